@@ -1,0 +1,55 @@
+// A plan: what will be done to the pixels of one draw, as data. Every random choice is made
+// while planning, before a byte is decoded; carrying a plan out draws no numbers.
+//
+// A view is a few stages, nearly always one. A stage cuts `crop` out of its input (what lies
+// outside is padding), resizes the cut to `size`, keeps the window `keep` of the result, then
+// mirrors it. A crop that follows a resize costs nothing: only the kept pixels are computed.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "core/image.h"
+
+namespace tundish {
+
+enum class Filter : std::uint8_t { nearest = 0, bilinear = 1, bicubic = 2 };
+enum class PadMode : std::uint8_t { constant = 0, edge = 1, reflect = 2, symmetric = 3 };
+
+struct Stage {
+  Window crop;  // in the coordinates of the stage's input
+  PadMode pad_mode = PadMode::constant;
+  std::array<std::uint8_t, 3> fill{};  // of PadMode::constant
+  Size size;                           // of the whole resized crop
+  Filter filter = Filter::bilinear;    // not used when size equals the crop's
+  Window keep;                         // inside size
+  bool mirror_x = false;
+  bool mirror_y = false;
+  bool operator==(const Stage&) const = default;
+};
+
+class View {
+ public:
+  // A view of an image as it is.
+  explicit View(Size image);
+
+  Size image() const { return image_; }  // size of the decoded image the view starts from
+  Size size() const;                     // of the result so far
+  const std::vector<Stage>& stages() const { return stages_; }  // at least one
+
+  // Each folds into the last stage where that is exact, and otherwise opens a new one.
+  void crop(const Window& window, PadMode mode = PadMode::constant,
+            std::array<std::uint8_t, 3> fill = {});
+  void resize(Size size, Filter filter);
+  void mirror_x();
+  void mirror_y();
+
+  bool operator==(const View&) const = default;
+
+ private:
+  Size image_;
+  std::vector<Stage> stages_;
+};
+
+}  // namespace tundish

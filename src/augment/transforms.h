@@ -1,0 +1,42 @@
+// The transforms of a loader, in the user's order, and how they become a plan and a table.
+// Adding one: its file pair beside this one, a member of Transform, a line in plan_view().
+#pragma once
+
+#include <variant>
+#include <vector>
+
+#include "augment/center_crop.h"
+#include "augment/normalize.h"
+#include "augment/plan.h"
+#include "augment/random_crop.h"
+#include "augment/random_horizontal_flip.h"
+#include "augment/random_resized_crop.h"
+#include "augment/random_vertical_flip.h"
+#include "augment/resize.h"
+#include "augment/to_dtype.h"
+#include "core/random.h"
+
+namespace tundish {
+
+using Transform = std::variant<RandomResizedCrop, Resize, CenterCrop, RandomCrop,
+                               RandomHorizontalFlip, RandomVerticalFlip, Normalize, ToDtype>;
+using Transforms = std::vector<Transform>;
+
+// Throws Error(argument) naming the transform when an argument makes no sense (a size of zero,
+// scale[0] > scale[1], std of 0, probability outside 0..1, a geometric transform after Normalize is
+// fine).
+void check_transforms(const Transforms& transforms);
+
+// The plan of one view. Pure: the same image size, transforms and key give the same plan.
+// Operation number i of the key's stream belongs to transforms[i].
+View plan_view(const Transforms& transforms, Size image, const Key& key);
+
+// The size every result has, or {0, 0} when it depends on the image.
+Size fixed_size(const Transforms& transforms);
+
+// Element type of the batch and the value of every (channel, level): ToDtype and Normalize in
+// the user's order, each step rounded to float32 as torchvision does, the last to the type.
+// Without either, uint8. Normalize on uint8 first scales to 0..1 and gives float32.
+PixelTable pixel_table(const Transforms& transforms);
+
+}  // namespace tundish

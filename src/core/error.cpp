@@ -1,0 +1,256 @@
+#include "core/error.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace tundish {
+namespace {
+
+// One row per code, in the order of the numbers; `tundish explain` and docs/errors.md show it.
+constexpr std::array kTable = {
+    ErrorEntry{ErrorCode::not_a_pack, "is not a Tundish pack",
+               "The file does not begin with the eight bytes every pack begins with.",
+               "check the name; make a pack with: tundish pack FOLDER -o OUT.tnd"},
+    ErrorEntry{ErrorCode::unknown_version, "has a format version this program does not know",
+               "The pack was written by a newer Tundish.", "install a newer tundish"},
+    ErrorEntry{ErrorCode::head_damaged, "has a damaged head",
+               "The first 64 bytes fail their checksum: the file changed after it was packed.",
+               "copy the file again from where it was made, or pack it anew"},
+    ErrorEntry{ErrorCode::unknown_feature, "needs a feature this program does not have",
+               "An incompatible feature bit is set that this version does not know.",
+               "install a newer tundish"},
+    ErrorEntry{
+        ErrorCode::incomplete, "is incomplete",
+        "The end of the file is missing: a copy or a download stopped early. (A pack that is "
+        "killed leaves no such file; it works on a temporary one.)",
+        "copy the file again from where it was made, or pack it anew"},
+    ErrorEntry{ErrorCode::tail_damaged, "has a damaged tail",
+               "The last bytes, which say where everything lies, fail their checksum or contradict "
+               "the file.",
+               "copy the file again from where it was made, or pack it anew"},
+    ErrorEntry{ErrorCode::index_damaged, "has a damaged index",
+               "The index fails its checksum, or its lengths do not fill the file exactly.",
+               "copy the file again from where it was made, or pack it anew"},
+    ErrorEntry{
+        ErrorCode::metadata_damaged, "has damaged metadata",
+        "The JSON that describes the fields fails its checksum or says something impossible.",
+        "copy the file again from where it was made, or pack it anew"},
+    ErrorEntry{
+        ErrorCode::digest_differs, "differs from its digest",
+        "The XXH3-128 digest over the whole file is not the one that was stored.",
+        "tundish verify {file} names the damaged parts; copy the file again or pack it anew"},
+
+    ErrorEntry{ErrorCode::no_such_record, "has no such record",
+               "A record was asked for whose number is not below the number of records.",
+               "tundish info {file} says how many there are"},
+    ErrorEntry{ErrorCode::record_cut_off, "ends inside a record",
+               "The file became shorter after it was opened.",
+               "tundish verify {file} checks the whole file; copy it again or pack it anew"},
+    ErrorEntry{ErrorCode::record_checksum, "fails its checksum",
+               "The bytes read are not those that were packed: the file changed afterwards (disk, "
+               "copy or memory error).",
+               "tundish verify {file} lists every damaged record; Loader(..., on_error=\"skip\") "
+               "trains without it"},
+    ErrorEntry{
+        ErrorCode::padding_damaged, "has bytes other than zero between its parts",
+        "The gaps between records must hold zeros. The records themselves are checked apart.",
+        "copy the file again from where it was made, or pack it anew"},
+
+    ErrorEntry{ErrorCode::source_missing, "does not exist", "No file or folder has this name.",
+               "check the spelling and the folder you are in"},
+    ErrorEntry{ErrorCode::source_empty, "holds no image",
+               "No file in it has the ending of an image, or every one of them was refused.",
+               "an image folder looks like FOLDER/CLASS/NAME.jpg; a list has a column 'path'"},
+    ErrorEntry{ErrorCode::source_unreadable, "cannot be read",
+               "The system refused to list or read it.", "check the permissions and the disk"},
+    ErrorEntry{
+        ErrorCode::source_unknown, "is of no kind that can be packed",
+        "It is not a folder, a .csv or .tsv list, a .tar (also .gz, .xz, .zst, .bz2) or a .tnd.",
+        "give one of these"},
+    ErrorEntry{ErrorCode::class_empty, "is a class folder without images",
+               "The class keeps its number, as in torchvision with allow_empty, but has no sample.",
+               "remove the folder if the class is not meant to exist"},
+    ErrorEntry{ErrorCode::tar_damaged, "is a damaged tar file",
+               "A header fails its checksum, lies about its size, or the archive ends early.",
+               "test it with: tar tf {file}; fetch it again"},
+    ErrorEntry{ErrorCode::tar_duplicate, "holds the same name twice",
+               "Two members of the archive have one name, or a sample has two files of one kind.",
+               "make the archive anew with distinct names"},
+    ErrorEntry{ErrorCode::csv_damaged, "is a list that cannot be read",
+               "A row has another number of columns than the head, or a quote does not end.",
+               "mend the row; the first line names the columns, one of them 'path'"},
+    ErrorEntry{ErrorCode::no_random_access, "can only be read from the front",
+               "A compressed tar has no random access, so nothing can be trained from it directly.",
+               "pack it first: tundish pack {file} -o OUT.tnd"},
+    ErrorEntry{ErrorCode::file_empty, "is empty", "The file has no bytes.",
+               "fetch it again or remove it"},
+    ErrorEntry{ErrorCode::source_changed, "changed while it was read",
+               "Its size is no longer the one seen when the source was opened.",
+               "run the command again when nothing writes there"},
+    ErrorEntry{ErrorCode::compression_damaged, "cannot be decompressed",
+               "The compressed stream is damaged or ends early.", "fetch the file again"},
+    ErrorEntry{
+        ErrorCode::label_unreadable, "has a label that cannot be understood",
+        "A label is neither a whole number nor a name, or some samples have one and others none.",
+        "mend the list or the archive"},
+
+    ErrorEntry{ErrorCode::not_an_image, "is not an image",
+               "Its first bytes belong to no image format (an error page saved as .jpg?).",
+               "look at it; fetch it again or remove it"},
+    ErrorEntry{
+        ErrorCode::codec_unsupported, "is an image of a kind that cannot be decoded here",
+        "JPEG, PNG and uint8 .npy are decoded; others are packed as they came and can only be "
+        "given back.",
+        "convert it to JPEG or PNG before packing"},
+    ErrorEntry{ErrorCode::image_header, "has a damaged image header",
+               "The part that tells the size of the image makes no sense.",
+               "open it with another program; fetch it again or remove it"},
+    ErrorEntry{
+        ErrorCode::image_too_large, "is larger than the limits allow",
+        "Its header claims more pixels, a longer side, more scans or more bytes than allowed, so "
+        "no memory was taken for it.",
+        "docs/limits.md lists the limits; make the image smaller if it is real"},
+    ErrorEntry{ErrorCode::image_damaged, "has damaged image data",
+               "The decoder met bytes that no encoder writes.",
+               "open it with another program; fetch it again or remove it"},
+    ErrorEntry{ErrorCode::image_cut_off, "is an image cut short",
+               "The data end before the last row.", "fetch it again or remove it"},
+    ErrorEntry{ErrorCode::image_kind, "is an array that is no picture",
+               "An array used as an image must be uint8 of shape (H, W), (H, W, 1) or (H, W, 3).",
+               "store it in another field, or convert it"},
+
+    ErrorEntry{ErrorCode::io_read, "could not be read",
+               "The system reported an error while reading.",
+               "check the disk and the network file system; try again"},
+    ErrorEntry{
+        ErrorCode::io_write, "could not be written",
+        "The system reported an error while writing. Nothing half-written is visible under the "
+        "target's name.",
+        "check the disk; then run the command again"},
+    ErrorEntry{ErrorCode::disk_full, "does not fit on the disk",
+               "There is not enough space (or quota). Nothing half-written is left behind.",
+               "free some space, or write to another disk"},
+    ErrorEntry{ErrorCode::no_permission, "may not be accessed", "The permissions do not allow it.",
+               "change the permissions, or use another place"},
+    ErrorEntry{ErrorCode::no_memory, "needs more memory than there is", "An allocation failed.",
+               "close other programs, use fewer threads or smaller batches"},
+    ErrorEntry{ErrorCode::output_exists, "exists already", "Nothing was changed.",
+               "give another name, or --force to replace it"},
+    ErrorEntry{ErrorCode::interrupted, "was interrupted",
+               "Nothing half-written is left behind; an older file of that name is as it was.",
+               "run the command again to start over"},
+
+    ErrorEntry{ErrorCode::argument, "got an argument that makes no sense",
+               "The message says which one and why.",
+               "see the help of the command or of the function"},
+    ErrorEntry{ErrorCode::unequal_sizes, "gives images of unequal size",
+               "A batch is one array, so all its images must have one size.",
+               "add Resize((H, W)), RandomResizedCrop, or Resize followed by CenterCrop to the "
+               "transforms"},
+    ErrorEntry{
+        ErrorCode::wrong_state, "cannot go on from this state",
+        "The state was saved with other data, another seed, other transforms or another order.",
+        "build the loader as it was when the state was saved"},
+    ErrorEntry{ErrorCode::used_after_fork, "was made before a fork",
+               "The loader's threads live in the parent process only.",
+               "make the loader in the child process"},
+    ErrorEntry{ErrorCode::too_many_bad, "has too many bad samples in a row",
+               "Sixteen replacements for a bad sample were bad as well.",
+               "tundish verify {file} --pixels lists what is damaged"},
+    ErrorEntry{ErrorCode::closed, "is closed", "The loader was closed and used afterwards.",
+               "make a new one"},
+};
+
+std::string describe(ErrorCode code, const Where& where, const std::string& reason) {
+  const ErrorEntry* entry = find_error(code);
+  const std::string file = printable(where.file);
+  std::string text = error_name(code) + ' ';
+  if (!where.file.empty()) text += file + ": ";
+  if (where.record) text += "record " + with_commas(*where.record) + ' ';
+  if (!where.key.empty()) text += '(' + printable(where.key) + ") ";
+  text += entry ? entry->title : "is wrong";
+  if (where.offset) text += " at byte " + with_commas(*where.offset);
+  if (!reason.empty()) text += "\n  why: " + reason;
+  if (entry) {
+    std::string remedy = entry->remedy;
+    for (std::size_t at; (at = remedy.find("{file}")) != std::string::npos;) {
+      remedy.replace(at, 6, file.empty() ? "FILE" : file);
+    }
+    text += "\n  what now: " + remedy;
+  }
+  return text;
+}
+
+Where with_offset(Where where, std::uint64_t offset) {
+  where.offset = where.offset.value_or(0) + offset;
+  return where;
+}
+
+}  // namespace
+
+std::span<const ErrorEntry> error_table() { return kTable; }
+
+const ErrorEntry* find_error(ErrorCode code) {
+  for (const ErrorEntry& entry : kTable) {
+    if (entry.code == code) return &entry;
+  }
+  return nullptr;
+}
+
+std::string error_name(ErrorCode code) { return fmt::format("TND-{:03}", static_cast<int>(code)); }
+
+Error::Error(ErrorCode code, Where where, std::string reason)
+    : std::runtime_error(describe(code, where, reason)),
+      code_(code),
+      where_(std::move(where)),
+      reason_(std::move(reason)) {}
+
+Error::Error(const Fault& fault, Where where)
+    : Error(fault.code, with_offset(std::move(where), fault.offset), fault.reason) {}
+
+std::string with_commas(std::uint64_t value) {
+  std::string digits = std::to_string(value);
+  for (std::size_t at = digits.size(); at > 3;) {
+    at -= 3;
+    digits.insert(at, ",");
+  }
+  return digits;
+}
+
+std::string printable(const std::string& name) {
+  std::string out;
+  for (std::size_t i = 0; i < name.size();) {
+    const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(name[at]); };
+    const unsigned char lead = byte(i);
+    // Length of the UTF-8 sequence that starts here; 0 when it is not one.
+    std::size_t length = lead < 0x80                   ? 1
+                         : lead >= 0xc2 && lead < 0xe0 ? 2
+                         : lead >= 0xe0 && lead < 0xf0 ? 3
+                         : lead >= 0xf0 && lead < 0xf5 ? 4
+                                                       : 0;
+    if (i + length > name.size()) length = 0;
+    for (std::size_t k = 1; k < length; ++k) {
+      if ((byte(i + k) & 0xc0) != 0x80) length = 0;
+    }
+    // Overlong forms, surrogates and what lies beyond Unicode.
+    if (length >= 3) {
+      const unsigned char second = byte(i + 1);
+      if ((lead == 0xe0 && second < 0xa0) || (lead == 0xed && second >= 0xa0) ||
+          (lead == 0xf0 && second < 0x90) || (lead == 0xf4 && second >= 0x90)) {
+        length = 0;
+      }
+    }
+    const bool control = length == 1 && (lead < 0x20 || lead == 0x7f);
+    if (length == 0 || control) {
+      out += fmt::format("\\x{:02x}", lead);
+      ++i;
+    } else {
+      out.append(name, i, length);
+      i += length;
+    }
+  }
+  return out;
+}
+
+}  // namespace tundish

@@ -1,0 +1,128 @@
+// Everything that can go wrong with data or with the machine, told in four parts:
+// what (the code's title), where (file, record, key, byte), why, and what to do now.
+//
+// Leaf functions return a Fault; it is thrown once, where file and record are known.
+// A bug is an assert; a wrong argument of the caller is ErrorCode::argument.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+
+namespace tundish {
+
+// The number is printed as TND-nnn and never changes its meaning.
+enum class ErrorCode : int {
+  none = 0,
+  // 1xx: the pack as a whole
+  not_a_pack = 101,
+  unknown_version = 102,
+  head_damaged = 103,
+  unknown_feature = 104,
+  incomplete = 105,
+  tail_damaged = 106,
+  index_damaged = 107,
+  metadata_damaged = 108,
+  digest_differs = 109,
+  // 2xx: one record
+  no_such_record = 201,
+  record_cut_off = 202,
+  record_checksum = 203,
+  padding_damaged = 204,
+  // 3xx: sources
+  source_missing = 301,
+  source_empty = 302,
+  source_unreadable = 303,
+  source_unknown = 304,
+  class_empty = 305,
+  tar_damaged = 306,
+  tar_duplicate = 307,
+  csv_damaged = 308,
+  no_random_access = 309,
+  file_empty = 310,
+  source_changed = 311,
+  compression_damaged = 312,
+  label_unreadable = 313,
+  // 4xx: images
+  not_an_image = 401,
+  codec_unsupported = 402,
+  image_header = 403,
+  image_too_large = 404,
+  image_damaged = 405,
+  image_cut_off = 406,
+  image_kind = 407,
+  // 5xx: the machine
+  io_read = 501,
+  io_write = 502,
+  disk_full = 503,
+  no_permission = 504,
+  no_memory = 505,
+  output_exists = 506,
+  interrupted = 507,
+  // 6xx: how it was called
+  argument = 601,
+  unequal_sizes = 602,
+  wrong_state = 603,
+  used_after_fork = 604,
+  too_many_bad = 605,
+  closed = 606,
+};
+
+// A line of the table behind `tundish explain`.
+struct ErrorEntry {
+  ErrorCode code;
+  const char* title;        // one clause, lower case: "fails its checksum"
+  const char* explanation;  // one or two sentences: what it means, what the likely cause is
+  const char* remedy;       // what to do; "{file}" stands for the file's name
+};
+
+std::span<const ErrorEntry> error_table();
+const ErrorEntry* find_error(ErrorCode code);  // nullptr when there is no such code
+
+// "TND-203"
+std::string error_name(ErrorCode code);
+
+// What a leaf function found, before anyone knows the file.
+struct Fault {
+  ErrorCode code = ErrorCode::none;
+  std::string reason;        // with the figures: "stored 9a1c77e0, read 0b52d1c4"
+  std::uint64_t offset = 0;  // bytes from the start of what was parsed
+};
+
+struct Where {
+  std::string file = {};
+  std::optional<std::uint64_t> record = {};
+  std::string key = {};  // the sample's name inside the data set
+  std::optional<std::uint64_t> offset = {};
+};
+
+class Error : public std::runtime_error {
+ public:
+  Error(ErrorCode code, Where where, std::string reason);
+  Error(const Fault& fault, Where where);  // adds the fault's offset to where.offset
+
+  ErrorCode code() const { return code_; }
+  const Where& where() const { return where_; }
+  const std::string& reason() const { return reason_; }
+
+ private:
+  ErrorCode code_;
+  Where where_;
+  std::string reason_;
+};
+
+// One sample is bad, the others are not: the error policy of a loader acts on it.
+class SampleError : public Error {
+ public:
+  using Error::Error;
+};
+
+// 81233 -> "81,233"
+std::string with_commas(std::uint64_t value);
+
+// Bytes of a file name as readable text: invalid UTF-8 and control characters as \xNN.
+std::string printable(const std::string& name);
+
+}  // namespace tundish

@@ -1,0 +1,52 @@
+// The words for pixels that every stage uses.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tundish {
+
+struct Size {
+  int width = 0;
+  int height = 0;
+  bool operator==(const Size&) const = default;
+};
+
+// A rectangle of pixels; x and y may be negative where padding is meant.
+struct Window {
+  int x = 0;
+  int y = 0;
+  int width = 0;
+  int height = 0;
+  bool operator==(const Window&) const = default;
+};
+
+// How the bytes of an image field are coded. The numbers stand in files: never change one.
+enum class Codec : std::uint8_t {
+  unknown = 0,  // kept as it came; cannot be decoded
+  jpeg = 1,
+  png = 2,
+  npy = 3,    // a .npy file, uint8, (H, W), (H, W, 1) or (H, W, 3)
+  lanes = 4,  // reserved
+};
+
+const char* codec_name(Codec codec);
+
+// A few rows of interleaved 8-bit RGB on their way from a decoder to whatever comes next.
+// The memory is the decoder's and is valid during the call only.
+struct Strip {
+  const std::uint8_t* pixels;  // of the pixel (x, y)
+  std::ptrdiff_t stride;       // bytes from one row to the next
+  int x, y;                    // in the coordinates of the whole image
+  int width, rows;
+};
+
+// Receives strips from top to bottom, every row of the window once, none left out.
+// A strip may be wider than the window asked for; it always covers it.
+class StripSink {
+ public:
+  virtual ~StripSink() = default;
+  virtual void push(const Strip& strip) = 0;
+};
+
+}  // namespace tundish

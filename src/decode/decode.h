@@ -1,0 +1,48 @@
+// Bytes of an image to strips of RGB. One decode stays on one thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/bytes.h"
+#include "core/error.h"
+#include "core/image.h"
+
+namespace tundish {
+
+// Checked against the header before memory is taken.
+struct Limits {
+  std::uint64_t max_pixels = 178'956'970;  // what Pillow refuses
+  std::uint32_t max_side = 65'535;
+  std::uint32_t max_scans = 500;           // of a progressive JPEG
+  std::uint64_t max_bytes = 256ull << 20;  // of one coded image
+};
+
+struct ImageHeader {
+  Codec codec = Codec::unknown;
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+  std::uint8_t orientation = 1;  // EXIF, 1 to 8
+};
+
+// Says by the first bytes what an image is: jpeg, png, npy; unknown for other image formats
+// (webp, bmp, gif, tiff, ppm, ...), and empty when the bytes are no image that we have heard of.
+std::optional<Codec> sniff(Bytes bytes);
+
+// Size and kind from the header alone. A format that is known but not decodable here gives
+// codec_unsupported; sizes over the limits give image_too_large.
+std::optional<Fault> read_header(ImageHeader& out, Bytes bytes, const Limits& limits = {});
+
+// What a thread keeps between images so that decoding takes no new memory.
+struct DecodeScratch {
+  std::vector<std::uint8_t> rows;
+};
+
+// Pushes the rows of `window` (inside the image) into the sink, top to bottom. The pixels equal
+// the same window of a full decode, which equals Pillow's convert("RGB"). On a fault some rows
+// may have been pushed already.
+std::optional<Fault> decode(StripSink& sink, Bytes bytes, const ImageHeader& header, Window window,
+                            DecodeScratch& scratch, const Limits& limits = {});
+
+}  // namespace tundish

@@ -1,0 +1,22 @@
+// CRC32C as LevelDB stores it: masked, so that the CRC of data that holds CRCs stays strong.
+#pragma once
+
+#include <cstdint>
+
+#include "core/bytes.h"
+
+namespace tundish {
+
+// Castagnoli, by the CPU's instructions where it has them. `start` continues an earlier sum.
+std::uint32_t crc32c(Bytes bytes, std::uint32_t start = 0);
+std::uint32_t crc32c_slowly(Bytes bytes, std::uint32_t start = 0);  // the twin: bit by bit
+
+constexpr std::uint32_t mask_crc(std::uint32_t crc) {
+  return ((crc >> 15) | (crc << 17)) + 0xa282ead8u;
+}
+
+// The checksum stored behind a piece: its record number and piece number come first, so that
+// two pieces that changed places are found.
+std::uint32_t piece_crc(std::uint64_t record, std::uint32_t piece, Bytes payload);
+
+}  // namespace tundish

@@ -1,0 +1,14 @@
+// Anything that can be packed or trained from: a .tnd file, or what source/open.h knows.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "source/source.h"
+
+namespace tundish {
+
+// A regular file that starts with the magic of a pack, or is named *.tnd, is opened as a pack.
+std::shared_ptr<const Source> open_source(const std::string& path);
+
+}  // namespace tundish

@@ -1,0 +1,56 @@
+// Packs any Source into one .tnd file: many threads, bounded memory, the same bytes for any
+// number of threads. Crash-safe: written to a temporary file beside the target, space reserved
+// first, fsync, rename, fsync of the directory. A killed pack leaves the old state and at most a
+// temporary file, which the next pack of the same target removes.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "decode/decode.h"
+#include "source/source.h"
+
+namespace tundish {
+
+struct PackProgress {
+  std::uint64_t samples = 0, samples_total = 0;
+  std::uint64_t bytes = 0, bytes_total = 0;  // of the source; total 0 where not known
+  std::uint64_t refused = 0;
+};
+
+struct PackOptions {
+  int threads = 0;                            // 0: as many as the process may use
+  std::uint64_t memory_bytes = 256ull << 20;  // samples in flight
+  bool replace = false;  // an existing file: replace it, or Error(output_exists)
+  Limits limits;
+  std::function<void(const PackProgress&)> progress;  // called by the calling thread, ~10 times/s
+  const std::atomic<bool>* stop = nullptr;  // set: Error(interrupted), nothing left behind
+};
+
+// A sample that is not in the pack, and why. What is an image but cannot be decoded here is
+// packed as it came; refused are only files that cannot be read, are empty or are no image.
+struct Refusal {
+  std::uint64_t sample;
+  std::string key;
+  ErrorCode code;
+  std::string text;  // the whole message
+};
+
+struct PackReport {
+  std::uint64_t samples = 0;
+  std::uint64_t source_bytes = 0;
+  std::uint64_t file_bytes = 0;
+  std::uint64_t kept_as_they_came = 0;  // codec unknown
+  std::uint64_t samples_by_codec[8] = {};
+  std::vector<Refusal> refused;
+  std::string id;  // hex
+};
+
+// Throws Error; then the target is as it was before. Error(source_empty) when nothing is left to
+// pack.
+PackReport pack(const std::string& target, const Source& source, const PackOptions& options = {});
+
+}  // namespace tundish

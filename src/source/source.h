@@ -1,0 +1,97 @@
+// Any data set, by number. One file pair per format beside this one; a pack is a Source too.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/bytes.h"
+#include "core/error.h"
+#include "core/image.h"
+
+namespace tundish {
+
+enum class FieldType : std::uint8_t { image, label, text, bytes, number, array };
+
+const char* field_type_name(FieldType type);  // "image", "label", ...
+
+struct Field {
+  std::string name;
+  FieldType type = FieldType::bytes;
+  bool operator==(const Field&) const = default;
+};
+
+// At most one image and one label. The label is a number of SampleInfo and has no bytes;
+// number: 8 bytes, a little-endian double; array: a .npy file; text: UTF-8.
+struct Schema {
+  std::vector<Field> fields;
+  std::vector<std::string> classes;  // name of label 0, 1, ...; empty when labels have no names
+  std::string source;                // "image folder", "csv", "tar": provenance, never a path
+
+  int find(FieldType type) const;  // number of the first such field, or -1
+};
+
+// A set of field numbers; bit f stands for schema().fields[f].
+using FieldSet = std::uint64_t;
+constexpr FieldSet kAllFields = ~FieldSet{0};
+constexpr std::size_t kMaxFields = 64;
+
+struct SampleInfo {
+  std::uint32_t width = 0;  // 0: not known before the bytes are read
+  std::uint32_t height = 0;
+  Codec codec = Codec::unknown;
+  std::uint8_t orientation = 1;
+  std::int64_t label = -1;  // -1: none
+};
+
+// The bytes of one sample, by field number. A reader reuses the memory.
+struct Sample {
+  std::vector<std::vector<std::byte>> fields;
+};
+
+// Part of a file that holds one field of one sample.
+struct Extent {
+  std::string file;
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+};
+
+// Receives samples in file order; false ends the scan.
+using SampleSink = std::function<bool(std::uint64_t i, Sample& sample)>;
+
+class Source {
+ public:
+  virtual ~Source() = default;
+
+  // All but read and scan do no I/O and may be called from any thread.
+  virtual std::uint64_t count() const = 0;
+  virtual const Schema& schema() const = 0;
+  virtual SampleInfo info(std::uint64_t i) const = 0;
+  virtual std::string key(std::uint64_t i)
+      const = 0;  // its name in the data set: raw bytes, relative. A pack reads it.
+  virtual std::string path() const = 0;  // as the user gave it, for messages
+  // Bytes of all stored fields of sample i as they will be read, 0 where not known.
+  virtual std::uint64_t bytes(std::uint64_t i) const = 0;
+  virtual bool random_access() const { return true; }
+  // Where field f of sample i lies, when it is a plain part of a file; false otherwise: use read.
+  virtual bool extent(std::uint64_t i, int field, Extent& out) const;
+
+  // Any thread; reuses out's memory; fields not asked for become empty. Throws SampleError, and
+  // Error(no_random_access) where random_access() is false.
+  virtual void read(Sample& out, std::uint64_t i, FieldSet fields = kAllFields) const = 0;
+
+  // Every sample in order, one thread. The default calls read(). A sample that cannot be read
+  // goes to `bad`; without `bad` its error is thrown.
+  using BadSink = std::function<bool(std::uint64_t i, const SampleError& error)>;
+  virtual void scan(const SampleSink& sink, const BadSink& bad = {}) const;
+
+  // Something that changes when the data do: pack id, or a digest of keys, labels and sizes.
+  virtual std::string fingerprint() const;
+
+  // What opening noticed and did not fail on: class folders without images, files left out.
+  virtual const std::vector<std::string>& warnings() const;
+};
+
+}  // namespace tundish
