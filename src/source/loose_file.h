@@ -1,0 +1,18 @@
+// One file of a folder or of a list, read as one sample.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+
+namespace tundish {
+
+// The whole file into `out`, whose memory is reused. `size` is what it had when the source was
+// opened, 0 where that is not known. Throws SampleError at `where`: missing, unreadable, no
+// regular file, empty, larger than Limits::max_bytes, or of another size than before.
+void read_loose_file(std::vector<std::byte>& out, const std::string& path, std::uint64_t size,
+                     const Where& where);
+
+}  // namespace tundish

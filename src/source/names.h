@@ -1,0 +1,22 @@
+// Names of files: the order Python sorts them in, and which of them are images.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace tundish {
+
+// Python's order of str, as os.scandir gives names: by code point, where a byte that is not part
+// of valid UTF-8 counts as U+DC00 + byte (surrogateescape). A strict weak order of any bytes.
+bool name_before(std::string_view a, std::string_view b);
+
+// Whether the name ends as an image does, in any case: torchvision's IMG_EXTENSIONS and .npy.
+bool has_image_ending(std::string_view name);
+
+// ASCII letters to lower case, other bytes as they are.
+std::string lower(std::string_view text);
+
+// FOLDER/NAME, with one slash between.
+std::string join_path(std::string_view folder, std::string_view name);
+
+}  // namespace tundish

@@ -1,0 +1,97 @@
+#include "source/source.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+namespace tundish {
+namespace {
+
+// Lengths come before texts, so that "ab" + "c" and "a" + "bc" differ.
+class Digest {
+ public:
+  Digest() { XXH3_128bits_reset(&state_); }
+
+  void add(std::uint64_t word) { XXH3_128bits_update(&state_, &word, sizeof word); }
+
+  void add(const std::string& text) {
+    add(std::uint64_t{text.size()});
+    XXH3_128bits_update(&state_, text.data(), text.size());
+  }
+
+  std::string hex() const {
+    const XXH128_hash_t hash = XXH3_128bits_digest(&state_);
+    return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+  }
+
+ private:
+  XXH3_state_t state_;
+};
+
+}  // namespace
+
+const char* field_type_name(FieldType type) {
+  switch (type) {
+    case FieldType::image:
+      return "image";
+    case FieldType::label:
+      return "label";
+    case FieldType::text:
+      return "text";
+    case FieldType::bytes:
+      return "bytes";
+    case FieldType::number:
+      return "number";
+    case FieldType::array:
+      return "array";
+  }
+  return "unknown";
+}
+
+int Schema::find(FieldType type) const {
+  for (std::size_t f = 0; f < fields.size(); ++f) {
+    if (fields[f].type == type) return static_cast<int>(f);
+  }
+  return -1;
+}
+
+bool Source::extent(std::uint64_t, int, Extent&) const { return false; }
+
+void Source::scan(const SampleSink& sink, const BadSink& bad) const {
+  Sample sample;
+  for (std::uint64_t i = 0; i < count(); ++i) {
+    try {
+      read(sample, i);
+    } catch (const SampleError& error) {
+      if (!bad) throw;
+      if (!bad(i, error)) return;
+      continue;
+    }
+    if (!sink(i, sample)) return;
+  }
+}
+
+std::string Source::fingerprint() const {
+  Digest digest;
+  const Schema& schema = this->schema();
+  digest.add(std::uint64_t{schema.fields.size()});
+  for (const Field& field : schema.fields) {
+    digest.add(field.name);
+    digest.add(static_cast<std::uint64_t>(field.type));
+  }
+  digest.add(std::uint64_t{schema.classes.size()});
+  for (const std::string& name : schema.classes) digest.add(name);
+  digest.add(count());
+  for (std::uint64_t i = 0; i < count(); ++i) {
+    digest.add(key(i));
+    digest.add(static_cast<std::uint64_t>(info(i).label));
+    digest.add(bytes(i));
+  }
+  return digest.hex();
+}
+
+const std::vector<std::string>& Source::warnings() const {
+  static const std::vector<std::string> none;
+  return none;
+}
+
+}  // namespace tundish
