@@ -1,0 +1,89 @@
+#include "batch/order.h"
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <vector>
+
+namespace tundish {
+
+TEST_CASE("an epoch visits every sample exactly once") {
+  for (const std::uint64_t count : {1u, 2u, 3u, 4u, 5u, 16u, 17u, 63u, 64u, 65u, 1000u, 4097u}) {
+    for (std::uint64_t epoch = 0; epoch < 3; ++epoch) {
+      std::vector<int> visits(count);
+      for (std::uint64_t p = 0; p < count; ++p) {
+        const Draw draw = draw_at({.count = count, .seed = 5, .shuffle = true}, epoch, p);
+        REQUIRE(draw.sample < count);
+        CHECK(draw.repeat == 0);
+        ++visits[draw.sample];
+      }
+      for (const int n : visits) REQUIRE(n == 1);
+    }
+  }
+}
+
+TEST_CASE("without shuffling the order is that of the file") {
+  CHECK(draw_at({.count = 10, .seed = 5}, 3, 7) == Draw{7, 0});
+}
+
+TEST_CASE("positions beyond the end go round again as repeats") {
+  const Order order{.count = 10, .seed = 5, .shuffle = true};
+  CHECK(draw_at(order, 1, 13).sample == draw_at(order, 1, 3).sample);
+  CHECK(draw_at(order, 1, 13).repeat == 1);
+}
+
+TEST_CASE("epochs and seeds have their own order") {
+  const auto epoch_order = [](std::uint64_t seed, std::uint64_t epoch) {
+    std::vector<std::uint64_t> order;
+    for (std::uint64_t p = 0; p < 100; ++p) {
+      order.push_back(draw_at({.count = 100, .seed = seed, .shuffle = true}, epoch, p).sample);
+    }
+    return order;
+  };
+  CHECK(epoch_order(1, 0) != epoch_order(1, 1));
+  CHECK(epoch_order(1, 0) != epoch_order(2, 0));
+  CHECK(epoch_order(1, 4) == epoch_order(1, 4));
+}
+
+TEST_CASE("every order of a small set comes up about equally often") {
+  std::map<std::vector<std::uint64_t>, int> seen;
+  constexpr int kEpochs = 24'000;
+  for (std::uint64_t epoch = 0; epoch < kEpochs; ++epoch) {
+    std::vector<std::uint64_t> order;
+    for (std::uint64_t p = 0; p < 4; ++p) {
+      order.push_back(draw_at({.count = 4, .seed = 3, .shuffle = true}, epoch, p).sample);
+    }
+    ++seen[order];
+  }
+  CHECK(seen.size() == 24);
+  for (const auto& [order, times] : seen) {
+    CHECK(times > 700);
+    CHECK(times < 1300);
+  }
+}
+
+TEST_CASE("neighbours do not stay neighbours") {
+  constexpr std::uint64_t kCount = 100'000;
+  const Order order{.count = kCount, .seed = 11, .shuffle = true};
+  int neighbours = 0;
+  for (std::uint64_t p = 0; p + 1 < kCount; ++p) {
+    const std::uint64_t a = draw_at(order, 0, p).sample, b = draw_at(order, 0, p + 1).sample;
+    neighbours += a + 1 == b || b + 1 == a;
+  }
+  CHECK(neighbours < 20);  // 2 are expected of a random order
+}
+
+TEST_CASE("the order never changes: saved runs depend on it") {
+  const Order order{.count = 1000, .seed = 42, .shuffle = true};
+  const std::vector<std::uint64_t> expected = {875, 498, 706, 386, 553};
+  for (std::size_t p = 0; p < expected.size(); ++p)
+    CHECK(draw_at(order, 7, p).sample == expected[p]);
+}
+
+TEST_CASE("a substitute depends on the position and on nothing else") {
+  const Order order{.count = 1000, .seed = 42, .shuffle = true};
+  CHECK(substitute_draw(order, 1, 5, 0) == substitute_draw(order, 1, 5, 0));
+  CHECK(substitute_draw(order, 1, 5, 0).sample != substitute_draw(order, 1, 5, 1).sample);
+}
+
+}  // namespace tundish
