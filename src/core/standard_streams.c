@@ -2,5 +2,5 @@
 // No library of ours prints: they stay null, and every message goes through our own callbacks.
 #include <stdio.h>
 
-FILE* tundish_stderr = 0;
-FILE* tundish_stdin = 0;
+__attribute__((visibility("hidden"))) FILE* tundish_stderr = 0;
+__attribute__((visibility("hidden"))) FILE* tundish_stdin = 0;

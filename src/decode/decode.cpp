@@ -1,0 +1,97 @@
+#include "decode/decode.h"
+
+#include <fmt/format.h>
+
+#include <new>
+
+#include "decode/jpeg.h"
+#include "decode/npy.h"
+#include "decode/png.h"
+
+namespace tundish {
+namespace {
+
+std::optional<Fault> check_limits(const ImageHeader& header, std::size_t bytes,
+                                  const Limits& limits) {
+  if (header.width == 0 || header.height == 0) {
+    return Fault{ErrorCode::image_header,
+                 fmt::format("its size is {} x {}", header.width, header.height)};
+  }
+  const std::uint64_t pixels = std::uint64_t{header.width} * header.height;
+  if (header.width > limits.max_side || header.height > limits.max_side ||
+      pixels > limits.max_pixels) {
+    return Fault{
+        ErrorCode::image_too_large,
+        fmt::format("{} x {} pixels; allowed are {} pixels and sides of {}", header.width,
+                    header.height, with_commas(limits.max_pixels), with_commas(limits.max_side))};
+  }
+  if (bytes > limits.max_bytes) {
+    return Fault{
+        ErrorCode::image_too_large,
+        fmt::format("{} bytes; allowed are {}", with_commas(bytes), with_commas(limits.max_bytes))};
+  }
+  return std::nullopt;
+}
+
+Fault unsupported() {
+  return {ErrorCode::codec_unsupported, "an image, but neither JPEG nor PNG nor .npy"};
+}
+
+bool is_inside(const Window& window, const ImageHeader& header) {
+  return window.x >= 0 && window.y >= 0 && window.width > 0 && window.height > 0 &&
+         std::int64_t{window.x} + window.width <= header.width &&
+         std::int64_t{window.y} + window.height <= header.height;
+}
+
+}  // namespace
+
+std::optional<Fault> read_header(ImageHeader& out, Bytes bytes, const Limits& limits) {
+  out = {};
+  const std::optional<Codec> codec = sniff(bytes);
+  if (!codec) {
+    return Fault{ErrorCode::not_an_image,
+                 bytes.empty() ? "it has no bytes" : "its first bytes are of no image format"};
+  }
+  std::optional<Fault> fault;
+  switch (*codec) {
+    case Codec::jpeg:
+      fault = read_jpeg_header(out, bytes);
+      break;
+    case Codec::png:
+      fault = read_png_header(out, bytes);
+      break;
+    case Codec::npy:
+      fault = read_npy_header(out, bytes);
+      break;
+    default:
+      return unsupported();
+  }
+  return fault ? fault : check_limits(out, bytes.size(), limits);
+}
+
+std::optional<Fault> decode(StripSink& sink, Bytes bytes, const ImageHeader& header, Window window,
+                            DecodeScratch& scratch, const Limits& limits) {
+  if (auto fault = check_limits(header, bytes.size(), limits)) return fault;
+  if (!is_inside(window, header)) {
+    return Fault{ErrorCode::argument,
+                 fmt::format("window {}+{} x {}+{} is not inside {} x {} pixels", window.x,
+                             window.width, window.y, window.height, header.width, header.height)};
+  }
+  try {
+    switch (header.codec) {
+      case Codec::jpeg:
+        return decode_jpeg(sink, bytes, header, window, scratch, limits);
+      case Codec::png:
+        return decode_png(sink, bytes, header, window, scratch);
+      case Codec::npy:
+        return decode_npy(sink, bytes, header, window, scratch);
+      default:
+        return unsupported();
+    }
+  } catch (const std::bad_alloc&) {
+    return Fault{ErrorCode::no_memory,
+                 fmt::format("while decoding {} x {} pixels", header.width, header.height)};
+  }
+}
+
+}  // namespace tundish

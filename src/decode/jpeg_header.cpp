@@ -1,0 +1,103 @@
+#include <fmt/format.h>
+
+#include <string_view>
+
+#include "decode/exif.h"
+#include "decode/jpeg.h"
+
+namespace tundish {
+namespace {
+
+using namespace std::string_view_literals;
+
+std::uint32_t u8(Bytes bytes, std::size_t at) { return std::to_integer<std::uint32_t>(bytes[at]); }
+std::uint32_t u16(Bytes bytes, std::size_t at) { return u8(bytes, at) << 8 | u8(bytes, at + 1); }
+
+// Start of frame: C0 to CF without DHT, JPG and DAC.
+bool is_frame(std::uint32_t marker) {
+  return marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc;
+}
+
+// Baseline, extended and progressive; by Huffman or by arithmetic coding.
+bool is_decodable(std::uint32_t marker) {
+  return marker <= 0xc2 || marker == 0xc9 || marker == 0xca;
+}
+
+// `segment` is what follows the length: precision, height, width, components.
+std::optional<Fault> read_frame(ImageHeader& out, Bytes segment, std::uint32_t marker,
+                                std::size_t offset) {
+  if (segment.size() < 6) {
+    return Fault{ErrorCode::image_header, "the frame header is too short", offset};
+  }
+  if (!is_decodable(marker)) {
+    return Fault{ErrorCode::codec_unsupported,
+                 fmt::format("JPEG coding process SOF{} (lossless or hierarchical)", marker - 0xc0),
+                 offset};
+  }
+  if (u8(segment, 0) != 8) {
+    return Fault{ErrorCode::codec_unsupported,
+                 fmt::format("JPEG with {} bits per sample", u8(segment, 0)), offset};
+  }
+  const std::uint32_t components = u8(segment, 5);
+  if (components != 1 && components != 3 && components != 4) {
+    return Fault{ErrorCode::codec_unsupported, fmt::format("JPEG with {} components", components),
+                 offset};
+  }
+  out.height = u16(segment, 1);
+  out.width = u16(segment, 3);
+  return std::nullopt;
+}
+
+bool is_exif(Bytes segment) {
+  constexpr std::string_view kName = "Exif\0\0"sv;
+  return segment.size() >= kName.size() &&
+         std::memcmp(segment.data(), kName.data(), kName.size()) == 0;
+}
+
+}  // namespace
+
+std::optional<Fault> read_jpeg_header(ImageHeader& out, Bytes bytes) {
+  out = {.codec = Codec::jpeg};
+  bool have_frame = false;
+  bool have_exif = false;
+  std::size_t at = 2;
+  while (true) {
+    // Like libjpeg: bytes before a marker are skipped, so are fill bytes and stuffed zeros.
+    while (at < bytes.size() && u8(bytes, at) != 0xff) ++at;
+    while (at < bytes.size() && u8(bytes, at) == 0xff) ++at;
+    if (at >= bytes.size()) break;
+    const std::size_t offset = at - 1;
+    const std::uint32_t marker = u8(bytes, at++);
+    if (marker == 0 || marker == 0x01 || (marker >= 0xd0 && marker <= 0xd7)) continue;
+    if (marker == 0xd8 || marker == 0xd9) {
+      return Fault{ErrorCode::image_header,
+                   marker == 0xd8 ? "a second start of image" : "the image ends before its data",
+                   offset};
+    }
+    if (marker == 0xda) {
+      if (have_frame) return std::nullopt;
+      return Fault{ErrorCode::image_header, "data come before the frame header", offset};
+    }
+
+    if (bytes.size() - at < 2) break;
+    const std::size_t length = u16(bytes, at);
+    if (length < 2) {
+      return Fault{ErrorCode::image_header,
+                   fmt::format("segment {:02x} says it has {} bytes", marker, length), offset};
+    }
+    if (bytes.size() - at < length) break;
+    const Bytes segment = bytes.subspan(at + 2, length - 2);
+    at += length;
+    if (is_frame(marker)) {
+      if (have_frame) return Fault{ErrorCode::image_header, "two frame headers", offset};
+      if (auto fault = read_frame(out, segment, marker, offset)) return fault;
+      have_frame = true;
+    } else if (marker == 0xe1 && !have_exif && is_exif(segment)) {
+      out.orientation = exif_orientation(segment.subspan(6));
+      have_exif = true;
+    }
+  }
+  return Fault{ErrorCode::image_cut_off, "the file ends inside its header", bytes.size()};
+}
+
+}  // namespace tundish

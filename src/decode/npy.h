@@ -1,0 +1,14 @@
+// NumPy's .npy files, versions 1 to 3: uint8, C order, shape (H, W), (H, W, 1) or (H, W, 3).
+#pragma once
+
+#include "decode/decode.h"
+
+namespace tundish {
+
+// Also checks that the data are as long as the shape says.
+std::optional<Fault> read_npy_header(ImageHeader& out, Bytes bytes);
+
+std::optional<Fault> decode_npy(StripSink& sink, Bytes bytes, const ImageHeader& header,
+                                Window window, DecodeScratch& scratch);
+
+}  // namespace tundish

@@ -1,0 +1,80 @@
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "decode/exif.h"
+#include "decode/png.h"
+
+namespace tundish {
+namespace {
+
+constexpr std::size_t kSignatureBytes = 8;
+constexpr std::size_t kFrameBytes = 12;  // of a chunk: length, type, checksum
+
+std::uint32_t u32(Bytes bytes, std::size_t at) {
+  return __builtin_bswap32(load<std::uint32_t>(&bytes[at]));
+}
+
+bool is(Bytes type, const char* name) { return std::memcmp(type.data(), name, 4) == 0; }
+
+// The pairs of depth and colour type that the standard allows.
+bool is_valid_kind(int depth, int colour) {
+  switch (colour) {
+    case 0:
+      return depth == 1 || depth == 2 || depth == 4 || depth == 8 || depth == 16;
+    case 3:
+      return depth == 1 || depth == 2 || depth == 4 || depth == 8;
+    case 2:
+    case 4:
+    case 6:
+      return depth == 8 || depth == 16;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+std::optional<Fault> read_png_header(ImageHeader& out, Bytes bytes) {
+  out = {.codec = Codec::png};
+  const Fault cut_off{ErrorCode::image_cut_off, "the file ends inside its header", bytes.size()};
+  std::size_t at = kSignatureBytes;
+  while (true) {
+    if (bytes.size() - at < 8) return cut_off;
+    const std::size_t length = u32(bytes, at);
+    const Bytes type = bytes.subspan(at + 4, 4);
+    if (is(type, "IDAT")) {
+      if (out.width != 0) return std::nullopt;
+      return Fault{ErrorCode::image_header, "pixels come before the header", at};
+    }
+    if (length > 0x7fffffff) {
+      return Fault{ErrorCode::image_header, fmt::format("a chunk of {} bytes", length), at};
+    }
+    if (bytes.size() - at < length + kFrameBytes) return cut_off;
+    const Bytes data = bytes.subspan(at + 8, length);
+    if (at == kSignatureBytes) {
+      if (!is(type, "IHDR") || length != 13) {
+        return Fault{ErrorCode::image_header, "the first chunk is no IHDR of 13 bytes", at};
+      }
+      if (!is_valid_kind(std::to_integer<int>(data[8]), std::to_integer<int>(data[9]))) {
+        return Fault{ErrorCode::image_header,
+                     fmt::format("depth {} with colour type {}", std::to_integer<int>(data[8]),
+                                 std::to_integer<int>(data[9])),
+                     at};
+      }
+      out.width = u32(data, 0);
+      out.height = u32(data, 4);
+      if (out.width == 0 || out.height == 0 || out.width > 0x7fffffff || out.height > 0x7fffffff) {
+        return Fault{ErrorCode::image_header,
+                     fmt::format("its size is {} x {}", out.width, out.height), at};
+      }
+    } else if (is(type, "eXIf")) {
+      out.orientation = exif_orientation(data);
+    } else if (is(type, "IEND")) {
+      return Fault{ErrorCode::image_header, "the image ends before its pixels", at};
+    }
+    at += length + kFrameBytes;
+  }
+}
+
+}  // namespace tundish

@@ -1,0 +1,156 @@
+#include "decode/png.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "decode/test_images.h"
+
+namespace tundish {
+namespace {
+
+using namespace std::string_literals;
+
+using Pixels = std::vector<std::uint8_t>;
+
+// One row of a PNG without filter.
+Pixels decode_row(int width, int depth, int colour, const std::string& row,
+                  const std::vector<ByteVector>& before = {}) {
+  std::vector<ByteVector> chunks = {png_ihdr(static_cast<std::uint32_t>(width), 1, depth, colour)};
+  chunks.insert(chunks.end(), before.begin(), before.end());
+  chunks.push_back(png_idat(bytes_of("\0"s + row)));
+  chunks.push_back(png_chunk("IEND", {}));
+  return decode_window(png_file(chunks), {0, 0, width, 1});
+}
+
+Pixels greys(const std::string& values) {
+  Pixels out;
+  for (const char value : values) out.insert(out.end(), 3, static_cast<std::uint8_t>(value));
+  return out;
+}
+
+constexpr std::pair<int, int> kKinds[] = {{0, 1}, {0, 2},  {0, 4},  {0, 8}, {0, 16},
+                                          {2, 8}, {2, 16}, {3, 1},  {3, 2}, {3, 4},
+                                          {3, 8}, {4, 8},  {4, 16}, {6, 8}, {6, 16}};
+
+ByteVector damaged(ByteVector bytes, std::size_t at) {
+  bytes[at] ^= std::byte{1};
+  return bytes;
+}
+
+}  // namespace
+
+// The expected values are what Pillow 12.3's convert("RGB") gives.
+TEST_CASE("every kind of PNG pixel becomes the RGB that Pillow makes of it") {
+  CHECK(decode_row(8, 1, 0, "\xa5") == greys("\xff\0\xff\0\0\xff\0\xff"s));
+  CHECK(decode_row(4, 2, 0, "\x1b") == greys("\0\x55\xaa\xff"s));
+  CHECK(decode_row(4, 4, 0, "\x1b\x2f") == greys("\x11\xbb\x22\xff"s));
+  CHECK(decode_row(2, 8, 0, "\x07\xfe") == greys("\x07\xfe"));
+  // 16-bit grey is cut at 255, not scaled.
+  CHECK(decode_row(5, 16, 0, "\0\0\0\x80\0\xff\1\0\xff\xff"s) == greys("\0\x80\xff\xff\xff"s));
+  CHECK(decode_row(1, 8, 2, "\x01\x02\x03") == Pixels{1, 2, 3});
+  CHECK(decode_row(1, 16, 2, "\x01\xff\x02\x80\x03\x01") == Pixels{1, 2, 3});
+  CHECK(decode_row(2, 8, 4, "\x64\0\xc8\xff"s) == greys("\x64\xc8"));
+  CHECK(decode_row(1, 16, 4, "\x64\xc8\0\0"s) == greys("\x64"));
+  CHECK(decode_row(1, 8, 6, "\x01\x02\x03\0"s) == Pixels{1, 2, 3});
+  CHECK(decode_row(1, 16, 6, "\x01\x09\x02\x09\x03\x09\x04\x09") == Pixels{1, 2, 3});
+}
+
+TEST_CASE("palette entries that the file leaves out are black, and transparency is passed over") {
+  const ByteVector palette = png_chunk("PLTE", bytes_of("\x0a\x14\x1e\x28\x32\x3c"));
+  const Pixels expected = {10, 20, 30, 40, 50, 60, 0, 0, 0, 0, 0, 0};
+  CHECK(decode_row(4, 8, 3, "\0\x01\x02\xff"s, {palette}) == expected);
+  CHECK(decode_row(4, 4, 3, "\x01\x2f"s, {palette}) == expected);
+  CHECK(decode_row(4, 8, 3, "\0\x01\x02\xff"s, {palette, png_chunk("tRNS", bytes_of("\0\x7f"s))}) ==
+        expected);
+  CHECK(decode_row(1, 8, 2, "\x01\x02\x03", {png_chunk("tRNS", bytes_of("\0\1\0\2\0\3"s))}) ==
+        Pixels{1, 2, 3});
+  CHECK(decode_row(1, 8, 2, "\x01\x02\x03", {png_chunk("gAMA", bytes_of("\0\0\x4e\x20"s))}) ==
+        Pixels{1, 2, 3});
+}
+
+TEST_CASE("interlaced and plain PNGs of the same pixels are the same picture") {
+  for (const auto& [colour, depth] : kKinds) {
+    for (const auto& [width, height] : {std::pair{1, 1}, {3, 2}, {5, 9}, {33, 29}}) {
+      const int colours = colour == 3 ? 1 << depth : 0;
+      const ByteVector plain = make_png(width, height, depth, colour, false, 5, colours);
+      const ByteVector interlaced = make_png(width, height, depth, colour, true, 5, colours);
+      INFO("colour ", colour, ", depth ", depth, ", ", width, " x ", height);
+      CHECK(decode_window(plain, {0, 0, width, height}) ==
+            decode_window(interlaced, {0, 0, width, height}));
+    }
+  }
+}
+
+TEST_CASE("a window of a PNG equals the same window of the whole") {
+  Random random({.seed = 21}, 0);
+  for (const auto& [colour, depth] : kKinds) {
+    for (const bool interlaced : {false, true}) {
+      const int width = 1 + static_cast<int>(random.below(70));
+      const int height = 1 + static_cast<int>(random.below(70));
+      const ByteVector bytes = make_png(width, height, depth, colour, interlaced, random.next(),
+                                        colour == 3 ? 1 << depth : 0);
+      const Pixels whole = decode_window(bytes, {0, 0, width, height});
+      for (int i = 0; i < 10; ++i) {
+        const Window window = random_window(random, width, height);
+        CHECK(decode_window(bytes, window) == cut(whole, width, window));
+      }
+    }
+  }
+}
+
+TEST_CASE("a PNG cut anywhere before its last pixel is a fault") {
+  for (const bool interlaced : {false, true}) {
+    const ByteVector bytes = make_png(20, 20, 8, 2, interlaced);
+    for (std::size_t size = 8; size < bytes.size() - 16; size += 3) {
+      CHECK(fault_of(Bytes(bytes).first(size)) == ErrorCode::image_cut_off);
+    }
+    CHECK(fault_of(Bytes(bytes).first(bytes.size() - 12)) == ErrorCode::none);  // no IEND
+  }
+}
+
+TEST_CASE("a PNG whose pixels are fewer than its header says is cut short") {
+  const ByteVector bytes =
+      png_file({png_ihdr(2, 2, 8, 2), png_idat(bytes_of("\0abcdef"s)), png_chunk("IEND", {})});
+  CHECK(fault_of(bytes) == ErrorCode::image_cut_off);
+}
+
+TEST_CASE("a wrong checksum in any chunk up to the pixels is a fault") {
+  const ByteVector ihdr = png_ihdr(1, 1, 8, 2);
+  const ByteVector text = png_chunk("tEXt", bytes_of("a\0b"s));
+  const ByteVector idat = png_idat(bytes_of("\0abc"s));
+  const ByteVector iend = png_chunk("IEND", {});
+  CHECK(fault_of(png_file({ihdr, text, idat, iend})) == ErrorCode::none);
+  CHECK(fault_of(png_file({damaged(ihdr, ihdr.size() - 1), text, idat, iend})) ==
+        ErrorCode::image_damaged);
+  CHECK(fault_of(png_file({ihdr, damaged(text, text.size() - 1), idat, iend})) ==
+        ErrorCode::image_damaged);
+  CHECK(fault_of(png_file({ihdr, text, damaged(idat, idat.size() - 1), iend})) ==
+        ErrorCode::image_damaged);
+  CHECK(fault_of(png_file({ihdr, text, damaged(idat, 12), iend})) == ErrorCode::image_damaged);
+}
+
+TEST_CASE("a PNG header that makes no sense is a fault") {
+  const ByteVector idat = png_idat(bytes_of("\0abc"s));
+  const ByteVector iend = png_chunk("IEND", {});
+  for (const ByteVector& ihdr :
+       {png_ihdr(0, 1, 8, 2), png_ihdr(1, 0, 8, 2), png_ihdr(0x80000000, 1, 8, 2),
+        png_ihdr(1, 1, 3, 0), png_ihdr(1, 1, 16, 3), png_ihdr(1, 1, 4, 2), png_ihdr(1, 1, 8, 5),
+        png_chunk("IHDR", bytes_of("short")), png_chunk("tEXt", bytes_of("a"))}) {
+    CHECK(fault_of(png_file({ihdr, idat, iend})) == ErrorCode::image_header);
+  }
+  CHECK(fault_of(png_file({idat})) == ErrorCode::image_header);
+  CHECK(fault_of(png_file({png_ihdr(1, 1, 8, 2), iend})) == ErrorCode::image_header);
+}
+
+TEST_CASE("the orientation of a PNG stands in its eXIf chunk") {
+  const ByteVector exif =
+      png_chunk("eXIf", bytes_of("MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0"s));
+  ImageHeader header;
+  CHECK_FALSE(
+      read_header(header, png_file({png_ihdr(1, 1, 8, 2), exif, png_idat(bytes_of("\0abc"s))}))
+          .has_value());
+  CHECK(header.orientation == 6);
+}
+
+}  // namespace tundish
