@@ -23,11 +23,22 @@ struct Stage {
   std::array<std::uint8_t, 3> fill{};  // of PadMode::constant
   Size size;                           // of the whole resized crop
   Filter filter = Filter::bilinear;    // not used when size equals the crop's
-  Window keep;                         // inside size
+  // The resize runs from right to left (from bottom to top): mirror, resize, mirror back. Not
+  // the same as a plain resize, because Pillow rounds its weights from left to right.
+  bool backwards_x = false;
+  bool backwards_y = false;
+  Window keep;  // inside size
   bool mirror_x = false;
   bool mirror_y = false;
   bool operator==(const Stage&) const = default;
 };
+
+// Whether the stage resizes at all.
+bool resizes(const Stage& stage);
+
+// Which of n pixels stands at place i of the padded line; -1 where `fill` does.
+// Padding wider than the line goes on reflecting, as NumPy's.
+int padded_index(int i, int n, PadMode mode);
 
 class View {
  public:
@@ -48,6 +59,8 @@ class View {
   bool operator==(const View&) const = default;
 
  private:
+  void open_stage();
+
   Size image_;
   std::vector<Stage> stages_;
 };

@@ -1,30 +1,21 @@
 // Pillow 12's resize for 8-bit RGB, bit for bit, as a stream: rows in, rows out.
-// Horizontal pass first, each pass rounded to 8 bits, 22-bit integer weights.
+// Horizontal pass first, each pass rounded to 8 bits, 22-bit integer weights (augment/taps.h).
 //
-// The weights are computed in double in Pillow's order of operations; every instruction set
-// gives the same bytes, and resample_slowly() is the twin that tests compare them with.
+// Every instruction set gives the same bytes, and resample_slowly() is the twin that tests
+// compare them with.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "augment/plan.h"
+#include "augment/taps.h"
 #include "core/cpu.h"
 #include "core/image.h"
 
 namespace tundish {
-
-// For each kept output: the first input it needs, and its weights.
-struct Taps {
-  int count = 0;                     // weights per output; shorter ones end in zeros
-  std::vector<int> first;            // first input of output i
-  std::vector<int> used;             // number of inputs of output i, at most count
-  std::vector<std::int32_t> weight;  // count per output, 22 fractional bits
-};
-
-// Outputs keep_from .. keep_from + keep - 1 of a line of `in` samples resized to `out`.
-void make_taps(Taps& taps, int in, int out, int keep_from, int keep, Filter filter);
 
 // Receives finished rows of a stage, top to bottom before mirroring. `y` already is the row's
 // place after mirror_y; `mirror_x` is for the receiver to carry out. Interleaved RGB.
@@ -34,7 +25,7 @@ class RowSink {
   virtual void row(int y, const std::uint8_t* rgb, int width, bool mirror_x) = 0;
 };
 
-// Carries out one stage. Reused from sample to sample: its buffers only grow.
+// Carries out one stage. Reused from sample to sample: its buffers only grow. One thread.
 class Resample : public StripSink {
  public:
   explicit Resample(Cpu cpu = tundish::cpu()) : cpu_(cpu) {}
@@ -45,16 +36,42 @@ class Resample : public StripSink {
   // The part of the input that the stage reads; width or height 0 when it is all padding.
   Window needed() const { return needed_; }
 
-  // Strips must cover needed(), top to bottom.
+  // Strips must cover needed(), top to bottom; what lies outside it is ignored.
   void push(const Strip& strip) override;
 
   // Emits what is left (rows of padding at the bottom). Call once after the last push.
   void finish();
 
  private:
-  Cpu cpu_;
+  void find_needed();
+  void input_row(const std::uint8_t* row);
+  void padded_row(const std::uint8_t* row);
+  void cropped_row(const std::uint8_t* row);
+  void emit(const std::uint8_t* rgb);
+
+  [[maybe_unused]] Cpu cpu_;
+  Stage stage_;
+  Size image_;
+  RowSink* out_ = nullptr;
   Window needed_;
-  // the rest is the implementation's
+  bool padded_x_ = false;
+  bool padded_y_ = false;
+
+  Taps taps_x_, taps_y_;
+  int x_from_ = 0, x_to_ = 0;  // columns of the crop that are read
+  int y_from_ = 0, y_to_ = 0;  // rows of the crop that are read
+
+  int next_input_ = 0;   // row of the image that push() waits for
+  int next_row_ = 0;     // row of the crop that comes next
+  int next_output_ = 0;  // kept row that comes next
+
+  std::vector<std::uint8_t> held_;    // all needed rows, when there is padding above or below
+  std::vector<std::uint8_t> fill_;    // a row of padding
+  std::vector<std::uint8_t> padded_;  // a row with its padding
+  std::vector<std::uint8_t> ring_;    // rows after the horizontal pass
+  std::vector<std::uint8_t> result_;  // a row after the vertical pass
+  std::vector<std::int32_t> sums_;    // of the vertical pass
+  int ring_rows_ = 0;
 };
 
 // The obviously right twin: a whole crop (already padded) to a whole result.

@@ -11,6 +11,10 @@ struct Resize {
   Filter filter = Filter::bilinear;
 };
 
+// A result may be so wide before a crop makes it smaller; 32-bit arithmetic holds it easily.
+constexpr int kMaxResizedSide = 1 << 26;
+
+// Throws Error(argument) when a thin image would become longer than that.
 void resize(View& view, const Resize& op);
 
 }  // namespace tundish

@@ -22,7 +22,7 @@ class Store : public RowSink {
   void row(int y, const std::uint8_t* rgb, int width, bool mirror_x) override;
 
  private:
-  Cpu cpu_;
+  [[maybe_unused]] Cpu cpu_;
   const PixelTable* table_ = nullptr;
   Placement place_;
 };

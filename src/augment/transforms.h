@@ -2,6 +2,7 @@
 // Adding one: its file pair beside this one, a member of Transform, a line in plan_view().
 #pragma once
 
+#include <cstdint>
 #include <variant>
 #include <vector>
 
@@ -22,20 +23,24 @@ using Transform = std::variant<RandomResizedCrop, Resize, CenterCrop, RandomCrop
                                RandomHorizontalFlip, RandomVerticalFlip, Normalize, ToDtype>;
 using Transforms = std::vector<Transform>;
 
-// Throws Error(argument) naming the transform when an argument makes no sense (a size of zero,
-// scale[0] > scale[1], std of 0, probability outside 0..1, a geometric transform after Normalize is
-// fine).
+// Throws Error(argument) naming the transform when an argument makes no sense: a size of zero,
+// scale[0] > scale[1], std of 0, probability outside 0..1. Also when a transform that may make
+// new pixels (anything that resizes or pads) follows ToDtype or Normalize: it works on 8-bit
+// levels, and torchvision would give other values there. Flips and unpadded crops may follow.
 void check_transforms(const Transforms& transforms);
 
 // The plan of one view. Pure: the same image size, transforms and key give the same plan.
-// Operation number i of the key's stream belongs to transforms[i].
+// Operation number i of the key's stream belongs to transforms[i]. Throws Error(argument) when an
+// image cannot be treated: smaller than a RandomCrop, or a result of more than kMaxResultPixels.
+constexpr std::int64_t kMaxResultPixels = 178'956'970;
 View plan_view(const Transforms& transforms, Size image, const Key& key);
 
 // The size every result has, or {0, 0} when it depends on the image.
 Size fixed_size(const Transforms& transforms);
 
 // Element type of the batch and the value of every (channel, level): ToDtype and Normalize in
-// the user's order, each step rounded to float32 as torchvision does, the last to the type.
+// the user's order, each step rounded to float32 as torchvision does. float16 and bfloat16 are
+// rounded to once, at the end, wherever in the list they stand.
 // Without either, uint8. Normalize on uint8 first scales to 0..1 and gives float32.
 PixelTable pixel_table(const Transforms& transforms);
 

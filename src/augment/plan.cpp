@@ -1,0 +1,89 @@
+#include "augment/plan.h"
+
+#include <cassert>
+
+namespace tundish {
+namespace {
+
+Stage whole(Size input) {
+  const Window all{0, 0, input.width, input.height};
+  return {.crop = all, .size = input, .keep = all};
+}
+
+// One axis of a window in a line of n pixels.
+bool inside(int from, int length, int n) { return from >= 0 && from + length <= n; }
+
+}  // namespace
+
+bool resizes(const Stage& stage) { return stage.size != Size{stage.crop.width, stage.crop.height}; }
+
+int padded_index(int i, int n, PadMode mode) {
+  if (i >= 0 && i < n) return i;
+  if (mode == PadMode::constant) return -1;
+  if (mode == PadMode::edge || n == 1) return i < 0 ? 0 : n - 1;
+  // The line and its mirror image, over and over; reflect does not repeat the two ends.
+  const int repeat = mode == PadMode::reflect ? 1 : 0;
+  const int period = 2 * n - 2 * repeat;
+  const int place = ((i % period) + period) % period;
+  return place < n ? place : 2 * n - 1 - repeat - place;
+}
+
+View::View(Size image) : image_(image), stages_{whole(image)} {}
+
+Size View::size() const { return {stages_.back().keep.width, stages_.back().keep.height}; }
+
+void View::open_stage() { stages_.push_back(whole(size())); }
+
+void View::crop(const Window& window, PadMode mode, std::array<std::uint8_t, 3> fill) {
+  assert(window.width > 0 && window.height > 0);
+  const Size now = size();
+  const bool inside_x = inside(window.x, window.width, now.width);
+  const bool inside_y = inside(window.y, window.height, now.height);
+  if (!inside_x || !inside_y) {
+    // The padding of this crop is the padding of the stage's input only where the result still
+    // spans the whole of it; otherwise pixels would show that were cut off before.
+    const Stage& last = stages_.back();
+    const Size input = stages_.size() == 1 ? image_
+                                           : Size{stages_[stages_.size() - 2].keep.width,
+                                                  stages_[stages_.size() - 2].keep.height};
+    const bool spans_x = last.crop.x == 0 && last.crop.width == input.width;
+    const bool spans_y = last.crop.y == 0 && last.crop.height == input.height;
+    const bool padded = !inside(last.crop.x, last.crop.width, input.width) ||
+                        !inside(last.crop.y, last.crop.height, input.height);
+    if (resizes(last) || padded || !(inside_x || spans_x) || !(inside_y || spans_y)) open_stage();
+  }
+
+  // Mirroring comes last in a stage, so the window moves to the other side of the mirror.
+  Stage& stage = stages_.back();
+  const int x = stage.mirror_x ? size().width - window.x - window.width : window.x;
+  const int y = stage.mirror_y ? size().height - window.y - window.height : window.y;
+  if (!inside_x || !inside_y) {
+    stage.pad_mode = mode;
+    stage.fill = fill;
+  }
+  if (resizes(stage)) {
+    stage.keep = {stage.keep.x + x, stage.keep.y + y, window.width, window.height};
+  } else {
+    stage.crop = {stage.crop.x + x, stage.crop.y + y, window.width, window.height};
+    stage.size = {window.width, window.height};
+    stage.keep = {0, 0, window.width, window.height};
+  }
+}
+
+void View::resize(Size size, Filter filter) {
+  assert(size.width > 0 && size.height > 0);
+  if (size == this->size()) return;
+  if (resizes(stages_.back())) open_stage();
+  Stage& stage = stages_.back();
+  stage.size = size;
+  stage.filter = filter;
+  stage.keep = {0, 0, size.width, size.height};
+  stage.backwards_x = stage.mirror_x;
+  stage.backwards_y = stage.mirror_y;
+}
+
+void View::mirror_x() { stages_.back().mirror_x = !stages_.back().mirror_x; }
+
+void View::mirror_y() { stages_.back().mirror_y = !stages_.back().mirror_y; }
+
+}  // namespace tundish

@@ -1,0 +1,149 @@
+#include "augment/plan.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "augment/testing.h"
+
+namespace tundish {
+namespace {
+
+// The line "abcd" from place -6 to 9, '.' where fill stands.
+std::string padded_line(PadMode mode) {
+  std::string line;
+  for (int i = -6; i < 10; ++i) {
+    const int index = padded_index(i, 4, mode);
+    line += index < 0 ? '.' : "abcd"[index];
+  }
+  return line;
+}
+
+int between(Random& random, int low, int high) {
+  return low + static_cast<int>(random.below(static_cast<std::uint64_t>(high - low) + 1));
+}
+
+}  // namespace
+
+TEST_CASE("padding repeats the line as NumPy and torchvision do") {
+  CHECK(padded_line(PadMode::constant) == "......abcd......");
+  CHECK(padded_line(PadMode::edge) == "aaaaaaabcddddddd");
+  CHECK(padded_line(PadMode::reflect) == "abcdcbabcdcbabcd");
+  CHECK(padded_line(PadMode::symmetric) == "cddcbaabcddcbaab");
+  CHECK(padded_index(-3, 1, PadMode::reflect) == 0);
+}
+
+TEST_CASE("crop, resize, crop and flip fold into one stage") {
+  View view({500, 400});
+  view.crop({100, 50, 300, 200});
+  view.resize({150, 100}, Filter::bilinear);
+  view.crop({10, 20, 100, 50});
+  view.mirror_x();
+  REQUIRE(view.stages().size() == 1);
+  const Stage& stage = view.stages()[0];
+  CHECK(stage.crop == Window{100, 50, 300, 200});
+  CHECK(stage.size == Size{150, 100});
+  CHECK(stage.keep == Window{10, 20, 100, 50});
+  CHECK(stage.mirror_x);
+  CHECK(view.size() == Size{100, 50});
+}
+
+TEST_CASE("a crop of a crop is a crop") {
+  View view({500, 400});
+  view.crop({100, 50, 300, 200});
+  view.crop({10, 20, 100, 50});
+  REQUIRE(view.stages().size() == 1);
+  CHECK(view.stages()[0].crop == Window{110, 70, 100, 50});
+}
+
+TEST_CASE("a crop after a mirror takes the pixels from the other side") {
+  View view({500, 400});
+  view.mirror_x();
+  view.crop({0, 0, 100, 400});
+  REQUIRE(view.stages().size() == 1);
+  CHECK(view.stages()[0].crop == Window{400, 0, 100, 400});
+}
+
+TEST_CASE("a padded crop of a whole image is one stage, of a part of it two") {
+  View whole({32, 32});
+  whole.crop({-4, 2, 32, 32});
+  CHECK(whole.stages().size() == 1);
+  View part({32, 32});
+  part.crop({1, 0, 31, 32});
+  part.crop({-4, 0, 32, 32});
+  CHECK(part.stages().size() == 2);
+}
+
+TEST_CASE("a resize to the same size does nothing") {
+  View view({32, 24});
+  view.resize({32, 24}, Filter::bicubic);
+  CHECK(view == View({32, 24}));
+}
+
+TEST_CASE("two resizes are two stages, the first of them without what is cut off") {
+  View view({320, 240});
+  view.resize({160, 120}, Filter::bilinear);
+  view.crop({0, 0, 80, 60});
+  view.resize({40, 30}, Filter::bilinear);
+  REQUIRE(view.stages().size() == 2);
+  CHECK(view.stages()[0].keep == Window{0, 0, 80, 60});
+  CHECK(view.stages()[1].crop == Window{0, 0, 80, 60});
+}
+
+TEST_CASE("random chains give the pixels of one operation after the other") {
+  Resample resample;
+  int stages = 0;
+  constexpr int kChains = 300;
+  for (int chain = 0; chain < kChains; ++chain) {
+    CAPTURE(chain);
+    Random random({.seed = 20}, static_cast<std::uint32_t>(chain));
+    const Size size{between(random, 1, 40), between(random, 1, 40)};
+    const TestImage image = noise(size, random.next());
+    View view(size);
+    TestImage slow = image;
+    const int operations = between(random, 1, 6);
+    for (int i = 0; i < operations; ++i) {
+      const auto mode = static_cast<PadMode>(random.below(4));
+      const auto filter = static_cast<Filter>(random.below(3));
+      const std::array<std::uint8_t, 3> fill{9, static_cast<std::uint8_t>(random.next()), 200};
+      const Size now = view.size();
+      switch (random.below(5)) {
+        case 0: {  // inside
+          const int w = between(random, 1, now.width), h = between(random, 1, now.height);
+          const Window window{between(random, 0, now.width - w), between(random, 0, now.height - h),
+                              w, h};
+          view.crop(window, mode, fill);
+          slow = crop_slowly(slow, window, mode, fill);
+          break;
+        }
+        case 1: {  // anywhere
+          const Window window{between(random, -20, 40), between(random, -20, 40),
+                              between(random, 1, 40), between(random, 1, 40)};
+          view.crop(window, mode, fill);
+          slow = crop_slowly(slow, window, mode, fill);
+          break;
+        }
+        case 2: {
+          const Size to{between(random, 1, 50),
+                        random.below(4) ? between(random, 1, 50) : now.height};
+          view.resize(to, filter);
+          slow = resize_slowly(slow, to, filter);
+          break;
+        }
+        case 3:
+          view.mirror_x();
+          slow = mirror_slowly(slow, true, false);
+          break;
+        case 4:
+          view.mirror_y();
+          slow = mirror_slowly(slow, false, true);
+          break;
+      }
+    }
+    stages += static_cast<int>(view.stages().size());
+    REQUIRE(run_view(resample, view, image, random) == slow);
+  }
+  CHECK(stages > kChains);  // some had several
+}
+
+}  // namespace tundish

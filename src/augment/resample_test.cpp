@@ -1,0 +1,86 @@
+#include "augment/resample.h"
+
+#include <doctest/doctest.h>
+
+#include "augment/testing.h"
+
+namespace tundish {
+namespace {
+
+Stage resize_stage(Size in, Size out, Filter filter) {
+  return {.crop = {0, 0, in.width, in.height},
+          .size = out,
+          .filter = filter,
+          .keep = {0, 0, out.width, out.height}};
+}
+
+struct Golden {
+  Size in, out;
+  Filter filter;
+  std::uint64_t digest;  // of Pillow 12.3.0's result for noise(in, 5)
+};
+
+constexpr Golden kPillow[] = {
+    {{40, 30}, {24, 20}, Filter::nearest, 0x2aa2d7393d0a6067u},
+    {{40, 30}, {24, 20}, Filter::bilinear, 0x7fa152035cd3c96fu},
+    {{40, 30}, {24, 20}, Filter::bicubic, 0x84497db3387f2f76u},
+    {{30, 40}, {50, 60}, Filter::nearest, 0xc94fa6ba4d9e7f81u},
+    {{30, 40}, {50, 60}, Filter::bilinear, 0x8f177c004c248b19u},
+    {{30, 40}, {50, 60}, Filter::bicubic, 0xd3ccdff867269472u},
+    {{97, 61}, {31, 61}, Filter::nearest, 0xd9a24b10eb1c27d6u},
+    {{97, 61}, {31, 61}, Filter::bilinear, 0xc798dfe212363ea6u},
+    {{97, 61}, {31, 61}, Filter::bicubic, 0x551f3544c02b0429u},
+    {{1, 9}, {7, 3}, Filter::nearest, 0x50a4ed7357180394u},
+    {{1, 9}, {7, 3}, Filter::bilinear, 0xeef1a96a1205c88du},
+    {{1, 9}, {7, 3}, Filter::bicubic, 0xa93f9bdbb2df6c90u},
+    {{300, 2}, {5, 5}, Filter::nearest, 0x469cfdacf1d85849u},
+    {{300, 2}, {5, 5}, Filter::bilinear, 0x41207cc1cc8b959bu},
+    {{300, 2}, {5, 5}, Filter::bicubic, 0x916abbcb8386a49eu},
+    {{64, 64}, {32, 17}, Filter::nearest, 0xfc20e64869dc605cu},
+    {{64, 64}, {32, 17}, Filter::bilinear, 0x6034b3b81394d068u},
+    {{64, 64}, {32, 17}, Filter::bicubic, 0x23d7adee399e4ed1u},
+    {{13, 200}, {13, 21}, Filter::nearest, 0xa5ad56f0599c7580u},
+    {{13, 200}, {13, 21}, Filter::bilinear, 0xd99578869a297c10u},
+    {{13, 200}, {13, 21}, Filter::bicubic, 0x3145aa2ddad8d861u},
+};
+
+}  // namespace
+
+TEST_CASE("resizes equal Pillow 12.3.0's, byte for byte") {
+  Resample resample;
+  for (const Golden& golden : kPillow) {
+    CAPTURE(golden.in.width);
+    CAPTURE(golden.out.width);
+    CAPTURE(static_cast<int>(golden.filter));
+    const TestImage image = noise(golden.in, 5);
+    CHECK(digest(resize_slowly(image, golden.out, golden.filter).rgb) == golden.digest);
+    Random random({}, 0);
+    const Stage stage = resize_stage(golden.in, golden.out, golden.filter);
+    CHECK(digest(run_stage(resample, stage, image, random).rgb) == golden.digest);
+  }
+}
+
+TEST_CASE("only the rows and columns that the kept pixels read are needed") {
+  Resample resample;
+  WholeImage out({10, 20});
+  Stage stage = resize_stage({300, 200}, {30, 20}, Filter::bilinear);
+  stage.keep = {5, 0, 10, 20};
+  resample.begin(stage, {300, 200}, out);
+  CHECK(resample.needed() == Window{45, 0, 110, 200});
+}
+
+TEST_CASE("a crop wholly in the padding needs no pixels") {
+  Resample resample;
+  const Stage stage{.crop = {-50, 3, 20, 10},
+                    .pad_mode = PadMode::constant,
+                    .fill = {1, 2, 3},
+                    .size = {20, 10},
+                    .keep = {0, 0, 20, 10}};
+  const TestImage image = noise({32, 32}, 1);
+  Random random({}, 0);
+  const TestImage result = run_stage(resample, stage, image, random);
+  CHECK(resample.needed() == Window{});
+  CHECK(result == crop_slowly(image, stage.crop, stage.pad_mode, stage.fill));
+}
+
+}  // namespace tundish

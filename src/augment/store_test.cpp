@@ -1,0 +1,64 @@
+#include "augment/store.h"
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+
+#include "augment/testing.h"
+#include "augment/transforms.h"
+
+namespace tundish {
+namespace {
+
+// One element at a time, straight from the definition.
+std::vector<std::byte> store_slowly(const TestImage& image, const PixelTable& table,
+                                    Placement place, std::size_t bytes, bool mirror_x) {
+  std::vector<std::byte> memory(bytes);
+  for (int y = 0; y < image.size.height; ++y) {
+    for (int x = 0; x < image.size.width; ++x) {
+      for (int c = 0; c < 3; ++c) {
+        const std::uint8_t level = pixel(image, mirror_x ? image.size.width - 1 - x : x, y)[c];
+        const std::uint32_t value = table.value[static_cast<std::size_t>(c)][level];
+        std::memcpy(memory.data() + y * place.dy + x * place.dx + c * place.dc, &value,
+                    dtype_bytes(table.dtype));
+      }
+    }
+  }
+  return memory;
+}
+
+}  // namespace
+
+TEST_CASE("every type and layout is stored as the table says") {
+  for (const Dtype dtype : {Dtype::uint8, Dtype::float32, Dtype::float16, Dtype::bfloat16}) {
+    Transforms transforms{ToDtype{dtype, true}};
+    if (dtype != Dtype::uint8) transforms.emplace_back(Normalize{});
+    const PixelTable table = pixel_table(transforms);
+    const auto e = static_cast<std::ptrdiff_t>(dtype_bytes(dtype));
+    for (const int width : {1, 2, 5, 16, 21, 22, 67, 224}) {
+      const TestImage image = noise({width, 3}, static_cast<std::uint64_t>(width));
+      const Placement layouts[] = {
+          {nullptr, width * 3 * e, 3 * e, e},      // HWC
+          {nullptr, width * e, e, 3 * width * e},  // CHW
+          {nullptr, width * 8 * e, 8 * e, 2 * e},  // anything else
+      };
+      for (Placement place : layouts) {
+        for (const bool mirror_x : {false, true}) {
+          CAPTURE(dtype_name(dtype));
+          CAPTURE(width);
+          CAPTURE(mirror_x);
+          const std::size_t bytes =
+              static_cast<std::size_t>(2 * place.dy + (width - 1) * place.dx + 2 * place.dc + e);
+          std::vector<std::byte> memory(bytes);
+          place.base = memory.data();
+          Store store;
+          store.begin(table, place);
+          for (const int y : {2, 0, 1}) store.row(y, pixel(image, 0, y), width, mirror_x);
+          CHECK(memory == store_slowly(image, table, place, bytes, mirror_x));
+        }
+      }
+    }
+  }
+}
+
+}  // namespace tundish

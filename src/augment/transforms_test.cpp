@@ -1,0 +1,128 @@
+#include "augment/transforms.h"
+
+#include <doctest/doctest.h>
+
+#include <bit>
+#include <string>
+
+#include "core/error.h"
+
+namespace tundish {
+namespace {
+
+std::string complaint(const Transforms& transforms) {
+  try {
+    check_transforms(transforms);
+  } catch (const Error& error) {
+    CHECK(error.code() == ErrorCode::argument);
+    return error.reason().substr(0, error.reason().find(':'));
+  }
+  return "";
+}
+
+const Transforms kTraining{RandomResizedCrop{.size = {224, 224}}, RandomHorizontalFlip{}, ToDtype{},
+                           Normalize{}};
+
+}  // namespace
+
+TEST_CASE("the same key gives the same plan, another one another") {
+  const Key key{.seed = 1, .epoch = 2, .sample = 3};
+  const View view = plan_view(kTraining, {500, 375}, key);
+  CHECK(view == plan_view(kTraining, {500, 375}, key));
+  CHECK(view.size() == Size{224, 224});
+  CHECK(view.stages().size() == 1);
+  CHECK_FALSE(view == plan_view(kTraining, {500, 375}, {.seed = 1, .epoch = 2, .sample = 4}));
+}
+
+TEST_CASE("wrong arguments are named") {
+  CHECK(complaint(kTraining) == "");
+  CHECK(complaint({RandomResizedCrop{.size = {0, 224}}}) == "RandomResizedCrop");
+  CHECK(complaint({RandomResizedCrop{.size = {9, 9}, .scale = {0.5, 0.2}}}) == "RandomResizedCrop");
+  CHECK(complaint({RandomResizedCrop{.size = {9, 9}, .ratio = {0, 1}}}) == "RandomResizedCrop");
+  CHECK(complaint({Resize{.size = {0, 0}}}) == "Resize");
+  CHECK(complaint({Resize{.size = {70'000, 1}}}) == "Resize");
+  CHECK(complaint({Resize{.size = {256, 256}, .max_size = 300}}) == "Resize");
+  CHECK(complaint({Resize{.size = {256, 0}, .max_size = 256}}) == "Resize");
+  CHECK(complaint({CenterCrop{{224, -1}}}) == "CenterCrop");
+  CHECK(complaint({RandomCrop{.size = {32, 32}, .padding = {-1, 0, 0, 0}}}) == "RandomCrop");
+  CHECK(complaint({RandomHorizontalFlip{1.5}}) == "RandomHorizontalFlip");
+  CHECK(complaint({RandomVerticalFlip{-0.5}}) == "RandomVerticalFlip");
+  CHECK(complaint({Normalize{.std = {1, 0, 1}}}) == "Normalize");
+  CHECK(complaint({ToDtype{}, ToDtype{Dtype::uint8, true}}) == "ToDtype");
+}
+
+TEST_CASE("what makes new pixels comes before Normalize") {
+  CHECK(complaint({Normalize{}, Resize{.size = {9, 9}}}) == "Resize");
+  CHECK(complaint({ToDtype{}, CenterCrop{{9, 9}}}) == "CenterCrop");
+  CHECK(complaint({ToDtype{}, RandomCrop{.size = {9, 9}, .pad_if_needed = true}}) ==
+        "RandomCrop with padding");
+  CHECK(complaint({Normalize{}, RandomCrop{.size = {9, 9}}, RandomHorizontalFlip{}}) == "");
+}
+
+TEST_CASE("the size of the results is known when a transform fixes it") {
+  CHECK(fixed_size({}) == Size{});
+  CHECK(fixed_size({Resize{.size = {256, 0}}}) == Size{});
+  CHECK(fixed_size({Resize{.size = {256, 0}}, CenterCrop{{224, 192}}}) == Size{224, 192});
+  CHECK(fixed_size({CenterCrop{{200, 100}}, Resize{.size = {50, 0}}}) == Size{100, 50});
+  CHECK(fixed_size(kTraining) == Size{224, 224});
+  CHECK(fixed_size({RandomCrop{.size = {32, 30}}, RandomVerticalFlip{}}) == Size{32, 30});
+}
+
+TEST_CASE("a result that would fill the memory is refused") {
+  CHECK_THROWS_AS(plan_view({Resize{.size = {224, 0}}}, {65'535, 1}, {}), Error);
+  CHECK(plan_view({Resize{.size = {224, 0}}, CenterCrop{{224, 224}}}, {65'535, 1}, {}).size() ==
+        Size{224, 224});
+}
+
+TEST_CASE("without ToDtype and Normalize levels stay uint8") {
+  const PixelTable table = pixel_table({RandomHorizontalFlip{}});
+  CHECK(table.dtype == Dtype::uint8);
+  CHECK(table.value[2][200] == 200);
+}
+
+// The figures are torch 2.13's for the transforms of torchvision 0.28.
+TEST_CASE("values are torchvision's, bit for bit") {
+  const auto bits = [](const Transforms& transforms, std::size_t c, std::size_t level) {
+    return pixel_table(transforms).value[c][level];
+  };
+  CHECK(bits({ToDtype{}}, 0, 1) == 0x3b808081u);
+  CHECK(bits({ToDtype{}}, 1, 77) == 0x3e9a9a9bu);
+  CHECK(bits({ToDtype{}}, 2, 124) == 0x3ef8f8fau);
+  CHECK(bits({ToDtype{}}, 0, 255) == 0x3f800000u);
+  CHECK(bits({ToDtype{Dtype::float32, false}, Normalize{}}, 0, 1) == 0x400fee1du);
+  CHECK(bits({ToDtype{Dtype::float32, false}, Normalize{}}, 1, 77) == 0x43aadb6du);
+  CHECK(bits({ToDtype{Dtype::float32, false}, Normalize{}}, 2, 124) == 0x440953a1u);
+  CHECK(bits({ToDtype{Dtype::float32, false}, Normalize{}}, 0, 255) == 0x448aed6au);
+  CHECK(bits({ToDtype{}, Normalize{}}, 0, 1) == 0xc006732bu);
+  CHECK(bits({ToDtype{}, Normalize{}}, 1, 77) == 0xbf300b78u);
+  CHECK(bits({ToDtype{}, Normalize{}}, 2, 124) == 0x3eb6ab51u);
+  CHECK(bits({ToDtype{}, Normalize{}}, 0, 255) == 0x400fee1du);
+  CHECK(bits({ToDtype{}, Normalize{}, ToDtype{Dtype::float16}}, 0, 1) == 0xc034u);
+  CHECK(bits({ToDtype{}, Normalize{}, ToDtype{Dtype::float16}}, 1, 77) == 0xb980u);
+  CHECK(bits({ToDtype{}, Normalize{}, ToDtype{Dtype::float16}}, 2, 124) == 0x35b5u);
+  CHECK(bits({ToDtype{}, Normalize{}, ToDtype{Dtype::float16}}, 0, 255) == 0x407fu);
+  CHECK(bits({ToDtype{}, Normalize{}, ToDtype{Dtype::bfloat16}}, 0, 1) == 0xc006u);
+  CHECK(bits({ToDtype{}, Normalize{}, ToDtype{Dtype::bfloat16}}, 1, 77) == 0xbf30u);
+  CHECK(bits({ToDtype{}, Normalize{}, ToDtype{Dtype::bfloat16}}, 2, 124) == 0x3eb7u);
+  CHECK(bits({ToDtype{}, Normalize{}, ToDtype{Dtype::bfloat16}}, 0, 255) == 0x4010u);
+}
+
+TEST_CASE("Normalize alone scales first, and is float32") {
+  const PixelTable alone = pixel_table({Normalize{}});
+  const PixelTable both = pixel_table({ToDtype{}, Normalize{}});
+  CHECK(alone.dtype == Dtype::float32);
+  CHECK(alone.value == both.value);
+}
+
+TEST_CASE("the smaller types are rounded once, from float32") {
+  const PixelTable wide = pixel_table({ToDtype{}, Normalize{}});
+  const PixelTable before = pixel_table({ToDtype{Dtype::float16, true}, Normalize{}});
+  const PixelTable after = pixel_table({ToDtype{}, Normalize{}, ToDtype{Dtype::float16, true}});
+  CHECK(before.dtype == Dtype::float16);
+  CHECK(before.value == after.value);
+  for (std::size_t i = 0; i < 256; ++i) {
+    CHECK(after.value[1][i] == float16_bits(std::bit_cast<float>(wide.value[1][i])));
+  }
+}
+
+}  // namespace tundish
