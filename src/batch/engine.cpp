@@ -1,0 +1,349 @@
+#include "batch/engine.h"
+
+#include <fmt/format.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <thread>
+
+#include "batch/fingerprint.h"
+#include "core/usable_cpus.h"
+
+namespace tundish {
+namespace {
+
+constexpr std::uint32_t kMaxSubstitutes = 16;
+constexpr std::size_t kMaxBadKept = 10'000;
+constexpr auto kJoinTimeout = std::chrono::milliseconds(900);
+
+std::uint64_t now_ns() {
+  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+}
+
+}  // namespace
+
+// Everything the workers touch. They own it together with the Engine.
+struct Engine::Shared {
+  Shared(std::shared_ptr<const Source> source_in, EngineOptions options_in);
+
+  void work();
+  void fill(const Ring::Task& task, Scratch& scratch);
+  Placement place_in(Slot& slot, std::size_t place, Size size);
+  bool open_next(Slot& slot);
+  void deliver(Batch& out, const std::shared_ptr<Slot>& slot);
+
+  EngineOptions options;
+  Recipe recipe;
+  Order order;
+  Schedule schedule;
+  Ring ring;
+  pid_t process = ::getpid();
+
+  // Where the ring opens the next batch; used with the ring locked.
+  std::uint64_t open_epoch = 0, open_position = 0;
+
+  // The trainer's place.
+  bool started = false;
+  std::uint64_t epoch = 0, position = 0;
+
+  std::atomic<std::uint64_t> read_ns{0}, decode_ns{0}, bytes{0};
+
+  mutable std::mutex mutex;  // guards what follows
+  std::condition_variable idle;
+  int running = 0;  // threads
+  EngineStats stats;
+  std::vector<BadSample> bad;
+  std::exception_ptr broken;  // a worker could not go on
+};
+
+Engine::Shared::Shared(std::shared_ptr<const Source> source_in, EngineOptions options_in)
+    : options(std::move(options_in)),
+      ring(static_cast<std::size_t>(std::max(options.prefetch, 1))) {
+  const auto refuse = [&](const std::string& why) {
+    throw Error(ErrorCode::argument, {.file = source_in->path()}, why);
+  };
+  const std::uint64_t count = source_in->count();
+  if (options.batch_size == 0) refuse("batch_size must be at least 1");
+  if (options.world_size == 0 || options.rank >= options.world_size) {
+    refuse(fmt::format("rank {} of a world of {}", options.rank, options.world_size));
+  }
+  if (!source_in->random_access()) {
+    throw Error(ErrorCode::no_random_access, {.file = source_in->path()}, "");
+  }
+  if (count == 0) throw Error(ErrorCode::source_empty, {.file = source_in->path()}, "no samples");
+  if (!options.labels.empty() && options.labels.size() != count) {
+    refuse(fmt::format("{} labels for {} samples", options.labels.size(), count));
+  }
+  check_transforms(options.transforms);
+  recipe.image_field = source_in->schema().find(FieldType::image);
+  if (recipe.image_field < 0) refuse("its samples have no image");
+  recipe.source = std::move(source_in);
+  recipe.fields = options.all_fields ? kAllFields : 0;
+  recipe.seed = options.seed;
+  recipe.transforms = options.transforms;
+  recipe.table = pixel_table(options.transforms);
+  recipe.exif_orientation = options.exif_orientation;
+  recipe.limits = options.limits;
+  order = {.count = count, .seed = options.seed, .shuffle = options.shuffle};
+  schedule = {.count = count,
+              .batch_size = options.batch_size,
+              .rank = options.rank,
+              .world_size = options.world_size,
+              .uneven = options.uneven};
+}
+
+bool Engine::Shared::open_next(Slot& slot) {
+  if (tundish::steps_from(schedule, open_position) == 0) {
+    ++open_epoch;
+    open_position = 0;
+    if (tundish::steps_from(schedule, 0) == 0) return false;  // less than one global batch
+  }
+  const Step step = step_at(schedule, open_position);
+  slot.epoch = open_epoch;
+  slot.first = step.first;
+  slot.next = step.next;
+  slot.places.resize(step.size);
+  open_position = step.next;
+  return true;
+}
+
+// The first image that is planned sets the size of the batch; one of another size is left out
+// here and reported when the batch is delivered.
+Placement Engine::Shared::place_in(Slot& slot, std::size_t place, Size size) {
+  slot.places[place].size = size;
+  const auto width = static_cast<std::size_t>(size.width);
+  const auto height = static_cast<std::size_t>(size.height);
+  const std::size_t element = dtype_bytes(recipe.table.dtype);
+  const std::size_t image_bytes = 3 * width * height * element;
+  {
+    std::lock_guard lock(slot.mutex);
+    if (slot.size == Size{}) {
+      slot.pixels.reserve(image_bytes * slot.places.size(), options.memory);
+      slot.size = size;
+    }
+    if (slot.size != size) return {};
+  }
+  std::byte* base = slot.pixels.data() + place * image_bytes;
+  const auto bytes_of = [&](std::size_t elements) {
+    return static_cast<std::ptrdiff_t>(elements * element);
+  };
+  if (options.channels_first) {
+    return {base, bytes_of(width), bytes_of(1), bytes_of(width * height)};
+  }
+  return {base, bytes_of(3 * width), bytes_of(3), bytes_of(1)};
+}
+
+void Engine::Shared::fill(const Ring::Task& task, Scratch& scratch) {
+  Slot& slot = *task.slot;
+  Place& place = slot.places[task.place];
+  const std::uint64_t at = slot.first + task.place;
+  const Placer placer = [&](Size size) { return place_in(slot, task.place, size); };
+  place.draw = draw_at(order, slot.epoch, at);
+  for (std::uint32_t attempt = 0;; ++attempt) {
+    try {
+      load_sample(placer, recipe, slot.epoch, place.draw, scratch);
+      place.filled = true;
+      break;
+    } catch (const SampleError& error) {
+      place.bad.push_back({place.draw.sample, at, error.code(), error.what()});
+      if (options.on_error == OnError::fail) throw;
+      if (options.on_error == OnError::skip) return;
+      if (attempt == kMaxSubstitutes) {
+        throw Error(ErrorCode::too_many_bad,
+                    {.file = recipe.source->path(), .record = place.draw.sample}, error.what());
+      }
+      place.draw = substitute_draw(order, slot.epoch, at, attempt);
+    }
+  }
+  const std::uint64_t sample = place.draw.sample;
+  place.label = options.labels.empty() ? recipe.source->info(sample).label
+                                       : options.labels[static_cast<std::size_t>(sample)];
+  if (options.all_fields) place.fields = scratch.sample.fields;
+  read_ns.fetch_add(scratch.read_ns, std::memory_order_relaxed);
+  decode_ns.fetch_add(scratch.decode_ns, std::memory_order_relaxed);
+  bytes.fetch_add(scratch.bytes, std::memory_order_relaxed);
+}
+
+void Engine::Shared::work() {
+  try {
+    Scratch scratch;
+    while (const auto task = ring.claim()) {
+      try {
+        fill(*task, scratch);
+      } catch (...) {
+        task->slot->places[task->place].error = std::current_exception();
+      }
+      ring.done(*task);
+    }
+  } catch (...) {  // no memory even to claim: the trainer is told
+    {
+      std::lock_guard lock(mutex);
+      broken = std::current_exception();
+    }
+    ring.close();
+  }
+  std::lock_guard lock(mutex);
+  --running;
+  idle.notify_all();
+}
+
+// Checks, then closes the gaps that skipped samples left.
+void Engine::Shared::deliver(Batch& out, const std::shared_ptr<Slot>& slot) {
+  out = {};
+  out.slot = slot;
+  out.epoch = slot->epoch;
+  out.next = slot->next;
+  out.dtype = recipe.table.dtype;
+  out.channels_first = options.channels_first;
+  out.size = slot->size == Size{} ? fixed_size(options.transforms) : slot->size;
+
+  std::lock_guard lock(mutex);
+  for (const Place& place : slot->places) {
+    for (const BadSample& one : place.bad) {
+      if (bad.size() < kMaxBadKept) bad.push_back(one);
+    }
+    stats.replaced += place.filled && !place.bad.empty();
+    stats.skipped += !place.filled && !place.error;
+  }
+  const Place* first = nullptr;
+  for (const Place& place : slot->places) {
+    if (place.error) std::rethrow_exception(place.error);
+    if (!place.filled) continue;
+    if (!first) first = &place;
+    if (place.size != first->size) {
+      throw Error(ErrorCode::unequal_sizes, {.file = recipe.source->path()},
+                  fmt::format("record {} gives {} x {} pixels, record {} in the same batch {} x {}",
+                              first->draw.sample, first->size.width, first->size.height,
+                              place.draw.sample, place.size.width, place.size.height));
+    }
+  }
+  const std::size_t image_bytes = 3 * static_cast<std::size_t>(out.size.width) *
+                                  static_cast<std::size_t>(out.size.height) *
+                                  dtype_bytes(out.dtype);
+  for (std::size_t i = 0; i < slot->places.size(); ++i) {
+    if (!slot->places[i].filled) continue;
+    std::byte* pixels = slot->pixels.data();
+    if (out.count != i) {
+      std::memmove(pixels + out.count * image_bytes, pixels + i * image_bytes, image_bytes);
+    }
+    out.labels.push_back(slot->places[i].label);
+    out.samples.push_back(static_cast<std::int64_t>(slot->places[i].draw.sample));
+    out.places.push_back(i);
+    ++out.count;
+  }
+  ++stats.batches;
+  stats.samples += out.count;
+}
+
+Engine::Engine(std::shared_ptr<const Source> source, EngineOptions options)
+    : shared_(std::make_shared<Shared>(std::move(source), std::move(options))) {}
+
+Engine::~Engine() {
+  if (::getpid() != shared_->process) {
+    // In a forked child the threads do not exist and locks may be held for ever: touch nothing.
+    new std::shared_ptr<Shared>(std::move(shared_));
+    return;
+  }
+  close();
+  std::unique_lock lock(shared_->mutex);
+  shared_->idle.wait_for(lock, kJoinTimeout, [&] { return shared_->running == 0; });
+}
+
+void Engine::start(std::uint64_t epoch, std::uint64_t position) {
+  Shared& shared = *shared_;
+  if (::getpid() != shared.process) {
+    throw Error(ErrorCode::used_after_fork, {.file = shared.recipe.source->path()}, "");
+  }
+  if (shared.started && shared.epoch == epoch && shared.position == position) return;
+  shared.epoch = epoch;
+  shared.position = position;
+  shared.ring.restart([&shared, epoch, position, fresh = true](Slot& slot) mutable {
+    if (std::exchange(fresh, false)) {
+      shared.open_epoch = epoch;
+      shared.open_position = position;
+    }
+    return shared.open_next(slot);
+  });
+  if (shared.started) return;
+  shared.started = true;
+  const int wanted =
+      shared.options.threads > 0 ? shared.options.threads : static_cast<int>(usable_cpus());
+  for (int i = 0; i < wanted; ++i) {
+    {
+      std::lock_guard lock(shared.mutex);
+      ++shared.running;
+      ++shared.stats.threads;
+    }
+    try {
+      std::thread([keep = shared_] { keep->work(); }).detach();
+    } catch (const std::system_error& error) {
+      std::lock_guard lock(shared.mutex);
+      --shared.running;
+      --shared.stats.threads;
+      if (i == 0) {
+        throw Error(ErrorCode::no_memory, {.file = shared.recipe.source->path()},
+                    fmt::format("no thread could be started: {}", error.what()));
+      }
+      break;
+    }
+  }
+}
+
+Engine::Next Engine::next(Batch& out, std::chrono::nanoseconds timeout) {
+  Shared& shared = *shared_;
+  if (::getpid() != shared.process) {
+    throw Error(ErrorCode::used_after_fork, {.file = shared.recipe.source->path()}, "");
+  }
+  if (steps_from(shared.position) == 0) {
+    ++shared.epoch;  // what is prefetched already
+    shared.position = 0;
+    return Next::end;
+  }
+  std::shared_ptr<Slot> slot;
+  const std::uint64_t begin_ns = now_ns();
+  const Ring::Taken taken = shared.ring.take(slot, timeout);
+  {
+    std::lock_guard lock(shared.mutex);
+    shared.stats.wait_ns += now_ns() - begin_ns;
+    if (taken == Ring::Taken::end && shared.broken) std::rethrow_exception(shared.broken);
+  }
+  if (taken == Ring::Taken::again) return Next::again;
+  if (taken == Ring::Taken::end) {
+    throw Error(ErrorCode::closed, {.file = shared.recipe.source->path()}, "");
+  }
+  shared.position = slot->next;
+  shared.deliver(out, slot);
+  return Next::batch;
+}
+
+std::uint64_t Engine::steps_from(std::uint64_t position) const {
+  return tundish::steps_from(shared_->schedule, position);
+}
+
+std::string Engine::fingerprint() const {
+  return tundish::fingerprint(shared_->recipe, shared_->order);
+}
+
+EngineStats Engine::stats() const {
+  const RingStats ring = shared_->ring.stats();
+  std::lock_guard lock(shared_->mutex);
+  EngineStats stats = shared_->stats;
+  stats.read_ns = shared_->read_ns;
+  stats.decode_ns = shared_->decode_ns;
+  stats.bytes = shared_->bytes;
+  stats.slots = ring.slots;
+  stats.ready = ring.ready;
+  return stats;
+}
+
+std::vector<BadSample> Engine::bad_samples() const {
+  std::lock_guard lock(shared_->mutex);
+  return shared_->bad;
+}
+
+void Engine::close() { shared_->ring.close(); }
+
+}  // namespace tundish

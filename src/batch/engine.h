@@ -1,0 +1,98 @@
+// The engine of a loader: threads that fill batches ahead of the trainer, in order, without end:
+// after the last batch of an epoch they go on with the first of the next.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "batch/order.h"
+#include "batch/ring.h"
+#include "batch/sample.h"
+#include "batch/schedule.h"
+
+namespace tundish {
+
+// What becomes of a sample that cannot be read or decoded.
+enum class OnError : std::uint8_t {
+  substitute = 0,  // another one, chosen by the position
+  skip = 1,        // the batch is shorter
+  fail = 2,        // next() throws
+};
+
+struct EngineOptions {
+  std::uint32_t batch_size = 1;
+  bool shuffle = false;
+  std::uint64_t seed = 0;
+  Uneven uneven = Uneven::pad;
+  OnError on_error = OnError::skip;
+  std::uint32_t rank = 0, world_size = 1;
+  Transforms transforms = {};
+  bool channels_first = false;  // memory order of a batch; its shape is always N, C, H, W
+  bool exif_orientation = false;
+  bool all_fields = false;                // also text, bytes, numbers, arrays
+  std::vector<std::int64_t> labels = {};  // instead of the source's, when not empty
+  int threads = 0;                        // 0: as many as the process may use
+  int prefetch = 4;                       // batches ahead of the trainer
+  HostAllocator memory = kPlainMemory;    // of the batches; page-locked for a GPU
+  Limits limits = {};
+};
+
+// A finished batch. The memory belongs to the slot, which goes back to the ring when the last
+// owner lets go.
+struct Batch {
+  std::shared_ptr<Slot> slot;  // second owner: each tensor made from it
+  std::uint64_t epoch = 0;
+  std::uint64_t next = 0;  // global position after it
+  std::uint32_t count = 0;
+  Size size;
+  Dtype dtype = Dtype::uint8;
+  bool channels_first = false;
+  std::vector<std::int64_t> labels, samples;  // one per image
+  std::vector<std::size_t> places;            // of the slot, one per image: for the other fields
+};
+
+struct EngineStats {
+  std::uint64_t batches = 0, samples = 0, replaced = 0, skipped = 0, bytes = 0;
+  std::uint64_t read_ns = 0, decode_ns = 0,
+                wait_ns = 0;  // summed over threads; wait: the trainer's
+  std::uint64_t slots = 0, ready = 0, threads = 0;
+};
+
+class Engine {
+ public:
+  // Checks the options against the source. Starts no thread yet. Throws Error.
+  Engine(std::shared_ptr<const Source> source, EngineOptions options);
+
+  // Ends the threads. One that is stuck in a system call is left behind after 0.9 s with all that
+  // it uses; nothing else waits for it.
+  ~Engine();
+
+  // One trainer: start and next are called by one thread at a time.
+
+  // The next batch is the one at this position. Keeps what is prefetched if that is it already.
+  void start(std::uint64_t epoch, std::uint64_t position);
+
+  enum class Next { batch, again, end };
+
+  // Waits up to `timeout`. `end`: the epoch is over; start() the next one.
+  // Throws SampleError (OnError::fail), Error(unequal_sizes, too_many_bad, ...); the batch is then
+  // gone, and the following call gives the one after it.
+  Next next(Batch& out, std::chrono::nanoseconds timeout);
+
+  std::uint64_t steps_from(std::uint64_t position) const;  // to the end of an epoch
+  std::string fingerprint() const;                         // of source, order, seed and transforms
+  EngineStats stats() const;
+  std::vector<BadSample> bad_samples() const;  // the first 10,000
+
+  // Any thread: wakes next() and ends everything.
+  void close();
+
+ private:
+  struct Shared;
+  std::shared_ptr<Shared> shared_;  // second owner: each worker, so that one can be left behind
+};
+
+}  // namespace tundish

@@ -1,0 +1,20 @@
+// EXIF orientation: the image as it is meant to be seen.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "decode/decode.h"
+
+namespace tundish {
+
+// Orientations 5 to 8 exchange width and height.
+Size upright_size(Size stored, std::uint8_t orientation);
+
+// Decodes the whole image and turns it. `out` becomes upright_size() pixels of RGB.
+std::optional<Fault> decode_upright(std::vector<std::uint8_t>& out, Bytes bytes,
+                                    const ImageHeader& header, std::uint8_t orientation,
+                                    DecodeScratch& scratch, const Limits& limits);
+
+}  // namespace tundish

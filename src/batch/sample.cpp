@@ -1,0 +1,105 @@
+#include "batch/sample.h"
+
+#include <chrono>
+
+#include "batch/orientation.h"
+
+namespace tundish {
+namespace {
+
+std::uint64_t now_ns() {
+  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+}
+
+// A stage's rows, kept as an image for the next stage.
+class KeepRows : public RowSink {
+ public:
+  KeepRows(std::vector<std::uint8_t>& image, Size size) : image_(image), width_(size.width) {
+    image.resize(std::size_t{3} * static_cast<std::size_t>(size.width) *
+                 static_cast<std::size_t>(size.height));
+  }
+  void row(int y, const std::uint8_t* rgb, int width, bool mirror_x) override {
+    std::uint8_t* to = image_.data() + std::ptrdiff_t{3} * y * width_;
+    for (int x = 0; x < width; ++x) {
+      const std::uint8_t* from = rgb + std::ptrdiff_t{3} * (mirror_x ? width - 1 - x : x);
+      to[3 * x] = from[0];
+      to[3 * x + 1] = from[1];
+      to[3 * x + 2] = from[2];
+    }
+  }
+
+ private:
+  std::vector<std::uint8_t>& image_;
+  int width_;
+};
+
+Strip whole(const std::vector<std::uint8_t>& image, Size size) {
+  return {image.data(), std::ptrdiff_t{3} * size.width, 0, 0, size.width, size.height};
+}
+
+}  // namespace
+
+void load_sample(const Placer& placer, const Recipe& recipe, std::uint64_t epoch, const Draw& draw,
+                 Scratch& scratch) {
+  const Source& source = *recipe.source;
+  const std::uint64_t begin_ns = now_ns();
+
+  // Read.
+  const FieldSet image_bit = FieldSet{1} << recipe.image_field;
+  source.read(scratch.sample, draw.sample, recipe.fields | image_bit);
+  const Bytes bytes = scratch.sample.fields[static_cast<std::size_t>(recipe.image_field)];
+  const std::uint64_t read_ns = now_ns();
+  scratch.bytes = bytes.size();
+
+  const auto check = [&](const std::optional<Fault>& fault) {
+    if (!fault) return;
+    Extent extent;
+    const bool in_file = source.extent(draw.sample, recipe.image_field, extent);
+    throw SampleError(*fault, {.file = source.path(),
+                               .record = draw.sample,
+                               .key = source.key(draw.sample),
+                               .offset = in_file ? extent.offset : 0});
+  };
+
+  // Plan: every random choice, before a byte is decoded.
+  ImageHeader header;
+  check(read_header(header, bytes, recipe.limits));
+  const std::uint8_t orientation = recipe.exif_orientation ? header.orientation : 1;
+  const Size stored{static_cast<int>(header.width), static_cast<int>(header.height)};
+  const Size image = upright_size(stored, orientation);
+  const View view = plan_view(
+      recipe.transforms, image,
+      {.seed = recipe.seed, .epoch = epoch, .sample = draw.sample, .repeat = draw.repeat});
+  const Placement place = placer(view.size());
+  if (!place.base) return;
+
+  // Decode only what the first stage needs, straight into it; the last stage stores.
+  scratch.store.begin(recipe.table, place);
+  Size size = image;
+  for (std::size_t i = 0; i < view.stages().size(); ++i) {
+    const Stage& stage = view.stages()[i];
+    const bool last = i + 1 == view.stages().size();
+    const Size kept{stage.keep.width, stage.keep.height};
+    std::vector<std::uint8_t> result;
+    KeepRows keep(result, last ? Size{} : kept);
+    scratch.resample.begin(stage, size, last ? static_cast<RowSink&>(scratch.store) : keep);
+    const Window needed = scratch.resample.needed();
+    const bool any = needed.width > 0 && needed.height > 0;
+    if (i > 0) {
+      if (any) scratch.resample.push(whole(scratch.between, size));
+    } else if (any && orientation == 1) {
+      check(decode(scratch.resample, bytes, header, needed, scratch.decode, recipe.limits));
+    } else if (any) {
+      check(decode_upright(scratch.upright, bytes, header, orientation, scratch.decode,
+                           recipe.limits));
+      scratch.resample.push(whole(scratch.upright, image));
+    }
+    scratch.resample.finish();
+    scratch.between.swap(result);
+    size = kept;
+  }
+  scratch.read_ns = read_ns - begin_ns;
+  scratch.decode_ns = now_ns() - read_ns;
+}
+
+}  // namespace tundish

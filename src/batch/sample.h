@@ -1,0 +1,47 @@
+// One image on its road: read, plan, decode, augment, store. The project's picture.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "augment/resample.h"
+#include "augment/store.h"
+#include "augment/transforms.h"
+#include "batch/order.h"
+#include "decode/decode.h"
+#include "source/source.h"
+
+namespace tundish {
+
+// What is done to every sample; the same for all threads of a loader.
+struct Recipe {
+  std::shared_ptr<const Source> source;  // second owner: whoever opened it
+  int image_field = 0;
+  FieldSet fields = 0;  // besides the image
+  std::uint64_t seed = 0;
+  Transforms transforms;
+  PixelTable table;
+  bool exif_orientation = false;  // turn images as their EXIF says; torchvision does not
+  Limits limits;
+};
+
+// What a worker keeps between samples, so that a sample takes no new memory.
+struct Scratch {
+  Sample sample;
+  DecodeScratch decode;
+  Resample resample;
+  Store store;
+  std::vector<std::uint8_t> upright, between;  // a turned image; the result of a first stage
+  std::uint64_t read_ns = 0, decode_ns = 0, bytes = 0;  // of the last sample
+};
+
+// Where an image of this size goes. Null base: nowhere, leave it out.
+using Placer = std::function<Placement(Size)>;
+
+// Loads one draw. Afterwards scratch.sample holds the fields asked for. Throws SampleError.
+void load_sample(const Placer& placer, const Recipe& recipe, std::uint64_t epoch, const Draw& draw,
+                 Scratch& scratch);
+
+}  // namespace tundish
