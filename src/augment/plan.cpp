@@ -72,7 +72,13 @@ void View::crop(const Window& window, PadMode mode, std::array<std::uint8_t, 3> 
 
 void View::resize(Size size, Filter filter) {
   assert(size.width > 0 && size.height > 0);
-  if (size == this->size()) return;
+  const Size now = this->size();
+  if (size == now) return;
+  // Pillow 12's Image.resize() makes images of this shape flatter before it makes them wider or
+  // narrower, the other way round than all others.
+  if (now.height > 100 * now.width && size.height < now.height && size.width != now.width) {
+    resize({now.width, size.height}, filter);
+  }
   if (resizes(stages_.back())) open_stage();
   Stage& stage = stages_.back();
   stage.size = size;

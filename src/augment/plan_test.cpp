@@ -80,6 +80,19 @@ TEST_CASE("a resize to the same size does nothing") {
   CHECK(view == View({32, 24}));
 }
 
+TEST_CASE("a very tall image is made flatter first, as Pillow does") {
+  View view({2, 268});
+  view.resize({224, 224}, Filter::bilinear);
+  REQUIRE(view.stages().size() == 2);
+  CHECK(view.stages()[0].size == Size{2, 224});
+  View taller({2, 268});
+  taller.resize({224, 300}, Filter::bilinear);
+  CHECK(taller.stages().size() == 1);
+  View less({3, 300});
+  less.resize({224, 224}, Filter::bilinear);
+  CHECK(less.stages().size() == 1);
+}
+
 TEST_CASE("two resizes are two stages, the first of them without what is cut off") {
   View view({320, 240});
   view.resize({160, 120}, Filter::bilinear);
