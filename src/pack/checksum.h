@@ -9,7 +9,8 @@ namespace tundish {
 
 // Castagnoli, by the CPU's instructions where it has them. `start` continues an earlier sum.
 std::uint32_t crc32c(Bytes bytes, std::uint32_t start = 0);
-std::uint32_t crc32c_slowly(Bytes bytes, std::uint32_t start = 0);  // the twin: bit by bit
+std::uint32_t crc32c_by_table(Bytes bytes, std::uint32_t start = 0);  // for other CPUs
+std::uint32_t crc32c_slowly(Bytes bytes, std::uint32_t start = 0);    // the twin: bit by bit
 
 constexpr std::uint32_t mask_crc(std::uint32_t crc) {
   return ((crc >> 15) | (crc << 17)) + 0xa282ead8u;
@@ -18,5 +19,8 @@ constexpr std::uint32_t mask_crc(std::uint32_t crc) {
 // The checksum stored behind a piece: its record number and piece number come first, so that
 // two pieces that changed places are found.
 std::uint32_t piece_crc(std::uint64_t record, std::uint32_t piece, Bytes payload);
+
+// The same for a piece that comes in parts: begin, crc32c(part, sum) for each, mask_crc.
+std::uint32_t begin_piece_crc(std::uint64_t record, std::uint32_t piece);
 
 }  // namespace tundish

@@ -2,13 +2,15 @@
 // docs/format.md is the specification; docs/read_tnd.py is this file for students.
 #pragma once
 
-#include <array>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
-#include "core/file.h"
+#include "pack/byte_file.h"
 #include "pack/format.h"
+#include "pack/index.h"
 #include "source/source.h"
 
 namespace tundish {
@@ -17,36 +19,62 @@ class Pack : public Source {
  public:
   // Reads and checks head, tail, metadata and index; no record. Throws Error 101 to 108, 3xx, 5xx.
   static std::shared_ptr<const Pack> open(const std::string& path);
+  static std::shared_ptr<const Pack> open(std::unique_ptr<const ByteFile> file);
 
-  std::uint64_t count() const override;
-  const Schema& schema() const override;
+  std::uint64_t count() const override { return index_.count(); }
+  const Schema& schema() const override { return schema_; }
   SampleInfo info(std::uint64_t i) const override;
-  std::string key(std::uint64_t i) const override;  // reads the block of names
-  std::string path() const override;
-  std::uint64_t bytes(std::uint64_t i) const override;
+  std::string key(std::uint64_t i) const override;  // reads a block of names, keeps the last one
+  std::string path() const override { return file_->path(); }
+  std::uint64_t bytes(std::uint64_t i) const override;  // payloads, without their checksums
   bool extent(std::uint64_t i, int field, Extent& out) const override;
   void read(Sample& out, std::uint64_t i, FieldSet fields = kAllFields) const override;
-  std::string fingerprint() const override;  // the pack id in hex
+  std::string fingerprint() const override { return hex(id()); }  // the pack id
 
-  std::uint64_t file_bytes() const;
+  std::uint64_t file_bytes() const { return file_->size(); }
+  std::uint64_t record_offset(std::uint64_t i) const;
   std::uint64_t field_bytes(std::uint64_t i, int field) const;  // payload, without its checksum
-  std::uint32_t alignment() const;
-  const std::array<std::byte, 16>& id() const;
-  const std::string& metadata() const;  // the JSON as stored
+  std::uint32_t alignment() const { return head_.alignment; }
+  const PackId& id() const { return head_.id; }
+  const std::string& metadata() const { return metadata_; }  // the JSON as stored
 
   // Fetches all keys at once, for `ls`.
   std::vector<std::string> keys() const;
 
-  // Every check there is: each piece, the padding, the digest of the file. Calls `bad` for each
-  // damaged record or part and goes on; `progress` with bytes done, false from it ends the check.
-  struct Damage {
-    Error error;
-  };
+  // Every check there is: each piece, the padding, the digest of the file, the pack id. Calls
+  // `bad` for each damaged record or part and goes on; `progress` with bytes done, false from it
+  // ends the check. A damaged file whose every piece is right gives one digest_differs.
   void verify(const std::function<void(const Error&)>& bad,
               const std::function<bool(std::uint64_t)>& progress = {}) const;
 
  private:
   Pack() = default;
+  void parse();
+  std::vector<std::byte> read_section(const Section& section, std::uint32_t piece,
+                                      ErrorCode code) const;
+  void check_number(std::uint64_t i) const;
+  std::uint64_t piece_offset(std::uint64_t i, int column) const;
+  std::string key_or_nothing(std::uint64_t i) const;  // for messages: never throws
+  // Names of records block * kNamesPerBlock, ...; throws Error(index_damaged).
+  std::vector<std::string> read_names(std::uint64_t block) const;
+
+  std::unique_ptr<const ByteFile> file_;
+  Head head_;
+  Tail tail_;
+  std::string metadata_;
+  Schema schema_;
+  std::vector<int> columns_;  // by field: its column of index_.length, -1 for the label
+  Index index_;
+  std::vector<std::uint64_t> offsets_;        // of every record, and the end of the last
+  std::vector<std::uint64_t> names_offsets_;  // of every block
+
+  mutable std::mutex names_mutex_;  // guards the two below
+  mutable std::uint64_t names_block_ = ~std::uint64_t{0};
+  mutable std::vector<std::string> names_;
 };
+
+// The names in a block of `count`, checksum included; index_damaged otherwise.
+std::optional<Fault> decode_names(std::vector<std::string>& out, Bytes block, std::uint64_t number,
+                                  std::uint64_t count);
 
 }  // namespace tundish

@@ -25,8 +25,9 @@ struct PackOptions {
   int threads = 0;                            // 0: as many as the process may use
   std::uint64_t memory_bytes = 256ull << 20;  // samples in flight
   bool replace = false;  // an existing file: replace it, or Error(output_exists)
-  Limits limits;
-  std::function<void(const PackProgress&)> progress;  // called by the calling thread, ~10 times/s
+  Limits limits = {};
+  std::function<void(const PackProgress&)> progress =
+      {};                                   // called by the calling thread, ~10 times/s
   const std::atomic<bool>* stop = nullptr;  // set: Error(interrupted), nothing left behind
 };
 
@@ -46,11 +47,13 @@ struct PackReport {
   std::uint64_t kept_as_they_came = 0;  // codec unknown
   std::uint64_t samples_by_codec[8] = {};
   std::vector<Refusal> refused;
-  std::string id;  // hex
+  std::vector<Refusal> doubtful;  // packed, but their headers cannot be read: loading will say so
+  std::string id;                 // hex
 };
 
-// Throws Error; then the target is as it was before. Error(source_empty) when nothing is left to
-// pack.
+// Blocks until the file is durable. Throws Error; then the target is as it was before (only when
+// fsync of the folder fails is it already the new, complete file). Error(source_empty) when
+// nothing is left to pack.
 PackReport pack(const std::string& target, const Source& source, const PackOptions& options = {});
 
 }  // namespace tundish

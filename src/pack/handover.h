@@ -1,0 +1,73 @@
+// Between the threads that prepare samples and the one that writes them: any number prepare in
+// any order, the writer receives them in order, and what is in flight stays within a budget.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pack/digest.h"
+#include "pack/writer.h"
+#include "source/source.h"
+
+namespace tundish {
+
+// A sample ready to be written, or the reason why it will not be.
+struct Prepared {
+  std::uint64_t number = 0;  // in the source
+  Sample sample = {};
+  SampleInfo info = {};
+  std::string key = {};
+  std::vector<std::uint32_t> crc = {};  // of each stored field, as record `number`
+  PackId digest{};
+  std::uint64_t bytes = 0;  // in flight because of it
+  std::optional<Refusal> refusal = {};
+  std::optional<Refusal> doubt = {};  // packed, but its header cannot be read
+};
+
+// Thread safety: claim, deliver, finish and fail for the preparers, take and release for one
+// writer, stop for anybody.
+class Handover {
+ public:
+  explicit Handover(std::uint64_t budget_bytes) : budget_(budget_bytes) {}
+
+  // The next place in the order, once there is room for the bytes that `expected(place)` says.
+  // One sample always has room. Empty when the places below `count` are given out or it is over.
+  std::optional<std::uint64_t> claim(std::uint64_t count,
+                                     const std::function<std::uint64_t(std::uint64_t)>& expected);
+
+  void deliver(std::uint64_t place, std::uint64_t expected, Prepared prepared);
+
+  void finish(std::uint64_t count);     // no place from `count` on will be delivered
+  void fail(std::exception_ptr error);  // take() throws it
+  void stop();                          // preparers: claim() gives nothing any more
+
+  // The next in order. Empty after `patience`, or when all were taken: see done(). Throws what
+  // fail() was given.
+  std::optional<Prepared> take(std::chrono::milliseconds patience);
+  bool done() const;
+
+  void release(std::uint64_t bytes);  // the writer no longer holds them
+
+ private:
+  static constexpr std::uint64_t kWindow = 256;  // places in flight
+
+  const std::uint64_t budget_;
+  mutable std::mutex mutex_;  // guards everything below
+  std::condition_variable room_, ready_;
+  std::map<std::uint64_t, Prepared> delivered_;
+  std::uint64_t next_claimed_ = 0, next_taken_ = 0;
+  std::uint64_t in_flight_ = 0, in_flight_bytes_ = 0;
+  std::uint64_t count_ = ~std::uint64_t{0};
+  std::exception_ptr error_;
+  bool stopped_ = false;
+};
+
+}  // namespace tundish

@@ -1,0 +1,115 @@
+#include "pack/metadata.h"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+#include <random>
+
+namespace tundish {
+namespace {
+
+const Schema kSchema = {
+    {{"image", FieldType::image}, {"label", FieldType::label}}, {"cat", "dog"}, "image folder"};
+
+std::string parse_reason(const std::string& json) {
+  Schema schema;
+  const auto fault = parse_metadata(schema, json);
+  if (!fault) return "fine";
+  CHECK(fault->code == ErrorCode::metadata_damaged);
+  return fault->reason;
+}
+
+std::string with_schema(const std::string& schema) { return R"({"schema":)" + schema + "}"; }
+
+}  // namespace
+
+TEST_CASE("the metadata are canonical JSON") {
+  CHECK(schema_json(kSchema) ==
+        R"({"classes":["cat","dog"],"fields":[{"name":"image","type":"image"},)"
+        R"({"name":"label","type":"label"}]})");
+  CHECK(metadata_json(kSchema) ==
+        R"({"provenance":{"source":"image folder","tundish":")" TUNDISH_VERSION R"("},"schema":)" +
+            schema_json(kSchema) + "}");
+}
+
+TEST_CASE("every schema survives the way through JSON") {
+  Schema schema = kSchema;
+  schema.fields = {{"image", FieldType::image},  {"label", FieldType::label},
+                   {"caption", FieldType::text}, {"raw", FieldType::bytes},
+                   {"score", FieldType::number}, {"boxes", FieldType::array}};
+  Schema back;
+  CHECK_FALSE(parse_metadata(back, metadata_json(schema)));
+  CHECK(back.fields == schema.fields);
+  CHECK(back.classes == schema.classes);
+  CHECK(back.source == schema.source);
+}
+
+TEST_CASE("names of any bytes survive, and each has one text only") {
+  CHECK(escape_name("caf\xc3\xa9") == "caf\xc3\xa9");
+  CHECK(escape_name("caf\xe9") == "caf\\xe9");
+  CHECK(escape_name("a\\b") == "a\\\\b");
+  CHECK(escape_name("\xed\xa0\x80") == "\\xed\\xa0\\x80");  // a lone surrogate is not UTF-8
+  CHECK_FALSE(unescape_name("\\x61"));                      // that is "a"
+  CHECK_FALSE(unescape_name("\\xe"));
+  CHECK_FALSE(unescape_name("\\xE9"));
+  CHECK_FALSE(unescape_name("\\"));
+
+  std::mt19937_64 random{std::random_device{}()};
+  Schema schema = kSchema, back;
+  schema.classes.clear();
+  for (int round = 0; round < 2000; ++round) {
+    std::string name;
+    for (std::size_t left = random() % 9; left > 0; --left) {
+      // Mostly bytes that mean something to UTF-8, JSON or the escape.
+      constexpr std::string_view kLikely("\\x4f\"/\n\0\xc3\xa9\xed\xa0\x80\xf0\x9f\xf4\x90", 19);
+      name += random() % 4 ? kLikely[random() % kLikely.size()] : static_cast<char>(random());
+    }
+    schema.classes.push_back(name);
+  }
+  CHECK_FALSE(parse_metadata(back, metadata_json(schema)));
+  CHECK(back.classes == schema.classes);
+}
+
+TEST_CASE("metadata that make no sense are refused with a reason") {
+  CHECK(parse_reason("") == "it is no JSON after byte 1");
+  CHECK(parse_reason("{}") == "it has no fields or no classes");
+  CHECK(parse_reason("[]") == "an array stands where it may not");
+  CHECK(parse_reason("7") == "a value has the wrong type");
+  CHECK(parse_reason(with_schema(R"({"classes":[],"fields":[]})")) == "there are no fields");
+  CHECK(parse_reason(with_schema(R"({"classes":[1],"fields":[]})")) ==
+        "a value has the wrong type");
+  CHECK(parse_reason(with_schema(R"({"classes":{},"fields":[]})")) ==
+        "an object stands where it may not");
+  CHECK(parse_reason(with_schema(R"({"classes":[],"fields":["image"]})")) ==
+        "a value has the wrong type");
+  CHECK(parse_reason(with_schema(R"({"classes":[],"fields":[{"name":"a"}]})")) ==
+        "a field has no name or no type");
+  CHECK(parse_reason(with_schema(R"({"classes":[],"fields":[{"name":"a","type":"soup"}]})")) ==
+        "a field has an unknown type");
+  CHECK(parse_reason(with_schema(R"({"classes":[],"classes":[],"fields":[]})")) ==
+        "a key stands twice");
+  CHECK(parse_reason(with_schema(R"({"classes":["\\q"],"fields":[]})")) ==
+        "a name has a wrong escape");
+  CHECK(
+      parse_reason(with_schema(
+          R"({"classes":[],"fields":[{"name":"a","type":"image"},{"name":"a","type":"text"}]})")) ==
+      "two fields have the name a");
+  CHECK(
+      parse_reason(with_schema(
+          R"({"classes":[],"fields":[{"name":"a","type":"image"},{"name":"b","type":"image"}]})")) ==
+      "there is more than one image or label");
+  CHECK(parse_reason(metadata_json(kSchema) + "x").starts_with("it is no JSON"));
+  CHECK(parse_reason(std::string(1000, '[')) == "an array stands where it may not");
+  CHECK(parse_reason(R"({"later":)" + std::string(100'000, '[')) == "it is nested too deeply");
+}
+
+TEST_CASE("keys of later versions are passed over") {
+  Schema back;
+  CHECK_FALSE(parse_metadata(
+      back, R"({"later":{"a":[1,{"b":null}],"schema":2},"schema":{"x":[true],"classes":["cat"],)"
+            R"("fields":[{"name":"image","shape":[1,2],"type":"image"}]}})"));
+  CHECK(back.classes == std::vector<std::string>{"cat"});
+  CHECK(back.fields == std::vector<Field>{{"image", FieldType::image}});
+}
+
+}  // namespace tundish

@@ -1,0 +1,31 @@
+#include "pack/open.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+
+#include "pack/reader.h"
+#include "source/open.h"
+
+namespace tundish {
+namespace {
+
+bool is_pack(const std::string& path) {
+  struct stat status;
+  if (::stat(path.c_str(), &status) != 0) return path.ends_with(".tnd");
+  if (!S_ISREG(status.st_mode)) return false;
+  if (path.ends_with(".tnd")) return true;
+  std::array<std::byte, kHeadMagic.size()> first{};
+  File::open(path).read_at(first, 0);
+  return std::equal(first.begin(), first.end(), std::as_bytes(std::span(kHeadMagic)).begin());
+}
+
+}  // namespace
+
+std::shared_ptr<const Source> open_source(const std::string& path) {
+  if (is_pack(path)) return Pack::open(path);
+  return open_loose(path);
+}
+
+}  // namespace tundish

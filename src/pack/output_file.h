@@ -1,0 +1,48 @@
+// A file that appears under its name complete or not at all: written to a temporary file beside
+// the target, made durable, then renamed. One thread.
+//
+// The temporary file is .NAME.tmp.PID, locked while its writer lives; the kernel drops the lock
+// with the process, so the next writer of the same target knows what is left over and removes it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/bytes.h"
+#include "core/file.h"
+
+namespace tundish {
+
+class OutputFile {
+ public:
+  // Throws Error(output_exists) when the target is there and replace is false, Error(argument)
+  // when it is there and no regular file, and what the system refuses.
+  OutputFile(const std::string& target, bool replace);
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+  ~OutputFile();  // without commit: removes the temporary file
+
+  // Takes the space from the disk now. Does nothing where the file system cannot.
+  void reserve(std::uint64_t bytes);
+
+  void write_at(Bytes bytes, std::uint64_t offset) { file_.write_at(bytes, offset); }
+
+  // Cuts or fills the file to this size, makes it durable and visible. Throws; the target is then
+  // as it was before, unless only the folder could not be made durable: then it is the new file.
+  void commit(std::uint64_t bytes);
+
+ private:
+  void create();
+  void sweep() const;
+  void rename_into_place();
+
+  std::string target_;
+  std::string folder_;     // of the target
+  std::string prefix_;     // of the names of temporary files
+  std::string temporary_;  // path; empty when there is none
+  bool replace_;
+  File directory_;
+  File file_;
+};
+
+}  // namespace tundish

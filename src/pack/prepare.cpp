@@ -1,0 +1,94 @@
+#include "pack/prepare.h"
+
+#include "pack/checksum.h"
+#include "pack/record_digest.h"
+
+namespace tundish {
+namespace {
+
+Refusal refusal(std::uint64_t sample, const std::string& key, const Error& error) {
+  return {sample, key, error.code(), error.what()};
+}
+
+// What kind of image it is and how large, from its first bytes.
+void look_at_image(Prepared& out, Bytes image, const Source& source, const Limits& limits) {
+  const Where where{.file = source.path(), .record = out.number, .key = out.key};
+  if (image.empty()) {
+    out.refusal = refusal(out.number, out.key, Error(ErrorCode::file_empty, where, ""));
+    return;
+  }
+  const std::optional<Codec> codec = sniff(image);
+  if (!codec) {
+    out.refusal = refusal(out.number, out.key, Error(ErrorCode::not_an_image, where, ""));
+    return;
+  }
+  out.info.codec = *codec;
+  out.info.width = out.info.height = 0;
+  out.info.orientation = 1;
+  if (*codec == Codec::unknown) return;
+  ImageHeader header;
+  if (const auto fault = read_header(header, image, limits)) {
+    // Bad data is data: it is packed as it came, and whoever loads it is told then.
+    if (fault->code == ErrorCode::codec_unsupported) {
+      out.info.codec = Codec::unknown;
+    } else {
+      out.doubt = refusal(out.number, out.key, Error(*fault, where));
+    }
+    return;
+  }
+  if (header.width > kMaxImageSide || header.height > kMaxImageSide) return;
+  out.info.codec = header.codec;
+  out.info.width = header.width;
+  out.info.height = header.height;
+  out.info.orientation =
+      header.orientation >= 1 && header.orientation <= 8 ? header.orientation : std::uint8_t{1};
+}
+
+}  // namespace
+
+void sum_up(std::vector<std::uint32_t>& crc, const Sample& sample, const Schema& schema,
+            std::uint64_t record) {
+  crc.clear();
+  for (std::size_t f = 0; f < schema.fields.size(); ++f) {
+    if (schema.fields[f].type == FieldType::label) continue;
+    crc.push_back(piece_crc(record, static_cast<std::uint32_t>(f), sample.fields[f]));
+  }
+}
+
+void prepare(Prepared& out, const Source& source, const Limits& limits) {
+  const Schema& schema = source.schema();
+  out.sample.fields.resize(schema.fields.size());
+  out.key = source.key(out.number);
+  out.info = source.info(out.number);
+  const int image = schema.find(FieldType::image);
+  if (image >= 0) {
+    look_at_image(out, out.sample.fields[static_cast<std::size_t>(image)], source, limits);
+  } else {
+    out.info = {.label = out.info.label};
+  }
+  if (out.refusal) {
+    out.sample.fields.clear();
+    return;
+  }
+  sum_up(out.crc, out.sample, schema, out.number);
+  std::vector<std::uint64_t> lengths;
+  for (std::size_t f = 0; f < schema.fields.size(); ++f) {
+    if (schema.fields[f].type == FieldType::label) continue;
+    lengths.push_back(out.sample.fields[f].size());
+    out.bytes += out.sample.fields[f].size();
+  }
+  Digest digest;
+  begin_record_digest(digest, out.info, out.key, lengths);
+  for (std::size_t f = 0; f < schema.fields.size(); ++f) {
+    if (schema.fields[f].type != FieldType::label) digest.add(out.sample.fields[f]);
+  }
+  out.digest = digest.value();
+}
+
+void refuse(Prepared& out, const Source& source, const SampleError& error) {
+  out.sample.fields.clear();
+  out.key = source.key(out.number);
+  out.refusal = refusal(out.number, out.key, error);
+}
+
+}  // namespace tundish

@@ -1,0 +1,260 @@
+#include "pack/reader.h"
+
+#include <fmt/format.h>
+
+#include <new>
+#include <numeric>
+
+#include "pack/checksum.h"
+#include "pack/metadata.h"
+
+namespace tundish {
+
+std::shared_ptr<const Pack> Pack::open(const std::string& path) {
+  try {
+    return open(std::make_unique<DiskBytes>(File::open(path)));
+  } catch (const std::bad_alloc&) {
+    throw Error(ErrorCode::no_memory, {.file = path}, "the index does not fit into memory");
+  }
+}
+
+std::shared_ptr<const Pack> Pack::open(std::unique_ptr<const ByteFile> file) {
+  const std::shared_ptr<Pack> pack(new Pack);
+  pack->file_ = std::move(file);
+  pack->parse();
+  return pack;
+}
+
+void Pack::parse() {
+  const std::uint64_t size = file_->size();
+  const auto check = [&](const std::optional<Fault>& fault, std::uint64_t offset) {
+    if (fault) throw Error(*fault, {.file = path(), .offset = offset});
+  };
+
+  std::array<std::byte, kHeadBytes> head;
+  check(decode_head(head_, Bytes(head).first(file_->read_at(head, 0))), 0);
+  if (size < kHeadBytes + kTailBytes) {
+    check(Fault{ErrorCode::incomplete, "the file is shorter than a head and a tail", 0}, size);
+  }
+  const std::uint64_t tail_offset = size - kTailBytes;
+  std::array<std::byte, kTailBytes> tail{};
+  file_->read_at(tail, tail_offset);
+  check(decode_tail(tail_, tail, size), tail_offset);
+  if (tail_.id != head_.id) {
+    check(Fault{ErrorCode::tail_damaged, "head and tail belong to different packs", 88},
+          tail_offset);
+  }
+
+  if (tail_.metadata.bytes > kMaxMetadataBytes) {
+    check(Fault{ErrorCode::metadata_damaged,
+                fmt::format("{} bytes, at most {} are allowed", with_commas(tail_.metadata.bytes),
+                            with_commas(kMaxMetadataBytes)),
+                0},
+          tail_.metadata.offset);
+  }
+  const std::vector<std::byte> json =
+      read_section(tail_.metadata, kMetadataPiece, ErrorCode::metadata_damaged);
+  metadata_.assign(reinterpret_cast<const char*>(json.data()), json.size());
+  check(parse_metadata(schema_, metadata_), tail_.metadata.offset);
+  columns_ = columns_of(schema_);
+
+  const auto wrong = [&](std::string reason) {
+    check(Fault{ErrorCode::index_damaged, std::move(reason), 0}, tail_.index.offset);
+  };
+  if (tail_.tables.bytes != kCrcBytes) wrong("version 1 has no codec tables");
+  const std::size_t stored = stored_fields(schema_);
+  if (index_bytes(tail_.count, stored) != tail_.index.bytes) {
+    wrong(fmt::format("{} records with {} stored fields cannot have an index of {} bytes",
+                      with_commas(tail_.count), stored, with_commas(tail_.index.bytes)));
+  }
+  check(read_index(index_, *file_, tail_.index.offset, tail_.count, stored), tail_.index.offset);
+
+  auto offsets = record_offsets(index_, head_.alignment, tail_.metadata.offset);
+  if (!offsets || align_up(offsets->back(), kSectionAlignment) != tail_.metadata.offset) {
+    wrong("the records do not end where the metadata begin");
+  }
+  offsets_ = std::move(*offsets);
+
+  names_offsets_.reserve(index_.names_bytes.size() + 1);
+  std::uint64_t next = tail_.names.offset;
+  for (std::uint64_t block = 0; block < index_.names_bytes.size(); ++block) {
+    names_offsets_.push_back(next);
+    const auto end = add(next, index_.names_bytes[block]);
+    if (!end || *end > tail_.names.offset + tail_.names.bytes) {
+      wrong("the blocks of names overlap what follows them");
+    }
+    next = *end;
+  }
+  names_offsets_.push_back(next);
+  if (next != tail_.names.offset + tail_.names.bytes) wrong("the blocks of names leave a hole");
+}
+
+std::vector<std::byte> Pack::read_section(const Section& section, std::uint32_t piece,
+                                          ErrorCode code) const {
+  const auto fail = [&](std::string reason) {
+    throw Error(code, {.file = path(), .offset = section.offset}, std::move(reason));
+  };
+  if (section.bytes < kCrcBytes) fail("the section is too short for its checksum");
+  std::vector<std::byte> bytes(section.bytes);
+  if (file_->read_at(bytes, section.offset) != bytes.size()) {
+    fail("the file became shorter while it was read");
+  }
+  const std::size_t payload = bytes.size() - kCrcBytes;
+  const auto stored = load<std::uint32_t>(bytes.data() + payload);
+  bytes.resize(payload);
+  const std::uint32_t computed = piece_crc(kNoRecord, piece, bytes);
+  if (stored != computed) {
+    fail(fmt::format("checksum: stored {:08x}, read {:08x}", stored, computed));
+  }
+  return bytes;
+}
+
+void Pack::check_number(std::uint64_t i) const {
+  if (i < count()) return;
+  throw Error(ErrorCode::no_such_record, {.file = path(), .record = i},
+              fmt::format("there are {}, counted from 0", with_commas(count())));
+}
+
+SampleInfo Pack::info(std::uint64_t i) const {
+  check_number(i);
+  return index_.info(i);
+}
+
+std::uint64_t Pack::bytes(std::uint64_t i) const {
+  check_number(i);
+  std::uint64_t sum = 0;
+  for (const auto& column : index_.length) sum += column[i];
+  return sum;
+}
+
+std::uint64_t Pack::record_offset(std::uint64_t i) const {
+  check_number(i);
+  return offsets_[i];
+}
+
+std::uint64_t Pack::field_bytes(std::uint64_t i, int field) const {
+  check_number(i);
+  const int column = columns_.at(static_cast<std::size_t>(field));
+  return column < 0 ? 0 : index_.length[static_cast<std::size_t>(column)][i];
+}
+
+std::uint64_t Pack::piece_offset(std::uint64_t i, int column) const {
+  std::uint64_t offset = offsets_[i];
+  for (std::size_t before = 0; before < static_cast<std::size_t>(column); ++before) {
+    offset += index_.length[before][i] + kCrcBytes;
+  }
+  return offset;
+}
+
+bool Pack::extent(std::uint64_t i, int field, Extent& out) const {
+  check_number(i);
+  const int column = columns_.at(static_cast<std::size_t>(field));
+  if (column < 0) return false;
+  out = {path(), piece_offset(i, column), field_bytes(i, field)};
+  return true;
+}
+
+void Pack::read(Sample& out, std::uint64_t i, FieldSet fields) const {
+  check_number(i);
+  out.fields.resize(columns_.size());
+  for (std::size_t field = 0; field < columns_.size(); ++field) {
+    std::vector<std::byte>& bytes = out.fields[field];
+    const int column = columns_[field];
+    if (column < 0 || !(fields >> field & 1)) {
+      bytes.clear();
+      continue;
+    }
+    const std::uint64_t offset = piece_offset(i, column);
+    const std::uint64_t length = index_.length[static_cast<std::size_t>(column)][i];
+    const auto fail = [&](ErrorCode code, std::string reason) {
+      bytes.clear();
+      throw SampleError(code,
+                        {.file = path(), .record = i, .key = key_or_nothing(i), .offset = offset},
+                        std::move(reason));
+    };
+    // Length and offset were checked against the size of the file by parse().
+    bytes.resize(length + kCrcBytes);
+    std::size_t got = 0;
+    try {
+      got = file_->read_at(bytes, offset);
+    } catch (const Error& error) {
+      fail(error.code(), error.reason());
+    }
+    if (got != bytes.size()) {
+      fail(ErrorCode::record_cut_off,
+           fmt::format("{} of {} bytes are left", with_commas(got), with_commas(bytes.size())));
+    }
+    const auto stored = load<std::uint32_t>(bytes.data() + length);
+    bytes.resize(length);
+    const std::uint32_t computed = piece_crc(i, static_cast<std::uint32_t>(field), bytes);
+    if (stored != computed) {
+      fail(ErrorCode::record_checksum,
+           fmt::format("field {}: stored {:08x}, read {:08x}",
+                       printable(schema_.fields[field].name), stored, computed));
+    }
+  }
+}
+
+std::optional<Fault> decode_names(std::vector<std::string>& out, Bytes block, std::uint64_t number,
+                                  std::uint64_t count) {
+  const auto damaged = [&](const std::string& reason) {
+    return Fault{ErrorCode::index_damaged, fmt::format("block {} of names: {}", number, reason), 0};
+  };
+  if (block.size() < 4 * count + kCrcBytes) return damaged("too short");
+  const Bytes payload = block.first(block.size() - kCrcBytes);
+  const auto stored = load<std::uint32_t>(block.data() + payload.size());
+  const std::uint32_t computed = piece_crc(number, kNamesPiece, payload);
+  if (stored != computed) {
+    return damaged(fmt::format("checksum: stored {:08x}, read {:08x}", stored, computed));
+  }
+  Bytes names = payload.subspan(4 * count);
+  out.clear();
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const auto length = load<std::uint32_t>(payload.data() + 4 * i);
+    if (length > names.size()) return damaged("a name reaches beyond the block");
+    out.emplace_back(reinterpret_cast<const char*>(names.data()), length);
+    names = names.subspan(length);
+  }
+  if (!names.empty()) return damaged("there are bytes behind the last name");
+  return std::nullopt;
+}
+
+std::vector<std::string> Pack::read_names(std::uint64_t block) const {
+  const std::uint64_t first = block * kNamesPerBlock;
+  std::vector<std::byte> bytes(index_.names_bytes[block]);
+  std::vector<std::string> names;
+  auto fault = file_->read_at(bytes, names_offsets_[block]) == bytes.size()
+                   ? decode_names(names, bytes, block, std::min(kNamesPerBlock, count() - first))
+                   : Fault{ErrorCode::index_damaged, "the file became shorter", 0};
+  if (fault) throw Error(*fault, {.file = path(), .offset = names_offsets_[block]});
+  return names;
+}
+
+std::string Pack::key(std::uint64_t i) const {
+  check_number(i);
+  const std::lock_guard lock(names_mutex_);
+  if (names_block_ != i / kNamesPerBlock) {
+    names_ = read_names(i / kNamesPerBlock);
+    names_block_ = i / kNamesPerBlock;
+  }
+  return names_[i % kNamesPerBlock];
+}
+
+std::string Pack::key_or_nothing(std::uint64_t i) const {
+  try {
+    return key(i);
+  } catch (const std::exception&) {
+    return {};
+  }
+}
+
+std::vector<std::string> Pack::keys() const {
+  std::vector<std::string> all;
+  all.reserve(count());
+  for (std::uint64_t block = 0; block < index_.names_bytes.size(); ++block) {
+    for (std::string& name : read_names(block)) all.push_back(std::move(name));
+  }
+  return all;
+}
+
+}  // namespace tundish
