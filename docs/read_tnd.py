@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+"""Reads a Tundish pack (.tnd, version 1) in plain Python. docs/format.md explains every step.
+
+    python3 read_tnd.py PACK.tnd                 list the records and check every checksum
+    python3 read_tnd.py PACK.tnd NUMBER FIELD    write one field of one record to the output
+"""
+
+import json
+import re
+import struct
+import sys
+
+try:  # the digest over the whole file is checked only where this package is installed
+    import xxhash
+except ImportError:
+    xxhash = None
+
+HEAD_MAGIC, TAIL_MAGIC, END_MAGIC = b"\x89TND\r\n\x1a\n", b"TND tail", b"TND end\n"
+HEAD, TAIL = struct.Struct("<8sIIQQ16s12xI"), struct.Struct("<8sQQ8Q16s16s4xI8s")
+NO_RECORD, NAMES_PIECE, NAMES_PER_BLOCK = 2**64 - 1, 2**32 - 1, 1024
+METADATA, TABLES, INDEX = 1, 2, 4  # pieces of the file; the head is 0, the tail 5
+CODECS = {0: "as it came", 1: "jpeg", 2: "png", 3: "npy"}
+
+
+TABLE = list(range(256))  # what eight steps of CRC32C make of a byte
+for _ in range(8):
+    TABLE = [(word >> 1) ^ (0x82F63B78 if word & 1 else 0) for word in TABLE]
+
+
+def piece_crc(record, piece, payload):
+    """CRC32C over the record's number, the piece's number and the bytes; masked as in LevelDB."""
+    crc = 0xFFFFFFFF
+    for byte in struct.pack("<QI", record, piece) + payload:
+        crc = (crc >> 8) ^ TABLE[(crc ^ byte) & 255]
+    crc ^= 0xFFFFFFFF
+    return (((crc >> 15) | (crc << 17)) + 0xA282EAD8) & 0xFFFFFFFF
+
+
+def require(condition, what):
+    if not condition:
+        raise ValueError(what)
+
+
+def up_to(offset, alignment):
+    return -(-offset // alignment) * alignment
+
+
+def unescape(text):
+    """Names are bytes: what is not UTF-8 stands in the JSON as \\xNN, a backslash as \\\\."""
+    return re.sub(
+        rb"\\(\\|x..)", lambda m: bytes.fromhex(m[1][1:].decode()) or b"\\", text.encode()
+    )
+
+
+class Pack:
+    def __init__(self, path):
+        self.file = open(path, "rb")
+        size = self.file.seek(0, 2)
+        head = self.bytes_at(0, min(size, HEAD.size))
+        require(head[:8] == HEAD_MAGIC, "not a pack")
+        require(size >= HEAD.size + TAIL.size, "incomplete")
+        _, version, self.alignment, incompatible, _, self.id, crc = HEAD.unpack(head)
+        require(version == 1, f"version {version} is not known")
+        require(crc == piece_crc(NO_RECORD, 0, head[:60]), "the head is damaged")
+        require(incompatible == 0, "an unknown feature is needed")
+
+        self.tail_offset = size - TAIL.size
+        tail = self.bytes_at(self.tail_offset, TAIL.size)
+        first, length, self.count, *sections, tail_id, self.digest, crc, last = TAIL.unpack(tail)
+        require(last == END_MAGIC, "incomplete: the tail is missing")
+        require(crc == piece_crc(NO_RECORD, 5, tail[:124]), "the tail is damaged")
+        require(first == TAIL_MAGIC, "the tail is damaged")
+        require(length == size and tail_id == self.id, "the tail contradicts the file")
+        metadata, tables, names, index = zip(sections[::2], sections[1::2])
+
+        self.metadata = json.loads(self.piece(NO_RECORD, METADATA, *metadata))
+        require(self.piece(NO_RECORD, TABLES, *tables) == b"", "version 1 has no codec tables")
+        schema = self.metadata["schema"]
+        self.classes = [unescape(name) for name in schema["classes"]]
+        self.fields = [(unescape(field["name"]), field["type"]) for field in schema["fields"]]
+        self.stored = [f for f, (_, kind) in enumerate(self.fields) if kind != "label"]
+
+        # The index: one column after the other.
+        blocks = -(-self.count // NAMES_PER_BLOCK)
+        raw, at = self.piece(NO_RECORD, INDEX, *index), 0
+
+        def column(code, items):
+            nonlocal at
+            layout = struct.Struct(f"<{items}{code}")
+            at += layout.size
+            return layout.unpack_from(raw, at - layout.size)
+
+        lengths = [column("Q", self.count) for _ in self.stored]
+        self.labels, names_bytes = column("q", self.count), column("Q", blocks)
+        self.widths, self.heights = column("I", self.count), column("I", self.count)
+        self.codecs, self.orientations = column("B", self.count), column("B", self.count)
+        require(at == len(raw), "the index has the wrong length")
+
+        # Where the records lie follows from their lengths: (offset, bytes) of every stored field.
+        self.places, at = [], 64
+        for record in range(self.count):
+            at = up_to(at, self.alignment)
+            self.places.append([])
+            for length in lengths:
+                self.places[-1].append((at, length[record] + 4))
+                at += length[record] + 4
+        require(up_to(at, 8) == metadata[0], "the records do not end where the metadata begin")
+
+        self.keys, at = [], names[0]
+        for block, length in enumerate(names_bytes):
+            raw = self.piece(block, NAMES_PIECE, at, length)
+            at += length
+            inside = min(NAMES_PER_BLOCK, self.count - block * NAMES_PER_BLOCK)
+            place = 4 * inside
+            for length in struct.unpack_from(f"<{inside}I", raw):
+                self.keys.append(raw[place : place + length])
+                place += length
+
+    def bytes_at(self, offset, length):
+        self.file.seek(offset)
+        return self.file.read(length)
+
+    def piece(self, record, piece, offset, length):
+        """A piece of the file without its checksum, which is its last four bytes."""
+        raw = self.bytes_at(offset, length)
+        require(len(raw) == length >= 4, f"the file ends before byte {offset + length}")
+        payload, stored = raw[:-4], int.from_bytes(raw[-4:], "little")
+        require(stored == piece_crc(record, piece, payload), f"damaged: the piece at byte {offset}")
+        return payload
+
+    def __getitem__(self, record):
+        """The stored fields of a record, by name."""
+        places = zip(self.stored, self.places[record])
+        return {self.fields[f][0]: self.piece(record, f, *place) for f, place in places}
+
+
+if __name__ == "__main__":
+    pack = Pack(sys.argv[1])
+    if len(sys.argv) > 2:
+        sys.stdout.buffer.write(pack[int(sys.argv[2])][sys.argv[3].encode()])
+    else:
+        for number in range(pack.count):
+            size = sum(map(len, pack[number].values()))
+            codec = CODECS.get(pack.codecs[number], "?")
+            shape = f"{pack.widths[number]}x{pack.heights[number]}"
+            print(number, repr(pack.keys[number]), pack.labels[number], codec, shape, size)
+        if xxhash:
+            digest = xxhash.xxh3_128(pack.bytes_at(64, pack.tail_offset - 64)).digest()
+            require(digest == pack.digest, "the digest over the file differs")
+        print(f"{pack.count} records, all sound, pack id {pack.id.hex()}")
