@@ -12,6 +12,7 @@
 #include "core/file.h"
 #include "source/loose_file.h"
 #include "source/names.h"
+#include "source/string_table.h"
 
 namespace tundish {
 namespace {
@@ -166,10 +167,7 @@ class ImageFolder : public Source {
 
   SampleInfo info(std::uint64_t i) const override { return {.label = entries_[i].label}; }
 
-  std::string key(std::uint64_t i) const override {
-    const std::uint64_t from = i == 0 ? 0 : entries_[i - 1].key_end;
-    return keys_.substr(from, entries_[i].key_end - from);
-  }
+  std::string key(std::uint64_t i) const override { return std::string(keys_[i]); }
 
   std::uint64_t bytes(std::uint64_t i) const override { return entries_[i].size; }
 
@@ -190,8 +188,7 @@ class ImageFolder : public Source {
 
  private:
   struct Entry {
-    std::uint64_t key_end;  // in keys_; the key begins where the one before ends
-    std::uint64_t size;
+    std::uint64_t size;  // 0: not known
     std::int32_t label;
   };
 
@@ -212,8 +209,8 @@ class ImageFolder : public Source {
   }
 
   void add(const std::string& key, std::optional<std::uint64_t> size, std::int32_t label) {
-    keys_ += key;
-    entries_.push_back({keys_.size(), size.value_or(0), label});
+    keys_.add(key);
+    entries_.push_back({size.value_or(0), label});
   }
 
   void warn_about_empty(const std::vector<std::string>& names) {
@@ -230,7 +227,7 @@ class ImageFolder : public Source {
   std::string path_;
   Schema schema_;
   std::vector<Entry> entries_;
-  std::string keys_;
+  StringTable keys_;
   std::vector<std::string> warnings_;
   std::uint64_t left_out_ = 0;
 };

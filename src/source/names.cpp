@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <vector>
 
 namespace tundish {
 namespace {
@@ -67,6 +68,35 @@ std::string join_path(std::string_view folder, std::string_view name) {
   std::string out(folder);
   if (!out.empty() && out.back() != '/') out += '/';
   return out += name;
+}
+
+std::string clean_path(std::string_view path) {
+  const bool absolute = path.starts_with('/');
+  std::vector<std::string_view> parts;
+  for (std::size_t from = 0; from < path.size();) {
+    const std::size_t to = std::min(path.find('/', from), path.size());
+    const std::string_view part = path.substr(from, to - from);
+    from = to + 1;
+    if (part.empty() || part == ".") continue;
+    if (part != "..") {
+      parts.push_back(part);
+    } else if (!parts.empty() && parts.back() != "..") {
+      parts.pop_back();
+    } else if (!absolute) {
+      parts.push_back(part);
+    }
+  }
+  std::string out = absolute ? "/" : "";
+  for (const std::string_view part : parts) out = join_path(out, part);
+  return out;
+}
+
+bool is_utf8(std::string_view text) {
+  for (std::size_t i = 0; i < text.size();) {
+    const std::uint32_t point = next_code_point(text, i);
+    if (point >= 0xdc80 && point <= 0xdcff) return false;
+  }
+  return true;
 }
 
 }  // namespace tundish

@@ -19,4 +19,10 @@ std::string lower(std::string_view text);
 // FOLDER/NAME, with one slash between.
 std::string join_path(std::string_view folder, std::string_view name);
 
+// Without empty parts and ".", with ".." resolved by the letters alone (no file is asked). What
+// cannot be resolved stays in front: "../a" of a relative path. An absolute one stays absolute.
+std::string clean_path(std::string_view path);
+
+bool is_utf8(std::string_view text);
+
 }  // namespace tundish

@@ -81,4 +81,22 @@ TEST_CASE("image endings are recognised in any case") {
   }
 }
 
+TEST_CASE("paths are cleaned by their letters alone") {
+  CHECK(clean_path("a/b.jpg") == "a/b.jpg");
+  CHECK(clean_path("./a//./b.jpg") == "a/b.jpg");
+  CHECK(clean_path("a/../b.jpg") == "b.jpg");
+  CHECK(clean_path("../a/../../b") == "../../b");
+  CHECK(clean_path("/../a/") == "/a");
+  CHECK(clean_path("/") == "/");
+  CHECK(clean_path(".") == "");
+  CHECK(clean_path("...") == "...");
+}
+
+TEST_CASE("valid UTF-8 is told from other bytes") {
+  CHECK(is_utf8(""));
+  CHECK(is_utf8("a\xc3\xa4\xf0\x9f\x98\x80"));
+  CHECK_FALSE(is_utf8("a\xc3"));
+  CHECK_FALSE(is_utf8("\xed\xb2\x80"));
+}
+
 }  // namespace tundish

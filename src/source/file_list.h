@@ -1,0 +1,41 @@
+// A .csv or .tsv list of image files. The first line names the columns:
+//   path   (or file, filename, image; the first of these that is there) the image, relative to
+//          the list's folder or absolute; it may lead out of that folder
+//   label  (or class) optional; all numbers are taken as they are, otherwise names are sorted
+//   any other column becomes a field: number when every value is a finite one, text when all are
+//          UTF-8, otherwise bytes
+//
+// Keys are relative and clean: to the list's folder when every file lies in it, otherwise to the
+// folder that all files have in common. So a pack made from a list names no place of the machine
+// above that. A file may stand in several rows.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "source/source.h"
+#include "source/string_table.h"
+
+namespace tundish {
+
+// A list as it is written, before any file is looked at.
+struct List {
+  Schema schema;  // image, label when there is one, then the other columns
+  StringTable paths;
+  std::vector<std::int64_t> labels;  // empty when there is no such column
+  std::vector<StringTable> columns;  // the last columns.size() fields of the schema
+};
+
+// Faults: csv_damaged, label_unreadable; the reason names line and column.
+std::optional<Fault> parse_list(List& out, std::string_view text, char separator);
+
+// `folder`: absolute path of the list's folder; used when some path is absolute or leads out.
+StringTable make_keys(const StringTable& paths, const std::string& folder);
+
+// Reads the list and asks for the size of every file; a missing one is a bad sample when it is
+// read. The separator is a tab when the name ends in .tsv, a comma otherwise. Throws Error.
+std::shared_ptr<const Source> open_file_list(const std::string& path);
+
+}  // namespace tundish

@@ -1,0 +1,66 @@
+#include "source/labels.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "core/error.h"
+#include "source/names.h"
+#include "source/number.h"
+
+namespace tundish {
+namespace {
+
+// "7", "-1", and "7.0" as tables write it where a column once had holes.
+std::optional<std::int64_t> parse_whole(std::string_view text) {
+  std::int64_t whole = 0;
+  const char* end = text.data() + text.size();
+  if (const auto [at, error] = std::from_chars(text.data(), end, whole);
+      error == std::errc() && at == end) {
+    return whole;
+  }
+  const std::optional<double> number = parse_number(text);
+  if (!number || std::abs(*number) > 0x1p53 || *number != std::floor(*number)) return {};
+  return static_cast<std::int64_t>(*number);
+}
+
+}  // namespace
+
+std::optional<LabelFault> make_labels(Labels& out, const StringTable& texts) {
+  out = {};
+  bool numbers = true;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    if (texts[i].empty()) return LabelFault{i, "the label is empty"};
+    numbers = numbers && parse_number(texts[i]);
+  }
+  if (!numbers) {
+    number_names(out, texts);
+    return {};
+  }
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const std::optional<std::int64_t> label = parse_whole(texts[i]);
+    if (!label || *label < -1) {
+      return LabelFault{i, fmt::format("the label '{}' is no whole number from 0 on (-1 for none)",
+                                       printable(std::string(texts[i])))};
+    }
+    out.values.push_back(*label);
+  }
+  return {};
+}
+
+void number_names(Labels& out, const StringTable& texts) {
+  std::vector<std::string_view> names;
+  for (std::size_t i = 0; i < texts.size(); ++i) names.push_back(texts[i]);
+  std::sort(names.begin(), names.end(), name_before);
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  out.values.clear();
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    out.values.push_back(std::lower_bound(names.begin(), names.end(), texts[i], name_before) -
+                         names.begin());
+  }
+  out.classes.assign(names.begin(), names.end());
+}
+
+}  // namespace tundish

@@ -1,0 +1,30 @@
+// Labels that come as text, from a column of a list or from the .cls files of a tar.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "source/string_table.h"
+
+namespace tundish {
+
+struct Labels {
+  std::vector<std::int64_t> values;
+  std::vector<std::string> classes;  // empty when the labels are numbers
+};
+
+struct LabelFault {
+  std::size_t sample;
+  std::string reason;
+};
+
+// All numbers: they must be whole, and are taken as they are; -1 means no label, less is refused.
+// Otherwise all are names: sorted as Python sorts them, numbered from 0. None may be empty.
+std::optional<LabelFault> make_labels(Labels& out, const StringTable& texts);
+
+// Sorted distinct names and the place of each text among them.
+void number_names(Labels& out, const StringTable& texts);
+
+}  // namespace tundish
