@@ -1,0 +1,17 @@
+// A tar archive, plain or compressed, never extracted. tar_index.h says what its samples are.
+// A plain one is indexed once and then read at any place, by any thread. A compressed one (gzip,
+// xz, zstd, bzip2, told by its bytes, not by its name) is read through when it is opened and again
+// by scan(): it can be packed, not trained from.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "source/source.h"
+
+namespace tundish {
+
+// Throws Error: tar_damaged, tar_duplicate, label_unreadable, compression_damaged, source_empty.
+std::shared_ptr<const Source> open_tar(const std::string& path);
+
+}  // namespace tundish

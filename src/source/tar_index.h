@@ -1,0 +1,45 @@
+// Which members of a tar are which fields of which samples: WebDataset's rule.
+//
+// Files whose paths agree up to the first dot of the base name are one sample, and lie next to
+// each other; what follows the dot is the file's kind ("jpg", "cls", "mask.png"), in any case.
+//   image  jpg jpeg png webp bmp ppm pgm tif tiff, or npy when there is none of these. Of several
+//          kinds one without a further dot is taken, then the one the archive began with.
+//   label  cls: numbers as they are or names sorted, in every sample or in none. Without any, the
+//          first folder is the class, below the folders that all samples have in common.
+//   others become fields named by their kind: txt, text, json are text, npy an array, the rest
+//          bytes. A sample that has no such file gets an empty field.
+// Left out, with a warning: samples without an image, names without a dot or that begin with one.
+// The key is the path of the image: cleaned, without leading "/" and "..".
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "source/byte_stream.h"
+#include "source/source.h"
+#include "source/string_table.h"
+
+namespace tundish {
+
+struct TarIndex {
+  struct Part {
+    std::uint64_t offset;  // of the data in the uncompressed archive
+    std::uint64_t size;
+    std::uint32_t field;
+  };
+
+  Schema schema;
+  StringTable keys;
+  std::vector<std::int64_t> labels;       // -1: none
+  std::vector<Part> parts;                // in the order of the archive
+  std::vector<std::uint64_t> first_part;  // of sample i; one more at the end
+  std::vector<std::string> warnings;      // without the name of the archive
+};
+
+// One pass over the headers; of the data only .cls files are read. Faults: tar_damaged,
+// tar_duplicate, label_unreadable, source_empty.
+std::optional<Fault> index_tar(TarIndex& out, ByteStream& stream);
+
+}  // namespace tundish
