@@ -1,0 +1,189 @@
+/* The C interface of Tundish: the only header others may include.
+ *
+ * No exception crosses it. A call that fails says so by its result; tundish_last_error() then
+ * tells what, where, why and what to do, for the thread that made the call. Objects may be used
+ * from any thread, a loader's start and next by one at a time. Strings are UTF-8, paths are bytes.
+ * Nothing here prints. Loading the library starts no thread.
+ */
+#ifndef TUNDISH_H
+#define TUNDISH_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TUNDISH_ABI 1
+#define TUNDISH_API __attribute__((visibility("default")))
+
+/* Results of calls. */
+enum {
+  TUNDISH_OK = 0,
+  TUNDISH_AGAIN = 1, /* the time is up; call again */
+  TUNDISH_END = 2,   /* the epoch is over */
+  TUNDISH_ERROR = 3,
+};
+
+TUNDISH_API uint32_t tundish_abi(void);
+TUNDISH_API const char* tundish_version(void);
+
+/* Text and number (203 of TND-203) of this thread's last error. Valid until its next call. */
+TUNDISH_API const char* tundish_last_error(void);
+TUNDISH_API int32_t tundish_last_error_code(void);
+
+/* CPUs this process may use: affinity and cgroup quota. */
+TUNDISH_API uint32_t tundish_usable_cpus(void);
+
+/* 1 when page-locked memory can be had, else 0, and tundish_last_error() says why. */
+TUNDISH_API int32_t tundish_can_pin(void);
+
+/* --- sources: a pack, an image folder, a .csv list, a .tar --------------------------------- */
+
+typedef struct tundish_source tundish_source;
+
+/* NULL on error. */
+TUNDISH_API tundish_source* tundish_source_open(const char* path);
+TUNDISH_API void tundish_source_close(tundish_source* source);
+TUNDISH_API uint64_t tundish_source_count(const tundish_source* source);
+
+/* JSON: {"count", "fields": [{"name", "type"}], "classes": [...], "fingerprint", "random_access",
+ * "warnings"}. Lives as long as the source. */
+TUNDISH_API const char* tundish_source_describe(const tundish_source* source);
+
+/* All labels, `count` of them; -1 where there is none. */
+TUNDISH_API int32_t tundish_source_labels(const tundish_source* source, int64_t* out);
+
+/* --- loaders ------------------------------------------------------------------------------- */
+
+enum {
+  TUNDISH_RANDOM_RESIZED_CROP = 0,
+  TUNDISH_RESIZE = 1,
+  TUNDISH_CENTER_CROP = 2,
+  TUNDISH_RANDOM_CROP = 3,
+  TUNDISH_RANDOM_HORIZONTAL_FLIP = 4,
+  TUNDISH_RANDOM_VERTICAL_FLIP = 5,
+  TUNDISH_NORMALIZE = 6,
+  TUNDISH_TO_DTYPE = 7,
+};
+
+/* One transform; each kind reads only the members named for it. */
+typedef struct tundish_transform {
+  int32_t kind;
+  int32_t width, height; /* crops and resize; resize with height 0: width is the shorter side */
+  int32_t max_size;      /* resize */
+  int32_t filter;        /* 0 nearest, 1 bilinear, 2 bicubic */
+  int32_t padding[4];    /* random crop: left, top, right, bottom */
+  int32_t pad_if_needed; /* random crop */
+  int32_t pad_mode;      /* 0 constant, 1 edge, 2 reflect, 3 symmetric */
+  int32_t fill[3];       /* random crop, 0 to 255 */
+  int32_t dtype;         /* 0 uint8, 1 float32, 2 float16, 3 bfloat16 */
+  int32_t scale_values;  /* to_dtype: 0..255 becomes 0..1 */
+  int32_t reserved;
+  double scale[2]; /* random resized crop */
+  double ratio[2];
+  double probability; /* flips */
+  double mean[3];     /* normalize */
+  double std[3];
+} tundish_transform;
+
+typedef struct tundish_loader_options {
+  uint32_t struct_bytes; /* sizeof(tundish_loader_options) */
+  uint32_t batch_size;
+  uint64_t seed;
+  uint32_t rank, world_size;
+  int32_t shuffle;
+  int32_t uneven;         /* 0 pad, 1 drop, 2 exact */
+  int32_t on_error;       /* 0 substitute, 1 skip, 2 fail */
+  int32_t channels_first; /* memory order of a batch */
+  int32_t exif_orientation;
+  int32_t all_fields;
+  int32_t threads;  /* 0: as many as the process may use */
+  int32_t prefetch; /* batches */
+  int32_t pinned;   /* page-locked memory; an error where there is none */
+  int32_t reserved;
+  const tundish_transform* transforms;
+  uint64_t transform_count;
+  const int64_t* labels; /* NULL: the source's */
+  uint64_t label_count;
+} tundish_loader_options;
+
+typedef struct tundish_loader tundish_loader;
+typedef struct tundish_batch tundish_batch;
+
+/* Keeps the source open for itself. NULL on error. */
+TUNDISH_API tundish_loader* tundish_loader_new(const tundish_source* source,
+                                               const tundish_loader_options* options);
+/* Returns within a second, whatever the threads are doing. */
+TUNDISH_API void tundish_loader_free(tundish_loader* loader);
+
+/* The next batch is the one of this epoch at this global position. */
+TUNDISH_API int32_t tundish_loader_start(tundish_loader* loader, uint64_t epoch, uint64_t position);
+
+/* Waits at most timeout_ms. */
+TUNDISH_API int32_t tundish_loader_next(tundish_loader* loader, uint32_t timeout_ms,
+                                        tundish_batch** out);
+
+/* Batches from a global position to the end of an epoch; the same on every rank. */
+TUNDISH_API uint64_t tundish_loader_steps(const tundish_loader* loader, uint64_t position);
+
+/* 32 hex digits over source, order, seed and transforms. Lives as long as the loader. */
+TUNDISH_API const char* tundish_loader_fingerprint(const tundish_loader* loader);
+
+typedef struct tundish_loader_stats {
+  uint64_t batches, samples, replaced, skipped, bytes;
+  uint64_t read_ns, decode_ns; /* summed over the threads */
+  uint64_t wait_ns;            /* the trainer's */
+  uint64_t slots, ready, threads;
+} tundish_loader_stats;
+
+TUNDISH_API void tundish_loader_get_stats(const tundish_loader* loader, tundish_loader_stats* out);
+
+/* JSON array of the first 10,000: {"sample", "position", "code", "text"}. Valid until the next
+ * call of this function on this loader. */
+TUNDISH_API const char* tundish_loader_bad_samples(tundish_loader* loader);
+
+/* --- batches ------------------------------------------------------------------------------- */
+
+typedef struct tundish_batch_info {
+  uint64_t epoch;
+  uint64_t next_position; /* global, after this batch */
+  uint64_t count;         /* images */
+  uint64_t width, height;
+  int32_t dtype;
+  int32_t channels_first;
+} tundish_batch_info;
+
+TUNDISH_API void tundish_batch_get_info(const tundish_batch* batch, tundish_batch_info* out);
+
+/* A DLManagedTensorVersioned (DLPack 1.0) that keeps the batch's memory alive by itself.
+ * which: 0 images (N, C, H, W), 1 labels (N) int64, 2 sample numbers (N) int64. NULL on error. */
+TUNDISH_API void* tundish_batch_tensor(tundish_batch* batch, int32_t which);
+
+/* The bytes of a field of one sample, until the batch is freed. */
+TUNDISH_API int32_t tundish_batch_field(const tundish_batch* batch, uint64_t place, uint32_t field,
+                                        const void** bytes, uint64_t* size);
+
+/* Tensors made from it stay valid. */
+TUNDISH_API void tundish_batch_free(tundish_batch* batch);
+
+/* One image as it is stored: a DLManagedTensorVersioned (H, W, 3) of uint8. NULL on error. */
+TUNDISH_API void* tundish_source_image(const tundish_source* source, uint64_t sample,
+                                       int32_t exif_orientation);
+
+/* --- DLPack capsules ----------------------------------------------------------------------- */
+
+/* Frees a tensor that no one consumed. */
+TUNDISH_API void tundish_tensor_free(void* tensor);
+
+/* For Python: the addresses of PyCapsule_IsValid and PyCapsule_GetPointer, handed over once; then
+ * tundish_capsule_destructor is a PyCapsule_Destructor. (A destructor written in Python would run
+ * after the interpreter is gone.) */
+TUNDISH_API void tundish_capsule_functions(void* is_valid, void* get_pointer);
+TUNDISH_API void tundish_capsule_destructor(void* capsule);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

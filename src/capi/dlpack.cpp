@@ -1,0 +1,112 @@
+#include "capi/dlpack.h"
+
+#include "tundish.h"
+
+namespace tundish {
+namespace {
+
+struct DLDevice {
+  std::int32_t device_type;
+  std::int32_t device_id;
+};
+struct DLDataType {
+  std::uint8_t code;  // 0 int, 1 uint, 2 float, 4 bfloat
+  std::uint8_t bits;
+  std::uint16_t lanes;
+};
+struct DLTensor {
+  void* data;
+  DLDevice device;
+  std::int32_t ndim;
+  DLDataType dtype;
+  std::int64_t* shape;
+  std::int64_t* strides;
+  std::uint64_t byte_offset;
+};
+struct DLManagedTensorVersioned {
+  struct {
+    std::uint32_t major, minor;
+  } version;
+  void* manager_ctx;
+  void (*deleter)(DLManagedTensorVersioned*);
+  std::uint64_t flags;
+  DLTensor tensor;
+};
+
+constexpr std::int32_t kCpuDevice = 1;
+
+struct Tensor {
+  DLManagedTensorVersioned managed;
+  std::shared_ptr<void> owner;
+  std::vector<std::int64_t> shape, strides;
+};
+
+DLDataType element(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::uint8:
+      return {1, 8, 1};
+    case Dtype::float32:
+      return {2, 32, 1};
+    case Dtype::float16:
+      return {2, 16, 1};
+    case Dtype::bfloat16:
+      return {4, 16, 1};
+  }
+  return {};
+}
+
+void* make(std::shared_ptr<void> owner, void* data, DLDataType type,
+           std::vector<std::int64_t> shape, std::vector<std::int64_t> strides) {
+  auto tensor = std::make_unique<Tensor>();
+  tensor->owner = std::move(owner);
+  tensor->shape = std::move(shape);
+  tensor->strides = std::move(strides);
+  tensor->managed = {
+      .version = {1, 0},
+      .manager_ctx = tensor.get(),
+      .deleter =
+          [](DLManagedTensorVersioned* self) { delete static_cast<Tensor*>(self->manager_ctx); },
+      .flags = 0,
+      .tensor = {.data = data,
+                 .device = {kCpuDevice, 0},
+                 .ndim = static_cast<std::int32_t>(tensor->shape.size()),
+                 .dtype = type,
+                 .shape = tensor->shape.data(),
+                 .strides = tensor->strides.data(),
+                 .byte_offset = 0}};
+  return &tensor.release()->managed;
+}
+
+// PyCapsule_IsValid and PyCapsule_GetPointer of the running interpreter.
+int (*capsule_is_valid)(void*, const char*) = nullptr;
+void* (*capsule_get_pointer)(void*, const char*) = nullptr;
+
+}  // namespace
+
+void* new_tensor(std::shared_ptr<void> owner, void* data, Dtype dtype,
+                 std::vector<std::int64_t> shape, std::vector<std::int64_t> strides) {
+  return make(std::move(owner), data, element(dtype), std::move(shape), std::move(strides));
+}
+
+void* new_int64_tensor(std::shared_ptr<void> owner, void* data, std::int64_t count) {
+  return make(std::move(owner), data, {0, 64, 1}, {count}, {1});
+}
+
+}  // namespace tundish
+
+void tundish_tensor_free(void* tensor) {
+  auto* managed = static_cast<tundish::DLManagedTensorVersioned*>(tensor);
+  if (managed && managed->deleter) managed->deleter(managed);
+}
+
+void tundish_capsule_functions(void* is_valid, void* get_pointer) {
+  tundish::capsule_is_valid = reinterpret_cast<int (*)(void*, const char*)>(is_valid);
+  tundish::capsule_get_pointer = reinterpret_cast<void* (*)(void*, const char*)>(get_pointer);
+}
+
+void tundish_capsule_destructor(void* capsule) {
+  constexpr const char* kUnused = "dltensor_versioned";  // a consumer renames what it has taken
+  if (tundish::capsule_is_valid(capsule, kUnused)) {
+    tundish_tensor_free(tundish::capsule_get_pointer(capsule, kUnused));
+  }
+}

@@ -1,0 +1,212 @@
+// include/tundish.h, the part on loaders and batches.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "capi/call.h"
+#include "capi/dlpack.h"
+#include "capi/handles.h"
+#include "cuda/pinned.h"
+
+using namespace tundish;
+
+namespace {
+
+template <class T>
+T checked_enum(int32_t value, int32_t last, const char* name) {
+  if (value < 0 || value > last) {
+    throw Error(ErrorCode::argument, {},
+                std::string(name) + " has no value " + std::to_string(value));
+  }
+  return static_cast<T>(value);
+}
+
+Filter filter_of(const tundish_transform& from) {
+  return checked_enum<Filter>(from.filter, 2, "filter");
+}
+
+Transform transform_of(const tundish_transform& from) {
+  const Size size{from.width, from.height};
+  switch (from.kind) {
+    case TUNDISH_RANDOM_RESIZED_CROP:
+      return RandomResizedCrop{.size = size,
+                               .scale = {from.scale[0], from.scale[1]},
+                               .ratio = {from.ratio[0], from.ratio[1]},
+                               .filter = filter_of(from)};
+    case TUNDISH_RESIZE:
+      return Resize{.size = size, .max_size = from.max_size, .filter = filter_of(from)};
+    case TUNDISH_CENTER_CROP:
+      return CenterCrop{size};
+    case TUNDISH_RANDOM_CROP: {
+      RandomCrop op{.size = size,
+                    .padding = {from.padding[0], from.padding[1], from.padding[2], from.padding[3]},
+                    .pad_if_needed = from.pad_if_needed != 0,
+                    .pad_mode = checked_enum<PadMode>(from.pad_mode, 3, "pad_mode")};
+      for (std::size_t c = 0; c < 3; ++c) {
+        op.fill[c] = static_cast<std::uint8_t>(std::clamp(from.fill[c], 0, 255));
+      }
+      return op;
+    }
+    case TUNDISH_RANDOM_HORIZONTAL_FLIP:
+      return RandomHorizontalFlip{from.probability};
+    case TUNDISH_RANDOM_VERTICAL_FLIP:
+      return RandomVerticalFlip{from.probability};
+    case TUNDISH_NORMALIZE: {
+      Normalize op;
+      for (std::size_t c = 0; c < 3; ++c) {
+        op.mean[c] = static_cast<float>(from.mean[c]);
+        op.std[c] = static_cast<float>(from.std[c]);
+      }
+      return op;
+    }
+    case TUNDISH_TO_DTYPE:
+      return ToDtype{checked_enum<Dtype>(from.dtype, 3, "dtype"), from.scale_values != 0};
+    default:
+      throw Error(ErrorCode::argument, {},
+                  "no transform has the number " + std::to_string(from.kind));
+  }
+}
+
+EngineOptions options_of(const tundish_loader_options& from) {
+  if (from.struct_bytes != sizeof(tundish_loader_options)) {
+    throw Error(ErrorCode::argument, {}, "the library and its caller are of different versions");
+  }
+  EngineOptions to{.batch_size = from.batch_size,
+                   .shuffle = from.shuffle != 0,
+                   .seed = from.seed,
+                   .uneven = checked_enum<Uneven>(from.uneven, 2, "uneven"),
+                   .on_error = checked_enum<OnError>(from.on_error, 2, "on_error"),
+                   .rank = from.rank,
+                   .world_size = from.world_size,
+                   .transforms = {},
+                   .channels_first = from.channels_first != 0,
+                   .exif_orientation = from.exif_orientation != 0,
+                   .all_fields = from.all_fields != 0,
+                   .labels = {},
+                   .threads = from.threads,
+                   .prefetch = from.prefetch,
+                   .memory = kPlainMemory,
+                   .limits = {}};
+  for (uint64_t i = 0; i < from.transform_count; ++i) {
+    to.transforms.push_back(transform_of(from.transforms[i]));
+  }
+  std::string why;
+  if (from.pinned) {
+    const HostAllocator* pinned = cuda::pinned_memory(why);
+    if (!pinned) throw Error(ErrorCode::argument, {}, "pin_memory: " + why);
+    to.memory = *pinned;
+  }
+  if (from.labels) to.labels.assign(from.labels, from.labels + from.label_count);
+  return to;
+}
+
+}  // namespace
+
+tundish_loader* tundish_loader_new(const tundish_source* source,
+                                   const tundish_loader_options* options) {
+  return guarded<tundish_loader*>(nullptr, [&] {
+    auto handle = std::make_unique<tundish_loader>();
+    handle->engine = std::make_unique<Engine>(source->source, options_of(*options));
+    handle->fingerprint = handle->engine->fingerprint();
+    return handle.release();
+  });
+}
+
+void tundish_loader_free(tundish_loader* loader) { delete loader; }
+
+int32_t tundish_loader_start(tundish_loader* loader, uint64_t epoch, uint64_t position) {
+  return guarded<int32_t>(TUNDISH_ERROR, [&] {
+    loader->engine->start(epoch, position);
+    return TUNDISH_OK;
+  });
+}
+
+int32_t tundish_loader_next(tundish_loader* loader, uint32_t timeout_ms, tundish_batch** out) {
+  return guarded<int32_t>(TUNDISH_ERROR, [&]() -> int32_t {
+    auto handle = std::make_unique<tundish_batch>();
+    handle->batch = std::make_shared<Batch>();
+    switch (loader->engine->next(*handle->batch, std::chrono::milliseconds(timeout_ms))) {
+      case Engine::Next::again:
+        return TUNDISH_AGAIN;
+      case Engine::Next::end:
+        return TUNDISH_END;
+      case Engine::Next::batch:
+        break;
+    }
+    *out = handle.release();
+    return TUNDISH_OK;
+  });
+}
+
+uint64_t tundish_loader_steps(const tundish_loader* loader, uint64_t position) {
+  return loader->engine->steps_from(position);
+}
+
+const char* tundish_loader_fingerprint(const tundish_loader* loader) {
+  return loader->fingerprint.c_str();
+}
+
+void tundish_loader_get_stats(const tundish_loader* loader, tundish_loader_stats* out) {
+  const EngineStats from = loader->engine->stats();
+  *out = {.batches = from.batches,
+          .samples = from.samples,
+          .replaced = from.replaced,
+          .skipped = from.skipped,
+          .bytes = from.bytes,
+          .read_ns = from.read_ns,
+          .decode_ns = from.decode_ns,
+          .wait_ns = from.wait_ns,
+          .slots = from.slots,
+          .ready = from.ready,
+          .threads = from.threads};
+}
+
+const char* tundish_loader_bad_samples(tundish_loader* loader) {
+  return guarded<const char*>("[]", [&] {
+    nlohmann::json list = nlohmann::json::array();
+    for (const BadSample& bad : loader->engine->bad_samples()) {
+      list.push_back({{"sample", bad.sample},
+                      {"position", bad.position},
+                      {"code", error_name(bad.code)},
+                      {"text", bad.text}});
+    }
+    loader->bad_samples = list.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    return loader->bad_samples.c_str();
+  });
+}
+
+void tundish_batch_get_info(const tundish_batch* batch, tundish_batch_info* out) {
+  const Batch& from = *batch->batch;
+  *out = {.epoch = from.epoch,
+          .next_position = from.next,
+          .count = from.count,
+          .width = static_cast<uint64_t>(from.size.width),
+          .height = static_cast<uint64_t>(from.size.height),
+          .dtype = static_cast<int32_t>(from.dtype),
+          .channels_first = from.channels_first};
+}
+
+void* tundish_batch_tensor(tundish_batch* handle, int32_t which) {
+  return guarded<void*>(nullptr, [&]() -> void* {
+    const std::shared_ptr<Batch>& batch = handle->batch;
+    const std::int64_t count = batch->count, width = batch->size.width, height = batch->size.height;
+    if (which == 1) return new_int64_tensor(batch, batch->labels.data(), count);
+    if (which == 2) return new_int64_tensor(batch, batch->samples.data(), count);
+    std::vector<std::int64_t> strides = {3 * height * width, 1, 3 * width, 3};
+    if (batch->channels_first) strides = {3 * height * width, height * width, width, 1};
+    return new_tensor(batch, batch->slot->pixels.data(), batch->dtype, {count, 3, height, width},
+                      std::move(strides));
+  });
+}
+
+int32_t tundish_batch_field(const tundish_batch* handle, uint64_t place, uint32_t field,
+                            const void** bytes, uint64_t* size) {
+  const Batch& batch = *handle->batch;
+  if (place >= batch.places.size()) return TUNDISH_ERROR;
+  const auto& fields = batch.slot->places[batch.places[place]].fields;
+  if (field >= fields.size()) return TUNDISH_ERROR;
+  *bytes = fields[field].data();
+  *size = fields[field].size();
+  return TUNDISH_OK;
+}
+
+void tundish_batch_free(tundish_batch* batch) { delete batch; }

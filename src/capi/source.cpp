@@ -1,0 +1,117 @@
+// include/tundish.h, the part on sources.
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "batch/orientation.h"
+#include "capi/call.h"
+#include "capi/dlpack.h"
+#include "capi/handles.h"
+#include "core/usable_cpus.h"
+#include "cuda/pinned.h"
+#include "pack/open.h"
+
+using namespace tundish;
+
+namespace tundish {
+
+LastError& last_error() {
+  thread_local LastError error;
+  return error;
+}
+
+void keep_error(ErrorCode code, const char* text) noexcept {
+  LastError& error = last_error();
+  error.code = static_cast<int>(code);
+  try {
+    error.text = text;
+  } catch (...) {
+    error.text.clear();
+  }
+}
+
+}  // namespace tundish
+
+uint32_t tundish_abi(void) { return TUNDISH_ABI; }
+const char* tundish_version(void) { return TUNDISH_VERSION; }
+const char* tundish_last_error(void) { return last_error().text.c_str(); }
+int32_t tundish_last_error_code(void) { return last_error().code; }
+uint32_t tundish_usable_cpus(void) { return usable_cpus(); }
+
+int32_t tundish_can_pin(void) {
+  return guarded<int32_t>(0, [&] {
+    std::string why;
+    const bool can = cuda::pinned_memory(why) != nullptr;
+    if (!can) keep_error(ErrorCode::argument, why.c_str());
+    return can ? 1 : 0;
+  });
+}
+
+tundish_source* tundish_source_open(const char* path) {
+  return guarded<tundish_source*>(nullptr, [&] {
+    auto handle = std::make_unique<tundish_source>();
+    handle->source = open_source(path);
+    const Source& source = *handle->source;
+    nlohmann::json about = {{"count", source.count()},
+                            {"fields", nlohmann::json::array()},
+                            {"classes", nlohmann::json::array()},
+                            {"fingerprint", source.fingerprint()},
+                            {"random_access", source.random_access()},
+                            {"warnings", nlohmann::json::array()}};
+    for (const Field& field : source.schema().fields) {
+      about["fields"].push_back({{"name", field.name}, {"type", field_type_name(field.type)}});
+    }
+    for (const std::string& name : source.schema().classes)
+      about["classes"].push_back(printable(name));
+    for (const std::string& text : source.warnings()) about["warnings"].push_back(printable(text));
+    handle->about = about.dump();
+    return handle.release();
+  });
+}
+
+void tundish_source_close(tundish_source* source) { delete source; }
+
+uint64_t tundish_source_count(const tundish_source* source) { return source->source->count(); }
+
+const char* tundish_source_describe(const tundish_source* source) { return source->about.c_str(); }
+
+int32_t tundish_source_labels(const tundish_source* source, int64_t* out) {
+  return guarded<int32_t>(TUNDISH_ERROR, [&] {
+    const std::uint64_t count = source->source->count();
+    for (std::uint64_t i = 0; i < count; ++i) out[i] = source->source->info(i).label;
+    return TUNDISH_OK;
+  });
+}
+
+void* tundish_source_image(const tundish_source* handle, uint64_t sample,
+                           int32_t exif_orientation) {
+  return guarded<void*>(nullptr, [&]() -> void* {
+    const Source& source = *handle->source;
+    const int field = source.schema().find(FieldType::image);
+    if (field < 0)
+      throw Error(ErrorCode::argument, {.file = source.path()}, "its samples have no image");
+    if (sample >= source.count()) {
+      throw Error(ErrorCode::no_such_record, {.file = source.path(), .record = sample},
+                  "there are " + with_commas(source.count()));
+    }
+    Sample read;
+    source.read(read, sample, FieldSet{1} << field);
+    const Bytes bytes = read.fields[static_cast<std::size_t>(field)];
+    const auto check = [&](const std::optional<Fault>& fault) {
+      if (fault) {
+        throw SampleError(*fault,
+                          {.file = source.path(), .record = sample, .key = source.key(sample)});
+      }
+    };
+    ImageHeader header;
+    check(read_header(header, bytes));
+    const std::uint8_t orientation = exif_orientation ? header.orientation : 1;
+    auto pixels = std::make_shared<std::vector<std::uint8_t>>();  // second owner: the tensor
+    DecodeScratch scratch;
+    check(decode_upright(*pixels, bytes, header, orientation, scratch, Limits{}));
+    const Size size = upright_size(
+        {static_cast<int>(header.width), static_cast<int>(header.height)}, orientation);
+    std::uint8_t* data = pixels->data();
+    return new_tensor(std::move(pixels), data, Dtype::uint8, {size.height, size.width, 3},
+                      {std::int64_t{3} * size.width, 3, 1});
+  });
+}

@@ -1,0 +1,14 @@
+// Page-locked host memory, from which a GPU copies without the CPU.
+// A build without CUDA links no_cuda.cpp instead of pinned.cpp: the same function, which says no.
+#pragma once
+
+#include <string>
+
+#include "core/host_memory.h"
+
+namespace tundish::cuda {
+
+// nullptr when there is none to be had; `why` then says the reason. Creates a CUDA context.
+const HostAllocator* pinned_memory(std::string& why);
+
+}  // namespace tundish::cuda
