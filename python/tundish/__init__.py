@@ -1,0 +1,42 @@
+"""Tundish: packs image data sets into one file and feeds PyTorch from it.
+
+import tundish
+
+loader = tundish.Loader("train.tnd", batch_size=256, shuffle=True, seed=0, transforms=[
+    tundish.RandomResizedCrop(224), tundish.RandomHorizontalFlip(), tundish.Normalize()])
+for images, labels in loader:
+    ...
+"""
+
+from ._library import Error, SampleError
+from ._library import version as _version
+from .dataset import Dataset
+from .loader import Loader
+from .transforms import (
+    CenterCrop,
+    Normalize,
+    RandomCrop,
+    RandomHorizontalFlip,
+    RandomResizedCrop,
+    RandomVerticalFlip,
+    Resize,
+    ToDtype,
+    Transform,
+)
+
+__version__ = _version()
+__all__ = [
+    "CenterCrop",
+    "Dataset",
+    "Error",
+    "Loader",
+    "Normalize",
+    "RandomCrop",
+    "RandomHorizontalFlip",
+    "RandomResizedCrop",
+    "RandomVerticalFlip",
+    "Resize",
+    "SampleError",
+    "ToDtype",
+    "Transform",
+]

@@ -1,0 +1,221 @@
+"""The C library, declared once: the Python side of include/tundish.h.
+
+CDLL releases the GIL during a call. A test compares this file with the header.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from ctypes import POINTER, c_char_p, c_double, c_int32, c_int64, c_uint32, c_uint64, c_void_p
+from typing import Any
+
+ABI = 1
+OK, AGAIN, END, ERROR = range(4)
+
+
+class TransformStruct(ctypes.Structure):
+    """tundish_transform"""
+
+    _fields_ = [
+        ("kind", c_int32),
+        ("width", c_int32),
+        ("height", c_int32),
+        ("max_size", c_int32),
+        ("filter", c_int32),
+        ("padding", c_int32 * 4),
+        ("pad_if_needed", c_int32),
+        ("pad_mode", c_int32),
+        ("fill", c_int32 * 3),
+        ("dtype", c_int32),
+        ("scale_values", c_int32),
+        ("reserved", c_int32),
+        ("scale", c_double * 2),
+        ("ratio", c_double * 2),
+        ("probability", c_double),
+        ("mean", c_double * 3),
+        ("std", c_double * 3),
+    ]
+
+
+class LoaderOptions(ctypes.Structure):
+    """tundish_loader_options"""
+
+    _fields_ = [
+        ("struct_bytes", c_uint32),
+        ("batch_size", c_uint32),
+        ("seed", c_uint64),
+        ("rank", c_uint32),
+        ("world_size", c_uint32),
+        ("shuffle", c_int32),
+        ("uneven", c_int32),
+        ("on_error", c_int32),
+        ("channels_first", c_int32),
+        ("exif_orientation", c_int32),
+        ("all_fields", c_int32),
+        ("threads", c_int32),
+        ("prefetch", c_int32),
+        ("pinned", c_int32),
+        ("reserved", c_int32),
+        ("transforms", POINTER(TransformStruct)),
+        ("transform_count", c_uint64),
+        ("labels", POINTER(c_int64)),
+        ("label_count", c_uint64),
+    ]
+
+
+class LoaderStats(ctypes.Structure):
+    """tundish_loader_stats"""
+
+    _fields_ = [
+        ("batches", c_uint64),
+        ("samples", c_uint64),
+        ("replaced", c_uint64),
+        ("skipped", c_uint64),
+        ("bytes", c_uint64),
+        ("read_ns", c_uint64),
+        ("decode_ns", c_uint64),
+        ("wait_ns", c_uint64),
+        ("slots", c_uint64),
+        ("ready", c_uint64),
+        ("threads", c_uint64),
+    ]
+
+
+class BatchInfo(ctypes.Structure):
+    """tundish_batch_info"""
+
+    _fields_ = [
+        ("epoch", c_uint64),
+        ("next_position", c_uint64),
+        ("count", c_uint64),
+        ("width", c_uint64),
+        ("height", c_uint64),
+        ("dtype", c_int32),
+        ("channels_first", c_int32),
+    ]
+
+
+# name: (result, arguments)
+FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
+    "tundish_abi": (c_uint32, []),
+    "tundish_version": (c_char_p, []),
+    "tundish_last_error": (c_char_p, []),
+    "tundish_last_error_code": (c_int32, []),
+    "tundish_usable_cpus": (c_uint32, []),
+    "tundish_can_pin": (c_int32, []),
+    "tundish_source_open": (c_void_p, [c_char_p]),
+    "tundish_source_close": (None, [c_void_p]),
+    "tundish_source_count": (c_uint64, [c_void_p]),
+    "tundish_source_describe": (c_char_p, [c_void_p]),
+    "tundish_source_labels": (c_int32, [c_void_p, POINTER(c_int64)]),
+    "tundish_loader_new": (c_void_p, [c_void_p, POINTER(LoaderOptions)]),
+    "tundish_loader_free": (None, [c_void_p]),
+    "tundish_loader_start": (c_int32, [c_void_p, c_uint64, c_uint64]),
+    "tundish_loader_next": (c_int32, [c_void_p, c_uint32, POINTER(c_void_p)]),
+    "tundish_loader_steps": (c_uint64, [c_void_p, c_uint64]),
+    "tundish_loader_fingerprint": (c_char_p, [c_void_p]),
+    "tundish_loader_get_stats": (None, [c_void_p, POINTER(LoaderStats)]),
+    "tundish_loader_bad_samples": (c_char_p, [c_void_p]),
+    "tundish_batch_get_info": (None, [c_void_p, POINTER(BatchInfo)]),
+    "tundish_batch_tensor": (c_void_p, [c_void_p, c_int32]),
+    "tundish_batch_field": (
+        c_int32,
+        [c_void_p, c_uint64, c_uint32, POINTER(c_void_p), POINTER(c_uint64)],
+    ),
+    "tundish_batch_free": (None, [c_void_p]),
+    "tundish_source_image": (c_void_p, [c_void_p, c_uint64, c_int32]),
+    "tundish_tensor_free": (None, [c_void_p]),
+    "tundish_capsule_functions": (None, [c_void_p, c_void_p]),
+    "tundish_capsule_destructor": (None, [c_void_p]),
+}
+
+
+class Error(RuntimeError):
+    """Something is wrong with the data or the machine; `code` is like "TND-203"."""
+
+    code: str = ""
+
+
+class SampleError(Error):
+    """One sample is bad; the loader can go on."""
+
+
+class ArgumentError(Error, ValueError):
+    """An argument makes no sense."""
+
+
+class MissingError(Error, FileNotFoundError):
+    """A file or folder does not exist."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+def _load() -> ctypes.CDLL:
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "libtundish.so")
+    if not os.path.exists(path):
+        raise ImportError(f"{path} is missing: run ./dev build, or install the wheel")
+    library = ctypes.CDLL(path)
+    for name, (result, arguments) in FUNCTIONS.items():
+        function = getattr(library, name)
+        function.restype = result
+        function.argtypes = arguments
+    if library.tundish_abi() != ABI:
+        raise ImportError(f"{path} belongs to another version of tundish: install it again")
+    address = ctypes.cast
+    python = ctypes.pythonapi
+    library.tundish_capsule_functions(
+        address(python.PyCapsule_IsValid, c_void_p), address(python.PyCapsule_GetPointer, c_void_p)
+    )
+    return library
+
+
+lib = _load()
+
+
+def version() -> str:
+    return str(lib.tundish_version().decode())
+
+
+def last_error() -> Error:
+    """The error of the call that just failed on this thread."""
+    number = lib.tundish_last_error_code()
+    text = lib.tundish_last_error().decode("utf-8", "backslashreplace")
+    kind: type[Error] = Error
+    if number == 301:
+        kind = MissingError
+    elif 200 <= number < 300 or 400 <= number < 500 or number in (310, 311):
+        kind = SampleError
+    elif 600 <= number < 700:
+        kind = ArgumentError
+    error = kind(text)
+    error.code = f"TND-{number:03d}"
+    return error
+
+
+_new_capsule = ctypes.PYFUNCTYPE(ctypes.py_object, c_void_p, c_char_p, c_void_p)(
+    ("PyCapsule_New", ctypes.pythonapi)
+)
+_destructor = ctypes.cast(lib.tundish_capsule_destructor, c_void_p)
+
+
+class Tensor:
+    """A tensor of the library on its way to torch or NumPy by DLPack; can be taken once."""
+
+    def __init__(self, pointer: int | None) -> None:
+        if not pointer:
+            raise last_error()
+        self._pointer: int | None = pointer
+
+    def __dlpack__(self, **_: Any) -> Any:
+        capsule = _new_capsule(self._pointer, b"dltensor_versioned", _destructor)
+        self._pointer = None
+        return capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+    def __del__(self) -> None:
+        if getattr(self, "_pointer", None):
+            lib.tundish_tensor_free(self._pointer)

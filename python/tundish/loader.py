@@ -1,0 +1,450 @@
+"""The loader: `for images, labels in tundish.Loader("train.tnd", batch_size=256): ...`"""
+
+from __future__ import annotations
+
+import ctypes
+import io
+import json
+import os
+import warnings
+import weakref
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ._library import (
+    AGAIN,
+    END,
+    OK,
+    BatchInfo,
+    LoaderOptions,
+    LoaderStats,
+    Tensor,
+    last_error,
+    lib,
+)
+from .dataset import Dataset
+from .source import Source
+from .transforms import Transform, pack_transforms
+from .world import local_world_size, rank_and_world_size
+
+_UNEVEN = {"pad": 0, "drop": 1, "exact": 2}
+_ON_ERROR = {"substitute": 0, "skip": 1, "fail": 2}
+_STATE_FORMAT = 1
+_SLICE_MS = 100  # how long one call may block; Ctrl-C is seen in between
+
+# Arguments of torch's DataLoader that have no place here, and why.
+_NOT_NEEDED = {
+    "num_workers": "the engine uses threads, not processes: threads=N",
+    "collate_fn": "batches are assembled by the engine; as_dict=True gives all fields",
+    "worker_init_fn": "there are no worker processes; randomness is a function of the seed",
+    "sampler": "the order is a function of seed and epoch: shuffle=True, seed=N",
+    "batch_sampler": "the order is a function of seed and epoch: shuffle=True, seed=N",
+    "generator": "randomness is a function of the seed: seed=N",
+    "persistent_workers": "the threads live as long as the loader",
+    "prefetch_factor": "batches ahead of the trainer: prefetch=N",
+    "multiprocessing_context": "there are no worker processes",
+}
+
+
+class Sampler:
+    """What frameworks look for: `loader.sampler.set_epoch(n)`."""
+
+    def __init__(self, loader: Loader) -> None:
+        self._loader = weakref.ref(loader)
+
+    def set_epoch(self, epoch: int) -> None:
+        loader = self._loader()
+        if loader is not None:
+            loader.set_epoch(epoch)
+
+
+class Loader:
+    """Batches of a pack (or of a folder, list or tar) for training.
+
+    Yields (images, labels), with return_index also the sample numbers: torch tensors when torch
+    can be imported, otherwise NumPy arrays. Images are uint8 until Normalize or ToDtype; their
+    shape is (N, 3, H, W) in channels_last memory. The batches are bit-identical for any number of
+    threads, and for any split of a global batch over ranks.
+
+    path             a .tnd file, an image folder, a .csv/.tsv list, an uncompressed .tar
+    batch_size       images per batch and rank
+    transforms       in order: RandomResizedCrop, Resize, CenterCrop, RandomCrop, flips, Normalize, ToDtype
+    shuffle, seed    the order and every random choice are functions of seed, epoch and position
+    drop_last        leave out a last batch that is not full; the same as uneven="drop"
+    threads          default: the CPUs this process may use, shared with the other local ranks
+    rank, world_size default: from torch.distributed, torchrun or Slurm
+    on_error         a bad sample: "substitute" (default with several ranks), "skip" (default with one), "fail"
+    uneven           the last global batch: "pad" (default when shuffling), "drop", "exact" (default otherwise)
+    return_index     also yield the numbers of the samples
+    labels           integers to use instead of the stored labels, one per sample
+    as_dict          yield a dict of all fields instead of a tuple
+    memory_format    "channels_last" or "contiguous": memory order of the images
+    exif_orientation turn images as their EXIF says (torchvision does not)
+    prefetch         batches kept ready ahead of the trainer
+    pin_memory       page-locked batches, for copies to a GPU with non_blocking=True
+    backend          "auto", "torch" or "numpy"
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        batch_size: int = 1,
+        *,
+        transforms: Sequence[Transform] = (),
+        shuffle: bool = False,
+        seed: int = 0,
+        drop_last: bool = False,
+        threads: int | None = None,
+        rank: int | None = None,
+        world_size: int | None = None,
+        on_error: str | None = None,
+        uneven: str | None = None,
+        return_index: bool = False,
+        labels: Any = None,
+        as_dict: bool = False,
+        memory_format: str = "channels_last",
+        exif_orientation: bool = False,
+        prefetch: int = 4,
+        pin_memory: bool = False,
+        backend: str = "auto",
+        **unknown: Any,
+    ) -> None:
+        for name in unknown:
+            why = _NOT_NEEDED.get(name, "see help(tundish.Loader)")
+            raise TypeError(f"Loader has no argument {name!r}: {why}")
+        self._config = {
+            k: v for k, v in locals().items() if k not in ("self", "unknown", "why", "name")
+        }
+        self.path = os.fspath(path)
+        self.batch_size = _positive(batch_size, "batch_size")
+        self.shuffle = bool(shuffle)
+        self.rank, self.world_size = rank_and_world_size(rank, world_size)
+        self.drop_last = bool(drop_last) or uneven == "drop"
+        self._return_index = return_index
+        self._as_dict = as_dict
+        self._from_dlpack, self._from_numpy = _backend(backend)
+
+        if drop_last and uneven not in (None, "drop"):
+            raise ValueError(f"drop_last=True contradicts uneven={uneven!r}: give one of them")
+        uneven = "drop" if drop_last else uneven or ("pad" if shuffle else "exact")
+        on_error = on_error or ("substitute" if self.world_size > 1 else "skip")
+        if threads is None:
+            threads = max(1, lib.tundish_usable_cpus() // local_world_size())
+        self.threads = _positive(threads, "threads")
+        if not 0 <= self.rank < self.world_size:
+            raise ValueError(f"rank {self.rank} does not exist in a world of {self.world_size}")
+
+        if pin_memory and not lib.tundish_can_pin():
+            warnings.warn(
+                f"pin_memory is left out: {lib.tundish_last_error().decode()}", stacklevel=2
+            )
+            pin_memory = False
+
+        self._source = Source(self.path)
+        for text in self._source.warnings:
+            warnings.warn(text, stacklevel=2)
+        structs = pack_transforms(transforms)
+        new_labels = None if labels is None else _int64_array(labels)
+        options = LoaderOptions(
+            struct_bytes=ctypes.sizeof(LoaderOptions),
+            batch_size=self.batch_size,
+            seed=seed % 2**64,
+            rank=self.rank,
+            world_size=self.world_size,
+            shuffle=self.shuffle,
+            uneven=_choice(_UNEVEN, uneven, "uneven"),
+            on_error=_choice(_ON_ERROR, on_error, "on_error"),
+            channels_first=_choice(
+                {"channels_last": 0, "contiguous": 1}, memory_format, "memory_format"
+            ),
+            exif_orientation=exif_orientation,
+            all_fields=as_dict,
+            threads=self.threads,
+            prefetch=_positive(prefetch, "prefetch"),
+            pinned=pin_memory,
+            transforms=structs,
+            transform_count=len(structs),
+        )
+        if new_labels is not None:
+            options.labels = new_labels.ctypes.data_as(ctypes.POINTER(ctypes.c_int64))
+            options.label_count = len(new_labels)
+        handle = lib.tundish_loader_new(self._source.handle, ctypes.byref(options))
+        if not handle:
+            raise last_error()
+        self._handle: int | None = handle
+        self._free = weakref.finalize(self, lib.tundish_loader_free, handle)
+        self._fingerprint = lib.tundish_loader_fingerprint(handle).decode()
+        self._seed = seed
+        self._epoch = 0
+        self._position = 0
+        self._in_progress = False
+        self._iteration = 0
+        self._warned = False
+        self.sampler = Sampler(self)
+        self.batch_sampler = self
+
+    # --- iterating --------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        """Batches per epoch; the same on every rank."""
+        return int(lib.tundish_loader_steps(self._open(), 0))
+
+    def __iter__(self) -> Iterator[Any]:
+        if self._in_progress:  # the last iteration was left in the middle: on to the next epoch
+            self._epoch += 1
+            self._position = 0
+        self._in_progress = True
+        self._iteration += 1
+        if lib.tundish_loader_start(self._open(), self._epoch, self._position) != OK:
+            raise last_error()
+        return _Iterator(self, self._iteration)
+
+    def _next(self, iteration: int) -> Any:
+        if iteration != self._iteration:
+            raise RuntimeError("a newer iteration over this loader has begun; this one is over")
+        batch = ctypes.c_void_p()
+        while True:
+            result = lib.tundish_loader_next(self._open(), _SLICE_MS, ctypes.byref(batch))
+            if result != AGAIN:
+                break
+        if result == END:
+            self._epoch += 1
+            self._position = 0
+            self._in_progress = False
+            raise StopIteration
+        if result != OK:
+            raise last_error()
+        try:
+            info = BatchInfo()
+            lib.tundish_batch_get_info(batch, ctypes.byref(info))
+            out = self._assemble(batch, info)
+        finally:
+            lib.tundish_batch_free(batch)
+        self._position = info.next_position
+        if not self._warned:
+            self._warn_about_bad_samples()
+        return out
+
+    def _assemble(self, batch: ctypes.c_void_p, info: BatchInfo) -> Any:
+        def tensor(which: int) -> Any:
+            return self._from_dlpack(Tensor(lib.tundish_batch_tensor(batch, which)))
+
+        if not self._as_dict:
+            return tuple(tensor(which) for which in range(3 if self._return_index else 2))
+        out: dict[str, Any] = {}
+        for number, (name, kind) in enumerate(self._source.fields):
+            if kind == "image":
+                out[name] = tensor(0)
+            elif kind == "label":
+                out[name] = tensor(1)
+            else:
+                raw = [_field(batch, place, number) for place in range(info.count)]
+                out[name] = self._decode_field(kind, raw)
+        if self._return_index:
+            out["index"] = tensor(2)
+        return out
+
+    def _decode_field(self, kind: str, raw: list[bytes]) -> Any:
+        import numpy as np
+
+        if kind == "text":
+            return [value.decode("utf-8", "replace") for value in raw]
+        if kind == "number":
+            values = [np.frombuffer(v, "<f8")[0] if len(v) == 8 else np.nan for v in raw]
+            return self._from_numpy(np.array(values, np.float64))
+        if kind == "array":
+            return [np.load(io.BytesIO(v), allow_pickle=False) if v else None for v in raw]
+        return raw
+
+    def _warn_about_bad_samples(self) -> None:
+        stats = self._stats()
+        if stats.replaced + stats.skipped == 0:
+            return
+        self._warned = True
+        first = self.bad_samples()[0]
+        done = "replaced" if stats.replaced else "left out"
+        warnings.warn(
+            f"a bad sample was {done}; loader.bad_samples() lists all\n{first['text']}",
+            stacklevel=4,
+        )
+
+    # --- place in the run -------------------------------------------------------------------
+
+    @property
+    def epoch(self) -> int:
+        return self._epoch
+
+    def set_epoch(self, epoch: int) -> None:
+        """The next iteration is this epoch. Keeps the place of a state just loaded for it."""
+        if self._in_progress or epoch != self._epoch:
+            self._position = 0
+        self._epoch = int(epoch)
+        self._in_progress = False
+
+    def state_dict(self) -> dict[str, Any]:
+        """A few integers and strings (JSON); the same on every rank: what was handed out so far."""
+        return {
+            "format": _STATE_FORMAT,
+            "fingerprint": self._fingerprint,
+            "seed": self._seed,
+            "epoch": self._epoch,
+            "position": self._position,
+            "order": "shuffled" if self.shuffle else "as stored",
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Goes on where the state was saved, with any threads, rank, world size and batch size."""
+        missing = {"format", "fingerprint", "epoch", "position"} - set(state)
+        if missing or state["format"] != _STATE_FORMAT:
+            raise ValueError(f"not a state of this version of tundish.Loader: {state!r}")
+        if state["fingerprint"] != self._fingerprint:
+            raise ValueError(
+                f"TND-603 {self.path} cannot go on from this state\n"
+                f"  why: it was saved with other data, another seed ({state.get('seed')}, here {self._seed}), "
+                f"other transforms or another order ({state.get('order')})\n"
+                "  what now: build the loader as it was when the state was saved"
+            )
+        epoch, position = int(state["epoch"]), int(state["position"])
+        if epoch < 0 or not 0 <= position <= self._source.count:
+            raise ValueError(
+                f"the state names epoch {epoch} and position {position}, which do not exist"
+            )
+        self._epoch = epoch
+        self._position = position
+        self._in_progress = False
+        self._iteration += 1
+
+    # --- seeing -----------------------------------------------------------------------------
+
+    def _stats(self) -> LoaderStats:
+        stats = LoaderStats()
+        lib.tundish_loader_get_stats(self._open(), ctypes.byref(stats))
+        return stats
+
+    def stats(self) -> dict[str, float]:
+        """Flat, ready for a logger: what was delivered, what it cost, what the trainer waited."""
+        stats = self._stats()
+        return {
+            "data/batches": stats.batches,
+            "data/samples": stats.samples,
+            "data/replaced": stats.replaced,
+            "data/skipped": stats.skipped,
+            "data/bytes": stats.bytes,
+            "data/read_s": stats.read_ns / 1e9,
+            "data/decode_s": stats.decode_ns / 1e9,
+            "data/wait_s": stats.wait_ns / 1e9,
+            "data/ready_batches": stats.ready,
+            "data/slots": stats.slots,
+            "data/threads": stats.threads,
+        }
+
+    def bad_samples(self) -> list[dict[str, Any]]:
+        """Samples that could not be loaded so far: sample, position, code, text."""
+        return list(json.loads(lib.tundish_loader_bad_samples(self._open())))
+
+    @property
+    def classes(self) -> list[str]:
+        return self._source.classes
+
+    @property
+    def dataset(self) -> Dataset:
+        """The same data by number."""
+        return Dataset(self.path)
+
+    def __repr__(self) -> str:
+        return (
+            f"tundish.Loader({self.path!r}): {self._source.count:,} samples, batches of {self.batch_size}, "
+            f"rank {self.rank} of {self.world_size}, {self.threads} threads, epoch {self._epoch}"
+        )
+
+    # --- ending -----------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Ends the threads. Tensors that were handed out stay valid."""
+        self._handle = None
+        self._free()
+
+    def __enter__(self) -> Loader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _open(self) -> int:
+        if self._handle is None:
+            raise ValueError(
+                f"TND-606 the loader of {self.path} is closed\n  what now: make a new one"
+            )
+        return self._handle
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (self._config, self.state_dict())
+
+
+class _Iterator:
+    def __init__(self, loader: Loader, iteration: int) -> None:
+        self._loader: Loader | None = loader
+        self._iteration = iteration
+
+    def __iter__(self) -> _Iterator:
+        return self
+
+    def __next__(self) -> Any:
+        if self._loader is None:
+            raise StopIteration
+        try:
+            return self._loader._next(self._iteration)
+        except StopIteration:
+            self._loader = None
+            raise
+
+
+def _rebuild(config: dict[str, Any], state: dict[str, Any]) -> Loader:
+    loader = Loader(**config)
+    loader.load_state_dict(state)
+    return loader
+
+
+def _field(batch: ctypes.c_void_p, place: int, field: int) -> bytes:
+    data, size = ctypes.c_void_p(), ctypes.c_uint64()
+    if lib.tundish_batch_field(batch, place, field, ctypes.byref(data), ctypes.byref(size)) != OK:
+        return b""
+    return ctypes.string_at(data, size.value) if size.value else b""
+
+
+def _positive(value: int, name: str) -> int:
+    if isinstance(value, bool) or int(value) != value or value < 1:
+        raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}")
+    return int(value)
+
+
+def _choice(table: dict[str, int], value: str, name: str) -> int:
+    if value not in table:
+        raise ValueError(f"{name} must be one of {', '.join(table)}, not {value!r}")
+    return table[value]
+
+
+def _int64_array(values: Any) -> Any:
+    import numpy as np
+
+    array = np.ascontiguousarray(np.asarray(values))
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise ValueError("labels must be a flat sequence of integers, one per sample")
+    return array.astype(np.int64)
+
+
+def _backend(name: str) -> tuple[Any, Any]:
+    """Two functions: from a DLPack tensor, and from a NumPy array."""
+    if name not in ("auto", "torch", "numpy"):
+        raise ValueError(f"backend must be auto, torch or numpy, not {name!r}")
+    if name != "numpy":
+        try:
+            import torch
+
+            return torch.from_dlpack, torch.from_numpy
+        except ImportError:
+            if name == "torch":
+                raise
+    import numpy as np
+
+    return np.from_dlpack, lambda array: array
