@@ -76,6 +76,7 @@ def copy_speed(folder: Path, pinned: bool) -> list[float]:
 
 
 def main() -> int:
+    torch.cuda.init()  # before that, torch calls no memory page-locked
     parser = argparse.ArgumentParser()
     parser.add_argument("--out", type=Path, help="write the rows as JSON")
     options = parser.parse_args()
