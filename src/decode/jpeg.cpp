@@ -127,6 +127,18 @@ bool start(Reader& reader) {
   return true;
 }
 
+// A progressive image that lacks some scans is smoothed by the library, which looks at blocks two
+// rows and columns away: then only a decode of the whole is exact.
+bool is_smoothed(const jpeg_decompress_struct& info) {
+  if (info.coef_bits == nullptr) return false;
+  for (int c = 0; c < info.num_components; ++c) {
+    for (int i = 1; i <= 9; ++i) {
+      if (info.coef_bits[c][i] != 0) return true;
+    }
+  }
+  return false;
+}
+
 // Columns first, then rows; x moves left and width grows to whole blocks.
 bool seek(Reader& reader, JDIMENSION& x, JDIMENSION& width, JDIMENSION rows) {
   if (setjmp(reader.jump) != 0) return false;
@@ -187,13 +199,14 @@ std::optional<Fault> decode_jpeg(StripSink& sink, Bytes bytes, const ImageHeader
 
   // The smooth upsampling of chroma looks one sample to either side, so the outermost columns of
   // a cropped row are wrong: one MCU more on both sides makes ours exact.
+  const bool whole = is_smoothed(info);
   const auto margin = static_cast<JDIMENSION>(info.max_h_samp_factor * DCTSIZE);
   const auto left = static_cast<JDIMENSION>(window.x);
-  JDIMENSION x = left > margin ? left - margin : 0;
-  const JDIMENSION end =
-      std::min<JDIMENSION>(left + static_cast<JDIMENSION>(window.width) + margin, info.image_width);
-  JDIMENSION width = end - x;
-  if (!seek(reader, x, width, static_cast<JDIMENSION>(window.y))) return reader.fault();
+  const JDIMENSION right = left + static_cast<JDIMENSION>(window.width);
+  JDIMENSION x = whole || left < margin ? 0 : left - margin;
+  JDIMENSION width = (whole ? info.image_width : std::min(right + margin, info.image_width)) - x;
+  const int above = whole ? window.y : 0;  // rows to decode and drop
+  if (!seek(reader, x, width, static_cast<JDIMENSION>(window.y - above))) return reader.fault();
 
   const auto samples = static_cast<std::size_t>(info.output_components);
   const std::size_t stride = std::size_t{width} * samples;
@@ -201,6 +214,9 @@ std::optional<Fault> decode_jpeg(StripSink& sink, Bytes bytes, const ImageHeader
   JSAMPROW rows[kRowsPerStrip];
   for (std::size_t i = 0; i < kRowsPerStrip; ++i) rows[i] = scratch.rows.data() + i * stride;
 
+  for (int y = 0; y < above; ++y) {
+    if (!read_rows(reader, rows, 1)) return reader.fault();
+  }
   for (int done = 0; done < window.height;) {
     const int count = std::min(kRowsPerStrip, window.height - done);
     if (!read_rows(reader, rows, static_cast<JDIMENSION>(count))) return reader.fault();

@@ -20,6 +20,7 @@ std::vector<std::uint8_t> decode_plainly(const ByteVector& bytes) {
   jpeg_decompress_struct info = {};
   jpeg_error_mgr errors = {};
   info.err = jpeg_std_error(&errors);
+  errors.emit_message = [](j_common_ptr, int) {};
   jpeg_create_decompress(&info);
   jpeg_mem_src(&info, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
   jpeg_read_header(&info, TRUE);
@@ -130,6 +131,46 @@ TEST_CASE("a window of a JPEG equals that window of libjpeg's full decode, for e
       }
     }
   }
+}
+
+TEST_CASE("a progressive JPEG that lacks scans is smoothed alike in every window") {
+  Random random({.seed = 23}, 0);
+  for (const int h : {1, 2}) {
+    const ByteVector full =
+        make_jpeg(99, 87, {.h = {h, 1, 1}, .v = {h, 1, 1}, .progressive = true});
+    for (std::size_t at = 0; at + 1 < full.size(); ++at) {
+      if (full[at] != std::byte{0xff} || full[at + 1] != std::byte{0xda}) continue;
+      ByteVector bytes = first(full, at);  // the scans before this one
+      bytes.insert(bytes.end(), full.end() - 2, full.end());
+      if (fault_of(bytes) != ErrorCode::none) continue;
+      const std::vector<std::uint8_t> whole = decode_plainly(bytes);
+      for (int i = 0; i < 5; ++i) {
+        const Window window = random_window(random, 99, 87);
+        CHECK(decode_window(bytes, window) == cut(whole, 99, window));
+      }
+    }
+  }
+}
+
+TEST_CASE("a damaged JPEG that is shown at all shows the same pixels in every window") {
+  Random random({.seed = 22}, 0);
+  int shown = 0;
+  for (const Named& named : kinds()) {
+    ByteVector bytes = make_jpeg(75, 61, named.kind, random.next());
+    const std::size_t data = find_marker(bytes, 0xda) + 12;
+    for (int i = 0; i < 3; ++i) {
+      bytes[data + random.below(bytes.size() - data)] = std::byte(random.below(255));
+    }
+    if (fault_of(bytes) != ErrorCode::none) continue;
+    ++shown;
+    const std::vector<std::uint8_t> whole = decode_plainly(bytes);
+    for (int i = 0; i < 4; ++i) {
+      const Window window = random_window(random, 75, 61);
+      INFO(named.name, ", window ", window.x, ",", window.y, " ", window.width, "x", window.height);
+      CHECK(decode_window(bytes, window) == cut(whole, 75, window));
+    }
+  }
+  CHECK(shown > 50);
 }
 
 TEST_CASE("a JPEG cut anywhere is a fault") {
