@@ -138,7 +138,9 @@ ByteVector png_idat(const ByteVector& rows) {
 ByteVector make_png(int width, int height, int depth, int colour, bool interlaced,
                     std::uint64_t seed, int colours) {
   ByteVector out;
-  png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, nullptr, nullptr, nullptr);
+  png_structp png = png_create_write_struct(
+      PNG_LIBPNG_VER_STRING, nullptr, [](png_structp, png_const_charp) { std::abort(); },
+      [](png_structp, png_const_charp) {});
   png_infop info = png_create_info_struct(png);
   png_set_write_fn(
       png, &out,

@@ -40,7 +40,8 @@ ByteVector png_ihdr(std::uint32_t width, std::uint32_t height, int depth, int co
                     bool interlaced = false);
 ByteVector png_idat(const ByteVector& rows);
 
-// A whole PNG of random pixels by libpng. The palette of colour type 3 has `colours` entries.
+// A whole PNG of random pixels by libpng. The palette of colour type 3 has `colours` entries: all
+// that the depth allows, or fewer with depth 8.
 ByteVector make_png(int width, int height, int depth, int colour, bool interlaced,
                     std::uint64_t seed = 1, int colours = 0);
 

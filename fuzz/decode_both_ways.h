@@ -1,0 +1,67 @@
+// What every decoder promises for any bytes: a picture or a fault, and of a picture the same
+// pixels whether the whole of it is decoded or a window.
+#pragma once
+
+#include <cstdlib>
+#include <vector>
+
+#include "core/random.h"
+#include "decode/decode.h"
+
+namespace tundish {
+
+// Small, so that one input takes milliseconds.
+constexpr Limits kFuzzLimits{.max_pixels = 1 << 16, .max_side = 4096, .max_scans = 20};
+
+// Keeps the pixels, and aborts when a strip breaks the rules of StripSink.
+struct FuzzPicture : StripSink {
+  explicit FuzzPicture(Window window) : window(window) {}
+
+  void push(const Strip& strip) override {
+    if (strip.y != window.y + rows || strip.x > window.x || strip.rows < 1 ||
+        strip.x + strip.width < window.x + window.width || rows + strip.rows > window.height) {
+      std::abort();
+    }
+    const std::uint8_t* row = strip.pixels + std::ptrdiff_t{window.x - strip.x} * 3;
+    for (int y = 0; y < strip.rows; ++y, row += strip.stride) {
+      pixels.insert(pixels.end(), row, row + std::ptrdiff_t{window.width} * 3);
+    }
+    rows += strip.rows;
+  }
+
+  Window window;
+  int rows = 0;
+  std::vector<std::uint8_t> pixels;
+};
+
+inline void decode_both_ways(Bytes bytes) {
+  ImageHeader header;
+  if (read_header(header, bytes, kFuzzLimits)) return;
+  const int width = static_cast<int>(header.width);
+  const int height = static_cast<int>(header.height);
+  DecodeScratch scratch;
+  FuzzPicture whole({0, 0, width, height});
+  const auto fault = decode(whole, bytes, header, whole.window, scratch, kFuzzLimits);
+  if (!fault && whole.rows != height) std::abort();
+
+  Random random({.seed = bytes.size(), .sample = header.width, .repeat = header.height}, 0);
+  for (int i = 0; i < 3; ++i) {
+    Window window;
+    window.width = 1 + static_cast<int>(random.below(header.width));
+    window.height = 1 + static_cast<int>(random.below(header.height));
+    window.x = static_cast<int>(random.below(static_cast<std::uint64_t>(width - window.width + 1)));
+    window.y =
+        static_cast<int>(random.below(static_cast<std::uint64_t>(height - window.height + 1)));
+    FuzzPicture part(window);
+    const auto part_fault = decode(part, bytes, header, window, scratch, kFuzzLimits);
+    if (part_fault && !fault) std::abort();
+    for (int y = 0; y < part.rows && window.y + y < whole.rows; ++y) {
+      const auto expected =
+          whole.pixels.begin() + (std::ptrdiff_t{window.y + y} * width + window.x) * 3;
+      const auto row = part.pixels.begin() + std::ptrdiff_t{y} * window.width * 3;
+      if (!std::equal(row, row + std::ptrdiff_t{window.width} * 3, expected)) std::abort();
+    }
+  }
+}
+
+}  // namespace tundish
