@@ -216,7 +216,7 @@ class FileList : public Source {
 std::optional<Fault> parse_list(List& out, std::string_view text, char separator) {
   out = {};
   out.schema.source = separator == '\t' ? "tsv" : "csv";
-  CsvReader reader(text, separator, kMaxFields + 1);  // + 1: a path is no field beside the image
+  CsvReader reader(text, separator, kMaxFields);  // each gives one field
   CsvRow row;
   if (!reader.next(row)) {
     return reader.fault() ? reader.fault()
