@@ -327,8 +327,9 @@ def test_samples_of_a_webdataset_have_their_fields(tmp_path):
     tundish("unpack", pack, "-o", tmp_path / "again", "--quiet")
     again = read_all(tmp_path / "again")
     assert again[b"s/0003.seg.png"] == image(1003)
+    assert again[b"s/0003.txt"] == b"caption 3"
     listed = list(csv.DictReader(io.StringIO(again[b"list.csv"].decode())))
-    assert listed[3] == {"path": "s/0003.png", "label": "30", "txt": "caption 3"}
+    assert listed[3] == {"path": "s/0003.png", "label": "30"}
 
 
 def test_names_that_lead_out_of_an_archive_stay_inside(tmp_path):
