@@ -138,6 +138,11 @@ std::uint64_t Pack::field_bytes(std::uint64_t i, int field) const {
   return column < 0 ? 0 : index_.length[static_cast<std::size_t>(column)][i];
 }
 
+Section Pack::names_block(std::uint64_t block) const {
+  check_number(block * kNamesPerBlock);
+  return {names_offsets_[block], index_.names_bytes[block]};
+}
+
 std::uint64_t Pack::piece_offset(std::uint64_t i, int column) const {
   std::uint64_t offset = offsets_[i];
   for (std::size_t before = 0; before < static_cast<std::size_t>(column); ++before) {

@@ -34,6 +34,7 @@ class Pack : public Source {
   std::uint64_t file_bytes() const { return file_->size(); }
   std::uint64_t record_offset(std::uint64_t i) const;
   std::uint64_t field_bytes(std::uint64_t i, int field) const;  // payload, without its checksum
+  Section names_block(std::uint64_t block) const;               // of 1024 keys, with its checksum
   std::uint32_t alignment() const { return head_.alignment; }
   const PackId& id() const { return head_.id; }
   const std::string& metadata() const { return metadata_; }  // the JSON as stored

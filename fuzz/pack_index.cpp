@@ -1,0 +1,48 @@
+// Any bytes as a pack: opening gives a pack whose every claim lies inside the file, or an Error.
+// Most of the work happens on a repaired copy, whose checksums are right.
+#include "pack/seal.h"
+
+namespace {
+
+void check(bool claim) {
+  if (!claim) __builtin_trap();
+}
+
+void open(tundish::Bytes bytes) {
+  std::shared_ptr<const tundish::Pack> pack;
+  try {
+    pack = tundish::open_bytes(bytes);
+  } catch (const tundish::Error&) {
+    return;
+  }
+  check(pack->schema().fields.size() >= 1);
+  tundish::Extent extent;
+  std::uint64_t end = tundish::kHeadBytes;
+  for (std::uint64_t i = 0; i < pack->count(); ++i) {
+    const tundish::SampleInfo info = pack->info(i);
+    check(info.orientation >= 1 && info.orientation <= 8);
+    check(pack->record_offset(i) >= end);
+    for (std::size_t f = 0; f < pack->schema().fields.size(); ++f) {
+      if (!pack->extent(i, static_cast<int>(f), extent)) continue;
+      check(extent.offset >= end);
+      check(extent.bytes <= bytes.size() && extent.offset <= bytes.size() - extent.bytes);
+      end = extent.offset + extent.bytes;
+    }
+  }
+  try {
+    check(pack->keys().size() == pack->count());
+  } catch (const tundish::Error&) {
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const tundish::Bytes bytes(reinterpret_cast<const std::byte*>(data), size);
+  open(bytes);
+  if (size < tundish::kHeadBytes + tundish::kTailBytes) return 0;
+  tundish::Buffer repaired(bytes.begin(), bytes.end());
+  tundish::repair(repaired);
+  open(repaired);
+  return 0;
+}
