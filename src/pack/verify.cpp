@@ -138,8 +138,10 @@ void Pack::verify(const std::function<void(const Error&)>& bad,
       if (i % kNamesPerBlock == 0) {
         try {
           names = read_names(i / kNamesPerBlock);
-        } catch (const Error&) {
-          names.assign(kNamesPerBlock, "");  // the block is checked below, in its turn
+        } catch (const Error& error) {
+          names.assign(kNamesPerBlock, "");
+          // A damaged block is reported in its turn, below.
+          if (error.code() != ErrorCode::index_damaged) report(error);
         }
       }
       const std::string& name = names[i % kNamesPerBlock];
