@@ -1,8 +1,7 @@
-#!/usr/bin/env python3
 """Reads a Tundish pack (.tnd, version 1) in plain Python. docs/format.md explains every step.
 
-    python3 read_tnd.py PACK.tnd                 list the records and check every checksum
-    python3 read_tnd.py PACK.tnd NUMBER FIELD    write one field of one record to the output
+python3 read_tnd.py PACK.tnd                 list the records and check every checksum
+python3 read_tnd.py PACK.tnd NUMBER [FIELD]  write one field of one record to the output
 """
 
 import json
@@ -18,7 +17,7 @@ except ImportError:
 HEAD_MAGIC, TAIL_MAGIC, END_MAGIC = b"\x89TND\r\n\x1a\n", b"TND tail", b"TND end\n"
 HEAD, TAIL = struct.Struct("<8sIIQQ16s12xI"), struct.Struct("<8sQQ8Q16s16s4xI8s")
 NO_RECORD, NAMES_PIECE, NAMES_PER_BLOCK = 2**64 - 1, 2**32 - 1, 1024
-METADATA, TABLES, INDEX = 1, 2, 4  # pieces of the file; the head is 0, the tail 5
+METADATA, TABLES, INDEX = 1, 2, 4  # numbers of pieces; the head is 0, the tail 5
 CODECS = {0: "as it came", 1: "jpeg", 2: "png", 3: "npy"}
 
 
@@ -47,15 +46,14 @@ def up_to(offset, alignment):
 
 def unescape(text):
     """Names are bytes: what is not UTF-8 stands in the JSON as \\xNN, a backslash as \\\\."""
-    return re.sub(
-        rb"\\(\\|x..)", lambda m: bytes.fromhex(m[1][1:].decode()) or b"\\", text.encode()
-    )
+    plain = text.encode()
+    return re.sub(rb"\\(\\|x..)", lambda m: bytes.fromhex(m[1][1:].decode()) or b"\\", plain)
 
 
 class Pack:
-    def __init__(self, path):
-        self.file = open(path, "rb")
-        size = self.file.seek(0, 2)
+    def __init__(self, file):
+        self.file = file  # opened as "rb"
+        size = file.seek(0, 2)
         head = self.bytes_at(0, min(size, HEAD.size))
         require(head[:8] == HEAD_MAGIC, "not a pack")
         require(size >= HEAD.size + TAIL.size, "incomplete")
@@ -68,10 +66,10 @@ class Pack:
         tail = self.bytes_at(self.tail_offset, TAIL.size)
         first, length, self.count, *sections, tail_id, self.digest, crc, last = TAIL.unpack(tail)
         require(last == END_MAGIC, "incomplete: the tail is missing")
-        require(crc == piece_crc(NO_RECORD, 5, tail[:124]), "the tail is damaged")
-        require(first == TAIL_MAGIC, "the tail is damaged")
+        sound = first == TAIL_MAGIC and crc == piece_crc(NO_RECORD, 5, tail[:124])
+        require(sound, "the tail is damaged")
         require(length == size and tail_id == self.id, "the tail contradicts the file")
-        metadata, tables, names, index = zip(sections[::2], sections[1::2])
+        metadata, tables, names, index = zip(sections[::2], sections[1::2], strict=True)
 
         self.metadata = json.loads(self.piece(NO_RECORD, METADATA, *metadata))
         require(self.piece(NO_RECORD, TABLES, *tables) == b"", "version 1 has no codec tables")
@@ -108,8 +106,7 @@ class Pack:
 
         self.keys, at = [], names[0]
         for block, length in enumerate(names_bytes):
-            raw = self.piece(block, NAMES_PIECE, at, length)
-            at += length
+            raw, at = self.piece(block, NAMES_PIECE, at, length), at + length
             inside = min(NAMES_PER_BLOCK, self.count - block * NAMES_PER_BLOCK)
             place = 4 * inside
             for length in struct.unpack_from(f"<{inside}I", raw):
@@ -130,21 +127,24 @@ class Pack:
 
     def __getitem__(self, record):
         """The stored fields of a record, by name."""
-        places = zip(self.stored, self.places[record])
+        places = zip(self.stored, self.places[record], strict=True)
         return {self.fields[f][0]: self.piece(record, f, *place) for f, place in places}
 
 
-if __name__ == "__main__":
-    pack = Pack(sys.argv[1])
-    if len(sys.argv) > 2:
-        sys.stdout.buffer.write(pack[int(sys.argv[2])][sys.argv[3].encode()])
-    else:
-        for number in range(pack.count):
-            size = sum(map(len, pack[number].values()))
-            codec = CODECS.get(pack.codecs[number], "?")
-            shape = f"{pack.widths[number]}x{pack.heights[number]}"
-            print(number, repr(pack.keys[number]), pack.labels[number], codec, shape, size)
+def main(path, number=None, field="image"):
+    with open(path, "rb") as file:
+        pack = Pack(file)
+        if number is not None:
+            sys.stdout.buffer.write(pack[int(number)][field.encode()])
+            return
+        for i in range(pack.count):
+            codec, shape = CODECS.get(pack.codecs[i], "?"), f"{pack.widths[i]}x{pack.heights[i]}"
+            print(i, pack.keys[i], pack.labels[i], codec, shape, sum(map(len, pack[i].values())))
         if xxhash:
             digest = xxhash.xxh3_128(pack.bytes_at(64, pack.tail_offset - 64)).digest()
             require(digest == pack.digest, "the digest over the file differs")
         print(f"{pack.count} records, all sound, pack id {pack.id.hex()}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
