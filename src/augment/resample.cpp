@@ -9,30 +9,8 @@ namespace {
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-void grow(std::vector<std::uint8_t>& buffer, std::size_t bytes) {
-  if (buffer.size() < bytes) buffer.resize(bytes);
-}
-
-std::uint8_t clip8(std::int32_t sum) {
-  return static_cast<std::uint8_t>(std::clamp(sum >> kWeightBits, 0, 255));
-}
-
-constexpr std::int32_t kHalf = 1 << (kWeightBits - 1);
-
-void pass_x(std::uint8_t* out, const std::uint8_t* row, const Taps& taps) {
-  const std::int32_t* weight = taps.weight.data();
-  for (int i = 0; i < taps.outputs(); ++i, weight += taps.count, out += 3) {
-    const std::uint8_t* pixel = row + 3 * at(taps.first[at(i)]);
-    std::int32_t red = kHalf, green = kHalf, blue = kHalf;
-    for (int k = 0; k < taps.used[at(i)]; ++k, pixel += 3) {
-      red += weight[k] * pixel[0];
-      green += weight[k] * pixel[1];
-      blue += weight[k] * pixel[2];
-    }
-    out[0] = clip8(red);
-    out[1] = clip8(green);
-    out[2] = clip8(blue);
-  }
+TapsView view_of(const Taps& taps) {
+  return {taps.outputs(), taps.count, taps.first.data(), taps.used.data(), taps.weight.data()};
 }
 
 // The place of the needed part of one axis in the input, {0, 0} when it is all padding.
@@ -53,6 +31,16 @@ Range needed_range(int from, int to, int n, PadMode mode) {
 }
 
 }  // namespace
+
+std::uint8_t* Buffer::take(std::size_t bytes) {
+  constexpr std::size_t kAlign = 64;
+  if (memory_.size() < bytes + kAlign) {
+    memory_.assign(bytes + bytes / 4 + kAlign, 0);
+    const auto address = reinterpret_cast<std::uintptr_t>(memory_.data());
+    data_ = memory_.data() + (kAlign - address % kAlign) % kAlign;
+  }
+  return data_;
+}
 
 void Resample::begin(const Stage& stage, Size image, RowSink& out) {
   assert(stage.keep.width > 0 && stage.keep.height > 0);
@@ -82,20 +70,32 @@ void Resample::begin(const Stage& stage, Size image, RowSink& out) {
   next_row_ = 0;
   next_output_ = 0;
 
-  const std::size_t cropped_bytes = at(x_to_ - x_from_) * 3;
-  const std::size_t kept_bytes = at(keep.width) * 3;
-  if (padded_x_) grow(padded_, cropped_bytes);
+  rows_ = 0;
+  row_bytes_ = at(x_to_ - x_from_) * 3;
+  row_reach_ = row_bytes_;
+  if (resizes(stage)) make_tables();
+  if (padded_x_ || resizes(stage)) staged_.take(at(passes_.rows) * row_reach_);
   if (padded_y_) {
-    grow(held_, at(needed_.height) * at(needed_.width) * 3);
-    grow(fill_, cropped_bytes);
-    for (std::size_t i = 0; i < cropped_bytes; ++i) fill_[i] = stage.fill[i % 3];
+    held_.take(at(needed_.height) * at(needed_.width) * 3);
+    std::uint8_t* fill = fill_.take(row_reach_);
+    for (std::size_t i = 0; i < row_bytes_; ++i) fill[i] = stage.fill[i % 3];
   }
-  if (resizes(stage)) {
-    ring_rows_ = taps_y_.count;
-    grow(ring_, at(ring_rows_) * kept_bytes);
-    grow(result_, kept_bytes);
-    sums_.resize(kept_bytes);
-  }
+}
+
+void Resample::make_tables() {
+  const TapsView x = view_of(taps_x_), y = view_of(taps_y_);
+  passes_.make_table_x(table_x_.take(passes_.table_x_bytes(x)), x);
+  passes_.make_table_y(table_y_.take(passes_.table_y_bytes(y)), y);
+
+  // An output reads `count` inputs from its first one on, those behind its last with weight 0.
+  row_reach_ += 3 * at(x.count) + passes_.row_slack;
+  // A slot may be written as soon as the outputs that wait for its rows need none older than
+  // `count` rows.
+  slots_ = 1;
+  while (slots_ < (y.count + passes_.rows - 2) / passes_.rows + 1) slots_ *= 2;
+  slot_bytes_ = slot_bytes(passes_, stage_.keep.width);
+  ring_ = slot_memory_.take(at(slots_) * slot_bytes_);
+  result_.take(at(stage_.keep.width) * 3 + 63);
 }
 
 void Resample::find_needed() {
@@ -119,17 +119,26 @@ void Resample::find_needed() {
 
 void Resample::push(const Strip& strip) {
   assert(strip.x <= needed_.x && strip.x + strip.width >= needed_.x + needed_.width);
+  const std::uint8_t* end =
+      strip.pixels + (strip.rows - 1) * strip.stride + 3 * std::ptrdiff_t{strip.width};
   const int last = std::min(strip.y + strip.rows, needed_.y + needed_.height);
   for (; next_input_ < last; ++next_input_) {
     assert(strip.y <= next_input_);
     input_row(strip.pixels + (next_input_ - strip.y) * strip.stride +
-              3 * std::ptrdiff_t{needed_.x - strip.x});
+                  3 * std::ptrdiff_t{needed_.x - strip.x},
+              end);
+  }
+  // The strip's memory ends with this call.
+  for (int i = 0; i < rows_; ++i) {
+    if (row_[i] == staged(i)) continue;
+    std::memcpy(staged(i), row_[i], row_bytes_);
+    row_[i] = staged(i);
   }
 }
 
 // Padding above may be a copy of rows below: where there is any, all rows are held to the end.
-void Resample::input_row(const std::uint8_t* row) {
-  if (!padded_y_) return padded_row(row);
+void Resample::input_row(const std::uint8_t* row, const std::uint8_t* end) {
+  if (!padded_y_) return padded_row(row, end);
   const std::size_t bytes = at(needed_.width) * 3;
   std::memcpy(held_.data() + at(next_input_ - needed_.y) * bytes, row, bytes);
 }
@@ -137,23 +146,24 @@ void Resample::input_row(const std::uint8_t* row) {
 void Resample::finish() {
   if (!padded_y_) return;
   const std::size_t bytes = at(needed_.width) * 3;
+  const std::uint8_t* end = held_.data() + at(needed_.height) * bytes;
   for (int y = stage_.crop.y + y_from_; y < stage_.crop.y + y_to_; ++y) {
     const int index = padded_index(y, image_.height, stage_.pad_mode);
     if (index < 0 || bytes == 0) {
-      cropped_row(fill_.data());
+      cropped_row(fill_.data(), fill_.data() + row_reach_);
     } else {
-      padded_row(held_.data() + at(index - needed_.y) * bytes);
+      padded_row(held_.data() + at(index - needed_.y) * bytes, end);
     }
   }
 }
 
-// `row` begins at column needed_.x of the input.
-void Resample::padded_row(const std::uint8_t* row) {
-  if (!padded_x_) return cropped_row(row);
+// `row` begins at column needed_.x of the input; memory can be read up to `end`.
+void Resample::padded_row(const std::uint8_t* row, const std::uint8_t* end) {
+  if (!padded_x_) return cropped_row(row, end);
   const int first = stage_.crop.x + x_from_;
   const int count = x_to_ - x_from_;
   for (int i = 0; i < count;) {
-    std::uint8_t* to = padded_.data() + at(i) * 3;
+    std::uint8_t* to = staged(rows_) + at(i) * 3;
     const int index = padded_index(first + i, image_.width, stage_.pad_mode);
     const std::uint8_t* from = index < 0 ? stage_.fill.data() : row + at(index - needed_.x) * 3;
     const bool inside = index >= 0 && index == first + i;
@@ -161,26 +171,35 @@ void Resample::padded_row(const std::uint8_t* row) {
     std::memcpy(to, from, at(pixels) * 3);
     i += pixels;
   }
-  cropped_row(padded_.data());
+  cropped_row(staged(rows_), staged(rows_) + row_reach_);
 }
 
 // `row` begins at column x_from_ of the crop.
-void Resample::cropped_row(const std::uint8_t* row) {
+void Resample::cropped_row(const std::uint8_t* row, const std::uint8_t* end) {
   if (!resizes(stage_)) return emit(row);
-  const std::size_t bytes = at(stage_.keep.width) * 3;
-  pass_x(ring_.data() + at(next_row_ % ring_rows_) * bytes, row, taps_x_);
-  ++next_row_;
+  if (end - row < static_cast<std::ptrdiff_t>(row_reach_)) {
+    std::memcpy(staged(rows_), row, row_bytes_);
+    row = staged(rows_);
+  }
+  row_[rows_++] = row;
+  const bool last = next_row_ + rows_ == y_to_ - y_from_;
+  if (rows_ == passes_.rows || last) pass_rows();
+}
+
+std::uint8_t* Resample::staged(int i) { return staged_.data() + at(i) * row_reach_; }
+
+// The waiting rows through the horizontal pass, and every output that they complete.
+void Resample::pass_rows() {
+  for (int i = rows_; i < passes_.rows; ++i) row_[i] = row_[0];  // their weights are 0
+  const int slot = next_row_ / passes_.rows & (slots_ - 1);
+  passes_.pass_x(ring_ + at(slot) * slot_bytes_, row_, table_x_.data());
+  next_row_ += rows_;
+  rows_ = 0;
+  const SlotRing ring{ring_, slot_bytes_, slots_};
   while (next_output_ < stage_.keep.height) {
-    const int first = taps_y_.first[at(next_output_)];
-    const int used = taps_y_.used[at(next_output_)];
-    if (first + used > next_row_) break;
-    const std::int32_t* weight = taps_y_.weight.data() + at(next_output_) * at(taps_y_.count);
-    std::fill(sums_.begin(), sums_.end(), kHalf);
-    for (int k = 0; k < used; ++k) {
-      const std::uint8_t* line = ring_.data() + at((first + k) % ring_rows_) * bytes;
-      for (std::size_t i = 0; i < bytes; ++i) sums_[i] += weight[k] * line[i];
-    }
-    for (std::size_t i = 0; i < bytes; ++i) result_[i] = clip8(sums_[i]);
+    const auto i = at(next_output_);
+    if (taps_y_.first[i] + taps_y_.used[i] > next_row_) break;
+    passes_.pass_y(result_.data(), ring, table_y_.data(), next_output_, 3 * stage_.keep.width);
     emit(result_.data());
   }
 }

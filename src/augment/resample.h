@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "augment/passes.h"
 #include "augment/plan.h"
 #include "augment/taps.h"
 #include "core/cpu.h"
@@ -25,10 +26,21 @@ class RowSink {
   virtual void row(int y, const std::uint8_t* rgb, int width, bool mirror_x) = 0;
 };
 
+// Memory that only grows, aligned for any instruction set. What it held is lost when it grows.
+class Buffer {
+ public:
+  std::uint8_t* take(std::size_t bytes);
+  std::uint8_t* data() const { return data_; }
+
+ private:
+  std::vector<std::uint8_t> memory_;
+  std::uint8_t* data_ = nullptr;
+};
+
 // Carries out one stage. Reused from sample to sample: its buffers only grow. One thread.
 class Resample : public StripSink {
  public:
-  explicit Resample(Cpu cpu = tundish::cpu()) : cpu_(cpu) {}
+  explicit Resample(Cpu cpu = tundish::cpu()) : passes_(passes_of(cpu)) {}
 
   // Prepares for a stage over an input of `image` pixels; rows go to `out`.
   void begin(const Stage& stage, Size image, RowSink& out);
@@ -44,12 +56,15 @@ class Resample : public StripSink {
 
  private:
   void find_needed();
-  void input_row(const std::uint8_t* row);
-  void padded_row(const std::uint8_t* row);
-  void cropped_row(const std::uint8_t* row);
+  void make_tables();
+  void input_row(const std::uint8_t* row, const std::uint8_t* end);
+  void padded_row(const std::uint8_t* row, const std::uint8_t* end);
+  void cropped_row(const std::uint8_t* row, const std::uint8_t* end);
+  std::uint8_t* staged(int i);
+  void pass_rows();
   void emit(const std::uint8_t* rgb);
 
-  [[maybe_unused]] Cpu cpu_;
+  const Passes& passes_;
   Stage stage_;
   Size image_;
   RowSink* out_ = nullptr;
@@ -62,16 +77,23 @@ class Resample : public StripSink {
   int y_from_ = 0, y_to_ = 0;  // rows of the crop that are read
 
   int next_input_ = 0;   // row of the image that push() waits for
-  int next_row_ = 0;     // row of the crop that comes next
+  int next_row_ = 0;     // row of the crop that the horizontal pass takes next
   int next_output_ = 0;  // kept row that comes next
 
-  std::vector<std::uint8_t> held_;    // all needed rows, when there is padding above or below
-  std::vector<std::uint8_t> fill_;    // a row of padding
-  std::vector<std::uint8_t> padded_;  // a row with its padding
-  std::vector<std::uint8_t> ring_;    // rows after the horizontal pass
-  std::vector<std::uint8_t> result_;  // a row after the vertical pass
-  std::vector<std::int32_t> sums_;    // of the vertical pass
-  int ring_rows_ = 0;
+  const std::uint8_t* row_[kMaxRows] = {};  // waiting for the horizontal pass
+  int rows_ = 0;
+  std::size_t row_bytes_ = 0;  // of a cropped row
+  std::size_t row_reach_ = 0;  // and what the horizontal pass may read behind it
+  std::uint8_t* ring_ = nullptr;
+  std::size_t slot_bytes_ = 0;
+  int slots_ = 0;
+
+  Buffer held_;    // all needed rows, when there is padding above or below
+  Buffer fill_;    // a row of padding
+  Buffer staged_;  // rows that cannot be read where they are
+  Buffer slot_memory_;
+  Buffer table_x_, table_y_;
+  Buffer result_;  // a row after the vertical pass
 };
 
 // The obviously right twin: a whole crop (already padded) to a whole result.

@@ -2,41 +2,50 @@
 
 #include <cstring>
 
+#include "augment/rows.h"
+
 namespace tundish {
 namespace {
 
 template <class T>
+void put(std::byte* to, std::uint32_t value) {
+  const T element = static_cast<T>(value);
+  std::memcpy(to, &element, sizeof element);
+}
+
+// Look-ups one after the other: a table of 256 values stays in the first-level cache, and no
+// gather instruction was faster.
+template <class T>
+void look_up(std::byte* to, std::ptrdiff_t step, const std::uint8_t* level, int level_step,
+             int count, const std::uint32_t* value) {
+  for (int i = 0; i < count; ++i, to += step, level += level_step) put<T>(to, value[*level]);
+}
+
+template <class T>
+void look_up_pixels(std::byte* to, const std::uint8_t* rgb, int width, const PixelTable& table) {
+  constexpr std::size_t kBytes = sizeof(T);
+  const std::uint32_t* red = table.value[0].data();
+  const std::uint32_t* green = table.value[1].data();
+  const std::uint32_t* blue = table.value[2].data();
+  for (int x = 0; x < width; ++x, rgb += 3, to += 3 * kBytes) {
+    put<T>(to, red[rgb[0]]);
+    put<T>(to + kBytes, green[rgb[1]]);
+    put<T>(to + 2 * kBytes, blue[rgb[2]]);
+  }
+}
+
+template <class T>
 void store_row(std::byte* to, std::ptrdiff_t dx, std::ptrdiff_t dc, const std::uint8_t* rgb,
                int width, const PixelTable& table) {
+  constexpr std::ptrdiff_t kBytes = sizeof(T);
+  if (dx == 3 * kBytes && dc == kBytes) return look_up_pixels<T>(to, rgb, width, table);
   for (int c = 0; c < 3; ++c) {
-    const auto& value = table.value[static_cast<std::size_t>(c)];
-    std::byte* place = to + c * dc;
-    for (int x = 0; x < width; ++x, place += dx) {
-      const T element = static_cast<T>(value[rgb[3 * x + c]]);
-      std::memcpy(place, &element, sizeof element);
+    const std::uint32_t* value = table.value[static_cast<std::size_t>(c)].data();
+    if (dx == kBytes) {  // a constant step is faster
+      look_up<T>(to + c * dc, kBytes, rgb + c, 3, width, value);
+    } else {
+      look_up<T>(to + c * dc, dx, rgb + c, 3, width, value);
     }
-  }
-}
-
-// Interleaved in, interleaved out: one run through memory.
-template <class T>
-void store_row_interleaved(std::byte* to, std::ptrdiff_t dx, const std::uint8_t* rgb, int width,
-                           const PixelTable& table) {
-  for (int x = 0; x < width; ++x, rgb += 3, to += dx) {
-    const T pixel[3] = {static_cast<T>(table.value[0][rgb[0]]),
-                        static_cast<T>(table.value[1][rgb[1]]),
-                        static_cast<T>(table.value[2][rgb[2]])};
-    std::memcpy(to, pixel, sizeof pixel);
-  }
-}
-
-template <class T>
-void store_row_as(std::byte* to, std::ptrdiff_t dx, std::ptrdiff_t dc, const std::uint8_t* rgb,
-                  int width, const PixelTable& table) {
-  if (dc == static_cast<std::ptrdiff_t>(sizeof(T))) {
-    store_row_interleaved<T>(to, dx, rgb, width, table);
-  } else {
-    store_row<T>(to, dx, dc, rgb, width, table);
   }
 }
 
@@ -49,25 +58,39 @@ void Store::begin(const PixelTable& table, const Placement& place) {
 
 void Store::row(int y, const std::uint8_t* rgb, int width, bool mirror_x) {
   std::byte* to = place_.base + y * place_.dy;
-  std::ptrdiff_t dx = place_.dx;
-  if (mirror_x) {
-    to += (width - 1) * dx;
-    dx = -dx;
+  if (table_->dtype == Dtype::uint8) return store_bytes(to, rgb, width, mirror_x);
+  if (mirror_x) rgb = mirrored(rgb, width);
+  if (table_->dtype == Dtype::float32) {
+    store_row<std::uint32_t>(to, place_.dx, place_.dc, rgb, width, *table_);
+  } else {
+    store_row<std::uint16_t>(to, place_.dx, place_.dc, rgb, width, *table_);
   }
-  switch (table_->dtype) {
-    case Dtype::uint8:
-      if (dx == 3 && place_.dc == 1) {
-        std::memcpy(to, rgb, static_cast<std::size_t>(width) * 3);
-      } else {
-        store_row_as<std::uint8_t>(to, dx, place_.dc, rgb, width, *table_);
-      }
-      return;
-    case Dtype::float32:
-      return store_row_as<std::uint32_t>(to, dx, place_.dc, rgb, width, *table_);
-    case Dtype::float16:
-    case Dtype::bfloat16:
-      return store_row_as<std::uint16_t>(to, dx, place_.dc, rgb, width, *table_);
+}
+
+// Levels stay what they are.
+void Store::store_bytes(std::byte* to, const std::uint8_t* rgb, int width, bool mirror_x) {
+  auto* bytes = reinterpret_cast<std::uint8_t*>(to);
+  const bool interleaved = place_.dx == 3 && place_.dc == 1;
+  const auto mirror = cpu_ >= Cpu::sse ? mirror_row_sse : mirror_row;
+  const auto split = cpu_ >= Cpu::sse ? split_row_sse : split_row;
+  if (interleaved && mirror_x) return mirror(bytes, rgb, width);
+  if (interleaved) {
+    std::memcpy(bytes, rgb, static_cast<std::size_t>(width) * 3);
+    return;
   }
+  if (mirror_x) rgb = mirrored(rgb, width);
+  if (place_.dx == 1) {
+    split(bytes, bytes + place_.dc, bytes + 2 * place_.dc, rgb, width);
+  } else {
+    store_row<std::uint8_t>(to, place_.dx, place_.dc, rgb, width, *table_);
+  }
+}
+
+const std::uint8_t* Store::mirrored(const std::uint8_t* rgb, int width) {
+  const std::size_t bytes = static_cast<std::size_t>(width) * 3;
+  if (mirrored_.size() < bytes) mirrored_.resize(bytes);
+  (cpu_ >= Cpu::sse ? mirror_row_sse : mirror_row)(mirrored_.data(), rgb, width);
+  return mirrored_.data();
 }
 
 }  // namespace tundish

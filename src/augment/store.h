@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "augment/resample.h"
 #include "augment/to_dtype.h"
@@ -22,9 +23,13 @@ class Store : public RowSink {
   void row(int y, const std::uint8_t* rgb, int width, bool mirror_x) override;
 
  private:
-  [[maybe_unused]] Cpu cpu_;
+  void store_bytes(std::byte* to, const std::uint8_t* rgb, int width, bool mirror_x);
+  const std::uint8_t* mirrored(const std::uint8_t* rgb, int width);
+
+  Cpu cpu_;
   const PixelTable* table_ = nullptr;
   Placement place_;
+  std::vector<std::uint8_t> mirrored_;  // a row
 };
 
 }  // namespace tundish

@@ -49,12 +49,15 @@ TEST_CASE("every type and layout is stored as the table says") {
           CAPTURE(mirror_x);
           const std::size_t bytes =
               static_cast<std::size_t>(2 * place.dy + (width - 1) * place.dx + 2 * place.dc + e);
-          std::vector<std::byte> memory(bytes);
-          place.base = memory.data();
-          Store store;
-          store.begin(table, place);
-          for (const int y : {2, 0, 1}) store.row(y, pixel(image, 0, y), width, mirror_x);
-          CHECK(memory == store_slowly(image, table, place, bytes, mirror_x));
+          for (const Cpu cpu : all_cpus()) {
+            CAPTURE(cpu_name(cpu));
+            std::vector<std::byte> memory(bytes);
+            place.base = memory.data();
+            Store store(cpu);
+            store.begin(table, place);
+            for (const int y : {2, 0, 1}) store.row(y, pixel(image, 0, y), width, mirror_x);
+            CHECK(memory == store_slowly(image, table, place, bytes, mirror_x));
+          }
         }
       }
     }

@@ -5,13 +5,31 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <random>
 #include <vector>
 
 #include "augment/plan.h"
 #include "augment/resample.h"
+#include "core/cpu.h"
 #include "core/random.h"
 
 namespace tundish {
+
+// Another one in every run; a test that uses it captures it, so that a failure can be repeated.
+inline std::uint64_t fresh_seed() { return std::random_device{}(); }
+
+inline int between(Random& random, int low, int high) {
+  return low + static_cast<int>(random.below(static_cast<std::uint64_t>(high - low) + 1));
+}
+
+// Every instruction set that this machine has, the scalar code first.
+inline std::vector<Cpu> all_cpus() {
+  std::vector<Cpu> cpus;
+  for (int level = 0; level <= static_cast<int>(best_cpu()); ++level) {
+    cpus.push_back(static_cast<Cpu>(level));
+  }
+  return cpus;
+}
 
 struct TestImage {
   Size size;
@@ -116,12 +134,10 @@ inline TestImage run_stage(Resample& resample, const Stage& stage, const TestIma
   resample.begin(stage, in.size, out);
   const Window need = resample.needed();
   for (int y = need.y; y < need.y + need.height;) {
-    const int left = static_cast<int>(random.below(static_cast<std::uint64_t>(need.x) + 1));
-    const int room = in.size.width - need.x - need.width;
-    const int right = static_cast<int>(random.below(static_cast<std::uint64_t>(room) + 1));
+    const int left = between(random, 0, need.x);
+    const int right = between(random, 0, in.size.width - need.x - need.width);
     const int width = need.width + (need.x - left) + right;
-    const int rows = 1 + static_cast<int>(random.below(std::min<std::uint64_t>(
-                             9, static_cast<std::uint64_t>(need.y + need.height - y))));
+    const int rows = std::min(between(random, 1, 20), need.y + need.height - y);
     std::vector<std::uint8_t> memory;
     for (int r = 0; r < rows; ++r) {
       const std::uint8_t* from = pixel(in, left, y + r);
