@@ -56,6 +56,10 @@ constexpr std::array kTable = {
         ErrorCode::padding_damaged, "has bytes other than zero between its parts",
         "The gaps between records must hold zeros. The records themselves are checked apart.",
         "copy the file again from where it was made, or pack it anew"},
+    ErrorEntry{ErrorCode::name_unsafe, "has a name that cannot be that of a file here",
+               "The name is empty or absolute, has a piece '..', is too long, or leads through a "
+               "file or a link: unpacking it could write outside the folder given.",
+               "tundish cat {file} N > NAME writes a record where you choose"},
 
     ErrorEntry{ErrorCode::source_missing, "does not exist", "No file or folder has this name.",
                "check the spelling and the folder you are in"},

@@ -31,6 +31,7 @@ enum class ErrorCode : int {
   record_cut_off = 202,
   record_checksum = 203,
   padding_damaged = 204,
+  name_unsafe = 205,
   // 3xx: sources
   source_missing = 301,
   source_empty = 302,

@@ -1,0 +1,107 @@
+// tundish explain: the table behind every TND-nnn. `--all` is docs/errors.md.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "cli/verbs.h"
+
+namespace tundish::cli {
+namespace {
+
+constexpr VerbHelp kHelp = {
+    .verb = "explain",
+    .usage = "TND-nnn | --all",
+    .examples = R"(tundish explain TND-203
+tundish explain 203)",
+    .text = R"(Tells what an error code means, what causes it and what to do. With --all:
+every code, as the page docs/errors.md.)",
+    .json = R"({code, title, explanation, remedy}; with --all an array of these)"};
+
+Json entry_json(const ErrorEntry& entry) {
+  return {{"code", error_name(entry.code)},
+          {"title", entry.title},
+          {"explanation", entry.explanation},
+          {"remedy", entry.remedy}};
+}
+
+// The remedy's place for the file's name, as a reader of the table sees it.
+std::string remedy_text(const ErrorEntry& entry) {
+  std::string text = entry.remedy;
+  for (std::size_t at; (at = text.find("{file}")) != std::string::npos;)
+    text.replace(at, 6, "FILE");
+  return text;
+}
+
+std::string page() {
+  std::string out =
+      "# Error codes\n\n"
+      "Printed by `tundish explain --all`; a test compares the two. A number never changes its\n"
+      "meaning. A message names the file, the record, the byte, the reason and what to do now;\n"
+      "in Python the same text is in the exception, with the code in `.code`.\n";
+  int group = 0;
+  for (const ErrorEntry& entry : error_table()) {
+    const int hundred = static_cast<int>(entry.code) / 100;
+    if (hundred != group) {
+      group = hundred;
+      constexpr std::array kGroups = {
+          "",       "The pack as a whole", "One record",       "Sources",
+          "Images", "The machine",         "How it was called"};
+      out += fmt::format("\n## {}xx: {}\n", group, kGroups.at(static_cast<std::size_t>(group)));
+    }
+    out += fmt::format("\n### {}: {}\n\n{}\n\nWhat now: {}.\n", error_name(entry.code), entry.title,
+                       entry.explanation, remedy_text(entry));
+  }
+  return out;
+}
+
+// "TND-203", "tnd203", "203"
+const ErrorEntry& find_entry(const std::string& word) {
+  std::string digits = word;
+  for (char& c : digits) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (digits.starts_with("tnd")) digits.erase(0, 3);
+  if (digits.starts_with("-")) digits.erase(0, 1);
+  const bool number =
+      !digits.empty() && digits.size() <= 4 &&
+      std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
+  const ErrorEntry* entry =
+      number ? find_error(static_cast<ErrorCode>(std::stoi(digits))) : nullptr;
+  if (!entry) {
+    throw UsageError(fmt::format("there is no error code '{}'; tundish explain --all lists them",
+                                 printable(word)));
+  }
+  return *entry;
+}
+
+}  // namespace
+
+int run_explain(const Words& words, Shell& shell) {
+  std::string code;
+  bool all = false;
+  Arguments arguments(kHelp, shell);
+  arguments.word(code, "CODE", "TND-203, or 203", false);
+  arguments.flag(all, "--all", "every code");
+  if (!arguments.parse(words)) return kOk;
+  if (all == !code.empty()) throw UsageError("give one code, or --all");
+
+  if (all) {
+    if (!shell.json) {
+      shell.print(page());
+      return kOk;
+    }
+    Json array = Json::array();
+    for (const ErrorEntry& entry : error_table()) array.push_back(entry_json(entry));
+    shell.print_json(array);
+    return kOk;
+  }
+  const ErrorEntry& entry = find_entry(code);
+  if (shell.json) {
+    shell.print_json(entry_json(entry));
+  } else {
+    shell.print(fmt::format("{} {}\n  why: {}\n  what now: {}\n", error_name(entry.code),
+                            entry.title, entry.explanation, remedy_text(entry)));
+  }
+  return kOk;
+}
+
+}  // namespace tundish::cli

@@ -1,0 +1,166 @@
+// tundish info: what a pack, or any other source, holds. Reads the index, not the records.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "cli/text.h"
+#include "cli/verbs.h"
+#include "pack/open.h"
+#include "pack/reader.h"
+
+namespace tundish::cli {
+namespace {
+
+constexpr VerbHelp kHelp = {
+    .verb = "info",
+    .usage = "FILE",
+    .examples = R"(tundish info train.tnd
+tundish info photos/)",
+    .text = R"(Tells what a pack holds: records, classes, sizes, kinds of image. Any other
+source that can be packed is described too. Only the index is read.)",
+    .json = R"({file, kind, records, bytes, file_bytes, fields, classes, labels, codecs, width,
+height, id, version, alignment, metadata, warnings}; width and height are
+{min, median, max} or null; null unless it is a pack: file_bytes, id, version,
+alignment, metadata)"};
+
+struct Spread {
+  std::uint32_t min = 0, median = 0, max = 0;
+};
+
+Spread spread_of(std::vector<std::uint32_t>& values) {
+  if (values.empty()) return {};
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  return {.min = *low, .median = *middle, .max = *high};
+}
+
+Json spread_json(const Spread& spread) {
+  if (spread.max == 0) return {};
+  return {{"min", spread.min}, {"median", spread.median}, {"max", spread.max}};
+}
+
+struct Summary {
+  std::uint64_t bytes = 0;
+  std::map<std::string, std::uint64_t> codecs;
+  std::map<std::int64_t, std::uint64_t> labels;  // samples of each label
+  Spread width, height;
+};
+
+Summary summarize(const Source& source) {
+  Summary out;
+  std::vector<std::uint32_t> widths;
+  std::vector<std::uint32_t> heights;
+  for (std::uint64_t i = 0; i < source.count(); ++i) {
+    const SampleInfo info = source.info(i);
+    out.bytes += source.bytes(i);
+    if (info.label >= 0) ++out.labels[info.label];
+    if (info.width == 0) continue;
+    ++out.codecs[codec_name(info.codec)];
+    widths.push_back(info.width);
+    heights.push_back(info.height);
+  }
+  out.width = spread_of(widths);
+  out.height = spread_of(heights);
+  return out;
+}
+
+// The first few names, and how many more there are.
+std::string some_of(const std::vector<std::string>& names) {
+  std::string out;
+  std::size_t shown = 0;
+  for (const std::string& name : names) {
+    if (shown == 8 || out.size() + name.size() > 60) break;
+    out += (shown++ ? ", " : "") + printable(name);
+  }
+  const std::size_t more = names.size() - shown;
+  if (more) out += fmt::format(", and {} more", with_commas(more));
+  return out;
+}
+
+}  // namespace
+
+int run_info(const Words& words, Shell& shell) {
+  std::string file;
+  Arguments arguments(kHelp, shell);
+  arguments.word(file, "FILE", "a pack, or another source");
+  if (!arguments.parse(words)) return kOk;
+
+  const std::shared_ptr<const Source> source = open_source(file);
+  const auto* pack = dynamic_cast<const Pack*>(source.get());
+  const Schema& schema = source->schema();
+  const Summary summary = summarize(*source);
+
+  if (shell.json) {
+    Json out;
+    out["file"] = json_text(file);
+    out["kind"] = pack ? "pack" : json_text(schema.source);
+    out["records"] = source->count();
+    out["bytes"] = summary.bytes;
+    out["file_bytes"] = pack ? Json(pack->file_bytes()) : Json();
+    out["fields"] = Json::array();
+    for (const Field& field : schema.fields) {
+      out["fields"].push_back(
+          {{"name", json_text(field.name)}, {"type", field_type_name(field.type)}});
+    }
+    out["classes"] = Json::array();
+    for (const std::string& name : schema.classes) out["classes"].push_back(json_text(name));
+    out["labels"] = Json::object();
+    for (const auto& [label, count] : summary.labels) out["labels"][std::to_string(label)] = count;
+    out["codecs"] = Json::object();
+    for (const auto& [codec, count] : summary.codecs) out["codecs"][codec] = count;
+    out["width"] = spread_json(summary.width);
+    out["height"] = spread_json(summary.height);
+    out["id"] = pack ? Json(pack->fingerprint()) : Json();
+    out["version"] = pack ? Json(kFormatVersion) : Json();
+    out["alignment"] = pack ? Json(pack->alignment()) : Json();
+    out["metadata"] = pack ? Json::parse(pack->metadata(), nullptr, false) : Json();
+    out["warnings"] = Json::array();
+    for (const std::string& text : source->warnings()) out["warnings"].push_back(json_text(text));
+    shell.print_json(out);
+    return kOk;
+  }
+
+  shell.print(printable(file) + '\n');
+  shell.line("kind", pack ? fmt::format("pack, version {}, made from: {}", kFormatVersion,
+                                        printable(schema.source))
+                          : printable(schema.source));
+  shell.line("records", fmt::format("{}, {}", with_commas(source->count()),
+                                    bytes_text(static_cast<double>(summary.bytes))));
+  if (pack) {
+    shell.line("file",
+               fmt::format("{}, records aligned to {} bytes",
+                           bytes_text(static_cast<double>(pack->file_bytes())), pack->alignment()));
+  }
+  std::string fields;
+  for (const Field& field : schema.fields) {
+    fields += fmt::format("{}{} ({})", fields.empty() ? "" : ", ", printable(field.name),
+                          field_type_name(field.type));
+  }
+  shell.line("fields", fields);
+  if (!schema.classes.empty()) {
+    shell.line("classes",
+               fmt::format("{}: {}", with_commas(schema.classes.size()), some_of(schema.classes)));
+  } else if (!summary.labels.empty()) {
+    shell.line("labels",
+               fmt::format("{} different, from {} to {}", with_commas(summary.labels.size()),
+                           summary.labels.begin()->first, summary.labels.rbegin()->first));
+  }
+  std::string codecs;
+  for (const auto& [codec, count] : summary.codecs) {
+    codecs += fmt::format("{}{} {}", codecs.empty() ? "" : ", ", codec, with_commas(count));
+  }
+  if (!codecs.empty()) shell.line("images", codecs);
+  if (summary.width.max > 0) {
+    shell.line("pixels",
+               fmt::format("width {} to {} (median {}), height {} to {} (median {})",
+                           summary.width.min, summary.width.max, summary.width.median,
+                           summary.height.min, summary.height.max, summary.height.median));
+  }
+  if (pack) shell.line("id", pack->fingerprint());
+  for (const std::string& text : source->warnings()) shell.warn(text);
+  return kOk;
+}
+
+}  // namespace tundish::cli

@@ -1,0 +1,104 @@
+// The program `tundish`: finds the verb, runs it, tells what went wrong.
+#include <fmt/format.h>
+
+#include <array>
+#include <new>
+
+#include "cli/text.h"
+#include "cli/verbs.h"
+
+namespace tundish::cli {
+namespace {
+
+struct Verb {
+  const char* name;
+  const char* summary;
+  int (*run)(const Words& words, Shell& shell);
+};
+
+constexpr std::array kVerbs = {
+    Verb{"pack", "a folder, list or archive of images into one .tnd file", run_pack},
+    Verb{"info", "what is in a pack", run_info},
+    Verb{"ls", "the records of a pack, one line each", run_ls},
+    Verb{"cat", "the bytes of one record", run_cat},
+    Verb{"verify", "check every byte of a pack", run_verify},
+    Verb{"unpack", "the original files, byte for byte", run_unpack},
+    Verb{"bench", "how fast this machine loads batches from a pack", run_bench},
+    Verb{"demo", "the whole road on a sample set, against torch's DataLoader", run_demo},
+    Verb{"explain", "what an error code means and what to do", run_explain},
+};
+
+std::string overview() {
+  std::string out =
+      "examples:\n"
+      "  tundish pack photos/ -o train.tnd\n"
+      "  tundish info train.tnd\n"
+      "\n"
+      "usage: tundish VERB [...]\n"
+      "\n"
+      "Packs image data sets into one file and feeds PyTorch from it.\n"
+      "\n";
+  for (const Verb& verb : kVerbs) out += fmt::format("  {:<9} {}\n", verb.name, verb.summary);
+  out +=
+      "\n"
+      "tundish help VERB shows examples and options; tundish --version the version.\n";
+  return out;
+}
+
+const Verb* find_verb(const std::string& name) {
+  for (const Verb& verb : kVerbs) {
+    if (name == verb.name) return &verb;
+  }
+  return nullptr;
+}
+
+const Verb& verb_or_hint(const std::string& name) {
+  if (const Verb* verb = find_verb(name)) return *verb;
+  std::vector<std::string> names;
+  for (const Verb& verb : kVerbs) names.emplace_back(verb.name);
+  const std::string near = did_you_mean(name, names);
+  throw UsageError(fmt::format("there is no verb '{}'{}", printable(name),
+                               near.empty() ? "" : fmt::format("; did you mean {}?", near)));
+}
+
+int run(const Words& words, Shell& shell, std::string& verb_name) {
+  if (words.empty()) throw UsageError("a verb is missing\n\n" + overview());
+  const std::string& first = words[0];
+  if (first == "--version" || first == "-V") {
+    shell.print("tundish " TUNDISH_VERSION "\n");
+    return kOk;
+  }
+  const bool asks_help = first == "help" || first == "--help" || first == "-h";
+  if (asks_help && words.size() == 1) {
+    shell.print(overview());
+    return kOk;
+  }
+  const Verb& verb = verb_or_hint(asks_help ? words[1] : first);
+  verb_name = verb.name;
+  if (asks_help) return verb.run({"--help"}, shell);
+  return verb.run(Words(words.begin() + 1, words.end()), shell);
+}
+
+}  // namespace
+}  // namespace tundish::cli
+
+int main(int argc, char** argv) {
+  using namespace tundish::cli;
+  Shell shell(argc > 0 ? argv[0] : "tundish");
+  watch_interrupts();
+  std::string verb;
+  try {
+    const int code = run(Words(argv + (argc > 0), argv + argc), shell, verb);
+    shell.flush();
+    return code;
+  } catch (const UsageError& error) {
+    const std::string more = verb.empty() ? "" : fmt::format("\n  see: tundish help {}", verb);
+    return shell.fail(error.what() + more, kUsage);
+  } catch (const tundish::Error& error) {
+    return shell.fail(error);
+  } catch (const std::bad_alloc&) {
+    return shell.fail(tundish::Error(tundish::ErrorCode::no_memory, {.file = "tundish"}, ""));
+  } catch (const std::exception& error) {
+    return shell.fail(fmt::format("unexpected: {}", error.what()), kFailed);
+  }
+}

@@ -1,0 +1,214 @@
+// tundish pack: any source into one .tnd file.
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+
+#include "cli/progress.h"
+#include "cli/text.h"
+#include "cli/verbs.h"
+#include "pack/open.h"
+#include "pack/writer.h"
+
+namespace tundish::cli {
+namespace {
+
+constexpr VerbHelp kHelp = {
+    .verb = "pack",
+    .usage = "SRC -o OUT.tnd [options]",
+    .examples = R"(tundish pack photos/ -o train.tnd
+tundish pack list.csv -o train.tnd --skip-bad
+tundish pack shard-000.tar -o train.tnd)",
+    .text = R"(Packs a data set into one file that Tundish trains from. SRC is a folder
+(SRC/CLASS/NAME.jpg), a .csv or .tsv list with a column 'path', a .tar (also
+.gz, .xz, .zst, .bz2), or another pack. The same input gives the same bytes.
+OUT.tnd appears when it is complete, never half. Files that cannot be read, are
+empty or are no image are refused: named here and in OUT.tnd.log, left out of
+the pack, exit code 3. Broken images are packed as they are, and named too.)",
+    .json = R"({output, samples, source_bytes, file_bytes, kept_as_they_came, codecs, refused,
+doubtful, warnings, id, seconds, log, dry_run}; refused and doubtful are arrays
+of {sample, key, code, message}; null with --dry-run: file_bytes, id, log)"};
+
+constexpr std::size_t kShown = 10;  // refused files named on stderr
+constexpr const char* kLogHead = "# refused by tundish pack";
+
+// The log belongs to the pack beside it: written anew, or removed when there is nothing to say.
+// Returns its name, or empty.
+std::string write_log(const std::string& target, const PackReport& report, const Shell& shell) {
+  const std::string path = target + ".log";
+  if (report.refused.empty() && report.doubtful.empty()) {
+    std::ifstream old(path);
+    std::string first;
+    if (std::getline(old, first) && first.starts_with(kLogHead)) ::unlink(path.c_str());
+    return {};
+  }
+  const std::string temporary = fmt::format("{}.{}.tmp", path, ::getpid());
+  std::ofstream log(temporary, std::ios::binary | std::ios::trunc);
+  log << kLogHead << ": " << report.refused.size() << " of "
+      << report.refused.size() + report.samples << " samples\n";
+  for (const Refusal& refusal : report.refused) log << refusal.text << '\n';
+  for (const Refusal& sample : report.doubtful) log << "packed, but: " << sample.text << '\n';
+  log.close();
+  if (!log || std::rename(temporary.c_str(), path.c_str()) != 0) {
+    ::unlink(temporary.c_str());
+    shell.warn(fmt::format("{} could not be written", printable(path)));
+    return {};
+  }
+  return path;
+}
+
+void name_some(const char* what, const std::vector<Refusal>& samples, const Shell& shell) {
+  for (std::size_t i = 0; i < samples.size() && i < kShown; ++i) {
+    shell.warn(fmt::format("{}: {}", what, samples[i].text));
+  }
+  if (samples.size() > kShown) {
+    shell.warn(fmt::format("{}: {} more", what, with_commas(samples.size() - kShown)));
+  }
+}
+
+// "image folder, 10 classes, 1,234 files, 140.2 MB"
+std::string describe(const Source& source, std::uint64_t bytes) {
+  const Schema& schema = source.schema();
+  std::string out = printable(schema.source);
+  if (!schema.classes.empty())
+    out += fmt::format(", {} classes", with_commas(schema.classes.size()));
+  if (source.count() > 0) out += fmt::format(", {} samples", with_commas(source.count()));
+  if (bytes > 0) out += fmt::format(", {}", bytes_text(static_cast<double>(bytes)));
+  return out;
+}
+
+std::string codecs_text(const PackReport& report) {
+  std::string out;
+  for (std::size_t codec = 0; codec < std::size(report.samples_by_codec); ++codec) {
+    const std::uint64_t count = report.samples_by_codec[codec];
+    if (count == 0) continue;
+    const auto kind = static_cast<Codec>(codec);
+    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", with_commas(count),
+                       kind == Codec::unknown ? "kept as they came" : codec_name(kind));
+  }
+  return out;
+}
+
+Json refusals_json(const std::vector<Refusal>& samples) {
+  Json out = Json::array();
+  for (const Refusal& sample : samples) {
+    Json row;
+    row["sample"] = sample.sample;
+    put_key(row, sample.key);
+    row["code"] = error_name(sample.code);
+    row["message"] = json_text(sample.text);
+    out.push_back(std::move(row));
+  }
+  return out;
+}
+
+Json report_json(const std::string& target, const Source& source, const PackReport& report,
+                 double seconds, const std::string& log, bool dry_run) {
+  Json out;
+  out["output"] = json_text(target);
+  out["samples"] = report.samples;
+  out["source_bytes"] = report.source_bytes;
+  out["file_bytes"] = dry_run ? Json() : Json(report.file_bytes);
+  out["kept_as_they_came"] = report.kept_as_they_came;
+  out["codecs"] = Json::object();
+  for (std::size_t codec = 0; codec < std::size(report.samples_by_codec); ++codec) {
+    if (report.samples_by_codec[codec] == 0) continue;
+    out["codecs"][codec_name(static_cast<Codec>(codec))] = report.samples_by_codec[codec];
+  }
+  out["refused"] = refusals_json(report.refused);
+  out["doubtful"] = refusals_json(report.doubtful);
+  out["warnings"] = Json::array();
+  for (const std::string& text : source.warnings()) out["warnings"].push_back(json_text(text));
+  out["id"] = dry_run ? Json() : Json(report.id);
+  out["seconds"] = seconds;
+  out["log"] = log.empty() ? Json() : Json(json_text(log));
+  out["dry_run"] = dry_run;
+  return out;
+}
+
+// Before a long listing of the source, not after it.
+void check_target(const std::string& target, bool force) {
+  struct stat status{};
+  if (::lstat(target.c_str(), &status) != 0) return;
+  if (S_ISDIR(status.st_mode)) {
+    throw UsageError(fmt::format("{} is a folder; give the name of a file", printable(target)));
+  }
+  if (!force) throw Error(ErrorCode::output_exists, {.file = target}, "");
+}
+
+}  // namespace
+
+int run_pack(const Words& words, Shell& shell) {
+  std::string from;
+  std::string target;
+  bool force = false;
+  bool skip_bad = false;
+  bool dry_run = false;
+  std::uint64_t threads = 0;
+  Arguments arguments(kHelp, shell);
+  arguments.word(from, "SRC", "a folder, list, archive or pack");
+  arguments.option(target, "-o,--output", "FILE", "the pack to write", true);
+  arguments.flag(force, "-f,--force", "replace FILE if it exists");
+  arguments.flag(skip_bad, "--skip-bad", "refused files are no failure: exit code 0");
+  arguments.flag(dry_run, "-n,--dry-run", "look at the source only, write nothing");
+  add_threads(arguments, threads);
+  if (!arguments.parse(words)) return kOk;
+  if (target.empty()) throw UsageError("the name behind -o is empty");
+  check_target(target, force);
+
+  const std::shared_ptr<const Source> source = open_source(from);
+  PackReport report;
+  for (std::uint64_t i = 0; i < source->count(); ++i) report.source_bytes += source->bytes(i);
+  shell.message("reading", describe(*source, report.source_bytes));
+  for (const std::string& text : source->warnings()) shell.warn(text);
+  if (dry_run) {
+    report.samples = source->count();
+    if (shell.json) shell.print_json(report_json(target, *source, report, 0, "", true));
+    shell.line("dry run", fmt::format("{} is not written", printable(target)));
+    return kOk;
+  }
+
+  Progress progress(shell, "packing", "img");
+  report = pack(target, *source,
+                {.threads = static_cast<int>(threads),
+                 .replace = force,
+                 .limits = {},
+                 .progress =
+                     [&](const PackProgress& now) {
+                       std::string remark;
+                       if (now.refused > 0) remark = with_commas(now.refused) + " refused";
+                       progress.show({.items = now.samples,
+                                      .items_total = now.samples_total,
+                                      .bytes = now.bytes,
+                                      .bytes_total = now.bytes_total},
+                                     remark);
+                     },
+                 .stop = &stop_flag()});
+  progress.wipe();
+  const double seconds = progress.seconds();
+  const std::string log = write_log(target, report, shell);
+
+  name_some("refused", report.refused, shell);
+  name_some("packed, but doubtful", report.doubtful, shell);
+  if (shell.json) {
+    shell.print_json(report_json(target, *source, report, seconds, log, false));
+  } else {
+    shell.line("done", fmt::format("{}  {}, {} samples ({}) in {}", printable(target),
+                                   bytes_text(static_cast<double>(report.file_bytes)),
+                                   with_commas(report.samples), codecs_text(report),
+                                   duration_text(seconds)));
+    if (!report.refused.empty()) {
+      shell.line("refused", fmt::format("{}{}", with_commas(report.refused.size()),
+                                        log.empty() ? "" : ", all named in " + printable(log)));
+    }
+    const std::string name = quoted_for_shell(target);
+    shell.line("next", fmt::format("tundish bench {}   |   for x, y in tundish.Loader(\"{}\", "
+                                   "batch_size=256, ...): ...",
+                                   name, printable(target)));
+  }
+  return report.refused.empty() || skip_bad ? kOk : kDamaged;
+}
+
+}  // namespace tundish::cli

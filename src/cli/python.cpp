@@ -1,0 +1,98 @@
+#include "cli/python.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+extern char** environ;
+
+namespace tundish::cli {
+namespace {
+
+// Starts a program with the signals as they were before we changed them; quiet: without output.
+int run(const std::vector<std::string>& words, bool quiet) {
+  std::vector<char*> arguments;
+  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+
+  posix_spawnattr_t attributes;
+  ::posix_spawnattr_init(&attributes);
+  sigset_t usual;
+  ::sigemptyset(&usual);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ}) ::sigaddset(&usual, number);
+  ::posix_spawnattr_setsigdefault(&attributes, &usual);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+  posix_spawn_file_actions_t files;
+  ::posix_spawn_file_actions_init(&files);
+  if (quiet) {
+    for (const int descriptor : {STDOUT_FILENO, STDERR_FILENO}) {
+      ::posix_spawn_file_actions_addopen(&files, descriptor, "/dev/null", O_WRONLY, 0);
+    }
+  }
+  pid_t child = 0;
+  const int failed =
+      ::posix_spawnp(&child, arguments[0], &files, &attributes, arguments.data(), environ);
+  ::posix_spawn_file_actions_destroy(&files);
+  ::posix_spawnattr_destroy(&attributes);
+  if (failed != 0) {
+    throw Error(failed == ENOMEM ? ErrorCode::no_memory : ErrorCode::io_read, {.file = words[0]},
+                std::strerror(failed));
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (WIFEXITED(status)) return WEXITSTATUS(status);
+  return WTERMSIG(status) == SIGINT ? int{kInterrupted} : 128 + WTERMSIG(status);
+}
+
+// The folder the program was started from. Links are kept: .venv/bin/tundish is one.
+std::string folder_of(const std::string& program) {
+  const std::size_t slash = program.rfind('/');
+  if (slash != program.npos) return program.substr(0, slash);
+  const char* path = std::getenv("PATH");
+  std::string rest = path ? path : "";
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find(':'), rest.size());
+    const std::string folder = rest.substr(0, end);
+    if (::access((folder + '/' + program).c_str(), X_OK) == 0) return folder;
+    rest.erase(0, end + 1);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string find_python(const Shell& shell) {
+  std::vector<std::string> candidates;
+  const std::string folder = folder_of(shell.program);
+  if (!folder.empty()) candidates.push_back(folder + "/python");
+  if (const char* environment = std::getenv("VIRTUAL_ENV")) {
+    candidates.push_back(fmt::format("{}/bin/python", environment));
+  }
+  candidates.emplace_back("python3");
+  for (const std::string& python : candidates) {
+    if (python.find('/') != python.npos && ::access(python.c_str(), X_OK) != 0) continue;
+    try {
+      if (run({python, "-c", "import tundish"}, true) == 0) return python;
+    } catch (const Error&) {
+      continue;  // there is no such program
+    }
+  }
+  return {};
+}
+
+int run_python(const std::string& python, const std::vector<std::string>& words) {
+  std::vector<std::string> all = {python, "-m", "tundish"};
+  all.insert(all.end(), words.begin(), words.end());
+  const int code = run(all, false);
+  return stop_flag().load() ? int{kInterrupted} : code;
+}
+
+}  // namespace tundish::cli

@@ -1,0 +1,20 @@
+// The Python beside this program, for the parts that live inside PyTorch.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/shell.h"
+
+namespace tundish::cli {
+
+// The interpreter of the environment this program was started from (.venv/bin/python beside
+// .venv/bin/tundish), then $VIRTUAL_ENV's, then python3 of the PATH; empty when none can
+// `import tundish`.
+std::string find_python(const Shell& shell);
+
+// Runs `python -m tundish WORDS...` with our stdin, stdout and stderr, and waits for it.
+// Returns its exit code, 130 when it was interrupted. Throws Error(no_memory, io_read).
+int run_python(const std::string& python, const std::vector<std::string>& words);
+
+}  // namespace tundish::cli

@@ -1,0 +1,20 @@
+// The verbs of the program, one file each. They return the exit code and throw Error (bad data, a
+// failing machine) or UsageError; main.cpp tells these to the user.
+#pragma once
+
+#include "cli/arguments.h"
+#include "cli/shell.h"
+
+namespace tundish::cli {
+
+int run_pack(const Words& words, Shell& shell);
+int run_info(const Words& words, Shell& shell);
+int run_ls(const Words& words, Shell& shell);
+int run_cat(const Words& words, Shell& shell);
+int run_verify(const Words& words, Shell& shell);
+int run_unpack(const Words& words, Shell& shell);
+int run_bench(const Words& words, Shell& shell);
+int run_demo(const Words& words, Shell& shell);
+int run_explain(const Words& words, Shell& shell);
+
+}  // namespace tundish::cli
