@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tarfile
 import tempfile
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from PIL import Image
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = Path(sys.executable).parent / "tundish"
-VERBS = ["pack", "info", "ls", "cat", "verify", "unpack", "bench", "explain"]
+VERBS = ["pack", "info", "ls", "cat", "verify", "unpack", "bench", "demo", "explain"]
 ERROR_KEYS = {"code", "message", "title", "file", "record", "key", "offset", "reason", "exit"}
 
 pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason="./dev build makes the program")
@@ -305,6 +306,38 @@ def tree(folder):
     return files
 
 
+def test_a_list_comes_back_with_its_labels_and_columns(tmp_path):
+    write(tmp_path / "in/x/a.jpg", jpeg())
+    write(tmp_path / "in/b.jpg", jpeg((1, 1, 1)))
+    rows = 'path,label,note,weight\nx/a.jpg,cat,"one, two",0.5\nb.jpg,dog,"a ""quote""",3\n'
+    write(tmp_path / "in/list.csv", rows.encode())
+    first, second = tmp_path / "first.tnd", tmp_path / "second.tnd"
+    assert tundish("pack", tmp_path / "in/list.csv", "-o", first).returncode == 0
+    assert tundish("unpack", first, "-o", tmp_path / "back").returncode == 0
+    assert (tmp_path / "back/x/a.jpg").read_bytes() == jpeg()
+    assert tundish("pack", tmp_path / "back/list.csv", "-o", second).returncode == 0
+    assert second.read_bytes() == first.read_bytes()
+
+
+def test_an_archive_comes_back_with_every_file(tmp_path):
+    files = {
+        "s/1.jpg": jpeg(),
+        "s/1.json": b"{}",
+        "s/1.mask.png": png(),
+        "s/2.jpg": jpeg((5, 5, 5)),
+    }
+    with tarfile.open(tmp_path / "in.tar", "w") as archive:
+        for name, data in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
+    assert tundish("pack", tmp_path / "in.tar", "-o", tmp_path / "a.tnd").returncode == 0
+    assert tundish("unpack", tmp_path / "a.tnd", "-o", tmp_path / "back").returncode == 0
+    back = tree(tmp_path / "back")
+    back.pop(b"list.csv", None)
+    assert back == {name.encode(): data for name, data in files.items()}
+
+
 def test_bench_times_one_thread_and_all(packed):
     words = ["bench", packed, "--runs", "1", "--milliseconds", "20", "--size", "8", "--batch", "2"]
     report = result_json(*words)
@@ -313,6 +346,26 @@ def test_bench_times_one_thread_and_all(packed):
     assert all(row["images_per_second"] > 0 for row in report["rows"])
     assert "images/s" in out(tundish(*words))
     assert len(result_json(*words, "--threads", "3")["rows"]) == 1
+
+
+def test_the_demo_runs_without_python_beside_it(tmp_path):
+    """A copy of the program alone: it says what is missing and ends with what it has."""
+    shutil.copy(PROGRAM, tmp_path / "tundish")
+    words = ["./tundish", "demo", "--images", "20", "--milliseconds", "20", "--work", "work"]
+    alone = {"PATH": "", "HOME": str(tmp_path)}
+    result = subprocess.run(words, capture_output=True, cwd=tmp_path, env=alone)
+    assert result.returncode == 0, err(result)
+    for word in ("made", "packed", "verified", "loaded"):
+        assert re.search(rf"^  {word} ", err(result), re.M), err(result)
+    assert "no Python here can import tundish" in out(result)
+    assert (tmp_path / "work/demo.tnd").is_file()
+    about = json.loads((tmp_path / "work/demo.json").read_text())
+    assert about["pack"] == "demo.tnd"
+    result = subprocess.run([*words, "--json"], capture_output=True, cwd=tmp_path, env=alone)
+    report = json.loads(result.stdout)
+    assert set(report) == documented_keys("demo")
+    assert report["samples"] == 20
+    assert report["python"] is None
 
 
 def test_explain_knows_every_code_in_several_spellings():
