@@ -33,6 +33,7 @@ struct Engine::Shared {
   void fill(const Ring::Task& task, Scratch& scratch);
   Placement place_in(Slot& slot, std::size_t place, Size size);
   bool open_next(Slot& slot);
+  void settle_size(Slot& slot);
   void deliver(Batch& out, const std::shared_ptr<Slot>& slot);
 
   EngineOptions options;
@@ -190,6 +191,30 @@ void Engine::Shared::work() {
   idle.notify_all();
 }
 
+// An image may set the size of its batch and then turn out to be bad, so that all the good ones
+// were left out. If they agree on a size they are loaded again, here, by the trainer's thread.
+void Engine::Shared::settle_size(Slot& slot) {
+  Size size;
+  for (const Place& place : slot.places) {
+    if (!place.filled) continue;
+    if (place.size == slot.size || (size != Size{} && place.size != size)) return;
+    size = place.size;
+  }
+  if (size == Size{}) return;
+  slot.size = {};
+  Scratch scratch;
+  for (std::size_t i = 0; i < slot.places.size(); ++i) {
+    Place& place = slot.places[i];
+    if (!place.filled) continue;
+    try {
+      load_sample([&](Size now) { return place_in(slot, i, now); }, recipe, slot.epoch, place.draw,
+                  scratch);
+    } catch (...) {
+      place.error = std::current_exception();
+    }
+  }
+}
+
 // Checks, then closes the gaps that skipped samples left.
 void Engine::Shared::deliver(Batch& out, const std::shared_ptr<Slot>& slot) {
   out = {};
@@ -293,7 +318,9 @@ void Engine::start(std::uint64_t epoch, std::uint64_t position) {
 }
 
 Engine::Next Engine::next(Batch& out, std::chrono::nanoseconds timeout) {
-  Shared& shared = *shared_;
+  // Kept until the return: a program that ends may free the loader while another thread waits here.
+  const std::shared_ptr<Shared> keep = shared_;
+  Shared& shared = *keep;
   if (::getpid() != shared.process) {
     throw Error(ErrorCode::used_after_fork, {.file = shared.recipe.source->path()}, "");
   }
@@ -315,6 +342,7 @@ Engine::Next Engine::next(Batch& out, std::chrono::nanoseconds timeout) {
     throw Error(ErrorCode::closed, {.file = shared.recipe.source->path()}, "");
   }
   shared.position = slot->next;
+  shared.settle_size(*slot);
   shared.deliver(out, slot);
   return Next::batch;
 }
