@@ -189,8 +189,13 @@ void* tundish_batch_tensor(tundish_batch* handle, int32_t which) {
   return guarded<void*>(nullptr, [&]() -> void* {
     const std::shared_ptr<Batch>& batch = handle->batch;
     const std::int64_t count = batch->count, width = batch->size.width, height = batch->size.height;
-    if (which == 1) return new_int64_tensor(batch, batch->labels.data(), count);
-    if (which == 2) return new_int64_tensor(batch, batch->samples.data(), count);
+    if (which == 1 || which == 2) {
+      // A copy of its own: whoever keeps the labels of an epoch must not keep its pixels.
+      auto numbers =
+          std::make_shared<std::vector<std::int64_t>>(which == 1 ? batch->labels : batch->samples);
+      std::int64_t* data = numbers->data();
+      return new_int64_tensor(std::move(numbers), data, count);
+    }
     std::vector<std::int64_t> strides = {3 * height * width, 1, 3 * width, 3};
     if (batch->channels_first) strides = {3 * height * width, height * width, width, 1};
     return new_tensor(batch, batch->slot->pixels.data(), batch->dtype, {count, 3, height, width},
