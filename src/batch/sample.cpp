@@ -37,6 +37,21 @@ Strip whole(const std::vector<std::uint8_t>& image, Size size) {
   return {image.data(), std::ptrdiff_t{3} * size.width, 0, 0, size.width, size.height};
 }
 
+// plan_view(), but an image that the transforms cannot treat is named.
+View plan(const Recipe& recipe, Size image, std::uint64_t epoch, const Draw& draw) {
+  try {
+    return plan_view(
+        recipe.transforms, image,
+        {.seed = recipe.seed, .epoch = epoch, .sample = draw.sample, .repeat = draw.repeat});
+  } catch (const Error& error) {
+    throw Error(error.code(),
+                {.file = recipe.source->path(),
+                 .record = draw.sample,
+                 .key = recipe.source->key(draw.sample)},
+                error.reason());
+  }
+}
+
 }  // namespace
 
 void load_sample(const Placer& placer, const Recipe& recipe, std::uint64_t epoch, const Draw& draw,
@@ -67,9 +82,7 @@ void load_sample(const Placer& placer, const Recipe& recipe, std::uint64_t epoch
   const std::uint8_t orientation = recipe.exif_orientation ? header.orientation : 1;
   const Size stored{static_cast<int>(header.width), static_cast<int>(header.height)};
   const Size image = upright_size(stored, orientation);
-  const View view = plan_view(
-      recipe.transforms, image,
-      {.seed = recipe.seed, .epoch = epoch, .sample = draw.sample, .repeat = draw.repeat});
+  const View view = plan(recipe, image, epoch, draw);
   const Placement place = placer(view.size());
   if (!place.base) return;
 
