@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import sys
 
 
 def _from_environment(rank: str, world_size: str) -> tuple[int, int] | None:
-    try:
-        return int(os.environ[rank]), int(os.environ[world_size])
-    except (KeyError, ValueError):
+    values = [os.environ.get(name) for name in (rank, world_size)]
+    if values == [None, None]:
         return None
+    if None in values:
+        there, missing = (rank, world_size) if values[1] is None else (world_size, rank)
+        raise ValueError(
+            f"{there} is set and {missing} is not: give rank= and world_size= to the Loader"
+        )
+    try:
+        return int(str(values[0])), int(str(values[1]))
+    except ValueError:
+        raise ValueError(
+            f"the environment says {rank}={values[0]!r}, {world_size}={values[1]!r}, "
+            "which are not numbers: give rank= and world_size= to the Loader"
+        ) from None
 
 
 def _from_torch() -> tuple[int, int] | None:
@@ -22,12 +34,22 @@ def _from_torch() -> tuple[int, int] | None:
     return torch.distributed.get_rank(), torch.distributed.get_world_size()
 
 
+def _from_slurm() -> tuple[int, int] | None:
+    # srun sets both. A batch script has SLURM_PROCID=0 and SLURM_NTASKS as well, but is alone.
+    if "SLURM_STEP_NUM_TASKS" not in os.environ:
+        return None
+    return _from_environment("SLURM_PROCID", "SLURM_STEP_NUM_TASKS")
+
+
 def rank_and_world_size(rank: int | None, world_size: int | None) -> tuple[int, int]:
     """What was given wins; then torch.distributed, torchrun, Slurm; else one process."""
     if rank is not None or world_size is not None:
         if rank is None or world_size is None:
             raise ValueError("give both rank and world_size, or neither")
-        return rank, world_size
+        for name, value in (("rank", rank), ("world_size", world_size)):
+            if not hasattr(value, "__index__"):
+                raise ValueError(f"{name} must be a whole number, not {value!r}")
+        return operator.index(rank), operator.index(world_size)
     torch = _from_torch()
     torchrun = _from_environment("RANK", "WORLD_SIZE")
     if torch and torchrun and torch != torchrun:
@@ -35,8 +57,7 @@ def rank_and_world_size(rank: int | None, world_size: int | None) -> tuple[int, 
             f"torch.distributed says rank {torch[0]} of {torch[1]}, the environment (RANK, WORLD_SIZE) "
             f"says rank {torchrun[0]} of {torchrun[1]}: give rank= and world_size= to the Loader"
         )
-    slurm = _from_environment("SLURM_PROCID", "SLURM_NTASKS")
-    return torch or torchrun or slurm or (0, 1)
+    return torch or torchrun or _from_slurm() or (0, 1)
 
 
 def local_world_size() -> int:
