@@ -180,14 +180,17 @@ def version() -> str:
 
 def last_error() -> Error:
     """The error of the call that just failed on this thread."""
-    number = lib.tundish_last_error_code()
     text = lib.tundish_last_error().decode("utf-8", "backslashreplace")
+    return new_error(lib.tundish_last_error_code(), text)
+
+
+def new_error(number: int, text: str) -> Error:
     kind: type[Error] = Error
     if number == 301:
         kind = MissingError
     elif 200 <= number < 300 or 400 <= number < 500 or number in (310, 311):
         kind = SampleError
-    elif 600 <= number < 700:
+    elif 600 <= number < 700 and number != 605:  # too many bad samples
         kind = ArgumentError
     error = kind(text)
     error.code = f"TND-{number:03d}"

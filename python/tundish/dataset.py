@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Callable
 from typing import Any
@@ -37,14 +38,14 @@ class Dataset:
     def __getitem__(self, index: int) -> tuple[Any, Any]:
         import numpy as np
 
-        index = int(index)
-        if index < 0:
-            index += len(self)
-        if not 0 <= index < len(self):
+        number = operator.index(index)
+        if number < 0:
+            number += len(self)
+        if not 0 <= number < len(self):
             raise IndexError(f"{self.path} has {len(self):,} samples, not one numbered {index:,}")
-        pointer = lib.tundish_source_image(self._source.handle, index, self.exif_orientation)
+        pointer = lib.tundish_source_image(self._source.handle, number, self.exif_orientation)
         image: Any = np.from_dlpack(Tensor(pointer))
-        label: Any = int(self._labels[index])
+        label: Any = int(self._labels[number])
         if self.transform is not None:
             image = self.transform(image)
         if self.target_transform is not None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import io
 import json
+import operator
 import os
 import warnings
 import weakref
@@ -21,6 +23,7 @@ from ._library import (
     Tensor,
     last_error,
     lib,
+    new_error,
 )
 from .dataset import Dataset
 from .source import Source
@@ -122,7 +125,9 @@ class Loader:
         self.drop_last = bool(drop_last) or uneven == "drop"
         self._return_index = return_index
         self._as_dict = as_dict
-        self._from_dlpack, self._from_numpy = _backend(backend)
+        self._exif_orientation = bool(exif_orientation)
+        self._seed = _whole(seed, "seed")
+        self._backend, self._from_dlpack, self._from_numpy = _backend(backend)
 
         if drop_last and uneven not in (None, "drop"):
             raise ValueError(f"drop_last=True contradicts uneven={uneven!r}: give one of them")
@@ -144,20 +149,22 @@ class Loader:
         for text in self._source.warnings:
             warnings.warn(text, stacklevel=2)
         structs = pack_transforms(transforms)
-        new_labels = None if labels is None else _int64_array(labels)
+        if self._backend == "numpy" and any(s.kind == 7 and s.dtype == 3 for s in structs):
+            raise ValueError("bfloat16 needs torch: NumPy has no such type")
+        new_labels = None if labels is None else _int64_array(labels, self._source.count)
         options = LoaderOptions(
             struct_bytes=ctypes.sizeof(LoaderOptions),
             batch_size=self.batch_size,
-            seed=seed % 2**64,
+            seed=self._seed % 2**64,
             rank=self.rank,
             world_size=self.world_size,
             shuffle=self.shuffle,
             uneven=_choice(_UNEVEN, uneven, "uneven"),
             on_error=_choice(_ON_ERROR, on_error, "on_error"),
             channels_first=_choice(
-                {"channels_last": 0, "contiguous": 1}, memory_format, "memory_format"
+                {"channels_last": 0, "contiguous": 1}, _plain(memory_format), "memory_format"
             ),
-            exif_orientation=exif_orientation,
+            exif_orientation=self._exif_orientation,
             all_fields=as_dict,
             threads=self.threads,
             prefetch=_positive(prefetch, "prefetch"),
@@ -165,23 +172,24 @@ class Loader:
             transforms=structs,
             transform_count=len(structs),
         )
+        self._new_labels = new_labels is not None
         if new_labels is not None:
             options.labels = new_labels.ctypes.data_as(ctypes.POINTER(ctypes.c_int64))
             options.label_count = len(new_labels)
         handle = lib.tundish_loader_new(self._source.handle, ctypes.byref(options))
         if not handle:
             raise last_error()
-        self._handle: int | None = handle
-        self._free = weakref.finalize(self, lib.tundish_loader_free, handle)
+        self._handles: list[int] = [handle]  # empty once closed
+        self._free = weakref.finalize(self, _free_all, self._handles)
+        self._process = os.getpid()
         self._fingerprint = lib.tundish_loader_fingerprint(handle).decode()
-        self._seed = seed
         self._epoch = 0
         self._position = 0
         self._in_progress = False
+        self._wanted_epoch: int | None = None  # set while an epoch is in progress
         self._iteration = 0
         self._warned = False
         self.sampler = Sampler(self)
-        self.batch_sampler = self
 
     # --- iterating --------------------------------------------------------------------------
 
@@ -190,14 +198,20 @@ class Loader:
         return int(lib.tundish_loader_steps(self._open(), 0))
 
     def __iter__(self) -> Iterator[Any]:
-        if self._in_progress:  # the last iteration was left in the middle: on to the next epoch
-            self._epoch += 1
-            self._position = 0
+        handle = self._open()
+        if self._in_progress:  # the last iteration was left in the middle
+            self._go_to_next_epoch()
+        if lib.tundish_loader_start(handle, self._epoch, self._position) != OK:
+            raise last_error()
         self._in_progress = True
         self._iteration += 1
-        if lib.tundish_loader_start(self._open(), self._epoch, self._position) != OK:
-            raise last_error()
         return _Iterator(self, self._iteration)
+
+    def _go_to_next_epoch(self) -> None:
+        self._epoch = self._epoch + 1 if self._wanted_epoch is None else self._wanted_epoch
+        self._wanted_epoch = None
+        self._position = 0
+        self._in_progress = False
 
     def _next(self, iteration: int) -> Any:
         if iteration != self._iteration:
@@ -208,9 +222,7 @@ class Loader:
             if result != AGAIN:
                 break
         if result == END:
-            self._epoch += 1
-            self._position = 0
-            self._in_progress = False
+            self._go_to_next_epoch()
             raise StopIteration
         if result != OK:
             raise last_error()
@@ -240,6 +252,8 @@ class Loader:
             else:
                 raw = [_field(batch, place, number) for place in range(info.count)]
                 out[name] = self._decode_field(kind, raw)
+        if self._new_labels and "label" not in [kind for _, kind in self._source.fields]:
+            out["label"] = tensor(1)
         if self._return_index:
             out["index"] = tensor(2)
         return out
@@ -272,14 +286,17 @@ class Loader:
 
     @property
     def epoch(self) -> int:
+        """Of the iteration in progress; otherwise of the next one."""
         return self._epoch
 
     def set_epoch(self, epoch: int) -> None:
         """The next iteration is this epoch. Keeps the place of a state just loaded for it."""
-        if self._in_progress or epoch != self._epoch:
+        epoch = _whole(epoch, "epoch", least=0, most=2**63 - 1)
+        if self._in_progress:
+            self._wanted_epoch = epoch
+        elif epoch != self._epoch:
+            self._epoch = epoch
             self._position = 0
-        self._epoch = int(epoch)
-        self._in_progress = False
 
     def state_dict(self) -> dict[str, Any]:
         """A few integers and strings (JSON); the same on every rank: what was handed out so far."""
@@ -294,24 +311,23 @@ class Loader:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Goes on where the state was saved, with any threads, rank, world size and batch size."""
-        missing = {"format", "fingerprint", "epoch", "position"} - set(state)
-        if missing or state["format"] != _STATE_FORMAT:
+        wanted = {"format", "fingerprint", "epoch", "position"}
+        if not isinstance(state, dict) or wanted - set(state) or state["format"] != _STATE_FORMAT:
             raise ValueError(f"not a state of this version of tundish.Loader: {state!r}")
         if state["fingerprint"] != self._fingerprint:
-            raise ValueError(
+            raise new_error(
+                603,
                 f"TND-603 {self.path} cannot go on from this state\n"
                 f"  why: it was saved with other data, another seed ({state.get('seed')}, here {self._seed}), "
                 f"other transforms or another order ({state.get('order')})\n"
-                "  what now: build the loader as it was when the state was saved"
+                "  what now: build the loader as it was when the state was saved",
             )
-        epoch, position = int(state["epoch"]), int(state["position"])
-        if epoch < 0 or not 0 <= position <= self._source.count:
-            raise ValueError(
-                f"the state names epoch {epoch} and position {position}, which do not exist"
-            )
+        epoch = _whole(state["epoch"], "epoch of a state", least=0, most=2**63 - 1)
+        position = _whole(state["position"], "position of a state", 0, self._source.count)
         self._epoch = epoch
         self._position = position
         self._in_progress = False
+        self._wanted_epoch = None
         self._iteration += 1
 
     # --- seeing -----------------------------------------------------------------------------
@@ -346,10 +362,15 @@ class Loader:
     def classes(self) -> list[str]:
         return self._source.classes
 
-    @property
+    @functools.cached_property
     def dataset(self) -> Dataset:
         """The same data by number."""
-        return Dataset(self.path)
+        return Dataset(self.path, exif_orientation=self._exif_orientation)
+
+    @property
+    def batch_sampler(self) -> Loader:
+        """For frameworks that call `batch_sampler.set_epoch` or ask for its length."""
+        return self
 
     def __repr__(self) -> str:
         return (
@@ -361,7 +382,6 @@ class Loader:
 
     def close(self) -> None:
         """Ends the threads. Tensors that were handed out stay valid."""
-        self._handle = None
         self._free()
 
     def __enter__(self) -> Loader:
@@ -371,11 +391,17 @@ class Loader:
         self.close()
 
     def _open(self) -> int:
-        if self._handle is None:
-            raise ValueError(
-                f"TND-606 the loader of {self.path} is closed\n  what now: make a new one"
+        if os.getpid() != self._process:  # its locks may be held by threads that are not here
+            raise new_error(
+                604,
+                f"TND-604 the loader of {self.path} was made before a fork\n"
+                "  what now: make the loader in the child process",
             )
-        return self._handle
+        if not self._handles:
+            raise new_error(
+                606, f"TND-606 the loader of {self.path} is closed\n  what now: make a new one"
+            )
+        return self._handles[0]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (self._config, self.state_dict())
@@ -412,10 +438,33 @@ def _field(batch: ctypes.c_void_p, place: int, field: int) -> bytes:
     return ctypes.string_at(data, size.value) if size.value else b""
 
 
-def _positive(value: int, name: str) -> int:
-    if isinstance(value, bool) or int(value) != value or value < 1:
-        raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}")
-    return int(value)
+def _free_all(handles: list[int]) -> None:
+    while handles:
+        lib.tundish_loader_free(handles.pop())
+
+
+def _whole(value: Any, name: str, least: int | None = None, most: int | None = None) -> int:
+    limits = "" if least is None else f" of at least {least}"
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        number = operator.index(value)
+        if most is not None and number > most:
+            limits = f" of at most {most}"
+        elif least is None or number >= least:
+            return number
+    except TypeError:
+        pass
+    raise ValueError(f"{name} must be a whole number{limits}, not {value!r}")
+
+
+def _positive(value: Any, name: str) -> int:
+    return _whole(value, name, least=1, most=2**31 - 1)
+
+
+def _plain(name: Any) -> str:
+    """torch.channels_last -> "channels_last", torch.contiguous_format -> "contiguous"."""
+    return str(name).removeprefix("torch.").removesuffix("_format")
 
 
 def _choice(table: dict[str, int], value: str, name: str) -> int:
@@ -424,27 +473,29 @@ def _choice(table: dict[str, int], value: str, name: str) -> int:
     return table[value]
 
 
-def _int64_array(values: Any) -> Any:
+def _int64_array(values: Any, count: int) -> Any:
     import numpy as np
 
     array = np.ascontiguousarray(np.asarray(values))
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise ValueError("labels must be a flat sequence of integers, one per sample")
+    if len(array) != count:
+        raise ValueError(f"{len(array)} labels for {count} samples")
     return array.astype(np.int64)
 
 
-def _backend(name: str) -> tuple[Any, Any]:
-    """Two functions: from a DLPack tensor, and from a NumPy array."""
+def _backend(name: str) -> tuple[str, Any, Any]:
+    """Its name and two functions: from a DLPack tensor, and from a NumPy array."""
     if name not in ("auto", "torch", "numpy"):
         raise ValueError(f"backend must be auto, torch or numpy, not {name!r}")
     if name != "numpy":
         try:
             import torch
 
-            return torch.from_dlpack, torch.from_numpy
+            return "torch", torch.from_dlpack, torch.from_numpy
         except ImportError:
             if name == "torch":
                 raise
     import numpy as np
 
-    return np.from_dlpack, lambda array: array
+    return "numpy", np.from_dlpack, lambda array: array

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,14 +18,20 @@ _DTYPES = {"uint8": 0, "float32": 1, "float16": 2, "bfloat16": 3}
 
 def _width_height(size: Size) -> tuple[int, int]:
     """A side, or (height, width) as torchvision has it."""
-    if isinstance(size, int):
-        return size, size
-    sides = [int(side) for side in size]
-    if len(sides) == 1:
-        return sides[0], sides[0]
-    if len(sides) != 2:
-        raise ValueError(f"size must be a number or (height, width), not {size!r}")
-    return sides[1], sides[0]
+    try:
+        sides = [operator.index(s) for s in ([size] if isinstance(size, int) else size)]
+    except TypeError:
+        sides = []
+    if len(sides) not in (1, 2) or not all(1 <= side < 2**31 for side in sides):
+        raise ValueError(f"size must be a number of pixels or (height, width), not {size!r}")
+    return sides[-1], sides[0]
+
+
+def _pair(values: Sequence[float], name: str) -> list[float]:
+    pair = [float(x) for x in values]
+    if len(pair) != 2:
+        raise ValueError(f"{name} must be two numbers, (min, max), not {values!r}")
+    return pair
 
 
 def _choice(table: dict[str, int], value: Any, what: str) -> int:
@@ -66,8 +73,8 @@ class RandomResizedCrop(Transform):
         _check_antialias(self.antialias)
         struct.kind = 0
         struct.width, struct.height = _width_height(self.size)
-        struct.scale[:] = [float(x) for x in self.scale]
-        struct.ratio[:] = [float(x) for x in self.ratio]
+        struct.scale[:] = _pair(self.scale, "scale")
+        struct.ratio[:] = _pair(self.ratio, "ratio")
         struct.filter = _choice(_FILTERS, self.interpolation, "interpolation")
 
 
@@ -190,6 +197,8 @@ class ToDtype(Transform):
 
 def pack_transforms(transforms: Sequence[Transform]) -> Any:
     """A C array of all transforms."""
+    if isinstance(transforms, Transform):
+        raise TypeError(f"transforms must be a list: transforms=[{transforms!r}]")
     for transform in transforms:
         if not isinstance(transform, Transform):
             raise TypeError(
