@@ -1,0 +1,192 @@
+"""Data sets that many tests share, made once per run, and a few tools around them."""
+
+import csv
+import hashlib
+import io
+import os
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from PIL import Image
+
+PROGRAM = Path(sys.executable).parent / "tundish"
+RANK_VARIABLES = (
+    "RANK",
+    "WORLD_SIZE",
+    "LOCAL_RANK",
+    "LOCAL_WORLD_SIZE",
+    "SLURM_PROCID",
+    "SLURM_NTASKS",
+    "SLURM_NTASKS_PER_NODE",
+    "SLURM_STEP_NUM_TASKS",
+)
+
+
+@pytest.fixture(autouse=True)
+def _one_process(monkeypatch):
+    """No test takes the runner's own job for its ranks."""
+    for name in RANK_VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+
+
+# --- making data sets -------------------------------------------------------------------------
+
+
+def photo(number: int, width: int, height: int) -> Image.Image:
+    """A smooth picture with some noise; every number gives another one."""
+    rng = np.random.default_rng(number)
+    y, x = np.mgrid[0:height, 0:width].astype(np.float64)
+    waves = [
+        128 + 100 * np.sin(x * a + b) * np.cos(y * c + d)
+        for a, b, c, d in rng.uniform(0.02, 0.4, (3, 4))
+    ]
+    pixels = np.stack(waves, axis=-1) + rng.normal(0, 6, (height, width, 3))
+    return Image.fromarray(np.clip(pixels, 0, 255).astype(np.uint8))
+
+
+def encode(image: Image.Image, kind: str = "PNG", **options) -> bytes:
+    file = io.BytesIO()
+    image.save(file, kind, **options)
+    return file.getvalue()
+
+
+def jpeg(number: int, width: int, height: int, mode: str = "RGB", **options) -> bytes:
+    return encode(photo(number, width, height).convert(mode), "JPEG", **options)
+
+
+def png(number: int, width: int, height: int, mode: str = "RGB") -> bytes:
+    return encode(photo(number, width, height).convert(mode), "PNG")
+
+
+def write(path: Path, data: bytes) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    return path
+
+
+def pack(source: Path, target: Path) -> Path:
+    """Exit code 3 means that the program had remarks; the pack is there all the same."""
+    if not PROGRAM.exists():
+        pytest.skip("./dev build makes the program")
+    line = [PROGRAM, "pack", source, "-o", target, "--quiet"]
+    result = subprocess.run(line, capture_output=True, text=True, timeout=60)
+    assert result.returncode in (0, 3), result.stderr
+    return target
+
+
+def tar_of(target: Path, members: dict[str, bytes]) -> Path:
+    with tarfile.open(target, "w") as archive:
+        for name, data in members.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
+    return target
+
+
+@pytest.fixture(scope="session")
+def make():
+    """The makers above, for tests that need their own data."""
+    return SimpleNamespace(
+        photo=photo, encode=encode, jpeg=jpeg, png=png, write=write, pack=pack, tar=tar_of
+    )
+
+
+@pytest.fixture(scope="session")
+def photos(tmp_path_factory):
+    """23 images of three classes in every sampling and kind, as folder, pack, tar and list."""
+    root = tmp_path_factory.mktemp("photos")
+    images: dict[str, bytes] = {}
+    options = [
+        {"quality": 95, "subsampling": 0},
+        {"quality": 75, "subsampling": 1},
+        {"quality": 60, "subsampling": 2},
+        {"quality": 85, "subsampling": 2, "progressive": True},
+        {"quality": 30, "subsampling": 2, "optimize": True},
+    ]
+    for number in range(15):
+        width, height = 41 + 13 * (number % 7), 96 - 11 * (number % 6)
+        name = f"{('bird', 'cat', 'dog')[number % 3]}/{number:02}.jpg"
+        images[name] = jpeg(number, width, height, **options[number % 5])
+    images["bird/grey.jpg"] = jpeg(20, 70, 50, "L", quality=80)
+    images["cat/cmyk.jpg"] = jpeg(21, 50, 70, "CMYK", quality=80)
+    for number, mode in enumerate(["RGB", "L", "P", "RGBA", "LA", "1"]):
+        images[f"dog/{mode}.png"] = png(30 + number, 40 + 9 * number, 64, mode)
+    for name, data in images.items():
+        write(root / "folder" / name, data)
+    names = sorted(images)
+    tar = tar_of(root / "photos.tar", {name: images[name] for name in names})
+    with open(root / "photos.csv", "w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["path", "label"])
+        rows.writerows([f"folder/{name}", name.split("/")[0]] for name in names)
+    return SimpleNamespace(
+        names=names,
+        count=len(names),
+        labels=[["bird", "cat", "dog"].index(name.split("/")[0]) for name in names],
+        folder=root / "folder",
+        tar=tar,
+        csv=root / "photos.csv",
+        pack=pack(root / "folder", root / "photos.tnd"),
+    )
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory):
+    """355 images of 8 x 8 pixels: 60 steps of a global batch of 6, the last one not full."""
+    root = tmp_path_factory.mktemp("tiny")
+    rng = np.random.default_rng(0)
+    count = 355
+    for number in range(count):
+        image = Image.fromarray(rng.integers(0, 256, (8, 8, 3), dtype=np.uint8))
+        write(root / "folder" / f"class{number % 5}" / f"{number:03}.png", encode(image))
+    return SimpleNamespace(
+        count=count, folder=root / "folder", pack=pack(root / "folder", root / "tiny.tnd")
+    )
+
+
+# --- looking at batches -----------------------------------------------------------------------
+
+
+def bytes_of(value) -> bytes:
+    """Every value of a tensor, array, tuple or list, in the order of its indices."""
+    if isinstance(value, (tuple, list)):
+        return b"|".join(bytes_of(one) for one in value)
+    if hasattr(value, "detach"):  # torch; NumPy has no bfloat16
+        value = value.contiguous()
+        value = value.view(dtype=_same_width(value)).numpy()
+    return str(value.shape).encode() + np.ascontiguousarray(value).tobytes()
+
+
+def _same_width(tensor):
+    import torch
+
+    return {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}[tensor.element_size()]
+
+
+@pytest.fixture(scope="session")
+def digest():
+    """A short name for all the values of some batches: equal names, equal bytes."""
+    return lambda value: hashlib.sha256(bytes_of(value)).hexdigest()
+
+
+@pytest.fixture(scope="session")
+def run_python():
+    """Runs a program text in a fresh interpreter; generous about time, so that only a hang fails."""
+
+    def run(code: str, *arguments, env=None, options=(), timeout=120, check=True):
+        line = [sys.executable, *options, "-c", code, *map(str, arguments)]
+        environment = {k: v for k, v in os.environ.items() if k not in RANK_VARIABLES}
+        environment |= env or {}
+        result = subprocess.run(
+            line, capture_output=True, text=True, timeout=timeout, env=environment
+        )
+        if check:
+            assert result.returncode == 0, result.stdout + result.stderr
+        return result
+
+    return run

@@ -1,0 +1,266 @@
+"""A process ends promptly and with the right status, whatever its loader is doing.
+
+Every run has a generous time limit; only a hang reaches it.
+"""
+
+import signal
+import subprocess
+import sys
+
+import pytest
+
+LIMIT_S = 120
+
+HEAD = """
+import os, sys, tundish
+def loader(**more):
+    return tundish.Loader(sys.argv[1], 4, threads=3, shuffle=True, backend="numpy", prefetch=3,
+                          transforms=[tundish.RandomResizedCrop(64)], **more)
+def epochs(loader):
+    while True:
+        yield from loader
+def threads():
+    return len(os.listdir("/proc/self/task"))
+"""
+
+
+def run(run_python, body, *arguments, **options):
+    return run_python(HEAD + body, *arguments, check=False, timeout=LIMIT_S, **options)
+
+
+@pytest.mark.parametrize("moment", ["before the first batch", "in the loop", "waiting"])
+def test_ctrl_c_ends_a_loop(photos, moment):
+    body = {
+        "before the first batch": """
+print("ready", flush=True)
+for batch in epochs(loader()):
+    pass
+""",
+        "in the loop": """
+for batch in epochs(loader()):
+    print("ready", flush=True)
+""",
+        "waiting": """
+slow = tundish.Loader(
+    sys.argv[1], 20, threads=1, backend="numpy", transforms=[tundish.Resize((900, 900))])
+print("ready", flush=True)
+for batch in epochs(slow):
+    pass
+""",
+    }[moment]
+    process = subprocess.Popen(
+        [sys.executable, "-c", HEAD + body, str(photos.pack)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=LIMIT_S)
+    finally:
+        process.kill()
+    assert process.returncode == -signal.SIGINT, err
+    assert err.rstrip().endswith("KeyboardInterrupt")
+
+
+def test_ctrl_c_can_be_caught_and_the_loader_goes_on(photos, run_python):
+    result = run(
+        run_python,
+        """
+import signal
+l = loader(return_index=True)
+it = iter(l)
+seen = next(it)[2].tolist()
+try:
+    signal.raise_signal(signal.SIGINT)
+except KeyboardInterrupt:
+    pass
+seen += [i for *_, index in it for i in index.tolist()]
+assert sorted(seen) == list(range(23)), seen
+print("fine")
+""",
+        photos.pack,
+    )
+    assert (result.returncode, result.stdout, result.stderr) == (0, "fine\n", "")
+
+
+def test_an_exception_in_the_loop_ends_the_process_with_status_1(photos, run_python):
+    result = run(
+        run_python,
+        """
+for batch in loader():
+    raise ArithmeticError("planted")
+""",
+        photos.pack,
+    )
+    assert result.returncode == 1
+    assert result.stderr.rstrip().endswith("ArithmeticError: planted")
+
+
+@pytest.mark.parametrize(
+    "ending",
+    [
+        "sys.exit(7)",
+        "os._exit(7)",
+        "l.close(); sys.exit(7)",
+        "it = iter(l); sys.exit(7)",
+        "del l; sys.exit(7)",
+        "l.self = l; del l; sys.exit(7)",
+        "sys.modules.clear(); raise SystemExit(7)",
+    ],
+)
+def test_leaving_in_the_middle_keeps_the_exit_status(photos, run_python, ending):
+    result = run(
+        run_python,
+        f"""
+l = loader()
+it = iter(l)
+batch = next(it)
+{ending}
+""",
+        photos.pack,
+    )
+    assert result.returncode == 7, result.stderr
+    assert result.stderr == ""
+
+
+def test_the_end_of_the_program_is_quiet_with_everything_alive(photos, run_python):
+    result = run(
+        run_python,
+        """
+kept = []
+l = loader()
+kept.extend(l)
+other = iter(loader())
+kept.append(next(other))
+data = tundish.Dataset(sys.argv[1])
+kept.append(data[0])
+unused = tundish._library.Tensor(tundish._library.lib.tundish_source_image(data._source.handle, 0, 0))
+capsule = tundish._library.Tensor(
+    tundish._library.lib.tundish_source_image(data._source.handle, 0, 0)).__dlpack__()
+""",
+        photos.pack,
+        options=["-X", "dev", "-W", "error"],
+    )
+    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
+
+
+def test_a_thread_of_the_program_may_still_wait_for_a_batch_when_it_ends(photos, run_python):
+    result = run(
+        run_python,
+        """
+import threading
+begun = threading.Event()
+def train():
+    try:
+        while True:
+            for batch in l:
+                begun.set()
+    except tundish.Error as error:
+        assert error.code == "TND-606", error
+l = tundish.Loader(sys.argv[1], 20, threads=1, backend="numpy",
+                   transforms=[tundish.Resize((500, 500))])
+threading.Thread(target=train, daemon=True).start()
+begun.wait()
+""",
+        photos.pack,
+    )
+    assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize("ending", ["l.close()", "del l, it", "l.__exit__()"])
+def test_no_thread_is_left_behind(photos, run_python, ending):
+    result = run(
+        run_python,
+        f"""
+import gc, numpy, time
+gc.disable()
+before = threads()
+for _ in range(5):
+    l = loader()
+    assert threads() == before, "a loader that was not iterated has no threads"
+    it = iter(l)
+    next(it)
+    assert threads() == before + 3
+    {ending}
+    while threads() != before:  # a thread that has ended is listed for a moment longer
+        time.sleep(0.01)
+print("fine")
+""",
+        photos.pack,
+    )
+    assert (result.returncode, result.stdout, result.stderr) == (0, "fine\n", "")
+
+
+def test_after_a_fork_the_loader_says_so_in_the_child_and_works_in_the_parent(photos, run_python):
+    result = run(
+        run_python,
+        """
+import warnings
+warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 on: fork with threads
+l = loader()
+it = iter(l)
+batch = next(it)
+child = os.fork()
+if child == 0:
+    for use in (lambda: next(it), lambda: iter(l), lambda: list(l), l.stats, l.bad_samples):
+        try:
+            use()
+        except tundish.Error as error:
+            assert error.code == "TND-604", error
+            assert "make the loader in the child process" in str(error)
+        else:
+            os._exit(9)
+    assert batch[0].sum() > 0
+    assert len(list(loader())) == 6, "a loader made in the child works"
+    del it, batch
+    l.close()
+    sys.exit(5)
+_, status = os.waitpid(child, 0)
+assert os.waitstatus_to_exitcode(status) == 5, status
+assert len(list(it)) == 5
+print("fine")
+""",
+        photos.pack,
+    )
+    assert (result.returncode, result.stdout, result.stderr) == (0, "fine\n", "")
+
+
+def test_many_loaders_may_come_and_go(photos, run_python):
+    result = run(
+        run_python,
+        """
+import time, numpy
+def open_files():
+    return len(os.listdir("/proc/self/fd"))
+before = open_files()
+for _ in range(100):
+    next(iter(loader()))
+while open_files() != before:  # the last thread lets go of the file a moment after the loader
+    time.sleep(0.01)
+print("fine")
+""",
+        photos.pack,
+    )
+    assert (result.returncode, result.stdout, result.stderr) == (0, "fine\n", "")
+
+
+def test_sigterm_ends_a_process_at_once(photos):
+    process = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            HEAD + "for batch in epochs(loader()): print('ready', flush=True)",
+            str(photos.pack),
+        ],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout.readline() == "ready\n"
+        process.terminate()
+        process.communicate(timeout=LIMIT_S)
+    finally:
+        process.kill()
+    assert process.returncode == -signal.SIGTERM

@@ -1,0 +1,77 @@
+"""as_dict=True: every field of a sample, in step with its image."""
+
+import io
+
+import numpy as np
+import pytest
+import tundish
+
+torch = pytest.importorskip("torch")
+
+SQUARE = [tundish.Resize((24, 24))]
+
+
+def opened(path, batch_size=5, **options):
+    options.setdefault("transforms", SQUARE)
+    options.setdefault("threads", 2)
+    return tundish.Loader(path, batch_size, **options)
+
+
+def test_as_dict_gives_every_kind_of_field_of_a_tar(make, tmp_path):
+    members = {}
+    for number in range(5):
+        array = npy(np.arange(number + 1, dtype=np.int16))
+        members[f"s{number}.jpg"] = make.jpeg(number, 20, 20)
+        members[f"s{number}.cls"] = str(number % 2).encode()
+        members[f"s{number}.txt"] = f"a photo, n° {number}".encode()
+        members[f"s{number}.json"] = f'{{"n": {number}}}'.encode()
+        members[f"s{number}.npy"] = array
+        if number != 3:
+            members[f"s{number}.bin"] = bytes([number, 0, 255])
+    tar = make.tar(tmp_path / "shard.tar", members)
+    for path in (tar, make.pack(tar, tmp_path / "shard.tnd")):
+        first, second = opened(path, 3, as_dict=True, return_index=True)
+        assert set(first) == {"image", "label", "txt", "json", "npy", "bin", "index"}
+        assert first["image"].shape == (3, 3, 24, 24)
+        assert first["label"].tolist() == [0, 1, 0]
+        assert first["txt"] == ["a photo, n° 0", "a photo, n° 1", "a photo, n° 2"]
+        assert second["json"] == ['{"n": 3}', '{"n": 4}']
+        assert [x.tolist() for x in first["npy"]] == [[0], [0, 1], [0, 1, 2]]
+        assert second["npy"][0].dtype == np.int16
+        assert second["bin"] == [b"", bytes([4, 0, 255])]
+        assert second["index"].tolist() == [3, 4]
+
+
+def npy(array):
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()
+
+
+def test_as_dict_gives_numbers_and_texts_of_a_list(make, tmp_path):
+    for number in range(3):
+        make.write(tmp_path / f"{number}.png", make.png(number, 16, 16))
+    (tmp_path / "list.csv").write_text(
+        'path,label,age,name\n0.png,b,1.5,"Ann, B."\n1.png,a,-2,Zoë\n2.png,b,3e2,\n'
+    )
+    for path in (tmp_path / "list.csv", make.pack(tmp_path / "list.csv", tmp_path / "list.tnd")):
+        loader = opened(path, 3, as_dict=True)
+        (batch,) = loader
+        assert loader.classes == ["a", "b"]
+        assert batch["label"].tolist() == [1, 0, 1]
+        assert batch["age"].dtype == torch.float64
+        assert batch["age"].tolist() == [1.5, -2.0, 300.0]
+        assert batch["name"] == ["Ann, B.", "Zoë", ""]
+
+
+def test_fields_stay_with_their_images_when_shuffled_and_when_one_is_skipped(make, tmp_path):
+    members = {}
+    for number in range(12):
+        members[f"{number:02}.png"] = make.png(number, 16, 16)[: 60 if number == 4 else None]
+        members[f"{number:02}.txt"] = str(number).encode()
+    tar = make.tar(tmp_path / "shard.tar", members)
+    loader = opened(tar, 4, as_dict=True, return_index=True, shuffle=True, on_error="skip")
+    with pytest.warns(UserWarning, match="bad sample"):
+        batches = list(loader)
+    pairs = [(int(i), t) for b in batches for i, t in zip(b["index"], b["txt"], strict=True)]
+    assert sorted(pairs) == [(n, str(n)) for n in range(12) if n != 4]
