@@ -10,7 +10,7 @@
 namespace tundish {
 namespace {
 
-using Json = nlohmann::json;  // keeps the keys of an object in order
+using Json = nlohmann::json;
 
 constexpr std::array kFieldTypes = {FieldType::image, FieldType::label,  FieldType::text,
                                     FieldType::bytes, FieldType::number, FieldType::array};
@@ -40,14 +40,22 @@ int hex_digit(char c) {
   return -1;
 }
 
-Json schema_value(const Schema& schema) {
-  Json classes = Json::array();
-  for (const std::string& name : schema.classes) classes.push_back(escape_name(name));
-  Json fields = Json::array();
-  for (const Field& field : schema.fields) {
-    fields.push_back({{"name", escape_name(field.name)}, {"type", field_type_name(field.type)}});
+// A JSON string. By hand, because a Json value that cannot be freed for want of memory ends the
+// process. The text is valid UTF-8.
+std::string json_string(std::string_view text) {
+  constexpr std::string_view kShort = "\"\\\b\f\n\r\t", kLetters = "\"\\bfnrt";
+  std::string out = "\"";
+  for (const char c : text) {
+    if (const std::size_t at = kShort.find(c); at != std::string_view::npos) {
+      out += '\\';
+      out += kLetters[at];
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+    } else {
+      out += c;
+    }
   }
-  return {{"classes", std::move(classes)}, {"fields", std::move(fields)}};
+  return out += '"';
 }
 
 Fault damaged(std::string reason) {
@@ -205,11 +213,24 @@ std::optional<std::string> unescape_name(std::string_view text) {
   return out;
 }
 
-std::string schema_json(const Schema& schema) { return schema_value(schema).dump(); }
+std::string schema_json(const Schema& schema) {
+  std::string out = R"({"classes":[)";
+  for (const std::string& name : schema.classes) {
+    if (&name != &schema.classes.front()) out += ',';
+    out += json_string(escape_name(name));
+  }
+  out += R"(],"fields":[)";
+  for (const Field& field : schema.fields) {
+    if (&field != &schema.fields.front()) out += ',';
+    out += fmt::format(R"({{"name":{},"type":"{}"}})", json_string(escape_name(field.name)),
+                       field_type_name(field.type));
+  }
+  return out += "]}";
+}
 
 std::string metadata_json(const Schema& schema) {
-  const Json provenance = {{"source", escape_name(schema.source)}, {"tundish", TUNDISH_VERSION}};
-  return Json{{"provenance", provenance}, {"schema", schema_value(schema)}}.dump();
+  return fmt::format(R"({{"provenance":{{"source":{},"tundish":"{}"}},"schema":{}}})",
+                     json_string(escape_name(schema.source)), TUNDISH_VERSION, schema_json(schema));
 }
 
 std::optional<Fault> parse_metadata(Schema& out, std::string_view json) {

@@ -78,14 +78,16 @@ OutputFile::OutputFile(const std::string& target, bool replace)
   create();
 }
 
-OutputFile::~OutputFile() {
-  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+OutputFile::Temporary::~Temporary() {
+  if (!path.empty()) ::unlink(path.c_str());
 }
 
 void OutputFile::create() {
   const std::string base = folder_ + '/' + prefix_ + std::to_string(::getpid());
   for (int attempt = 0; attempt < 100; ++attempt) {
+    // All memory is taken before the file is there.
     std::string path = attempt == 0 ? base : fmt::format("{}.{}", base, attempt);
+    std::string name = target_;
     const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (descriptor < 0) {
       // Another thread of this process writes the same target, or a process of that number
@@ -93,13 +95,14 @@ void OutputFile::create() {
       if (errno == EEXIST) continue;
       throw_errno(target_, "create a temporary file beside it", true);
     }
-    file_ = File(descriptor, target_);
-    temporary_ = std::move(path);
+    temporary_.path = std::move(path);
+    file_ = File(descriptor, std::move(name));
+    // Between open and flock a sweeper may have thought the file left over.
     struct stat status;
     const bool taken = ::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-    // Between open and flock a sweeper may have thought the file left over.
-    if (!taken && ::fstat(descriptor, &status) == 0 && status.st_nlink > 0) return;
-    temporary_.clear();
+    const bool swept = ::fstat(descriptor, &status) == 0 && status.st_nlink == 0;
+    if (!taken && !swept) return;
+    temporary_.path.clear();
   }
   throw Error(ErrorCode::io_write, {.file = target_}, "no name is left for a temporary file");
 }
@@ -137,7 +140,7 @@ void OutputFile::commit(std::uint64_t bytes) {
   // Never tried again: after a failure the kernel calls the lost pages clean.
   if (::fsync(file_.descriptor()) != 0) throw_errno(target_, "fsync", true);
   rename_into_place();
-  temporary_.clear();
+  temporary_.path.clear();
   // Some file systems cannot sync a folder and say EINVAL; they keep names safe by themselves.
   if (::fsync(directory_.descriptor()) != 0 && errno != EINVAL) {
     throw_errno(target_, "the file is complete, but fsync of its folder failed", true);
@@ -145,7 +148,7 @@ void OutputFile::commit(std::uint64_t bytes) {
 }
 
 void OutputFile::rename_into_place() {
-  const char* from = temporary_.c_str();
+  const char* from = temporary_.path.c_str();
   const char* to = target_.c_str();
   if (replace_) {
     if (::rename(from, to) != 0) throw_errno(target_, "rename", true);

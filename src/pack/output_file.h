@@ -15,12 +15,13 @@ namespace tundish {
 
 class OutputFile {
  public:
+  // Without commit the temporary file goes with this object.
+  //
   // Throws Error(output_exists) when the target is there and replace is false, Error(argument)
   // when it is there and no regular file, and what the system refuses.
   OutputFile(const std::string& target, bool replace);
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
-  ~OutputFile();  // without commit: removes the temporary file
 
   // Takes the space from the disk now. Does nothing where the file system cannot.
   void reserve(std::uint64_t bytes);
@@ -32,14 +33,20 @@ class OutputFile {
   void commit(std::uint64_t bytes);
 
  private:
+  // A member of its own, so that the file goes also when the constructor throws.
+  struct Temporary {
+    std::string path;  // empty when there is none
+    ~Temporary();
+  };
+
   void create();
   void sweep() const;
   void rename_into_place();
 
   std::string target_;
-  std::string folder_;     // of the target
-  std::string prefix_;     // of the names of temporary files
-  std::string temporary_;  // path; empty when there is none
+  std::string folder_;  // of the target
+  std::string prefix_;  // of the names of temporary files
+  Temporary temporary_;
   bool replace_;
   File directory_;
   File file_;

@@ -335,9 +335,9 @@ class Writer {
     tail.file_bytes = out_.at() + kTailBytes;
     file_.write_at(encode_tail(tail), out_.at());
     file_.write_at(encode_head(head_), 0);
-    file_.commit(tail.file_bytes);
     report_.file_bytes = tail.file_bytes;
     report_.id = hex(head_.id);
+    file_.commit(tail.file_bytes);  // the last step: behind it nothing may fail
   }
 
   void tell() {
