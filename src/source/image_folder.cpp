@@ -72,6 +72,8 @@ Listing list_folder(const std::string& path) {
       out.files.push_back(
           {name, regular ? std::optional<std::uint64_t>(static_cast<std::uint64_t>(status.st_size))
                          : std::nullopt});
+    } else if (!known && errno != ENOENT && errno != ELOOP) {
+      throw_errno(join_path(path, name), "stat", false);  // it may be a folder full of images
     } else {
       ++out.left_out;
     }
