@@ -1,0 +1,24 @@
+"""`python -m tundish VERB ...`: the same as the program `tundish`.
+
+The program is C++; the parts that need PyTorch are here, and the program calls them.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from .program import find_program
+
+
+def main(words: list[str]) -> int:
+    if words[:1] == ["demo"] and "--work" in words:
+        from .demo import run
+
+        return run(words[1:])
+    program = find_program()
+    os.execv(program, [program, *words])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

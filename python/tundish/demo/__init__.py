@@ -1,0 +1,143 @@
+"""The second half of `tundish demo`: the loader against torch's, a small network, a page.
+
+The program makes, packs and verifies the data set in a folder and then calls
+`python -m tundish demo --work FOLDER`. There it finds
+
+    demo.json   {"pack": "...", "folder": "...", "steps": [["packing", "what was done"], ...]}
+                with paths relative to FOLDER; "folder" holds the images as loose files, null when
+                they came from an archive. Without this file the only *.tnd is taken.
+
+and writes `report.html` beside it. Results on stdout, messages on stderr.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import tundish
+
+from ..program import find_program
+from .compare import OURS, THEIRS, Rates, compare
+from .machine import describe, machine, versions
+from .train import Training, train, why_not
+
+_ENDINGS = (".jpg", ".jpeg", ".png")
+
+
+@dataclass
+class Report:
+    """All that the summary and the page show."""
+
+    pack: str
+    images: int
+    bytes: int
+    steps: list[tuple[str, str]] = field(default_factory=list)  # word and text: what was done
+    rates: Rates = field(default_factory=dict)
+    training: Training | None = None
+    machine: dict[str, Any] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
+
+
+def run(words: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m tundish demo", description="second half of tundish demo"
+    )
+    parser.add_argument(
+        "--work", type=Path, required=True, help="folder with the pack and the images"
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+    parser.add_argument("--quiet", action="store_true", help="no messages, only the result")
+    parser.add_argument("--seconds", type=float, default=2.5, help="of each timed run (2.5)")
+    parser.add_argument("--rounds", type=int, default=3, help="timed runs of each loader (3)")
+    parser.add_argument("--steps", type=int, default=0, help="training steps")
+    options = parser.parse_args(words)
+
+    def say(word: str, text: str) -> None:
+        if not options.quiet:
+            print(f"  {word:<9} {text}", file=sys.stderr, flush=True)
+
+    pack, folder, steps = _find(options.work)
+    data = tundish.Dataset(pack)
+    report = Report(pack.name, len(data), pack.stat().st_size, steps)
+    files = sorted(str(f) for f in folder.rglob("*") if f.suffix.lower() in _ENDINGS)
+
+    say("timing", "RandomResizedCrop(224) + flip, one core and all cores, interleaved")
+    report.rates = compare(
+        str(pack), files, lambda text: say("", text), options.seconds, options.rounds
+    )
+    report.training = _train(str(pack), data, options.steps, say)
+    report.machine, report.versions = machine(), versions()
+
+    from .page import page, summary
+
+    target = options.work / "report.html"
+    target.write_text(page(report), encoding="utf-8")
+    if options.json:
+        print(json.dumps(_as_json(report, target)))
+    else:
+        print(summary(report, target))
+    return 0
+
+
+def _find(work: Path) -> tuple[Path, Path, list[tuple[str, str]]]:
+    """Pack, folder of loose files, and what was done so far."""
+    about = work / "demo.json"
+    given = json.loads(about.read_text(encoding="utf-8")) if about.exists() else {}
+    packs = [work / given["pack"]] if "pack" in given else sorted(work.glob("*.tnd"))
+    if len(packs) != 1:
+        found = f"{work} should hold one .tnd file, it holds {len(packs)}"
+        raise SystemExit(f"tundish demo: {found}: run tundish demo first")
+    folder = work / given["folder"] if given.get("folder") else _unpack(packs[0], work / "files")
+    steps = [(str(word), str(text)) for word, text in given.get("steps", [])]
+    return packs[0], folder, steps
+
+
+def _unpack(pack: Path, folder: Path) -> Path:
+    """The files of a pack that was made from an archive or a list."""
+    words = [find_program(), "unpack", str(pack), "-o", str(folder), "--force", "--quiet"]
+    subprocess.run(words, stdout=subprocess.DEVNULL, check=False)  # damaged ones are left out
+    return folder
+
+
+def _train(pack: str, data: tundish.Dataset, steps: int, say: Any) -> Training | None:
+    reason = why_not(len(data), len(data.classes))
+    if not reason:
+        try:
+            import torch  # noqa: F401
+        except ImportError:
+            reason = "torch is not installed (pip install torch)"
+    if reason:
+        say("training", f"left out: {reason}")
+        return None
+    say("training", f"a small network on {len(data):,} images, every fifth held out")
+    return train(pack, steps) if steps else train(pack)
+
+
+def _as_json(report: Report, page: Path) -> dict[str, Any]:
+    rates = {
+        name: {str(cores): round(rate, 1) for cores, rate in of.items()}
+        for name, of in report.rates.items()
+    }
+    out: dict[str, Any] = {"pack": report.pack, "images": report.images, "bytes": report.bytes}
+    out |= {"images_per_s": rates, "speedup": speedup(report.rates)}
+    if report.training is not None:
+        out["training"] = report.training.__dict__
+    return out | {"machine": report.machine, "versions": report.versions, "page": str(page)}
+
+
+def speedup(rates: Rates) -> dict[str, float]:
+    """How many times the rate of torch's DataLoader, by cores; empty when that was not timed."""
+    if THEIRS not in rates:
+        return {}
+    return {
+        str(cores): round(rate / rates[THEIRS][cores], 2) for cores, rate in rates[OURS].items()
+    }
+
+
+__all__ = ["Report", "describe", "run", "speedup"]

@@ -1,0 +1,81 @@
+"""Bar and line charts as SVG text: a few lines instead of a plotting library."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+_FONT = "font-family='system-ui, -apple-system, Segoe UI, DejaVu Sans, sans-serif'"
+_OURS, _OTHERS, _INK, _SOFT = "#c2410c", "#94a3b8", "#1e293b", "#64748b"
+
+
+@dataclass(frozen=True)
+class Bar:
+    name: str
+    value: float
+    text: str  # shown behind the bar
+    ours: bool = False
+
+
+def bar_chart(
+    groups: Sequence[tuple[str, Sequence[Bar]]], label: str, width: int = 760, left: int = 210
+) -> str:
+    """Horizontal bars from zero, one scale for all groups; `label` is the text for those who listen."""
+    right, bar, gap, head = 150, 24, 10, 34
+    longest = max((b.value for _, bars in groups for b in bars), default=0) or 1
+    body, y = [], 0
+    for title, bars in groups:
+        body.append(_text(0, y + 20, title, _SOFT, 14, bold=True))
+        y += head
+        for b in bars:
+            length = max(1.0, (width - left - right) * b.value / longest)
+            color = _OURS if b.ours else _OTHERS
+            body.append(_text(left - 12, y + 17, b.name, _INK, 14, anchor="end", bold=b.ours))
+            body.append(
+                f"<rect x='{left}' y='{y}' width='{length:.1f}' height='{bar}' rx='3' fill='{color}'/>"
+            )
+            body.append(_text(left + length + 8, y + 17, b.text, _INK, 14, bold=b.ours))
+            y += bar + gap
+        y += gap
+    return _svg(width, y, label, body)
+
+
+def line_chart(
+    values: Sequence[float], label: str, unit: str, width: int = 760, height: int = 180
+) -> str:
+    """One line over its steps, from zero to the largest value."""
+    left, top, bottom = 48, 14, 28
+    most = max(values, default=0) or 1
+    inner_w, inner_h = width - left - 12, height - top - bottom
+    body = []
+    for share in (0, 0.5, 1):
+        y = top + inner_h * (1 - share)
+        body.append(
+            f"<line x1='{left}' x2='{width - 12}' y1='{y:.1f}' y2='{y:.1f}' stroke='#e2e8f0'/>"
+        )
+        body.append(_text(left - 8, y + 5, f"{most * share:.1f}", _SOFT, 12, anchor="end"))
+    step = inner_w / max(1, len(values) - 1)
+    points = " ".join(
+        f"{left + i * step:.1f},{top + inner_h * (1 - v / most):.1f}" for i, v in enumerate(values)
+    )
+    body.append(f"<polyline points='{points}' fill='none' stroke='{_OURS}' stroke-width='2'/>")
+    body.append(_text(width - 12, height - 8, unit, _SOFT, 12, anchor="end"))
+    return _svg(width, height, label, body)
+
+
+def _text(
+    x: float, y: float, text: str, color: str, size: int, anchor: str = "start", bold: bool = False
+) -> str:
+    weight = " font-weight='600'" if bold else ""
+    return (
+        f"<text x='{x:.1f}' y='{y:.1f}' {_FONT} font-size='{size}' fill='{color}' "
+        f"text-anchor='{anchor}'{weight}>{escape(text)}</text>"
+    )
+
+
+def _svg(width: int, height: int, label: str, body: Sequence[str]) -> str:
+    return (
+        f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {width} {height}' width='{width}' "
+        f"role='img' aria-label='{escape(label, quote=True)}'>\n" + "\n".join(body) + "\n</svg>\n"
+    )
