@@ -1,0 +1,93 @@
+"""The images of a benchmark: from a folder or a .tar, repeated until no cache holds them."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import subprocess
+import tarfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from .rows import ROOT, say
+
+ENDINGS = (".jpg", ".jpeg", ".png")
+MOST_DISTINCT = 2000  # of a large data set, evenly spaced
+TUNDISH = ROOT / "build" / "release" / "tundish"
+
+
+@dataclass(frozen=True)
+class Images:
+    folder: Path  # class folders of files; sorted, their order is the order of the pack
+    files: list[str]
+    pack: Path
+    bytes: int
+    distinct: int
+    about: str  # where they came from
+
+
+def last_level_cache() -> int:
+    """Bytes of the largest cache of the first CPU; 32 MB where the system does not say."""
+    sizes = [0]
+    for file in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size"):
+        text = file.read_text().strip()
+        sizes.append(int(text.rstrip("KM")) * {"K": 2**10, "M": 2**20}.get(text[-1], 1))
+    return max(sizes) or 32 * 2**20
+
+
+def make_samples(folder: Path, count: int = 1000, classes: int = 10) -> Path:
+    """The demo's images: FOLDER/CLASS/NNNN.jpg."""
+    subprocess.run(
+        [ROOT / "build" / "release" / "make_samples", folder, str(count), str(classes)], check=True
+    )
+    return folder
+
+
+def prepare(
+    data: str | None, work: Path, least_images: int, least_bytes: int | None = None
+) -> Images:
+    """Copies the images into `work` as often as it takes, and packs them.
+
+    Real copies: files that share their pages in memory would share them in the cache too.
+    """
+    shutil.rmtree(work, ignore_errors=True)
+    folder = work / "images"
+    source = Path(data) if data else make_samples(work / "samples")
+    first = list(_read(source))
+    if not first:
+        raise SystemExit(f"bench: {source} holds no images (.jpg, .jpeg, .png)")
+    size = sum(len(content) for _, content in first)
+    wanted = min(2**30, 4 * last_level_cache()) if least_bytes is None else least_bytes
+    copies = max(1, -(-least_images // len(first)), -(-wanted // size))
+    files = []
+    for copy in range(copies):
+        label = folder / f"copy{copy:04d}"
+        label.mkdir(parents=True)
+        for i, (name, content) in enumerate(first):
+            file = label / f"{i:06d}_{name}"
+            file.write_bytes(content)
+            files.append(str(file))
+    pack = work / "images.tnd"
+    subprocess.run(
+        [TUNDISH, "pack", folder, "-o", pack, "--quiet"], check=True, stdout=subprocess.DEVNULL
+    )
+    about = f"{len(first):,} images x {copies} copies, {size * copies / 1e6:,.0f} MB"
+    say(f"data: {about}, mean {size / len(first) / 1000:.0f} KB")
+    return Images(folder, files, pack, size * copies, len(first), about)
+
+
+def _read(source: Path) -> Iterator[tuple[str, bytes]]:
+    """Name and bytes of at most MOST_DISTINCT images."""
+    if source.is_dir():
+        found = sorted(f for f in source.rglob("*") if f.suffix.lower() in ENDINGS and f.is_file())
+        for file in found[:: max(1, len(found) // MOST_DISTINCT)][:MOST_DISTINCT]:
+            yield file.name, file.read_bytes()
+        return
+    with tarfile.open(source) as tar:
+        found = (m for m in tar if m.isfile() and m.name.lower().endswith(ENDINGS))
+        for member in itertools.islice(found, MOST_DISTINCT):
+            content = tar.extractfile(member)
+            assert content is not None
+            yield os.path.basename(member.name), content.read()

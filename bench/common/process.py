@@ -1,0 +1,115 @@
+"""A contestant's process: it gets a job, runs it once, and prints what it measured as JSON.
+
+One process per run, so that memory and CPU time are the contestant's own, and no run warms another.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+KEPT = 256  # images of a contestant that are compared with the reference
+
+
+@dataclass(frozen=True)
+class Job:
+    pack: str
+    files: list[str]
+    draws: str  # .npy: x, y, width, height, mirrored of draw number epoch * count + sample
+    seed: int
+    epochs: int
+    batch: int
+    warm: int  # batches before the clock starts
+    threads: int = 1
+    cpus: list[int] = field(default_factory=list)
+    keep: str = ""  # .npz for the pixels of the first KEPT draws, instead of timing
+
+    @property
+    def count(self) -> int:
+        return len(self.files)
+
+    @property
+    def batches(self) -> int:
+        return self.epochs * (self.count // self.batch)
+
+    def write(self, path: Path) -> None:
+        path.write_text(json.dumps(asdict(self)))
+
+
+def draw_batches(job: Job) -> Iterator[list[int]]:
+    """The draw numbers of every batch, shuffled anew each epoch, for contestants with no order of their own."""
+    for epoch in range(job.epochs):
+        order = np.random.default_rng(epoch).permutation(job.count) + epoch * job.count
+        for first in range(0, job.count - job.batch + 1, job.batch):
+            yield order[first : first + job.batch].tolist()
+
+
+def run(batches: Callable[[Job], Iterable[tuple[Any, Any]]]) -> None:
+    """`batches(job)` makes the loader and yields (images, draw numbers); this runs and measures it."""
+    job = Job(**json.loads(Path(sys.argv[1]).read_text()))
+    os.sched_setaffinity(0, job.cpus)
+    print(json.dumps(_keep(batches, job) if job.keep else _time(batches, job)))
+
+
+def unavailable(reason: object) -> None:
+    """Ends the process: this contestant cannot run here."""
+    print(json.dumps({"unavailable": str(reason).strip().splitlines()[0]}))
+    sys.exit(0)
+
+
+def _keep(batches: Callable[[Job], Iterable[tuple[Any, Any]]], job: Job) -> dict[str, Any]:
+    images, draws = [], []
+    for pixels, numbers in batches(job):
+        pixels = np.asarray(pixels)
+        images.append(pixels.transpose(0, 2, 3, 1) if pixels.shape[1] == 3 else pixels)
+        draws.append(np.asarray(numbers))
+        if sum(map(len, images)) >= KEPT:
+            break
+    np.savez(job.keep, images=np.concatenate(images), draws=np.concatenate(draws))
+    return {}
+
+
+def _time(batches: Callable[[Job], Iterable[tuple[Any, Any]]], job: Job) -> dict[str, Any]:
+    cpu = _cpu_seconds()
+    begin = time.perf_counter()
+    images, first, warmed, images_warm, memory = 0, 0.0, begin, 0, 0.0
+    for count, (pixels, _) in enumerate(batches(job), 1):
+        now = time.perf_counter()
+        images += len(pixels)
+        if count == 1:
+            first = now - begin
+        if count == job.warm:
+            warmed, images_warm = now, images
+        if count == job.batches:
+            end = now
+            memory = _peak_memory_mb()
+    timed = {"timed_images": images - images_warm, "seconds": end - warmed, "first_batch_s": first}
+    return {"images": images, **timed, "cpu_s": _cpu_seconds() - cpu, "peak_rss_mb": memory}
+
+
+def _cpu_seconds() -> float:
+    """Of this process and of its workers that have ended."""
+    both = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in both)
+
+
+def _peak_memory_mb() -> float:
+    """Peak resident memory, summed over this process and its workers (shared pages count in each)."""
+    kib = 0
+    for status in Path("/proc").glob("[0-9]*/status"):
+        try:
+            lines = dict(line.split(":", 1) for line in status.read_text().splitlines())
+        except OSError:
+            continue
+        if os.getpid() in (int(lines["Pid"]), int(lines["PPid"])) and "VmHWM" in lines:
+            kib += int(lines["VmHWM"].split()[0])
+    return kib / 1024

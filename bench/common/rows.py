@@ -1,0 +1,117 @@
+"""Figures of a benchmark: rows with their origin, a table for people, JSON and a chart for the rest."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shlex
+import statistics
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "python"))
+
+from tundish.demo.machine import commit, describe, machine, versions  # noqa: E402
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def arguments(description: str, rounds: int) -> argparse.ArgumentParser:
+    """What every benchmark takes."""
+    parser = argparse.ArgumentParser(description=description)
+    data = os.environ.get("TUNDISH_DATA")
+    parser.add_argument(
+        "--data",
+        default=data,
+        help="folder or .tar of images (TUNDISH_DATA); default: a sample set",
+    )
+    parser.add_argument(
+        "--out", type=Path, help="write the rows as JSON, and the chart beside them as .svg"
+    )
+    parser.add_argument("--rounds", type=int, default=rounds, help=f"interleaved rounds ({rounds})")
+    parser.add_argument(
+        "--work", type=Path, help="folder for the images and the pack (default: build/bench)"
+    )
+    return parser
+
+
+def middle(values: Iterable[float]) -> tuple[float, float]:
+    """Median, and half of the distance from the smallest to the largest in parts of it."""
+    values = sorted(values)
+    median = statistics.median(values)
+    return median, (values[-1] - values[0]) / 2 / median if median else 0.0
+
+
+class Rows:
+    """Collects the rows of one run; each carries machine, versions, commit and command."""
+
+    def __init__(self, bench: str, *packages: str) -> None:
+        self._bench = bench
+        self._rows: list[dict[str, Any]] = []
+        command = " ".join(shlex.quote(word) for word in sys.argv[1:])
+        self._origin = {
+            "machine": machine(),
+            "versions": versions(*packages),
+            "commit": commit(ROOT),
+            "command": f"./dev bench {bench} {command}".strip(),
+        }
+
+    def add(
+        self, contestant: str, metric: str, values: Sequence[float], unit: str, **more: Any
+    ) -> float:
+        """One figure from its runs; gives the median."""
+        median, spread = middle(values)
+        row = {
+            "bench": self._bench,
+            "contestant": contestant,
+            "metric": metric,
+            "value": round(median, 6),
+        }
+        row |= {"unit": unit, "runs": len(values), "spread": round(spread, 4)}
+        self._rows.append(row | more | self._origin)
+        return median
+
+    def note(self, contestant: str, metric: str, text: str, **more: Any) -> None:
+        """A contestant without a figure, and why."""
+        row = {
+            "bench": self._bench,
+            "contestant": contestant,
+            "metric": metric,
+            "value": None,
+            "unit": text,
+        }
+        self._rows.append(row | {"runs": 0, "spread": None} | more | self._origin)
+
+    def heading(self) -> str:
+        names = ", ".join(f"{name} {value}" for name, value in self._origin["versions"].items())
+        load = self._origin["machine"]["load_average"]
+        return f"{describe(self._origin['machine'])}; load {load} at the start\n{names}; commit {self._origin['commit']}"
+
+    def write(self, out: Path | None, chart: str = "") -> None:
+        if out is None:
+            return
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text(json.dumps(self._rows, indent=1) + "\n")
+        say(f"rows: {out}")
+        if chart:
+            out.with_suffix(".svg").write_text(chart)
+            say(f"chart: {out.with_suffix('.svg')}")
+
+
+def table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    """Columns as wide as they must be; the first to the left, figures to the right."""
+    widths = [max(len(line[i]) for line in [head, *lines]) for i in range(len(head))]
+    out = []
+    for line in [head, ["-" * width for width in widths], *lines]:
+        cells = [
+            cell.ljust(width) if i == 0 else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ]
+        out.append("  ".join(cells).rstrip())
+    return "\n".join(out)

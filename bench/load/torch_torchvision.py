@@ -1,0 +1,43 @@
+"""torch's DataLoader with torchvision's own JPEG decoder and its transforms on tensors."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import numpy as np
+import torch
+from common.process import Job, draw_batches, run, unavailable
+from torch.utils.data import DataLoader, Dataset
+
+try:
+    from torchvision.io import ImageReadMode, decode_jpeg, read_file
+    from torchvision.transforms.v2 import functional as F
+
+    decode_jpeg(torch.zeros(1, dtype=torch.uint8))
+except Exception as error:
+    # A decoder that is there refuses these bytes as a JPEG; one that is missing says so.
+    if "JPEG" not in str(error):
+        unavailable(f"torchvision's image codecs do not load with this torch: {error}")
+
+
+class Crops(Dataset):
+    def __init__(self, job: Job) -> None:
+        self.files = job.files
+        self.draws = np.load(job.draws)
+
+    def __getitem__(self, draw: int):
+        x, y, width, height, mirrored = self.draws[draw].tolist()
+        image = decode_jpeg(read_file(self.files[draw % len(self.files)]), ImageReadMode.RGB)
+        image = F.resized_crop(image, y, x, height, width, [224, 224], antialias=True)
+        return F.horizontal_flip(image) if mirrored else image, draw
+
+
+def batches(job: Job):
+    yield from DataLoader(
+        Crops(job), batch_sampler=list(draw_batches(job)), num_workers=job.threads
+    )
+
+
+if __name__ == "__main__":
+    run(batches)

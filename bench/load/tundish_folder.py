@@ -1,0 +1,8 @@
+"""The loader, from the loose files the others read: what the pack itself is worth."""
+
+from pathlib import Path
+
+from tundish_pack import batches, run
+
+if __name__ == "__main__":
+    run(lambda job: batches(job, str(Path(job.files[0]).parents[1])))

@@ -1,0 +1,48 @@
+"""libjpeg-turbo decoding whole images, then the engine's own resize: turbo_full.cpp."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from common.process import KEPT, Job
+from common.rows import ROOT
+
+PROGRAM = ROOT / "build" / "release" / "bench_load"
+
+
+def plans(pack: str, seed: int, epochs: int) -> np.ndarray:
+    """x, y, width, height, mirrored of every draw of a loader with this seed."""
+    words = [PROGRAM, "plans", pack, str(seed), str(epochs)]
+    out = subprocess.run(words, check=True, capture_output=True).stdout
+    return np.frombuffer(out, np.int32).reshape(-1, 5)
+
+
+if __name__ == "__main__":
+    job = Job(**json.loads(Path(sys.argv[1]).read_text()))
+    pixels = job.keep + ".raw" if job.keep else ""
+    figures = [job.seed, job.epochs, job.threads, job.batch, job.warm]
+    words = [
+        "taskset",
+        "-c",
+        ",".join(map(str, job.cpus)),
+        PROGRAM,
+        "full",
+        job.pack,
+        *map(str, figures),
+    ]
+    out = subprocess.run(
+        [*words, *([pixels, str(KEPT)] if pixels else [])],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    if job.keep:
+        images = np.fromfile(pixels, np.uint8).reshape(-1, 224, 224, 3)
+        np.savez(job.keep, images=images, draws=np.arange(len(images)))
+        Path(pixels).unlink()
+    print(out.stdout.strip())

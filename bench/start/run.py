@@ -1,0 +1,101 @@
+"""How long until something happens? Import, the program's help, the first batch."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from common.images import TUNDISH, Images, prepare
+from common.rows import ROOT, Rows, arguments, say, table
+from tundish.demo.chart import Bar, bar_chart
+
+IMPORT = """
+import time, numpy
+begin = time.perf_counter()
+import tundish
+print(time.perf_counter() - begin)
+"""
+
+# In a process that has torch and the library already, as a training script has.
+FIRST_BATCH = """
+import sys, time, torch, tundish
+torch.zeros(1)
+begin = time.perf_counter()
+transforms = [tundish.RandomResizedCrop(224), tundish.RandomHorizontalFlip()]
+loader = tundish.Loader(sys.argv[1], 64, transforms=transforms, shuffle=True)
+made = time.perf_counter() - begin
+batch = next(iter(loader))
+print({what})
+"""
+
+
+def python(code: str, *words: str) -> float:
+    """Runs code in a fresh interpreter; gives the number it prints."""
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=ENVIRONMENT,
+    )
+    return float(done.stdout)
+
+
+def program(*words: str) -> float:
+    """Seconds from starting the program to its end."""
+    begin = time.perf_counter()
+    subprocess.run([TUNDISH, *words], stdout=subprocess.DEVNULL, check=True)
+    return time.perf_counter() - begin
+
+
+ENVIRONMENT = {"PYTHONPATH": str(ROOT / "python"), "PATH": "/usr/bin:/bin"}
+
+
+def questions(images: Images) -> dict[str, Callable[[], float]]:
+    pack = str(images.pack)
+    return {
+        "import tundish, after numpy": lambda: python(IMPORT),
+        "tundish --help": lambda: program("--help"),
+        "tundish info": lambda: program("info", pack),
+        "Loader(...)": lambda: python(FIRST_BATCH.format(what="made"), pack),
+        "Loader(...) to the first batch": lambda: python(
+            FIRST_BATCH.format(what="time.perf_counter() - begin"), pack
+        ),
+    }
+
+
+def main() -> None:
+    options = arguments(__doc__.splitlines()[0], rounds=15).parse_args()
+    rows = Rows("start")
+    images = prepare(
+        options.data, options.work or ROOT / "build" / "bench" / "start", least_images=256
+    )
+    asked = questions(images)
+    runs: dict[str, list[float]] = {name: [] for name in asked}
+    for number in range(options.rounds + 1):  # the first warms the page cache and does not count
+        for name, ask in asked.items():
+            seconds = ask()
+            if number > 0:
+                runs[name].append(seconds)
+    say(f"{options.rounds} interleaved rounds after one that does not count")
+    lines, bars = [], []
+    for name, seconds in runs.items():
+        median = 1000 * rows.add(name, "time", seconds, "s")
+        lines.append(
+            [name, f"{median:.1f}", f"{1000 * min(seconds):.1f}", f"{1000 * max(seconds):.1f}"]
+        )
+        bars.append(Bar(name, median, f"{median:.1f} ms", True))
+    print(f"page cache warm; {images.about}\n{rows.heading()}\n")
+    print(table(["what", "median ms", "min", "max"], lines))
+    rows.write(
+        options.out, bar_chart([("milliseconds", bars)], "milliseconds of each start", left=270)
+    )
+
+
+if __name__ == "__main__":
+    main()
