@@ -77,6 +77,13 @@ def test_start_gives_rows(samples, tmp_path):
     assert "import tundish, after numpy" in table
 
 
+def test_resize_gives_rows_for_every_instruction_set(samples, tmp_path):
+    rows, table = bench("resize", samples, tmp_path, "--rounds", "1")
+    check_rows(rows, "resize")
+    assert {row["contestant"] for row in rows} >= {"pillow", "scalar"}
+    assert "x pillow" in table
+
+
 @pytest.fixture
 def load(monkeypatch):
     """bench/load/run.py as a module."""
