@@ -12,7 +12,7 @@ from small_set import PROGRAM, left_over, make_folder, tundish
 
 pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason="./dev build makes the program")
 
-KILLS = 1000
+KILLS = int(os.environ.get("TUNDISH_KILLS", "1000"))  # ./dev siege kills: 10,000
 WORKERS = max(2, os.cpu_count() or 2)
 
 
