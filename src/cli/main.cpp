@@ -1,8 +1,10 @@
 // The program `tundish`: finds the verb, runs it, tells what went wrong.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <array>
 #include <new>
+#include <string_view>
 
 #include "cli/text.h"
 #include "cli/verbs.h"
@@ -79,11 +81,7 @@ int run(const Words& words, Shell& shell, std::string& verb_name) {
   return verb.run(Words(words.begin() + 1, words.end()), shell);
 }
 
-}  // namespace
-}  // namespace tundish::cli
-
-int main(int argc, char** argv) {
-  using namespace tundish::cli;
+int run_and_tell(int argc, char** argv) {
   Shell shell(argc > 0 ? argv[0] : "tundish");
   watch_interrupts();
   std::string verb;
@@ -94,11 +92,25 @@ int main(int argc, char** argv) {
   } catch (const UsageError& error) {
     const std::string more = verb.empty() ? "" : fmt::format("\n  see: tundish help {}", verb);
     return shell.fail(error.what() + more, kUsage);
-  } catch (const tundish::Error& error) {
+  } catch (const Error& error) {
     return shell.fail(error);
   } catch (const std::bad_alloc&) {
-    return shell.fail(tundish::Error(tundish::ErrorCode::no_memory, {.file = "tundish"}, ""));
+    return shell.fail(Error(ErrorCode::no_memory, {.file = "tundish"}, ""));
   } catch (const std::exception& error) {
     return shell.fail(fmt::format("unexpected: {}", error.what()), kFailed);
+  }
+}
+
+}  // namespace
+}  // namespace tundish::cli
+
+int main(int argc, char** argv) {
+  try {
+    return tundish::cli::run_and_tell(argc, argv);
+  } catch (...) {
+    // There was not even memory for the message.
+    constexpr std::string_view kText = "TND-505 tundish: needs more memory than there is\n";
+    [[maybe_unused]] const auto told = ::write(STDERR_FILENO, kText.data(), kText.size());
+    return tundish::cli::kFailed;
   }
 }
