@@ -30,8 +30,10 @@ struct Engine::Shared {
   Shared(std::shared_ptr<const Source> source_in, EngineOptions options_in);
 
   void work();
-  void fill(const Ring::Task& task, Scratch& scratch);
-  Placement place_in(Slot& slot, std::size_t place, Size size);
+  void fill(Slot& slot, std::size_t number, const Placer& placer, Scratch& scratch);
+  std::size_t image_bytes(Size size) const;
+  Placement placement(std::byte* base, Size size) const;
+  Placement place_in(Slot& slot, std::size_t number, Size size);
   bool open_next(Slot& slot);
   void settle_size(Slot& slot);
   void deliver(Batch& out, const std::shared_ptr<Slot>& slot);
@@ -112,22 +114,29 @@ bool Engine::Shared::open_next(Slot& slot) {
 }
 
 // The first image that is planned sets the size of the batch; one of another size is left out
-// here and reported when the batch is delivered.
-Placement Engine::Shared::place_in(Slot& slot, std::size_t place, Size size) {
-  slot.places[place].size = size;
-  const auto width = static_cast<std::size_t>(size.width);
-  const auto height = static_cast<std::size_t>(size.height);
-  const std::size_t element = dtype_bytes(recipe.table.dtype);
-  const std::size_t image_bytes = 3 * width * height * element;
+// here and looked at again when the batch is delivered.
+Placement Engine::Shared::place_in(Slot& slot, std::size_t number, Size size) {
+  slot.places[number].size = size;
   {
     std::lock_guard lock(slot.mutex);
     if (slot.size == Size{}) {
-      slot.pixels.reserve(image_bytes * slot.places.size(), options.memory);
+      slot.pixels.reserve(image_bytes(size) * slot.places.size(), options.memory);
       slot.size = size;
     }
     if (slot.size != size) return {};
   }
-  std::byte* base = slot.pixels.data() + place * image_bytes;
+  return placement(slot.pixels.data() + number * image_bytes(size), size);
+}
+
+std::size_t Engine::Shared::image_bytes(Size size) const {
+  return 3 * static_cast<std::size_t>(size.width) * static_cast<std::size_t>(size.height) *
+         dtype_bytes(recipe.table.dtype);
+}
+
+Placement Engine::Shared::placement(std::byte* base, Size size) const {
+  const auto width = static_cast<std::size_t>(size.width);
+  const auto height = static_cast<std::size_t>(size.height);
+  const std::size_t element = dtype_bytes(recipe.table.dtype);
   const auto bytes_of = [&](std::size_t elements) {
     return static_cast<std::ptrdiff_t>(elements * element);
   };
@@ -137,11 +146,9 @@ Placement Engine::Shared::place_in(Slot& slot, std::size_t place, Size size) {
   return {base, bytes_of(3 * width), bytes_of(3), bytes_of(1)};
 }
 
-void Engine::Shared::fill(const Ring::Task& task, Scratch& scratch) {
-  Slot& slot = *task.slot;
-  Place& place = slot.places[task.place];
-  const std::uint64_t at = slot.first + task.place;
-  const Placer placer = [&](Size size) { return place_in(slot, task.place, size); };
+void Engine::Shared::fill(Slot& slot, std::size_t number, const Placer& placer, Scratch& scratch) {
+  Place& place = slot.places[number];
+  const std::uint64_t at = slot.first + number;
   place.draw = draw_at(order, slot.epoch, at);
   for (std::uint32_t attempt = 0;; ++attempt) {
     try {
@@ -172,8 +179,11 @@ void Engine::Shared::work() {
   try {
     Scratch scratch;
     while (const auto task = ring.claim()) {
+      Slot& slot = *task->slot;
       try {
-        fill(*task, scratch);
+        fill(
+            slot, task->place, [&](Size size) { return place_in(slot, task->place, size); },
+            scratch);
       } catch (...) {
         task->slot->places[task->place].error = std::current_exception();
       }
@@ -191,27 +201,41 @@ void Engine::Shared::work() {
   idle.notify_all();
 }
 
-// An image may set the size of its batch and then turn out to be bad, so that all the good ones
-// were left out. If they agree on a size they are loaded again, here, by the trainer's thread.
+// An image of another size than its batch was left out before it was decoded. It may be bad, and
+// so may be the image that set the size. So the trainer's thread now finishes what was left out,
+// in order, until two good images are known to differ (deliver() says so) or all agree.
 void Engine::Shared::settle_size(Slot& slot) {
-  Size size;
-  for (const Place& place : slot.places) {
-    if (!place.filled) continue;
-    if (place.size == slot.size || (size != Size{} && place.size != size)) return;
-    size = place.size;
-  }
-  if (size == Size{}) return;
-  slot.size = {};
+  const auto left_out = [&](const Place& place) { return place.filled && place.size != slot.size; };
+  if (std::none_of(slot.places.begin(), slot.places.end(), left_out)) return;
   Scratch scratch;
+  std::vector<std::vector<std::byte>> apart(slot.places.size());  // pixels outside the slot
+  Size size;
   for (std::size_t i = 0; i < slot.places.size(); ++i) {
     Place& place = slot.places[i];
-    if (!place.filled) continue;
-    try {
-      load_sample([&](Size now) { return place_in(slot, i, now); }, recipe, slot.epoch, place.draw,
-                  scratch);
-    } catch (...) {
-      place.error = std::current_exception();
+    if (left_out(place)) {
+      place = {};
+      const Placer placer = [&](Size planned) {
+        place.size = planned;
+        apart[i].resize(image_bytes(planned));
+        return placement(apart[i].data(), planned);
+      };
+      try {
+        fill(slot, i, placer, scratch);
+      } catch (...) {
+        place.error = std::current_exception();
+      }
     }
+    if (place.error) return;
+    if (!place.filled) continue;
+    if (size == Size{}) size = place.size;
+    if (place.size != size) return;
+  }
+  if (slot.size != size)
+    slot.pixels.reserve(image_bytes(size) * slot.places.size(), options.memory);
+  slot.size = size;
+  for (std::size_t i = 0; i < slot.places.size(); ++i) {
+    if (!slot.places[i].filled || apart[i].empty()) continue;
+    std::memcpy(slot.pixels.data() + i * image_bytes(size), apart[i].data(), image_bytes(size));
   }
 }
 
@@ -223,7 +247,6 @@ void Engine::Shared::deliver(Batch& out, const std::shared_ptr<Slot>& slot) {
   out.next = slot->next;
   out.dtype = recipe.table.dtype;
   out.channels_first = options.channels_first;
-  out.size = slot->size == Size{} ? fixed_size(options.transforms) : slot->size;
 
   std::lock_guard lock(mutex);
   for (const Place& place : slot->places) {
@@ -245,14 +268,13 @@ void Engine::Shared::deliver(Batch& out, const std::shared_ptr<Slot>& slot) {
                               place.draw.sample, place.size.width, place.size.height));
     }
   }
-  const std::size_t image_bytes = 3 * static_cast<std::size_t>(out.size.width) *
-                                  static_cast<std::size_t>(out.size.height) *
-                                  dtype_bytes(out.dtype);
+  out.size = first ? first->size : fixed_size(options.transforms);
+  const std::size_t step = image_bytes(out.size);
   for (std::size_t i = 0; i < slot->places.size(); ++i) {
     if (!slot->places[i].filled) continue;
     std::byte* pixels = slot->pixels.data();
     if (out.count != i) {
-      std::memmove(pixels + out.count * image_bytes, pixels + i * image_bytes, image_bytes);
+      std::memmove(pixels + out.count * step, pixels + i * step, step);
     }
     out.labels.push_back(slot->places[i].label);
     out.samples.push_back(static_cast<std::int64_t>(slot->places[i].draw.sample));
