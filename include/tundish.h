@@ -176,6 +176,10 @@ TUNDISH_API void* tundish_source_image(const tundish_source* source, uint64_t sa
 /* Frees a tensor that no one consumed. */
 TUNDISH_API void tundish_tensor_free(void* tensor);
 
+/* The same tensor as a DLManagedTensor, for consumers older than DLPack 1.0; takes it over. NULL on
+ * error. */
+TUNDISH_API void* tundish_tensor_unversioned(void* tensor);
+
 /* For Python: the addresses of PyCapsule_IsValid and PyCapsule_GetPointer, handed over once; then
  * tundish_capsule_destructor is a PyCapsule_Destructor. (A destructor written in Python would run
  * after the interpreter is gone.) */

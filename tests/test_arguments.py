@@ -3,6 +3,9 @@
 import gzip
 import pickle
 import re
+import shutil
+import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -119,6 +122,12 @@ def test_a_path_that_does_not_exist_is_a_file_not_found_error(tmp_path):
         )
 
 
+def test_a_path_with_a_null_byte_is_not_cut_off_at_it(photos):
+    for kind in (tundish.Loader, tundish.Dataset):
+        with pytest.raises(ValueError, match="null byte"):
+            kind(f"{photos.pack}\0.old")
+
+
 def test_what_is_no_data_set_is_refused(tmp_path, make):
     (tmp_path / "empty").mkdir()
     make.write(tmp_path / "a.txt", b"hello")
@@ -166,6 +175,24 @@ print(tundish.__version__)
     result = run_python(code, options=["-X", "dev", "-W", "error"])
     assert re.fullmatch(r"\d+\.\d+\.\d+\n", result.stdout)
     assert result.stderr == ""
+
+
+def test_a_library_of_another_version_is_refused_when_importing(run_python, tmp_path):
+    package = tmp_path / "tundish"
+    shutil.copytree(
+        Path(tundish.__file__).parent, package, ignore=shutil.ignore_patterns("*.so", "__pycache__")
+    )
+    code = "import sys; sys.path.insert(0, sys.argv[1]); import tundish"
+    result = run_python(code, tmp_path, check=False)
+    assert result.returncode == 1
+    assert "libtundish.so is missing: run ./dev build" in result.stderr
+    (tmp_path / "old.c").write_text("unsigned tundish_abi(void) { return 1; }")
+    subprocess.run(
+        ["cc", "-shared", "-o", package / "libtundish.so", tmp_path / "old.c"], check=True
+    )
+    result = run_python(code, tmp_path, check=False)
+    assert result.returncode == 1
+    assert "belongs to another version of tundish" in result.stderr
 
 
 def test_without_torch_batches_are_numpy_arrays(photos, run_python):

@@ -137,8 +137,12 @@ kept.append(next(other))
 data = tundish.Dataset(sys.argv[1])
 kept.append(data[0])
 unused = tundish._library.Tensor(tundish._library.lib.tundish_source_image(data._source.handle, 0, 0))
-capsule = tundish._library.Tensor(
-    tundish._library.lib.tundish_source_image(data._source.handle, 0, 0)).__dlpack__()
+capsules = [
+    tundish._library.Tensor(
+        tundish._library.lib.tundish_source_image(data._source.handle, 0, 0)
+    ).__dlpack__(max_version=version)
+    for version in (None, (1, 0))
+]
 """,
         photos.pack,
         options=["-X", "dev", "-W", "error"],

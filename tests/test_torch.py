@@ -121,6 +121,22 @@ def test_a_batch_goes_through_torch_save_and_shared_memory(photos, tmp_path, dig
     assert digest(clone) == digest(batch)
 
 
+def test_a_torch_older_than_dlpack_1_gets_the_capsule_it_knows(photos, digest, monkeypatch):
+    """Such a torch asks without max_version. What it takes must live and end like the other."""
+    expected = list(tundish.Loader(photos.pack, 4, transforms=SQUARE))
+    monkeypatch.setattr(
+        torch, "from_dlpack", lambda tensor: torch.utils.dlpack.from_dlpack(tensor.__dlpack__())
+    )
+    loader = tundish.Loader(photos.pack, 4, transforms=SQUARE)
+    batches = list(loader)
+    loader.close()
+    assert digest(batches) == digest(expected)
+    data = tundish.Dataset(photos.pack)
+    for version, name in [(None, '"dltensor"'), ((0, 8), '"dltensor"'), ((1, 0), "_versioned")]:
+        pointer = tundish._library.lib.tundish_source_image(data._source.handle, 0, 0)
+        assert name in repr(tundish._library.Tensor(pointer).__dlpack__(max_version=version))
+
+
 def test_the_loader_has_what_frameworks_look_for(photos):
     loader = tundish.Loader(photos.pack, 4, drop_last=True, shuffle=True)
     assert loader.batch_size == 4

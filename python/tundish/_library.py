@@ -7,7 +7,18 @@ from __future__ import annotations
 
 import ctypes
 import os
-from ctypes import POINTER, c_char_p, c_double, c_int32, c_int64, c_uint32, c_uint64, c_void_p
+from ctypes import (
+    POINTER,
+    c_char_p,
+    c_double,
+    c_int32,
+    c_int64,
+    c_uint8,
+    c_uint16,
+    c_uint32,
+    c_uint64,
+    c_void_p,
+)
 from typing import Any
 
 ABI = 1
@@ -126,6 +137,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "tundish_batch_free": (None, [c_void_p]),
     "tundish_source_image": (c_void_p, [c_void_p, c_uint64, c_int32]),
     "tundish_tensor_free": (None, [c_void_p]),
+    "tundish_tensor_unversioned": (c_void_p, [c_void_p]),
     "tundish_capsule_functions": (None, [c_void_p, c_void_p]),
     "tundish_capsule_destructor": (None, [c_void_p]),
 }
@@ -157,12 +169,14 @@ def _load() -> ctypes.CDLL:
     if not os.path.exists(path):
         raise ImportError(f"{path} is missing: run ./dev build, or install the wheel")
     library = ctypes.CDLL(path)
+    if library.tundish_abi() != ABI or not all(hasattr(library, name) for name in FUNCTIONS):
+        raise ImportError(
+            f"{path} belongs to another version of tundish: run ./dev build, or install it again"
+        )
     for name, (result, arguments) in FUNCTIONS.items():
         function = getattr(library, name)
         function.restype = result
         function.argtypes = arguments
-    if library.tundish_abi() != ABI:
-        raise ImportError(f"{path} belongs to another version of tundish: install it again")
     address = ctypes.cast
     python = ctypes.pythonapi
     library.tundish_capsule_functions(
@@ -203,21 +217,60 @@ _new_capsule = ctypes.PYFUNCTYPE(ctypes.py_object, c_void_p, c_char_p, c_void_p)
 _destructor = ctypes.cast(lib.tundish_capsule_destructor, c_void_p)
 
 
+class DLManagedTensorVersioned(ctypes.Structure):
+    """As in dlpack.h, which calls it a tensor with its owner."""
+
+    _fields_ = [
+        ("version", c_uint32 * 2),
+        ("manager_ctx", c_void_p),
+        ("deleter", c_void_p),
+        ("flags", c_uint64),
+        ("data", c_void_p),
+        ("device", c_int32 * 2),
+        ("ndim", c_int32),
+        ("type_code", c_uint8),
+        ("type_bits", c_uint8),
+        ("type_lanes", c_uint16),
+        ("shape", POINTER(c_int64)),
+        ("strides", POINTER(c_int64)),  # in elements
+        ("byte_offset", c_uint64),
+    ]
+
+
 class Tensor:
-    """A tensor of the library on its way to torch or NumPy by DLPack; can be taken once."""
+    """A tensor of the library on its way to torch by DLPack, which takes it over, or to NumPy."""
 
     def __init__(self, pointer: int | None) -> None:
         if not pointer:
             raise last_error()
         self._pointer: int | None = pointer
 
-    def __dlpack__(self, **_: Any) -> Any:
-        capsule = _new_capsule(self._pointer, b"dltensor_versioned", _destructor)
+    def __dlpack__(self, *, max_version: tuple[int, int] | None = None, **_: Any) -> Any:
+        pointer, name = self._pointer, b"dltensor_versioned"
+        if max_version is None or max_version[0] < 1:  # torch before 2.9, say
+            pointer, name = lib.tundish_tensor_unversioned(pointer), b"dltensor"
+            if not pointer:
+                raise last_error()
         self._pointer = None
-        return capsule
+        return _new_capsule(pointer, name, _destructor)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return (1, 0)
+
+    # NumPy's own road: from_dlpack gives read-only arrays before 2.2, and nothing before 2.1.
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        if self._pointer is None:
+            raise BufferError("the tensor was taken already")
+        tensor = DLManagedTensorVersioned.from_address(self._pointer)
+        item = tensor.type_bits // 8
+        return {
+            "version": 3,
+            "typestr": f"{'|' if item == 1 else '<'}{'iuf'[tensor.type_code]}{item}",
+            "data": (tensor.data or 0, False),
+            "shape": tuple(tensor.shape[: tensor.ndim]),
+            "strides": tuple(item * stride for stride in tensor.strides[: tensor.ndim]),
+        }
 
     def __del__(self) -> None:
         if getattr(self, "_pointer", None):

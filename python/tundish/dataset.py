@@ -44,7 +44,7 @@ class Dataset:
         if not 0 <= number < len(self):
             raise IndexError(f"{self.path} has {len(self):,} samples, not one numbered {index:,}")
         pointer = lib.tundish_source_image(self._source.handle, number, self.exif_orientation)
-        image: Any = np.from_dlpack(Tensor(pointer))
+        image: Any = np.asarray(Tensor(pointer))
         label: Any = int(self._labels[number])
         if self.transform is not None:
             image = self.transform(image)

@@ -127,7 +127,7 @@ class Loader:
         self._as_dict = as_dict
         self._exif_orientation = bool(exif_orientation)
         self._seed = _whole(seed, "seed")
-        self._backend, self._from_dlpack, self._from_numpy = _backend(backend)
+        self._backend, self._from_tensor, self._from_numpy = _backend(backend)
 
         if drop_last and uneven not in (None, "drop"):
             raise ValueError(f"drop_last=True contradicts uneven={uneven!r}: give one of them")
@@ -239,7 +239,7 @@ class Loader:
 
     def _assemble(self, batch: ctypes.c_void_p, info: BatchInfo) -> Any:
         def tensor(which: int) -> Any:
-            return self._from_dlpack(Tensor(lib.tundish_batch_tensor(batch, which)))
+            return self._from_tensor(Tensor(lib.tundish_batch_tensor(batch, which)))
 
         if not self._as_dict:
             return tuple(tensor(which) for which in range(3 if self._return_index else 2))
@@ -485,7 +485,7 @@ def _int64_array(values: Any, count: int) -> Any:
 
 
 def _backend(name: str) -> tuple[str, Any, Any]:
-    """Its name and two functions: from a DLPack tensor, and from a NumPy array."""
+    """Its name and two functions: from a Tensor of the library, and from a NumPy array."""
     if name not in ("auto", "torch", "numpy"):
         raise ValueError(f"backend must be auto, torch or numpy, not {name!r}")
     if name != "numpy":
@@ -498,4 +498,4 @@ def _backend(name: str) -> tuple[str, Any, Any]:
                 raise
     import numpy as np
 
-    return "numpy", np.from_dlpack, lambda array: array
+    return "numpy", np.asarray, lambda array: array

@@ -16,7 +16,10 @@ class Source:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)
-        handle = lib.tundish_source_open(os.fsencode(self.path))
+        name = os.fsencode(self.path)
+        if b"\0" in name:  # C would see what stands before it
+            raise ValueError(f"the path {self.path!r} holds a null byte")
+        handle = lib.tundish_source_open(name)
         if not handle:
             raise last_error()
         self.handle = handle

@@ -1,5 +1,6 @@
 #include "capi/dlpack.h"
 
+#include "capi/call.h"
 #include "tundish.h"
 
 namespace tundish {
@@ -31,6 +32,13 @@ struct DLManagedTensorVersioned {
   void (*deleter)(DLManagedTensorVersioned*);
   std::uint64_t flags;
   DLTensor tensor;
+};
+
+// What consumers older than DLPack 1.0 take.
+struct DLManagedTensor {
+  DLTensor tensor;
+  void* manager_ctx;
+  void (*deleter)(DLManagedTensor*);
 };
 
 constexpr std::int32_t kCpuDevice = 1;
@@ -99,14 +107,30 @@ void tundish_tensor_free(void* tensor) {
   if (managed && managed->deleter) managed->deleter(managed);
 }
 
+void* tundish_tensor_unversioned(void* tensor) {
+  return tundish::guarded<void*>(nullptr, [&] {
+    auto* versioned = static_cast<tundish::DLManagedTensorVersioned*>(tensor);
+    return new tundish::DLManagedTensor{.tensor = versioned->tensor,
+                                        .manager_ctx = versioned,
+                                        .deleter = [](tundish::DLManagedTensor* self) {
+                                          tundish_tensor_free(self->manager_ctx);
+                                          delete self;
+                                        }};
+  });
+}
+
 void tundish_capsule_functions(void* is_valid, void* get_pointer) {
   tundish::capsule_is_valid = reinterpret_cast<int (*)(void*, const char*)>(is_valid);
   tundish::capsule_get_pointer = reinterpret_cast<void* (*)(void*, const char*)>(get_pointer);
 }
 
 void tundish_capsule_destructor(void* capsule) {
-  constexpr const char* kUnused = "dltensor_versioned";  // a consumer renames what it has taken
-  if (tundish::capsule_is_valid(capsule, kUnused)) {
-    tundish_tensor_free(tundish::capsule_get_pointer(capsule, kUnused));
+  // A consumer renames what it has taken.
+  if (tundish::capsule_is_valid(capsule, "dltensor_versioned")) {
+    tundish_tensor_free(tundish::capsule_get_pointer(capsule, "dltensor_versioned"));
+  } else if (tundish::capsule_is_valid(capsule, "dltensor")) {
+    auto* managed =
+        static_cast<tundish::DLManagedTensor*>(tundish::capsule_get_pointer(capsule, "dltensor"));
+    managed->deleter(managed);
   }
 }
