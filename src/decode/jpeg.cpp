@@ -139,6 +139,18 @@ bool is_smoothed(const jpeg_decompress_struct& info) {
   return false;
 }
 
+// The smooth upsampling of a component looks one sample to either side, so the outermost columns of
+// a cropped row are wrong: two samples more on both sides make the others exact.
+JDIMENSION margin_of(const jpeg_decompress_struct& info) {
+  int pixels = 0;
+  for (int c = 0; c < info.num_components; ++c) {
+    if (info.comp_info[c].h_samp_factor != info.max_h_samp_factor) {
+      pixels = 2 * info.max_h_samp_factor;
+    }
+  }
+  return static_cast<JDIMENSION>(pixels);
+}
+
 // Columns first, then rows; x moves left and width grows to whole blocks.
 bool seek(Reader& reader, JDIMENSION& x, JDIMENSION& width, JDIMENSION rows) {
   if (setjmp(reader.jump) != 0) return false;
@@ -197,10 +209,8 @@ std::optional<Fault> decode_jpeg(StripSink& sink, Bytes bytes, const ImageHeader
   }
   if (!start(reader)) return reader.fault();
 
-  // The smooth upsampling of chroma looks one sample to either side, so the outermost columns of
-  // a cropped row are wrong: one MCU more on both sides makes ours exact.
   const bool whole = is_smoothed(info);
-  const auto margin = static_cast<JDIMENSION>(info.max_h_samp_factor * DCTSIZE);
+  const JDIMENSION margin = margin_of(info);
   const auto left = static_cast<JDIMENSION>(window.x);
   const JDIMENSION right = left + static_cast<JDIMENSION>(window.width);
   JDIMENSION x = whole || left < margin ? 0 : left - margin;
