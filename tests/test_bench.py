@@ -77,6 +77,14 @@ def test_start_gives_rows(samples, tmp_path):
     assert "import tundish, after numpy" in table
 
 
+def test_decode_gives_rows_and_ours_is_exact(samples, tmp_path):
+    rows, table = bench("decode", samples, tmp_path, "--rounds", "1", "--cached")
+    check_rows(rows, "decode")
+    pixels = {row["contestant"]: row["pixels"] for row in rows if row["metric"] == "images_per_s"}
+    assert pixels["tundish"] == pixels["libjpeg-turbo full"] == "exact"
+    assert "x full" in table
+
+
 def test_resize_gives_rows_for_every_instruction_set(samples, tmp_path):
     rows, table = bench("resize", samples, tmp_path, "--rounds", "1")
     check_rows(rows, "resize")
