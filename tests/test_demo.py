@@ -35,7 +35,7 @@ def work(tmp_path_factory):
 
 
 def demo(work, *words):
-    words = ["demo", "--work", work, "--seconds", "0.05", "--rounds", "1", *words]
+    words = ["demo-page", "--work", work, "--seconds", "0.05", "--rounds", "1", *words]
     return python("-m", "tundish", *words)
 
 
@@ -81,7 +81,7 @@ def test_the_demo_gives_json(work):
 
 
 def test_a_folder_without_a_pack_is_named(tmp_path):
-    line = [sys.executable, "-m", "tundish", "demo", "--work", str(tmp_path)]
+    line = [sys.executable, "-m", "tundish", "demo-page", "--work", str(tmp_path)]
     done = subprocess.run(line, capture_output=True, text=True, timeout=60)
     assert done.returncode == 1
     assert "should hold one .tnd file" in done.stderr

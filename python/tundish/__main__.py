@@ -12,7 +12,7 @@ from .program import find_program
 
 
 def main(words: list[str]) -> int:
-    if words[:1] == ["demo"] and "--work" in words:
+    if words[:1] == ["demo-page"]:  # how the program's own demo goes on
         from .demo import run
 
         return run(words[1:])

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "cli/record.h"
 #include "cli/verbs.h"
 #include "pack/open.h"
 
@@ -36,27 +37,14 @@ int default_field(const Schema& schema) {
   throw UsageError("the records have no field with bytes");
 }
 
-Json record_json(const Source& source, std::uint64_t record, const Sample& sample) {
-  const SampleInfo info = source.info(record);
-  const Schema& schema = source.schema();
-  const bool named =
-      info.label >= 0 && static_cast<std::uint64_t>(info.label) < schema.classes.size();
-  Json out;
-  out["record"] = record;
-  put_key(out, source.key(record));
-  out["label"] = info.label < 0 ? Json() : Json(info.label);
-  out["class"] =
-      named ? Json(json_text(schema.classes[static_cast<std::size_t>(info.label)])) : Json();
-  out["codec"] = codec_name(info.codec);
-  out["width"] = info.width;
-  out["height"] = info.height;
-  out["fields"] = Json::array();
+Json fields_json(const Schema& schema, const Sample& sample) {
+  Json out = Json::array();
   for (std::size_t f = 0; f < schema.fields.size(); ++f) {
     const Field& field = schema.fields[f];
     if (field.type == FieldType::label) continue;
-    out["fields"].push_back({{"name", json_text(field.name)},
-                             {"type", field_type_name(field.type)},
-                             {"bytes", f < sample.fields.size() ? sample.fields[f].size() : 0}});
+    out.push_back({{"name", json_text(field.name)},
+                   {"type", field_type_name(field.type)},
+                   {"bytes", sample.fields.at(f).size()}});
   }
   return out;
 }
@@ -86,7 +74,9 @@ int run_cat(const Words& words, Shell& shell) {
   Sample sample;
   if (shell.json) {
     source->read(sample, record);
-    shell.print_json(record_json(*source, record, sample));
+    Json out = record_json(*source, record);
+    out["fields"] = fields_json(source->schema(), sample);
+    shell.print_json(out);
     return kOk;
   }
   const Schema& schema = source->schema();

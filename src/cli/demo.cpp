@@ -1,5 +1,5 @@
 // tundish demo: the whole road on one screen. The verbs do the work, as a user would type them;
-// what needs PyTorch is done by `python -m tundish demo --work DIR`.
+// what needs PyTorch is done by `python -m tundish demo-page --work DIR`.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -61,14 +61,15 @@ void make_set(Demo& demo, Shell& shell, std::uint64_t images) {
                    bytes_text(static_cast<double>(bytes)), duration_text(progress.seconds())));
 }
 
-// Runs a verb as if it had been typed, without its own output.
-void quietly(int (*verb)(const Words&, Shell&), const Words& words, const Shell& shell) {
+// Runs a verb as if it had been typed, without its own output. False when it found bad data: of
+// the user's own set, for the demo goes on without it.
+bool quietly(int (*verb)(const Words&, Shell&), const Words& words, const Shell& shell) {
   Shell silent = shell;
   silent.quiet = true;
   silent.json = false;
   const int code = verb(words, silent);
-  // Refused files of the user's own set are named by then, and the pack is complete.
   if (code != kOk && code != kDamaged) throw std::runtime_error("a step of the demo failed");
+  return code == kOk;
 }
 
 void write_about(const Demo& demo) {
@@ -114,7 +115,9 @@ int run_demo(const Words& words, Shell& shell) {
   }
 
   const auto packing = std::chrono::steady_clock::now();
-  quietly(run_pack, {demo.source, "-o", demo.pack, "--force"}, shell);
+  if (!quietly(run_pack, {demo.source, "-o", demo.pack, "--force"}, shell)) {
+    shell.warn(fmt::format("some files were refused; {}.log names them", printable(demo.pack)));
+  }
   const auto since = [](std::chrono::steady_clock::time_point start) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   };
@@ -124,9 +127,10 @@ int run_demo(const Words& words, Shell& shell) {
                    bytes_text(static_cast<double>(pack->file_bytes())),
                    duration_text(since(packing))));
   const auto verifying = std::chrono::steady_clock::now();
-  quietly(run_verify, {demo.pack, "--pixels"}, shell);
+  const bool sound = quietly(run_verify, {demo.pack, "--pixels"}, shell);
   tell(demo, shell, "verified",
-       fmt::format("every checksum and every image in {}", duration_text(since(verifying))));
+       fmt::format("every checksum and every image in {}{}", duration_text(since(verifying)),
+                   sound ? "" : "; some images are broken: tundish verify --pixels names them"));
 
   std::vector<int> threads = {1, static_cast<int>(usable_cpus())};
   if (threads[0] == threads[1]) threads.pop_back();
@@ -160,7 +164,7 @@ int run_demo(const Words& words, Shell& shell) {
         "            and the page are left out: pip install tundish torch, and run this again");
     return kOk;
   }
-  std::vector<std::string> more = {"demo", "--work", demo.work};
+  std::vector<std::string> more = {"demo-page", "--work", demo.work};
   if (shell.json) more.emplace_back("--json");
   if (shell.quiet) more.emplace_back("--quiet");
   if (!seconds.empty()) more.insert(more.end(), {"--seconds", seconds});

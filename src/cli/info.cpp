@@ -79,54 +79,45 @@ std::string some_of(const std::vector<std::string>& names) {
   return out;
 }
 
-}  // namespace
-
-int run_info(const Words& words, Shell& shell) {
-  std::string file;
-  Arguments arguments(kHelp, shell);
-  arguments.word(file, "FILE", "a pack, or another source");
-  if (!arguments.parse(words)) return kOk;
-
-  const std::shared_ptr<const Source> source = open_source(file);
-  const auto* pack = dynamic_cast<const Pack*>(source.get());
-  const Schema& schema = source->schema();
-  const Summary summary = summarize(*source);
-
-  if (shell.json) {
-    Json out;
-    out["file"] = json_text(file);
-    out["kind"] = pack ? "pack" : json_text(schema.source);
-    out["records"] = source->count();
-    out["bytes"] = summary.bytes;
-    out["file_bytes"] = pack ? Json(pack->file_bytes()) : Json();
-    out["fields"] = Json::array();
-    for (const Field& field : schema.fields) {
-      out["fields"].push_back(
-          {{"name", json_text(field.name)}, {"type", field_type_name(field.type)}});
-    }
-    out["classes"] = Json::array();
-    for (const std::string& name : schema.classes) out["classes"].push_back(json_text(name));
-    out["labels"] = Json::object();
-    for (const auto& [label, count] : summary.labels) out["labels"][std::to_string(label)] = count;
-    out["codecs"] = Json::object();
-    for (const auto& [codec, count] : summary.codecs) out["codecs"][codec] = count;
-    out["width"] = spread_json(summary.width);
-    out["height"] = spread_json(summary.height);
-    out["id"] = pack ? Json(pack->fingerprint()) : Json();
-    out["version"] = pack ? Json(kFormatVersion) : Json();
-    out["alignment"] = pack ? Json(pack->alignment()) : Json();
-    out["metadata"] = pack ? Json::parse(pack->metadata(), nullptr, false) : Json();
-    out["warnings"] = Json::array();
-    for (const std::string& text : source->warnings()) out["warnings"].push_back(json_text(text));
-    shell.print_json(out);
-    return kOk;
+void tell_json(const std::string& file, const Source& source, const Pack* pack,
+               const Summary& summary, const Shell& shell) {
+  const Schema& schema = source.schema();
+  Json out;
+  out["file"] = json_text(file);
+  out["kind"] = pack ? "pack" : json_text(schema.source);
+  out["records"] = source.count();
+  out["bytes"] = summary.bytes;
+  out["file_bytes"] = pack ? Json(pack->file_bytes()) : Json();
+  out["fields"] = Json::array();
+  for (const Field& field : schema.fields) {
+    out["fields"].push_back(
+        {{"name", json_text(field.name)}, {"type", field_type_name(field.type)}});
   }
+  out["classes"] = Json::array();
+  for (const std::string& name : schema.classes) out["classes"].push_back(json_text(name));
+  out["labels"] = Json::object();
+  for (const auto& [label, count] : summary.labels) out["labels"][std::to_string(label)] = count;
+  out["codecs"] = Json::object();
+  for (const auto& [codec, count] : summary.codecs) out["codecs"][codec] = count;
+  out["width"] = spread_json(summary.width);
+  out["height"] = spread_json(summary.height);
+  out["id"] = pack ? Json(pack->fingerprint()) : Json();
+  out["version"] = pack ? Json(kFormatVersion) : Json();
+  out["alignment"] = pack ? Json(pack->alignment()) : Json();
+  out["metadata"] = pack ? Json::parse(pack->metadata(), nullptr, false) : Json();
+  out["warnings"] = Json::array();
+  for (const std::string& text : source.warnings()) out["warnings"].push_back(json_text(text));
+  shell.print_json(out);
+}
 
+void tell(const std::string& file, const Source& source, const Pack* pack, const Summary& summary,
+          const Shell& shell) {
+  const Schema& schema = source.schema();
   shell.print(printable(file) + '\n');
   shell.line("kind", pack ? fmt::format("pack, version {}, made from: {}", kFormatVersion,
                                         printable(schema.source))
                           : printable(schema.source));
-  shell.line("records", fmt::format("{}, {}", with_commas(source->count()),
+  shell.line("records", fmt::format("{}, {}", with_commas(source.count()),
                                     bytes_text(static_cast<double>(summary.bytes))));
   if (pack) {
     shell.line("file",
@@ -159,7 +150,20 @@ int run_info(const Words& words, Shell& shell) {
                            summary.height.min, summary.height.max, summary.height.median));
   }
   if (pack) shell.line("id", pack->fingerprint());
-  for (const std::string& text : source->warnings()) shell.warn(text);
+  for (const std::string& text : source.warnings()) shell.warn(text);
+}
+
+}  // namespace
+
+int run_info(const Words& words, Shell& shell) {
+  std::string file;
+  Arguments arguments(kHelp, shell);
+  arguments.word(file, "FILE", "a pack, or another source");
+  if (!arguments.parse(words)) return kOk;
+
+  const std::shared_ptr<const Source> source = open_source(file);
+  const auto* pack = dynamic_cast<const Pack*>(source.get());
+  (shell.json ? tell_json : tell)(file, *source, pack, summarize(*source), shell);
   return kOk;
 }
 

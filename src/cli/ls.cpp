@@ -1,6 +1,7 @@
 // tundish ls: one line per record, straight from the index and the names.
 #include <fmt/format.h>
 
+#include "cli/record.h"
 #include "cli/verbs.h"
 #include "pack/open.h"
 
@@ -30,34 +31,21 @@ int run_ls(const Words& words, Shell& shell) {
   if (!arguments.parse(words)) return kOk;
 
   const std::shared_ptr<const Source> source = open_source(file);
-  const Schema& schema = source->schema();
   const std::uint64_t total = source->count();
   for (std::uint64_t i = from; i < total && i - from < count; ++i) {
     check_interrupt(file);
-    const SampleInfo info = source->info(i);
-    const std::string key = source->key(i);
-    const bool named =
-        info.label >= 0 && static_cast<std::uint64_t>(info.label) < schema.classes.size();
-    const std::string label = info.label < 0 ? "" : std::to_string(info.label);
-    const std::string name = named ? schema.classes[static_cast<std::size_t>(info.label)] : "";
     if (shell.json) {
-      Json row;
-      row["record"] = i;
-      put_key(row, key);
-      row["label"] = info.label < 0 ? Json() : Json(info.label);
-      row["class"] = named ? Json(json_text(name)) : Json();
-      row["codec"] = codec_name(info.codec);
-      row["width"] = info.width;
-      row["height"] = info.height;
+      Json row = record_json(*source, i);
       row["bytes"] = source->bytes(i);
       shell.print_json(row);
-    } else {
-      const std::string size =
-          info.width == 0 ? "-" : fmt::format("{}x{}", info.width, info.height);
-      shell.print(fmt::format("{:>9}  {:<7} {:>11} {:>13} {:>6}  {}\n", with_commas(i),
-                              codec_name(info.codec), size, with_commas(source->bytes(i)), label,
-                              printable(key)));
+      continue;
     }
+    const SampleInfo info = source->info(i);
+    const std::string size = info.width == 0 ? "-" : fmt::format("{}x{}", info.width, info.height);
+    const std::string label = info.label < 0 ? "" : std::to_string(info.label);
+    shell.print(fmt::format("{:>9}  {:<7} {:>11} {:>13} {:>6}  {}\n", with_commas(i),
+                            codec_name(info.codec), size, with_commas(source->bytes(i)), label,
+                            printable(source->key(i))));
   }
   return kOk;
 }

@@ -5,6 +5,7 @@
 
 #include "cli/output_folder.h"
 #include "cli/progress.h"
+#include "cli/record.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
 #include "pack/open.h"
@@ -68,12 +69,10 @@ std::string list_row(const Schema& schema, const SampleInfo& info, const std::st
   for (std::size_t f = 0; f < schema.fields.size(); ++f) {
     const Field& field = schema.fields[f];
     const std::vector<std::byte>& bytes = sample.fields.at(f);
-    const auto label = static_cast<std::size_t>(info.label);
     double number = 0;
-    if (field.type == FieldType::label && info.label >= 0 && label < schema.classes.size()) {
-      add_cell(row, schema.classes[label]);
-    } else if (field.type == FieldType::label) {
-      add_cell(row, std::to_string(info.label));
+    if (field.type == FieldType::label) {
+      const std::string name = class_name(schema, info.label);
+      add_cell(row, name.empty() ? std::to_string(info.label) : name);
     } else if (field.type == FieldType::number) {
       if (bytes.size() == sizeof number) std::memcpy(&number, bytes.data(), sizeof number);
       add_cell(row, fmt::format("{}", number));

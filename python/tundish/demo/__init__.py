@@ -1,7 +1,7 @@
 """The second half of `tundish demo`: the loader against torch's, a small network, a page.
 
 The program makes, packs and verifies the data set in a folder and then calls
-`python -m tundish demo --work FOLDER`. There it finds
+`python -m tundish demo-page --work FOLDER`. There it finds
 
     demo.json   {"pack": "...", "folder": "...", "steps": [["packing", "what was done"], ...]}
                 with paths relative to FOLDER; "folder" holds the images as loose files, null when
@@ -46,7 +46,7 @@ class Report:
 
 def run(words: list[str]) -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m tundish demo", description="second half of tundish demo"
+        prog="python -m tundish demo-page", description="second half of tundish demo"
     )
     parser.add_argument(
         "--work", type=Path, required=True, help="folder with the pack and the images"

@@ -1,0 +1,17 @@
+// One record as `ls` and `cat` show it.
+#pragma once
+
+#include <string>
+
+#include "cli/shell.h"
+#include "source/source.h"
+
+namespace tundish::cli {
+
+// The class's name of a label; empty when it has none.
+std::string class_name(const Schema& schema, std::int64_t label);
+
+// {record, key, label, class, codec, width, height}; reads the name, not the record.
+Json record_json(const Source& source, std::uint64_t record);
+
+}  // namespace tundish::cli
