@@ -81,7 +81,7 @@ def _keep(batches: Callable[[Job], Iterable[tuple[Any, Any]]], job: Job) -> dict
 def _time(batches: Callable[[Job], Iterable[tuple[Any, Any]]], job: Job) -> dict[str, Any]:
     cpu = _cpu_seconds()
     begin = time.perf_counter()
-    images, first, warmed, images_warm, memory = 0, 0.0, begin, 0, 0.0
+    images, first, warmed, images_warm, cost = 0, 0.0, begin, 0, {}
     for count, (pixels, _) in enumerate(batches(job), 1):
         now = time.perf_counter()
         images += len(pixels)
@@ -91,25 +91,41 @@ def _time(batches: Callable[[Job], Iterable[tuple[Any, Any]]], job: Job) -> dict
             warmed, images_warm = now, images
         if count == job.batches:
             end = now
-            memory = _peak_memory_mb()
+            # Now, not at the end: what is prepared for a next epoch does not belong to this one.
+            cost = {"cpu_s": _cpu_seconds() - cpu, "peak_rss_mb": _peak_memory_mb()}
     timed = {"timed_images": images - images_warm, "seconds": end - warmed, "first_batch_s": first}
-    return {"images": images, **timed, "cpu_s": _cpu_seconds() - cpu, "peak_rss_mb": memory}
+    return {"images": images, **timed, **cost}
+
+
+def _family() -> list[Path]:
+    """/proc folders of this process and its workers."""
+    me = str(os.getpid())
+    found = [Path("/proc", me)]
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parent = stat.read_text().rpartition(")")[2].split()[1]
+        except OSError:
+            continue
+        if parent == me:
+            found.append(stat.parent)
+    return found
 
 
 def _cpu_seconds() -> float:
-    """Of this process and of its workers that have ended."""
-    both = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(usage.ru_utime + usage.ru_stime for usage in both)
+    """Of this process, its workers, and its workers that have ended."""
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    ticks = 0
+    for folder in _family():
+        fields = (folder / "stat").read_text().rpartition(")")[2].split()
+        ticks += int(fields[11]) + int(fields[12])  # utime, stime
+    return ticks / os.sysconf("SC_CLK_TCK") + ended.ru_utime + ended.ru_stime
 
 
 def _peak_memory_mb() -> float:
     """Peak resident memory, summed over this process and its workers (shared pages count in each)."""
     kib = 0
-    for status in Path("/proc").glob("[0-9]*/status"):
-        try:
-            lines = dict(line.split(":", 1) for line in status.read_text().splitlines())
-        except OSError:
-            continue
-        if os.getpid() in (int(lines["Pid"]), int(lines["PPid"])) and "VmHWM" in lines:
-            kib += int(lines["VmHWM"].split()[0])
+    for folder in _family():
+        for line in (folder / "status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                kib += int(line.split()[1])
     return kib / 1024
