@@ -23,9 +23,10 @@ from typing import Any
 import tundish
 
 from ..program import find_program
-from .compare import OURS, THEIRS, Rates, compare
-from .machine import describe, machine, versions
-from .train import Training, train, why_not
+from . import compare, train
+from .compare import OURS, THEIRS, Rates
+from .machine import machine, versions
+from .train import Training
 
 _ENDINGS = (".jpg", ".jpeg", ".png")
 
@@ -68,20 +69,20 @@ def run(words: list[str]) -> int:
     files = sorted(str(f) for f in folder.rglob("*") if f.suffix.lower() in _ENDINGS)
 
     say("timing", "RandomResizedCrop(224) + flip, one core and all cores, interleaved")
-    report.rates = compare(
+    report.rates = compare.compare(
         str(pack), files, lambda text: say("", text), options.seconds, options.rounds
     )
     report.training = _train(str(pack), data, options.steps, say)
     report.machine, report.versions = machine(), versions()
 
-    from .page import page, summary
+    from . import page  # it knows Report
 
     target = options.work / "report.html"
-    target.write_text(page(report), encoding="utf-8")
+    target.write_text(page.page(report), encoding="utf-8")
     if options.json:
         print(json.dumps(_as_json(report, target)))
     else:
-        print(summary(report, target))
+        print(page.summary(report, target))
     return 0
 
 
@@ -106,7 +107,7 @@ def _unpack(pack: Path, folder: Path) -> Path:
 
 
 def _train(pack: str, data: tundish.Dataset, steps: int, say: Any) -> Training | None:
-    reason = why_not(len(data), len(data.classes))
+    reason = train.why_not(len(data), len(data.classes))
     if not reason:
         try:
             import torch  # noqa: F401
@@ -116,7 +117,7 @@ def _train(pack: str, data: tundish.Dataset, steps: int, say: Any) -> Training |
         say("training", f"left out: {reason}")
         return None
     say("training", f"a small network on {len(data):,} images, every fifth held out")
-    return train(pack, steps) if steps else train(pack)
+    return train.train(pack, steps) if steps else train.train(pack)
 
 
 def _as_json(report: Report, page: Path) -> dict[str, Any]:
@@ -140,4 +141,4 @@ def speedup(rates: Rates) -> dict[str, float]:
     }
 
 
-__all__ = ["Report", "describe", "run", "speedup"]
+__all__ = ["Report", "run", "speedup"]

@@ -75,7 +75,12 @@ def _text(
 
 
 def _svg(width: int, height: int, label: str, body: Sequence[str]) -> str:
+    """With a white ground and a margin, so that the file can be looked at alone."""
+    box = f"viewBox='-8 -8 {width + 16} {height + 16}' width='{width + 16}' height='{height + 16}'"
+    ground = f"<rect class='ground' x='-8' y='-8' width='{width + 16}' height='{height + 16}' fill='#fff'/>"
     return (
-        f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {width} {height}' width='{width}' "
-        f"role='img' aria-label='{escape(label, quote=True)}'>\n" + "\n".join(body) + "\n</svg>\n"
+        f"<svg xmlns='http://www.w3.org/2000/svg' {box} "
+        f"role='img' aria-label='{escape(label, quote=True)}'>\n"
+        + "\n".join([ground, *body])
+        + "\n</svg>\n"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -52,6 +53,7 @@ def train(pack: str, steps: int = STEPS) -> Training:
 
     torch.manual_seed(0)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    torch.set_num_threads(max(1, len(os.sched_getaffinity(0)) // 2))  # the others decode
     augment = [
         tundish.RandomResizedCrop(SIDE, scale=(0.3, 1.0)),
         tundish.RandomHorizontalFlip(),
