@@ -15,7 +15,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
 
-from tundish.demo.machine import commit, describe, machine, versions  # noqa: E402
+from tundish.demo.machine import commit, describe, machine, note, versions  # noqa: E402
 
 
 def say(text: str) -> None:
@@ -90,8 +90,9 @@ class Rows:
 
     def heading(self) -> str:
         names = ", ".join(f"{name} {value}" for name, value in self._origin["versions"].items())
-        load = self._origin["machine"]["load_average"]
-        return f"{describe(self._origin['machine'])}; load {load} at the start\n{names}; commit {self._origin['commit']}"
+        about = self._origin["machine"]
+        lines = [describe(about), f"{names}; commit {self._origin['commit']}", note(about)]
+        return "\n".join(line for line in lines if line)
 
     def write(self, out: Path | None, chart: str = "") -> None:
         if out is None:

@@ -65,7 +65,7 @@ def run(words: list[str]) -> int:
 
     pack, folder, steps = _find(options.work)
     data = tundish.Dataset(pack)
-    report = Report(pack.name, len(data), pack.stat().st_size, steps)
+    report = Report(pack.name, len(data), pack.stat().st_size, steps, machine=machine())
     files = sorted(str(f) for f in folder.rglob("*") if f.suffix.lower() in _ENDINGS)
 
     say("timing", "RandomResizedCrop(224) + flip, one core and all cores, interleaved")
@@ -73,7 +73,8 @@ def run(words: list[str]) -> int:
         str(pack), files, lambda text: say("", text), options.seconds, options.rounds
     )
     report.training = _train(str(pack), data, options.steps, say)
-    report.machine, report.versions = machine(), versions()
+    report.machine |= machine() | {"busy": report.machine["busy"]}  # now with the GPU
+    report.versions = versions()
 
     from . import page  # it knows Report
 

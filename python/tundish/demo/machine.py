@@ -6,18 +6,22 @@ import os
 import platform
 import subprocess
 import sys
+import time
 from importlib import metadata
 from typing import Any
 
 
 def machine() -> dict[str, Any]:
-    """CPU model, usable cores, memory; the GPU when torch is loaded and sees one."""
+    """CPU model, usable cores, memory; the GPU when torch is loaded and sees one.
+
+    "busy" is the share of the CPUs that others use just now.
+    """
     out: dict[str, Any] = {
         "cpu": _first("/proc/cpuinfo", "model name") or platform.processor() or platform.machine(),
         "cores": len(os.sched_getaffinity(0)),
         "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
         "system": _first("/etc/os-release", "PRETTY_NAME").strip('"') or platform.system(),
-        "load_average": round(os.getloadavg()[0], 2),
+        "busy": round(_busy(), 2),
     }
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_available():
@@ -62,6 +66,27 @@ def describe(about: dict[str, Any]) -> str:
     if "gpu" in about:
         parts.insert(0, about["gpu"])
     return ", ".join(str(part) for part in parts)
+
+
+def note(about: dict[str, Any]) -> str:
+    """A sentence when others had the machine, else nothing."""
+    if about["busy"] < 0.15:
+        return ""
+    return f"others used {about['busy']:.0%} of the CPUs at the start: figures are unsteady"
+
+
+def _busy(seconds: float = 0.25) -> float:
+    """Sleeps, and sees how much of the CPUs was used meanwhile."""
+
+    def ticks() -> tuple[int, int]:
+        with open("/proc/stat", encoding="ascii") as file:
+            numbers = [int(word) for word in file.readline().split()[1:9]]
+        return sum(numbers), numbers[3] + numbers[4]  # all; idle and waiting for disks
+
+    all_before, idle_before = ticks()
+    time.sleep(seconds)
+    all_after, idle_after = ticks()
+    return 1 - (idle_after - idle_before) / max(1, all_after - all_before)
 
 
 def _first(path: str, key: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from .chart import Bar, bar_chart, line_chart
 from .compare import BATCH, OURS, SIDE, THEIRS
-from .machine import describe
+from .machine import describe, note
 
 if TYPE_CHECKING:
     from . import Report
@@ -77,6 +77,7 @@ def summary(report: Report, page: Path) -> str:
             f"{t.accuracy:.0%} of {t.held_out:,} unseen images right (chance {t.chance:.0%})"
         )
     lines += [f"  machine   {describe(report.machine)}", f"  versions  {_versions(report)}"]
+    lines += [f"  note      {note(report.machine)}"] if note(report.machine) else []
     return "\n".join([*lines, f"  page      {page}", ""])
 
 
@@ -108,10 +109,11 @@ def page(report: Report) -> str:
         ]
     parts += ["<h2>The code</h2>", f"<pre>{escape(CODE)}</pre>"]
     rows = [*report.steps, ("machine", describe(report.machine)), ("versions", _versions(report))]
+    rows += [("note", note(report.machine))] if note(report.machine) else []
     if THEIRS in report.rates:
         rows.append((
             "measured",
-            "both loaders read the same images from a warm page cache, in turns, three times each; the figure is the "
+            "both loaders read the same images from a warm page cache, in turns; the figure is the "
             "median. One core: one thread, or one worker process, pinned to it together with the main process. "
             "./dev bench load compares more loaders, and their pixels.",
         ))  # fmt: skip
