@@ -57,7 +57,7 @@ def test_load_gives_rows_with_their_origin(samples, tmp_path):
     assert len(rates) == len(chosen)
     assert all(row["pixels"] == "exact" and row["runs"] == 1 for row in rates)
     assert {row["metric"] for row in rows} >= {"first_batch_s", "peak_rss_mb", "cpu_s_per_1000"}
-    assert "torch DataLoader + Pillow, per core" in table
+    assert "torch DataLoader + Pillow per core" in table
     assert (tmp_path / "load.svg").read_text().startswith("<svg")
 
 
