@@ -4,6 +4,7 @@ import csv
 import hashlib
 import io
 import os
+import signal
 import subprocess
 import sys
 import tarfile
@@ -13,6 +14,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from PIL import Image
+
+# A shell starts what runs in its background with SIGINT ignored, and children inherit that; the
+# tests of Ctrl-C need what a person at a terminal has.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 PROGRAM = Path(sys.executable).parent / "tundish"
 RANK_VARIABLES = (
