@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "cli/json.h"
 #include "cli/measure.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
@@ -71,7 +72,7 @@ int run_bench(const Words& words, Shell& shell) {
     out["runs"] = runs;
     out["rows"] = Json::array();
     for (const Series& series : all) out["rows"].push_back(series_json(series));
-    shell.print_json(out);
+    print_json(shell, out);
     return kOk;
   }
   shell.print(

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "cli/json.h"
 #include "cli/record.h"
 #include "cli/verbs.h"
 #include "pack/open.h"
@@ -76,7 +77,7 @@ int run_cat(const Words& words, Shell& shell) {
     source->read(sample, record);
     Json out = record_json(*source, record);
     out["fields"] = fields_json(source->schema(), sample);
-    shell.print_json(out);
+    print_json(shell, out);
     return kOk;
   }
   const Schema& schema = source->schema();

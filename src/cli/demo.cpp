@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "cli/json.h"
 #include "cli/measure.h"
 #include "cli/progress.h"
 #include "cli/python.h"
@@ -154,7 +155,7 @@ int run_demo(const Words& words, Shell& shell) {
     out["rows"] = Json::array();
     for (const Series& row : rows) out["rows"].push_back(series_json(row));
     out["python"] = python.empty() ? Json() : Json(json_text(python));
-    shell.print_json(out);
+    print_json(shell, out);
     shell.flush();
   }
   if (python.empty()) {

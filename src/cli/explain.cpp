@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "cli/json.h"
 #include "cli/verbs.h"
 
 namespace tundish::cli {
@@ -91,12 +92,12 @@ int run_explain(const Words& words, Shell& shell) {
     }
     Json array = Json::array();
     for (const ErrorEntry& entry : error_table()) array.push_back(entry_json(entry));
-    shell.print_json(array);
+    print_json(shell, array);
     return kOk;
   }
   const ErrorEntry& entry = find_entry(code);
   if (shell.json) {
-    shell.print_json(entry_json(entry));
+    print_json(shell, entry_json(entry));
   } else {
     shell.print(fmt::format("{} {}\n  why: {}\n  what now: {}\n", error_name(entry.code),
                             entry.title, entry.explanation, remedy_text(entry)));

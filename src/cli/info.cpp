@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "cli/json.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
 #include "pack/open.h"
@@ -107,7 +108,7 @@ void tell_json(const std::string& file, const Source& source, const Pack* pack,
   out["metadata"] = pack ? Json::parse(pack->metadata(), nullptr, false) : Json();
   out["warnings"] = Json::array();
   for (const std::string& text : source.warnings()) out["warnings"].push_back(json_text(text));
-  shell.print_json(out);
+  print_json(shell, out);
 }
 
 void tell(const std::string& file, const Source& source, const Pack* pack, const Summary& summary,

@@ -1,6 +1,7 @@
 // tundish ls: one line per record, straight from the index and the names.
 #include <fmt/format.h>
 
+#include "cli/json.h"
 #include "cli/record.h"
 #include "cli/verbs.h"
 #include "pack/open.h"
@@ -37,7 +38,7 @@ int run_ls(const Words& words, Shell& shell) {
     if (shell.json) {
       Json row = record_json(*source, i);
       row["bytes"] = source->bytes(i);
-      shell.print_json(row);
+      print_json(shell, row);
       continue;
     }
     const SampleInfo info = source->info(i);

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "cli/shell.h"
+#include "cli/json.h"
 #include "source/source.h"
 
 namespace tundish::cli {

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <fstream>
 
+#include "cli/json.h"
 #include "cli/progress.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
@@ -165,7 +166,7 @@ int run_pack(const Words& words, Shell& shell) {
   for (const std::string& text : source->warnings()) shell.warn(text);
   if (dry_run) {
     report.samples = source->count();
-    if (shell.json) shell.print_json(report_json(target, *source, report, 0, "", true));
+    if (shell.json) print_json(shell, report_json(target, *source, report, 0, "", true));
     shell.line("dry run", fmt::format("{} is not written", printable(target)));
     return kOk;
   }
@@ -193,7 +194,7 @@ int run_pack(const Words& words, Shell& shell) {
   name_some("refused", report.refused, shell);
   name_some("packed, but doubtful", report.doubtful, shell);
   if (shell.json) {
-    shell.print_json(report_json(target, *source, report, seconds, log, false));
+    print_json(shell, report_json(target, *source, report, seconds, log, false));
   } else {
     shell.line("done", fmt::format("{}  {}, {} samples ({}) in {}", printable(target),
                                    bytes_text(static_cast<double>(report.file_bytes)),

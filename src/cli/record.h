@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "cli/shell.h"
+#include "cli/json.h"
 #include "source/source.h"
 
 namespace tundish::cli {

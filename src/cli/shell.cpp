@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "cli/json.h"
 #include "core/file.h"
 
 namespace tundish::cli {
@@ -101,8 +102,6 @@ void Shell::print(std::string_view text) const {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) stdout_failed();
 }
 
-void Shell::print_json(const Json& value) const { print(value.dump() + '\n'); }
-
 void Shell::flush() const {
   if (std::fflush(stdout) != 0) stdout_failed();
 }
@@ -132,7 +131,7 @@ int Shell::fail(const Error& error) const {
     try {
       Json body = error_json(error);
       body["exit"] = code;
-      print_json(Json{{"error", std::move(body)}});
+      print_json(*this, Json{{"error", std::move(body)}});
       flush();
     } catch (...) {
       return code;  // stdout is what failed, or memory: stderr has said it
@@ -146,53 +145,14 @@ int Shell::fail(std::string_view text, int exit_code) const {
   if (json) {
     try {
       const std::string shown = json_text(std::string(text));
-      print_json(Json{{"error", {{"code", nullptr}, {"message", shown}, {"exit", exit_code}}}});
+      print_json(*this,
+                 Json{{"error", {{"code", nullptr}, {"message", shown}, {"exit", exit_code}}}});
       flush();
     } catch (...) {
       return exit_code;
     }
   }
   return exit_code;
-}
-
-Json error_json(const Error& error) {
-  const ErrorEntry* entry = find_error(error.code());
-  Json body;
-  body["code"] = error_name(error.code());
-  body["message"] = json_text(error.what());
-  body["title"] = entry ? entry->title : "";
-  body["file"] = json_text(error.where().file);
-  body["record"] = error.where().record ? Json(*error.where().record) : Json();
-  if (error.where().key.empty()) {
-    body["key"] = nullptr;
-  } else {
-    put_key(body, error.where().key);
-  }
-  body["offset"] = error.where().offset ? Json(*error.where().offset) : Json();
-  body["reason"] = json_text(error.reason());
-  return body;
-}
-
-std::string json_text(const std::string& bytes) {
-  // Only bytes that JSON cannot hold are changed: a line break stays one.
-  std::string out;
-  for (std::size_t i = 0; i < bytes.size();) {
-    const std::size_t end = bytes.find_first_of("\n\t\r", i);
-    out += printable(bytes.substr(i, end == std::string::npos ? end : end - i));
-    if (end == std::string::npos) break;
-    out += bytes[end];
-    i = end + 1;
-  }
-  return out;
-}
-
-void put_key(Json& into, const std::string& key) {
-  const std::string shown = json_text(key);
-  into["key"] = shown;
-  if (shown == key) return;
-  std::string hex;
-  for (const char c : key) hex += fmt::format("{:02x}", static_cast<unsigned char>(c));
-  into["key_hex"] = hex;
 }
 
 void watch_interrupts() {

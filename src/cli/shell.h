@@ -5,16 +5,12 @@
 #pragma once
 
 #include <atomic>
-#include <exception>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
 #include "core/error.h"
 
 namespace tundish::cli {
-
-using Json = nlohmann::ordered_json;  // keys in the order in which they are documented
 
 // The exit codes of the program.
 enum Exit : int { kOk = 0, kFailed = 1, kUsage = 2, kDamaged = 3, kInterrupted = 130 };
@@ -33,7 +29,6 @@ struct Shell {
 
   // stdout. Throws Error(io_write, disk_full); a closed pipe ends the process as usual.
   void print(std::string_view text) const;
-  void print_json(const Json& value) const;  // one line
   void flush() const;
 
   // "  reading   image folder, ...": a line of a result, or of a message (not with --quiet).
@@ -46,14 +41,6 @@ struct Shell {
   int fail(const Error& error) const;
   int fail(std::string_view text, int exit_code) const;
 };
-
-Json error_json(const Error& error);
-
-// Text for a JSON string: bytes that are not UTF-8 become \xNN.
-std::string json_text(const std::string& bytes);
-
-// {"key": "..."} and, where the name is not UTF-8, "key_hex" with its exact bytes.
-void put_key(Json& into, const std::string& key);
 
 // Ctrl-C (SIGINT, also SIGTERM and SIGHUP) sets stop_flag(); a second one ends the process.
 void watch_interrupts();

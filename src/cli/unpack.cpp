@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "cli/json.h"
 #include "cli/output_folder.h"
 #include "cli/progress.h"
 #include "cli/record.h"
@@ -162,7 +163,7 @@ int run_unpack(const Words& words, Shell& shell) {
     out["damaged"] = Json::array();
     for (const Error& error : damaged) out["damaged"].push_back(error_json(error));
     out["seconds"] = progress.seconds();
-    shell.print_json(out);
+    print_json(shell, out);
   } else {
     std::string text =
         fmt::format("{}  {} files, {} in {}", printable(target), with_commas(files),

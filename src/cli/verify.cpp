@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "cli/check_pixels.h"
+#include "cli/json.h"
 #include "cli/progress.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
@@ -50,7 +51,7 @@ void tell_json(const PixelCheck& found, const std::string& file, const Pack* pac
   out["seconds"] = seconds;
   out["damage"] = Json::array();
   for (const Error& error : found.damage) out["damage"].push_back(error_json(error));
-  shell.print_json(out);
+  print_json(shell, out);
 }
 
 void tell_damage(const PixelCheck& found, const std::string& file, const Shell& shell) {
