@@ -43,6 +43,7 @@ def check_rows(rows, name):
         assert row["bench"] == name
         assert row["command"].startswith(f"./dev bench {name}")
         assert set(row["machine"]) >= {"cpu", "cores", "memory_gb"}
+        assert name == "resize" or row["data"].startswith("24 images")
         assert set(row["versions"]) >= {"tundish", "python", "numpy"}
         assert (row["value"] is None) == (row["runs"] == 0)
         assert row["value"] is None or row["value"] > 0, row

@@ -62,6 +62,10 @@ class Rows:
             "command": f"./dev bench {bench} {command}".strip(),
         }
 
+    def set_data(self, about: str) -> None:
+        """What the figures are of; every row carries it."""
+        self._origin["data"] = about
+
     def add(
         self, contestant: str, metric: str, values: Sequence[float], unit: str, **more: Any
     ) -> float:
