@@ -134,7 +134,8 @@ def build_wheel(
     wheel_directory: str, config_settings: object = None, metadata_directory: object = None
 ) -> str:
     build = ROOT / "build" / "wheel"
-    subprocess.run(["cmake", "-S", str(ROOT), "-B", str(build)], check=True)
+    generator = ["-G", "Ninja"] if shutil.which("ninja") else []
+    subprocess.run(["cmake", "-S", str(ROOT), "-B", str(build), *generator], check=True)
     subprocess.run(["cmake", "--build", str(build), "--parallel"], check=True)
     return write_wheel(build, Path(wheel_directory)).name
 
