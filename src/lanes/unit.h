@@ -1,0 +1,34 @@
+// A unit between entropy decoding and pixels: which coefficients of each block are not zero, and
+// their values, packed.
+#pragma once
+
+#include <cstdint>
+
+#include "lanes/geometry.h"
+
+namespace tundish::lanes {
+
+inline constexpr int kMaxValues = kMaxBlocks * 63;
+
+// A value that does not fit into 8 bits.
+struct Escape {
+  std::uint16_t position;  // in UnitValues::value
+  std::int16_t value;
+};
+
+// Blocks stand component by component, each in the order of place_of(). Behind the last value,
+// mask and start there is room for whole registers; what stands there has no meaning.
+struct UnitValues {
+  int blocks = 0;
+  int values = 0;
+  int escapes = 0;
+  alignas(64) std::uint64_t
+      mask[kMaxBlocks + 8];  // bit z: coefficient z of the zigzag is not 0; bit 0 is clear
+  alignas(64) std::int16_t dc[kMaxBlocks + 32];  // as in the JPEG, differences summed up
+  alignas(
+      64) std::uint16_t start[kMaxBlocks + 32];     // of block b in `value`; start[blocks] = values
+  alignas(64) std::int8_t value[kMaxValues + 128];  // AC, in zigzag order; any for an escape
+  Escape escape[kMaxValues + 1];                    // by position; one with position 65535 ends it
+};
+
+}  // namespace tundish::lanes
