@@ -376,6 +376,16 @@ def test_the_demo_runs_without_python_beside_it(tmp_path):
     assert report["python"] is None
 
 
+@pytest.mark.parametrize("name", ["photos/cat/mine.jpg", "demo.tnd", "demo.json", "report.html"])
+def test_the_demo_touches_nothing_that_no_demo_made(name, tmp_path):
+    write(tmp_path / name, b"mine")
+    before = tree(tmp_path)
+    result = tundish("demo", "--images", "10", "--work", ".", cwd=tmp_path)
+    assert result.returncode == 2
+    assert "tundish demo --work NEW-FOLDER" in err(result)
+    assert tree(tmp_path) == before
+
+
 def test_explain_knows_every_code_in_several_spellings():
     text = out(tundish("explain", "TND-203"))
     assert text.startswith("TND-203 fails its checksum\n  why: ")

@@ -28,6 +28,7 @@ needs_program = pytest.mark.skipif(not PROGRAM.exists(), reason="./dev build mak
 def work(tmp_path_factory):
     """A folder as `tundish demo` leaves it."""
     folder = tmp_path_factory.mktemp("demo")
+    (folder / "made-by-tundish-demo.txt").write_text("a test")
     subprocess.run([MAKE_SAMPLES, folder / "images", "240", "3"], check=True)
     words = ["pack", folder / "images", "-o", folder / "demo.tnd", "--quiet"]
     subprocess.run([PROGRAM, *words], check=True, stdout=subprocess.DEVNULL)
@@ -80,7 +81,17 @@ def test_the_demo_gives_json(work):
     assert Path(result["page"]).exists()
 
 
+def test_the_second_half_writes_nothing_into_a_folder_that_no_demo_made(tmp_path):
+    (tmp_path / "report.html").write_text("mine")
+    line = [sys.executable, "-m", "tundish", "demo-page", "--work", str(tmp_path)]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert "tundish demo --work NEW-FOLDER" in done.stderr
+    assert (tmp_path / "report.html").read_text() == "mine"
+
+
 def test_a_folder_without_a_pack_is_named(tmp_path):
+    (tmp_path / "made-by-tundish-demo.txt").touch()
     line = [sys.executable, "-m", "tundish", "demo-page", "--work", str(tmp_path)]
     done = subprocess.run(line, capture_output=True, text=True, timeout=60)
     assert done.returncode == 1

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "cli/demo_folder.h"
 #include "cli/json.h"
 #include "cli/measure.h"
 #include "cli/progress.h"
@@ -29,7 +30,8 @@ tundish demo --data photos/)",
 times the loader with one thread and with all, then compares it with torch's
 DataLoader on the same images, trains a small network and writes a page with the
 results. The second half needs Python with tundish and torch beside this program;
-without it the demo ends after the timing. Everything is written into --work.)",
+without it the demo ends after the timing. Everything is written into --work, a
+folder that is new, empty or of an earlier demo.)",
     .json = R"({work, pack, samples, file_bytes, rows, python}; rows as tundish bench prints them;
 python is null, or what the second half printed as JSON on the next line)"};
 
@@ -103,14 +105,11 @@ int run_demo(const Words& words, Shell& shell) {
   arguments.option(steps, "--steps", "N", "training steps");
   if (!arguments.parse(words)) return kOk;
 
-  std::error_code failed;
-  fs::create_directories(demo.work, failed);
-  if (failed) {
-    throw Error(code_of_errno(failed.value(), true), {.file = demo.work}, failed.message());
-  }
+  take_demo_folder(demo.work);
   demo.pack = demo.work + "/demo.tnd";
   if (demo.source.empty()) {
     demo.source = demo.work + "/photos";
+    std::error_code failed;
     fs::remove_all(demo.source, failed);  // an older demo may have made more
     make_set(demo, shell, images);
   }

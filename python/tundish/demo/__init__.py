@@ -7,7 +7,8 @@ The program makes, packs and verifies the data set in a folder and then calls
                 with paths relative to FOLDER; "folder" holds the images as loose files, null when
                 they came from an archive. Without this file the only *.tnd is taken.
 
-and writes `report.html` beside it. Results on stdout, messages on stderr.
+and writes `report.html` beside it, into a folder that carries the program's marker and no other.
+Results on stdout, messages on stderr.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from .machine import machine, versions
 from .train import Training
 
 _ENDINGS = (".jpg", ".jpeg", ".png")
+_MARKER = "made-by-tundish-demo.txt"  # src/cli/demo_folder.h
 
 
 @dataclass
@@ -89,6 +91,9 @@ def run(words: list[str]) -> int:
 
 def _find(work: Path) -> tuple[Path, Path, list[tuple[str, str]]]:
     """Pack, folder of loose files, and what was done so far."""
+    if not (work / _MARKER).exists():
+        found = f"{work} was not made by it, and holds what it must not replace"
+        raise SystemExit(f"tundish demo: {found}: run tundish demo --work NEW-FOLDER")
     about = work / "demo.json"
     given = json.loads(about.read_text(encoding="utf-8")) if about.exists() else {}
     packs = [work / given["pack"]] if "pack" in given else sorted(work.glob("*.tnd"))
