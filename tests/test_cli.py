@@ -368,7 +368,7 @@ def test_the_demo_runs_without_python_beside_it(tmp_path):
     assert "no Python here can import tundish" in out(result)
     assert (tmp_path / "work/demo.tnd").is_file()
     about = json.loads((tmp_path / "work/demo.json").read_text())
-    assert about["pack"] == "demo.tnd"
+    assert (about["pack"], about["folder"]) == ("demo.tnd", "photos")
     result = subprocess.run([*words, "--json"], capture_output=True, cwd=tmp_path, env=alone)
     report = json.loads(result.stdout)
     assert set(report) == documented_keys("demo")

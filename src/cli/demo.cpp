@@ -38,6 +38,7 @@ python is null, or what the second half printed as JSON on the next line)"};
 struct Demo {
   std::string work;
   std::string source;
+  std::string folder;  // the same as demo.json has it: our own set by its name in `work`
   std::string pack;
   std::vector<std::pair<std::string, std::string>> steps;  // for the page
 };
@@ -78,8 +79,7 @@ bool quietly(int (*verb)(const Words&, Shell&), const Words& words, const Shell&
 void write_about(const Demo& demo) {
   Json about;
   about["pack"] = json_text(fs::path(demo.pack).filename().string());
-  about["folder"] =
-      fs::is_directory(demo.source) ? Json(json_text(fs::absolute(demo.source).string())) : Json();
+  about["folder"] = fs::is_directory(demo.source) ? Json(json_text(demo.folder)) : Json();
   about["steps"] = Json::array();
   for (const auto& [word, text] : demo.steps) about["steps"].push_back({word, text});
   std::ofstream out(demo.work + "/demo.json");
@@ -108,10 +108,13 @@ int run_demo(const Words& words, Shell& shell) {
   take_demo_folder(demo.work);
   demo.pack = demo.work + "/demo.tnd";
   if (demo.source.empty()) {
+    demo.folder = "photos";
     demo.source = demo.work + "/photos";
     std::error_code failed;
     fs::remove_all(demo.source, failed);  // an older demo may have made more
     make_set(demo, shell, images);
+  } else {
+    demo.folder = fs::absolute(demo.source).string();
   }
 
   const auto packing = std::chrono::steady_clock::now();

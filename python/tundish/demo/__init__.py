@@ -4,8 +4,9 @@ The program makes, packs and verifies the data set in a folder and then calls
 `python -m tundish demo-page --work FOLDER`. There it finds
 
     demo.json   {"pack": "...", "folder": "...", "steps": [["packing", "what was done"], ...]}
-                with paths relative to FOLDER; "folder" holds the images as loose files, null when
-                they came from an archive. Without this file the only *.tnd is taken.
+                "pack" lies in FOLDER. "folder" holds the images as loose files: relative to FOLDER
+                when the demo made them, absolute when the user gave them, null when they came from
+                an archive. Without this file the only *.tnd is taken.
 
 and writes `report.html` beside it, into a folder that carries the program's marker and no other.
 Results on stdout, messages on stderr.
