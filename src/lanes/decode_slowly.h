@@ -1,0 +1,14 @@
+// The twin of the whole pixel stage: coefficients to an image, one pixel after the other.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "lanes/coefficients.h"
+
+namespace tundish::lanes {
+
+// Interleaved RGB, width x height.
+std::vector<std::uint8_t> decode_slowly(const Coefficients& image);
+
+}  // namespace tundish::lanes

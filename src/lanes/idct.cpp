@@ -1,0 +1,98 @@
+#include "lanes/idct.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace tundish::lanes {
+namespace {
+
+// libjpeg's factored form, multiplied out: exact integers, so the order of the sums is free. With
+// 16-bit input every sum is below 32768 * 61214 + 2^26 < 2^31.
+void transform(std::int32_t out[8], const std::int32_t in[8], std::int32_t start) {
+  const std::int32_t sum = 8192 * (in[0] + in[4]) + start;
+  const std::int32_t difference = 8192 * (in[0] - in[4]) + start;
+  const std::int32_t even[4] = {
+      sum + 10703 * in[2] + 4433 * in[6], difference + 4433 * in[2] - 10704 * in[6],
+      difference - 4433 * in[2] + 10704 * in[6], sum - 10703 * in[2] - 4433 * in[6]};
+  const std::int32_t odd[4] = {11363 * in[1] + 9633 * in[3] + 6437 * in[5] + 2260 * in[7],
+                               9633 * in[1] - 2259 * in[3] - 11362 * in[5] - 6436 * in[7],
+                               6437 * in[1] - 11362 * in[3] + 2261 * in[5] + 9633 * in[7],
+                               2260 * in[1] - 6436 * in[3] + 9633 * in[5] - 11363 * in[7]};
+  for (int i = 0; i < 4; ++i) {
+    out[i] = even[i] + odd[i];
+    out[7 - i] = even[i] - odd[i];
+  }
+}
+
+void transform_column(std::int32_t out[8], const std::int16_t* column) {
+  std::int32_t in[8];
+  for (int i = 0; i < 8; ++i) in[i] = column[8 * i];
+  transform(out, in, 1 << 10);
+  for (int i = 0; i < 8; ++i) out[i] >>= 11;
+}
+
+bool fits(std::int32_t value) { return value >= INT16_MIN && value <= INT16_MAX; }
+
+// The pairs that libjpeg-turbo adds in 16 bits before it multiplies.
+bool sums_fit(const std::int32_t in[8]) {
+  return fits(in[0] + in[4]) && fits(in[0] - in[4]) && fits(in[7] + in[3]) && fits(in[5] + in[1]);
+}
+
+}  // namespace
+
+void idct(std::uint8_t* out, std::ptrdiff_t stride, const std::int16_t* coefficients) {
+  std::int16_t half[64];
+  std::int32_t sums[8];
+  for (int x = 0; x < 8; ++x) {
+    transform_column(sums, coefficients + x);
+    for (int y = 0; y < 8; ++y) half[8 * y + x] = static_cast<std::int16_t>(sums[y]);
+  }
+  for (int y = 0; y < 8; ++y) {
+    const std::int32_t in[8] = {half[8 * y],     half[8 * y + 1], half[8 * y + 2], half[8 * y + 3],
+                                half[8 * y + 4], half[8 * y + 5], half[8 * y + 6], half[8 * y + 7]};
+    transform(sums, in, (1 << 17) + (128 << 18));
+    for (int x = 0; x < 8; ++x) {
+      out[y * stride + x] = static_cast<std::uint8_t>(std::clamp(sums[x] >> 18, 0, 255));
+    }
+  }
+}
+
+bool is_exact(const Block& block, const Quantisation& quantisation) {
+  // No pair of sums between the passes can exceed 4 * 1.3871 * total + 2, no other sum the total.
+  constexpr std::int32_t kEnough = 5900;
+  std::int32_t total = 0;
+  for (std::size_t i = 0; i < 64; ++i) {
+    total += std::min(std::abs(block[i] * std::int32_t{quantisation[i]}), kEnough + 1);
+  }
+  if (total <= kEnough) return true;
+
+  std::int16_t coefficients[64];
+  for (std::size_t i = 0; i < 64; ++i) {
+    const std::int32_t product = block[i] * std::int32_t{quantisation[i]};
+    if (!fits(product)) return false;
+    coefficients[i] = static_cast<std::int16_t>(product);
+  }
+  std::int32_t half[8][8];
+  for (int x = 0; x < 8; ++x) {
+    std::int32_t in[8], sums[8];
+    for (int y = 0; y < 8; ++y) in[y] = coefficients[8 * y + x];
+    if (!sums_fit(in)) return false;
+    transform_column(sums, coefficients + x);
+    for (int y = 0; y < 8; ++y) {
+      if (!fits(sums[y])) return false;
+      half[y][x] = sums[y];
+    }
+  }
+  return std::all_of(half, half + 8, [](const std::int32_t* row) { return sums_fit(row); });
+}
+
+bool is_exact(const Coefficients& image) {
+  for (int c = 0; c < image.geometry.components; ++c) {
+    for (const Block& block : image.blocks[c]) {
+      if (!is_exact(block, image.quantisation[c])) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace tundish::lanes

@@ -1,0 +1,111 @@
+// The scalar code, and the choice among all.
+#include "lanes/pixels.h"
+
+#include "lanes/coefficients.h"
+#include "lanes/idct.h"
+
+namespace tundish::lanes {
+namespace {
+
+void order_quantisation(QuantisationOrder* out, const std::uint16_t* natural) {
+  for (int i = 0; i < 64; ++i) out->value[i] = static_cast<std::int16_t>(natural[i]);
+}
+
+// Coefficients times quantisers, 16 bits of each product. `escape` is the first at or behind the
+// block's first value.
+void expand(std::int16_t* out, const UnitValues& unit, int block, const Escape* escape,
+            const QuantisationOrder& quantisation) {
+  for (int i = 0; i < 64; ++i) out[i] = 0;
+  out[0] = static_cast<std::int16_t>(unit.dc[block] * quantisation.value[0]);
+  int position = unit.start[block];
+  for (std::uint64_t rest = unit.mask[block]; rest != 0; rest &= rest - 1, ++position) {
+    const int at = kZigzag[__builtin_ctzll(rest)];
+    const bool escaped = escape->position == position;
+    const int value = escaped ? escape->value : unit.value[position];
+    if (escaped) ++escape;
+    out[at] = static_cast<std::int16_t>(value * quantisation.value[at]);
+  }
+}
+
+const Escape* render_blocks(const BlockTask& task) {
+  const UnitValues& unit = *task.unit;
+  const Escape* escape = task.escape;
+  for (int y = 0; y < task.down; ++y) {
+    for (int i = 0; i < task.across; ++i) {
+      const int x = y % 2 == 0 ? i : task.across - 1 - i;
+      const int block = task.first + y * task.across + i;
+      if (x >= task.x0 && x < task.x1 && y >= task.y0 && y < task.y1) {
+        std::int16_t coefficients[64];
+        expand(coefficients, unit, block, escape, *task.quantisation);
+        idct(task.out + (y - task.y0) * 8 * task.stride + (x - task.x0) * 8, task.stride,
+             coefficients);
+      }
+      while (escape->position < unit.start[block + 1]) ++escape;
+    }
+  }
+  return escape;
+}
+
+void grey_row(const RowTask& task) {
+  for (int x = 0; x < task.width; ++x) {
+    for (int c = 0; c < 3; ++c) task.rgb[3 * x + c] = task.plane[0][x];
+  }
+}
+
+// Chroma `c` at pixel x of the row.
+int chroma_at(const RowTask& task, Upsampling upsampling, int c, int x) {
+  const std::uint8_t* row = task.plane[c];
+  const std::uint8_t* beside = task.beside[c];
+  const int near = x / 2;
+  const int far = x % 2 == 0 ? near - 1 : near + 1;
+  switch (upsampling) {
+    case Upsampling::smooth_wide:
+      return (3 * row[near] + row[far] + (x % 2 == 0 ? 1 : 2)) >> 2;
+    case Upsampling::smooth_high:
+      return (3 * row[x] + beside[x] + (task.lower ? 2 : 1)) >> 2;
+    case Upsampling::smooth_both: {
+      const int near_sum = 3 * row[near] + beside[near];
+      const int far_sum = 3 * row[far] + beside[far];
+      return (3 * near_sum + far_sum + (x % 2 == 0 ? 8 : 7)) >> 4;
+    }
+    case Upsampling::repeat:
+      return row[x / task.repeat];
+    case Upsampling::none:
+      break;
+  }
+  return row[x];
+}
+
+std::uint8_t clip(int level) {
+  return static_cast<std::uint8_t>(level < 0 ? 0 : level > 255 ? 255 : level);
+}
+
+void colour_row(const RowTask& task, Upsampling upsampling, Colour colour) {
+  for (int x = 0; x < task.width; ++x) {
+    const int first = task.plane[0][x];
+    const int second = chroma_at(task, upsampling, 1, x);
+    const int third = chroma_at(task, upsampling, 2, x);
+    std::uint8_t* rgb = task.rgb + 3 * x;
+    if (colour == Colour::rgb) {
+      rgb[0] = clip(first);
+      rgb[1] = clip(second);
+      rgb[2] = clip(third);
+    } else {
+      const int blue = second - 128, red = third - 128;
+      rgb[0] = clip(first + ((91881 * red + 32768) >> 16));
+      rgb[1] = clip(first + ((-22554 * blue - 46802 * red + 32768) >> 16));
+      rgb[2] = clip(first + ((116130 * blue + 32768) >> 16));
+    }
+  }
+}
+
+}  // namespace
+
+const Pixels kPixelsScalar = {.order_quantisation = order_quantisation,
+                              .render_blocks = render_blocks,
+                              .grey_row = grey_row,
+                              .colour_row = colour_row};
+
+const Pixels& pixels_of(Cpu) { return kPixelsScalar; }
+
+}  // namespace tundish::lanes

@@ -1,0 +1,64 @@
+// The work on samples, once per instruction set: coefficients to planes, planes to RGB. All give
+// the same bytes.
+//
+// Plain pointers and structs only: the sources are compiled with different instruction sets, and
+// an inline function of a library, compiled in one of them, could end up in all.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/cpu.h"
+#include "lanes/crop_plan.h"
+#include "lanes/geometry.h"
+#include "lanes/unit.h"
+
+namespace tundish::lanes {
+
+// The quantisers of a component, in the order that suits the instruction set.
+struct QuantisationOrder {
+  alignas(64) std::int16_t value[64];
+};
+
+// The wanted blocks of one component of one unit.
+struct BlockTask {
+  const UnitValues* unit;
+  const QuantisationOrder* quantisation;
+  const Escape* escape;   // the first one that is not of an earlier component
+  int first;              // the component's first block in the unit
+  int across, down;       // the component's blocks in the unit
+  int x0, y0, x1, y1;     // the wanted ones of them; may be none
+  std::uint8_t* out;      // sample (0, 0) of block (x0, y0), 8-byte aligned
+  std::ptrdiff_t stride;  // a multiple of 64
+};
+
+// A row of pixels. The pointers are for the first pixel, or with upsampling across for the pixel
+// of its sample that stands most to the left.
+struct RowTask {
+  std::uint8_t* rgb;              // kRowSlack bytes behind the row may be written
+  const std::uint8_t* plane[3];   // rows of the components; 64 samples in front and kRowSlack
+                                  // behind may be read
+  const std::uint8_t* beside[3];  // chroma: the row that the pixels look at besides
+  int width;                      // pixels
+  int repeat;                     // Upsampling::repeat: pixels of a sample
+  bool lower;                     // the row is the lower one of its samples' pixels
+};
+
+inline constexpr int kRowSlack = 256;
+
+struct Pixels {
+  void (*order_quantisation)(QuantisationOrder* out, const std::uint16_t* natural);
+
+  // Writes the samples of the wanted blocks; gives the first escape of the next component.
+  const Escape* (*render_blocks)(const BlockTask& task);
+
+  // One row of RGB, for grey by the first plane alone.
+  void (*grey_row)(const RowTask& task);
+  void (*colour_row)(const RowTask& task, Upsampling upsampling, Colour colour);
+};
+
+extern const Pixels kPixelsScalar;
+
+const Pixels& pixels_of(Cpu cpu);
+
+}  // namespace tundish::lanes

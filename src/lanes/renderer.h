@@ -1,0 +1,66 @@
+// Units in, strips of RGB out: the second half of decoding a lanes record.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "augment/resample.h"
+#include "core/cpu.h"
+#include "core/image.h"
+#include "lanes/coefficients.h"
+#include "lanes/crop_plan.h"
+#include "lanes/geometry.h"
+#include "lanes/pixels.h"
+#include "lanes/unit.h"
+
+namespace tundish::lanes {
+
+// Reused from image to image: its memory only grows. It keeps the samples of one row of units and
+// a few rows more. One thread.
+class Renderer {
+ public:
+  explicit Renderer(Cpu cpu = tundish::cpu()) : pixels_(pixels_of(cpu)) {}
+
+  // Prepares for the window of a plan; `quantisation` has one table per component. All but the
+  // sink is copied.
+  void begin(const Geometry& geometry, Colour colour, const Quantisation* quantisation,
+             const CropPlan& plan, StripSink& sink);
+
+  // The units of the plan, row by row from left to right, every one once. `values` must hold the
+  // unit's blocks: start[b + 1] - start[b] values for the bits of mask[b], escapes in order.
+  // The last unit of a row sends all strips that are then complete, exactly the window's columns;
+  // after the last of all, every row of the window has been sent.
+  void push_unit(const UnitValues& values, int unit_x, int unit_y);
+
+ private:
+  struct Plane {
+    std::uint8_t* samples = nullptr;  // row `top`, column 8 * blocks.x0 of the component
+    std::ptrdiff_t stride = 0;
+    int top = 0;     // first row that is kept
+    int bottom = 0;  // one behind the last that is there
+    QuantisationOrder quantisation = {};
+    Buffer memory;
+  };
+
+  bool smooth_high() const;
+  bool smooth_wide() const;
+  void end_row_of_units(int unit_y);
+  void extend_edges(int component, int from, int to);
+  int end_of_complete_rows() const;
+  void send(int rows);
+  RowTask row_task(int y) const;
+  void keep_rows(int component);
+
+  const Pixels& pixels_;
+  Geometry geometry_;
+  Colour colour_ = Colour::ycc;
+  Upsampling upsampling_ = Upsampling::none;
+  CropPlan plan_;
+  StripSink* sink_ = nullptr;
+  Plane plane_[kMaxComponents];
+  int next_row_ = 0;  // of the image, to be sent
+  std::ptrdiff_t rgb_stride_ = 0;
+  Buffer rgb_;  // the rows of a strip
+};
+
+}  // namespace tundish::lanes

@@ -1,0 +1,126 @@
+// What the tests of lanes share: random coefficients, and units made of them without coding.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "core/image.h"
+#include "core/random.h"
+#include "lanes/coefficients.h"
+#include "lanes/crop_plan.h"
+#include "lanes/geometry.h"
+#include "lanes/renderer.h"
+#include "lanes/unit.h"
+
+namespace tundish::lanes {
+
+// The unit as the entropy decoder gives it.
+inline void make_unit(UnitValues& out, const Coefficients& image, int unit_x, int unit_y) {
+  out.blocks = out.values = out.escapes = 0;
+  for (int c = 0; c < image.geometry.components; ++c) {
+    const BlockRect rect = blocks_of(image.geometry, unit_x, unit_y, c);
+    const int across = image.geometry.component[c].blocks_x;
+    for (int y = rect.y0; y < rect.y1; ++y) {
+      for (int i = 0; i < rect.width(); ++i) {
+        const int x = (y - rect.y0) % 2 == 0 ? rect.x0 + i : rect.x1 - 1 - i;
+        const Block& block = image.blocks[c][static_cast<std::size_t>(y * across + x)];
+        std::uint64_t mask = 0;
+        out.dc[out.blocks] = block[0];
+        out.start[out.blocks] = static_cast<std::uint16_t>(out.values);
+        for (std::size_t z = 1; z < 64; ++z) {
+          const std::int16_t value = block[kZigzag[z]];
+          if (value == 0) continue;
+          mask |= std::uint64_t{1} << z;
+          if (value < -128 || value > 127) {
+            out.escape[out.escapes++] = {static_cast<std::uint16_t>(out.values), value};
+          }
+          out.value[out.values++] = static_cast<std::int8_t>(value);
+        }
+        out.mask[out.blocks++] = mask;
+      }
+    }
+  }
+  out.start[out.blocks] = static_cast<std::uint16_t>(out.values);
+  out.escape[out.escapes] = {65535, 0};
+}
+
+// How the blocks of random_coefficients() are. Photos are mostly `sparse`.
+enum class Texture { flat, sparse, dense, wild };
+
+inline Block random_block(Random& random, Texture texture) {
+  const auto level = [&](int bound) {
+    const auto width = static_cast<std::uint64_t>(2 * bound + 1);
+    return static_cast<std::int16_t>(static_cast<int>(random.below(width)) - bound);
+  };
+  Block block = {};
+  block[0] = level(texture == Texture::wild ? 32767 : 60);
+  const int count = texture == Texture::flat     ? 0
+                    : texture == Texture::sparse ? static_cast<int>(random.below(8))
+                                                 : static_cast<int>(random.below(64));
+  const std::uint64_t reach = texture == Texture::sparse ? 4 + random.below(40) : 63;
+  for (int i = 0; i < count; ++i) {
+    const std::size_t at = kZigzag[1 + random.below(reach)];
+    const bool large = random.below(30) == 0;
+    block[at] = level(texture == Texture::wild ? kMaxAc : large ? 300 : 20);
+  }
+  return block;
+}
+
+// Any picture of that size; quantisers from 1 to 255, in wild ones to 65,535.
+inline Coefficients random_coefficients(Random& random, int width, int height, Sampling sampling,
+                                        bool wild) {
+  Coefficients image;
+  image.geometry = make_geometry(width, height, sampling);
+  for (int c = 0; c < image.geometry.components; ++c) {
+    const std::uint64_t largest = wild ? 65535 : random.below(3) == 0 ? 255 : 24;
+    for (std::uint16_t& q : image.quantisation[c]) {
+      q = static_cast<std::uint16_t>(1 + random.below(largest));
+    }
+    const Component& component = image.geometry.component[c];
+    const int blocks = component.blocks_x * component.blocks_y;
+    for (int b = 0; b < blocks; ++b) {
+      const auto texture = static_cast<Texture>(random.below(wild ? 4 : 3));
+      image.blocks[c].push_back(random_block(random, texture));
+    }
+  }
+  return image;
+}
+
+// Keeps the window, and notices rows and columns that are not the next.
+struct WindowSink : StripSink {
+  explicit WindowSink(const Window& window) : window(window), next(window.y) {}
+  void push(const Strip& strip) override {
+    in_order = in_order && strip.y == next && strip.x <= window.x &&
+               strip.x + strip.width >= window.x + window.width;
+    next += strip.rows;
+    for (int y = 0; y < strip.rows && in_order; ++y) {
+      const std::uint8_t* row = strip.pixels + y * strip.stride + 3 * (window.x - strip.x);
+      rgb.insert(rgb.end(), row, row + std::ptrdiff_t{3} * window.width);
+    }
+  }
+  bool complete() const { return in_order && next == window.y + window.height; }
+
+  Window window;
+  int next;
+  bool in_order = true;
+  std::vector<std::uint8_t> rgb;
+};
+
+// The window by `renderer`, without coding; empty when the sink was not served by its rules.
+inline std::vector<std::uint8_t> render_window(Renderer& renderer, const Coefficients& image,
+                                               const Window& window) {
+  static UnitValues values;
+  const CropPlan plan = plan_crop(image.geometry, window);
+  WindowSink sink(window);
+  renderer.begin(image.geometry, image.colour, image.quantisation, plan, sink);
+  for (int y = plan.unit_y0; y < plan.unit_y1; ++y) {
+    for (int x = plan.unit_x0; x < plan.unit_x1; ++x) {
+      make_unit(values, image, x, y);
+      renderer.push_unit(values, x, y);
+    }
+  }
+  return sink.complete() ? sink.rgb : std::vector<std::uint8_t>{};
+}
+
+}  // namespace tundish::lanes
