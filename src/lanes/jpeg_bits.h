@@ -1,0 +1,126 @@
+// The bytes of a JPEG being written: copied, or as bits of entropy-coded data.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "core/bytes.h"
+#include "lanes/jpeg_codes.h"
+
+namespace tundish::lanes {
+
+// Bits, the high ones first, with a zero byte behind every byte 0xff. The caller has made room.
+struct Bits {
+  std::byte* to = nullptr;
+  std::uint64_t held = 0;  // the low 64 - free bits
+  int free = 64;
+
+  // The low `count` bits, 0 to 32; the others must be 0.
+  void put(std::uint64_t bits, int count) {
+    free -= count;
+    if (free >= 0) [[likely]] {
+      held = held << count | bits;
+      return;
+    }
+    held = held << (count + free) | bits >> -free;
+    put_held();
+    free += 64;
+    held = bits;  // those that went out already are shifted out in time
+  }
+
+  // A Codes entry, then the low `size` bits. A missing code writes nonsense, for the caller to see.
+  void put_code(std::uint32_t entry, std::uint32_t bits, int size) {
+    put(std::uint64_t{entry >> 8} << size | bits, static_cast<int>(entry & 255) + size);
+  }
+
+  // The symbol of a run of zeros and a value, then the value's bits: negative ones stand one lower,
+  // so that their highest bit is 0. Returns the entry.
+  std::uint32_t put_value(const Codes& codes, int run, int value) {
+    const int sign = value >> 31;
+    const auto size =
+        static_cast<int>(std::bit_width(static_cast<unsigned>((value ^ sign) - sign)));
+    const std::uint32_t entry = codes.of(run, size);
+    put_code(entry, static_cast<std::uint32_t>(value + sign) & ((1u << size) - 1), size);
+    return entry;
+  }
+
+  // Fills the last byte with the low bits of `padding` and writes out what is held.
+  void align(std::uint8_t padding) {
+    const int missing = free % 8;
+    put(padding & ((1u << missing) - 1), missing);
+    while (free < 64) {
+      put_byte(static_cast<std::uint8_t>(held >> (56 - free)));
+      free += 8;
+    }
+    held = 0;
+  }
+
+ private:
+  void put_byte(std::uint8_t byte) {
+    *to++ = std::byte{byte};
+    if (byte == 0xff) *to++ = std::byte{0};
+  }
+
+  void put_held() {
+    constexpr std::uint64_t kHigh = 0x8080808080808080u;
+    if ((held & kHigh & ~(held + 0x0101010101010101u)) == 0) [[likely]] {  // no byte is 0xff
+      store(to, __builtin_bswap64(held));
+      to += 8;
+      return;
+    }
+    for (int shift = 56; shift >= 0; shift -= 8) put_byte(static_cast<std::uint8_t>(held >> shift));
+  }
+};
+
+// The file so far, in a vector that is longer than what is written and at most kSlack bytes longer
+// than the maximum.
+class Output {
+ public:
+  static constexpr std::size_t kSlack = 4096;
+
+  Output(std::vector<std::byte>& file, std::size_t max_bytes) : file_(file), max_bytes_(max_bytes) {
+    file_.resize(std::min(std::max(file_.capacity(), kSlack), max_bytes + kSlack));
+    to_ = file_.data();
+  }
+
+  std::byte* position() { return to_; }
+  void set_position(std::byte* to) { to_ = to; }
+  const std::byte* end() const { return file_.data() + file_.size(); }
+
+  // Room for `bytes` (at most kSlack) at position(), which may move; false: over the maximum.
+  bool make_room(std::size_t bytes) {
+    const auto used = static_cast<std::size_t>(to_ - file_.data());
+    if (used > max_bytes_) return false;
+    if (file_.size() - used < bytes) {
+      file_.resize(std::min(2 * file_.size() + kSlack, max_bytes_ + kSlack));
+      to_ = file_.data() + used;
+    }
+    return true;
+  }
+
+  bool append(Bytes bytes) {
+    const auto used = static_cast<std::size_t>(to_ - file_.data());
+    if (used > max_bytes_ || bytes.size() > max_bytes_ - used) return false;
+    if (file_.size() - used < bytes.size()) file_.resize(used + bytes.size() + kSlack);
+    std::copy(bytes.begin(), bytes.end(), file_.begin() + static_cast<std::ptrdiff_t>(used));
+    to_ = file_.data() + used + bytes.size();
+    return true;
+  }
+
+  // Cuts the vector to what was written; false: over the maximum.
+  bool finish() {
+    const auto used = static_cast<std::size_t>(to_ - file_.data());
+    file_.resize(std::min(used, max_bytes_));
+    return used <= max_bytes_;
+  }
+
+ private:
+  std::vector<std::byte>& file_;
+  std::size_t max_bytes_;
+  std::byte* to_;
+};
+
+}  // namespace tundish::lanes

@@ -1,0 +1,104 @@
+#include "lanes/jpeg_scan.h"
+
+#include <bit>
+
+#include "lanes/jpeg_nonzero.h"
+#include "lanes/jpeg_scan_walk.h"
+
+namespace tundish::lanes {
+namespace {
+
+int divide_up(int a, int b) { return (a + b - 1) / b; }
+
+class SequentialCoder {
+ public:
+  explicit SequentialCoder(const ScanSource& source) {
+    for (int s = 0; s < source.header.components; ++s) {
+      dc_[s] = &source.tables.dc[source.header.component[s].dc];
+      ac_[s] = &source.tables.ac[source.header.component[s].ac];
+    }
+  }
+
+  void block(Bits& to, const Block& block, int slot) {
+    Bits bits = to;  // in registers
+    const int difference = block[0] - last_dc_[slot];
+    last_dc_[slot] = block[0];
+    std::uint32_t seen = bits.put_value(*dc_[slot], 0, difference);
+
+    const Codes& codes = *ac_[slot];
+    int previous = 0;
+    for (std::uint64_t mask = nonzero_mask(block) & ~1ull; mask != 0; mask &= mask - 1) {
+      const int place = std::countr_zero(mask);
+      int run = place - previous - 1;
+      previous = place;
+      for (; run > 15; run -= 16) {
+        bits.put_code(codes.of(15, 0), 0, 0);
+        seen |= codes.of(15, 0);
+      }
+      seen |= bits.put_value(codes, run, block[kZigzag[place]]);
+    }
+    if (previous != 63) {
+      bits.put_code(codes.of(0, 0), 0, 0);
+      seen |= codes.of(0, 0);
+    }
+    seen_ |= seen;
+    to = bits;
+  }
+
+  void end_interval(Bits&) { std::fill(std::begin(last_dc_), std::end(last_dc_), 0); }
+  bool missed() const { return (seen_ & kMissingCode) != 0; }
+
+ private:
+  const Codes* dc_[kMaxComponents] = {};
+  const Codes* ac_[kMaxComponents] = {};
+  int last_dc_[kMaxComponents] = {};
+  std::uint32_t seen_ = 0;  // all entries used, for the bit of a missing one
+};
+
+}  // namespace
+
+bool plan_walk(ScanWalk& out, const ScanSource& source) {
+  const Geometry& geometry = source.coefficients.geometry;
+  const bool interleaved = source.header.components > 1;
+  int max_h = 1, max_v = 1;
+  for (int c = 0; c < source.frame.components; ++c) {
+    max_h = std::max(max_h, source.frame.component[c].h);
+    max_v = std::max(max_v, source.frame.component[c].v);
+  }
+  out.mcus_x = divide_up(geometry.width, kBlock * max_h);
+  out.mcus_y = divide_up(geometry.height, kBlock * max_v);
+  for (int s = 0; s < source.header.components; ++s) {
+    const int c = source.header.component[s].component;
+    const Component& component = geometry.component[c];
+    ScanSlot& slot = out.slots[s];
+    slot.blocks = source.coefficients.blocks[c].data();
+    slot.blocks_x = component.blocks_x;
+    slot.blocks_y = component.blocks_y;
+    slot.edges = nullptr;
+    slot.previous = &slot.filler;
+    if (!interleaved) {
+      slot.h = slot.v = 1;
+      slot.filled_x = out.mcus_x = component.blocks_x;
+      out.mcus_y = component.blocks_y;
+      continue;
+    }
+    slot.h = source.frame.component[c].h;
+    slot.v = source.frame.component[c].v;
+    slot.filled_x = out.mcus_x * slot.h;
+    const std::vector<Block>& edges = source.edges[c];
+    if (edges.empty()) continue;
+    const auto places = std::int64_t{slot.filled_x} * out.mcus_y * slot.v -
+                        std::int64_t{component.blocks_x} * component.blocks_y;
+    if (std::ssize(edges) != places) return false;
+    slot.edges = edges.data();
+  }
+  return true;
+}
+
+const char* write_scan(Output& out, const ScanSource& source) {
+  if (source.frame.marker == kSof2) return write_progressive_scan(out, source);
+  SequentialCoder coder(source);
+  return walk_scan(out, source, coder);
+}
+
+}  // namespace tundish::lanes

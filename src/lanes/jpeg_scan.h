@@ -1,0 +1,46 @@
+// Writes the entropy-coded data of one scan.
+#pragma once
+
+#include "lanes/coefficients.h"
+#include "lanes/jpeg_bits.h"
+#include "lanes/jpeg_codes.h"
+#include "lanes/jpeg_markers.h"
+#include "lanes/jpeg_restore.h"
+
+namespace tundish::lanes {
+
+// The bits that fill up the last byte of one interval after the other.
+class PaddingReader {
+ public:
+  explicit PaddingReader(const Padding& padding) : padding_(padding) {}
+
+  std::uint8_t next() {
+    const std::uint64_t interval = interval_++;
+    if (odd_ == padding_.odd.size() || padding_.odd[odd_].interval != interval) {
+      return padding_.usual;
+    }
+    return padding_.odd[odd_++].bits;
+  }
+
+ private:
+  const Padding& padding_;
+  std::uint64_t interval_ = 0;
+  std::size_t odd_ = 0;
+};
+
+// What a scan is written from. The coefficients have as many blocks as the geometry says, and the
+// geometry is the frame's.
+struct ScanSource {
+  const Coefficients& coefficients;
+  const Frame& frame;
+  const ScanHeader& header;
+  const CodeTables& tables;
+  int restart_interval;             // in MCUs; 0: none
+  const std::vector<Block>* edges;  // of each component; see Restore
+  PaddingReader& padding;
+};
+
+// Says why it cannot be written, nullptr when all is well.
+const char* write_scan(Output& out, const ScanSource& source);
+
+}  // namespace tundish::lanes
