@@ -8,9 +8,10 @@ namespace tundish {
 Cpu best_cpu() {
   __builtin_cpu_init();
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-      __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2") &&
-      __builtin_cpu_supports("avx512vnni")) {
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512cd") &&
+      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vbmi") &&
+      __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512vnni") &&
+      __builtin_cpu_supports("avx512bitalg") && __builtin_cpu_supports("avx512vpopcntdq")) {
     return Cpu::avx512;
   }
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2")) return Cpu::avx2;

@@ -1,0 +1,120 @@
+// The parts of a fast decoder that need no registers of a particular kind. Each instruction set
+// compiles its own copy, so everything here is internal to the file that includes it.
+#pragma once
+
+#include <cstring>
+
+#include "lanes/decode_unit.h"
+#include "lanes/encode.h"
+
+#define TUNDISH_INLINE inline __attribute__((always_inline))
+
+namespace tundish::lanes {
+namespace {
+
+struct UnitHead {
+  const std::byte* states;
+  const std::byte* words;
+  const std::byte* words_end;
+  const std::byte* end;
+};
+
+TUNDISH_INLINE bool read_unit_head(UnitHead& out, Bytes bytes) {
+  if (bytes.size() < kUnitHeadBytes || bytes.size() % 2 != 0) return false;
+  const std::size_t words = load<std::uint16_t>(bytes.data());
+  if (kUnitHeadBytes + 2 * words > bytes.size()) return false;
+  out.states = bytes.data() + 2;
+  out.words = bytes.data() + kUnitHeadBytes;
+  out.words_end = out.words + 2 * words;
+  out.end = bytes.data() + bytes.size();
+  bool in_range = true;
+  for (int lane = 0; lane < kLanes; ++lane) {
+    const auto state = load<std::uint32_t>(out.states + 4 * lane);
+    in_range &= state >= kLowState && state >> kHighStateBits == 0;
+  }
+  return in_range;
+}
+
+// `dc` holds sums over the whole unit; every component starts anew.
+TUNDISH_INLINE void separate_dc(std::int16_t* dc, const UnitShape& shape) {
+  for (int c = kMaxComponents - 1; c > 0; --c) {
+    const std::int16_t before = dc[shape.end[c - 1] - 1];
+    for (int b = shape.end[c - 1]; b < shape.end[c]; ++b) {
+      dc[b] = static_cast<std::int16_t>(dc[b] - before);
+    }
+  }
+}
+
+// Where each block's values start, and the parameter of every value. A row of parameters is
+// copied whole; the next block's row overwrites what was too much. Chroma has few values: half a
+// row is nearly always enough.
+TUNDISH_INLINE void lay_out_values(UnitValues& out, UnitWork& work, const UnitShape& shape,
+                                   const Tables& tables) {
+  std::size_t at = 0;
+  const auto next = [&](int b, int chroma) {
+    const int count = __builtin_popcountll(out.mask[b]);
+    const std::uint8_t* row = tables.rice[chroma][count];
+    out.start[b] = static_cast<std::uint16_t>(at);
+    std::memcpy(work.rice + at, row, 32);
+    if (chroma == 0 || __builtin_expect(count > 32, 0)) {
+      std::memcpy(work.rice + at + 32, row + 32, 32);
+    }
+    at += static_cast<std::size_t>(count);
+  };
+  for (int b = 0; b < shape.luma(); ++b) next(b, 0);
+  for (int b = shape.luma(); b < shape.blocks(); ++b) next(b, 1);
+  std::memset(work.rice + at, 0, kLanes);
+  out.blocks = shape.blocks();
+  out.start[out.blocks] = static_cast<std::uint16_t>(at);
+  out.values = static_cast<int>(at);
+}
+
+// Appends bits to words of 64.
+struct BitWriter {
+  std::uint64_t* to;
+  std::uint64_t waiting = 0;  // bits not yet stored, `count` of them
+  int count = 0;
+
+  // At most 63 bits; `bits` has none above them.
+  TUNDISH_INLINE void put(std::uint64_t bits, int more) {
+    *to = waiting | bits << count;
+    const int total = count + more;
+    const bool full = total >= 64;
+    const std::uint64_t rest = bits >> 1 >> (63 - count);
+    waiting = full ? rest : waiting | bits << count;
+    to += full;
+    count = total & 63;
+  }
+};
+
+// The unit's last bytes follow what the states had; false when all are fewer than values.
+TUNDISH_INLINE bool append_signs(UnitWork& work, BitWriter& bits, const UnitHead& head,
+                                 int values) {
+  const auto known = static_cast<int>(bits.to - work.sign) * 64 + bits.count;
+  const int stored = static_cast<int>(head.end - head.words_end) * 8;
+  if (values > known + stored) return false;
+  const std::byte* from = head.words_end;
+  for (int left = values - known; left > 0; left -= 32, from += 4) {
+    bits.put(load<std::uint32_t>(from), 32);  // what stands behind the unit comes after the last
+  }
+  *bits.to = bits.waiting;
+  return true;
+}
+
+// Before the signs are put on: `value` holds magnitudes.
+TUNDISH_INLINE void finish_escapes(UnitValues& out, const UnitWork& work) {
+  for (int i = 0; i < out.escapes; ++i) {
+    const int at = work.position[i];
+    out.escape[i].position = static_cast<std::uint16_t>(at);
+    const int rice = work.rice[at];
+    const unsigned code = static_cast<std::uint8_t>(out.value[at] - 1);
+    const unsigned rest = work.high[i] << rice | (code & ((1u << rice) - 1));
+    const int magnitude = static_cast<int>(rest) + 1;
+    const bool negative = work.sign[at / 64] >> (at % 64) & 1;
+    out.escape[i].value = static_cast<std::int16_t>(negative ? -magnitude : magnitude);
+  }
+  out.escape[out.escapes].position = 65535;
+}
+
+}  // namespace
+}  // namespace tundish::lanes

@@ -1,0 +1,51 @@
+// Writes one unit: 32 entropy coders whose words share one stream. docs/lanes.md says how.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "lanes/symbols.h"
+#include "lanes/tables.h"
+
+namespace tundish::lanes {
+
+// Bytes of the fixed part of a unit: u16 number of words, u32 state of every lane.
+inline constexpr int kUnitHeadBytes = 2 + 4 * kLanes;
+
+// A state lies in [2^15, 2^31); a lane below takes the next word.
+inline constexpr std::uint32_t kLowState = 1u << 15;
+inline constexpr int kHighStateBits = 31;
+
+// Keeps its memory from unit to unit. One thread.
+class UnitEncoder {
+ public:
+  // Appends the coded unit, an even number of bytes.
+  void encode(std::vector<std::byte>& out, const UnitSymbols& symbols, const Tables& tables);
+
+ private:
+  // One thing that a lane writes: a symbol of a table (frequency > 1 or bits = 10), or raw bits
+  // (frequency 1, `low` holds them).
+  struct Step {
+    std::uint16_t low;
+    std::uint16_t frequency;
+    std::uint8_t bits;
+    std::uint8_t lane;
+  };
+
+  void bits(int lane, unsigned value, int count);
+  void symbol(int lane, int table, unsigned symbol, const Tables& tables);
+  void end_step();  // the escapes of the symbols since the last call
+  void starts(const UnitSymbols& symbols, const Tables& tables);
+  void masks(const UnitSymbols& symbols, const Tables& tables);
+  void values(const UnitSymbols& symbols, const Tables& tables);
+  std::uint32_t first_state(int lane, const UnitSymbols& symbols, int& sign) const;
+
+  std::vector<Step> steps_;
+  std::vector<Step> escapes_;         // of table symbols, until end_step()
+  std::vector<std::uint16_t> high_;   // of escaped values
+  std::vector<std::uint16_t> words_;  // last one first
+  std::uint64_t cost_[kLanes] = {};   // bits of each lane's steps, in 1/65536
+};
+
+}  // namespace tundish::lanes

@@ -1,0 +1,93 @@
+#include "lanes/tables.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+namespace tundish::lanes {
+namespace {
+
+constexpr std::size_t kFrequencyBytes = sizeof(std::uint16_t) * 257;
+constexpr std::size_t kMaskTableBytes = 2 * kOctets * kContexts;
+constexpr std::size_t kRiceBytes = 2 * 64 * 64;
+constexpr std::size_t kBytes = kTables * kFrequencyBytes + kMaskTableBytes + kRiceBytes;
+
+Fault fault(std::string reason, std::size_t offset) {
+  return {ErrorCode::metadata_damaged, "lanes tables: " + std::move(reason), offset};
+}
+
+}  // namespace
+
+void set_table(Tables& out, int table, const Frequencies& frequencies) {
+  out.frequencies[table] = frequencies;
+  std::uint32_t sum = 0;
+  for (std::uint32_t symbol = 0; symbol <= kEscape; ++symbol) {
+    const std::uint32_t frequency = frequencies.of[symbol];
+    out.first[table][symbol] = static_cast<std::uint16_t>(sum);
+    const std::uint32_t tag = symbol == kEscape ? 1u << 21 : symbol << 24;
+    for (std::uint32_t i = 0; i < frequency; ++i) {
+      out.entry[table][sum + i] = i | frequency << 10 | tag;
+    }
+    sum += frequency;
+  }
+}
+
+std::vector<std::byte> encode_tables(const Tables& tables) {
+  std::vector<std::byte> out(kBytes);
+  std::byte* to = out.data();
+  for (const Frequencies& frequencies : tables.frequencies) {
+    std::memcpy(to, frequencies.of.data(), kFrequencyBytes);
+    to += kFrequencyBytes;
+  }
+  for (const auto& component : tables.mask_table) {
+    for (const auto& octet : component) {
+      for (int context = 0; context < kContexts; ++context) {
+        *to++ = static_cast<std::byte>(octet[context] - kStartTables);
+      }
+    }
+  }
+  std::memcpy(to, tables.rice, kRiceBytes);
+  return out;
+}
+
+std::optional<Fault> decode_tables(Tables& out, Bytes bytes) {
+  if (bytes.size() != kBytes) {
+    return fault(fmt::format("{} bytes where {} were expected", bytes.size(), kBytes), 0);
+  }
+  out = {};
+  const std::byte* from = bytes.data();
+  for (int table = 0; table < kTables; ++table, from += kFrequencyBytes) {
+    Frequencies frequencies;
+    std::memcpy(frequencies.of.data(), from, kFrequencyBytes);
+    std::uint32_t sum = 0;
+    for (const std::uint16_t frequency : frequencies.of) sum += frequency;
+    if (sum != kTableSize || frequencies.of[kEscape] == 0) {
+      return fault(fmt::format("frequencies of table {} add up to {}, {} of them the escape's",
+                               table, sum, frequencies.of[kEscape]),
+                   static_cast<std::size_t>(from - bytes.data()));
+    }
+    set_table(out, table, frequencies);
+  }
+  for (auto& component : out.mask_table) {
+    for (auto& octet : component) {
+      for (int context = 0; context < kContexts; ++context, ++from) {
+        const auto table = static_cast<std::uint8_t>(*from);
+        if (table >= kMaskTables) {
+          return fault(fmt::format("there is no mask table {}", table),
+                       static_cast<std::size_t>(from - bytes.data()));
+        }
+        octet[context] = static_cast<std::uint8_t>(table + kStartTables);
+      }
+    }
+  }
+  std::memcpy(out.rice, from, kRiceBytes);
+  for (std::size_t i = 0; i < kRiceBytes; ++i) {
+    if (static_cast<int>(from[i]) > kMaxRice) {
+      return fault(fmt::format("a value parameter of {}", static_cast<int>(from[i])),
+                   static_cast<std::size_t>(from - bytes.data()) + i);
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace tundish::lanes
