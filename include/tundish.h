@@ -114,8 +114,9 @@ typedef struct tundish_batch tundish_batch;
 /* Keeps the source open for itself. NULL on error. */
 TUNDISH_API tundish_loader* tundish_loader_new(const tundish_source* source,
                                                const tundish_loader_options* options);
-/* Returns within a second, whatever the threads are doing. */
-TUNDISH_API void tundish_loader_free(tundish_loader* loader);
+/* Returns within a second, whatever the threads are doing: how many of them did not come back and
+ * were left behind with all that they use. tundish_last_error() then says where they are. */
+TUNDISH_API uint32_t tundish_loader_free(tundish_loader* loader);
 
 /* The next batch is the one of this epoch at this global position. */
 TUNDISH_API int32_t tundish_loader_start(tundish_loader* loader, uint64_t epoch, uint64_t position);

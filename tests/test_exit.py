@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+import tundish
 
 LIMIT_S = 120
 
@@ -195,6 +196,20 @@ print("fine")
         photos.pack,
     )
     assert (result.returncode, result.stdout, result.stderr) == (0, "fine\n", "")
+
+
+def test_a_thread_that_is_left_behind_is_told(photos, monkeypatch):
+    from tundish import loader as module
+
+    stuck = tundish.Error(
+        "TND-508 x: has a thread that does not come back\n  why: reading record 3"
+    )
+    monkeypatch.setattr(module, "last_error", lambda: stuck)
+    one = tundish.Loader(photos.pack)
+    free = module.lib.tundish_loader_free
+    monkeypatch.setattr(module.lib, "tundish_loader_free", lambda handle: free(handle) + 1)
+    with pytest.warns(RuntimeWarning, match="reading record 3"):
+        one.close()
 
 
 def test_after_a_fork_the_loader_says_so_in_the_child_and_works_in_the_parent(photos, run_python):

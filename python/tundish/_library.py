@@ -121,7 +121,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "tundish_source_describe": (c_char_p, [c_void_p]),
     "tundish_source_labels": (c_int32, [c_void_p, POINTER(c_int64)]),
     "tundish_loader_new": (c_void_p, [c_void_p, POINTER(LoaderOptions)]),
-    "tundish_loader_free": (None, [c_void_p]),
+    "tundish_loader_free": (c_uint32, [c_void_p]),
     "tundish_loader_start": (c_int32, [c_void_p, c_uint64, c_uint64]),
     "tundish_loader_next": (c_int32, [c_void_p, c_uint32, POINTER(c_void_p)]),
     "tundish_loader_steps": (c_uint64, [c_void_p, c_uint64]),

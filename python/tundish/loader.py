@@ -440,7 +440,8 @@ def _field(batch: ctypes.c_void_p, place: int, field: int) -> bytes:
 
 def _free_all(handles: list[int]) -> None:
     while handles:
-        lib.tundish_loader_free(handles.pop())
+        if lib.tundish_loader_free(handles.pop()):
+            warnings.warn(str(last_error()), RuntimeWarning, stacklevel=2)
 
 
 def _whole(value: Any, name: str, least: int | None = None, most: int | None = None) -> int:

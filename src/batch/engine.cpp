@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <deque>
 #include <thread>
 
 #include "batch/fingerprint.h"
@@ -29,7 +30,7 @@ std::uint64_t now_ns() {
 struct Engine::Shared {
   Shared(std::shared_ptr<const Source> source_in, EngineOptions options_in);
 
-  void work();
+  void work(Doing& doing);
   void fill(Slot& slot, std::size_t number, const Placer& placer, Scratch& scratch);
   std::size_t image_bytes(Size size) const;
   Placement placement(std::byte* base, Size size) const;
@@ -56,7 +57,8 @@ struct Engine::Shared {
 
   mutable std::mutex mutex;  // guards what follows
   std::condition_variable idle;
-  int running = 0;  // threads
+  int running = 0;            // threads
+  std::deque<Doing> workers;  // one for each that was started; they stay where they are
   EngineStats stats;
   std::vector<BadSample> bad;
   std::exception_ptr broken;  // a worker could not go on
@@ -175,9 +177,10 @@ void Engine::Shared::fill(Slot& slot, std::size_t number, const Placer& placer, 
   bytes.fetch_add(scratch.bytes, std::memory_order_relaxed);
 }
 
-void Engine::Shared::work() {
+void Engine::Shared::work(Doing& doing) {
   try {
     Scratch scratch;
+    scratch.doing = &doing;
     while (const auto task = ring.claim()) {
       Slot& slot = *task->slot;
       try {
@@ -187,6 +190,7 @@ void Engine::Shared::work() {
       } catch (...) {
         task->slot->places[task->place].error = std::current_exception();
       }
+      doing.stage = Doing::Stage::waiting;
       ring.done(*task);
     }
   } catch (...) {  // no memory even to claim: the trainer is told
@@ -197,6 +201,7 @@ void Engine::Shared::work() {
     ring.close();
   }
   std::lock_guard lock(mutex);
+  doing.stage = Doing::Stage::ended;
   --running;
   idle.notify_all();
 }
@@ -294,9 +299,27 @@ Engine::~Engine() {
     new std::shared_ptr<Shared>(std::move(shared_));
     return;
   }
+  if (!ended_) end();
+}
+
+std::vector<std::string> Engine::end() {
+  Shared& shared = *shared_;
+  std::vector<std::string> left;
+  if (::getpid() != shared.process) return left;
+  ended_ = true;
   close();
-  std::unique_lock lock(shared_->mutex);
-  shared_->idle.wait_for(lock, kJoinTimeout, [&] { return shared_->running == 0; });
+  std::unique_lock lock(shared.mutex);
+  if (shared.idle.wait_for(lock, kJoinTimeout, [&] { return shared.running == 0; })) return left;
+  for (const Doing& doing : shared.workers) {
+    const Doing::Stage stage = doing.stage;
+    if (stage == Doing::Stage::ended) continue;
+    left.push_back(stage == Doing::Stage::waiting
+                       ? "between two records"
+                       : fmt::format("{} record {}",
+                                     stage == Doing::Stage::reading ? "reading" : "decoding",
+                                     with_commas(doing.sample)));
+  }
+  return left;
 }
 
 void Engine::start(std::uint64_t epoch, std::uint64_t position) {
@@ -319,15 +342,18 @@ void Engine::start(std::uint64_t epoch, std::uint64_t position) {
   const int wanted =
       shared.options.threads > 0 ? shared.options.threads : static_cast<int>(usable_cpus());
   for (int i = 0; i < wanted; ++i) {
+    Doing* doing = nullptr;
     {
       std::lock_guard lock(shared.mutex);
+      doing = &shared.workers.emplace_back();
       ++shared.running;
       ++shared.stats.threads;
     }
     try {
-      std::thread([keep = shared_] { keep->work(); }).detach();
+      std::thread([keep = shared_, doing] { keep->work(*doing); }).detach();
     } catch (const std::system_error& error) {
       std::lock_guard lock(shared.mutex);
+      shared.workers.pop_back();
       --shared.running;
       --shared.stats.threads;
       if (i == 0) {

@@ -217,7 +217,7 @@ TEST_CASE("all fields come along when asked for") {
   }
 }
 
-TEST_CASE("an engine ends within a second although a read is stuck") {
+TEST_CASE("an engine ends within a second although a read is stuck, and says where") {
   std::atomic<bool> stuck{true};
   const auto source = std::make_shared<MemorySource>(9);
   source->stuck = &stuck;
@@ -227,6 +227,9 @@ TEST_CASE("an engine ends within a second although a read is stuck") {
     engine.start(0, 0);
     Batch batch;
     CHECK(engine.next(batch, 10ms) == Engine::Next::again);
+    const std::vector<std::string> left = engine.end();
+    CHECK(left.size() == 2);
+    for (const std::string& place : left) CHECK(place.starts_with("reading record "));
   }
   const auto took = std::chrono::steady_clock::now() - begin;
   stuck = false;

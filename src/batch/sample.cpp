@@ -57,12 +57,19 @@ View plan(const Recipe& recipe, Size image, std::uint64_t epoch, const Draw& dra
 void load_sample(const Placer& placer, const Recipe& recipe, std::uint64_t epoch, const Draw& draw,
                  Scratch& scratch) {
   const Source& source = *recipe.source;
+  const auto tell = [&](Doing::Stage stage) {
+    if (!scratch.doing) return;
+    scratch.doing->sample = draw.sample;
+    scratch.doing->stage = stage;
+  };
   const std::uint64_t begin_ns = now_ns();
 
   // Read.
+  tell(Doing::Stage::reading);
   const FieldSet image_bit = FieldSet{1} << recipe.image_field;
   source.read(scratch.sample, draw.sample, recipe.fields | image_bit);
   const Bytes bytes = scratch.sample.fields[static_cast<std::size_t>(recipe.image_field)];
+  tell(Doing::Stage::decoding);
   const std::uint64_t read_ns = now_ns();
   scratch.bytes = bytes.size();
 

@@ -1,6 +1,7 @@
 // One image on its road: read, plan, decode, augment, store. The project's picture.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -27,6 +28,13 @@ struct Recipe {
   Limits limits;
 };
 
+// Where a thread is, so that one that does not come back can be named. Written by that thread.
+struct Doing {
+  enum class Stage : std::uint8_t { waiting, reading, decoding, ended };
+  std::atomic<Stage> stage{Stage::waiting};
+  std::atomic<std::uint64_t> sample{0};  // when reading or decoding
+};
+
 // What a worker keeps between samples, so that a sample takes no new memory.
 struct Scratch {
   Sample sample;
@@ -35,6 +43,7 @@ struct Scratch {
   Store store;
   std::vector<std::uint8_t> upright, between;  // a turned image; the result of a first stage
   std::uint64_t read_ns = 0, decode_ns = 0, bytes = 0;  // of the last sample
+  Doing* doing = nullptr;                               // is told, when there is one
 };
 
 // Where an image of this size goes. Null base: nowhere, leave it out.

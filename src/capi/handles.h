@@ -15,6 +15,7 @@ struct tundish_source {
 
 struct tundish_loader {
   std::unique_ptr<tundish::Engine> engine;
+  std::string path;
   std::string fingerprint;
   std::string bad_samples;
 };

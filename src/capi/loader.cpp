@@ -107,11 +107,24 @@ tundish_loader* tundish_loader_new(const tundish_source* source,
     auto handle = std::make_unique<tundish_loader>();
     handle->engine = std::make_unique<Engine>(source->source, options_of(*options));
     handle->fingerprint = handle->engine->fingerprint();
+    handle->path = source->source->path();
     return handle.release();
   });
 }
 
-void tundish_loader_free(tundish_loader* loader) { delete loader; }
+uint32_t tundish_loader_free(tundish_loader* handle) {
+  const std::unique_ptr<tundish_loader> loader(handle);
+  if (!loader) return 0;
+  return guarded<uint32_t>(1, [&] {
+    const std::vector<std::string> left = loader->engine->end();
+    if (left.empty()) return uint32_t{0};
+    std::string places;
+    for (const std::string& place : left) places += (places.empty() ? "" : ", ") + place;
+    const Error error(ErrorCode::thread_stuck, {.file = loader->path}, places);
+    keep_error(error.code(), error.what());
+    return static_cast<uint32_t>(left.size());
+  });
+}
 
 int32_t tundish_loader_start(tundish_loader* loader, uint64_t epoch, uint64_t position) {
   return guarded<int32_t>(TUNDISH_ERROR, [&] {

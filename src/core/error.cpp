@@ -144,6 +144,11 @@ constexpr std::array kTable = {
     ErrorEntry{ErrorCode::interrupted, "was interrupted",
                "Nothing half-written is left behind; an older file of that name is as it was.",
                "run the command again to start over"},
+    ErrorEntry{ErrorCode::thread_stuck, "has a thread that does not come back",
+               "A loader was ended while a thread was reading or decoding, and the thread did not "
+               "return within 0.9 seconds. It is left behind with all that it uses; nothing else "
+               "waits for it.",
+               "check the disk or the network file system that holds the record"},
 
     ErrorEntry{ErrorCode::argument, "got an argument that makes no sense",
                "The message says which one and why.",

@@ -62,6 +62,7 @@ enum class ErrorCode : int {
   no_memory = 505,
   output_exists = 506,
   interrupted = 507,
+  thread_stuck = 508,
   // 6xx: how it was called
   argument = 601,
   unequal_sizes = 602,
