@@ -121,6 +121,12 @@ TUNDISH_API uint32_t tundish_loader_free(tundish_loader* loader);
 /* The next batch is the one of this epoch at this global position. */
 TUNDISH_API int32_t tundish_loader_start(tundish_loader* loader, uint64_t epoch, uint64_t position);
 
+/* Memory of the caller's, aligned to 64 bytes: one of the next batches is made in it when it is
+ * large enough (tundish_batch_info.lent says so), others in the library's own. It must stay valid
+ * until that batch was handed out, or until tundish_loader_free() has returned 0. So batches can be
+ * made in memory of a framework that knows who still reads it. */
+TUNDISH_API int32_t tundish_loader_lend(tundish_loader* loader, void* memory, uint64_t bytes);
+
 /* Waits at most timeout_ms. */
 TUNDISH_API int32_t tundish_loader_next(tundish_loader* loader, uint32_t timeout_ms,
                                         tundish_batch** out);
@@ -151,8 +157,11 @@ typedef struct tundish_batch_info {
   uint64_t next_position; /* global, after this batch */
   uint64_t count;         /* images */
   uint64_t width, height;
+  void* pixels; /* of the images, until the batch and its tensors are freed */
   int32_t dtype;
   int32_t channels_first;
+  int32_t lent; /* pixels is memory that was lent; it is the caller's again, and stays as it is */
+  int32_t reserved;
 } tundish_batch_info;
 
 TUNDISH_API void tundish_batch_get_info(const tundish_batch* batch, tundish_batch_info* out);

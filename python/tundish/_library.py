@@ -102,8 +102,11 @@ class BatchInfo(ctypes.Structure):
         ("count", c_uint64),
         ("width", c_uint64),
         ("height", c_uint64),
+        ("pixels", c_void_p),
         ("dtype", c_int32),
         ("channels_first", c_int32),
+        ("lent", c_int32),
+        ("reserved", c_int32),
     ]
 
 
@@ -123,6 +126,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "tundish_loader_new": (c_void_p, [c_void_p, POINTER(LoaderOptions)]),
     "tundish_loader_free": (c_uint32, [c_void_p]),
     "tundish_loader_start": (c_int32, [c_void_p, c_uint64, c_uint64]),
+    "tundish_loader_lend": (c_int32, [c_void_p, c_void_p, c_uint64]),
     "tundish_loader_next": (c_int32, [c_void_p, c_uint32, POINTER(c_void_p)]),
     "tundish_loader_steps": (c_uint64, [c_void_p, c_uint64]),
     "tundish_loader_fingerprint": (c_char_p, [c_void_p]),

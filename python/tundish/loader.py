@@ -13,6 +13,7 @@ import weakref
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from . import pinned
 from ._library import (
     AGAIN,
     END,
@@ -84,7 +85,8 @@ class Loader:
     memory_format    "channels_last" or "contiguous": memory order of the images
     exif_orientation turn images as their EXIF says (torchvision does not)
     prefetch         batches kept ready ahead of the trainer
-    pin_memory       page-locked batches, for copies to a GPU with non_blocking=True
+    pin_memory       page-locked batches, for copies to a GPU with non_blocking=True (with the backend
+                     "numpy" keep a batch until its copy has ended; torch sees to that by itself)
     backend          "auto", "torch" or "numpy"
     """
 
@@ -139,11 +141,13 @@ class Loader:
         if not 0 <= self.rank < self.world_size:
             raise ValueError(f"rank {self.rank} does not exist in a world of {self.world_size}")
 
-        if pin_memory and not lib.tundish_can_pin():
-            warnings.warn(
-                f"pin_memory is left out: {lib.tundish_last_error().decode()}", stacklevel=2
-            )
+        if pin_memory and (reason := _why_not_pinned(self._backend)):
+            warnings.warn(f"pin_memory is left out: {reason}", stacklevel=2)
             pin_memory = False
+        # With torch the batches are made in torch's own memory; otherwise the engine locks its own.
+        self._pinned: pinned.PinnedBatches | None = None
+        if pin_memory and self._backend == "torch":
+            self._pinned = pinned.PinnedBatches(self.batch_size, _positive(prefetch, "prefetch"))
 
         self._source = Source(self.path)
         for text in self._source.warnings:
@@ -168,7 +172,7 @@ class Loader:
             all_fields=as_dict,
             threads=self.threads,
             prefetch=_positive(prefetch, "prefetch"),
-            pinned=pin_memory,
+            pinned=pin_memory and self._pinned is None,
             transforms=structs,
             transform_count=len(structs),
         )
@@ -180,7 +184,7 @@ class Loader:
         if not handle:
             raise last_error()
         self._handles: list[int] = [handle]  # empty once closed
-        self._free = weakref.finalize(self, _free_all, self._handles)
+        self._free = weakref.finalize(self, _free_all, self._handles, self._pinned)
         self._process = os.getpid()
         self._fingerprint = lib.tundish_loader_fingerprint(handle).decode()
         self._epoch = 0
@@ -217,6 +221,8 @@ class Loader:
         if iteration != self._iteration:
             raise RuntimeError("a newer iteration over this loader has begun; this one is over")
         batch = ctypes.c_void_p()
+        if self._pinned is not None:
+            self._pinned.lend(self._open())
         while True:
             result = lib.tundish_loader_next(self._open(), _SLICE_MS, ctypes.byref(batch))
             if result != AGAIN:
@@ -239,6 +245,8 @@ class Loader:
 
     def _assemble(self, batch: ctypes.c_void_p, info: BatchInfo) -> Any:
         def tensor(which: int) -> Any:
+            if which == 0 and self._pinned is not None:
+                return self._pinned.images(info)
             return self._from_tensor(Tensor(lib.tundish_batch_tensor(batch, which)))
 
         if not self._as_dict:
@@ -438,9 +446,11 @@ def _field(batch: ctypes.c_void_p, place: int, field: int) -> bytes:
     return ctypes.string_at(data, size.value) if size.value else b""
 
 
-def _free_all(handles: list[int]) -> None:
+def _free_all(handles: list[int], pieces: pinned.PinnedBatches | None) -> None:
     while handles:
         if lib.tundish_loader_free(handles.pop()):
+            if pieces is not None:
+                pinned.keep_for_ever(pieces)
             warnings.warn(str(last_error()), RuntimeWarning, stacklevel=2)
 
 
@@ -483,6 +493,12 @@ def _int64_array(values: Any, count: int) -> Any:
     if len(array) != count:
         raise ValueError(f"{len(array)} labels for {count} samples")
     return array.astype(np.int64)
+
+
+def _why_not_pinned(backend: str) -> str:
+    if backend == "torch":
+        return pinned.why_not()
+    return "" if lib.tundish_can_pin() else str(lib.tundish_last_error().decode())
 
 
 def _backend(name: str) -> tuple[str, Any, Any]:

@@ -35,6 +35,7 @@ struct Engine::Shared {
   std::size_t image_bytes(Size size) const;
   Placement placement(std::byte* base, Size size) const;
   Placement place_in(Slot& slot, std::size_t number, Size size);
+  void take_memory(Slot& slot, Size size);
   bool open_next(Slot& slot);
   void settle_size(Slot& slot);
   void deliver(Batch& out, const std::shared_ptr<Slot>& slot);
@@ -44,6 +45,7 @@ struct Engine::Shared {
   Order order;
   Schedule schedule;
   Ring ring;
+  std::shared_ptr<LentMemory> lent = std::make_shared<LentMemory>();  // also the slots own it
   pid_t process = ::getpid();
 
   // Where the ring opens the next batch; used with the ring locked.
@@ -122,12 +124,17 @@ Placement Engine::Shared::place_in(Slot& slot, std::size_t number, Size size) {
   {
     std::lock_guard lock(slot.mutex);
     if (slot.size == Size{}) {
-      slot.pixels.reserve(image_bytes(size) * slot.places.size(), options.memory);
+      take_memory(slot, size);
       slot.size = size;
     }
     if (slot.size != size) return {};
   }
   return placement(slot.pixels.data() + number * image_bytes(size), size);
+}
+
+void Engine::Shared::take_memory(Slot& slot, Size size) {
+  const std::size_t bytes = image_bytes(size) * slot.places.size();
+  if (!slot.pixels.borrow(bytes, lent)) slot.pixels.reserve(bytes, options.memory);
 }
 
 std::size_t Engine::Shared::image_bytes(Size size) const {
@@ -235,8 +242,7 @@ void Engine::Shared::settle_size(Slot& slot) {
     if (size == Size{}) size = place.size;
     if (place.size != size) return;
   }
-  if (slot.size != size)
-    slot.pixels.reserve(image_bytes(size) * slot.places.size(), options.memory);
+  if (slot.size != size) take_memory(slot, size);
   slot.size = size;
   for (std::size_t i = 0; i < slot.places.size(); ++i) {
     if (!slot.places[i].filled || apart[i].empty()) continue;
@@ -286,6 +292,9 @@ void Engine::Shared::deliver(Batch& out, const std::shared_ptr<Slot>& slot) {
     out.places.push_back(i);
     ++out.count;
   }
+  out.pixels = slot->pixels.data();
+  out.lent = slot->pixels.is_borrowed();
+  if (out.lent) slot->pixels.part_with();
   ++stats.batches;
   stats.samples += out.count;
 }
@@ -320,6 +329,13 @@ std::vector<std::string> Engine::end() {
                                      with_commas(doing.sample)));
   }
   return left;
+}
+
+void Engine::lend(std::span<std::byte> memory) {
+  if (reinterpret_cast<std::uintptr_t>(memory.data()) % kHostAlignment != 0) {
+    throw Error(ErrorCode::argument, {}, "memory that is lent must be aligned to 64 bytes");
+  }
+  if (!memory.empty()) shared_->lent->add(memory);
 }
 
 void Engine::start(std::uint64_t epoch, std::uint64_t position) {

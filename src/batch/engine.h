@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,8 @@ struct EngineOptions {
 // owner lets go.
 struct Batch {
   std::shared_ptr<Slot> slot;  // second owner: each tensor made from it
+  std::byte* pixels = nullptr;
+  bool lent = false;  // they are in memory that was lent, and its owner's from now on
   std::uint64_t epoch = 0;
   std::uint64_t next = 0;  // global position after it
   std::uint32_t count = 0;
@@ -70,6 +73,11 @@ class Engine {
   ~Engine();
 
   // One trainer: start and next are called by one thread at a time.
+
+  // Any thread. One of the next batches is made in this memory, when it is large enough, and not in
+  // the engine's own. Aligned to 64 bytes. It stays the caller's, and must be valid until that
+  // batch is delivered (Batch::lent) or end() says that no thread is left.
+  void lend(std::span<std::byte> memory);
 
   // The next batch is the one at this position. Keeps what is prefetched if that is it already.
   void start(std::uint64_t epoch, std::uint64_t position);

@@ -2,8 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <map>
 #include <set>
 #include <thread>
 
@@ -80,9 +82,7 @@ std::vector<Seen> run_epoch(Engine& engine, std::uint64_t epoch, std::uint64_t p
     const std::size_t bytes = batch.count * 3 *
                               static_cast<std::size_t>(batch.size.width * batch.size.height) *
                               dtype_bytes(batch.dtype);
-    all.push_back({batch.epoch,
-                   batch.samples,
-                   {batch.slot->pixels.data(), batch.slot->pixels.data() + bytes}});
+    all.push_back({batch.epoch, batch.samples, {batch.pixels, batch.pixels + bytes}});
   }
 }
 
@@ -215,6 +215,43 @@ TEST_CASE("all fields come along when asked for") {
     CHECK(std::string(reinterpret_cast<const char*>(text.data()), text.size()) ==
           "sample" + std::to_string(batch.samples[i]));
   }
+}
+
+TEST_CASE("a batch in memory that was lent is the lender's once it is delivered") {
+  const auto source = std::make_shared<MemorySource>(40, 16);
+  constexpr std::size_t kBytes = 4 * 3 * 5 * 5;
+  struct alignas(kHostAlignment) Piece {
+    std::byte bytes[kBytes + 20];
+  };
+  std::vector<Piece> pieces(6);
+  Engine engine(source, options(2, 4));
+  CHECK_THROWS_AS(engine.lend(std::span(pieces[0].bytes).subspan(1)), Error);  // not aligned
+  engine.lend(std::span(pieces[0].bytes).first(kBytes - 1));                   // too small
+  for (Piece& piece : std::span(pieces).subspan(1)) engine.lend(piece.bytes);
+
+  std::map<std::byte*, std::vector<std::byte>> delivered;  // lent pieces, as they came back
+  const auto take = [&](std::uint64_t epoch, std::uint64_t position, int batches) {
+    engine.start(epoch, position);
+    for (int i = 0; i < batches; ++i) {
+      Batch batch;
+      REQUIRE(engine.next(batch, 20s) == Engine::Next::batch);
+      if (!batch.lent) continue;
+      CHECK(delivered.try_emplace(batch.pixels, batch.pixels, batch.pixels + kBytes).second);
+    }
+  };
+  take(0, 0, 1);
+  CHECK(delivered.size() == 1);
+  take(3, 20, 5);  // pieces of batches that nobody took are used again
+  take(7, 0, 10);
+  CHECK(delivered.size() == 5);
+  CHECK_FALSE(delivered.contains(pieces[0].bytes));
+  REQUIRE(engine.end().empty());
+  for (const auto& [at, bytes] : delivered) CHECK(std::equal(bytes.begin(), bytes.end(), at));
+
+  Engine own(source, options(2, 4));
+  const auto expected = run_epoch(own, 0);
+  CHECK(std::any_of(delivered.begin(), delivered.end(),
+                    [&](const auto& one) { return one.second == expected[0].pixels; }));
 }
 
 TEST_CASE("an engine ends within a second although a read is stuck, and says where") {

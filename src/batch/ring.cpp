@@ -30,6 +30,7 @@ std::shared_ptr<Slot> take_slot(const std::shared_ptr<SlotPool>& pool) {
   // The deleter owns the pool too, so that a tensor may outlive its loader.
   return {slot.release(), [pool](Slot* used) {
             std::unique_ptr<Slot> back(used);
+            if (used->pixels.is_borrowed()) used->pixels.release();
             std::lock_guard lock(pool->mutex);
             if (pool->free.size() < pool->spare) pool->free.push_back(std::move(back));
           }};

@@ -133,6 +133,13 @@ int32_t tundish_loader_start(tundish_loader* loader, uint64_t epoch, uint64_t po
   });
 }
 
+int32_t tundish_loader_lend(tundish_loader* loader, void* memory, uint64_t bytes) {
+  return guarded<int32_t>(TUNDISH_ERROR, [&] {
+    loader->engine->lend({static_cast<std::byte*>(memory), bytes});
+    return TUNDISH_OK;
+  });
+}
+
 int32_t tundish_loader_next(tundish_loader* loader, uint32_t timeout_ms, tundish_batch** out) {
   return guarded<int32_t>(TUNDISH_ERROR, [&]() -> int32_t {
     auto handle = std::make_unique<tundish_batch>();
@@ -194,8 +201,11 @@ void tundish_batch_get_info(const tundish_batch* batch, tundish_batch_info* out)
           .count = from.count,
           .width = static_cast<uint64_t>(from.size.width),
           .height = static_cast<uint64_t>(from.size.height),
+          .pixels = from.pixels,
           .dtype = static_cast<int32_t>(from.dtype),
-          .channels_first = from.channels_first};
+          .channels_first = from.channels_first,
+          .lent = from.lent,
+          .reserved = 0};
 }
 
 void* tundish_batch_tensor(tundish_batch* handle, int32_t which) {
@@ -211,7 +221,7 @@ void* tundish_batch_tensor(tundish_batch* handle, int32_t which) {
     }
     std::vector<std::int64_t> strides = {3 * height * width, 1, 3 * width, 3};
     if (batch->channels_first) strides = {3 * height * width, height * width, width, 1};
-    return new_tensor(batch, batch->slot->pixels.data(), batch->dtype, {count, 3, height, width},
+    return new_tensor(batch, batch->pixels, batch->dtype, {count, 3, height, width},
                       std::move(strides));
   });
 }
