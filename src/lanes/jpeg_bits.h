@@ -36,14 +36,17 @@ struct Bits {
     put(std::uint64_t{entry >> 8} << size | bits, static_cast<int>(entry & 255) + size);
   }
 
-  // The symbol of a run of zeros and a value, then the value's bits: negative ones stand one lower,
-  // so that their highest bit is 0. Returns the entry.
-  std::uint32_t put_value(const Codes& codes, int run, int value) {
-    const int sign = value >> 31;
-    const auto size =
-        static_cast<int>(std::bit_width(static_cast<unsigned>((value ^ sign) - sign)));
+  std::uint32_t put_symbol(const Codes& codes, int run, int size) {
     const std::uint32_t entry = codes.of(run, size);
-    put_code(entry, static_cast<std::uint32_t>(value + sign) & ((1u << size) - 1), size);
+    put_code(entry, 0, 0);
+    return entry;
+  }
+
+  // The symbol of a run of zeros and a value, then the value. Returns the entry.
+  std::uint32_t put_value(const Codes& codes, int run, int value) {
+    const auto [bits, size] = value_bits(value);
+    const std::uint32_t entry = codes.of(run, size);
+    put_code(entry, bits, size);
     return entry;
   }
 

@@ -29,6 +29,19 @@ bool make_codes(Codes& out, Bytes counts, Bytes symbols) {
 
 Codes::Codes() { std::fill(std::begin(entry), std::end(entry), kMissingCode); }
 
+SmallCodes::SmallCodes(const Codes& codes) {
+  for (int value = -kEnd; value < kEnd; ++value) {
+    const auto [bits, size] = value_bits(value);
+    for (int run = 0; run < 16; ++run) {
+      const std::uint32_t code = codes.of(run, size);
+      entry[run][value + kEnd] =
+          code & kMissingCode
+              ? kMissingCode
+              : (code >> 8 << size | bits) << 8 | ((code & 255) + static_cast<std::uint32_t>(size));
+    }
+  }
+}
+
 bool read_codes(CodeTables& out, Bytes body) {
   while (!body.empty()) {
     if (body.size() < kCountBytes) return false;

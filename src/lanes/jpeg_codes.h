@@ -1,6 +1,7 @@
 // Huffman codes of a DHT segment, in the form in which a scan writer looks them up.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 #include "core/bytes.h"
@@ -9,6 +10,19 @@ namespace tundish::lanes {
 
 // Where a code is missing its length is 0 and this bit is set.
 inline constexpr std::uint32_t kMissingCode = 1u << 31;
+
+// What stands behind the symbol of a value: negative ones stand one lower, so that their highest
+// bit is 0.
+struct ValueBits {
+  std::uint32_t bits;
+  int size;
+};
+
+inline ValueBits value_bits(int value) {
+  const int sign = value >> 31;
+  const auto size = static_cast<int>(std::bit_width(static_cast<unsigned>((value ^ sign) - sign)));
+  return {static_cast<std::uint32_t>(value + sign) & ((1u << size) - 1), size};
+}
 
 struct Codes {
   Codes();
@@ -19,6 +33,20 @@ struct Codes {
 
   std::uint32_t of(int run, int size) const { return entry[size * 16 + run]; }
   bool has(int run, int size) const { return (of(run, size) & kMissingCode) == 0; }
+};
+
+// Symbol and bits of a small value in one.
+struct SmallCodes {
+  static constexpr int kEnd = 16;  // values from -16 to 15, but for 0
+
+  SmallCodes() = default;
+  explicit SmallCodes(const Codes& codes);
+
+  // (code and the value's bits) << 8 | length, at [run][value + kEnd].
+  std::uint32_t entry[16][2 * kEnd];
+
+  static bool has(int value) { return static_cast<unsigned>(value + kEnd) < 2 * kEnd; }
+  std::uint32_t of(int run, int value) const { return entry[run][value + kEnd]; }
 };
 
 struct CodeTables {

@@ -16,6 +16,7 @@ class SequentialCoder {
     for (int s = 0; s < source.header.components; ++s) {
       dc_[s] = &source.tables.dc[source.header.component[s].dc];
       ac_[s] = &source.tables.ac[source.header.component[s].ac];
+      small_[s] = s > 0 && ac_[s] == ac_[s - 1] ? small_[s - 1] : SmallCodes(*ac_[s]);
     }
   }
 
@@ -26,21 +27,23 @@ class SequentialCoder {
     std::uint32_t seen = bits.put_value(*dc_[slot], 0, difference);
 
     const Codes& codes = *ac_[slot];
+    const SmallCodes& small = small_[slot];
     int previous = 0;
     for (std::uint64_t mask = nonzero_mask(block) & ~1ull; mask != 0; mask &= mask - 1) {
-      const int place = std::countr_zero(mask);
+      const int place = __builtin_ctzll(mask);
       int run = place - previous - 1;
       previous = place;
-      for (; run > 15; run -= 16) {
-        bits.put_code(codes.of(15, 0), 0, 0);
-        seen |= codes.of(15, 0);
+      for (; run > 15; run -= 16) seen |= bits.put_symbol(codes, 15, 0);
+      const int value = block[kZigzag[place]];
+      if (SmallCodes::has(value)) [[likely]] {
+        const std::uint32_t entry = small.of(run, value);
+        bits.put_code(entry, 0, 0);
+        seen |= entry;
+      } else {
+        seen |= bits.put_value(codes, run, value);
       }
-      seen |= bits.put_value(codes, run, block[kZigzag[place]]);
     }
-    if (previous != 63) {
-      bits.put_code(codes.of(0, 0), 0, 0);
-      seen |= codes.of(0, 0);
-    }
+    if (previous != 63) seen |= bits.put_symbol(codes, 0, 0);
     seen_ |= seen;
     to = bits;
   }
@@ -51,6 +54,7 @@ class SequentialCoder {
  private:
   const Codes* dc_[kMaxComponents] = {};
   const Codes* ac_[kMaxComponents] = {};
+  SmallCodes small_[kMaxComponents];
   int last_dc_[kMaxComponents] = {};
   std::uint32_t seen_ = 0;  // all entries used, for the bit of a missing one
 };

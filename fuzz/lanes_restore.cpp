@@ -1,0 +1,43 @@
+// Any restore data with the coefficients of a small image give bytes or a fault.
+#include "core/bytes.h"
+#include "lanes/jpeg_file.h"
+
+namespace {
+
+using namespace tundish::lanes;
+using tundish::Bytes;
+
+constexpr JpegLimits kLimits{.max_pixels = 1 << 16, .max_scans = 20, .max_bytes = 1 << 18};
+constexpr std::size_t kHead = 4;   // sampling, width, height, number of coefficients
+constexpr std::size_t kValue = 6;  // component, place, block: u16, value: i16
+
+void check(bool claim) {
+  if (!claim) __builtin_trap();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const Bytes bytes(reinterpret_cast<const std::byte*>(data), size);
+  if (size < kHead || data[1] == 0 || data[2] == 0 || size < kHead + data[3] * kValue) return 0;
+  Coefficients coefficients;
+  coefficients.geometry =
+      make_geometry(data[1], data[2], static_cast<Sampling>(data[0] % kSamplings));
+  for (int c = 0; c < coefficients.geometry.components; ++c) {
+    const Component& component = coefficients.geometry.component[c];
+    coefficients.blocks[c].resize(
+        static_cast<std::size_t>(component.blocks_x * component.blocks_y));
+  }
+  for (std::size_t i = 0; i < data[3]; ++i) {
+    const std::byte* value = bytes.data() + kHead + i * kValue;
+    std::vector<Block>& blocks =
+        coefficients.blocks[std::to_integer<int>(value[0]) % coefficients.geometry.components];
+    Block& block = blocks[tundish::load<std::uint16_t>(value + 2) % blocks.size()];
+    block[std::to_integer<std::size_t>(value[1]) % 64] = tundish::load<std::int16_t>(value + 4);
+  }
+  std::vector<std::byte> file;
+  if (!put_together(file, coefficients, bytes.subspan(kHead + data[3] * kValue), kLimits)) {
+    check(file.size() <= kLimits.max_bytes);
+  }
+  return 0;
+}
