@@ -5,7 +5,7 @@
 #include "lanes/idct.h"
 
 namespace tundish::lanes {
-namespace {
+namespace scalar {
 
 void order_quantisation(QuantisationOrder* out, const std::uint16_t* natural) {
   for (int i = 0; i < 64; ++i) out->value[i] = static_cast<std::int16_t>(natural[i]);
@@ -13,8 +13,8 @@ void order_quantisation(QuantisationOrder* out, const std::uint16_t* natural) {
 
 // Coefficients times quantisers, 16 bits of each product. `escape` is the first at or behind the
 // block's first value.
-void expand(std::int16_t* out, const UnitValues& unit, int block, const Escape* escape,
-            const QuantisationOrder& quantisation) {
+static void expand(std::int16_t* out, const UnitValues& unit, int block, const Escape* escape,
+                   const QuantisationOrder& quantisation) {
   for (int i = 0; i < 64; ++i) out[i] = 0;
   out[0] = static_cast<std::int16_t>(unit.dc[block] * quantisation.value[0]);
   int position = unit.start[block];
@@ -27,23 +27,25 @@ void expand(std::int16_t* out, const UnitValues& unit, int block, const Escape* 
   }
 }
 
-const Escape* render_blocks(const BlockTask& task) {
+void render_unit(const UnitTask& task) {
   const UnitValues& unit = *task.unit;
-  const Escape* escape = task.escape;
-  for (int y = 0; y < task.down; ++y) {
-    for (int i = 0; i < task.across; ++i) {
-      const int x = y % 2 == 0 ? i : task.across - 1 - i;
-      const int block = task.first + y * task.across + i;
-      if (x >= task.x0 && x < task.x1 && y >= task.y0 && y < task.y1) {
-        std::int16_t coefficients[64];
-        expand(coefficients, unit, block, escape, *task.quantisation);
-        idct(task.out + (y - task.y0) * 8 * task.stride + (x - task.x0) * 8, task.stride,
-             coefficients);
+  const Escape* escape = unit.escape;
+  int block = 0;
+  for (int c = 0; c < task.components; ++c) {
+    const ComponentTask& part = task.component[c];
+    for (int y = 0; y < part.down; ++y) {
+      for (int i = 0; i < part.across; ++i, ++block) {
+        const int x = y % 2 == 0 ? i : part.across - 1 - i;
+        if (x >= part.x0 && x < part.x1 && y >= part.y0 && y < part.y1) {
+          std::int16_t coefficients[64];
+          expand(coefficients, unit, block, escape, *part.quantisation);
+          idct(part.out + (y - part.y0) * kBlock * part.stride + (x - part.x0) * kBlock,
+               part.stride, coefficients);
+        }
+        while (escape->position < unit.start[block + 1]) ++escape;
       }
-      while (escape->position < unit.start[block + 1]) ++escape;
     }
   }
-  return escape;
 }
 
 void grey_row(const RowTask& task) {
@@ -53,7 +55,7 @@ void grey_row(const RowTask& task) {
 }
 
 // Chroma `c` at pixel x of the row.
-int chroma_at(const RowTask& task, Upsampling upsampling, int c, int x) {
+static int chroma_at(const RowTask& task, Upsampling upsampling, int c, int x) {
   const std::uint8_t* row = task.plane[c];
   const std::uint8_t* beside = task.beside[c];
   const int near = x / 2;
@@ -76,7 +78,7 @@ int chroma_at(const RowTask& task, Upsampling upsampling, int c, int x) {
   return row[x];
 }
 
-std::uint8_t clip(int level) {
+static std::uint8_t clip(int level) {
   return static_cast<std::uint8_t>(level < 0 ? 0 : level > 255 ? 255 : level);
 }
 
@@ -99,13 +101,22 @@ void colour_row(const RowTask& task, Upsampling upsampling, Colour colour) {
   }
 }
 
-}  // namespace
+}  // namespace scalar
 
-const Pixels kPixelsScalar = {.order_quantisation = order_quantisation,
-                              .render_blocks = render_blocks,
-                              .grey_row = grey_row,
-                              .colour_row = colour_row};
-
-const Pixels& pixels_of(Cpu) { return kPixelsScalar; }
+const Pixels& pixels_of(Cpu cpu) {
+  static constexpr Pixels kScalar = {scalar::order_quantisation, scalar::render_unit,
+                                     scalar::grey_row, scalar::colour_row};
+  static constexpr Pixels kAvx512 = {avx512::order_quantisation, avx512::render_unit,
+                                     scalar::grey_row, scalar::colour_row};
+  switch (cpu) {
+    case Cpu::avx512:
+      return kAvx512;
+    case Cpu::avx2:
+    case Cpu::sse:
+    case Cpu::scalar:
+      break;
+  }
+  return kScalar;
+}
 
 }  // namespace tundish::lanes

@@ -18,18 +18,24 @@ namespace tundish::lanes {
 // The quantisers of a component, in the order that suits the instruction set.
 struct QuantisationOrder {
   alignas(64) std::int16_t value[64];
+  alignas(64) std::int16_t low[32];  // of the 4 x 4 lowest frequencies
+  bool wide;                         // one is above 255
 };
 
-// The wanted blocks of one component of one unit.
-struct BlockTask {
-  const UnitValues* unit;
+// The wanted blocks of one component of a unit.
+struct ComponentTask {
   const QuantisationOrder* quantisation;
-  const Escape* escape;   // the first one that is not of an earlier component
   int first;              // the component's first block in the unit
   int across, down;       // the component's blocks in the unit
   int x0, y0, x1, y1;     // the wanted ones of them; may be none
-  std::uint8_t* out;      // sample (0, 0) of block (x0, y0), 8-byte aligned
-  std::ptrdiff_t stride;  // a multiple of 64
+  std::uint8_t* out;      // sample (0, 0) of block (x0, y0)
+  std::ptrdiff_t stride;  // of the samples
+};
+
+struct UnitTask {
+  const UnitValues* unit;
+  int components;
+  ComponentTask component[kMaxComponents];
 };
 
 // A row of pixels. The pointers are for the first pixel, or with upsampling across for the pixel
@@ -49,16 +55,28 @@ inline constexpr int kRowSlack = 256;
 struct Pixels {
   void (*order_quantisation)(QuantisationOrder* out, const std::uint16_t* natural);
 
-  // Writes the samples of the wanted blocks; gives the first escape of the next component.
-  const Escape* (*render_blocks)(const BlockTask& task);
+  // Writes the samples of the wanted blocks; what stood in the 8 bytes behind them may be lost.
+  void (*render_unit)(const UnitTask& task);
 
   // One row of RGB, for grey by the first plane alone.
   void (*grey_row)(const RowTask& task);
   void (*colour_row)(const RowTask& task, Upsampling upsampling, Colour colour);
 };
 
-extern const Pixels kPixelsScalar;
-
 const Pixels& pixels_of(Cpu cpu);
+
+namespace scalar {
+void order_quantisation(QuantisationOrder* out, const std::uint16_t* natural);
+void render_unit(const UnitTask& task);
+void grey_row(const RowTask& task);
+void colour_row(const RowTask& task, Upsampling upsampling, Colour colour);
+}  // namespace scalar
+
+namespace avx512 {
+void order_quantisation(QuantisationOrder* out, const std::uint16_t* natural);
+void render_unit(const UnitTask& task);
+void grey_row(const RowTask& task);
+void colour_row(const RowTask& task, Upsampling upsampling, Colour colour);
+}  // namespace avx512
 
 }  // namespace tundish::lanes

@@ -50,26 +50,27 @@ void Renderer::begin(const Geometry& geometry, Colour colour, const Quantisation
 }
 
 void Renderer::push_unit(const UnitValues& values, int unit_x, int unit_y) {
-  BlockTask task = {};
-  task.unit = &values;
-  task.escape = values.escape;
+  UnitTask task = {&values, geometry_.components, {}};
+  int first = 0;
   for (int c = 0; c < geometry_.components; ++c) {
     const Plane& plane = plane_[c];
     const BlockRect unit = blocks_of(geometry_, unit_x, unit_y, c);
     const BlockRect& wanted = plan_.blocks[c];
-    task.quantisation = &plane.quantisation;
-    task.across = unit.width();
-    task.down = unit.height();
-    task.x0 = std::max(wanted.x0 - unit.x0, 0);
-    task.y0 = std::max(wanted.y0 - unit.y0, 0);
-    task.x1 = std::min(wanted.x1 - unit.x0, task.across);
-    task.y1 = std::min(wanted.y1 - unit.y0, task.down);
-    task.stride = plane.stride;
-    task.out = plane.samples + ((unit.y0 + task.y0) * kBlock - plane.top) * plane.stride +
-               (unit.x0 + task.x0 - wanted.x0) * kBlock;
-    task.escape = pixels_.render_blocks(task);
-    task.first += unit.count();
+    ComponentTask& part = task.component[c];
+    part.quantisation = &plane.quantisation;
+    part.first = first;
+    part.across = unit.width();
+    part.down = unit.height();
+    part.x0 = std::max(wanted.x0 - unit.x0, 0);
+    part.y0 = std::max(wanted.y0 - unit.y0, 0);
+    part.x1 = std::min(wanted.x1 - unit.x0, part.across);
+    part.y1 = std::min(wanted.y1 - unit.y0, part.down);
+    part.stride = plane.stride;
+    part.out = plane.samples + ((unit.y0 + part.y0) * kBlock - plane.top) * plane.stride +
+               (unit.x0 + part.x0 - wanted.x0) * kBlock;
+    first += unit.count();
   }
+  pixels_.render_unit(task);
   if (unit_x == plan_.unit_x1 - 1) end_row_of_units(unit_y);
 }
 

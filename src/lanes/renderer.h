@@ -19,7 +19,8 @@ namespace tundish::lanes {
 // a few rows more. One thread.
 class Renderer {
  public:
-  explicit Renderer(Cpu cpu = tundish::cpu()) : pixels_(pixels_of(cpu)) {}
+  explicit Renderer(Cpu cpu = tundish::cpu()) : Renderer(pixels_of(cpu)) {}
+  explicit Renderer(const Pixels& pixels) : pixels_(pixels) {}  // which must live longer
 
   // Prepares for the window of a plan; `quantisation` has one table per component. All but the
   // sink is copied.

@@ -1,0 +1,60 @@
+#include "lanes/block_lists.h"
+
+namespace tundish::lanes::scalar {
+namespace {
+
+// The block that holds a value: the last that starts at or before it. No branch depends on data.
+int block_of(const UnitValues& unit, int position) {
+  const int last = unit.blocks - 1;
+  int block = 0;
+  for (int step = 128; step > 0; step /= 2) {
+    const int next = block + step <= last ? block + step : last;
+    block = unit.start[next] <= position ? next : block;
+  }
+  return block;
+}
+
+void mark_escapes(BlockLists& out, const UnitValues& unit) {
+  out.marked = unit.mask;
+  if (unit.escapes == 0) return;
+  for (int b = 0; b < unit.blocks; ++b) out.marked_memory[b] = unit.mask[b];
+  for (int i = 0; i < unit.escapes; ++i) {
+    const int block = block_of(unit, unit.escape[i].position);
+    out.marked_memory[block] |= 1;
+    out.escape[block] = static_cast<std::uint16_t>(i);
+  }
+  out.marked = out.marked_memory;
+}
+
+}  // namespace
+
+void sort_blocks(BlockLists& out, const UnitTask& task) {
+  mark_escapes(out, *task.unit);
+  BlockPair* end[4] = {out.flat.pair, out.low.pair, out.full.pair, out.general.pair};
+  for (int c = 0; c < task.components; ++c) {
+    const ComponentTask& part = task.component[c];
+    const int wide = part.quantisation->wide ? 3 : 0;
+    for (int y = part.y0; y < part.y1; ++y) {
+      const int step = y % 2 == 0 ? 1 : -1;  // from a block to its neighbour on the right
+      const int leftmost = part.first + y * part.across + (y % 2 == 0 ? 0 : part.across - 1);
+      auto offset = static_cast<std::int32_t>((y - part.y0) * kBlock * part.stride);
+      for (int x = part.x0; x < part.x1; x += 2, offset += 2 * kBlock) {
+        const int left = leftmost + step * x;
+        const int right = x + 1 < part.x1 ? left + step : left;
+        const std::uint64_t either = out.marked[left] | out.marked[right];
+        const int any = (either & ~std::uint64_t{1}) != 0;
+        const int high = (either & ~(kLowMask | 1)) != 0;
+        const int escaped = static_cast<int>(either & 1) * 3;
+        *end[(any + high) | any * wide | escaped]++ = {static_cast<std::uint8_t>(left),
+                                                       static_cast<std::uint8_t>(right),
+                                                       static_cast<std::uint16_t>(c), offset};
+      }
+    }
+  }
+  out.flat.count = static_cast<int>(end[0] - out.flat.pair);
+  out.low.count = static_cast<int>(end[1] - out.low.pair);
+  out.full.count = static_cast<int>(end[2] - out.full.pair);
+  out.general.count = static_cast<int>(end[3] - out.general.pair);
+}
+
+}  // namespace tundish::lanes::scalar
