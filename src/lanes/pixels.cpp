@@ -107,7 +107,7 @@ const Pixels& pixels_of(Cpu cpu) {
   static constexpr Pixels kScalar = {scalar::order_quantisation, scalar::render_unit,
                                      scalar::grey_row, scalar::colour_row};
   static constexpr Pixels kAvx512 = {avx512::order_quantisation, avx512::render_unit,
-                                     scalar::grey_row, scalar::colour_row};
+                                     avx512::grey_row, avx512::colour_row};
   switch (cpu) {
     case Cpu::avx512:
       return kAvx512;
