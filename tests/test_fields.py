@@ -64,6 +64,17 @@ def test_as_dict_gives_numbers_and_texts_of_a_list(make, tmp_path):
         assert batch["name"] == ["Ann, B.", "Zoë", ""]
 
 
+def test_columns_that_only_look_like_numbers_come_back_as_they_were_written(make, tmp_path):
+    codes = {"id": ["00123", "123", "7"], "code": [f"1234567890123456789{n}" for n in range(3)]}
+    for number in range(3):
+        make.write(tmp_path / f"{number}.png", make.png(number, 16, 16))
+    rows = [f"{n}.png,{codes['id'][n]},{codes['code'][n]}" for n in range(3)]
+    (tmp_path / "list.csv").write_text("\n".join(["path,id,code", *rows]))
+    for path in (tmp_path / "list.csv", make.pack(tmp_path / "list.csv", tmp_path / "list.tnd")):
+        (batch,) = opened(path, 3, as_dict=True)
+        assert {name: batch[name] for name in codes} == codes
+
+
 def test_fields_stay_with_their_images_when_shuffled_and_when_one_is_skipped(make, tmp_path):
     members = {}
     for number in range(12):

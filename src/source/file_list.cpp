@@ -91,7 +91,7 @@ FieldType column_type(const StringTable& column) {
   bool numbers = true;
   bool text = true;
   for (std::size_t i = 0; i < column.size() && text; ++i) {
-    numbers = numbers && parse_number(column[i]);
+    numbers = numbers && is_exact_number(column[i]);
     text = numbers || is_utf8(column[i]);
   }
   return numbers ? FieldType::number : text ? FieldType::text : FieldType::bytes;

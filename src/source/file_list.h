@@ -2,8 +2,8 @@
 //   path   (or file, filename, image; the first of these that is there) the image, relative to
 //          the list's folder or absolute; it may lead out of that folder
 //   label  (or class) optional; all numbers are taken as they are, otherwise names are sorted
-//   any other column becomes a field: number when every value is a finite one, text when all are
-//          UTF-8, otherwise bytes
+//   any other column becomes a field: number when every value is one that a double holds exactly
+//          as it is written (source/number.h), text when all are UTF-8, otherwise bytes
 //
 // Keys are relative and clean: to the list's folder when every file lies in it, otherwise to the
 // folder that all files have in common. So a pack made from a list names no place of the machine
