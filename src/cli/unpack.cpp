@@ -92,6 +92,90 @@ std::string file_name(const Schema& schema, std::size_t field, const std::string
   return fmt::format("{}.{}", key.substr(0, dot), schema.fields[field].name);
 }
 
+// What was written, and what could not be.
+struct Unpacked {
+  std::uint64_t files = 0, bytes = 0, already_there = 0;
+  std::vector<Error> damaged;
+};
+
+// Writes the files of one record after the other, and the list of them all.
+class Unpacker {
+ public:
+  Unpacker(const Source& source, const std::string& file, const std::string& target, bool force)
+      : source_(source), schema_(source.schema()), file_(file), folder_(target, force) {
+    if (needs_list(schema_)) list_ = list_head(schema_);
+  }
+
+  void record(std::uint64_t i) {
+    try {
+      source_.read(sample_, i);
+      const std::string key = source_.key(i);
+      for (std::size_t f = 0; f < schema_.fields.size(); ++f) field(f, key);
+      if (!list_.empty()) list_ += list_row(schema_, source_.info(i), key, sample_);
+    } catch (const Error& error) {
+      if (exit_of(error.code()) != kDamaged) throw;
+      if (error.code() == ErrorCode::name_unsafe) {  // say which record
+        done_.damaged.emplace_back(
+            error.code(), Where{.file = file_, .record = i, .key = source_.key(i)}, error.reason());
+      } else {
+        done_.damaged.push_back(error);
+      }
+    }
+  }
+
+  void finish() {
+    if (!list_.empty()) folder_.write(kList, std::as_bytes(std::span(list_)));
+    folder_.sync();
+  }
+
+  const Unpacked& done() const { return done_; }
+
+ private:
+  void field(std::size_t f, const std::string& key) {
+    const Field& field = schema_.fields[f];
+    if (field.type == FieldType::label || is_column(schema_, field)) return;
+    const std::vector<std::byte>& content = sample_.fields.at(f);
+    if (content.empty() && field.type != FieldType::image) return;  // the sample has no such file
+    if (!folder_.write(file_name(schema_, f, key), content)) ++done_.already_there;
+    ++done_.files;
+    done_.bytes += content.size();
+  }
+
+  const Source& source_;
+  const Schema& schema_;
+  const std::string file_;
+  OutputFolder folder_;
+  std::string list_;  // empty when none is needed
+  Sample sample_;
+  Unpacked done_;
+};
+
+void tell_json(const Unpacked& done, const std::string& target, double seconds,
+               const Shell& shell) {
+  Json out;
+  out["output"] = json_text(target);
+  out["files"] = done.files;
+  out["bytes"] = done.bytes;
+  out["already_there"] = done.already_there;
+  out["damaged"] = Json::array();
+  for (const Error& error : done.damaged) out["damaged"].push_back(error_json(error));
+  out["seconds"] = seconds;
+  print_json(shell, out);
+}
+
+void tell(const Unpacked& done, const std::string& target, double seconds, const Shell& shell) {
+  std::string text =
+      fmt::format("{}  {} files, {} in {}", printable(target), with_commas(done.files),
+                  bytes_text(static_cast<double>(done.bytes)), duration_text(seconds));
+  if (done.already_there) {
+    text += fmt::format(", {} were there already", with_commas(done.already_there));
+  }
+  if (!done.damaged.empty()) {
+    text += fmt::format(", {} damaged left out", with_commas(done.damaged.size()));
+  }
+  shell.line("done", text);
+}
+
 }  // namespace
 
 int run_unpack(const Words& words, Shell& shell) {
@@ -106,73 +190,30 @@ int run_unpack(const Words& words, Shell& shell) {
   if (target.empty()) throw UsageError("the name behind -o is empty");
 
   const std::shared_ptr<const Source> source = open_source(file);
-  const Schema& schema = source->schema();
   std::uint64_t total = 0;
   for (std::uint64_t i = 0; i < source->count(); ++i) total += source->bytes(i);
-  OutputFolder folder(target, force);
-
-  std::uint64_t files = 0;
-  std::uint64_t bytes = 0;
-  std::uint64_t already = 0;
-  std::vector<Error> damaged;
-  std::string list = needs_list(schema) ? list_head(schema) : "";
+  Unpacker unpacker(*source, file, target, force);
+  const Unpacked& done = unpacker.done();
   Progress progress(shell, "unpacking", "files");
-  Sample sample;
   for (std::uint64_t i = 0; i < source->count(); ++i) {
     check_interrupt(file);
-    try {
-      source->read(sample, i);
-      const std::string key = source->key(i);
-      for (std::size_t f = 0; f < schema.fields.size(); ++f) {
-        if (schema.fields[f].type == FieldType::label || is_column(schema, schema.fields[f]))
-          continue;
-        const std::vector<std::byte>& content = sample.fields.at(f);
-        const bool image = schema.fields[f].type == FieldType::image;
-        if (content.empty() && !image) continue;  // the sample has no such file
-        if (!folder.write(file_name(schema, f, key), content)) ++already;
-        ++files;
-        bytes += content.size();
-      }
-      if (!list.empty()) list += list_row(schema, source->info(i), key, sample);
-    } catch (const Error& error) {
-      if (exit_of(error.code()) != kDamaged) throw;
-      if (error.code() == ErrorCode::name_unsafe) {  // say which record
-        damaged.emplace_back(error.code(), Where{.file = file, .record = i, .key = source->key(i)},
-                             error.reason());
-      } else {
-        damaged.push_back(error);
-      }
-    }
-    progress.show(
-        {.items = files, .items_total = source->count(), .bytes = bytes, .bytes_total = total});
+    unpacker.record(i);
+    progress.show({.items = done.files,
+                   .items_total = source->count(),
+                   .bytes = done.bytes,
+                   .bytes_total = total});
   }
-  if (!list.empty()) folder.write(kList, std::as_bytes(std::span(list)));
-  folder.sync();
+  unpacker.finish();
   progress.wipe();
 
-  for (std::size_t i = 0; i < damaged.size() && i < kShown; ++i) shell.warn(damaged[i].what());
-  if (damaged.size() > kShown) {
-    shell.warn(fmt::format("and {} more", with_commas(damaged.size() - kShown)));
+  for (std::size_t i = 0; i < done.damaged.size() && i < kShown; ++i) {
+    shell.warn(done.damaged[i].what());
   }
-  if (shell.json) {
-    Json out;
-    out["output"] = json_text(target);
-    out["files"] = files;
-    out["bytes"] = bytes;
-    out["already_there"] = already;
-    out["damaged"] = Json::array();
-    for (const Error& error : damaged) out["damaged"].push_back(error_json(error));
-    out["seconds"] = progress.seconds();
-    print_json(shell, out);
-  } else {
-    std::string text =
-        fmt::format("{}  {} files, {} in {}", printable(target), with_commas(files),
-                    bytes_text(static_cast<double>(bytes)), duration_text(progress.seconds()));
-    if (already) text += fmt::format(", {} were there already", with_commas(already));
-    if (!damaged.empty()) text += fmt::format(", {} damaged left out", with_commas(damaged.size()));
-    shell.line("done", text);
+  if (done.damaged.size() > kShown) {
+    shell.warn(fmt::format("and {} more", with_commas(done.damaged.size() - kShown)));
   }
-  return damaged.empty() ? kOk : kDamaged;
+  (shell.json ? tell_json : tell)(done, target, progress.seconds(), shell);
+  return done.damaged.empty() ? kOk : kDamaged;
 }
 
 }  // namespace tundish::cli
