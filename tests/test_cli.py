@@ -334,16 +334,56 @@ def test_an_archive_comes_back_with_every_file(tmp_path):
         "s/1.mask.png": png(),
         "s/2.jpg": jpeg((5, 5, 5)),
     }
-    with tarfile.open(tmp_path / "in.tar", "w") as archive:
-        for name, data in files.items():
-            member = tarfile.TarInfo(name)
-            member.size = len(data)
-            archive.addfile(member, io.BytesIO(data))
+    tar_of(tmp_path / "in.tar", files)
     assert tundish("pack", tmp_path / "in.tar", "-o", tmp_path / "a.tnd").returncode == 0
     assert tundish("unpack", tmp_path / "a.tnd", "-o", tmp_path / "back").returncode == 0
     back = tree(tmp_path / "back")
     back.pop(b"list.csv", None)
     assert back == {name.encode(): data for name, data in files.items()}
+
+
+def tar_of(path, files):
+    with tarfile.open(path, "w") as archive:
+        for name, data in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
+    return path
+
+
+def test_files_beside_images_keep_their_spelling(tmp_path):
+    files = {"1.JPG": jpeg(), "1.TXT": b"one", "1.image": b"x", "2.jpg": jpeg(), "2.TXT": b"two"}
+    source = tar_of(tmp_path / "in.tar", files)
+    assert tundish("pack", source, "-o", tmp_path / "a.tnd").returncode == 0
+    report = result_json("unpack", tmp_path / "a.tnd", "-o", tmp_path / "back")
+    assert tree(tmp_path / "back") == {name.encode(): data for name, data in files.items()}
+    assert report["list"] is None
+
+
+def test_what_unpack_cannot_give_back_is_said_when_packing(tmp_path):
+    files = {"1.jpg": jpeg(), "1.txt": b"one", "2.jpg": jpeg(), "2.TXT": b"two"}
+    files |= {"2.json": b"{}", "3.jpg": jpeg(), "3.json": b""}
+    source = tar_of(tmp_path / "in.tar", files)
+    report = result_json("pack", source, "-o", tmp_path / "a.tnd")
+    assert "1 files have endings that others spell in another case" in report["warnings"][0]
+    assert "2.TXT" in report["warnings"][0]
+    assert "1 files beside images are empty" in report["warnings"][1]
+    assert "3.json" in report["warnings"][1]
+    assert tundish("unpack", tmp_path / "a.tnd", "-o", tmp_path / "back").returncode == 0
+    assert set(tree(tmp_path / "back")) == {
+        *(b"1.jpg", b"1.txt", b"2.jpg", b"2.txt", b"2.json", b"3.jpg")
+    }
+
+
+def test_the_list_of_labels_takes_a_name_that_is_free(tmp_path):
+    files = {"list.jpg": jpeg(), "list.csv": b"mine", "list.cls": b"3"}
+    source = tar_of(tmp_path / "in.tar", files)
+    assert tundish("pack", source, "-o", tmp_path / "a.tnd").returncode == 0
+    report = result_json("unpack", tmp_path / "a.tnd", "-o", tmp_path / "back")
+    assert report["list"] == "list-2.csv"
+    back = tree(tmp_path / "back")
+    assert back[b"list.csv"] == b"mine"
+    assert back[b"list-2.csv"] == b"path,label\nlist.jpg,3\n"
 
 
 def test_bench_times_one_thread_and_all(packed):

@@ -24,7 +24,7 @@ constexpr std::array kVerbs = {
     Verb{"ls", "the records of a pack, one line each", run_ls},
     Verb{"cat", "the bytes of one record", run_cat},
     Verb{"verify", "check every byte of a pack", run_verify},
-    Verb{"unpack", "the original files, byte for byte", run_unpack},
+    Verb{"unpack", "the image files again, byte for byte", run_unpack},
     Verb{"bench", "how fast this machine loads batches from a pack", run_bench},
     Verb{"demo", "the whole road on a sample set, against torch's DataLoader", run_demo},
     Verb{"explain", "what an error code means and what to do", run_explain},

@@ -1,7 +1,8 @@
-// tundish unpack: the files that were packed, byte for byte.
+// tundish unpack: the image files that were packed, byte for byte, and what belongs to them.
 #include <fmt/format.h>
 
 #include <cstring>
+#include <set>
 
 #include "cli/json.h"
 #include "cli/output_folder.h"
@@ -18,16 +19,18 @@ constexpr VerbHelp kHelp = {
     .verb = "unpack",
     .usage = "FILE -o DIR [options]",
     .examples = R"(tundish unpack train.tnd -o photos/)",
-    .text = R"(Writes the original files below DIR, under the names they had in the data set,
-and never outside DIR. Files that are there already with the same bytes are
-kept, so an interrupted run can be repeated; others are replaced with --force
-only. Where labels or columns do not follow from the folders, DIR/list.csv holds
-them. Damaged records are named and left out, exit code 3.)",
-    .json = R"({output, files, bytes, already_there, damaged, seconds}; damaged is an array of
-{code, message, title, file, record, key, offset, reason})"};
+    .text = R"(Writes the image files below DIR, byte for byte, under the names they had in the
+data set, and never outside DIR; so too the files that lay beside them in an
+archive, but for empty ones. Labels (.cls files too) and columns that do not
+follow from the folders stand in DIR/list.csv, or list-2.csv if that is a file of
+the data set. Files that are there already with the same bytes are kept, so an
+interrupted run can be repeated; others are replaced with --force only. Damaged
+records are named and left out, exit code 3.)",
+    .json = R"({output, files, bytes, already_there, list, damaged, seconds}; list is the name of
+the list or null; damaged is an array of {code, message, title, file, record,
+key, offset, reason})"};
 
 constexpr std::size_t kShown = 10;
-constexpr const char* kList = "list.csv";
 
 bool is_list(const Schema& schema) { return schema.source == "csv" || schema.source == "tsv"; }
 
@@ -89,12 +92,23 @@ std::string file_name(const Schema& schema, std::size_t field, const std::string
   if (schema.fields[field].type == FieldType::image) return key;
   const std::size_t slash = key.rfind('/');
   const std::size_t dot = key.find('.', slash == key.npos ? 1 : slash + 2);
-  return fmt::format("{}.{}", key.substr(0, dot), schema.fields[field].name);
+  const std::string& kind = schema.fields[field].name;
+  // source/tar_index.cpp gives these a dot, to tell them from the image and the label
+  const bool has_dot = kind == "." || kind == ".image" || kind == ".label";
+  return fmt::format("{}{}{}", key.substr(0, dot), has_dot ? "" : ".", kind);
+}
+
+// A name that is no file of the data set.
+std::string free_list_name(const std::set<std::string>& taken) {
+  std::string name = "list.csv";
+  for (int n = 2; taken.contains(name); ++n) name = fmt::format("list-{}.csv", n);
+  return name;
 }
 
 // What was written, and what could not be.
 struct Unpacked {
   std::uint64_t files = 0, bytes = 0, already_there = 0;
+  std::string list;  // name of the list, or empty
   std::vector<Error> damaged;
 };
 
@@ -124,7 +138,10 @@ class Unpacker {
   }
 
   void finish() {
-    if (!list_.empty()) folder_.write(kList, std::as_bytes(std::span(list_)));
+    if (!list_.empty()) {
+      done_.list = free_list_name(like_lists_);
+      folder_.write(done_.list, std::as_bytes(std::span(list_)));
+    }
     folder_.sync();
   }
 
@@ -136,7 +153,9 @@ class Unpacker {
     if (field.type == FieldType::label || is_column(schema_, field)) return;
     const std::vector<std::byte>& content = sample_.fields.at(f);
     if (content.empty() && field.type != FieldType::image) return;  // the sample has no such file
-    if (!folder_.write(file_name(schema_, f, key), content)) ++done_.already_there;
+    const std::string name = file_name(schema_, f, key);
+    if (!folder_.write(name, content)) ++done_.already_there;
+    if (name.starts_with("list") && name.ends_with(".csv")) like_lists_.insert(name);
     ++done_.files;
     done_.bytes += content.size();
   }
@@ -145,7 +164,8 @@ class Unpacker {
   const Schema& schema_;
   const std::string file_;
   OutputFolder folder_;
-  std::string list_;  // empty when none is needed
+  std::string list_;                  // empty when none is needed
+  std::set<std::string> like_lists_;  // files whose names the list may not have
   Sample sample_;
   Unpacked done_;
 };
@@ -157,6 +177,7 @@ void tell_json(const Unpacked& done, const std::string& target, double seconds,
   out["files"] = done.files;
   out["bytes"] = done.bytes;
   out["already_there"] = done.already_there;
+  out["list"] = done.list.empty() ? Json() : Json(done.list);
   out["damaged"] = Json::array();
   for (const Error& error : done.damaged) out["damaged"].push_back(error_json(error));
   out["seconds"] = seconds;

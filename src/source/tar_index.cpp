@@ -227,17 +227,33 @@ class Indexer {
         if (member.label != kNone) continue;
         std::uint32_t field = 0;
         if (m != groups_[g].image) {
+          const std::string spelled(split(paths_[m])->kind);
           if (field_of[member.kind] == kNone) {
             field_of[member.kind] = static_cast<std::uint32_t>(fields.size());
-            if (auto fault = add_field(kinds_[member.kind].name, member.offset)) return fault;
+            if (auto fault = add_field(spelled, member.offset)) return fault;
           }
           field = field_of[member.kind];
+          if (fields[field].name != field_name(spelled)) {
+            if (++respelled_ == 1) first_respelled_ = paths_[m];
+            fields[field].name = field_name(kinds_[member.kind].name);
+          }
+          if (member.size == 0 && ++empty_ == 1) first_empty_ = paths_[m];
         }
         out_.parts.push_back({member.offset, member.size, field});
       }
     }
     out_.first_part.push_back(out_.parts.size());
+    warn(respelled_,
+         "files have endings that others spell in another case: the fields are in lower case",
+         first_respelled_);
+    warn(empty_, "files beside images are empty: kept as if they were not there", first_empty_);
     return {};
+  }
+
+  // A kind as the name of a field. Those of the image and the label are taken.
+  static std::string field_name(const std::string& kind) {
+    const bool taken = kind.empty() || kind == "image" || kind == "label";
+    return printable(taken ? '.' + kind : kind);
   }
 
   std::optional<Fault> add_field(const std::string& kind, std::uint64_t offset) {
@@ -249,14 +265,13 @@ class Indexer {
                                kMaxFields - 2),
                    offset};
     }
-    const bool taken = kind.empty() || kind == "image" || kind == "label";
-    const std::string name = printable(taken ? '.' + kind : kind);
+    const std::string name = field_name(kind);
     for (const Field& field : fields) {
       if (field.name != name) continue;
       return Fault{ErrorCode::tar_duplicate,
                    fmt::format("two kinds of files are shown as '{}'", name), offset};
     }
-    const std::string last = kind.substr(kind.rfind('.') + 1);
+    const std::string last = lower(kind.substr(kind.rfind('.') + 1));
     const bool text = last == "txt" || last == "text" || last == "json";
     fields.push_back({name, text            ? FieldType::text
                             : last == "npy" ? FieldType::array
@@ -346,8 +361,8 @@ class Indexer {
   StringTable label_texts_;
   std::vector<std::byte> label_bytes_;
   std::uint64_t links_ = 0;
-  std::uint64_t without_kind_ = 0, without_image_ = 0;
-  std::string first_without_kind_, first_without_image_;
+  std::uint64_t without_kind_ = 0, without_image_ = 0, respelled_ = 0, empty_ = 0;
+  std::string first_without_kind_, first_without_image_, first_respelled_, first_empty_;
 };
 
 }  // namespace

@@ -6,8 +6,10 @@
 //          kinds one without a further dot is taken, then the one the archive began with.
 //   label  cls: numbers as they are or names sorted, in every sample or in none. Without any, the
 //          first folder is the class, below the folders that all samples have in common.
-//   others become fields named by their kind: txt, text, json are text, npy an array, the rest
-//          bytes. A sample that has no such file gets an empty field.
+//   others become fields named by their kind, as it is spelled; in lower case, with a warning, when
+//          it is spelled in several ways. txt, text, json are text, npy an array, the rest bytes. A
+//          sample that has no such file gets an empty field; so does one whose file is empty, with
+//          a warning.
 // Left out, with a warning: samples without an image, names without a dot or that begin with one.
 // The key is the path of the image: cleaned, without leading "/" and "..".
 #pragma once
