@@ -260,6 +260,20 @@ def test_a_pack_cut_off_after_it_was_opened_gives_bad_samples(make, tmp_path):
     assert {one["code"] for one in loader.bad_samples()} == {"TND-202"}
 
 
+def test_damaged_names_do_not_end_a_run(damaged, tmp_path):
+    content = bytearray(damaged.pack.read_bytes())
+    content[content.find(b"class0/00.jpg")] ^= 1
+    pack = tmp_path / "nameless.tnd"
+    pack.write_bytes(content)
+    loader = opened(pack, on_error="skip")
+    assert numbers(quietly(loader)) == [i for i in range(COUNT) if i not in damaged.bad]
+    assert [one["sample"] for one in loader.bad_samples()] == [3, 10, 17]
+    with pytest.raises(tundish.SampleError, match=r"TND-406 .*record 10 "):
+        tundish.Dataset(pack)[10]
+    with pytest.raises(tundish.Error, match=r"record 0 .*\n.*RandomCrop"):
+        list(opened(pack, transforms=[tundish.RandomCrop(500)]))
+
+
 @pytest.fixture(scope="module")
 def hopeless(make, tmp_path_factory):
     folder = tmp_path_factory.mktemp("hopeless")

@@ -600,6 +600,24 @@ def test_a_pack_cut_short_is_incomplete(packed):
         assert result_json("verify", packed, exit_code=3)["ok"] is False
 
 
+def test_damaged_names_hide_neither_pixels_nor_files(photos, tmp_path):
+    write(photos / "dog/short.jpg", jpeg()[:-40])
+    packed = tmp_path / "a.tnd"
+    assert tundish("pack", photos, "-o", packed).returncode == 0
+    data = bytearray(packed.read_bytes())
+    data[data.index(b"cat/a.jpg")] ^= 1
+    packed.write_bytes(data)
+    report = result_json("verify", packed, "--pixels", exit_code=3)
+    assert [row["code"] for row in report["damage"]][0] == "TND-107"
+    assert (report["damage"][-1]["record"], report["damage"][-1]["key"]) == (3, None)
+    assert report["images_decoded"] == 3
+    report = result_json("unpack", packed, "-o", tmp_path / "back", exit_code=3)
+    assert [row["code"] for row in report["damaged"]] == ["TND-107"]
+    back = tree(tmp_path / "back")
+    assert set(back) == {b"record-0.jpg", b"record-1.png", b"record-2.jpg", b"record-3.jpg"}
+    assert back[b"record-2.jpg"] == (photos / "dog/c.jpg").read_bytes()
+
+
 def test_damage_is_found_named_and_does_not_hide_the_rest(photos, packed, tmp_path):
     data = bytearray(packed.read_bytes())
     at = data.index((photos / "cat/a.jpg").read_bytes()) + 40

@@ -47,7 +47,7 @@ View plan(const Recipe& recipe, Size image, std::uint64_t epoch, const Draw& dra
     throw Error(error.code(),
                 {.file = recipe.source->path(),
                  .record = draw.sample,
-                 .key = recipe.source->key(draw.sample)},
+                 .key = recipe.source->key_or_nothing(draw.sample)},
                 error.reason());
   }
 }
@@ -79,7 +79,7 @@ void load_sample(const Placer& placer, const Recipe& recipe, std::uint64_t epoch
     const bool in_file = source.extent(draw.sample, recipe.image_field, extent);
     throw SampleError(*fault, {.file = source.path(),
                                .record = draw.sample,
-                               .key = source.key(draw.sample),
+                               .key = source.key_or_nothing(draw.sample),
                                .offset = in_file ? extent.offset : 0});
   };
 

@@ -98,8 +98,9 @@ void* tundish_source_image(const tundish_source* handle, uint64_t sample,
     const Bytes bytes = read.fields[static_cast<std::size_t>(field)];
     const auto check = [&](const std::optional<Fault>& fault) {
       if (fault) {
-        throw SampleError(*fault,
-                          {.file = source.path(), .record = sample, .key = source.key(sample)});
+        throw SampleError(
+            *fault,
+            {.file = source.path(), .record = sample, .key = source.key_or_nothing(sample)});
       }
     };
     ImageHeader header;

@@ -25,7 +25,8 @@ archive, but for empty ones. Labels (.cls files too) and columns that do not
 follow from the folders stand in DIR/list.csv, or list-2.csv if that is a file of
 the data set. Files that are there already with the same bytes are kept, so an
 interrupted run can be repeated; others are replaced with --force only. Damaged
-records are named and left out, exit code 3.)",
+records are named and left out, records whose names are damaged are written as
+record-N; exit code 3 for both.)",
     .json = R"({output, files, bytes, already_there, list, damaged, seconds}; list is the name of
 the list or null; damaged is an array of {code, message, title, file, record,
 key, offset, reason})"};
@@ -98,6 +99,19 @@ std::string file_name(const Schema& schema, std::size_t field, const std::string
   return fmt::format("{}{}{}", key.substr(0, dot), has_dot ? "" : ".", kind);
 }
 
+const char* ending_of(Codec codec) {
+  switch (codec) {
+    case Codec::jpeg:
+      return ".jpg";
+    case Codec::png:
+      return ".png";
+    case Codec::npy:
+      return ".npy";
+    default:
+      return "";
+  }
+}
+
 // A name that is no file of the data set.
 std::string free_list_name(const std::set<std::string>& taken) {
   std::string name = "list.csv";
@@ -123,14 +137,15 @@ class Unpacker {
   void record(std::uint64_t i) {
     try {
       source_.read(sample_, i);
-      const std::string key = source_.key(i);
+      const std::string key = name_of(i);
       for (std::size_t f = 0; f < schema_.fields.size(); ++f) field(f, key);
       if (!list_.empty()) list_ += list_row(schema_, source_.info(i), key, sample_);
     } catch (const Error& error) {
       if (exit_of(error.code()) != kDamaged) throw;
       if (error.code() == ErrorCode::name_unsafe) {  // say which record
         done_.damaged.emplace_back(
-            error.code(), Where{.file = file_, .record = i, .key = source_.key(i)}, error.reason());
+            error.code(), Where{.file = file_, .record = i, .key = source_.key_or_nothing(i)},
+            error.reason());
       } else {
         done_.damaged.push_back(error);
       }
@@ -148,6 +163,19 @@ class Unpacker {
   const Unpacked& done() const { return done_; }
 
  private:
+  // Its key, or one made up where a block of names is damaged: the record itself may be sound.
+  std::string name_of(std::uint64_t i) {
+    try {
+      return source_.key(i);
+    } catch (const Error& error) {
+      if (exit_of(error.code()) != kDamaged) throw;
+      const std::string text = error.what();
+      if (text != last_name_damage_) done_.damaged.push_back(error);
+      last_name_damage_ = text;
+      return fmt::format("record-{}{}", i, ending_of(source_.info(i).codec));
+    }
+  }
+
   void field(std::size_t f, const std::string& key) {
     const Field& field = schema_.fields[f];
     if (field.type == FieldType::label || is_column(schema_, field)) return;
@@ -167,6 +195,7 @@ class Unpacker {
   std::string list_;                  // empty when none is needed
   std::set<std::string> like_lists_;  // files whose names the list may not have
   Sample sample_;
+  std::string last_name_damage_;  // one message for a whole block
   Unpacked done_;
 };
 

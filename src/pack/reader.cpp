@@ -245,14 +245,6 @@ std::string Pack::key(std::uint64_t i) const {
   return names_[i % kNamesPerBlock];
 }
 
-std::string Pack::key_or_nothing(std::uint64_t i) const {
-  try {
-    return key(i);
-  } catch (const std::exception&) {
-    return {};
-  }
-}
-
 std::vector<std::string> Pack::keys() const {
   std::vector<std::string> all;
   all.reserve(count());

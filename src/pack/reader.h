@@ -55,7 +55,6 @@ class Pack : public Source {
                                       ErrorCode code) const;
   void check_number(std::uint64_t i) const;
   std::uint64_t piece_offset(std::uint64_t i, int column) const;
-  std::string key_or_nothing(std::uint64_t i) const;  // for messages: never throws
   // Names of records block * kNamesPerBlock, ...; throws Error(index_damaged).
   std::vector<std::string> read_names(std::uint64_t block) const;
 

@@ -54,6 +54,14 @@ int Schema::find(FieldType type) const {
   return -1;
 }
 
+std::string Source::key_or_nothing(std::uint64_t i) const {
+  try {
+    return key(i);
+  } catch (const std::exception&) {
+    return {};
+  }
+}
+
 bool Source::extent(std::uint64_t, int, Extent&) const { return false; }
 
 void Source::scan(const SampleSink& sink, const BadSink& bad) const {

@@ -71,7 +71,8 @@ class Source {
   virtual SampleInfo info(std::uint64_t i) const = 0;
   virtual std::string key(std::uint64_t i)
       const = 0;  // its name in the data set: raw bytes, relative. A pack reads it.
-  virtual std::string path() const = 0;  // as the user gave it, for messages
+  std::string key_or_nothing(std::uint64_t i) const;  // for messages: empty where key() throws
+  virtual std::string path() const = 0;               // as the user gave it, for messages
   // Bytes of all stored fields of sample i as they will be read, 0 where not known.
   virtual std::uint64_t bytes(std::uint64_t i) const = 0;
   virtual bool random_access() const { return true; }
