@@ -16,7 +16,7 @@ struct Limits {
   std::uint64_t max_pixels = 178'956'970;  // what Pillow refuses
   std::uint32_t max_side = 65'535;
   std::uint32_t max_scans = 500;           // of a progressive JPEG
-  std::uint64_t max_bytes = 256ull << 20;  // of one coded image
+  std::uint64_t max_bytes = 256ull << 20;  // of one coded image, or of any other field
 };
 
 struct ImageHeader {

@@ -26,6 +26,7 @@ constexpr std::uint64_t kCrcBytes = 4;
 constexpr std::uint64_t kSectionAlignment = 8;
 constexpr std::uint64_t kNamesPerBlock = 1024;
 constexpr std::uint64_t kMaxMetadataBytes = 100'000'000;
+constexpr std::uint64_t kMaxNamesBytes = 256ull << 20;  // of one block, with its checksum
 constexpr std::uint32_t kMaxImageSide = 1u << 24;
 
 // Mean bytes of a record below which records are aligned to 8 bytes instead of 64.

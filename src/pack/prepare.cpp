@@ -1,5 +1,7 @@
 #include "pack/prepare.h"
 
+#include <fmt/format.h>
+
 #include "pack/checksum.h"
 #include "pack/record_digest.h"
 
@@ -8,6 +10,20 @@ namespace {
 
 Refusal refusal(std::uint64_t sample, const std::string& key, const Error& error) {
   return {sample, key, error.code(), error.what()};
+}
+
+// A reader would refuse such a field before it takes memory for it.
+void refuse_too_large(Prepared& out, const Source& source, const Limits& limits) {
+  for (const std::vector<std::byte>& field : out.sample.fields) {
+    if (field.size() <= limits.max_bytes) continue;
+    const Where where{.file = source.path(), .record = out.number, .key = out.key};
+    out.refusal =
+        refusal(out.number, out.key,
+                Error(ErrorCode::image_too_large, where,
+                      fmt::format("{} bytes, at most {} are allowed", with_commas(field.size()),
+                                  with_commas(limits.max_bytes))));
+    return;
+  }
 }
 
 // What kind of image it is and how large, from its first bytes.
@@ -61,10 +77,11 @@ void prepare(Prepared& out, const Source& source, const Limits& limits) {
   out.key = source.key(out.number);
   out.info = source.info(out.number);
   const int image = schema.find(FieldType::image);
-  if (image >= 0) {
-    look_at_image(out, out.sample.fields[static_cast<std::size_t>(image)], source, limits);
-  } else {
+  refuse_too_large(out, source, limits);
+  if (image < 0) {
     out.info = {.label = out.info.label};
+  } else if (!out.refusal) {
+    look_at_image(out, out.sample.fields[static_cast<std::size_t>(image)], source, limits);
   }
   if (out.refusal) {
     out.sample.fields.clear();

@@ -5,6 +5,7 @@
 #include <new>
 #include <numeric>
 
+#include "decode/decode.h"
 #include "pack/checksum.h"
 #include "pack/metadata.h"
 
@@ -79,6 +80,7 @@ void Pack::parse() {
   std::uint64_t next = tail_.names.offset;
   for (std::uint64_t block = 0; block < index_.names_bytes.size(); ++block) {
     names_offsets_.push_back(next);
+    if (index_.names_bytes[block] > kMaxNamesBytes) wrong("a block of names is too large");
     const auto end = add(next, index_.names_bytes[block]);
     if (!end || *end > tail_.names.offset + tail_.names.bytes) {
       wrong("the blocks of names overlap what follows them");
@@ -177,7 +179,14 @@ void Pack::read(Sample& out, std::uint64_t i, FieldSet fields) const {
                         {.file = path(), .record = i, .key = key_or_nothing(i), .offset = offset},
                         std::move(reason));
     };
-    // Length and offset were checked against the size of the file by parse().
+    // Length and offset were checked against the size of the file by parse(); but a sparse file is
+    // as large as it likes.
+    if (length > Limits{}.max_bytes) {
+      fail(ErrorCode::image_too_large,
+           fmt::format("field {}: {} bytes, at most {} are allowed",
+                       printable(schema_.fields[field].name), with_commas(length),
+                       with_commas(Limits{}.max_bytes)));
+    }
     bytes.resize(length + kCrcBytes);
     std::size_t got = 0;
     try {

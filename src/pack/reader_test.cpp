@@ -251,6 +251,53 @@ TEST_CASE("a sparse file that claims two to the forty records takes no memory") 
   CHECK(open_code(bytes) == ErrorCode::index_damaged);
 }
 
+// A pack with a hole of `hole` zeros in front of its metadata, as a sparse file has them.
+class WithHole : public ByteFile {
+ public:
+  WithHole(const Buffer& bytes, std::uint64_t at, std::uint64_t hole)
+      : bytes_(bytes), at_(at), hole_(hole) {}
+  std::uint64_t size() const override { return bytes_.size() + hole_; }
+  const std::string& path() const override { return path_; }
+  std::size_t read_at(std::span<std::byte> out, std::uint64_t offset) const override {
+    for (std::size_t i = 0; i < out.size(); ++i, ++offset) {
+      if (offset >= size()) return i;
+      const bool hole = offset >= at_ && offset - at_ < hole_;
+      out[i] = hole ? std::byte{0} : bytes_[offset < at_ ? offset : offset - hole_];
+    }
+    return out.size();
+  }
+
+ private:
+  const Buffer& bytes_;
+  std::uint64_t at_, hole_;
+  std::string path_ = "sparse.tnd";
+};
+
+TEST_CASE("a record that claims tens of gigabytes of a sparse file takes no memory") {
+  constexpr std::uint64_t kHole = 40ull << 30;
+  Buffer bytes = small_pack();
+  const std::size_t tail = bytes.size() - kTailBytes;
+  const std::uint64_t metadata = peek_tail(bytes, 24);
+  const std::size_t last_length = peek_tail(bytes, 72) + 8 * 4;
+  poke(bytes, last_length, load<std::uint64_t>(bytes.data() + last_length) + kHole);
+  seal(bytes);  // before the sections move, for it looks for them
+  for (std::size_t entry = 24; entry < 88; entry += 16) {
+    poke(bytes, tail + entry, peek_tail(bytes, entry) + kHole);
+  }
+  poke(bytes, tail + 8, bytes.size() + kHole);
+  poke(bytes, tail + 124, piece_crc(kNoRecord, kTailPiece, Bytes(bytes).subspan(tail, 124)));
+  const auto pack = Pack::open(std::make_unique<WithHole>(bytes, metadata, kHole));
+  Sample sample;
+  pack->read(sample, 3);
+  try {
+    pack->read(sample, 4);
+    FAIL("it was read");
+  } catch (const SampleError& error) {
+    CHECK(error.code() == ErrorCode::image_too_large);
+    CHECK(error.where().key == "cat/4.npy");
+  }
+}
+
 TEST_CASE("open_source knows a pack by its first bytes or its name") {
   const TemporaryFolder folder;
   pack(folder / "a.tnd", image_source(3, 9));

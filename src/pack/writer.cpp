@@ -297,6 +297,9 @@ class Writer {
     std::uint32_t crc = begin_piece_crc(index_.names_bytes.size(), kNamesPiece);
     crc = mask_crc(crc32c(bytes, crc32c(lengths, crc)));
     index_.names_bytes.push_back(lengths.size() + bytes.size() + kCrcBytes);
+    if (index_.names_bytes.back() > kMaxNamesBytes) {
+      throw Error(ErrorCode::argument, where(), "the names of 1,024 samples take over 256 MiB");
+    }
     names_.insert(names_.end(), lengths.begin(), lengths.end());
     names_.insert(names_.end(), bytes.begin(), bytes.end());
     const Bytes end = std::as_bytes(std::span(&crc, 1));
