@@ -42,6 +42,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check(written.size() <= kLimits.max_bytes);
   const bool same = std::ranges::equal(written, file);
   check(restores(coefficients, restore, file, scratch) == same);
+  restore_again = restore;
+  const bool settled = settle(restore_again, coefficients, file, scratch);
+  check(settled || !same);
+  check(settled == restores(coefficients, restore_again, file, scratch));
   const Unfit unfit = take_apart(again, restore_again, written, kLimits);
   if (is_sequential(file)) check(unfit == Unfit::none && is_equal(coefficients, again));
   return 0;

@@ -78,36 +78,33 @@ struct Bits {
   }
 };
 
-// The file so far, in a vector that is longer than what is written and at most kSlack bytes longer
-// than the maximum.
+// The file so far, in a vector that is longer than what is written, also than the maximum.
 class Output {
  public:
-  static constexpr std::size_t kSlack = 4096;
-
   Output(std::vector<std::byte>& file, std::size_t max_bytes) : file_(file), max_bytes_(max_bytes) {
-    file_.resize(std::min(std::max(file_.capacity(), kSlack), max_bytes + kSlack));
+    file_.resize(std::min(file_.capacity(), max_bytes));
     to_ = file_.data();
   }
 
   std::byte* position() { return to_; }
   void set_position(std::byte* to) { to_ = to; }
+  std::size_t written() const { return static_cast<std::size_t>(to_ - file_.data()); }
   const std::byte* end() const { return file_.data() + file_.size(); }
 
-  // Room for `bytes` (at most kSlack) at position(), which may move; false: over the maximum.
-  bool make_room(std::size_t bytes) {
-    const auto used = static_cast<std::size_t>(to_ - file_.data());
+  // Room for `bytes` at position(), which may move; false: over the maximum.
+  bool make_room(std::ptrdiff_t bytes) {
+    const std::size_t used = written();
     if (used > max_bytes_) return false;
-    if (file_.size() - used < bytes) {
-      file_.resize(std::min(2 * file_.size() + kSlack, max_bytes_ + kSlack));
-      to_ = file_.data() + used;
-    }
+    file_.resize(std::max(
+        file_.size(), used + static_cast<std::size_t>(bytes) + std::min(used, max_bytes_ - used)));
+    to_ = file_.data() + used;
     return true;
   }
 
   bool append(Bytes bytes) {
-    const auto used = static_cast<std::size_t>(to_ - file_.data());
+    const std::size_t used = written();
     if (used > max_bytes_ || bytes.size() > max_bytes_ - used) return false;
-    if (file_.size() - used < bytes.size()) file_.resize(used + bytes.size() + kSlack);
+    if (file_.size() - used < bytes.size()) file_.resize(used + bytes.size());
     std::copy(bytes.begin(), bytes.end(), file_.begin() + static_cast<std::ptrdiff_t>(used));
     to_ = file_.data() + used + bytes.size();
     return true;
@@ -115,7 +112,7 @@ class Output {
 
   // Cuts the vector to what was written; false: over the maximum.
   bool finish() {
-    const auto used = static_cast<std::size_t>(to_ - file_.data());
+    const std::size_t used = written();
     file_.resize(std::min(used, max_bytes_));
     return used <= max_bytes_;
   }

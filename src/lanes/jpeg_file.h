@@ -3,16 +3,19 @@
 //
 // "Everything else" is called the restore data. Coefficients and restore data give the file back:
 //
-//   restore  := flags:u8  [padding]  [edge blocks of component 0]  [.. 1]  [.. 2]  literal
-//   literal  := the file without its entropy-coded segments, to the end of the restore data
-//   padding  := usual:u8  count:varint  count x (skip:varint  bits:u8)
-//   edges    := count:varint  count x (dc:signed  n:u8  n x (place:u8  value:signed))
+//   restore := flags:u8  [padding]  [runs]  [tails]  [edges of component 0]  [.. 1]  [.. 2] literal
+//   padding := usual:u8  count:varint  count x (skip:varint  bits:u8)
+//   runs    := count:varint  count x (skip:varint  n:varint  n x (skip:varint))
+//   tails   := count:varint  count x (skip:varint  n:varint  n x byte)
+//   edges   := count:varint  count x (dc:signed  n:u8  n x (place:u8  value:signed))
+//   literal := the file without its entropy-coded data, to the end of the restore data
 //
 // varint: 7 bits per byte, the low ones first, 0x80 says that more follow; at most 5 bytes.
 // signed: a varint of 0, -1, 1, -2, 2, ... = 0, 1, 2, 3, 4, ...
+// skip: how many scans, intervals or blocks lie between the one before and this one.
 //
-// flags    Bits 0 to 2: edge blocks of component 0, 1, 2 follow. Bit 3: padding follows. The other
-//          bits are 0. A file of libjpeg has flags 0 and nothing but the literal bytes.
+// flags    Bits 0 to 2: edges of component 0, 1, 2 follow; bit 3: padding, bit 4: runs, bit 5:
+//          tails. The others are 0. A file of libjpeg has flags 0 and nothing but literal bytes.
 // literal  Markers with their segments, fill bytes, what follows the end marker. The writer walks
 //          these markers itself: behind each SOS it writes the scan that the coefficients give with
 //          the frame (SOF0, SOF1, SOF2), tables (DHT), restart interval (DRI) and scan header valid
@@ -20,15 +23,16 @@
 //          stands, the rest is copied.
 // padding  A scan, and each of its restart intervals, ends on a whole byte. The bits that fill it
 //          up are the low bits of `usual` (0xff when there is no padding section), or of `bits` for
-//          the intervals listed. They are counted through all scans of the file; `skip` intervals
-//          have the usual bits before this one.
+//          the intervals listed, which are counted through all scans of the file.
+// runs     A progressive AC scan joins blocks without further values to runs, as long as its table
+//          has a code for the length, and as libjpeg until the run has more than 937 correction
+//          bits. Scans listed here go on to 65,473, but end their runs at the n blocks listed.
+// tails    Bytes behind the data of a scan, before the next marker.
 // edges    Blocks that fill up an MCU of an interleaved scan beyond the image's edge. Without this
 //          section they repeat the DC of the block before them in the MCU and have no AC: what
 //          libjpeg writes. Otherwise all of them stand here, row by row: those to the right of each
 //          row of blocks, then the rows below. `dc` is the difference to the block before in the
 //          MCU, then follow n AC coefficients by their place in zigzag order.
-// A progressive scan joins blocks without further coefficients to runs as libjpeg does, as far as
-// its Huffman table has a code for them.
 #pragma once
 
 #include <cstdint>
@@ -54,7 +58,7 @@ enum class Unfit : std::uint8_t {
   incomplete,                // scans are missing, and libjpeg would smooth the blocks
   range,                     // a coefficient beyond +-kMaxAc (AC and DC)
   too_large,                 // over a limit
-  not_restorable,            // for the caller to say when restores() is false
+  not_restorable,            // for the caller to say when settle() is false
 };
 inline constexpr int kUnfits = 12;
 
@@ -70,7 +74,7 @@ struct JpegLimits {
 // A whole JPEG file into coefficients and restore data; both reuse their memory, and mean nothing
 // unless the answer is Unfit::none. Then every coefficient is within +-kMaxAc (so differences of DC
 // are within +-kMaxDcDifference) and what libjpeg would decode is what the coefficients say, but
-// the restore data are not proven: see restores(). Any bytes may be given.
+// the restore data are not proven: see settle(). Any bytes may be given.
 Unfit take_apart(Coefficients& out, std::vector<std::byte>& restore, Bytes file,
                  const JpegLimits& limits = {});
 
@@ -78,6 +82,12 @@ Unfit take_apart(Coefficients& out, std::vector<std::byte>& restore, Bytes file,
 // `file` reuses its memory and never grows much over limits.max_bytes.
 std::optional<Fault> put_together(std::vector<std::byte>& file, const Coefficients& coefficients,
                                   Bytes restore, const JpegLimits& limits = {});
+
+// Proves that put_together gives exactly this file. Where it does not, adds to the restore data of
+// take_apart what the work of other encoders than libjpeg needs: padding, runs, tails. False: the
+// file is not restorable. As fast as restores() when nothing has to be added.
+bool settle(std::vector<std::byte>& restore, const Coefficients& coefficients, Bytes file,
+            std::vector<std::byte>& scratch);
 
 // Whether put_together gives exactly this file. `scratch` is memory to reuse.
 bool restores(const Coefficients& coefficients, Bytes restore, Bytes file,

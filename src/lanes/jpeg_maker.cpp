@@ -24,7 +24,9 @@ std::vector<std::uint8_t> make_pixels(const JpegKind& kind, int components) {
       for (int c = 0; c < components; ++c) {
         const int edge = ((x >> 2) ^ (y >> 3)) % 5 == c ? 120 : 0;
         const int value = x * (c + 1) + y * 3 + edge + static_cast<int>(random.below(40));
-        out.push_back(static_cast<std::uint8_t>(kind.flat ? 90 + 10 * c : value));
+        const int plain = kind.picture == JpegKind::Picture::flat ? 90 + 10 * c : x % 2 * 255;
+        const bool noisy = kind.picture == JpegKind::Picture::noisy;
+        out.push_back(static_cast<std::uint8_t>(noisy ? value : plain));
       }
     }
   }
@@ -177,7 +179,7 @@ JpegKind random_kind(Random& random, int side) {
   if (random.below(6) == 0) kind.restart_rows = 1;
   if (random.below(4) == 0) kind.comment = "a comment";
   if (random.below(4) == 0) kind.exif = std::string("\0\0II*\0\xff\xd8\xff\xda", 10);
-  kind.flat = random.below(5) == 0;
+  if (random.below(4) == 0) kind.picture = static_cast<JpegKind::Picture>(1 + random.below(2));
   kind.seed = random.next();
   return kind;
 }
@@ -185,10 +187,10 @@ JpegKind random_kind(Random& random, int side) {
 std::string describe(const JpegKind& kind) {
   return fmt::format(
       "{} x {}, space {}, luma {}x{}, chroma {}x{}, quality {}, optimised {}, progressive {}, "
-      "script {}, interleaved {}, restart {} / {} rows, flat {}, seed {}",
+      "script {}, interleaved {}, restart {} / {} rows, picture {}, seed {}",
       kind.width, kind.height, static_cast<int>(kind.space), kind.h[0], kind.v[0], kind.h[1],
       kind.v[1], kind.quality, kind.optimised, kind.progressive, kind.script, kind.interleaved,
-      kind.restart_mcus, kind.restart_rows, kind.flat, kind.seed);
+      kind.restart_mcus, kind.restart_rows, static_cast<int>(kind.picture), kind.seed);
 }
 
 std::size_t find_marker(const ByteVector& file, int marker, std::size_t from) {

@@ -13,6 +13,7 @@ namespace tundish::lanes {
 using ByteVector = std::vector<std::byte>;
 
 struct JpegKind {
+  enum class Picture : std::uint8_t { noisy, flat, stripes };     // stripes: all blocks are equal
   enum class Space : std::uint8_t { ycc, rgb, grey, cmyk, two };  // two: components of no meaning
 
   int width = 40, height = 30;
@@ -29,7 +30,7 @@ struct JpegKind {
   int restart_rows = 0;
   std::string comment = {};
   std::string exif = {};
-  bool flat = false;  // one colour: long runs of empty blocks
+  Picture picture = Picture::noisy;
   std::uint64_t seed = 1;
 };
 

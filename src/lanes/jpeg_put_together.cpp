@@ -1,24 +1,16 @@
 #include <cstring>
 
 #include "lanes/jpeg_file.h"
+#include "lanes/jpeg_marker_state.h"
 #include "lanes/jpeg_scan.h"
 
 namespace tundish::lanes {
 namespace {
 
+constexpr char kTooLong[] = "the file is longer than it may be";
+
 Fault damaged(const char* reason, std::size_t offset = 0) {
   return {ErrorCode::image_damaged, reason, offset};
-}
-
-// Frame and coefficients must be of one image: nothing is read outside of the blocks.
-bool is_frame_of(const Frame& frame, const Coefficients& coefficients) {
-  if (frame.marker > kSof2 || frame.precision != 8 || frame.width < 1 || frame.height < 1) {
-    return false;
-  }
-  const std::optional<Sampling> sampling = sampling_of(frame);
-  const Geometry& geometry = coefficients.geometry;
-  return sampling == geometry.sampling && frame.width == geometry.width &&
-         frame.height == geometry.height;
 }
 
 bool is_whole(const Coefficients& coefficients) {
@@ -34,28 +26,11 @@ bool is_whole(const Coefficients& coefficients) {
   return true;
 }
 
-// What the markers so far have said.
-struct State {
-  std::optional<Frame> frame;
-  CodeTables tables;
-  int restart_interval = 0;
-  std::uint32_t scans = 0;
-};
-
-// Takes a segment in; says what is wrong with it.
-const char* read_segment(State& state, const Segment& segment, const Coefficients& coefficients) {
-  if (is_frame(segment.marker)) {
-    Frame frame;
-    if (state.frame || !read_frame(frame, segment) || !is_frame_of(frame, coefficients)) {
-      return "the frame header is not that of the coefficients";
-    }
-    state.frame = frame;
-  } else if (segment.marker == kDht) {
-    if (!read_codes(state.tables, segment.body)) return "a Huffman table is damaged";
-  } else if (segment.marker == kDri) {
-    if (segment.body.size() != 2) return "the restart interval is damaged";
-    state.restart_interval =
-        std::to_integer<int>(segment.body[0]) << 8 | std::to_integer<int>(segment.body[1]);
+// The entry of this scan in a list that is ordered by scans.
+template <class Entry>
+const Entry* entry_of(const std::vector<Entry>& entries, std::uint32_t scan) {
+  for (const Entry& entry : entries) {
+    if (entry.scan == scan) return &entry;
   }
   return nullptr;
 }
@@ -70,38 +45,29 @@ std::optional<Fault> put_together(std::vector<std::byte>& file, const Coefficien
   const Bytes literal = restore.literal;
   const std::size_t before = restore_bytes.size() - literal.size();
 
-  State state;
+  MarkerState state;
   PaddingReader padding(restore.padding);
   Output out(file, limits.max_bytes);
   std::size_t copied = 0;
-  for (std::size_t at = 0; const auto segment = segment_at(literal, at);) {
-    const char* wrong = read_segment(state, *segment, coefficients);
-    at = segment->end;
-    if (segment->marker == kEoi) break;
-    if (wrong == nullptr && segment->marker == kSos) {
-      ScanHeader header;
-      if (!state.frame || !read_scan_header(header, *segment, *state.frame)) {
-        wrong = "a scan header is damaged";
-      } else if (++state.scans > limits.max_scans) {
-        wrong = "there are too many scans";
-      } else if (!out.append(literal.subspan(copied, at - copied))) {
-        wrong = "the file is longer than it may be";
-      } else {
-        copied = at;
-        wrong = write_scan(out, {.coefficients = coefficients,
-                                 .frame = *state.frame,
-                                 .header = header,
-                                 .tables = state.tables,
-                                 .restart_interval = state.restart_interval,
-                                 .edges = restore.edges,
-                                 .padding = padding});
-      }
-    }
-    if (wrong != nullptr) return damaged(wrong, before + at);
+  while (next_scan(state, literal, coefficients)) {
+    if (state.scans > limits.max_scans) return damaged("there are too many scans");
+    if (!out.append(literal.subspan(copied, state.at - copied))) return damaged(kTooLong);
+    copied = state.at;
+    const std::uint32_t scan = state.scans - 1;
+    const char* wrong = write_scan(out, {.coefficients = coefficients,
+                                         .frame = *state.frame,
+                                         .header = state.scan,
+                                         .tables = state.tables,
+                                         .restart_interval = state.restart_interval,
+                                         .edges = restore.edges,
+                                         .odd_runs = entry_of(restore.odd_runs, scan),
+                                         .padding = padding});
+    if (wrong != nullptr) return damaged(wrong, before + state.at);
+    const Tail* tail = entry_of(restore.tails, scan);
+    if (tail != nullptr && !out.append(tail->bytes)) return damaged(kTooLong);
   }
-  if (!out.append(literal.subspan(copied)) || !out.finish()) {
-    return damaged("the file is longer than it may be", before + literal.size());
-  }
+  if (state.wrong != nullptr) return damaged(state.wrong, before + state.at);
+  if (!out.append(literal.subspan(copied)) || !out.finish()) return damaged(kTooLong);
   return std::nullopt;
 }
 

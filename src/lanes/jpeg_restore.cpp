@@ -5,7 +5,10 @@
 namespace tundish::lanes {
 namespace {
 
-constexpr std::uint8_t kPaddingFlag = 1 << kMaxComponents;
+constexpr int kPaddingFlag = 1 << kMaxComponents;
+constexpr int kRunsFlag = 2 << kMaxComponents;
+constexpr int kTailsFlag = 4 << kMaxComponents;
+constexpr int kAllFlags = (8 << kMaxComponents) - 1;
 constexpr std::size_t kLeastEdgeBytes = 2;
 
 void put_u8(std::vector<std::byte>& out, std::uint8_t value) { out.push_back(std::byte{value}); }
@@ -17,6 +20,32 @@ void put_varint(std::vector<std::byte>& out, std::uint32_t value) {
 
 void put_signed(std::vector<std::byte>& out, int value) {
   put_varint(out, static_cast<std::uint32_t>(value) << 1 ^ static_cast<std::uint32_t>(value >> 31));
+}
+
+void put_runs(std::vector<std::byte>& out, const std::vector<OddRuns>& all) {
+  put_varint(out, static_cast<std::uint32_t>(all.size()));
+  std::uint32_t scan = 0;
+  for (const OddRuns& runs : all) {
+    put_varint(out, runs.scan - scan);
+    scan = runs.scan + 1;
+    put_varint(out, static_cast<std::uint32_t>(runs.ends.size()));
+    std::uint32_t block = 0;
+    for (const std::uint32_t end : runs.ends) {
+      put_varint(out, end - block);
+      block = end + 1;
+    }
+  }
+}
+
+void put_tails(std::vector<std::byte>& out, const std::vector<Tail>& tails) {
+  put_varint(out, static_cast<std::uint32_t>(tails.size()));
+  std::uint32_t scan = 0;
+  for (const Tail& tail : tails) {
+    put_varint(out, tail.scan - scan);
+    scan = tail.scan + 1;
+    put_varint(out, static_cast<std::uint32_t>(tail.bytes.size()));
+    out.insert(out.end(), tail.bytes.begin(), tail.bytes.end());
+  }
 }
 
 void put_edge(std::vector<std::byte>& out, const Block& block) {
@@ -77,6 +106,35 @@ void take_padding(Padding& out, Taker& taker) {
   }
 }
 
+void take_runs(std::vector<OddRuns>& out, Taker& taker) {
+  const std::uint32_t scans = taker.varint();
+  std::uint32_t scan = 0;
+  for (std::uint32_t i = 0; i < scans && !taker.bad; ++i) {
+    OddRuns& runs = out.emplace_back();
+    scan += taker.varint();
+    runs.scan = scan++;
+    const std::uint32_t count = taker.varint();
+    std::uint32_t block = 0;
+    for (std::uint32_t k = 0; k < count && !taker.bad; ++k) {
+      block += taker.varint();
+      runs.ends.push_back(block++);
+    }
+  }
+}
+
+void take_tails(std::vector<Tail>& out, Taker& taker) {
+  const std::uint32_t count = taker.varint();
+  std::uint32_t scan = 0;
+  for (std::uint32_t i = 0; i < count && !taker.bad; ++i) {
+    scan += taker.varint();
+    const std::uint32_t size = taker.varint();
+    taker.bad |= size > taker.bytes.size();
+    if (taker.bad) return;
+    out.push_back({scan++, taker.bytes.first(size)});
+    taker.bytes = taker.bytes.subspan(size);
+  }
+}
+
 void take_edges(std::vector<Block>& out, Taker& taker) {
   const std::uint32_t count = taker.varint();
   taker.bad |= count > taker.bytes.size() / kLeastEdgeBytes;
@@ -109,9 +167,18 @@ Padding make_padding(const std::vector<std::uint8_t>& last_bytes) {
   return out;
 }
 
+Padding make_full_padding(const std::vector<std::uint8_t>& last_bytes) {
+  Padding out;
+  for (std::size_t i = 0; i < last_bytes.size(); ++i) {
+    if (last_bytes[i] != out.usual) out.odd.push_back({i, last_bytes[i]});
+  }
+  return out;
+}
+
 void write_restore(std::vector<std::byte>& out, const Restore& restore) {
   const bool padded = restore.padding.usual != 0xff || !restore.padding.odd.empty();
-  int flags = padded ? kPaddingFlag : 0;
+  int flags = (padded ? kPaddingFlag : 0) | (restore.odd_runs.empty() ? 0 : kRunsFlag) |
+              (restore.tails.empty() ? 0 : kTailsFlag);
   for (int c = 0; c < kMaxComponents; ++c) {
     if (!restore.edges[c].empty()) flags |= 1 << c;
   }
@@ -126,6 +193,8 @@ void write_restore(std::vector<std::byte>& out, const Restore& restore) {
       next = odd.interval + 1;
     }
   }
+  if (!restore.odd_runs.empty()) put_runs(out, restore.odd_runs);
+  if (!restore.tails.empty()) put_tails(out, restore.tails);
   for (const std::vector<Block>& edges : restore.edges) {
     if (edges.empty()) continue;
     put_varint(out, static_cast<std::uint32_t>(edges.size()));
@@ -137,8 +206,10 @@ std::optional<Fault> read_restore(Restore& out, Bytes bytes) {
   out = {};
   Taker taker{bytes};
   const std::uint8_t flags = taker.u8();
-  taker.bad |= flags >= 2 * kPaddingFlag;
+  taker.bad |= flags > kAllFlags;
   if (flags & kPaddingFlag) take_padding(out.padding, taker);
+  if (flags & kRunsFlag) take_runs(out.odd_runs, taker);
+  if (flags & kTailsFlag) take_tails(out.tails, taker);
   for (int c = 0; c < kMaxComponents; ++c) {
     if (flags >> c & 1) take_edges(out.edges[c], taker);
   }

@@ -12,6 +12,8 @@ int divide_up(int a, int b) { return (a + b - 1) / b; }
 
 class SequentialCoder {
  public:
+  static constexpr std::ptrdiff_t kRoom = 1024;
+
   explicit SequentialCoder(const ScanSource& source) {
     for (int s = 0; s < source.header.components; ++s) {
       dc_[s] = &source.tables.dc[source.header.component[s].dc];

@@ -12,18 +12,20 @@ namespace tundish::lanes {
 // The bits that fill up the last byte of one interval after the other.
 class PaddingReader {
  public:
-  explicit PaddingReader(const Padding& padding) : padding_(padding) {}
+  explicit PaddingReader(const Padding& padding) : padding_(&padding) {}
 
   std::uint8_t next() {
     const std::uint64_t interval = interval_++;
-    if (odd_ == padding_.odd.size() || padding_.odd[odd_].interval != interval) {
-      return padding_.usual;
+    if (odd_ == padding_->odd.size() || padding_->odd[odd_].interval != interval) {
+      return padding_->usual;
     }
-    return padding_.odd[odd_++].bits;
+    return padding_->odd[odd_++].bits;
   }
 
+  std::uint64_t interval() const { return interval_; }  // the next one
+
  private:
-  const Padding& padding_;
+  const Padding* padding_;
   std::uint64_t interval_ = 0;
   std::size_t odd_ = 0;
 };
@@ -37,6 +39,7 @@ struct ScanSource {
   const CodeTables& tables;
   int restart_interval;             // in MCUs; 0: none
   const std::vector<Block>* edges;  // of each component; see Restore
+  const OddRuns* odd_runs;          // nullptr: none
   PaddingReader& padding;
 };
 

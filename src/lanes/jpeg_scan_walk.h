@@ -9,8 +9,8 @@ inline constexpr char kTooLong[] = "the file is longer than it may be";
 inline constexpr char kNoCode[] = "a coefficient has no code in the Huffman table";
 inline constexpr char kEdgeCount[] = "the number of blocks beyond the edge is wrong";
 
-// No block, with what it lets go of earlier ones, needs more bytes than this.
-inline constexpr std::ptrdiff_t kBlockRoom = 1024;
+// The last bits of an interval and its marker.
+inline constexpr std::ptrdiff_t kMarkerRoom = 32;
 
 // One component of a scan.
 struct ScanSlot {
@@ -46,6 +46,7 @@ struct ScanWalk {
 bool plan_walk(ScanWalk& out, const ScanSource& source);
 
 // A Coder has
+//   kRoom                                       bytes that a block may need
 //   void block(Bits&, const Block&, int slot)   writes a block, or keeps it for a run
 //   void end_interval(Bits&)                    writes what it kept, and forgets the DC before
 //   bool missed() const                         whether a code was missing
@@ -70,9 +71,9 @@ const char* walk_scan(Output& out, const ScanSource& source, Coder& coder) {
         ScanSlot& slot = walk.slots[s];
         for (int y = mcu_y * slot.v; y < (mcu_y + 1) * slot.v; ++y) {
           for (int x = mcu_x * slot.h; x < (mcu_x + 1) * slot.h; ++x) {
-            if (out.end() - bits.to < kBlockRoom) {
+            if (out.end() - bits.to < Coder::kRoom + kMarkerRoom) {
               out.set_position(bits.to);
-              if (!out.make_room(2 * kBlockRoom)) return kTooLong;
+              if (!out.make_room(Coder::kRoom + kMarkerRoom)) return kTooLong;
               bits.to = out.position();
             }
             const bool inside = x < slot.blocks_x && y < slot.blocks_y;

@@ -133,8 +133,10 @@ TEST_CASE("coefficients that a record cannot hold are refused") {
   // A file whose tables have codes for large values, by our own writer.
   Coefficients coefficients;
   ByteVector restore;
-  const ByteVector grey =
-      make_jpeg({.width = 8, .height = 8, .space = JpegKind::Space::grey, .flat = true});
+  const ByteVector grey = make_jpeg({.width = 8,
+                                     .height = 8,
+                                     .space = JpegKind::Space::grey,
+                                     .picture = JpegKind::Picture::flat});
   REQUIRE(take_apart(coefficients, restore, grey) == Unfit::none);
   const std::size_t ac = find_marker(restore, 0xc4, find_marker(restore, 0xc4) + 2);
   Block& block = coefficients.blocks[0][0];
@@ -160,7 +162,7 @@ TEST_CASE("a coefficient without a code is a fault") {
                 make_jpeg({.optimised = true, .progressive = progressive, .interleaved = true})) ==
             Unfit::none);
     for (const int value : {-32768, -20000, 20000, 32767}) {
-      for (const std::size_t place : {0, 1, 63}) {
+      for (const std::size_t place : {0u, 1u, 63u}) {
         Coefficients other = coefficients;
         other.blocks[0][1][place] = static_cast<std::int16_t>(value);
         const auto fault = put_together(file, other, restore);
