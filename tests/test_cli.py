@@ -495,6 +495,17 @@ def test_a_source_of_no_known_kind_is_refused(tmp_path):
     assert error["code"] == "TND-304"
 
 
+@pytest.mark.parametrize("verb", ["verify", "info", "ls", "unpack"])
+def test_a_pipe_is_refused_and_not_waited_for(verb, tmp_path):
+    os.mkfifo(tmp_path / "pipe.tnd")
+    more = ["-o", tmp_path / "out"] if verb == "unpack" else []
+    result = subprocess.run(
+        [PROGRAM, verb, tmp_path / "pipe.tnd", *more], capture_output=True, timeout=60
+    )
+    assert result.returncode in (1, 3)
+    assert re.search(r"TND-(101|304)", out(result) + err(result))
+
+
 def test_a_class_folder_without_images_is_a_warning(photos, tmp_path):
     (photos / "emu").mkdir()
     result = tundish("pack", photos, "-o", tmp_path / "a.tnd")

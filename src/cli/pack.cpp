@@ -10,6 +10,7 @@
 #include "cli/progress.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
+#include "core/file.h"
 #include "pack/open.h"
 #include "pack/writer.h"
 
@@ -35,14 +36,22 @@ of {sample, key, code, message}; null with --dry-run: file_bytes, id, log)"};
 constexpr std::size_t kShown = 10;  // refused files named on stderr
 constexpr const char* kLogHead = "# refused by tundish pack";
 
+bool is_our_log(const std::string& path) {
+  std::string first(std::string_view(kLogHead).size(), ' ');
+  try {
+    File::open(path).read_at(std::as_writable_bytes(std::span(first)), 0);
+  } catch (const Error&) {
+    return false;  // there is none
+  }
+  return first == kLogHead;
+}
+
 // The log belongs to the pack beside it: written anew, or removed when there is nothing to say.
 // Returns its name, or empty.
 std::string write_log(const std::string& target, const PackReport& report, const Shell& shell) {
   const std::string path = target + ".log";
   if (report.refused.empty() && report.doubtful.empty()) {
-    std::ifstream old(path);
-    std::string first;
-    if (std::getline(old, first) && first.starts_with(kLogHead)) ::unlink(path.c_str());
+    if (is_our_log(path)) ::unlink(path.c_str());
     return {};
   }
   const std::string temporary = fmt::format("{}.{}.tmp", path, ::getpid());

@@ -51,6 +51,13 @@ File::~File() {
 }
 
 File File::open(const std::string& path) {
+  // Asked before opening: to open a pipe would wait for its writer, and a device may do anything.
+  struct stat status;
+  if (::stat(path.c_str(), &status) != 0) throw_errno(path, "open", false);
+  if (!S_ISREG(status.st_mode)) {
+    throw Error(ErrorCode::source_unreadable, {.file = path},
+                S_ISDIR(status.st_mode) ? "it is a folder" : "it is not a regular file");
+  }
   int descriptor;
   do {
     descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);

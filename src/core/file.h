@@ -21,7 +21,8 @@ class File {
   File& operator=(File&& other) noexcept;
   ~File();
 
-  // Opens for reading. Throws Error(source_missing, no_permission or io_read).
+  // Opens a regular file for reading; anything else is source_unreadable, also a pipe, on which
+  // opening could wait for ever. Throws Error(source_missing, no_permission or io_read) too.
   static File open(const std::string& path);
 
   bool is_open() const { return descriptor_ >= 0; }

@@ -14,6 +14,10 @@ namespace tundish {
 std::shared_ptr<const Pack> Pack::open(const std::string& path) {
   try {
     return open(std::make_unique<DiskBytes>(File::open(path)));
+  } catch (const Error& error) {
+    // A folder, a pipe: nothing that permissions or a disk could mend.
+    if (error.code() != ErrorCode::source_unreadable) throw;
+    throw Error(ErrorCode::not_a_pack, {.file = path}, error.reason());
   } catch (const std::bad_alloc&) {
     throw Error(ErrorCode::no_memory, {.file = path}, "the index does not fit into memory");
   }
