@@ -170,7 +170,7 @@ TUNDISH_API void tundish_batch_get_info(const tundish_batch* batch, tundish_batc
  * which: 0 images (N, C, H, W), 1 labels (N) int64, 2 sample numbers (N) int64. NULL on error. */
 TUNDISH_API void* tundish_batch_tensor(tundish_batch* batch, int32_t which);
 
-/* The bytes of a field of one sample, until the batch is freed. */
+/* The bytes of a field of one sample, until the batch is freed; none of the image and the label. */
 TUNDISH_API int32_t tundish_batch_field(const tundish_batch* batch, uint64_t place, uint32_t field,
                                         const void** bytes, uint64_t* size);
 

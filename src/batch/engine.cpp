@@ -36,6 +36,7 @@ struct Engine::Shared {
   Placement placement(std::byte* base, Size size) const;
   Placement place_in(Slot& slot, std::size_t number, Size size);
   void take_memory(Slot& slot, Size size);
+  void keep_fields(Place& place, const Sample& sample) const;
   bool open_next(Slot& slot);
   void settle_size(Slot& slot);
   void deliver(Batch& out, const std::shared_ptr<Slot>& slot);
@@ -178,10 +179,18 @@ void Engine::Shared::fill(Slot& slot, std::size_t number, const Placer& placer, 
   const std::uint64_t sample = place.draw.sample;
   place.label = options.labels.empty() ? recipe.source->info(sample).label
                                        : options.labels[static_cast<std::size_t>(sample)];
-  if (options.all_fields) place.fields = scratch.sample.fields;
+  if (options.all_fields) keep_fields(place, scratch.sample);
   read_ns.fetch_add(scratch.read_ns, std::memory_order_relaxed);
   decode_ns.fetch_add(scratch.decode_ns, std::memory_order_relaxed);
   bytes.fetch_add(scratch.bytes, std::memory_order_relaxed);
+}
+
+// All but the image, which is in the batch as pixels; its coded bytes may be larger than these.
+void Engine::Shared::keep_fields(Place& place, const Sample& sample) const {
+  place.fields.resize(sample.fields.size());
+  for (std::size_t f = 0; f < sample.fields.size(); ++f) {
+    if (static_cast<int>(f) != recipe.image_field) place.fields[f] = sample.fields[f];
+  }
 }
 
 void Engine::Shared::work(Doing& doing) {

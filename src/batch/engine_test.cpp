@@ -211,7 +211,9 @@ TEST_CASE("all fields come along when asked for") {
   Batch batch;
   REQUIRE(engine.next(batch, 20s) == Engine::Next::batch);
   for (std::size_t i = 0; i < 3; ++i) {
-    const auto& text = batch.slot->places[batch.places[i]].fields[2];
+    const auto& fields = batch.slot->places[batch.places[i]].fields;
+    CHECK(fields[0].empty());  // the image is there as pixels
+    const auto& text = fields[2];
     CHECK(std::string(reinterpret_cast<const char*>(text.data()), text.size()) ==
           "sample" + std::to_string(batch.samples[i]));
   }
