@@ -34,6 +34,7 @@ class MemorySource : public Source {
   std::string key(std::uint64_t i) const override { return "sample" + std::to_string(i); }
   std::string path() const override { return "memory"; }
   std::uint64_t bytes(std::uint64_t) const override { return 0; }
+  bool sizes_known() const override { return false; }
   std::string fingerprint() const override { return "memory" + std::to_string(count_); }
   void read(Sample& out, std::uint64_t i, FieldSet fields) const override {
     while (stuck && *stuck) std::this_thread::sleep_for(1ms);

@@ -50,7 +50,7 @@ class MemorySource : public Source {
   Schema schema_;
   std::vector<Item> items;
   bool by_number = true;    // false: only scan() works
-  bool sizes_known = true;  // false: bytes() is 0
+  bool knows_sizes = true;  // false: bytes() is 0
   bool may_be_read = true;  // false: every read fails as a whole
 
   std::uint64_t count() const override { return items.size(); }
@@ -61,8 +61,9 @@ class MemorySource : public Source {
   std::uint64_t bytes(std::uint64_t i) const override {
     std::uint64_t sum = 0;
     for (const auto& field : items[i].fields) sum += field.size();
-    return sizes_known ? sum : 0;
+    return knows_sizes ? sum : 0;
   }
+  bool sizes_known() const override { return knows_sizes; }
   bool random_access() const override { return by_number; }
   void read(Sample& out, std::uint64_t i, FieldSet) const override {
     if (!by_number) throw Error(ErrorCode::no_random_access, {.file = path()}, "");

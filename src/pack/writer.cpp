@@ -157,16 +157,12 @@ class Preparers {
 // What the source says of its size before anything is read.
 struct Expectation {
   std::uint64_t bytes = 0;  // of all samples
-  bool known = true;        // of every sample
+  bool known = true;
 };
 
 Expectation expect(const Source& source) {
-  Expectation out;
-  for (std::uint64_t i = 0; i < source.count(); ++i) {
-    const std::uint64_t bytes = source.bytes(i);
-    out.bytes += bytes;
-    out.known &= bytes != 0;
-  }
+  Expectation out{.known = source.sizes_known()};
+  for (std::uint64_t i = 0; i < source.count(); ++i) out.bytes += source.bytes(i);
   return out;
 }
 

@@ -71,7 +71,7 @@ TEST_CASE("records are aligned to 64 bytes, small ones to 8, known sizes or not"
     MemorySource large = image_source(70, 9), small = large;
     Random random({}, 0);
     for (MemorySource::Item& item : large.items) item.fields[0] = npy_image(40, 40, random);
-    large.sizes_known = small.sizes_known = known;
+    large.knows_sizes = small.knows_sizes = known;
     CHECK(open_bytes(bytes_of_pack(large))->alignment() == 64);
     CHECK(open_bytes(bytes_of_pack(small))->alignment() == 8);
     small.items.resize(3);
@@ -152,6 +152,18 @@ TEST_CASE("progress ends with everything done") {
   pack(folder / "a.tnd", source, {.progress = [&](const PackProgress& now) { last = now; }});
   CHECK(last.samples == 300);
   CHECK(last.samples_total == 300);
+  CHECK(last.bytes == last.bytes_total);
+}
+
+TEST_CASE("one empty file does not hide how much there is to do") {
+  const TemporaryFolder folder;
+  MemorySource source = image_source(30, 20);
+  source.items[7].fields[0].clear();
+  PackProgress last;
+  const PackReport report =
+      pack(folder / "a.tnd", source, {.progress = [&](const PackProgress& now) { last = now; }});
+  CHECK(report.refused.size() == 1);
+  CHECK(last.bytes_total == report.source_bytes);
   CHECK(last.bytes == last.bytes_total);
 }
 

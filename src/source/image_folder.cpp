@@ -190,7 +190,7 @@ class ImageFolder : public Source {
 
  private:
   struct Entry {
-    std::uint64_t size;  // 0: not known
+    std::uint64_t size;  // 0: empty, or the system did not say
     std::int32_t label;
   };
 

@@ -73,8 +73,9 @@ class Source {
       const = 0;  // its name in the data set: raw bytes, relative. A pack reads it.
   std::string key_or_nothing(std::uint64_t i) const;  // for messages: empty where key() throws
   virtual std::string path() const = 0;               // as the user gave it, for messages
-  // Bytes of all stored fields of sample i as they will be read, 0 where not known.
+  // Bytes of all stored fields of sample i as they will be read; 0 for one that cannot be read.
   virtual std::uint64_t bytes(std::uint64_t i) const = 0;
+  virtual bool sizes_known() const { return true; }  // false: bytes() says 0 of every sample
   virtual bool random_access() const { return true; }
   // Where field f of sample i lies, when it is a plain part of a file; false otherwise: use read.
   virtual bool extent(std::uint64_t i, int field, Extent& out) const;
