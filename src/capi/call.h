@@ -29,6 +29,8 @@ Result guarded(Result failed, const Body& body) noexcept {
     keep_error(ErrorCode::no_memory, "TND-505 out of memory");
   } catch (const std::exception& error) {
     keep_error(ErrorCode::argument, error.what());
+  } catch (...) {
+    keep_error(ErrorCode::argument, "TND-601 an exception of no known kind");
   }
   return failed;
 }
