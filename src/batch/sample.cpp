@@ -72,6 +72,8 @@ void load_sample(const Placer& placer, const Recipe& recipe, std::uint64_t epoch
   tell(Doing::Stage::decoding);
   const std::uint64_t read_ns = now_ns();
   scratch.bytes = bytes.size();
+  scratch.read_ns = read_ns - begin_ns;
+  scratch.decode_ns = 0;
 
   const auto check = [&](const std::optional<Fault>& fault) {
     if (!fault) return;
@@ -100,8 +102,7 @@ void load_sample(const Placer& placer, const Recipe& recipe, std::uint64_t epoch
     const Stage& stage = view.stages()[i];
     const bool last = i + 1 == view.stages().size();
     const Size kept{stage.keep.width, stage.keep.height};
-    std::vector<std::uint8_t> result;
-    KeepRows keep(result, last ? Size{} : kept);
+    KeepRows keep(scratch.result, last ? Size{} : kept);
     scratch.resample.begin(stage, size, last ? static_cast<RowSink&>(scratch.store) : keep);
     const Window needed = scratch.resample.needed();
     const bool any = needed.width > 0 && needed.height > 0;
@@ -115,10 +116,9 @@ void load_sample(const Placer& placer, const Recipe& recipe, std::uint64_t epoch
       scratch.resample.push(whole(scratch.upright, image));
     }
     scratch.resample.finish();
-    scratch.between.swap(result);
+    scratch.between.swap(scratch.result);
     size = kept;
   }
-  scratch.read_ns = read_ns - begin_ns;
   scratch.decode_ns = now_ns() - read_ns;
 }
 

@@ -35,13 +35,15 @@ struct Doing {
   std::atomic<std::uint64_t> sample{0};  // when reading or decoding
 };
 
-// What a worker keeps between samples, so that a sample takes no new memory.
+// What a worker keeps between samples, so that one no larger than those before takes no new memory
+// for its bytes and pixels.
 struct Scratch {
   Sample sample;
   DecodeScratch decode;
   Resample resample;
   Store store;
-  std::vector<std::uint8_t> upright, between;  // a turned image; the result of a first stage
+  std::vector<std::uint8_t> upright;          // a turned image
+  std::vector<std::uint8_t> between, result;  // of the stage before, and of the one at work
   std::uint64_t read_ns = 0, decode_ns = 0, bytes = 0;  // of the last sample
   Doing* doing = nullptr;                               // is told, when there is one
 };

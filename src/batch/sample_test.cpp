@@ -1,0 +1,54 @@
+#include "batch/sample.h"
+
+#include <doctest/doctest.h>
+
+#include <set>
+
+#include "pack/memory_source.h"
+
+namespace tundish {
+namespace {
+
+Recipe recipe_of(Transforms transforms) {
+  const auto source = std::make_shared<MemorySource>();
+  source->schema_ = {{{"image", FieldType::image}}, {}, "test"};
+  Random random({}, 0);
+  for (int i = 0; i < 4; ++i) {
+    source->items.push_back({std::to_string(i), -1, {npy_image(40, 30, random)}});
+  }
+  Recipe recipe;
+  recipe.source = source;
+  recipe.table = pixel_table(transforms);
+  recipe.transforms = std::move(transforms);
+  return recipe;
+}
+
+}  // namespace
+
+TEST_CASE("an image that is left out costs its reading and no decoding") {
+  const Recipe recipe = recipe_of({Resize{.size = {8, 8}}});
+  Scratch scratch;
+  scratch.read_ns = scratch.decode_ns = ~std::uint64_t{0};  // of an image before
+  load_sample([](Size) { return Placement{}; }, recipe, 0, {.sample = 1}, scratch);
+  CHECK(scratch.bytes > 0);
+  CHECK(scratch.read_ns < ~std::uint64_t{0});
+  CHECK(scratch.decode_ns == 0);
+}
+
+TEST_CASE("an image that takes several stages takes no new memory after the first") {
+  const Recipe recipe =
+      recipe_of({Resize{.size = {20, 20}}, RandomCrop{.size = {24, 24}, .padding = {4, 4, 4, 4}},
+                 Resize{.size = {8, 8}}});
+  REQUIRE(plan_view(recipe.transforms, {40, 30}, {}).stages().size() > 1);
+  std::vector<std::byte> pixels(8 * 8 * 3);
+  const Placer placer = [&](Size) { return Placement{pixels.data(), 24, 3, 1}; };
+  Scratch scratch;
+  std::set<const void*> memory;
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    load_sample(placer, recipe, 0, {.sample = i}, scratch);
+    if (i < 2) memory = {scratch.between.data(), scratch.result.data()};
+    CHECK(memory == std::set<const void*>{scratch.between.data(), scratch.result.data()});
+  }
+}
+
+}  // namespace tundish
