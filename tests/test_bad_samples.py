@@ -226,9 +226,9 @@ def test_a_bad_image_of_another_size_does_not_set_the_size_of_its_batch(
 
 def test_a_batch_of_bad_images_only_has_no_size(make, tmp_path):
     cut = make.jpeg(99, 64, 48)
-    for number in range(4):
-        make.write(tmp_path / f"x/{number}.jpg", cut[: len(cut) // 2])
-    ((images, labels, _),) = quietly(opened(tmp_path, transforms=[]))
+    for number in range(5):
+        make.write(tmp_path / f"x/{number}.jpg", cut if number == 4 else cut[: len(cut) // 2])
+    (images, labels, _), _ = quietly(opened(tmp_path, transforms=[]))
     assert images.shape == (0, 3, 0, 0)
     assert len(labels) == 0
 
@@ -282,12 +282,23 @@ def hopeless(make, tmp_path_factory):
     return folder
 
 
-def test_data_without_one_good_sample_end_an_epoch_all_the_same(hopeless):
-    loader = opened(hopeless, on_error="skip", transforms=[*SQUARE, tundish.Normalize()])
-    batches = quietly(loader)
-    assert [tuple(images.shape) for images, *_ in batches] == [(0, 3, 12, 12)] * 3
-    assert loader.stats()["data/skipped"] == 10
-    assert len(loader.bad_samples()) == 10
+@pytest.mark.parametrize("count", [10, 250])
+def test_data_without_one_good_sample_are_told_and_not_trained_on(make, tmp_path, count):
+    for number in range(count):
+        make.write(tmp_path / f"x/{number:03}.webp", make.encode(make.photo(number, 8, 8), "WEBP"))
+    pack = make.pack(tmp_path, tmp_path / "webp.tnd")
+    loader = opened(pack, on_error="skip", shuffle=True)
+    with pytest.raises(tundish.Error, match=r"TND-605 .*\n.*first: TND-402") as caught:
+        quietly(loader)
+    assert caught.value.code == "TND-605"
+    assert loader.stats()["data/skipped"] == min(count, 100)
+
+
+def test_a_hundred_bad_samples_behind_a_good_one_end_nothing(make, tmp_path):
+    for number in range(150):
+        data = make.png(1, 8, 8) if number in (3, 140) else b"no image at all"
+        make.write(tmp_path / f"x/{number:03}.png", data)
+    assert numbers(quietly(opened(tmp_path, on_error="skip"))) == [3, 140]
 
 
 def test_data_without_one_good_sample_are_given_up_when_substituting(hopeless):

@@ -563,6 +563,15 @@ def test_skip_bad_makes_refusals_no_failure(bad_photos, tmp_path):
     assert not (tmp_path / "a.tnd.log").exists(), "a log of an older pack misleads"
 
 
+def test_images_that_cannot_be_decoded_here_are_counted_when_packed(photos, tmp_path):
+    file = io.BytesIO()
+    Image.new("RGB", (9, 9)).save(file, "WEBP")
+    write(photos / "cat/w.webp", file.getvalue())
+    result = tundish("pack", photos, "-o", tmp_path / "a.tnd")
+    assert result.returncode == 0
+    assert "1 of 4 images are of a kind that cannot be decoded here" in err(result)
+
+
 def test_a_set_of_nothing_but_bad_files_is_no_pack(tmp_path):
     write(tmp_path / "set/cat/a.jpg", b"")
     error = error_of("pack", tmp_path / "set", "-o", tmp_path / "a.tnd", exit_code=1)
@@ -619,7 +628,7 @@ def test_damaged_names_hide_neither_pixels_nor_files(photos, tmp_path):
     data[data.index(b"cat/a.jpg")] ^= 1
     packed.write_bytes(data)
     report = result_json("verify", packed, "--pixels", exit_code=3)
-    assert [row["code"] for row in report["damage"]][0] == "TND-107"
+    assert report["damage"][0]["code"] == "TND-107"
     assert (report["damage"][-1]["record"], report["damage"][-1]["key"]) == (3, None)
     assert report["images_decoded"] == 3
     report = result_json("unpack", packed, "-o", tmp_path / "back", exit_code=3)

@@ -17,6 +17,7 @@ namespace tundish {
 namespace {
 
 constexpr std::uint32_t kMaxSubstitutes = 16;
+constexpr std::uint64_t kHopeless = 100;  // bad samples, and not one good one
 constexpr std::size_t kMaxBadKept = 10'000;
 constexpr auto kJoinTimeout = std::chrono::milliseconds(900);
 
@@ -40,6 +41,7 @@ struct Engine::Shared {
   bool open_next(Slot& slot);
   void settle_size(Slot& slot);
   void deliver(Batch& out, const std::shared_ptr<Slot>& slot);
+  void check_hope(const Slot& slot, std::uint32_t delivered) const;  // with the mutex held
 
   EngineOptions options;
   Recipe recipe;
@@ -301,11 +303,23 @@ void Engine::Shared::deliver(Batch& out, const std::shared_ptr<Slot>& slot) {
     out.places.push_back(i);
     ++out.count;
   }
+  check_hope(*slot, out.count);
   out.pixels = slot->pixels.data();
   out.lent = slot->pixels.is_borrowed();
   if (out.lent) slot->pixels.part_with();
   ++stats.batches;
   stats.samples += out.count;
+}
+
+// Batches without an image train nothing and look like training. Before the first good sample
+// kHopeless bad ones, or an epoch of them, are an error; later ones are just bad samples.
+void Engine::Shared::check_hope(const Slot& slot, std::uint32_t delivered) const {
+  if (delivered > 0 || stats.samples > 0 || stats.skipped == 0) return;
+  const bool last = tundish::steps_from(schedule, slot.next) == 0;
+  if (stats.skipped < kHopeless && !last) return;
+  throw Error(ErrorCode::too_many_bad, {.file = recipe.source->path()},
+              fmt::format("{} samples were tried and not one could be loaded; the first: {}",
+                          with_commas(stats.skipped), bad.empty() ? "?" : bad.front().text));
 }
 
 Engine::Engine(std::shared_ptr<const Source> source, EngineOptions options)

@@ -19,7 +19,7 @@ namespace tundish {
 // What becomes of a sample that cannot be read or decoded.
 enum class OnError : std::uint8_t {
   substitute = 0,  // another one, chosen by the position
-  skip = 1,        // the batch is shorter
+  skip = 1,        // the batch is shorter; too_many_bad when no sample at all is good
   fail = 2,        // next() throws
 };
 

@@ -202,6 +202,12 @@ int run_pack(const Words& words, Shell& shell) {
 
   name_some("refused", report.refused, shell);
   name_some("packed, but doubtful", report.doubtful, shell);
+  if (report.kept_as_they_came > 0) {
+    shell.warn(fmt::format(
+        "{} of {} images are of a kind that cannot be decoded here: unpack gives them back, a "
+        "loader leaves them out (tundish explain TND-402)",
+        with_commas(report.kept_as_they_came), with_commas(report.samples)));
+  }
   if (shell.json) {
     print_json(shell, report_json(target, *source, report, seconds, log, false));
   } else {

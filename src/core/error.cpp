@@ -164,9 +164,11 @@ constexpr std::array kTable = {
     ErrorEntry{ErrorCode::used_after_fork, "was made before a fork",
                "The loader's threads live in the parent process only.",
                "make the loader in the child process"},
-    ErrorEntry{ErrorCode::too_many_bad, "has too many bad samples in a row",
-               "Sixteen replacements for a bad sample were bad as well.",
-               "tundish verify {file} --pixels lists what is damaged"},
+    ErrorEntry{
+        ErrorCode::too_many_bad, "has too many bad samples in a row",
+        "Sixteen replacements for a bad sample were bad as well; or a loader that leaves bad "
+        "samples out has not one image to give after 100 of them, or after an epoch.",
+        "tundish verify {file} --pixels lists what is damaged"},
     ErrorEntry{ErrorCode::closed, "is closed", "The loader was closed and used afterwards.",
                "make a new one"},
 };
