@@ -506,6 +506,43 @@ def test_a_pipe_is_refused_and_not_waited_for(verb, tmp_path):
     assert re.search(r"TND-(101|304)", out(result) + err(result))
 
 
+def test_messages_name_what_can_be_done(photos, packed, tmp_path):
+    error = error_of("pack", photos, "-o", packed / "x.tnd", exit_code=2)
+    assert "Not a directory" in error["reason"]
+    result = tundish("verify", photos)
+    assert result.returncode == 3
+    assert "it is a folder" in err(result)
+    assert "tundish pack FOLDER" in err(result)
+    write(tmp_path / "junk", b"junk" * 99)
+    for words in (["verify", tmp_path / "junk"], ["verify", "-q", tmp_path / "junk"]):
+        result = tundish(*words)
+        assert (result.returncode, result.stdout) == (3, b"")
+        assert "TND-101" in err(result)
+        assert "on_error" not in err(result)
+    result = tundish("pack", tmp_path / "junk", "-o", tmp_path / "a.tnd")
+    assert "give a folder like" in err(result)
+    for entry in result_json("explain", "--all"):
+        assert "{" not in entry["remedy"]
+
+
+def test_quiet_verify_names_damage_on_stderr(photos, packed):
+    data = bytearray(packed.read_bytes())
+    data[data.index((photos / "cat/a.jpg").read_bytes()) + 40] ^= 1
+    packed.write_bytes(data)
+    result = tundish("verify", "--quiet", packed)
+    assert (result.returncode, result.stdout) == (3, b"")
+    assert "TND-203" in err(result)
+    assert "on_error" in out(tundish("verify", packed))
+
+
+def test_ls_of_a_folder_does_not_claim_what_it_has_not_read(photos):
+    assert [line.split()[1:3] for line in out(tundish("ls", photos)).splitlines()] == [
+        ["-", "-"]
+    ] * 3
+    row = json.loads(tundish("ls", photos, "--json").stdout.splitlines()[0])
+    assert (row["codec"], row["width"], row["height"]) == (None, None, None)
+
+
 def test_a_class_folder_without_images_is_a_warning(photos, tmp_path):
     (photos / "emu").mkdir()
     result = tundish("pack", photos, "-o", tmp_path / "a.tnd")
@@ -726,7 +763,7 @@ def test_what_may_not_be_read_or_written_is_told(photos):
 
 def test_a_missing_folder_for_the_output_is_told(photos, tmp_path):
     error = error_of("pack", photos, "-o", tmp_path / "no/such/a.tnd", exit_code=1)
-    assert error["code"].startswith("TND-5")
+    assert (error["code"], error["file"]) == ("TND-301", f"{tmp_path}/no/such/")
     result = tundish("pack", photos, "-o", tmp_path)
     assert result.returncode == 2
     assert "is a folder" in err(result)

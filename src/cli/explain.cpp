@@ -19,19 +19,19 @@ tundish explain 203)",
 every code, as the page docs/errors.md.)",
     .json = R"({code, title, explanation, remedy}; with --all an array of these)"};
 
-Json entry_json(const ErrorEntry& entry) {
-  return {{"code", error_name(entry.code)},
-          {"title", entry.title},
-          {"explanation", entry.explanation},
-          {"remedy", entry.remedy}};
-}
-
 // The remedy's place for the file's name, as a reader of the table sees it.
 std::string remedy_text(const ErrorEntry& entry) {
   std::string text = entry.remedy;
   for (std::size_t at; (at = text.find("{file}")) != std::string::npos;)
     text.replace(at, 6, "FILE");
   return text;
+}
+
+Json entry_json(const ErrorEntry& entry) {
+  return {{"code", error_name(entry.code)},
+          {"title", entry.title},
+          {"explanation", entry.explanation},
+          {"remedy", remedy_text(entry)}};
 }
 
 std::string page() {

@@ -17,7 +17,8 @@ tundish ls train.tnd --from 1000 --count 10)",
     .text = R"(Lists the records of a pack: number, codec, pixels, bytes, label, name. Any
 other source that can be packed is listed too.)",
     .json = R"(one object per line: {record, key, label, class, codec, width, height, bytes};
-key_hex with the exact bytes where a name is not UTF-8)"};
+null what is not known before an image is read; key_hex with the exact bytes
+where a name is not UTF-8)"};
 
 }  // namespace
 
@@ -43,9 +44,10 @@ int run_ls(const Words& words, Shell& shell) {
     }
     const SampleInfo info = source->info(i);
     const std::string size = info.width == 0 ? "-" : fmt::format("{}x{}", info.width, info.height);
+    const std::string codec = codec_text(*source, info);
     const std::string label = info.label < 0 ? "" : std::to_string(info.label);
     shell.print(fmt::format("{:>9}  {:<7} {:>11} {:>13} {:>6}  {}\n", with_commas(i),
-                            codec_name(info.codec), size, with_commas(source->bytes(i)), label,
+                            codec.empty() ? "-" : codec, size, with_commas(source->bytes(i)), label,
                             printable(source->key(i))));
   }
   return kOk;

@@ -1,10 +1,17 @@
 #include "cli/record.h"
 
+#include "pack/reader.h"
+
 namespace tundish::cli {
 
 std::string class_name(const Schema& schema, std::int64_t label) {
   if (label < 0 || static_cast<std::uint64_t>(label) >= schema.classes.size()) return {};
   return schema.classes[static_cast<std::size_t>(label)];
+}
+
+std::string codec_text(const Source& source, const SampleInfo& info) {
+  const bool known = info.codec != Codec::unknown || dynamic_cast<const Pack*>(&source);
+  return known ? codec_name(info.codec) : "";
 }
 
 Json record_json(const Source& source, std::uint64_t record) {
@@ -15,9 +22,10 @@ Json record_json(const Source& source, std::uint64_t record) {
   put_key(out, source.key(record));
   out["label"] = info.label < 0 ? Json() : Json(info.label);
   out["class"] = name.empty() ? Json() : Json(json_text(name));
-  out["codec"] = codec_name(info.codec);
-  out["width"] = info.width;
-  out["height"] = info.height;
+  const std::string codec = codec_text(source, info);
+  out["codec"] = codec.empty() ? Json() : Json(codec);
+  out["width"] = info.width == 0 ? Json() : Json(info.width);
+  out["height"] = info.height == 0 ? Json() : Json(info.height);
   return out;
 }
 

@@ -11,7 +11,11 @@ namespace tundish::cli {
 // The class's name of a label; empty when it has none.
 std::string class_name(const Schema& schema, std::int64_t label);
 
-// {record, key, label, class, codec, width, height}; reads the name, not the record.
+// Empty where the codec is not known before the bytes are read: only a pack knows it.
+std::string codec_text(const Source& source, const SampleInfo& info);
+
+// {record, key, label, class, codec, width, height}; null what is not known. Reads the name, not
+// the record.
 Json record_json(const Source& source, std::uint64_t record);
 
 }  // namespace tundish::cli

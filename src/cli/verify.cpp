@@ -64,9 +64,29 @@ void tell_damage(const PixelCheck& found, const std::string& file, const Shell& 
   }
   shell.line("damaged", fmt::format("{}  {} {}", printable(file), with_commas(found.damage.size()),
                                     found.damage.size() == 1 ? "finding" : "findings"));
-  shell.line("next",
-             "copy the file again from where it was made, or pack it anew;\n"
-             "            Loader(..., on_error=\"skip\") trains without damaged records");
+  // A record can be left out; the file's own parts cannot. An image that was broken before it was
+  // packed does not come right by a copy.
+  const auto any = [&](auto&& is) {
+    return std::any_of(found.damage.begin(), found.damage.end(), is);
+  };
+  const auto is_image = [](const Error& error) {
+    return find_error(error.code()) && static_cast<int>(error.code()) / 100 == 4;
+  };
+  if (any([&](const Error& error) { return !is_image(error); })) {
+    shell.line("next", "copy the file again from where it was made, or pack it anew");
+  }
+  if (any([](const Error& error) { return error.where().record.has_value(); })) {
+    shell.line("next", "Loader(..., on_error=\"skip\") trains without damaged records");
+  }
+}
+
+void tell_quietly(const PixelCheck& found, const std::string& file, const Shell& shell) {
+  for (std::size_t i = 0; i < found.damage.size() && i < kShown; ++i) shell.fail(found.damage[i]);
+  if (found.damage.size() > kShown) {
+    shell.fail(fmt::format("{}: and {} more; --json lists all", printable(file),
+                           with_commas(found.damage.size() - kShown)),
+               kDamaged);
+  }
 }
 
 void tell_ok(const PixelCheck& found, const Pack& pack, bool pixels, double seconds,
@@ -121,9 +141,9 @@ int run_verify(const Words& words, Shell& shell) {
   }
   if (shell.json) {
     tell_json(found, file, pack.get(), progress.seconds(), shell);
-  } else if (!found.damage.empty() && !shell.quiet) {
-    tell_damage(found, file, shell);
-  } else if (pack) {
+  } else if (!found.damage.empty()) {
+    (shell.quiet || !pack ? tell_quietly : tell_damage)(found, file, shell);
+  } else {
     tell_ok(found, *pack, pixels, progress.seconds(), shell);
   }
   return found.damage.empty() ? kOk : kDamaged;

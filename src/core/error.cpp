@@ -71,7 +71,8 @@ constexpr std::array kTable = {
     ErrorEntry{
         ErrorCode::source_unknown, "is of no kind that can be packed",
         "It is not a folder, a .csv or .tsv list, a .tar (also .gz, .xz, .zst, .bz2) or a .tnd.",
-        "give one of these"},
+        "give a folder like FOLDER/CLASS/NAME.jpg, a list with a column 'path', an archive or a "
+        "pack"},
     ErrorEntry{ErrorCode::class_empty, "is a class folder without images",
                "The class keeps its number, as in torchvision with allow_empty, but has no sample.",
                "remove the folder if the class is not meant to exist"},
@@ -168,7 +169,7 @@ constexpr std::array kTable = {
         ErrorCode::too_many_bad, "has too many bad samples in a row",
         "Sixteen replacements for a bad sample were bad as well; or a loader that leaves bad "
         "samples out has not one image to give after 100 of them, or after an epoch.",
-        "tundish verify {file} --pixels lists what is damaged"},
+        "loader.bad_samples() names them; of a pack also: tundish verify {file} --pixels"},
     ErrorEntry{ErrorCode::closed, "is closed", "The loader was closed and used afterwards.",
                "make a new one"},
 };

@@ -14,8 +14,9 @@ namespace tundish {
 ErrorCode code_of_errno(int number, bool writing) {
   switch (number) {
     case ENOENT:
-    case ENOTDIR:
-      return writing ? ErrorCode::io_write : ErrorCode::source_missing;
+      return ErrorCode::source_missing;
+    case ENOTDIR:  // a file stands where a folder is needed
+      return writing ? ErrorCode::argument : ErrorCode::source_missing;
     case EACCES:
     case EPERM:
     case EROFS:

@@ -72,7 +72,7 @@ OutputFile::OutputFile(const std::string& target, bool replace)
   if (!replace_ && exists(target_)) throw_exists(target_);
 
   const int directory = ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (directory < 0) throw_errno(target_, "open the folder", true);
+  if (directory < 0) throw_errno(folder_, "open the folder", true);
   directory_ = File(directory, folder_);
   sweep();
   create();

@@ -90,7 +90,7 @@ TEST_CASE("what is no regular file is never replaced") {
   CHECK(code_of([&] { OutputFile(folder.path() + "/", true); }) == ErrorCode::argument);
   REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
   CHECK(code_of([&] { OutputFile(folder / "pipe", true); }) == ErrorCode::argument);
-  CHECK(code_of([&] { OutputFile(folder / "no/such/folder", true); }) == ErrorCode::io_write);
+  CHECK(code_of([&] { OutputFile(folder / "no/such/folder", true); }) == ErrorCode::source_missing);
 }
 
 TEST_CASE("through a link the file is replaced, not the link") {
