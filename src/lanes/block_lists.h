@@ -39,9 +39,11 @@ struct BlockLists {
 // The bits of a mask for the 4 x 4 lowest frequencies, without DC.
 inline constexpr std::uint64_t kLowMask = 0x1063bfe;
 
-namespace scalar {
 void sort_blocks(BlockLists& out, const UnitTask& task);
-}
+
+// Fills in `marked` and `escape`.
+void mark_escapes(BlockLists& out, const UnitValues& unit);
+
 namespace avx512 {
 void sort_blocks(BlockLists& out, const UnitTask& task);
 }

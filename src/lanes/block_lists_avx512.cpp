@@ -8,35 +8,6 @@ namespace {
 
 using Vector = __m512i;
 
-// The block that holds a value: as many as start at or before it, less one. Behind the last start
-// there is anything.
-int block_of(const UnitValues& unit, int position) {
-  const Vector at = _mm512_set1_epi16(static_cast<short>(position));
-  int count = 0;
-  for (int b = 0; b < unit.blocks; b += 64) {
-    const std::uint64_t low = _mm512_cmple_epu16_mask(_mm512_load_si512(unit.start + b), at);
-    const std::uint64_t high = _mm512_cmple_epu16_mask(_mm512_load_si512(unit.start + b + 32), at);
-    const int rest = unit.blocks - b;
-    const std::uint64_t valid = rest >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << rest) - 1;
-    count += __builtin_popcountll((low | high << 32) & valid);
-  }
-  return count - 1;
-}
-
-void mark_escapes(BlockLists& out, const UnitValues& unit) {
-  out.marked = unit.mask;
-  if (unit.escapes == 0) return;
-  for (int b = 0; b < unit.blocks; b += 8) {
-    _mm512_store_si512(out.marked_memory + b, _mm512_load_si512(unit.mask + b));
-  }
-  for (int i = 0; i < unit.escapes; ++i) {
-    const int block = block_of(unit, unit.escape[i].position);
-    out.marked_memory[block] |= 1;
-    out.escape[block] = static_cast<std::uint16_t>(i);
-  }
-  out.marked = out.marked_memory;
-}
-
 struct Ends {
   BlockPair *flat, *low, *full, *general;
 };

@@ -394,7 +394,7 @@ void order_quantisation(QuantisationOrder* out, const std::uint16_t* natural) {
 
 void render_unit(const UnitTask& task) {
   BlockLists lists;
-  sort_blocks(lists, task);
+  avx512::sort_blocks(lists, task);
   render_full(task, lists.full);
   render_low(task, lists.low);
   render_flat(task, lists.flat);

@@ -106,13 +106,19 @@ void colour_row(const RowTask& task, Upsampling upsampling, Colour colour) {
 const Pixels& pixels_of(Cpu cpu) {
   static constexpr Pixels kScalar = {scalar::order_quantisation, scalar::render_unit,
                                      scalar::grey_row, scalar::colour_row};
+  static constexpr Pixels kSse = {sse::order_quantisation, sse::render_unit, sse::grey_row,
+                                  sse::colour_row};
+  static constexpr Pixels kAvx2 = {avx2::order_quantisation, avx2::render_unit, avx2::grey_row,
+                                   avx2::colour_row};
   static constexpr Pixels kAvx512 = {avx512::order_quantisation, avx512::render_unit,
                                      avx512::grey_row, avx512::colour_row};
   switch (cpu) {
     case Cpu::avx512:
       return kAvx512;
     case Cpu::avx2:
+      return kAvx2;
     case Cpu::sse:
+      return kSse;
     case Cpu::scalar:
       break;
   }

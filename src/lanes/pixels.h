@@ -72,6 +72,20 @@ void grey_row(const RowTask& task);
 void colour_row(const RowTask& task, Upsampling upsampling, Colour colour);
 }  // namespace scalar
 
+namespace sse {
+void order_quantisation(QuantisationOrder* out, const std::uint16_t* natural);
+void render_unit(const UnitTask& task);
+void grey_row(const RowTask& task);
+void colour_row(const RowTask& task, Upsampling upsampling, Colour colour);
+}  // namespace sse
+
+namespace avx2 {
+void order_quantisation(QuantisationOrder* out, const std::uint16_t* natural);
+void render_unit(const UnitTask& task);
+void grey_row(const RowTask& task);
+void colour_row(const RowTask& task, Upsampling upsampling, Colour colour);
+}  // namespace avx2
+
 namespace avx512 {
 void order_quantisation(QuantisationOrder* out, const std::uint16_t* natural);
 void render_unit(const UnitTask& task);

@@ -1,0 +1,421 @@
+// Coefficients to samples for registers that consist of lanes of 16 bytes, one block per lane.
+// Each instruction set compiles its own copy, so everything here is internal to the file that
+// includes it.
+//
+// A lane holds pairs of 16-bit numbers, so that one instruction (pmaddwd) multiplies both by
+// constants and adds them: in the first pass pairs of rows for four columns, in the second pairs
+// of columns for four rows. The IDCT is then two 4 x 4 matrices per pass, one for the even rows
+// and one for the odd.
+#pragma once
+
+#include <cstdint>
+
+#include "lanes/block_lists.h"
+#include "lanes/coefficients.h"
+#include "lanes/pixels.h"
+
+#define TUNDISH_INLINE inline __attribute__((always_inline))
+
+namespace tundish::lanes {
+namespace {
+
+// --- orders
+// ----------------------------------------------------------------------------------------
+
+// The words of a block as the first pass wants them: for each of four pairs of rows the columns
+// 0 2 1 5, then 4 6 3 7, which the second pass needs beside them.
+constexpr int kRowPair[4][2] = {{0, 4}, {2, 6}, {1, 3}, {5, 7}};
+constexpr int kColumn[8] = {0, 2, 1, 5, 4, 6, 3, 7};
+constexpr int natural_of(int word) {
+  return kRowPair[word / 16][word % 2] * 8 + kColumn[word / 2 % 8];
+}
+
+// With the lowest frequencies alone: rows 0 2 of the columns 0 1 2 3, then rows 1 3.
+constexpr int low_natural_of(int word) { return (word % 2 * 2 + word / 8) * 8 + word / 2 % 4; }
+
+struct Bytes16 {
+  alignas(16) std::uint8_t value[16];
+};
+
+constexpr std::uint8_t kNothing = 0x80;  // pshufb gives 0 for it
+
+// Which of the 16 bytes from zigzag 16 * k on go where in the words from 16 * p on.
+constexpr Bytes16 make_order(int p, int k, bool low) {
+  Bytes16 out = {};
+  for (int i = 0; i < 16; ++i) {
+    out.value[i] = kNothing;
+    for (int z = 16 * k; z < 16 * k + 16; ++z) {
+      if (kZigzag[z] == (low ? low_natural_of(i) : natural_of(16 * p + i))) {
+        out.value[i] = static_cast<std::uint8_t>(z % 16);
+      }
+    }
+  }
+  return out;
+}
+constexpr Bytes16 kOrder[4][4] = {{make_order(0, 0, false), make_order(0, 1, false),
+                                   make_order(0, 2, false), make_order(0, 3, false)},
+                                  {make_order(1, 0, false), make_order(1, 1, false),
+                                   make_order(1, 2, false), make_order(1, 3, false)},
+                                  {make_order(2, 0, false), make_order(2, 1, false),
+                                   make_order(2, 2, false), make_order(2, 3, false)},
+                                  {make_order(3, 0, false), make_order(3, 1, false),
+                                   make_order(3, 2, false), make_order(3, 3, false)}};
+constexpr Bytes16 kLowOrder[2] = {make_order(0, 0, true), make_order(0, 1, true)};
+
+struct Places {
+  std::uint8_t of_zigzag[64];  // the word of a coefficient
+};
+constexpr Places make_places() {
+  Places out = {};
+  for (int word = 0; word < 64; ++word) {
+    for (int z = 0; z < 64; ++z) {
+      if (kZigzag[z] == natural_of(word)) out.of_zigzag[z] = static_cast<std::uint8_t>(word);
+    }
+  }
+  return out;
+}
+constexpr Places kPlaces = make_places();
+
+void order_lanewise(QuantisationOrder* out, const std::uint16_t* natural) {
+  out->wide = false;
+  for (int i = 0; i < 64; ++i) {
+    out->value[i] = static_cast<std::int16_t>(natural[natural_of(i)]);
+    out->wide = out->wide || natural[i] > 255;
+  }
+  for (int i = 0; i < 16; ++i) {
+    out->low[i] = static_cast<std::int16_t>(natural[low_natural_of(i)]);
+  }
+}
+
+// For the eight bits of a mask the places of their values; `second` for the upper half of a
+// register.
+struct Expansion {
+  alignas(8) std::uint8_t place[256][8];
+};
+constexpr Expansion make_expansion(bool second) {
+  Expansion out = {};
+  for (int mask = 0; mask < 256; ++mask) {
+    int rank = second ? 8 : 0;
+    for (int i = 0; i < 8; ++i) {
+      out.place[mask][i] = (mask >> i & 1) != 0 ? static_cast<std::uint8_t>(rank++) : kNothing;
+    }
+  }
+  return out;
+}
+constexpr Expansion kExpansion[2] = {make_expansion(false), make_expansion(true)};
+
+// The other way: the place of a bit by its rank.
+struct Selection {
+  std::uint8_t place[256][8];
+};
+constexpr Selection make_selection() {
+  Selection out = {};
+  for (int mask = 0; mask < 256; ++mask) {
+    int rank = 0;
+    for (int i = 0; i < 8; ++i) {
+      if ((mask >> i & 1) != 0) out.place[mask][rank++] = static_cast<std::uint8_t>(i);
+    }
+  }
+  return out;
+}
+constexpr Selection kSelection = make_selection();
+
+// --- the transform, V being the registers
+// ----------------------------------------------------------
+
+template <class V>
+TUNDISH_INLINE V dot(V pairs, int first, int second) {
+  return madd(pairs, V::set32(static_cast<int>(static_cast<std::uint32_t>(second) << 16 |
+                                               (static_cast<std::uint32_t>(first) & 0xffff))));
+}
+
+template <class V>
+TUNDISH_INLINE void add_odd(V* sums, const V* even, const V* odd) {
+  for (int i = 0; i < 4; ++i) {
+    sums[i] = add32(even[i], odd[i]);
+    sums[7 - i] = sub32(even[i], odd[i]);
+  }
+}
+
+constexpr int kHalf1 = 1 << 10;                  // the first pass rounds 11 bits away,
+constexpr int kHalf2 = (1 << 17) + (128 << 18);  // the second 18, and adds 128
+
+// pairs: of rows 0 4, 2 6, 1 3, 5 7.
+template <class V>
+TUNDISH_INLINE void transform(V* sums, V p04, V p26, V p13, V p57, int start) {
+  const V half = V::set32(start);
+  const V t0 = add32(dot(p04, 8192, 8192), half), t1 = add32(dot(p04, 8192, -8192), half);
+  const V u0 = dot(p26, 10703, 4433), u1 = dot(p26, 4433, -10704);
+  const V even[4] = {add32(t0, u0), add32(t1, u1), sub32(t1, u1), sub32(t0, u0)};
+  const V odd[4] = {add32(dot(p13, 11363, 9633), dot(p57, 6437, 2260)),
+                    add32(dot(p13, 9633, -2259), dot(p57, -11362, -6436)),
+                    add32(dot(p13, 6437, -11362), dot(p57, 2261, 9633)),
+                    add32(dot(p13, 2260, -6436), dot(p57, 9633, -11363))};
+  add_odd(sums, even, odd);
+}
+
+// pairs: of rows 0 2 and 1 3; the others are 0.
+template <class V>
+TUNDISH_INLINE void transform_low(V* sums, V p02, V p13, int start) {
+  const V half = V::set32(start);
+  const V even[4] = {add32(dot(p02, 8192, 10703), half), add32(dot(p02, 8192, 4433), half),
+                     add32(dot(p02, 8192, -4433), half), add32(dot(p02, 8192, -10703), half)};
+  const V odd[4] = {dot(p13, 11363, 9633), dot(p13, 9633, -2259), dot(p13, 6437, -11362),
+                    dot(p13, 2260, -6436)};
+  add_odd(sums, even, odd);
+}
+
+// 16 bits of every sum from bit 11 on, those of `b` behind those of `a`.
+template <class V>
+TUNDISH_INLINE V narrow(V a, V b) {
+  return odd_words(srl32<11>(a), sll32<5>(b));
+}
+
+// Four rows of the second pass, one register per column, as rows of bytes: two in a register.
+template <class V>
+TUNDISH_INLINE void rows_of(V* out, const V* sums) {
+  V two[4];
+  for (int i = 0; i < 4; ++i) {
+    two[i] = sra16<2>(odd_words(srl32<16>(sums[2 * i]), sums[2 * i + 1]));
+  }
+  const V a = packus16(two[0], two[2]), b = packus16(two[1], two[3]);
+  const V low = unpacklo16(a, b), high = unpackhi16(a, b);
+  out[0] = unpacklo32(low, high);
+  out[1] = unpackhi32(low, high);
+}
+
+// in: the words in their order, 8 registers.
+template <class V>
+TUNDISH_INLINE void idct_full(V* rows, const V* in) {
+  V first[8], second[8], sums[8];
+  transform(first, in[0], in[2], in[4], in[6], kHalf1);
+  transform(second, in[1], in[3], in[5], in[7], kHalf1);
+  for (int h = 0; h < 2; ++h) {
+    V pairs[4];  // of a row each: columns 0 4, 2 6, 1 3, 5 7
+    for (int i = 0; i < 4; ++i) pairs[i] = narrow(first[4 * h + i], second[4 * h + i]);
+    const V a = unpacklo32(pairs[0], pairs[1]), b = unpackhi32(pairs[0], pairs[1]);
+    const V c = unpacklo32(pairs[2], pairs[3]), d = unpackhi32(pairs[2], pairs[3]);
+    transform(sums, unpacklo64(a, c), unpackhi64(a, c), unpacklo64(b, d), unpackhi64(b, d), kHalf2);
+    rows_of(rows + 2 * h, sums);
+  }
+}
+
+// in: the words of the lowest frequencies, 2 registers.
+template <class V>
+TUNDISH_INLINE void idct_low(V* rows, const V* in) {
+  constexpr Bytes16 kByRow = {{0, 1, 8, 9, 4, 5, 12, 13, 2, 3, 10, 11, 6, 7, 14, 15}};
+  V first[8], sums[8];
+  transform_low(first, in[0], in[1], kHalf1);
+  const V by_row = V::load16(kByRow.value);
+  for (int h = 0; h < 2; ++h) {
+    const V a = shuffle8(narrow(first[4 * h], first[4 * h + 1]), by_row);
+    const V b = shuffle8(narrow(first[4 * h + 2], first[4 * h + 3]), by_row);
+    transform_low(sums, even_dwords(a, b), odd_dwords(a, b), kHalf2);
+    rows_of(rows + 2 * h, sums);
+  }
+}
+
+// --- from packed values to registers
+// ---------------------------------------------------------------
+
+// How many bits of the mask are set below each of its bytes, in that byte.
+TUNDISH_INLINE std::uint64_t counts_below(std::uint64_t mask) {
+  std::uint64_t count = mask - (mask >> 1 & 0x5555555555555555);
+  count = (count & 0x3333333333333333) + (count >> 2 & 0x3333333333333333);
+  count = (count + (count >> 4)) & 0x0f0f0f0f0f0f0f0f;
+  return count * 0x0101010101010101 << 8;
+}
+
+// The bytes of a block from zigzag 16 * k on.
+TUNDISH_INLINE __m128i expand16(std::uint64_t mask, std::uint64_t below, const std::int8_t* values,
+                                int k) {
+  const auto two = [](const void* low, const void* high) __attribute__((always_inline)) {
+    return _mm_castpd_si128(
+        _mm_loadh_pd(_mm_castsi128_pd(_mm_loadl_epi64(static_cast<const __m128i*>(low))),
+                     static_cast<const double*>(high)));
+  };
+  const std::uint64_t bits = mask >> (16 * k), skip = below >> (16 * k);
+  return _mm_shuffle_epi8(
+      two(values + (skip & 255), values + (skip >> 8 & 255)),
+      two(kExpansion[0].place[bits & 255], kExpansion[1].place[bits >> 8 & 255]));
+}
+
+template <class V>
+TUNDISH_INLINE void expand(V* out, const UnitValues& unit, const BlockPair& pair, int registers) {
+  const std::uint64_t left = unit.mask[pair.left], right = unit.mask[pair.right];
+  const std::uint64_t below_left = counts_below(left), below_right = counts_below(right);
+  const std::int8_t* values_left = unit.value + unit.start[pair.left];
+  const std::int8_t* values_right = unit.value + unit.start[pair.right];
+  for (int k = 0; k < registers; ++k) {
+    out[k] = V::join(expand16(left, below_left, values_left, k),
+                     expand16(right, below_right, values_right, k));
+  }
+}
+
+TUNDISH_INLINE std::int16_t dc_of(const UnitTask& task, const BlockPair& pair, int block) {
+  return static_cast<std::int16_t>(task.unit->dc[block] *
+                                   task.component[pair.component].quantisation->value[0]);
+}
+
+// Bytes times quantisers, the lower or upper eight of every lane. With quantisers of at most 255
+// the upper bytes of their words are 0: pmaddubsw gives value * quantiser + value * 0.
+template <bool kWide, class V>
+TUNDISH_INLINE V times(V twice, V quantisers) {
+  return kWide ? mullo16(sra16<8>(twice), quantisers) : maddubs(quantisers, twice);
+}
+
+template <bool kWide, class V>
+TUNDISH_INLINE void expand_full(V* out, const UnitTask& task, const BlockPair& pair) {
+  V zigzag[4];
+  expand(zigzag, *task.unit, pair, 4);
+  const std::int16_t* quantisers = task.component[pair.component].quantisation->value;
+  for (int p = 0; p < 4; ++p) {
+    V bytes = shuffle8(zigzag[1], V::load16(kOrder[p][1].value));
+    for (int k = 0; k < 4; ++k) {
+      if (k == 1 || (p == 3 && k == 0)) continue;  // rows 5 and 7 begin at zigzag 20
+      bytes = bytes | shuffle8(zigzag[k], V::load16(kOrder[p][k].value));
+    }
+    out[2 * p] = times<kWide>(unpacklo8(bytes, bytes), V::load16(quantisers + 16 * p));
+    out[2 * p + 1] = times<kWide>(unpackhi8(bytes, bytes), V::load16(quantisers + 16 * p + 8));
+  }
+  out[0] = first_words(out[0], dc_of(task, pair, pair.left), dc_of(task, pair, pair.right));
+}
+
+template <class V>
+TUNDISH_INLINE void expand_low(V* out, const UnitTask& task, const BlockPair& pair) {
+  V zigzag[2];
+  expand(zigzag, *task.unit, pair, 2);
+  const V bytes = shuffle8(zigzag[0], V::load16(kLowOrder[0].value)) |
+                  shuffle8(zigzag[1], V::load16(kLowOrder[1].value));
+  const std::int16_t* quantisers = task.component[pair.component].quantisation->low;
+  out[0] = times<false>(unpacklo8(bytes, bytes), V::load16(quantisers));
+  out[1] = times<false>(unpackhi8(bytes, bytes), V::load16(quantisers + 8));
+  out[0] = first_words(out[0], dc_of(task, pair, pair.left), dc_of(task, pair, pair.right));
+}
+
+// --- the lists
+// ---------------------------------------------------------------------------------------
+
+// With one lane, a pair is two blocks for themselves.
+template <class V>
+TUNDISH_INLINE BlockPair part_of(const BlockPair& pair, int side) {
+  if (V::kLanes == 2) return pair;
+  const std::uint8_t block = side == 0 ? pair.left : pair.right;
+  return {block, block, pair.component, pair.offset + kBlock * side};
+}
+
+template <class V>
+TUNDISH_INLINE void store(const UnitTask& task, const BlockPair& part, const V* rows) {
+  const ComponentTask& component = task.component[part.component];
+  for (int i = 0; i < 4; ++i) {
+    store_two_rows(component.out + part.offset + 2 * i * component.stride, component.stride,
+                   rows[i]);
+  }
+}
+
+// The place of the mask's bit number `rank`, counted from 0 and from below.
+int place_of_rank(std::uint64_t mask, std::uint64_t below, int rank) {
+  // A byte of `beyond` has its highest bit set when the rank is below the byte: no sum is above
+  // 64 + 127.
+  constexpr std::uint64_t kOnes = 0x0101010101010101;
+  const std::uint64_t beyond = (below + kOnes * static_cast<unsigned>(127 - rank)) & (kOnes << 7);
+  const int octet = beyond == 0 ? 7 : __builtin_ctzll(beyond) / 8 - 1;
+  const int left = rank - static_cast<int>(below >> (8 * octet) & 255);
+  return 8 * octet + kSelection.place[mask >> (8 * octet) & 255][left];
+}
+
+void patch_escapes(std::int16_t* lane, int lane_step, const UnitTask& task, const BlockPair& part,
+                   const BlockLists& lists, int block) {
+  if ((lists.marked[block] & 1) == 0) return;
+  const UnitValues& unit = *task.unit;
+  const int start = unit.start[block];
+  const std::uint64_t mask = unit.mask[block], below = counts_below(mask);
+  const std::int16_t* quantisers = task.component[part.component].quantisation->value;
+  for (int i = lists.escape[block]; i >= 0 && unit.escape[i].position >= start; --i) {
+    const int word = kPlaces.of_zigzag[place_of_rank(mask, below, unit.escape[i].position - start)];
+    lane[word / 8 * lane_step + word % 8] =
+        static_cast<std::int16_t>(unit.escape[i].value * quantisers[word]);
+  }
+}
+
+// First some expansions, then their transforms: one pair alone is a chain of dependent
+// instructions longer than the processor looks ahead, and escapes are put in between.
+constexpr int kTogether = 8;
+
+template <class V, bool kGeneral>
+TUNDISH_INLINE void render_full(const UnitTask& task, const BlockLists& lists,
+                                const BlockList& list) {
+  constexpr int kSides = 2 / V::kLanes;
+  constexpr int kLaneStep = 8 * V::kLanes;
+  V words[kTogether][8], rows[4];
+  const int parts = list.count * kSides;
+  for (int from = 0; from < parts; from += kTogether) {
+    const int count = parts - from < kTogether ? parts - from : kTogether;
+    for (int i = 0; i < count; ++i) {
+      const BlockPair part = part_of<V>(list.pair[(from + i) / kSides], (from + i) % kSides);
+      expand_full<kGeneral>(words[i], task, part);
+      if (kGeneral) {
+        auto* lane = reinterpret_cast<std::int16_t*>(words[i]);
+        patch_escapes(lane, kLaneStep, task, part, lists, part.left);
+        if (V::kLanes == 2) patch_escapes(lane + 8, kLaneStep, task, part, lists, part.right);
+      }
+    }
+    for (int i = 0; i < count; ++i) {
+      const BlockPair part = part_of<V>(list.pair[(from + i) / kSides], (from + i) % kSides);
+      idct_full(rows, words[i]);
+      store(task, part, rows);
+    }
+  }
+}
+
+template <class V>
+TUNDISH_INLINE void render_low(const UnitTask& task, const BlockList& list) {
+  constexpr int kSides = 2 / V::kLanes;
+  V words[kTogether][2], rows[4];
+  const int parts = list.count * kSides;
+  for (int from = 0; from < parts; from += kTogether) {
+    const int count = parts - from < kTogether ? parts - from : kTogether;
+    for (int i = 0; i < count; ++i) {
+      expand_low(words[i], task, part_of<V>(list.pair[(from + i) / kSides], (from + i) % kSides));
+    }
+    for (int i = 0; i < count; ++i) {
+      const BlockPair part = part_of<V>(list.pair[(from + i) / kSides], (from + i) % kSides);
+      idct_low(rows, words[i]);
+      store(task, part, rows);
+    }
+  }
+}
+
+// Both passes, with nothing but DC.
+int flat_level(int dc) {
+  const int level = ((static_cast<std::int16_t>(4 * dc) + 16) >> 5) + 128;
+  return level < 0 ? 0 : level > 255 ? 255 : level;
+}
+
+void render_flat(const UnitTask& task, const BlockList& list) {
+  for (int i = 0; i < list.count; ++i) {
+    const BlockPair& pair = list.pair[i];
+    const auto level = [&](int block) {
+      return _mm_set1_epi8(static_cast<char>(flat_level(dc_of(task, pair, block))));
+    };
+    const __m128i row = _mm_unpacklo_epi64(level(pair.left), level(pair.right));
+    const ComponentTask& component = task.component[pair.component];
+    std::uint8_t* out = component.out + pair.offset;
+    for (int y = 0; y < 8; ++y, out += component.stride) {
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(out), row);
+    }
+  }
+}
+
+template <class V>
+TUNDISH_INLINE void render_lanewise(const UnitTask& task) {
+  BlockLists lists;
+  sort_blocks(lists, task);
+  render_full<V, false>(task, lists, lists.full);
+  render_low<V>(task, lists.low);
+  render_flat(task, lists.flat);
+  render_full<V, true>(task, lists, lists.general);
+}
+
+}  // namespace
+}  // namespace tundish::lanes
