@@ -16,21 +16,17 @@ std::ptrdiff_t round_up(std::ptrdiff_t bytes) { return (bytes + 63) / 64 * 64; }
 
 }  // namespace
 
-bool Renderer::smooth_wide() const {
-  return upsampling_ == Upsampling::smooth_wide || upsampling_ == Upsampling::smooth_both;
-}
-
-bool Renderer::smooth_high() const {
-  return upsampling_ == Upsampling::smooth_high || upsampling_ == Upsampling::smooth_both;
-}
-
 void Renderer::begin(const Geometry& geometry, Colour colour, const Quantisation* quantisation,
                      const CropPlan& plan, StripSink& sink) {
   geometry_ = geometry;
   colour_ = colour;
   upsampling_ = upsampling_of(geometry);
+  const bool both = upsampling_ == Upsampling::smooth_both;
+  smooth_wide_ = both || upsampling_ == Upsampling::smooth_wide;
+  smooth_high_ = both || upsampling_ == Upsampling::smooth_high;
   plan_ = plan;
   sink_ = &sink;
+  indent_ = plan.window.x % geometry.max_h;
   next_row_ = plan.window.y;
   for (int c = 0; c < geometry.components; ++c) {
     Plane& plane = plane_[c];
@@ -43,6 +39,9 @@ void Renderer::begin(const Geometry& geometry, Colour colour, const Quantisation
         plane.memory.take(static_cast<std::size_t>(kFront + plane.stride * rows + kRowSlack)) +
         kFront;
     plane.top = plane.bottom = plan.blocks[c].y0 * kBlock;
+    plane.column = (plan.window.x - indent_) * geometry.component[c].h / geometry.max_h -
+                   plan.blocks[c].x0 * kBlock;
+    plane.row_shift = geometry.component[c].v < geometry.max_v ? 1 : 0;
   }
   const int widest = plan.window.width + geometry.max_h - 1;
   rgb_stride_ = round_up(std::ptrdiff_t{3} * widest);
@@ -80,7 +79,7 @@ void Renderer::end_row_of_units(int unit_y) {
     const int end = std::min(unit.y1, plan_.blocks[c].y1) * kBlock;
     const int bottom = std::min(end, geometry_.component[c].height);
     if (bottom <= plane_[c].bottom) continue;  // none of its blocks was wanted
-    if (c > 0 && smooth_wide()) extend_edges(c, plane_[c].bottom, bottom);
+    if (c > 0 && smooth_wide_) extend_edges(c, plane_[c].bottom, bottom);
     plane_[c].bottom = bottom;
   }
   int rows = end_of_complete_rows() - next_row_;
@@ -90,6 +89,7 @@ void Renderer::end_row_of_units(int unit_y) {
     send(now);
     rows -= now;
   }
+  if (unit_y == plan_.unit_y1 - 1) return;
   for (int c = 0; c < geometry_.components; ++c) keep_rows(c);
 }
 
@@ -111,59 +111,52 @@ void Renderer::extend_edges(int component, int from, int to) {
 int Renderer::end_of_complete_rows() const {
   int end = plan_.window.y + plan_.window.height;
   for (int c = 0; c < geometry_.components; ++c) {
-    const Component& component = geometry_.component[c];
-    if (plane_[c].bottom == component.height) continue;
-    const int below = c > 0 && smooth_high() ? 1 : 0;
-    end = std::min(end, plane_[c].bottom * (geometry_.max_v / component.v) - below);
+    if (plane_[c].bottom == geometry_.component[c].height) continue;
+    const int below = c > 0 && smooth_high_ ? 1 : 0;
+    end = std::min(end, (plane_[c].bottom << plane_[c].row_shift) - below);
   }
   return std::max(end, next_row_);
 }
 
 void Renderer::send(int rows) {
-  const int indent = plan_.window.x % geometry_.max_h;
-  for (int i = 0; i < rows; ++i) {
-    RowTask task = row_task(next_row_ + i);
-    task.rgb = rgb_.data() + i * rgb_stride_;
+  RowTask task = {};
+  task.rgb = rgb_.data();
+  task.width = plan_.window.width + indent_;
+  task.repeat = geometry_.max_h;
+  for (int i = 0; i < rows; ++i, task.rgb += rgb_stride_) {
+    point_at_row(task, next_row_ + i);
     if (geometry_.components == 1) {
       pixels_.grey_row(task);
     } else {
       pixels_.colour_row(task, upsampling_, colour_);
     }
   }
-  sink_->push({rgb_.data() + std::ptrdiff_t{3} * indent, rgb_stride_, plan_.window.x, next_row_,
+  sink_->push({rgb_.data() + std::ptrdiff_t{3} * indent_, rgb_stride_, plan_.window.x, next_row_,
                plan_.window.width, rows});
   next_row_ += rows;
 }
 
-RowTask Renderer::row_task(int y) const {
-  const int indent = plan_.window.x % geometry_.max_h;
-  RowTask task = {};
-  task.width = plan_.window.width + indent;
-  task.repeat = geometry_.max_h;
+void Renderer::point_at_row(RowTask& task, int y) const {
   task.lower = y % 2 == 1;
   for (int c = 0; c < geometry_.components; ++c) {
-    const Component& component = geometry_.component[c];
     const Plane& plane = plane_[c];
-    const int column =
-        (plan_.window.x - indent) * component.h / geometry_.max_h - plan_.blocks[c].x0 * kBlock;
     const auto row = [&](int at) {
-      return plane.samples + (at - plane.top) * plane.stride + column;
+      return plane.samples + (at - plane.top) * plane.stride + plane.column;
     };
-    const int near = y * component.v / geometry_.max_v;
+    const int near = y >> plane.row_shift;
     task.plane[c] = row(near);
-    task.beside[c] = task.plane[c];
-    if (c > 0 && smooth_high()) {
-      task.beside[c] = row(std::clamp(near + (task.lower ? 1 : -1), 0, component.height - 1));
+    if (c > 0 && smooth_high_) {
+      const int last = geometry_.component[c].height - 1;
+      task.beside[c] = row(std::clamp(near + (task.lower ? 1 : -1), 0, last));
     }
   }
-  return task;
 }
 
 // Moves what later rows of pixels look at to the front.
 void Renderer::keep_rows(int component) {
   Plane& plane = plane_[component];
-  const int above = component > 0 && smooth_high() && next_row_ % 2 == 0 ? 1 : 0;
-  const int first = next_row_ * geometry_.component[component].v / geometry_.max_v - above;
+  const int above = component > 0 && smooth_high_ && next_row_ % 2 == 0 ? 1 : 0;
+  const int first = (next_row_ >> plane.row_shift) - above;
   const int from = std::clamp(first, plane.top, plane.bottom);
   assert(plane.bottom - from <= kKeptRows);
   std::memmove(plane.samples - kFront, plane.samples + (from - plane.top) * plane.stride - kFront,

@@ -37,28 +37,30 @@ class Renderer {
   struct Plane {
     std::uint8_t* samples = nullptr;  // row `top`, column 8 * blocks.x0 of the component
     std::ptrdiff_t stride = 0;
-    int top = 0;     // first row that is kept
-    int bottom = 0;  // one behind the last that is there
+    int top = 0;        // first row that is kept
+    int bottom = 0;     // one behind the last that is there
+    int column = 0;     // of the window's first pixel
+    int row_shift = 0;  // from rows of pixels to rows of samples
     QuantisationOrder quantisation = {};
     Buffer memory;
   };
 
-  bool smooth_high() const;
-  bool smooth_wide() const;
   void end_row_of_units(int unit_y);
   void extend_edges(int component, int from, int to);
   int end_of_complete_rows() const;
   void send(int rows);
-  RowTask row_task(int y) const;
+  void point_at_row(RowTask& task, int y) const;
   void keep_rows(int component);
 
   const Pixels& pixels_;
   Geometry geometry_;
   Colour colour_ = Colour::ycc;
   Upsampling upsampling_ = Upsampling::none;
+  bool smooth_wide_ = false, smooth_high_ = false;
   CropPlan plan_;
   StripSink* sink_ = nullptr;
   Plane plane_[kMaxComponents];
+  int indent_ = 0;    // pixels in front of the window that its first sample has too
   int next_row_ = 0;  // of the image, to be sent
   std::ptrdiff_t rgb_stride_ = 0;
   Buffer rgb_;  // the rows of a strip
