@@ -2,9 +2,8 @@
 // of luma and converted in registers.
 #include <immintrin.h>
 
+#include "lanes/inline.h"
 #include "lanes/pixels.h"
-
-#define TUNDISH_INLINE [[gnu::always_inline]] inline
 
 namespace tundish::lanes::avx512 {
 namespace {
@@ -147,8 +146,7 @@ struct Repeat {
   }
 };
 
-// --- colour
-// ----------------------------------------------------------------------------------------
+// --- colour ------------------------------------------------------------------------------------
 
 TUNDISH_INLINE Words luma_at(const std::uint8_t* row) {
   return {{_mm512_cvtepu8_epi16(load32(row)), _mm512_cvtepu8_epi16(load32(row + 32))}};

@@ -3,6 +3,7 @@
 // includes it.
 #pragma once
 
+#include "lanes/inline.h"
 #include "lanes/pixels.h"
 
 namespace tundish::lanes {
@@ -24,8 +25,7 @@ TUNDISH_INLINE V set16(int even, int odd) {
                                    (static_cast<std::uint32_t>(even) & 0xffff)));
 }
 
-// --- chroma, as 2 * (sample - 128)
-// -------------------------------------------------------------------
+// --- chroma, as 2 * (sample - 128) --------------------------------------------------------------
 
 template <class V>
 TUNDISH_INLINE V centred(V words) {
@@ -104,8 +104,7 @@ TUNDISH_INLINE Words<V> chroma_at(const RowTask& task, int c, int x) {
   return repeat_four_times<V>(row + x / 4);
 }
 
-// --- colour
-// ------------------------------------------------------------------------------------------
+// --- colour ------------------------------------------------------------------------------------
 
 template <class V>
 TUNDISH_INLINE Words<V> words_of(V bytes) {

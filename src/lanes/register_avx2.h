@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#define TUNDISH_INLINE inline __attribute__((always_inline))
+#include "lanes/inline.h"
 
 namespace tundish::lanes {
 namespace {

@@ -11,28 +11,6 @@
 namespace tundish::lanes {
 namespace {
 
-// Whole sides, single pixels and anything between.
-Window any_window(Random& random, int width, int height) {
-  const auto side = [&](int all) {
-    const int kind = between(random, 0, 3);
-    return kind == 0   ? all
-           : kind == 1 ? between(random, 1, std::min(all, 4))
-                       : between(random, 1, all);
-  };
-  const int w = side(width), h = side(height);
-  return {between(random, 0, width - w), between(random, 0, height - h), w, h};
-}
-
-std::vector<std::uint8_t> cut_out(const std::vector<std::uint8_t>& rgb, int width,
-                                  const Window& window) {
-  std::vector<std::uint8_t> out;
-  for (int y = window.y; y < window.y + window.height; ++y) {
-    const auto row = rgb.begin() + (std::ptrdiff_t{y} * width + window.x) * 3;
-    out.insert(out.end(), row, row + std::ptrdiff_t{window.width} * 3);
-  }
-  return out;
-}
-
 int any_side(Random& random) {
   return between(random, 0, 2) == 0 ? between(random, 1, 20) : between(random, 1, 300);
 }
@@ -53,7 +31,7 @@ TEST_CASE("every window is the window of the slow decode, in every instruction s
     image.colour = between(random, 0, 4) == 0 ? Colour::rgb : Colour::ycc;
     const std::vector<std::uint8_t> whole = decode_slowly(image);
     for (int i = 0; i < 10; ++i) {
-      const Window window = any_window(random, width, height);
+      const Window window = random_window(random, width, height);
       const std::vector<std::uint8_t> expected = cut_out(whole, width, window);
       for (std::size_t r = 0; r < renderers.size(); ++r) {
         CAPTURE(round);
@@ -65,6 +43,54 @@ TEST_CASE("every window is the window of the slow decode, in every instruction s
         CAPTURE(window.width);
         CAPTURE(window.height);
         REQUIRE(render_window(renderers[r], image, window) == expected);
+      }
+    }
+  }
+}
+
+TEST_CASE("the longest and the thinnest images are rendered") {
+  Random random({.seed = fresh_seed()}, 0);
+  for (const Size size : {Size{65535, 3}, Size{3, 65535}}) {
+    for (int sampling = 0; sampling < kSamplings; ++sampling) {
+      const Coefficients image = random_coefficients(random, size.width, size.height,
+                                                     static_cast<Sampling>(sampling), false);
+      Renderer renderer;
+      const Window all = {0, 0, size.width, size.height};
+      CHECK(render_window(renderer, image, all) == decode_slowly(image));
+    }
+  }
+}
+
+TEST_CASE("a plan has the blocks that the window's pixels depend on, and no others") {
+  const std::uint64_t seed = fresh_seed();
+  CAPTURE(seed);
+  Random random({.seed = seed}, 0);
+  for (int round = 0; round < 60; ++round) {
+    const auto sampling = static_cast<Sampling>(round % kSamplings);
+    const int width = between(random, 1, 70), height = between(random, 1, 70);
+    Coefficients image = random_coefficients(random, width, height, sampling, false);
+    for (int c = 0; c < image.geometry.components; ++c) {  // one grey, so that any change shows
+      image.quantisation[c][0] = 16;
+      std::fill(image.blocks[c].begin(), image.blocks[c].end(), Block{});
+    }
+    const Window window = random_window(random, width, height);
+    const CropPlan plan = plan_crop(image.geometry, window);
+    const std::vector<std::uint8_t> before = cut_out(decode_slowly(image), width, window);
+    for (int c = 0; c < image.geometry.components; ++c) {
+      const int across = image.geometry.component[c].blocks_x;
+      const int blocks = across * image.geometry.component[c].blocks_y;
+      for (int b = 0; b < blocks; ++b) {
+        const BlockRect& need = plan.blocks[c];
+        const bool planned = b % across >= need.x0 && b % across < need.x1 &&
+                             b / across >= need.y0 && b / across < need.y1;
+        std::int16_t& dc = image.blocks[c][static_cast<std::size_t>(b)][0];
+        dc = 50;
+        const bool same = cut_out(decode_slowly(image), width, window) == before;
+        dc = 0;
+        CAPTURE(round);
+        CAPTURE(c);
+        CAPTURE(b);
+        REQUIRE(same == !planned);
       }
     }
   }

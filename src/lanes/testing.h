@@ -1,10 +1,11 @@
 // What the tests of lanes share: random coefficients, and units made of them without coding.
 #pragma once
 
-#include <bit>
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
+#include "augment/testing.h"
 #include "core/image.h"
 #include "core/random.h"
 #include "lanes/coefficients.h"
@@ -85,6 +86,28 @@ inline Coefficients random_coefficients(Random& random, int width, int height, S
     }
   }
   return image;
+}
+
+// Whole sides, single pixels and anything between.
+inline Window random_window(Random& random, int width, int height) {
+  const auto side = [&](int all) {
+    const int kind = between(random, 0, 3);
+    return kind == 0   ? all
+           : kind == 1 ? between(random, 1, std::min(all, 4))
+                       : between(random, 1, all);
+  };
+  const int w = side(width), h = side(height);
+  return {between(random, 0, width - w), between(random, 0, height - h), w, h};
+}
+
+inline std::vector<std::uint8_t> cut_out(const std::vector<std::uint8_t>& rgb, int width,
+                                         const Window& window) {
+  std::vector<std::uint8_t> out;
+  for (int y = window.y; y < window.y + window.height; ++y) {
+    const auto row = rgb.begin() + (std::ptrdiff_t{y} * width + window.x) * 3;
+    out.insert(out.end(), row, row + std::ptrdiff_t{window.width} * 3);
+  }
+  return out;
 }
 
 // Keeps the window, and notices rows and columns that are not the next.

@@ -6,9 +6,10 @@
 #include <cstdlib>
 
 #include "augment/testing.h"
-#include "decode/test_images.h"
 #include "lanes/decode_slowly.h"
 #include "lanes/idct.h"
+#include "lanes/jpeg_file.h"
+#include "lanes/jpeg_maker.h"
 #include "lanes/testing.h"
 
 // jpeglib.h wants size_t and FILE declared before it.
@@ -16,15 +17,6 @@
 
 namespace tundish::lanes {
 namespace {
-
-struct Factors {
-  Sampling sampling;
-  int h, v;
-};
-
-constexpr Factors kFactors[] = {{Sampling::grey, 1, 1},      {Sampling::full, 1, 1},
-                                {Sampling::half_wide, 2, 1}, {Sampling::half_both, 2, 2},
-                                {Sampling::half_high, 1, 2}, {Sampling::quarter_wide, 4, 1}};
 
 void open_jpeg(jpeg_decompress_struct& info, jpeg_error_mgr& errors, const ByteVector& bytes) {
   info.err = jpeg_std_error(&errors);
@@ -48,38 +40,6 @@ std::vector<std::uint8_t> decode_by_libjpeg(const ByteVector& bytes) {
   }
   jpeg_destroy_decompress(&info);
   return pixels;
-}
-
-// Visits the blocks of a component that hold samples.
-template <class Visit>
-void each_block(j_common_ptr info, jvirt_barray_ptr array, const Component& component, bool write,
-                Visit visit) {
-  for (int y = 0; y < component.blocks_y; ++y) {
-    JBLOCKARRAY rows = info->mem->access_virt_barray(info, array, static_cast<JDIMENSION>(y), 1,
-                                                     write ? TRUE : FALSE);
-    for (int x = 0; x < component.blocks_x; ++x) visit(rows[0][x], y * component.blocks_x + x);
-  }
-}
-
-Coefficients read_coefficients(const ByteVector& bytes, Sampling sampling, Colour colour) {
-  jpeg_decompress_struct info = {};
-  jpeg_error_mgr errors = {};
-  open_jpeg(info, errors, bytes);
-  jvirt_barray_ptr* arrays = jpeg_read_coefficients(&info);
-  Coefficients out;
-  out.colour = colour;
-  out.geometry = make_geometry(static_cast<int>(info.image_width),
-                               static_cast<int>(info.image_height), sampling);
-  for (int c = 0; c < out.geometry.components; ++c) {
-    const JQUANT_TBL& table = *info.quant_tbl_ptrs[info.comp_info[c].quant_tbl_no];
-    std::copy(table.quantval, table.quantval + 64, out.quantisation[c].begin());
-    each_block(reinterpret_cast<j_common_ptr>(&info), arrays[c], out.geometry.component[c], false,
-               [&](JCOEFPTR block, int) {
-                 std::copy(block, block + 64, out.blocks[c].emplace_back().begin());
-               });
-  }
-  jpeg_destroy_decompress(&info);
-  return out;
 }
 
 // A JPEG file of any coefficients that Huffman codes can hold.
@@ -119,11 +79,14 @@ ByteVector write_coefficients(const Coefficients& image) {
   }
   jpeg_write_coefficients(&info, arrays);
   for (int c = 0; c < geometry.components; ++c) {
-    each_block(reinterpret_cast<j_common_ptr>(&info), arrays[c], geometry.component[c], true,
-               [&](JCOEFPTR block, int i) {
-                 const Block& from = image.blocks[c][static_cast<std::size_t>(i)];
-                 std::copy(from.begin(), from.end(), block);
-               });
+    const Block* from = image.blocks[c].data();
+    for (int y = 0; y < geometry.component[c].blocks_y; ++y) {
+      JBLOCKARRAY row = info.mem->access_virt_barray(
+          reinterpret_cast<j_common_ptr>(&info), arrays[c], static_cast<JDIMENSION>(y), 1, TRUE);
+      for (int x = 0; x < geometry.component[c].blocks_x; ++x, ++from) {
+        std::copy(from->begin(), from->end(), row[0][x]);
+      }
+    }
   }
   jpeg_finish_compress(&info);
   jpeg_destroy_compress(&info);
@@ -133,13 +96,6 @@ ByteVector write_coefficients(const Coefficients& image) {
   return out;
 }
 
-int any_side(Random& random) {
-  const int kind = between(random, 0, 5);
-  return kind == 0  ? between(random, 1, 6)
-         : kind < 3 ? between(random, 1, 40)
-                    : between(random, 1, 300);
-}
-
 }  // namespace
 
 TEST_CASE("any window of a JPEG is the window of libjpeg's whole decode") {
@@ -147,29 +103,23 @@ TEST_CASE("any window of a JPEG is the window of libjpeg's whole decode") {
   CAPTURE(seed);
   Random random({.seed = seed}, 0);
   Renderer renderer;
-  for (int round = 0; round < 300; ++round) {
-    const Factors& factors = kFactors[round % kSamplings];
-    const int width = any_side(random), height = any_side(random);
-    JpegKind kind{.h = {factors.h, 1, 1, 1}, .v = {factors.v, 1, 1, 1}};
-    kind.quality = between(random, 0, 4) == 0 ? between(random, 1, 100) : between(random, 70, 100);
-    kind.progressive = between(random, 0, 3) == 0;
-    kind.colour = between(random, 0, 5) == 0 ? JpegColour::rgb : JpegColour::ycc;
-    if (factors.sampling == Sampling::grey) kind.colour = JpegColour::grey;
-    const ByteVector jpeg = make_jpeg(width, height, kind, random.next());
-    const Coefficients image = read_coefficients(
-        jpeg, factors.sampling, kind.colour == JpegColour::rgb ? Colour::rgb : Colour::ycc);
+  Coefficients image;
+  ByteVector restore;
+  for (int round = 0; round < 340; ++round) {
+    const JpegKind kind = random_kind(random, round % 4 == 0 ? 20 : 300);
+    const ByteVector jpeg = make_jpeg(kind);
+    INFO("round ", round, ": ", describe(kind));
+    REQUIRE(take_apart(image, restore, jpeg) == Unfit::none);
+    REQUIRE(is_exact(image));
     const std::vector<std::uint8_t> whole = decode_by_libjpeg(jpeg);
-    CAPTURE(round);
-    CAPTURE(width);
-    CAPTURE(height);
     REQUIRE(decode_slowly(image) == whole);
     for (int i = 0; i < 30; ++i) {
-      const Window window = random_window(random, width, height);
+      const Window window = random_window(random, kind.width, kind.height);
       CAPTURE(window.x);
       CAPTURE(window.y);
       CAPTURE(window.width);
       CAPTURE(window.height);
-      REQUIRE(render_window(renderer, image, window) == cut(whole, width, window));
+      REQUIRE(render_window(renderer, image, window) == cut_out(whole, kind.width, window));
     }
   }
 }
@@ -196,7 +146,7 @@ TEST_CASE("what is_exact() accepts is libjpeg's, and most of what it refuses is 
     const std::vector<std::uint8_t> ours = decode_slowly(image);
     for (std::size_t b = 0; b < 64; ++b) {
       const Window window = {static_cast<int>(b % 8) * 8, static_cast<int>(b / 8) * 8, 8, 8};
-      const bool equal = cut(ours, 64, window) == cut(libjpeg, 64, window);
+      const bool equal = cut_out(ours, 64, window) == cut_out(libjpeg, 64, window);
       if (is_exact(image.blocks[0][b], image.quantisation[0])) {
         ++accepted;
         CAPTURE(round);
