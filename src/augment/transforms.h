@@ -1,5 +1,5 @@
 // The transforms of a loader, in the user's order, and how they become a plan and a table.
-// Adding one: its file pair beside this one, a member of Transform, a line in plan_view().
+// HACKING.md says, step by step, how one is added.
 #pragma once
 
 #include <cstdint>
