@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -91,6 +92,28 @@ def test_resize_gives_rows_for_every_instruction_set(samples, tmp_path):
     check_rows(rows, "resize")
     assert {row["contestant"] for row in rows} >= {"pillow", "scalar"}
     assert "x pillow" in table
+
+
+def results(name):
+    return json.loads((ROOT / "bench" / "results" / f"{name}.json").read_text())
+
+
+def test_the_figures_told_are_those_of_the_rows():
+    told = (ROOT / "bench" / "README.md").read_text()
+    rows = [row for row in results("resize") if row["metric"] == "all"]
+    us = {(row["contestant"], row["side"], row["filter"]): row["value"] for row in rows}
+    for cpu, name in (("avx512", "AVX-512"), ("avx2", "AVX2")):
+        gains = [
+            us["pillow", side, kind] / value
+            for (contestant, side, kind), value in us.items()
+            if contestant == cpu and kind != "nearest"
+        ]
+        assert re.search(f"{min(gains):.1f}-{max(gains):.1f}x (Pillow )?with {name}", told)
+    ratios = {
+        row["contestant"]: row["value"] for row in results("load") if row["metric"] == "ratio"
+    }
+    assert f"{ratios['tundish / torch DataLoader + Pillow']:.2f}x torch DataLoader + Pillow" in told
+    assert f"{ratios['tundish / DALI CPU']:.2f}x DALI CPU" in told
 
 
 @pytest.fixture
