@@ -44,9 +44,13 @@ def check_rows(rows, name):
         assert row["bench"] == name
         assert row["command"].startswith(f"./dev bench {name}")
         assert set(row["machine"]) >= {"cpu", "cores", "memory_gb"}
-        assert name == "resize" or row["data"].startswith("24 images")
+        if name != "resize":
+            assert row["data"].startswith("24 images")
+            assert row["data_name"] == "images"
+            assert re.fullmatch("[0-9a-f]{16}", row["data_digest"])
+            assert "/" not in row["command"].removeprefix("./dev")
         assert set(row["versions"]) >= {"tundish", "python", "numpy"}
-        assert (row["value"] is None) == (row["runs"] == 0)
+        assert (row["value"] is None) == (row["runs"] == 0) == ("reason" in row)
         assert row["value"] is None or row["value"] > 0, row
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import os
 import shutil
@@ -25,7 +26,9 @@ class Images:
     pack: Path
     bytes: int
     distinct: int
-    about: str  # where they came from
+    about: str  # how many and how large
+    name: str  # of the folder or archive, without its place
+    digest: str  # over the names and bytes of the distinct ones
 
 
 def last_level_cache() -> int:
@@ -59,6 +62,9 @@ def prepare(
     if not first:
         raise SystemExit(f"bench: {source} holds no images (.jpg, .jpeg, .png)")
     size = sum(len(content) for _, content in first)
+    digest = hashlib.sha256()
+    for name, content in first:
+        digest.update(f"{name}\0{len(content)}\0".encode() + content)
     wanted = min(2**30, 4 * last_level_cache()) if least_bytes is None else least_bytes
     copies = max(1, -(-least_images // len(first)), -(-wanted // size))
     files = []
@@ -75,7 +81,10 @@ def prepare(
     )
     about = f"{len(first):,} images x {copies} copies, {size * copies / 1e6:,.0f} MB"
     say(f"data: {about}, mean {size / len(first) / 1000:.0f} KB")
-    return Images(folder, files, pack, size * copies, len(first), about)
+    name = source.resolve().name if data else "sample set"
+    return Images(
+        folder, files, pack, size * copies, len(first), about, name, digest.hexdigest()[:16]
+    )
 
 
 def _read(source: Path) -> Iterator[tuple[str, bytes]]:

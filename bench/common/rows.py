@@ -51,20 +51,21 @@ def middle(values: Iterable[float]) -> tuple[float, float]:
 class Rows:
     """Collects the rows of one run; each carries machine, versions, commit and command."""
 
-    def __init__(self, bench: str, *packages: str) -> None:
+    def __init__(self, bench: str, *packages: str, command: str = "") -> None:
         self._bench = bench
         self._rows: list[dict[str, Any]] = []
-        command = " ".join(shlex.quote(word) for word in sys.argv[1:])
+        # Of a path only the last name: a row says what was run, not where on whose machine.
+        words = [os.path.basename(word) if os.path.isabs(word) else word for word in sys.argv[1:]]
         self._origin = {
             "machine": machine(),
             "versions": versions(*packages),
             "commit": commit(ROOT),
-            "command": f"./dev bench {bench} {command}".strip(),
+            "command": " ".join([command or f"./dev bench {bench}", *map(shlex.quote, words)]),
         }
 
-    def set_data(self, about: str) -> None:
+    def set_data(self, about: str, name: str, digest: str) -> None:
         """What the figures are of; every row carries it."""
-        self._origin["data"] = about
+        self._origin |= {"data": about, "data_name": name, "data_digest": digest}
 
     def add(
         self, contestant: str, metric: str, values: Sequence[float], unit: str, **more: Any
@@ -88,9 +89,9 @@ class Rows:
             "contestant": contestant,
             "metric": metric,
             "value": None,
-            "unit": text,
+            "unit": None,
         }
-        self._rows.append(row | {"runs": 0, "spread": None} | more | self._origin)
+        self._rows.append(row | {"runs": 0, "spread": None, "reason": text} | more | self._origin)
 
     def heading(self) -> str:
         names = ", ".join(f"{name} {value}" for name, value in self._origin["versions"].items())

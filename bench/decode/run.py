@@ -38,7 +38,7 @@ def main() -> None:
     work = options.work or ROOT / "build" / "bench" / "decode"
     rows = Rows("decode")
     images = prepare(options.data, work, 1, 0 if options.cached else None)
-    rows.set_data(images.about)
+    rows.set_data(images.about, images.name, images.digest)
     core = str(min(os.sched_getaffinity(0)))
     words = ["taskset", "-c", core, PROGRAM, images.pack, str(SEED), str(options.rounds)]
     say(f"decoding on core {core}, {options.rounds} rounds")

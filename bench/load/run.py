@@ -131,7 +131,7 @@ def main() -> None:
     work = options.work or ROOT / "build" / "bench" / "load"
     rows = Rows("load", "torchvision", "nvidia-dali-cuda130")
     images = prepare(options.data, work, options.images, 0 if options.cached else None)
-    rows.set_data(images.about)
+    rows.set_data(images.about, images.name, images.digest)
     cpus = sorted(os.sched_getaffinity(0))
     epochs = max(1, -(-options.images // len(images.files)))
     draws = plans(str(images.pack), SEED, epochs)

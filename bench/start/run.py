@@ -75,7 +75,7 @@ def main() -> None:
     images = prepare(
         options.data, options.work or ROOT / "build" / "bench" / "start", least_images=256
     )
-    rows.set_data(images.about)
+    rows.set_data(images.about, images.name, images.digest)
     asked = questions(images)
     runs: dict[str, list[float]] = {name: [] for name in asked}
     for number in range(options.rounds + 1):  # the first warms the page cache and does not count
