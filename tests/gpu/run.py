@@ -10,9 +10,6 @@ memory. Prints a table; the last line counts checks.
 from __future__ import annotations
 
 import argparse
-import json
-import platform
-import statistics
 import sys
 import tempfile
 from pathlib import Path
@@ -20,6 +17,10 @@ from pathlib import Path
 import numpy as np
 import torch
 import tundish
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
+
+from common.rows import Rows, middle, table
 
 BATCH, SIDE, ROUNDS = 256, 224, 20
 
@@ -103,29 +104,15 @@ def main() -> int:
         checked = check_equal(folder)
         checked += check_dropped(folder, torch.cuda.default_stream())
         checked += check_dropped(folder, torch.cuda.Stream())
-        rows = []
+        rows = Rows("gpu_copy", command="./dev gpu")
+        lines = []
         for contestant, pinned in (("page-locked", True), ("pageable", False)):
             rates = copy_speed(folder, pinned)
-            rows.append(
-                {
-                    "bench": "gpu_copy",
-                    "contestant": contestant,
-                    "metric": "copy to the GPU",
-                    "value": round(statistics.median(rates), 2),
-                    "unit": "GB/s",
-                    "runs": len(rates),
-                    "spread": round(max(rates) - min(rates), 2),
-                    "machine": f"{torch.cuda.get_device_name()}, {platform.processor() or platform.machine()}",
-                    "versions": f"torch {torch.__version__}, tundish {tundish.__version__}, Python {platform.python_version()}",
-                    "command": "./dev gpu --no-build",
-                }
-            )
-    for row in rows:
-        print(
-            f"{row['contestant']:12} {row['value']:8} GB/s  (spread {row['spread']}, {row['runs']} runs)"
-        )
-    if options.out:
-        options.out.write_text(json.dumps(rows, indent=1) + "\n")
+            value = rows.add(contestant, "copy to the GPU", rates, "GB/s")
+            lines.append([contestant, f"{value:.1f}", f"{middle(rates)[1]:.0%}", str(len(rates))])
+    print(table(["memory", "GB/s", "spread", "runs"], lines))
+    print(rows.heading())
+    rows.write(options.out)
     print(f"{checked} images equal on both roads")
     print("3 passed, 0 failed")
     return 0
