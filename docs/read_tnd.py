@@ -20,7 +20,6 @@ NO_RECORD, NAMES_PIECE, NAMES_PER_BLOCK = 2**64 - 1, 2**32 - 1, 1024
 METADATA, TABLES, INDEX = 1, 2, 4  # numbers of pieces; the head is 0, the tail 5
 CODECS = {0: "as it came", 1: "jpeg", 2: "png", 3: "npy"}
 
-
 TABLE = list(range(256))  # what eight steps of CRC32C make of a byte
 for _ in range(8):
     TABLE = [(word >> 1) ^ (0x82F63B78 if word & 1 else 0) for word in TABLE]
@@ -53,7 +52,7 @@ def unescape(text):
 class Pack:
     def __init__(self, file):
         self.file = file  # opened as "rb"
-        size = file.seek(0, 2)
+        self.size = size = file.seek(0, 2)
         head = self.bytes_at(0, min(size, HEAD.size))
         require(head[:8] == HEAD_MAGIC, "not a pack")
         require(size >= HEAD.size + TAIL.size, "incomplete")
@@ -61,14 +60,14 @@ class Pack:
         require(version == 1, f"version {version} is not known")
         require(crc == piece_crc(NO_RECORD, 0, head[:60]), "the head is damaged")
         require(incompatible == 0, "an unknown feature is needed")
+        require(self.alignment in [2**n for n in range(3, 13)], "the alignment is impossible")
 
         self.tail_offset = size - TAIL.size
         tail = self.bytes_at(self.tail_offset, TAIL.size)
         first, length, self.count, *sections, tail_id, self.digest, crc, last = TAIL.unpack(tail)
         require(last == END_MAGIC, "incomplete: the tail is missing")
-        sound = first == TAIL_MAGIC and crc == piece_crc(NO_RECORD, 5, tail[:124])
-        require(sound, "the tail is damaged")
-        require(length == size and tail_id == self.id, "the tail contradicts the file")
+        require(crc == piece_crc(NO_RECORD, 5, tail[:124]), "the tail is damaged")
+        require(first == TAIL_MAGIC and length == size and tail_id == self.id, "a lying tail")
         metadata, tables, names, index = zip(sections[::2], sections[1::2], strict=True)
 
         self.metadata = json.loads(self.piece(NO_RECORD, METADATA, *metadata))
@@ -80,6 +79,8 @@ class Pack:
 
         # The index: one column after the other.
         blocks = -(-self.count // NAMES_PER_BLOCK)
+        expected = self.count * (8 * len(self.stored) + 18) + 8 * blocks + 4
+        require(index[1] == expected, "the index contradicts the number of records")
         raw, at = self.piece(NO_RECORD, INDEX, *index), 0
 
         def column(code, items):
@@ -92,7 +93,6 @@ class Pack:
         self.labels, names_bytes = column("q", self.count), column("Q", blocks)
         self.widths, self.heights = column("I", self.count), column("I", self.count)
         self.codecs, self.orientations = column("B", self.count), column("B", self.count)
-        require(at == len(raw), "the index has the wrong length")
 
         # Where the records lie follows from their lengths: (offset, bytes) of every stored field.
         self.places, at = [], 64
@@ -119,8 +119,8 @@ class Pack:
 
     def piece(self, record, piece, offset, length):
         """A piece of the file without its checksum, which is its last four bytes."""
+        require(length >= 4 and offset + length <= self.size, f"no {length} bytes at {offset}")
         raw = self.bytes_at(offset, length)
-        require(len(raw) == length >= 4, f"the file ends before byte {offset + length}")
         payload, stored = raw[:-4], int.from_bytes(raw[-4:], "little")
         require(stored == piece_crc(record, piece, payload), f"damaged: the piece at byte {offset}")
         return payload

@@ -1,6 +1,8 @@
 """The .tnd format, by a second program: docs/read_tnd.py against what the C++ writer wrote."""
 
+import io
 import os
+import struct
 import subprocess
 import sys
 
@@ -88,6 +90,32 @@ def test_class_names_of_any_bytes_survive(tmp_path):
         pack = read_tnd().Pack(file)
         assert sorted(pack.classes) == sorted(names)
         assert sorted(pack.keys) == sorted(name + b"/x.png" for name in names)
+
+
+HUGE = 2**62
+
+
+@pytest.mark.parametrize(
+    ("offset", "layout", "value", "told"),
+    [
+        (12, "<I", 0, "alignment"),
+        (12, "<I", 12, "alignment"),
+        (-136 + 16, "<Q", HUGE, "number of records"),
+        (-136 + 16, "<Q", 0, "number of records"),
+        (-136 + 32, "<Q", HUGE, "no .* bytes"),  # of the metadata
+        (-136 + 72, "<Q", HUGE, "no .* bytes"),  # where the index begins
+    ],
+)
+def test_the_reader_finds_lies_with_right_checksums(offset, layout, value, told, tmp_path):
+    module, data = read_tnd(), bytearray(GOLDEN.read_bytes())
+    at = offset % len(data)
+    struct.pack_into(layout, data, at, value)
+    tail = len(data) - 136
+    struct.pack_into("<I", data, 60, module.piece_crc(module.NO_RECORD, 0, data[:60]))
+    crc = module.piece_crc(module.NO_RECORD, 5, data[tail : tail + 124])
+    struct.pack_into("<I", data, tail + 124, crc)
+    with pytest.raises(ValueError, match=told):
+        module.Pack(io.BytesIO(data))
 
 
 @needs_program
