@@ -76,3 +76,10 @@ def test_the_constants_agree():
     for name in ("OK", "AGAIN", "END", "ERROR"):
         value = int(re.search(rf"TUNDISH_{name} = (\d+)", HEADER)[1])
         assert getattr(_library, name) == value
+    kinds = re.search(r"enum \{\s*(TUNDISH_RANDOM_RESIZED_CROP.*?)\}", PLAIN, flags=re.S)[1]
+    numbers = dict(re.findall(r"TUNDISH_(\w+) = (\d+)", kinds))
+    assert len(numbers) == 8
+    for name, value in numbers.items():
+        assert getattr(_library, name) == int(value)
+    for table in (_library.DTYPES, _library.FILTERS, _library.PAD_MODES):
+        assert ", ".join(f"{value} {name}" for name, value in table.items()) in HEADER

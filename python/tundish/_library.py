@@ -24,6 +24,15 @@ from typing import Any
 ABI = 1
 OK, AGAIN, END, ERROR = range(4)
 
+# Kinds of transforms.
+RANDOM_RESIZED_CROP, RESIZE, CENTER_CROP, RANDOM_CROP = range(4)
+RANDOM_HORIZONTAL_FLIP, RANDOM_VERTICAL_FLIP, NORMALIZE, TO_DTYPE = range(4, 8)
+
+# Values of dtype, filter and pad_mode.
+DTYPES = {"uint8": 0, "float32": 1, "float16": 2, "bfloat16": 3}
+FILTERS = {"nearest": 0, "bilinear": 1, "bicubic": 2}
+PAD_MODES = {"constant": 0, "edge": 1, "reflect": 2, "symmetric": 3}
+
 
 class TransformStruct(ctypes.Structure):
     """tundish_transform"""

@@ -16,8 +16,10 @@ from typing import Any
 from . import pinned
 from ._library import (
     AGAIN,
+    DTYPES,
     END,
     OK,
+    TO_DTYPE,
     BatchInfo,
     LoaderOptions,
     LoaderStats,
@@ -153,7 +155,9 @@ class Loader:
         for text in self._source.warnings:
             warnings.warn(text, stacklevel=2)
         structs = pack_transforms(transforms)
-        if self._backend == "numpy" and any(s.kind == 7 and s.dtype == 3 for s in structs):
+        if self._backend == "numpy" and any(
+            s.kind == TO_DTYPE and s.dtype == DTYPES["bfloat16"] for s in structs
+        ):
             raise ValueError("bfloat16 needs torch: NumPy has no such type")
         new_labels = None if labels is None else _int64_array(labels, self._source.count)
         options = LoaderOptions(

@@ -11,9 +11,9 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from ._library import OK, BatchInfo, last_error, lib
+from ._library import DTYPES, OK, BatchInfo, last_error, lib
 
-_DTYPES = ("uint8", "float32", "float16", "bfloat16")
+_DTYPES = {number: name for name, number in DTYPES.items()}
 
 
 def why_not() -> str:

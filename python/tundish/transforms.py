@@ -7,13 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from . import _library
 from ._library import TransformStruct
 
 Size = int | Sequence[int]
-
-_FILTERS = {"nearest": 0, "bilinear": 1, "bicubic": 2}
-_PAD_MODES = {"constant": 0, "edge": 1, "reflect": 2, "symmetric": 3}
-_DTYPES = {"uint8": 0, "float32": 1, "float16": 2, "bfloat16": 3}
 
 
 def _width_height(size: Size) -> tuple[int, int]:
@@ -71,11 +68,11 @@ class RandomResizedCrop(Transform):
 
     def _fill(self, struct: TransformStruct) -> None:
         _check_antialias(self.antialias)
-        struct.kind = 0
+        struct.kind = _library.RANDOM_RESIZED_CROP
         struct.width, struct.height = _width_height(self.size)
         struct.scale[:] = _pair(self.scale, "scale")
         struct.ratio[:] = _pair(self.ratio, "ratio")
-        struct.filter = _choice(_FILTERS, self.interpolation, "interpolation")
+        struct.filter = _choice(_library.FILTERS, self.interpolation, "interpolation")
 
 
 @dataclass(frozen=True)
@@ -89,12 +86,12 @@ class Resize(Transform):
 
     def _fill(self, struct: TransformStruct) -> None:
         _check_antialias(self.antialias)
-        struct.kind = 1
+        struct.kind = _library.RESIZE
         struct.width, struct.height = _width_height(self.size)
         if isinstance(self.size, int) or len(self.size) == 1:
             struct.height = 0
         struct.max_size = self.max_size or 0
-        struct.filter = _choice(_FILTERS, self.interpolation, "interpolation")
+        struct.filter = _choice(_library.FILTERS, self.interpolation, "interpolation")
 
 
 @dataclass(frozen=True)
@@ -104,7 +101,7 @@ class CenterCrop(Transform):
     size: Size
 
     def _fill(self, struct: TransformStruct) -> None:
-        struct.kind = 2
+        struct.kind = _library.CENTER_CROP
         struct.width, struct.height = _width_height(self.size)
 
 
@@ -119,11 +116,11 @@ class RandomCrop(Transform):
     padding_mode: str = "constant"
 
     def _fill(self, struct: TransformStruct) -> None:
-        struct.kind = 3
+        struct.kind = _library.RANDOM_CROP
         struct.width, struct.height = _width_height(self.size)
         struct.padding[:] = self._padding()
         struct.pad_if_needed = self.pad_if_needed
-        struct.pad_mode = _choice(_PAD_MODES, self.padding_mode, "padding_mode")
+        struct.pad_mode = _choice(_library.PAD_MODES, self.padding_mode, "padding_mode")
         fill = [self.fill] * 3 if isinstance(self.fill, int) else [int(x) for x in self.fill]
         if len(fill) != 3 or not all(0 <= x <= 255 for x in fill):
             raise ValueError(f"fill must be a level from 0 to 255, or three, not {self.fill!r}")
@@ -152,7 +149,7 @@ class RandomHorizontalFlip(Transform):
     p: float = 0.5
 
     def _fill(self, struct: TransformStruct) -> None:
-        struct.kind = 4
+        struct.kind = _library.RANDOM_HORIZONTAL_FLIP
         struct.probability = self.p
 
 
@@ -163,7 +160,7 @@ class RandomVerticalFlip(Transform):
     p: float = 0.5
 
     def _fill(self, struct: TransformStruct) -> None:
-        struct.kind = 5
+        struct.kind = _library.RANDOM_VERTICAL_FLIP
         struct.probability = self.p
 
 
@@ -177,7 +174,7 @@ class Normalize(Transform):
     def _fill(self, struct: TransformStruct) -> None:
         if len(self.mean) != 3 or len(self.std) != 3:
             raise ValueError("Normalize needs three means and three standard deviations")
-        struct.kind = 6
+        struct.kind = _library.NORMALIZE
         struct.mean[:] = [float(x) for x in self.mean]
         struct.std[:] = [float(x) for x in self.std]
 
@@ -190,8 +187,8 @@ class ToDtype(Transform):
     scale: bool = False
 
     def _fill(self, struct: TransformStruct) -> None:
-        struct.kind = 7
-        struct.dtype = _choice(_DTYPES, self.dtype, "dtype")
+        struct.kind = _library.TO_DTYPE
+        struct.dtype = _choice(_library.DTYPES, self.dtype, "dtype")
         struct.scale_values = self.scale
 
 
