@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "batch/fingerprint.h"
+#include "core/clock.h"
 #include "core/usable_cpus.h"
 
 namespace tundish {
@@ -20,10 +21,6 @@ constexpr std::uint32_t kMaxSubstitutes = 16;
 constexpr std::uint64_t kHopeless = 100;  // bad samples, and not one good one
 constexpr std::size_t kMaxBadKept = 10'000;
 constexpr auto kJoinTimeout = std::chrono::milliseconds(900);
-
-std::uint64_t now_ns() {
-  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
-}
 
 }  // namespace
 

@@ -1,15 +1,10 @@
 #include "batch/sample.h"
 
-#include <chrono>
-
 #include "batch/orientation.h"
+#include "core/clock.h"
 
 namespace tundish {
 namespace {
-
-std::uint64_t now_ns() {
-  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
-}
 
 // A stage's rows, kept as an image for the next stage.
 class KeepRows : public RowSink {

@@ -1,40 +1,20 @@
 #include "cli/output_folder.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <filesystem>
 #include <vector>
+
+#include "core/temporary_file.h"
 
 namespace tundish::cli {
 namespace {
 
 constexpr std::string_view kPrefix = ".tundish-unpack-";
-
-// Removes what killed runs left: temporary files whose process is gone.
-void sweep(int folder) {
-  const int copy = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  DIR* listing = copy < 0 ? nullptr : ::fdopendir(copy);
-  if (!listing) {
-    if (copy >= 0) ::close(copy);
-    return;
-  }
-  while (const dirent* entry = ::readdir(listing)) {
-    const std::string_view name = entry->d_name;
-    if (!name.starts_with(kPrefix)) continue;
-    const long process = std::strtol(entry->d_name + kPrefix.size(), nullptr, 10);
-    if (process > 0 && ::kill(static_cast<pid_t>(process), 0) != 0 && errno == ESRCH) {
-      ::unlinkat(folder, entry->d_name, 0);
-    }
-  }
-  ::closedir(listing);
-}
 
 }  // namespace
 
@@ -99,7 +79,7 @@ void OutputFolder::enter(std::string_view folder) {
     at = std::move(next);
     from = end + 1;
   }
-  sweep(at.descriptor());
+  sweep_temporaries(at.descriptor(), kPrefix);
   current_ = std::move(at);
   current_name_ = folder;
 }
@@ -132,17 +112,17 @@ bool OutputFolder::write(const std::string& name, Bytes bytes) {
                   S_ISDIR(status.st_mode) ? "it is a folder" : "it holds other bytes");
     }
   }
-  {
-    File out(::openat(current_.descriptor(), temporary_.c_str(),
-                      O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666),
-             path_ + '/' + name);
-    if (!out.is_open()) fail(name, "making the file");
-    try {
-      out.write_at(bytes, 0);
-    } catch (...) {
-      ::unlinkat(current_.descriptor(), temporary_.c_str(), 0);
-      throw;
-    }
+  int descriptor;
+  do {
+    descriptor = make_temporary(current_.descriptor(), temporary_.c_str());
+  } while (descriptor < 0 && errno == EAGAIN);
+  File out(descriptor, path_ + '/' + name);  // open, and so locked, until it has its name
+  if (!out.is_open()) fail(name, "making the file");
+  try {
+    out.write_at(bytes, 0);
+  } catch (...) {
+    ::unlinkat(current_.descriptor(), temporary_.c_str(), 0);
+    throw;
   }
   if (::renameat(current_.descriptor(), temporary_.c_str(), current_.descriptor(), leaf.c_str())) {
     const int number = errno;

@@ -1,6 +1,8 @@
 #include "cli/output_folder.h"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/file.h>
 
 #include <filesystem>
 #include <fstream>
@@ -87,7 +89,9 @@ TEST_CASE("a file that is there already is kept, and other bytes are not overwri
 TEST_CASE("temporary files of killed runs are swept, those of living ones are not") {
   const TemporaryFolder temporary;
   temporary.write("out/k/.tundish-unpack-999999999", "half");
-  temporary.write("out/k/.tundish-unpack-1", "of process 1, which lives");
+  const std::string living = temporary.write("out/k/.tundish-unpack-1", "its writer locks it");
+  const File lock(::open(living.c_str(), O_RDWR | O_CLOEXEC), living);
+  REQUIRE(::flock(lock.descriptor(), LOCK_EX | LOCK_NB) == 0);
   OutputFolder folder(temporary / "out", false);
   folder.write("k/a.jpg", bytes_of("one"));
   CHECK_FALSE(fs::exists(temporary / "out/k/.tundish-unpack-999999999"));

@@ -4,6 +4,8 @@
 
 #include <array>
 
+#include "core/utf8.h"
+
 namespace tundish {
 namespace {
 
@@ -233,26 +235,8 @@ std::string with_commas(std::uint64_t value) {
 std::string printable(const std::string& name) {
   std::string out;
   for (std::size_t i = 0; i < name.size();) {
-    const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(name[at]); };
-    const unsigned char lead = byte(i);
-    // Length of the UTF-8 sequence that starts here; 0 when it is not one.
-    std::size_t length = lead < 0x80                   ? 1
-                         : lead >= 0xc2 && lead < 0xe0 ? 2
-                         : lead >= 0xe0 && lead < 0xf0 ? 3
-                         : lead >= 0xf0 && lead < 0xf5 ? 4
-                                                       : 0;
-    if (i + length > name.size()) length = 0;
-    for (std::size_t k = 1; k < length; ++k) {
-      if ((byte(i + k) & 0xc0) != 0x80) length = 0;
-    }
-    // Overlong forms, surrogates and what lies beyond Unicode.
-    if (length >= 3) {
-      const unsigned char second = byte(i + 1);
-      if ((lead == 0xe0 && second < 0xa0) || (lead == 0xed && second >= 0xa0) ||
-          (lead == 0xf0 && second < 0x90) || (lead == 0xf4 && second >= 0x90)) {
-        length = 0;
-      }
-    }
+    const auto lead = static_cast<unsigned char>(name[i]);
+    const std::size_t length = utf8_length(std::string_view(name).substr(i));
     const bool control = length == 1 && (lead < 0x20 || lead == 0x7f);
     if (length == 0 || control) {
       out += fmt::format("\\x{:02x}", lead);

@@ -19,6 +19,8 @@ struct Limits {
   std::uint64_t max_bytes = 256ull << 20;  // of one coded image, or of any other field
 };
 
+constexpr int kRowsPerStrip = 16;  // that a decoder hands over at once
+
 struct ImageHeader {
   Codec codec = Codec::unknown;
   std::uint32_t width = 0;

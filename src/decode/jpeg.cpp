@@ -13,8 +13,6 @@
 namespace tundish {
 namespace {
 
-constexpr int kRowsPerStrip = 16;
-
 // libjpeg leaves an error by longjmp. Every call of the library sits in a function below that has
 // the setjmp and nothing with a destructor; Reader itself lives in the caller's frame.
 struct Reader {

@@ -8,8 +8,6 @@
 namespace tundish {
 namespace {
 
-constexpr int kRowsPerStrip = 16;
-
 struct Shape {
   std::uint64_t side[3] = {1, 1, 1};
   int sides = 0;

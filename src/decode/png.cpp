@@ -12,8 +12,6 @@
 namespace tundish {
 namespace {
 
-constexpr int kRowsPerStrip = 16;
-
 // What the rows hold when libpng hands them over.
 enum class Rows { rgb, palette, grey16 };
 

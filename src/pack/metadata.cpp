@@ -7,6 +7,8 @@
 #include <set>
 #include <vector>
 
+#include "core/utf8.h"
+
 namespace tundish {
 namespace {
 
@@ -15,24 +17,6 @@ using Json = nlohmann::json;
 constexpr std::array kFieldTypes = {FieldType::image, FieldType::label,  FieldType::text,
                                     FieldType::bytes, FieldType::number, FieldType::array};
 constexpr std::size_t kMaxDepth = 16;
-
-// Length of the valid UTF-8 sequence that text starts with, or 0.
-std::size_t utf8_length(std::string_view text) {
-  const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return 1;
-  const std::size_t length = lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-  if (length == 0 || lead > 0xf4 || text.size() < length) return 0;
-  for (std::size_t k = 1; k < length; ++k) {
-    if ((byte(k) & 0xc0) != 0x80) return 0;
-  }
-  // Overlong forms, surrogates, and what lies beyond Unicode.
-  if ((lead == 0xe0 && byte(1) < 0xa0) || (lead == 0xed && byte(1) >= 0xa0) ||
-      (lead == 0xf0 && byte(1) < 0x90) || (lead == 0xf4 && byte(1) >= 0x90)) {
-    return 0;
-  }
-  return length;
-}
 
 int hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';

@@ -1,28 +1,22 @@
 #include "pack/output_file.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/fs.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+
+#include "core/temporary_file.h"
 
 namespace tundish {
 namespace {
 
 constexpr std::size_t kMaxNameBytes = 200;  // of the target's name in the temporary one's
-
-struct CloseFolder {
-  void operator()(DIR* folder) const { ::closedir(folder); }
-};
 
 bool exists(const std::string& path) {
   struct stat status;
@@ -40,16 +34,6 @@ std::string follow(const std::string& path) {
   const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr),
                                                          &std::free);
   return real ? real.get() : path;
-}
-
-// Whether the writer of a temporary file is gone. The lock tells, also between containers that
-// see different process numbers; where the file system has no locks, the number has to do.
-bool is_left_over(int descriptor, std::string_view pid_text) {
-  if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) return true;
-  if (errno == EWOULDBLOCK || errno == EINTR) return false;
-  pid_t pid = 0;
-  std::from_chars(pid_text.data(), pid_text.data() + pid_text.size(), pid);
-  return pid > 0 && ::kill(pid, 0) != 0 && errno == ESRCH;
 }
 
 }  // namespace
@@ -74,7 +58,7 @@ OutputFile::OutputFile(const std::string& target, bool replace)
   const int directory = ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (directory < 0) throw_errno(folder_, "open the folder", true);
   directory_ = File(directory, folder_);
-  sweep();
+  sweep_temporaries(directory_.descriptor(), prefix_);
   create();
 }
 
@@ -83,44 +67,24 @@ OutputFile::Temporary::~Temporary() {
 }
 
 void OutputFile::create() {
-  const std::string base = folder_ + '/' + prefix_ + std::to_string(::getpid());
+  const std::string base = prefix_ + std::to_string(::getpid());
   for (int attempt = 0; attempt < 100; ++attempt) {
     // All memory is taken before the file is there.
-    std::string path = attempt == 0 ? base : fmt::format("{}.{}", base, attempt);
+    const std::string leaf = attempt == 0 ? base : fmt::format("{}.{}", base, attempt);
+    std::string path = folder_ + '/' + leaf;
     std::string name = target_;
-    const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    const int descriptor = make_temporary(directory_.descriptor(), leaf.c_str());
     if (descriptor < 0) {
       // Another thread of this process writes the same target, or a process of that number
-      // in another container.
-      if (errno == EEXIST) continue;
+      // in another container; or a sweeper was faster.
+      if (errno == EEXIST || errno == EAGAIN) continue;
       throw_errno(target_, "create a temporary file beside it", true);
     }
     temporary_.path = std::move(path);
     file_ = File(descriptor, std::move(name));
-    // Between open and flock a sweeper may have thought the file left over.
-    struct stat status;
-    const bool taken = ::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-    const bool swept = ::fstat(descriptor, &status) == 0 && status.st_nlink == 0;
-    if (!taken && !swept) return;
-    temporary_.path.clear();
+    return;
   }
   throw Error(ErrorCode::io_write, {.file = target_}, "no name is left for a temporary file");
-}
-
-void OutputFile::sweep() const {
-  const std::unique_ptr<DIR, CloseFolder> folder(::opendir(folder_.c_str()));
-  if (!folder) return;
-  while (const dirent* entry = ::readdir(folder.get())) {
-    const std::string_view name = entry->d_name;
-    if (!name.starts_with(prefix_)) continue;
-    const std::string_view pid = name.substr(prefix_.size());
-    if (pid.empty() || pid.find_first_not_of("0123456789.") != std::string_view::npos) continue;
-    const int descriptor = ::openat(::dirfd(folder.get()), entry->d_name,
-                                    O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (descriptor < 0) continue;
-    if (is_left_over(descriptor, pid)) ::unlinkat(::dirfd(folder.get()), entry->d_name, 0);
-    ::close(descriptor);
-  }
 }
 
 void OutputFile::reserve(std::uint64_t bytes) {

@@ -40,7 +40,6 @@ class OutputFile {
   };
 
   void create();
-  void sweep() const;
   void rename_into_place();
 
   std::string target_;

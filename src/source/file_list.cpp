@@ -23,11 +23,7 @@ namespace {
 constexpr std::uint64_t kMaxListBytes = 1ull << 30;
 constexpr std::size_t kNone = ~std::size_t{0};
 
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
+constexpr std::string_view kBlanks = " \t";
 
 Fault row_fault(const CsvRow& row, const std::string& column, const std::string& reason) {
   return {ErrorCode::csv_damaged,
@@ -52,7 +48,7 @@ std::size_t find_column(const Head& head, std::initializer_list<const char*> wan
 
 std::optional<Fault> parse_head(Head& out, const CsvRow& row) {
   for (std::size_t c = 0; c < row.cells.size(); ++c) {
-    std::string name(trim(row.cells[c]));
+    std::string name(trim(row.cells[c], kBlanks));
     if (name.empty()) name = fmt::format("column_{}", c + 1);  // an index that pandas wrote
     if (!is_utf8(name)) return row_fault(row, name, "its name is not UTF-8");
     if (std::find(out.names.begin(), out.names.end(), name) != out.names.end()) {
@@ -243,7 +239,7 @@ std::optional<Fault> parse_list(List& out, std::string_view text, char separator
     if (auto fault = check_path(row, head)) return fault;
     out.paths.add(row.cells[head.path]);
     if (head.label != kNone) {
-      labels.add(trim(row.cells[head.label]));
+      labels.add(trim(row.cells[head.label], kBlanks));
       places.emplace_back(row.line, row.offset);
     }
     for (std::size_t c = 0; c < others.size(); ++c) out.columns[c].add(row.cells[others[c]]);

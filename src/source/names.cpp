@@ -5,29 +5,20 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/utf8.h"
+
 namespace tundish {
 namespace {
 
-unsigned char byte_at(std::string_view text, std::size_t i) {
-  return static_cast<unsigned char>(text[i]);
-}
-
 // The code point at `i`, which moves behind it.
 std::uint32_t next_code_point(std::string_view text, std::size_t& i) {
-  const std::uint32_t lead = byte_at(text, i++);
-  if (lead < 0x80) return lead;
-  const std::size_t more = lead >= 0xf0 ? 3 : lead >= 0xe0 ? 2 : 1;
-  std::uint32_t point = lead & (0x3fu >> more);
-  bool valid = lead >= 0xc2 && lead < 0xf5 && text.size() - i >= more;
-  for (std::size_t k = 0; valid && k < more; ++k) {
-    const std::uint32_t byte = byte_at(text, i + k);
-    valid = (byte & 0xc0) == 0x80;
-    point = point << 6 | (byte & 0x3f);
+  const std::size_t length = utf8_length(text.substr(i));
+  const std::uint32_t lead = static_cast<unsigned char>(text[i++]);
+  if (length == 0) return 0xdc00 + lead;
+  std::uint32_t point = length == 1 ? lead : lead & (0x7fu >> length);
+  for (std::size_t k = 1; k < length; ++k) {
+    point = point << 6 | (static_cast<unsigned char>(text[i++]) & 0x3fu);
   }
-  if (more == 2) valid = valid && point >= 0x800 && (point < 0xd800 || point > 0xdfff);
-  if (more == 3) valid = valid && point >= 0x10000 && point <= 0x10ffff;
-  if (!valid) return 0xdc00 + lead;
-  i += more;
   return point;
 }
 
@@ -92,11 +83,18 @@ std::string clean_path(std::string_view path) {
 }
 
 bool is_utf8(std::string_view text) {
-  for (std::size_t i = 0; i < text.size();) {
-    const std::uint32_t point = next_code_point(text, i);
-    if (point >= 0xdc80 && point <= 0xdcff) return false;
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
   }
   return true;
+}
+
+std::string_view trim(std::string_view text, std::string_view blanks) {
+  const std::size_t from = text.find_first_not_of(blanks);
+  if (from == std::string_view::npos) return {};
+  return text.substr(from, text.find_last_not_of(blanks) - from + 1);
 }
 
 }  // namespace tundish

@@ -25,4 +25,7 @@ std::string clean_path(std::string_view path);
 
 bool is_utf8(std::string_view text);
 
+// Without the bytes of `blanks` at its ends.
+std::string_view trim(std::string_view text, std::string_view blanks);
+
 }  // namespace tundish

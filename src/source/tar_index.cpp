@@ -40,13 +40,6 @@ std::string member_path(const std::string& name) {
 
 std::string quoted(std::string_view text) { return '\'' + printable(std::string(text)) + '\''; }
 
-std::string_view trim(std::string_view text) {
-  constexpr std::string_view kBlank = " \t\r\n";
-  const std::size_t from = text.find_first_not_of(kBlank);
-  if (from == std::string_view::npos) return {};
-  return text.substr(from, text.find_last_not_of(kBlank) - from + 1);
-}
-
 class Indexer {
  public:
   explicit Indexer(TarIndex& out) : out_(out) {}
@@ -147,7 +140,7 @@ class Indexer {
     if (!reader.read(label_bytes_)) return reader.fault();
     const std::string_view text(reinterpret_cast<const char*>(label_bytes_.data()),
                                 label_bytes_.size());
-    label_texts_.add(trim(text));
+    label_texts_.add(trim(text, " \t\r\n"));
     return {};
   }
 
