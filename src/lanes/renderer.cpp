@@ -7,7 +7,7 @@
 namespace tundish::lanes {
 namespace {
 
-constexpr int kStripRows = 8;  // at most; but for the last, a multiple of what the resize takes
+constexpr int kStripRows = 16;  // at most; but for the last, a multiple of what the resize takes
 constexpr int kRowGroup = 4;
 constexpr int kKeptRows = 8;  // at most, from one row of units to the next
 constexpr std::ptrdiff_t kFront = 64;
