@@ -49,6 +49,7 @@ class Pack : public Source {
               const std::function<bool(std::uint64_t)>& progress = {}) const;
 
  private:
+  friend class Verification;  // verify(), part by part
   Pack() = default;
   void parse();
   std::vector<std::byte> read_section(const Section& section, std::uint32_t piece,

@@ -78,122 +78,156 @@ class Walk {
 
 }  // namespace
 
-void Pack::verify(const std::function<void(const Error&)>& bad,
-                  const std::function<bool(std::uint64_t)>& progress) const {
-  bool sound = true;
-  const std::function<void(const Error&)> report = [&](const Error& error) {
-    sound = false;
-    bad(error);
-  };
-  const std::uint64_t tail_offset = file_bytes() - kTailBytes;
-  Walk walk(*file_, tail_offset, report, progress);
+// One check of one pack, part by part in the order of the file.
+class Verification {
+ public:
+  Verification(const Pack& pack, const Walk::Bad& bad, const Walk::Progress& progress)
+      : pack_(pack),
+        bad_(bad),
+        tail_offset_(pack.file_bytes() - kTailBytes),
+        walk_(*pack.file_, tail_offset_, report_, progress) {}
 
-  const auto padding_to = [&](std::uint64_t offset, std::optional<std::uint64_t> record) {
-    const std::uint64_t start = walk.at();
+  void run() {
+    records();
+    section(pack_.tail_.metadata, kMetadataPiece, ErrorCode::metadata_damaged);
+    section(pack_.tail_.tables, kTablesPiece, ErrorCode::metadata_damaged);
+    names();
+    section(pack_.tail_.index, kIndexPiece, ErrorCode::index_damaged);
+    padding_to(tail_offset_, std::nullopt);
+    digests();
+  }
+
+ private:
+  void padding_to(std::uint64_t offset, std::optional<std::uint64_t> record) {
+    const std::uint64_t start = walk_.at();
     bool zeros = true;
-    walk.take(offset - start, [&](Bytes part) {
+    walk_.take(offset - start, [&](Bytes part) {
       zeros &= std::all_of(part.begin(), part.end(), [](std::byte b) { return b == std::byte{0}; });
     });
-    if (!zeros) {
-      report(Error(ErrorCode::padding_damaged, {.file = path(), .record = record, .offset = start},
-                   "not all are zero"));
-    }
-  };
-  // A piece and its checksum; hands the payload to `also`.
-  const auto piece = [&](std::uint64_t owner, std::uint32_t number, std::uint64_t payload,
-                         const auto& also, const auto& wrong) {
-    const std::uint64_t start = walk.at();
+    if (zeros) return;
+    report_(Error(ErrorCode::padding_damaged,
+                  {.file = pack_.path(), .record = record, .offset = start}, "not all are zero"));
+  }
+
+  // A piece and its checksum; hands the payload to `also`, what is wrong to `wrong`.
+  template <typename Also, typename Wrong>
+  void piece(std::uint64_t owner, std::uint32_t number, std::uint64_t payload, const Also& also,
+             const Wrong& wrong) {
+    const std::uint64_t start = walk_.at();
     std::uint32_t crc = begin_piece_crc(owner, number);
-    walk.take(payload, [&](Bytes part) {
+    walk_.take(payload, [&](Bytes part) {
       crc = crc32c(part, crc);
       also(part);
     });
     std::array<std::byte, kCrcBytes> end;
     std::size_t filled = 0;
-    walk.take(kCrcBytes, [&](Bytes part) {
+    walk_.take(kCrcBytes, [&](Bytes part) {
       std::copy(part.begin(), part.end(), end.begin() + static_cast<std::ptrdiff_t>(filled));
       filled += part.size();
     });
     const auto stored = load<std::uint32_t>(end.data());
-    if (stored != mask_crc(crc)) {
-      wrong(start, fmt::format("stored {:08x}, read {:08x}", stored, mask_crc(crc)));
-    }
-  };
-  const auto section = [&](const Section& where, std::uint32_t number, ErrorCode code) {
+    if (stored == mask_crc(crc)) return;
+    wrong(start, fmt::format("stored {:08x}, read {:08x}", stored, mask_crc(crc)));
+  }
+
+  void section(const Section& where, std::uint32_t number, ErrorCode code) {
     padding_to(where.offset, std::nullopt);
     piece(
         kNoRecord, number, where.bytes - kCrcBytes, [](Bytes) {},
         [&](std::uint64_t start, const std::string& reason) {
-          report(Error(code, {.file = path(), .offset = start}, reason));
+          report_(Error(code, {.file = pack_.path(), .offset = start}, reason));
         });
-  };
+  }
 
-  try {
-    Digest id;
-    id.add(schema_json(schema_));
-    Digest record_digest;
+  void records() {
+    id_.add(schema_json(pack_.schema_));
     std::vector<std::string> names;
-    std::vector<std::uint64_t> lengths(index_.length.size());
-    for (std::uint64_t i = 0; i < count(); ++i) {
-      if (i % kNamesPerBlock == 0) {
-        try {
-          names = read_names(i / kNamesPerBlock);
-        } catch (const Error& error) {
-          names.assign(kNamesPerBlock, "");
-          // A damaged block is reported in its turn, below.
-          if (error.code() != ErrorCode::index_damaged) report(error);
-        }
-      }
-      const std::string& name = names[i % kNamesPerBlock];
-      for (std::size_t c = 0; c < lengths.size(); ++c) lengths[c] = index_.length[c][i];
-      SampleInfo info = index_.info(i);
-      info.codec = static_cast<Codec>(index_.codec[i]);  // as stored, also when not known
-      begin_record_digest(record_digest, info, name, lengths);
-
-      padding_to(offsets_[i], i);
-      for (std::size_t field = 0; field < columns_.size(); ++field) {
-        if (columns_[field] < 0) continue;
-        piece(
-            i, static_cast<std::uint32_t>(field),
-            lengths[static_cast<std::size_t>(columns_[field])],
-            [&](Bytes part) { record_digest.add(part); },
-            [&](std::uint64_t start, const std::string& reason) {
-              report(SampleError(
-                  ErrorCode::record_checksum,
-                  {.file = path(), .record = i, .key = name, .offset = start},
-                  fmt::format("field {}: {}", printable(schema_.fields[field].name), reason)));
-            });
-      }
-      id.add(record_digest.value());
+    for (std::uint64_t i = 0; i < pack_.count(); ++i) {
+      if (i % kNamesPerBlock == 0) names = names_of(i / kNamesPerBlock);
+      record(i, names[i % kNamesPerBlock]);
     }
+  }
 
-    section(tail_.metadata, kMetadataPiece, ErrorCode::metadata_damaged);
-    section(tail_.tables, kTablesPiece, ErrorCode::metadata_damaged);
-    padding_to(tail_.names.offset, std::nullopt);
+  // Empty names where they cannot be had; a damaged block is reported in its turn, by names().
+  std::vector<std::string> names_of(std::uint64_t block) {
+    try {
+      return pack_.read_names(block);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::index_damaged) report_(error);
+      return std::vector<std::string>(kNamesPerBlock);
+    }
+  }
+
+  void record(std::uint64_t i, const std::string& name) {
+    lengths_.clear();
+    for (const auto& column : pack_.index_.length) lengths_.push_back(column[i]);
+    SampleInfo info = pack_.index_.info(i);
+    info.codec = static_cast<Codec>(pack_.index_.codec[i]);  // as stored, also when not known
+    begin_record_digest(record_digest_, info, name, lengths_);
+
+    padding_to(pack_.offsets_[i], i);
+    for (std::size_t field = 0; field < pack_.columns_.size(); ++field) {
+      const int column = pack_.columns_[field];
+      if (column < 0) continue;
+      piece(
+          i, static_cast<std::uint32_t>(field), lengths_[static_cast<std::size_t>(column)],
+          [&](Bytes part) { record_digest_.add(part); },
+          [&](std::uint64_t start, const std::string& reason) {
+            report_(SampleError(
+                ErrorCode::record_checksum,
+                {.file = pack_.path(), .record = i, .key = name, .offset = start},
+                fmt::format("field {}: {}", printable(pack_.schema_.fields[field].name), reason)));
+          });
+    }
+    id_.add(record_digest_.value());
+  }
+
+  void names() {
+    padding_to(pack_.tail_.names.offset, std::nullopt);
     std::vector<std::byte> block;
-    for (std::uint64_t b = 0; b < index_.names_bytes.size(); ++b) {
-      const std::uint64_t start = walk.at();
+    std::vector<std::string> names;
+    for (std::uint64_t b = 0; b < pack_.index_.names_bytes.size(); ++b) {
+      const std::uint64_t start = walk_.at();
+      const std::uint64_t bytes = pack_.index_.names_bytes[b];
       block.clear();
-      block.reserve(index_.names_bytes[b]);
-      walk.take(index_.names_bytes[b],
-                [&](Bytes part) { block.insert(block.end(), part.begin(), part.end()); });
-      const std::uint64_t first = b * kNamesPerBlock;
-      if (auto fault = decode_names(names, block, b, std::min(kNamesPerBlock, count() - first))) {
-        report(Error(*fault, {.file = path(), .offset = start}));
+      block.reserve(bytes);
+      walk_.take(bytes, [&](Bytes part) { block.insert(block.end(), part.begin(), part.end()); });
+      const std::uint64_t count = std::min(kNamesPerBlock, pack_.count() - b * kNamesPerBlock);
+      if (auto fault = decode_names(names, block, b, count)) {
+        report_(Error(*fault, {.file = pack_.path(), .offset = start}));
       }
     }
-    section(tail_.index, kIndexPiece, ErrorCode::index_damaged);
-    padding_to(tail_offset, std::nullopt);
+  }
 
-    // With damage found already these would only say it again.
-    if (sound && walk.digest() != tail_.digest) {
-      report(Error(ErrorCode::digest_differs, {.file = path()},
-                   "stored " + hex(tail_.digest) + ", read " + hex(walk.digest())));
+  // With damage found already these would only say it again.
+  void digests() {
+    if (sound_ && walk_.digest() != pack_.tail_.digest) {
+      report_(Error(ErrorCode::digest_differs, {.file = pack_.path()},
+                    "stored " + hex(pack_.tail_.digest) + ", read " + hex(walk_.digest())));
     }
-    if (sound && id.value() != head_.id) {
-      report(Error(ErrorCode::digest_differs, {.file = path()},
-                   "pack id: stored " + hex(head_.id) + ", read " + hex(id.value())));
+    if (sound_ && id_.value() != pack_.head_.id) {
+      report_(Error(ErrorCode::digest_differs, {.file = pack_.path()},
+                    "pack id: stored " + hex(pack_.head_.id) + ", read " + hex(id_.value())));
     }
+  }
+
+  const Pack& pack_;
+  const Walk::Bad& bad_;
+  bool sound_ = true;
+  const Walk::Bad report_ = [this](const Error& error) {
+    sound_ = false;
+    bad_(error);
+  };
+  const std::uint64_t tail_offset_;
+  Walk walk_;
+  Digest id_, record_digest_;
+  std::vector<std::uint64_t> lengths_;  // of the record at hand
+};
+
+void Pack::verify(const std::function<void(const Error&)>& bad,
+                  const std::function<bool(std::uint64_t)>& progress) const {
+  try {
+    Verification(*this, bad, progress).run();
     if (progress) progress(file_bytes());
   } catch (const Stopped&) {
   }
