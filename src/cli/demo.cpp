@@ -50,6 +50,10 @@ void tell(Demo& demo, Shell& shell, const char* word, const std::string& text) {
 }
 
 void make_set(Demo& demo, Shell& shell, std::uint64_t images) {
+  demo.folder = "photos";
+  demo.source = demo.work + "/photos";
+  std::error_code failed;
+  fs::remove_all(demo.source, failed);  // an older demo may have made more
   Progress progress(shell, "making", "img");
   const SampleSetOptions options{
       .count = static_cast<int>(images),
@@ -76,6 +80,44 @@ bool quietly(int (*verb)(const Words&, Shell&), const Words& words, const Shell&
   return code == kOk;
 }
 
+// Packs the set and checks every checksum and image.
+std::shared_ptr<const Pack> pack_and_verify(Demo& demo, Shell& shell) {
+  const auto since = [](std::chrono::steady_clock::time_point start) {
+    return duration_text(
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  };
+  const auto packing = std::chrono::steady_clock::now();
+  if (!quietly(run_pack, {demo.source, "-o", demo.pack, "--force"}, shell)) {
+    shell.warn(fmt::format("some files were refused; {}.log names them", printable(demo.pack)));
+  }
+  std::shared_ptr<const Pack> pack = Pack::open(demo.pack);
+  tell(demo, shell, "packed",
+       fmt::format("{}  {} samples, {} in {}", printable(demo.pack), with_commas(pack->count()),
+                   bytes_text(static_cast<double>(pack->file_bytes())), since(packing)));
+  const auto verifying = std::chrono::steady_clock::now();
+  const bool sound = quietly(run_verify, {demo.pack, "--pixels"}, shell);
+  tell(demo, shell, "verified",
+       fmt::format("every checksum and every image in {}{}", since(verifying),
+                   sound ? "" : "; some images are broken: tundish verify --pixels names them"));
+  return pack;
+}
+
+// With one thread and with all.
+std::vector<Series> time_loader(Demo& demo, Shell& shell, const std::shared_ptr<const Pack>& pack,
+                                double seconds) {
+  std::vector<int> threads = {1, static_cast<int>(usable_cpus())};
+  if (threads[0] == threads[1]) threads.pop_back();
+  std::vector<Series> rows = measure_all(pack, {.seconds = seconds}, threads, 3);
+  for (const Series& row : rows) {
+    tell(demo, shell, "loaded",
+         fmt::format("{} images/s with {} thread{}: random crops of 224 x 224, median of {} runs",
+                     rate_text(row.median.images_per_second), row.median.threads,
+                     row.median.threads == 1 ? "" : "s", row.runs));
+  }
+  return rows;
+}
+
+// What the second half reads.
 void write_about(const Demo& demo) {
   Json about;
   about["pack"] = json_text(fs::path(demo.pack).filename().string());
@@ -85,6 +127,20 @@ void write_about(const Demo& demo) {
   std::ofstream out(demo.work + "/demo.json");
   out << about.dump(2) << '\n';
   if (!out.flush()) throw Error(ErrorCode::io_write, {.file = demo.work + "/demo.json"}, "");
+}
+
+void tell_json(const Demo& demo, const Shell& shell, const Pack& pack,
+               const std::vector<Series>& rows, const std::string& python) {
+  Json out;
+  out["work"] = json_text(demo.work);
+  out["pack"] = json_text(demo.pack);
+  out["samples"] = pack.count();
+  out["file_bytes"] = pack.file_bytes();
+  out["rows"] = Json::array();
+  for (const Series& row : rows) out["rows"].push_back(series_json(row));
+  out["python"] = python.empty() ? Json() : Json(json_text(python));
+  print_json(shell, out);
+  shell.flush();
 }
 
 }  // namespace
@@ -108,58 +164,17 @@ int run_demo(const Words& words, Shell& shell) {
   take_demo_folder(demo.work);
   demo.pack = demo.work + "/demo.tnd";
   if (demo.source.empty()) {
-    demo.folder = "photos";
-    demo.source = demo.work + "/photos";
-    std::error_code failed;
-    fs::remove_all(demo.source, failed);  // an older demo may have made more
     make_set(demo, shell, images);
   } else {
     demo.folder = fs::absolute(demo.source).string();
   }
-
-  const auto packing = std::chrono::steady_clock::now();
-  if (!quietly(run_pack, {demo.source, "-o", demo.pack, "--force"}, shell)) {
-    shell.warn(fmt::format("some files were refused; {}.log names them", printable(demo.pack)));
-  }
-  const auto since = [](std::chrono::steady_clock::time_point start) {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  };
-  const std::shared_ptr<const Pack> pack = Pack::open(demo.pack);
-  tell(demo, shell, "packed",
-       fmt::format("{}  {} samples, {} in {}", printable(demo.pack), with_commas(pack->count()),
-                   bytes_text(static_cast<double>(pack->file_bytes())),
-                   duration_text(since(packing))));
-  const auto verifying = std::chrono::steady_clock::now();
-  const bool sound = quietly(run_verify, {demo.pack, "--pixels"}, shell);
-  tell(demo, shell, "verified",
-       fmt::format("every checksum and every image in {}{}", duration_text(since(verifying)),
-                   sound ? "" : "; some images are broken: tundish verify --pixels names them"));
-
-  std::vector<int> threads = {1, static_cast<int>(usable_cpus())};
-  if (threads[0] == threads[1]) threads.pop_back();
+  const std::shared_ptr<const Pack> pack = pack_and_verify(demo, shell);
   const std::vector<Series> rows =
-      measure_all(pack, {.seconds = static_cast<double>(milliseconds) / 1000}, threads, 3);
-  for (const Series& row : rows) {
-    tell(demo, shell, "loaded",
-         fmt::format("{} images/s with {} thread{}: random crops of 224 x 224, median of {} runs",
-                     rate_text(row.median.images_per_second), row.median.threads,
-                     row.median.threads == 1 ? "" : "s", row.runs));
-  }
+      time_loader(demo, shell, pack, static_cast<double>(milliseconds) / 1000);
   write_about(demo);
 
   const std::string python = find_python(shell);
-  if (shell.json) {
-    Json out;
-    out["work"] = json_text(demo.work);
-    out["pack"] = json_text(demo.pack);
-    out["samples"] = pack->count();
-    out["file_bytes"] = pack->file_bytes();
-    out["rows"] = Json::array();
-    for (const Series& row : rows) out["rows"].push_back(series_json(row));
-    out["python"] = python.empty() ? Json() : Json(json_text(python));
-    print_json(shell, out);
-    shell.flush();
-  }
+  if (shell.json) tell_json(demo, shell, *pack, rows, python);
   if (python.empty()) {
     shell.line(
         "next",
