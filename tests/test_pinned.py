@@ -19,7 +19,7 @@ def pieces(monkeypatch):
         asked.append(torch.empty(count, dtype=torch.uint8))
         return asked[-1]
 
-    monkeypatch.setattr(tundish.pinned, "why_not", lambda: "")
+    monkeypatch.setattr(tundish.pinned, "why_not", lambda backend: "")
     monkeypatch.setattr(tundish.pinned, "page_locked", plain)
     return asked
 

@@ -6,14 +6,13 @@ import ctypes
 import functools
 import io
 import json
-import operator
 import os
 import warnings
 import weakref
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from . import pinned
+from . import checks, pinned
 from ._library import (
     AGAIN,
     DTYPES,
@@ -35,21 +34,9 @@ from .world import local_world_size, rank_and_world_size
 
 _UNEVEN = {"pad": 0, "drop": 1, "exact": 2}
 _ON_ERROR = {"substitute": 0, "skip": 1, "fail": 2}
+_LAYOUTS = {"channels_last": 0, "contiguous": 1}
 _STATE_FORMAT = 1
 _SLICE_MS = 100  # how long one call may block; Ctrl-C is seen in between
-
-# Arguments of torch's DataLoader that have no place here, and why.
-_NOT_NEEDED = {
-    "num_workers": "the engine uses threads, not processes: threads=N",
-    "collate_fn": "batches are assembled by the engine; as_dict=True gives all fields",
-    "worker_init_fn": "there are no worker processes; randomness is a function of the seed",
-    "sampler": "the order is a function of seed and epoch: shuffle=True, seed=N",
-    "batch_sampler": "the order is a function of seed and epoch: shuffle=True, seed=N",
-    "generator": "randomness is a function of the seed: seed=N",
-    "persistent_workers": "the threads live as long as the loader",
-    "prefetch_factor": "batches ahead of the trainer: prefetch=N",
-    "multiprocessing_context": "there are no worker processes",
-}
 
 
 class Sampler:
@@ -116,22 +103,18 @@ class Loader:
         backend: str = "auto",
         **unknown: Any,
     ) -> None:
-        for name in unknown:
-            why = _NOT_NEEDED.get(name, "see help(tundish.Loader)")
-            raise TypeError(f"Loader has no argument {name!r}: {why}")
-        self._config = {
-            k: v for k, v in locals().items() if k not in ("self", "unknown", "why", "name")
-        }
+        checks.refuse_unknown(unknown)
+        self._config = {k: v for k, v in locals().items() if k not in ("self", "unknown")}
         self.path = os.fspath(path)
-        self.batch_size = _positive(batch_size, "batch_size")
+        self.batch_size = checks.positive(batch_size, "batch_size")
         self.shuffle = bool(shuffle)
         self.rank, self.world_size = rank_and_world_size(rank, world_size)
         self.drop_last = bool(drop_last) or uneven == "drop"
         self._return_index = return_index
         self._as_dict = as_dict
         self._exif_orientation = bool(exif_orientation)
-        self._seed = _whole(seed, "seed")
-        self._backend, self._from_tensor, self._from_numpy = _backend(backend)
+        self._seed = checks.whole(seed, "seed")
+        self._backend, self._from_tensor, self._from_numpy = checks.backend(backend)
 
         if drop_last and uneven not in (None, "drop"):
             raise ValueError(f"drop_last=True contradicts uneven={uneven!r}: give one of them")
@@ -139,27 +122,21 @@ class Loader:
         on_error = on_error or ("substitute" if self.world_size > 1 else "skip")
         if threads is None:
             threads = max(1, lib.tundish_usable_cpus() // local_world_size())
-        self.threads = _positive(threads, "threads")
+        self.threads = checks.positive(threads, "threads")
         if not 0 <= self.rank < self.world_size:
             raise ValueError(f"rank {self.rank} does not exist in a world of {self.world_size}")
 
-        if pin_memory and (reason := _why_not_pinned(self._backend)):
-            warnings.warn(f"pin_memory is left out: {reason}", stacklevel=2)
-            pin_memory = False
+        prefetch = checks.positive(prefetch, "prefetch")
+        pin_memory = pin_memory and self._can_pin()
         # With torch the batches are made in torch's own memory; otherwise the engine locks its own.
         self._pinned: pinned.PinnedBatches | None = None
         if pin_memory and self._backend == "torch":
-            self._pinned = pinned.PinnedBatches(self.batch_size, _positive(prefetch, "prefetch"))
+            self._pinned = pinned.PinnedBatches(self.batch_size, prefetch)
 
         self._source = Source(self.path)
         for text in self._source.warnings:
             warnings.warn(text, stacklevel=2)
-        structs = pack_transforms(transforms)
-        if self._backend == "numpy" and any(
-            s.kind == TO_DTYPE and s.dtype == DTYPES["bfloat16"] for s in structs
-        ):
-            raise ValueError("bfloat16 needs torch: NumPy has no such type")
-        new_labels = None if labels is None else _int64_array(labels, self._source.count)
+        structs = self._structs(transforms)
         options = LoaderOptions(
             struct_bytes=ctypes.sizeof(LoaderOptions),
             batch_size=self.batch_size,
@@ -167,30 +144,24 @@ class Loader:
             rank=self.rank,
             world_size=self.world_size,
             shuffle=self.shuffle,
-            uneven=_choice(_UNEVEN, uneven, "uneven"),
-            on_error=_choice(_ON_ERROR, on_error, "on_error"),
-            channels_first=_choice(
-                {"channels_last": 0, "contiguous": 1}, _plain(memory_format), "memory_format"
-            ),
+            uneven=checks.choice(_UNEVEN, uneven, "uneven"),
+            on_error=checks.choice(_ON_ERROR, on_error, "on_error"),
+            channels_first=checks.choice(_LAYOUTS, checks.plain(memory_format), "memory_format"),
             exif_orientation=self._exif_orientation,
             all_fields=as_dict,
             threads=self.threads,
-            prefetch=_positive(prefetch, "prefetch"),
+            prefetch=prefetch,
             pinned=pin_memory and self._pinned is None,
             transforms=structs,
             transform_count=len(structs),
         )
-        self._new_labels = new_labels is not None
-        if new_labels is not None:
-            options.labels = new_labels.ctypes.data_as(ctypes.POINTER(ctypes.c_int64))
-            options.label_count = len(new_labels)
-        handle = lib.tundish_loader_new(self._source.handle, ctypes.byref(options))
-        if not handle:
-            raise last_error()
-        self._handles: list[int] = [handle]  # empty once closed
-        self._free = weakref.finalize(self, _free_all, self._handles, self._pinned)
-        self._process = os.getpid()
-        self._fingerprint = lib.tundish_loader_fingerprint(handle).decode()
+        self._new_labels = labels is not None
+        if labels is not None:
+            labels = checks.int64_array(labels, self._source.count)
+            options.labels = labels.ctypes.data_as(ctypes.POINTER(ctypes.c_int64))
+            options.label_count = len(labels)
+        self._make_engine(options)
+
         self._epoch = 0
         self._position = 0
         self._in_progress = False
@@ -198,6 +169,30 @@ class Loader:
         self._iteration = 0
         self._warned = False
         self.sampler = Sampler(self)
+
+    def _can_pin(self) -> bool:
+        reason = pinned.why_not(self._backend)
+        if reason:
+            warnings.warn(f"pin_memory is left out: {reason}", stacklevel=3)
+        return not reason
+
+    def _structs(self, transforms: Sequence[Transform]) -> Any:
+        structs = pack_transforms(transforms)
+        half = DTYPES["bfloat16"]
+        if self._backend == "numpy" and any(
+            s.kind == TO_DTYPE and s.dtype == half for s in structs
+        ):
+            raise ValueError("bfloat16 needs torch: NumPy has no such type")
+        return structs
+
+    def _make_engine(self, options: LoaderOptions) -> None:
+        handle = lib.tundish_loader_new(self._source.handle, ctypes.byref(options))
+        if not handle:
+            raise last_error()
+        self._handles: list[int] = [handle]  # empty once closed
+        self._free = weakref.finalize(self, _free_all, self._handles, self._pinned)
+        self._process = os.getpid()
+        self._fingerprint = lib.tundish_loader_fingerprint(handle).decode()
 
     # --- iterating --------------------------------------------------------------------------
 
@@ -303,7 +298,7 @@ class Loader:
 
     def set_epoch(self, epoch: int) -> None:
         """The next iteration is this epoch. Keeps the place of a state just loaded for it."""
-        epoch = _whole(epoch, "epoch", least=0, most=2**63 - 1)
+        epoch = checks.whole(epoch, "epoch", least=0, most=2**63 - 1)
         if self._in_progress:
             self._wanted_epoch = epoch
         elif epoch != self._epoch:
@@ -334,8 +329,8 @@ class Loader:
                 f"other transforms or another order ({state.get('order')})\n"
                 "  what now: build the loader as it was when the state was saved",
             )
-        epoch = _whole(state["epoch"], "epoch of a state", least=0, most=2**63 - 1)
-        position = _whole(state["position"], "position of a state", 0, self._source.count)
+        epoch = checks.whole(state["epoch"], "epoch of a state", least=0, most=2**63 - 1)
+        position = checks.whole(state["position"], "position of a state", 0, self._source.count)
         self._epoch = epoch
         self._position = position
         self._in_progress = False
@@ -456,67 +451,3 @@ def _free_all(handles: list[int], pieces: pinned.PinnedBatches | None) -> None:
             if pieces is not None:
                 pinned.keep_for_ever(pieces)
             warnings.warn(str(last_error()), RuntimeWarning, stacklevel=2)
-
-
-def _whole(value: Any, name: str, least: int | None = None, most: int | None = None) -> int:
-    limits = "" if least is None else f" of at least {least}"
-    try:
-        if isinstance(value, bool):
-            raise TypeError
-        number = operator.index(value)
-        if most is not None and number > most:
-            limits = f" of at most {most}"
-        elif least is None or number >= least:
-            return number
-    except TypeError:
-        pass
-    raise ValueError(f"{name} must be a whole number{limits}, not {value!r}")
-
-
-def _positive(value: Any, name: str) -> int:
-    return _whole(value, name, least=1, most=2**31 - 1)
-
-
-def _plain(name: Any) -> str:
-    """torch.channels_last -> "channels_last", torch.contiguous_format -> "contiguous"."""
-    return str(name).removeprefix("torch.").removesuffix("_format")
-
-
-def _choice(table: dict[str, int], value: str, name: str) -> int:
-    if value not in table:
-        raise ValueError(f"{name} must be one of {', '.join(table)}, not {value!r}")
-    return table[value]
-
-
-def _int64_array(values: Any, count: int) -> Any:
-    import numpy as np
-
-    array = np.ascontiguousarray(np.asarray(values))
-    if array.ndim != 1 or array.dtype.kind not in "iu":
-        raise ValueError("labels must be a flat sequence of integers, one per sample")
-    if len(array) != count:
-        raise ValueError(f"{len(array)} labels for {count} samples")
-    return array.astype(np.int64)
-
-
-def _why_not_pinned(backend: str) -> str:
-    if backend == "torch":
-        return pinned.why_not()
-    return "" if lib.tundish_can_pin() else str(lib.tundish_last_error().decode())
-
-
-def _backend(name: str) -> tuple[str, Any, Any]:
-    """Its name and two functions: from a Tensor of the library, and from a NumPy array."""
-    if name not in ("auto", "torch", "numpy"):
-        raise ValueError(f"backend must be auto, torch or numpy, not {name!r}")
-    if name != "numpy":
-        try:
-            import torch
-
-            return "torch", torch.from_dlpack, torch.from_numpy
-        except ImportError:
-            if name == "torch":
-                raise
-    import numpy as np
-
-    return "numpy", np.asarray, lambda array: array

@@ -16,8 +16,10 @@ from ._library import DTYPES, OK, BatchInfo, last_error, lib
 _DTYPES = {number: name for name, number in DTYPES.items()}
 
 
-def why_not() -> str:
-    """Empty when torch has page-locked memory to give."""
+def why_not(backend: str) -> str:
+    """Empty when there is page-locked memory: of torch, or of the engine's own for NumPy."""
+    if backend != "torch":
+        return "" if lib.tundish_can_pin() else str(lib.tundish_last_error().decode())
     import torch
 
     return "" if torch.cuda.is_available() else "torch sees no GPU"

@@ -1,0 +1,83 @@
+"""What a user may give as an argument, and what becomes of it."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+# Arguments of torch's DataLoader that have no place here, and why.
+_NOT_NEEDED = {
+    "num_workers": "the engine uses threads, not processes: threads=N",
+    "collate_fn": "batches are assembled by the engine; as_dict=True gives all fields",
+    "worker_init_fn": "there are no worker processes; randomness is a function of the seed",
+    "sampler": "the order is a function of seed and epoch: shuffle=True, seed=N",
+    "batch_sampler": "the order is a function of seed and epoch: shuffle=True, seed=N",
+    "generator": "randomness is a function of the seed: seed=N",
+    "persistent_workers": "the threads live as long as the loader",
+    "prefetch_factor": "batches ahead of the trainer: prefetch=N",
+    "multiprocessing_context": "there are no worker processes",
+}
+
+
+def refuse_unknown(arguments: dict[str, Any]) -> None:
+    for name in arguments:
+        why = _NOT_NEEDED.get(name, "see help(tundish.Loader)")
+        raise TypeError(f"Loader has no argument {name!r}: {why}")
+
+
+def whole(value: Any, name: str, least: int | None = None, most: int | None = None) -> int:
+    limits = "" if least is None else f" of at least {least}"
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        number = operator.index(value)
+        if most is not None and number > most:
+            limits = f" of at most {most}"
+        elif least is None or number >= least:
+            return number
+    except TypeError:
+        pass
+    raise ValueError(f"{name} must be a whole number{limits}, not {value!r}")
+
+
+def positive(value: Any, name: str) -> int:
+    return whole(value, name, least=1, most=2**31 - 1)
+
+
+def plain(name: Any) -> str:
+    """torch.channels_last -> "channels_last", torch.contiguous_format -> "contiguous"."""
+    return str(name).removeprefix("torch.").removesuffix("_format")
+
+
+def choice(table: dict[str, int], value: str, name: str) -> int:
+    if value not in table:
+        raise ValueError(f"{name} must be one of {', '.join(table)}, not {value!r}")
+    return table[value]
+
+
+def int64_array(values: Any, count: int) -> Any:
+    import numpy as np
+
+    array = np.ascontiguousarray(np.asarray(values))
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise ValueError("labels must be a flat sequence of integers, one per sample")
+    if len(array) != count:
+        raise ValueError(f"{len(array)} labels for {count} samples")
+    return array.astype(np.int64)
+
+
+def backend(name: str) -> tuple[str, Any, Any]:
+    """Its name and two functions: from a Tensor of the library, and from a NumPy array."""
+    if name not in ("auto", "torch", "numpy"):
+        raise ValueError(f"backend must be auto, torch or numpy, not {name!r}")
+    if name != "numpy":
+        try:
+            import torch
+
+            return "torch", torch.from_dlpack, torch.from_numpy
+        except ImportError:
+            if name == "torch":
+                raise
+    import numpy as np
+
+    return "numpy", np.asarray, lambda array: array
