@@ -114,6 +114,7 @@ def test_a_path_that_does_not_exist_is_a_file_not_found_error(tmp_path):
             tundish.Loader(tmp_path / name)
         assert isinstance(caught.value, tundish.Error)
         assert caught.value.code == "TND-301"
+        assert isinstance(caught.value, tundish.MissingError)
         again = pickle.loads(pickle.dumps(caught.value))
         assert (type(again), str(again), again.code) == (
             type(caught.value),

@@ -8,7 +8,7 @@ for images, labels in loader:
     ...
 """
 
-from ._library import Error, SampleError
+from ._library import ArgumentError, Error, MissingError, SampleError
 from ._library import version as _version
 from .dataset import Dataset
 from .loader import Loader
@@ -26,10 +26,12 @@ from .transforms import (
 
 __version__ = _version()
 __all__ = [
+    "ArgumentError",
     "CenterCrop",
     "Dataset",
     "Error",
     "Loader",
+    "MissingError",
     "Normalize",
     "RandomCrop",
     "RandomHorizontalFlip",
