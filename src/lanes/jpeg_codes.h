@@ -37,7 +37,7 @@ struct Codes {
 
 // Symbol and bits of a small value in one.
 struct SmallCodes {
-  static constexpr int kEnd = 16;  // values from -16 to 15, but for 0
+  static constexpr int kEnd = 64;  // values from -64 to 63, but for 0
 
   SmallCodes() = default;
   explicit SmallCodes(const Codes& codes);
@@ -45,7 +45,6 @@ struct SmallCodes {
   // (code and the value's bits) << 8 | length, at [run][value + kEnd].
   std::uint32_t entry[16][2 * kEnd];
 
-  static bool has(int value) { return static_cast<unsigned>(value + kEnd) < 2 * kEnd; }
   std::uint32_t of(int run, int value) const { return entry[run][value + kEnd]; }
 };
 

@@ -10,6 +10,9 @@ namespace {
 
 int divide_up(int a, int b) { return (a + b - 1) / b; }
 
+// Below, tables of small values take more time than they save.
+constexpr std::int64_t kFewPixels = 128 * 128;
+
 class SequentialCoder {
  public:
   static constexpr std::ptrdiff_t kRoom = 1024;
@@ -18,6 +21,11 @@ class SequentialCoder {
     for (int s = 0; s < source.header.components; ++s) {
       dc_[s] = &source.tables.dc[source.header.component[s].dc];
       ac_[s] = &source.tables.ac[source.header.component[s].ac];
+    }
+    const Geometry& geometry = source.coefficients.geometry;
+    if (std::int64_t{geometry.width} * geometry.height < kFewPixels) return;
+    small_values_ = 2 * SmallCodes::kEnd;
+    for (int s = 0; s < source.header.components; ++s) {
       small_[s] = s > 0 && ac_[s] == ac_[s - 1] ? small_[s - 1] : SmallCodes(*ac_[s]);
     }
   }
@@ -37,7 +45,7 @@ class SequentialCoder {
       previous = place;
       for (; run > 15; run -= 16) seen |= bits.put_symbol(codes, 15, 0);
       const int value = block[kZigzag[place]];
-      if (SmallCodes::has(value)) [[likely]] {
+      if (static_cast<unsigned>(value + SmallCodes::kEnd) < small_values_) [[likely]] {
         const std::uint32_t entry = small.of(run, value);
         bits.put_code(entry, 0, 0);
         seen |= entry;
@@ -57,6 +65,7 @@ class SequentialCoder {
   const Codes* dc_[kMaxComponents] = {};
   const Codes* ac_[kMaxComponents] = {};
   SmallCodes small_[kMaxComponents];
+  unsigned small_values_ = 0;  // how many there are: all, or none
   int last_dc_[kMaxComponents] = {};
   std::uint32_t seen_ = 0;  // all entries used, for the bit of a missing one
 };
