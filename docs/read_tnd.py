@@ -18,7 +18,7 @@ HEAD_MAGIC, TAIL_MAGIC, END_MAGIC = b"\x89TND\r\n\x1a\n", b"TND tail", b"TND end
 HEAD, TAIL = struct.Struct("<8sIIQQ16s12xI"), struct.Struct("<8sQQ8Q16s16s4xI8s")
 NO_RECORD, NAMES_PIECE, NAMES_PER_BLOCK = 2**64 - 1, 2**32 - 1, 1024
 METADATA, TABLES, INDEX = 1, 2, 4  # numbers of pieces; the head is 0, the tail 5
-CODECS = {0: "as it came", 1: "jpeg", 2: "png", 3: "npy"}
+CODECS = {0: "as it came", 1: "jpeg", 2: "png", 3: "npy", 4: "lanes"}
 
 TABLE = list(range(256))  # what eight steps of CRC32C make of a byte
 for _ in range(8):
@@ -59,9 +59,8 @@ class Pack:
         _, version, self.alignment, incompatible, _, self.id, crc = HEAD.unpack(head)
         require(version == 1, f"version {version} is not known")
         require(crc == piece_crc(NO_RECORD, 0, head[:60]), "the head is damaged")
-        require(incompatible == 0, "an unknown feature is needed")
+        require(incompatible in (0, 1), "an unknown feature is needed")  # 1: lanes
         require(self.alignment in [2**n for n in range(3, 13)], "the alignment is impossible")
-
         self.tail_offset = size - TAIL.size
         tail = self.bytes_at(self.tail_offset, TAIL.size)
         first, length, self.count, *sections, tail_id, self.digest, crc, last = TAIL.unpack(tail)
@@ -71,15 +70,16 @@ class Pack:
         metadata, tables, names, index = zip(sections[::2], sections[1::2], strict=True)
 
         self.metadata = json.loads(self.piece(NO_RECORD, METADATA, *metadata))
-        require(self.piece(NO_RECORD, TABLES, *tables) == b"", "version 1 has no codec tables")
+        self.tables = self.piece(NO_RECORD, TABLES, *tables)  # see read_lanes.py
+        require((self.tables != b"") == incompatible, "tables without lanes, or none")
         schema = self.metadata["schema"]
         self.classes = [unescape(name) for name in schema["classes"]]
         self.fields = [(unescape(field["name"]), field["type"]) for field in schema["fields"]]
         self.stored = [f for f, (_, kind) in enumerate(self.fields) if kind != "label"]
-
         # The index: one column after the other.
         blocks = -(-self.count // NAMES_PER_BLOCK)
-        expected = self.count * (8 * len(self.stored) + 18) + 8 * blocks + 4
+        columns = len(self.stored) + incompatible  # one more for restore data
+        expected = self.count * (8 * columns + 18) + 8 * blocks + 4
         require(index[1] == expected, "the index contradicts the number of records")
         raw, at = self.piece(NO_RECORD, INDEX, *index), 0
 
@@ -89,19 +89,20 @@ class Pack:
             at += layout.size
             return layout.unpack_from(raw, at - layout.size)
 
-        lengths = [column("Q", self.count) for _ in self.stored]
+        lengths = [column("Q", self.count) for _ in range(columns)]
+        restore = lengths.pop() if incompatible else ()
         self.labels, names_bytes = column("q", self.count), column("Q", blocks)
-        self.widths, self.heights = column("I", self.count), column("I", self.count)
-        self.codecs, self.orientations = column("B", self.count), column("B", self.count)
-
+        self.widths, self.heights = (column("I", self.count) for _ in "wh")
+        self.codecs, self.orientations = (column("B", self.count) for _ in "co")
         # Where the records lie follows from their lengths: (offset, bytes) of every stored field.
         self.places, at = [], 64
         for record in range(self.count):
             at = up_to(at, self.alignment)
-            self.places.append([])
+            self.places.append(places := [])
             for length in lengths:
-                self.places[-1].append((at, length[record] + 4))
+                places.append((at, length[record] + 4))
                 at += length[record] + 4
+            at += restore[record] + 4 if incompatible and self.codecs[record] == 4 else 0
         require(up_to(at, 8) == metadata[0], "the records do not end where the metadata begin")
 
         self.keys, at = [], names[0]
@@ -135,8 +136,7 @@ def main(path, number=None, field="image"):
     with open(path, "rb") as file:
         pack = Pack(file)
         if number is not None:
-            sys.stdout.buffer.write(pack[int(number)][field.encode()])
-            return
+            return sys.stdout.buffer.write(pack[int(number)][field.encode()])
         for i in range(pack.count):
             codec, shape = CODECS.get(pack.codecs[i], "?"), f"{pack.widths[i]}x{pack.heights[i]}"
             print(i, pack.keys[i], pack.labels[i], codec, shape, sum(map(len, pack[i].values())))

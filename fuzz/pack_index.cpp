@@ -41,7 +41,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const tundish::Bytes bytes(reinterpret_cast<const std::byte*>(data), size);
   open(bytes);
   if (size < tundish::kHeadBytes + tundish::kTailBytes) return 0;
-  tundish::Buffer repaired(bytes.begin(), bytes.end());
+  tundish::FileBytes repaired(bytes.begin(), bytes.end());
   tundish::repair(repaired);
   open(repaired);
   return 0;

@@ -37,7 +37,7 @@ std::uint64_t read_all(tundish::Bytes bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < tundish::kHeadBytes + tundish::kTailBytes) return 0;
   const tundish::Bytes bytes(reinterpret_cast<const std::byte*>(data), size);
-  tundish::Buffer repaired(bytes.begin(), bytes.end());
+  tundish::FileBytes repaired(bytes.begin(), bytes.end());
   tundish::repair(repaired);
   try {
     read_all(repaired);

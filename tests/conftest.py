@@ -75,11 +75,11 @@ def write(path: Path, data: bytes) -> Path:
     return path
 
 
-def pack(source: Path, target: Path) -> Path:
+def pack(source: Path, target: Path, *words: str) -> Path:
     """Exit code 3 means that the program had remarks; the pack is there all the same."""
     if not PROGRAM.exists():
         pytest.skip("./dev build makes the program")
-    line = [PROGRAM, "pack", source, "-o", target, "--quiet"]
+    line = [PROGRAM, "pack", source, "-o", target, "--quiet", *words]
     result = subprocess.run(line, capture_output=True, text=True, timeout=60)
     assert result.returncode in (0, 3), result.stderr
     return target

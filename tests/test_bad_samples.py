@@ -23,7 +23,7 @@ def damaged(make, tmp_path_factory):
         if number == 10:
             data = data[: len(data) // 2]
         files.append(make.write(root / f"folder/class{number // 10}/{number:02}.jpg", data))
-    pack = make.pack(root / "folder", root / "damaged.tnd")
+    pack = make.pack(root / "folder", root / "damaged.tnd", "--codec", "keep")
     # In the pack the third kind is a flipped bit, in the folder an error page that calls itself .jpg.
     content = bytearray(pack.read_bytes())
     for number in (3, 17):

@@ -153,7 +153,7 @@ def test_wrong_pixels_get_no_time(load, samples, tmp_path, monkeypatch, contesta
 
     monkeypatch.setattr(load, "start", start)
     monkeypatch.setattr(load, "CLOSE", 0.001)
-    job = load.Job(str(images.pack), images.files, "", load.SEED, 1, 8, 1)
+    job = load.Job(str(images.pack), str(images.jpeg_pack), images.files, "", load.SEED, 1, 8, 1)
     output, refused = load.judge(job, images, draws, tmp_path, [contestant])
     assert (output[contestant] == "exact") == (off == 0)
     assert refused.get(contestant, "").startswith(verdict)

@@ -180,7 +180,8 @@ def test_pack_tells_what_it_reads_and_what_it_made(photos, tmp_path):
     result = tundish("pack", photos, "-o", tmp_path / "train.tnd")
     assert result.returncode == 0
     assert re.search(r"^  reading +image folder, 2 classes, 3 samples", err(result), re.M)
-    assert re.search(r"^  done +.*train\.tnd  .*3 samples \(2 jpeg, 1 png\)", out(result), re.M)
+    assert re.search(r"^  done +.*train\.tnd  .*3 samples \(1 png, 2 lanes\)", out(result), re.M)
+    assert re.search(r"^  lanes +2 JPEGs re-coded to .* byte for byte", out(result), re.M)
     assert re.search(r"^  next +tundish bench ", out(result), re.M)
     assert left_behind(tmp_path, "photos", "train.tnd") == []
 
@@ -189,7 +190,9 @@ def test_pack_prints_the_documented_keys(photos, tmp_path):
     report = result_json("pack", photos, "-o", tmp_path / "train.tnd")
     assert set(report) == documented_keys("pack")
     assert report["samples"] == 3
-    assert report["codecs"] == {"jpeg": 2, "png": 1}
+    assert report["codecs"] == {"lanes": 2, "png": 1}
+    assert report["lanes"]["images"] == 2
+    assert report["lanes"]["kept"] == {}
     assert report["refused"] == []
     assert report["log"] is None
     assert report["file_bytes"] == (tmp_path / "train.tnd").stat().st_size
@@ -526,6 +529,7 @@ def test_messages_name_what_can_be_done(photos, packed, tmp_path):
 
 
 def test_quiet_verify_names_damage_on_stderr(photos, packed):
+    assert tundish("pack", photos, "-o", packed, "--force", "--codec", "keep").returncode == 0
     data = bytearray(packed.read_bytes())
     data[data.index((photos / "cat/a.jpg").read_bytes()) + 40] ^= 1
     packed.write_bytes(data)
@@ -676,6 +680,7 @@ def test_damaged_names_hide_neither_pixels_nor_files(photos, tmp_path):
 
 
 def test_damage_is_found_named_and_does_not_hide_the_rest(photos, packed, tmp_path):
+    assert tundish("pack", photos, "-o", packed, "--force", "--codec", "keep").returncode == 0
     data = bytearray(packed.read_bytes())
     at = data.index((photos / "cat/a.jpg").read_bytes()) + 40
     data[at] ^= 1
@@ -893,7 +898,8 @@ def large(tmp_path):
     Image.effect_noise((1500, 1500), 60).convert("RGB").save(file, "JPEG", quality=95)
     for i in range(20):
         write(tmp_path / f"large/c/{i}.jpg", file.getvalue())
-    assert tundish("pack", tmp_path / "large", "-o", tmp_path / "large.tnd").returncode == 0
+    words = ["--codec", "keep"]  # the others decode too fast
+    assert tundish("pack", tmp_path / "large", "-o", tmp_path / "large.tnd", *words).returncode == 0
     return tmp_path / "large.tnd"
 
 

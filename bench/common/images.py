@@ -24,6 +24,7 @@ class Images:
     folder: Path  # class folders of files; sorted, their order is the order of the pack
     files: list[str]
     pack: Path
+    jpeg_pack: Path  # the same, with the JPEGs as they came
     bytes: int
     distinct: int
     about: str  # how many and how large
@@ -75,15 +76,23 @@ def prepare(
             file = label / f"{i:06d}_{name}"
             file.write_bytes(content)
             files.append(str(file))
-    pack = work / "images.tnd"
-    subprocess.run(
-        [TUNDISH, "pack", folder, "-o", pack, "--quiet"], check=True, stdout=subprocess.DEVNULL
-    )
+    pack, jpeg_pack = work / "images.tnd", work / "images_jpeg.tnd"
+    for target, codec in ((pack, "lanes"), (jpeg_pack, "keep")):
+        words = [TUNDISH, "pack", folder, "-o", target, "--quiet", "--codec", codec]
+        subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
     about = f"{len(first):,} images x {copies} copies, {size * copies / 1e6:,.0f} MB"
     say(f"data: {about}, mean {size / len(first) / 1000:.0f} KB")
     name = source.resolve().name if data else "sample set"
     return Images(
-        folder, files, pack, size * copies, len(first), about, name, digest.hexdigest()[:16]
+        folder,
+        files,
+        pack,
+        jpeg_pack,
+        size * copies,
+        len(first),
+        about,
+        name,
+        digest.hexdigest()[:16],
     )
 
 

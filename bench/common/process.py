@@ -23,6 +23,7 @@ KEPT = 256  # images of a contestant that are compared with the reference
 @dataclass(frozen=True)
 class Job:
     pack: str
+    jpeg_pack: str  # the same images as they came
     files: list[str]
     draws: str  # .npy: x, y, width, height, mirrored of draw number epoch * count + sample
     seed: int

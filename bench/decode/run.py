@@ -40,7 +40,7 @@ def main() -> None:
     images = prepare(options.data, work, 1, 0 if options.cached else None)
     rows.set_data(images.about, images.name, images.digest)
     core = str(min(os.sched_getaffinity(0)))
-    words = ["taskset", "-c", core, PROGRAM, images.pack, str(SEED), str(options.rounds)]
+    words = ["taskset", "-c", core, PROGRAM, images.jpeg_pack, str(SEED), str(options.rounds)]
     say(f"decoding on core {core}, {options.rounds} rounds")
     done = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True)
     print(report(rows, json.loads(done.stdout), images.about))

@@ -30,6 +30,7 @@ BATCH, SEED = 64, 7
 # File, name in the table, and whether its pixels must equal Pillow's.
 CONTESTANTS = {
     "tundish_pack": ("tundish", True),
+    "tundish_jpeg": ("tundish, JPEGs kept", True),
     "tundish_folder": ("tundish, loose files", True),
     "turbo_full": ("libjpeg-turbo full + our resize", True),
     "torch_pillow": ("torch DataLoader + Pillow", True),
@@ -139,6 +140,7 @@ def main() -> None:
     batch = min(BATCH, max(1, len(images.files) // 4))
     job = Job(
         str(images.pack),
+        str(images.jpeg_pack),
         images.files,
         str(work / "draws.npy"),
         SEED,

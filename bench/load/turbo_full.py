@@ -32,7 +32,7 @@ if __name__ == "__main__":
         ",".join(map(str, job.cpus)),
         PROGRAM,
         "full",
-        job.pack,
+        job.jpeg_pack,
         *map(str, figures),
     ]
     out = subprocess.run(

@@ -82,7 +82,7 @@ void load_sample(const Placer& placer, const Recipe& recipe, std::uint64_t epoch
 
   // Plan: every random choice, before a byte is decoded.
   ImageHeader header;
-  check(read_header(header, bytes, recipe.limits));
+  check(source.read_header(header, draw.sample, bytes, recipe.limits));
   const std::uint8_t orientation = recipe.exif_orientation ? header.orientation : 1;
   const Size stored{static_cast<int>(header.width), static_cast<int>(header.height)};
   const Size image = upright_size(stored, orientation);

@@ -104,7 +104,7 @@ void* tundish_source_image(const tundish_source* handle, uint64_t sample,
       }
     };
     ImageHeader header;
-    check(read_header(header, bytes));
+    check(source.read_header(header, sample, bytes, Limits{}));
     const std::uint8_t orientation = exif_orientation ? header.orientation : 1;
     auto pixels = std::make_shared<std::vector<std::uint8_t>>();  // second owner: the tensor
     DecodeScratch scratch;

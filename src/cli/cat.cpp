@@ -74,7 +74,7 @@ int run_cat(const Words& words, Shell& shell) {
   }
   Sample sample;
   if (shell.json) {
-    source->read(sample, record);
+    source->read_original(sample, record);
     Json out = record_json(*source, record);
     out["fields"] = fields_json(source->schema(), sample);
     print_json(shell, out);
@@ -91,7 +91,7 @@ int run_cat(const Words& words, Shell& shell) {
     throw UsageError(
         "these bytes are not for a terminal; send them to a file with > or to a program with |");
   }
-  source->read(sample, record, FieldSet{1} << field);
+  source->read_original(sample, record, FieldSet{1} << field);
   const std::vector<std::byte>& bytes = sample.fields.at(static_cast<std::size_t>(field));
   shell.print(std::string_view{reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   return kOk;

@@ -65,7 +65,7 @@ class Work {
     const Bytes bytes = sample.fields.at(static_cast<std::size_t>(field_));
     NoSink sink;
     ImageHeader header;
-    std::optional<Fault> fault = read_header(header, bytes);
+    std::optional<Fault> fault = pack_.read_header(header, i, bytes, Limits{});
     if (!fault) {
       const Window all{.width = static_cast<int>(header.width),
                        .height = static_cast<int>(header.height)};

@@ -2,11 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 
 #include "cli/json.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
+#include "lanes/jpeg_file.h"
 #include "pack/open.h"
 #include "pack/reader.h"
 
@@ -20,10 +22,10 @@ constexpr VerbHelp kHelp = {
 tundish info photos/)",
     .text = R"(Tells what a pack holds: records, classes, sizes, kinds of image. Any other
 source that can be packed is described too. Only the index is read.)",
-    .json = R"({file, kind, records, bytes, file_bytes, fields, classes, labels, codecs, width,
-height, id, version, alignment, metadata, warnings}; width and height are
+    .json = R"({file, kind, records, bytes, file_bytes, fields, classes, labels, codecs, lanes,
+width, height, id, version, alignment, metadata, warnings}; width and height are
 {min, median, max} or null; null unless it is a pack: file_bytes, id, version,
-alignment, metadata)"};
+alignment, metadata; lanes is null unless JPEGs were re-coded)"};
 
 struct Spread {
   std::uint32_t min = 0, median = 0, max = 0;
@@ -80,6 +82,17 @@ std::string some_of(const std::vector<std::string>& names) {
   return out;
 }
 
+// What the packer wrote down about the JPEGs; null in a pack without lanes.
+Json lanes_of(const Pack* pack) {
+  const Json metadata = pack ? Json::parse(pack->metadata(), nullptr, false) : Json();
+  const Json* at = &metadata;
+  for (const char* key : {"provenance", "lanes"}) {
+    if (!at->is_object() || !at->contains(key)) return {};
+    at = &(*at)[key];
+  }
+  return *at;
+}
+
 void tell_json(const std::string& file, const Source& source, const Pack* pack,
                const Summary& summary, const Shell& shell) {
   const Schema& schema = source.schema();
@@ -100,6 +113,7 @@ void tell_json(const std::string& file, const Source& source, const Pack* pack,
   for (const auto& [label, count] : summary.labels) out["labels"][std::to_string(label)] = count;
   out["codecs"] = Json::object();
   for (const auto& [codec, count] : summary.codecs) out["codecs"][codec] = count;
+  out["lanes"] = lanes_of(pack);
   out["width"] = spread_json(summary.width);
   out["height"] = spread_json(summary.height);
   out["id"] = pack ? Json(pack->fingerprint()) : Json();
@@ -109,6 +123,38 @@ void tell_json(const std::string& file, const Source& source, const Pack* pack,
   out["warnings"] = Json::array();
   for (const std::string& text : source.warnings()) out["warnings"].push_back(json_text(text));
   print_json(shell, out);
+}
+
+// The number behind a key of the packer's own JSON; 0 when there is none. No parser: this must not
+// run out of memory.
+std::uint64_t number_behind(std::string_view json, std::string_view key) {
+  const std::size_t at = json.find(key);
+  std::uint64_t out = 0;
+  if (at != json.npos) {
+    std::from_chars(json.data() + at + key.size(), json.data() + json.size(), out);
+  }
+  return out;
+}
+
+void tell_lanes(const Pack& pack, const Shell& shell) {
+  const std::string_view all = pack.metadata();
+  const std::size_t begin = all.find("\"lanes\":{");
+  if (begin == all.npos) return;
+  const std::string_view json = all.substr(begin);
+  const std::uint64_t images = number_behind(json, "\"images\":");
+  const auto before = static_cast<double>(number_behind(json, "\"jpeg_bytes\":"));
+  const auto now = static_cast<double>(number_behind(json, "\"record_bytes\":") +
+                                       number_behind(json, "\"restore_bytes\":"));
+  if (images == 0 || before == 0) return;
+  std::string text =
+      fmt::format("{} JPEGs in {:.3f}x their bytes, {} tables", with_commas(images), now / before,
+                  number_behind(json, "\"trained_on\":") > 0 ? "trained" : "built-in");
+  for (std::size_t i = 1; i < lanes::kUnfits; ++i) {
+    const char* reason = lanes::unfit_name(static_cast<lanes::Unfit>(i));
+    const std::uint64_t kept = number_behind(json, fmt::format("\"{}\":", reason));
+    if (kept > 0) text += fmt::format(", {} kept: {}", with_commas(kept), reason);
+  }
+  shell.line("lanes", text);
 }
 
 void tell(const std::string& file, const Source& source, const Pack* pack, const Summary& summary,
@@ -144,6 +190,7 @@ void tell(const std::string& file, const Source& source, const Pack* pack, const
     codecs += fmt::format("{}{} {}", codecs.empty() ? "" : ", ", codec, with_commas(count));
   }
   if (!codecs.empty()) shell.line("images", codecs);
+  if (pack) tell_lanes(*pack, shell);
   if (summary.width.max > 0) {
     shell.line("pixels",
                fmt::format("width {} to {} (median {}), height {} to {} (median {})",

@@ -102,6 +102,7 @@ std::string file_name(const Schema& schema, std::size_t field, const std::string
 const char* ending_of(Codec codec) {
   switch (codec) {
     case Codec::jpeg:
+    case Codec::lanes:
       return ".jpg";
     case Codec::png:
       return ".png";
@@ -136,7 +137,7 @@ class Unpacker {
 
   void record(std::uint64_t i) {
     try {
-      source_.read(sample_, i);
+      source_.read_original(sample_, i);
       const std::string key = name_of(i);
       for (std::size_t f = 0; f < schema_.fields.size(); ++f) field(f, key);
       if (!list_.empty()) list_ += list_row(schema_, source_.info(i), key, sample_);

@@ -27,7 +27,7 @@ enum class Codec : std::uint8_t {
   jpeg = 1,
   png = 2,
   npy = 3,    // a .npy file, uint8, (H, W), (H, W, 1) or (H, W, 3)
-  lanes = 4,  // reserved
+  lanes = 4,  // a JPEG re-coded without loss (lanes/record.h)
 };
 
 const char* codec_name(Codec codec);

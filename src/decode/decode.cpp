@@ -33,6 +33,25 @@ std::optional<Fault> check_limits(const ImageHeader& header, std::size_t bytes,
   return std::nullopt;
 }
 
+std::optional<Fault> read_lanes_header(ImageHeader& out, Bytes bytes) {
+  const std::optional<lanes::RecordSize> size = lanes::read_size(bytes);
+  if (!size) return Fault{ErrorCode::image_header, "a lanes record of too few bytes"};
+  out.codec = Codec::lanes;
+  out.width = static_cast<std::uint32_t>(size->width);
+  out.height = static_cast<std::uint32_t>(size->height);
+  return std::nullopt;
+}
+
+std::optional<Fault> decode_lanes(StripSink& sink, Bytes bytes, const ImageHeader& header,
+                                  Window window, DecodeScratch& scratch) {
+  if (!header.tables) {
+    return Fault{ErrorCode::codec_unsupported,
+                 "a lanes record outside the pack that holds its tables"};
+  }
+  if (!scratch.lanes) scratch.lanes = std::make_unique<lanes::Decoder>();
+  return scratch.lanes->decode(sink, bytes, window, *header.tables);
+}
+
 Fault unsupported() {
   return {ErrorCode::codec_unsupported, "an image, but neither JPEG nor PNG nor .npy"};
 }
@@ -63,6 +82,9 @@ std::optional<Fault> read_header(ImageHeader& out, Bytes bytes, const Limits& li
     case Codec::npy:
       fault = read_npy_header(out, bytes);
       break;
+    case Codec::lanes:
+      fault = read_lanes_header(out, bytes);
+      break;
     default:
       return unsupported();
   }
@@ -85,6 +107,8 @@ std::optional<Fault> decode(StripSink& sink, Bytes bytes, const ImageHeader& hea
         return decode_png(sink, bytes, header, window, scratch);
       case Codec::npy:
         return decode_npy(sink, bytes, header, window, scratch);
+      case Codec::lanes:
+        return decode_lanes(sink, bytes, header, window, scratch);
       default:
         return unsupported();
     }

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "core/bytes.h"
 #include "core/error.h"
 #include "core/image.h"
+#include "lanes/decode.h"
 
 namespace tundish {
 
@@ -25,10 +27,11 @@ struct ImageHeader {
   Codec codec = Codec::unknown;
   std::uint32_t width = 0;
   std::uint32_t height = 0;
-  std::uint8_t orientation = 1;  // EXIF, 1 to 8
+  std::uint8_t orientation = 1;           // EXIF, 1 to 8
+  const lanes::Tables* tables = nullptr;  // what a lanes record is decoded with; not in its bytes
 };
 
-// Says by the first bytes what an image is: jpeg, png, npy; unknown for other image formats
+// Says by the first bytes what an image is: jpeg, png, npy, lanes; unknown for other image formats
 // (webp, bmp, gif, tiff, ppm, ...), and empty when the bytes are no image that we have heard of.
 std::optional<Codec> sniff(Bytes bytes);
 
@@ -39,6 +42,7 @@ std::optional<Fault> read_header(ImageHeader& out, Bytes bytes, const Limits& li
 // What a thread keeps between images so that decoding takes no new memory.
 struct DecodeScratch {
   std::vector<std::uint8_t> rows;
+  std::unique_ptr<lanes::Decoder> lanes;  // made when first needed
 };
 
 // Pushes the rows of `window` (inside the image) into the sink, top to bottom. The pixels equal

@@ -18,6 +18,7 @@ constexpr Magic kMagics[] = {
     {0, "\xff\xd8\xff"sv, Codec::jpeg},
     {0, "\x89PNG\r\n\x1a\n"sv, Codec::png},
     {0, "\x93NUMPY"sv, Codec::npy},
+    {0, "\xff\x4c"sv, Codec::lanes},
     {8, "WEBP"sv, Codec::unknown},
     {0, "GIF87a"sv, Codec::unknown},
     {0, "GIF89a"sv, Codec::unknown},

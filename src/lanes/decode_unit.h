@@ -16,7 +16,20 @@ inline constexpr int kReadableBehind = 256;
 struct CodedUnit {
   Bytes bytes;
   UnitShape shape;
+  int set = 0;  // of the tables
 };
+
+// The fixed part of a unit.
+struct UnitHead {
+  alignas(64) std::uint32_t state[kLanes];
+  bool narrow;  // no lane takes words, however small its state is
+  const std::byte* words;
+  const std::byte* words_end;  // raw bits follow
+  const std::byte* end;
+};
+
+// False when the bytes cannot be a unit.
+bool read_unit_head(UnitHead& out, Bytes bytes);
 
 // Scratch of a fast decoder for one unit.
 struct UnitWork {
@@ -26,7 +39,8 @@ struct UnitWork {
   alignas(64) std::uint32_t escaped[kMaxValues / kLanes + 4];  // one bit per value
   alignas(64) std::uint32_t high[kMaxValues + kLanes];         // of the escapes
   std::uint16_t position[kMaxValues + 64];                     // of the escapes
-  std::uint64_t sign[kMaxValues / 64 + 24];                    // one bit per value
+  alignas(64) std::uint8_t dc_size[kMaxBlocks + 64];
+  std::uint64_t raw[kMaxValues / 64 + kMaxBlocks / 4 + 24];  // signs, then bits of DC
 };
 
 // False when the bytes are not a unit of that shape; what is in `out` then has no meaning.

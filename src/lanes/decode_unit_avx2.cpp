@@ -70,18 +70,19 @@ TUNDISH_INLINE __m256i first_lanes(int count, int quarter) {
 
 struct Lanes {
   __m256i x[kQuarters];
+  __m256i low;  // a lane below it takes a word
   const std::byte* word;
   const std::byte* end;
 
   // Lanes that fell below 2^15 take the next words, in their order.
   TUNDISH_INLINE void refill(int q, __m256i active) {
-    const __m256i low = _mm256_and_si256(_mm256_cmpgt_epi32(set1(kLowState), x[q]), active);
-    const auto mask = static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(low)));
+    const __m256i empty = _mm256_and_si256(_mm256_cmpgt_epi32(low, x[q]), active);
+    const auto mask = static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(empty)));
     const __m256i words =
         _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(word)));
     const __m256i ranks = _mm256_load_si256(reinterpret_cast<const __m256i*>(kMasks.rank[mask]));
     const __m256i fresh = _mm256_permutevar8x32_epi32(words, ranks);
-    x[q] = _mm256_blendv_epi8(x[q], _mm256_or_si256(_mm256_slli_epi32(x[q], 16), fresh), low);
+    x[q] = _mm256_blendv_epi8(x[q], _mm256_or_si256(_mm256_slli_epi32(x[q], 16), fresh), empty);
     word += 2 * __builtin_popcount(mask);
   }
 
@@ -190,52 +191,22 @@ TUNDISH_INLINE __m256i chroma_of(int from, int luma) {
   return _mm256_add_epi8(before, _mm256_set1_epi8(1));
 }
 
-// Size of DC and number of octets of 32 blocks from `from` on; stores the differences of DC.
-TUNDISH_INLINE void read_starts(UnitValues& out, std::uint8_t* octets, Lanes& lanes, int from,
-                                const UnitShape& shape, const Tables& tables) {
+// Size of DC and number of octets of 32 blocks from `from` on.
+TUNDISH_INLINE void read_starts(UnitWork& work, std::uint8_t* octets, Lanes& lanes, int from,
+                                const CodedUnit& unit, const Tables& tables) {
+  const UnitShape& shape = unit.shape;
   const int count = shape.blocks() - from < 32 ? shape.blocks() - from : 32;
   if (count <= 0) return;
-  alignas(32) std::uint8_t table[32], start[32];
+  alignas(32) std::uint8_t table[32];
   store_256(table, chroma_of(from, shape.luma()));
-  const __m256i symbol = lanes.symbols<false>(tables.entry[0], table, count);
-  store_256(start, symbol);
-  const __m256i none = chroma_of(from, shape.blocks());  // 1 behind the last block
-  const __m256i octet =
-      _mm256_min_epu8(_mm256_and_si256(symbol, _mm256_set1_epi8(15)), _mm256_set1_epi8(kOctets));
+  const __m256i behind =  // all ones behind the last block
+      _mm256_sub_epi8(_mm256_setzero_si256(), chroma_of(from, shape.blocks()));
+  const __m256i start = _mm256_andnot_si256(
+      behind, lanes.symbols<false>(tables.entry[start_table(unit.set, false)], table, count));
+  const __m256i low = _mm256_set1_epi8(15);
   store_256(octets + from,
-            _mm256_andnot_si256(_mm256_sub_epi8(_mm256_setzero_si256(), none), octet));
-  __m256i difference[kQuarters];
-  for (int q = 0; q < kQuarters; ++q) {
-    const __m256i size = _mm256_srli_epi32(
-        _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(start + 8 * q))), 4);
-    const __m256i bits = lanes.bits(q, size, first_lanes(count, q));
-    const __m256i all = _mm256_sllv_epi32(set1(1), size);
-    const __m256i negative = _mm256_cmpgt_epi32(_mm256_srli_epi32(all, 1), bits);
-    const __m256i least = _mm256_sub_epi32(all, set1(1));
-    difference[q] = _mm256_sub_epi32(bits, _mm256_and_si256(least, negative));
-  }
-  lanes.stay_inside();
-  for (int h = 0; h < 2; ++h) {
-    const __m256i mixed = _mm256_packs_epi32(difference[2 * h], difference[2 * h + 1]);
-    store_256(out.dc + from + 16 * h, _mm256_permute4x64_epi64(mixed, 0xd8));
-  }
-}
-
-// Differences of DC to their sums over the unit, 16 blocks at a time.
-TUNDISH_INLINE void sum_up_dc(std::int16_t* dc, int blocks) {
-  __m256i carry = _mm256_setzero_si256();
-  for (int b = 0; b < blocks; b += 16) {
-    __m256i sum = load_256(dc + b);
-    sum = _mm256_add_epi16(sum, _mm256_slli_si256(sum, 2));
-    sum = _mm256_add_epi16(sum, _mm256_slli_si256(sum, 4));
-    sum = _mm256_add_epi16(sum, _mm256_slli_si256(sum, 8));
-    const __m256i total = _mm256_shuffle_epi8(sum, _mm256_set1_epi16(0x0f0e));
-    const __m256i lower = _mm256_permute2x128_si256(total, total, 0x08);  // zero, low half
-    sum = _mm256_add_epi16(_mm256_add_epi16(sum, lower), carry);
-    store_256(dc + b, sum);
-    const __m256i last = _mm256_shuffle_epi8(sum, _mm256_set1_epi16(0x0f0e));
-    carry = _mm256_permute2x128_si256(last, last, 0x11);
-  }
+            _mm256_min_epu8(_mm256_and_si256(start, low), _mm256_set1_epi8(kOctets)));
+  store_256(work.dc_size + from, _mm256_and_si256(_mm256_srli_epi16(start, 4), low));
 }
 
 // The context of the next octet.
@@ -340,7 +311,8 @@ TUNDISH_INLINE void find_escapes(UnitValues& out, UnitWork& work) {
   out.escapes = static_cast<int>(to - work.position);
 }
 
-TUNDISH_INLINE bool finish(UnitValues& out, UnitWork& work, Lanes& lanes, const UnitHead& head) {
+TUNDISH_INLINE bool finish(UnitValues& out, UnitWork& work, Lanes& lanes, const UnitHead& head,
+                           const UnitShape& shape) {
   find_escapes(out, work);
   for (int i = 0; i < out.escapes; i += kLanes) {
     for (int q = 0; q < kQuarters; ++q) {
@@ -350,20 +322,22 @@ TUNDISH_INLINE bool finish(UnitValues& out, UnitWork& work, Lanes& lanes, const 
     lanes.stay_inside();
   }
   if (lanes.word != lanes.end) return false;
-  BitWriter bits{work.sign};
+  BitWriter bits{work.raw};
   alignas(32) std::uint32_t state[kLanes];
   for (int q = 0; q < kQuarters; ++q) store_256(state + 8 * q, lanes.x[q]);
   for (const std::uint32_t x : state) {
     const int count = 31 - __builtin_clz(x | 1);
     bits.put(x & ((1u << count) - 1), count);
   }
-  if (!append_signs(work, bits, head, out.values)) return false;
+  const int needed = out.values + count_dc_bits(work, shape.blocks());
+  if (!append_raw(work, bits, head, needed)) return false;
   finish_escapes(out, work);
+  read_dc(out, work, shape);
   const __m256i byte_of = _mm256_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2,
                                            2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3);
   const __m256i bit = _mm256_set1_epi64x(static_cast<long long>(0x8040201008040201));
   for (int i = 0; i < out.values; i += 32) {
-    const auto signs = static_cast<std::uint32_t>(work.sign[i / 64] >> (i % 64));
+    const auto signs = static_cast<std::uint32_t>(work.raw[i / 64] >> (i % 64));
     const __m256i spread = _mm256_shuffle_epi8(set1(signs), byte_of);
     const __m256i negative = _mm256_cmpeq_epi8(_mm256_and_si256(spread, bit), bit);
     const __m256i magnitude = load_256(out.value + i);
@@ -378,7 +352,8 @@ TUNDISH_INLINE unsigned decode(UnitValues* const* out, const CodedUnit* units,
   Lanes lanes[kUnits];
   int most_blocks = 0;
   for (int u = 0; u < kUnits; ++u) {
-    for (int q = 0; q < kQuarters; ++q) lanes[u].x[q] = load_256(heads[u].states + 32 * q);
+    for (int q = 0; q < kQuarters; ++q) lanes[u].x[q] = load_256(heads[u].state + 8 * q);
+    lanes[u].low = set1(heads[u].narrow ? 0 : kLowState);
     lanes[u].word = heads[u].words;
     lanes[u].end = heads[u].words_end;
     const int blocks = units[u].shape.blocks();
@@ -388,18 +363,18 @@ TUNDISH_INLINE unsigned decode(UnitValues* const* out, const CodedUnit* units,
   alignas(32) std::uint8_t octets[kUnits][kMaxBlocks] = {}, context[kUnits][kMaxBlocks] = {};
   for (int from = 0; from < most_blocks; from += kLanes) {
     for (int u = 0; u < kUnits; ++u) {
-      read_starts(*out[u], octets[u], lanes[u], from, units[u].shape, tables);
+      read_starts(works[u], octets[u], lanes[u], from, units[u], tables);
     }
   }
   for (int octet = kOctets - 1; octet >= 0; --octet) {
-    const auto row = [&](int c) {
-      return _mm256_broadcastsi128_si256(
-          _mm_load_si128(reinterpret_cast<const __m128i*>(tables.mask_table[c][octet])));
-    };
-    const __m256i luma_row = row(0), chroma_row = row(1);
     std::uint32_t has[kUnits][kRegisters];
     int counts[kUnits], most = 0;
     for (int u = 0; u < kUnits; ++u) {
+      const auto row = [&](int c) {
+        return _mm256_broadcastsi128_si256(_mm_load_si128(
+            reinterpret_cast<const __m128i*>(tables.set[units[u].set].mask_table[c][octet])));
+      };
+      const __m256i luma_row = row(0), chroma_row = row(1);
       std::uint8_t* to = works[u].dense;
       for (int j = 0; 32 * j < units[u].shape.blocks(); ++j) {
         const __m256i it = _mm256_cmpgt_epi8(load_256(octets[u] + 32 * j),
@@ -441,10 +416,8 @@ TUNDISH_INLINE unsigned decode(UnitValues* const* out, const CodedUnit* units,
 
   int fewest_values = kMaxValues;
   for (int u = 0; u < kUnits; ++u) {
-    sum_up_dc(out[u]->dc, units[u].shape.blocks());
-    separate_dc(out[u]->dc, units[u].shape);
     store_masks(out[u]->mask, works[u], units[u].shape.blocks());
-    lay_out_values(*out[u], works[u], units[u].shape, tables);
+    lay_out_values(*out[u], works[u], units[u].shape, tables.set[units[u].set]);
     fewest_values = out[u]->values < fewest_values ? out[u]->values : fewest_values;
   }
   int from = 0;
@@ -460,7 +433,7 @@ TUNDISH_INLINE unsigned decode(UnitValues* const* out, const CodedUnit* units,
     if (i < out[u]->values) {
       read_values<false>(*out[u], works[u], lanes[u], i, out[u]->values - i);
     }
-    if (finish(*out[u], works[u], lanes[u], heads[u])) good |= 1u << u;
+    if (finish(*out[u], works[u], lanes[u], heads[u], units[u].shape)) good |= 1u << u;
   }
   return good;
 }

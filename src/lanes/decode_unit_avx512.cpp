@@ -39,17 +39,18 @@ constexpr Register kHighestBytes = count_up(3, 4);
 
 struct Lanes {
   __m512i x[2];
+  __m512i low;  // a lane below it takes a word
   const std::byte* word;
   const std::byte* end;
 
   // Lanes that fell below 2^15 take the next words, in their order.
   TUNDISH_INLINE void refill(int half, __mmask16 active) {
-    const __mmask16 low = _mm512_mask_cmplt_epu32_mask(active, x[half], set1(kLowState));
+    const __mmask16 empty = _mm512_mask_cmplt_epu32_mask(active, x[half], low);
     const __m512i words =
         _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(word)));
-    x[half] = _mm512_mask_or_epi32(x[half], low, _mm512_slli_epi32(x[half], 16),
-                                   _mm512_maskz_expand_epi32(low, words));
-    word += 2 * __builtin_popcount(low);
+    x[half] = _mm512_mask_or_epi32(x[half], empty, _mm512_slli_epi32(x[half], 16),
+                                   _mm512_maskz_expand_epi32(empty, words));
+    word += 2 * __builtin_popcount(empty);
   }
 
   // Once per step of 32 lanes, so that no read goes far behind the unit. A unit that took too
@@ -120,51 +121,21 @@ struct Lanes {
   }
 };
 
-// Size of DC and number of octets of 32 blocks from `from` on; stores the differences of DC.
-TUNDISH_INLINE void read_starts(UnitValues& out, std::uint8_t* octets, Lanes& lanes, int from,
-                                const UnitShape& shape, const Tables& tables) {
+// Size of DC and number of octets of 32 blocks from `from` on.
+TUNDISH_INLINE void read_starts(UnitWork& work, std::uint8_t* octets, Lanes& lanes, int from,
+                                const CodedUnit& unit, const Tables& tables) {
+  const UnitShape& shape = unit.shape;
   const std::uint32_t active = first_of_32(shape.blocks() - from);
   const std::uint32_t chroma = ~first_of_32(shape.luma() - from);
   const __m512i table[2] = {_mm512_maskz_set1_epi32(half_of(chroma, 0), kTableSize),
                             _mm512_maskz_set1_epi32(half_of(chroma, 1), kTableSize)};
-  const __m256i start = lanes.symbols(tables.entry[0], table, active);
-  const __m256i octet =
-      _mm256_min_epu8(_mm256_and_si256(start, _mm256_set1_epi8(15)), _mm256_set1_epi8(kOctets));
+  const __m256i start = _mm256_maskz_mov_epi8(
+      active, lanes.symbols(tables.entry[start_table(unit.set, false)], table, active));
+  const __m256i low = _mm256_set1_epi8(15);
   _mm256_store_si256(reinterpret_cast<__m256i*>(octets + from),
-                     _mm256_maskz_mov_epi8(active, octet));
-  const __m128i starts[2] = {_mm256_castsi256_si128(start), _mm256_extracti128_si256(start, 1)};
-  for (int h = 0; h < 2; ++h) {
-    const __m512i size = _mm512_srli_epi32(_mm512_cvtepu8_epi32(starts[h]), 4);
-    const __m512i bits = lanes.bits(h, size, half_of(active, h));
-    const __m512i all = _mm512_sllv_epi32(set1(1), size);
-    const __mmask16 negative = _mm512_cmplt_epu32_mask(bits, _mm512_srli_epi32(all, 1));
-    const __m512i least = _mm512_sub_epi32(all, set1(1));
-    const __m512i difference = _mm512_mask_sub_epi32(bits, negative, bits, least);
-    _mm256_store_si256(reinterpret_cast<__m256i*>(out.dc + from + 16 * h),
-                       _mm512_cvtepi32_epi16(difference));
-  }
-  lanes.stay_inside();
-}
-
-// Differences of DC to their sums over the unit, 32 blocks at a time.
-TUNDISH_INLINE void sum_up_dc(std::int16_t* dc, int blocks) {
-  // In each 128 bits: the sum of the 128 bits one, two, three before it.
-  const __m512i last = _mm512_broadcast_i32x4(_mm_set1_epi16(0x0f0e));
-  __m512i carry = _mm512_setzero_si512();
-  for (int b = 0; b < blocks; b += 32) {
-    __m512i sum = _mm512_load_si512(dc + b);
-    sum = _mm512_add_epi16(sum, _mm512_bslli_epi128(sum, 2));
-    sum = _mm512_add_epi16(sum, _mm512_bslli_epi128(sum, 4));
-    sum = _mm512_add_epi16(sum, _mm512_bslli_epi128(sum, 8));
-    const __m512i total = _mm512_shuffle_epi8(sum, last);
-    const __m512i one = _mm512_maskz_shuffle_i64x2(0xfc, total, total, 0x90);
-    const __m512i two = _mm512_maskz_shuffle_i64x2(0xf0, total, total, 0x40);
-    const __m512i three = _mm512_maskz_shuffle_i64x2(0xc0, total, total, 0x00);
-    sum = _mm512_add_epi16(_mm512_add_epi16(sum, one), _mm512_add_epi16(two, three));
-    sum = _mm512_add_epi16(sum, carry);
-    _mm512_store_si512(dc + b, sum);
-    carry = _mm512_permutexvar_epi16(_mm512_set1_epi16(31), sum);
-  }
+                     _mm256_min_epu8(_mm256_and_si256(start, low), _mm256_set1_epi8(kOctets)));
+  _mm256_store_si256(reinterpret_cast<__m256i*>(work.dc_size + from),
+                     _mm256_and_si256(_mm256_srli_epi16(start, 4), low));
 }
 
 // Eight bytes of each block, one from each row of `octet`, become its mask.
@@ -251,7 +222,8 @@ TUNDISH_INLINE void put_states(BitWriter& bits, const Lanes& lanes) {
   }
 }
 
-TUNDISH_INLINE bool finish(UnitValues& out, UnitWork& work, Lanes& lanes, const UnitHead& head) {
+TUNDISH_INLINE bool finish(UnitValues& out, UnitWork& work, Lanes& lanes, const UnitHead& head,
+                           const UnitShape& shape) {
   find_escapes(out, work);
   for (int i = 0; i < out.escapes; i += kLanes) {
     const std::uint32_t active = first_of_32(out.escapes - i);
@@ -262,13 +234,15 @@ TUNDISH_INLINE bool finish(UnitValues& out, UnitWork& work, Lanes& lanes, const 
     lanes.stay_inside();
   }
   if (lanes.word != lanes.end) return false;
-  BitWriter bits{work.sign};
+  BitWriter bits{work.raw};
   put_states(bits, lanes);
-  if (!append_signs(work, bits, head, out.values)) return false;
+  const int needed = out.values + count_dc_bits(work, shape.blocks());
+  if (!append_raw(work, bits, head, needed)) return false;
   finish_escapes(out, work);
+  read_dc(out, work, shape);
   for (int i = 0; i < out.values; i += 64) {
     const __m512i magnitude = _mm512_load_si512(out.value + i);
-    _mm512_store_si512(out.value + i, _mm512_mask_sub_epi8(magnitude, work.sign[i / 64],
+    _mm512_store_si512(out.value + i, _mm512_mask_sub_epi8(magnitude, work.raw[i / 64],
                                                            _mm512_setzero_si512(), magnitude));
   }
   return true;
@@ -280,7 +254,8 @@ TUNDISH_INLINE unsigned decode(UnitValues* const* out, const CodedUnit* units,
   Lanes lanes[kUnits];
   int most_blocks = 0;
   for (int u = 0; u < kUnits; ++u) {
-    lanes[u] = {{_mm512_loadu_si512(heads[u].states), _mm512_loadu_si512(heads[u].states + 64)},
+    lanes[u] = {{_mm512_load_si512(heads[u].state), _mm512_load_si512(heads[u].state + 16)},
+                set1(heads[u].narrow ? 0 : kLowState),
                 heads[u].words,
                 heads[u].words_end};
     most_blocks = std::max(most_blocks, units[u].shape.blocks());
@@ -289,7 +264,7 @@ TUNDISH_INLINE unsigned decode(UnitValues* const* out, const CodedUnit* units,
   alignas(64) std::uint8_t octet_counts[kUnits][kMaxBlocks] = {};
   for (int from = 0; from < most_blocks; from += kLanes) {
     for (int u = 0; u < kUnits; ++u) {
-      read_starts(*out[u], octet_counts[u], lanes[u], from, units[u].shape, tables);
+      read_starts(works[u], octet_counts[u], lanes[u], from, units[u], tables);
     }
   }
 
@@ -303,14 +278,14 @@ TUNDISH_INLINE unsigned decode(UnitValues* const* out, const CodedUnit* units,
     }
   }
   for (int octet = kOctets - 1; octet >= 0; --octet) {
-    const auto row = [&](int c) {
-      return _mm512_broadcast_i32x4(
-          _mm_load_si128(reinterpret_cast<const __m128i*>(tables.mask_table[c][octet])));
-    };
-    const __m512i luma_row = row(0), chroma_row = row(1);
     __mmask64 has[kUnits][kRegisters];
     int counts[kUnits], most = 0;
     for (int u = 0; u < kUnits; ++u) {
+      const auto row = [&](int c) {
+        return _mm512_broadcast_i32x4(_mm_load_si128(
+            reinterpret_cast<const __m128i*>(tables.set[units[u].set].mask_table[c][octet])));
+      };
+      const __m512i luma_row = row(0), chroma_row = row(1);
       std::uint8_t* to = works[u].dense;
       for (int j = 0; j < kRegisters; ++j) {
         has[u][j] =
@@ -351,10 +326,8 @@ TUNDISH_INLINE unsigned decode(UnitValues* const* out, const CodedUnit* units,
 
   int fewest_values = kMaxValues;
   for (int u = 0; u < kUnits; ++u) {
-    sum_up_dc(out[u]->dc, units[u].shape.blocks());
-    separate_dc(out[u]->dc, units[u].shape);
     store_masks(out[u]->mask, works[u], units[u].shape.blocks());
-    lay_out_values(*out[u], works[u], units[u].shape, tables);
+    lay_out_values(*out[u], works[u], units[u].shape, tables.set[units[u].set]);
     fewest_values = std::min(fewest_values, out[u]->values);
   }
   int from = 0;
@@ -366,7 +339,7 @@ TUNDISH_INLINE unsigned decode(UnitValues* const* out, const CodedUnit* units,
     for (int i = from; i < out[u]->values; i += kLanes) {
       read_values(*out[u], works[u], lanes[u], i, first_of_32(out[u]->values - i));
     }
-    if (finish(*out[u], works[u], lanes[u], heads[u])) good |= 1u << u;
+    if (finish(*out[u], works[u], lanes[u], heads[u], units[u].shape)) good |= 1u << u;
   }
   return good;
 }

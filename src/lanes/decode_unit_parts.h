@@ -12,48 +12,15 @@
 namespace tundish::lanes {
 namespace {
 
-struct UnitHead {
-  const std::byte* states;
-  const std::byte* words;
-  const std::byte* words_end;
-  const std::byte* end;
-};
-
-TUNDISH_INLINE bool read_unit_head(UnitHead& out, Bytes bytes) {
-  if (bytes.size() < kUnitHeadBytes || bytes.size() % 2 != 0) return false;
-  const std::size_t words = load<std::uint16_t>(bytes.data());
-  if (kUnitHeadBytes + 2 * words > bytes.size()) return false;
-  out.states = bytes.data() + 2;
-  out.words = bytes.data() + kUnitHeadBytes;
-  out.words_end = out.words + 2 * words;
-  out.end = bytes.data() + bytes.size();
-  bool in_range = true;
-  for (int lane = 0; lane < kLanes; ++lane) {
-    const auto state = load<std::uint32_t>(out.states + 4 * lane);
-    in_range &= state >= kLowState && state >> kHighStateBits == 0;
-  }
-  return in_range;
-}
-
-// `dc` holds sums over the whole unit; every component starts anew.
-TUNDISH_INLINE void separate_dc(std::int16_t* dc, const UnitShape& shape) {
-  for (int c = kMaxComponents - 1; c > 0; --c) {
-    const std::int16_t before = dc[shape.end[c - 1] - 1];
-    for (int b = shape.end[c - 1]; b < shape.end[c]; ++b) {
-      dc[b] = static_cast<std::int16_t>(dc[b] - before);
-    }
-  }
-}
-
 // Where each block's values start, and the parameter of every value. A row of parameters is
 // copied whole; the next block's row overwrites what was too much. Chroma has few values: half a
 // row is nearly always enough.
 TUNDISH_INLINE void lay_out_values(UnitValues& out, UnitWork& work, const UnitShape& shape,
-                                   const Tables& tables) {
+                                   const TableSet& set) {
   std::size_t at = 0;
   const auto next = [&](int b, int chroma) {
     const int count = __builtin_popcountll(out.mask[b]);
-    const std::uint8_t* row = tables.rice[chroma][count];
+    const std::uint8_t* row = set.rice[chroma][count];
     out.start[b] = static_cast<std::uint16_t>(at);
     std::memcpy(work.rice + at, row, 32);
     if (chroma == 0 || __builtin_expect(count > 32, 0)) {
@@ -87,18 +54,42 @@ struct BitWriter {
   }
 };
 
-// The unit's last bytes follow what the states had; false when all are fewer than values.
-TUNDISH_INLINE bool append_signs(UnitWork& work, BitWriter& bits, const UnitHead& head,
-                                 int values) {
-  const auto known = static_cast<int>(bits.to - work.sign) * 64 + bits.count;
+// The unit's last bytes follow what the states had; false when all are fewer than `needed`.
+TUNDISH_INLINE bool append_raw(UnitWork& work, BitWriter& bits, const UnitHead& head, int needed) {
+  const auto known = static_cast<int>(bits.to - work.raw) * 64 + bits.count;
   const int stored = static_cast<int>(head.end - head.words_end) * 8;
-  if (values > known + stored) return false;
+  if (needed > known + stored) return false;
   const std::byte* from = head.words_end;
-  for (int left = values - known; left > 0; left -= 32, from += 4) {
+  for (int left = needed - known; left > 0; left -= 32, from += 4) {
     bits.put(load<std::uint32_t>(from), 32);  // what stands behind the unit comes after the last
   }
   *bits.to = bits.waiting;
   return true;
+}
+
+// Bits of all differences of DC.
+TUNDISH_INLINE int count_dc_bits(const UnitWork& work, int blocks) {
+  int sum = 0;
+  for (int b = 0; b < blocks; ++b) sum += work.dc_size[b];
+  return sum;
+}
+
+// DC from the raw bits behind the signs, as differences to the block before in its component.
+TUNDISH_INLINE void read_dc(UnitValues& out, const UnitWork& work, const UnitShape& shape) {
+  auto at = static_cast<unsigned>(out.values);
+  const auto* raw = reinterpret_cast<const std::byte*>(work.raw);
+  int b = 0;
+  for (const int end : shape.end) {
+    unsigned dc = 0;
+    for (; b < end; ++b) {
+      const unsigned size = work.dc_size[b];
+      const unsigned all = (1u << size) - 1;
+      const unsigned bits = load<std::uint32_t>(raw + at / 8) >> (at % 8) & all;
+      at += size;
+      dc += bits - (bits <= all >> 1 ? all : 0);  // nothing when there are no bits
+      out.dc[b] = static_cast<std::int16_t>(dc);
+    }
+  }
 }
 
 // Before the signs are put on: `value` holds magnitudes.
@@ -110,7 +101,7 @@ TUNDISH_INLINE void finish_escapes(UnitValues& out, const UnitWork& work) {
     const unsigned code = static_cast<std::uint8_t>(out.value[at] - 1);
     const unsigned rest = work.high[i] << rice | (code & ((1u << rice) - 1));
     const int magnitude = static_cast<int>(rest) + 1;
-    const bool negative = work.sign[at / 64] >> (at % 64) & 1;
+    const bool negative = work.raw[at / 64] >> (at % 64) & 1;
     out.escape[i].value = static_cast<std::int16_t>(negative ? -magnitude : magnitude);
   }
   out.escape[out.escapes].position = 65535;

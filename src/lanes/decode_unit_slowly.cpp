@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <bit>
+#include <vector>
 
 #include "lanes/decode_unit.h"
 #include "lanes/encode.h"
@@ -11,17 +12,16 @@ namespace {
 // the end shows that there were too few.
 class Lanes {
  public:
-  Lanes(const std::byte* states, const std::byte* words, int count) : words_(words), left_(count) {
-    for (int lane = 0; lane < kLanes; ++lane) state_[lane] = load<std::uint32_t>(states + 4 * lane);
+  explicit Lanes(const UnitHead& head)
+      : words_(head.words),
+        left_(static_cast<int>(head.words_end - head.words) / 2),
+        low_(head.narrow ? 0 : kLowState) {
+    std::copy(head.state, head.state + kLanes, state_);
   }
 
-  bool states_in_range() const {
-    return std::all_of(state_, state_ + kLanes,
-                       [](std::uint32_t x) { return x >= kLowState && x >> kHighStateBits == 0; });
-  }
   bool words_used_up() const { return left_ == 0; }
   std::uint32_t state(int lane) const { return state_[lane]; }
-  int sign_bits(int lane) const { return static_cast<int>(std::bit_width(state_[lane] | 1)) - 1; }
+  int raw_bits(int lane) const { return static_cast<int>(std::bit_width(state_[lane] | 1)) - 1; }
 
   Entry entry(int lane, const Entry* table) {
     std::uint32_t& x = state_[lane];
@@ -52,7 +52,7 @@ class Lanes {
 
  private:
   void refill(std::uint32_t& x) {
-    if (x >= kLowState) return;
+    if (x >= low_) return;
     x <<= 16;
     if (left_-- > 0) {
       x |= load<std::uint16_t>(words_);
@@ -63,6 +63,7 @@ class Lanes {
   std::uint32_t state_[kLanes];
   const std::byte* words_;
   int left_;
+  std::uint32_t low_;  // below it a lane takes a word
 };
 
 // Symbols for items 0 to count - 1, item i in lane i mod 32; escapes after each 32.
@@ -87,31 +88,16 @@ void read_symbols(std::uint8_t* out, Lanes& lanes, int count, const TableOf& tab
 bool decode_unit_slowly(UnitValues& out, const CodedUnit& unit, const Tables& tables) {
   const UnitShape& shape = unit.shape;
   const int blocks = shape.blocks();
-  if (unit.bytes.size() < kUnitHeadBytes || unit.bytes.size() % 2 != 0) return false;
-  const int words = load<std::uint16_t>(unit.bytes.data());
-  const std::size_t sign_bytes_at = kUnitHeadBytes + 2 * static_cast<std::size_t>(words);
-  if (sign_bytes_at > unit.bytes.size()) return false;
-  Lanes lanes(unit.bytes.data() + 2, unit.bytes.data() + kUnitHeadBytes, words);
-  if (!lanes.states_in_range()) return false;
+  UnitHead head;
+  if (!read_unit_head(head, unit.bytes)) return false;
+  Lanes lanes(head);
+  const TableSet& set = tables.set[unit.set];
 
-  // Start of every block: how many octets it has, and its DC as a difference to the one before.
-  std::uint8_t octets[kMaxBlocks];
-  int component = 0, dc = 0;
-  for (int from = 0; from < blocks; from += kLanes) {
-    const int count = std::min(kLanes, blocks - from);
-    std::uint8_t start[kLanes];
-    read_symbols(start, lanes, count,
-                 [&](int i) { return tables.entry[from + i >= shape.luma()]; });
-    for (int i = 0; i < count; ++i) {
-      const int b = from + i;
-      octets[b] = std::min<std::uint8_t>(start[i] & 15, kOctets);
-      const int size = start[i] >> 4;
-      const int bits = static_cast<int>(lanes.bits(i, size));
-      for (; b == shape.end[component]; ++component) dc = 0;
-      dc += size > 0 && bits >> (size - 1) == 0 ? bits - (1 << size) + 1 : bits;
-      out.dc[b] = static_cast<std::int16_t>(dc);
-    }
-  }
+  // Start of every block: how large its difference of DC is, and how many octets it has.
+  std::uint8_t start[kMaxBlocks], octets[kMaxBlocks];
+  read_symbols(start, lanes, blocks,
+               [&](int b) { return tables.entry[start_table(unit.set, b >= shape.luma())]; });
+  for (int b = 0; b < blocks; ++b) octets[b] = std::min<std::uint8_t>(start[b] & 15, kOctets);
 
   // Masks, from the highest octet to the lowest, of the blocks that have it.
   std::fill(out.mask, out.mask + blocks, 0);
@@ -128,7 +114,7 @@ bool decode_unit_slowly(UnitValues& out, const CodedUnit& unit, const Tables& ta
           octets[b] == octet + 1
               ? 0
               : next_context(static_cast<unsigned>(out.mask[b] >> (8 * octet + 8)) & 255u);
-      return tables.entry[tables.mask_table[b >= shape.luma()][octet][context]];
+      return tables.entry[set.mask_table[b >= shape.luma()][octet][context]];
     });
     for (int i = 0; i < count; ++i) out.mask[with_it[i]] |= std::uint64_t{mask[i]} << (8 * octet);
   }
@@ -142,7 +128,7 @@ bool decode_unit_slowly(UnitValues& out, const CodedUnit& unit, const Tables& ta
     out.mask[b] &= ~std::uint64_t{1};
     out.start[b] = static_cast<std::uint16_t>(out.values);
     const int count = std::popcount(out.mask[b]);
-    const std::uint8_t* rice = tables.rice[b >= shape.luma()][count];
+    const std::uint8_t* rice = set.rice[b >= shape.luma()][count];
     for (int rank = 0; rank < count; ++rank, ++out.values) {
       const unsigned value = lanes.value(out.values % kLanes, rice[rank]);
       rest[out.values] = value;
@@ -159,27 +145,39 @@ bool decode_unit_slowly(UnitValues& out, const CodedUnit& unit, const Tables& ta
   }
   if (!lanes.words_used_up()) return false;
 
-  // Signs: in what is left of the states below their highest bit, then behind the words.
-  const std::byte* sign_bytes = unit.bytes.data() + sign_bytes_at;
-  const int stored = static_cast<int>(unit.bytes.size() - sign_bytes_at) * 8;
-  int lane = 0, bit = 0;
+  // Raw bits: what is left of the states below their highest bit, then the unit's last bytes.
+  std::vector<bool> raw;
+  for (int lane = 0; lane < kLanes; ++lane) {
+    for (int bit = 0; bit < lanes.raw_bits(lane); ++bit)
+      raw.push_back(lanes.state(lane) >> bit & 1);
+  }
+  for (const std::byte byte : Bytes(head.words_end, head.end)) {
+    for (int bit = 0; bit < 8; ++bit) raw.push_back(static_cast<unsigned>(byte) >> bit & 1);
+  }
+  std::size_t needed = static_cast<std::size_t>(out.values);
+  for (int b = 0; b < blocks; ++b) needed += start[b] >> 4;
+  if (needed > raw.size()) return false;
+  auto next = raw.begin();
+
   for (int i = 0, escape = 0; i < out.values; ++i) {
-    while (lane < kLanes && bit == lanes.sign_bits(lane)) {
-      ++lane;
-      bit = 0;
-    }
-    if (lane == kLanes && bit >= stored) return false;
-    const bool negative = lane < kLanes ? lanes.state(lane) >> bit & 1
-                                        : load<std::uint8_t>(sign_bytes + bit / 8) >> (bit % 8) & 1;
-    ++bit;
     const int magnitude = static_cast<int>(rest[i]) + 1;
-    const int value = negative ? -magnitude : magnitude;
+    const int value = *next++ ? -magnitude : magnitude;
     out.value[i] = static_cast<std::int8_t>(value);
     if (escape < out.escapes && out.escape[escape].position == i) {
       out.escape[escape++].value = static_cast<std::int16_t>(value);
     }
   }
   out.escape[out.escapes].position = 65535;
+
+  // DC, as differences to the block before in the same component.
+  for (int b = 0, component = 0, dc = 0; b < blocks; ++b) {
+    for (; b == shape.end[component]; ++component) dc = 0;
+    const int size = start[b] >> 4;
+    int bits = 0;
+    for (int i = 0; i < size; ++i) bits |= int{*next++} << i;
+    dc += size > 0 && bits >> (size - 1) == 0 ? bits - (1 << size) + 1 : bits;
+    out.dc[b] = static_cast<std::int16_t>(dc);
+  }
   return true;
 }
 

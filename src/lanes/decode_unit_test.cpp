@@ -27,17 +27,13 @@ Coefficients some_coefficients(Random& random, Sampling sampling) {
 
 // Tables fitted to other images than those that are coded, so that escapes of all kinds happen.
 std::unique_ptr<Tables> some_tables(Random& random) {
-  Statistics statistics;
-  static UnitSymbols symbols;
-  for (std::uint64_t i = random.below(4); i > 0; --i) {
-    const Coefficients image = some_coefficients(random, kAll[random.below(6)]);
-    for (int u = 0; u < image.geometry.units(); ++u) {
-      REQUIRE(find_symbols(symbols, image, u % image.geometry.units_x, u / image.geometry.units_x));
-      statistics.add(symbols);
-    }
+  std::vector<ImageSample> samples(random.below(4));
+  static UnitSymbols scratch;
+  for (ImageSample& sample : samples) {
+    take_sample(sample, some_coefficients(random, kAll[random.below(6)]), 100, scratch);
   }
   auto tables = std::make_unique<Tables>();
-  statistics.fit(*tables);
+  fit_tables(*tables, samples);
   return tables;
 }
 
@@ -65,13 +61,15 @@ struct Coded {
   std::vector<std::byte> bytes;
   std::size_t size = 0;
   UnitShape shape = {};
-  CodedUnit unit() const { return {Bytes(bytes).first(size), shape}; }
+  int set = 0;
+  CodedUnit unit() const { return {Bytes(bytes).first(size), shape, set}; }
 };
 
-Coded code(const UnitSymbols& symbols, const Tables& tables) {
+Coded code(const UnitSymbols& symbols, const Tables& tables, int set) {
   Coded out;
+  out.set = set;
   static UnitEncoder encoder;
-  encoder.encode(out.bytes, symbols, tables);
+  encoder.encode(out.bytes, symbols, tables, set);
   out.size = out.bytes.size();
   out.shape = symbols.shape;
   out.bytes.resize(out.size + kReadableBehind, std::byte{0xa5});
@@ -115,7 +113,7 @@ TEST_CASE("a unit decodes to the coefficients it was made from") {
     for (int u = 0; u < image.geometry.units(); ++u) {
       const int x = u % image.geometry.units_x, y = u / image.geometry.units_x;
       REQUIRE(find_symbols(symbols, image, x, y));
-      const Coded coded = code(symbols, *tables);
+      const Coded coded = code(symbols, *tables, static_cast<int>(random.below(kSets)));
       REQUIRE(decode_unit_slowly(read, coded.unit(), *tables));
       make_unit(made, image, x, y);
       // -128 fits a byte and is an escape all the same.
@@ -143,7 +141,7 @@ TEST_CASE("every instruction set decodes a unit as its slow twin does") {
     const Coefficients image = some_coefficients(random, kAll[round % 6]);
     for (int u = 0; u < image.geometry.units(); ++u) {
       REQUIRE(find_symbols(symbols, image, u % image.geometry.units_x, u / image.geometry.units_x));
-      Coded coded = code(symbols, *tables);
+      Coded coded = code(symbols, *tables, static_cast<int>(random.below(kSets)));
       if (last.size > 0) check_all(coded, last, *tables);
       last = std::move(coded);
     }
@@ -159,7 +157,7 @@ TEST_CASE("damaged units are refused or decoded alike by every instruction set")
   for (int round = 0; round < 6; ++round) {
     const Coefficients image = some_coefficients(random, kAll[round % 6]);
     REQUIRE(find_symbols(symbols, image, 0, 0));
-    const Coded whole = code(symbols, *tables);
+    const Coded whole = code(symbols, *tables, static_cast<int>(random.below(kSets)));
     for (int i = 0; i < 150; ++i) {
       Coded damaged = whole;
       const auto at = static_cast<std::size_t>(random.below(whole.size));
@@ -172,6 +170,8 @@ TEST_CASE("damaged units are refused or decoded alike by every instruction set")
           break;
         case 2:  // any number of words
           store(damaged.bytes.data(), static_cast<std::uint16_t>(random.below(2 * whole.size)));
+          if (random.below(3) == 0)
+            store(damaged.bytes.data(), static_cast<std::uint16_t>(kNarrow));
           break;
         default:  // noise from somewhere on
           for (std::size_t k = at; k < damaged.size; ++k) {

@@ -23,13 +23,6 @@ const std::uint32_t* symbol_costs() {
   return costs.data();
 }
 
-// Signs of the values at, at + 1, ..., the first in the lowest bit.
-std::uint32_t read_signs(const UnitSymbols& symbols, int at, int count) {
-  std::uint32_t out = 0;
-  for (int i = 0; i < count; ++i) out |= std::uint32_t{symbols.value[at + i] < 0} << i;
-  return out;
-}
-
 }  // namespace
 
 void UnitEncoder::bits(int lane, unsigned value, int count) {
@@ -58,17 +51,11 @@ void UnitEncoder::end_step() {
 }
 
 void UnitEncoder::starts(const UnitSymbols& symbols, const Tables& tables) {
-  const int blocks = symbols.shape.blocks();
-  for (int from = 0; from < blocks; from += kLanes) {
-    const int to = std::min(from + kLanes, blocks);
-    for (int b = from; b < to; ++b) {
-      symbol(b - from, b >= symbols.shape.luma(), symbols.block[b].start(), tables);
-    }
-    end_step();
-    for (int b = from; b < to; ++b) {
-      bits(b - from, symbols.block[b].dc_bits, symbols.block[b].dc_size);
-    }
+  for (int b = 0; b < symbols.shape.blocks(); ++b) {
+    symbol(b % kLanes, start_table(set_, b >= symbols.shape.luma()), symbols.block[b].start(),
+           tables);
   }
+  end_step();
 }
 
 void UnitEncoder::masks(const UnitSymbols& symbols, const Tables& tables) {
@@ -78,7 +65,7 @@ void UnitEncoder::masks(const UnitSymbols& symbols, const Tables& tables) {
       const BlockSymbols& block = symbols.block[b];
       if (block.octets <= octet) continue;
       const int context = block.octets == octet + 1 ? 0 : next_context(block.octet(octet + 1));
-      const int table = tables.mask_table[b >= symbols.shape.luma()][octet][context];
+      const int table = tables.set[set_].mask_table[b >= symbols.shape.luma()][octet][context];
       symbol(item++ % kLanes, table, block.octet(octet), tables);
     }
     end_step();
@@ -90,7 +77,7 @@ void UnitEncoder::values(const UnitSymbols& symbols, const Tables& tables) {
   int item = 0;
   for (int b = 0; b < symbols.shape.blocks(); ++b) {
     const BlockSymbols& block = symbols.block[b];
-    const std::uint8_t* rice = tables.rice[b >= symbols.shape.luma()][block.count];
+    const std::uint8_t* rice = tables.set[set_].rice[b >= symbols.shape.luma()][block.count];
     for (int rank = 0; rank < block.count; ++rank, ++item) {
       const ValueCode code = code_of(std::abs(symbols.value[item]), rice[rank]);
       bits(item % kLanes, (code.low << 1 | 1u) << code.quotient, code.quotient + 1 + rice[rank]);
@@ -102,49 +89,97 @@ void UnitEncoder::values(const UnitSymbols& symbols, const Tables& tables) {
   }
 }
 
-// A coder's first state is free to choose, so it carries signs: as many as fit without making the
-// last state, which is stored in 32 bits, overflow into one more word.
-std::uint32_t UnitEncoder::first_state(int lane, const UnitSymbols& symbols, int& sign) const {
+// What needs no coder: the signs of all values, then the bits of all differences of DC.
+void UnitEncoder::raw_bits(const UnitSymbols& symbols) {
+  raw_.clear();
+  raw_size_ = 0;
+  std::uint64_t waiting = 0;
+  int count = 0;
+  const auto put = [&](unsigned bits, int more) {
+    waiting |= std::uint64_t{bits} << count;
+    raw_size_ += more;
+    for (count += more; count >= 16; count -= 16, waiting >>= 16) {
+      raw_.push_back(static_cast<std::uint16_t>(waiting));
+    }
+  };
+  for (int i = 0; i < symbols.values; ++i) put(symbols.value[i] < 0, 1);
+  for (int b = 0; b < symbols.shape.blocks(); ++b) {
+    put(symbols.block[b].dc_bits, symbols.block[b].dc_size);
+  }
+  raw_.push_back(static_cast<std::uint16_t>(waiting));
+  raw_.resize(raw_.size() + 2);  // so that read_raw may look ahead
+}
+
+std::uint32_t UnitEncoder::read_raw(int at, int count) const {
+  const std::size_t word = static_cast<std::size_t>(at) / 16;
+  const std::uint64_t three =
+      raw_[word] | std::uint64_t{raw_[word + 1]} << 16 | std::uint64_t{raw_[word + 2]} << 32;
+  return static_cast<std::uint32_t>(three >> (at % 16)) & ((1u << count) - 1);
+}
+
+// A coder's first state is free to choose, so it carries raw bits: as many as fit without making
+// the last state, which is stored in 32 bits, overflow into one more word.
+std::uint32_t UnitEncoder::first_state(int lane, int& raw) const {
   constexpr double kMargin = 0.002;  // bits that a coder may lose on the way
   const double cost = static_cast<double>(cost_[lane]) / kCostUnit;
   const double room = kHighStateBits - std::fmod(cost, 16) - kMargin;
   const auto largest = static_cast<std::uint32_t>(std::exp2(room));
-  int count = std::min(15, symbols.values - sign);
-  std::uint32_t state = 1u << 15 | read_signs(symbols, sign, count);
-  for (int more = 16; more <= 30 && sign + more <= symbols.values; ++more) {
-    const std::uint32_t larger = 1u << more | read_signs(symbols, sign, more);
+  int count = std::min(15, raw_size_ - raw);
+  std::uint32_t state = 1u << 15 | read_raw(raw, count);
+  for (int more = 16; more <= 30 && raw + more <= raw_size_; ++more) {
+    const std::uint32_t larger = 1u << more | read_raw(raw, more);
     if (larger > largest) break;
     state = larger;
     count = more;
   }
-  sign += count;
+  raw += count;
   return state;
 }
 
-void UnitEncoder::encode(std::vector<std::byte>& out, const UnitSymbols& symbols,
-                         const Tables& tables) {
-  steps_.clear();
+// Without words a state may fall to 1, so that units with little in them need not fill 32 states
+// of 16 bits and more. False when the steps of a lane do not fit into 16 bits.
+bool UnitEncoder::find_narrow_states(std::uint32_t* state, int& raw) const {
+  constexpr std::uint64_t kFull = kBitCost * 16;
+  if (*std::max_element(cost_, cost_ + kLanes) >= kFull) return false;
+  int carried[kLanes];  // raw bits in each state
+  for (int lane = 0; lane < kLanes; ++lane) {
+    carried[lane] = static_cast<int>((kFull - cost_[lane]) / kBitCost);
+  }
+  for (bool again = true; again;) {
+    raw = 0;
+    for (int lane = 0; lane < kLanes; ++lane) {
+      const int count = std::min(carried[lane], raw_size_ - raw);
+      state[lane] = 1u << count | read_raw(raw, count);
+      raw += count;
+    }
+    again = false;
+    for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
+      std::uint32_t& x = state[step->lane];
+      x = (x / step->frequency << step->bits) + x % step->frequency + step->low;
+      if (x < 1u << 16) continue;
+      if (carried[step->lane]-- == 0) return false;
+      again = true;
+      break;
+    }
+  }
+  return true;
+}
+
+// Words that the lanes will take, last one first, and the states that take them.
+void UnitEncoder::find_states(std::uint32_t* state, int& raw) {
   words_.clear();
-  std::fill(std::begin(cost_), std::end(cost_), 0);
-  starts(symbols, tables);
-  masks(symbols, tables);
-  values(symbols, tables);
-
-  std::uint32_t state[kLanes];
-  int sign = 0;
-  for (int lane = 0; lane < kLanes; ++lane) state[lane] = first_state(lane, symbols, sign);
-  const int sign_words = (symbols.values - sign + 15) / 16;
-
+  raw = 0;
+  for (int lane = 0; lane < kLanes; ++lane) state[lane] = first_state(lane, raw);
   for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
     std::uint32_t& x = state[step->lane];
-    if (step->frequency == 1) {
+    const std::uint32_t f = step->frequency;
+    if (f == 1) {
       if (x >> (kHighStateBits - step->bits) != 0) {
         words_.push_back(static_cast<std::uint16_t>(x));
         x >>= 16;
       }
       x = x << step->bits | step->low;
     } else {
-      const std::uint32_t f = step->frequency;
       if (x >= f << (kHighStateBits - kTableBits)) {
         words_.push_back(static_cast<std::uint16_t>(x));
         x >>= 16;
@@ -152,19 +187,36 @@ void UnitEncoder::encode(std::vector<std::byte>& out, const UnitSymbols& symbols
       x = ((x / f) << kTableBits) + x % f + step->low;
     }
   }
+}
 
-  assert(words_.size() < 65536);
-  const std::size_t at = out.size();
-  out.resize(at + kUnitHeadBytes + 2 * (words_.size() + static_cast<std::size_t>(sign_words)));
-  std::byte* to = out.data() + at;
-  store(to, static_cast<std::uint16_t>(words_.size()));
-  std::memcpy(to + 2, state, sizeof state);
-  to += kUnitHeadBytes;
-  for (auto word = words_.rbegin(); word != words_.rend(); ++word, to += 2) store(to, *word);
-  for (; sign < symbols.values; sign += 16, to += 2) {
-    const int count = std::min(16, symbols.values - sign);
-    store(to, static_cast<std::uint16_t>(read_signs(symbols, sign, count)));
+void UnitEncoder::encode(std::vector<std::byte>& out, const UnitSymbols& symbols,
+                         const Tables& tables, int set) {
+  set_ = set;
+  steps_.clear();
+  std::fill(std::begin(cost_), std::end(cost_), 0);
+  starts(symbols, tables);
+  masks(symbols, tables);
+  values(symbols, tables);
+  raw_bits(symbols);
+
+  std::uint32_t state[kLanes];
+  int raw = 0;
+  words_.clear();
+  const bool narrow = find_narrow_states(state, raw);
+  if (!narrow) find_states(state, raw);
+
+  const auto put = [&](std::uint32_t word) {
+    out.push_back(static_cast<std::byte>(word));
+    out.push_back(static_cast<std::byte>(word >> 8));
+  };
+  assert(words_.size() < kNarrow);
+  put(narrow ? kNarrow : static_cast<std::uint32_t>(words_.size()));
+  for (const std::uint32_t x : state) {
+    put(x);
+    if (!narrow) put(x >> 16);
   }
+  for (auto word = words_.rbegin(); word != words_.rend(); ++word) put(*word);
+  for (; raw < raw_size_; raw += 16) put(read_raw(raw, std::min(16, raw_size_ - raw)));
 }
 
 }  // namespace tundish::lanes

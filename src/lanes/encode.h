@@ -10,8 +10,11 @@
 
 namespace tundish::lanes {
 
-// Bytes of the fixed part of a unit: u16 number of words, u32 state of every lane.
+// Bytes of the fixed part of a unit: u16 number of words, u32 state of every lane. A narrow unit
+// has this number instead, no words, and states of 16 bits.
 inline constexpr int kUnitHeadBytes = 2 + 4 * kLanes;
+inline constexpr int kNarrowHeadBytes = 2 + 2 * kLanes;
+inline constexpr std::uint32_t kNarrow = 1u << 15;
 
 // A state lies in [2^15, 2^31); a lane below takes the next word.
 inline constexpr std::uint32_t kLowState = 1u << 15;
@@ -21,7 +24,8 @@ inline constexpr int kHighStateBits = 31;
 class UnitEncoder {
  public:
   // Appends the coded unit, an even number of bytes.
-  void encode(std::vector<std::byte>& out, const UnitSymbols& symbols, const Tables& tables);
+  void encode(std::vector<std::byte>& out, const UnitSymbols& symbols, const Tables& tables,
+              int set);
 
  private:
   // One thing that a lane writes: a symbol of a table (frequency > 1 or bits = 10), or raw bits
@@ -39,11 +43,19 @@ class UnitEncoder {
   void starts(const UnitSymbols& symbols, const Tables& tables);
   void masks(const UnitSymbols& symbols, const Tables& tables);
   void values(const UnitSymbols& symbols, const Tables& tables);
-  std::uint32_t first_state(int lane, const UnitSymbols& symbols, int& sign) const;
+  void raw_bits(const UnitSymbols& symbols);
+  std::uint32_t read_raw(int at, int count) const;
+  std::uint32_t first_state(int lane, int& raw) const;
+  bool find_narrow_states(std::uint32_t* state, int& raw) const;
+  void find_states(std::uint32_t* state, int& raw);
+
+  int set_ = 0;
 
   std::vector<Step> steps_;
-  std::vector<Step> escapes_;         // of table symbols, until end_step()
-  std::vector<std::uint16_t> high_;   // of escaped values
+  std::vector<Step> escapes_;        // of table symbols, until end_step()
+  std::vector<std::uint16_t> high_;  // of escaped values
+  std::vector<std::uint16_t> raw_;
+  int raw_size_ = 0;                  // bits of them
   std::vector<std::uint16_t> words_;  // last one first
   std::uint64_t cost_[kLanes] = {};   // bits of each lane's steps, in 1/65536
 };

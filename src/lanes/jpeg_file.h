@@ -59,8 +59,9 @@ enum class Unfit : std::uint8_t {
   range,                     // a coefficient beyond +-kMaxAc (AC and DC)
   too_large,                 // over a limit
   not_restorable,            // for the caller to say when settle() is false
+  growth,                    // for the caller to say when the record is too large
 };
-inline constexpr int kUnfits = 12;
+inline constexpr int kUnfits = 13;
 
 // In two or three words, for a table: "arithmetic coding".
 const char* unfit_name(Unfit unfit);
@@ -88,6 +89,10 @@ std::optional<Fault> put_together(std::vector<std::byte>& file, const Coefficien
 // file is not restorable. As fast as restores() when nothing has to be added.
 bool settle(std::vector<std::byte>& restore, const Coefficients& coefficients, Bytes file,
             std::vector<std::byte>& scratch);
+
+// Drops EXIF, ICC profiles, comments and what follows the image from restore data; what decoders
+// need stays. The file that they give is another one, with the same pixels.
+void strip_metadata(std::vector<std::byte>& restore);
 
 // Whether put_together gives exactly this file. `scratch` is memory to reuse.
 bool restores(const Coefficients& coefficients, Bytes restore, Bytes file,

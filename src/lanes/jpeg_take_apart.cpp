@@ -140,9 +140,9 @@ Unfit read_edges(std::vector<Block>& out, JpegReader& reader, const Geometry& ge
 
 const char* unfit_name(Unfit unfit) {
   static constexpr const char* kNames[kUnfits] = {
-      "fit",       "not a JPEG",    "CMYK",    "not 8 bits",    "arithmetic coding",
-      "lossless",  "sampling",      "corrupt", "scans missing", "coefficient range",
-      "too large", "not restorable"};
+      "fit",       "not a JPEG",     "CMYK",    "not 8 bits",    "arithmetic coding",
+      "lossless",  "sampling",       "corrupt", "scans missing", "coefficient range",
+      "too large", "not restorable", "growth"};
   return kNames[static_cast<std::size_t>(unfit)];
 }
 

@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kFrequencyBytes = sizeof(std::uint16_t) * 257;
 constexpr std::size_t kMaskTableBytes = 2 * kOctets * kContexts;
 constexpr std::size_t kRiceBytes = 2 * 64 * 64;
-constexpr std::size_t kBytes = kTables * kFrequencyBytes + kMaskTableBytes + kRiceBytes;
+constexpr std::size_t kBytes = kTables * kFrequencyBytes + kSets * (kMaskTableBytes + kRiceBytes);
 
 Fault fault(std::string reason, std::size_t offset) {
   return {ErrorCode::metadata_damaged, "lanes tables: " + std::move(reason), offset};
@@ -39,14 +39,17 @@ std::vector<std::byte> encode_tables(const Tables& tables) {
     std::memcpy(to, frequencies.of.data(), kFrequencyBytes);
     to += kFrequencyBytes;
   }
-  for (const auto& component : tables.mask_table) {
-    for (const auto& octet : component) {
-      for (int context = 0; context < kContexts; ++context) {
-        *to++ = static_cast<std::byte>(octet[context] - kStartTables);
+  for (const TableSet& set : tables.set) {
+    for (const auto& component : set.mask_table) {
+      for (const auto& octet : component) {
+        for (int context = 0; context < kContexts; ++context) {
+          *to++ = static_cast<std::byte>(octet[context] - kStartTables);
+        }
       }
     }
+    std::memcpy(to, set.rice, kRiceBytes);
+    to += kRiceBytes;
   }
-  std::memcpy(to, tables.rice, kRiceBytes);
   return out;
 }
 
@@ -68,23 +71,25 @@ std::optional<Fault> decode_tables(Tables& out, Bytes bytes) {
     }
     set_table(out, table, frequencies);
   }
-  for (auto& component : out.mask_table) {
-    for (auto& octet : component) {
-      for (int context = 0; context < kContexts; ++context, ++from) {
-        const auto table = static_cast<std::uint8_t>(*from);
-        if (table >= kMaskTables) {
-          return fault(fmt::format("there is no mask table {}", table),
-                       static_cast<std::size_t>(from - bytes.data()));
+  const auto at = [&] { return static_cast<std::size_t>(from - bytes.data()); };
+  for (TableSet& set : out.set) {
+    for (auto& component : set.mask_table) {
+      for (auto& octet : component) {
+        for (int context = 0; context < kContexts; ++context, ++from) {
+          const auto table = static_cast<std::uint8_t>(*from);
+          if (table >= kMaskTables) return fault(fmt::format("no mask table {}", table), at());
+          octet[context] = static_cast<std::uint8_t>(table + kStartTables);
         }
-        octet[context] = static_cast<std::uint8_t>(table + kStartTables);
       }
     }
-  }
-  std::memcpy(out.rice, from, kRiceBytes);
-  for (std::size_t i = 0; i < kRiceBytes; ++i) {
-    if (static_cast<int>(from[i]) > kMaxRice) {
-      return fault(fmt::format("a value parameter of {}", static_cast<int>(from[i])),
-                   static_cast<std::size_t>(from - bytes.data()) + i);
+    for (auto& component : set.rice) {
+      for (auto& row : component) {
+        for (std::uint8_t& rice : row) {
+          rice = static_cast<std::uint8_t>(*from);
+          if (rice > kMaxRice) return fault(fmt::format("a value parameter of {}", rice), at());
+          ++from;
+        }
+      }
     }
   }
   return std::nullopt;

@@ -15,8 +15,9 @@ namespace tundish::lanes {
 inline constexpr int kLanes = 32;
 inline constexpr int kTableBits = 10;
 inline constexpr int kTableSize = 1 << kTableBits;
-inline constexpr int kStartTables = 2;  // size of DC and number of octets, luma and chroma
-inline constexpr int kMaskTables = 16;  // masks of octets
+inline constexpr int kSets = 4;                 // an image is coded with the one that suits it best
+inline constexpr int kStartTables = 2 * kSets;  // size of DC and number of octets, luma and chroma
+inline constexpr int kMaskTables = 16;          // masks of octets, shared by the sets
 inline constexpr int kTables = kStartTables + kMaskTables;
 inline constexpr int kOctets = 8;    // of eight coefficients, in zigzag order
 inline constexpr int kContexts = 9;  // of a mask: see next_context()
@@ -35,14 +36,20 @@ struct Frequencies {
 //   bits 24-31  the symbol
 using Entry = std::uint32_t;
 
-struct Tables {
-  alignas(64) Entry entry[kTables][kTableSize];
-  // Number of the mask table (kStartTables added) by luma/chroma, octet and context; 16 wide so
-  // that a register holds a row.
+// What an image chooses.
+struct TableSet {
+  // Number of the table by luma/chroma, octet and context; 16 wide so that a register holds a row.
   alignas(64) std::uint8_t mask_table[2][kOctets][16];
   // Parameter of the value code by luma/chroma, non-zero coefficients of the block, rank among
   // them.
   alignas(64) std::uint8_t rice[2][64][64];
+};
+
+constexpr int start_table(int set, bool chroma) { return 2 * set + chroma; }
+
+struct Tables {
+  alignas(64) Entry entry[kTables][kTableSize];  // starts, then masks
+  TableSet set[kSets];
 
   Frequencies frequencies[kTables];               // for the encoder
   std::array<std::uint16_t, 257> first[kTables];  // sum of the frequencies of smaller symbols
@@ -67,5 +74,12 @@ void set_table(Tables& out, int table, const Frequencies& frequencies);
 // As stored in a pack.
 std::vector<std::byte> encode_tables(const Tables& tables);
 std::optional<Fault> decode_tables(Tables& out, Bytes bytes);
+
+// The same, compressed.
+std::vector<std::byte> compress_tables(const Tables& tables);
+std::optional<Fault> expand_tables(Tables& out, Bytes bytes);
+
+// For data of which nothing is known: made from photos of several qualities and samplings.
+const Tables& builtin_tables();
 
 }  // namespace tundish::lanes

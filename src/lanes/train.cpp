@@ -2,253 +2,212 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <numeric>
+
+#include "lanes/statistics.h"
 
 namespace tundish::lanes {
 namespace {
 
-using Counts = std::array<double, 256>;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr int kRounds = 4;        // of sorting images into kinds
+constexpr int kUnitsToJudge = 8;  // of an image that looks for its set
 
-Counts to_counts(const std::array<std::uint64_t, 256>& from) {
-  Counts out;
-  std::transform(from.begin(), from.end(), out.begin(),
-                 [](std::uint64_t n) { return static_cast<double>(n); });
-  return out;
-}
+// Bits of every symbol and value under the statistics of one kind of image.
+struct Costs {
+  std::vector<std::array<float, 256>> start, mask;
+  TableSet set = {};
 
-double sum_of(const Counts& counts) {
-  double sum = 0;
-  for (const double n : counts) sum += n;
-  return sum;
-}
-
-// Bits that a perfect coder needs for these symbols.
-double entropy(const Counts& counts) {
-  const double sum = sum_of(counts);
-  double bits = 0;
-  for (const double n : counts) {
-    if (n > 0) bits -= n * std::log2(n / sum);
+  explicit Costs(const Statistics& statistics) {
+    for (const Counts& counts : statistics.start) start.push_back(bits_of(counts));
+    for (const Counts& counts : statistics.mask) mask.push_back(bits_of(counts));
+    fit_rice(set, statistics);
   }
-  return bits;
-}
 
-Counts merged(const Counts& a, const Counts& b) {
-  Counts out;
-  for (std::size_t i = 0; i < out.size(); ++i) out[i] = a[i] + b[i];
-  return out;
-}
-
-struct Share {
-  double count;
-  int symbol;
+  // A symbol that never came costs as much as a rare one and its escape.
+  static std::array<float, 256> bits_of(const Counts& counts) {
+    const double sum = std::accumulate(counts.begin(), counts.end(), 2.0);
+    std::array<float, 256> out;
+    for (std::size_t i = 0; i < 256; ++i) {
+      out[i] = static_cast<float>(counts[i] > 0 ? std::log2(sum / counts[i]) : std::log2(sum) + 8);
+    }
+    return out;
+  }
 };
 
-// Whole frequencies that add up to 1024, at least 1 each, at the least loss.
-std::vector<int> to_frequencies(const std::vector<Share>& shares) {
-  double sum = 0;
-  for (const Share& share : shares) sum += share.count;
-  std::vector<int> out;
-  int left = kTableSize;
-  for (const Share& share : shares) {
-    out.push_back(std::max(1, static_cast<int>(share.count / sum * kTableSize)));
-    left -= out.back();
-  }
-  for (; left != 0; left += left > 0 ? -1 : 1) {
-    double best_gain = -kInfinity;
-    std::size_t best = 0;
-    for (std::size_t i = 0; i < out.size(); ++i) {
-      const double f = out[i];
-      if (left < 0 && out[i] == 1) continue;
-      const double gain =
-          shares[i].count * (left > 0 ? std::log2((f + 1) / f) : std::log2((f - 1) / f));
-      if (gain > best_gain) {
-        best_gain = gain;
-        best = i;
-      }
-    }
-    out[best] += left > 0 ? 1 : -1;
-  }
-  return out;
+int value_bits(int magnitude, int rice) {
+  const ValueCode code = code_of(magnitude, rice);
+  return code.quotient + 1 + rice + (code.escaped ? kEscapeBits : 0);
 }
 
-double bits_of(const std::vector<Share>& shares, const std::vector<int>& frequencies) {
+double cost_of(const ImageSample& image, const Costs& costs) {
   double bits = 0;
-  for (std::size_t i = 0; i < shares.size(); ++i) {
-    const double each =
-        kTableBits - std::log2(frequencies[i]) + (shares[i].symbol == kEscape ? 8 : 0);
-    bits += shares[i].count * each;
+  for (const ImageSample::Unit& unit : image.units) {
+    for (std::size_t b = 0; b < unit.blocks.size(); ++b) {
+      const BlockSymbols& block = unit.blocks[b];
+      const bool chroma = static_cast<int>(b) >= unit.shape.luma();
+      bits += costs.start[chroma][block.start()];
+      for (int octet = block.octets - 1; octet >= 0; --octet) {
+        const int context = octet == block.octets - 1 ? 0 : next_context(block.octet(octet + 1));
+        bits += costs.mask[mask_context(chroma, octet, context)][block.octet(octet)];
+      }
+      const std::uint8_t* rice = costs.set.rice[chroma][block.count];
+      for (std::size_t rank = 0; rank < block.count; ++rank) {
+        bits += value_bits(std::abs(unit.values[block.first + rank]), rice[rank]);
+      }
+    }
   }
   return bits;
 }
 
-// Frequent symbols get a place in the table, the others share the escape.
-Frequencies fit_table(const Counts& counts) {
-  std::vector<Share> sorted;
-  for (int symbol = 0; symbol < 256; ++symbol) {
-    const double count = counts[static_cast<std::size_t>(symbol)];
-    if (count > 0) sorted.push_back({count, symbol});
+double values_per_block(const ImageSample& image) {
+  double values = 0, blocks = 1;
+  for (const ImageSample::Unit& unit : image.units) {
+    values += static_cast<double>(unit.values.size());
+    blocks += static_cast<double>(unit.blocks.size());
   }
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const Share& a, const Share& b) { return a.count > b.count; });
-  double best_bits = kInfinity;
-  Frequencies best;
-  const std::size_t step = 8;
-  for (std::size_t kept = 0;; kept = std::min(kept + (kept < 16 ? 1 : step), sorted.size())) {
-    std::vector<Share> shares(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(kept));
-    double escaped = 1;
-    for (std::size_t i = kept; i < sorted.size(); ++i) escaped += sorted[i].count;
-    shares.push_back({escaped, kEscape});
-    const std::vector<int> frequencies = to_frequencies(shares);
-    const double bits = bits_of(shares, frequencies);
-    if (bits < best_bits) {
-      best_bits = bits;
-      best = {};
-      for (std::size_t i = 0; i < shares.size(); ++i) {
-        best.of[static_cast<std::size_t>(shares[i].symbol)] =
-            static_cast<std::uint16_t>(frequencies[i]);
+  return values / blocks;
+}
+
+// First by how much there is in their blocks; then each to the kind whose tables suit it best.
+std::vector<int> sort_into_kinds(std::span<const ImageSample> images,
+                                 const std::vector<double>& weight) {
+  std::vector<std::size_t> order(images.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::vector<double> density;
+  for (const ImageSample& image : images) density.push_back(values_per_block(image));
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return density[a] != density[b] ? density[a] < density[b] : a < b;
+  });
+  std::vector<int> kind(images.size());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    kind[order[i]] = static_cast<int>(i * kSets / order.size());
+  }
+  for (int round = 0; round < kRounds; ++round) {
+    std::vector<Statistics> statistics(kSets);
+    for (std::size_t i = 0; i < images.size(); ++i) {
+      for (const auto& unit : images[i].units) {
+        statistics[static_cast<std::size_t>(kind[i])].add(unit, weight[i]);
       }
     }
-    if (kept == sorted.size()) break;
+    std::vector<Costs> costs;
+    for (const Statistics& one : statistics) costs.emplace_back(one);
+    bool moved = false;
+    for (std::size_t i = 0; i < images.size(); ++i) {
+      int best = kind[i];
+      double least = cost_of(images[i], costs[static_cast<std::size_t>(best)]);
+      for (int k = 0; k < kSets; ++k) {
+        const double bits = cost_of(images[i], costs[static_cast<std::size_t>(k)]);
+        if (bits < least) {
+          least = bits;
+          best = k;
+        }
+      }
+      moved |= best != kind[i];
+      kind[i] = best;
+    }
+    if (!moved) break;
   }
-  return best;
+  return kind;
+}
+
+float table_bits(const Tables& tables, int table, unsigned symbol) {
+  static const auto bits = [] {
+    std::array<float, kTableSize + 1> out = {};
+    for (std::size_t f = 1; f <= kTableSize; ++f) {
+      out[f] = kTableBits - std::log2(static_cast<float>(f));
+    }
+    return out;
+  }();
+  const std::uint16_t frequency = tables.frequencies[table].of[symbol];
+  return frequency > 0 ? bits[frequency] : bits[tables.frequencies[table].of[kEscape]] + 8;
+}
+
+// What the coder will need for a unit, but for the parts that are the same with every set.
+float cost_of(const UnitSymbols& unit, const Tables& tables, int set) {
+  const TableSet& chosen = tables.set[set];
+  float bits = 0;
+  for (int b = 0; b < unit.shape.blocks(); ++b) {
+    const BlockSymbols& block = unit.block[b];
+    const bool chroma = b >= unit.shape.luma();
+    bits += table_bits(tables, start_table(set, chroma), block.start());
+    for (int octet = block.octets - 1; octet >= 0; --octet) {
+      const int context = octet == block.octets - 1 ? 0 : next_context(block.octet(octet + 1));
+      bits += table_bits(tables, chosen.mask_table[chroma][octet][context], block.octet(octet));
+    }
+    const std::uint8_t* rice = chosen.rice[chroma][block.count];
+    int value = 0;
+    for (std::size_t rank = 0; rank < block.count; ++rank) {
+      value += value_bits(std::abs(unit.value[block.first + rank]), rice[rank]);
+    }
+    bits += static_cast<float>(value);
+  }
+  return bits;
 }
 
 }  // namespace
 
-Statistics::Statistics()
-    : start_(2), mask_(2 * kOctets * kContexts), values_(std::size_t{2} * 64 * 64 * kMagnitudes) {}
-
-void Statistics::add(const UnitSymbols& unit) {
-  const int blocks = unit.shape.blocks();
-  blocks_ += static_cast<std::uint64_t>(blocks);
-  for (int b = 0; b < blocks; ++b) {
-    const BlockSymbols& block = unit.block[b];
-    const std::size_t chroma = b >= unit.shape.luma();
-    ++start_[chroma][block.start()];
-    for (int octet = block.octets - 1; octet >= 0; --octet) {
-      const int context = octet == block.octets - 1 ? 0 : next_context(block.octet(octet + 1));
-      const std::size_t at = (chroma * kOctets + static_cast<std::size_t>(octet)) * kContexts +
-                             static_cast<std::size_t>(context);
-      ++mask_[at][block.octet(octet)];
-    }
-    for (std::size_t rank = 0; rank < block.count; ++rank) {
-      const auto magnitude = static_cast<std::size_t>(std::abs(unit.value[block.first + rank]));
-      const std::size_t row = (chroma * 64 + block.count) * 64 + rank;
-      ++values_[row * kMagnitudes + std::min<std::size_t>(magnitude, kMagnitudes) - 1];
-    }
+void take_sample(ImageSample& out, const Coefficients& image, int most, UnitSymbols& scratch) {
+  out.units.clear();
+  const Geometry& geometry = image.geometry;
+  const int count = std::min(most, geometry.units());
+  for (int i = 0; i < count; ++i) {
+    const int unit = static_cast<int>(std::int64_t{i} * geometry.units() / count);
+    if (!find_symbols(scratch, image, unit % geometry.units_x, unit / geometry.units_x)) continue;
+    out.units.push_back({scratch.shape,
+                         {scratch.block, scratch.block + scratch.shape.blocks()},
+                         {scratch.value, scratch.value + scratch.values}});
   }
 }
 
-void Statistics::add(const Statistics& other) {
-  blocks_ += other.blocks_;
-  const auto add_symbols = [](std::vector<Symbols>& to, const std::vector<Symbols>& from) {
-    for (std::size_t i = 0; i < to.size(); ++i) {
-      for (std::size_t s = 0; s < 256; ++s) to[i][s] += from[i][s];
+void fit_tables(Tables& out, std::span<const ImageSample> images) {
+  out = {};
+  std::vector<double> weight;
+  for (const ImageSample& image : images)
+    weight.push_back(1 / std::sqrt(1 + values_per_block(image)));
+  const std::vector<int> kind = sort_into_kinds(images, weight);
+  std::vector<Statistics> statistics(kSets);
+  for (std::size_t i = 0; i < images.size(); ++i) {
+    for (const auto& unit : images[i].units)
+      statistics[static_cast<std::size_t>(kind[i])].add(unit, weight[i]);
+  }
+  std::vector<Counts> contexts;
+  for (int set = 0; set < kSets; ++set) {
+    const Statistics& one = statistics[static_cast<std::size_t>(set)];
+    for (const bool chroma : {false, true}) {
+      set_table(out, start_table(set, chroma), fit_table(one.start[chroma]));
     }
-  };
-  add_symbols(start_, other.start_);
-  add_symbols(mask_, other.mask_);
-  for (std::size_t i = 0; i < values_.size(); ++i) values_[i] += other.values_[i];
-}
-
-// 144 contexts share 16 tables: join the two that lose least by it until 16 are left.
-void Statistics::fit_masks(Tables& out) const {
-  const std::size_t n = mask_.size();
-  std::vector<Counts> counts;
-  for (const Symbols& symbols : mask_) counts.push_back(to_counts(symbols));
-  std::vector<std::size_t> owner(n);
-  std::vector<bool> alive(n);
-  std::vector<double> bits(n);
-  std::size_t left = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    owner[i] = i;
-    bits[i] = entropy(counts[i]);
-    alive[i] = sum_of(counts[i]) > 0;
-    left += alive[i];
+    contexts.insert(contexts.end(), one.mask.begin(), one.mask.end());
+    fit_rice(out.set[set], one);
   }
-  std::vector<double> loss(n * n, kInfinity);  // of joining i < j
-  const auto set_loss = [&](std::size_t i, std::size_t j) {
-    if (!alive[i] || !alive[j]) return;
-    loss[std::min(i, j) * n + std::max(i, j)] =
-        entropy(merged(counts[i], counts[j])) - bits[i] - bits[j];
-  };
-  for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t j = i + 1; j < n; ++j) set_loss(i, j);
+  std::vector<Counts> tables;
+  const std::vector<int> number = join_contexts(std::move(contexts), tables);
+  for (int t = 0; t < kMaskTables; ++t) {
+    set_table(out, kStartTables + t, fit_table(tables[static_cast<std::size_t>(t)]));
   }
-  for (; left > kMaskTables; --left) {
-    const auto best =
-        static_cast<std::size_t>(std::min_element(loss.begin(), loss.end()) - loss.begin());
-    const std::size_t i = best / n, j = best % n;
-    counts[i] = merged(counts[i], counts[j]);
-    bits[i] = entropy(counts[i]);
-    alive[j] = false;
-    std::replace(owner.begin(), owner.end(), j, i);
-    for (std::size_t k = 0; k < n; ++k) {
-      loss[std::min(j, k) * n + std::max(j, k)] = kInfinity;
-      if (k != i) set_loss(i, k);
-    }
-  }
-  std::vector<int> number(n, 0);
-  int next = kStartTables;
-  for (std::size_t i = 0; i < n; ++i) {
-    if (!alive[i]) continue;
-    number[i] = next;
-    set_table(out, next++, fit_table(counts[i]));
-  }
-  for (; next < kTables; ++next) set_table(out, next, fit_table(Counts{}));
-  for (std::size_t i = 0; i < n; ++i) {
-    const int table = number[owner[i]] == 0 ? kStartTables : number[owner[i]];
-    out.mask_table[i / kContexts / kOctets][i / kContexts % kOctets][i % kContexts] =
-        static_cast<std::uint8_t>(table);
-  }
-}
-
-// For every row the parameter with the fewest bits. Rows that were seen little borrow from rows
-// of a similar number of non-zero coefficients.
-void Statistics::fit_rice(Tables& out) const {
-  constexpr double kEnough = 2000;
-  for (int chroma = 0; chroma < 2; ++chroma) {
-    for (int count = 0; count < 64; ++count) {
-      for (int rank = 0; rank < 64; ++rank) {
-        std::array<double, kMagnitudes> seen = {};
-        double total = 0;
-        for (int away = 0; away < 64 && total < kEnough; ++away) {
-          for (const int other : {count - away, count + away}) {
-            if (other < 0 || other > 63 || (away == 0 && other != count)) continue;
-            const auto row = static_cast<std::size_t>((chroma * 64 + other) * 64 + rank);
-            for (std::size_t m = 0; m < kMagnitudes; ++m) {
-              seen[m] += values_[row * kMagnitudes + m];
-              total += values_[row * kMagnitudes + m];
-            }
-            if (away == 0) break;
-          }
-        }
-        double best_bits = kInfinity;
-        for (int rice = 0; rice <= kMaxRice; ++rice) {
-          double bits = 0;
-          for (int m = 1; m <= kMagnitudes; ++m) {
-            const ValueCode code = code_of(m, rice);
-            const int each = code.quotient + 1 + rice + (code.escaped ? kEscapeBits : 0);
-            bits += seen[static_cast<std::size_t>(m - 1)] * each;
-          }
-          if (bits < best_bits) {
-            best_bits = bits;
-            out.rice[chroma][count][rank] = static_cast<std::uint8_t>(rice);
-          }
+  for (int set = 0; set < kSets; ++set) {
+    for (const bool chroma : {false, true}) {
+      for (int octet = 0; octet < kOctets; ++octet) {
+        for (int context = 0; context < kContexts; ++context) {
+          const std::size_t at =
+              static_cast<std::size_t>(set * kMaskContexts) + mask_context(chroma, octet, context);
+          out.set[set].mask_table[chroma][octet][context] =
+              static_cast<std::uint8_t>(kStartTables + number[at]);
         }
       }
     }
   }
 }
 
-void Statistics::fit(Tables& out) const {
-  out = {};
-  for (int chroma = 0; chroma < 2; ++chroma) {
-    set_table(out, chroma, fit_table(to_counts(start_[static_cast<std::size_t>(chroma)])));
+int choose_set(const Coefficients& image, const Tables& tables, UnitSymbols& scratch) {
+  const Geometry& geometry = image.geometry;
+  float bits[kSets] = {};
+  const int count = std::min(kUnitsToJudge, geometry.units());
+  for (int i = 0; i < count; ++i) {
+    const int unit = static_cast<int>(std::int64_t{i} * geometry.units() / count);
+    if (!find_symbols(scratch, image, unit % geometry.units_x, unit / geometry.units_x)) continue;
+    for (int set = 0; set < kSets; ++set) bits[set] += cost_of(scratch, tables, set);
   }
-  fit_masks(out);
-  fit_rice(out);
+  return static_cast<int>(std::min_element(bits, bits + kSets) - bits);
 }
 
 }  // namespace tundish::lanes

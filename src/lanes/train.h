@@ -1,7 +1,8 @@
-// Makes the tables that suit a data set: count the symbols of a sample of it, then fit.
+// Makes the tables that suit a data set, and finds the set of them that suits an image.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "lanes/symbols.h"
@@ -9,29 +10,25 @@
 
 namespace tundish::lanes {
 
-// What was counted. Counts of several threads may be added up; the order does not matter.
-class Statistics {
- public:
-  Statistics();
-
-  void add(const UnitSymbols& unit);
-  void add(const Statistics& other);
-  std::uint64_t blocks() const { return blocks_; }
-
-  // A pure function of the counts. Every table codes any data: what was never seen costs more.
-  void fit(Tables& out) const;
-
- private:
-  static constexpr int kMagnitudes = 128;  // larger ones count as 128
-
-  using Symbols = std::array<std::uint64_t, 256>;
-  void fit_masks(Tables& out) const;
-  void fit_rice(Tables& out) const;
-
-  std::uint64_t blocks_ = 0;
-  std::vector<Symbols> start_;         // [2]
-  std::vector<Symbols> mask_;          // [2][kOctets][kContexts]
-  std::vector<std::uint32_t> values_;  // [2][64 non-zero][64 rank][kMagnitudes]
+// Some units of one image, kept for training.
+struct ImageSample {
+  struct Unit {
+    UnitShape shape;
+    std::vector<BlockSymbols> blocks;
+    std::vector<std::int16_t> values;
+  };
+  std::vector<Unit> units;
 };
+
+// At most `most` units that stand evenly in the image. `scratch` is memory to use.
+void take_sample(ImageSample& out, const Coefficients& image, int most, UnitSymbols& scratch);
+
+// A pure function of the samples, which may be none. Images are sorted into kSets kinds, and each
+// gets the tables that code it in the fewest bits. Every table codes any data: what was never seen
+// costs more.
+void fit_tables(Tables& out, std::span<const ImageSample> images);
+
+// The set that codes the image in the fewest bits, judged by some of its units.
+int choose_set(const Coefficients& image, const Tables& tables, UnitSymbols& scratch);
 
 }  // namespace tundish::lanes

@@ -1,20 +1,12 @@
-// CRC32C as LevelDB stores it: masked, so that the CRC of data that holds CRCs stays strong.
+// The checksum behind every piece of a pack.
 #pragma once
 
 #include <cstdint>
 
 #include "core/bytes.h"
+#include "core/crc32c.h"
 
 namespace tundish {
-
-// Castagnoli, by the CPU's instructions where it has them. `start` continues an earlier sum.
-std::uint32_t crc32c(Bytes bytes, std::uint32_t start = 0);
-std::uint32_t crc32c_by_table(Bytes bytes, std::uint32_t start = 0);  // for other CPUs
-std::uint32_t crc32c_slowly(Bytes bytes, std::uint32_t start = 0);    // the twin: bit by bit
-
-constexpr std::uint32_t mask_crc(std::uint32_t crc) {
-  return ((crc >> 15) | (crc << 17)) + 0xa282ead8u;
-}
 
 // The checksum stored behind a piece: its record number and piece number come first, so that
 // two pieces that changed places are found.

@@ -35,9 +35,9 @@ bool is_found(Bytes bytes) {
   return false;
 }
 
-Buffer pack_of_64_kib() {
+FileBytes pack_of_64_kib() {
   const MemorySource source = image_source(28, 48, 11);
-  Buffer bytes = bytes_of_pack(source);
+  FileBytes bytes = bytes_of_pack(source);
   REQUIRE(bytes.size() > 50'000);
   REQUIRE(bytes.size() < 90'000);
   return bytes;
@@ -46,11 +46,11 @@ Buffer pack_of_64_kib() {
 }  // namespace
 
 TEST_CASE("every single bit flip is found") {
-  const Buffer good = pack_of_64_kib();
+  const FileBytes good = pack_of_64_kib();
   REQUIRE_FALSE(is_found(good));
   std::atomic<std::size_t> missed = 0;
   const auto flip_all = [&](std::size_t first, std::size_t end) {
-    Buffer bytes = good;
+    FileBytes bytes = good;
     for (std::size_t bit = first; bit < end; bit += kStep) {
       const std::byte mask{static_cast<unsigned char>(1u << bit % 8)};
       bytes[bit / 8] ^= mask;
@@ -66,7 +66,7 @@ TEST_CASE("every single bit flip is found") {
 }
 
 TEST_CASE("every truncation is found, and called incomplete") {
-  const Buffer good = pack_of_64_kib();
+  const FileBytes good = pack_of_64_kib();
   std::size_t other = 0;
   for (std::size_t bytes = kHeadMagic.size(); bytes < good.size(); ++bytes) {
     other += open_code(Bytes(good).first(bytes)) != ErrorCode::incomplete;
@@ -78,10 +78,10 @@ TEST_CASE("every truncation is found, and called incomplete") {
 }
 
 TEST_CASE("zeroed, exchanged and repeated stretches are found") {
-  const Buffer good = pack_of_64_kib();
+  const FileBytes good = pack_of_64_kib();
   Random random({.seed = 3}, 0);
   for (int round = 0; round < 2000; ++round) {
-    Buffer bytes = good;
+    FileBytes bytes = good;
     const std::size_t length = 1 + random.below(512);
     const std::size_t from = random.below(good.size() - length);
     const std::size_t to = random.below(good.size() - length);

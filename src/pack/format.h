@@ -27,16 +27,17 @@ constexpr std::uint64_t kSectionAlignment = 8;
 constexpr std::uint64_t kNamesPerBlock = 1024;
 constexpr std::uint64_t kMaxMetadataBytes = 100'000'000;
 constexpr std::uint64_t kMaxNamesBytes = 256ull << 20;  // of one block, with its checksum
+constexpr std::uint64_t kMaxTablesBytes = 1'000'000;
 constexpr std::uint32_t kMaxImageSide = 1u << 24;
 
 // Mean bytes of a record below which records are aligned to 8 bytes instead of 64.
 constexpr std::uint64_t kSmallRecord = 4096;
 
 // Incompatible features: a reader that does not know a set bit refuses the file.
-constexpr std::uint64_t kFeatureLanes = 1u << 0;       // reserved: images of the lanes codec
+constexpr std::uint64_t kFeatureLanes = 1u << 0;       // images of the lanes codec, version 1
 constexpr std::uint64_t kFeatureShards = 1u << 1;      // reserved: one of several files
 constexpr std::uint64_t kFeatureMultiField = 1u << 2;  // reserved: image + mask + boxes
-constexpr std::uint64_t kKnownIncompatible = 0;        // version 1 has none of them
+constexpr std::uint64_t kKnownIncompatible = kFeatureLanes;
 
 // What a checksum is of. A field of a record: (record, field number). Parts of the file:
 // (kNoRecord, one of these). A block of names: (block number, kNamesPiece).
@@ -47,6 +48,7 @@ constexpr std::uint32_t kTablesPiece = 2;
 constexpr std::uint32_t kIndexPiece = 4;
 constexpr std::uint32_t kTailPiece = 5;
 constexpr std::uint32_t kNamesPiece = ~std::uint32_t{0};
+constexpr std::uint32_t kRestorePiece = kNamesPiece - 1;  // of a lanes record: (record, this)
 
 using PackId = std::array<std::byte, 16>;  // XXH3-128, canonical: the most significant byte first
 std::string hex(const PackId& id);

@@ -27,7 +27,11 @@ struct Prepared {
   std::string key = {};
   std::vector<std::uint32_t> crc = {};  // of each stored field, as record `number`
   PackId digest{};
-  std::uint64_t bytes = 0;  // in flight because of it
+  std::vector<std::byte> restore = {};      // of a lanes record
+  std::uint32_t restore_crc = 0;            // as record `number`
+  std::uint64_t jpeg_bytes = 0;             // of the file that became a lanes record
+  lanes::Unfit unfit = lanes::Unfit::none;  // why a JPEG did not
+  std::uint64_t bytes = 0;                  // in flight because of it
   std::optional<Refusal> refusal = {};
   std::optional<Refusal> doubt = {};  // packed, but its header cannot be read
 };

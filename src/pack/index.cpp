@@ -16,6 +16,7 @@ constexpr std::uint64_t kFixedBytes =
 template <typename AnIndex, typename Do>
 void columns(AnIndex& index, Do&& action) {
   for (auto& column : index.length) action(column);
+  action(index.restore);
   action(index.label);
   action(index.names_bytes);
   action(index.width);
@@ -33,8 +34,8 @@ SampleInfo Index::info(std::uint64_t i) const {
   out.width = width[i];
   out.height = height[i];
   // A codec that came later is one that we cannot decode.
-  out.codec = codec[i] < static_cast<std::uint8_t>(Codec::lanes) ? static_cast<Codec>(codec[i])
-                                                                 : Codec::unknown;
+  const bool known = codec[i] < static_cast<std::uint8_t>(Codec::lanes) || is_lanes(i);
+  out.codec = known ? static_cast<Codec>(codec[i]) : Codec::unknown;
   out.orientation = orientation[i];
   out.label = label[i];
   return out;
@@ -53,9 +54,9 @@ std::size_t stored_fields(const Schema& schema) {
   return schema.fields.size() - (schema.find(FieldType::label) >= 0);
 }
 
-std::optional<std::uint64_t> index_bytes(std::uint64_t count, std::size_t stored) {
+std::optional<std::uint64_t> index_bytes(std::uint64_t count, std::size_t stored, bool lanes) {
   std::uint64_t records, names;
-  if (__builtin_mul_overflow(count, kFixedBytes + 8 * stored, &records) ||
+  if (__builtin_mul_overflow(count, kFixedBytes + 8 * (stored + lanes), &records) ||
       __builtin_mul_overflow(names_blocks(count), std::uint64_t{8}, &names)) {
     return std::nullopt;
   }
@@ -64,8 +65,9 @@ std::optional<std::uint64_t> index_bytes(std::uint64_t count, std::size_t stored
 }
 
 std::optional<Fault> read_index(Index& out, const ByteFile& file, std::uint64_t offset,
-                                std::uint64_t count, std::size_t stored) {
+                                std::uint64_t count, std::size_t stored, bool lanes) {
   out.length.resize(stored);
+  out.restore.resize(lanes ? count : 0);
   for (auto& column : out.length) column.resize(count);
   out.label.resize(count);
   out.names_bytes.resize(names_blocks(count));
@@ -94,6 +96,9 @@ std::optional<Fault> read_index(Index& out, const ByteFile& file, std::uint64_t 
     if (out.width[i] > kMaxImageSide || out.height[i] > kMaxImageSide) {
       return damaged(fmt::format("record {} claims {} x {} pixels", with_commas(i), out.width[i],
                                  out.height[i]));
+    }
+    if (lanes && !out.is_lanes(i) && out.restore[i] != 0) {
+      return damaged(fmt::format("record {} has restore data for nothing", with_commas(i)));
     }
     if (out.orientation[i] < 1 || out.orientation[i] > 8) {
       return damaged(fmt::format("record {} has orientation {}", with_commas(i),
@@ -128,6 +133,12 @@ std::optional<std::vector<std::uint64_t>> record_offsets(const Index& index,
     end = *start;
     for (const auto& column : index.length) {
       const auto payload = add(end, column[i]);
+      const auto piece = payload ? add(*payload, kCrcBytes) : std::nullopt;
+      if (!piece || *piece > limit) return std::nullopt;
+      end = *piece;
+    }
+    if (index.is_lanes(i)) {
+      const auto payload = add(end, index.restore[i]);
       const auto piece = payload ? add(*payload, kCrcBytes) : std::nullopt;
       if (!piece || *piece > limit) return std::nullopt;
       end = *piece;

@@ -17,9 +17,15 @@ struct Index {
   std::vector<std::uint64_t> names_bytes;  // of each block of names, with its checksum
   std::vector<std::uint32_t> width, height;
   std::vector<std::uint8_t> codec, orientation;
+  // Bytes of the restore data of a lanes record, behind its fields; 0 and no piece for other
+  // codecs. Empty in a pack without lanes.
+  std::vector<std::uint64_t> restore;
 
   std::uint64_t count() const { return label.size(); }
   SampleInfo info(std::uint64_t i) const;
+  bool is_lanes(std::uint64_t i) const {
+    return !restore.empty() && codec[i] == static_cast<std::uint8_t>(Codec::lanes);
+  }
 };
 
 // Which column of Index::length holds a field; -1 for the label, which has no bytes.
@@ -27,12 +33,12 @@ std::vector<int> columns_of(const Schema& schema);
 std::size_t stored_fields(const Schema& schema);
 
 // Bytes of the section, with its checksum; empty on overflow.
-std::optional<std::uint64_t> index_bytes(std::uint64_t count, std::size_t stored);
+std::optional<std::uint64_t> index_bytes(std::uint64_t count, std::size_t stored, bool lanes);
 
-// Reads a section of exactly index_bytes(count, stored) bytes: index_damaged on a wrong checksum
-// or an impossible value. The caller has checked that the section lies inside the file.
+// Reads a section of exactly index_bytes(count, stored, lanes) bytes: index_damaged on a wrong
+// checksum or an impossible value. The caller has checked that the section lies inside the file.
 std::optional<Fault> read_index(Index& out, const ByteFile& file, std::uint64_t offset,
-                                std::uint64_t count, std::size_t stored);
+                                std::uint64_t count, std::size_t stored, bool lanes);
 
 // The section in parts, in file order, for a writer.
 void for_each_column(const Index& index, const std::function<void(Bytes)>& part);

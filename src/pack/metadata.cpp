@@ -212,8 +212,9 @@ std::string schema_json(const Schema& schema) {
   return out += "]}";
 }
 
-std::string metadata_json(const Schema& schema) {
-  return fmt::format(R"({{"provenance":{{"source":{},"tundish":"{}"}},"schema":{}}})",
+std::string metadata_json(const Schema& schema, const std::string& lanes) {
+  return fmt::format(R"({{"provenance":{{{}"source":{},"tundish":"{}"}},"schema":{}}})",
+                     lanes.empty() ? "" : "\"lanes\":" + lanes + ",",
                      json_string(escape_name(schema.source)), TUNDISH_VERSION, schema_json(schema));
 }
 

@@ -34,7 +34,7 @@ void look_at_image(Prepared& out, Bytes image, const Source& source, const Limit
     return;
   }
   const std::optional<Codec> codec = sniff(image);
-  if (!codec) {
+  if (!codec || *codec == Codec::lanes) {  // which stand in packs only
     out.refusal = refusal(out.number, out.key, Error(ErrorCode::not_an_image, where, ""));
     return;
   }
@@ -60,18 +60,33 @@ void look_at_image(Prepared& out, Bytes image, const Source& source, const Limit
       header.orientation >= 1 && header.orientation <= 8 ? header.orientation : std::uint8_t{1};
 }
 
-}  // namespace
-
-void sum_up(std::vector<std::uint32_t>& crc, const Sample& sample, const Schema& schema,
-            std::uint64_t record) {
-  crc.clear();
-  for (std::size_t f = 0; f < schema.fields.size(); ++f) {
-    if (schema.fields[f].type == FieldType::label) continue;
-    crc.push_back(piece_crc(record, static_cast<std::uint32_t>(f), sample.fields[f]));
+// A JPEG that can be proven to come back becomes a lanes record; others stay as they are.
+void recode(Prepared& out, std::vector<std::byte>& image, Recoder& recoder) {
+  if (!recoder.tables) return;
+  std::vector<std::byte> record;
+  out.unfit =
+      recoder.transcoder.transcode(record, out.restore, image, *recoder.tables, recoder.options);
+  if (out.unfit != lanes::Unfit::none) {
+    out.restore.clear();
+    return;
   }
+  out.jpeg_bytes = image.size();
+  out.info.codec = Codec::lanes;
+  image.swap(record);
 }
 
-void prepare(Prepared& out, const Source& source, const Limits& limits) {
+}  // namespace
+
+void sum_up(Prepared& out, const Schema& schema, std::uint64_t record) {
+  out.crc.clear();
+  for (std::size_t f = 0; f < schema.fields.size(); ++f) {
+    if (schema.fields[f].type == FieldType::label) continue;
+    out.crc.push_back(piece_crc(record, static_cast<std::uint32_t>(f), out.sample.fields[f]));
+  }
+  out.restore_crc = piece_crc(record, kRestorePiece, out.restore);
+}
+
+void prepare(Prepared& out, const Source& source, const Limits& limits, Recoder& recoder) {
   const Schema& schema = source.schema();
   out.sample.fields.resize(schema.fields.size());
   out.key = source.key(out.number);
@@ -81,24 +96,29 @@ void prepare(Prepared& out, const Source& source, const Limits& limits) {
   if (image < 0) {
     out.info = {.label = out.info.label};
   } else if (!out.refusal) {
-    look_at_image(out, out.sample.fields[static_cast<std::size_t>(image)], source, limits);
+    std::vector<std::byte>& bytes = out.sample.fields[static_cast<std::size_t>(image)];
+    look_at_image(out, bytes, source, limits);
+    if (!out.refusal && !out.doubt && out.info.codec == Codec::jpeg) recode(out, bytes, recoder);
   }
   if (out.refusal) {
     out.sample.fields.clear();
     return;
   }
-  sum_up(out.crc, out.sample, schema, out.number);
+  sum_up(out, schema, out.number);
   std::vector<std::uint64_t> lengths;
   for (std::size_t f = 0; f < schema.fields.size(); ++f) {
     if (schema.fields[f].type == FieldType::label) continue;
     lengths.push_back(out.sample.fields[f].size());
     out.bytes += out.sample.fields[f].size();
   }
+  if (out.info.codec == Codec::lanes) lengths.push_back(out.restore.size());
+  out.bytes += out.restore.size();
   Digest digest;
   begin_record_digest(digest, out.info, out.key, lengths);
   for (std::size_t f = 0; f < schema.fields.size(); ++f) {
     if (schema.fields[f].type != FieldType::label) digest.add(out.sample.fields[f]);
   }
+  digest.add(out.restore);
   out.digest = digest.value();
 }
 

@@ -2,18 +2,25 @@
 #pragma once
 
 #include "decode/decode.h"
+#include "lanes/transcode.h"
 #include "pack/handover.h"
 
 namespace tundish {
 
+// How JPEGs are re-coded; one per thread.
+struct Recoder {
+  const lanes::Tables* tables = nullptr;  // nullptr: not at all
+  lanes::TranscodeOptions options = {};
+  lanes::Transcoder transcoder = {};
+};
+
 // Looks at the bytes in out.sample: fills info, key, checksums and digest, or refuses the sample.
-void prepare(Prepared& out, const Source& source, const Limits& limits);
+void prepare(Prepared& out, const Source& source, const Limits& limits, Recoder& recoder);
 
 // A sample whose bytes could not be had.
 void refuse(Prepared& out, const Source& source, const SampleError& error);
 
-// Checksum of each stored field as record `record`.
-void sum_up(std::vector<std::uint32_t>& crc, const Sample& sample, const Schema& schema,
-            std::uint64_t record);
+// Checksum of each stored field, and of the restore data, as record `record`.
+void sum_up(Prepared& out, const Schema& schema, std::uint64_t record);
 
 }  // namespace tundish

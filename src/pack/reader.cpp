@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "decode/decode.h"
+#include "lanes/transcode.h"
 #include "pack/checksum.h"
 #include "pack/metadata.h"
 
@@ -66,13 +67,19 @@ void Pack::parse() {
   const auto wrong = [&](std::string reason) {
     check(Fault{ErrorCode::index_damaged, std::move(reason), 0}, tail_.index.offset);
   };
-  if (tail_.tables.bytes != kCrcBytes) wrong("version 1 has no codec tables");
+  const bool lanes = head_.incompatible & kFeatureLanes;
+  if (lanes) {
+    parse_tables();
+  } else if (tail_.tables.bytes != kCrcBytes) {
+    wrong("there are codec tables, but no codec that has some");
+  }
   const std::size_t stored = stored_fields(schema_);
-  if (index_bytes(tail_.count, stored) != tail_.index.bytes) {
+  if (index_bytes(tail_.count, stored, lanes) != tail_.index.bytes) {
     wrong(fmt::format("{} records with {} stored fields cannot have an index of {} bytes",
                       with_commas(tail_.count), stored, with_commas(tail_.index.bytes)));
   }
-  check(read_index(index_, *file_, tail_.index.offset, tail_.count, stored), tail_.index.offset);
+  check(read_index(index_, *file_, tail_.index.offset, tail_.count, stored, lanes),
+        tail_.index.offset);
 
   auto offsets = record_offsets(index_, head_.alignment, tail_.metadata.offset);
   if (!offsets || align_up(offsets->back(), kSectionAlignment) != tail_.metadata.offset) {
@@ -93,6 +100,21 @@ void Pack::parse() {
   }
   names_offsets_.push_back(next);
   if (next != tail_.names.offset + tail_.names.bytes) wrong("the blocks of names leave a hole");
+}
+
+void Pack::parse_tables() {
+  const auto fail = [&](std::string reason) {
+    throw Error(ErrorCode::metadata_damaged, {.file = path(), .offset = tail_.tables.offset},
+                std::move(reason));
+  };
+  if (tail_.tables.bytes > kMaxTablesBytes) {
+    fail(fmt::format("codec tables of {} bytes", with_commas(tail_.tables.bytes)));
+  }
+  const std::vector<std::byte> bytes =
+      read_section(tail_.tables, kTablesPiece, ErrorCode::metadata_damaged);
+  auto tables = std::make_unique<lanes::Tables>();
+  if (const auto fault = lanes::expand_tables(*tables, bytes)) fail(fault->reason);
+  tables_ = std::move(tables);
 }
 
 std::vector<std::byte> Pack::read_section(const Section& section, std::uint32_t piece,
@@ -130,7 +152,7 @@ std::uint64_t Pack::bytes(std::uint64_t i) const {
   check_number(i);
   std::uint64_t sum = 0;
   for (const auto& column : index_.length) sum += column[i];
-  return sum;
+  return sum + restore_bytes(i);
 }
 
 std::uint64_t Pack::record_offset(std::uint64_t i) const {
@@ -142,6 +164,11 @@ std::uint64_t Pack::field_bytes(std::uint64_t i, int field) const {
   check_number(i);
   const int column = columns_.at(static_cast<std::size_t>(field));
   return column < 0 ? 0 : index_.length[static_cast<std::size_t>(column)][i];
+}
+
+std::uint64_t Pack::restore_bytes(std::uint64_t i) const {
+  check_number(i);
+  return index_.restore.empty() ? 0 : index_.restore[i];
 }
 
 Section Pack::names_block(std::uint64_t block) const {
@@ -165,52 +192,78 @@ bool Pack::extent(std::uint64_t i, int field, Extent& out) const {
   return true;
 }
 
+void Pack::read_piece(std::vector<std::byte>& out, std::uint64_t i, std::uint64_t offset,
+                      std::uint64_t length, std::uint32_t piece, const std::string& name,
+                      bool check) const {
+  const auto fail = [&](ErrorCode code, std::string reason) {
+    out.clear();
+    throw SampleError(code,
+                      {.file = path(), .record = i, .key = key_or_nothing(i), .offset = offset},
+                      std::move(reason));
+  };
+  // Length and offset were checked against the size of the file by parse(); but a sparse file is
+  // as large as it likes.
+  if (length > Limits{}.max_bytes) {
+    fail(ErrorCode::image_too_large,
+         fmt::format("field {}: {} bytes, at most {} are allowed", name, with_commas(length),
+                     with_commas(Limits{}.max_bytes)));
+  }
+  out.resize(length + kCrcBytes);
+  std::size_t got = 0;
+  try {
+    got = file_->read_at(out, offset);
+  } catch (const Error& error) {
+    fail(error.code(), error.reason());
+  }
+  if (got != out.size()) {
+    fail(ErrorCode::record_cut_off,
+         fmt::format("{} of {} bytes are left", with_commas(got), with_commas(out.size())));
+  }
+  const auto stored = load<std::uint32_t>(out.data() + length);
+  out.resize(length);
+  if (!check) return;
+  const std::uint32_t computed = piece_crc(i, piece, out);
+  if (stored != computed) {
+    fail(ErrorCode::record_checksum,
+         fmt::format("field {}: stored {:08x}, read {:08x}", name, stored, computed));
+  }
+}
+
 void Pack::read(Sample& out, std::uint64_t i, FieldSet fields) const {
   check_number(i);
   out.fields.resize(columns_.size());
   for (std::size_t field = 0; field < columns_.size(); ++field) {
-    std::vector<std::byte>& bytes = out.fields[field];
     const int column = columns_[field];
     if (column < 0 || !(fields >> field & 1)) {
-      bytes.clear();
+      out.fields[field].clear();
       continue;
     }
-    const std::uint64_t offset = piece_offset(i, column);
-    const std::uint64_t length = index_.length[static_cast<std::size_t>(column)][i];
-    const auto fail = [&](ErrorCode code, std::string reason) {
-      bytes.clear();
-      throw SampleError(code,
-                        {.file = path(), .record = i, .key = key_or_nothing(i), .offset = offset},
-                        std::move(reason));
-    };
-    // Length and offset were checked against the size of the file by parse(); but a sparse file is
-    // as large as it likes.
-    if (length > Limits{}.max_bytes) {
-      fail(ErrorCode::image_too_large,
-           fmt::format("field {}: {} bytes, at most {} are allowed",
-                       printable(schema_.fields[field].name), with_commas(length),
-                       with_commas(Limits{}.max_bytes)));
-    }
-    bytes.resize(length + kCrcBytes);
-    std::size_t got = 0;
-    try {
-      got = file_->read_at(bytes, offset);
-    } catch (const Error& error) {
-      fail(error.code(), error.reason());
-    }
-    if (got != bytes.size()) {
-      fail(ErrorCode::record_cut_off,
-           fmt::format("{} of {} bytes are left", with_commas(got), with_commas(bytes.size())));
-    }
-    const auto stored = load<std::uint32_t>(bytes.data() + length);
-    bytes.resize(length);
-    const std::uint32_t computed = piece_crc(i, static_cast<std::uint32_t>(field), bytes);
-    if (stored != computed) {
-      fail(ErrorCode::record_checksum,
-           fmt::format("field {}: stored {:08x}, read {:08x}",
-                       printable(schema_.fields[field].name), stored, computed));
-    }
+    read_piece(out.fields[field], i, piece_offset(i, column),
+               index_.length[static_cast<std::size_t>(column)][i],
+               static_cast<std::uint32_t>(field), printable(schema_.fields[field].name),
+               !(is_image(field) && index_.is_lanes(i)));
   }
+}
+
+void Pack::read_original(Sample& out, std::uint64_t i, FieldSet fields) const {
+  read(out, i, fields);
+  const int image = schema_.find(FieldType::image);
+  if (image < 0 || !(fields >> image & 1) || !index_.is_lanes(i)) return;
+  const int columns = static_cast<int>(index_.length.size());
+  std::vector<std::byte> restore;
+  read_piece(restore, i, piece_offset(i, columns), index_.restore[i], kRestorePiece, "restore data",
+             true);
+  std::vector<std::byte>& bytes = out.fields[static_cast<std::size_t>(image)];
+  std::vector<std::byte> original;
+  thread_local lanes::Decoder decoder;
+  if (auto fault = lanes::restore_file(original, bytes, restore, *tables_, decoder)) {
+    throw SampleError(*fault,
+                      {.file = path(),
+                       .record = i,
+                       .key = key_or_nothing(i),
+                       .offset = piece_offset(i, columns_[static_cast<std::size_t>(image)])});
+  }
+  bytes.swap(original);
 }
 
 std::optional<Fault> decode_names(std::vector<std::string>& out, Bytes block, std::uint64_t number,

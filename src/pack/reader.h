@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "lanes/tables.h"
 #include "pack/byte_file.h"
 #include "pack/format.h"
 #include "pack/index.h"
@@ -28,13 +29,19 @@ class Pack : public Source {
   std::string path() const override { return file_->path(); }
   std::uint64_t bytes(std::uint64_t i) const override;  // payloads, without their checksums
   bool extent(std::uint64_t i, int field, Extent& out) const override;
+  // A lanes record comes unchecked: it holds checksums of its own, for every part that can be
+  // decoded alone, and its decoder looks at them.
   void read(Sample& out, std::uint64_t i, FieldSet fields = kAllFields) const override;
+  void read_original(Sample& out, std::uint64_t i, FieldSet fields = kAllFields) const override;
+  const lanes::Tables* tables() const override { return tables_.get(); }
   std::string fingerprint() const override { return hex(id()); }  // the pack id
 
   std::uint64_t file_bytes() const { return file_->size(); }
   std::uint64_t record_offset(std::uint64_t i) const;
   std::uint64_t field_bytes(std::uint64_t i, int field) const;  // payload, without its checksum
-  Section names_block(std::uint64_t block) const;               // of 1024 keys, with its checksum
+  std::uint64_t restore_bytes(std::uint64_t i) const;           // 0 unless a lanes record
+  std::uint64_t tables_bytes() const { return tail_.tables.bytes; }
+  Section names_block(std::uint64_t block) const;  // of 1024 keys, with its checksum
   std::uint32_t alignment() const { return head_.alignment; }
   const PackId& id() const { return head_.id; }
   const std::string& metadata() const { return metadata_; }  // the JSON as stored
@@ -56,6 +63,11 @@ class Pack : public Source {
                                       ErrorCode code) const;
   void check_number(std::uint64_t i) const;
   std::uint64_t piece_offset(std::uint64_t i, int column) const;
+  bool is_image(std::size_t field) const { return schema_.fields[field].type == FieldType::image; }
+  void read_piece(std::vector<std::byte>& out, std::uint64_t i, std::uint64_t offset,
+                  std::uint64_t length, std::uint32_t piece, const std::string& name,
+                  bool check) const;
+  void parse_tables();
   // Names of records block * kNamesPerBlock, ...; throws Error(index_damaged).
   std::vector<std::string> read_names(std::uint64_t block) const;
 
@@ -66,8 +78,9 @@ class Pack : public Source {
   Schema schema_;
   std::vector<int> columns_;  // by field: its column of index_.length, -1 for the label
   Index index_;
-  std::vector<std::uint64_t> offsets_;        // of every record, and the end of the last
-  std::vector<std::uint64_t> names_offsets_;  // of every block
+  std::unique_ptr<const lanes::Tables> tables_;  // nullptr in a pack without lanes
+  std::vector<std::uint64_t> offsets_;           // of every record, and the end of the last
+  std::vector<std::uint64_t> names_offsets_;     // of every block
 
   mutable std::mutex names_mutex_;  // guards the two below
   mutable std::uint64_t names_block_ = ~std::uint64_t{0};

@@ -11,14 +11,14 @@
 
 namespace tundish {
 
-using Buffer = std::vector<std::byte>;
+using FileBytes = std::vector<std::byte>;
 
 inline std::shared_ptr<const Pack> open_bytes(Bytes bytes) {
   return Pack::open(std::make_unique<MemoryBytes>(bytes, "test.tnd"));
 }
 
 // Head, tail, metadata and index. The pack has at least a head and a tail.
-inline void seal(Buffer& pack) {
+inline void seal(FileBytes& pack) {
   const std::size_t tail = pack.size() - kTailBytes;
   const auto section = [&](std::size_t entry, std::uint32_t piece) {
     const auto offset = load<std::uint64_t>(pack.data() + tail + entry);
@@ -36,7 +36,7 @@ inline void seal(Buffer& pack) {
 }
 
 // Also magic, file length and pack id, which no change but a lucky one would keep right.
-inline void repair(Buffer& pack) {
+inline void repair(FileBytes& pack) {
   const std::size_t tail = pack.size() - kTailBytes;
   std::memcpy(pack.data(), kHeadMagic.data(), kHeadMagic.size());
   store(pack.data() + 8, kFormatVersion);
@@ -49,7 +49,7 @@ inline void repair(Buffer& pack) {
 }
 
 // The checksum behind every field of every record, and behind every block of names.
-inline void repair_records(Buffer& pack, const Pack& opened) {
+inline void repair_records(FileBytes& pack, const Pack& opened) {
   Extent extent;
   for (std::uint64_t i = 0; i < opened.count(); ++i) {
     for (std::size_t f = 0; f < opened.schema().fields.size(); ++f) {

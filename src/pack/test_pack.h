@@ -12,10 +12,10 @@
 
 namespace tundish {
 
-inline Buffer bytes_of_pack(const Source& source, const PackOptions& options = {}) {
+inline FileBytes bytes_of_pack(const Source& source, const PackOptions& options = {}) {
   const TemporaryFolder folder;
   pack(folder / "test.tnd", source, options);
-  Buffer out;
+  FileBytes out;
   read_file(out, folder / "test.tnd", std::uint64_t{1} << 32);
   return out;
 }
@@ -37,11 +37,11 @@ inline std::vector<Error> verify_errors(const Pack& pack) {
 }
 
 template <std::integral T>
-void poke(Buffer& pack, std::size_t offset, T value) {
+void poke(FileBytes& pack, std::size_t offset, T value) {
   store(pack.data() + offset, value);
 }
 
-inline std::uint64_t peek_tail(const Buffer& pack, std::size_t entry) {
+inline std::uint64_t peek_tail(const FileBytes& pack, std::size_t entry) {
   return load<std::uint64_t>(pack.data() + pack.size() - kTailBytes + entry);
 }
 

@@ -161,6 +161,8 @@ class Verification {
   void record(std::uint64_t i, const std::string& name) {
     lengths_.clear();
     for (const auto& column : pack_.index_.length) lengths_.push_back(column[i]);
+    const bool lanes = pack_.index_.is_lanes(i);
+    if (lanes) lengths_.push_back(pack_.index_.restore[i]);
     SampleInfo info = pack_.index_.info(i);
     info.codec = static_cast<Codec>(pack_.index_.codec[i]);  // as stored, also when not known
     begin_record_digest(record_digest_, info, name, lengths_);
@@ -169,17 +171,23 @@ class Verification {
     for (std::size_t field = 0; field < pack_.columns_.size(); ++field) {
       const int column = pack_.columns_[field];
       if (column < 0) continue;
-      piece(
-          i, static_cast<std::uint32_t>(field), lengths_[static_cast<std::size_t>(column)],
-          [&](Bytes part) { record_digest_.add(part); },
-          [&](std::uint64_t start, const std::string& reason) {
-            report_(SampleError(
-                ErrorCode::record_checksum,
-                {.file = pack_.path(), .record = i, .key = name, .offset = start},
-                fmt::format("field {}: {}", printable(pack_.schema_.fields[field].name), reason)));
-          });
+      part_of_record(i, name, static_cast<std::uint32_t>(field),
+                     lengths_[static_cast<std::size_t>(column)],
+                     printable(pack_.schema_.fields[field].name));
     }
+    if (lanes) part_of_record(i, name, kRestorePiece, lengths_.back(), "restore data");
     id_.add(record_digest_.value());
+  }
+
+  void part_of_record(std::uint64_t i, const std::string& name, std::uint32_t number,
+                      std::uint64_t bytes, const std::string& field) {
+    piece(
+        i, number, bytes, [&](Bytes part) { record_digest_.add(part); },
+        [&](std::uint64_t start, const std::string& reason) {
+          report_(SampleError(ErrorCode::record_checksum,
+                              {.file = pack_.path(), .record = i, .key = name, .offset = start},
+                              fmt::format("field {}: {}", field, reason)));
+        });
   }
 
   void names() {

@@ -12,6 +12,7 @@
 #include "pack/checksum.h"
 #include "pack/handover.h"
 #include "pack/index.h"
+#include "pack/make_tables.h"
 #include "pack/metadata.h"
 #include "pack/output_file.h"
 #include "pack/prepare.h"
@@ -68,15 +69,44 @@ class Appender {
   Digest digest_;
 };
 
+bool is_worth_telling(const LanesReport& report) {
+  return report.images > 0 || std::any_of(std::begin(report.unfit), std::end(report.unfit),
+                                          [](std::uint64_t n) { return n > 0; });
+}
+
+// For the provenance: what the JPEGs were, and why some stayed as they came.
+std::string lanes_json(const LanesReport& report) {
+  std::string kept;
+  for (std::size_t i = 1; i < lanes::kUnfits; ++i) {
+    if (report.unfit[i] == 0) continue;
+    kept += fmt::format("{}\"{}\":{}", kept.empty() ? "" : ",",
+                        lanes::unfit_name(static_cast<lanes::Unfit>(i)), report.unfit[i]);
+  }
+  return fmt::format(
+      R"({{"images":{},"jpeg_bytes":{},"kept":{{{}}},"record_bytes":{},"restore_bytes":{},"trained_on":{}}})",
+      report.images, report.jpeg_bytes, kept, report.record_bytes, report.restore_bytes,
+      report.trained_on);
+}
+
+lanes::TranscodeOptions transcode_options(const PackOptions& options) {
+  return {.max_growth = options.max_growth,
+          .strip_metadata = options.strip_metadata,
+          .limits = {.max_pixels = options.limits.max_pixels,
+                     .max_scans = options.limits.max_scans,
+                     .max_bytes = options.limits.max_bytes}};
+}
+
 // The threads that prepare samples; joined when it goes.
 class Preparers {
  public:
-  Preparers(Handover& handover, const Source& source, const PackOptions& options)
+  Preparers(Handover& handover, const Source& source, const PackOptions& options,
+            const lanes::Tables* tables)
       : handover_(handover) {
-    const auto run = [&handover, &source, &limits = options.limits] {
+    const auto run = [&handover, &source, &options, tables] {
       try {
-        source.random_access() ? by_number(handover, source, limits)
-                               : by_scan(handover, source, limits);
+        Recoder recoder{.tables = tables, .options = transcode_options(options)};
+        source.random_access() ? by_number(handover, source, options.limits, recoder)
+                               : by_scan(handover, source, options.limits, recoder);
       } catch (...) {
         handover.fail(std::current_exception());
       }
@@ -103,13 +133,14 @@ class Preparers {
   Preparers& operator=(const Preparers&) = delete;
 
  private:
-  static void by_number(Handover& handover, const Source& source, const Limits& limits) {
+  static void by_number(Handover& handover, const Source& source, const Limits& limits,
+                        Recoder& recoder) {
     const auto expected = [&](std::uint64_t i) { return source.bytes(i); };
     while (const auto place = handover.claim(source.count(), expected)) {
       Prepared prepared{.number = *place};
       try {
-        source.read(prepared.sample, *place);
-        prepare(prepared, source, limits);
+        source.read_original(prepared.sample, *place);
+        prepare(prepared, source, limits, recoder);
       } catch (const SampleError& error) {
         if (error.code() == ErrorCode::no_memory) throw;  // the machine's fault, not the sample's
         refuse(prepared, source, error);
@@ -118,7 +149,8 @@ class Preparers {
     }
   }
 
-  static void by_scan(Handover& handover, const Source& source, const Limits& limits) {
+  static void by_scan(Handover& handover, const Source& source, const Limits& limits,
+                      Recoder& recoder) {
     std::uint64_t places = 0;
     bool ended_early = false;
     const auto hand_over = [&](Prepared& prepared) {
@@ -133,7 +165,7 @@ class Preparers {
         [&](std::uint64_t i, Sample& sample) {
           Prepared prepared{.number = i};
           std::swap(prepared.sample.fields, sample.fields);
-          prepare(prepared, source, limits);
+          prepare(prepared, source, limits, recoder);
           return hand_over(prepared);
         },
         [&](std::uint64_t i, const SampleError& error) {
@@ -189,11 +221,12 @@ class Writer {
       const std::uint64_t count = source.count();
       head_.alignment = alignment_for(expectation_.bytes, count);
       file_.reserve(expectation_.bytes + count * (head_.alignment / 2 + kGuessedKeyBytes) +
-                    index_bytes(count, stored_).value_or(0));
+                    index_bytes(count, stored_, options.lanes).value_or(0));
     }
   }
 
   PackReport run() {
+    choose_tables();
     records();
     if (report_.samples == 0) throw nothing_left();
     sections();
@@ -201,9 +234,14 @@ class Writer {
   }
 
  private:
+  void choose_tables() {
+    if (!options_.lanes || source_.schema().find(FieldType::image) < 0) return;
+    tables_ = make_tables(report_.lanes.trained_on, source_, options_);
+  }
+
   void records() {
     Handover handover(options_.memory_bytes);
-    const Preparers preparers(handover, source_, options_);
+    const Preparers preparers(handover, source_, options_, tables_.get());
     // Without known sizes the first records wait until they have told the alignment.
     bool aligned = expectation_.known;
     std::vector<Prepared> first;
@@ -211,7 +249,7 @@ class Writer {
     const auto release_first = [&] {
       head_.alignment = alignment_for(first_bytes, first.size());
       aligned = true;
-      for (const Prepared& prepared : first) record(prepared);
+      for (Prepared& prepared : first) record(prepared);
       first.clear();
     };
     while (!handover.done()) {
@@ -246,12 +284,10 @@ class Writer {
     tell();
   }
 
-  void record(const Prepared& prepared) {
+  void record(Prepared& prepared) {
     const std::uint64_t number = report_.samples++;
-    std::vector<std::uint32_t> again;
     // Checksums hold the record's number; after a refusal that is no longer the sample's.
-    if (number != prepared.number) sum_up(again, prepared.sample, source_.schema(), number);
-    const std::vector<std::uint32_t>& crc = again.empty() ? prepared.crc : again;
+    if (number != prepared.number) sum_up(prepared, source_.schema(), number);
 
     out_.pad(head_.alignment);
     std::size_t column = 0;
@@ -259,11 +295,18 @@ class Writer {
       if (source_.schema().fields[f].type == FieldType::label) continue;
       const std::vector<std::byte>& bytes = prepared.sample.fields[f];
       out_.put(bytes);
-      out_.put_word(crc[column]);
+      out_.put_word(prepared.crc[column]);
       index_.length[column].push_back(bytes.size());
       report_.source_bytes += bytes.size();
       ++column;
     }
+    if (prepared.info.codec == Codec::lanes) {
+      out_.put(prepared.restore);
+      out_.put_word(prepared.restore_crc);
+      head_.incompatible |= kFeatureLanes;
+    }
+    index_.restore.push_back(prepared.restore.size());
+    count_lanes(prepared);
     index_.label.push_back(prepared.info.label);
     index_.width.push_back(prepared.info.width);
     index_.height.push_back(prepared.info.height);
@@ -275,6 +318,20 @@ class Writer {
       ++report_.samples_by_codec[static_cast<std::size_t>(prepared.info.codec)];
       report_.kept_as_they_came += prepared.info.codec == Codec::unknown;
     }
+  }
+
+  void count_lanes(const Prepared& prepared) {
+    LanesReport& report = report_.lanes;
+    if (prepared.unfit != lanes::Unfit::none) {
+      ++report.unfit[static_cast<std::size_t>(prepared.unfit)];
+    }
+    if (prepared.info.codec != Codec::lanes) return;
+    const auto image = static_cast<std::size_t>(source_.schema().find(FieldType::image));
+    ++report.images;
+    report.jpeg_bytes += prepared.jpeg_bytes;
+    report.record_bytes += prepared.sample.fields[image].size();
+    report.restore_bytes += prepared.restore.size();
+    report_.source_bytes += prepared.jpeg_bytes - prepared.sample.fields[image].size();
   }
 
   void name(const std::string& key) {
@@ -313,7 +370,8 @@ class Writer {
       body();
       out.bytes = out_.at() - out.offset;
     };
-    const std::string json = metadata_json(source_.schema());
+    const std::string json = metadata_json(
+        source_.schema(), is_worth_telling(report_.lanes) ? lanes_json(report_.lanes) : "");
     if (json.size() + kCrcBytes > kMaxMetadataBytes) {
       throw Error(ErrorCode::argument, where(), "the class names take more than 100 MB");
     }
@@ -322,7 +380,15 @@ class Writer {
       out_.put(bytes);
       out_.put_word(piece_crc(kNoRecord, kMetadataPiece, bytes));
     });
-    section(tail.tables, [&] { out_.put_word(piece_crc(kNoRecord, kTablesPiece, {})); });
+    // A pack without lanes looks as if they did not exist.
+    const bool lanes = head_.incompatible & kFeatureLanes;
+    if (!lanes) index_.restore.clear();
+    section(tail.tables, [&] {
+      std::vector<std::byte> tables;
+      if (lanes) tables = lanes::compress_tables(*tables_);
+      out_.put(tables);
+      out_.put_word(piece_crc(kNoRecord, kTablesPiece, tables));
+    });
     section(tail.names, [&] { out_.put(names_); });
     section(tail.index, [&] { for_each_column(index_, [&](Bytes part) { out_.put(part); }); });
     out_.pad(kSectionAlignment);
@@ -361,6 +427,7 @@ class Writer {
   const PackOptions& options_;
   const Expectation expectation_;
   const std::size_t stored_;
+  std::shared_ptr<const lanes::Tables> tables_;  // second owner: the built-in ones
   OutputFile file_;
   Appender out_;
   Head head_;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "decode/decode.h"
+#include "lanes/jpeg_file.h"
 #include "source/source.h"
 
 namespace tundish {
@@ -21,10 +22,17 @@ struct PackProgress {
   std::uint64_t refused = 0;
 };
 
+// What the lanes codec is coded with. automatic: train where samples can be read by number.
+enum class LanesTables : std::uint8_t { automatic, builtin, train };
+
 struct PackOptions {
   int threads = 0;                            // 0: as many as the process may use
   std::uint64_t memory_bytes = 256ull << 20;  // samples in flight
   bool replace = false;  // an existing file: replace it, or Error(output_exists)
+  bool lanes = true;     // re-code JPEGs without loss, so that they decode faster
+  LanesTables tables = LanesTables::automatic;
+  double max_growth = 1.10;     // a JPEG that would grow by more stays as it is
+  bool strip_metadata = false;  // drop EXIF, ICC and comments of re-coded JPEGs
   Limits limits = {};
   std::function<void(const PackProgress&)> progress =
       {};                                   // called by the calling thread, ~10 times/s
@@ -40,6 +48,16 @@ struct Refusal {
   std::string text;  // the whole message
 };
 
+// What became of the JPEGs.
+struct LanesReport {
+  std::uint64_t images = 0;                  // re-coded
+  std::uint64_t jpeg_bytes = 0;              // theirs, before
+  std::uint64_t record_bytes = 0;            // and after
+  std::uint64_t restore_bytes = 0;           // what brings the files back, on top
+  std::uint64_t unfit[lanes::kUnfits] = {};  // JPEGs kept as they came, by reason
+  std::uint64_t trained_on = 0;              // images; 0 for built-in tables
+};
+
 struct PackReport {
   std::uint64_t samples = 0;
   std::uint64_t source_bytes = 0;
@@ -49,6 +67,7 @@ struct PackReport {
   std::vector<Refusal> refused;
   std::vector<Refusal> doubtful;  // packed, but their headers cannot be read: loading will say so
   std::string id;                 // hex
+  LanesReport lanes;
 };
 
 // Blocks until the file is durable. Throws Error; then the target is as it was before (only when

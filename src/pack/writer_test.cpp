@@ -13,7 +13,7 @@ TEST_CASE("the same input gives the same bytes for any number of threads") {
   source.items[17].fields[0].clear();
   source.items[99].fields[0] = bytes_of("no image");
   source.items[200].fails = ErrorCode::io_read;
-  const Buffer one = bytes_of_pack(source, {.threads = 1});
+  const FileBytes one = bytes_of_pack(source, {.threads = 1});
   for (const int threads : {2, 3, 8}) {
     CHECK(bytes_of_pack(source, {.threads = threads}) == one);
     CHECK(bytes_of_pack(source, {.threads = threads, .memory_bytes = 1}) == one);
@@ -172,7 +172,7 @@ TEST_CASE("names come in blocks, and each can be read alone") {
     MemorySource source;
     source.schema_ = {{{"text", FieldType::text}}, {}, "test"};
     for (std::uint64_t i = 0; i < count; ++i) source.items.push_back({std::to_string(i), -1, {{}}});
-    const Buffer bytes = bytes_of_pack(source);
+    const FileBytes bytes = bytes_of_pack(source);
     const auto opened = open_bytes(bytes);
     CHECK(opened->key(count - 1) == std::to_string(count - 1));
     CHECK(opened->key(0) == "0");

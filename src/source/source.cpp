@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include "decode/decode.h"
+
 namespace tundish {
 namespace {
 
@@ -64,11 +66,25 @@ std::string Source::key_or_nothing(std::uint64_t i) const {
 
 bool Source::extent(std::uint64_t, int, Extent&) const { return false; }
 
+void Source::read_original(Sample& out, std::uint64_t i, FieldSet fields) const {
+  read(out, i, fields);
+}
+
+std::optional<Fault> Source::read_header(ImageHeader& out, std::uint64_t i, Bytes image,
+                                         const Limits& limits) const {
+  if (auto fault = tundish::read_header(out, image, limits)) return fault;
+  if (out.codec == Codec::lanes) {
+    out.tables = tables();
+    out.orientation = info(i).orientation;
+  }
+  return std::nullopt;
+}
+
 void Source::scan(const SampleSink& sink, const BadSink& bad) const {
   Sample sample;
   for (std::uint64_t i = 0; i < count(); ++i) {
     try {
-      read(sample, i);
+      read_original(sample, i);
     } catch (const SampleError& error) {
       if (!bad) throw;
       if (!bad(i, error)) return;

@@ -11,6 +11,10 @@
 #include "core/error.h"
 #include "core/image.h"
 
+namespace tundish::lanes {
+struct Tables;
+}
+
 namespace tundish {
 
 enum class FieldType : std::uint8_t { image, label, text, bytes, number, array };
@@ -61,6 +65,9 @@ struct Extent {
 // Receives samples in file order; false ends the scan.
 using SampleSink = std::function<bool(std::uint64_t i, Sample& sample)>;
 
+struct ImageHeader;
+struct Limits;
+
 class Source {
  public:
   virtual ~Source() = default;
@@ -84,8 +91,18 @@ class Source {
   // Error(no_random_access) where random_access() is false.
   virtual void read(Sample& out, std::uint64_t i, FieldSet fields = kAllFields) const = 0;
 
-  // Every sample in order, one thread. The default calls read(). A sample that cannot be read
-  // goes to `bad`; without `bad` its error is thrown.
+  // The same, but the bytes are those that the sample had before it was packed.
+  virtual void read_original(Sample& out, std::uint64_t i, FieldSet fields = kAllFields) const;
+
+  // The header of an image that read() gave, with what only the source knows of it.
+  std::optional<Fault> read_header(ImageHeader& out, std::uint64_t i, Bytes image,
+                                   const Limits& limits) const;
+
+  // What images of the lanes codec are decoded with; nullptr when there are none.
+  virtual const lanes::Tables* tables() const { return nullptr; }
+
+  // Every sample in order, one thread. The default calls read_original(). A sample that cannot be
+  // read goes to `bad`; without `bad` its error is thrown.
   using BadSink = std::function<bool(std::uint64_t i, const SampleError& error)>;
   virtual void scan(const SampleSink& sink, const BadSink& bad = {}) const;
 

@@ -1,0 +1,26 @@
+// Packed values back to whole blocks of coefficients.
+#pragma once
+
+#include "core/cpu.h"
+#include "lanes/coefficients.h"
+#include "lanes/unit.h"
+
+namespace tundish::lanes {
+
+// Writes blocks `from` to `from` + count - 1 of a unit to to[0], to[1], ..., or, backwards, to
+// to[0], to[-1], ...; natural order. Values that are escapes come out as anything.
+using ExpandBlocks = void (*)(Block* to, std::ptrdiff_t step, const UnitValues& values, int from,
+                              int count);
+
+void expand_blocks_plainly(Block* to, std::ptrdiff_t step, const UnitValues& values, int from,
+                           int count);
+void expand_blocks_avx512(Block* to, std::ptrdiff_t step, const UnitValues& values, int from,
+                          int count);
+
+ExpandBlocks expand_blocks_of(Cpu cpu);
+
+// A unit into its place in the image, escapes included.
+void expand_unit(Coefficients& out, const UnitValues& values, int unit_x, int unit_y,
+                 ExpandBlocks expand);
+
+}  // namespace tundish::lanes

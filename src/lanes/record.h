@@ -1,0 +1,77 @@
+// A lanes record: one image as it stands in a pack. docs/lanes.md is the specification.
+//
+//   head   what the image is, how long each unit is; then a checksum
+//   rows   the units of one row after the other; behind each row a checksum
+//
+// A checksum of a row covers the head's too, so that rows of two records cannot change places.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/bytes.h"
+#include "core/error.h"
+#include "lanes/coefficients.h"
+#include "lanes/encode.h"
+#include "lanes/geometry.h"
+#include "lanes/symbols.h"
+#include "lanes/tables.h"
+
+namespace tundish::lanes {
+
+inline constexpr std::byte kMagic[2] = {std::byte{0xff}, std::byte{0x4c}};
+
+// What a record is, without looking at its units.
+struct RecordHead {
+  Geometry geometry;
+  Colour colour = Colour::ycc;
+  int set = 0;  // of the tables
+  Quantisation quantisation[kMaxComponents] = {};
+};
+
+// Width and height; empty when the first bytes are not a record's.
+struct RecordSize {
+  int width, height;
+};
+std::optional<RecordSize> read_size(Bytes bytes);
+
+// A record that was read: it points into the bytes. Reused, it takes no new memory.
+class Record {
+ public:
+  // Checks the head, and that the lengths of all units and checksums add up to the bytes given.
+  std::optional<Fault> read(Bytes bytes);
+
+  // Checks the checksums of the rows of units from y0 to y1 - 1.
+  std::optional<Fault> check_rows(int y0, int y1) const;
+
+  const RecordHead& head() const { return head_; }
+  const Geometry& geometry() const { return head_.geometry; }
+  Bytes unit(int x, int y) const;
+  Bytes bytes() const { return bytes_; }
+
+ private:
+  std::size_t row_begin(int y) const;
+
+  Bytes bytes_;
+  RecordHead head_;
+  std::uint32_t head_crc_ = 0;
+  std::vector<std::uint32_t> offset_;  // of every unit, and the end of the last of each row
+};
+
+// Writes records; keeps its memory from image to image. One thread.
+class RecordWriter {
+ public:
+  // Replaces `out`. False when a coefficient is out of range.
+  bool write(std::vector<std::byte>& out, const Coefficients& image, const Tables& tables);
+
+ private:
+  UnitSymbols symbols_;
+  UnitEncoder encoder_;
+};
+
+// Quantisation table of libjpeg for a quality from 1 to 100.
+Quantisation standard_quantisation(int quality, bool chroma);
+
+}  // namespace tundish::lanes

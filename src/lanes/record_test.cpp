@@ -1,0 +1,168 @@
+#include "lanes/record.h"
+
+#include <doctest/doctest.h>
+
+#include <memory>
+#include <random>
+
+#include "core/crc32c.h"
+#include "lanes/decode.h"
+#include "lanes/decode_slowly.h"
+#include "lanes/testing.h"
+#include "lanes/train.h"
+
+namespace tundish::lanes {
+namespace {
+
+constexpr Cpu kLevels[] = {Cpu::scalar, Cpu::sse, Cpu::avx2, Cpu::avx512};
+
+Coefficients some_image(Random& random, int largest) {
+  const int width = 1 + static_cast<int>(random.below(static_cast<std::uint64_t>(largest)));
+  const int height = 1 + static_cast<int>(random.below(static_cast<std::uint64_t>(largest)));
+  const auto sampling = static_cast<Sampling>(random.below(kSamplings));
+  Coefficients image = random_coefficients(random, width, height, sampling, false);
+  if (random.below(2) == 0) image.quantisation[0] = standard_quantisation(75, false);
+  if (random.below(2) == 0) image.quantisation[2] = image.quantisation[1];
+  if (random.below(8) == 0) image.quantisation[1][5] = 300;
+  if (sampling != Sampling::grey && random.below(4) == 0) image.colour = Colour::rgb;
+  return image;
+}
+
+std::unique_ptr<Tables> tables_for(const Coefficients& image) {
+  std::vector<ImageSample> samples(1);
+  static UnitSymbols scratch;
+  take_sample(samples[0], image, 100, scratch);
+  auto tables = std::make_unique<Tables>();
+  fit_tables(*tables, samples);
+  return tables;
+}
+
+// Makes the checksums right again after the bytes were changed; false when the head is not one.
+bool sum_up_again(std::vector<std::byte>& bytes, std::size_t head_bytes) {
+  const std::uint32_t head = mask_crc(crc32c(Bytes(bytes).first(head_bytes)));
+  store(bytes.data() + head_bytes, head);
+  Record record;
+  if (record.read(bytes)) return false;
+  const Geometry& geometry = record.geometry();
+  for (int y = 0; y < geometry.units_y; ++y) {
+    const auto begin = record.unit(0, y).data() - bytes.data();
+    const Bytes last = record.unit(geometry.units_x - 1, y);
+    const auto end = last.data() + last.size() - bytes.data();
+    std::byte prefix[8];
+    store(prefix, head);
+    store(prefix + 4, static_cast<std::uint32_t>(y));
+    const auto row = Bytes(bytes).subspan(static_cast<std::size_t>(begin),
+                                          static_cast<std::size_t>(end - begin));
+    store(bytes.data() + end, mask_crc(crc32c(row, crc32c(prefix))));
+  }
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("a record gives back its coefficients, and the pixels of any window") {
+  const std::uint64_t seed = std::random_device{}();
+  CAPTURE(seed);
+  Random random({.seed = seed}, 0);
+  RecordWriter writer;
+  std::vector<std::byte> record;
+  for (int round = 0; round < 40; ++round) {
+    const Coefficients image = some_image(random, 300);
+    const auto tables = tables_for(image);
+    REQUIRE(writer.write(record, image, *tables));
+    const std::vector<std::uint8_t> whole = decode_slowly(image);
+    for (const Cpu level : kLevels) {
+      if (level > best_cpu()) continue;
+      CAPTURE(cpu_name(level));
+      Decoder decoder(level);
+      Coefficients read;
+      REQUIRE(!decoder.decode(read, record, *tables));
+      REQUIRE(read.colour == image.colour);
+      for (int c = 0; c < image.geometry.components; ++c) {
+        REQUIRE(read.blocks[c] == image.blocks[c]);
+        REQUIRE(read.quantisation[c] == image.quantisation[c]);
+      }
+      const int width = image.geometry.width, height = image.geometry.height;
+      const int w = 1 + static_cast<int>(random.below(static_cast<std::uint64_t>(width)));
+      const int h = 1 + static_cast<int>(random.below(static_cast<std::uint64_t>(height)));
+      const Window window{
+          static_cast<int>(random.below(static_cast<std::uint64_t>(width - w + 1))),
+          static_cast<int>(random.below(static_cast<std::uint64_t>(height - h + 1))), w, h};
+      WindowSink sink(window);
+      REQUIRE(!decoder.decode(sink, record, window, *tables));
+      REQUIRE(sink.complete());
+      for (int y = 0; y < h; ++y) {
+        const auto* expected = whole.data() + (std::ptrdiff_t{window.y + y} * width + window.x) * 3;
+        REQUIRE(
+            std::equal(expected, expected + 3 * w, sink.rgb.data() + std::ptrdiff_t{3} * y * w));
+      }
+    }
+  }
+}
+
+TEST_CASE("every flipped bit and every truncation of a record is found") {
+  Random random({.seed = std::random_device{}()}, 0);
+  Coefficients image;
+  do image = some_image(random, 90);
+  while (image.geometry.units() < 2);
+  const auto tables = tables_for(image);
+  RecordWriter writer;
+  std::vector<std::byte> bytes;
+  REQUIRE(writer.write(bytes, image, *tables));
+  Record record;
+  const auto is_good = [&](Bytes some) {
+    return !record.read(some) && !record.check_rows(0, record.geometry().units_y);
+  };
+  REQUIRE(is_good(bytes));
+  for (std::size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
+    bytes[bit / 8] ^= std::byte{1} << (bit % 8);
+    CAPTURE(bit);
+    REQUIRE(!is_good(bytes));
+    bytes[bit / 8] ^= std::byte{1} << (bit % 8);
+  }
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    const std::vector<std::byte> cut(bytes.begin(),
+                                     bytes.begin() + static_cast<std::ptrdiff_t>(size));
+    REQUIRE(!is_good(cut));
+  }
+}
+
+TEST_CASE("a flipped bit under right checksums gives an error or other pixels, alike everywhere") {
+  const std::uint64_t seed = std::random_device{}();
+  CAPTURE(seed);
+  Random random({.seed = seed}, 0);
+  RecordWriter writer;
+  std::vector<std::byte> bytes;
+  int errors = 0, pixels = 0;
+  for (int round = 0; round < 20; ++round) {
+    const Coefficients image = some_image(random, 24);
+    const auto tables = tables_for(image);
+    REQUIRE(writer.write(bytes, image, *tables));
+    Record record;
+    REQUIRE(!record.read(bytes));
+    const auto head_bytes = static_cast<std::size_t>(record.unit(0, 0).data() - bytes.data()) - 4;
+    Decoder slow(Cpu::scalar), fast(best_cpu());
+    for (std::size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
+      std::vector<std::byte> flipped = bytes;
+      flipped[bit / 8] ^= std::byte{1} << (bit % 8);
+      if (!sum_up_again(flipped, head_bytes)) {
+        ++errors;
+        continue;
+      }
+      const std::optional<RecordSize> size = read_size(flipped);
+      REQUIRE(size);
+      const Window all{0, 0, size->width, size->height};
+      WindowSink a(all), b(all);
+      const bool slow_bad = slow.decode(a, flipped, all, *tables).has_value();
+      const bool fast_bad = fast.decode(b, flipped, all, *tables).has_value();
+      CAPTURE(bit);
+      REQUIRE(slow_bad == fast_bad);
+      if (!slow_bad) REQUIRE(a.rgb == b.rgb);
+      (slow_bad ? errors : pixels) += 1;
+    }
+  }
+  CHECK(errors > 0);
+  CHECK(pixels > 0);
+}
+
+}  // namespace tundish::lanes

@@ -1,0 +1,55 @@
+// A JPEG file to a lanes record and back, proven on the way.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "core/bytes.h"
+#include "core/error.h"
+#include "lanes/coefficients.h"
+#include "lanes/decode.h"
+#include "lanes/jpeg_file.h"
+#include "lanes/record.h"
+#include "lanes/tables.h"
+#include "lanes/train.h"
+
+namespace tundish::lanes {
+
+struct TranscodeOptions {
+  double max_growth = 1.10;     // record and restore data against the file
+  bool strip_metadata = false;  // drop EXIF, ICC and comments: the file cannot come back exactly
+  JpegLimits limits = {};
+};
+
+// One thread's; keeps its memory from image to image.
+class Transcoder {
+ public:
+  // Replaces `record` and `restore`. Unfit::none means proven: the record was decoded to the same
+  // coefficients, and they and the restore data gave the same file, byte for byte.
+  Unfit transcode(std::vector<std::byte>& record, std::vector<std::byte>& restore, Bytes file,
+                  const Tables& tables, const TranscodeOptions& options = {});
+
+  // Units of a file, for training: at most `most`, none when the file is unfit.
+  void sample(ImageSample& out, Bytes file, int most, const JpegLimits& limits = {});
+
+ private:
+  Coefficients image_, again_;
+  std::vector<std::byte> literal_, file_;
+  UnitSymbols symbols_;
+  RecordWriter writer_;
+  Decoder decoder_;
+};
+
+// The file that a record was made from. Any bytes give a file or a fault.
+std::optional<Fault> restore_file(std::vector<std::byte>& file, Bytes record, Bytes restore,
+                                  const Tables& tables, Decoder& decoder,
+                                  const JpegLimits& limits = {});
+
+// Restore data as they are stored: compressed, with what most JPEGs begin with as a dictionary.
+std::vector<std::byte> compress_restore(Bytes restore, const Quantisation* quantisation,
+                                        int components);
+std::optional<Fault> expand_restore(std::vector<std::byte>& out, Bytes stored,
+                                    const Quantisation* quantisation, int components,
+                                    const JpegLimits& limits = {});
+
+}  // namespace tundish::lanes

@@ -1,0 +1,112 @@
+#include "pack/make_tables.h"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+#include "core/usable_cpus.h"
+#include "lanes/transcode.h"
+
+namespace tundish {
+namespace {
+
+constexpr std::uint64_t kSamples = 1000;
+constexpr std::uint64_t kUnits = 6000;    // of all samples; some 40 MB
+constexpr std::size_t kFewBlocks = 2000;  // a photo has 8,000: with less, statistics say nothing
+
+class Training {
+ public:
+  Training(const Source& source, const PackOptions& options)
+      : source_(source),
+        options_(options),
+        field_(source.schema().find(FieldType::image)),
+        count_(std::min(kSamples, source.count())),
+        units_each_(static_cast<int>(
+            std::max<std::uint64_t>(4, kUnits / std::max<std::uint64_t>(1, count_)))),
+        samples_(count_) {}
+
+  // One thread's part: takes samples until none is left.
+  void run() {
+    try {
+      lanes::Transcoder transcoder;
+      Sample sample;
+      for (std::uint64_t k; (k = next_.fetch_add(1)) < count_;) {
+        if (options_.stop && *options_.stop) break;
+        try {
+          source_.read_original(sample, k * source_.count() / count_, FieldSet{1} << field_);
+        } catch (const SampleError& error) {
+          if (error.code() == ErrorCode::no_memory) throw;
+          continue;  // refused later, with its name
+        }
+        transcoder.sample(samples_[k], sample.fields[static_cast<std::size_t>(field_)],
+                          units_each_);
+      }
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      if (!broke_) broke_ = std::current_exception();
+      next_.store(count_);
+    }
+  }
+
+  // After all threads have ended.
+  const std::vector<lanes::ImageSample>& result() const {
+    if (broke_) std::rethrow_exception(broke_);
+    return samples_;
+  }
+  std::uint64_t count() const { return count_; }
+
+ private:
+  const Source& source_;
+  const PackOptions& options_;
+  const int field_;
+  const std::uint64_t count_;
+  const int units_each_;
+  std::atomic<std::uint64_t> next_{0};
+  std::vector<lanes::ImageSample> samples_;  // each written by one thread
+  std::mutex mutex_;                         // guards what follows while threads run
+  std::exception_ptr broke_;
+};
+
+}  // namespace
+
+std::shared_ptr<const lanes::Tables> make_tables(std::uint64_t& trained_on, const Source& source,
+                                                 const PackOptions& options) {
+  const std::shared_ptr<const lanes::Tables> builtin(&lanes::builtin_tables(), [](const auto*) {});
+  trained_on = 0;
+  if (options.tables == LanesTables::builtin) return builtin;
+  if (!source.random_access()) {
+    if (options.tables == LanesTables::automatic) return builtin;
+    throw Error(ErrorCode::no_random_access, {.file = source.path()},
+                "tables are trained on samples from all over the source; use the built-in ones");
+  }
+  Training training(source, options);
+  {
+    std::vector<std::jthread> threads;
+    const unsigned wanted =
+        options.threads > 0 ? static_cast<unsigned>(options.threads) : usable_cpus();
+    for (unsigned t = 1; t < wanted; ++t) {
+      try {
+        threads.emplace_back([&] { training.run(); });
+      } catch (const std::exception&) {
+        break;  // fewer will do
+      }
+    }
+    training.run();
+  }
+  const std::vector<lanes::ImageSample>& samples = training.result();
+  std::size_t blocks = 0;
+  for (const lanes::ImageSample& sample : samples) {
+    trained_on += !sample.units.empty();
+    for (const auto& unit : sample.units) blocks += unit.blocks.size();
+  }
+  if (blocks < kFewBlocks) {
+    trained_on = 0;
+    return builtin;
+  }
+  auto tables = std::make_shared<lanes::Tables>();
+  lanes::fit_tables(*tables, samples);
+  return tables;
+}
+
+}  // namespace tundish

@@ -1,0 +1,21 @@
+"""Prints the codec tables of a pack as the C++ include src/lanes/builtin_tables.inc.
+
+tundish pack photos/ -o photos.tnd --tables train
+python tools/builtin_tables.py photos.tnd > src/lanes/builtin_tables.inc
+"""
+
+import struct
+import sys
+
+
+def main() -> None:
+    with open(sys.argv[1], "rb") as file:
+        pack = file.read()
+    offset, size = struct.unpack_from("<QQ", pack, len(pack) - 136 + 40)
+    tables = pack[offset : offset + size - 4]
+    for at in range(0, len(tables), 24):
+        print("".join(f"{byte}," for byte in tables[at : at + 24]))
+
+
+if __name__ == "__main__":
+    main()
