@@ -67,6 +67,15 @@ def test_load_gives_rows_with_their_origin(samples, tmp_path):
     assert (tmp_path / "load.svg").read_text().startswith("<svg")
 
 
+def test_lanes_gives_rows_and_its_crops_are_exact(samples, tmp_path):
+    rows, table = bench("lanes", samples, tmp_path, "--rounds", "1", "--cached")
+    check_rows(rows, "lanes")
+    assert "wrong pixels" not in table
+    sizes = {row["contestant"]: row["value"] for row in rows if row["metric"] == "bytes / JPEG"}
+    assert 0.3 < sizes["all"] < 1.1
+    assert any(row["contestant"].startswith("lanes ") and row["metric"] == "crop" for row in rows)
+
+
 def test_a_contestant_that_is_not_there_is_named_with_the_reason(samples, tmp_path):
     if importlib.util.find_spec("nvidia") and importlib.util.find_spec("nvidia.dali"):
         pytest.skip("DALI is installed")
