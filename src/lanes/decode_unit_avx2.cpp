@@ -3,6 +3,7 @@
 #include <immintrin.h>
 
 #include "lanes/decode_unit_parts.h"
+#include "lanes/mask_tables.h"
 
 namespace tundish::lanes {
 namespace {
@@ -19,30 +20,6 @@ TUNDISH_INLINE __m256i load_256(const void* from) {
 TUNDISH_INLINE void store_256(void* to, __m256i value) {
   _mm256_storeu_si256(static_cast<__m256i*>(to), value);
 }
-
-// For each of 256 masks: which bytes (or words) it keeps, and where they go back to.
-struct MaskTables {
-  std::uint64_t compress[256];             // byte i: place of the i-th one; 0x80 behind the last
-  std::uint64_t expand[256];               // byte i: number of the one at place i; 0x80 for a zero
-  alignas(32) std::uint32_t rank[256][8];  // number of the one at place i; 0 for a zero
-};
-constexpr MaskTables make_mask_tables() {
-  MaskTables out = {};
-  for (unsigned mask = 0; mask < 256; ++mask) {
-    std::uint64_t compress = 0x8080808080808080, expand = 0x8080808080808080;
-    unsigned ones = 0;
-    for (unsigned i = 0; i < 8; ++i) {
-      if (!(mask >> i & 1)) continue;
-      compress ^= (0x80 ^ std::uint64_t{i}) << (8 * ones);
-      expand ^= (0x80 ^ std::uint64_t{ones}) << (8 * i);
-      out.rank[mask][i] = ones++;
-    }
-    out.compress[mask] = compress;
-    out.expand[mask] = expand;
-  }
-  return out;
-}
-constexpr MaskTables kMasks = make_mask_tables();
 
 // One byte of each of the 32 words, in order.
 template <int kByte>

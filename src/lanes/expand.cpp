@@ -26,7 +26,9 @@ void expand_blocks_plainly(Block* to, std::ptrdiff_t step, const UnitValues& val
 }
 
 ExpandBlocks expand_blocks_of(Cpu cpu) {
-  return cpu == Cpu::avx512 ? expand_blocks_avx512 : expand_blocks_plainly;
+  return cpu == Cpu::avx512 ? expand_blocks_avx512
+         : cpu == Cpu::avx2 ? expand_blocks_avx2
+                            : expand_blocks_plainly;
 }
 
 void expand_unit(Coefficients& out, const UnitValues& values, int unit_x, int unit_y,

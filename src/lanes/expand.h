@@ -14,6 +14,8 @@ using ExpandBlocks = void (*)(Block* to, std::ptrdiff_t step, const UnitValues& 
 
 void expand_blocks_plainly(Block* to, std::ptrdiff_t step, const UnitValues& values, int from,
                            int count);
+void expand_blocks_avx2(Block* to, std::ptrdiff_t step, const UnitValues& values, int from,
+                        int count);
 void expand_blocks_avx512(Block* to, std::ptrdiff_t step, const UnitValues& values, int from,
                           int count);
 

@@ -1,0 +1,66 @@
+#include <immintrin.h>
+
+#include "lanes/expand.h"
+#include "lanes/mask_tables.h"
+
+namespace tundish::lanes {
+namespace {
+
+// For rows 2 r and 2 r + 1 of a block: which of the 16 zigzag numbers from 16 g on go where.
+struct Places {
+  alignas(16) std::uint8_t of[4][4][16];  // [r][g]; 0x80 for none
+};
+constexpr Places kPlaces = [] {
+  Places out = {};
+  for (auto& rows : out.of) {
+    for (auto& group : rows) {
+      for (std::uint8_t& place : group) place = 0x80;
+    }
+  }
+  for (std::size_t z = 0; z < 64; ++z) {
+    const std::size_t at = kZigzag[z];
+    out.of[at / 16][z / 16][at % 16] = static_cast<std::uint8_t>(z % 16);
+  }
+  return out;
+}();
+
+inline __attribute__((always_inline)) __m128i load_8(const void* from) {
+  return _mm_loadl_epi64(static_cast<const __m128i*>(from));
+}
+
+// Octet o of the mask, its values at their places, zeros elsewhere; moves on behind them.
+inline __attribute__((always_inline)) __m128i octet(const std::int8_t*& value, std::uint64_t mask,
+                                                    int o) {
+  const auto part = static_cast<unsigned>(mask >> (8 * o)) & 255u;
+  const __m128i out = _mm_shuffle_epi8(load_8(value), load_8(&kMasks.expand[part]));
+  value += __builtin_popcount(part);
+  return out;
+}
+
+}  // namespace
+
+void expand_blocks_avx2(Block* to, std::ptrdiff_t step, const UnitValues& values, int from,
+                        int count) {
+  for (int b = from; b < from + count; ++b, to += step) {
+    const std::int8_t* value = values.value + values.start[b];
+    const std::uint64_t mask = values.mask[b];
+    __m128i group[4];
+    for (int g = 0; g < 4; ++g) {
+      const __m128i low = octet(value, mask, 2 * g);
+      const __m128i high = octet(value, mask, 2 * g + 1);
+      group[g] = _mm_unpacklo_epi64(low, high);
+    }
+    for (int r = 0; r < 4; ++r) {
+      __m128i rows = _mm_setzero_si128();
+      for (int g = 0; g < 4; ++g) {
+        const auto* places = reinterpret_cast<const __m128i*>(kPlaces.of[r][g]);
+        rows = _mm_or_si128(rows, _mm_shuffle_epi8(group[g], _mm_load_si128(places)));
+      }
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(to->data() + 16 * r),
+                          _mm256_cvtepi8_epi16(rows));
+    }
+    (*to)[0] = values.dc[b];
+  }
+}
+
+}  // namespace tundish::lanes
