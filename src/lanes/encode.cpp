@@ -1,5 +1,7 @@
 #include "lanes/encode.h"
 
+#include <emmintrin.h>
+
 #include <algorithm>
 #include <cassert>
 #include <cmath>
@@ -23,11 +25,31 @@ const std::uint32_t* symbol_costs() {
   return costs.data();
 }
 
+// The codes of magnitudes that are no escapes, by parameter.
+struct ValueCodes {
+  struct Code {
+    std::uint16_t bits;
+    std::uint8_t length;  // 0: an escape
+  } of[kMaxRice + 1][128];
+};
+constexpr ValueCodes kValueCodes = [] {
+  ValueCodes out = {};
+  for (int rice = 0; rice <= kMaxRice; ++rice) {
+    for (int magnitude = 1; magnitude < 128; ++magnitude) {
+      const ValueCode code = code_of(magnitude, rice);
+      if (code.escaped) continue;
+      out.of[rice][magnitude] = {static_cast<std::uint16_t>((code.low << 1 | 1u) << code.quotient),
+                                 static_cast<std::uint8_t>(code.quotient + 1 + rice)};
+    }
+  }
+  return out;
+}();
+
 }  // namespace
 
 void UnitEncoder::bits(int lane, unsigned value, int count) {
-  steps_.push_back({static_cast<std::uint16_t>(value), 1, static_cast<std::uint8_t>(count),
-                    static_cast<std::uint8_t>(lane)});
+  *end_++ = {static_cast<std::uint16_t>(value), 1, static_cast<std::uint8_t>(count),
+             static_cast<std::uint8_t>(lane)};
   cost_[lane] += kBitCost * static_cast<unsigned>(count);
 }
 
@@ -35,8 +57,7 @@ void UnitEncoder::symbol(int lane, int table, unsigned symbol, const Tables& tab
   const bool escaped = tables.frequencies[table].of[symbol] == 0;
   const unsigned coded = escaped ? kEscape : symbol;
   const std::uint16_t frequency = tables.frequencies[table].of[coded];
-  steps_.push_back(
-      {tables.first[table][coded], frequency, kTableBits, static_cast<std::uint8_t>(lane)});
+  *end_++ = {tables.first[table][coded], frequency, kTableBits, static_cast<std::uint8_t>(lane)};
   cost_[lane] += symbol_costs()[frequency];
   if (escaped) {
     escapes_.push_back({static_cast<std::uint16_t>(symbol), 1, 8, static_cast<std::uint8_t>(lane)});
@@ -46,7 +67,7 @@ void UnitEncoder::symbol(int lane, int table, unsigned symbol, const Tables& tab
 }
 
 void UnitEncoder::end_step() {
-  steps_.insert(steps_.end(), escapes_.begin(), escapes_.end());
+  for (const Step& step : escapes_) *end_++ = step;
   escapes_.clear();
 }
 
@@ -74,16 +95,26 @@ void UnitEncoder::masks(const UnitSymbols& symbols, const Tables& tables) {
 
 void UnitEncoder::values(const UnitSymbols& symbols, const Tables& tables) {
   high_.clear();
-  int item = 0;
+  unsigned item = 0;
+  std::uint32_t length_of[kLanes] = {};  // of all codes of a lane
   for (int b = 0; b < symbols.shape.blocks(); ++b) {
     const BlockSymbols& block = symbols.block[b];
     const std::uint8_t* rice = tables.set[set_].rice[b >= symbols.shape.luma()][block.count];
-    for (int rank = 0; rank < block.count; ++rank, ++item) {
-      const ValueCode code = code_of(std::abs(symbols.value[item]), rice[rank]);
-      bits(item % kLanes, (code.low << 1 | 1u) << code.quotient, code.quotient + 1 + rice[rank]);
-      if (code.escaped) high_.push_back(static_cast<std::uint16_t>(code.high));
+    for (unsigned rank = 0; rank < block.count; ++rank, ++item) {
+      const unsigned lane = item % kLanes;
+      const int magnitude = std::abs(symbols.value[item]);
+      ValueCodes::Code code = kValueCodes.of[rice[rank]][magnitude & 127];
+      if (magnitude > 127 || code.length == 0) [[unlikely]] {
+        const ValueCode escape = code_of(magnitude, rice[rank]);
+        code = {static_cast<std::uint16_t>((escape.low << 1 | 1u) << escape.quotient),
+                static_cast<std::uint8_t>(escape.quotient + 1 + rice[rank])};
+        high_.push_back(static_cast<std::uint16_t>(escape.high));
+      }
+      *end_++ = {code.bits, 1, code.length, static_cast<std::uint8_t>(lane)};
+      length_of[lane] += code.length;
     }
   }
+  for (int lane = 0; lane < kLanes; ++lane) cost_[lane] += kBitCost * length_of[lane];
   for (std::size_t i = 0; i < high_.size(); ++i) {
     bits(static_cast<int>(i % kLanes), high_[i], kEscapeBits);
   }
@@ -102,7 +133,14 @@ void UnitEncoder::raw_bits(const UnitSymbols& symbols) {
       raw_.push_back(static_cast<std::uint16_t>(waiting));
     }
   };
-  for (int i = 0; i < symbols.values; ++i) put(symbols.value[i] < 0, 1);
+  int i = 0;
+  for (; i + 16 <= symbols.values; i += 16) {  // whole words of signs
+    const auto* eight = reinterpret_cast<const __m128i*>(symbols.value + i);
+    const __m128i packed = _mm_packs_epi16(_mm_loadu_si128(eight), _mm_loadu_si128(eight + 1));
+    raw_.push_back(static_cast<std::uint16_t>(_mm_movemask_epi8(packed)));
+  }
+  raw_size_ = i;
+  for (; i < symbols.values; ++i) put(symbols.value[i] < 0, 1);
   for (int b = 0; b < symbols.shape.blocks(); ++b) {
     put(symbols.block[b].dc_bits, symbols.block[b].dc_size);
   }
@@ -153,7 +191,7 @@ bool UnitEncoder::find_narrow_states(std::uint32_t* state, int& raw) const {
       raw += count;
     }
     again = false;
-    for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
+    for (const Step* step = end_; step-- != steps_.data();) {
       std::uint32_t& x = state[step->lane];
       x = (x / step->frequency << step->bits) + x % step->frequency + step->low;
       if (x < 1u << 16) continue;
@@ -167,32 +205,35 @@ bool UnitEncoder::find_narrow_states(std::uint32_t* state, int& raw) const {
 
 // Words that the lanes will take, last one first, and the states that take them.
 void UnitEncoder::find_states(std::uint32_t* state, int& raw) {
-  words_.clear();
+  words_.resize(kMaxSteps);
+  std::uint16_t* word = words_.data();
+  // Whether a lane gives a word away cannot be foretold, so there is no branch for it.
+  const auto give = [&](std::uint32_t x, bool full) {
+    *word = static_cast<std::uint16_t>(x);
+    word += full;
+    return full ? x >> 16 : x;
+  };
   raw = 0;
   for (int lane = 0; lane < kLanes; ++lane) state[lane] = first_state(lane, raw);
-  for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
-    std::uint32_t& x = state[step->lane];
+  for (const Step* step = end_; step-- != steps_.data();) {
+    std::uint32_t x = state[step->lane];
     const std::uint32_t f = step->frequency;
     if (f == 1) {
-      if (x >> (kHighStateBits - step->bits) != 0) {
-        words_.push_back(static_cast<std::uint16_t>(x));
-        x >>= 16;
-      }
+      x = give(x, x >> (kHighStateBits - step->bits) != 0);
       x = x << step->bits | step->low;
     } else {
-      if (x >= f << (kHighStateBits - kTableBits)) {
-        words_.push_back(static_cast<std::uint16_t>(x));
-        x >>= 16;
-      }
+      x = give(x, x >= f << (kHighStateBits - kTableBits));
       x = ((x / f) << kTableBits) + x % f + step->low;
     }
+    state[step->lane] = x;
   }
+  words_.resize(static_cast<std::size_t>(word - words_.data()));
 }
 
 void UnitEncoder::encode(std::vector<std::byte>& out, const UnitSymbols& symbols,
                          const Tables& tables, int set) {
   set_ = set;
-  steps_.clear();
+  end_ = steps_.data();
   std::fill(std::begin(cost_), std::end(cost_), 0);
   starts(symbols, tables);
   masks(symbols, tables);
@@ -205,11 +246,15 @@ void UnitEncoder::encode(std::vector<std::byte>& out, const UnitSymbols& symbols
   const bool narrow = find_narrow_states(state, raw);
   if (!narrow) find_states(state, raw);
 
-  const auto put = [&](std::uint32_t word) {
-    out.push_back(static_cast<std::byte>(word));
-    out.push_back(static_cast<std::byte>(word >> 8));
-  };
   assert(words_.size() < kNarrow);
+  const auto raw_words = static_cast<std::size_t>((raw_size_ - raw + 15) / 16);
+  const std::size_t at = out.size();
+  out.resize(at + (narrow ? kNarrowHeadBytes : kUnitHeadBytes) + 2 * (words_.size() + raw_words));
+  std::byte* to = out.data() + at;
+  const auto put = [&](std::uint32_t word) {
+    store(to, static_cast<std::uint16_t>(word));
+    to += 2;
+  };
   put(narrow ? kNarrow : static_cast<std::uint32_t>(words_.size()));
   for (const std::uint32_t x : state) {
     put(x);

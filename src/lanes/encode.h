@@ -51,7 +51,11 @@ class UnitEncoder {
 
   int set_ = 0;
 
-  std::vector<Step> steps_;
+  // Room for the largest unit: a start and eight masks per block, all escaped; all values too.
+  static constexpr int kMaxSteps = 2 * (kMaxBlocks * (1 + kOctets) + kMaxValues);
+
+  std::vector<Step> steps_ = std::vector<Step>(kMaxSteps);
+  Step* end_ = nullptr;              // of those in use
   std::vector<Step> escapes_;        // of table symbols, until end_step()
   std::vector<std::uint16_t> high_;  // of escaped values
   std::vector<std::uint16_t> raw_;

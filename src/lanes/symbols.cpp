@@ -1,5 +1,7 @@
 #include "lanes/symbols.h"
 
+#include <emmintrin.h>
+
 #include <bit>
 #include <cstdlib>
 
@@ -8,6 +10,44 @@ namespace {
 
 int size_of(int difference) {
   return static_cast<int>(std::bit_width(static_cast<unsigned>(std::abs(difference))));
+}
+
+// For each row of a block, as a mask of its eight coefficients: their bits in zigzag order.
+struct ZigzagMasks {
+  std::uint64_t of[8][256];
+};
+constexpr ZigzagMasks kZigzagMasks = [] {
+  ZigzagMasks out = {};
+  for (std::size_t z = 0; z < 64; ++z) {
+    const std::size_t row = kZigzag[z] / 8, column = kZigzag[z] % 8;
+    for (std::size_t mask = 0; mask < 256; ++mask) {
+      if (mask >> column & 1) out.of[row][mask] |= std::uint64_t{1} << z;
+    }
+  }
+  return out;
+}();
+
+// Which coefficients are not zero, in zigzag order. `in_range`: all but DC are within +-kMaxAc.
+// SSE2, which every x86-64 has.
+std::uint64_t nonzero(const Block& block, bool& in_range) {
+  const auto* rows = reinterpret_cast<const __m128i*>(block.data());
+  const __m128i zero = _mm_setzero_si128();
+  const __m128i high = _mm_set1_epi16(kMaxAc), low = _mm_set1_epi16(-kMaxAc);
+  __m128i outside = zero;
+  std::uint64_t mask = 0;
+  for (int r = 0; r < 8; r += 2) {
+    __m128i a = _mm_loadu_si128(rows + r), b = _mm_loadu_si128(rows + r + 1);
+    if (r == 0) a = _mm_insert_epi16(a, 0, 0);
+    outside =
+        _mm_or_si128(outside, _mm_or_si128(_mm_cmpgt_epi16(a, high), _mm_cmplt_epi16(a, low)));
+    outside =
+        _mm_or_si128(outside, _mm_or_si128(_mm_cmpgt_epi16(b, high), _mm_cmplt_epi16(b, low)));
+    const __m128i zeros = _mm_packs_epi16(_mm_cmpeq_epi16(a, zero), _mm_cmpeq_epi16(b, zero));
+    const auto both = ~static_cast<unsigned>(_mm_movemask_epi8(zeros));
+    mask |= kZigzagMasks.of[r][both & 255] | kZigzagMasks.of[r + 1][both >> 8 & 255];
+  }
+  in_range = _mm_movemask_epi8(outside) == 0;
+  return mask;
 }
 
 bool add_block(UnitSymbols& out, BlockSymbols& symbols, const Block& block, int& last_dc) {
@@ -19,22 +59,16 @@ bool add_block(UnitSymbols& out, BlockSymbols& symbols, const Block& block, int&
   symbols.dc_bits =
       static_cast<std::uint16_t>(difference < 0 ? difference + (1 << size) - 1 : difference);
 
+  bool in_range = false;
+  const std::uint64_t mask = nonzero(block, in_range);
   symbols.first = static_cast<std::uint16_t>(out.values);
-  std::uint64_t mask = 0;
   std::int16_t* value = out.value + out.values;
-  for (int z = 1; z < 64; ++z) {
-    const std::int16_t coefficient = block[kZigzag[z]];
-    *value = coefficient;
-    value += coefficient != 0;
-    mask |= std::uint64_t{coefficient != 0} << z;
+  for (std::uint64_t left = mask; left != 0; left &= left - 1) {
+    *value++ = block[kZigzag[std::countr_zero(left)]];
   }
   symbols.mask = mask;
   symbols.count = static_cast<std::uint8_t>(std::popcount(mask));
   symbols.octets = static_cast<std::uint8_t>((std::bit_width(mask) + 7) / 8);
-  bool in_range = true;
-  for (const std::int16_t* v = out.value + out.values; v < value; ++v) {
-    in_range &= std::abs(*v) <= kMaxAc;
-  }
   out.values += symbols.count;
   return in_range;
 }

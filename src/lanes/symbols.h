@@ -49,7 +49,7 @@ struct ValueCode {
   unsigned high;
 };
 
-inline ValueCode code_of(int magnitude, int rice) {
+constexpr ValueCode code_of(int magnitude, int rice) {
   const unsigned rest = static_cast<unsigned>(magnitude - 1);
   const unsigned low = rest & ((1u << rice) - 1);
   const unsigned high = rest >> rice;
