@@ -348,17 +348,14 @@ TUNDISH_INLINE unsigned decode(UnitValues* const* out, const CodedUnit* units,
 
 unsigned decode_units_avx512(UnitValues* const* out, const CodedUnit* units, int count,
                              const Tables& tables, UnitWork* works) {
-  UnitHead heads[2];
-  unsigned good = 0;
-  for (int u = 0; u < count; ++u) {
-    if (read_unit_head(heads[u], units[u].bytes)) good |= 1u << u;
-  }
-  if (good == 3) return decode<2>(out, units, heads, tables, works);
-  for (int u = 0; u < count; ++u) {
-    if (good >> u & 1 && decode<1>(out + u, units + u, heads + u, tables, works) == 0)
-      good &= ~(1u << u);
-  }
-  return good;
+  return one_or_two(
+      out, units, count,
+      [&](UnitValues* const* to, const CodedUnit* from, const UnitHead* heads) {
+        return decode<1>(to, from, heads, tables, works);
+      },
+      [&](UnitValues* const* to, const CodedUnit* from, const UnitHead* heads) {
+        return decode<2>(to, from, heads, tables, works);
+      });
 }
 
 }  // namespace tundish::lanes

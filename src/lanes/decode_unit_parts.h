@@ -107,5 +107,21 @@ TUNDISH_INLINE void finish_escapes(UnitValues& out, const UnitWork& work) {
   out.escape[out.escapes].position = 65535;
 }
 
+// Both units in step where their heads are sound, otherwise each alone.
+template <typename One, typename Two>
+TUNDISH_INLINE unsigned one_or_two(UnitValues* const* out, const CodedUnit* units, int count,
+                                   const One& one, const Two& two) {
+  UnitHead heads[2];
+  unsigned good = 0;
+  for (int u = 0; u < count; ++u) {
+    if (read_unit_head(heads[u], units[u].bytes)) good |= 1u << u;
+  }
+  if (good == 3) return two(out, units, heads);
+  for (int u = 0; u < count; ++u) {
+    if (good >> u & 1 && one(out + u, units + u, heads + u) == 0) good &= ~(1u << u);
+  }
+  return good;
+}
+
 }  // namespace
 }  // namespace tundish::lanes

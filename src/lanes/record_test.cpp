@@ -100,6 +100,34 @@ TEST_CASE("a record gives back its coefficients, and the pixels of any window") 
   }
 }
 
+TEST_CASE("a crop is resized as the slow twins of both stages do") {
+  const std::uint64_t seed = std::random_device{}();
+  CAPTURE(seed);
+  Random random({.seed = seed}, 0);
+  RecordWriter writer;
+  std::vector<std::byte> record;
+  for (int round = 0; round < 12; ++round) {
+    const Coefficients image = some_image(random, 200);
+    const auto tables = tables_for(image);
+    REQUIRE(writer.write(record, image, *tables));
+    const Size whole{image.geometry.width, image.geometry.height};
+    const Window window = random_window(random, whole.width, whole.height);
+    const Size size{1 + static_cast<int>(random.below(60)), 1 + static_cast<int>(random.below(60))};
+    const Filter filter = random.below(2) == 0 ? Filter::bilinear : Filter::bicubic;
+    const std::vector<std::uint8_t> crop = cut_out(decode_slowly(image), whole.width, window);
+    std::vector<std::uint8_t> expected;
+    resample_slowly(expected, crop, {window.width, window.height}, size, filter);
+    for (const Cpu level : kLevels) {
+      if (level > best_cpu()) continue;
+      CAPTURE(cpu_name(level));
+      Decoder decoder(level);
+      std::vector<std::uint8_t> got(expected.size());
+      REQUIRE(!decoder.crop_resize(got.data(), record, window, size, filter, *tables));
+      REQUIRE(got == expected);
+    }
+  }
+}
+
 TEST_CASE("every flipped bit and every truncation of a record is found") {
   Random random({.seed = std::random_device{}()}, 0);
   Coefficients image;
