@@ -30,8 +30,8 @@ bool read_unit_head(UnitHead& out, Bytes bytes) {
   return in_range;
 }
 
-unsigned decode_units_plainly(UnitValues* const* out, const CodedUnit* units, int count,
-                              const Tables& tables, UnitWork*) {
+unsigned decode_units_slowly(UnitValues* const* out, const CodedUnit* units, int count,
+                             const Tables& tables, UnitWork*) {
   unsigned good = 0;
   for (int u = 0; u < count; ++u) {
     if (decode_unit_slowly(*out[u], units[u], tables)) good |= 1u << u;
@@ -45,9 +45,12 @@ DecodeUnits decode_units_of(Cpu cpu) {
       return decode_units_avx512;
     case Cpu::avx2:
       return decode_units_avx2;
-    default:
+    case Cpu::sse:
       return decode_units_plainly;
+    case Cpu::scalar:
+      break;
   }
+  return decode_units_slowly;
 }
 
 }  // namespace tundish::lanes
