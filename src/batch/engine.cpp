@@ -196,7 +196,7 @@ void Engine::Shared::work(Doing& doing) {
   try {
     Scratch scratch;
     scratch.doing = &doing;
-    while (const auto task = ring.claim()) {
+    while (auto task = ring.claim()) {
       Slot& slot = *task->slot;
       try {
         fill(
@@ -206,7 +206,7 @@ void Engine::Shared::work(Doing& doing) {
         task->slot->places[task->place].error = std::current_exception();
       }
       doing.stage = Doing::Stage::waiting;
-      ring.done(*task);
+      ring.done(std::move(*task));
     }
   } catch (...) {  // no memory even to claim: the trainer is told
     {

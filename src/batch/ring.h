@@ -88,7 +88,7 @@ class Ring {
 
   // Waits for work. Empty once the ring is closed.
   std::optional<Task> claim();
-  void done(const Task& task);
+  void done(Task task);  // moved in, it leaves the worker without a share in the slot
 
   enum class Taken { batch, again, end };
 

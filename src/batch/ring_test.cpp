@@ -125,6 +125,17 @@ TEST_CASE("a slot that comes back is used again") {
   CHECK(ring.stats().slots == 1);
 }
 
+TEST_CASE("a worker that is done has no share in the slot any more") {
+  Ring ring(1);
+  ring.restart(batches(2, 2));
+  auto first = ring.claim(), second = ring.claim();
+  ring.done(std::move(*first));
+  ring.done(std::move(*second));
+  std::shared_ptr<Slot> slot;
+  REQUIRE(ring.take(slot, 1s) == Ring::Taken::batch);
+  CHECK(slot.use_count() == 1);
+}
+
 TEST_CASE("a slot may outlive its ring") {
   std::shared_ptr<Slot> slot;
   {
@@ -209,12 +220,12 @@ TEST_CASE("many workers and random yields: every sample is filled once, batches 
   for (unsigned w = 0; w < 4; ++w) {
     workers.emplace_back([&, w] {
       std::minstd_rand random(w + 1);
-      while (const auto task = ring.claim()) {
+      while (auto task = ring.claim()) {
         if (random() % 4 == 0) std::this_thread::yield();
         Place& place = task->slot->places[task->place];
         place.label = static_cast<std::int64_t>(task->slot->first * kPlaces + task->place);
         ++filled;
-        ring.done(*task);
+        ring.done(std::move(*task));
       }
     });
   }
