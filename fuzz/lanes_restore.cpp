@@ -25,12 +25,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       make_geometry(data[1], data[2], static_cast<Sampling>(data[0] % kSamplings));
   for (int c = 0; c < coefficients.geometry.components; ++c) {
     const Component& component = coefficients.geometry.component[c];
-    coefficients.blocks[c].resize(
-        static_cast<std::size_t>(component.blocks_x * component.blocks_y));
+    coefficients.blocks[c].assign(static_cast<std::size_t>(component.blocks_x * component.blocks_y),
+                                  Block{});
   }
   for (std::size_t i = 0; i < data[3]; ++i) {
     const std::byte* value = bytes.data() + kHead + i * kValue;
-    std::vector<Block>& blocks =
+    Blocks& blocks =
         coefficients.blocks[std::to_integer<int>(value[0]) % coefficients.geometry.components];
     Block& block = blocks[tundish::load<std::uint16_t>(value + 2) % blocks.size()];
     block[std::to_integer<std::size_t>(value[1]) % 64] = tundish::load<std::int16_t>(value + 4);

@@ -210,27 +210,54 @@ struct Sums {
   }
 };
 
-// kChunks 0: as many as the table says.
+// The samples of one group and one chunk, from the bytes that hold all of them.
+template <Reach kReach>
+__m512i gathered(const std::uint8_t* from, __m512i index) {
+  const __m512i near = _mm512_loadu_si512(from);
+  return kReach == Reach::bytes64
+             ? _mm512_permutexvar_epi8(index, near)
+             : _mm512_permutex2var_epi8(near, index, _mm512_loadu_si512(from + 64));
+}
+
+// A number of chunks that is known: all dot products of a sum in one chain.
 template <Reach kReach, int kChunks>
 void pass_x_groups(std::uint8_t* slot, const std::uint8_t* const* row, const TableX& table) {
-  const int chunks = kChunks ? kChunks : table.chunks;
+  const std::uint8_t* block = table.block;
+  for (int g = 0; g < table.groups; ++g, slot += 64, block += 64 * (1 + 3 * kChunks)) {
+    const __m512i index = _mm512_load_si512(block);
+    const auto digit = [&](int t, int d) {
+      return _mm512_load_si512(block + 64 * (1 + 3 * t + d));
+    };
+    __m512i sum[kRows];
+    for (int r = 0; r < kRows; ++r) {
+      const std::uint8_t* from = row[r] + table.place[g];
+      __m512i levels[kChunks];
+      for (int t = 0; t < kChunks; ++t) levels[t] = gathered<kReach>(from + 12 * t, index);
+      sum[r] = _mm512_set1_epi32(kRounding);
+      for (int d = 0; d < 3; ++d) {
+        if (d > 0) sum[r] = _mm512_slli_epi32(sum[r], 8);
+        for (int t = 0; t < kChunks; ++t) {
+          sum[r] = _mm512_dpbusd_epi32(sum[r], levels[t], digit(t, d));
+        }
+      }
+    }
+    _mm512_storeu_si512(slot, four_rows(sum[0], sum[1], sum[2], sum[3]));
+  }
+}
+
+template <Reach kReach>
+void pass_x_many_chunks(std::uint8_t* slot, const std::uint8_t* const* row, const TableX& table) {
   const std::uint8_t* block = table.block;
   for (int g = 0; g < table.groups; ++g, slot += 64) {
     const __m512i index = _mm512_load_si512(block);
     block += 64;
     Sums sums;
-    for (int t = 0; t < chunks; ++t, block += 192) {
+    for (int t = 0; t < table.chunks; ++t, block += 192) {
       const __m512i d0 = _mm512_load_si512(block);
       const __m512i d1 = _mm512_load_si512(block + 64);
       const __m512i d2 = _mm512_load_si512(block + 128);
       for (int r = 0; r < kRows; ++r) {
-        const std::uint8_t* from = row[r] + table.place[g] + 12 * t;
-        const __m512i near = _mm512_loadu_si512(from);
-        const __m512i levels =
-            kReach == Reach::bytes64
-                ? _mm512_permutexvar_epi8(index, near)
-                : _mm512_permutex2var_epi8(near, index, _mm512_loadu_si512(from + 64));
-        sums.add(r, levels, d0, d1, d2);
+        sums.add(r, gathered<kReach>(row[r] + table.place[g] + 12 * t, index), d0, d1, d2);
       }
     }
     _mm512_storeu_si512(slot, four_rows(sums.sum(0), sums.sum(1), sums.sum(2), sums.sum(3)));
@@ -271,14 +298,17 @@ void pass_x_pixels(std::uint8_t* slot, const std::uint8_t* const* row, const Tab
 void pass_x(std::uint8_t* slot, const std::uint8_t* const* row, const void* memory) {
   const TableX& table = *static_cast<const TableX*>(memory);
   if (table.reach == Reach::any) return pass_x_pixels(slot, row, table);
-  if (table.reach == Reach::bytes128) return pass_x_groups<Reach::bytes128, 0>(slot, row, table);
+  if (table.reach == Reach::bytes128) {
+    return table.chunks == 2 ? pass_x_groups<Reach::bytes128, 2>(slot, row, table)
+                             : pass_x_many_chunks<Reach::bytes128>(slot, row, table);
+  }
   switch (table.chunks) {
     case 1:
       return pass_x_groups<Reach::bytes64, 1>(slot, row, table);
     case 2:
       return pass_x_groups<Reach::bytes64, 2>(slot, row, table);
     default:
-      return pass_x_groups<Reach::bytes64, 0>(slot, row, table);
+      return pass_x_many_chunks<Reach::bytes64>(slot, row, table);
   }
 }
 
@@ -290,7 +320,7 @@ struct TableY {
   bool four;
   int stride;                   // dwords of weights per output
   const int* first;             // first row
-  const int* slots;             // slots touched
+  const int* slots;             // slots touched; unused where there are at most four taps
   const std::uint32_t* weight;  // three digits per slot
 };
 
@@ -298,8 +328,10 @@ int most_slots(const TapsView& taps) { return (taps.count + kRows - 2) / kRows +
 
 std::size_t table_y_bytes(const TapsView& taps) {
   const auto outputs = static_cast<std::size_t>(taps.outputs);
-  return 64 + 2 * align64(4 * outputs) +
-         align64(12 * outputs * static_cast<std::size_t>(most_slots(taps)));
+  const std::size_t weights = taps.count <= kTaps
+                                  ? 16 * (outputs + 3)
+                                  : 12 * outputs * static_cast<std::size_t>(most_slots(taps));
+  return 64 + 2 * align64(4 * outputs) + align64(weights);
 }
 
 // Digit d (0 is the highest) of a weight, as a byte.
@@ -316,12 +348,19 @@ void make_table_y(void* memory, const TapsView& taps) {
   int* slots = reinterpret_cast<int*>(next);
   next += align64(4 * static_cast<std::size_t>(taps.outputs));
   auto* weight = reinterpret_cast<std::uint32_t*>(next);
-  table = {taps.count <= kTaps, 3 * (taps.count <= kTaps ? 1 : most_slots(taps)), first, slots,
-           weight};
+  const bool four = taps.count <= kTaps;
+  table = {four, four ? 4 : 3 * most_slots(taps), first, slots, weight};
+  if (four) {
+    for (int i = 0; i < taps.outputs; ++i) first[i] = taps.first[i];
+    for (int i = 0; i < taps.outputs; i += 4) {
+      _mm512_storeu_si512(weight + std::ptrdiff_t{4} * i, digits(four_pixels(taps, i, 0)));
+    }
+    return;
+  }
 
   for (int i = 0; i < taps.outputs; ++i, weight += table.stride) {
     const std::int32_t* from = taps.weight + std::ptrdiff_t{i} * taps.count;
-    const int shift = table.four ? 0 : taps.first[i] % kRows;
+    const int shift = taps.first[i] % kRows;
     first[i] = taps.first[i];
     slots[i] = (shift + taps.used[i] + kRows - 1) / kRows;
     for (int k = 0; k < table.stride; ++k) weight[k] = 0;

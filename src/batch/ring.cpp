@@ -84,7 +84,8 @@ std::optional<Ring::Task> Ring::claim() {
 
 void Ring::done(Task task) {
   std::lock_guard lock(mutex_);
-  task.slot.reset();  // before the trainer can have it: a worker that is slow to go on keeps nothing
+  task.slot
+      .reset();  // before the trainer can have it: a worker that is slow to go on keeps nothing
   for (Open& open : open_) {
     if (open.ticket != task.ticket) continue;
     if (--open.left == 0 && &open == &open_.front()) ready_.notify_all();

@@ -5,8 +5,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
+#include "core/aligned_vector.h"
 #include "lanes/geometry.h"
 
 namespace tundish::lanes {
@@ -17,7 +17,8 @@ inline constexpr std::uint8_t kZigzag[64] = {
     41, 34, 27, 20, 13, 6,  7,  14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23,
     30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63};
 
-using Block = std::array<std::int16_t, 64>;          // natural order
+using Block = std::array<std::int16_t, 64>;  // natural order
+using Blocks = AlignedVector<Block>;
 using Quantisation = std::array<std::uint16_t, 64>;  // natural order, 1 to 65,535
 
 // Coefficients a record can hold: AC within +-2047 and the differences of DC within +-4095.
@@ -29,7 +30,7 @@ struct Coefficients {
   Geometry geometry;
   Colour colour = Colour::ycc;
   Quantisation quantisation[kMaxComponents] = {};
-  std::vector<Block> blocks[kMaxComponents];  // row by row, blocks_x * blocks_y of the component
+  Blocks blocks[kMaxComponents];  // row by row, blocks_x * blocks_y of the component
 };
 
 }  // namespace tundish::lanes

@@ -54,16 +54,21 @@ struct BitWriter {
   }
 };
 
-// The unit's last bytes follow what the states had; false when all are fewer than `needed`.
+// The unit's last bytes follow what the states had; false when all are fewer than `needed`. What
+// stands behind the unit comes after the last bit.
 TUNDISH_INLINE bool append_raw(UnitWork& work, BitWriter& bits, const UnitHead& head, int needed) {
   const auto known = static_cast<int>(bits.to - work.raw) * 64 + bits.count;
   const int stored = static_cast<int>(head.end - head.words_end) * 8;
   if (needed > known + stored) return false;
-  const std::byte* from = head.words_end;
-  for (int left = needed - known; left > 0; left -= 32, from += 4) {
-    bits.put(load<std::uint32_t>(from), 32);  // what stands behind the unit comes after the last
+  const std::byte* __restrict from = head.words_end;
+  std::uint64_t* __restrict to = bits.to;
+  const int shift = bits.count;
+  to[0] = bits.waiting | load<std::uint64_t>(from) << shift;
+  const int words = (needed - known + shift + 63) / 64;
+  for (int i = 1; i < words; ++i) {
+    const auto before = load<std::uint64_t>(from + 8 * i - 8);
+    to[i] = load<std::uint64_t>(from + 8 * i) << shift | before >> 1 >> (63 - shift);
   }
-  *bits.to = bits.waiting;
   return true;
 }
 

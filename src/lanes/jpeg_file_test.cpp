@@ -105,7 +105,7 @@ TEST_CASE("coefficients, tables and colour are those of the file") {
   ones.fill(1);
   CHECK(parts.coefficients.quantisation[0] == ones);
   const Block flat = {(90 - 128) * 8};
-  CHECK(parts.coefficients.blocks[0] == std::vector<Block>{flat, flat});
+  CHECK(parts.coefficients.blocks[0] == Blocks{flat, flat});
 
   const Apart ycc = apart(make_jpeg({}));
   CHECK(ycc.coefficients.colour == Colour::ycc);

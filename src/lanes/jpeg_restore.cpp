@@ -135,7 +135,7 @@ void take_tails(std::vector<Tail>& out, Taker& taker) {
   }
 }
 
-void take_edges(std::vector<Block>& out, Taker& taker) {
+void take_edges(Blocks& out, Taker& taker) {
   const std::uint32_t count = taker.varint();
   taker.bad |= count > taker.bytes.size() / kLeastEdgeBytes;
   if (taker.bad) return;
@@ -195,7 +195,7 @@ void write_restore(std::vector<std::byte>& out, const Restore& restore) {
   }
   if (!restore.odd_runs.empty()) put_runs(out, restore.odd_runs);
   if (!restore.tails.empty()) put_tails(out, restore.tails);
-  for (const std::vector<Block>& edges : restore.edges) {
+  for (const Blocks& edges : restore.edges) {
     if (edges.empty()) continue;
     put_varint(out, static_cast<std::uint32_t>(edges.size()));
     for (const Block& block : edges) put_edge(out, block);

@@ -43,9 +43,9 @@ struct Tail {
 
 struct Restore {
   Padding padding;
-  std::vector<OddRuns> odd_runs;             // in order
-  std::vector<Tail> tails;                   // in order
-  std::vector<Block> edges[kMaxComponents];  // [0] of a block is the difference of DC
+  std::vector<OddRuns> odd_runs;  // in order
+  std::vector<Tail> tails;        // in order
+  Blocks edges[kMaxComponents];   // [0] of a block is the difference of DC
   Bytes literal;
 };
 

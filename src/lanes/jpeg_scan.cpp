@@ -100,7 +100,7 @@ bool plan_walk(ScanWalk& out, const ScanSource& source) {
     slot.h = source.frame.component[c].h;
     slot.v = source.frame.component[c].v;
     slot.filled_x = out.mcus_x * slot.h;
-    const std::vector<Block>& edges = source.edges[c];
+    const Blocks& edges = source.edges[c];
     if (edges.empty()) continue;
     const auto places = std::int64_t{slot.filled_x} * out.mcus_y * slot.v -
                         std::int64_t{component.blocks_x} * component.blocks_y;

@@ -37,9 +37,9 @@ struct ScanSource {
   const Frame& frame;
   const ScanHeader& header;
   const CodeTables& tables;
-  int restart_interval;             // in MCUs; 0: none
-  const std::vector<Block>* edges;  // of each component; see Restore
-  const OddRuns* odd_runs;          // nullptr: none
+  int restart_interval;     // in MCUs; 0: none
+  const Blocks* edges;      // of each component; see Restore
+  const OddRuns* odd_runs;  // nullptr: none
   PaddingReader& padding;
 };
 

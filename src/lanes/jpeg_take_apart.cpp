@@ -72,7 +72,7 @@ bool is_complete(const jpeg_decompress_struct& info) {
 }
 
 // Copies blocks; false when a coefficient is out of range.
-bool append_blocks(std::vector<Block>& out, const JBLOCK* blocks, int count) {
+bool append_blocks(Blocks& out, const JBLOCK* blocks, int count) {
   const auto* begin = reinterpret_cast<const Block*>(blocks);
   static_assert(sizeof(Block) == sizeof(JBLOCK));
   out.insert(out.end(), begin, begin + count);
@@ -97,7 +97,7 @@ Unfit read_component(Coefficients& out, JpegReader& reader, int c) {
     out.quantisation[c][i] = info.quant_table->quantval[i];
     if (out.quantisation[c][i] == 0) return Unfit::corrupt;
   }
-  std::vector<Block>& blocks = out.blocks[c];
+  Blocks& blocks = out.blocks[c];
   blocks.clear();
   blocks.reserve(static_cast<std::size_t>(component.blocks_x) *
                  static_cast<std::size_t>(component.blocks_y));
@@ -110,7 +110,7 @@ Unfit read_component(Coefficients& out, JpegReader& reader, int c) {
 }
 
 // The blocks beyond the edge, in the order of jpeg_file.h; none when all of them are usual.
-Unfit read_edges(std::vector<Block>& out, JpegReader& reader, const Geometry& geometry, int c) {
+Unfit read_edges(Blocks& out, JpegReader& reader, const Geometry& geometry, int c) {
   const Component& component = geometry.component[c];
   const int h = reader.info().comp_info[c].h_samp_factor;
   const int v = reader.info().comp_info[c].v_samp_factor;

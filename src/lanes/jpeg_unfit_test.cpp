@@ -234,7 +234,7 @@ TEST_CASE("cut and flipped restore data and wild coefficients give bytes or a fa
       for (std::uint64_t flips = 1 + random.below(3); flips > 0; --flips) flip_bit(restore, random);
       put_together(file, coefficients, restore, limits);
     }
-    for (std::vector<Block>& blocks : coefficients.blocks) {
+    for (Blocks& blocks : coefficients.blocks) {
       for (Block& block : blocks) {
         block[random.below(64)] = static_cast<std::int16_t>(random.next());
       }

@@ -28,7 +28,7 @@ struct UnitValues {
   alignas(
       64) std::uint16_t start[kMaxBlocks + 32];     // of block b in `value`; start[blocks] = values
   alignas(64) std::int8_t value[kMaxValues + 128];  // AC, in zigzag order; any for an escape
-  Escape escape[kMaxValues + 1];                    // by position; one with position 65535 ends it
+  Escape escape[kMaxValues + 16];                   // by position; one with position 65535 ends it
 };
 
 }  // namespace tundish::lanes
