@@ -1,20 +1,16 @@
 #include "core/crc32c.h"
 
+#include <nmmintrin.h>
+
 #include <array>
 
 #include "core/cpu.h"
 
-#ifdef __x86_64__
-#include <nmmintrin.h>
-#endif
-
 namespace tundish {
 namespace {
 
-constexpr std::uint32_t kPolynomial = 0x82f63b78u;  // Castagnoli, reflected
-
 constexpr std::uint32_t one_byte(std::uint32_t crc) {
-  for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ (crc & 1 ? kPolynomial : 0);
+  for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ (crc & 1 ? kCastagnoli : 0);
   return crc;
 }
 
@@ -24,7 +20,6 @@ constexpr auto kTable = [] {
   return table;
 }();
 
-#ifdef __x86_64__
 // The instruction takes three cycles and starts every cycle, so three parts are summed at once.
 constexpr std::size_t kPart = 512;
 constexpr std::size_t kAhead = 2048;
@@ -53,6 +48,8 @@ std::uint32_t after_part(std::uint32_t crc) {
          kAfterPart[2][crc >> 16 & 0xff] ^ kAfterPart[3][crc >> 24];
 }
 
+}  // namespace
+
 __attribute__((target("sse4.2"))) std::uint32_t crc32c_sse(Bytes bytes, std::uint32_t start) {
   std::uint64_t crc = ~start;
   const std::byte* at = bytes.data();
@@ -78,9 +75,6 @@ __attribute__((target("sse4.2"))) std::uint32_t crc32c_sse(Bytes bytes, std::uin
   for (; left > 0; --left, ++at) narrow = _mm_crc32_u8(narrow, static_cast<unsigned char>(*at));
   return ~narrow;
 }
-#endif
-
-}  // namespace
 
 std::uint32_t crc32c_slowly(Bytes bytes, std::uint32_t start) {
   std::uint32_t crc = ~start;
@@ -96,10 +90,14 @@ std::uint32_t crc32c_by_table(Bytes bytes, std::uint32_t start) {
   return ~crc;
 }
 
+bool can_multiply_crc32c() {
+  return best_cpu() == Cpu::avx512 && __builtin_cpu_supports("vpclmulqdq");
+}
+
 std::uint32_t crc32c(Bytes bytes, std::uint32_t start) {
-#ifdef __x86_64__
+  static const bool multiplies = cpu() == Cpu::avx512 && can_multiply_crc32c();
+  if (multiplies) return crc32c_avx512(bytes, start);
   if (cpu() >= Cpu::sse) return crc32c_sse(bytes, start);
-#endif
   return crc32c_by_table(bytes, start);
 }
 

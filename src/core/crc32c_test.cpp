@@ -5,6 +5,8 @@
 #include <random>
 #include <vector>
 
+#include "core/cpu.h"
+
 namespace tundish {
 namespace {
 
@@ -35,6 +37,11 @@ TEST_CASE("fast, table and slow checksums agree, in one go or in parts") {
     CAPTURE(bytes.size());
     REQUIRE(crc32c(all) == slow);
     REQUIRE(crc32c_by_table(all) == slow);
+    if (best_cpu() >= Cpu::sse)
+      REQUIRE(crc32c_sse(all.subspan(cut), crc32c_sse(all.first(cut))) == slow);
+    if (can_multiply_crc32c()) {
+      REQUIRE(crc32c_avx512(all.subspan(cut), crc32c_avx512(all.first(cut))) == slow);
+    }
     REQUIRE(crc32c(all.subspan(cut), crc32c(all.first(cut))) == slow);
   }
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "lanes/inline.h"
 #include "lanes/pixels.h"
 
 namespace tundish::lanes {
@@ -42,7 +43,19 @@ inline constexpr std::uint64_t kLowMask = 0x1063bfe;
 void sort_blocks(BlockLists& out, const UnitTask& task);
 
 // Fills in `marked` and `escape`.
-void mark_escapes(BlockLists& out, const UnitValues& unit);
+template <typename Finder>
+TUNDISH_INLINE void mark_escapes(BlockLists& out, const UnitValues& unit) {
+  out.marked = unit.mask;
+  if (unit.escapes == 0) return;
+  for (int b = 0; b < unit.blocks; ++b) out.marked_memory[b] = unit.mask[b];
+  const Finder finder(unit);
+  for (int i = 0; i < unit.escapes; ++i) {
+    const int block = finder.find(unit.escape[i].position);
+    out.marked_memory[block] |= 1;
+    out.escape[block] = static_cast<std::uint16_t>(i);
+  }
+  out.marked = out.marked_memory;
+}
 
 namespace avx512 {
 void sort_blocks(BlockLists& out, const UnitTask& task);

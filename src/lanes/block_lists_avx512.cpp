@@ -1,6 +1,7 @@
 // sort_blocks() for eight pairs at a time: two rows of up to eight blocks, or one of up to 16.
 #include <immintrin.h>
 
+#include "lanes/block_finder_avx512.h"
 #include "lanes/block_lists.h"
 
 namespace tundish::lanes::avx512 {
@@ -112,7 +113,7 @@ void sort_component(Ends& ends, const std::uint64_t* marked, const ComponentTask
 }  // namespace
 
 void sort_blocks(BlockLists& out, const UnitTask& task) {
-  mark_escapes(out, *task.unit);
+  mark_escapes<BlockFinder>(out, *task.unit);
   Ends ends = {out.flat.pair, out.low.pair, out.full.pair, out.general.pair};
   for (int c = 0; c < task.components; ++c) sort_component(ends, out.marked, task.component[c], c);
   out.flat.count = static_cast<int>(ends.flat - out.flat.pair);

@@ -9,6 +9,7 @@
 #include "lanes/coefficients.h"
 #include "lanes/idct_lanewise.h"
 #include "lanes/inline.h"
+#include "lanes/mask_rank.h"
 #include "lanes/pixels.h"
 
 namespace tundish::lanes {
@@ -94,31 +95,7 @@ constexpr Expansion make_expansion(bool second) {
 }
 constexpr Expansion kExpansion[2] = {make_expansion(false), make_expansion(true)};
 
-// The other way: the place of a bit by its rank.
-struct Selection {
-  std::uint8_t place[256][8];
-};
-constexpr Selection make_selection() {
-  Selection out = {};
-  for (int mask = 0; mask < 256; ++mask) {
-    int rank = 0;
-    for (int i = 0; i < 8; ++i) {
-      if ((mask >> i & 1) != 0) out.place[mask][rank++] = static_cast<std::uint8_t>(i);
-    }
-  }
-  return out;
-}
-constexpr Selection kSelection = make_selection();
-
 // --- from packed values to registers -----------------------------------------------------------
-
-// How many bits of the mask are set below each of its bytes, in that byte.
-TUNDISH_INLINE std::uint64_t counts_below(std::uint64_t mask) {
-  std::uint64_t count = mask - (mask >> 1 & 0x5555555555555555);
-  count = (count & 0x3333333333333333) + (count >> 2 & 0x3333333333333333);
-  count = (count + (count >> 4)) & 0x0f0f0f0f0f0f0f0f;
-  return count * 0x0101010101010101 << 8;
-}
 
 // The bytes of a block from zigzag 16 * k on.
 TUNDISH_INLINE __m128i expand16(std::uint64_t mask, std::uint64_t below, const std::int8_t* values,
@@ -204,17 +181,6 @@ TUNDISH_INLINE void store(const UnitTask& task, const BlockPair& part, const V* 
     store_two_rows(component.out + part.offset + 2 * i * component.stride, component.stride,
                    rows[i]);
   }
-}
-
-// The place of the mask's bit number `rank`, counted from 0 and from below.
-int place_of_rank(std::uint64_t mask, std::uint64_t below, int rank) {
-  // A byte of `beyond` has its highest bit set when the rank is below the byte: no sum is above
-  // 64 + 127.
-  constexpr std::uint64_t kOnes = 0x0101010101010101;
-  const std::uint64_t beyond = (below + kOnes * static_cast<unsigned>(127 - rank)) & (kOnes << 7);
-  const int octet = beyond == 0 ? 7 : __builtin_ctzll(beyond) / 8 - 1;
-  const int left = rank - static_cast<int>(below >> (8 * octet) & 255);
-  return 8 * octet + kSelection.place[mask >> (8 * octet) & 255][left];
 }
 
 void patch_escapes(std::int16_t* lane, int lane_step, const UnitTask& task, const BlockPair& part,

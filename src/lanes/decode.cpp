@@ -102,7 +102,7 @@ std::optional<Fault> Decoder::decode(Coefficients& out, Bytes record, const Tabl
                                                        static_cast<std::size_t>(component.blocks_y)
                                                  : 0);
   }
-  const ExpandBlocks expand = expand_blocks_of(cpu_);
+  const Expand expand = expand_of(cpu_);
   return decode_units(
       tables, 0, 0, geometry.units_x, geometry.units_y,
       [&](const UnitValues& values, int x, int y) { expand_unit(out, values, x, y, expand); });

@@ -2,16 +2,10 @@
 
 #include <bit>
 
+#include "lanes/block_finder.h"
+#include "lanes/mask_rank.h"
+
 namespace tundish::lanes {
-namespace {
-
-// The place in the block of the value number `rank` of a mask.
-std::size_t place_of_value(std::uint64_t mask, int rank) {
-  for (; rank > 0; --rank) mask &= mask - 1;
-  return kZigzag[std::countr_zero(mask)];
-}
-
-}  // namespace
 
 void expand_blocks_plainly(Block* to, std::ptrdiff_t step, const UnitValues& values, int from,
                            int count) {
@@ -25,15 +19,25 @@ void expand_blocks_plainly(Block* to, std::ptrdiff_t step, const UnitValues& val
   }
 }
 
-ExpandBlocks expand_blocks_of(Cpu cpu) {
-  return cpu == Cpu::avx512 ? expand_blocks_avx512
-         : cpu == Cpu::avx2 ? expand_blocks_avx2
-                            : expand_blocks_plainly;
+void put_escapes_plainly(Block* const* at, const UnitValues& values) {
+  const BlockFinder finder(values);
+  for (int i = 0; i < values.escapes; ++i) {
+    const auto [position, value] = values.escape[i];
+    const int block = finder.find(position);
+    const std::uint64_t mask = values.mask[block];
+    const int zigzag = place_of_rank(mask, counts_below(mask), position - values.start[block]);
+    (*at[block])[kZigzag[zigzag]] = value;
+  }
+}
+
+Expand expand_of(Cpu cpu) {
+  if (cpu == Cpu::avx512) return {expand_blocks_avx512, put_escapes_avx512};
+  return {cpu == Cpu::avx2 ? expand_blocks_avx2 : expand_blocks_plainly, put_escapes_plainly};
 }
 
 void expand_unit(Coefficients& out, const UnitValues& values, int unit_x, int unit_y,
-                 ExpandBlocks expand) {
-  const Escape* escape = values.escape;
+                 const Expand& expand) {
+  Block* at[kMaxBlocks];  // of each block of the unit, in the image
   int b = 0;
   for (int c = 0; c < out.geometry.components; ++c) {
     const BlockRect rect = blocks_of(out.geometry, unit_x, unit_y, c);
@@ -43,15 +47,11 @@ void expand_unit(Coefficients& out, const UnitValues& values, int unit_x, int un
       const int first = forward ? rect.x0 : rect.x1 - 1;
       const std::ptrdiff_t step = forward ? 1 : -1;
       Block* to = out.blocks[c].data() + std::ptrdiff_t{y} * across + first;
-      expand(to, step, values, b, rect.width());
-      // Escapes come in the order of the blocks.
-      for (int i = 0; escape->position < values.start[b + rect.width()]; ++escape) {
-        while (values.start[b + i + 1] <= escape->position) ++i;
-        const int rank = escape->position - values.start[b + i];
-        to[step * i][place_of_value(values.mask[b + i], rank)] = escape->value;
-      }
+      expand.blocks(to, step, values, b, rect.width());
+      for (int i = 0; i < rect.width(); ++i) at[b + i] = to + step * i;
     }
   }
+  expand.escapes(at, values);
 }
 
 }  // namespace tundish::lanes

@@ -19,10 +19,21 @@ void expand_blocks_avx2(Block* to, std::ptrdiff_t step, const UnitValues& values
 void expand_blocks_avx512(Block* to, std::ptrdiff_t step, const UnitValues& values, int from,
                           int count);
 
-ExpandBlocks expand_blocks_of(Cpu cpu);
+// Writes the escapes of a unit; block b stands at at[b].
+using PutEscapes = void (*)(Block* const* at, const UnitValues& values);
+
+void put_escapes_plainly(Block* const* at, const UnitValues& values);
+void put_escapes_avx512(Block* const* at, const UnitValues& values);
+
+struct Expand {
+  ExpandBlocks blocks;
+  PutEscapes escapes;
+};
+
+Expand expand_of(Cpu cpu);
 
 // A unit into its place in the image, escapes included.
 void expand_unit(Coefficients& out, const UnitValues& values, int unit_x, int unit_y,
-                 ExpandBlocks expand);
+                 const Expand& expand);
 
 }  // namespace tundish::lanes

@@ -6,20 +6,20 @@
 namespace tundish::lanes {
 namespace {
 
-// For rows 2 r and 2 r + 1 of a block: which of the 16 zigzag numbers from 16 g on go where.
+// For each half of a block: which of the 16 zigzag numbers from 16 g on go where.
 struct Places {
-  alignas(16) std::uint8_t of[4][4][16];  // [r][g]; 0x80 for none
+  alignas(32) std::uint8_t of[2][4][32];  // [half][g]; 0x80 for none
 };
 constexpr Places kPlaces = [] {
   Places out = {};
-  for (auto& rows : out.of) {
-    for (auto& group : rows) {
+  for (auto& half : out.of) {
+    for (auto& group : half) {
       for (std::uint8_t& place : group) place = 0x80;
     }
   }
   for (std::size_t z = 0; z < 64; ++z) {
     const std::size_t at = kZigzag[z];
-    out.of[at / 16][z / 16][at % 16] = static_cast<std::uint8_t>(z % 16);
+    out.of[at / 32][z / 16][at % 32] = static_cast<std::uint8_t>(z % 16);
   }
   return out;
 }();
@@ -44,20 +44,22 @@ void expand_blocks_avx2(Block* to, std::ptrdiff_t step, const UnitValues& values
   for (int b = from; b < from + count; ++b, to += step) {
     const std::int8_t* value = values.value + values.start[b];
     const std::uint64_t mask = values.mask[b];
-    __m128i group[4];
+    __m256i group[4];
     for (int g = 0; g < 4; ++g) {
       const __m128i low = octet(value, mask, 2 * g);
       const __m128i high = octet(value, mask, 2 * g + 1);
-      group[g] = _mm_unpacklo_epi64(low, high);
+      group[g] = _mm256_broadcastsi128_si256(_mm_unpacklo_epi64(low, high));
     }
-    for (int r = 0; r < 4; ++r) {
-      __m128i rows = _mm_setzero_si128();
-      for (int g = 0; g < 4; ++g) {
-        const auto* places = reinterpret_cast<const __m128i*>(kPlaces.of[r][g]);
-        rows = _mm_or_si128(rows, _mm_shuffle_epi8(group[g], _mm_load_si128(places)));
-      }
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(to->data() + 16 * r),
-                          _mm256_cvtepi8_epi16(rows));
+    for (int h = 0; h < 2; ++h) {
+      const auto placed = [&](int g) {
+        const auto* places = reinterpret_cast<const __m256i*>(kPlaces.of[h][g]);
+        return _mm256_shuffle_epi8(group[g], _mm256_load_si256(places));
+      };
+      const __m256i bytes = _mm256_or_si256(_mm256_or_si256(placed(0), placed(1)),
+                                            _mm256_or_si256(placed(2), placed(3)));
+      auto* rows = reinterpret_cast<__m256i*>(to->data() + 32 * h);
+      _mm256_storeu_si256(rows, _mm256_cvtepi8_epi16(_mm256_castsi256_si128(bytes)));
+      _mm256_storeu_si256(rows + 1, _mm256_cvtepi8_epi16(_mm256_extracti128_si256(bytes, 1)));
     }
     (*to)[0] = values.dc[b];
   }

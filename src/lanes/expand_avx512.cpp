@@ -1,5 +1,6 @@
 #include <immintrin.h>
 
+#include "lanes/block_finder_avx512.h"
 #include "lanes/expand.h"
 
 namespace tundish::lanes {
@@ -32,6 +33,17 @@ void expand_blocks_avx512(Block* to, std::ptrdiff_t step, const UnitValues& valu
     _mm512_storeu_si512(to->data() + 32,
                         _mm512_srai_epi16(_mm512_permutexvar_epi8(high, zigzag), 8));
     (*to)[0] = values.dc[b];
+  }
+}
+
+void put_escapes_avx512(Block* const* at, const UnitValues& values) {
+  const avx512::BlockFinder finder(values);
+  for (int i = 0; i < values.escapes; ++i) {
+    const int position = values.escape[i].position;
+    const int block = finder.find(position);
+    const std::uint64_t rank = std::uint64_t{1} << (position - values.start[block]);
+    const std::uint64_t place = _pdep_u64(rank, values.mask[block]);
+    (*at[block])[kZigzag[_tzcnt_u64(place) & 63]] = values.escape[i].value;
   }
 }
 
