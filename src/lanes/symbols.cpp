@@ -67,7 +67,7 @@ bool add_block(UnitSymbols& out, BlockSymbols& symbols, const Block& block, int&
     *value++ = block[kZigzag[std::countr_zero(left)]];
   }
   symbols.mask = mask;
-  symbols.count = static_cast<std::uint8_t>(std::popcount(mask));
+  symbols.count = static_cast<std::uint8_t>(value - (out.value + out.values));
   symbols.octets = static_cast<std::uint8_t>((std::bit_width(mask) + 7) / 8);
   out.values += symbols.count;
   return in_range;

@@ -57,10 +57,15 @@ struct Tables {
 
 // The context of an octet's mask: 0 for the block's highest octet in use, otherwise the number of
 // non-zero coefficients in the octet above it, where 8 counts as 7 and none as 8.
-inline int next_context(unsigned mask_above) {
-  const int count = __builtin_popcount(mask_above);
-  return count == 0 ? 8 : count == 8 ? 7 : count;
-}
+inline constexpr auto kNextContext = [] {
+  std::array<std::uint8_t, 256> out = {};
+  for (unsigned mask = 0; mask < 256; ++mask) {
+    const int count = __builtin_popcount(mask);
+    out[mask] = static_cast<std::uint8_t>(count == 0 ? 8 : count == 8 ? 7 : count);
+  }
+  return out;
+}();
+inline int next_context(unsigned mask_above) { return kNextContext[mask_above]; }
 
 // The value code: quotient zeros, a one, then `rice` bits; together at most 15.
 // A quotient of limit or a value of 127 and more is an escape.

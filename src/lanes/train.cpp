@@ -34,9 +34,21 @@ struct Costs {
   }
 };
 
+// Magnitudes from kMagnitudes on are escapes, which are all as long.
+constexpr auto kValueBits = [] {
+  std::array<std::array<std::uint8_t, kMagnitudes + 1>, kMaxRice + 1> out = {};
+  for (int rice = 0; rice <= kMaxRice; ++rice) {
+    for (int magnitude = 1; magnitude <= kMagnitudes; ++magnitude) {
+      const ValueCode code = code_of(magnitude, rice);
+      out[static_cast<std::size_t>(rice)][static_cast<std::size_t>(magnitude)] =
+          static_cast<std::uint8_t>(code.quotient + 1 + rice + (code.escaped ? kEscapeBits : 0));
+    }
+  }
+  return out;
+}();
 int value_bits(int magnitude, int rice) {
-  const ValueCode code = code_of(magnitude, rice);
-  return code.quotient + 1 + rice + (code.escaped ? kEscapeBits : 0);
+  return kValueBits[static_cast<std::size_t>(rice)]
+                   [static_cast<std::size_t>(std::min(magnitude, kMagnitudes))];
 }
 
 double cost_of(const ImageSample& image, const Costs& costs) {
