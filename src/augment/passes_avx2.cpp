@@ -9,51 +9,102 @@ namespace {
 constexpr int kBits = 22;
 constexpr int kRounding = 1 << (kBits - 1);
 
-// Four taps: the 12 bytes of four pixels; two taps: those of two.
+// Two ways. Eight samples together, the two pixels that four of them belong to from one load, where
+// these pixels' inputs lie near enough (scales up to about 3); or the three samples of a pixel from
+// a load of their own, two pixels together, for any scale.
+//
+// "Samples" are bytes of interleaved RGB: sample s is channel s % 3 of pixel s / 3.
 struct TableX {
-  int groups;                 // of two outputs
-  int fours;                  // steps of four taps per output
-  bool two;                   // and one of two taps at the end
-  const int* place;           // of each output, in bytes
-  const std::uint8_t* pairs;  // per group and step: high and low of each pair, 32 bytes each
+  bool near;
+  int groups;                 // of eight samples, or of two pixels
+  int pairs;                  // of taps
+  const int* place;           // in bytes: two for each group
+  const std::uint8_t* block;  // per group: with `near` 32 indices; then per pair of taps the
+                              // weights' high and low halves, 32 bytes each
 };
 
-int groups_of(const TapsView& taps) { return (taps.outputs + 1) / 2; }
-int fours_of(const TapsView& taps) { return (taps.count + 1) / 4; }
-bool has_two(const TapsView& taps) { return taps.count % 4 == 1 || taps.count % 4 == 2; }
-int steps_of(const TapsView& taps) { return 2 * fours_of(taps) + (has_two(taps) ? 1 : 0); }
+constexpr int kFarthest = 9;  // bytes between two neighbours that one load still reaches
+
+bool is_near(const TapsView& taps) {
+  for (int i = 0; i + 1 < taps.outputs; ++i) {
+    const int apart = 3 * (taps.first[i + 1] - taps.first[i]);
+    if (apart > kFarthest || -apart > kFarthest) return false;
+  }
+  return true;
+}
+
+int groups_of(const TapsView& taps, bool near) {
+  return near ? (3 * taps.outputs + 7) / 8 : (taps.outputs + 1) / 2;
+}
+int pairs_of(const TapsView& taps) { return (taps.count + 1) / 2; }
+std::size_t places_bytes(int groups) {
+  return (8 * static_cast<std::size_t>(groups) + 63) / 64 * 64;
+}
 
 std::size_t table_x_bytes(const TapsView& taps) {
-  const auto groups = static_cast<std::size_t>(groups_of(taps));
-  return 64 + (8 * groups + 63) / 64 * 64 + 64 * groups * static_cast<std::size_t>(steps_of(taps));
+  const bool near = is_near(taps);
+  const int groups = groups_of(taps, near);
+  return 64 + places_bytes(groups) +
+         static_cast<std::size_t>(groups) *
+             static_cast<std::size_t>(32 * near + 64 * pairs_of(taps));
+}
+
+Pair pair_of(const TapsView& taps, int output, int k) {
+  const std::int32_t* weight = taps.weight + std::ptrdiff_t{output} * taps.count;
+  return make_pair(weight[2 * k], 2 * k + 1 < taps.count ? weight[2 * k + 1] : 0);
+}
+
+// Eight samples from 8 g on; those behind the last are those of the last pixel.
+void make_near_group(int* place, std::uint8_t* block, int pairs, const TapsView& taps, int g) {
+  int pixel[8];
+  for (int i = 0; i < 8; ++i) {
+    const int p = (8 * g + i) / 3;
+    pixel[i] = p < taps.outputs ? p : taps.outputs - 1;
+  }
+  for (int h = 0; h < 2; ++h) {
+    const int left = 3 * taps.first[pixel[4 * h]], right = 3 * taps.first[pixel[4 * h + 3]];
+    place[h] = left < right ? left : right;
+  }
+  for (int i = 0; i < 8; ++i, block += 4) {
+    const int from = 3 * taps.first[pixel[i]] + (8 * g + i) % 3 - place[i / 4];
+    block[0] = static_cast<std::uint8_t>(from);
+    block[1] = block[3] = 0x80;
+    block[2] = static_cast<std::uint8_t>(from + 3);
+  }
+  for (int k = 0; k < pairs; ++k, block += 64) {
+    auto* high = reinterpret_cast<std::uint32_t*>(block);
+    for (int i = 0; i < 8; ++i) {
+      const Pair pair = pair_of(taps, pixel[i], k);
+      high[i] = pair.high;
+      high[8 + i] = pair.low;
+    }
+  }
+}
+
+// Two pixels, each in four elements, of which three count. An odd last one is done twice.
+void make_far_group(int* place, std::uint8_t* block, int pairs, const TapsView& taps, int g) {
+  for (int h = 0; h < 2; ++h) {
+    const int pixel = 2 * g + h < taps.outputs ? 2 * g + h : 2 * g;
+    place[h] = 3 * taps.first[pixel];
+    for (int k = 0; k < pairs; ++k) {
+      const Pair pair = pair_of(taps, pixel, k);
+      auto* to = reinterpret_cast<__m128i*>(block + 64 * k + 16 * h);
+      _mm_store_si128(to, _mm_set1_epi32(static_cast<int>(pair.high)));
+      _mm_store_si128(to + 2, _mm_set1_epi32(static_cast<int>(pair.low)));
+    }
+  }
 }
 
 void make_table_x(void* memory, const TapsView& taps) {
   auto& table = *static_cast<TableX*>(memory);
-  const int groups = groups_of(taps);
-  const int steps = steps_of(taps);
+  const bool near = is_near(taps);
+  const int groups = groups_of(taps, near), pairs = pairs_of(taps);
   int* place = reinterpret_cast<int*>(static_cast<std::uint8_t*>(memory) + 64);
-  std::uint8_t* pairs = reinterpret_cast<std::uint8_t*>(place) +
-                        (8 * static_cast<std::size_t>(groups) + 63) / 64 * 64;
-  table = {groups, fours_of(taps), has_two(taps), place, pairs};
-  for (int g = 0; g < groups; ++g) {
-    const int i = 2 * g;
-    const int j = i + 1 < taps.outputs ? i + 1 : i;  // an odd last output is done twice
-    place[i] = 3 * taps.first[i];
-    place[i + 1] = 3 * taps.first[j];
-    const auto pair_of = [&](int output, int k) {
-      const std::int32_t* weight = taps.weight + std::ptrdiff_t{output} * taps.count;
-      return make_pair(k < taps.count ? weight[k] : 0, k + 1 < taps.count ? weight[k + 1] : 0);
-    };
-    for (int s = 0; s < steps; ++s, pairs += 64) {
-      const Pair a = pair_of(i, 2 * s), b = pair_of(j, 2 * s);
-      const auto spread = [](std::uint32_t low, std::uint32_t high) {
-        return _mm256_set_m128i(_mm_set1_epi32(static_cast<int>(high)),
-                                _mm_set1_epi32(static_cast<int>(low)));
-      };
-      _mm256_store_si256(reinterpret_cast<__m256i*>(pairs), spread(a.high, b.high));
-      _mm256_store_si256(reinterpret_cast<__m256i*>(pairs + 32), spread(a.low, b.low));
-    }
+  std::uint8_t* block = reinterpret_cast<std::uint8_t*>(place) + places_bytes(groups);
+  table = {near, groups, pairs, place, block};
+  for (int g = 0; g < groups; ++g, place += 2) {
+    (near ? make_near_group : make_far_group)(place, block, pairs, taps, g);
+    block += 32 * near + 64 * pairs;
   }
 }
 
@@ -73,60 +124,75 @@ struct Sum {
   }
 };
 
-template <int kFours, bool kTwo, bool kAny>
-void pass_x_steps(std::uint8_t* slot, const std::uint8_t* const* row, const TableX& table) {
-  // (red 0, red 1, green 0, green 1, blue 0, blue 1) of the first and of the next two pixels
-  const __m256i first_two = _mm256_broadcastsi128_si256(
-      _mm_setr_epi8(0, -1, 3, -1, 1, -1, 4, -1, 2, -1, 5, -1, -1, -1, -1, -1));
-  const __m256i next_two = _mm256_broadcastsi128_si256(
-      _mm_setr_epi8(6, -1, 9, -1, 7, -1, 10, -1, 8, -1, 11, -1, -1, -1, -1, -1));
-  const __m256i by_sample = _mm256_broadcastsi128_si256(
-      _mm_setr_epi8(0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, -1, -1, -1, -1));
-  const __m256i together = _mm256_setr_epi32(0, 1, 2, 4, 5, 6, 7, 7);
-  const int fours = kAny ? table.fours : kFours;
-  const bool two = kAny ? table.two : kTwo;
+// The bytes at two places of a row, one in each half.
+__m256i load_two(const std::uint8_t* row, const int* place) {
+  const auto half = [&](int h) {
+    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(row + place[h]));
+  };
+  return _mm256_inserti128_si256(_mm256_castsi128_si256(half(0)), half(1), 1);
+}
 
-  const std::uint8_t* pairs = table.pairs;
-  for (int g = 0; g < table.groups; ++g, slot += 24) {
-    const int a = table.place[2 * g], b = table.place[2 * g + 1];
+// Sums of an upper and a lower row to words of both, side by side.
+__m256i two_rows(const Sum& upper, const Sum& lower) {
+  const __m256i by_sample = _mm256_broadcastsi128_si256(
+      _mm_setr_epi8(0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15));
+  const __m256i words =
+      _mm256_min_epu16(_mm256_packus_epi32(upper.level(), lower.level()), _mm256_set1_epi16(255));
+  return _mm256_shuffle_epi8(words, by_sample);
+}
+
+// kPairs 0: as many as the table says. What the stores could change is read before the loop.
+template <int kPairs>
+void pass_x_near(std::uint8_t* slot, const std::uint8_t* const* row, const TableX& table) {
+  const int groups = table.groups, pairs = kPairs ? kPairs : table.pairs;
+  const int* place = table.place;
+  const std::uint8_t* block = table.block;
+  const std::uint8_t *above = row[0], *below = row[1];
+  for (int g = 0; g < groups; ++g, slot += 32, place += 2) {
+    const __m256i index = load256(block);
+    block += 32;
     Sum upper, lower;
-    const auto pixels = [&](int r, int byte) {
-      const auto load = [&](int place) {
-        return _mm_loadu_si128(reinterpret_cast<const __m128i*>(row[r] + place + byte));
-      };
-      return _mm256_inserti128_si256(_mm256_castsi128_si256(load(a)), load(b), 1);
-    };
-    for (int s = 0; s < fours; ++s, pairs += 128) {
-      const __m256i x = pixels(0, 12 * s), y = pixels(1, 12 * s);
-      const __m256i w0 = load256(pairs), w1 = load256(pairs + 32);
-      const __m256i w2 = load256(pairs + 64), w3 = load256(pairs + 96);
-      upper.add(_mm256_shuffle_epi8(x, first_two), w0, w1);
-      lower.add(_mm256_shuffle_epi8(y, first_two), w0, w1);
-      upper.add(_mm256_shuffle_epi8(x, next_two), w2, w3);
-      lower.add(_mm256_shuffle_epi8(y, next_two), w2, w3);
+    for (int k = 0; k < pairs; ++k, block += 64) {
+      const __m256i high = load256(block), low = load256(block + 32);
+      upper.add(_mm256_shuffle_epi8(load_two(above + 6 * k, place), index), high, low);
+      lower.add(_mm256_shuffle_epi8(load_two(below + 6 * k, place), index), high, low);
     }
-    if (two) {
-      const __m256i x = pixels(0, 12 * fours), y = pixels(1, 12 * fours);
-      const __m256i w0 = load256(pairs), w1 = load256(pairs + 32);
-      upper.add(_mm256_shuffle_epi8(x, first_two), w0, w1);
-      lower.add(_mm256_shuffle_epi8(y, first_two), w0, w1);
-      pairs += 64;
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(slot), two_rows(upper, lower));
+  }
+}
+
+void pass_x_far(std::uint8_t* slot, const std::uint8_t* const* row, const TableX& table) {
+  // (red 0, red 1, green 0, green 1, blue 0, blue 1) of two pixels
+  const __m256i index = _mm256_broadcastsi128_si256(
+      _mm_setr_epi8(0, -1, 3, -1, 1, -1, 4, -1, 2, -1, 5, -1, -1, -1, -1, -1));
+  const __m256i together = _mm256_setr_epi32(0, 1, 2, 4, 5, 6, 7, 7);
+  const std::uint8_t* block = table.block;
+  for (int g = 0; g < table.groups; ++g, slot += 24) {
+    Sum upper, lower;
+    for (int k = 0; k < table.pairs; ++k, block += 64) {
+      const __m256i high = load256(block), low = load256(block + 32);
+      const int* place = table.place + 2 * g;
+      upper.add(_mm256_shuffle_epi8(load_two(row[0] + 6 * k, place), index), high, low);
+      lower.add(_mm256_shuffle_epi8(load_two(row[1] + 6 * k, place), index), high, low);
     }
-    // Per half (one output each): three samples of the upper row, three of the lower one.
-    const __m256i levels =
-        _mm256_min_epu16(_mm256_packus_epi32(upper.level(), lower.level()), _mm256_set1_epi16(255));
-    _mm256_storeu_si256(
-        reinterpret_cast<__m256i*>(slot),
-        _mm256_permutevar8x32_epi32(_mm256_shuffle_epi8(levels, by_sample), together));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(slot),
+                        _mm256_permutevar8x32_epi32(two_rows(upper, lower), together));
   }
 }
 
 void pass_x(std::uint8_t* slot, const std::uint8_t* const* row, const void* memory) {
   const auto& table = *static_cast<const TableX*>(memory);
-  if (table.fours == 0) return pass_x_steps<0, true, false>(slot, row, table);
-  if (table.fours == 1 && !table.two) return pass_x_steps<1, false, false>(slot, row, table);
-  if (table.fours == 1) return pass_x_steps<1, true, false>(slot, row, table);
-  pass_x_steps<0, false, true>(slot, row, table);
+  if (!table.near) return pass_x_far(slot, row, table);
+  switch (table.pairs) {
+    case 1:
+      return pass_x_near<1>(slot, row, table);
+    case 2:
+      return pass_x_near<2>(slot, row, table);
+    case 3:
+      return pass_x_near<3>(slot, row, table);
+    default:
+      return pass_x_near<0>(slot, row, table);
+  }
 }
 
 template <int kSlots>

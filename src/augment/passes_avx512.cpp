@@ -223,16 +223,21 @@ __m512i gathered(const std::uint8_t* from, __m512i index) {
 template <Reach kReach, int kChunks>
 void pass_x_groups(std::uint8_t* slot, const std::uint8_t* const* row, const TableX& table) {
   const std::uint8_t* block = table.block;
-  for (int g = 0; g < table.groups; ++g, slot += 64, block += 64 * (1 + 3 * kChunks)) {
+  // What the stores could change is read before the loop.
+  const int groups = table.groups;
+  const int* place = table.place;
+  const std::uint8_t* from[kRows] = {row[0], row[1], row[2], row[3]};
+  for (int g = 0; g < groups; ++g, slot += 64, block += 64 * (1 + 3 * kChunks)) {
     const __m512i index = _mm512_load_si512(block);
     const auto digit = [&](int t, int d) {
       return _mm512_load_si512(block + 64 * (1 + 3 * t + d));
     };
     __m512i sum[kRows];
     for (int r = 0; r < kRows; ++r) {
-      const std::uint8_t* from = row[r] + table.place[g];
       __m512i levels[kChunks];
-      for (int t = 0; t < kChunks; ++t) levels[t] = gathered<kReach>(from + 12 * t, index);
+      for (int t = 0; t < kChunks; ++t) {
+        levels[t] = gathered<kReach>(from[r] + place[g] + 12 * t, index);
+      }
       sum[r] = _mm512_set1_epi32(kRounding);
       for (int d = 0; d < 3; ++d) {
         if (d > 0) sum[r] = _mm512_slli_epi32(sum[r], 8);
