@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 import os
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tundish
+from draws import Random, random_crop_corner, random_resized_window
 from PIL import Image
 
 FILTERS = {
@@ -86,52 +86,6 @@ def center_cropped(image: np.ndarray, width: int, height: int) -> np.ndarray:
     top = round((image.shape[0] - height) / 2)
     left = round((image.shape[1] - width) / 2)
     return image[top : top + height, left : left + width]
-
-
-class Random:
-    """core/random.h, written down again: one stream per operation of one sample."""
-
-    def __init__(self, seed: int, epoch: int, sample: int, operation: int) -> None:
-        self.stream = self.mix(seed)
-        for word in (epoch, sample, 0, 0, operation):
-            self.stream = self.mix(self.mix(self.stream + 0x9E3779B97F4A7C15) ^ word)
-        self.count = 0
-
-    @staticmethod
-    def mix(x: int) -> int:
-        x %= 2**64
-        x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
-        x = (x ^ (x >> 27)) * 0x94D049BB133111EB % 2**64
-        return x ^ (x >> 31)
-
-    def next(self) -> int:
-        self.count += 1
-        return self.mix(self.stream + 0x9E3779B97F4A7C15 * self.count)
-
-    def uniform(self, low: float = 0.0, high: float = 1.0) -> float:
-        return low + (high - low) * ((self.next() >> 11) * 2.0**-53)
-
-    def below(self, bound: int) -> int:
-        return self.next() * bound >> 64
-
-
-def random_resized_window(
-    random: Random, width: int, height: int, scale: Sequence[float], ratio: Sequence[float]
-) -> tuple[int, int, int, int]:
-    """Left, top, width, height: torchvision's make_params, fed with our numbers."""
-    for _ in range(10):
-        area = width * height * random.uniform(*scale)
-        aspect = math.exp(random.uniform(math.log(ratio[0]), math.log(ratio[1])))
-        w, h = round(math.sqrt(area * aspect)), round(math.sqrt(area / aspect))
-        if 0 < w <= width and 0 < h <= height:
-            top = random.below(height - h + 1)
-            return random.below(width - w + 1), top, w, h
-    w, h = width, height
-    if width / height < min(ratio):
-        h = round(w / min(ratio))
-    elif width / height > max(ratio):
-        w = round(h * max(ratio))
-    return (width - w) // 2, (height - h) // 2, w, h
 
 
 # --- the tests -------------------------------------------------------------------------------------
@@ -214,10 +168,7 @@ def test_random_crop_pads_as_numpy(pictures: Path, mode: str) -> None:
             ],
             -1,
         )
-        random = Random(8, 0, number, 0)
-        room_y, room_x = padded.shape[0] - 40, padded.shape[1] - 30
-        y = random.below(room_y + 1) if room_y else 0
-        x = random.below(room_x + 1) if room_x else 0
+        x, y = random_crop_corner(Random(8, 0, number, 0), padded.shape[1::-1], (30, 40))
         np.testing.assert_array_equal(
             image, padded[y : y + 40, x : x + 30], err_msg=f"{SIZES[number]}"
         )
@@ -260,10 +211,7 @@ def test_a_long_chain_equals_one_operation_after_the_other(pictures: Path) -> No
         width, height = SIZES[number]
         y_pad, x_pad = max(0, 90 - height), max(0, 90 - width)
         step = np.pad(picture(number), [(y_pad, y_pad), (x_pad, x_pad), (0, 0)], "reflect")
-        random = Random(4, 0, number, 0)
-        room_y, room_x = step.shape[0] - 90, step.shape[1] - 90
-        y = random.below(room_y + 1) if room_y else 0
-        x = random.below(room_x + 1) if room_x else 0
+        x, y = random_crop_corner(Random(4, 0, number, 0), step.shape[1::-1], (90, 90))
         step = resized(step[y : y + 90, x : x + 90], 100, 70, "bilinear")
         step = center_cropped(step, 120, 60)[::-1]
         np.testing.assert_array_equal(image, resized(step, 44, 33, "bicubic"))
