@@ -59,7 +59,7 @@ def prepare(
     shutil.rmtree(work, ignore_errors=True)
     folder = work / "images"
     source = Path(data) if data else make_samples(work / "samples")
-    first = list(_read(source))
+    first = list(read_images(source))
     if not first:
         raise SystemExit(f"bench: {source} holds no images (.jpg, .jpeg, .png)")
     size = sum(len(content) for _, content in first)
@@ -96,7 +96,7 @@ def prepare(
     )
 
 
-def _read(source: Path) -> Iterator[tuple[str, bytes]]:
+def read_images(source: Path) -> Iterator[tuple[str, bytes]]:
     """Name and bytes of at most MOST_DISTINCT images."""
     if source.is_dir():
         found = sorted(f for f in source.rglob("*") if f.suffix.lower() in ENDINGS and f.is_file())
