@@ -7,20 +7,21 @@ import os
 import signal
 import subprocess
 import sys
-import tarfile
 from pathlib import Path
 from types import SimpleNamespace
 
+import files
 import numpy as np
 import pytest
+from files import tar_of, write
 from PIL import Image
+from program import PROGRAM
 
 # A shell starts what runs in its background with SIGINT ignored, and children inherit that; the
 # tests of Ctrl-C need what a person at a terminal has.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-PROGRAM = Path(sys.executable).parent / "tundish"
 RANK_VARIABLES = (
     "RANK",
     "WORLD_SIZE",
@@ -69,12 +70,6 @@ def png(number: int, width: int, height: int, mode: str = "RGB") -> bytes:
     return encode(photo(number, width, height).convert(mode), "PNG")
 
 
-def write(path: Path, data: bytes) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(data)
-    return path
-
-
 def pack(source: Path, target: Path, *words: str) -> Path:
     """Exit code 3 means that the program had remarks; the pack is there all the same."""
     if not PROGRAM.exists():
@@ -82,15 +77,6 @@ def pack(source: Path, target: Path, *words: str) -> Path:
     line = [PROGRAM, "pack", source, "-o", target, "--quiet", *words]
     result = subprocess.run(line, capture_output=True, text=True, timeout=60)
     assert result.returncode in (0, 3), result.stderr
-    return target
-
-
-def tar_of(target: Path, members: dict[str, bytes]) -> Path:
-    with tarfile.open(target, "w") as archive:
-        for name, data in members.items():
-            member = tarfile.TarInfo(name)
-            member.size = len(data)
-            archive.addfile(member, io.BytesIO(data))
     return target
 
 
@@ -153,6 +139,20 @@ def tiny(tmp_path_factory):
     return SimpleNamespace(
         count=count, folder=root / "folder", pack=pack(root / "folder", root / "tiny.tnd")
     )
+
+
+@pytest.fixture
+def three_photos(tmp_path):
+    """Two classes, three images, one of them a PNG that calls itself JPEG."""
+    write(tmp_path / "photos/cat/a.jpg", files.jpeg())
+    write(tmp_path / "photos/cat/b.JPEG", files.png())
+    write(tmp_path / "photos/dog/c.jpg", files.jpeg((0, 90, 200), (64, 48)))
+    return tmp_path / "photos"
+
+
+@pytest.fixture
+def three_packed(three_photos, tmp_path):
+    return pack(three_photos, tmp_path / "train.tnd")
 
 
 # --- looking at batches -----------------------------------------------------------------------

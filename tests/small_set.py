@@ -1,19 +1,15 @@
-"""What the tests of crashes and faults share: the program, a tiny data set, a second reader."""
+"""What the tests of crashes and faults share: a tiny data set, a second reader."""
 
 import gzip
 import importlib.util
 import io
 import os
 import random
-import subprocess
-import sys
 import tarfile
-from pathlib import Path
 
 from PIL import Image
+from program import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
-PROGRAM = Path(sys.executable).parent / "tundish"
 SHIM = ROOT / "build" / "release" / "libfail_nth.so"  # tests/faults/fail_nth.c
 
 
@@ -23,11 +19,6 @@ def read_tnd():
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
-
-
-def tundish(*words, **options):
-    options.setdefault("capture_output", True)
-    return subprocess.run([PROGRAM, *map(os.fspath, words)], timeout=120, **options)
 
 
 def image(number, size=8):

@@ -13,7 +13,8 @@ import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from small_set import PROGRAM, SHIM, count_sound, left_over, make_folder, make_tar_gz, tundish
+from program import PROGRAM, tundish
+from small_set import SHIM, count_sound, left_over, make_folder, make_tar_gz
 
 pytestmark = pytest.mark.skipif(
     not (PROGRAM.exists() and SHIM.exists()), reason="./dev build makes the program"

@@ -7,11 +7,11 @@ import subprocess
 import sys
 
 import pytest
-from small_set import PROGRAM, ROOT, image, make_folder, make_tar_gz, read_tnd, tundish
+from program import ROOT, needs_program, tundish
+from small_set import image, make_folder, make_tar_gz, read_tnd
 
 GOLDEN = ROOT / "tests" / "golden" / "version-1.tnd"
 READER = ROOT / "docs" / "read_tnd.py"
-needs_program = pytest.mark.skipif(not PROGRAM.exists(), reason="./dev build makes the program")
 
 
 def test_the_reader_is_short_enough_for_a_student():

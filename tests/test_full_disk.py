@@ -8,9 +8,10 @@ import subprocess
 from contextlib import contextmanager
 
 import pytest
-from small_set import PROGRAM, SHIM, count_sound, left_over, make_folder, make_tar_gz, tundish
+from program import needs_program, tundish
+from small_set import SHIM, count_sound, left_over, make_folder, make_tar_gz
 
-pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason="./dev build makes the program")
+pytestmark = needs_program
 
 
 @contextmanager

@@ -12,12 +12,12 @@ import sys
 import numpy as np
 import pytest
 from PIL import Image
-from small_set import PROGRAM, ROOT, read_tnd, tundish
+from program import ROOT, needs_program, tundish
+from small_set import read_tnd
 
 GOLDEN = ROOT / "tests" / "golden"
 PACK, FILES = GOLDEN / "lanes.tnd", sorted((GOLDEN / "lanes").iterdir())
 ABOUT = json.loads((GOLDEN / "lanes.json").read_text())
-needs_program = pytest.mark.skipif(not PROGRAM.exists(), reason="./dev build makes the program")
 
 
 @pytest.fixture(scope="module")

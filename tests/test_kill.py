@@ -7,10 +7,10 @@ import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-import pytest
-from small_set import PROGRAM, left_over, make_folder, tundish
+from program import PROGRAM, needs_program, tundish
+from small_set import left_over, make_folder
 
-pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason="./dev build makes the program")
+pytestmark = needs_program
 
 KILLS = int(os.environ.get("TUNDISH_KILLS", "1000"))  # ./dev siege kills: 10,000
 WORKERS = max(2, os.cpu_count() or 2)

@@ -7,9 +7,9 @@ import sys
 
 import numpy as np
 import pytest
-from small_set import PROGRAM, ROOT
+from program import PROGRAM, ROOT, needs_program
 
-pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason="./dev build makes the program")
+pytestmark = needs_program
 
 SIEGE = ROOT / "tests" / "siege"
 

@@ -1,0 +1,54 @@
+"""Files that tests write and look at; names may be any bytes."""
+
+import io
+import os
+import tarfile
+
+from PIL import Image
+
+
+def jpeg(color=(200, 30, 30), size=(32, 24)):
+    file = io.BytesIO()
+    Image.new("RGB", size, color).save(file, "JPEG")
+    return file.getvalue()
+
+
+def png(size=(16, 16)):
+    file = io.BytesIO()
+    Image.new("RGB", size, (1, 2, 3)).save(file, "PNG")
+    return file.getvalue()
+
+
+def write(path, data):
+    name = os.fsencode(path)
+    os.makedirs(os.path.dirname(name), exist_ok=True)
+    with open(name, "wb") as file:
+        file.write(data)
+    return path
+
+
+def tar_of(path, files):
+    """An archive of names and contents, in their order."""
+    with tarfile.open(path, "w") as archive:
+        for name, data in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
+    return path
+
+
+def tree(folder):
+    """Every file below a folder: its name in bytes, and its contents."""
+    root = os.fsencode(folder)
+    files = {}
+    for where, _, names in os.walk(root):
+        for name in names:
+            path = os.path.join(where, name)
+            with open(path, "rb") as file:
+                files[os.path.relpath(path, root)] = file.read()
+    return files
+
+
+def left_behind(folder, *expected):
+    """Names in a folder beyond those expected: temporary files would show up here."""
+    return sorted(set(os.listdir(folder)) - set(expected))

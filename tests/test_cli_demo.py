@@ -1,0 +1,53 @@
+"""`tundish bench` and `tundish demo`; tests/test_demo.py has the demo's page."""
+
+import json
+import re
+import shutil
+import subprocess
+
+import pytest
+from files import tree, write
+from program import PROGRAM, documented_keys, err, needs_program, out, result_json, tundish
+
+pytestmark = needs_program
+
+
+def test_bench_times_one_thread_and_all(three_packed):
+    words = ["bench", three_packed, "--runs", "1", "--milliseconds", "20"]
+    words += ["--size", "8", "--batch", "2"]
+    report = result_json(*words)
+    assert set(report) == documented_keys("bench")
+    assert report["rows"][0]["threads"] == 1
+    assert all(row["images_per_second"] > 0 for row in report["rows"])
+    assert "images/s" in out(tundish(*words))
+    assert len(result_json(*words, "--threads", "3")["rows"]) == 1
+
+
+def test_the_demo_runs_without_python_beside_it(tmp_path):
+    """A copy of the program alone: it says what is missing and ends with what it has."""
+    shutil.copy(PROGRAM, tmp_path / "tundish")
+    words = ["./tundish", "demo", "--images", "20", "--milliseconds", "20", "--work", "work"]
+    alone = {"PATH": "", "HOME": str(tmp_path)}
+    result = subprocess.run(words, capture_output=True, cwd=tmp_path, env=alone)
+    assert result.returncode == 0, err(result)
+    for word in ("made", "packed", "verified", "loaded"):
+        assert re.search(rf"^  {word} ", err(result), re.M), err(result)
+    assert "no Python here can import tundish" in out(result)
+    assert (tmp_path / "work/demo.tnd").is_file()
+    about = json.loads((tmp_path / "work/demo.json").read_text())
+    assert (about["pack"], about["folder"]) == ("demo.tnd", "photos")
+    result = subprocess.run([*words, "--json"], capture_output=True, cwd=tmp_path, env=alone)
+    report = json.loads(result.stdout)
+    assert set(report) == documented_keys("demo")
+    assert report["samples"] == 20
+    assert report["python"] is None
+
+
+@pytest.mark.parametrize("name", ["photos/cat/mine.jpg", "demo.tnd", "demo.json", "report.html"])
+def test_the_demo_touches_nothing_that_no_demo_made(name, tmp_path):
+    write(tmp_path / name, b"mine")
+    before = tree(tmp_path)
+    result = tundish("demo", "--images", "10", "--work", ".", cwd=tmp_path)
+    assert result.returncode == 2
+    assert "tundish demo --work NEW-FOLDER" in err(result)
+    assert tree(tmp_path) == before
