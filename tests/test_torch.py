@@ -19,10 +19,15 @@ def _one_thread_of_torch():
     torch.set_num_threads(before)
 
 
+# On one core torch finds two workers too many; the tests want two all the same.
+two_workers = pytest.mark.filterwarnings("ignore:This DataLoader will create")
+
+
 def first_corner(image):
     return torch.from_numpy(np.ascontiguousarray(image[:4, :4]))
 
 
+@two_workers
 @pytest.mark.parametrize("method", ["in process", "fork", "spawn"])
 def test_the_data_set_works_inside_the_data_loader_of_torch(photos, method):
     data = tundish.Dataset(photos.pack, transform=first_corner)
@@ -39,6 +44,7 @@ def test_the_data_set_works_inside_the_data_loader_of_torch(photos, method):
         np.testing.assert_array_equal(images[number].numpy(), data[number][0])
 
 
+@two_workers
 def test_workers_forked_while_a_loader_is_running_read_the_same_data(photos):
     busy = tundish.Loader(photos.pack, 2, transforms=SQUARE, threads=2, prefetch=2)
     iterator = iter(busy)
