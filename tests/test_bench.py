@@ -56,14 +56,19 @@ def check_rows(rows, name):
 
 def test_load_gives_rows_with_their_origin(samples, tmp_path):
     chosen = ["tundish_pack", "turbo_full", "torch_pillow"]
-    words = ["--images", "24", "--rounds", "1", "--cached", "--only", *chosen]
+    words = ["--images", "24", "--rounds", "1", "--cached", "--cpu", "sse", "--only", *chosen]
     rows, table = bench("load", samples, tmp_path, *words)
     check_rows(rows, "load")
     rates = [row for row in rows if row["metric"] == "images_per_s" and row["cores"] == 1]
-    assert len(rates) == len(chosen)
+    assert [row["contestant"] for row in rates[:2]] == ["tundish", "tundish, SSE4.2"]
+    assert rates[1]["instructions"] == "sse"
+    assert len(rates) == len(chosen) + 1
     assert all(row["pixels"] == "exact" and row["runs"] == 1 for row in rates)
     assert {row["metric"] for row in rows} >= {"first_batch_s", "peak_rss_mb", "cpu_s_per_1000"}
-    assert "torch DataLoader + Pillow per core" in table
+    for ours in ("tundish", "tundish, SSE4.2"):
+        assert re.search(
+            rf"^{ours} is .*x torch DataLoader \+ Pillow per core", table, re.MULTILINE
+        )
     assert (tmp_path / "load.svg").read_text().startswith("<svg")
 
 
@@ -105,6 +110,18 @@ def test_resize_gives_rows_for_every_instruction_set(samples, tmp_path):
     check_rows(rows, "resize")
     assert {row["contestant"] for row in rows} >= {"pillow", "scalar"}
     assert "x pillow" in table
+
+
+def test_an_instruction_set_that_is_not_there_gets_no_row(load, monkeypatch, tmp_path):
+    monkeypatch.setattr(load, "cpu_of", lambda environment: "avx2")
+    job = load.Job("", "", [], "", 1, 1, 1, 1)
+    assert load.with_cpus(["tundish_pack", "dali"], ["avx512"]) == [
+        "tundish_pack",
+        "tundish_pack:avx512",
+        "dali",
+    ]
+    answer = load.start("tundish_pack:avx512", job, tmp_path)
+    assert answer == {"unavailable": "this machine has AVX2 at best"}
 
 
 def results(name):

@@ -17,6 +17,9 @@ sys.path.insert(0, str(ROOT / "python"))
 
 from tundish.demo.machine import commit, describe, machine, note, versions  # noqa: E402
 
+# Instruction sets, as TUNDISH_CPU and as people call them.
+CPUS = {"scalar": "scalar", "sse": "SSE4.2", "avx2": "AVX2", "avx512": "AVX-512"}
+
 
 def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)

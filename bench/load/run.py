@@ -20,9 +20,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from common.images import Images, prepare
 from common.process import Job
-from common.rows import ROOT, Rows, arguments, say, table
+from common.rows import CPUS, ROOT, Rows, arguments, say, table
 from tundish.demo.chart import Bar, bar_chart
-from turbo_full import plans
+from turbo_full import cpu_of, plans
 
 HERE = Path(__file__).resolve().parent
 BATCH, SEED = 64, 7
@@ -36,6 +36,13 @@ CONTESTANTS = {
     "torch_pillow": ("torch DataLoader + Pillow", True),
     "torch_torchvision": ("torch DataLoader + torchvision.io", False),
     "dali": ("DALI CPU", False),
+}
+# Ours can be held to an instruction set: NAME:CPU is NAME with TUNDISH_CPU=CPU.
+CONTESTANTS |= {
+    f"{contestant}:{cpu}": (f"{name}, {spoken}", exact)
+    for contestant, (name, exact) in CONTESTANTS.items()
+    for cpu, spoken in CPUS.items()
+    if contestant.startswith("tundish_")
 }
 CLOSE = 0.5  # mean difference in levels up to which a picture that is not exact is the same picture
 
@@ -51,14 +58,32 @@ def start(contestant: str, job: Job, work: Path) -> dict[str, Any]:
     """Runs a contestant's process; gives what it printed."""
     file = work / "job.json"
     job.write(file)
+    name, _, cpu = contestant.partition(":")
+    environment = dict(os.environ)
+    if cpu:
+        environment["TUNDISH_CPU"] = cpu
+        if (used := cpu_of(environment)) != cpu:
+            return {"unavailable": f"this machine has {CPUS[used]} at best"}
     done = subprocess.run(
-        [sys.executable, HERE / f"{contestant}.py", file], capture_output=True, text=True
+        [sys.executable, HERE / f"{name}.py", file],
+        capture_output=True,
+        text=True,
+        env=environment,
     )
     if done.returncode != 0:
         return {
             "unavailable": (done.stderr.strip().splitlines() or ["it failed without a word"])[-1]
         }
     return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def with_cpus(chosen: list[str], cpus: list[str]) -> list[str]:
+    """Behind each contestant of ours the same one for every instruction set."""
+    out = []
+    for contestant in chosen:
+        out.append(contestant)
+        out += [name for cpu in cpus if (name := f"{contestant}:{cpu}") in CONTESTANTS]
+    return out
 
 
 def measure(contestant: str, job: Job, work: Path) -> dict[str, float]:
@@ -116,19 +141,29 @@ def judge(
 
 def main() -> None:
     parser = arguments(__doc__.splitlines()[0], rounds=7)
+    names = [c for c in CONTESTANTS if ":" not in c]
     parser.add_argument("--images", type=int, default=1600, help="least images per run (1600)")
     parser.add_argument(
         "--only",
         nargs="+",
-        choices=CONTESTANTS,
-        default=list(CONTESTANTS),
+        choices=names,
+        default=names,
         metavar="NAME",
-        help="contestants: " + ", ".join(CONTESTANTS),
+        help="contestants: " + ", ".join(names),
+    )
+    parser.add_argument(
+        "--cpu",
+        nargs="+",
+        choices=CPUS,
+        default=[],
+        metavar="CPU",
+        help="ours once more, held to an instruction set: " + ", ".join(CPUS),
     )
     parser.add_argument(
         "--cached", action="store_true", help="do not repeat the set beyond the last-level cache"
     )
     options = parser.parse_args()
+    chosen = with_cpus(options.only, options.cpu)
     work = options.work or ROOT / "build" / "bench" / "load"
     rows = Rows("load", "torchvision", "nvidia-dali-cuda130")
     images = prepare(options.data, work, options.images, 0 if options.cached else None)
@@ -151,8 +186,8 @@ def main() -> None:
     )
 
     say("comparing pixels with Pillow's")
-    output, refused = judge(job, images, draws, work, options.only)
-    racing = [c for c in options.only if c not in refused]
+    output, refused = judge(job, images, draws, work, chosen)
+    racing = [c for c in chosen if c not in refused]
     fields = {1: cpus[:1], len(cpus): cpus}
     runs: dict[tuple[str, int], list[dict[str, float]]] = {}
     for number in range(options.rounds):
@@ -164,10 +199,10 @@ def main() -> None:
             f"round {number + 1} of {options.rounds}: "
             + ", ".join(f"{c} {runs[c, 1][-1]['images_per_s']:.0f}/s" for c in racing)
         )
-    print(report(rows, images, runs, output, refused, options.only, batch))
+    print(report(rows, images, runs, output, refused, chosen, batch))
     bars = [
         (f"{cores} core{'s' if cores > 1 else ''}, images/s", [
-            Bar(CONTESTANTS[c][0], rate, f"{rate:,.0f}", c == "tundish_pack")
+            Bar(CONTESTANTS[c][0], rate, f"{rate:,.0f}", c.startswith("tundish_pack"))
             for c in racing for rate in [float(np.median([r["images_per_s"] for r in runs[c, cores]]))]])
         for cores in fields]  # fmt: skip
     rows.write(options.out, bar_chart(bars, "images per second of each contestant", left=270))
@@ -194,12 +229,13 @@ def report(
             rows.note(name, "images_per_s", refused[contestant])
             continue
         value = {}
+        more = {"pixels": output[contestant]}
+        if contestant.startswith("tundish_"):
+            more["instructions"] = contestant.partition(":")[2] or cpu_of(dict(os.environ))
         for cores in sorted({1, all_cores}):
             for metric, unit in METRICS.items():
                 figures = [run[metric] for run in runs[contestant, cores]]
-                value[metric, cores] = rows.add(
-                    name, metric, figures, unit, cores=cores, pixels=output[contestant]
-                )
+                value[metric, cores] = rows.add(name, metric, figures, unit, cores=cores, **more)
         rate = [run["images_per_s"] for run in runs[contestant, 1]]
         spread = (max(rate) - min(rate)) / 2 / value["images_per_s", 1]
         line = [name, output[contestant], f"{value['images_per_s', 1]:,.0f} ±{spread:.0%}"]
@@ -222,19 +258,20 @@ def report(
         table(head, lines),
     ]
     text += [f"{CONTESTANTS[c][0]}: {refused[c]}" for c in chosen if c in refused]
-    if "tundish_pack" in chosen and "tundish_pack" not in refused:
-        text += [""]
-        for other in chosen:
-            if other == "tundish_pack" or other in refused:
+    racing = [c for c in chosen if c not in refused]
+    for ours in racing:
+        if not ours.startswith("tundish_pack"):
+            continue
+        text.append("")
+        for other in racing:
+            if other.startswith("tundish_pack"):
                 continue
-            pair = f"tundish / {CONTESTANTS[other][0]}"
-            wall = ratio(runs, ("tundish_pack", 1), (other, 1))
-            cost = ratio(runs, (other, 1), ("tundish_pack", 1), "cpu_s_per_1000")
-            each = rows.add(pair, "ratio", wall, "x", cores=1)
-            less = rows.add(pair, "ratio_by_cpu_time", cost, "x", cores=1)
-            text.append(
-                f"tundish is {each:.2f}x {CONTESTANTS[other][0]} per core; {less:.2f}x by CPU time"
-            )
+            pair = (CONTESTANTS[ours][0], CONTESTANTS[other][0])
+            wall = ratio(runs, (ours, 1), (other, 1))
+            cost = ratio(runs, (other, 1), (ours, 1), "cpu_s_per_1000")
+            each = rows.add(" / ".join(pair), "ratio", wall, "x", cores=1)
+            less = rows.add(" / ".join(pair), "ratio_by_cpu_time", cost, "x", cores=1)
+            text.append(f"{pair[0]} is {each:.2f}x {pair[1]} per core; {less:.2f}x by CPU time")
     return "\n".join(text)
 
 

@@ -5,6 +5,7 @@
 //   bench_load plans SOURCE SEED EPOCHS            the crops the loader draws, int32 to stdout:
 //                                                  x, y, width, height, mirrored; a row per
 //                                                  sample and epoch
+//   bench_load cpu                                 the instruction set that is used, by its name
 //   bench_load full SOURCE SEED EPOCHS THREADS BATCH WARM [FILE N]
 //                                                  loads every sample; a JSON line to stdout.
 //                                                  The first WARM batches are not timed. With
@@ -26,6 +27,7 @@
 #include "augment/store.h"
 #include "augment/transforms.h"
 #include "batch/order.h"
+#include "core/cpu.h"
 #include "decode/decode.h"
 #include "pack/open.h"
 
@@ -166,6 +168,10 @@ int main(int argc, char** argv) {
   const std::string verb = argc > 1 ? argv[1] : "";
   const auto number = [&](int i) { return std::strtoull(argv[i], nullptr, 10); };
   try {
+    if (verb == "cpu") {
+      fmt::print("{}\n", cpu_name(cpu()));
+      return 0;
+    }
     if (argc < 5 || (verb == "full" && argc < 8)) {
       throw Error(ErrorCode::argument, {}, "see the first lines of bench/load/turbo_full.cpp");
     }

@@ -22,6 +22,14 @@ def plans(pack: str, seed: int, epochs: int) -> np.ndarray:
     return np.frombuffer(out, np.int32).reshape(-1, 5)
 
 
+def cpu_of(environment: dict[str, str]) -> str:
+    """The instruction set that the engine chooses in an environment."""
+    words = [PROGRAM, "cpu"]
+    return subprocess.run(
+        words, check=True, capture_output=True, text=True, env=environment
+    ).stdout.strip()
+
+
 if __name__ == "__main__":
     job = Job(**json.loads(Path(sys.argv[1]).read_text()))
     pixels = job.keep + ".raw" if job.keep else ""
