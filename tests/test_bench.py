@@ -1,14 +1,18 @@
 """Benchmarks on a tiny set: rows that carry their origin, and no time for wrong pixels."""
 
 import importlib.util
+import io
 import json
 import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from PIL import Image
+from PIL.JpegImagePlugin import get_sampling
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = Path(sys.executable).parent / "tundish"
@@ -46,12 +50,14 @@ def check_rows(rows, name):
         assert set(row["machine"]) >= {"cpu", "cores", "memory_gb"}
         if name != "resize":
             assert row["data"].startswith("24 images")
-            assert row["data_name"] == "images"
+            assert row["data_name"].partition(", re-encoded ")[0] == "images"
             assert re.fullmatch("[0-9a-f]{16}", row["data_digest"])
             assert "/" not in row["command"].removeprefix("./dev")
         assert set(row["versions"]) >= {"tundish", "python", "numpy"}
         assert (row["value"] is None) == (row["runs"] == 0) == ("reason" in row)
-        assert row["value"] is None or row["value"] > 0, row
+        # A stage is a difference of two times: noise may make a small one negative.
+        stage = row["metric"].startswith("stage: ")
+        assert row["value"] is None or row["value"] > 0 or stage, row
 
 
 def test_load_gives_rows_with_their_origin(samples, tmp_path):
@@ -72,13 +78,120 @@ def test_load_gives_rows_with_their_origin(samples, tmp_path):
     assert (tmp_path / "load.svg").read_text().startswith("<svg")
 
 
-def test_lanes_gives_rows_and_its_crops_are_exact(samples, tmp_path):
-    rows, table = bench("lanes", samples, tmp_path, "--rounds", "1", "--cached")
+@pytest.fixture(scope="module")
+def lanes_run(samples, tmp_path_factory):
+    """One run for all that is said of it: rows, what it printed, its folder."""
+    folder = tmp_path_factory.mktemp("lanes")
+    return *bench("lanes", samples, folder, "--rounds", "1", "--cached"), folder
+
+
+def test_lanes_gives_rows_and_its_crops_are_exact(lanes_run):
+    rows, table, _ = lanes_run
     check_rows(rows, "lanes")
     assert "wrong pixels" not in table
     sizes = {row["contestant"]: row["value"] for row in rows if row["metric"] == "bytes / JPEG"}
     assert 0.3 < sizes["all"] < 1.1
-    assert any(row["contestant"].startswith("lanes ") and row["metric"] == "crop" for row in rows)
+    crops = [row for row in rows if row["metric"] == "crop"]
+    assert {row["pixels"] for row in crops if row["contestant"].startswith("lanes ")} == {"exact"}
+    coefficients = {row["contestant"] for row in rows if row["metric"] == "all coefficients"}
+    assert coefficients >= {"turbo", "lanes scalar"}
+
+
+def test_the_stages_of_a_crop_are_all_of_it(lanes_run):
+    rows, table, _ = lanes_run
+    whole = {row["contestant"]: row["value"] for row in rows if row["metric"] == "stages"}
+    assert whole
+    for contestant, value in whole.items():
+        parts = [
+            row["value"]
+            for row in rows
+            if row["contestant"] == contestant and row["metric"].startswith("stage: ")
+        ]
+        assert len(parts) == 5
+        assert sum(parts) == pytest.approx(value, abs=1e-5)
+    assert "upsampling, colour" in table
+
+
+def test_lanes_weighs_the_whole_pack_of_every_set(lanes_run, samples):
+    rows, _, folder = lanes_run
+    sets = ["as it is", "4:2:0, q75", "4:2:0, q85"]
+    for metric in ("records / JPEG", "whole pack / JPEG files"):
+        tables = [(row["set"], row["contestant"]) for row in rows if row["metric"] == metric]
+        assert tables == [(it, t) for it in sets for t in ("built-in tables", "trained tables")]
+    shares = [row["value"] for row in rows if row["metric"] == "share of lanes records"]
+    assert shares == [1, 1, 1]
+    digests = {row["set"]: row["data_digest"] for row in rows if "set" in row}
+    assert len(set(digests.values())) == 3
+
+    pack, jpegs = folder / "again.tnd", folder / "work" / "jpegs"
+    words = [PROGRAM, "pack", jpegs, "-o", pack, "--tables", "builtin", "--quiet"]
+    subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
+    files = sum(file.stat().st_size for file in samples.rglob("*.jpg"))
+    told = next(row["value"] for row in rows if row["metric"] == "whole pack / JPEG files")
+    assert told == pytest.approx(pack.stat().st_size / files, abs=1e-6)
+
+
+def test_the_chart_of_lanes_has_a_panel_for_every_set(lanes_run):
+    svg = (lanes_run[2] / "lanes.svg").read_text()
+    for name in ("as it is", "4:2:0, q75", "4:2:0, q85"):
+        assert f">{name}, " in svg
+    assert svg.count(">libjpeg-turbo region<") == 3
+
+
+def test_lanes_leaves_the_re_encoded_sets_out(samples, tmp_path):
+    words = ["--rounds", "1", "--cached", "--as-it-is", "--tables", "train"]
+    rows, table = bench("lanes", samples, tmp_path, *words)
+    check_rows(rows, "lanes")
+    assert {row["set"] for row in rows if "set" in row} == {"as it is"}
+    assert "trained tables" in table
+
+
+def test_re_encoded_files_have_their_sampling_quality_and_name(lanes_sets, tmp_path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    noise = np.random.default_rng(1).integers(0, 256, (40, 50, 3), np.uint8)
+    Image.fromarray(noise).save(folder / "000000_a.png")
+    Image.fromarray(noise[..., 0]).save(folder / "000001_a.jpg")
+    (folder / "000002_b.jpg").write_bytes(b"no image")
+    files = sorted(map(str, folder.iterdir()))
+    images = SimpleNamespace(files=files * 2, distinct=len(files))
+    out = lanes_sets.reencode(images, tmp_path / "out", 75)
+    assert sorted(file.name for file in out.iterdir()) == ["000001_a.jpg", "a.jpg"]
+    with Image.open(out / "a.jpg") as colour, Image.open(out / "000001_a.jpg") as grey:
+        assert get_sampling(colour) == 2  # 4:2:0
+        assert grey.mode == "L"
+        noise_again = io.BytesIO()
+        Image.fromarray(noise).save(noise_again, "JPEG", quality=75, subsampling="4:2:0")
+        with Image.open(noise_again) as expected:
+            assert colour.quantization == expected.quantization
+
+
+def test_names_of_points_do_not_cover_each_other(points):
+    crowd = [points.Point(f"point {i}", 100 + i, 1.0) for i in range(4)]
+    svg = points.point_chart([("<panel>", crowd)], "a & b", "x", "y")
+    assert "&lt;panel&gt;" in svg
+    assert svg.count("<circle") == 4
+    box = r"<rect class='ground' x='([-\d.]+)' y='([-\d.]+)' width='([\d.]+)' height='16.0'"
+    boxes = [tuple(map(float, found)) for found in re.findall(box, svg)]
+    assert len(boxes) == 4
+    for i, (x, y, width) in enumerate(boxes):
+        assert all(
+            x + width <= other_x or other_x + other_w <= x or abs(y - other_y) >= 16
+            for other_x, other_y, other_w in boxes[:i]
+        )
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [
+        (0, 7500, [0, 2000, 4000, 6000, 8000]),
+        (0, 130, [0, 20, 40, 60, 80, 100, 120, 140]),
+        (0.88, 1.02, [0.88, 0.9, 0.92, 0.94, 0.96, 0.98, 1.0, 1.02]),
+        (0.3, 1.1, [0.2, 0.4, 0.6, 0.8, 1.0, 1.2]),
+    ],
+)
+def test_ticks_are_round_and_hold_all_values(points, low, high, expected):
+    assert points.ticks(low, high) == pytest.approx(expected)
 
 
 def test_a_contestant_that_is_not_there_is_named_with_the_reason(samples, tmp_path):
@@ -146,15 +259,31 @@ def test_the_figures_told_are_those_of_the_rows():
     assert f"{ratios['tundish / DALI CPU']:.2f}x DALI CPU" in told
 
 
+def module(monkeypatch, path, *folders):
+    """A file of bench/ as a module; `folders` are where it finds others."""
+    for folder in folders:
+        monkeypatch.syspath_prepend(ROOT / "bench" / folder)
+    name = "bench_" + path.replace("/", "_").removesuffix(".py")
+    spec = importlib.util.spec_from_file_location(name, ROOT / "bench" / path)
+    out = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, name, out)
+    spec.loader.exec_module(out)
+    return out
+
+
 @pytest.fixture
 def load(monkeypatch):
-    """bench/load/run.py as a module."""
-    folder = ROOT / "bench" / "load"
-    monkeypatch.syspath_prepend(folder)
-    spec = importlib.util.spec_from_file_location("bench_load_run", folder / "run.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return module(monkeypatch, "load/run.py", "load")
+
+
+@pytest.fixture
+def lanes_sets(monkeypatch):
+    return module(monkeypatch, "lanes/sets.py", ".")
+
+
+@pytest.fixture
+def points(monkeypatch):
+    return module(monkeypatch, "common/points.py")
 
 
 @pytest.mark.parametrize(

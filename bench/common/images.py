@@ -8,7 +8,7 @@ import os
 import shutil
 import subprocess
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,9 +50,13 @@ def make_samples(folder: Path, count: int = 1000, classes: int = 10) -> Path:
 
 
 def prepare(
-    data: str | None, work: Path, least_images: int, least_bytes: int | None = None
+    data: str | None,
+    work: Path,
+    least_images: int,
+    least_bytes: int | None = None,
+    codecs: Sequence[str] = ("lanes", "keep"),
 ) -> Images:
-    """Copies the images into `work` as often as it takes, and packs them.
+    """Copies the images into `work` as often as it takes, and packs them by each codec.
 
     Real copies: files that share their pages in memory would share them in the cache too.
     """
@@ -77,7 +81,8 @@ def prepare(
             file.write_bytes(content)
             files.append(str(file))
     pack, jpeg_pack = work / "images.tnd", work / "images_jpeg.tnd"
-    for target, codec in ((pack, "lanes"), (jpeg_pack, "keep")):
+    for codec in codecs:
+        target = {"lanes": pack, "keep": jpeg_pack}[codec]
         words = [TUNDISH, "pack", folder, "-o", target, "--quiet", "--codec", codec]
         subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
     about = f"{len(first):,} images x {copies} copies, {size * copies / 1e6:,.0f} MB"

@@ -1,44 +1,41 @@
 // What re-coding JPEGs costs and gives, on one thread:
 //
 //   packing        take apart, prove, encode, decode again and compare, per image
-//   coefficients   libjpeg-turbo's jpeg_read_coefficients against ours
 //   crops          RandomResizedCrop(224) to uint8: libjpeg-turbo decoding the whole image or the
 //                  region, with our resize, against ours
+//   coefficients   libjpeg-turbo's jpeg_read_coefficients against ours
+//   stages         our crop, stopped after each stage
 //
-//   bench_lanes SOURCE SEED ROUNDS TABLES    SOURCE: a folder, or a pack with JPEGs as they came;
-//                                            TABLES: builtin or train. A JSON line to stdout.
+//   bench_lanes SOURCE SEED ROUNDS TABLES WHAT
+//       SOURCE: a folder, or a pack with JPEGs as they came. TABLES: builtin or train.
+//       WHAT: all, or crops (on AVX2 and AVX-512 only). A JSON line to stdout.
 #include <fmt/format.h>
 #include <time.h>
 
-#include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <functional>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "augment/transforms.h"
 #include "decode/decode.h"
+#include "image.h"
 #include "lanes/transcode.h"
 #include "pack/open.h"
+#include "partial_decoder.h"
+#include "turbo.h"
 
-// jpeglib.h wants size_t and FILE declared before it.
-#include <jpeglib.h>
-
+namespace tundish::bench {
 namespace {
 
-using namespace tundish;
-
-constexpr int kSide = 224;
-constexpr std::size_t kCropBytes = std::size_t{3} * kSide * kSide;
 constexpr const char* kSamplings[] = {"grey", "4:4:4", "4:2:2", "4:2:0", "4:4:0", "4:1:1"};
 
-struct Image {
-  std::vector<std::byte> jpeg, record, restore;
-  Size size;
-  Window crop;
-  int sampling = 0;
+struct Set {
+  std::vector<Image> images;
+  lanes::Tables tables;
+  nlohmann::json result;
 };
 
 // Of this thread, which does nothing else: what else the machine does is not counted.
@@ -48,87 +45,9 @@ double cpu_s() {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
-// libjpeg-turbo's decompressor over one image; `use` runs between header and the end.
-template <typename Use>
-void with_turbo(const Image& image, const Use& use) {
-  jpeg_decompress_struct info = {};
-  jpeg_error_mgr errors = {};
-  info.err = jpeg_std_error(&errors);
-  errors.emit_message = [](j_common_ptr, int) {};
-  jpeg_create_decompress(&info);
-  jpeg_mem_src(&info, reinterpret_cast<const unsigned char*>(image.jpeg.data()), image.jpeg.size());
-  jpeg_read_header(&info, TRUE);
-  use(info);
-  jpeg_destroy_decompress(&info);
+void require(const std::optional<Fault>& fault) {
+  if (fault) throw Error(*fault, {});
 }
-
-struct Copy : RowSink {
-  std::uint8_t* to = nullptr;
-  void row(int y, const std::uint8_t* rgb, int width, bool) override {
-    const auto bytes = std::size_t{3} * static_cast<std::size_t>(width);
-    std::memcpy(to + static_cast<std::size_t>(y) * bytes, rgb, bytes);
-  }
-};
-
-// A crop by libjpeg-turbo: the whole image, or its region with the margin that makes it exact.
-class Turbo {
- public:
-  Turbo(bool region, Cpu cpu) : region_(region), resample_(cpu) {}
-
-  void crop(std::uint8_t* out, const Image& image) {
-    Copy copy;
-    copy.to = out;
-    const Stage stage{.crop = image.crop,
-                      .size = {kSide, kSide},
-                      .filter = Filter::bilinear,
-                      .keep = {0, 0, kSide, kSide}};
-    resample_.begin(stage, image.size, copy);
-    with_turbo(image, [&](jpeg_decompress_struct& info) {
-      info.out_color_space = JCS_RGB;
-      jpeg_start_decompress(&info);
-      constexpr int kMargin = 32;
-      const Window& crop = image.crop;
-      JDIMENSION x = 0, width = info.output_width;
-      int row = 0, end = image.size.height;
-      if (region_) {
-        const int left = std::max(0, crop.x - kMargin);
-        const int right = std::min(image.size.width, crop.x + crop.width + kMargin);
-        x = static_cast<JDIMENSION>(left);
-        width = static_cast<JDIMENSION>(right - left);
-        jpeg_crop_scanline(&info, &x, &width);
-        row = crop.y;
-        end = crop.y + crop.height;
-        if (row > 0) jpeg_skip_scanlines(&info, static_cast<JDIMENSION>(row));
-      }
-      constexpr int kRows = 16;
-      const std::size_t stride = std::size_t{3} * width;
-      rows_.resize(std::max(rows_.size(), stride * kRows));
-      while (row < end) {
-        const int count = std::min(kRows, end - row);
-        for (int i = 0; i < count;) {
-          JSAMPROW to = rows_.data() + static_cast<std::size_t>(i) * stride;
-          i += static_cast<int>(jpeg_read_scanlines(&info, &to, 1));
-        }
-        resample_.push({rows_.data(), static_cast<std::ptrdiff_t>(stride), static_cast<int>(x), row,
-                        static_cast<int>(width), count});
-        row += count;
-      }
-      jpeg_abort_decompress(&info);
-    });
-    resample_.finish();
-  }
-
- private:
-  bool region_;
-  Resample resample_;
-  std::vector<std::uint8_t> rows_;
-};
-
-struct Set {
-  std::vector<Image> images;
-  lanes::Tables tables;
-  nlohmann::json result;
-};
 
 void add(nlohmann::json& to, std::uint64_t more) {
   to = (to.is_null() ? 0 : to.get<std::uint64_t>()) + more;
@@ -184,51 +103,115 @@ void read_images(Set& out, const std::string& path, std::uint64_t seed, bool tra
     throw Error(ErrorCode::argument, {.file = path}, "no JPEG can be re-coded");
 }
 
-using Crop = std::function<void(std::uint8_t*, const Image&)>;
-
 struct Contestant {
   std::string name;
-  Crop run;
+  std::function<void(std::uint8_t*, const Image&)> run;
+  bool slow = false;  // takes part in the first round only
 };
 
-void require(const std::optional<Fault>& fault) {
-  if (fault) throw Error(*fault, {});
+// Of this machine; its best one if all are below.
+std::vector<Cpu> levels_from(Cpu least) {
+  std::vector<Cpu> out;
+  for (const Cpu level : {Cpu::scalar, Cpu::sse, Cpu::avx2, Cpu::avx512}) {
+    if (level >= least && level <= best_cpu()) out.push_back(level);
+  }
+  if (out.empty()) out.push_back(best_cpu());
+  return out;
 }
 
-std::vector<Contestant> crops(const Set& set) {
+Contestant lanes_crop(const std::string& name, const Set& set, Cpu level) {
+  auto decoder = std::make_shared<lanes::Decoder>(level);
+  return {name, [decoder, &set](std::uint8_t* to, const Image& image) {
+            require(decoder->crop_resize(to, image.record, image.crop, {kSide, kSide},
+                                         Filter::bilinear, set.tables));
+          }};
+}
+
+std::vector<Contestant> crops(const Set& set, Cpu least) {
   std::vector<Contestant> out;
-  for (const Cpu level : {Cpu::sse, Cpu::avx2, Cpu::avx512}) {
-    if (level > best_cpu()) continue;
-    const std::string cpu = cpu_name(level);
+  for (const Cpu level : levels_from(least)) {
     for (const bool region : {false, true}) {
-      auto turbo = std::make_shared<Turbo>(region, level);
-      out.push_back({fmt::format("turbo_{} {}", region ? "region" : "full", cpu),
-                     [turbo](std::uint8_t* to, const Image& image) { turbo->crop(to, image); }});
+      auto turbo = std::make_shared<TurboCrop>(region, level);
+      out.push_back({fmt::format("turbo_{} {}", region ? "region" : "full", cpu_name(level)),
+                     [turbo](std::uint8_t* to, const Image& image) { turbo->run(to, image); }});
     }
-    auto decoder = std::make_shared<lanes::Decoder>(level);
-    out.push_back({"lanes " + cpu, [decoder, &set](std::uint8_t* to, const Image& image) {
-                     require(decoder->crop_resize(to, image.record, image.crop, {kSide, kSide},
-                                                  Filter::bilinear, set.tables));
-                   }});
+    out.push_back(lanes_crop(fmt::format("lanes {}", cpu_name(level)), set, level));
+    for (std::size_t i = out.size() - 3; i < out.size(); ++i) out[i].slow = level == Cpu::scalar;
   }
   return out;
+}
+
+struct Nowhere : StripSink {
+  void push(const Strip&) override {}
+};
+
+// A part of our decoder on each image's crop, or on all of it.
+Contestant part(const std::string& name, const Set& set, Until until, Cpu level, bool whole) {
+  auto decoder = std::make_shared<PartialDecoder>(until, level);
+  return {name, [decoder, whole, &set](std::uint8_t*, const Image& image) {
+            Nowhere nowhere;
+            const Window all{0, 0, image.size.width, image.size.height};
+            require(decoder->decode(nowhere, image.record, whole ? all : image.crop, set.tables));
+          }};
 }
 
 std::vector<Contestant> coefficients(const Set& set) {
   std::vector<Contestant> out = {
-      {"turbo", [](std::uint8_t*, const Image& image) {
-         with_turbo(image, [](jpeg_decompress_struct& info) { jpeg_read_coefficients(&info); });
-       }}};
-  for (const Cpu level : {Cpu::scalar, Cpu::avx2, Cpu::avx512}) {
-    if (level > best_cpu()) continue;
+      {"turbo", [](std::uint8_t*, const Image& image) { read_turbo_coefficients(image); }}};
+  for (const Cpu level : levels_from(Cpu::scalar)) {
     auto decoder = std::make_shared<lanes::Decoder>(level);
     auto to = std::make_shared<lanes::Coefficients>();
-    out.push_back({fmt::format("lanes {}", cpu_name(level)),
+    const std::string name = fmt::format("lanes {}", cpu_name(level));
+    out.push_back({name,
                    [decoder, to, &set](std::uint8_t*, const Image& image) {
                      require(decoder->decode(*to, image.record, set.tables));
-                   }});
+                   },
+                   level == Cpu::scalar});
+    if (level < Cpu::avx2) continue;
+    out.push_back(part("values " + std::string(cpu_name(level)), set, Until::values, level, true));
   }
   return out;
+}
+
+std::vector<Contestant> stages(const Set& set) {
+  std::vector<Contestant> out;
+  for (const Cpu level : levels_from(Cpu::avx2)) {
+    const std::string cpu = cpu_name(level);
+    out.push_back(part("head " + cpu, set, Until::head, level, false));
+    out.push_back(part("values " + cpu, set, Until::values, level, false));
+    out.push_back(part("samples " + cpu, set, Until::samples, level, false));
+    out.push_back(part("rgb " + cpu, set, Until::rgb, level, false));
+    out.push_back(lanes_crop("crop " + cpu, set, level));
+  }
+  return out;
+}
+
+// The partial decoder with all of its stages and the resize behind it: what is timed in parts must
+// be what makes the picture.
+Contestant all_parts(const Set& set, Cpu level) {
+  auto decoder = std::make_shared<PartialDecoder>(Until::rgb, level);
+  auto resample = std::make_shared<Resample>(level);
+  return {fmt::format("parts {}", cpu_name(level)),
+          [decoder, resample, &set](std::uint8_t* to, const Image& image) {
+            Picture picture(to);
+            resample->begin(stage_of(image.crop), image.size, picture);
+            require(decoder->decode(*resample, image.record, image.crop, set.tables));
+            resample->finish();
+          }};
+}
+
+// How many crops of each contestant differ from those of the first.
+void compare(nlohmann::json& out, const std::vector<Contestant>& contestants,
+             const std::vector<Image>& images) {
+  std::vector<std::uint8_t> expected(kCropBytes), got(kCropBytes);
+  for (const Contestant& contestant : contestants) out[contestant.name] = 0;
+  for (const Image& image : images) {
+    contestants[0].run(expected.data(), image);
+    for (std::size_t i = 1; i < contestants.size(); ++i) {
+      contestants[i].run(got.data(), image);
+      add(out[contestants[i].name], expected != got);
+    }
+  }
 }
 
 // Whole passes over all images, the contestants in turn.
@@ -237,6 +220,7 @@ void race(nlohmann::json& out, const std::vector<Contestant>& contestants,
   std::vector<std::uint8_t> pixels(kCropBytes);
   for (int round = 0; round < rounds; ++round) {
     for (const Contestant& contestant : contestants) {
+      if (contestant.slow && round > 0) continue;
       const double begin = cpu_s();
       for (const Image& image : images) contestant.run(pixels.data(), image);
       out[contestant.name].push_back(cpu_s() - begin);
@@ -244,29 +228,34 @@ void race(nlohmann::json& out, const std::vector<Contestant>& contestants,
   }
 }
 
+void run(const char* source, const char* seed, int rounds, const std::string& tables, bool all) {
+  Set set;
+  read_images(set, source, std::strtoull(seed, nullptr, 10), tables == "train");
+  const std::vector<Contestant> croppers = crops(set, all ? Cpu::scalar : Cpu::avx2);
+  std::vector<Contestant> compared = croppers;
+  if (all) {
+    for (const Cpu level : levels_from(Cpu::avx2)) compared.push_back(all_parts(set, level));
+  }
+  compare(set.result["differing"], compared, set.images);
+  race(set.result["crops"], croppers, set.images, rounds);
+  if (all) {
+    race(set.result["coefficients"], coefficients(set), set.images, rounds);
+    race(set.result["stages"], stages(set), set.images, rounds);
+  }
+  fmt::print("{}\n", set.result.dump());
+}
+
 }  // namespace
+}  // namespace tundish::bench
 
 int main(int argc, char** argv) {
   try {
-    if (argc != 5)
-      throw Error(ErrorCode::argument, {}, "see the first lines of bench/lanes/lanes.cpp");
-    static Set set;
-    read_images(set, argv[1], std::strtoull(argv[2], nullptr, 10), argv[4] == std::string("train"));
-    const int rounds = std::atoi(argv[3]);
-    const std::vector<Contestant> croppers = crops(set);
-    std::vector<std::uint8_t> expected(kCropBytes), got(kCropBytes);
-    for (const Contestant& contestant : croppers) {
-      int differing = 0;
-      for (const Image& image : set.images) {
-        croppers[0].run(expected.data(), image);
-        contestant.run(got.data(), image);
-        differing += expected != got;
-      }
-      set.result["differing"][contestant.name] = differing;
+    if (argc != 6) {
+      throw tundish::Error(tundish::ErrorCode::argument, {},
+                           "see the first lines of bench/lanes/lanes.cpp");
     }
-    race(set.result["crops"], croppers, set.images, rounds);
-    race(set.result["coefficients"], coefficients(set), set.images, rounds);
-    fmt::print("{}\n", set.result.dump());
+    tundish::bench::run(argv[1], argv[2], std::atoi(argv[3]), argv[4],
+                        argv[5] == std::string("all"));
   } catch (const std::exception& error) {
     fmt::print(stderr, "bench_lanes: {}\n", error.what());
     return 1;

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import escape
 
 _FONT = "font-family='system-ui, -apple-system, Segoe UI, DejaVu Sans, sans-serif'"
-_OURS, _OTHERS, _INK, _SOFT = "#c2410c", "#94a3b8", "#1e293b", "#64748b"
+OURS, OTHERS, INK, SOFT = "#c2410c", "#94a3b8", "#1e293b", "#64748b"
 
 
 @dataclass(frozen=True)
@@ -26,19 +26,19 @@ def bar_chart(
     longest = max((b.value for _, bars in groups for b in bars), default=0) or 1
     body, y = [], 0
     for title, bars in groups:
-        body.append(_text(0, y + 20, title, _SOFT, 14, bold=True))
+        body.append(text(0, y + 20, title, SOFT, 14, bold=True))
         y += head
         for b in bars:
             length = max(1.0, (width - left - right) * b.value / longest)
-            color = _OURS if b.ours else _OTHERS
-            body.append(_text(left - 12, y + 17, b.name, _INK, 14, anchor="end", bold=b.ours))
+            color = OURS if b.ours else OTHERS
+            body.append(text(left - 12, y + 17, b.name, INK, 14, anchor="end", bold=b.ours))
             body.append(
                 f"<rect x='{left}' y='{y}' width='{length:.1f}' height='{bar}' rx='3' fill='{color}'/>"
             )
-            body.append(_text(left + length + 8, y + 17, b.text, _INK, 14, bold=b.ours))
+            body.append(text(left + length + 8, y + 17, b.text, INK, 14, bold=b.ours))
             y += bar + gap
         y += gap
-    return _svg(width, y, label, body)
+    return svg(width, y, label, body)
 
 
 def line_chart(
@@ -51,30 +51,32 @@ def line_chart(
     body = []
     for share in (0, 0.5, 1):
         y = top + inner_h * (1 - share)
-        body.append(
-            f"<line x1='{left}' x2='{width - 12}' y1='{y:.1f}' y2='{y:.1f}' stroke='#e2e8f0'/>"
-        )
-        body.append(_text(left - 8, y + 5, f"{most * share:.1f}", _SOFT, 12, anchor="end"))
+        body.append(line(left, width - 12, y, y))
+        body.append(text(left - 8, y + 5, f"{most * share:.1f}", SOFT, 12, anchor="end"))
     step = inner_w / max(1, len(values) - 1)
     points = " ".join(
         f"{left + i * step:.1f},{top + inner_h * (1 - v / most):.1f}" for i, v in enumerate(values)
     )
-    body.append(f"<polyline points='{points}' fill='none' stroke='{_OURS}' stroke-width='2'/>")
-    body.append(_text(width - 12, height - 8, unit, _SOFT, 12, anchor="end"))
-    return _svg(width, height, label, body)
+    body.append(f"<polyline points='{points}' fill='none' stroke='{OURS}' stroke-width='2'/>")
+    body.append(text(width - 12, height - 8, unit, SOFT, 12, anchor="end"))
+    return svg(width, height, label, body)
 
 
-def _text(
-    x: float, y: float, text: str, color: str, size: int, anchor: str = "start", bold: bool = False
+def line(x1: float, x2: float, y1: float, y2: float) -> str:
+    return f"<line x1='{x1:.1f}' x2='{x2:.1f}' y1='{y1:.1f}' y2='{y2:.1f}' stroke='#e2e8f0'/>"
+
+
+def text(
+    x: float, y: float, words: str, color: str, size: int, anchor: str = "start", bold: bool = False
 ) -> str:
     weight = " font-weight='600'" if bold else ""
     return (
         f"<text x='{x:.1f}' y='{y:.1f}' {_FONT} font-size='{size}' fill='{color}' "
-        f"text-anchor='{anchor}'{weight}>{escape(text)}</text>"
+        f"text-anchor='{anchor}'{weight}>{escape(words)}</text>"
     )
 
 
-def _svg(width: int, height: int, label: str, body: Sequence[str]) -> str:
+def svg(width: int, height: int, label: str, body: Sequence[str]) -> str:
     """With a white ground and a margin, so that the file can be looked at alone."""
     box = f"viewBox='-8 -8 {width + 16} {height + 16}' width='{width + 16}' height='{height + 16}'"
     ground = f"<rect class='ground' x='-8' y='-8' width='{width + 16}' height='{height + 16}' fill='#fff'/>"

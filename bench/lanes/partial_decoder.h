@@ -1,0 +1,52 @@
+// lanes::Decoder, stopped after a stage: the difference of two such times is the stage between.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "augment/resample.h"
+#include "core/bytes.h"
+#include "core/cpu.h"
+#include "core/error.h"
+#include "core/image.h"
+#include "lanes/decode_unit.h"
+#include "lanes/record.h"
+#include "lanes/renderer.h"
+#include "lanes/tables.h"
+
+namespace tundish::bench {
+
+enum class Until : int {
+  head,     // the record's head was read, the checksums of the rows the window needs are right
+  values,   // entropy decoding: masks and values, as the pixel stage takes them
+  samples,  // expanded, dequantised, inverse DCT: planes of Y, Cb, Cr
+  rgb,      // upsampled, in RGB
+};
+
+// Goes the road of lanes::Decoder with the same parts, and keeps its memory as that does.
+class PartialDecoder {
+ public:
+  PartialDecoder(Until until, Cpu cpu);
+
+  // Up to Until::samples the strips that are pushed hold anything.
+  std::optional<Fault> decode(StripSink& sink, Bytes record, const Window& window,
+                              const lanes::Tables& tables);
+
+ private:
+  struct Work {
+    lanes::UnitValues values[2];
+    lanes::UnitWork unit[2];
+    alignas(64) std::byte last[2][0x10000 + lanes::kReadableBehind];
+  };
+
+  lanes::CodedUnit coded(int x, int y, int place);
+
+  Until until_;
+  lanes::DecodeUnits decode_units_;
+  lanes::Pixels pixels_;
+  lanes::Renderer renderer_;
+  lanes::Record record_;
+  std::unique_ptr<Work> work_;
+};
+
+}  // namespace tundish::bench
