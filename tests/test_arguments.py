@@ -10,22 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tundish
+from loaders import RANDOM, SQUARE, opened
 
 torch = pytest.importorskip("torch")
-
-RANDOM = [
-    tundish.RandomResizedCrop(32),
-    tundish.RandomHorizontalFlip(),
-    tundish.RandomVerticalFlip(0.3),
-    tundish.Normalize(),
-]
-SQUARE = [tundish.Resize((24, 24))]
-
-
-def opened(path, batch_size=5, **options):
-    options.setdefault("transforms", SQUARE)
-    options.setdefault("threads", 2)
-    return tundish.Loader(path, batch_size, **options)
 
 
 ARGUMENTS = [

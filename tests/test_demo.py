@@ -10,18 +10,15 @@ from pathlib import Path
 
 import pytest
 import torch
+from program import PROGRAM, ROOT, needs_program
 from tundish.demo.chart import Bar, bar_chart
 from tundish.demo.compare import random_crop
 from tundish.demo.train import train, why_not
 
-ROOT = Path(__file__).resolve().parent.parent
-PROGRAM = Path(sys.executable).parent / "tundish"
 MAKE_SAMPLES = ROOT / "build" / "release" / "make_samples"
 
 # Two threads that share a busy core wait for each other most of the time.
 ONE_THREAD = os.environ | {"OMP_NUM_THREADS": "1"}
-
-needs_program = pytest.mark.skipif(not PROGRAM.exists(), reason="./dev build makes the program")
 
 
 @pytest.fixture(scope="module")

@@ -2,13 +2,10 @@
 
 import re
 import subprocess
-import sys
-from pathlib import Path
 
 import pytest
+from program import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
-PROGRAM = Path(sys.executable).parent / "tundish"
 DOCUMENTS = sorted(
     f
     for pattern in ("*.md", "docs/*.md", "docs/decisions/*.md", "src/README.md", "src/*/README.md")
@@ -102,11 +99,3 @@ def test_the_commands_of_the_script_are_those_the_documents_name():
     for document in DOCUMENTS:
         named = set(re.findall(r"\./dev ([a-z]+)", document.read_text()))
         assert named <= commands | parts, document
-
-
-@pytest.mark.skipif(not (ROOT / "docs/errors.md").exists(), reason="there is no docs/errors.md")
-def test_the_page_of_errors_is_what_the_program_explains():
-    result = subprocess.run(
-        [PROGRAM, "explain", "--all"], capture_output=True, text=True, timeout=60, check=True
-    )
-    assert (ROOT / "docs/errors.md").read_text() == result.stdout

@@ -4,17 +4,9 @@ import io
 
 import numpy as np
 import pytest
-import tundish
+from loaders import opened
 
 torch = pytest.importorskip("torch")
-
-SQUARE = [tundish.Resize((24, 24))]
-
-
-def opened(path, batch_size=5, **options):
-    options.setdefault("transforms", SQUARE)
-    options.setdefault("threads", 2)
-    return tundish.Loader(path, batch_size, **options)
 
 
 def test_as_dict_gives_every_kind_of_field_of_a_tar(make, tmp_path):

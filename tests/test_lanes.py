@@ -4,16 +4,15 @@ import io
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 import tundish
 from PIL import Image
+from program import PROGRAM, ROOT, needs_program
 
-ROOT = Path(__file__).resolve().parents[1]
-PROGRAM = ROOT / ".venv" / "bin" / "tundish"
 sys.path.insert(0, str(ROOT / "docs"))
+pytestmark = needs_program
 
 SAMPLINGS = ("4:4:4", "4:2:2", "4:2:0")
 EXIF = Image.Exif()

@@ -9,17 +9,19 @@ import lzma
 import os
 import shutil
 import subprocess
-import sys
 import tarfile
 from pathlib import Path
 
+import program
 import pytest
+from files import tree, write
 from PIL import Image
+from program import PROGRAM, needs_program
+from torchvision_child import ask_torchvision
 
-PROGRAM = Path(sys.executable).parent / "tundish"
 ENDINGS = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
 
-pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason="./dev build makes the program")
+pytestmark = needs_program
 
 # Names in the order of os.fsencode: blanks, line ends, quotes, bytes that are not UTF-8.
 NAMES = [
@@ -40,8 +42,7 @@ NAMES = [
 
 
 def tundish(*words, exit_code=0):
-    line = [PROGRAM, *map(os.fspath, words)]
-    result = subprocess.run(line, capture_output=True, timeout=120)
+    result = program.tundish(*words)
     assert result.returncode == exit_code, result.stderr.decode()
     return result
 
@@ -82,22 +83,7 @@ def image(number):
 
 def write_all(root, files):
     for name, data in files.items():
-        path = os.path.join(os.fsencode(root), name)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "wb") as file:
-            file.write(data)
-
-
-def read_all(root):
-    """Every file below a folder: name in bytes to contents."""
-    root = os.fsencode(root)
-    found = {}
-    for folder, _, names in os.walk(root):
-        for name in names:
-            path = os.path.join(folder, name)
-            with open(path, "rb") as file:
-                found[os.path.relpath(path, root)] = file.read()
-    return found
+        write(os.path.join(os.fsencode(root), name), data)
 
 
 def torchvision_samples(directory):
@@ -145,29 +131,18 @@ def test_a_folder_equals_torchvision_itself(folder):
     """Names that are not UTF-8 are left to the test above: this one speaks JSON with a child."""
     shutil.rmtree(os.path.join(os.fsencode(folder), b"\xff\xfe"))
     code = """
-import json, sys, torch
-library = torch.library.Library("torchvision", "DEF")
-for name in ("nms", "qnms"):  # a build without CUDA libraries lacks them and refuses to load
-    try:
-        library.define(name + "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-    except RuntimeError:
-        pass
+import json
 from torchvision.datasets.folder import ImageFolder
 print(json.dumps(ImageFolder(sys.argv[1]).samples))
 """
-    line = [sys.executable, "-W", "ignore", "-c", code, folder]
-    child = subprocess.run(line, capture_output=True, text=True, timeout=300)
-    if child.returncode != 0:
-        pytest.skip("torchvision cannot be imported: " + child.stderr.strip()[-200:])
-    expected = [
-        (os.path.relpath(path, folder).encode(), label) for path, label in json.loads(child.stdout)
-    ]
+    samples = json.loads(ask_torchvision(code, folder))
+    expected = [(os.path.relpath(path, folder).encode(), label) for path, label in samples]
     assert [(row["key"], row["label"]) for row in rows(folder)] == expected
 
 
 def test_a_folder_comes_back_from_its_pack_byte_for_byte(folder, files, tmp_path):
     tundish("unpack", packed(folder), "-o", tmp_path / "again", "--quiet")
-    again = read_all(tmp_path / "again")
+    again = tree(tmp_path / "again")
     assert {name: again.get(name) for name in files} == files
     assert set(again) - set(files) <= {b"list.csv"}
 
@@ -223,7 +198,7 @@ def check_archive(path, expected):
     again = path.parent / "again"
     shutil.rmtree(again, ignore_errors=True)
     tundish("unpack", pack, "-o", again, "--quiet")
-    found = read_all(again)
+    found = tree(again)
     assert {name: found.get(name) for name in expected} == expected
 
 
@@ -325,7 +300,7 @@ def test_samples_of_a_webdataset_have_their_fields(tmp_path):
         ("seg.png", "bytes"),
     ]
     tundish("unpack", pack, "-o", tmp_path / "again", "--quiet")
-    again = read_all(tmp_path / "again")
+    again = tree(tmp_path / "again")
     assert again[b"s/0003.seg.png"] == image(1003)
     assert again[b"s/0003.txt"] == b"caption 3"
     listed = list(csv.DictReader(io.StringIO(again[b"list.csv"].decode())))
@@ -388,7 +363,7 @@ def test_a_list_written_by_pythons_csv(ending, options, folder, files, tmp_path)
     tundish("unpack", pack, "-o", tmp_path / "again", "--quiet")
     again = packed(tmp_path / "again" / "list.csv")
     assert rows(again) == rows(pack)
-    assert read_all(tmp_path / "again" / "folder") == files
+    assert tree(tmp_path / "again" / "folder") == files
 
 
 def test_a_list_of_absolute_paths_names_no_place_of_the_machine(folder, files, tmp_path):

@@ -14,6 +14,7 @@ import pytest
 import tundish
 from draws import Random, random_crop_corner, random_resized_window
 from PIL import Image
+from torchvision_child import ask_torchvision
 
 FILTERS = {
     "nearest": Image.Resampling.NEAREST,
@@ -288,17 +289,9 @@ CHAINS = """
 """
 
 TORCHVISION = """
-import sys
 from pathlib import Path
 import numpy as np
-import torch
 from PIL import Image
-library = torch.library.Library("torchvision", "DEF")
-for name in ("nms", "qnms"):  # a build without CUDA libraries lacks them and refuses to load
-    try:
-        library.define(name + "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-    except RuntimeError:
-        pass
 from torchvision.transforms import InterpolationMode
 from torchvision.transforms.v2 import *
 NEAREST, BICUBIC = InterpolationMode.NEAREST, InterpolationMode.BICUBIC
@@ -320,10 +313,7 @@ def test_what_is_not_random_equals_torchvision_on_pillow_images(
     pictures: Path, tmp_path: Path
 ) -> None:
     torch = pytest.importorskip("torch")
-    line = [sys.executable, "-W", "ignore", "-c", TORCHVISION, pictures, tmp_path / "a.npz", CHAINS]
-    child = subprocess.run(line, capture_output=True, text=True, timeout=300)
-    if child.returncode != 0:
-        pytest.skip("torchvision cannot be imported: " + child.stderr.strip()[-200:])
+    ask_torchvision(TORCHVISION, pictures, tmp_path / "a.npz", CHAINS)
     names = {name: getattr(tundish, name) for name in tundish.__all__}
     chains = eval(CHAINS, {**names, "torch": torch, "NEAREST": "nearest", "BICUBIC": "bicubic"})
     with np.load(tmp_path / "a.npz") as expected:

@@ -2,21 +2,8 @@
 
 import numpy as np
 import tundish
+from loaders import RANDOM, opened
 from PIL import Image
-
-RANDOM = [
-    tundish.RandomResizedCrop(32),
-    tundish.RandomHorizontalFlip(),
-    tundish.RandomVerticalFlip(0.3),
-    tundish.Normalize(),
-]
-SQUARE = [tundish.Resize((24, 24))]
-
-
-def opened(path, batch_size=5, **options):
-    options.setdefault("transforms", SQUARE)
-    options.setdefault("threads", 2)
-    return tundish.Loader(path, batch_size, **options)
 
 
 def test_batches_are_bit_identical_for_any_number_of_threads(photos, digest):
