@@ -38,7 +38,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--data", default=data, help="folder or .tar of JPEGs (TUNDISH_DATA)")
     parser.add_argument("--files", type=int, help="at most so many, of all kinds together")
     parser.add_argument("--windows", type=int, default=8, help="per file (8), a quarter is resized")
-    parser.add_argument("--tables", choices=("builtin", "train"), default="builtin")
+    parser.add_argument("--tables", choices=("auto", "builtin", "train"), default="auto")
     parser.add_argument(
         "--max-growth", type=float, default=10, help="of a record (10: tiny files are re-coded too)"
     )

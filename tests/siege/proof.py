@@ -58,7 +58,7 @@ class Proof:
 @dataclass(frozen=True)
 class Options:
     program: Path
-    tables: str = "builtin"
+    tables: str = "auto"
     max_growth: float = (
         10.0  # generous: lanes records are to be proven, not files kept as they came
     )
