@@ -10,6 +10,8 @@ namespace tundish::lanes {
 namespace {
 
 constexpr int kRounds = 4;        // of sorting images into kinds
+constexpr double kGrowth = 1.04;  // over the file, from which on an image counts for more
+constexpr double kWeightOfGrowing = 4;
 constexpr int kUnitsToJudge = 8;  // of an image that looks for its set
 
 // Bits of every symbol and value under the statistics of one kind of image.
@@ -80,20 +82,33 @@ double values_per_block(const ImageSample& image) {
   return values / blocks;
 }
 
-// First by how much there is in their blocks; then each to the kind whose tables suit it best.
-std::vector<int> sort_into_kinds(std::span<const ImageSample> images,
-                                 const std::vector<double>& weight) {
-  std::vector<std::size_t> order(images.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::vector<double> density;
-  for (const ImageSample& image : images) density.push_back(values_per_block(image));
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return density[a] != density[b] ? density[a] < density[b] : a < b;
-  });
-  std::vector<int> kind(images.size());
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    kind[order[i]] = static_cast<int>(i * kSets / order.size());
+// Signs and bits of DC, which no table makes smaller.
+double raw_bits(const ImageSample& image) {
+  double bits = 0;
+  for (const ImageSample::Unit& unit : image.units) {
+    bits += static_cast<double>(unit.values.size());
+    for (const BlockSymbols& block : unit.blocks) bits += block.dc_size;
   }
+  return bits;
+}
+
+struct Kinds {
+  std::vector<int> of;       // each image
+  std::vector<double> bits;  // that it takes with the tables of its kind, raw ones left out
+};
+
+// First by how much there is in their blocks, so that few images unlike the others have a kind of
+// their own; then each to the kind whose tables suit it best.
+Kinds sort_into_kinds(std::span<const ImageSample> images, const std::vector<double>& weight) {
+  std::vector<double> density;
+  for (const ImageSample& image : images) density.push_back(std::log1p(values_per_block(image)));
+  const auto [low, high] = std::minmax_element(density.begin(), density.end());
+  std::vector<int> kind(images.size());
+  for (std::size_t i = 0; i < images.size(); ++i) {
+    const double place = *high > *low ? (density[i] - *low) / (*high - *low) : 0;
+    kind[i] = std::min(static_cast<int>(place * kSets), kSets - 1);
+  }
+  std::vector<double> bits_of(images.size());
   for (int round = 0; round < kRounds; ++round) {
     std::vector<Statistics> statistics(kSets);
     for (std::size_t i = 0; i < images.size(); ++i) {
@@ -116,10 +131,11 @@ std::vector<int> sort_into_kinds(std::span<const ImageSample> images,
       }
       moved |= best != kind[i];
       kind[i] = best;
+      bits_of[i] = least;
     }
     if (!moved) break;
   }
-  return kind;
+  return {std::move(kind), std::move(bits_of)};
 }
 
 float table_bits(const Tables& tables, int table, unsigned symbol) {
@@ -176,7 +192,16 @@ void fit_tables(Tables& out, std::span<const ImageSample> images) {
   std::vector<double> weight;
   for (const ImageSample& image : images)
     weight.push_back(1 / std::sqrt(1 + values_per_block(image)));
-  const std::vector<int> kind = sort_into_kinds(images, weight);
+  Kinds kinds = sort_into_kinds(images, weight);
+  bool grows = false;
+  for (std::size_t i = 0; i < images.size(); ++i) {
+    const double bits = kinds.bits[i] + raw_bits(images[i]);
+    if (images[i].file_bits == 0 || bits <= kGrowth * images[i].file_bits) continue;
+    weight[i] *= kWeightOfGrowing;
+    grows = true;
+  }
+  if (grows) kinds = sort_into_kinds(images, weight);
+  const std::vector<int>& kind = kinds.of;
   std::vector<Statistics> statistics(kSets);
   for (std::size_t i = 0; i < images.size(); ++i) {
     for (const auto& unit : images[i].units)

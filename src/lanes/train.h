@@ -18,14 +18,15 @@ struct ImageSample {
     std::vector<std::int16_t> values;
   };
   std::vector<Unit> units;
+  double file_bits = 0;  // of the JPEG, for as much of the image; 0: not known
 };
 
 // At most `most` units that stand evenly in the image. `scratch` is memory to use.
 void take_sample(ImageSample& out, const Coefficients& image, int most, UnitSymbols& scratch);
 
 // A pure function of the samples, which may be none. Images are sorted into kSets kinds, and each
-// gets the tables that code it in the fewest bits. Every table codes any data: what was never seen
-// costs more.
+// gets the tables that code it in the fewest bits; images that would grow count for more. Every
+// table codes any data: what was never seen costs more.
 void fit_tables(Tables& out, std::span<const ImageSample> images);
 
 // The set that codes the image in the fewest bits, judged by some of its units.

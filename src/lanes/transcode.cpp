@@ -48,6 +48,8 @@ void Transcoder::sample(ImageSample& out, Bytes file, int most, const JpegLimits
   out.units.clear();
   if (take_apart(image_, literal_, file, limits) != Unfit::none) return;
   take_sample(out, image_, most, symbols_);
+  out.file_bits = 8.0 * static_cast<double>(file.size()) * static_cast<double>(out.units.size()) /
+                  image_.geometry.units();
 }
 
 std::optional<Fault> restore_file(std::vector<std::byte>& file, Bytes record, Bytes restore,
