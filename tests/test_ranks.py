@@ -157,7 +157,32 @@ def test_slurm_says_the_rank_of_a_task_that_srun_started(tiny, monkeypatch):
     assert place(tiny.pack) == (3, 4)
     monkeypatch.setenv("RANK", "0")
     monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "none")
     assert place(tiny.pack) == (0, 2), "torchrun inside a Slurm job"
+
+
+def test_ranks_that_slurm_tasks_started_themselves_are_no_conflict(tiny, monkeypatch):
+    monkeypatch.setenv("SLURM_PROCID", "1")
+    monkeypatch.setenv("SLURM_STEP_NUM_TASKS", "2")
+    monkeypatch.setenv("WORLD_SIZE", "8")
+    monkeypatch.setenv("RANK", "5")
+    assert place(tiny.pack) == (5, 8), "four processes per task"
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    assert place(tiny.pack) == (1, 2), "the same ranks"
+
+
+@pytest.mark.parametrize(("rank", "world_size"), [(0, 2), (0, 8), (1, 3), (0, 1)])
+def test_an_environment_that_contradicts_slurm_is_refused_and_both_are_printed(
+    tiny, monkeypatch, rank, world_size
+):
+    monkeypatch.setenv("SLURM_PROCID", "1")
+    monkeypatch.setenv("SLURM_STEP_NUM_TASKS", "2")
+    monkeypatch.setenv("RANK", str(rank))
+    monkeypatch.setenv("WORLD_SIZE", str(world_size))
+    with pytest.raises(ValueError, match=rf"rank {rank} of {world_size}, Slurm .* rank 1 of 2"):
+        place(tiny.pack)
+    assert place(tiny.pack, rank=1, world_size=3) == (1, 3)
 
 
 def test_a_batch_script_of_slurm_is_one_process_whatever_the_job_reserved(tiny, monkeypatch):

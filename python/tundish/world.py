@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import os
 import sys
+from typing import NoReturn
 
 
 def _from_environment(rank: str, world_size: str) -> tuple[int, int] | None:
@@ -42,7 +43,10 @@ def _from_slurm() -> tuple[int, int] | None:
 
 
 def rank_and_world_size(rank: int | None, world_size: int | None) -> tuple[int, int]:
-    """What was given wins; then torch.distributed, torchrun, Slurm; else one process."""
+    """What was given wins; then torch.distributed, torchrun, Slurm; else one process.
+
+    Two that contradict each other are an error that prints both.
+    """
     if rank is not None or world_size is not None:
         if rank is None or world_size is None:
             raise ValueError("give both rank and world_size, or neither")
@@ -52,12 +56,32 @@ def rank_and_world_size(rank: int | None, world_size: int | None) -> tuple[int, 
         return operator.index(rank), operator.index(world_size)
     torch = _from_torch()
     torchrun = _from_environment("RANK", "WORLD_SIZE")
+    slurm = _from_slurm()
     if torch and torchrun and torch != torchrun:
-        raise ValueError(
-            f"torch.distributed says rank {torch[0]} of {torch[1]}, the environment (RANK, WORLD_SIZE) "
-            f"says rank {torchrun[0]} of {torchrun[1]}: give rank= and world_size= to the Loader"
-        )
-    return torch or torchrun or _from_slurm() or (0, 1)
+        _refuse(_TORCH, torch, _TORCHRUN, torchrun)
+    known = torch or torchrun
+    if known and slurm and not _started_by(slurm, known):
+        _refuse(_TORCH if torch else _TORCHRUN, known, _SLURM, slurm)
+    return known or slurm or (0, 1)
+
+
+_TORCH = "torch.distributed"
+_TORCHRUN = "the environment (RANK, WORLD_SIZE)"
+_SLURM = "Slurm (SLURM_PROCID, SLURM_STEP_NUM_TASKS)"
+
+
+def _refuse(one: str, first: tuple[int, int], other: str, second: tuple[int, int]) -> NoReturn:
+    raise ValueError(
+        f"{one} says rank {first[0]} of {first[1]}, {other} says rank {second[0]} of {second[1]}: "
+        "give rank= and world_size= to the Loader"
+    )
+
+
+def _started_by(slurm: tuple[int, int], known: tuple[int, int]) -> bool:
+    """Whether the ranks may be processes that Slurm's tasks started: torchrun in a job, or some
+    processes per task."""
+    each, rest = divmod(known[1], slurm[1])
+    return "TORCHELASTIC_RUN_ID" in os.environ or (rest == 0 and known[0] // each == slurm[0])
 
 
 def local_world_size() -> int:
