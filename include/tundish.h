@@ -87,6 +87,19 @@ typedef struct tundish_transform {
   double std[3];
 } tundish_transform;
 
+/* How an epoch is drawn. Arrays are copied. */
+typedef struct tundish_order {
+  int32_t sampling;        /* 0 every sample once, 1 by weight, 2 groups in shares */
+  uint32_t repeats;        /* each draw so often in a row; 1 or more */
+  uint64_t draws;          /* positions of an epoch; 0: as many as samples */
+  const uint64_t* samples; /* their numbers, of groups group after group; NULL: all */
+  uint64_t sample_count;
+  const double* weights; /* by weight: one per sample; groups: one per group, NULL for equal ones */
+  uint64_t weight_count;
+  const uint64_t* group_sizes; /* groups: samples of each; NULL: a group is a class */
+  uint64_t group_count;
+} tundish_order;
+
 typedef struct tundish_loader_options {
   uint32_t struct_bytes; /* sizeof(tundish_loader_options) */
   uint32_t batch_size;
@@ -106,6 +119,7 @@ typedef struct tundish_loader_options {
   uint64_t transform_count;
   const int64_t* labels; /* NULL: the source's */
   uint64_t label_count;
+  const tundish_order* order; /* NULL: every sample once */
 } tundish_loader_options;
 
 typedef struct tundish_loader tundish_loader;
@@ -133,6 +147,12 @@ TUNDISH_API int32_t tundish_loader_next(tundish_loader* loader, uint32_t timeout
 
 /* Batches from a global position to the end of an epoch; the same on every rank. */
 TUNDISH_API uint64_t tundish_loader_steps(const tundish_loader* loader, uint64_t position);
+
+/* Global positions of an epoch: its samples, or the draws asked for. */
+TUNDISH_API uint64_t tundish_loader_positions(const tundish_loader* loader);
+
+/* The order in words: "shuffled", "3 groups in given shares ...". Lives as long as the loader. */
+TUNDISH_API const char* tundish_loader_order(const tundish_loader* loader);
 
 /* 32 hex digits over source, order, seed and transforms. Lives as long as the loader. */
 TUNDISH_API const char* tundish_loader_fingerprint(const tundish_loader* loader);

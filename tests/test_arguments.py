@@ -19,7 +19,7 @@ ARGUMENTS = [
     ({"num_workers": 4}, TypeError, "threads=N"),
     ({"collate_fn": list}, TypeError, "as_dict=True"),
     ({"worker_init_fn": print}, TypeError, "no worker processes"),
-    ({"sampler": None}, TypeError, "shuffle=True, seed=N"),
+    ({"sampler": None}, TypeError, "order=tundish.Weighted"),
     ({"batch_sampler": None}, TypeError, "shuffle=True, seed=N"),
     ({"generator": None}, TypeError, "seed=N"),
     ({"persistent_workers": True}, TypeError, "threads live as long as the loader"),

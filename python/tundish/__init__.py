@@ -12,6 +12,7 @@ from ._library import ArgumentError, Error, MissingError, SampleError
 from ._library import version as _version
 from .dataset import Dataset
 from .loader import Loader
+from .order import Balanced, Mixture, Order, Repeated, Subset, Weighted
 from .transforms import (
     CenterCrop,
     Normalize,
@@ -27,18 +28,24 @@ from .transforms import (
 __version__ = _version()
 __all__ = [
     "ArgumentError",
+    "Balanced",
     "CenterCrop",
     "Dataset",
     "Error",
     "Loader",
     "MissingError",
+    "Mixture",
     "Normalize",
+    "Order",
     "RandomCrop",
     "RandomHorizontalFlip",
     "RandomResizedCrop",
     "RandomVerticalFlip",
+    "Repeated",
     "Resize",
     "SampleError",
+    "Subset",
     "ToDtype",
     "Transform",
+    "Weighted",
 ]

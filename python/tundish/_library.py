@@ -58,6 +58,22 @@ class TransformStruct(ctypes.Structure):
     ]
 
 
+class OrderStruct(ctypes.Structure):
+    """tundish_order"""
+
+    _fields_ = [
+        ("sampling", c_int32),
+        ("repeats", c_uint32),
+        ("draws", c_uint64),
+        ("samples", POINTER(c_uint64)),
+        ("sample_count", c_uint64),
+        ("weights", POINTER(c_double)),
+        ("weight_count", c_uint64),
+        ("group_sizes", POINTER(c_uint64)),
+        ("group_count", c_uint64),
+    ]
+
+
 class LoaderOptions(ctypes.Structure):
     """tundish_loader_options"""
 
@@ -81,6 +97,7 @@ class LoaderOptions(ctypes.Structure):
         ("transform_count", c_uint64),
         ("labels", POINTER(c_int64)),
         ("label_count", c_uint64),
+        ("order", POINTER(OrderStruct)),
     ]
 
 
@@ -138,6 +155,8 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "tundish_loader_lend": (c_int32, [c_void_p, c_void_p, c_uint64]),
     "tundish_loader_next": (c_int32, [c_void_p, c_uint32, POINTER(c_void_p)]),
     "tundish_loader_steps": (c_uint64, [c_void_p, c_uint64]),
+    "tundish_loader_positions": (c_uint64, [c_void_p]),
+    "tundish_loader_order": (c_char_p, [c_void_p]),
     "tundish_loader_fingerprint": (c_char_p, [c_void_p]),
     "tundish_loader_get_stats": (None, [c_void_p, POINTER(LoaderStats)]),
     "tundish_loader_bad_samples": (c_char_p, [c_void_p]),

@@ -10,7 +10,7 @@ _NOT_NEEDED = {
     "num_workers": "the engine uses threads, not processes: threads=N",
     "collate_fn": "batches are assembled by the engine; as_dict=True gives all fields",
     "worker_init_fn": "there are no worker processes; randomness is a function of the seed",
-    "sampler": "the order is a function of seed and epoch: shuffle=True, seed=N",
+    "sampler": "orders are data: order=tundish.Weighted(...), Subset, Balanced, Repeated, Mixture",
     "batch_sampler": "the order is a function of seed and epoch: shuffle=True, seed=N",
     "generator": "randomness is a function of the seed: seed=N",
     "persistent_workers": "the threads live as long as the loader",

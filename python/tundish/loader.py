@@ -28,6 +28,7 @@ from ._library import (
     new_error,
 )
 from .dataset import Dataset
+from .order import Order, pack_order
 from .source import Source
 from .transforms import Transform, pack_transforms
 from .world import local_world_size, rank_and_world_size
@@ -63,6 +64,7 @@ class Loader:
     batch_size       images per batch and rank
     transforms       in order: RandomResizedCrop, Resize, CenterCrop, RandomCrop, flips, Normalize, ToDtype
     shuffle, seed    the order and every random choice are functions of seed, epoch and position
+    order            Subset, Weighted, Balanced, Repeated, Mixture; default: every sample once
     drop_last        leave out a last batch that is not full; the same as uneven="drop"
     threads          default: the CPUs this process may use, shared with the other local ranks
     rank, world_size default: from torch.distributed, torchrun or Slurm
@@ -87,6 +89,7 @@ class Loader:
         transforms: Sequence[Transform] = (),
         shuffle: bool = False,
         seed: int = 0,
+        order: Order | None = None,
         drop_last: bool = False,
         threads: int | None = None,
         rank: int | None = None,
@@ -118,7 +121,8 @@ class Loader:
 
         if drop_last and uneven not in (None, "drop"):
             raise ValueError(f"drop_last=True contradicts uneven={uneven!r}: give one of them")
-        uneven = "drop" if drop_last else uneven or ("pad" if shuffle else "exact")
+        random_order = shuffle or getattr(order, "shuffles", False)
+        uneven = "drop" if drop_last else uneven or ("pad" if random_order else "exact")
         on_error = on_error or ("substitute" if self.world_size > 1 else "skip")
         if threads is None:
             threads = max(1, lib.tundish_usable_cpus() // local_world_size())
@@ -155,6 +159,9 @@ class Loader:
             transforms=structs,
             transform_count=len(structs),
         )
+        if order is not None:
+            struct = pack_order(order, [self._source.count])  # kept until the engine is made
+            options.order = ctypes.pointer(struct)
         self._new_labels = labels is not None
         if labels is not None:
             labels = checks.int64_array(labels, self._source.count)
@@ -193,6 +200,8 @@ class Loader:
         self._free = weakref.finalize(self, _free_all, self._handles, self._pinned)
         self._process = os.getpid()
         self._fingerprint = lib.tundish_loader_fingerprint(handle).decode()
+        self._order = lib.tundish_loader_order(handle).decode()
+        self._positions = lib.tundish_loader_positions(handle)  # of an epoch
 
     # --- iterating --------------------------------------------------------------------------
 
@@ -313,7 +322,7 @@ class Loader:
             "seed": self._seed,
             "epoch": self._epoch,
             "position": self._position,
-            "order": "shuffled" if self.shuffle else "as stored",
+            "order": self._order,
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -326,11 +335,11 @@ class Loader:
                 603,
                 f"TND-603 {self.path} cannot go on from this state\n"
                 f"  why: it was saved with other data, another seed ({state.get('seed')}, here {self._seed}), "
-                f"other transforms or another order ({state.get('order')})\n"
+                f"other transforms or another order ({state.get('order')}, here {self._order})\n"
                 "  what now: build the loader as it was when the state was saved",
             )
         epoch = checks.whole(state["epoch"], "epoch of a state", least=0, most=2**63 - 1)
-        position = checks.whole(state["position"], "position of a state", 0, self._source.count)
+        position = checks.whole(state["position"], "position of a state", 0, self._positions)
         self._epoch = epoch
         self._position = position
         self._in_progress = False

@@ -34,6 +34,7 @@ struct Engine::Shared {
   Placement placement(std::byte* base, Size size) const;
   Placement place_in(Slot& slot, std::size_t number, Size size);
   void take_memory(Slot& slot, Size size);
+  std::int64_t label_of(std::uint64_t sample) const;
   void keep_fields(Place& place, const Sample& sample) const;
   bool open_next(Slot& slot);
   void settle_size(Slot& slot);
@@ -94,8 +95,10 @@ Engine::Shared::Shared(std::shared_ptr<const Source> source_in, EngineOptions op
   recipe.table = pixel_table(options.transforms);
   recipe.exif_orientation = options.exif_orientation;
   recipe.limits = options.limits;
-  order = {.count = count, .seed = options.seed, .shuffle = options.shuffle};
-  schedule = {.count = count,
+  order = make_order(
+      options.sampling, count, [this](std::uint64_t sample) { return label_of(sample); },
+      options.seed, options.shuffle);
+  schedule = {.count = epoch_length(order),
               .batch_size = options.batch_size,
               .rank = options.rank,
               .world_size = options.world_size,
@@ -175,13 +178,16 @@ void Engine::Shared::fill(Slot& slot, std::size_t number, const Placer& placer, 
       place.draw = substitute_draw(order, slot.epoch, at, attempt);
     }
   }
-  const std::uint64_t sample = place.draw.sample;
-  place.label = options.labels.empty() ? recipe.source->info(sample).label
-                                       : options.labels[static_cast<std::size_t>(sample)];
+  place.label = label_of(place.draw.sample);
   if (options.all_fields) keep_fields(place, scratch.sample);
   read_ns.fetch_add(scratch.read_ns, std::memory_order_relaxed);
   decode_ns.fetch_add(scratch.decode_ns, std::memory_order_relaxed);
   bytes.fetch_add(scratch.bytes, std::memory_order_relaxed);
+}
+
+std::int64_t Engine::Shared::label_of(std::uint64_t sample) const {
+  return options.labels.empty() ? recipe.source->info(sample).label
+                                : options.labels[static_cast<std::size_t>(sample)];
 }
 
 // All but the image, which is in the batch as pixels; its coded bytes may be larger than these.
@@ -434,6 +440,10 @@ Engine::Next Engine::next(Batch& out, std::chrono::nanoseconds timeout) {
 std::uint64_t Engine::steps_from(std::uint64_t position) const {
   return tundish::steps_from(shared_->schedule, position);
 }
+
+std::uint64_t Engine::positions() const { return shared_->schedule.count; }
+
+std::string Engine::order() const { return describe(shared_->order); }
 
 std::string Engine::fingerprint() const {
   return tundish::fingerprint(shared_->recipe, shared_->order);

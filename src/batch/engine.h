@@ -12,6 +12,7 @@
 #include "batch/order.h"
 #include "batch/ring.h"
 #include "batch/sample.h"
+#include "batch/sampling.h"
 #include "batch/schedule.h"
 
 namespace tundish {
@@ -35,6 +36,7 @@ struct EngineOptions {
   bool exif_orientation = false;
   bool all_fields = false;                // also text, bytes, numbers, arrays
   std::vector<std::int64_t> labels = {};  // instead of the source's, when not empty
+  SamplingOptions sampling = {};          // which samples, how often
   int threads = 0;                        // 0: as many as the process may use
   int prefetch = 4;                       // batches ahead of the trainer
   HostAllocator memory = kPlainMemory;    // of the batches; page-locked for a GPU
@@ -90,6 +92,8 @@ class Engine {
   Next next(Batch& out, std::chrono::nanoseconds timeout);
 
   std::uint64_t steps_from(std::uint64_t position) const;  // to the end of an epoch
+  std::uint64_t positions() const;                         // of an epoch
+  std::string order() const;                               // in words
   std::string fingerprint() const;                         // of source, order, seed and transforms
   EngineStats stats() const;
   std::vector<BadSample> bad_samples() const;  // the first 10,000

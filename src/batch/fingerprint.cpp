@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include "batch/sampling.h"
+
 namespace tundish {
 namespace {
 
@@ -43,6 +45,7 @@ std::string describe(const ToDtype& op) {
 std::string fingerprint(const Recipe& recipe, const Order& order) {
   std::string text = fmt::format("tundish 1\n{}\n{} {} {}\nexif {}\n", recipe.source->fingerprint(),
                                  order.count, order.seed, order.shuffle, recipe.exif_orientation);
+  text += describe(order) + '\n';
   for (const Transform& transform : recipe.transforms) {
     text += std::visit([](const auto& op) { return describe(op); }, transform) + '\n';
   }

@@ -14,7 +14,11 @@ constexpr int kRounds = 6;
 
 // Streams that must not meet those of the augmentations.
 constexpr std::uint32_t kSubstituteStream = 0x5b5717e0;
-constexpr std::uint32_t kFirstSubstituteRepeat = 1u << 16;
+constexpr std::uint32_t kWeightedStream = 0x5b5717e1;
+constexpr std::uint32_t kBlockStream = 0x5b5717e2;
+constexpr std::uint32_t kGroupStream = 0x5b5717e3;
+// Repeat numbers that no draw of the order itself has.
+constexpr std::uint64_t kSubstituteRepeats = std::uint64_t{1} << 63;
 
 }  // namespace
 
@@ -37,19 +41,92 @@ std::uint64_t permute(std::uint64_t index, std::uint64_t count, std::uint64_t ke
   return x;
 }
 
+namespace {
+
+std::uint64_t number_of(const Order& order, std::uint64_t index) {
+  return order.samples.empty() ? index : order.samples[static_cast<std::size_t>(index)];
+}
+
+Draw draw_every(const Order& order, std::uint64_t epoch, std::uint64_t at) {
+  std::uint64_t index = at % order.count;
+  if (order.shuffle) index = permute(index, order.count, mix(mix(order.seed), epoch));
+  return {number_of(order, index), at / order.count};
+}
+
+Draw draw_weighted(const Order& order, std::uint64_t epoch, std::uint64_t at) {
+  Random random({.seed = order.seed, .epoch = epoch, .sample = at}, kWeightedStream);
+  return {number_of(order, draw_by_weight(order.weights, random)), at};
+}
+
+// Blocks of shares follow each other through the whole run, not only through an epoch. So shares
+// are exact from the first epoch to the last, whatever the length of an epoch, and no sample of a
+// group comes again before all others of the group have come.
+std::uint64_t draws_before(const Order& order, std::uint64_t epoch) {
+  return epoch * ((epoch_length(order) + order.repeats - 1) / order.repeats);
+}
+
+Order::SlotOfBlock slot_at(const Order& order, std::uint64_t visit) {
+  const std::uint64_t block = visit / order.slots.size();
+  std::uint64_t slot = visit % order.slots.size();
+  if (order.shuffle) {
+    slot = permute(slot, order.slots.size(), mix(mix(order.seed, kBlockStream), block));
+  }
+  return order.slots[static_cast<std::size_t>(slot)];
+}
+
+Draw draw_of_groups(const Order& order, std::uint64_t epoch, std::uint64_t at) {
+  const std::uint64_t visit = draws_before(order, epoch) + at;
+  const Order::SlotOfBlock slot = slot_at(order, visit);
+  const Order::Group& group = order.groups[slot.group];
+  const std::uint64_t turn = visit / order.slots.size() * group.share + slot.number;
+  const std::uint64_t round = turn / group.count;
+  std::uint64_t index = turn % group.count;
+  if (order.shuffle) {
+    index = permute(index, group.count, mix(mix(mix(order.seed, kGroupStream), slot.group), round));
+  }
+  return {number_of(order, group.first + index), round};
+}
+
+}  // namespace
+
+std::uint64_t epoch_length(const Order& order) { return order.draws ? order.draws : order.count; }
+
 Draw draw_at(const Order& order, std::uint64_t epoch, std::uint64_t position) {
-  assert(order.count > 0);
-  const std::uint64_t index = position % order.count;
-  const auto repeat = static_cast<std::uint32_t>(position / order.count);
-  if (!order.shuffle) return {index, repeat};
-  return {permute(index, order.count, mix(mix(order.seed), epoch)), repeat};
+  assert(order.count > 0 && order.repeats > 0);
+  const std::uint64_t at = position / order.repeats;
+  Draw draw;
+  switch (order.sampling) {
+    case Sampling::every:
+      draw = draw_every(order, epoch, at);
+      break;
+    case Sampling::weighted:
+      draw = draw_weighted(order, epoch, at);
+      break;
+    case Sampling::groups:
+      draw = draw_of_groups(order, epoch, at);
+      break;
+  }
+  draw.repeat = draw.repeat * order.repeats + position % order.repeats;
+  return draw;
 }
 
 Draw substitute_draw(const Order& order, std::uint64_t epoch, std::uint64_t position,
                      std::uint32_t attempt) {
   Random random({.seed = order.seed, .epoch = epoch, .sample = position, .repeat = attempt},
                 kSubstituteStream);
-  return {random.below(order.count), kFirstSubstituteRepeat + attempt};
+  const std::uint64_t repeat = kSubstituteRepeats | position << 8 | attempt;
+  switch (order.sampling) {
+    case Sampling::every:
+      break;
+    case Sampling::weighted:
+      return {number_of(order, draw_by_weight(order.weights, random)), repeat};
+    case Sampling::groups: {
+      const std::uint64_t visit = draws_before(order, epoch) + position / order.repeats;
+      const Order::Group& group = order.groups[slot_at(order, visit).group];
+      return {number_of(order, group.first + random.below(group.count)), repeat};
+    }
+  }
+  return {number_of(order, random.below(order.count)), repeat};
 }
 
 }  // namespace tundish

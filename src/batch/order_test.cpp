@@ -5,6 +5,8 @@
 #include <map>
 #include <vector>
 
+#include "batch/schedule.h"
+
 namespace tundish {
 
 TEST_CASE("an epoch visits every sample exactly once") {
@@ -18,6 +20,43 @@ TEST_CASE("an epoch visits every sample exactly once") {
         ++visits[draw.sample];
       }
       for (const int n : visits) REQUIRE(n == 1);
+    }
+  }
+}
+
+TEST_CASE("a million samples come exactly once in each epoch, whatever the number of ranks") {
+  constexpr std::uint64_t kCount = 1'000'003;
+  const Order order{.count = kCount, .seed = 9, .shuffle = true};
+  std::vector<std::uint32_t> sample_at(kCount);
+  std::vector<std::uint8_t> visits;
+  for (std::uint64_t epoch = 0; epoch < 3; ++epoch) {
+    for (std::uint64_t p = 0; p < kCount; ++p) {
+      sample_at[p] = static_cast<std::uint32_t>(draw_at(order, epoch, p).sample);
+    }
+    for (std::uint32_t world = 1; world <= 16; ++world) {
+      visits.assign(kCount, 0);
+      Schedule schedule{.count = kCount,
+                        .batch_size = 67,
+                        .rank = 0,
+                        .world_size = world,
+                        .uneven = Uneven::exact};
+      // Every rank walks by itself; in the middle the batch size changes.
+      for (schedule.rank = 0; schedule.rank < world; ++schedule.rank) {
+        std::uint64_t at = 0, steps = 0;
+        schedule.batch_size = 67;
+        while (steps_from(schedule, at) > 0) {
+          const Step step = step_at(schedule, at);
+          for (std::uint64_t p = step.first; p < step.first + step.size; ++p) {
+            ++visits[sample_at[p]];
+          }
+          at = step.next;
+          if (++steps == 400) schedule.batch_size = 101;
+        }
+        REQUIRE(at == kCount);
+      }
+      std::uint64_t once = 0;
+      for (const std::uint8_t n : visits) once += n == 1;
+      CHECK(once == kCount);
     }
   }
 }

@@ -17,6 +17,7 @@ struct tundish_loader {
   std::unique_ptr<tundish::Engine> engine;
   std::string path;
   std::string fingerprint;
+  std::string order;
   std::string bad_samples;
 };
 

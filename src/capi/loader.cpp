@@ -66,6 +66,18 @@ Transform transform_of(const tundish_transform& from) {
   }
 }
 
+SamplingOptions sampling_of(const tundish_order& from) {
+  SamplingOptions to{.sampling = checked_enum<Sampling>(from.sampling, 2, "sampling"),
+                     .draws = from.draws,
+                     .repeats = from.repeats};
+  if (from.samples) to.samples.assign(from.samples, from.samples + from.sample_count);
+  if (from.weights) to.weights.assign(from.weights, from.weights + from.weight_count);
+  if (from.group_sizes) {
+    to.group_sizes.assign(from.group_sizes, from.group_sizes + from.group_count);
+  }
+  return to;
+}
+
 EngineOptions options_of(const tundish_loader_options& from) {
   if (from.struct_bytes != sizeof(tundish_loader_options)) {
     throw Error(ErrorCode::argument, {}, "the library and its caller are of different versions");
@@ -82,6 +94,7 @@ EngineOptions options_of(const tundish_loader_options& from) {
                    .exif_orientation = from.exif_orientation != 0,
                    .all_fields = from.all_fields != 0,
                    .labels = {},
+                   .sampling = {},
                    .threads = from.threads,
                    .prefetch = from.prefetch,
                    .memory = kPlainMemory,
@@ -95,6 +108,7 @@ EngineOptions options_of(const tundish_loader_options& from) {
     if (!pinned) throw Error(ErrorCode::argument, {}, "pin_memory: " + why);
     to.memory = *pinned;
   }
+  if (from.order) to.sampling = sampling_of(*from.order);
   if (from.labels) to.labels.assign(from.labels, from.labels + from.label_count);
   return to;
 }
@@ -107,6 +121,7 @@ tundish_loader* tundish_loader_new(const tundish_source* source,
     auto handle = std::make_unique<tundish_loader>();
     handle->engine = std::make_unique<Engine>(source->source, options_of(*options));
     handle->fingerprint = handle->engine->fingerprint();
+    handle->order = handle->engine->order();
     handle->path = source->source->path();
     return handle.release();
   });
@@ -160,6 +175,12 @@ int32_t tundish_loader_next(tundish_loader* loader, uint32_t timeout_ms, tundish
 uint64_t tundish_loader_steps(const tundish_loader* loader, uint64_t position) {
   return loader->engine->steps_from(position);
 }
+
+uint64_t tundish_loader_positions(const tundish_loader* loader) {
+  return loader->engine->positions();
+}
+
+const char* tundish_loader_order(const tundish_loader* loader) { return loader->order.c_str(); }
 
 const char* tundish_loader_fingerprint(const tundish_loader* loader) {
   return loader->fingerprint.c_str();

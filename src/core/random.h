@@ -23,7 +23,7 @@ struct Key {
   std::uint64_t seed = 0;
   std::uint64_t epoch = 0;
   std::uint64_t sample = 0;
-  std::uint32_t repeat = 0;
+  std::uint64_t repeat = 0;
   std::uint32_t view = 0;
 };
 
