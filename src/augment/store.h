@@ -24,12 +24,14 @@ class Store : public RowSink {
 
  private:
   void store_bytes(std::byte* to, const std::uint8_t* rgb, int width, bool mirror_x);
+  bool store_steps(std::byte* to, const std::uint8_t* rgb, int width);
   const std::uint8_t* mirrored(const std::uint8_t* rgb, int width);
 
   Cpu cpu_;
   const PixelTable* table_ = nullptr;
   Placement place_;
   std::vector<std::uint8_t> mirrored_;  // a row
+  std::vector<std::uint8_t> planes_;    // a row's channels
 };
 
 }  // namespace tundish

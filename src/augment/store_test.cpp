@@ -6,6 +6,7 @@
 
 #include "augment/testing.h"
 #include "augment/transforms.h"
+#include "core/random.h"
 
 namespace tundish {
 namespace {
@@ -62,6 +63,41 @@ TEST_CASE("every type and layout is stored as the table says") {
       }
     }
   }
+}
+
+TEST_CASE("the usual normalizations are arithmetic, bit for bit the table") {
+  for (const Dtype dtype : {Dtype::float32, Dtype::float16, Dtype::bfloat16}) {
+    CHECK(pixel_table({Normalize{}, ToDtype{dtype, true}}).steps);
+    CHECK(pixel_table({ToDtype{dtype, true}}).steps);
+    CHECK(pixel_table({ToDtype{dtype, false}}).steps);
+  }
+  CHECK_FALSE(pixel_table({Normalize{}, Normalize{}}).steps);
+  CHECK_FALSE(pixel_table({ToDtype{Dtype::uint8, true}}).steps);
+}
+
+TEST_CASE("whatever the normalization, rows are stored as the table says") {
+  const TestImage image = noise({97, 1}, 5);
+  int arithmetic = 0;
+  for (std::uint64_t round = 0; round < 200; ++round) {
+    Random random({.seed = round}, 0);
+    Normalize normalize;
+    for (std::size_t c = 0; c < 3; ++c) {
+      normalize.mean[c] = static_cast<float>(random.below(1000)) / 999;
+      normalize.std[c] = static_cast<float>(1 + random.below(1000)) / 777;
+    }
+    const PixelTable table = pixel_table({normalize});
+    arithmetic += table.steps.has_value();
+    Placement place{nullptr, 97 * 12, 12, 4};
+    for (const Cpu cpu : all_cpus()) {
+      std::vector<std::byte> memory(97 * 12);
+      place.base = memory.data();
+      Store store(cpu);
+      store.begin(table, place);
+      store.row(0, pixel(image, 0, 0), 97, false);
+      REQUIRE(memory == store_slowly(image, table, place, memory.size(), false));
+    }
+  }
+  CHECK(arithmetic > 100);
 }
 
 }  // namespace tundish

@@ -4,7 +4,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
+
+#include "augment/pixel_steps.h"
 
 namespace tundish {
 
@@ -23,6 +26,7 @@ struct ToDtype {
 struct PixelTable {
   Dtype dtype = Dtype::uint8;
   std::array<std::array<std::uint32_t, 256>, 3> value{};
+  std::optional<PixelSteps> steps{};  // when they give the very same values
 };
 
 std::uint16_t float16_bits(float value);   // round to nearest even, as torch

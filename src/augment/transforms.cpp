@@ -161,13 +161,18 @@ PixelTable pixel_table(const Transforms& transforms) {
     for (std::size_t i = 0; i < 256; ++i) levels[i] = static_cast<float>(i);
   }
   // torchvision multiplies by the float nearest to 1/255; dividing by 255 would differ.
+  float factor = 1;
+  constexpr auto k255th = static_cast<float>(1.0 / 255);
   const auto scale = [&] {
+    factor = k255th;
     for (auto& levels : value) {
-      for (float& x : levels) x *= static_cast<float>(1.0 / 255);
+      for (float& x : levels) x *= k255th;
     }
   };
 
   Dtype dtype = Dtype::uint8;
+  Normalize normalize{.mean = {0, 0, 0}, .std = {1, 1, 1}};
+  int normalizes = 0;
   for (const Transform& transform : transforms) {
     if (const auto* op = std::get_if<ToDtype>(&transform)) {
       if (dtype == Dtype::uint8 && op->dtype != Dtype::uint8 && op->scale) scale();
@@ -180,6 +185,8 @@ PixelTable pixel_table(const Transforms& transforms) {
       for (std::size_t c = 0; c < 3; ++c) {
         for (float& x : value[c]) x = normalize_value(x, op->mean[c], op->std[c]);
       }
+      normalize = *op;
+      ++normalizes;
     }
   }
 
@@ -196,10 +203,20 @@ PixelTable pixel_table(const Transforms& transforms) {
     }
     return 0;
   };
-  PixelTable table{.dtype = dtype, .value = {}};
+  PixelTable table{.dtype = dtype};
   for (std::size_t c = 0; c < 3; ++c) {
     for (std::size_t i = 0; i < 256; ++i) table.value[c][i] = bits(value[c][i]);
   }
+  if (dtype == Dtype::uint8 || normalizes > 1) return table;
+  PixelSteps steps;
+  set_steps(steps, factor, normalize.mean.data(), normalize.std.data());
+  for (int c = 0; c < 3; ++c) {
+    for (unsigned i = 0; i < 256; ++i) {
+      const float x = step_slowly(steps, 0, c, static_cast<std::uint8_t>(i));
+      if (bits(x) != table.value[static_cast<std::size_t>(c)][i]) return table;
+    }
+  }
+  table.steps = steps;
   return table;
 }
 

@@ -14,7 +14,10 @@ Cpu best_cpu() {
       __builtin_cpu_supports("avx512bitalg") && __builtin_cpu_supports("avx512vpopcntdq")) {
     return Cpu::avx512;
   }
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2")) return Cpu::avx2;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") &&
+      __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c")) {
+    return Cpu::avx2;
+  }
   if (__builtin_cpu_supports("sse4.2")) return Cpu::sse;
   return Cpu::scalar;
 }
