@@ -25,6 +25,7 @@ class MemorySource : public Source {
   std::set<std::uint64_t> bad;         // these throw
   std::set<std::uint64_t> larger;      // these have another size
   std::atomic<bool>* stuck = nullptr;  // reads wait as long as it is true
+  mutable std::atomic<int> reads{0};   // begun
 
   std::uint64_t count() const override { return count_; }
   const Schema& schema() const override { return schema_; }
@@ -37,6 +38,7 @@ class MemorySource : public Source {
   bool sizes_known() const override { return false; }
   std::string fingerprint() const override { return "memory" + std::to_string(count_); }
   void read(Sample& out, std::uint64_t i, FieldSet fields) const override {
+    ++reads;
     while (stuck && *stuck) std::this_thread::sleep_for(1ms);
     if (bad.contains(i))
       throw SampleError(ErrorCode::record_checksum, {.file = "memory", .record = i}, "planted");
@@ -267,6 +269,7 @@ TEST_CASE("an engine ends within a second although a read is stuck, and says whe
     engine.start(0, 0);
     Batch batch;
     CHECK(engine.next(batch, 10ms) == Engine::Next::again);
+    while (source->reads < 2) std::this_thread::sleep_for(1ms);
     const std::vector<std::string> left = engine.end();
     CHECK(left.size() == 2);
     for (const std::string& place : left) CHECK(place.starts_with("reading record "));
