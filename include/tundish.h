@@ -44,6 +44,9 @@ typedef struct tundish_source tundish_source;
 
 /* NULL on error. */
 TUNDISH_API tundish_source* tundish_source_open(const char* path);
+/* Several as one, one behind the other; they must have the same fields and classes. They are kept
+ * open by it. NULL on error. */
+TUNDISH_API tundish_source* tundish_source_join(tundish_source** sources, uint64_t count);
 TUNDISH_API void tundish_source_close(tundish_source* source);
 TUNDISH_API uint64_t tundish_source_count(const tundish_source* source);
 
@@ -154,6 +157,10 @@ TUNDISH_API uint64_t tundish_loader_positions(const tundish_loader* loader);
 /* The order in words: "shuffled", "3 groups in given shares ...". Lives as long as the loader. */
 TUNDISH_API const char* tundish_loader_order(const tundish_loader* loader);
 
+/* JSON: shuffle, transforms and draws, as a state holds them for `tundish replay`. Lives as long as
+ * the loader. */
+TUNDISH_API const char* tundish_loader_recipe(const tundish_loader* loader);
+
 /* 32 hex digits over source, order, seed and transforms. Lives as long as the loader. */
 TUNDISH_API const char* tundish_loader_fingerprint(const tundish_loader* loader);
 
@@ -193,6 +200,11 @@ TUNDISH_API void* tundish_batch_tensor(tundish_batch* batch, int32_t which);
 /* The bytes of a field of one sample, until the batch is freed; none of the image and the label. */
 TUNDISH_API int32_t tundish_batch_field(const tundish_batch* batch, uint64_t place, uint32_t field,
                                         const void** bytes, uint64_t* size);
+
+/* JSON array, one object per image: {"position", "sample", "repeat", "key", "label", "replaces",
+ * "image", "size", "stages"}. Reads the images' heads again. Lives as long as the batch; NULL on
+ * error. */
+TUNDISH_API const char* tundish_batch_plans(const tundish_loader* loader, tundish_batch* batch);
 
 /* Tensors made from it stay valid. */
 TUNDISH_API void tundish_batch_free(tundish_batch* batch);

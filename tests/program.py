@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = Path(sys.executable).parent / "tundish"
-VERBS = ["pack", "info", "ls", "cat", "verify", "unpack", "bench", "demo", "explain"]
+VERBS = ["pack", "info", "ls", "cat", "verify", "unpack", "replay", "bench", "demo", "explain"]
 ERROR_KEYS = {"code", "message", "title", "file", "record", "key", "offset", "reason", "exit"}
 
 needs_program = pytest.mark.skipif(not PROGRAM.exists(), reason="./dev build makes the program")

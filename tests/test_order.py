@@ -205,3 +205,44 @@ def test_balanced_needs_labels(tiny):
     labels[17] = -1
     with pytest.raises(tundish.ArgumentError, match="sample 17 has no label"):
         opened(tiny.pack, tundish.Balanced(), labels=labels)
+
+
+# --- several paths in one loader --------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def two_sets(photos, tmp_path_factory, make):
+    """The photos, and other ones of the same classes."""
+    root = tmp_path_factory.mktemp("second")
+    for number in range(9):
+        name = ("bird", "cat", "dog")[number % 3]
+        make.write(root / "folder" / name / f"{number}.jpg", make.jpeg(50 + number, 40, 30))
+    return photos.pack, make.pack(root / "folder", root / "second.tnd")
+
+
+def test_several_paths_are_one_behind_the_other(two_sets):
+    first, second = (tundish.Dataset(path) for path in two_sets)
+    loader = tundish.Loader(list(two_sets), 1, return_index=True, backend="numpy")
+    pixels = [images[0].transpose(1, 2, 0) for images, *_ in loader]
+    labels = [int(labels[0]) for _, labels, _ in loader]
+    expected = [first[i] for i in range(len(first))] + [second[i] for i in range(len(second))]
+    assert labels == [label for _, label in expected]
+    for ours, (theirs, _) in zip(pixels, expected, strict=True):
+        assert np.array_equal(ours, theirs)
+    assert len(loader.dataset) == len(first) + len(second)
+    assert np.array_equal(loader.dataset[len(first)][0], second[0][0])
+
+
+def test_a_mixture_draws_from_several_packs_in_proportion(two_sets):
+    order = tundish.Mixture([1, 3], draws=40)
+    loader = opened(list(two_sets), order, batch_size=4)
+    count = len(tundish.Dataset(two_sets[0]))
+    for *_, index in loader:
+        assert sum(i < count for i in index) == 1
+    with pytest.raises(ValueError, match="3 weights for 2 paths"):
+        opened(list(two_sets), tundish.Mixture([1, 1, 1]))
+
+
+def test_packs_whose_classes_differ_are_not_joined(two_sets, tiny):
+    with pytest.raises(tundish.ArgumentError, match=r"cannot be joined.*class 0 is"):
+        tundish.Loader([two_sets[0], tiny.pack])

@@ -13,6 +13,7 @@ from ._library import version as _version
 from .dataset import Dataset
 from .loader import Loader
 from .order import Balanced, Mixture, Order, Repeated, Subset, Weighted
+from .replay import Replayed
 from .transforms import (
     CenterCrop,
     Normalize,
@@ -42,6 +43,7 @@ __all__ = [
     "RandomResizedCrop",
     "RandomVerticalFlip",
     "Repeated",
+    "Replayed",
     "Resize",
     "SampleError",
     "Subset",

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import operator
-import os
 from collections.abc import Callable
 from typing import Any
 
 from ._library import Tensor, lib
-from .source import Source
+from .source import Paths, Source, plain_paths
 
 
 class Dataset:
@@ -20,12 +19,12 @@ class Dataset:
 
     def __init__(
         self,
-        path: str | os.PathLike[str],
+        path: Paths,
         transform: Callable[[Any], Any] | None = None,
         target_transform: Callable[[Any], Any] | None = None,
         exif_orientation: bool = False,
     ) -> None:
-        self.path = os.fspath(path)
+        self.path = plain_paths(path)
         self.transform = transform
         self.target_transform = target_transform
         self.exif_orientation = exif_orientation

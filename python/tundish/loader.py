@@ -9,7 +9,7 @@ import json
 import os
 import warnings
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from . import checks, pinned
@@ -29,7 +29,8 @@ from ._library import (
 )
 from .dataset import Dataset
 from .order import Order, pack_order
-from .source import Source
+from .replay import Replayed, replay
+from .source import Paths, Source, plain_paths
 from .transforms import Transform, pack_transforms
 from .world import local_world_size, rank_and_world_size
 
@@ -60,7 +61,8 @@ class Loader:
     shape is (N, 3, H, W) in channels_last memory. The batches are bit-identical for any number of
     threads, and for any split of a global batch over ranks.
 
-    path             a .tnd file, an image folder, a .csv/.tsv list, an uncompressed .tar
+    path             a .tnd file, an image folder, a .csv/.tsv list, an uncompressed .tar; or a list of
+                     several that have the same classes, as one
     batch_size       images per batch and rank
     transforms       in order: RandomResizedCrop, Resize, CenterCrop, RandomCrop, flips, Normalize, ToDtype
     shuffle, seed    the order and every random choice are functions of seed, epoch and position
@@ -83,7 +85,7 @@ class Loader:
 
     def __init__(
         self,
-        path: str | os.PathLike[str],
+        path: Paths,
         batch_size: int = 1,
         *,
         transforms: Sequence[Transform] = (),
@@ -108,7 +110,7 @@ class Loader:
     ) -> None:
         checks.refuse_unknown(unknown)
         self._config = {k: v for k, v in locals().items() if k not in ("self", "unknown")}
-        self.path = os.fspath(path)
+        self.path = plain_paths(path)
         self.batch_size = checks.positive(batch_size, "batch_size")
         self.shuffle = bool(shuffle)
         self.rank, self.world_size = rank_and_world_size(rank, world_size)
@@ -160,7 +162,7 @@ class Loader:
             transform_count=len(structs),
         )
         if order is not None:
-            struct = pack_order(order, [self._source.count])  # kept until the engine is made
+            struct = pack_order(order, self._source.sizes)  # kept until the engine is made
             options.order = ctypes.pointer(struct)
         self._new_labels = labels is not None
         if labels is not None:
@@ -175,6 +177,7 @@ class Loader:
         self._wanted_epoch: int | None = None  # set while an epoch is in progress
         self._iteration = 0
         self._warned = False
+        self._on_batch: Callable[[ctypes.c_void_p], None] | None = None  # for replay
         self.sampler = Sampler(self)
 
     def _can_pin(self) -> bool:
@@ -201,6 +204,7 @@ class Loader:
         self._process = os.getpid()
         self._fingerprint = lib.tundish_loader_fingerprint(handle).decode()
         self._order = lib.tundish_loader_order(handle).decode()
+        self._recipe = json.loads(lib.tundish_loader_recipe(handle))
         self._positions = lib.tundish_loader_positions(handle)  # of an epoch
 
     # --- iterating --------------------------------------------------------------------------
@@ -244,6 +248,8 @@ class Loader:
             info = BatchInfo()
             lib.tundish_batch_get_info(batch, ctypes.byref(info))
             out = self._assemble(batch, info)
+            if self._on_batch is not None:
+                self._on_batch(batch)
         finally:
             lib.tundish_batch_free(batch)
         self._position = info.next_position
@@ -323,6 +329,7 @@ class Loader:
             "epoch": self._epoch,
             "position": self._position,
             "order": self._order,
+            "recipe": self._recipe,
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -345,6 +352,14 @@ class Loader:
         self._in_progress = False
         self._wanted_epoch = None
         self._iteration += 1
+
+    def replay(self, state: dict[str, Any]) -> Replayed:
+        """The batch that followed this state, made again, with what was done to each image.
+
+        `images, labels = loader.replay(state).batch`; `.plans` has a dict per image: position, sample,
+        repeat, crop, flips. The loader itself stays where it is.
+        """
+        return replay(self._config, state)
 
     # --- seeing -----------------------------------------------------------------------------
 

@@ -6,26 +6,57 @@ import ctypes
 import json
 import os
 import weakref
+from collections.abc import Sequence
 from typing import Any
 
 from ._library import last_error, lib
 
+Path = str | os.PathLike[str]
+Paths = Path | Sequence[Path]
+
+
+def plain_paths(path: Paths) -> Any:
+    """One path as text, several as a list of texts."""
+    if isinstance(path, list | tuple):
+        return [os.fspath(one) for one in path]
+    return os.fspath(path)  # type: ignore[arg-type]
+
+
+def _open(path: str) -> int:
+    name = os.fsencode(path)
+    if b"\0" in name:  # C would see what stands before it
+        raise ValueError(f"the path {path!r} holds a null byte")
+    handle = lib.tundish_source_open(name)
+    if not handle:
+        raise last_error()
+    return int(handle)
+
+
+def _join(parts: list[Source]) -> int:
+    handles = (ctypes.c_void_p * len(parts))(*[part.handle for part in parts])
+    handle = lib.tundish_source_join(handles, len(parts))
+    if not handle:
+        raise last_error()
+    return int(handle)
+
 
 class Source:
-    """A pack, an image folder, a .csv list or a .tar."""
+    """A pack, an image folder, a .csv list or a .tar; or several, one behind the other."""
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = os.fspath(path)
-        name = os.fsencode(self.path)
-        if b"\0" in name:  # C would see what stands before it
-            raise ValueError(f"the path {self.path!r} holds a null byte")
-        handle = lib.tundish_source_open(name)
-        if not handle:
-            raise last_error()
+    def __init__(self, path: Paths) -> None:
+        self.path = plain_paths(path)
+        if isinstance(self.path, list):
+            parts = [Source(one) for one in self.path]
+            handle = _join(parts)
+            self.sizes = [part.count for part in parts]
+        else:
+            handle = _open(self.path)
+            self.sizes = []
         self.handle = handle
         self._free = weakref.finalize(self, lib.tundish_source_close, handle)
         about = json.loads(lib.tundish_source_describe(handle))
         self.count: int = about["count"]
+        self.sizes = self.sizes or [self.count]  # samples of each path
         self.fields: list[tuple[str, str]] = [(f["name"], f["type"]) for f in about["fields"]]
         self.classes: list[str] = about["classes"]
         self.fingerprint: str = about["fingerprint"]

@@ -443,6 +443,10 @@ std::uint64_t Engine::steps_from(std::uint64_t position) const {
 
 std::uint64_t Engine::positions() const { return shared_->schedule.count; }
 
+const Recipe& Engine::recipe() const { return shared_->recipe; }
+
+const EngineOptions& Engine::options() const { return shared_->options; }
+
 std::string Engine::order() const { return describe(shared_->order); }
 
 std::string Engine::fingerprint() const {

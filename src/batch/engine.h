@@ -95,6 +95,8 @@ class Engine {
   std::uint64_t positions() const;                         // of an epoch
   std::string order() const;                               // in words
   std::string fingerprint() const;                         // of source, order, seed and transforms
+  const Recipe& recipe() const;                            // for batch/replay.h
+  const EngineOptions& options() const;
   EngineStats stats() const;
   std::vector<BadSample> bad_samples() const;  // the first 10,000
 

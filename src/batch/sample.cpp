@@ -32,22 +32,23 @@ Strip whole(const std::vector<std::uint8_t>& image, Size size) {
   return {image.data(), std::ptrdiff_t{3} * size.width, 0, 0, size.width, size.height};
 }
 
-// plan_view(), but an image that the transforms cannot treat is named.
-View plan(const Recipe& recipe, Size image, std::uint64_t epoch, const Draw& draw) {
-  try {
-    return plan_view(
-        recipe.transforms, image,
-        {.seed = recipe.seed, .epoch = epoch, .sample = draw.sample, .repeat = draw.repeat});
-  } catch (const Error& error) {
-    throw Error(error.code(),
-                {.file = recipe.source->path(),
-                 .record = draw.sample,
-                 .key = recipe.source->key_or_nothing(draw.sample)},
-                error.reason());
-  }
+std::uint8_t orientation_of(const Recipe& recipe, const ImageHeader& header) {
+  return recipe.exif_orientation ? header.orientation : std::uint8_t{1};
 }
 
 }  // namespace
+
+View plan_draw(const Recipe& recipe, const ImageHeader& header, std::uint64_t epoch,
+               const Draw& draw) {
+  const Size stored{static_cast<int>(header.width), static_cast<int>(header.height)};
+  try {
+    return plan_view(
+        recipe.transforms, upright_size(stored, orientation_of(recipe, header)),
+        {.seed = recipe.seed, .epoch = epoch, .sample = draw.sample, .repeat = draw.repeat});
+  } catch (const Error& error) {
+    throw Error(error.code(), recipe.source->where(draw.sample), error.reason());
+  }
+}
 
 void load_sample(const Placer& placer, const Recipe& recipe, std::uint64_t epoch, const Draw& draw,
                  Scratch& scratch) {
@@ -74,19 +75,17 @@ void load_sample(const Placer& placer, const Recipe& recipe, std::uint64_t epoch
     if (!fault) return;
     Extent extent;
     const bool in_file = source.extent(draw.sample, recipe.image_field, extent);
-    throw SampleError(*fault, {.file = source.path(),
-                               .record = draw.sample,
-                               .key = source.key_or_nothing(draw.sample),
-                               .offset = in_file ? extent.offset : 0});
+    Where where = source.where(draw.sample);
+    where.offset = in_file ? extent.offset : 0;
+    throw SampleError(*fault, where);
   };
 
   // Plan: every random choice, before a byte is decoded.
   ImageHeader header;
   check(source.read_header(header, draw.sample, bytes, recipe.limits));
-  const std::uint8_t orientation = recipe.exif_orientation ? header.orientation : 1;
-  const Size stored{static_cast<int>(header.width), static_cast<int>(header.height)};
-  const Size image = upright_size(stored, orientation);
-  const View view = plan(recipe, image, epoch, draw);
+  const std::uint8_t orientation = orientation_of(recipe, header);
+  const View view = plan_draw(recipe, header, epoch, draw);
+  const Size image = view.image();
   const Placement place = placer(view.size());
   if (!place.base) return;
 

@@ -48,6 +48,11 @@ struct Scratch {
   Doing* doing = nullptr;                               // is told, when there is one
 };
 
+// What will be done to a draw whose image has this header. Throws Error that names it when the
+// transforms cannot treat it.
+View plan_draw(const Recipe& recipe, const ImageHeader& header, std::uint64_t epoch,
+               const Draw& draw);
+
 // Where an image of this size goes. Null base: nowhere, leave it out.
 using Placer = std::function<Placement(Size)>;
 

@@ -18,9 +18,11 @@ struct tundish_loader {
   std::string path;
   std::string fingerprint;
   std::string order;
+  std::string recipe;
   std::string bad_samples;
 };
 
 struct tundish_batch {
   std::shared_ptr<tundish::Batch> batch;  // second owner: each tensor made from it
+  std::string plans;
 };

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "batch/replay.h"
 #include "capi/call.h"
 #include "capi/dlpack.h"
 #include "capi/handles.h"
@@ -122,6 +123,7 @@ tundish_loader* tundish_loader_new(const tundish_source* source,
     handle->engine = std::make_unique<Engine>(source->source, options_of(*options));
     handle->fingerprint = handle->engine->fingerprint();
     handle->order = handle->engine->order();
+    handle->recipe = recipe_json(handle->engine->options()).dump();
     handle->path = source->source->path();
     return handle.release();
   });
@@ -181,6 +183,8 @@ uint64_t tundish_loader_positions(const tundish_loader* loader) {
 }
 
 const char* tundish_loader_order(const tundish_loader* loader) { return loader->order.c_str(); }
+
+const char* tundish_loader_recipe(const tundish_loader* loader) { return loader->recipe.c_str(); }
 
 const char* tundish_loader_fingerprint(const tundish_loader* loader) {
   return loader->fingerprint.c_str();
@@ -256,6 +260,17 @@ int32_t tundish_batch_field(const tundish_batch* handle, uint64_t place, uint32_
   *bytes = fields[field].data();
   *size = fields[field].size();
   return TUNDISH_OK;
+}
+
+const char* tundish_batch_plans(const tundish_loader* loader, tundish_batch* batch) {
+  return guarded<const char*>(nullptr, [&] {
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (const ReplayedSample& one : replayed(*batch->batch, loader->engine->recipe())) {
+      list.push_back(replay_json(one));
+    }
+    batch->plans = list.dump();
+    return batch->plans.c_str();
+  });
 }
 
 void tundish_batch_free(tundish_batch* batch) { delete batch; }

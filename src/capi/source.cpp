@@ -9,6 +9,7 @@
 #include "core/usable_cpus.h"
 #include "cuda/pinned.h"
 #include "pack/open.h"
+#include "source/joined.h"
 
 using namespace tundish;
 
@@ -31,6 +32,30 @@ void keep_error(ErrorCode code, const char* text) noexcept {
 
 }  // namespace tundish
 
+namespace {
+
+tundish_source* new_source(std::shared_ptr<const Source> opened) {
+  auto handle = std::make_unique<tundish_source>();
+  handle->source = std::move(opened);
+  const Source& source = *handle->source;
+  nlohmann::json about = {{"count", source.count()},
+                          {"fields", nlohmann::json::array()},
+                          {"classes", nlohmann::json::array()},
+                          {"fingerprint", source.fingerprint()},
+                          {"random_access", source.random_access()},
+                          {"warnings", nlohmann::json::array()}};
+  for (const Field& field : source.schema().fields) {
+    about["fields"].push_back({{"name", field.name}, {"type", field_type_name(field.type)}});
+  }
+  for (const std::string& name : source.schema().classes)
+    about["classes"].push_back(printable(name));
+  for (const std::string& text : source.warnings()) about["warnings"].push_back(printable(text));
+  handle->about = about.dump();
+  return handle.release();
+}
+
+}  // namespace
+
 uint32_t tundish_abi(void) { return TUNDISH_ABI; }
 const char* tundish_version(void) { return TUNDISH_VERSION; }
 const char* tundish_last_error(void) { return last_error().text.c_str(); }
@@ -47,24 +72,14 @@ int32_t tundish_can_pin(void) {
 }
 
 tundish_source* tundish_source_open(const char* path) {
+  return guarded<tundish_source*>(nullptr, [&] { return new_source(open_source(path)); });
+}
+
+tundish_source* tundish_source_join(tundish_source** sources, uint64_t count) {
   return guarded<tundish_source*>(nullptr, [&] {
-    auto handle = std::make_unique<tundish_source>();
-    handle->source = open_source(path);
-    const Source& source = *handle->source;
-    nlohmann::json about = {{"count", source.count()},
-                            {"fields", nlohmann::json::array()},
-                            {"classes", nlohmann::json::array()},
-                            {"fingerprint", source.fingerprint()},
-                            {"random_access", source.random_access()},
-                            {"warnings", nlohmann::json::array()}};
-    for (const Field& field : source.schema().fields) {
-      about["fields"].push_back({{"name", field.name}, {"type", field_type_name(field.type)}});
-    }
-    for (const std::string& name : source.schema().classes)
-      about["classes"].push_back(printable(name));
-    for (const std::string& text : source.warnings()) about["warnings"].push_back(printable(text));
-    handle->about = about.dump();
-    return handle.release();
+    std::vector<std::shared_ptr<const Source>> all;
+    for (uint64_t i = 0; i < count; ++i) all.push_back(sources[i]->source);
+    return new_source(join_sources(std::move(all)));
   });
 }
 

@@ -25,6 +25,8 @@ constexpr std::array kVerbs = {
     Verb{"cat", "the bytes of one record", run_cat},
     Verb{"verify", "check every byte of a pack", run_verify},
     Verb{"unpack", "the image files again, byte for byte", run_unpack},
+    Verb{"replay", "the images that came after a saved state, with what was done to each",
+         run_replay},
     Verb{"bench", "how fast this machine loads batches from a pack", run_bench},
     Verb{"demo", "the whole road on a sample set, against torch's DataLoader", run_demo},
     Verb{"explain", "what an error code means and what to do", run_explain},

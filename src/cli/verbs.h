@@ -13,6 +13,7 @@ int run_ls(const Words& words, Shell& shell);
 int run_cat(const Words& words, Shell& shell);
 int run_verify(const Words& words, Shell& shell);
 int run_unpack(const Words& words, Shell& shell);
+int run_replay(const Words& words, Shell& shell);
 int run_bench(const Words& words, Shell& shell);
 int run_demo(const Words& words, Shell& shell);
 int run_explain(const Words& words, Shell& shell);

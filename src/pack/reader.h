@@ -33,7 +33,7 @@ class Pack : public Source {
   // decoded alone, and its decoder looks at them.
   void read(Sample& out, std::uint64_t i, FieldSet fields = kAllFields) const override;
   void read_original(Sample& out, std::uint64_t i, FieldSet fields = kAllFields) const override;
-  const lanes::Tables* tables() const override { return tables_.get(); }
+  const lanes::Tables* tables(std::uint64_t) const override { return tables_.get(); }
   std::string fingerprint() const override { return hex(id()); }  // the pack id
 
   std::uint64_t file_bytes() const { return file_->size(); }

@@ -64,6 +64,10 @@ std::string Source::key_or_nothing(std::uint64_t i) const {
   }
 }
 
+Where Source::where(std::uint64_t i) const {
+  return {.file = path(), .record = i, .key = key_or_nothing(i)};
+}
+
 bool Source::extent(std::uint64_t, int, Extent&) const { return false; }
 
 void Source::read_original(Sample& out, std::uint64_t i, FieldSet fields) const {
@@ -74,7 +78,7 @@ std::optional<Fault> Source::read_header(ImageHeader& out, std::uint64_t i, Byte
                                          const Limits& limits) const {
   if (auto fault = tundish::read_header(out, image, limits)) return fault;
   if (out.codec == Codec::lanes) {
-    out.tables = tables();
+    out.tables = tables(i);
     out.orientation = info(i).orientation;
   }
   return std::nullopt;

@@ -80,6 +80,7 @@ class Source {
       const = 0;  // its name in the data set: raw bytes, relative. A pack reads it.
   std::string key_or_nothing(std::uint64_t i) const;  // for messages: empty where key() throws
   virtual std::string path() const = 0;               // as the user gave it, for messages
+  virtual Where where(std::uint64_t i) const;         // the same with record and key
   // Bytes of all stored fields of sample i as they will be read; 0 for one that cannot be read.
   virtual std::uint64_t bytes(std::uint64_t i) const = 0;
   virtual bool sizes_known() const { return true; }  // false: bytes() says 0 of every sample
@@ -98,8 +99,8 @@ class Source {
   std::optional<Fault> read_header(ImageHeader& out, std::uint64_t i, Bytes image,
                                    const Limits& limits) const;
 
-  // What images of the lanes codec are decoded with; nullptr when there are none.
-  virtual const lanes::Tables* tables() const { return nullptr; }
+  // What image i is decoded with when its codec is lanes; nullptr when there are no such images.
+  virtual const lanes::Tables* tables(std::uint64_t) const { return nullptr; }
 
   // Every sample in order, one thread. The default calls read_original(). A sample that cannot be
   // read goes to `bad`; without `bad` its error is thrown.

@@ -1,0 +1,36 @@
+// A batch told in words: which draws it was made of and what was done to each.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "batch/engine.h"
+
+namespace tundish {
+
+// One image of a batch.
+struct ReplayedSample {
+  std::uint64_t position = 0;  // global, of the epoch
+  Draw draw;
+  std::int64_t label = -1;
+  std::string key;
+  std::vector<std::uint64_t> replaces;  // bad samples that this one stands in for
+  View view{Size{}};
+};
+
+// The plans of a batch, one per image. Reads the heads of the images again. Throws SampleError.
+std::vector<ReplayedSample> replayed(const Batch& batch, const Recipe& recipe);
+
+// {position, sample, repeat, key, label, replaces, image, size, stages}; sizes are [width, height],
+// windows [x, y, width, height]; stages: [{crop, size, keep, mirror_x, mirror_y, filter, pad}].
+nlohmann::ordered_json replay_json(const ReplayedSample& sample);
+
+// What a state says about how its loader was made, and back again. Lists of sample numbers and
+// weights are not in it: `given` then tells that the order cannot be made from it.
+nlohmann::ordered_json recipe_json(const EngineOptions& options);
+struct RecipeRead {
+  EngineOptions options;
+  bool given = false;
+};
+RecipeRead read_recipe(const nlohmann::ordered_json& recipe);  // throws Error(argument)
+
+}  // namespace tundish

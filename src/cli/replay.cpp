@@ -1,0 +1,189 @@
+// tundish replay: the images that came after a saved state, as a sheet with what was done to each.
+#include "batch/replay.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "cli/json.h"
+#include "cli/sheet.h"
+#include "cli/verbs.h"
+#include "pack/open.h"
+#include "pack/output_file.h"
+
+namespace tundish::cli {
+namespace {
+
+constexpr VerbHelp kHelp = {
+    .verb = "replay",
+    .usage = "FILE --state STATE.json [-o SHEET.png] [options]",
+    .examples = R"(tundish replay train.tnd --state state.json -o sheet.png
+tundish replay train.tnd --state state.json --batch 256 --json)",
+    .text = R"(Makes the next images of a training run again, from the state that its loader had:
+json.dump(loader.state_dict(), open("state.json", "w")). Tells the sample, crop and
+flip of each, and draws a sheet of them, as they are before Normalize. Orders that
+were given as lists (Subset, Weighted, Mixture) are not in a state: in Python
+loader.replay(state) does the same.)",
+    .json = R"({file, epoch, position, order, sheet, samples}; samples is an array of {position,
+sample, repeat, key, label, replaces, image, size, stages})"};
+
+struct State {
+  std::string fingerprint;
+  std::uint64_t epoch = 0, position = 0;
+  EngineOptions options;
+  bool given = false;
+};
+
+State read_state(const std::string& file) {
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) throw Error(ErrorCode::source_missing, {.file = file}, "it cannot be opened");
+  std::ostringstream text;
+  text << stream.rdbuf();
+  try {
+    const Json json = Json::parse(text.str());
+    const RecipeRead recipe = read_recipe(json.at("recipe"));
+    State state{.fingerprint = json.at("fingerprint").get<std::string>(),
+                .epoch = json.at("epoch").get<std::uint64_t>(),
+                .position = json.at("position").get<std::uint64_t>(),
+                .options = recipe.options,
+                .given = recipe.given};
+    const Json& seed = json.at("seed");
+    state.options.seed = seed.is_number_unsigned()
+                             ? seed.get<std::uint64_t>()
+                             : static_cast<std::uint64_t>(seed.get<std::int64_t>());
+    return state;
+  } catch (const nlohmann::json::exception& error) {
+    throw Error(ErrorCode::wrong_state, {.file = file},
+                fmt::format("it is no state of a loader: {}", error.what()));
+  }
+}
+
+std::string window_text(const Window& w) {
+  return fmt::format("{}x{}+{}+{}", w.width, w.height, w.x, w.y);
+}
+
+// What a stage does, word by word, without what it leaves as it is.
+std::vector<std::string> steps_of(const Stage& stage, Size input) {
+  std::vector<std::string> out;
+  if (stage.crop != Window{0, 0, input.width, input.height}) {
+    out.push_back("crop " + window_text(stage.crop));
+  }
+  if (resizes(stage)) out.push_back(fmt::format("to {}x{}", stage.size.width, stage.size.height));
+  if (stage.keep != Window{0, 0, stage.size.width, stage.size.height}) {
+    out.push_back("keep " + window_text(stage.keep));
+  }
+  if (stage.mirror_x) out.emplace_back("flip left-right");
+  if (stage.mirror_y) out.emplace_back("flip top-bottom");
+  return out;
+}
+
+std::vector<std::string> words_of(const ReplayedSample& sample) {
+  std::vector<std::string> lines = {
+      fmt::format("sample {} label {}{}", sample.draw.sample, sample.label,
+                  sample.draw.repeat ? fmt::format(" repeat {}", sample.draw.repeat) : ""),
+      fmt::format("{}x{}", sample.view.image().width, sample.view.image().height)};
+  for (const std::uint64_t bad : sample.replaces) lines[0] += fmt::format(" for {}", bad);
+  Size input = sample.view.image();
+  for (const Stage& stage : sample.view.stages()) {
+    for (const std::string& step : steps_of(stage, input)) lines.push_back(step);
+    input = {stage.keep.width, stage.keep.height};
+  }
+  return lines;
+}
+
+// The same draws, but 8 bits per channel. A transform keeps its place: it names a random stream.
+Transforms as_bytes(Transforms transforms) {
+  for (Transform& transform : transforms) {
+    if (std::holds_alternative<Normalize>(transform) ||
+        std::holds_alternative<ToDtype>(transform)) {
+      transform = ToDtype{Dtype::uint8, false};
+    }
+  }
+  return transforms;
+}
+
+void check_state(const std::string& file, const std::shared_ptr<const Source>& source,
+                 const State& state) {
+  if (state.given) {
+    throw Error(ErrorCode::wrong_state, {.file = file},
+                "its order or labels were given as lists, which a state does not hold; replay it "
+                "in Python: loader.replay(state)");
+  }
+  const Engine as_saved(source, state.options);
+  if (as_saved.fingerprint() != state.fingerprint) {
+    throw Error(ErrorCode::wrong_state, {.file = file}, "it was saved with other data");
+  }
+  if (state.position >= as_saved.positions()) {
+    throw Error(ErrorCode::wrong_state, {.file = file},
+                fmt::format("it stands at the end of epoch {}; no image follows", state.epoch));
+  }
+}
+
+void write_file(const std::string& target, bool force, const std::vector<std::byte>& bytes) {
+  OutputFile file(target, force);
+  file.write_at(bytes, 0);
+  file.commit(bytes.size());
+}
+
+}  // namespace
+
+int run_replay(const Words& words, Shell& shell) {
+  std::string file, state_file, target;
+  std::uint64_t batch_size = 16;
+  bool force = false;
+  Arguments arguments(kHelp, shell);
+  arguments.word(file, "FILE", "the pack, or another source, that was trained from");
+  arguments.option(state_file, "--state", "FILE", "state_dict() of the loader, as JSON", true);
+  arguments.option(target, "-o,--output", "FILE", "write a sheet of the images, a PNG");
+  arguments.option(batch_size, "--batch", "N", "images, of all ranks together (16)", 1, 4096);
+  arguments.flag(force, "-f,--force", "replace the sheet if it exists");
+  if (!arguments.parse(words)) return kOk;
+
+  const std::shared_ptr<const Source> source = open_source(file);
+  State state = read_state(state_file);
+  check_state(state_file, source, state);
+  state.options.transforms = as_bytes(state.options.transforms);
+  state.options.batch_size = static_cast<std::uint32_t>(batch_size);
+  state.options.uneven = Uneven::exact;
+  state.options.on_error = OnError::skip;
+  state.options.prefetch = 1;
+  Engine engine(source, state.options);
+  engine.start(state.epoch, state.position);
+  Batch batch;
+  while (engine.next(batch, std::chrono::milliseconds(100)) == Engine::Next::again) {
+    check_interrupt(file);
+  }
+  const std::vector<ReplayedSample> samples = replayed(batch, engine.recipe());
+
+  std::vector<Tile> tiles;
+  const auto image_bytes =
+      3 * static_cast<std::size_t>(batch.size.width) * static_cast<std::size_t>(batch.size.height);
+  const auto* pixels = reinterpret_cast<const std::uint8_t*>(batch.pixels);
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    tiles.push_back({pixels + i * image_bytes, batch.size, words_of(samples[i])});
+  }
+  if (!target.empty()) write_file(target, force, make_sheet(tiles));
+
+  if (shell.json) {
+    Json list = Json::array();
+    for (const ReplayedSample& one : samples) list.push_back(replay_json(one));
+    Json out{{"file", json_text(file)},
+             {"epoch", state.epoch},
+             {"position", state.position},
+             {"order", engine.order()},
+             {"sheet", target.empty() ? Json() : Json(json_text(target))},
+             {"samples", std::move(list)}};
+    print_json(shell, out);
+    return kOk;
+  }
+  shell.line("epoch", fmt::format("{}, from position {}, {}", state.epoch,
+                                  with_commas(state.position), engine.order()));
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    shell.line(fmt::format("{}", samples[i].position),
+               fmt::format("{}: {}", samples[i].key, fmt::join(tiles[i].lines, ", ")));
+  }
+  return kOk;
+}
+
+}  // namespace tundish::cli

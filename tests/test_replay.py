@@ -1,0 +1,171 @@
+"""Any batch of a run can be made again from its state, and says what was done to each image."""
+
+import io
+import json
+
+import numpy as np
+import pytest
+import tundish
+from PIL import Image
+from program import documented_keys, err, error_of, needs_program, out, result_json
+from program import tundish as program
+
+CROP = tundish.RandomResizedCrop(24)
+RANDOM = [CROP, tundish.RandomHorizontalFlip(), tundish.Normalize()]
+
+
+def opened(path, **options):
+    options.setdefault("transforms", RANDOM)
+    options.setdefault("shuffle", True)
+    options.setdefault("seed", 5)
+    return tundish.Loader(path, 6, return_index=True, backend="numpy", **options)
+
+
+def states_and_batches(loader, epochs=2):
+    out = []
+    for _ in range(epochs):
+        state = loader.state_dict()
+        for batch in loader:
+            out.append((state, batch))
+            state = loader.state_dict()
+    return out
+
+
+def test_every_batch_of_a_run_is_made_again(photos):
+    run = states_and_batches(opened(photos.pack))
+    other = opened(photos.pack, threads=3)
+    for state, batch in run:
+        replayed = other.replay(json.loads(json.dumps(state)))
+        for ours, theirs in zip(replayed.batch, batch, strict=True):
+            assert ours.tobytes() == theirs.tobytes()
+        assert [plan["sample"] for plan in replayed.plans] == batch[2].tolist()
+        assert [plan["label"] for plan in replayed.plans] == batch[1].tolist()
+    assert other.state_dict()["position"] == 0, "the loader stays where it is"
+
+
+def test_a_plan_carried_out_with_pillow_gives_the_image(photos):
+    loader = opened(photos.pack, transforms=[CROP, tundish.RandomHorizontalFlip()], seed=6)
+    images, _, index = loader.replay(loader.state_dict()).batch
+    plans = loader.replay(loader.state_dict()).plans
+    flips = 0
+    for image, sample, plan in zip(images, index, plans, strict=True):
+        (stage,) = plan["stages"]
+        x, y, width, height = stage["crop"]
+        pixels = Image.fromarray(loader.dataset[int(sample)][0])
+        assert list(pixels.size) == plan["image"]
+        expected = pixels.crop((x, y, x + width, y + height)).resize(stage["size"], 2)
+        if stage["mirror_x"]:
+            expected = expected.transpose(Image.Transpose.FLIP_LEFT_RIGHT)
+            flips += 1
+        assert np.array_equal(image.transpose(1, 2, 0), np.asarray(expected))
+    assert 0 < flips < len(plans)
+
+
+def test_a_rank_replays_its_own_part(photos):
+    loader = opened(photos.pack, rank=1, world_size=2)
+    batch = next(iter(loader))
+    fresh = opened(photos.pack, rank=1, world_size=2)
+    replayed = fresh.replay(fresh.state_dict())
+    assert replayed.batch[0].tobytes() == batch[0].tobytes()
+    assert [plan["position"] for plan in replayed.plans] == list(range(6, 12))
+
+
+def test_a_replaced_sample_names_the_one_it_stands_in_for(tiny, tmp_path):
+    files = sorted(tiny.folder.rglob("*.png"))[:6]
+    (tmp_path / "bad.png").write_bytes(b"no image")
+    rows = ["path,label", *[f"{file},0" for file in files], f"{tmp_path}/bad.png,0"]
+    (tmp_path / "list.csv").write_text("\n".join(rows) + "\n")
+    loader = opened(tmp_path / "list.csv", shuffle=False, on_error="substitute")
+    list(loader.replay(loader.state_dict()).plans)
+    state = {**loader.state_dict(), "position": 6}
+    with pytest.warns(UserWarning, match="replaced"):
+        (plan,) = loader.replay(state).plans
+    assert plan["replaces"][0] == 6
+    assert plan["sample"] < 6
+
+
+def test_a_state_at_the_end_of_an_epoch_has_no_batch(tiny):
+    loader = opened(tiny.pack)
+    state = {**loader.state_dict(), "position": tiny.count}
+    with pytest.raises(ValueError, match="end of epoch 0"):
+        loader.replay(state)
+    with pytest.raises(tundish.Error, match="TND-603"):
+        opened(tiny.pack, seed=6).replay(state)
+
+
+# --- the program ------------------------------------------------------------------------------
+
+
+def saved(loader, path):
+    path.write_text(json.dumps(loader.state_dict()))
+    return path
+
+
+@needs_program
+def test_the_program_replays_from_the_state_alone(photos, tmp_path):
+    transforms = [
+        tundish.RandomCrop(40, padding=4, pad_if_needed=True, padding_mode="reflect"),
+        CROP,
+        tundish.RandomVerticalFlip(0.3),
+        tundish.Normalize(),
+        tundish.RandomHorizontalFlip(),
+    ]
+    loader = opened(photos.pack, transforms=transforms, seed=-3, exif_orientation=True)
+    iterator = iter(loader)
+    next(iterator)
+    state = saved(loader, tmp_path / "state.json")
+    plans = loader.replay(loader.state_dict()).plans
+    sheet = tmp_path / "sheet.png"
+    result = result_json("replay", photos.pack, "--state", state, "-o", sheet, "--batch", "6")
+    assert set(result) == documented_keys("replay")
+    assert result["samples"] == plans
+    assert result["epoch"] == 0
+    assert result["position"] == 6
+    assert result["sheet"] == str(sheet)
+    image = Image.open(io.BytesIO(sheet.read_bytes())).convert("RGB")
+    # The first tile is the first image of the batch before Normalize.
+    bytes_only = opened(
+        photos.pack,
+        transforms=[*transforms[:3], tundish.ToDtype("uint8"), transforms[4]],
+        seed=-3,
+        exif_orientation=True,
+    )
+    iterator = iter(bytes_only)
+    next(iterator)
+    first = next(iterator)[0][0].transpose(1, 2, 0)
+    assert np.array_equal(np.asarray(image)[6:30, 6:30], first)
+
+
+@needs_program
+def test_the_program_tells_the_plans_in_words(photos, tmp_path):
+    loader = opened(photos.pack, order=tundish.Repeated(2, of=tundish.Balanced()))
+    state = saved(loader, tmp_path / "state.json")
+    result = program("replay", photos.pack, "--state", state)
+    assert result.returncode == 0, err(result)
+    lines = out(result).splitlines()
+    assert len(lines) == 17
+    for line, plan in zip(lines[1:], loader.replay(loader.state_dict()).plans, strict=False):
+        x, y, width, height = plan["stages"][0]["crop"]
+        assert f"sample {plan['sample']} label {plan['label']}" in line
+        assert f"crop {width}x{height}+{x}+{y}, to 24x24" in line
+        assert ("flip left-right" in line) == plan["stages"][0]["mirror_x"]
+    assert "repeat 1" in lines[2]
+
+
+@needs_program
+def test_the_program_refuses_states_that_do_not_fit(photos, tiny, tmp_path):
+    state = saved(opened(photos.pack), tmp_path / "state.json")
+    assert error_of("replay", tiny.pack, "--state", state, exit_code=1)["code"] == "TND-603"
+    given = saved(opened(photos.pack, order=tundish.Subset([1, 2])), tmp_path / "given.json")
+    error = error_of("replay", photos.pack, "--state", given, exit_code=1)
+    assert "loader.replay(state)" in error["message"]
+    (tmp_path / "none.json").write_text("[1")
+    error = error_of("replay", photos.pack, "--state", tmp_path / "none.json", exit_code=1)
+    assert "no state of a loader" in error["message"]
+    missing = error_of("replay", photos.pack, "--state", tmp_path / "gone.json", exit_code=1)
+    assert missing["code"] == "TND-301"
+    (tmp_path / "sheet.png").write_bytes(b"mine")
+    words = ("replay", photos.pack, "--state", state, "-o", tmp_path / "sheet.png")
+    assert error_of(*words, exit_code=1)["code"] == "TND-506"
+    assert (tmp_path / "sheet.png").read_bytes() == b"mine"
+    assert program(*words, "--force").returncode == 0
