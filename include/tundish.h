@@ -123,6 +123,8 @@ typedef struct tundish_loader_options {
   const int64_t* labels; /* NULL: the source's */
   uint64_t label_count;
   const tundish_order* order; /* NULL: every sample once */
+  const double* max_bad;      /* share of an epoch's samples that may be bad, 0 to 1; NULL: any */
+  const char* trace;          /* file for tundish_loader_write_trace(); NULL: nothing is recorded */
 } tundish_loader_options;
 
 typedef struct tundish_loader tundish_loader;
@@ -169,13 +171,31 @@ typedef struct tundish_loader_stats {
   uint64_t read_ns, decode_ns; /* summed over the threads */
   uint64_t wait_ns;            /* the trainer's */
   uint64_t slots, ready, threads;
+  uint64_t augment_ns;               /* summed over the threads */
+  uint64_t elapsed_ns;               /* since the threads were started */
+  uint64_t bad;                      /* samples that could not be loaded, replacements among them */
+  uint64_t wait_p50_ns, wait_p99_ns; /* of a batch, in this window */
+  /* What five of these were when the window began: shares are of what came since. */
+  uint64_t window_read_ns, window_decode_ns, window_augment_ns, window_wait_ns, window_elapsed_ns;
 } tundish_loader_stats;
 
 TUNDISH_API void tundish_loader_get_stats(const tundish_loader* loader, tundish_loader_stats* out);
 
-/* JSON array of the first 10,000: {"sample", "position", "code", "text"}. Valid until the next
- * call of this function on this loader. */
+/* The window of shares and quantiles begins anew. */
+TUNDISH_API void tundish_loader_new_window(tundish_loader* loader);
+
+/* JSON array of the first 10,000: {"sample", "epoch", "position", "file", "key", "offset", "code",
+ * "reason", "text", "replaced_by"}; null for what is not known. Valid until the next call of this
+ * function on this loader. */
 TUNDISH_API const char* tundish_loader_bad_samples(tundish_loader* loader);
+
+/* For whoever waits: what a thread has been reading or decoding for longer than this, one per
+ * line, each told once; NULL when there is nothing. Does not block. Valid until the next call of
+ * this function on this loader. */
+TUNDISH_API const char* tundish_loader_hanging(tundish_loader* loader, uint32_t limit_ms);
+
+/* Writes the trace asked for in the options, as far as it has come; nothing without one. */
+TUNDISH_API int32_t tundish_loader_write_trace(const tundish_loader* loader);
 
 /* --- batches ------------------------------------------------------------------------------- */
 

@@ -98,6 +98,8 @@ class LoaderOptions(ctypes.Structure):
         ("labels", POINTER(c_int64)),
         ("label_count", c_uint64),
         ("order", POINTER(OrderStruct)),
+        ("max_bad", POINTER(c_double)),
+        ("trace", c_char_p),
     ]
 
 
@@ -116,6 +118,16 @@ class LoaderStats(ctypes.Structure):
         ("slots", c_uint64),
         ("ready", c_uint64),
         ("threads", c_uint64),
+        ("augment_ns", c_uint64),
+        ("elapsed_ns", c_uint64),
+        ("bad", c_uint64),
+        ("wait_p50_ns", c_uint64),
+        ("wait_p99_ns", c_uint64),
+        ("window_read_ns", c_uint64),
+        ("window_decode_ns", c_uint64),
+        ("window_augment_ns", c_uint64),
+        ("window_wait_ns", c_uint64),
+        ("window_elapsed_ns", c_uint64),
     ]
 
 
@@ -161,7 +173,10 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "tundish_loader_recipe": (c_char_p, [c_void_p]),
     "tundish_loader_fingerprint": (c_char_p, [c_void_p]),
     "tundish_loader_get_stats": (None, [c_void_p, POINTER(LoaderStats)]),
+    "tundish_loader_new_window": (None, [c_void_p]),
     "tundish_loader_bad_samples": (c_char_p, [c_void_p]),
+    "tundish_loader_hanging": (c_char_p, [c_void_p, c_uint32]),
+    "tundish_loader_write_trace": (c_int32, [c_void_p]),
     "tundish_batch_get_info": (None, [c_void_p, POINTER(BatchInfo)]),
     "tundish_batch_tensor": (c_void_p, [c_void_p, c_int32]),
     "tundish_batch_field": (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import operator
 from typing import Any
 
@@ -42,6 +43,32 @@ def whole(value: Any, name: str, least: int | None = None, most: int | None = No
 
 def positive(value: Any, name: str) -> int:
     return whole(value, name, least=1, most=2**31 - 1)
+
+
+def share(value: Any, name: str) -> Any:
+    """A pointer for the library to a number from 0 to 1; None stays None."""
+    if value is None:
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = -1.0
+    if not 0 <= number <= 1:
+        raise ValueError(f"{name} must be a share from 0 to 1, or None, not {value!r}")
+    return ctypes.pointer(ctypes.c_double(number))
+
+
+def milliseconds(value: Any, name: str) -> int:
+    """Of a number of seconds; None becomes 0."""
+    if value is None:
+        return 0
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = 0.0
+    if not 0 < number <= 2**22:
+        raise ValueError(f"{name} must be a number of seconds, or None, not {value!r}")
+    return max(1, round(1000 * number))
 
 
 def plain(name: Any) -> str:

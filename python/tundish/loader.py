@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from . import checks, pinned
+from . import checks, pinned, seeing
 from ._library import (
     AGAIN,
     DTYPES,
@@ -78,6 +78,9 @@ class Loader:
     memory_format    "channels_last" or "contiguous": memory order of the images
     exif_orientation turn images as their EXIF says (torchvision does not)
     prefetch         batches kept ready ahead of the trainer
+    max_bad          most bad samples of an epoch as a share (0.01), more are an error; None: any number
+    hang_warning     seconds after which a read or decode that does not end is named; None: never
+    trace            file for a trace of every thread (docs/seeing.md), written by close() and at exit
     pin_memory       page-locked batches, for copies to a GPU with non_blocking=True (with the backend
                      "numpy" keep a batch until its copy has ended; torch sees to that by itself)
     backend          "auto", "torch" or "numpy"
@@ -104,6 +107,9 @@ class Loader:
         memory_format: str = "channels_last",
         exif_orientation: bool = False,
         prefetch: int = 4,
+        max_bad: float | None = None,
+        hang_warning: float | None = 30.0,
+        trace: str | os.PathLike[str] | None = None,
         pin_memory: bool = False,
         backend: str = "auto",
         **unknown: Any,
@@ -119,6 +125,7 @@ class Loader:
         self._as_dict = as_dict
         self._exif_orientation = bool(exif_orientation)
         self._seed = checks.whole(seed, "seed")
+        self._hang_ms = checks.milliseconds(hang_warning, "hang_warning")
         self._backend, self._from_tensor, self._from_numpy = checks.backend(backend)
 
         if drop_last and uneven not in (None, "drop"):
@@ -126,6 +133,10 @@ class Loader:
         random_order = shuffle or getattr(order, "shuffles", False)
         uneven = "drop" if drop_last else uneven or ("pad" if random_order else "exact")
         on_error = on_error or ("substitute" if self.world_size > 1 else "skip")
+        if on_error == "fail" and max_bad is not None:
+            raise ValueError(
+                'max_bad has no meaning with on_error="fail": the first bad one raises'
+            )
         if threads is None:
             threads = max(1, lib.tundish_usable_cpus() // local_world_size())
         self.threads = checks.positive(threads, "threads")
@@ -160,6 +171,8 @@ class Loader:
             pinned=pin_memory and self._pinned is None,
             transforms=structs,
             transform_count=len(structs),
+            max_bad=checks.share(max_bad, "max_bad"),
+            trace=seeing.trace_path(trace, self.rank),
         )
         if order is not None:
             struct = pack_order(order, self._source.sizes)  # kept until the engine is made
@@ -239,6 +252,8 @@ class Loader:
             result = lib.tundish_loader_next(self._open(), _SLICE_MS, ctypes.byref(batch))
             if result != AGAIN:
                 break
+            if self._hang_ms:
+                self._warn_about_hanging()
         if result == END:
             self._go_to_next_epoch()
             raise StopIteration
@@ -304,6 +319,16 @@ class Loader:
             stacklevel=4,
         )
 
+    def _warn_about_hanging(self) -> None:
+        text = lib.tundish_loader_hanging(self._open(), self._hang_ms)
+        if text:
+            warnings.warn(
+                f"the loader waits: {text.decode('utf-8', 'replace')}\n"
+                "  what now: check the disk or the network file system that holds it",
+                RuntimeWarning,
+                stacklevel=4,
+            )
+
     # --- place in the run -------------------------------------------------------------------
 
     @property
@@ -368,26 +393,27 @@ class Loader:
         lib.tundish_loader_get_stats(self._open(), ctypes.byref(stats))
         return stats
 
-    def stats(self) -> dict[str, float]:
-        """Flat, ready for a logger: what was delivered, what it cost, what the trainer waited."""
-        stats = self._stats()
-        return {
-            "data/batches": stats.batches,
-            "data/samples": stats.samples,
-            "data/replaced": stats.replaced,
-            "data/skipped": stats.skipped,
-            "data/bytes": stats.bytes,
-            "data/read_s": stats.read_ns / 1e9,
-            "data/decode_s": stats.decode_ns / 1e9,
-            "data/wait_s": stats.wait_ns / 1e9,
-            "data/ready_batches": stats.ready,
-            "data/slots": stats.slots,
-            "data/threads": stats.threads,
-        }
+    def stats(self, reset: bool = False) -> dict[str, float]:
+        """Flat, ready for a logger: what was delivered, what it cost, what the trainer waited.
+
+        Sums are since the loader was made; shares and quantiles since the last stats(reset=True).
+        """
+        stats = seeing.stats_dict(self._stats())
+        if reset:
+            lib.tundish_loader_new_window(self._open())
+        return stats
 
     def bad_samples(self) -> list[dict[str, Any]]:
-        """Samples that could not be loaded so far: sample, position, code, text."""
+        """The first 10,000 samples that could not be loaded: file, record, byte, why, what came instead."""
         return list(json.loads(lib.tundish_loader_bad_samples(self._open())))
+
+    def report(self) -> dict[str, Any]:
+        """Exact counts and bad_samples(), ready for JSON."""
+        return seeing.report(self.path, self._stats(), self.bad_samples())
+
+    def write_report(self, path: str | os.PathLike[str]) -> None:
+        """JSON when the name ends in .json, otherwise a table."""
+        seeing.write(path, self.report())
 
     @property
     def classes(self) -> list[str]:
@@ -471,6 +497,8 @@ def _field(batch: ctypes.c_void_p, place: int, field: int) -> bytes:
 
 def _free_all(handles: list[int], pieces: pinned.PinnedBatches | None) -> None:
     while handles:
+        if lib.tundish_loader_write_trace(handles[0]) != OK:
+            warnings.warn(str(last_error()), RuntimeWarning, stacklevel=2)
         if lib.tundish_loader_free(handles.pop()):
             if pieces is not None:
                 pinned.keep_for_ever(pieces)

@@ -10,7 +10,9 @@
 #include <deque>
 #include <thread>
 
+#include "batch/bad_ledger.h"
 #include "batch/fingerprint.h"
+#include "batch/watchdog.h"
 #include "core/clock.h"
 #include "core/usable_cpus.h"
 
@@ -18,8 +20,6 @@ namespace tundish {
 namespace {
 
 constexpr std::uint32_t kMaxSubstitutes = 16;
-constexpr std::uint64_t kHopeless = 100;  // bad samples, and not one good one
-constexpr std::size_t kMaxBadKept = 10'000;
 constexpr auto kJoinTimeout = std::chrono::milliseconds(900);
 
 }  // namespace
@@ -39,7 +39,6 @@ struct Engine::Shared {
   bool open_next(Slot& slot);
   void settle_size(Slot& slot);
   void deliver(Batch& out, const std::shared_ptr<Slot>& slot);
-  void check_hope(const Slot& slot, std::uint32_t delivered) const;  // with the mutex held
 
   EngineOptions options;
   Recipe recipe;
@@ -56,20 +55,21 @@ struct Engine::Shared {
   bool started = false;
   std::uint64_t epoch = 0, position = 0;
 
-  std::atomic<std::uint64_t> read_ns{0}, decode_ns{0}, bytes{0};
-
+  Doing trainer;
+  std::unique_ptr<Trace> trace;
   mutable std::mutex mutex;  // guards what follows
   std::condition_variable idle;
   int running = 0;            // threads
   std::deque<Doing> workers;  // one for each that was started; they stay where they are
-  EngineStats stats;
-  std::vector<BadSample> bad;
+  Meter meter;
+  BadLedger bad;
   std::exception_ptr broken;  // a worker could not go on
 };
 
 Engine::Shared::Shared(std::shared_ptr<const Source> source_in, EngineOptions options_in)
     : options(std::move(options_in)),
-      ring(static_cast<std::size_t>(std::max(options.prefetch, 1))) {
+      ring(static_cast<std::size_t>(std::max(options.prefetch, 1))),
+      bad(source_in->path(), options.max_bad) {
   const auto refuse = [&](const std::string& why) {
     throw Error(ErrorCode::argument, {.file = source_in->path()}, why);
   };
@@ -95,6 +95,14 @@ Engine::Shared::Shared(std::shared_ptr<const Source> source_in, EngineOptions op
   recipe.table = pixel_table(options.transforms);
   recipe.exif_orientation = options.exif_orientation;
   recipe.limits = options.limits;
+  if (options.threads <= 0) options.threads = static_cast<int>(usable_cpus());
+  if (!options.trace.empty()) {
+    trace = std::make_unique<Trace>(
+        options.trace, options.trace_bytes, static_cast<std::size_t>(options.threads) + 1,
+        fmt::format("tundish rank {} of {}", options.rank, options.world_size),
+        static_cast<int>(options.rank));
+    trainer.track = &trace->new_track("trainer");
+  }
   order = make_order(
       options.sampling, count, [this](std::uint64_t sample) { return label_of(sample); },
       options.seed, options.shuffle);
@@ -168,7 +176,17 @@ void Engine::Shared::fill(Slot& slot, std::size_t number, const Placer& placer, 
       place.filled = true;
       break;
     } catch (const SampleError& error) {
-      place.bad.push_back({place.draw.sample, at, error.code(), error.what()});
+      place.bad.push_back({.sample = place.draw.sample,
+                           .epoch = slot.epoch,
+                           .position = at,
+                           .code = error.code(),
+                           .where = error.where(),
+                           .reason = error.reason(),
+                           .text = error.what(),
+                           .replaced_by = {}});
+      if (Track* track = scratch.doing->track) {
+        track->add("batch.bad", scratch.begin_ns, now_ns() - scratch.begin_ns, place.draw.sample);
+      }
       if (options.on_error == OnError::fail) throw;
       if (options.on_error == OnError::skip) return;
       if (attempt == kMaxSubstitutes) {
@@ -180,9 +198,10 @@ void Engine::Shared::fill(Slot& slot, std::size_t number, const Placer& placer, 
   }
   place.label = label_of(place.draw.sample);
   if (options.all_fields) keep_fields(place, scratch.sample);
-  read_ns.fetch_add(scratch.read_ns, std::memory_order_relaxed);
-  decode_ns.fetch_add(scratch.decode_ns, std::memory_order_relaxed);
-  bytes.fetch_add(scratch.bytes, std::memory_order_relaxed);
+  scratch.doing->read_ns.add(scratch.read_ns);
+  scratch.doing->decode_ns.add(scratch.decode_ns);
+  scratch.doing->augment_ns.add(scratch.augment_ns);
+  scratch.doing->bytes.add(scratch.bytes);
 }
 
 std::int64_t Engine::Shared::label_of(std::uint64_t sample) const {
@@ -234,6 +253,7 @@ void Engine::Shared::settle_size(Slot& slot) {
   const auto left_out = [&](const Place& place) { return place.filled && place.size != slot.size; };
   if (std::none_of(slot.places.begin(), slot.places.end(), left_out)) return;
   Scratch scratch;
+  scratch.doing = &trainer;
   std::vector<std::vector<std::byte>> apart(slot.places.size());  // pixels outside the slot
   Size size;
   for (std::size_t i = 0; i < slot.places.size(); ++i) {
@@ -274,13 +294,7 @@ void Engine::Shared::deliver(Batch& out, const std::shared_ptr<Slot>& slot) {
   out.channels_first = options.channels_first;
 
   std::lock_guard lock(mutex);
-  for (const Place& place : slot->places) {
-    for (const BadSample& one : place.bad) {
-      if (bad.size() < kMaxBadKept) bad.push_back(one);
-    }
-    stats.replaced += place.filled && !place.bad.empty();
-    stats.skipped += !place.filled && !place.error;
-  }
+  bad.enter(*slot);
   const Place* first = nullptr;
   for (const Place& place : slot->places) {
     if (place.error) std::rethrow_exception(place.error);
@@ -306,23 +320,11 @@ void Engine::Shared::deliver(Batch& out, const std::shared_ptr<Slot>& slot) {
     out.places.push_back(i);
     ++out.count;
   }
-  check_hope(*slot, out.count);
+  bad.check(out.count, tundish::steps_from(schedule, slot->next) == 0);
   out.pixels = slot->pixels.data();
   out.lent = slot->pixels.is_borrowed();
   if (out.lent) slot->pixels.part_with();
-  ++stats.batches;
-  stats.samples += out.count;
-}
-
-// Batches without an image train nothing and look like training. Before the first good sample
-// kHopeless bad ones, or an epoch of them, are an error; later ones are just bad samples.
-void Engine::Shared::check_hope(const Slot& slot, std::uint32_t delivered) const {
-  if (delivered > 0 || stats.samples > 0 || stats.skipped == 0) return;
-  const bool last = tundish::steps_from(schedule, slot.next) == 0;
-  if (stats.skipped < kHopeless && !last) return;
-  throw Error(ErrorCode::too_many_bad, {.file = recipe.source->path()},
-              fmt::format("{} samples were tried and not one could be loaded; the first: {}",
-                          with_commas(stats.skipped), bad.empty() ? "?" : bad.front().text));
+  meter.deliver(out.count);
 }
 
 Engine::Engine(std::shared_ptr<const Source> source, EngineOptions options)
@@ -346,13 +348,7 @@ std::vector<std::string> Engine::end() {
   std::unique_lock lock(shared.mutex);
   if (shared.idle.wait_for(lock, kJoinTimeout, [&] { return shared.running == 0; })) return left;
   for (const Doing& doing : shared.workers) {
-    const Doing::Stage stage = doing.stage;
-    if (stage == Doing::Stage::ended) continue;
-    left.push_back(stage == Doing::Stage::waiting
-                       ? "between two records"
-                       : fmt::format("{} record {}",
-                                     stage == Doing::Stage::reading ? "reading" : "decoding",
-                                     with_commas(doing.sample)));
+    if (doing.stage != Doing::Stage::ended) left.push_back(describe(doing));
   }
   return left;
 }
@@ -381,15 +377,17 @@ void Engine::start(std::uint64_t epoch, std::uint64_t position) {
   });
   if (shared.started) return;
   shared.started = true;
-  const int wanted =
-      shared.options.threads > 0 ? shared.options.threads : static_cast<int>(usable_cpus());
-  for (int i = 0; i < wanted; ++i) {
+  {
+    std::lock_guard lock(shared.mutex);
+    shared.meter.start(now_ns());
+  }
+  for (int i = 0; i < shared.options.threads; ++i) {
     Doing* doing = nullptr;
     {
       std::lock_guard lock(shared.mutex);
       doing = &shared.workers.emplace_back();
+      if (shared.trace) doing->track = &shared.trace->new_track(fmt::format("worker {}", i));
       ++shared.running;
-      ++shared.stats.threads;
     }
     try {
       std::thread([keep = shared_, doing] { keep->work(*doing); }).detach();
@@ -397,7 +395,6 @@ void Engine::start(std::uint64_t epoch, std::uint64_t position) {
       std::lock_guard lock(shared.mutex);
       shared.workers.pop_back();
       --shared.running;
-      --shared.stats.threads;
       if (i == 0) {
         throw Error(ErrorCode::no_memory, {.file = shared.recipe.source->path()},
                     fmt::format("no thread could be started: {}", error.what()));
@@ -422,10 +419,14 @@ Engine::Next Engine::next(Batch& out, std::chrono::nanoseconds timeout) {
   std::shared_ptr<Slot> slot;
   const std::uint64_t begin_ns = now_ns();
   const Ring::Taken taken = shared.ring.take(slot, timeout);
+  const std::uint64_t end_ns = now_ns();
   {
     std::lock_guard lock(shared.mutex);
-    shared.stats.wait_ns += now_ns() - begin_ns;
+    shared.meter.wait(end_ns - begin_ns, taken == Ring::Taken::batch);
     if (taken == Ring::Taken::end && shared.broken) std::rethrow_exception(shared.broken);
+  }
+  if (Track* track = shared.trainer.track) {
+    track->add("batch.take", begin_ns, end_ns - begin_ns, shared.position);
   }
   if (taken == Ring::Taken::again) return Next::again;
   if (taken == Ring::Taken::end) {
@@ -434,6 +435,9 @@ Engine::Next Engine::next(Batch& out, std::chrono::nanoseconds timeout) {
   shared.position = slot->next;
   shared.settle_size(*slot);
   shared.deliver(out, slot);
+  if (Track* track = shared.trainer.track) {
+    track->add("batch.deliver", end_ns, now_ns() - end_ns, slot->first);
+  }
   return Next::batch;
 }
 
@@ -456,18 +460,36 @@ std::string Engine::fingerprint() const {
 EngineStats Engine::stats() const {
   const RingStats ring = shared_->ring.stats();
   std::lock_guard lock(shared_->mutex);
-  EngineStats stats = shared_->stats;
-  stats.read_ns = shared_->read_ns;
-  stats.decode_ns = shared_->decode_ns;
-  stats.bytes = shared_->bytes;
+  EngineStats stats = shared_->meter.stats(shared_->workers, shared_->trainer, shared_->bad);
   stats.slots = ring.slots;
   stats.ready = ring.ready;
   return stats;
 }
 
+EngineStats Engine::window() const {
+  std::lock_guard lock(shared_->mutex);
+  return shared_->meter.window();
+}
+
+void Engine::new_window() {
+  Shared& shared = *shared_;
+  std::lock_guard lock(shared.mutex);
+  shared.meter.new_window(shared.meter.stats(shared.workers, shared.trainer, shared.bad));
+}
+
 std::vector<BadSample> Engine::bad_samples() const {
   std::lock_guard lock(shared_->mutex);
-  return shared_->bad;
+  return shared_->bad.first();
+}
+
+std::vector<std::string> Engine::hanging(std::chrono::nanoseconds limit) {
+  std::lock_guard lock(shared_->mutex);
+  return tundish::hanging(shared_->workers, *shared_->recipe.source, shared_->recipe.image_field,
+                          now_ns(), static_cast<std::uint64_t>(limit.count()));
+}
+
+void Engine::write_trace() const {
+  if (shared_->trace && ::getpid() == shared_->process) shared_->trace->write();
 }
 
 void Engine::close() { shared_->ring.close(); }

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "batch/bad_sample.h"
+#include "batch/meter.h"
 #include "batch/order.h"
 #include "batch/ring.h"
 #include "batch/sample.h"
@@ -16,13 +18,6 @@
 #include "batch/schedule.h"
 
 namespace tundish {
-
-// What becomes of a sample that cannot be read or decoded.
-enum class OnError : std::uint8_t {
-  substitute = 0,  // another one, chosen by the position
-  skip = 1,        // the batch is shorter; too_many_bad when no sample at all is good
-  fail = 2,        // next() throws
-};
 
 struct EngineOptions {
   std::uint32_t batch_size = 1;
@@ -41,6 +36,9 @@ struct EngineOptions {
   int prefetch = 4;                       // batches ahead of the trainer
   HostAllocator memory = kPlainMemory;    // of the batches; page-locked for a GPU
   Limits limits = {};
+  double max_bad = -1;     // share of an epoch's samples that may be bad; negative: any
+  std::string trace = {};  // file that write_trace() writes; empty: none is recorded
+  std::size_t trace_bytes = std::size_t{8} << 20;  // of memory, for its newest spans
 };
 
 // A finished batch. The memory belongs to the slot, which goes back to the ring when the last
@@ -57,13 +55,6 @@ struct Batch {
   bool channels_first = false;
   std::vector<std::int64_t> labels, samples;  // one per image
   std::vector<std::size_t> places;            // of the slot, one per image: for the other fields
-};
-
-struct EngineStats {
-  std::uint64_t batches = 0, samples = 0, replaced = 0, skipped = 0, bytes = 0;
-  std::uint64_t read_ns = 0, decode_ns = 0,
-                wait_ns = 0;  // summed over threads; wait: the trainer's
-  std::uint64_t slots = 0, ready = 0, threads = 0;
 };
 
 class Engine {
@@ -97,8 +88,20 @@ class Engine {
   std::string fingerprint() const;                         // of source, order, seed and transforms
   const Recipe& recipe() const;                            // for batch/replay.h
   const EngineOptions& options() const;
+  // All since the engine was made, or since new_window(): the quantiles begin anew there, and
+  // `window` becomes the sums up to there, to be subtracted.
   EngineStats stats() const;
+  EngineStats window() const;
+  void new_window();
   std::vector<BadSample> bad_samples() const;  // the first 10,000
+
+  // What a thread reads or decodes for longer than `limit`, each told once: "reading record 12 of
+  // FILE for 31 s". Quick; for whoever waits in next(). Does no I/O.
+  std::vector<std::string> hanging(std::chrono::nanoseconds limit);
+
+  // Any thread, any time. Nothing without EngineOptions::trace, and in a forked child. Throws
+  // Error.
+  void write_trace() const;
 
   // Any thread: wakes next() and ends everything.
   void close();

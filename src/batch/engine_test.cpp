@@ -6,8 +6,11 @@
 #include <atomic>
 #include <cstring>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <thread>
+
+#include "core/temporary_folder.h"
 
 namespace tundish {
 namespace {
@@ -270,6 +273,17 @@ TEST_CASE("an engine ends within a second although a read is stuck, and says whe
     Batch batch;
     CHECK(engine.next(batch, 10ms) == Engine::Next::again);
     while (source->reads < 2) std::this_thread::sleep_for(1ms);
+    std::vector<std::string> hanging;
+    while (hanging.size() < 2) {
+      for (std::string& one : engine.hanging(1ms)) hanging.push_back(std::move(one));
+      std::this_thread::sleep_for(1ms);
+    }
+    for (const std::string& one : hanging) {
+      CHECK(one.starts_with("reading record "));
+      CHECK(one.find(" of memory for ") != std::string::npos);
+    }
+    CHECK(engine.hanging(1ms).empty());
+    CHECK(engine.hanging(1h).empty());
     const std::vector<std::string> left = engine.end();
     CHECK(left.size() == 2);
     for (const std::string& place : left) CHECK(place.starts_with("reading record "));
@@ -278,6 +292,60 @@ TEST_CASE("an engine ends within a second although a read is stuck, and says whe
   stuck = false;
   CHECK(took < 5s);  // no timed bar: a hang would be endless
   while (source.use_count() > 1) std::this_thread::sleep_for(1ms);  // the stuck threads let go
+}
+
+TEST_CASE("figures are sums over the threads, and a window begins where one is told to") {
+  Engine engine(std::make_shared<MemorySource>(200, 16), options(3, 4));
+  CHECK(engine.stats().elapsed_ns == 0);
+  run_epoch(engine, 0);
+  const EngineStats first = engine.stats();
+  CHECK(first.batches == 50);
+  CHECK(first.samples == 200);
+  CHECK(first.threads == 3);
+  CHECK(first.read_ns > 0);
+  CHECK(first.decode_ns > 0);
+  CHECK(first.augment_ns > 0);
+  CHECK(first.read_ns + first.decode_ns + first.augment_ns <= 3 * first.elapsed_ns);
+  CHECK(first.bytes >= 200 * 16 * 16);
+  CHECK(first.wait_ns <= first.elapsed_ns);
+  CHECK(first.wait_p50_ns <= first.wait_p99_ns);
+  CHECK(first.wait_p99_ns > 0);
+  CHECK(engine.window().elapsed_ns == 0);
+
+  engine.new_window();
+  CHECK(engine.window().elapsed_ns >= first.elapsed_ns);
+  CHECK(engine.window().decode_ns >= first.decode_ns);
+  CHECK(engine.stats().wait_p99_ns == 0);
+  run_epoch(engine, 1);
+  CHECK(engine.stats().samples == 400);
+  CHECK(engine.stats().wait_p99_ns > 0);
+}
+
+TEST_CASE("a trace has a track for the trainer and for each worker") {
+  const TemporaryFolder folder;
+  EngineOptions wanted = options(2, 5);
+  wanted.trace = folder / "trace.json";
+  const auto source = std::make_shared<MemorySource>(20);
+  source->bad = {3};
+  Engine engine(source, wanted);
+  run_epoch(engine, 0);
+  REQUIRE(engine.end().empty());
+  engine.write_trace();
+  std::map<std::string, int> spans;
+  std::set<std::string> tracks;
+  std::ifstream file(wanted.trace);
+  const nlohmann::json trace = nlohmann::json::parse(file);
+  for (const auto& event : trace["traceEvents"]) {
+    if (event["ph"] == "X") ++spans[event["name"]];
+    if (event["name"] == "thread_name") tracks.insert(event["args"]["name"]);
+  }
+  CHECK(tracks == std::set<std::string>{"trainer", "worker 0", "worker 1"});
+  CHECK(spans["source.read"] >= 19);
+  CHECK(spans["decode.npy"] == spans["source.read"]);
+  CHECK(spans["augment.resample"] == spans["source.read"]);
+  CHECK(spans["batch.bad"] >= 1);
+  CHECK(spans["batch.take"] == 4);
+  CHECK(spans["batch.deliver"] == 4);
 }
 
 TEST_CASE("options that contradict the data are refused with the reason") {

@@ -23,20 +23,13 @@
 #include <optional>
 #include <vector>
 
+#include "batch/bad_sample.h"
 #include "batch/order.h"
 #include "core/host_memory.h"
 #include "core/image.h"
 #include "source/source.h"
 
 namespace tundish {
-
-// A sample that could not be loaded, and what became of it.
-struct BadSample {
-  std::uint64_t sample = 0;
-  std::uint64_t position = 0;
-  ErrorCode code = ErrorCode::none;
-  std::string text;
-};
 
 // One sample of a batch. Written by the worker that claimed it, read after the batch was taken.
 struct Place {

@@ -28,8 +28,45 @@ class KeepRows : public RowSink {
   int width_;
 };
 
+// Takes the time that the next one takes.
+class TimedSink : public StripSink {
+ public:
+  explicit TimedSink(StripSink& next) : next_(next) {}
+  void push(const Strip& strip) override {
+    const std::uint64_t begin_ns = now_ns();
+    next_.push(strip);
+    spent_ns += now_ns() - begin_ns;
+  }
+
+  std::uint64_t spent_ns = 0;
+
+ private:
+  StripSink& next_;
+};
+
+const char* decode_span(Codec codec) {
+  switch (codec) {
+    case Codec::jpeg:
+      return "decode.jpeg";
+    case Codec::png:
+      return "decode.png";
+    case Codec::npy:
+      return "decode.npy";
+    default:
+      return "lanes.decode";
+  }
+}
+
 Strip whole(const std::vector<std::uint8_t>& image, Size size) {
   return {image.data(), std::ptrdiff_t{3} * size.width, 0, 0, size.width, size.height};
+}
+
+// Of the time that one sample took after it was read, by the samples that were measured.
+std::uint64_t decode_share(const Scratch& scratch, std::uint64_t both_ns) {
+  if (scratch.measured_ns == 0) return both_ns;
+  return static_cast<std::uint64_t>(static_cast<double>(both_ns) *
+                                    static_cast<double>(scratch.measured_decode_ns) /
+                                    static_cast<double>(scratch.measured_ns));
 }
 
 std::uint8_t orientation_of(const Recipe& recipe, const ImageHeader& header) {
@@ -53,23 +90,26 @@ View plan_draw(const Recipe& recipe, const ImageHeader& header, std::uint64_t ep
 void load_sample(const Placer& placer, const Recipe& recipe, std::uint64_t epoch, const Draw& draw,
                  Scratch& scratch) {
   const Source& source = *recipe.source;
-  const auto tell = [&](Doing::Stage stage) {
+  const auto tell = [&](Doing::Stage stage, std::uint64_t since_ns) {
     if (!scratch.doing) return;
-    scratch.doing->sample = draw.sample;
-    scratch.doing->stage = stage;
+    scratch.doing->sample.store(draw.sample, std::memory_order_relaxed);
+    scratch.doing->since_ns.store(since_ns, std::memory_order_relaxed);
+    scratch.doing->stage.store(stage, std::memory_order_release);
   };
-  const std::uint64_t begin_ns = now_ns();
+  Track* const track = scratch.doing ? scratch.doing->track : nullptr;
+  const bool measured = track || scratch.samples++ % kMeasured == 0;
+  const std::uint64_t begin_ns = scratch.begin_ns = now_ns();
 
   // Read.
-  tell(Doing::Stage::reading);
+  tell(Doing::Stage::reading, begin_ns);
   const FieldSet image_bit = FieldSet{1} << recipe.image_field;
   source.read(scratch.sample, draw.sample, recipe.fields | image_bit);
   const Bytes bytes = scratch.sample.fields[static_cast<std::size_t>(recipe.image_field)];
-  tell(Doing::Stage::decoding);
   const std::uint64_t read_ns = now_ns();
+  tell(Doing::Stage::decoding, read_ns);
   scratch.bytes = bytes.size();
   scratch.read_ns = read_ns - begin_ns;
-  scratch.decode_ns = 0;
+  scratch.decode_ns = scratch.augment_ns = 0;
 
   const auto check = [&](const std::optional<Fault>& fault) {
     if (!fault) return;
@@ -91,6 +131,9 @@ void load_sample(const Placer& placer, const Recipe& recipe, std::uint64_t epoch
 
   // Decode only what the first stage needs, straight into it; the last stage stores.
   scratch.store.begin(recipe.table, place);
+  TimedSink timed(scratch.resample);
+  StripSink& sink = measured ? static_cast<StripSink&>(timed) : scratch.resample;
+  std::uint64_t decode_ns = 0;  // with the sink's time
   Size size = image;
   for (std::size_t i = 0; i < view.stages().size(); ++i) {
     const Stage& stage = view.stages()[i];
@@ -103,17 +146,32 @@ void load_sample(const Placer& placer, const Recipe& recipe, std::uint64_t epoch
     if (i > 0) {
       if (any) scratch.resample.push(whole(scratch.between, size));
     } else if (any && orientation == 1) {
-      check(decode(scratch.resample, bytes, header, needed, scratch.decode, recipe.limits));
+      const std::uint64_t from_ns = measured ? now_ns() : 0;
+      check(decode(sink, bytes, header, needed, scratch.decode, recipe.limits));
+      if (measured) decode_ns = now_ns() - from_ns;
     } else if (any) {
+      const std::uint64_t from_ns = measured ? now_ns() : 0;
       check(decode_upright(scratch.upright, bytes, header, orientation, scratch.decode,
                            recipe.limits));
+      if (measured) decode_ns = now_ns() - from_ns;
       scratch.resample.push(whole(scratch.upright, image));
     }
     scratch.resample.finish();
     scratch.between.swap(scratch.result);
     size = kept;
   }
-  scratch.decode_ns = now_ns() - read_ns;
+  const std::uint64_t both_ns = now_ns() - read_ns;
+  if (measured) {
+    scratch.measured_ns += both_ns;
+    scratch.measured_decode_ns += decode_ns - timed.spent_ns;
+  }
+  scratch.decode_ns = track ? decode_ns - timed.spent_ns : decode_share(scratch, both_ns);
+  scratch.augment_ns = both_ns - scratch.decode_ns;
+  if (!track) return;
+  // Drawn one behind the other, though they took turns.
+  track->add("source.read", begin_ns, scratch.read_ns, draw.sample);
+  track->add(decode_span(header.codec), read_ns, scratch.decode_ns, draw.sample);
+  track->add("augment.resample", read_ns + scratch.decode_ns, scratch.augment_ns, draw.sample);
 }
 
 }  // namespace tundish

@@ -1,7 +1,6 @@
 // One image on its road: read, plan, decode, augment, store. The project's picture.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -10,6 +9,7 @@
 #include "augment/resample.h"
 #include "augment/store.h"
 #include "augment/transforms.h"
+#include "batch/doing.h"
 #include "batch/order.h"
 #include "decode/decode.h"
 #include "source/source.h"
@@ -28,12 +28,7 @@ struct Recipe {
   Limits limits;
 };
 
-// Where a thread is, so that one that does not come back can be named. Written by that thread.
-struct Doing {
-  enum class Stage : std::uint8_t { waiting, reading, decoding, ended };
-  std::atomic<Stage> stage{Stage::waiting};
-  std::atomic<std::uint64_t> sample{0};  // when reading or decoding
-};
+constexpr std::uint64_t kMeasured = 16;
 
 // What a worker keeps between samples, so that one no larger than those before takes no new memory
 // for its bytes and pixels.
@@ -44,8 +39,11 @@ struct Scratch {
   Store store;
   std::vector<std::uint8_t> upright;          // a turned image
   std::vector<std::uint8_t> between, result;  // of the stage before, and of the one at work
-  std::uint64_t read_ns = 0, decode_ns = 0, bytes = 0;  // of the last sample
-  Doing* doing = nullptr;                               // is told, when there is one
+  // Of the last sample. Strip by strip, decoding and augmenting take turns: which of them had how
+  // much of the time is measured on one sample of kMeasured (of all, in a trace) and taken over.
+  std::uint64_t begin_ns = 0, read_ns = 0, decode_ns = 0, augment_ns = 0, bytes = 0;
+  std::uint64_t samples = 0, measured_ns = 0, measured_decode_ns = 0;
+  Doing* doing = nullptr;  // is told, when there is one
 };
 
 // What will be done to a draw whose image has this header. Throws Error that names it when the

@@ -33,6 +33,24 @@ TEST_CASE("an image that is left out costs its reading and no decoding") {
   CHECK(scratch.bytes > 0);
   CHECK(scratch.read_ns < ~std::uint64_t{0});
   CHECK(scratch.decode_ns == 0);
+  CHECK(scratch.augment_ns == 0);
+}
+
+TEST_CASE("decoding and augmenting share what is measured on one sample of many") {
+  const Recipe recipe = recipe_of({Resize{.size = {8, 8}}});
+  std::vector<std::byte> pixels(8 * 8 * 3);
+  const Placer placer = [&](Size) { return Placement{pixels.data(), 24, 3, 1}; };
+  Scratch scratch;
+  std::uint64_t measured_ns = 0;
+  for (std::uint64_t i = 0; i < 2 * kMeasured; ++i) {
+    load_sample(placer, recipe, 0, {.sample = i % 4}, scratch);
+    CHECK((scratch.measured_ns > measured_ns) == (i % kMeasured == 0));
+    measured_ns = scratch.measured_ns;
+    CHECK(scratch.measured_decode_ns > 0);
+    CHECK(scratch.measured_decode_ns < scratch.measured_ns);
+    CHECK(scratch.decode_ns > 0);
+    CHECK(scratch.augment_ns > 0);
+  }
 }
 
 TEST_CASE("an image that takes several stages takes no new memory after the first") {

@@ -20,6 +20,7 @@ struct tundish_loader {
   std::string order;
   std::string recipe;
   std::string bad_samples;
+  std::string hanging;
 };
 
 struct tundish_batch {

@@ -99,7 +99,9 @@ EngineOptions options_of(const tundish_loader_options& from) {
                    .threads = from.threads,
                    .prefetch = from.prefetch,
                    .memory = kPlainMemory,
-                   .limits = {}};
+                   .limits = {},
+                   .max_bad = from.max_bad ? *from.max_bad : -1,
+                   .trace = from.trace ? from.trace : ""};
   for (uint64_t i = 0; i < from.transform_count; ++i) {
     to.transforms.push_back(transform_of(from.transforms[i]));
   }
@@ -192,6 +194,7 @@ const char* tundish_loader_fingerprint(const tundish_loader* loader) {
 
 void tundish_loader_get_stats(const tundish_loader* loader, tundish_loader_stats* out) {
   const EngineStats from = loader->engine->stats();
+  const EngineStats window = loader->engine->window();
   *out = {.batches = from.batches,
           .samples = from.samples,
           .replaced = from.replaced,
@@ -202,20 +205,56 @@ void tundish_loader_get_stats(const tundish_loader* loader, tundish_loader_stats
           .wait_ns = from.wait_ns,
           .slots = from.slots,
           .ready = from.ready,
-          .threads = from.threads};
+          .threads = from.threads,
+          .augment_ns = from.augment_ns,
+          .elapsed_ns = from.elapsed_ns,
+          .bad = from.bad,
+          .wait_p50_ns = from.wait_p50_ns,
+          .wait_p99_ns = from.wait_p99_ns,
+          .window_read_ns = window.read_ns,
+          .window_decode_ns = window.decode_ns,
+          .window_augment_ns = window.augment_ns,
+          .window_wait_ns = window.wait_ns,
+          .window_elapsed_ns = window.elapsed_ns};
 }
+
+void tundish_loader_new_window(tundish_loader* loader) { loader->engine->new_window(); }
 
 const char* tundish_loader_bad_samples(tundish_loader* loader) {
   return guarded<const char*>("[]", [&] {
     nlohmann::json list = nlohmann::json::array();
     for (const BadSample& bad : loader->engine->bad_samples()) {
+      const auto known = [](const auto& value) { return value ? nlohmann::json(*value) : nullptr; };
       list.push_back({{"sample", bad.sample},
+                      {"epoch", bad.epoch},
                       {"position", bad.position},
+                      {"file", printable(bad.where.file)},
+                      {"key", printable(bad.where.key)},
+                      {"offset", known(bad.where.offset)},
                       {"code", error_name(bad.code)},
-                      {"text", bad.text}});
+                      {"reason", bad.reason},
+                      {"text", bad.text},
+                      {"replaced_by", known(bad.replaced_by)}});
     }
     loader->bad_samples = list.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     return loader->bad_samples.c_str();
+  });
+}
+
+const char* tundish_loader_hanging(tundish_loader* loader, uint32_t limit_ms) {
+  return guarded<const char*>(nullptr, [&]() -> const char* {
+    loader->hanging.clear();
+    for (const std::string& one : loader->engine->hanging(std::chrono::milliseconds(limit_ms))) {
+      loader->hanging += (loader->hanging.empty() ? "" : "\n") + one;
+    }
+    return loader->hanging.empty() ? nullptr : loader->hanging.c_str();
+  });
+}
+
+int32_t tundish_loader_write_trace(const tundish_loader* loader) {
+  return guarded<int32_t>(TUNDISH_ERROR, [&] {
+    loader->engine->write_trace();
+    return TUNDISH_OK;
   });
 }
 

@@ -16,13 +16,17 @@ namespace {
 
 constexpr VerbHelp kHelp = {
     .verb = "bench",
-    .usage = "FILE [options]",
+    .usage = "[load] FILE [options]",
     .examples = R"(tundish bench train.tnd
-tundish bench train.tnd --threads 4 --size 160)",
+tundish bench train.tnd --threads 4 --size 160
+tundish bench load train.tnd)",
     .text = R"(Times the loader alone: shuffled batches of random resized crops with random
 flips, 8 bits per channel, as a training run takes them. Without --threads it
 does so with one thread and with all cores, in turn, and shows medians. Any
-other source with random access can be timed too.)",
+other source with random access can be timed too.
+
+bench load FILE shows instead where the time of one image goes, stage by stage;
+tundish bench load --help.)",
     .json = R"({file, records, size, batch_size, cpu, runs, rows}; rows is an array of {threads,
 images_per_second, slowest, fastest, bytes_per_second, first_batch_seconds,
 cpu_seconds_per_1000, images, skipped, seconds})"};
@@ -30,6 +34,11 @@ cpu_seconds_per_1000, images, skipped, seconds})"};
 }  // namespace
 
 int run_bench(const Words& words, Shell& shell) {
+  // A file may be called load: then it is the last word, or options follow.
+  if (words.size() > 1 && words[0] == "load" &&
+      (words[1] == "--help" || words[1] == "-h" || !words[1].starts_with('-'))) {
+    return run_bench_load(Words(words.begin() + 1, words.end()), shell);
+  }
   std::string file;
   std::uint64_t threads = 0;
   std::uint64_t size = 224;

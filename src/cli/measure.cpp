@@ -67,7 +67,12 @@ Measured measure(std::shared_ptr<const Source> source, const MeasureOptions& opt
         break;
     }
   }
-  out.skipped = engine.stats().skipped;
+  const EngineStats stats = engine.stats();
+  const double threads_ns = static_cast<double>(stats.elapsed_ns * stats.threads);
+  out.skipped = stats.skipped;
+  out.read_share = static_cast<double>(stats.read_ns) / threads_ns;
+  out.decode_share = static_cast<double>(stats.decode_ns) / threads_ns;
+  out.augment_share = static_cast<double>(stats.augment_ns) / threads_ns;
   out.cpu_seconds = cpu_seconds() - cpu_before;
   out.images_per_second = static_cast<double>(out.images) / out.seconds;
   out.bytes_per_second = out.images_per_second * mean_bytes;

@@ -25,7 +25,8 @@ struct Measured {
   double first_batch_seconds = 0;  // from making the engine to having the first batch
   double cpu_seconds = 0;          // of all threads of the process
   double images_per_second = 0;
-  double bytes_per_second = 0;  // of coded images
+  double bytes_per_second = 0;                                 // of coded images
+  double read_share = 0, decode_share = 0, augment_share = 0;  // of the threads' time
 };
 
 // Shuffled uint8 batches of RandomResizedCrop + RandomHorizontalFlip, epoch after epoch. Throws

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "source/temporary_folder.h"
+#include "core/temporary_folder.h"
 
 namespace tundish::cli {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "cli/sample_image.h"
 #include "core/error.h"
+#include "core/temporary_folder.h"
 #include "decode/test_images.h"
-#include "source/temporary_folder.h"
 
 namespace tundish {
 namespace {

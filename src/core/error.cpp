@@ -168,9 +168,10 @@ constexpr std::array kTable = {
                "The loader's threads live in the parent process only.",
                "make the loader in the child process"},
     ErrorEntry{
-        ErrorCode::too_many_bad, "has too many bad samples in a row",
-        "Sixteen replacements for a bad sample were bad as well; or a loader that leaves bad "
-        "samples out has not one image to give after 100 of them, or after an epoch.",
+        ErrorCode::too_many_bad, "has too many bad samples",
+        "More of an epoch's samples were bad than max_bad allows; or sixteen replacements for a "
+        "bad sample were bad as well; or a loader that leaves bad samples out has not one image to "
+        "give after 100 of them, or after an epoch.",
         "loader.bad_samples() names them; of a pack also: tundish verify {file} --pixels"},
     ErrorEntry{ErrorCode::closed, "is closed", "The loader was closed and used afterwards.",
                "make a new one"},

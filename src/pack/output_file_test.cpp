@@ -7,8 +7,8 @@
 
 #include <filesystem>
 
+#include "core/temporary_folder.h"
 #include "pack/memory_source.h"
-#include "source/temporary_folder.h"
 
 namespace tundish {
 namespace {

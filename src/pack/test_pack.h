@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
+#include "core/temporary_folder.h"
 #include "pack/memory_source.h"
 #include "pack/reader.h"
 #include "pack/seal.h"
 #include "pack/writer.h"
-#include "source/temporary_folder.h"
 
 namespace tundish {
 

@@ -7,9 +7,9 @@
 #include <zstd.h>
 
 #include "core/random.h"
+#include "core/temporary_folder.h"
 #include "source/open.h"
 #include "source/tar_maker.h"
-#include "source/temporary_folder.h"
 
 namespace tundish {
 namespace {

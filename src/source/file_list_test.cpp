@@ -5,9 +5,9 @@
 #include <bit>
 #include <filesystem>
 
+#include "core/temporary_folder.h"
 #include "source/open.h"
 #include "source/tar_maker.h"
-#include "source/temporary_folder.h"
 
 namespace tundish {
 namespace {

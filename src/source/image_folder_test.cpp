@@ -5,8 +5,8 @@
 
 #include <filesystem>
 
+#include "core/temporary_folder.h"
 #include "source/open.h"
-#include "source/temporary_folder.h"
 
 namespace tundish {
 namespace {

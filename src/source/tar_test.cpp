@@ -2,10 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include "core/temporary_folder.h"
 #include "source/open.h"
 #include "source/tar_index.h"
 #include "source/tar_maker.h"
-#include "source/temporary_folder.h"
 
 namespace tundish {
 namespace {

@@ -1,0 +1,68 @@
+#include "batch/bad_ledger.h"
+
+#include <fmt/format.h>
+
+namespace tundish {
+namespace {
+
+constexpr std::uint64_t kHopeless = 100;     // bad samples, and not one good one
+constexpr std::uint64_t kBudgetDraws = 300;  // a share of fewer says little
+constexpr int kNamed = 3;                    // bad samples in a message
+
+std::string brief(const BadSample& one) {
+  return fmt::format("record {}{}: {}", with_commas(one.sample),
+                     one.where.key.empty() ? "" : " (" + printable(one.where.key) + ")",
+                     error_name(one.code));
+}
+
+}  // namespace
+
+void BadLedger::enter(const Slot& slot) {
+  if (budget_.epoch != slot.epoch) budget_ = {.epoch = slot.epoch};
+  budget_.drawn += slot.places.size();
+  for (const Place& place : slot.places) {
+    if (place.bad.empty()) continue;
+    replaced_ += place.filled;
+    skipped_ += !place.filled && !place.error;
+    bad_ += place.bad.size();
+    ++budget_.bad;
+    if (budget_.named++ < kNamed) {
+      budget_.examples += (budget_.examples.empty() ? "" : ", ") + brief(place.bad.front());
+    }
+    for (const BadSample& one : place.bad) {
+      if (first_.size() == kKept) break;
+      first_.push_back(one);
+      if (place.filled) first_.back().replaced_by = place.draw.sample;
+    }
+  }
+}
+
+void BadLedger::check(std::uint64_t delivered, bool last) {
+  delivered_ += delivered;
+  check_hope(last);
+  check_budget(last);
+}
+
+// Batches without an image train nothing and look like training. Before the first good sample
+// kHopeless bad ones, or an epoch of them, are an error; later ones are just bad samples.
+void BadLedger::check_hope(bool last) const {
+  if (delivered_ > 0 || skipped_ == 0 || (skipped_ < kHopeless && !last)) return;
+  throw Error(ErrorCode::too_many_bad, {.file = file_},
+              fmt::format("{} samples were tried and not one could be loaded; the first: {}",
+                          with_commas(skipped_), first_.empty() ? "?" : first_.front().text));
+}
+
+void BadLedger::check_budget(bool last) {
+  if (max_bad_ < 0 || (budget_.drawn < kBudgetDraws && !last)) return;
+  if (static_cast<double>(budget_.bad) <= max_bad_ * static_cast<double>(budget_.drawn)) return;
+  const Budget spent = std::exchange(budget_, {.epoch = budget_.epoch});
+  throw Error(
+      ErrorCode::too_many_bad, {.file = file_},
+      fmt::format("{} of {} samples are bad ({:.2f} %) and max_bad={} allows {:.2f} %; {}{}. "
+                  "Loader(..., max_bad=None) takes any number",
+                  with_commas(spent.bad), with_commas(spent.drawn),
+                  100 * static_cast<double>(spent.bad) / static_cast<double>(spent.drawn), max_bad_,
+                  100 * max_bad_, spent.examples, spent.named > kNamed ? ", ..." : ""));
+}
+
+}  // namespace tundish

@@ -1,0 +1,47 @@
+// All bad samples of a loader: counted, the first ones kept, and an error when there are too many.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "batch/bad_sample.h"
+#include "batch/ring.h"
+
+namespace tundish {
+
+// Not for several threads at once.
+class BadLedger {
+ public:
+  static constexpr std::size_t kKept = 10'000;
+
+  // `max_bad`: the share of an epoch's samples that may be bad; negative for any.
+  BadLedger(std::string file, double max_bad) : file_(std::move(file)), max_bad_(max_bad) {}
+
+  // Enters a batch that is complete.
+  void enter(const Slot& slot);
+
+  // Throws Error(too_many_bad). `delivered`: images of that batch; `last`: of its epoch.
+  void check(std::uint64_t delivered, bool last);
+
+  std::uint64_t replaced() const { return replaced_; }  // positions, as skipped()
+  std::uint64_t skipped() const { return skipped_; }
+  std::uint64_t bad() const { return bad_; }  // samples: a replacement may be bad too
+  const std::vector<BadSample>& first() const { return first_; }
+
+ private:
+  void check_hope(bool last) const;
+  void check_budget(bool last);
+
+  const std::string file_;
+  const double max_bad_;
+  std::uint64_t replaced_ = 0, skipped_ = 0, bad_ = 0, delivered_ = 0;
+  std::vector<BadSample> first_;
+
+  struct Budget {  // of the epoch, or since it was last exceeded
+    std::uint64_t epoch = 0, drawn = 0, bad = 0;
+    std::string examples = {};
+    int named = 0;
+  } budget_;
+};
+
+}  // namespace tundish

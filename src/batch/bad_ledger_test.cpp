@@ -1,0 +1,112 @@
+#include "batch/bad_ledger.h"
+
+#include <doctest/doctest.h>
+
+namespace tundish {
+namespace {
+
+BadSample bad_sample(std::uint64_t sample) {
+  return {.sample = sample,
+          .code = ErrorCode::record_checksum,
+          .where = {.key = "key" + std::to_string(sample)},
+          .reason = "planted",
+          .text = "planted",
+          .replaced_by = {}};
+}
+
+// A batch of samples `first`, `first` + 1, ...; those of `bad` are bad.
+void fill(Slot& slot, std::uint64_t epoch, std::uint64_t first, std::size_t size,
+          std::initializer_list<std::uint64_t> bad, bool replace) {
+  slot.epoch = epoch;
+  slot.places.clear();
+  slot.places.resize(size);
+  for (std::size_t i = 0; i < size; ++i) {
+    Place& place = slot.places[i];
+    place.draw.sample = first + i;
+    place.filled = true;
+    for (const std::uint64_t sample : bad) {
+      if (sample != first + i) continue;
+      place.bad.push_back(bad_sample(sample));
+      place.filled = replace;
+      place.draw.sample = 1'000'000 + sample;
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a bad sample is entered with what came instead") {
+  BadLedger ledger("file", -1);
+  Slot slot;
+  fill(slot, 0, 0, 10, {3, 5}, true);
+  slot.places[5].bad.push_back(bad_sample(77));  // its first replacement was bad too
+  ledger.enter(slot);
+  fill(slot, 0, 10, 10, {11}, false);
+  ledger.enter(slot);
+  CHECK(ledger.replaced() == 2);
+  CHECK(ledger.skipped() == 1);
+  CHECK(ledger.bad() == 4);
+  REQUIRE(ledger.first().size() == 4);
+  CHECK(ledger.first()[0].replaced_by == 1'000'003);
+  CHECK(ledger.first()[2].sample == 77);
+  CHECK(ledger.first()[2].replaced_by == 1'000'005);
+  CHECK(!ledger.first()[3].replaced_by);
+}
+
+TEST_CASE("the list is bounded, the counts are not") {
+  BadLedger ledger("file", -1);
+  Slot slot;
+  for (std::uint64_t i = 0; i < BadLedger::kKept + 500; ++i) {
+    fill(slot, 0, i, 1, {i}, true);
+    ledger.enter(slot);
+    ledger.check(1, false);
+  }
+  CHECK(ledger.bad() == BadLedger::kKept + 500);
+  CHECK(ledger.first().size() == BadLedger::kKept);
+}
+
+TEST_CASE("a budget is exceeded by one sample more than its share") {
+  for (const bool replace : {false, true}) {
+    BadLedger ledger("file", 0.01);
+    Slot slot;
+    fill(slot, 0, 0, 400, {7, 8, 9, 10}, replace);
+    ledger.enter(slot);
+    ledger.check(396, false);
+    fill(slot, 0, 400, 1, {400}, replace);
+    ledger.enter(slot);
+    CHECK_THROWS_WITH_AS(ledger.check(0, false),
+                         doctest::Contains("5 of 401 samples are bad (1.25 %) and max_bad=0.01 "
+                                           "allows 1.00 %; record 7 (key7): TND-203, record 8"),
+                         Error);
+    ledger.check(1, false);  // told once; the count begins anew
+  }
+}
+
+TEST_CASE("few draws say nothing until their epoch ends, and every epoch has its own budget") {
+  BadLedger ledger("file", 0.2);
+  Slot slot;
+  for (std::uint64_t epoch = 0; epoch < 2; ++epoch) {
+    fill(slot, epoch, 0, 10, {0, 1}, false);
+    ledger.enter(slot);
+    ledger.check(8, true);  // just the share
+    fill(slot, epoch, 10, 1, {10}, false);
+    ledger.enter(slot);
+    ledger.check(0, false);  // over it, and too early to say so
+    CHECK_THROWS_AS(ledger.check(0, true), Error);
+  }
+  fill(slot, 2, 0, 10, {0, 1}, false);
+  ledger.enter(slot);
+  ledger.check(8, true);
+}
+
+TEST_CASE("a budget of nothing allows nothing, one of everything all") {
+  Slot slot;
+  fill(slot, 0, 0, 1000, {999}, false);
+  BadLedger strict("file", 0), any("file", 1);
+  strict.enter(slot);
+  any.enter(slot);
+  CHECK_THROWS_AS(strict.check(999, false), Error);
+  any.check(999, true);
+}
+
+}  // namespace tundish

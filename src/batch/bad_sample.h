@@ -1,0 +1,30 @@
+// A sample that could not be loaded, and what became of it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/error.h"
+
+namespace tundish {
+
+// What becomes of a sample that cannot be read or decoded.
+enum class OnError : std::uint8_t {
+  substitute = 0,  // another one, chosen by the position
+  skip = 1,        // the batch is shorter; too_many_bad when no sample at all is good
+  fail = 2,        // next() throws
+};
+
+struct BadSample {
+  std::uint64_t sample = 0;
+  std::uint64_t epoch = 0;
+  std::uint64_t position = 0;
+  ErrorCode code = ErrorCode::none;
+  Where where;
+  std::string reason;
+  std::string text;                          // the whole message
+  std::optional<std::uint64_t> replaced_by;  // the sample at its position, when there is one
+};
+
+}  // namespace tundish

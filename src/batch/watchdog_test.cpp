@@ -1,0 +1,44 @@
+#include "batch/watchdog.h"
+
+#include <doctest/doctest.h>
+
+#include "pack/memory_source.h"
+
+namespace tundish {
+
+TEST_CASE("what hangs is named once, with stage, record, file and seconds") {
+  constexpr std::uint64_t kSecond = 1'000'000'000;
+  const MemorySource source;
+  std::deque<Doing> workers(4);
+  const auto set = [&](std::size_t i, Doing::Stage stage, std::uint64_t sample,
+                       std::uint64_t since) {
+    workers[i].stage = stage;
+    workers[i].sample = sample;
+    workers[i].since_ns = since * kSecond;
+  };
+  const auto ask = [&](std::uint64_t now) {
+    return hanging(workers, source, 0, now * kSecond, 30 * kSecond);
+  };
+  set(0, Doing::Stage::reading, 1234, 100);
+  set(1, Doing::Stage::decoding, 7, 105);
+  set(2, Doing::Stage::waiting, 7, 1);
+  set(3, Doing::Stage::ended, 7, 1);
+  CHECK(ask(129).empty());
+  const std::string path = source.path();
+  CHECK(ask(131) == std::vector<std::string>{"reading record 1,234 of " + path + " for 31 s"});
+  CHECK(ask(136) == std::vector<std::string>{"decoding record 7 of " + path + " for 31 s"});
+  CHECK(ask(500).empty());
+  set(0, Doing::Stage::reading, 1234, 600);  // the same record again
+  CHECK(ask(629).empty());
+  CHECK(ask(630).size() == 1);
+}
+
+TEST_CASE("a thread says where it is") {
+  Doing doing;
+  CHECK(describe(doing) == "between two records");
+  doing.sample = 12;
+  doing.stage = Doing::Stage::decoding;
+  CHECK(describe(doing) == "decoding record 12");
+}
+
+}  // namespace tundish

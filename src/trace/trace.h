@@ -1,0 +1,62 @@
+// Where the time went: spans of every thread, in memory of fixed size. When a thread's share of it
+// is full its oldest spans go, and are counted. docs/seeing.md shows how to look at them.
+//
+// Without a trace nothing of this exists: whoever records has a pointer to a track, or none.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace tundish {
+
+struct Span {
+  const char* name;  // of a file and what it does: "decode.jpeg"; lives for ever
+  std::uint64_t begin_ns, duration_ns;
+  std::uint64_t number;  // of the sample, or the position of the batch
+};
+
+// The spans of one thread. One thread adds, any may read.
+class Track {
+ public:
+  Track(std::string name, std::size_t capacity);
+
+  void add(const char* name, std::uint64_t begin_ns, std::uint64_t duration_ns,
+           std::uint64_t number) noexcept;
+
+  const std::string& name() const { return name_; }
+  std::vector<Span> spans() const;  // oldest first
+  std::uint64_t dropped() const;
+
+ private:
+  const std::string name_;
+  const std::size_t capacity_;
+  mutable std::mutex mutex_;
+  std::vector<Span> ring_;
+  std::uint64_t added_ = 0;
+};
+
+class Trace {
+ public:
+  // Throws Error when no file can be written there. `bytes` is what the spans of all tracks may
+  // take together, `process` their heading: "rank 0 of 1", and its number.
+  Trace(std::string path, std::size_t bytes, std::size_t tracks, std::string process, int number);
+
+  Track& new_track(std::string name);  // any thread; lives as long as the trace
+
+  // Any thread. JSON as Perfetto and chrome://tracing read it, gzip when the name ends in .gz;
+  // under that name stands the whole file or the one before. Throws Error.
+  void write() const;
+
+ private:
+  const std::string path_, process_;
+  const int number_;
+  const std::size_t capacity_;  // of one track
+  mutable std::mutex mutex_;
+  std::deque<Track> tracks_;
+};
+
+}  // namespace tundish
