@@ -210,6 +210,13 @@ def test_start_gives_rows(samples, tmp_path):
     assert "import tundish, after numpy" in table
 
 
+def test_seeing_gives_rows(samples, tmp_path):
+    rows, table = bench("seeing", samples, tmp_path, "--rounds", "1", "--images", "64")
+    check_rows(rows, "seeing")
+    assert "stats() at every batch" in table
+    assert [row["metric"] for row in rows] == ["time", "time", "overhead", "time", "overhead"]
+
+
 def test_decode_gives_rows_and_ours_is_exact(samples, tmp_path):
     rows, table = bench("decode", samples, tmp_path, "--rounds", "1", "--cached")
     check_rows(rows, "decode")

@@ -23,6 +23,47 @@ def test_bench_times_one_thread_and_all(three_packed):
     assert len(result_json(*words, "--threads", "3")["rows"]) == 1
 
 
+def test_bench_load_shows_a_waterfall_of_the_stages(three_packed):
+    words = ["bench", "load", three_packed, "--milliseconds", "50", "--size", "8", "--batch", "2"]
+    report = result_json(*words, "--threads", "1")
+    text = out(tundish("bench", "load", "--help"))
+    assert text.startswith("examples:\n  tundish bench load")
+    promised = re.search(r"with --json:\n.*?\{(.*?)\}", text, re.S)[1]
+    assert set(report) == set(re.findall(r"[a-z_0-9]+", promised))
+    stages = {stage["stage"]: stage for stage in report["stages"]}
+    assert list(stages) == ["read", "decode", "augment", "other"]
+    assert sum(stage["share"] for stage in stages.values()) == pytest.approx(1, abs=0.02)
+    assert report["limit"] == max(stages, key=lambda name: stages[name]["share"])
+    assert report["threads"] == 1
+    assert report["thread_us_per_image"] == pytest.approx(1e6 / report["images_per_second"])
+    assert report["trainer_wait_share"] is None
+
+    lines = out(tundish(*words)).splitlines()
+    assert len(lines) <= 24
+    bars = [re.match(r"  (\w+) +[\d.]+ us +\d+ %  ( *)(#+)$", line) for line in lines]
+    bars = [bar for bar in bars if bar]
+    assert [bar[1] for bar in bars] == list(stages)
+    starts = [len(bar[2]) for bar in bars]
+    assert starts == sorted(starts)
+    assert any(line.startswith("  limit ") for line in lines)
+
+
+def test_bench_load_says_how_long_a_trainer_would_wait(three_packed):
+    words = ["bench", "load", three_packed, "--milliseconds", "50", "--size", "8", "--batch", "2"]
+    report = result_json(*words, "--trainer", "1000000000")
+    assert report["trainer_wait_share"] == pytest.approx(1, abs=0.02)
+    assert result_json(*words, "--trainer", "1")["trainer_wait_share"] == 0
+    assert "of 1 images/s would wait 0 % of its time" in out(tundish(*words, "--trainer", "1"))
+
+
+def test_a_file_may_be_called_load(three_packed, tmp_path):
+    shutil.copy(three_packed, tmp_path / "load")
+    words = ["bench", "load", "--runs", "1", "--milliseconds", "5", "--size", "8"]
+    result = tundish(*words, cwd=tmp_path)
+    assert result.returncode == 0, err(result)
+    assert "slowest - fastest" in out(result)
+
+
 def test_the_demo_runs_without_python_beside_it(tmp_path):
     """A copy of the program alone: it says what is missing and ends with what it has."""
     shutil.copy(PROGRAM, tmp_path / "tundish")

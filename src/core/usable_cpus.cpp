@@ -4,34 +4,64 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <memory>
+#include <fstream>
+#include <limits>
 
 namespace tundish {
 namespace {
 
-using OpenFile = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
+constexpr double kNone = std::numeric_limits<double>::infinity();
 
-// Quota over period; 0 when there is none.
-double cgroup_cpus() {
-  if (OpenFile file{std::fopen("/sys/fs/cgroup/cpu.max", "re"), std::fclose}) {  // version 2
-    double quota = 0, period = 0;
-    if (std::fscanf(file.get(), "%lf %lf", &quota, &period) == 2 && period > 0)
-      return quota / period;
-    return 0;  // "max"
+double number_in(const std::string& path) {
+  double value = 0;
+  std::ifstream file(path);
+  return file >> value ? value : 0;
+}
+
+// Quota over period of one group.
+double quota_of(const std::string& folder, bool version_2) {
+  double quota = 0, period = 0;
+  if (version_2) {
+    std::ifstream file(folder + "/cpu.max");  // "150000 100000", or "max 100000"
+    if (!(file >> quota >> period)) return kNone;
+  } else {
+    quota = number_in(folder + "/cpu.cfs_quota_us");  // -1: none
+    period = number_in(folder + "/cpu.cfs_period_us");
   }
-  const auto number = [](const char* path) {
-    double value = 0;
-    OpenFile file{std::fopen(path, "re"), std::fclose};
-    if (!file || std::fscanf(file.get(), "%lf", &value) != 1) return 0.0;
-    return value;
-  };
-  const double quota = number("/sys/fs/cgroup/cpu/cpu.cfs_quota_us");
-  const double period = number("/sys/fs/cgroup/cpu/cpu.cfs_period_us");
-  return quota > 0 && period > 0 ? quota / period : 0;
+  return quota > 0 && period > 0 ? quota / period : kNone;
+}
+
+// The group, and all above it: each may have a quota of its own. In a container the path may be the
+// host's, of which only the root is to be seen.
+double quota_above(const std::string& root, std::string group, bool version_2) {
+  double quota = quota_of(root, version_2);
+  while (group.size() > 1) {
+    quota = std::min(quota, quota_of(root + group, version_2));
+    group.resize(group.rfind('/'));
+  }
+  return quota;
 }
 
 }  // namespace
+
+double cpu_quota(const std::string& proc, const std::string& groups) {
+  double quota = kNone;
+  std::ifstream file(proc + "/self/cgroup");
+  std::string line;
+  while (std::getline(file, line)) {  // "4:cpu,cpuacct:/group", "0::/group"
+    const std::size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos) continue;
+    const std::string controllers = ',' + line.substr(first + 1, second - first - 1) + ',';
+    const std::string group = line.substr(second + 1);
+    if (group.empty() || group[0] != '/') continue;
+    if (controllers == ",,") {
+      quota = std::min(quota, quota_above(groups, group, true));
+    } else if (controllers.find(",cpu,") != std::string::npos) {
+      quota = std::min(quota, quota_above(groups + "/cpu", group, false));
+    }
+  }
+  return quota == kNone ? 0 : quota;
+}
 
 unsigned usable_cpus() {
   unsigned cpus = 1;
@@ -39,8 +69,8 @@ unsigned usable_cpus() {
   if (::sched_getaffinity(0, sizeof set, &set) == 0) {
     cpus = static_cast<unsigned>(std::max(1, CPU_COUNT(&set)));
   }
-  const double quota = cgroup_cpus();
-  if (quota > 0) cpus = std::min(cpus, static_cast<unsigned>(std::max(1.0, std::ceil(quota))));
+  const double quota = cpu_quota();
+  if (quota > 0 && quota < cpus) cpus = static_cast<unsigned>(std::max(1.0, std::ceil(quota)));
   return cpus;
 }
 

@@ -1,8 +1,14 @@
-// How many CPUs this process may use: affinity and cgroup quota, not the machine's number.
+// How many CPUs this process may use: its affinity, and the quota of its control groups (versions 1
+// and 2, every group above it), not the machine's number.
 #pragma once
+
+#include <string>
 
 namespace tundish {
 
 unsigned usable_cpus();  // at least 1
+
+// CPUs that the quotas leave, such as 1.5; 0 when there is none. The folders are for tests.
+double cpu_quota(const std::string& proc = "/proc", const std::string& groups = "/sys/fs/cgroup");
 
 }  // namespace tundish
