@@ -212,18 +212,23 @@ def test_a_thread_that_is_left_behind_is_told(photos, monkeypatch):
         one.close()
 
 
-def test_after_a_fork_the_loader_says_so_in_the_child_and_works_in_the_parent(photos, run_python):
+@pytest.mark.parametrize("ending", [[], ["del"]])
+def test_after_a_fork_the_loader_says_so_in_the_child_and_works_in_the_parent(
+    photos, run_python, tmp_path, ending
+):
     result = run(
         run_python,
         """
 import warnings
 warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 on: fork with threads
-l = loader()
+l = loader(trace=sys.argv[2])
 it = iter(l)
 batch = next(it)
+state = l.state_dict()
 child = os.fork()
 if child == 0:
-    for use in (lambda: next(it), lambda: iter(l), lambda: list(l), l.stats, l.bad_samples):
+    for use in (lambda: next(it), lambda: iter(l), lambda: list(l), lambda: len(l), l.stats,
+                l.bad_samples, l.report):
         try:
             use()
         except tundish.Error as error:
@@ -232,9 +237,16 @@ if child == 0:
         else:
             os._exit(9)
     assert batch[0].sum() > 0
-    assert len(list(loader())) == 6, "a loader made in the child works"
+    assert l.state_dict() == state, "what needs no thread still works"
+    other = loader()
+    other.load_state_dict(state)
+    assert len(list(other)) == 5, "a loader made in the child works"
     del it, batch
-    l.close()
+    if len(sys.argv) > 3:
+        del l
+    else:
+        l.close()
+    assert not os.path.exists(sys.argv[2]), "the trace is the parent's"
     sys.exit(5)
 _, status = os.waitpid(child, 0)
 assert os.waitstatus_to_exitcode(status) == 5, status
@@ -242,6 +254,8 @@ assert len(list(it)) == 5
 print("fine")
 """,
         photos.pack,
+        tmp_path / "trace.json",
+        *ending,
     )
     assert (result.returncode, result.stdout, result.stderr) == (0, "fine\n", "")
 

@@ -48,6 +48,14 @@ def test_every_function_is_declared_with_the_same_types():
         types = [re.sub(r"\w+$", "", a.strip()).strip() for a in arguments.split(",")]
         types = [] if arguments.strip() == "void" else types
         declared[name] = (expected_type(result.strip()), [expected_type(t) for t in types])
+    owners = {
+        "tundish_source_open": "SourceHandle",
+        "tundish_source_join": "SourceHandle",
+        "tundish_loader_new": "LoaderHandle",
+    }
+    for name, owner in owners.items():
+        assert declared[name][0] is ctypes.c_void_p
+        declared[name] = (getattr(_library, owner), declared[name][1])
     assert declared == _library.FUNCTIONS
 
 

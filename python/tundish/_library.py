@@ -148,6 +148,34 @@ class BatchInfo(ctypes.Structure):
     ]
 
 
+class Handle(c_void_p):
+    """Owns what a call of the library made, from the moment on at which the call returns.
+
+    Ctrl-C may raise before the next line of Python has run; what was made is then freed all the same.
+    """
+
+    free_name = ""
+
+    def free(self) -> Any:
+        value, self.value = self.value, None
+        return getattr(lib, self.free_name)(value) if value else None
+
+    def __del__(self) -> None:
+        self.free()
+
+
+class SourceHandle(Handle):
+    free_name = "tundish_source_close"
+
+
+class LoaderHandle(Handle):
+    free_name = "tundish_loader_free"
+
+
+class BatchHandle(Handle):
+    free_name = "tundish_batch_free"
+
+
 # name: (result, arguments)
 FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "tundish_abi": (c_uint32, []),
@@ -156,13 +184,13 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "tundish_last_error_code": (c_int32, []),
     "tundish_usable_cpus": (c_uint32, []),
     "tundish_can_pin": (c_int32, []),
-    "tundish_source_open": (c_void_p, [c_char_p]),
-    "tundish_source_join": (c_void_p, [POINTER(c_void_p), c_uint64]),
+    "tundish_source_open": (SourceHandle, [c_char_p]),
+    "tundish_source_join": (SourceHandle, [POINTER(c_void_p), c_uint64]),
     "tundish_source_close": (None, [c_void_p]),
     "tundish_source_count": (c_uint64, [c_void_p]),
     "tundish_source_describe": (c_char_p, [c_void_p]),
     "tundish_source_labels": (c_int32, [c_void_p, POINTER(c_int64)]),
-    "tundish_loader_new": (c_void_p, [c_void_p, POINTER(LoaderOptions)]),
+    "tundish_loader_new": (LoaderHandle, [c_void_p, POINTER(LoaderOptions)]),
     "tundish_loader_free": (c_uint32, [c_void_p]),
     "tundish_loader_start": (c_int32, [c_void_p, c_uint64, c_uint64]),
     "tundish_loader_lend": (c_int32, [c_void_p, c_void_p, c_uint64]),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import io
 import json
 import os
 import warnings
@@ -12,14 +11,16 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from . import checks, pinned, seeing
+from . import checks, fields, pinned, seeing
 from ._library import (
     AGAIN,
     DTYPES,
     END,
     OK,
     TO_DTYPE,
+    BatchHandle,
     BatchInfo,
+    LoaderHandle,
     LoaderOptions,
     LoaderStats,
     Tensor,
@@ -212,8 +213,8 @@ class Loader:
         handle = lib.tundish_loader_new(self._source.handle, ctypes.byref(options))
         if not handle:
             raise last_error()
-        self._handles: list[int] = [handle]  # empty once closed
-        self._free = weakref.finalize(self, _free_all, self._handles, self._pinned)
+        self._handle: LoaderHandle = handle  # empty once closed
+        self._free = weakref.finalize(self, _free_all, handle, self._pinned)
         self._process = os.getpid()
         self._fingerprint = lib.tundish_loader_fingerprint(handle).decode()
         self._order = lib.tundish_loader_order(handle).decode()
@@ -245,7 +246,7 @@ class Loader:
     def _next(self, iteration: int) -> Any:
         if iteration != self._iteration:
             raise RuntimeError("a newer iteration over this loader has begun; this one is over")
-        batch = ctypes.c_void_p()
+        batch = BatchHandle()
         if self._pinned is not None:
             self._pinned.lend(self._open())
         while True:
@@ -266,13 +267,13 @@ class Loader:
             if self._on_batch is not None:
                 self._on_batch(batch)
         finally:
-            lib.tundish_batch_free(batch)
+            batch.free()
         self._position = info.next_position
         if not self._warned:
             self._warn_about_bad_samples()
         return out
 
-    def _assemble(self, batch: ctypes.c_void_p, info: BatchInfo) -> Any:
+    def _assemble(self, batch: BatchHandle, info: BatchInfo) -> Any:
         def tensor(which: int) -> Any:
             if which == 0 and self._pinned is not None:
                 return self._pinned.images(info)
@@ -287,25 +288,13 @@ class Loader:
             elif kind == "label":
                 out[name] = tensor(1)
             else:
-                raw = [_field(batch, place, number) for place in range(info.count)]
-                out[name] = self._decode_field(kind, raw)
+                raw = fields.of_batch(batch, info.count, number)
+                out[name] = fields.decode(kind, raw, self._from_numpy)
         if self._new_labels and "label" not in [kind for _, kind in self._source.fields]:
             out["label"] = tensor(1)
         if self._return_index:
             out["index"] = tensor(2)
         return out
-
-    def _decode_field(self, kind: str, raw: list[bytes]) -> Any:
-        import numpy as np
-
-        if kind == "text":
-            return [value.decode("utf-8", "replace") for value in raw]
-        if kind == "number":
-            values = [np.frombuffer(v, "<f8")[0] if len(v) == 8 else np.nan for v in raw]
-            return self._from_numpy(np.array(values, np.float64))
-        if kind == "array":
-            return [np.load(io.BytesIO(v), allow_pickle=False) if v else None for v in raw]
-        return raw
 
     def _warn_about_bad_samples(self) -> None:
         stats = self._stats()
@@ -447,18 +436,18 @@ class Loader:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _open(self) -> int:
+    def _open(self) -> LoaderHandle:
         if os.getpid() != self._process:  # its locks may be held by threads that are not here
             raise new_error(
                 604,
                 f"TND-604 the loader of {self.path} was made before a fork\n"
                 "  what now: make the loader in the child process",
             )
-        if not self._handles:
+        if not self._handle:
             raise new_error(
                 606, f"TND-606 the loader of {self.path} is closed\n  what now: make a new one"
             )
-        return self._handles[0]
+        return self._handle
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (self._config, self.state_dict())
@@ -488,18 +477,12 @@ def _rebuild(config: dict[str, Any], state: dict[str, Any]) -> Loader:
     return loader
 
 
-def _field(batch: ctypes.c_void_p, place: int, field: int) -> bytes:
-    data, size = ctypes.c_void_p(), ctypes.c_uint64()
-    if lib.tundish_batch_field(batch, place, field, ctypes.byref(data), ctypes.byref(size)) != OK:
-        return b""
-    return ctypes.string_at(data, size.value) if size.value else b""
-
-
-def _free_all(handles: list[int], pieces: pinned.PinnedBatches | None) -> None:
-    while handles:
-        if lib.tundish_loader_write_trace(handles[0]) != OK:
-            warnings.warn(str(last_error()), RuntimeWarning, stacklevel=2)
-        if lib.tundish_loader_free(handles.pop()):
-            if pieces is not None:
-                pinned.keep_for_ever(pieces)
-            warnings.warn(str(last_error()), RuntimeWarning, stacklevel=2)
+def _free_all(handle: LoaderHandle, pieces: pinned.PinnedBatches | None) -> None:
+    if not handle:
+        return
+    if lib.tundish_loader_write_trace(handle) != OK:
+        warnings.warn(str(last_error()), RuntimeWarning, stacklevel=2)
+    if handle.free():
+        if pieces is not None:
+            pinned.keep_for_ever(pieces)
+        warnings.warn(str(last_error()), RuntimeWarning, stacklevel=2)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from ._library import DTYPES, OK, BatchInfo, last_error, lib
+from ._library import DTYPES, OK, BatchInfo, LoaderHandle, last_error, lib
 
 _DTYPES = {number: name for name, number in DTYPES.items()}
 
@@ -41,7 +41,7 @@ class PinnedBatches:
         self._bytes = 0  # of a piece; known once a batch was seen
         self._lent: dict[int, Any] = {}  # by address
 
-    def lend(self, loader: int) -> None:
+    def lend(self, loader: LoaderHandle) -> None:
         """Before a batch is asked for: as many pieces as the engine can have use for."""
         if self._bytes == 0:
             return

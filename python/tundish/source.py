@@ -9,7 +9,7 @@ import weakref
 from collections.abc import Sequence
 from typing import Any
 
-from ._library import last_error, lib
+from ._library import SourceHandle, last_error, lib
 
 Path = str | os.PathLike[str]
 Paths = Path | Sequence[Path]
@@ -22,22 +22,22 @@ def plain_paths(path: Paths) -> Any:
     return os.fspath(path)  # type: ignore[arg-type]
 
 
-def _open(path: str) -> int:
+def _open(path: str) -> SourceHandle:
     name = os.fsencode(path)
     if b"\0" in name:  # C would see what stands before it
         raise ValueError(f"the path {path!r} holds a null byte")
-    handle = lib.tundish_source_open(name)
+    handle: SourceHandle = lib.tundish_source_open(name)
     if not handle:
         raise last_error()
-    return int(handle)
+    return handle
 
 
-def _join(parts: list[Source]) -> int:
+def _join(parts: list[Source]) -> SourceHandle:
     handles = (ctypes.c_void_p * len(parts))(*[part.handle for part in parts])
-    handle = lib.tundish_source_join(handles, len(parts))
+    handle: SourceHandle = lib.tundish_source_join(handles, len(parts))
     if not handle:
         raise last_error()
-    return int(handle)
+    return handle
 
 
 class Source:
@@ -53,7 +53,7 @@ class Source:
             handle = _open(self.path)
             self.sizes = []
         self.handle = handle
-        self._free = weakref.finalize(self, lib.tundish_source_close, handle)
+        self._free = weakref.finalize(self, handle.free)  # also before the interpreter is gone
         about = json.loads(lib.tundish_source_describe(handle))
         self.count: int = about["count"]
         self.sizes = self.sizes or [self.count]  # samples of each path
