@@ -61,6 +61,15 @@ def test_a_plan_carried_out_with_pillow_gives_the_image(photos):
     assert 0 < flips < len(plans)
 
 
+def test_a_replay_leaves_the_trace_alone(photos, tmp_path):
+    trace = tmp_path / "trace.json.gz"
+    loader = opened(photos.pack, trace=str(trace))
+    loader.replay(loader.state_dict())
+    assert not trace.exists()
+    loader.close()
+    assert trace.exists()
+
+
 def test_a_rank_replays_its_own_part(photos):
     loader = opened(photos.pack, rank=1, world_size=2)
     batch = next(iter(loader))

@@ -27,7 +27,8 @@ def replay(config: dict[str, Any], state: dict[str, Any]) -> Replayed:
     """With a loader of its own, built like the first."""
     from .loader import Loader
 
-    with Loader(**{**config, "prefetch": 1, "pin_memory": False}) as loader:
+    alone = {"prefetch": 1, "pin_memory": False, "trace": None, "max_bad": None}
+    with Loader(**{**config, **alone}) as loader:
         loader.load_state_dict(state)
         plans: list[dict[str, Any]] = []
 
