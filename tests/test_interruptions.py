@@ -40,17 +40,27 @@ def wait_until(moment):
     while time.monotonic() < moment:
         pass
 
+# Python drops an exception that comes while it runs a __del__, and says so: one presses again.
+def say_others(dropped):
+    if dropped.exc_type not in (KeyboardInterrupt, SystemExit):
+        sys.__unraisablehook__(dropped)
+
+sys.unraisablehook = say_others
+
 def by_ctrl_c(moment):
+    over = threading.Event()
     def press():
         wait_until(moment)
-        os.kill(os.getpid(), signal.SIGINT)
+        while not over.is_set():
+            os.kill(os.getpid(), signal.SIGINT)
+            over.wait(2)
     thread = threading.Thread(target=press)
     try:
         thread.start()
         for batch in batches(loader()):
             pass
     except KeyboardInterrupt:
-        pass
+        over.set()
     thread.join()
 
 def by_exception(moment):
@@ -79,8 +89,9 @@ def by_end_of_thread(moment):
     thread.start()
     wait_until(moment)
     number = ctypes.c_ulong(thread.ident)
-    assert ctypes.pythonapi.PyThreadState_SetAsyncExc(number, ctypes.py_object(SystemExit)) == 1
-    thread.join()
+    while thread.is_alive():
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(number, ctypes.py_object(SystemExit))
+        thread.join(2)
 
 chosen, times, limit = sys.argv[2], int(sys.argv[3]), float(sys.argv[4])
 choose = random.Random(chosen)
