@@ -61,10 +61,10 @@ class Tar : public Source {
       try {
         got = file_.read_at(field, part.offset);
       } catch (const Error& error) {
-        throw SampleError(error.code(), where(i, part), error.reason());
+        throw SampleError(error.code(), where_in(i, part), error.reason());
       }
       if (got < part.size) {
-        throw SampleError(ErrorCode::source_changed, where(i, part),
+        throw SampleError(ErrorCode::source_changed, where_in(i, part),
                           "the archive became shorter after it was opened");
       }
     }
@@ -114,7 +114,7 @@ class Tar : public Source {
     return std::span(index_.parts).subspan(from, index_.first_part[i + 1] - from);
   }
 
-  Where where(std::uint64_t i, const TarIndex::Part& part) const {
+  Where where_in(std::uint64_t i, const TarIndex::Part& part) const {
     return {.file = path_, .record = i, .key = key(i), .offset = part.offset};
   }
 
@@ -126,12 +126,12 @@ class Tar : public Source {
   void check_size(std::uint64_t i, const TarIndex::Part& part) const {
     const std::uint64_t most = Limits{}.max_bytes;
     if (part.size > most) {
-      throw SampleError(ErrorCode::image_too_large, where(i, part),
+      throw SampleError(ErrorCode::image_too_large, where_in(i, part),
                         fmt::format("{} bytes, at most {} are allowed", with_commas(part.size),
                                     with_commas(most)));
     }
     if (part.size == 0 && part.field == 0) {
-      throw SampleError(ErrorCode::file_empty, where(i, part), "");
+      throw SampleError(ErrorCode::file_empty, where_in(i, part), "");
     }
   }
 
