@@ -2,7 +2,8 @@
  *
  * No exception crosses it. A call that fails says so by its result; tundish_last_error() then
  * tells what, where, why and what to do, for the thread that made the call. Objects may be used
- * from any thread, a loader's start and next by one at a time. Strings are UTF-8, paths are bytes.
+ * from any thread, a loader's start and next by one at a time; none may be freed that another
+ * thread still uses. Strings are UTF-8, paths are bytes.
  * Nothing here prints. Loading the library starts no thread.
  */
 #ifndef TUNDISH_H
@@ -133,16 +134,19 @@ typedef struct tundish_batch tundish_batch;
 /* Keeps the source open for itself. NULL on error. */
 TUNDISH_API tundish_loader* tundish_loader_new(const tundish_source* source,
                                                const tundish_loader_options* options);
-/* Returns within a second, whatever the threads are doing: how many of them did not come back and
- * were left behind with all that they use. tundish_last_error() then says where they are. */
-TUNDISH_API uint32_t tundish_loader_free(tundish_loader* loader);
+/* Ends the threads; next() of another thread fails. Returns within a second, whatever they are
+ * doing: how many did not come back and were left behind with all that they use.
+ * tundish_last_error() then says where they are. The loader can still be asked for its figures. */
+TUNDISH_API uint32_t tundish_loader_end(tundish_loader* loader);
+/* Ends it first, where that was not done. No other call may be under way, or come later. */
+TUNDISH_API void tundish_loader_free(tundish_loader* loader);
 
 /* The next batch is the one of this epoch at this global position. */
 TUNDISH_API int32_t tundish_loader_start(tundish_loader* loader, uint64_t epoch, uint64_t position);
 
 /* Memory of the caller's, aligned to 64 bytes: one of the next batches is made in it when it is
  * large enough (tundish_batch_info.lent says so), others in the library's own. It must stay valid
- * until that batch was handed out, or until tundish_loader_free() has returned 0. So batches can be
+ * until that batch was handed out, or until tundish_loader_end() has returned 0. So batches can be
  * made in memory of a framework that knows who still reads it. */
 TUNDISH_API int32_t tundish_loader_lend(tundish_loader* loader, void* memory, uint64_t bytes);
 
@@ -185,13 +189,13 @@ TUNDISH_API void tundish_loader_get_stats(const tundish_loader* loader, tundish_
 TUNDISH_API void tundish_loader_new_window(tundish_loader* loader);
 
 /* JSON array of the first 10,000: {"sample", "epoch", "position", "file", "key", "offset", "code",
- * "reason", "text", "replaced_by"}; null for what is not known. Valid until the next call of this
- * function on this loader. */
+ * "reason", "text", "replaced_by"}; null for what is not known. Valid until this thread's next
+ * call. */
 TUNDISH_API const char* tundish_loader_bad_samples(tundish_loader* loader);
 
 /* For whoever waits: what a thread has been reading or decoding for longer than this, one per
- * line, each told once; NULL when there is nothing. Does not block. Valid until the next call of
- * this function on this loader. */
+ * line, each told once; NULL when there is nothing. Does not block. Valid until this thread's next
+ * call. */
 TUNDISH_API const char* tundish_loader_hanging(tundish_loader* loader, uint32_t limit_ms);
 
 /* Writes the trace asked for in the options, as far as it has come; nothing without one. */
@@ -222,8 +226,8 @@ TUNDISH_API int32_t tundish_batch_field(const tundish_batch* batch, uint64_t pla
                                         const void** bytes, uint64_t* size);
 
 /* JSON array, one object per image: {"position", "sample", "repeat", "key", "label", "replaces",
- * "image", "size", "stages"}. Reads the images' heads again. Lives as long as the batch; NULL on
- * error. */
+ * "image", "size", "stages"}. Reads the images' heads again. Valid until this thread's next call;
+ * NULL on error. */
 TUNDISH_API const char* tundish_batch_plans(const tundish_loader* loader, tundish_batch* batch);
 
 /* Tensors made from it stay valid. */

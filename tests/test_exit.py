@@ -206,8 +206,8 @@ def test_a_thread_that_is_left_behind_is_told(photos, monkeypatch):
     )
     monkeypatch.setattr(module, "last_error", lambda: stuck)
     one = tundish.Loader(photos.pack)
-    free = module.lib.tundish_loader_free
-    monkeypatch.setattr(module.lib, "tundish_loader_free", lambda handle: free(handle) + 1)
+    end = module.lib.tundish_loader_end
+    monkeypatch.setattr(module.lib, "tundish_loader_end", lambda handle: end(handle) + 1)
     with pytest.warns(RuntimeWarning, match="reading record 3"):
         one.close()
 

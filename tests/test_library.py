@@ -52,6 +52,8 @@ def test_every_function_is_declared_with_the_same_types():
         "tundish_source_open": "SourceHandle",
         "tundish_source_join": "SourceHandle",
         "tundish_loader_new": "LoaderHandle",
+        "tundish_batch_tensor": "TensorHandle",
+        "tundish_source_image": "TensorHandle",
     }
     for name, owner in owners.items():
         assert declared[name][0] is ctypes.c_void_p

@@ -261,9 +261,9 @@ def test_a_loader_is_freed_when_its_last_name_goes(photos):
     try:
         loader = opened(photos.pack)
         next(iter(loader))
-        free = loader._free
+        end = loader._end
         del loader
-        assert not free.alive
+        assert not end.alive
     finally:
         gc.enable()
 

@@ -102,8 +102,8 @@ def test_pieces_outlive_a_loader_whose_thread_was_left_behind(photos, pieces, mo
     list(loader)
     kept = []
     monkeypatch.setattr(tundish.pinned, "keep_for_ever", kept.append)
-    free = module.lib.tundish_loader_free
-    monkeypatch.setattr(module.lib, "tundish_loader_free", lambda handle: free(handle) + 1)
+    end = module.lib.tundish_loader_end
+    monkeypatch.setattr(module.lib, "tundish_loader_end", lambda handle: end(handle) + 1)
     with pytest.warns(RuntimeWarning):
         loader.close()
     assert kept == [loader._pinned]

@@ -152,13 +152,16 @@ class Handle(c_void_p):
     """Owns what a call of the library made, from the moment on at which the call returns.
 
     Ctrl-C may raise before the next line of Python has run; what was made is then freed all the same.
+    A call that is given a handle keeps it: what another thread works with is not freed.
     """
 
     free_name = ""
+    free_function: Any = None  # kept here: a handle may outlive this module when Python ends
 
-    def free(self) -> Any:
+    def free(self) -> None:
         value, self.value = self.value, None
-        return getattr(lib, self.free_name)(value) if value else None
+        if value:
+            self.free_function(value)
 
     def __del__(self) -> None:
         self.free()
@@ -176,6 +179,10 @@ class BatchHandle(Handle):
     free_name = "tundish_batch_free"
 
 
+class TensorHandle(Handle):
+    free_name = "tundish_tensor_free"
+
+
 # name: (result, arguments)
 FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "tundish_abi": (c_uint32, []),
@@ -191,7 +198,8 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "tundish_source_describe": (c_char_p, [c_void_p]),
     "tundish_source_labels": (c_int32, [c_void_p, POINTER(c_int64)]),
     "tundish_loader_new": (LoaderHandle, [c_void_p, POINTER(LoaderOptions)]),
-    "tundish_loader_free": (c_uint32, [c_void_p]),
+    "tundish_loader_end": (c_uint32, [c_void_p]),
+    "tundish_loader_free": (None, [c_void_p]),
     "tundish_loader_start": (c_int32, [c_void_p, c_uint64, c_uint64]),
     "tundish_loader_lend": (c_int32, [c_void_p, c_void_p, c_uint64]),
     "tundish_loader_next": (c_int32, [c_void_p, c_uint32, POINTER(c_void_p)]),
@@ -206,14 +214,14 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "tundish_loader_hanging": (c_char_p, [c_void_p, c_uint32]),
     "tundish_loader_write_trace": (c_int32, [c_void_p]),
     "tundish_batch_get_info": (None, [c_void_p, POINTER(BatchInfo)]),
-    "tundish_batch_tensor": (c_void_p, [c_void_p, c_int32]),
+    "tundish_batch_tensor": (TensorHandle, [c_void_p, c_int32]),
     "tundish_batch_field": (
         c_int32,
         [c_void_p, c_uint64, c_uint32, POINTER(c_void_p), POINTER(c_uint64)],
     ),
     "tundish_batch_plans": (c_char_p, [c_void_p, c_void_p]),
     "tundish_batch_free": (None, [c_void_p]),
-    "tundish_source_image": (c_void_p, [c_void_p, c_uint64, c_int32]),
+    "tundish_source_image": (TensorHandle, [c_void_p, c_uint64, c_int32]),
     "tundish_tensor_free": (None, [c_void_p]),
     "tundish_tensor_unversioned": (c_void_p, [c_void_p]),
     "tundish_capsule_functions": (None, [c_void_p, c_void_p]),
@@ -255,6 +263,8 @@ def _load() -> ctypes.CDLL:
         function = getattr(library, name)
         function.restype = result
         function.argtypes = arguments
+    for kind in Handle.__subclasses__():
+        kind.free_function = getattr(library, kind.free_name)
     address = ctypes.cast
     python = ctypes.pythonapi
     library.tundish_capsule_functions(
@@ -318,19 +328,19 @@ class DLManagedTensorVersioned(ctypes.Structure):
 class Tensor:
     """A tensor of the library on its way to torch by DLPack, which takes it over, or to NumPy."""
 
-    def __init__(self, pointer: int | None) -> None:
-        if not pointer:
+    def __init__(self, handle: TensorHandle) -> None:
+        if not handle:
             raise last_error()
-        self._pointer: int | None = pointer
+        self._handle = handle  # empty once it was taken
 
     def __dlpack__(self, *, max_version: tuple[int, int] | None = None, **_: Any) -> Any:
-        pointer, name = self._pointer, b"dltensor_versioned"
-        if max_version is None or max_version[0] < 1:  # torch before 2.9, say
-            pointer, name = lib.tundish_tensor_unversioned(pointer), b"dltensor"
-            if not pointer:
-                raise last_error()
-        self._pointer = None
-        return _new_capsule(pointer, name, _destructor)
+        pointer, self._handle.value = self._handle.value, None
+        if max_version is not None and max_version[0] >= 1:
+            return _new_capsule(pointer, b"dltensor_versioned", _destructor)
+        pointer = lib.tundish_tensor_unversioned(pointer)  # for torch before 2.9, say
+        if not pointer:
+            raise last_error()
+        return _new_capsule(pointer, b"dltensor", _destructor)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return (1, 0)
@@ -338,9 +348,9 @@ class Tensor:
     # NumPy's own road: from_dlpack gives read-only arrays before 2.2, and nothing before 2.1.
     @property
     def __array_interface__(self) -> dict[str, Any]:
-        if self._pointer is None:
+        if not self._handle.value:
             raise BufferError("the tensor was taken already")
-        tensor = DLManagedTensorVersioned.from_address(self._pointer)
+        tensor = DLManagedTensorVersioned.from_address(self._handle.value)
         item = tensor.type_bits // 8
         return {
             "version": 3,
@@ -349,7 +359,3 @@ class Tensor:
             "shape": tuple(tensor.shape[: tensor.ndim]),
             "strides": tuple(item * stride for stride in tensor.strides[: tensor.ndim]),
         }
-
-    def __del__(self) -> None:
-        if getattr(self, "_pointer", None):
-            lib.tundish_tensor_free(self._pointer)

@@ -42,8 +42,8 @@ class Dataset:
             number += len(self)
         if not 0 <= number < len(self):
             raise IndexError(f"{self.path} has {len(self):,} samples, not one numbered {index:,}")
-        pointer = lib.tundish_source_image(self._source.handle, number, self.exif_orientation)
-        image: Any = np.asarray(Tensor(pointer))
+        handle = lib.tundish_source_image(self._source.handle, number, self.exif_orientation)
+        image: Any = np.asarray(Tensor(handle))
         label: Any = int(self._labels[number])
         if self.transform is not None:
             image = self.transform(image)

@@ -213,8 +213,8 @@ class Loader:
         handle = lib.tundish_loader_new(self._source.handle, ctypes.byref(options))
         if not handle:
             raise last_error()
-        self._handle: LoaderHandle = handle  # empty once closed
-        self._free = weakref.finalize(self, _free_all, handle, self._pinned)
+        self._handle: LoaderHandle | None = handle  # none once closed
+        self._end = weakref.finalize(self, _end_all, handle, self._pinned)
         self._process = os.getpid()
         self._fingerprint = lib.tundish_loader_fingerprint(handle).decode()
         self._order = lib.tundish_loader_order(handle).decode()
@@ -428,7 +428,8 @@ class Loader:
 
     def close(self) -> None:
         """Ends the threads. Tensors that were handed out stay valid."""
-        self._free()
+        self._end()
+        self._handle = None  # freed when no other thread is in a call with it
 
     def __enter__(self) -> Loader:
         return self
@@ -443,11 +444,12 @@ class Loader:
                 f"TND-604 the loader of {self.path} was made before a fork\n"
                 "  what now: make the loader in the child process",
             )
-        if not self._handle:
+        handle = self._handle
+        if handle is None or not self._end.alive:
             raise new_error(
                 606, f"TND-606 the loader of {self.path} is closed\n  what now: make a new one"
             )
-        return self._handle
+        return handle
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (self._config, self.state_dict())
@@ -477,12 +479,11 @@ def _rebuild(config: dict[str, Any], state: dict[str, Any]) -> Loader:
     return loader
 
 
-def _free_all(handle: LoaderHandle, pieces: pinned.PinnedBatches | None) -> None:
-    if not handle:
-        return
+def _end_all(handle: LoaderHandle, pieces: pinned.PinnedBatches | None) -> None:
+    """Ends the threads. The memory goes with the last reference to the handle."""
     if lib.tundish_loader_write_trace(handle) != OK:
         warnings.warn(str(last_error()), RuntimeWarning, stacklevel=2)
-    if handle.free():
+    if lib.tundish_loader_end(handle):
         if pieces is not None:
             pinned.keep_for_ever(pieces)
         warnings.warn(str(last_error()), RuntimeWarning, stacklevel=2)

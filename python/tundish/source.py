@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -53,7 +52,6 @@ class Source:
             handle = _open(self.path)
             self.sizes = []
         self.handle = handle
-        self._free = weakref.finalize(self, handle.free)  # also before the interpreter is gone
         about = json.loads(lib.tundish_source_describe(handle))
         self.count: int = about["count"]
         self.sizes = self.sizes or [self.count]  # samples of each path

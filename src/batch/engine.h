@@ -2,6 +2,7 @@
 // after the last batch of an epoch they go on with the first of the next.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -114,7 +115,7 @@ class Engine {
  private:
   struct Shared;
   std::shared_ptr<Shared> shared_;  // second owner: each worker, so that one can be left behind
-  bool ended_ = false;
+  std::atomic<bool> ended_ = false;
 };
 
 }  // namespace tundish

@@ -18,6 +18,9 @@ LastError& last_error();  // of this thread
 
 void keep_error(ErrorCode code, const char* text) noexcept;
 
+// A text for the caller, valid until the next call of this thread.
+const char* keep_text(std::string text);
+
 // Runs `body`; when it throws, keeps the error and returns `failed`.
 template <class Result, class Body>
 Result guarded(Result failed, const Body& body) noexcept {

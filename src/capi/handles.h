@@ -19,11 +19,8 @@ struct tundish_loader {
   std::string fingerprint;
   std::string order;
   std::string recipe;
-  std::string bad_samples;
-  std::string hanging;
 };
 
 struct tundish_batch {
   std::shared_ptr<tundish::Batch> batch;  // second owner: each tensor made from it
-  std::string plans;
 };

@@ -131,9 +131,7 @@ tundish_loader* tundish_loader_new(const tundish_source* source,
   });
 }
 
-uint32_t tundish_loader_free(tundish_loader* handle) {
-  const std::unique_ptr<tundish_loader> loader(handle);
-  if (!loader) return 0;
+uint32_t tundish_loader_end(tundish_loader* loader) {
   return guarded<uint32_t>(1, [&] {
     const std::vector<std::string> left = loader->engine->end();
     if (left.empty()) return uint32_t{0};
@@ -144,6 +142,8 @@ uint32_t tundish_loader_free(tundish_loader* handle) {
     return static_cast<uint32_t>(left.size());
   });
 }
+
+void tundish_loader_free(tundish_loader* loader) { delete loader; }
 
 int32_t tundish_loader_start(tundish_loader* loader, uint64_t epoch, uint64_t position) {
   return guarded<int32_t>(TUNDISH_ERROR, [&] {
@@ -236,18 +236,17 @@ const char* tundish_loader_bad_samples(tundish_loader* loader) {
                       {"text", bad.text},
                       {"replaced_by", known(bad.replaced_by)}});
     }
-    loader->bad_samples = list.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-    return loader->bad_samples.c_str();
+    return keep_text(list.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   });
 }
 
 const char* tundish_loader_hanging(tundish_loader* loader, uint32_t limit_ms) {
   return guarded<const char*>(nullptr, [&]() -> const char* {
-    loader->hanging.clear();
+    std::string all;
     for (const std::string& one : loader->engine->hanging(std::chrono::milliseconds(limit_ms))) {
-      loader->hanging += (loader->hanging.empty() ? "" : "\n") + one;
+      all += (all.empty() ? "" : "\n") + one;
     }
-    return loader->hanging.empty() ? nullptr : loader->hanging.c_str();
+    return all.empty() ? nullptr : keep_text(std::move(all));
   });
 }
 
@@ -307,8 +306,7 @@ const char* tundish_batch_plans(const tundish_loader* loader, tundish_batch* bat
     for (const ReplayedSample& one : replayed(*batch->batch, loader->engine->recipe())) {
       list.push_back(replay_json(one));
     }
-    batch->plans = list.dump();
-    return batch->plans.c_str();
+    return keep_text(list.dump());
   });
 }
 

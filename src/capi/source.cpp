@@ -30,6 +30,12 @@ void keep_error(ErrorCode code, const char* text) noexcept {
   }
 }
 
+const char* keep_text(std::string text) {
+  thread_local std::string kept;
+  kept = std::move(text);
+  return kept.c_str();
+}
+
 }  // namespace tundish
 
 namespace {
