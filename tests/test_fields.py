@@ -56,6 +56,15 @@ def test_as_dict_gives_numbers_and_texts_of_a_list(make, tmp_path):
         assert batch["name"] == ["Ann, B.", "Zoë", ""]
 
 
+def test_a_field_that_would_be_hidden_is_refused(make, tmp_path):
+    make.write(tmp_path / "0.png", make.png(0, 16, 16))
+    (tmp_path / "list.csv").write_text("path,index\n0.png,700\n")
+    (batch,) = opened(tmp_path / "list.csv", as_dict=True)
+    assert batch["index"].tolist() == [700]
+    with pytest.raises(ValueError, match="field 'index', which return_index=True would hide"):
+        opened(tmp_path / "list.csv", as_dict=True, return_index=True)
+
+
 def test_columns_that_only_look_like_numbers_come_back_as_they_were_written(make, tmp_path):
     codes = {"id": ["00123", "123", "7"], "code": [f"1234567890123456789{n}" for n in range(3)]}
     for number in range(3):

@@ -95,6 +95,31 @@ def test_batches_without_an_image_are_empty_tensors(make, tmp_path, pieces):
     assert shapes == [(0, 3, 8, 8), (4, 3, 8, 8), (1, 3, 8, 8)]
 
 
+def test_ctrl_c_while_a_batch_is_handed_out_costs_no_piece(photos, pieces, digest, monkeypatch):
+    import signal
+
+    from tundish import assemble
+
+    loader, plain = opened(photos.pack, pin_memory=True), opened(photos.pack)
+    list(loader), list(plain)
+    labels = assemble.lib.tundish_batch_tensor
+
+    def pressed(*arguments):
+        signal.raise_signal(signal.SIGINT)
+
+    for _ in range(8):  # more often than there are pieces
+        iterator, ours = iter(loader), []
+        monkeypatch.setattr(assemble.lib, "tundish_batch_tensor", pressed)
+        with pytest.raises(KeyboardInterrupt):
+            next(iterator)
+        monkeypatch.setattr(assemble.lib, "tundish_batch_tensor", labels)
+        ours = list(iterator)
+        assert digest(ours) == digest(list(plain))
+    there = [piece for piece in pieces if piece.data_ptr() in loader._pinned._lent]
+    handed_out = {images.data_ptr() for images, _ in ours}
+    assert not handed_out & {piece.data_ptr() for piece in there}
+
+
 def test_pieces_outlive_a_loader_whose_thread_was_left_behind(photos, pieces, monkeypatch):
     from tundish import loader as module
 

@@ -11,11 +11,11 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from . import checks, fields, pinned, seeing
+from . import checks, pinned, seeing
 from ._library import (
     AGAIN,
     DTYPES,
-    END,
+    ERROR,
     OK,
     TO_DTYPE,
     BatchHandle,
@@ -23,11 +23,12 @@ from ._library import (
     LoaderHandle,
     LoaderOptions,
     LoaderStats,
-    Tensor,
     last_error,
     lib,
     new_error,
 )
+from .arriving import Arriving
+from .assemble import Assembler
 from .dataset import Dataset
 from .order import Order, pack_order
 from .replay import Replayed, replay
@@ -122,12 +123,10 @@ class Loader:
         self.shuffle = bool(shuffle)
         self.rank, self.world_size = rank_and_world_size(rank, world_size)
         self.drop_last = bool(drop_last) or uneven == "drop"
-        self._return_index = return_index
-        self._as_dict = as_dict
         self._exif_orientation = bool(exif_orientation)
         self._seed = checks.whole(seed, "seed")
         self._hang_ms = checks.milliseconds(hang_warning, "hang_warning")
-        self._backend, self._from_tensor, self._from_numpy = checks.backend(backend)
+        self._backend, from_tensor, from_numpy = checks.backend(backend)
 
         if drop_last and uneven not in (None, "drop"):
             raise ValueError(f"drop_last=True contradicts uneven={uneven!r}: give one of them")
@@ -178,7 +177,15 @@ class Loader:
         if order is not None:
             struct = pack_order(order, self._source.sizes)  # kept until the engine is made
             options.order = ctypes.pointer(struct)
-        self._new_labels = labels is not None
+        self._assembler = Assembler(
+            fields=self._source.fields,
+            from_tensor=from_tensor,
+            from_numpy=from_numpy,
+            pinned=self._pinned,
+            as_dict=bool(as_dict),
+            return_index=bool(return_index),
+            new_labels=labels is not None,
+        )
         if labels is not None:
             labels = checks.int64_array(labels, self._source.count)
             options.labels = labels.ctypes.data_as(ctypes.POINTER(ctypes.c_int64))
@@ -187,7 +194,9 @@ class Loader:
 
         self._epoch = 0
         self._position = 0
+        self._arriving = Arriving(self._pinned)
         self._in_progress = False
+        self._taken = False  # a batch of the iteration in progress
         self._wanted_epoch: int | None = None  # set while an epoch is in progress
         self._iteration = 0
         self._warned = False
@@ -229,8 +238,9 @@ class Loader:
 
     def __iter__(self) -> Iterator[Any]:
         handle = self._open()
-        if self._in_progress:  # the last iteration was left in the middle
+        if self._taken or self._wanted_epoch is not None:  # the last iteration was left early
             self._go_to_next_epoch()
+        self._arriving.drop()
         if lib.tundish_loader_start(handle, self._epoch, self._position) != OK:
             raise last_error()
         self._in_progress = True
@@ -241,60 +251,40 @@ class Loader:
         self._epoch = self._epoch + 1 if self._wanted_epoch is None else self._wanted_epoch
         self._wanted_epoch = None
         self._position = 0
-        self._in_progress = False
+        self._in_progress = self._taken = False
 
     def _next(self, iteration: int) -> Any:
         if iteration != self._iteration:
             raise RuntimeError("a newer iteration over this loader has begun; this one is over")
-        batch = BatchHandle()
-        if self._pinned is not None:
-            self._pinned.lend(self._open())
-        while True:
-            result = lib.tundish_loader_next(self._open(), _SLICE_MS, ctypes.byref(batch))
-            if result != AGAIN:
-                break
-            if self._hang_ms:
-                self._warn_about_hanging()
-        if result == END:
+        arriving = self._arriving
+        if not arriving.here() and not self._wait():
             self._go_to_next_epoch()
             raise StopIteration
-        if result != OK:
-            raise last_error()
-        try:
-            info = BatchInfo()
-            lib.tundish_batch_get_info(batch, ctypes.byref(info))
-            out = self._assemble(batch, info)
-            if self._on_batch is not None:
-                self._on_batch(batch)
-        finally:
-            batch.free()
-        self._position = info.next_position
+        arriving.assemble(self._assemble)
         if not self._warned:
             self._warn_about_bad_samples()
+        # No call below: Ctrl-C comes before, and the batch is kept, or after, and the loop has it.
+        self._position, self._taken = arriving.info.next_position, True
+        out, arriving.out = arriving.out, None
         return out
+
+    def _wait(self) -> bool:
+        """Until a batch arrives; False when the epoch is over."""
+        if self._pinned is not None:
+            self._pinned.lend(self._open())
+        batch = ctypes.byref(self._arriving.batch)
+        while (result := lib.tundish_loader_next(self._open(), _SLICE_MS, batch)) == AGAIN:
+            if self._hang_ms:
+                self._warn_about_hanging()
+        if result == ERROR:
+            self._taken = True  # the error was of a batch, which does not come again
+            raise last_error()
+        return bool(result == OK)
 
     def _assemble(self, batch: BatchHandle, info: BatchInfo) -> Any:
-        def tensor(which: int) -> Any:
-            if which == 0 and self._pinned is not None:
-                return self._pinned.images(info)
-            return self._from_tensor(Tensor(lib.tundish_batch_tensor(batch, which)))
-
-        if not self._as_dict:
-            return tuple(tensor(which) for which in range(3 if self._return_index else 2))
-        out: dict[str, Any] = {}
-        for number, (name, kind) in enumerate(self._source.fields):
-            if kind == "image":
-                out[name] = tensor(0)
-            elif kind == "label":
-                out[name] = tensor(1)
-            else:
-                raw = fields.of_batch(batch, info.count, number)
-                out[name] = fields.decode(kind, raw, self._from_numpy)
-        if self._new_labels and "label" not in [kind for _, kind in self._source.fields]:
-            out["label"] = tensor(1)
-        if self._return_index:
-            out["index"] = tensor(2)
-        return out
+        if self._on_batch is not None:
+            self._on_batch(batch)
+        return self._assembler(batch, info)
 
     def _warn_about_bad_samples(self) -> None:
         stats = self._stats()
@@ -315,7 +305,7 @@ class Loader:
                 f"the loader waits: {text.decode('utf-8', 'replace')}\n"
                 "  what now: check the disk or the network file system that holds it",
                 RuntimeWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
 
     # --- place in the run -------------------------------------------------------------------
@@ -363,7 +353,8 @@ class Loader:
         position = checks.whole(state["position"], "position of a state", 0, self._positions)
         self._epoch = epoch
         self._position = position
-        self._in_progress = False
+        self._arriving.drop()
+        self._in_progress = self._taken = False
         self._wanted_epoch = None
         self._iteration += 1
 

@@ -48,9 +48,10 @@ class PinnedBatches:
         there = sum(piece.numel() >= self._bytes for piece in self._lent.values())
         for _ in range(self._pieces - there):
             piece = page_locked(self._bytes)
+            self._lent[piece.data_ptr()] = piece  # first: Ctrl-C may come after the call
             if lib.tundish_loader_lend(loader, piece.data_ptr(), self._bytes) != OK:
+                del self._lent[piece.data_ptr()]
                 raise last_error()
-            self._lent[piece.data_ptr()] = piece
 
     def images(self, info: BatchInfo) -> Any:
         """The images of a batch. What was not made in a lent piece is copied: the first ones."""
@@ -60,7 +61,7 @@ class PinnedBatches:
         count, height, width = info.count, info.height, info.width
         image_bytes = 3 * height * width * dtype.itemsize
         if info.lent:
-            piece = self._lent.pop(info.pixels)
+            piece = self._lent[info.pixels]  # until part_with(): this may be asked for again
         else:
             piece = page_locked(count * image_bytes)
             if count:
@@ -71,6 +72,11 @@ class PinnedBatches:
         return tensor.set_(
             piece.untyped_storage(), 0, (count, 3, height, width), (3 * height * width, *order)
         )
+
+    def part_with(self, info: BatchInfo) -> None:
+        """The engine is done with the memory of this batch."""
+        if info.lent:
+            self._lent.pop(info.pixels, None)
 
     def _grow(self, needed: int) -> None:
         # At least twice, so that batches of ever new sizes leave few pieces that fit no more.

@@ -365,6 +365,12 @@ void Engine::start(std::uint64_t epoch, std::uint64_t position) {
   if (::getpid() != shared.process) {
     throw Error(ErrorCode::used_after_fork, {.file = shared.recipe.source->path()}, "");
   }
+  // After the last batch of an epoch the first of the next is prefetched already.
+  if (shared.started && position == 0 && epoch == shared.epoch + 1 &&
+      steps_from(shared.position) == 0) {
+    shared.epoch = epoch;
+    shared.position = 0;
+  }
   if (shared.started && shared.epoch == epoch && shared.position == position) return;
   shared.epoch = epoch;
   shared.position = position;
@@ -411,11 +417,7 @@ Engine::Next Engine::next(Batch& out, std::chrono::nanoseconds timeout) {
   if (::getpid() != shared.process) {
     throw Error(ErrorCode::used_after_fork, {.file = shared.recipe.source->path()}, "");
   }
-  if (steps_from(shared.position) == 0) {
-    ++shared.epoch;  // what is prefetched already
-    shared.position = 0;
-    return Next::end;
-  }
+  if (steps_from(shared.position) == 0) return Next::end;
   std::shared_ptr<Slot> slot;
   const std::uint64_t begin_ns = now_ns();
   const Ring::Taken taken = shared.ring.take(slot, timeout);

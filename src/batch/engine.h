@@ -78,7 +78,7 @@ class Engine {
 
   enum class Next { batch, again, end };
 
-  // Waits up to `timeout`. `end`: the epoch is over; start() the next one.
+  // Waits up to `timeout`. `end`: the epoch is over, and the answer stays so; start() the next one.
   // Throws SampleError (OnError::fail), Error(unequal_sizes, too_many_bad, ...); the batch is then
   // gone, and the following call gives the one after it.
   Next next(Batch& out, std::chrono::nanoseconds timeout);

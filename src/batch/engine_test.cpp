@@ -138,6 +138,16 @@ TEST_CASE("the next epoch is prepared while the last one ends") {
   for (const Seen& seen : run_epoch(engine, 1)) CHECK(seen.epoch == 1);
 }
 
+TEST_CASE("the end of an epoch is told until another is started") {
+  Engine engine(std::make_shared<MemorySource>(6), options(1, 4));
+  run_epoch(engine, 0);
+  Batch batch;
+  CHECK(engine.next(batch, 20s) == Engine::Next::end);
+  CHECK(engine.next(batch, 20s) == Engine::Next::end);
+  Engine other(std::make_shared<MemorySource>(6), options(1, 4));
+  CHECK(run_epoch(engine, 1) == run_epoch(other, 1));
+}
+
 TEST_CASE("a bad sample is replaced, left out or raised") {
   const auto source = std::make_shared<MemorySource>(20);
   source->bad = {3, 11};

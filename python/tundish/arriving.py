@@ -1,0 +1,43 @@
+"""The batch on its way from the engine to the loop.
+
+It stays here until it is handed out. What is raised in between, by Ctrl-C or a warning that was made
+an error, loses nothing: the next call gives the batch.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+from ._library import BatchHandle, BatchInfo, lib
+from .pinned import PinnedBatches
+
+
+class Arriving:
+    def __init__(self, pinned: PinnedBatches | None) -> None:
+        self._pinned = pinned
+        self.batch = BatchHandle()  # empty, or what the engine gave
+        self.info = BatchInfo()
+        self.out: Any = None  # what the loop gets
+
+    def here(self) -> bool:
+        return self.out is not None or bool(self.batch)
+
+    def assemble(self, make: Callable[[BatchHandle, BatchInfo], Any]) -> None:
+        """Every step may be interrupted, and is then done again."""
+        if self.out is None:
+            lib.tundish_batch_get_info(self.batch, ctypes.byref(self.info))
+            self.out = make(self.batch, self.info)
+        self._let_go()
+
+    def drop(self) -> None:
+        if self.batch:
+            lib.tundish_batch_get_info(self.batch, ctypes.byref(self.info))
+        self._let_go()
+        self.out = None
+
+    def _let_go(self) -> None:
+        if self.batch and self._pinned is not None:
+            self._pinned.part_with(self.info)
+        self.batch.free()
