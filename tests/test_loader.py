@@ -331,3 +331,25 @@ def test_stats_count_what_was_delivered(photos, make, tmp_path):
         os.path.getsize(photos.folder / name) for name in photos.names
     )
     assert loader.bad_samples() == []
+
+
+def test_when_no_thread_can_be_started_another_try_may_succeed(photos, run_python):
+    result = run_python(
+        """
+import numpy, resource, sys, tundish
+loader = tundish.Loader(sys.argv[1], 4, threads=2, backend="numpy",
+                        transforms=[tundish.Resize((8, 8))])
+with open("/proc/self/statm") as file:
+    used = int(file.read().split()[0]) * resource.getpagesize()
+before = resource.getrlimit(resource.RLIMIT_AS)
+resource.setrlimit(resource.RLIMIT_AS, (used + (3 << 20), before[1]))  # a stack has 8 MiB
+try:
+    iter(loader)
+except tundish.Error as error:
+    print(error.code, "no thread could be started" in str(error))
+resource.setrlimit(resource.RLIMIT_AS, before)
+print(sum(len(labels) for _, labels in loader), loader.stats()["data/threads"])
+""",
+        photos.pack,
+    )
+    assert result.stdout == "TND-505 True\n23 2\n"

@@ -1,7 +1,6 @@
 #include "batch/engine.h"
 
 #include <fmt/format.h>
-#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -381,31 +380,27 @@ void Engine::start(std::uint64_t epoch, std::uint64_t position) {
     }
     return shared.open_next(slot);
   });
-  if (shared.started) return;
+  if (!shared.started) start_threads();
   shared.started = true;
-  {
-    std::lock_guard lock(shared.mutex);
-    shared.meter.start(now_ns());
-  }
+}
+
+// As many as can be had, at least one. Without any the next start() tries again.
+void Engine::start_threads() {
+  Shared& shared = *shared_;
+  std::lock_guard lock(shared.mutex);
+  shared.meter.start(now_ns());
   for (int i = 0; i < shared.options.threads; ++i) {
-    Doing* doing = nullptr;
-    {
-      std::lock_guard lock(shared.mutex);
-      doing = &shared.workers.emplace_back();
-      if (shared.trace) doing->track = &shared.trace->new_track(fmt::format("worker {}", i));
-      ++shared.running;
-    }
+    const std::size_t before = shared.workers.size();
     try {
-      std::thread([keep = shared_, doing] { keep->work(*doing); }).detach();
-    } catch (const std::system_error& error) {
-      std::lock_guard lock(shared.mutex);
-      shared.workers.pop_back();
-      --shared.running;
-      if (i == 0) {
-        throw Error(ErrorCode::no_memory, {.file = shared.recipe.source->path()},
-                    fmt::format("no thread could be started: {}", error.what()));
-      }
-      break;
+      Doing& doing = shared.workers.emplace_back();
+      if (shared.trace) doing.track = &shared.trace->new_track(fmt::format("worker {}", i));
+      std::thread([keep = shared_, &doing] { keep->work(doing); }).detach();
+      ++shared.running;
+    } catch (const std::exception& error) {
+      if (shared.workers.size() > before) shared.workers.pop_back();
+      if (i > 0) return;
+      throw Error(ErrorCode::no_memory, {.file = shared.recipe.source->path()},
+                  fmt::format("no thread could be started: {}", error.what()));
     }
   }
 }

@@ -114,6 +114,8 @@ class Engine {
 
  private:
   struct Shared;
+  void start_threads();
+
   std::shared_ptr<Shared> shared_;  // second owner: each worker, so that one can be left behind
   std::atomic<bool> ended_ = false;
 };
