@@ -163,8 +163,8 @@ TUNDISH_API uint64_t tundish_loader_positions(const tundish_loader* loader);
 /* The order in words: "shuffled", "3 groups in given shares ...". Lives as long as the loader. */
 TUNDISH_API const char* tundish_loader_order(const tundish_loader* loader);
 
-/* JSON: shuffle, transforms and draws, as a state holds them for `tundish replay`. Lives as long as
- * the loader. */
+/* JSON: what batches depend on besides seed and rank (transforms, draws, batch size, world size,
+ * ...), as a state holds it for `tundish replay`. Lives as long as the loader. */
 TUNDISH_API const char* tundish_loader_recipe(const tundish_loader* loader);
 
 /* 32 hex digits over source, order, seed and transforms. Lives as long as the loader. */

@@ -79,6 +79,32 @@ def test_a_rank_replays_its_own_part(photos):
     assert [plan["position"] for plan in replayed.plans] == list(range(6, 12))
 
 
+def test_a_replay_does_not_ask_again_which_rank_this_is(photos, monkeypatch):
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    loader = opened(photos.pack)
+    state = loader.state_dict()
+    batch = next(iter(loader))
+    monkeypatch.delenv("RANK")
+    monkeypatch.delenv("WORLD_SIZE")
+    assert loader.replay(state).batch[0].tobytes() == batch[0].tobytes()
+
+
+def test_the_batch_is_that_of_the_run_and_of_the_rank_asked_for(photos):
+    ranks = [opened(photos.pack, rank=r, world_size=3, uneven="drop") for r in range(3)]
+    state = ranks[0].state_dict()
+    assert all(loader.state_dict() == state for loader in ranks)
+    other = tundish.Loader(photos.pack, 2, return_index=True, backend="numpy", shuffle=True, seed=5,
+                           transforms=RANDOM, rank=4, world_size=5)  # fmt: skip
+    for rank, loader in enumerate(ranks):
+        batch = next(iter(loader))
+        assert other.replay(state, rank=rank).batch[0].tobytes() == batch[0].tobytes()
+    with pytest.raises(ValueError, match=r"a run with 3 ranks.*replay\(state, rank=0\)"):
+        other.replay(state)
+    with pytest.raises(ValueError, match="rank 3 does not exist in a world of 3"):
+        other.replay(state, rank=3)
+
+
 def test_a_replaced_sample_names_the_one_it_stands_in_for(tiny, tmp_path):
     files = sorted(tiny.folder.rglob("*.png"))[:6]
     (tmp_path / "bad.png").write_bytes(b"no image")
@@ -125,7 +151,7 @@ def test_the_program_replays_from_the_state_alone(photos, tmp_path):
     state = saved(loader, tmp_path / "state.json")
     plans = loader.replay(loader.state_dict()).plans
     sheet = tmp_path / "sheet.png"
-    result = result_json("replay", photos.pack, "--state", state, "-o", sheet, "--batch", "6")
+    result = result_json("replay", photos.pack, "--state", state, "-o", sheet)
     assert set(result) == documented_keys("replay")
     assert result["samples"] == plans
     assert result["epoch"] == 0
@@ -149,7 +175,7 @@ def test_the_program_replays_from_the_state_alone(photos, tmp_path):
 def test_the_program_tells_the_plans_in_words(photos, tmp_path):
     loader = opened(photos.pack, order=tundish.Repeated(2, of=tundish.Balanced()))
     state = saved(loader, tmp_path / "state.json")
-    result = program("replay", photos.pack, "--state", state)
+    result = program("replay", photos.pack, "--state", state, "--batch", "16")
     assert result.returncode == 0, err(result)
     lines = out(result).splitlines()
     assert len(lines) == 17
@@ -159,6 +185,70 @@ def test_the_program_tells_the_plans_in_words(photos, tmp_path):
         assert f"crop {width}x{height}+{x}+{y}, to 24x24" in line
         assert ("flip left-right" in line) == plan["stages"][0]["mirror_x"]
     assert "repeat 1" in lines[2]
+
+
+def with_bad(make, folder, count, *bad):
+    for n in range(count):
+        image = make.png(n, 12, 12)
+        make.write(folder / "x" / f"{n:02}.png", image[:60] if n in bad else image)
+    return folder
+
+
+@needs_program
+@pytest.mark.parametrize("on_error", ["substitute", "skip"])
+def test_the_program_treats_bad_samples_as_the_run_did(make, tmp_path, on_error):
+    folder = with_bad(make, tmp_path / "set", 20, 9, 14)
+    options = {"shuffle": False, "on_error": on_error, "world_size": 2}
+    with pytest.warns(UserWarning, match="bad sample"):
+        batch = next(iter(opened(folder, rank=1, **options)))
+    loader = opened(folder, rank=0, **options)
+    state = saved(loader, tmp_path / "state.json")
+    result = result_json("replay", folder, "--state", state, "--rank", "1")
+    assert [one["sample"] for one in result["samples"]] == batch[2].tolist()
+    assert result["bad"][0]["sample"] == 9
+    replaced = [one["replaces"] for one in result["samples"] if one["replaces"]]
+    assert bool(replaced) == (on_error == "substitute")
+    words = out(program("replay", folder, "--state", state, "--rank", "1"))
+    assert ("for 9" in words) == (on_error == "substitute")
+    assert "bad: TND-406" in words or "bad: TND-405" in words
+    assert result_json("replay", folder, "--state", state)["bad"] == []
+    all_ranks = result_json("replay", folder, "--state", state, "--batch", "12")
+    assert all_ranks["bad"][0]["sample"] == 9
+    error = program("replay", folder, "--state", state, "--rank", "2")
+    assert (error.returncode, "the run had 2 ranks" in err(error)) == (2, True)
+
+
+@needs_program
+def test_the_program_replays_batches_of_one_and_large_seeds(make, tmp_path):
+    for n in range(3):
+        make.write(tmp_path / "set" / "x" / f"{n}.png", make.png(n, 10 + n, 10))
+    loader = tundish.Loader(tmp_path / "set", 1, seed=2**64 + 5, backend="numpy", shuffle=True)
+    state = saved(loader, tmp_path / "state.json")
+    (sample,) = result_json("replay", tmp_path / "set", "--state", state)["samples"]
+    assert sample == loader.replay(loader.state_dict()).plans[0]
+
+
+@needs_program
+@pytest.mark.parametrize(
+    ("name", "value"), [("epoch", -1), ("position", 2.7), ("position", None), ("epoch", "1")]
+)
+def test_the_program_refuses_a_place_that_is_no_whole_number(photos, tmp_path, name, value):
+    state = {**opened(photos.pack).state_dict(), name: value}
+    (tmp_path / "state.json").write_text(json.dumps(state))
+    error = error_of("replay", photos.pack, "--state", tmp_path / "state.json", exit_code=1)
+    assert error["code"] == "TND-603"
+    assert f"its {name} is {json.dumps(value)} and not a whole number" in error["message"]
+
+
+@needs_program
+def test_the_program_refuses_several_packs_and_a_changed_seed_as_such(photos, tiny, tmp_path):
+    joined = saved(opened([tiny.pack, tiny.pack]), tmp_path / "joined.json")
+    error = error_of("replay", tiny.pack, "--state", joined, exit_code=1)
+    assert "packs were given as lists" in error["message"]
+    state = {**opened(photos.pack).state_dict(), "seed": 6}
+    (tmp_path / "seed.json").write_text(json.dumps(state))
+    error = error_of("replay", photos.pack, "--state", tmp_path / "seed.json", exit_code=1)
+    assert "or its seed was changed" in error["message"]
 
 
 @needs_program

@@ -41,6 +41,12 @@ def whole(value: Any, name: str, least: int | None = None, most: int | None = No
     raise ValueError(f"{name} must be a whole number{limits}, not {value!r}")
 
 
+def seed(value: Any) -> int:
+    """As it was given; what 64 bits do not hold, as they hold it: a state is read by the program too."""
+    number = whole(value, "seed")
+    return number if -(2**63) <= number < 2**64 else number % 2**64
+
+
 def positive(value: Any, name: str) -> int:
     return whole(value, name, least=1, most=2**31 - 1)
 

@@ -124,7 +124,7 @@ class Loader:
         self.rank, self.world_size = rank_and_world_size(rank, world_size)
         self.drop_last = bool(drop_last) or uneven == "drop"
         self._exif_orientation = bool(exif_orientation)
-        self._seed = checks.whole(seed, "seed")
+        self._seed = checks.seed(seed)
         self._hang_ms = checks.milliseconds(hang_warning, "hang_warning")
         self._backend, from_tensor, from_numpy = checks.backend(backend)
 
@@ -228,6 +228,8 @@ class Loader:
         self._fingerprint = lib.tundish_loader_fingerprint(handle).decode()
         self._order = lib.tundish_loader_order(handle).decode()
         self._recipe = json.loads(lib.tundish_loader_recipe(handle))
+        if isinstance(self.path, list):
+            self._recipe["given"] = True  # the program replays from one path
         self._positions = lib.tundish_loader_positions(handle)  # of an epoch
 
     # --- iterating --------------------------------------------------------------------------
@@ -358,13 +360,15 @@ class Loader:
         self._wanted_epoch = None
         self._iteration += 1
 
-    def replay(self, state: dict[str, Any]) -> Replayed:
+    def replay(self, state: dict[str, Any], rank: int | None = None) -> Replayed:
         """The batch that followed this state, made again, with what was done to each image.
 
-        `images, labels = loader.replay(state).batch`; `.plans` has a dict per image: position, sample,
-        repeat, crop, flips. The loader itself stays where it is.
+        Batch size, world size, uneven and on_error are those of the run that saved it; `rank` is by default
+        this loader's. `images, labels = loader.replay(state).batch`; `.plans` has a dict per image:
+        position, sample, repeat, crop, flips. The loader itself stays where it is.
         """
-        return replay(self._config, state)
+        config = {**self._config, "rank": self.rank, "world_size": self.world_size}
+        return replay(config, state, rank)
 
     # --- seeing -----------------------------------------------------------------------------
 

@@ -9,6 +9,10 @@ from typing import Any
 
 from ._library import last_error, lib
 
+# What the next batch of a run depends on, and a loader that replays it may have otherwise.
+_AS_SAVED = ("batch_size", "world_size", "uneven", "on_error")
+_ALONE = {"prefetch": 1, "pin_memory": False, "trace": None, "max_bad": None}
+
 
 @dataclass(frozen=True)
 class Replayed:
@@ -23,12 +27,26 @@ class Replayed:
     plans: list[dict[str, Any]]
 
 
-def replay(config: dict[str, Any], state: dict[str, Any]) -> Replayed:
-    """With a loader of its own, built like the first."""
+def replay(config: dict[str, Any], state: dict[str, Any], rank: int | None) -> Replayed:
+    """With a loader of its own, built like the one that saved the state.
+
+    `config`: of a loader with the same data, order, seed and transforms; its rank is the default.
+    """
     from .loader import Loader
 
-    alone = {"prefetch": 1, "pin_memory": False, "trace": None, "max_bad": None}
-    with Loader(**{**config, **alone}) as loader:
+    recipe = state.get("recipe", {}) if isinstance(state, dict) else {}
+    as_saved = {name: recipe[name] for name in _AS_SAVED if name in recipe}
+    if "uneven" in as_saved:
+        as_saved["drop_last"] = False
+    if rank is not None:
+        as_saved["rank"] = rank
+    built = {**config, **as_saved, **_ALONE}
+    if rank is None and not built["rank"] < built["world_size"]:
+        raise ValueError(
+            f"the state is of a run with {built['world_size']} ranks, and this loader has rank "
+            f"{built['rank']}: say whose batch it is, replay(state, rank=0)"
+        )
+    with Loader(**built) as loader:
         loader.load_state_dict(state)
         plans: list[dict[str, Any]] = []
 

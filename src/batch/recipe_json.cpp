@@ -1,6 +1,9 @@
 // The recipe of a loader as JSON, inside its state: so `tundish replay` needs the state alone.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
 #include "batch/replay.h"
 
 namespace tundish {
@@ -25,6 +28,18 @@ Json json_of(const RandomHorizontalFlip& op) { return {"random_horizontal_flip",
 Json json_of(const RandomVerticalFlip& op) { return {"random_vertical_flip", op.p}; }
 Json json_of(const Normalize& op) { return {"normalize", op.mean, op.std}; }
 Json json_of(const ToDtype& op) { return {"to_dtype", static_cast<int>(op.dtype), op.scale}; }
+
+constexpr std::array kUneven = {"pad", "drop", "exact"};  // by their numbers
+constexpr std::array kOnError = {"substitute", "skip", "fail"};
+
+template <class T>
+T word_in(const Json& json, const std::array<const char*, 3>& words) {
+  const auto at = std::find(words.begin(), words.end(), json.get<std::string>());
+  if (at == words.end()) {
+    throw Error(ErrorCode::argument, {}, "a recipe with an unknown word: " + json.dump());
+  }
+  return static_cast<T>(at - words.begin());
+}
 
 template <class T>
 T number_in(const Json& json, int last) {
@@ -72,7 +87,12 @@ Json recipe_json(const EngineOptions& options) {
   for (const Transform& transform : options.transforms) {
     transforms.push_back(std::visit([](const auto& op) { return json_of(op); }, transform));
   }
-  Json out{{"shuffle", options.shuffle}, {"transforms", std::move(transforms)}};
+  Json out{{"shuffle", options.shuffle},
+           {"transforms", std::move(transforms)},
+           {"batch_size", options.batch_size},
+           {"world_size", options.world_size},
+           {"uneven", kUneven[static_cast<std::size_t>(options.uneven)]},
+           {"on_error", kOnError[static_cast<std::size_t>(options.on_error)]}};
   if (options.exif_orientation) out["exif_orientation"] = true;
   if (sampling.sampling != Sampling::every) out["sampling"] = static_cast<int>(sampling.sampling);
   if (sampling.draws) out["draws"] = sampling.draws;
@@ -91,6 +111,10 @@ RecipeRead read_recipe(const Json& recipe) {
     for (const Json& one : recipe.at("transforms")) {
       out.options.transforms.push_back(transform_of(one));
     }
+    out.options.batch_size = recipe.at("batch_size").get<std::uint32_t>();
+    out.options.world_size = recipe.at("world_size").get<std::uint32_t>();
+    out.options.uneven = word_in<Uneven>(recipe.at("uneven"), kUneven);
+    out.options.on_error = word_in<OnError>(recipe.at("on_error"), kOnError);
     out.options.exif_orientation = recipe.value("exif_orientation", false);
     out.options.sampling.sampling = number_in<Sampling>(recipe.value("sampling", Json(0)), 2);
     out.options.sampling.draws = recipe.value("draws", std::uint64_t{0});

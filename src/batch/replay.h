@@ -24,8 +24,9 @@ std::vector<ReplayedSample> replayed(const Batch& batch, const Recipe& recipe);
 // windows [x, y, width, height]; stages: [{crop, size, keep, mirror_x, mirror_y, filter, pad}].
 nlohmann::ordered_json replay_json(const ReplayedSample& sample);
 
-// What a state says about how its loader was made, and back again. Lists of sample numbers and
-// weights are not in it: `given` then tells that the order cannot be made from it.
+// What a state says about how its loader was made, and back again: all that the next batch of a
+// rank depends on, but for the seed and the rank. Lists of sample numbers and weights are not in
+// it: `given` then tells that the order cannot be made from it.
 nlohmann::ordered_json recipe_json(const EngineOptions& options);
 struct RecipeRead {
   EngineOptions options;

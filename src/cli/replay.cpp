@@ -19,14 +19,15 @@ constexpr VerbHelp kHelp = {
     .verb = "replay",
     .usage = "FILE --state STATE.json [-o SHEET.png] [options]",
     .examples = R"(tundish replay train.tnd --state state.json -o sheet.png
-tundish replay train.tnd --state state.json --batch 256 --json)",
-    .text = R"(Makes the next images of a training run again, from the state that its loader had:
+tundish replay train.tnd --state state.json --rank 3 --json)",
+    .text = R"(Makes the next batch of a training run again, from the state that its loader had:
 json.dump(loader.state_dict(), open("state.json", "w")). Tells the sample, crop and
-flip of each, and draws a sheet of them, as they are before Normalize. Orders that
-were given as lists (Subset, Weighted, Mixture) are not in a state: in Python
-loader.replay(state) does the same.)",
-    .json = R"({file, epoch, position, order, sheet, samples}; samples is an array of {position,
-sample, repeat, key, label, replaces, image, size, stages})"};
+flip of each image, and draws a sheet of them, as they are before Normalize. What
+was given as a list (Subset, Weighted, Mixture, labels, several packs) is not in a
+state: in Python loader.replay(state) does the same.)",
+    .json = R"({file, epoch, position, rank, order, sheet, samples, bad}; samples is an array of
+{position, sample, repeat, key, label, replaces, image, size, stages}, bad of
+{position, sample, code, message}; rank is null with --batch)"};
 
 struct State {
   std::string fingerprint;
@@ -34,6 +35,13 @@ struct State {
   EngineOptions options;
   bool given = false;
 };
+
+std::uint64_t whole(const Json& state, const char* name) {
+  const Json& value = state.at(name);
+  if (value.is_number_unsigned()) return value.get<std::uint64_t>();
+  throw Error(ErrorCode::wrong_state, {},
+              fmt::format("its {} is {} and not a whole number", name, value.dump()));
+}
 
 State read_state(const std::string& file) {
   std::ifstream stream(file, std::ios::binary);
@@ -44,8 +52,8 @@ State read_state(const std::string& file) {
     const Json json = Json::parse(text.str());
     const RecipeRead recipe = read_recipe(json.at("recipe"));
     State state{.fingerprint = json.at("fingerprint").get<std::string>(),
-                .epoch = json.at("epoch").get<std::uint64_t>(),
-                .position = json.at("position").get<std::uint64_t>(),
+                .epoch = whole(json, "epoch"),
+                .position = whole(json, "position"),
                 .options = recipe.options,
                 .given = recipe.given};
     const Json& seed = json.at("seed");
@@ -53,6 +61,8 @@ State read_state(const std::string& file) {
                              ? seed.get<std::uint64_t>()
                              : static_cast<std::uint64_t>(seed.get<std::int64_t>());
     return state;
+  } catch (const Error& error) {
+    throw Error(ErrorCode::wrong_state, {.file = file}, error.reason());
   } catch (const nlohmann::json::exception& error) {
     throw Error(ErrorCode::wrong_state, {.file = file},
                 fmt::format("it is no state of a loader: {}", error.what()));
@@ -107,16 +117,14 @@ void check_state(const std::string& file, const std::shared_ptr<const Source>& s
                  const State& state) {
   if (state.given) {
     throw Error(ErrorCode::wrong_state, {.file = file},
-                "its order or labels were given as lists, which a state does not hold; replay it "
-                "in Python: loader.replay(state)");
+                "its order, labels or packs were given as lists, which a state does not hold; "
+                "replay it in Python: loader.replay(state)");
   }
   const Engine as_saved(source, state.options);
   if (as_saved.fingerprint() != state.fingerprint) {
-    throw Error(ErrorCode::wrong_state, {.file = file}, "it was saved with other data");
-  }
-  if (state.position >= as_saved.positions()) {
     throw Error(ErrorCode::wrong_state, {.file = file},
-                fmt::format("it stands at the end of epoch {}; no image follows", state.epoch));
+                fmt::format("it was saved with other data than {}, or its seed was changed",
+                            printable(source->path())));
   }
 }
 
@@ -130,13 +138,16 @@ void write_file(const std::string& target, bool force, const std::vector<std::by
 
 int run_replay(const Words& words, Shell& shell) {
   std::string file, state_file, target;
-  std::uint64_t batch_size = 16;
+  std::uint64_t rank = 0, images = 0;
   bool force = false;
   Arguments arguments(kHelp, shell);
   arguments.word(file, "FILE", "the pack, or another source, that was trained from");
   arguments.option(state_file, "--state", "FILE", "state_dict() of the loader, as JSON", true);
   arguments.option(target, "-o,--output", "FILE", "write a sheet of the images, a PNG");
-  arguments.option(batch_size, "--batch", "N", "images, of all ranks together (16)", 1, 4096);
+  arguments.option(rank, "--rank", "N", "whose batch, of a run with several ranks (0)", 0,
+                   UINT32_MAX);
+  arguments.option(images, "--batch", "N", "instead the next N images of all ranks together", 1,
+                   4096);
   arguments.flag(force, "-f,--force", "replace the sheet if it exists");
   if (!arguments.parse(words)) return kOk;
 
@@ -144,15 +155,27 @@ int run_replay(const Words& words, Shell& shell) {
   State state = read_state(state_file);
   check_state(state_file, source, state);
   state.options.transforms = as_bytes(state.options.transforms);
-  state.options.batch_size = static_cast<std::uint32_t>(batch_size);
-  state.options.uneven = Uneven::exact;
-  state.options.on_error = OnError::skip;
+  if (images > 0) {
+    state.options.batch_size = static_cast<std::uint32_t>(images);
+    state.options.world_size = 1;
+    state.options.uneven = Uneven::exact;
+  } else if (rank >= state.options.world_size) {
+    throw UsageError(fmt::format("--rank: the run had {} ranks, the first is 0",
+                                 with_commas(state.options.world_size)));
+  }
+  state.options.rank = images > 0 ? 0 : static_cast<std::uint32_t>(rank);
   state.options.prefetch = 1;
   Engine engine(source, state.options);
   engine.start(state.epoch, state.position);
   Batch batch;
-  while (engine.next(batch, std::chrono::milliseconds(100)) == Engine::Next::again) {
+  Engine::Next next = Engine::Next::again;
+  while (next == Engine::Next::again) {
     check_interrupt(file);
+    next = engine.next(batch, std::chrono::milliseconds(100));
+  }
+  if (next == Engine::Next::end) {
+    throw Error(ErrorCode::wrong_state, {.file = state_file},
+                fmt::format("it stands at the end of epoch {}; no batch follows", state.epoch));
   }
   const std::vector<ReplayedSample> samples = replayed(batch, engine.recipe());
 
@@ -168,12 +191,18 @@ int run_replay(const Words& words, Shell& shell) {
   if (shell.json) {
     Json list = Json::array();
     for (const ReplayedSample& one : samples) list.push_back(replay_json(one));
-    Json out{{"file", json_text(file)},
-             {"epoch", state.epoch},
-             {"position", state.position},
-             {"order", engine.order()},
-             {"sheet", target.empty() ? Json() : Json(json_text(target))},
-             {"samples", std::move(list)}};
+    Json bad = Json::array();
+    for (const BadSample& one : engine.bad_samples()) {
+      bad.push_back({{"position", one.position},
+                     {"sample", one.sample},
+                     {"code", error_name(one.code)},
+                     {"message", json_text(one.text)}});
+    }
+    Json out{
+        {"file", json_text(file)},    {"epoch", state.epoch},
+        {"position", state.position}, {"rank", images > 0 ? Json() : Json(rank)},
+        {"order", engine.order()},    {"sheet", target.empty() ? Json() : Json(json_text(target))},
+        {"samples", std::move(list)}, {"bad", std::move(bad)}};
     print_json(shell, out);
     return kOk;
   }
@@ -182,6 +211,9 @@ int run_replay(const Words& words, Shell& shell) {
   for (std::size_t i = 0; i < samples.size(); ++i) {
     shell.line(fmt::format("{}", samples[i].position),
                fmt::format("{}: {}", samples[i].key, fmt::join(tiles[i].lines, ", ")));
+  }
+  for (const BadSample& one : engine.bad_samples()) {
+    shell.line(fmt::format("{}", one.position), "bad: " + one.text);
   }
   return kOk;
 }
