@@ -210,6 +210,18 @@ def test_set_epoch_repeats_an_epoch_that_was_left_in_the_middle(photos, digest):
     assert digest(list(loader)) == first
 
 
+def test_set_epoch_reaches_an_iterator_that_was_asked_for_nothing_yet(photos, digest):
+    loader = opened(photos.pack, shuffle=True)
+    loader.set_epoch(3)
+    third = digest(list(loader))
+    loader.set_epoch(0)
+    iterator = iter(loader)
+    loader.set_epoch(3)
+    assert loader.epoch == 3
+    assert digest(list(iterator)) == third
+    assert loader.epoch == 4
+
+
 def test_set_epoch_inside_a_loop_is_for_the_next_one(photos, digest):
     loader = opened(photos.pack, shuffle=True)
     first = digest(list(loader))

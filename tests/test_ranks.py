@@ -225,7 +225,9 @@ both = [None, None]
 torch.distributed.all_gather_object(both, (mine, loader.state_dict()))
 assert set(both[0][0]) | set(both[1][0]) == set(range(355))
 assert both[0][1] == both[1][1]
-os.environ["RANK"], os.environ["WORLD_SIZE"] = str(1 - rank), "2"
+os.environ["WORLD_SIZE"] = "2"  # alone, as Lightning's launcher leaves it
+assert tundish.Loader(path).rank == rank
+os.environ["RANK"] = str(1 - rank)
 try:
     tundish.Loader(path)
 except ValueError as error:

@@ -157,6 +157,20 @@ def test_a_framework_that_sets_the_epoch_keeps_the_place_of_a_resumed_state(tiny
     assert len(list(loader)) == STEPS
 
 
+def test_a_framework_may_begin_an_iteration_before_it_sets_the_epoch(tiny, uninterrupted):
+    batches, states = uninterrupted[1, 0]
+    loader = opened(tiny.pack)
+    loader.load_state_dict(states[40])
+    iter(loader)
+    iterator = iter(loader)
+    loader.sampler.set_epoch(2)
+    assert [values(batch) for batch in iterator] == batches[40:]
+    loader.load_state_dict({**states[STEPS], "epoch": 1})  # saved after the last batch
+    iterator = iter(loader)
+    loader.sampler.set_epoch(2)
+    assert [values(batch) for batch in iterator] == batches
+
+
 def test_loading_a_state_ends_a_running_iteration(tiny, uninterrupted):
     batches, states = uninterrupted[1, 0]
     loader = opened(tiny.pack)

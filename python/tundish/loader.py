@@ -197,7 +197,7 @@ class Loader:
         self._arriving = Arriving(self._pinned)
         self._in_progress = False
         self._taken = False  # a batch of the iteration in progress
-        self._wanted_epoch: int | None = None  # set while an epoch is in progress
+        self._wanted_epoch: int | None = None  # set once a batch was taken
         self._iteration = 0
         self._warned = False
         self._on_batch: Callable[[ctypes.c_void_p], None] | None = None  # for replay
@@ -239,15 +239,18 @@ class Loader:
         return int(lib.tundish_loader_steps(self._open(), 0))
 
     def __iter__(self) -> Iterator[Any]:
-        handle = self._open()
-        if self._taken or self._wanted_epoch is not None:  # the last iteration was left early
+        self._open()
+        if self._taken:  # the last iteration was left early
             self._go_to_next_epoch()
-        self._arriving.drop()
-        if lib.tundish_loader_start(handle, self._epoch, self._position) != OK:
-            raise last_error()
-        self._in_progress = True
+        self._start()
         self._iteration += 1
         return _Iterator(self, self._iteration)
+
+    def _start(self) -> None:
+        self._arriving.drop()
+        if lib.tundish_loader_start(self._open(), self._epoch, self._position) != OK:
+            raise last_error()
+        self._in_progress = True
 
     def _go_to_next_epoch(self) -> None:
         self._epoch = self._epoch + 1 if self._wanted_epoch is None else self._wanted_epoch
@@ -318,13 +321,18 @@ class Loader:
         return self._epoch
 
     def set_epoch(self, epoch: int) -> None:
-        """The next iteration is this epoch. Keeps the place of a state just loaded for it."""
+        """The next iteration is this epoch, or the one in progress that has given no batch yet.
+
+        Keeps the place of a state just loaded for it.
+        """
         epoch = checks.whole(epoch, "epoch", least=0, most=2**63 - 1)
-        if self._in_progress:
+        if self._taken:
             self._wanted_epoch = epoch
         elif epoch != self._epoch:
             self._epoch = epoch
             self._position = 0
+            if self._in_progress:
+                self._start()
 
     def state_dict(self) -> dict[str, Any]:
         """A few integers and strings (JSON); the same on every rank: what was handed out so far."""

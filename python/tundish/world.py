@@ -55,7 +55,9 @@ def rank_and_world_size(rank: int | None, world_size: int | None) -> tuple[int, 
                 raise ValueError(f"{name} must be a whole number, not {value!r}")
         return operator.index(rank), operator.index(world_size)
     torch = _from_torch()
-    torchrun = _from_environment("RANK", "WORLD_SIZE")
+    # Lightning's own launcher sets WORLD_SIZE alone; torch.distributed knows both.
+    half = ("RANK" in os.environ) != ("WORLD_SIZE" in os.environ)
+    torchrun = None if torch and half else _from_environment("RANK", "WORLD_SIZE")
     slurm = _from_slurm()
     if torch and torchrun and torch != torchrun:
         _refuse(_TORCH, torch, _TORCHRUN, torchrun)
