@@ -14,17 +14,9 @@ from program import PROGRAM, needs_program, tundish
 pytestmark = needs_program
 
 
-def open_terminal():
-    """Both ends of a terminal, where the machine has any to give."""
-    try:
-        return pty.openpty()
-    except OSError as error:
-        pytest.skip(f"there is no terminal to be had here: {error}")
-
-
 def on_terminal(*words, env=None):
     """Runs with a terminal as stderr; returns what was drawn on it."""
-    terminal, end = open_terminal()
+    terminal, end = pty.openpty()
     plain = {name: value for name, value in os.environ.items() if "COLOR" not in name}
     environment = {**plain, "TERM": "xterm", "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", **(env or {})}
     process = subprocess.Popen(
@@ -80,7 +72,7 @@ def test_colour_follows_the_terminal_and_the_variables(tmp_path):
 
 
 def test_cat_does_not_write_an_image_to_a_terminal(three_packed):
-    terminal, end = open_terminal()
+    terminal, end = pty.openpty()
     result = subprocess.run([PROGRAM, "cat", three_packed, "0"], stdout=end, stderr=subprocess.PIPE)
     os.close(end)
     os.close(terminal)

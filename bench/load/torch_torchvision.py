@@ -14,11 +14,9 @@ try:
     from torchvision.io import ImageReadMode, decode_jpeg, read_file
     from torchvision.transforms.v2 import functional as F
 
-    decode_jpeg(torch.zeros(1, dtype=torch.uint8))
+    _ = torch.ops.image.decode_jpeg  # registered when torchvision's own library has loaded
 except Exception as error:
-    # A decoder that is there refuses these bytes as a JPEG; one that is missing says so.
-    if "JPEG" not in str(error):
-        unavailable(f"torchvision's image codecs do not load with this torch: {error}")
+    unavailable(f"torchvision's image codecs do not load with this torch: {error}")
 
 
 class Crops(Dataset):
