@@ -1,0 +1,29 @@
+"""Exact accuracy on several ranks, for any number of images: none is counted twice, none is lost.
+
+torchrun --nproc-per-node 2 examples/evaluate_ddp.py val.tnd checkpoint.pt
+"""
+
+import sys
+
+import torch
+import tundish
+from torch import distributed, nn
+
+pack, checkpoint = sys.argv[1:]
+distributed.init_process_group("gloo")
+plain = [tundish.Resize(36), tundish.CenterCrop(32), tundish.Normalize()]
+loader = tundish.Loader(pack, batch_size=4, transforms=plain, uneven="exact")
+
+layers = [nn.Conv2d(3, 32, 3, stride=2), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten()]
+model = nn.Sequential(*layers, nn.Linear(32, len(loader.classes)))
+state = torch.load(checkpoint)["model"]
+model.load_state_dict({name.removeprefix("module."): value for name, value in state.items()})
+
+sums = torch.zeros(2)  # right ones, images
+with torch.no_grad():
+    for images, labels in loader:  # as many batches on every rank; the last may be empty
+        sums += torch.tensor([(model(images).argmax(1) == labels).sum(), len(labels)])
+distributed.all_reduce(sums)
+if loader.rank == 0:
+    print(f"{sums[0]:.0f} of {sums[1]:.0f} right: accuracy {sums[0] / sums[1]:.4f}")
+distributed.destroy_process_group()
