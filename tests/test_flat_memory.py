@@ -6,7 +6,8 @@ import random
 from small_set import image
 
 BATCHES = int(os.environ.get("TUNDISH_FLAT_BATCHES", "10000"))  # ./dev siege flat: 100,000
-ALLOWED = 6 << 20  # bytes of growth over the second to the last tenth of the run
+ALLOWED = 1 << 20  # bytes of growth over the second to the last tenth of the run
+REPORTED = 320  # bytes for a bad sample in the report, which holds the first 10,000 of them
 
 CODE = """
 import sys, warnings, tundish
@@ -29,7 +30,7 @@ while done < batches:
         if done == batches:
             break
 assert loader.stats()["data/bad"] >= batches * 4 // 100 - 8, loader.stats()
-print(max(sizes[1:]) - sizes[1])
+print(max(sizes[1:]) - sizes[1], min(10_000, int(loader.stats()["data/bad"])))
 """
 
 
@@ -41,5 +42,6 @@ def test_memory_is_flat_over_many_batches_with_bad_samples(make, tmp_path, run_p
     pack = make.pack(tmp_path / "f", tmp_path / "set.tnd")
     for policy in ("skip", "substitute"):
         result = run_python(CODE, pack, BATCHES, policy, timeout=120 + BATCHES / 100)
-        assert int(result.stdout) < ALLOWED, (policy, result.stdout)
-        print(f"{BATCHES} batches, {policy}: {int(result.stdout)} bytes more")
+        growth, reported = map(int, result.stdout.split())
+        assert growth < ALLOWED + REPORTED * reported, (policy, growth, reported)
+        print(f"{BATCHES} batches, {policy}: {growth} bytes more, {reported} samples reported")
