@@ -119,10 +119,19 @@ TEST_CASE("the order never changes: saved runs depend on it") {
     CHECK(draw_at(order, 7, p).sample == expected[p]);
 }
 
-TEST_CASE("a substitute depends on the position and on nothing else") {
-  const Order order{.count = 1000, .seed = 42, .shuffle = true};
-  CHECK(substitute_draw(order, 1, 5, 0) == substitute_draw(order, 1, 5, 0));
-  CHECK(substitute_draw(order, 1, 5, 0).sample != substitute_draw(order, 1, 5, 1).sample);
+TEST_CASE("a substitute is chosen by seed, epoch, position and attempt, not by what came before") {
+  const Order order{.count = 1'000'000, .seed = 42, .shuffle = true};
+  Order other = order;
+  other.seed = 43;
+  const std::uint64_t expected = substitute_draw(order, 1, 5, 0).sample;
+  for (std::uint64_t position = 20; position > 0; --position) {  // others, in between
+    const std::uint64_t sample = substitute_draw(order, 1, position, 0).sample;
+    CHECK((sample == expected) == (position == 5));
+  }
+  CHECK(substitute_draw(order, 1, 5, 1).sample != expected);
+  CHECK(substitute_draw(order, 2, 5, 0).sample != expected);
+  CHECK(substitute_draw(other, 1, 5, 0).sample != expected);
+  CHECK(substitute_draw(order, 1, 5, 0).sample == expected);
 }
 
 }  // namespace tundish

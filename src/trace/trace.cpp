@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 
 #include "core/file.h"
 #include "trace/chrome_json.h"
@@ -58,6 +59,9 @@ Trace::Trace(std::string path, std::size_t bytes, std::size_t tracks, std::strin
       number_(number),
       capacity_(bytes / sizeof(Span) / std::max<std::size_t>(tracks, 1)) {
   // A run of days must not learn at its end that its trace has no place.
+  if (std::error_code error; std::filesystem::is_directory(path_, error)) {
+    throw Error(ErrorCode::io_write, {.file = path_}, "a folder has this name; give one of a file");
+  }
   const std::string name = temporary_name(path_);
   const int descriptor = ::open(name.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
   if (descriptor < 0) throw_errno(path_, "making the trace", true);

@@ -35,9 +35,13 @@ std::vector<std::uint64_t> numbers(const nlohmann::json& trace, int track) {
 
 }  // namespace
 
-TEST_CASE("a full track loses its oldest spans and says how many") {
+TEST_CASE("a folder is refused as a trace before anything is recorded") {
   const TemporaryFolder folder;
-  const Trace trace(folder / "unused.json", 1000, 1, "x", 0);
+  CHECK_THROWS_WITH_AS(Trace(folder / "", 1000, 1, "x", 0), doctest::Contains("a folder has this"),
+                       Error);
+}
+
+TEST_CASE("a full track loses its oldest spans and says how many") {
   Track track("worker", 4);
   for (std::uint64_t i = 0; i < 10; ++i) {
     CHECK(track.dropped() == (i > 4 ? i - 4 : 0));
