@@ -11,6 +11,8 @@ namespace {
 struct Shape {
   std::uint64_t side[3] = {1, 1, 1};
   int sides = 0;
+  std::uint64_t items = 1;
+  bool too_many = false;  // items, for 64 bits
 };
 
 struct Array {
@@ -77,13 +79,14 @@ class Text {
   std::string_view rest_;
 };
 
-// "(480, 640, 3)"; sides beyond the third are counted and forgotten.
+// "(480, 640, 3)"; sides beyond the third are only counted and multiplied.
 bool parse_shape(Shape& shape, Text& text) {
   if (!text.take('(')) return false;
   while (!text.take(')')) {
     const auto side = text.take_number();
     if (!side) return false;
     if (shape.sides < 3) shape.side[shape.sides] = *side;
+    shape.too_many |= __builtin_mul_overflow(shape.items, *side, &shape.items);
     ++shape.sides;
     if (!text.take(',')) return text.take(')');
   }
@@ -123,7 +126,8 @@ bool parse_dictionary(Dictionary& out, std::string_view header) {
   return seen[0] && seen[1] && seen[2] && text.at_end();
 }
 
-std::optional<Fault> parse(Array& out, Bytes bytes) {
+// The text between the fixed part and the data, which begin at `data`.
+std::optional<Fault> find_header(std::string_view& header, std::size_t& data, Bytes bytes) {
   constexpr std::size_t kFixed = 10;  // magic, version, and two bytes of the length
   const Fault cut_off{ErrorCode::image_cut_off, "the file ends inside its header", bytes.size()};
   if (bytes.size() < kFixed) return cut_off;
@@ -138,9 +142,19 @@ std::optional<Fault> parse(Array& out, Bytes bytes) {
                                           : std::size_t{load<std::uint32_t>(&bytes[8])};
   if (bytes.size() - begin < length) return cut_off;
 
+  header = {reinterpret_cast<const char*>(&bytes[begin]), length};
+  data = begin + length;
+  return std::nullopt;
+}
+
+std::optional<Fault> parse(Array& out, Bytes bytes) {
+  std::string_view header;
+  std::size_t data = 0;
+  if (auto fault = find_header(header, data, bytes)) return fault;
+  const std::size_t begin = data - header.size();
+
   Dictionary dictionary;
-  if (!parse_dictionary(dictionary,
-                        std::string_view(reinterpret_cast<const char*>(&bytes[begin]), length))) {
+  if (!parse_dictionary(dictionary, header)) {
     return Fault{ErrorCode::image_header, "the .npy header is no dictionary of the known form",
                  begin};
   }
@@ -164,7 +178,7 @@ std::optional<Fault> parse(Array& out, Bytes bytes) {
                  fmt::format("{} x {} pixels", shape.side[1], shape.side[0]), begin};
   }
 
-  const std::uint64_t have = bytes.size() - begin - length;
+  const std::uint64_t have = bytes.size() - data;
   std::uint64_t need;
   if (__builtin_mul_overflow(shape.side[0], shape.side[1], &need) ||
       __builtin_mul_overflow(need, shape.side[2], &need) || have < need) {
@@ -180,11 +194,57 @@ std::optional<Fault> parse(Array& out, Bytes bytes) {
   out.height = static_cast<std::uint32_t>(shape.side[0]);
   out.width = static_cast<std::uint32_t>(shape.side[1]);
   out.channels = static_cast<std::uint32_t>(shape.side[2]);
-  out.pixels = bytes.subspan(begin + length);
+  out.pixels = bytes.subspan(data);
   return std::nullopt;
 }
 
+// Bytes of one item of a plain type, such as "<f4", "|b1", "<U16", "<M8[ns]"; 0 for any other.
+std::uint64_t item_bytes(std::string_view descr) {
+  if (!descr.empty() && std::string_view("<>|=").find(descr[0]) != std::string_view::npos) {
+    descr.remove_prefix(1);
+  }
+  if (descr.empty() || std::string_view("biufcmMSUV?").find(descr[0]) == std::string_view::npos) {
+    return 0;
+  }
+  if (descr == "?") return 1;
+  Text text(descr.substr(1));
+  const auto number = text.take_number();
+  return number ? *number * (descr[0] == 'U' ? 4 : 1) : 0;
+}
+
 }  // namespace
+
+std::optional<Fault> check_npy(Bytes bytes) {
+  constexpr std::string_view kMagic = "\x93NUMPY";
+  const auto damaged = [](std::string why, std::size_t at) {
+    return Fault{ErrorCode::image_damaged, std::move(why), at};
+  };
+  const std::string_view begin(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (!begin.starts_with(kMagic)) return damaged("it is no .npy file", 0);
+  std::string_view header;
+  std::size_t data = 0;
+  if (auto fault = find_header(header, data, bytes)) {
+    return damaged(std::move(fault->reason), static_cast<std::size_t>(fault->offset));
+  }
+  Dictionary dictionary;
+  // A structured type is a list of fields, not a string: NumPy has the last word on it.
+  if (!parse_dictionary(dictionary, header)) {
+    if (header.find('[') != std::string_view::npos) return std::nullopt;
+    return damaged("its .npy header is no dictionary of the known form", data - header.size());
+  }
+  if (dictionary.descr.find('O') != std::string_view::npos) {
+    return damaged("it holds Python objects, which are not loaded", data - header.size());
+  }
+  std::uint64_t need = 0;
+  const std::uint64_t have = bytes.size() - data;
+  if (dictionary.shape.too_many ||
+      __builtin_mul_overflow(dictionary.shape.items, item_bytes(dictionary.descr), &need) ||
+      have < need) {
+    return damaged(fmt::format("{} bytes of values, fewer than its shape says", with_commas(have)),
+                   bytes.size());
+  }
+  return std::nullopt;
+}
 
 std::optional<Fault> read_npy_header(ImageHeader& out, Bytes bytes) {
   out = {.codec = Codec::npy};

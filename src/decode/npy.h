@@ -1,4 +1,5 @@
-// NumPy's .npy files, versions 1 to 3: uint8, C order, shape (H, W), (H, W, 1) or (H, W, 3).
+// NumPy's .npy files, versions 1 to 3. Images: uint8, C order, shape (H, W), (H, W, 1) or (H, W,
+// 3).
 #pragma once
 
 #include "decode/decode.h"
@@ -7,6 +8,10 @@ namespace tundish {
 
 // Also checks that the data are as long as the shape says.
 std::optional<Fault> read_npy_header(ImageHeader& out, Bytes bytes);
+
+// Whether NumPy can load it as an array of any kind without unpickling: its head, and that the data
+// are there. Of structured types only the head is checked.
+std::optional<Fault> check_npy(Bytes bytes);
 
 std::optional<Fault> decode_npy(StripSink& sink, Bytes bytes, const ImageHeader& header,
                                 Window window, DecodeScratch& scratch);

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cstring>
+
 #include "decode/test_images.h"
 
 namespace tundish {
@@ -76,6 +78,37 @@ TEST_CASE("a .npy cut anywhere is a fault") {
   const ByteVector bytes = make_npy(kGood, 60, 2);
   for (std::size_t size = 6; size < bytes.size(); ++size) {
     CHECK(fault_of(Bytes(bytes).first(size)) == ErrorCode::image_cut_off);
+  }
+}
+
+TEST_CASE("an array of any kind is checked as far as its length goes") {
+  const auto file = [](const std::string& descr, const std::string& shape, std::size_t bytes) {
+    const std::string header =
+        "{'descr': " + descr + ", 'fortran_order': True, 'shape': " + shape + "}\n";
+    const std::string text = std::string("\x93NUMPY\x01\x00", 8) +
+                             static_cast<char>(header.size()) + '\0' + header +
+                             std::string(bytes, 'x');
+    std::vector<std::byte> out(text.size());
+    std::memcpy(out.data(), text.data(), text.size());
+    return out;
+  };
+  for (const char* descr : {"'<f4'", "'>i4'", "'<U1'", "'|S4'", "'|V4'"}) {
+    CHECK(!check_npy(file(descr, "(2, 3, 1, 5)", 120)));
+    const auto fault = check_npy(file(descr, "(2, 3, 1, 5)", 119));
+    REQUIRE(fault);
+    CHECK(fault->reason == "119 bytes of values, fewer than its shape says");
+  }
+  CHECK(!check_npy(file("'<M8[ns]'", "()", 8)));
+  CHECK(check_npy(file("'<M8[ns]'", "()", 7)));
+  CHECK(!check_npy(file("'|b1'", "(0, 9999999999, 9999999999)", 0)));
+  CHECK(check_npy(file("'<f8'", "(9999999999, 9999999999)", 8)));
+  CHECK(check_npy(file("'|O'", "(1,)", 100))->reason.find("Python objects") != std::string::npos);
+  CHECK(!check_npy(file("[('a', '<f4')]", "(1,)", 4)));
+  CHECK(check_npy(file("nothing", "(1,)", 4)));
+  CHECK(check_npy({})->reason == "it is no .npy file");
+  const auto whole = file("'<f4'", "(1,)", 4);
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    CHECK(check_npy(Bytes(whole).first(size)));
   }
 }
 
