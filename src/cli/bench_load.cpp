@@ -27,8 +27,9 @@ is left (threads that wait for each other or for a CPU). --trainer says how many
 images the training step could take in a second, and shows how much of its time it
 would wait for data.)",
     .json = R"({file, records, size, batch_size, cpu, threads, images_per_second,
-thread_us_per_image, stages, limit, trainer_images_per_second, trainer_wait_share};
-stages is an array of {stage, us_per_image, share})"};
+thread_us_per_image, stages, cpu_share, limit, skipped, trainer_images_per_second,
+trainer_wait_share}; stages is an array of {stage, us_per_image, share}; cpu_share is
+what the threads had of a CPU each)"};
 
 struct StageTime {
   const char* name;
@@ -62,8 +63,15 @@ std::string waterfall(const Stages& stages, double us_per_image) {
   return out;
 }
 
+// Decoding and augmenting need the CPU all the time. Stages are measured by the clock on the wall:
+// threads that had a CPU for less than that were put aside in the middle of them.
+bool short_of_cpu(const Measured& m, double cpu_share) {
+  return cpu_share < 0.8 * (m.decode_share + m.augment_share);
+}
+
 const char* advice(const std::string& limit) {
   if (limit == "read") return "a faster disk, or data that fit in memory";
+  if (limit == "cpu") return "fewer threads, more CPUs or a machine that does nothing else";
   if (limit == "other") return "fewer threads, or a machine that does nothing else";
   return "more threads, or smaller images";
 }
@@ -92,10 +100,12 @@ int run_bench_load(const Words& words, Shell& shell) {
   const Stages stages = stages_of(m);
   const double us_per_image =
       m.images == 0 ? 0 : 1e6 * static_cast<double>(m.threads) / m.images_per_second;
-  const std::string limit =
+  std::string limit =
       std::max_element(stages.begin(), stages.end(), [](const StageTime& a, const StageTime& b) {
         return a.share < b.share;
       })->name;
+  const double cpu_share = m.cpu_seconds / (m.seconds * static_cast<double>(m.threads));
+  if (short_of_cpu(m, cpu_share)) limit = "cpu";
   const double wait =
       trainer == 0 ? 0 : std::max(0.0, 1 - m.images_per_second / static_cast<double>(trainer));
   if (shell.json) {
@@ -114,7 +124,9 @@ int run_bench_load(const Words& words, Shell& shell) {
                                {"us_per_image", stage.share * us_per_image},
                                {"share", stage.share}});
     }
+    out["cpu_share"] = cpu_share;
     out["limit"] = limit;
+    out["skipped"] = m.skipped;
     out["trainer_images_per_second"] = trainer == 0 ? Json(nullptr) : Json(trainer);
     out["trainer_wait_share"] = trainer == 0 ? Json(nullptr) : Json(wait);
     print_json(shell, out);
@@ -128,6 +140,10 @@ int run_bench_load(const Words& words, Shell& shell) {
   shell.line("rate", fmt::format("{} images/s, {:.1f} MB/s", rate_text(m.images_per_second),
                                  m.bytes_per_second / 1e6));
   shell.line("limit", fmt::format("{}: {} would help", limit, advice(limit)));
+  if (m.skipped > 0) {
+    shell.line("bad", fmt::format("{} samples were left out; what they took is in the stages",
+                                  with_commas(m.skipped)));
+  }
   shell.line("trainer", trainer == 0
                             ? fmt::format("waits for data when it could take more than {} images/s",
                                           rate_text(m.images_per_second))
