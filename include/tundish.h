@@ -32,6 +32,8 @@ TUNDISH_API const char* tundish_version(void);
 /* Text and number (203 of TND-203) of this thread's last error. Valid until its next call. */
 TUNDISH_API const char* tundish_last_error(void);
 TUNDISH_API int32_t tundish_last_error_code(void);
+/* 1 when it is of one bad sample, and others can be loaded. */
+TUNDISH_API int32_t tundish_last_error_of_sample(void);
 
 /* CPUs this process may use: affinity and cgroup quota. */
 TUNDISH_API uint32_t tundish_usable_cpus(void);
@@ -118,7 +120,7 @@ typedef struct tundish_loader_options {
   int32_t threads;  /* 0: as many as the process may use */
   int32_t prefetch; /* batches */
   int32_t pinned;   /* page-locked memory; an error where there is none */
-  int32_t reserved;
+  int32_t replay;   /* a batch is made again: no error by the number of bad samples */
   const tundish_transform* transforms;
   uint64_t transform_count;
   const int64_t* labels; /* NULL: the source's */
@@ -188,8 +190,9 @@ TUNDISH_API void tundish_loader_get_stats(const tundish_loader* loader, tundish_
 /* The window of shares and quantiles begins anew. */
 TUNDISH_API void tundish_loader_new_window(tundish_loader* loader);
 
-/* JSON array of the first 10,000: {"sample", "epoch", "position", "file", "key", "offset", "code",
- * "reason", "text", "replaced_by"}; null for what is not known. Valid until this thread's next
+/* JSON array of the first 10,000: {"sample", "epoch", "position", "file", "record", "key",
+ * "offset", "code", "reason", "text", "replaced_by"}; null for what is not known. `record` is the
+ * number in that file, `sample` the one in all files of the loader. Valid until this thread's next
  * call. */
 TUNDISH_API const char* tundish_loader_bad_samples(tundish_loader* loader);
 

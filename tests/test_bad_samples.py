@@ -316,3 +316,36 @@ def test_an_image_too_small_for_a_crop_names_itself(make, tmp_path):
     with pytest.raises(tundish.Error, match=r"RandomCrop.*10") as caught:
         list(loader)
     assert "small.png" in str(caught.value)
+
+
+def test_a_file_that_is_gone_is_one_bad_sample_too(make, tmp_path):
+    for number in range(4):
+        make.write(tmp_path / f"x/{number}.png", make.png(number, 16, 16))
+    loader = opened(tmp_path, on_error="fail", batch_size=1)
+    (tmp_path / "x/1.png").unlink()
+    iterator = iter(loader)
+    assert next(iterator)[2].tolist() == [0]
+    with pytest.raises(tundish.SampleError, match="TND-301") as gone:
+        next(iterator)
+    assert isinstance(gone.value, FileNotFoundError)
+    assert numbers(iterator) == [2, 3]
+    with pytest.raises(tundish.MissingError) as caught:
+        opened(tmp_path / "nowhere")
+    assert not isinstance(caught.value, tundish.SampleError)
+
+
+@pytest.mark.parametrize("policy", ["skip", "substitute"])
+def test_the_figures_count_what_bad_samples_took(make, tmp_path, policy):
+    bytes_of = {}
+    for number in range(20):
+        data = make.png(number, 64, 64)
+        data = data[:5000] if number % 2 else data
+        bytes_of[number] = len(data)
+        make.write(tmp_path / f"x/{number:02}.png", data)
+    loader = opened(tmp_path, on_error=policy, batch_size=20, threads=1, prefetch=1, uneven="drop")
+    iterator = iter(loader)
+    with pytest.warns(UserWarning, match="bad sample"):
+        next(iterator)
+    read = sum(bytes_of[one["sample"]] for one in loader.bad_samples() if one["epoch"] == 0)
+    read += sum(bytes_of[number] for number in range(0, 20, 2))
+    assert loader.stats()["data/bytes"] >= read

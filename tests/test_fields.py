@@ -4,6 +4,7 @@ import io
 
 import numpy as np
 import pytest
+import tundish
 from loaders import opened
 
 torch = pytest.importorskip("torch")
@@ -63,6 +64,42 @@ def test_a_field_that_would_be_hidden_is_refused(make, tmp_path):
     assert batch["index"].tolist() == [700]
     with pytest.raises(ValueError, match="field 'index', which return_index=True would hide"):
         opened(tmp_path / "list.csv", as_dict=True, return_index=True)
+
+
+@pytest.mark.parametrize("kind", ["cut", "objects", "other"])
+def test_an_array_that_cannot_be_loaded_is_a_bad_sample(make, tmp_path, kind):
+    members = {}
+    for number in range(4):
+        array = npy(np.arange(50.0))
+        if number == 2:
+            array = {"cut": array[:-9], "objects": npy(np.array([{}])), "other": b"none"}[kind]
+        members |= {f"{number}.png": make.png(number, 16, 16), f"{number}.npy": array}
+    tar = make.tar(tmp_path / "shard.tar", members)
+    loader = opened(tar, 4, as_dict=True, return_index=True, on_error="skip")
+    with pytest.warns(UserWarning, match="a bad sample was left out"):
+        (batch,) = loader
+    assert batch["index"].tolist() == [0, 1, 3]
+    (bad,) = loader.bad_samples()
+    assert (bad["sample"], bad["file"]) == (2, str(tar))
+    assert "field 'npy': " in bad["reason"]
+    assert next(iter(opened(tar, 4)))[0].shape[0] == 4, "without as_dict it is not read"
+    with pytest.raises(tundish.SampleError, match=r"(?s)record 2 .*field 'npy'"):
+        list(opened(tar, 4, as_dict=True, on_error="fail"))
+
+
+def test_an_array_that_only_numpy_finds_bad_is_an_error_of_ours(make, tmp_path):
+    array = npy(np.zeros(3, [("a", "<f4"), ("b", "<f4")]))
+    members = {}
+    for number in range(4):
+        data = array[:-5] if number == 1 else array
+        members |= {f"{number}.png": make.png(number, 16, 16), f"{number}.npy": data}
+    loader = opened(make.tar(tmp_path / "shard.tar", members), 2, as_dict=True, return_index=True)
+    iterator = iter(loader)
+    with pytest.raises(
+        tundish.SampleError, match=r"the field 'npy' of one of the samples \[0, 1\]"
+    ):
+        next(iterator)
+    assert next(iterator)["index"].tolist() == [2, 3], "the loader goes on"
 
 
 def test_columns_that_only_look_like_numbers_come_back_as_they_were_written(make, tmp_path):

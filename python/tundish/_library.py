@@ -92,7 +92,7 @@ class LoaderOptions(ctypes.Structure):
         ("threads", c_int32),
         ("prefetch", c_int32),
         ("pinned", c_int32),
-        ("reserved", c_int32),
+        ("replay", c_int32),
         ("transforms", POINTER(TransformStruct)),
         ("transform_count", c_uint64),
         ("labels", POINTER(c_int64)),
@@ -189,6 +189,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "tundish_version": (c_char_p, []),
     "tundish_last_error": (c_char_p, []),
     "tundish_last_error_code": (c_int32, []),
+    "tundish_last_error_of_sample": (c_int32, []),
     "tundish_usable_cpus": (c_uint32, []),
     "tundish_can_pin": (c_int32, []),
     "tundish_source_open": (SourceHandle, [c_char_p]),
@@ -280,18 +281,20 @@ def version() -> str:
     return str(lib.tundish_version().decode())
 
 
+class _MissingSampleError(SampleError, MissingError):
+    """The file of one sample does not exist any more."""
+
+
 def last_error() -> Error:
     """The error of the call that just failed on this thread."""
     text = lib.tundish_last_error().decode("utf-8", "backslashreplace")
-    return new_error(lib.tundish_last_error_code(), text)
+    return new_error(lib.tundish_last_error_code(), text, bool(lib.tundish_last_error_of_sample()))
 
 
-def new_error(number: int, text: str) -> Error:
-    kind: type[Error] = Error
+def new_error(number: int, text: str, of_sample: bool = False) -> Error:
+    kind: type[Error] = SampleError if of_sample else Error
     if number == 301:
-        kind = MissingError
-    elif 200 <= number < 300 or 400 <= number < 500 or number in (310, 311):
-        kind = SampleError
+        kind = _MissingSampleError if of_sample else MissingError
     elif 600 <= number < 700 and number != 605:  # too many bad samples
         kind = ArgumentError
     error = kind(text)

@@ -28,7 +28,11 @@ class Arriving:
         """Every step may be interrupted, and is then done again."""
         if self.out is None:
             lib.tundish_batch_get_info(self.batch, ctypes.byref(self.info))
-            self.out = make(self.batch, self.info)
+            try:
+                self.out = make(self.batch, self.info)
+            except Exception:  # it would come again and again; Ctrl-C is none
+                self.drop()
+                raise
         self._let_go()
 
     def drop(self) -> None:

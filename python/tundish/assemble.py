@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import fields
-from ._library import BatchHandle, BatchInfo, Tensor, lib
+from ._library import BatchHandle, BatchInfo, Tensor, lib, new_error
 from .pinned import PinnedBatches
 
 IMAGES, LABELS, SAMPLES = range(3)  # tensors of a batch
@@ -38,6 +38,8 @@ class Assembler:
 
         if not self.as_dict:
             return tuple(tensor(which) for which in range(3 if self.return_index else 2))
+        import numpy as np
+
         out: dict[str, Any] = {}
         for number, (name, kind) in enumerate(self.fields):
             if kind == "image":
@@ -46,7 +48,16 @@ class Assembler:
                 out[name] = tensor(LABELS)
             else:
                 raw = fields.of_batch(batch, info.count, number)
-                out[name] = fields.decode(kind, raw, self.from_numpy)
+                try:
+                    out[name] = fields.decode(kind, raw, self.from_numpy)
+                except (ValueError, OSError, EOFError) as error:
+                    samples = np.asarray(Tensor(lib.tundish_batch_tensor(batch, SAMPLES)))
+                    raise new_error(
+                        405,
+                        f"TND-405 the field {name!r} of one of the samples {samples.tolist()} cannot be "
+                        f"loaded\n  why: {error}\n  what now: mend the data, or leave out as_dict",
+                        of_sample=True,
+                    ) from error
         if self.new_labels and "label" not in [kind for _, kind in self.fields]:
             out["label"] = tensor(LABELS)
         if self.return_index:

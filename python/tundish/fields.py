@@ -30,6 +30,6 @@ def decode(kind: str, raw: list[bytes], from_numpy: Callable[[Any], Any]) -> Any
     if kind == "number":
         values = [np.frombuffer(v, "<f8")[0] if len(v) == 8 else np.nan for v in raw]
         return from_numpy(np.array(values, np.float64))
-    if kind == "array":
+    if kind == "array":  # the engine has checked what it could: head and length
         return [np.load(io.BytesIO(v), allow_pickle=False) if v else None for v in raw]
     return raw

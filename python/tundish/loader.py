@@ -88,6 +88,8 @@ class Loader:
     backend          "auto", "torch" or "numpy"
     """
 
+    _replays = False  # replay.py's does: a batch is made again
+
     def __init__(
         self,
         path: Paths,
@@ -169,6 +171,7 @@ class Loader:
             threads=self.threads,
             prefetch=prefetch,
             pinned=pin_memory and self._pinned is None,
+            replay=self._replays,
             transforms=structs,
             transform_count=len(structs),
             max_bad=checks.share(max_bad, "max_bad"),
@@ -455,7 +458,8 @@ class Loader:
         return handle
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (self._config, self.state_dict())
+        # A copy with the same trace would overwrite it.
+        return _rebuild, ({**self._config, "trace": None}, self.state_dict())
 
 
 class _Iterator:

@@ -46,7 +46,11 @@ def replay(config: dict[str, Any], state: dict[str, Any], rank: int | None) -> R
             f"the state is of a run with {built['world_size']} ranks, and this loader has rank "
             f"{built['rank']}: say whose batch it is, replay(state, rank=0)"
         )
-    with Loader(**built) as loader:
+
+    class ReplayLoader(Loader):
+        _replays = True
+
+    with ReplayLoader(**built) as loader:
         loader.load_state_dict(state)
         plans: list[dict[str, Any]] = []
 

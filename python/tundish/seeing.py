@@ -59,7 +59,9 @@ def table(report: dict[str, Any]) -> str:
         f"{report['path']}: {report['delivered']:,} samples delivered, {report['bad']:,} bad, "
         f"{report['replaced']:,} places filled with another, {report['skipped']:,} left empty"
     ]
-    rows = [("record", "epoch", "position", "file", "byte", "code", "replaced by", "reason")]
+    rows = [
+        ("sample", "epoch", "position", "file", "record", "byte", "code", "replaced by", "reason")
+    ]
     for one in report["bad_samples"]:
         file = one["file"] + (f" ({one['key']})" if one["key"] else "")
         rows.append(
@@ -68,6 +70,7 @@ def table(report: dict[str, Any]) -> str:
                 str(one["epoch"]),
                 f"{one['position']:,}",
                 file,
+                "-" if one["record"] is None else f"{one['record']:,}",
                 "-" if one["offset"] is None else f"{one['offset']:,}",
                 one["code"],
                 "-" if one["replaced_by"] is None else f"{one['replaced_by']:,}",

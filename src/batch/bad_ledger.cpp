@@ -9,16 +9,18 @@ constexpr std::uint64_t kHopeless = 100;     // bad samples, and not one good on
 constexpr std::uint64_t kBudgetDraws = 300;  // a share of fewer says little
 constexpr int kNamed = 3;                    // bad samples in a message
 
-std::string brief(const BadSample& one) {
-  return fmt::format("record {}{}: {}", with_commas(one.sample),
-                     one.where.key.empty() ? "" : " (" + printable(one.where.key) + ")",
-                     error_name(one.code));
+// By the file that holds it, where that is not the one that the message begins with.
+std::string brief(const BadSample& one, const std::string& file) {
+  return fmt::format(
+      "{}record {}{}: {}", one.where.file == file ? "" : printable(one.where.file) + ": ",
+      with_commas(one.where.record.value_or(one.sample)),
+      one.where.key.empty() ? "" : " (" + printable(one.where.key) + ")", error_name(one.code));
 }
 
 }  // namespace
 
-void BadLedger::enter(const Slot& slot) {
-  if (budget_.epoch != slot.epoch) budget_ = {.epoch = slot.epoch};
+void BadLedger::enter(const Slot& slot, bool first) {
+  if (first || budget_.epoch != slot.epoch) budget_ = {.epoch = slot.epoch, .whole = first};
   budget_.drawn += slot.places.size();
   for (const Place& place : slot.places) {
     if (place.bad.empty()) continue;
@@ -27,7 +29,7 @@ void BadLedger::enter(const Slot& slot) {
     bad_ += place.bad.size();
     ++budget_.bad;
     if (budget_.named++ < kNamed) {
-      budget_.examples += (budget_.examples.empty() ? "" : ", ") + brief(place.bad.front());
+      budget_.examples += (budget_.examples.empty() ? "" : ", ") + brief(place.bad.front(), file_);
     }
     for (const BadSample& one : place.bad) {
       if (first_.size() == kKept) break;
@@ -37,26 +39,23 @@ void BadLedger::enter(const Slot& slot) {
   }
 }
 
-void BadLedger::check(std::uint64_t delivered, bool last) {
-  delivered_ += delivered;
-  check_hope(last);
-  check_budget(last);
-}
-
 // Batches without an image train nothing and look like training. Before the first good sample
 // kHopeless bad ones, or an epoch of them, are an error; later ones are just bad samples.
-void BadLedger::check_hope(bool last) const {
-  if (delivered_ > 0 || skipped_ == 0 || (skipped_ < kHopeless && !last)) return;
+void BadLedger::check_hope(std::uint64_t delivered, bool last) {
+  delivered_ += delivered;
+  const bool epoch_over = last && budget_.whole;
+  if (delivered_ > 0 || skipped_ == 0 || (skipped_ < kHopeless && !epoch_over)) return;
   throw Error(ErrorCode::too_many_bad, {.file = file_},
               fmt::format("{} samples were tried and not one could be loaded; the first: {}",
                           with_commas(skipped_), first_.empty() ? "?" : first_.front().text));
 }
 
-void BadLedger::check_budget(bool last) {
-  if (max_bad_ < 0 || (budget_.drawn < kBudgetDraws && !last)) return;
-  if (static_cast<double>(budget_.bad) <= max_bad_ * static_cast<double>(budget_.drawn)) return;
+std::optional<Error> BadLedger::verdict(bool last) {
+  const bool epoch_over = last && budget_.whole;
+  if (max_bad_ < 0 || (budget_.drawn < kBudgetDraws && !epoch_over)) return {};
+  if (static_cast<double>(budget_.bad) <= max_bad_ * static_cast<double>(budget_.drawn)) return {};
   const Budget spent = std::exchange(budget_, {.epoch = budget_.epoch});
-  throw Error(
+  return Error(
       ErrorCode::too_many_bad, {.file = file_},
       fmt::format("{} of {} samples are bad ({:.2f} %) and max_bad={} allows {:.2f} %; {}{}. "
                   "Loader(..., max_bad=None) takes any number",

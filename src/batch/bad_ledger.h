@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "batch/bad_sample.h"
@@ -17,11 +18,15 @@ class BadLedger {
   // `max_bad`: the share of an epoch's samples that may be bad; negative for any.
   BadLedger(std::string file, double max_bad) : file_(std::move(file)), max_bad_(max_bad) {}
 
-  // Enters a batch that is complete.
-  void enter(const Slot& slot);
+  // Enters a batch that is complete. `first`: of its epoch, which is then drawn from its beginning.
+  void enter(const Slot& slot, bool first);
 
-  // Throws Error(too_many_bad). `delivered`: images of that batch; `last`: of its epoch.
-  void check(std::uint64_t delivered, bool last);
+  // Whether there is hope: throws Error(too_many_bad) when not one sample was good so far.
+  // `delivered`: images of the batch that was entered; `last`: it is the last of its epoch.
+  void check_hope(std::uint64_t delivered, bool last);
+
+  // The error when more than max_bad were bad, once; then the count begins anew.
+  std::optional<Error> verdict(bool last);
 
   std::uint64_t replaced() const { return replaced_; }  // positions, as skipped()
   std::uint64_t skipped() const { return skipped_; }
@@ -29,16 +34,15 @@ class BadLedger {
   const std::vector<BadSample>& first() const { return first_; }
 
  private:
-  void check_hope(bool last) const;
-  void check_budget(bool last);
-
   const std::string file_;
   const double max_bad_;
   std::uint64_t replaced_ = 0, skipped_ = 0, bad_ = 0, delivered_ = 0;
   std::vector<BadSample> first_;
 
   struct Budget {  // of the epoch, or since it was last exceeded
-    std::uint64_t epoch = 0, drawn = 0, bad = 0;
+    std::uint64_t epoch = 0;
+    bool whole = false;  // drawn from its beginning: its end is worth a verdict
+    std::uint64_t drawn = 0, bad = 0;
     std::string examples = {};
     int named = 0;
   } budget_;

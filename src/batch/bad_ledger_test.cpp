@@ -8,7 +8,7 @@ namespace {
 BadSample bad_sample(std::uint64_t sample) {
   return {.sample = sample,
           .code = ErrorCode::record_checksum,
-          .where = {.key = "key" + std::to_string(sample)},
+          .where = {.file = "file", .key = "key" + std::to_string(sample)},
           .reason = "planted",
           .text = "planted",
           .replaced_by = {}};
@@ -40,9 +40,9 @@ TEST_CASE("a bad sample is entered with what came instead") {
   Slot slot;
   fill(slot, 0, 0, 10, {3, 5}, true);
   slot.places[5].bad.push_back(bad_sample(77));  // its first replacement was bad too
-  ledger.enter(slot);
+  ledger.enter(slot, true);
   fill(slot, 0, 10, 10, {11}, false);
-  ledger.enter(slot);
+  ledger.enter(slot, false);
   CHECK(ledger.replaced() == 2);
   CHECK(ledger.skipped() == 1);
   CHECK(ledger.bad() == 4);
@@ -58,8 +58,8 @@ TEST_CASE("the list is bounded, the counts are not") {
   Slot slot;
   for (std::uint64_t i = 0; i < BadLedger::kKept + 500; ++i) {
     fill(slot, 0, i, 1, {i}, true);
-    ledger.enter(slot);
-    ledger.check(1, false);
+    ledger.enter(slot, i == 0);
+    ledger.check_hope(1, false);
   }
   CHECK(ledger.bad() == BadLedger::kKept + 500);
   CHECK(ledger.first().size() == BadLedger::kKept);
@@ -70,15 +70,16 @@ TEST_CASE("a budget is exceeded by one sample more than its share") {
     BadLedger ledger("file", 0.01);
     Slot slot;
     fill(slot, 0, 0, 400, {7, 8, 9, 10}, replace);
-    ledger.enter(slot);
-    ledger.check(396, false);
+    ledger.enter(slot, true);
+    CHECK(!ledger.verdict(false));
     fill(slot, 0, 400, 1, {400}, replace);
-    ledger.enter(slot);
-    CHECK_THROWS_WITH_AS(ledger.check(0, false),
-                         doctest::Contains("5 of 401 samples are bad (1.25 %) and max_bad=0.01 "
-                                           "allows 1.00 %; record 7 (key7): TND-203, record 8"),
-                         Error);
-    ledger.check(1, false);  // told once; the count begins anew
+    ledger.enter(slot, false);
+    const auto verdict = ledger.verdict(false);
+    REQUIRE(verdict);
+    CHECK(std::string(verdict->what())
+              .find("5 of 401 samples are bad (1.25 %) and max_bad=0.01 allows 1.00 %; record 7 "
+                    "(key7): TND-203, record 8") != std::string::npos);
+    CHECK(!ledger.verdict(false));  // told once; the count begins anew
   }
 }
 
@@ -87,26 +88,54 @@ TEST_CASE("few draws say nothing until their epoch ends, and every epoch has its
   Slot slot;
   for (std::uint64_t epoch = 0; epoch < 2; ++epoch) {
     fill(slot, epoch, 0, 10, {0, 1}, false);
-    ledger.enter(slot);
-    ledger.check(8, true);  // just the share
+    ledger.enter(slot, true);
+    CHECK(!ledger.verdict(true));  // just the share
     fill(slot, epoch, 10, 1, {10}, false);
-    ledger.enter(slot);
-    ledger.check(0, false);  // over it, and too early to say so
-    CHECK_THROWS_AS(ledger.check(0, true), Error);
+    ledger.enter(slot, false);
+    CHECK(!ledger.verdict(false));  // over it, and too early to say so
+    CHECK(ledger.verdict(true));
   }
   fill(slot, 2, 0, 10, {0, 1}, false);
-  ledger.enter(slot);
-  ledger.check(8, true);
+  ledger.enter(slot, true);
+  CHECK(!ledger.verdict(true));
+}
+
+TEST_CASE("the end of an epoch that was entered in the middle says nothing of few draws") {
+  BadLedger ledger("file", 0.2), hopeless("file", -1), hopeless_from_0("file", -1);
+  Slot slot;
+  fill(slot, 0, 0, 2, {0, 1}, false);
+  ledger.enter(slot, false);
+  CHECK(!ledger.verdict(true));
+  fill(slot, 0, 2, 300, {}, false);
+  ledger.enter(slot, false);
+  CHECK(!ledger.verdict(true));
+  hopeless.enter(slot, false);
+  fill(slot, 1, 0, 2, {0, 1}, false);
+  hopeless.enter(slot, false);
+  hopeless.check_hope(0, true);
+  hopeless_from_0.enter(slot, true);
+  CHECK_THROWS_AS(hopeless_from_0.check_hope(0, true), Error);
 }
 
 TEST_CASE("a budget of nothing allows nothing, one of everything all") {
   Slot slot;
   fill(slot, 0, 0, 1000, {999}, false);
   BadLedger strict("file", 0), any("file", 1);
-  strict.enter(slot);
-  any.enter(slot);
-  CHECK_THROWS_AS(strict.check(999, false), Error);
-  any.check(999, true);
+  strict.enter(slot, true);
+  any.enter(slot, true);
+  CHECK(strict.verdict(false));
+  CHECK(!any.verdict(true));
+}
+
+TEST_CASE("a bad sample is named by the file that holds it") {
+  BadLedger ledger("a + b", 0);
+  Slot slot;
+  fill(slot, 0, 0, 1, {0}, false);
+  slot.places[0].bad[0].where = {.file = "b", .record = 7, .key = "k"};
+  ledger.enter(slot, true);
+  const auto verdict = ledger.verdict(true);
+  REQUIRE(verdict);
+  CHECK(std::string(verdict->what()).find("; b: record 7 (k): TND-203.") != std::string::npos);
 }
 
 }  // namespace tundish

@@ -37,7 +37,7 @@ struct Engine::Shared {
   void keep_fields(Place& place, const Sample& sample) const;
   bool open_next(Slot& slot);
   void settle_size(Slot& slot);
-  void deliver(Batch& out, const std::shared_ptr<Slot>& slot);
+  void deliver(Batch& out, const std::shared_ptr<Slot>& slot, bool epoch_begins);
 
   EngineOptions options;
   Recipe recipe;
@@ -53,6 +53,7 @@ struct Engine::Shared {
   // The trainer's place.
   bool started = false;
   std::uint64_t epoch = 0, position = 0;
+  std::optional<Error> verdict;  // on bad samples, for the next call of next()
 
   Doing trainer;
   std::unique_ptr<Trace> trace;
@@ -172,9 +173,12 @@ void Engine::Shared::fill(Slot& slot, std::size_t number, const Placer& placer, 
   for (std::uint32_t attempt = 0;; ++attempt) {
     try {
       load_sample(placer, recipe, slot.epoch, place.draw, scratch);
+      if (options.all_fields) check_fields(recipe, place.draw.sample, scratch.sample);
       place.filled = true;
+      tally(scratch);
       break;
     } catch (const SampleError& error) {
+      tally(scratch);
       place.bad.push_back({.sample = place.draw.sample,
                            .epoch = slot.epoch,
                            .position = at,
@@ -189,18 +193,13 @@ void Engine::Shared::fill(Slot& slot, std::size_t number, const Placer& placer, 
       if (options.on_error == OnError::fail) throw;
       if (options.on_error == OnError::skip) return;
       if (attempt == kMaxSubstitutes) {
-        throw Error(ErrorCode::too_many_bad,
-                    {.file = recipe.source->path(), .record = place.draw.sample}, error.what());
+        throw Error(ErrorCode::too_many_bad, recipe.source->where(place.draw.sample), error.what());
       }
       place.draw = substitute_draw(order, slot.epoch, at, attempt);
     }
   }
   place.label = label_of(place.draw.sample);
   if (options.all_fields) keep_fields(place, scratch.sample);
-  scratch.doing->read_ns.add(scratch.read_ns);
-  scratch.doing->decode_ns.add(scratch.decode_ns);
-  scratch.doing->augment_ns.add(scratch.augment_ns);
-  scratch.doing->bytes.add(scratch.bytes);
 }
 
 std::int64_t Engine::Shared::label_of(std::uint64_t sample) const {
@@ -284,7 +283,7 @@ void Engine::Shared::settle_size(Slot& slot) {
 }
 
 // Checks, then closes the gaps that skipped samples left.
-void Engine::Shared::deliver(Batch& out, const std::shared_ptr<Slot>& slot) {
+void Engine::Shared::deliver(Batch& out, const std::shared_ptr<Slot>& slot, bool epoch_begins) {
   out = {};
   out.slot = slot;
   out.epoch = slot->epoch;
@@ -293,7 +292,7 @@ void Engine::Shared::deliver(Batch& out, const std::shared_ptr<Slot>& slot) {
   out.channels_first = options.channels_first;
 
   std::lock_guard lock(mutex);
-  bad.enter(*slot);
+  bad.enter(*slot, epoch_begins);
   const Place* first = nullptr;
   for (const Place& place : slot->places) {
     if (place.error) std::rethrow_exception(place.error);
@@ -319,7 +318,9 @@ void Engine::Shared::deliver(Batch& out, const std::shared_ptr<Slot>& slot) {
     out.places.push_back(i);
     ++out.count;
   }
-  bad.check(out.count, tundish::steps_from(schedule, slot->next) == 0);
+  const bool last = tundish::steps_from(schedule, slot->next) == 0;
+  if (!options.replay) bad.check_hope(out.count, last);
+  if (auto now = bad.verdict(last)) verdict = std::move(now);
   out.pixels = slot->pixels.data();
   out.lent = slot->pixels.is_borrowed();
   if (out.lent) slot->pixels.part_with();
@@ -347,7 +348,9 @@ std::vector<std::string> Engine::end() {
   std::unique_lock lock(shared.mutex);
   if (shared.idle.wait_for(lock, kJoinTimeout, [&] { return shared.running == 0; })) return left;
   for (const Doing& doing : shared.workers) {
-    if (doing.stage != Doing::Stage::ended) left.push_back(describe(doing));
+    if (doing.stage != Doing::Stage::ended) {
+      left.push_back(describe(doing, *shared.recipe.source, shared.recipe.image_field));
+    }
   }
   return left;
 }
@@ -412,6 +415,7 @@ Engine::Next Engine::next(Batch& out, std::chrono::nanoseconds timeout) {
   if (::getpid() != shared.process) {
     throw Error(ErrorCode::used_after_fork, {.file = shared.recipe.source->path()}, "");
   }
+  if (shared.verdict) throw *std::exchange(shared.verdict, {});
   if (steps_from(shared.position) == 0) return Next::end;
   std::shared_ptr<Slot> slot;
   const std::uint64_t begin_ns = now_ns();
@@ -429,9 +433,10 @@ Engine::Next Engine::next(Batch& out, std::chrono::nanoseconds timeout) {
   if (taken == Ring::Taken::end) {
     throw Error(ErrorCode::closed, {.file = shared.recipe.source->path()}, "");
   }
+  const bool epoch_begins = shared.position == 0;
   shared.position = slot->next;
   shared.settle_size(*slot);
-  shared.deliver(out, slot);
+  shared.deliver(out, slot, epoch_begins);
   if (Track* track = shared.trainer.track) {
     track->add("batch.deliver", end_ns, now_ns() - end_ns, slot->first);
   }
@@ -454,18 +459,14 @@ std::string Engine::fingerprint() const {
   return tundish::fingerprint(shared_->recipe, shared_->order);
 }
 
-EngineStats Engine::stats() const {
+EngineStats Engine::stats(EngineStats& window) const {
   const RingStats ring = shared_->ring.stats();
   std::lock_guard lock(shared_->mutex);
   EngineStats stats = shared_->meter.stats(shared_->workers, shared_->trainer, shared_->bad);
   stats.slots = ring.slots;
   stats.ready = ring.ready;
+  window = shared_->meter.window();
   return stats;
-}
-
-EngineStats Engine::window() const {
-  std::lock_guard lock(shared_->mutex);
-  return shared_->meter.window();
 }
 
 void Engine::new_window() {

@@ -38,6 +38,7 @@ struct EngineOptions {
   HostAllocator memory = kPlainMemory;    // of the batches; page-locked for a GPU
   Limits limits = {};
   double max_bad = -1;     // share of an epoch's samples that may be bad; negative: any
+  bool replay = false;     // a batch is made again: no error by the number of bad samples
   std::string trace = {};  // file that write_trace() writes; empty: none is recorded
   std::size_t trace_bytes = std::size_t{8} << 20;  // of memory, for its newest spans
 };
@@ -79,8 +80,9 @@ class Engine {
   enum class Next { batch, again, end };
 
   // Waits up to `timeout`. `end`: the epoch is over, and the answer stays so; start() the next one.
-  // Throws SampleError (OnError::fail), Error(unequal_sizes, too_many_bad, ...); the batch is then
-  // gone, and the following call gives the one after it.
+  // Throws SampleError (OnError::fail), Error(unequal_sizes, ...); the batch is then gone, and the
+  // following call gives the one after it. Error(too_many_bad) by max_bad comes after the batch
+  // that was one too many, and before the next, which is kept.
   Next next(Batch& out, std::chrono::nanoseconds timeout);
 
   std::uint64_t steps_from(std::uint64_t position) const;  // to the end of an epoch
@@ -91,8 +93,11 @@ class Engine {
   const EngineOptions& options() const;
   // All since the engine was made, or since new_window(): the quantiles begin anew there, and
   // `window` becomes the sums up to there, to be subtracted.
-  EngineStats stats() const;
-  EngineStats window() const;
+  EngineStats stats(EngineStats& window) const;  // both of one moment
+  EngineStats stats() const {
+    EngineStats window;
+    return stats(window);
+  }
   void new_window();
   std::vector<BadSample> bad_samples() const;  // the first 10,000
 
@@ -109,7 +114,7 @@ class Engine {
 
   // close(), then waits for the threads. One that is stuck in a system call is left behind after
   // 0.9 s with all that it uses; nothing else waits for it. Says where each of these is:
-  // "reading record 12". In a forked child there are no threads, and nothing is done.
+  // "reading record 12 of FILE". In a forked child there are no threads, and nothing is done.
   std::vector<std::string> end();
 
  private:

@@ -1,7 +1,10 @@
 #include "batch/sample.h"
 
+#include <fmt/format.h>
+
 #include "batch/orientation.h"
 #include "core/clock.h"
+#include "decode/npy.h"
 
 namespace tundish {
 namespace {
@@ -87,6 +90,30 @@ View plan_draw(const Recipe& recipe, const ImageHeader& header, std::uint64_t ep
   }
 }
 
+void tally(Scratch& scratch) {
+  Doing& doing = *scratch.doing;
+  if (scratch.read_ns == 0) {
+    scratch.read_ns = now_ns() - scratch.begin_ns;
+  } else if (scratch.decode_ns == 0) {
+    scratch.decode_ns = now_ns() - scratch.begin_ns - scratch.read_ns;
+  }
+  doing.read_ns.add(scratch.read_ns);
+  doing.decode_ns.add(scratch.decode_ns);
+  doing.augment_ns.add(scratch.augment_ns);
+  doing.bytes.add(scratch.bytes);
+}
+
+void check_fields(const Recipe& recipe, std::uint64_t number, const Sample& sample) {
+  const std::vector<Field>& fields = recipe.source->schema().fields;
+  for (std::size_t f = 0; f < fields.size(); ++f) {
+    if (fields[f].type != FieldType::array || sample.fields[f].empty()) continue;
+    auto fault = check_npy(sample.fields[f]);
+    if (!fault) continue;
+    fault->reason = fmt::format("field '{}': {}", printable(fields[f].name), fault->reason);
+    throw SampleError(*fault, recipe.source->where_in(number, static_cast<int>(f)));
+  }
+}
+
 void load_sample(const Placer& placer, const Recipe& recipe, std::uint64_t epoch, const Draw& draw,
                  Scratch& scratch) {
   const Source& source = *recipe.source;
@@ -99,6 +126,7 @@ void load_sample(const Placer& placer, const Recipe& recipe, std::uint64_t epoch
   Track* const track = scratch.doing ? scratch.doing->track : nullptr;
   const bool measured = track || scratch.samples++ % kMeasured == 0;
   const std::uint64_t begin_ns = scratch.begin_ns = now_ns();
+  scratch.bytes = scratch.read_ns = scratch.decode_ns = scratch.augment_ns = 0;
 
   // Read.
   tell(Doing::Stage::reading, begin_ns);
@@ -109,15 +137,9 @@ void load_sample(const Placer& placer, const Recipe& recipe, std::uint64_t epoch
   tell(Doing::Stage::decoding, read_ns);
   scratch.bytes = bytes.size();
   scratch.read_ns = read_ns - begin_ns;
-  scratch.decode_ns = scratch.augment_ns = 0;
 
   const auto check = [&](const std::optional<Fault>& fault) {
-    if (!fault) return;
-    Extent extent;
-    const bool in_file = source.extent(draw.sample, recipe.image_field, extent);
-    Where where = source.where(draw.sample);
-    where.offset = in_file ? extent.offset : 0;
-    throw SampleError(*fault, where);
+    if (fault) throw SampleError(*fault, source.where_in(draw.sample, recipe.image_field));
   };
 
   // Plan: every random choice, before a byte is decoded.

@@ -46,6 +46,13 @@ struct Scratch {
   Doing* doing = nullptr;  // is told, when there is one
 };
 
+// Adds the figures of the last attempt to those of its thread; of one that failed, the time up to
+// the stage that failed.
+void tally(Scratch& scratch);
+
+// Throws SampleError when an array field cannot be loaded.
+void check_fields(const Recipe& recipe, std::uint64_t number, const Sample& sample);
+
 // What will be done to a draw whose image has this header. Throws Error that names it when the
 // transforms cannot treat it.
 View plan_draw(const Recipe& recipe, const ImageHeader& header, std::uint64_t epoch,

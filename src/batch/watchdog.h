@@ -10,10 +10,12 @@
 
 namespace tundish {
 
-std::string describe(const Doing& doing);  // "reading record 12", "between two records"
+// "reading record 12 of train.tnd (at byte 4,096)", "between two records". Does no I/O: that could
+// hang as well.
+std::string describe(const Doing& doing, const Source& source, int image_field);
 
 // The workers that have been at one stage of one sample for longer than `limit_ns`, each told once:
-// "reading record 12 of train.tnd (at byte 4,096) for 31 s". Does no I/O: that could hang as well.
+// describe() and "for 31 s".
 std::vector<std::string> hanging(std::deque<Doing>& workers, const Source& source, int image_field,
                                  std::uint64_t now_ns, std::uint64_t limit_ns);
 

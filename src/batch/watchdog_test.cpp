@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "pack/memory_source.h"
+#include "source/joined.h"
 
 namespace tundish {
 
@@ -33,12 +34,25 @@ TEST_CASE("what hangs is named once, with stage, record, file and seconds") {
   CHECK(ask(630).size() == 1);
 }
 
-TEST_CASE("a thread says where it is") {
+TEST_CASE("a thread says where it is, by the file that holds the record") {
+  struct InFile : MemorySource {
+    bool extent(std::uint64_t i, int, Extent& out) const override {
+      out = {.file = "b.tnd", .offset = 1000 * i, .bytes = 10};
+      return true;
+    }
+  };
+  const auto first = std::make_shared<MemorySource>(image_source(3, 4));
+  const auto second = std::make_shared<InFile>();
+  static_cast<MemorySource&>(*second) = image_source(9, 4);
+  const auto joined = join_sources({first, second});
   Doing doing;
-  CHECK(describe(doing) == "between two records");
-  doing.sample = 12;
+  CHECK(describe(doing, *joined, 0) == "between two records");
+  doing.sample = 2;
   doing.stage = Doing::Stage::decoding;
-  CHECK(describe(doing) == "decoding record 12");
+  CHECK(describe(doing, *joined, 0) == "decoding record 2 of memory");
+  doing.sample = 3 + 7;
+  doing.stage = Doing::Stage::reading;
+  CHECK(describe(doing, *joined, 0) == "reading record 7 of b.tnd (at byte 7,000)");
 }
 
 }  // namespace tundish

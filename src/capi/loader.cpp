@@ -101,6 +101,7 @@ EngineOptions options_of(const tundish_loader_options& from) {
                    .memory = kPlainMemory,
                    .limits = {},
                    .max_bad = from.max_bad ? *from.max_bad : -1,
+                   .replay = from.replay != 0,
                    .trace = from.trace ? from.trace : ""};
   for (uint64_t i = 0; i < from.transform_count; ++i) {
     to.transforms.push_back(transform_of(from.transforms[i]));
@@ -193,8 +194,8 @@ const char* tundish_loader_fingerprint(const tundish_loader* loader) {
 }
 
 void tundish_loader_get_stats(const tundish_loader* loader, tundish_loader_stats* out) {
-  const EngineStats from = loader->engine->stats();
-  const EngineStats window = loader->engine->window();
+  EngineStats window;
+  const EngineStats from = loader->engine->stats(window);
   *out = {.batches = from.batches,
           .samples = from.samples,
           .replaced = from.replaced,
@@ -229,6 +230,7 @@ const char* tundish_loader_bad_samples(tundish_loader* loader) {
                       {"epoch", bad.epoch},
                       {"position", bad.position},
                       {"file", printable(bad.where.file)},
+                      {"record", known(bad.where.record)},
                       {"key", printable(bad.where.key)},
                       {"offset", known(bad.where.offset)},
                       {"code", error_name(bad.code)},

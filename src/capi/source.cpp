@@ -20,13 +20,22 @@ LastError& last_error() {
   return error;
 }
 
-void keep_error(ErrorCode code, const char* text) noexcept {
+void keep_error(ErrorCode code, const char* text, bool of_sample) noexcept {
   LastError& error = last_error();
   error.code = static_cast<int>(code);
+  error.of_sample = of_sample;
   try {
     error.text = text;
   } catch (...) {
     error.text.clear();
+  }
+}
+
+void keep_unforeseen(const char* why) noexcept {
+  try {
+    keep_error(ErrorCode::argument, Error(ErrorCode::argument, {}, why).what());
+  } catch (...) {
+    keep_error(ErrorCode::argument, why);
   }
 }
 
@@ -66,6 +75,7 @@ uint32_t tundish_abi(void) { return TUNDISH_ABI; }
 const char* tundish_version(void) { return TUNDISH_VERSION; }
 const char* tundish_last_error(void) { return last_error().text.c_str(); }
 int32_t tundish_last_error_code(void) { return last_error().code; }
+int32_t tundish_last_error_of_sample(void) { return last_error().of_sample; }
 uint32_t tundish_usable_cpus(void) { return usable_cpus(); }
 
 int32_t tundish_can_pin(void) {
@@ -118,11 +128,7 @@ void* tundish_source_image(const tundish_source* handle, uint64_t sample,
     source.read(read, sample, FieldSet{1} << field);
     const Bytes bytes = read.fields[static_cast<std::size_t>(field)];
     const auto check = [&](const std::optional<Fault>& fault) {
-      if (fault) {
-        throw SampleError(
-            *fault,
-            {.file = source.path(), .record = sample, .key = source.key_or_nothing(sample)});
-      }
+      if (fault) throw SampleError(*fault, source.where_in(sample, field));
     };
     ImageHeader header;
     check(source.read_header(header, sample, bytes, Limits{}));

@@ -165,6 +165,7 @@ int run_replay(const Words& words, Shell& shell) {
   }
   state.options.rank = images > 0 ? 0 : static_cast<std::uint32_t>(rank);
   state.options.prefetch = 1;
+  state.options.replay = true;
   Engine engine(source, state.options);
   engine.start(state.epoch, state.position);
   Batch batch;

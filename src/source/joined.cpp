@@ -28,6 +28,11 @@ class Joined : public Source {
     return all;
   }
   Where where(std::uint64_t i) const override { return at(i)->where(local(i)); }
+  const Source& part(std::uint64_t& i) const override {
+    const Source* holder = at(i);
+    i = local(i);
+    return holder->part(i);
+  }
   std::uint64_t bytes(std::uint64_t i) const override { return at(i)->bytes(local(i)); }
   bool sizes_known() const override {
     return std::all_of(sources_.begin(), sources_.end(),

@@ -68,6 +68,13 @@ Where Source::where(std::uint64_t i) const {
   return {.file = path(), .record = i, .key = key_or_nothing(i)};
 }
 
+Where Source::where_in(std::uint64_t i, int field) const {
+  Where out = where(i);
+  Extent extent;
+  out.offset = this->extent(i, field, extent) ? extent.offset : 0;
+  return out;
+}
+
 bool Source::extent(std::uint64_t, int, Extent&) const { return false; }
 
 void Source::read_original(Sample& out, std::uint64_t i, FieldSet fields) const {

@@ -81,12 +81,16 @@ class Source {
   std::string key_or_nothing(std::uint64_t i) const;  // for messages: empty where key() throws
   virtual std::string path() const = 0;               // as the user gave it, for messages
   virtual Where where(std::uint64_t i) const;         // the same with record and key
+  // Of several sources that were joined the one that holds sample i; i becomes its number there.
+  virtual const Source& part(std::uint64_t&) const { return *this; }
   // Bytes of all stored fields of sample i as they will be read; 0 for one that cannot be read.
   virtual std::uint64_t bytes(std::uint64_t i) const = 0;
   virtual bool sizes_known() const { return true; }  // false: bytes() says 0 of every sample
   virtual bool random_access() const { return true; }
   // Where field f of sample i lies, when it is a plain part of a file; false otherwise: use read.
   virtual bool extent(std::uint64_t i, int field, Extent& out) const;
+  // where() of a fault in the bytes of field f, of which it counts its offset.
+  Where where_in(std::uint64_t i, int field) const;
 
   // Any thread; reuses out's memory; fields not asked for become empty. Throws SampleError, and
   // Error(no_random_access) where random_access() is false.
