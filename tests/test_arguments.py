@@ -47,6 +47,7 @@ ARGUMENTS = [
     ({"rank": 2, "world_size": 2}, ValueError, "rank 2 does not exist in a world of 2"),
     ({"rank": -1, "world_size": 2}, ValueError, "rank -1 does not exist in a world of 2"),
     ({"rank": "0", "world_size": "2"}, ValueError, "rank must be a whole number, not '0'"),
+    ({"rank": True, "world_size": 2}, ValueError, "rank must be a whole number, not True"),
     ({"labels": [1, 2]}, ValueError, "2 labels for 23 samples"),
     ({"labels": []}, ValueError, "labels"),
     ({"labels": np.zeros(0, np.int64)}, ValueError, "0 labels for 23 samples"),

@@ -57,7 +57,6 @@ class Source:
         self.sizes = self.sizes or [self.count]  # samples of each path
         self.fields: list[tuple[str, str]] = [(f["name"], f["type"]) for f in about["fields"]]
         self.classes: list[str] = about["classes"]
-        self.fingerprint: str = about["fingerprint"]
         self.warnings: list[str] = about["warnings"]
 
     def labels(self) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from . import _library
+from . import _library, checks
 from ._library import TransformStruct
 
 Size = int | Sequence[int]
@@ -34,9 +34,7 @@ def _pair(values: Sequence[float], name: str) -> list[float]:
 def _choice(table: dict[str, int], value: Any, what: str) -> int:
     # torch.float16 -> "float16", InterpolationMode.BILINEAR -> "bilinear"
     name = str(getattr(value, "value", value)).removeprefix("torch.")
-    if name not in table:
-        raise ValueError(f"{what} must be one of {', '.join(table)}, not {value!r}")
-    return table[name]
+    return checks.choice(table, name, what)
 
 
 def _check_antialias(antialias: bool | None) -> None:

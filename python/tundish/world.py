@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import operator
 import os
 import sys
 from typing import NoReturn
+
+from . import checks
 
 
 def _from_environment(rank: str, world_size: str) -> tuple[int, int] | None:
@@ -50,10 +51,7 @@ def rank_and_world_size(rank: int | None, world_size: int | None) -> tuple[int, 
     if rank is not None or world_size is not None:
         if rank is None or world_size is None:
             raise ValueError("give both rank and world_size, or neither")
-        for name, value in (("rank", rank), ("world_size", world_size)):
-            if not hasattr(value, "__index__"):
-                raise ValueError(f"{name} must be a whole number, not {value!r}")
-        return operator.index(rank), operator.index(world_size)
+        return checks.whole(rank, "rank"), checks.whole(world_size, "world_size")
     torch = _from_torch()
     # Lightning's own launcher sets WORLD_SIZE alone; torch.distributed knows both.
     half = ("RANK" in os.environ) != ("WORLD_SIZE" in os.environ)
