@@ -33,6 +33,7 @@ class Job:
     threads: int = 1
     cpus: list[int] = field(default_factory=list)
     keep: str = ""  # .npz for the pixels of the first KEPT draws, instead of timing
+    own: str = ""  # where a contestant with a format of its own writes its data, in the run that keeps pixels
 
     @property
     def count(self) -> int:
@@ -80,20 +81,23 @@ def _keep(batches: Callable[[Job], Iterable[tuple[Any, Any]]], job: Job) -> dict
 
 
 def _time(batches: Callable[[Job], Iterable[tuple[Any, Any]]], job: Job) -> dict[str, Any]:
-    cpu = _cpu_seconds()
+    imported = _memory_mb("VmRSS")
     begin = time.perf_counter()
-    images, first, warmed, images_warm, cost = 0, 0.0, begin, 0, {}
+    images, first, images_warm = 0, 0.0, 0
+    warmed, cpu, cost = begin, _cpu_seconds(), {}
     for count, (pixels, _) in enumerate(batches(job), 1):
         now = time.perf_counter()
         images += len(pixels)
         if count == 1:
             first = now - begin
         if count == job.warm:
-            warmed, images_warm = now, images
+            warmed, images_warm, cpu = now, images, _cpu_seconds()
         if count == job.batches:
             end = now
             # Now, not at the end: what is prepared for a next epoch does not belong to this one.
-            cost = {"cpu_s": _cpu_seconds() - cpu, "peak_rss_mb": _peak_memory_mb()}
+            peak = _memory_mb("VmHWM")
+            cost = {"cpu_s": _cpu_seconds() - cpu}
+            cost |= {"peak_rss_mb": peak, "rss_beyond_imports_mb": peak - imported}
     timed = {"timed_images": images - images_warm, "seconds": end - warmed, "first_batch_s": first}
     return {"images": images, **timed, **cost}
 
@@ -116,17 +120,18 @@ def _cpu_seconds() -> float:
     """Of this process, its workers, and its workers that have ended."""
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     ticks = 0
-    for folder in _family():
+    for folder in _family()[1:]:
         fields = (folder / "stat").read_text().rpartition(")")[2].split()
         ticks += int(fields[11]) + int(fields[12])  # utime, stime
-    return ticks / os.sysconf("SC_CLK_TCK") + ended.ru_utime + ended.ru_stime
+    ours = time.process_time()  # finer than ticks
+    return ours + ticks / os.sysconf("SC_CLK_TCK") + ended.ru_utime + ended.ru_stime
 
 
-def _peak_memory_mb() -> float:
-    """Peak resident memory, summed over this process and its workers (shared pages count in each)."""
+def _memory_mb(key: str) -> float:
+    """Resident memory, summed over this process and its workers (shared pages count in each)."""
     kib = 0
     for folder in _family():
         for line in (folder / "status").read_text().splitlines():
-            if line.startswith("VmHWM:"):
+            if line.startswith(key + ":"):
                 kib += int(line.split()[1])
     return kib / 1024

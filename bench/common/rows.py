@@ -54,14 +54,17 @@ def middle(values: Iterable[float]) -> tuple[float, float]:
 class Rows:
     """Collects the rows of one run; each carries machine, versions, commit and command."""
 
-    def __init__(self, bench: str, *packages: str, command: str = "") -> None:
+    def __init__(
+        self, bench: str, *packages: str, command: str = "", more: dict[str, str] | None = None
+    ) -> None:
+        """`packages` are of this environment; `more` are versions from elsewhere."""
         self._bench = bench
         self._rows: list[dict[str, Any]] = []
         # Of a path only the last name: a row says what was run, not where on whose machine.
         words = [os.path.basename(word) if os.path.isabs(word) else word for word in sys.argv[1:]]
         self._origin = {
             "machine": machine(),
-            "versions": versions(*packages),
+            "versions": versions(*packages) | (more or {}),
             "commit": commit(ROOT),
             "command": " ".join([command or f"./dev bench {bench}", *map(shlex.quote, words)]),
         }

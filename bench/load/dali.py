@@ -1,4 +1,4 @@
-"""DALI on the CPU: its own reader, region decode and antialiased resize. Runs when it is installed."""
+"""DALI on the CPU: its own reader, region decode and antialiased resize."""
 
 import sys
 from pathlib import Path
@@ -6,12 +6,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
-from common.process import Job, draw_batches, run, unavailable
-
-try:
-    from nvidia.dali import fn, pipeline_def, types
-except ImportError as error:
-    unavailable(f"not installed ({error})")
+from common.process import Job, draw_batches, run
+from nvidia.dali import fn, pipeline_def, types
 
 
 def batches(job: Job):

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from tundish_pack import batches, run
+import torch  # noqa: F401
+from tundish_numpy import batches, run
 
 if __name__ == "__main__":
     run(lambda job: batches(job, str(Path(job.files[0]).parents[1])))

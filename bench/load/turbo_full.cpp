@@ -46,6 +46,12 @@ double now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+double peak_mb() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1024;
+}
+
 double cpu_s() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -120,14 +126,14 @@ void print_plans(const Job& job, std::uint64_t epochs) {
 void run(const Job& job, std::uint64_t epochs, unsigned threads, std::uint64_t batch,
          std::uint64_t warm, const char* keep, std::uint64_t kept) {
   const double begin = now_s();
-  const double cpu_begin = cpu_s();
+  const double imported = peak_mb();
   const std::uint64_t count = job.source->count();
   const std::uint64_t total = keep ? std::min(count, kept) : count * epochs;
   const PixelTable table = pixel_table(transforms());
   const std::uint64_t slots = keep ? total : batch * (threads + 4);
   std::vector<std::byte> pixels(kImageBytes * slots);
   std::atomic<std::uint64_t> next{0}, done{0};
-  std::atomic<double> first{0}, warmed{begin};
+  std::atomic<double> first{0}, warmed{begin}, cpu_warmed{cpu_s()};
 
   const auto work = [&] {
     Worker worker;
@@ -137,7 +143,10 @@ void run(const Job& job, std::uint64_t epochs, unsigned threads, std::uint64_t b
                 worker);
       const std::uint64_t finished = done.fetch_add(1) + 1;
       if (finished == batch) first = now_s() - begin;
-      if (finished == batch * warm) warmed = now_s();
+      if (finished == batch * warm) {
+        warmed = now_s();
+        cpu_warmed = cpu_s();
+      }
     }
   };
   std::vector<std::thread> others;
@@ -153,13 +162,11 @@ void run(const Job& job, std::uint64_t epochs, unsigned threads, std::uint64_t b
       throw Error(ErrorCode::io_write, {.file = keep}, "the pixels could not be written");
     }
   }
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
   fmt::print(R"({{"images": {}, "timed_images": {}, "seconds": {:.6f}, "first_batch_s": {:.6f}, )"
-             R"("cpu_s": {:.6f}, "peak_rss_mb": {:.1f}}})"
+             R"("cpu_s": {:.6f}, "peak_rss_mb": {:.1f}, "rss_beyond_imports_mb": {:.1f}}})"
              "\n",
              total, total - std::min(total, batch * warm), end - warmed, first.load(),
-             cpu_s() - cpu_begin, static_cast<double>(usage.ru_maxrss) / 1024);
+             cpu_s() - cpu_warmed, peak_mb(), peak_mb() - imported);
 }
 
 }  // namespace

@@ -1,0 +1,94 @@
+"""Installs the rivals of `bench load`: each in an environment of its own, build/peers/NAME.
+
+An environment sees the packages of ./dev's behind its own, so that torch is there once. Debian's packages
+that some need are ./dev's matter (peer_packages).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from common.rows import ROOT, say
+
+
+@dataclass(frozen=True)
+class Peer:
+    package: str  # for pip, by name and version
+    needs: tuple[str, ...] = ()  # instead of what it asks for
+
+
+# FFCV comes as source only and asks for opencv-python:
+# the one without windows does, and its build needs what is there already.
+PEERS = {
+    "dali": Peer("nvidia-dali-cuda130==2.4.0"),
+    "tensorflow": Peer("tensorflow-cpu==2.21.0"),
+    "ffcv": Peer(
+        "ffcv==1.0.2",
+        (
+            "numba==0.68.1",
+            "opencv-python-headless==4.11.0.86",
+            "terminaltables==3.1.10",
+            "fastargs==1.2.0",
+            "assertpy==1.1",
+            "tqdm==4.70.1",
+            "psutil==7.2.2",
+            "pytorch-pfn-extras==0.9.0",
+            "setuptools",
+        ),
+    ),
+    "spdl": Peer("spdl==0.8.0"),
+    "webdataset": Peer("webdataset==1.0.2"),
+}
+
+
+def folder_of(name: str) -> Path:
+    return Path(os.environ.get("TUNDISH_PEERS", ROOT / "build" / "peers")) / name
+
+
+def python_of(name: str) -> Path | None:
+    """The interpreter of an installed rival."""
+    folder = folder_of(name)
+    return folder / "bin" / "python" if (folder / "done").exists() else None
+
+
+def install(name: str) -> None:
+    """Does nothing when it is there. Otherwise throws CalledProcessError if it fails; pip's words are in NAME.log."""
+    peer, folder = PEERS[name], folder_of(name)
+    behind = sysconfig.get_paths()["purelib"]
+    wanted = "\n".join([peer.package, *peer.needs, behind])
+    done = folder / "done"
+    if done.exists() and done.read_text() == wanted:
+        return
+    say(f"installing {name}")
+    shutil.rmtree(folder, ignore_errors=True)
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    (next(folder.glob("lib/python*/site-packages")) / "behind.pth").write_text(behind + "\n")
+    pip = [folder / "bin" / "python", "-m", "pip", "install", "--quiet", "--ignore-installed"]
+    with open(folder.with_suffix(".log"), "w") as log:
+        if peer.needs:
+            subprocess.run([*pip, *peer.needs], check=True, stdout=log, stderr=log)
+            pip += ["--no-deps", "--no-build-isolation"]
+        subprocess.run([*pip, peer.package], check=True, stdout=log, stderr=log)
+    done.write_text(wanted)
+
+
+def install_all() -> None:
+    """Those that fail are named; the others run."""
+    for name in PEERS:
+        try:
+            install(name)
+        except subprocess.CalledProcessError as error:
+            say(f"bench: {name} could not be installed ({error}); see {folder_of(name)}.log")
+
+
+def versions() -> dict[str, str]:
+    """Of those that are installed."""
+    return dict(peer.package.split("==") for name, peer in PEERS.items() if python_of(name))

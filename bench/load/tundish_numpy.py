@@ -1,0 +1,34 @@
+"""The loader, from a pack, handing out NumPy arrays: this process never sees torch."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from common.process import Job, run
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
+
+import tundish
+
+
+def batches(job: Job, path: str, backend: str = "torch"):
+    transforms = [tundish.RandomResizedCrop(224), tundish.RandomHorizontalFlip()]
+    loader = tundish.Loader(
+        path,
+        job.batch,
+        transforms=transforms,
+        shuffle=True,
+        seed=job.seed,
+        drop_last=True,
+        threads=job.threads,
+        return_index=True,
+        backend=backend,
+    )
+    for epoch in range(job.epochs):
+        for images, _, index in loader:
+            yield images, index + epoch * job.count
+
+
+if __name__ == "__main__":
+    run(lambda job: batches(job, job.pack, "numpy"))
