@@ -1,83 +1,77 @@
 """What does looking cost? The same loader bare, asked for its figures at every batch, and with a trace.
 
 The counters behind stats() are always on: three looks at the clock for a sample, and two more for every
-strip of one sample in 16.
+strip of one sample in 16. What they cost is seen beside a build without them: --before CHECKOUT, a built
+checkout of another commit (f44634c is the last one that had no counters). "bare again" is the
+same as "bare": how far it lies from zero is how much of the other figures is noise.
 """
 
 from __future__ import annotations
 
+import json
+import subprocess
 import sys
-import time
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import tundish
 from common.images import prepare
+from common.rounds import Cost, add_overhead, take_turns
 from common.rows import ROOT, Rows, arguments, middle, say, table
+from one import STATS, TRACE
+from tundish.demo.machine import commit
 
-CONTESTANTS = ("bare", "stats() at every batch", "trace")
-
-
-def seconds(contestant: str, pack: Path, trace: Path, threads: int, images: int) -> float:
-    """For `images` images after the first batch; the trace is written afterwards, untimed."""
-    loader = tundish.Loader(
-        pack,
-        64,
-        shuffle=True,
-        seed=7,
-        threads=threads,
-        backend="numpy",
-        uneven="drop",
-        transforms=[tundish.RandomResizedCrop(224), tundish.RandomHorizontalFlip()],
-        trace=trace if contestant == "trace" else None,
-    )
-    done, begin = -1, 0.0
-    while done < images:
-        for batch in loader:
-            if done < 0:
-                done, begin = 0, time.perf_counter()
-                continue
-            done += len(batch[1])
-            if contestant == CONTESTANTS[1]:
-                loader.stats(reset=True)
-            if done >= images:
-                break
-    taken = (time.perf_counter() - begin) / done
-    loader.close()
-    return taken
+BARE, AGAIN, BEFORE = "bare", "bare again", "bare, without counters"
 
 
 def main() -> None:
     parser = arguments(__doc__.splitlines()[0], rounds=15)
     parser.add_argument("--images", type=int, default=6400, help="of a run (6400)")
     parser.add_argument("--threads", type=int, default=1, help="of the loader (1)")
+    parser.add_argument(
+        "--before", type=Path, help="a built checkout of a commit without counters, to compare with"
+    )
     options = parser.parse_args()
     work = options.work or ROOT / "build" / "bench" / "seeing"
     rows = Rows("seeing", "numpy")
-    images = prepare(options.data, work, least_images=256)
+    images = prepare(options.data, work, least_images=256, codecs=["lanes"])
     rows.set_data(images.about, images.name, images.digest)
-    runs: dict[str, list[float]] = {name: [] for name in CONTESTANTS}
-    for number in range(options.rounds + 1):  # the first does not count
-        turn = number % len(CONTESTANTS)
-        for name in CONTESTANTS[turn:] + CONTESTANTS[:turn]:
-            taken = seconds(
-                name, images.pack, work / "trace.json.gz", options.threads, options.images
-            )
-            if number > 0:
-                runs[name].append(taken)
+    names = [BARE, AGAIN, STATS, TRACE]
+    if options.before:
+        names.append(BEFORE)
+
+    def run(name: str) -> Cost:
+        packages = (options.before if name == BEFORE else ROOT) / "python"
+        words = [packages, images.pack, name, options.threads, options.images]
+        words = [sys.executable, Path(__file__).with_name("one.py"), *words, work / "trace.json.gz"]
+        done = subprocess.run(list(map(str, words)), capture_output=True, text=True)
+        if done.returncode != 0:
+            raise SystemExit(f"bench: {name} failed: {done.stderr.strip()}")
+        return Cost(**json.loads(done.stdout))
+
+    costs = take_turns(names, options.rounds, run)
     (work / "trace.json.gz").unlink()
     say(f"{options.rounds} interleaved rounds after one that does not count")
+    more: dict[str, Any] = {"threads": options.threads}
     lines = []
-    for name, taken in runs.items():
-        rows.add(name, "time", taken, "s", threads=options.threads)
-        more = [t / bare - 1 for t, bare in zip(taken, runs["bare"], strict=True)]
-        if name != "bare":
-            rows.add(name, "overhead", [1 + m for m in more], "x", threads=options.threads)
-        cost = "" if name == "bare" else f"{100 * (middle(1 + m for m in more)[0] - 1):+.2f} %"
-        lines.append([name, f"{1e6 * middle(taken)[0]:.2f}", cost])
+    for name, taken in costs.items():
+        rows.add(name, "time", [one.wall_s for one in taken], "s", **more)
+        rows.add(name, "cpu time", [one.cpu_s for one in taken], "s", **more)
+        us = [
+            f"{1e6 * middle(getattr(one, k) for one in taken)[0]:.2f}" for k in ("wall_s", "cpu_s")
+        ]
+        lines.append([name, *us, "", ""])
+        if name in (BARE, BEFORE):
+            continue
+        lines[-1][3:] = add_overhead(rows, name, taken, costs[BARE], **more)
+    if options.before:
+        more["before"] = commit(options.before)
+        told = add_overhead(rows, "counters", costs[BARE], costs[BEFORE], **more)
+        lines.append(["bare, to the one without counters", "", "", *told])
     print(f"page cache warm; {images.about}\n{rows.heading()}\n")
-    print(table(["what", "us per image", "more"], lines))
+    head = ["what", "us per image", "CPU us", "more time (95 % interval)", "more CPU time"]
+    print(table(head, lines))
     rows.write(options.out)
 
 

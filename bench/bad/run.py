@@ -1,0 +1,190 @@
+"""What do corrupt samples cost? One in twenty damaged, as many images delivered, beside a clean set.
+
+Three kinds of damage: all of a record, one byte of it, a loose file that is cut in half. A crop reads a part of
+its record, so the last two are met by some crops only. Before a time counts, an epoch is compared with that of the
+clean set: what was delivered has the same pixels, and the report names each of the others once, and what came instead.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import tundish
+from common.images import Images, prepare
+from common.rounds import Cost, add_overhead, measure, take_turns
+from common.rows import ROOT, Rows, arguments, middle, say, table
+
+sys.path.insert(0, str(ROOT / "docs"))
+
+import read_tnd
+
+EVERY = 20  # one of so many is damaged
+PACK, FILES = "pack", "loose files"
+WHOLE, BYTE, HALF = "records lost", "a byte wrong", "files cut"
+SKIP, SUBSTITUTE = "skip", "substitute"
+
+
+def damaged_pack(images: Images, numbers: list[int], out: Path, whole: bool) -> Path:
+    """A copy of the pack in which these records are noise, or have one byte that is another."""
+    shutil.copyfile(images.pack, out)
+    random = np.random.default_rng(1)
+    with open(out, "r+b") as file:
+        places = read_tnd.Pack(file).places
+        for number in numbers:
+            offset, size = places[number][0]
+            at, length = (offset, size) if whole else (offset + int(random.integers(size)), 1)
+            file.seek(at)
+            before = np.frombuffer(file.read(length), np.uint8)
+            file.seek(at)
+            file.write((before ^ random.integers(1, 256, length, np.uint8)).tobytes())
+    return out
+
+
+def damaged_files(images: Images, numbers: list[int], out: Path) -> Path:
+    """A copy of the folder in which each of these files ends in the middle."""
+    shutil.copytree(images.folder, out)
+    for number in numbers:
+        file = out / Path(images.files[number]).relative_to(images.folder)
+        content = file.read_bytes()
+        file.write_bytes(content[: len(content) // 2])
+    return out
+
+
+def opened(path: Path, threads: int, policy: str) -> tundish.Loader:
+    return tundish.Loader(
+        path,
+        64,
+        shuffle=True,
+        seed=7,
+        threads=threads,
+        backend="numpy",
+        on_error=policy,
+        transforms=[tundish.RandomResizedCrop(224), tundish.RandomHorizontalFlip()],
+        return_index=True,
+    )
+
+
+def epoch_of(path: Path, policy: str) -> tuple[list[tuple[int, bytes]], dict[str, Any]]:
+    """Number and digest of every image of an epoch, and the report."""
+    loader = opened(path, 1, policy)
+    images = [
+        (int(number), hashlib.blake2b(image.tobytes(), digest_size=16).digest())
+        for pixels, _, numbers in loader
+        for image, number in zip(pixels, numbers, strict=True)
+    ]
+    report = loader.report()
+    loader.close()
+    return images, report
+
+
+def check_report(
+    clean: list[tuple[int, bytes]], path: Path, policy: str, damaged: set[int], all_met: bool
+) -> str:
+    """What is wrong with the report of an epoch; nothing when it is exact. `clean` is the same epoch unharmed."""
+    delivered, report = epoch_of(path, policy)
+    listed: list[dict[str, Any]] = report["bad_samples"]
+    if not {one["sample"] for one in listed} <= damaged:
+        return "a sound record is called bad"
+    first = {
+        one["position"]: one for one in reversed(listed)
+    }  # before its substitutes, if those are bad
+    if all_met and len(first) != len(damaged):
+        return "not every damaged record is named"
+    left = iter(delivered)
+    for position, image in enumerate(clean):
+        one = first.get(position)
+        if one is None and next(left, None) != image:
+            return f"position {position} is not what it is in the clean set, and not named"
+        if one is not None and one["sample"] != image[0]:
+            return f"position {position} is named with another record"
+        if one is not None and one["replaced_by"] != (
+            None if policy == SKIP else next(left, (None, b""))[0]
+        ):
+            return f"what came instead at position {position} is not what it says"
+    counts = len(listed), len(delivered), len(first)
+    told = report["bad"], report["delivered"], report["replaced" if policy != SKIP else "skipped"]
+    return "" if counts == told and next(left, None) is None else "the counts are wrong"
+
+
+def sizes(loader: tundish.Loader) -> Iterator[int]:
+    """Of batches, epoch after epoch."""
+    while True:
+        for batch in loader:
+            yield len(batch[1])
+
+
+def cost(path: Path, threads: int, policy: str, images: int) -> Cost:
+    loader = opened(path, threads, policy)
+    out = measure(sizes(loader), images)
+    loader.close()
+    return out
+
+
+def main() -> None:
+    warnings.simplefilter("ignore", UserWarning)  # a bad sample is announced once
+    parser = arguments(__doc__.splitlines()[0], rounds=15)
+    parser.add_argument("--images", type=int, default=6400, help="delivered in a run (6400)")
+    parser.add_argument("--threads", type=int, default=1, help="of the loader (1)")
+    parser.add_argument(
+        "--cached", action="store_true", help="do not repeat the set beyond the last-level cache"
+    )
+    options = parser.parse_args()
+    work = options.work or ROOT / "build" / "bench" / "bad"
+    rows = Rows("bad", "numpy")
+    images = prepare(options.data, work, 256, 0 if options.cached else None, codecs=["lanes"])
+    rows.set_data(images.about, images.name, images.digest)
+    # By chance: the same photo in every copy of the set would change what a mean image costs.
+    random = np.random.default_rng(2)
+    numbers = random.choice(len(images.files), len(images.files) // EVERY, replace=False).tolist()
+    clean = {PACK: images.pack, FILES: images.folder}
+    damaged = {
+        WHOLE: damaged_pack(images, numbers, work / "whole.tnd", whole=True),
+        BYTE: damaged_pack(images, numbers, work / "byte.tnd", whole=False),
+        HALF: damaged_files(images, numbers, work / "half"),
+    }
+    contestants = {
+        f"{kind}, {policy}": (path, FILES if kind == HALF else PACK, policy)
+        for kind, path in damaged.items()
+        for policy in (SKIP, SUBSTITUTE)
+    }
+    right = {name: epoch_of(path, SKIP)[0] for name, path in clean.items()}
+    for name, (path, kind, policy) in contestants.items():
+        all_met = name.startswith(WHOLE)
+        if wrong := check_report(right[kind], path, policy, set(numbers), all_met):
+            raise SystemExit(f"bench: {name}: {wrong}")
+    say(f"the reports are exact: {len(numbers)} of {len(images.files)} samples bad")
+    contestants = {name: (path, name, SKIP) for name, path in clean.items()} | contestants
+
+    def run(name: str) -> Cost:
+        path, kind, policy = contestants[name]
+        # Loose JPEGs take five times as long.
+        return cost(path, options.threads, policy, options.images // (4 if kind == FILES else 1))
+
+    costs = take_turns(list(contestants), options.rounds, run)
+    more = {"threads": options.threads, "bad": len(numbers) / len(images.files)}
+    lines = []
+    for name, taken in costs.items():
+        us = 1e6 * middle(one.wall_s for one in taken)[0]
+        rows.add(name, "time", [one.wall_s for one in taken], "s", **more)
+        line = [name + ", clean" * (name in clean), f"{us:.1f}", "", ""]
+        if name not in clean:
+            line[2:] = add_overhead(rows, name, taken, costs[contestants[name][1]], **more)
+        lines.append(line)
+    print(f"per delivered image, {options.rounds} interleaved rounds; {images.about}")
+    print(f"{rows.heading()}\n")
+    print(table(["what", "us per image", "more time (95 % interval)", "more CPU time"], lines))
+    rows.write(options.out)
+
+
+if __name__ == "__main__":
+    main()
