@@ -1,5 +1,6 @@
 """Benchmarks on a tiny set: rows that carry their origin, and no time for wrong pixels."""
 
+import dataclasses
 import importlib.util
 import io
 import json
@@ -195,14 +196,13 @@ def test_ticks_are_round_and_hold_all_values(points, low, high, expected):
 
 
 def test_a_contestant_that_is_not_there_is_named_with_the_reason(samples, tmp_path, monkeypatch):
-    (tmp_path / "nvidia").mkdir()
-    (tmp_path / "nvidia/__init__.py").touch()  # hides DALI where it is installed
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    words = ["--images", "24", "--rounds", "1", "--cached", "--only", "dali"]
+    monkeypatch.setenv("TUNDISH_PEERS", str(tmp_path / "nobody"))
+    words = ["--images", "24", "--rounds", "1", "--cached", "--only", "dali", "ffcv_raw"]
     rows, table = bench("load", samples, tmp_path, *words)
     check_rows(rows, "load")
-    assert [row["value"] for row in rows] == [None]
-    assert "DALI CPU: not available: not installed" in table
+    assert [row["value"] for row in rows] == [None, None]
+    assert "DALI CPU: not available: dali is not installed; --peers installs it" in table
+    assert "FFCV, pixels 512 px: not available" in table
 
 
 def test_start_gives_rows(samples, tmp_path):
@@ -211,11 +211,74 @@ def test_start_gives_rows(samples, tmp_path):
     assert "import tundish, after numpy" in table
 
 
-def test_seeing_gives_rows(samples, tmp_path):
-    rows, table = bench("seeing", samples, tmp_path, "--rounds", "1", "--images", "64")
+def test_seeing_gives_rows_with_intervals(samples, tmp_path):
+    words = ["--rounds", "1", "--images", "64", "--before", ROOT]
+    rows, table = bench("seeing", samples, tmp_path, *words)
     check_rows(rows, "seeing")
     assert "stats() at every batch" in table
-    assert [row["metric"] for row in rows] == ["time", "time", "overhead", "time", "overhead"]
+    overheads = [row for row in rows if row["metric"] == "cpu overhead"]
+    names = ["bare again", "stats() at every batch", "trace", "counters"]
+    assert [row["contestant"] for row in overheads] == names
+    assert all(row["low"] <= row["value"] + 1e-5 <= row["high"] + 2e-5 for row in overheads)
+
+
+def test_bad_gives_rows_for_reports_that_are_exact(samples, tmp_path):
+    words = ["--rounds", "1", "--images", "64", "--cached"]
+    rows, table = bench("bad", samples, tmp_path, *words)
+    check_rows(rows, "bad")
+    names = {row["contestant"] for row in rows if row["metric"] == "overhead"}
+    assert {"records lost, skip", "a byte wrong, substitute", "files cut, skip"} <= names
+    assert "pack, clean" in table
+
+
+@pytest.mark.parametrize(
+    ("change", "verdict"),
+    [
+        (lambda report: None, ""),
+        (lambda report: report["bad_samples"].pop(), "not every damaged record"),
+        (lambda report: report["bad_samples"][0].update(sample=1), "a sound record"),
+        (lambda report: report["bad_samples"][0].update(replaced_by=0), "what came instead"),
+        (lambda report: report.update(skipped=3), "the counts"),
+    ],
+)
+def test_a_report_that_is_not_exact_is_found(bad, monkeypatch, change, verdict):
+    clean = [(number, bytes([number])) for number in (2, 0, 1, 3)]
+    named = [{"sample": 0, "position": 1, "replaced_by": None}]
+    named.append({"sample": 3, "position": 3, "replaced_by": None})
+    report = {"bad_samples": named, "bad": 2, "delivered": 2, "replaced": 0, "skipped": 2}
+    change(report)
+    monkeypatch.setattr(bad, "epoch_of", lambda path, policy: ([clean[0], clean[2]], report))
+    assert bad.check_report(clean, Path(), "skip", {0, 3}, True).startswith(verdict)
+    assert bool(bad.check_report(clean, Path(), "skip", {0, 3}, True)) == bool(verdict)
+
+
+def test_cores_gives_rows(samples, tmp_path):
+    out = tmp_path / "cores.json"
+    line = [sys.executable, ROOT / "bench" / "load" / "cores.py", "--data", samples, "--out", out]
+    line += ["--work", tmp_path / "work", "--rounds", "1", "--images", "24", "--cached"]
+    line += ["--threads", "1"]
+    subprocess.run(list(map(str, line)), check=True, capture_output=True, timeout=300)
+    rows = json.loads(out.read_text())
+    assert [row["metric"] for row in rows] == ["images_per_s", "scaling", "cpu_s_per_1000"]
+    assert all(row["value"] > 0 and row["cores"] == 1 for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("count", "low", "high"), [(3, 1, 3), (6, 1, 6), (10, 2, 9), (15, 4, 12), (25, 8, 18)]
+)
+def test_the_interval_of_a_median_leaves_out_what_the_sign_test_allows(rounds, count, low, high):
+    sure = rounds.interval(float(i) for i in range(count, 0, -1))
+    assert (sure.low, sure.high) == (low, high)
+    assert sure.median == (count + 1) / 2
+
+
+def test_contestants_take_turns_and_the_first_round_does_not_count(rounds):
+    called = []
+    costs = rounds.take_turns(
+        ["a", "b"], 2, lambda name: called.append(name) or rounds.Cost(len(called), 1)
+    )
+    assert called == ["a", "b", "b", "a", "a", "b"]
+    assert [cost.wall_s for cost in costs["a"]] == [4, 5]
 
 
 def test_decode_gives_rows_and_ours_is_exact(samples, tmp_path):
@@ -234,7 +297,8 @@ def test_resize_gives_rows_for_every_instruction_set(samples, tmp_path):
 
 
 def test_an_instruction_set_that_is_not_there_gets_no_row(load, monkeypatch, tmp_path):
-    monkeypatch.setattr(load, "cpu_of", lambda environment: "avx2")
+    contestants = sys.modules["contestants"]
+    monkeypatch.setattr(contestants, "cpu_of", lambda environment: "avx2")
     job = load.Job("", "", [], "", 1, 1, 1, 1)
     assert load.with_cpus(["tundish_pack", "dali"], ["avx512"]) == [
         "tundish_pack",
@@ -290,6 +354,17 @@ def lanes_sets(monkeypatch):
 
 
 @pytest.fixture
+def bad(monkeypatch):
+    return module(monkeypatch, "bad/run.py", ".")
+
+
+@pytest.fixture
+def rounds(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "bench")
+    return importlib.import_module("common.rounds")
+
+
+@pytest.fixture
 def points(monkeypatch):
     return module(monkeypatch, "common/points.py")
 
@@ -315,7 +390,9 @@ def test_wrong_pixels_get_no_time(load, samples, tmp_path, monkeypatch, contesta
         return {}
 
     monkeypatch.setattr(load, "start", start)
-    monkeypatch.setattr(load, "CLOSE", 0.001)
+    usual = load.CONTESTANTS[contestant]
+    strict = dataclasses.replace(usual, off=min(usual.off, 0.001))
+    monkeypatch.setitem(load.CONTESTANTS, contestant, strict)
     job = load.Job(str(images.pack), str(images.jpeg_pack), images.files, "", load.SEED, 1, 8, 1)
     output, refused = load.judge(job, images, draws, tmp_path, [contestant])
     assert (output[contestant] == "exact") == (off == 0)
