@@ -17,17 +17,6 @@ bool inside(int from, int length, int n) { return from >= 0 && from + length <= 
 
 bool resizes(const Stage& stage) { return stage.size != Size{stage.crop.width, stage.crop.height}; }
 
-int padded_index(int i, int n, PadMode mode) {
-  if (i >= 0 && i < n) return i;
-  if (mode == PadMode::constant) return -1;
-  if (mode == PadMode::edge || n == 1) return i < 0 ? 0 : n - 1;
-  // The line and its mirror image, over and over; reflect does not repeat the two ends.
-  const int repeat = mode == PadMode::reflect ? 1 : 0;
-  const int period = 2 * n - 2 * repeat;
-  const int place = ((i % period) + period) % period;
-  return place < n ? place : 2 * n - 1 - repeat - place;
-}
-
 View::View(Size image) : image_(image), stages_{whole(image)} {}
 
 Size View::size() const { return {stages_.back().keep.width, stages_.back().keep.height}; }

@@ -10,12 +10,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "augment/filter.h"
 #include "core/image.h"
 
 namespace tundish {
-
-enum class Filter : std::uint8_t { nearest = 0, bilinear = 1, bicubic = 2 };
-enum class PadMode : std::uint8_t { constant = 0, edge = 1, reflect = 2, symmetric = 3 };
 
 struct Stage {
   Window crop;  // in the coordinates of the stage's input
@@ -35,10 +33,6 @@ struct Stage {
 
 // Whether the stage resizes at all.
 bool resizes(const Stage& stage);
-
-// Which of n pixels stands at place i of the padded line; -1 where `fill` does.
-// Padding wider than the line goes on reflecting, as NumPy's.
-int padded_index(int i, int n, PadMode mode);
 
 class View {
  public:

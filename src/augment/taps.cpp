@@ -1,7 +1,6 @@
 #include "augment/taps.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace tundish {
 namespace {
@@ -30,17 +29,6 @@ void make_nearest(Taps& taps, int in, int out, int keep_from, int keep) {
 
 }  // namespace
 
-double filter_support(Filter filter) { return filter == Filter::bicubic ? 2.0 : 1.0; }
-
-double filter_value(Filter filter, double x) {
-  if (x < 0.0) x = -x;
-  if (filter == Filter::bilinear) return x < 1.0 ? 1.0 - x : 0.0;
-  constexpr double a = -0.5;
-  if (x < 1.0) return ((a + 2.0) * x - (a + 3.0)) * x * x + 1.0;
-  if (x < 2.0) return (((x - 5.0) * x + 8.0) * x - 4.0) * a;
-  return 0.0;
-}
-
 void make_taps(Taps& taps, int in, int out, int keep_from, int keep, Filter filter) {
   taps.first.resize(at(keep));
   if (in == out) {
@@ -50,39 +38,26 @@ void make_taps(Taps& taps, int in, int out, int keep_from, int keep, Filter filt
   }
   if (filter == Filter::nearest) return make_nearest(taps, in, out, keep_from, keep);
 
-  const double scale = static_cast<double>(in) / out;
-  const double filter_scale = std::max(scale, 1.0);
-  const double support = filter_support(filter) * filter_scale;
-  const double inverse = 1.0 / filter_scale;
-
+  const ResizedLine line(in, out, filter);
   taps.used.resize(at(keep));
   taps.count = 0;
   for (int i = 0; i < keep; ++i) {
-    const double center = (keep_from + i + 0.5) * scale;
-    const int from = std::max(static_cast<int>(center - support + 0.5), 0);
-    const int to = std::min(static_cast<int>(center + support + 0.5), in);
-    taps.first[at(i)] = from;
-    taps.used[at(i)] = to - from;
-    taps.count = std::max(taps.count, to - from);
+    taps.first[at(i)] = line.first(keep_from + i);
+    taps.used[at(i)] = line.end(keep_from + i) - taps.first[at(i)];
+    taps.count = std::max(taps.count, taps.used[at(i)]);
   }
 
   taps.weight.assign(at(keep) * at(taps.count), 0);
   taps.value.resize(at(taps.count));
   for (int i = 0; i < keep; ++i) {
-    const double center = (keep_from + i + 0.5) * scale;
-    const int from = taps.first[at(i)];
     const int used = taps.used[at(i)];
     double sum = 0.0;
     for (int k = 0; k < used; ++k) {
-      const double value = filter_value(filter, (k + from - center + 0.5) * inverse);
-      taps.value[at(k)] = value;
-      sum += value;
+      taps.value[at(k)] = line.value(keep_from + i, k);
+      sum += taps.value[at(k)];
     }
     std::int32_t* weight = taps.weight.data() + at(i) * at(taps.count);
-    for (int k = 0; k < used; ++k) {
-      const double share = sum != 0.0 ? taps.value[at(k)] / sum : taps.value[at(k)];
-      weight[k] = static_cast<std::int32_t>((share < 0 ? -0.5 : 0.5) + share * kOne);
-    }
+    for (int k = 0; k < used; ++k) weight[k] = rounded_weight(taps.value[at(k)], sum);
   }
 }
 

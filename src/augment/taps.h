@@ -12,8 +12,6 @@
 
 namespace tundish {
 
-constexpr int kWeightBits = 22;
-
 // For each kept output: the first input it needs, and its weights. Both ends of the inputs move
 // in one direction from output to output.
 struct Taps {
@@ -36,9 +34,5 @@ void mirror_inputs(Taps& taps, int in);
 
 // Output 0 becomes the last one.
 void mirror_outputs(Taps& taps);
-
-// Half the width of a filter in input samples at equal scale, and its value at x.
-double filter_support(Filter filter);
-double filter_value(Filter filter, double x);
 
 }  // namespace tundish

@@ -4,6 +4,7 @@
 
 #include "lanes/crop_plan.h"
 #include "lanes/idct.h"
+#include "lanes/sample_arithmetic.h"
 
 namespace tundish::lanes {
 namespace {
@@ -43,14 +44,14 @@ int chroma_at(const Plane& plane, const Geometry& geometry, Upsampling how, int 
   const int side_y = y % 2 == 0 ? -1 : 1;
   switch (how) {
     case Upsampling::smooth_wide:
-      return (3 * plane.at(x / 2, y) + plane.at(x / 2 + side_x, y) + (x % 2 == 0 ? 1 : 2)) >> 2;
+      return smooth(plane.at(x / 2, y), plane.at(x / 2 + side_x, y), x % 2 == 1);
     case Upsampling::smooth_high:
-      return (3 * plane.at(x, y / 2) + plane.at(x, y / 2 + side_y) + (y % 2 == 0 ? 1 : 2)) >> 2;
+      return smooth(plane.at(x, y / 2), plane.at(x, y / 2 + side_y), y % 2 == 1);
     case Upsampling::smooth_both: {
       const auto column = [&](int at) {
         return 3 * plane.at(at, y / 2) + plane.at(at, y / 2 + side_y);
       };
-      return (3 * column(x / 2) + column(x / 2 + side_x) + (x % 2 == 0 ? 8 : 7)) >> 4;
+      return smooth_sums(column(x / 2), column(x / 2 + side_x), x % 2 == 1);
     }
     case Upsampling::none:
     case Upsampling::repeat:
@@ -84,9 +85,9 @@ std::vector<std::uint8_t> decode_slowly(const Coefficients& image) {
         continue;
       }
       const int blue = second - 128, red = third - 128;
-      rgb.push_back(clip(first + ((91881 * red + 32768) >> 16)));
-      rgb.push_back(clip(first + ((-22554 * blue - 46802 * red + 32768) >> 16)));
-      rgb.push_back(clip(first + ((116130 * blue + 32768) >> 16)));
+      rgb.push_back(clip(red_of(first, red)));
+      rgb.push_back(clip(green_of(first, blue, red)));
+      rgb.push_back(clip(blue_of(first, blue)));
     }
   }
   return rgb;

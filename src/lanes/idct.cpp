@@ -4,32 +4,16 @@
 
 #include <algorithm>
 
+#include "lanes/sample_arithmetic.h"
+
 namespace tundish::lanes {
 namespace {
-
-// libjpeg's factored form, multiplied out: exact integers, so the order of the sums is free. With
-// 16-bit input every sum is below 32768 * 61214 + 2^26 < 2^31.
-void transform(std::int32_t out[8], const std::int32_t in[8], std::int32_t start) {
-  const std::int32_t sum = 8192 * (in[0] + in[4]) + start;
-  const std::int32_t difference = 8192 * (in[0] - in[4]) + start;
-  const std::int32_t even[4] = {
-      sum + 10703 * in[2] + 4433 * in[6], difference + 4433 * in[2] - 10704 * in[6],
-      difference - 4433 * in[2] + 10704 * in[6], sum - 10703 * in[2] - 4433 * in[6]};
-  const std::int32_t odd[4] = {11363 * in[1] + 9633 * in[3] + 6437 * in[5] + 2260 * in[7],
-                               9633 * in[1] - 2259 * in[3] - 11362 * in[5] - 6436 * in[7],
-                               6437 * in[1] - 11362 * in[3] + 2261 * in[5] + 9633 * in[7],
-                               2260 * in[1] - 6436 * in[3] + 9633 * in[5] - 11363 * in[7]};
-  for (int i = 0; i < 4; ++i) {
-    out[i] = even[i] + odd[i];
-    out[7 - i] = even[i] - odd[i];
-  }
-}
 
 void transform_column(std::int32_t out[8], const std::int16_t* column) {
   std::int32_t in[8];
   for (int i = 0; i < 8; ++i) in[i] = column[8 * i];
-  transform(out, in, 1 << 10);
-  for (int i = 0; i < 8; ++i) out[i] >>= 11;
+  idct_pass(out, in, kColumnStart);
+  for (int i = 0; i < 8; ++i) out[i] >>= kColumnShift;
 }
 
 bool fits(std::int32_t value) { return value >= INT16_MIN && value <= INT16_MAX; }
@@ -103,9 +87,9 @@ void idct(std::uint8_t* out, std::ptrdiff_t stride, const std::int16_t* coeffici
   for (int y = 0; y < 8; ++y) {
     const std::int32_t in[8] = {half[8 * y],     half[8 * y + 1], half[8 * y + 2], half[8 * y + 3],
                                 half[8 * y + 4], half[8 * y + 5], half[8 * y + 6], half[8 * y + 7]};
-    transform(sums, in, (1 << 17) + (128 << 18));
+    idct_pass(sums, in, kRowStart);
     for (int x = 0; x < 8; ++x) {
-      out[y * stride + x] = static_cast<std::uint8_t>(std::clamp(sums[x] >> 18, 0, 255));
+      out[y * stride + x] = static_cast<std::uint8_t>(std::clamp(sums[x] >> kRowShift, 0, 255));
     }
   }
 }

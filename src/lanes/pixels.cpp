@@ -3,6 +3,7 @@
 
 #include "lanes/coefficients.h"
 #include "lanes/idct.h"
+#include "lanes/sample_arithmetic.h"
 
 namespace tundish::lanes {
 namespace scalar {
@@ -62,13 +63,13 @@ static int chroma_at(const RowTask& task, Upsampling upsampling, int c, int x) {
   const int far = x % 2 == 0 ? near - 1 : near + 1;
   switch (upsampling) {
     case Upsampling::smooth_wide:
-      return (3 * row[near] + row[far] + (x % 2 == 0 ? 1 : 2)) >> 2;
+      return smooth(row[near], row[far], x % 2 == 1);
     case Upsampling::smooth_high:
-      return (3 * row[x] + beside[x] + (task.lower ? 2 : 1)) >> 2;
+      return smooth(row[x], beside[x], task.lower);
     case Upsampling::smooth_both: {
       const int near_sum = 3 * row[near] + beside[near];
       const int far_sum = 3 * row[far] + beside[far];
-      return (3 * near_sum + far_sum + (x % 2 == 0 ? 8 : 7)) >> 4;
+      return smooth_sums(near_sum, far_sum, x % 2 == 1);
     }
     case Upsampling::repeat:
       return row[x / task.repeat];
@@ -94,9 +95,9 @@ void colour_row(const RowTask& task, Upsampling upsampling, Colour colour) {
       rgb[2] = clip(third);
     } else {
       const int blue = second - 128, red = third - 128;
-      rgb[0] = clip(first + ((91881 * red + 32768) >> 16));
-      rgb[1] = clip(first + ((-22554 * blue - 46802 * red + 32768) >> 16));
-      rgb[2] = clip(first + ((116130 * blue + 32768) >> 16));
+      rgb[0] = clip(red_of(first, red));
+      rgb[1] = clip(green_of(first, blue, red));
+      rgb[2] = clip(blue_of(first, blue));
     }
   }
 }

@@ -1,0 +1,95 @@
+// The words for how pixels are made, and the arithmetic of them that CPU and GPU share.
+#pragma once
+
+#include <cstdint>
+
+#include "core/host_device.h"
+
+namespace tundish {
+
+enum class Filter : std::uint8_t { nearest = 0, bilinear = 1, bicubic = 2 };
+enum class PadMode : std::uint8_t { constant = 0, edge = 1, reflect = 2, symmetric = 3 };
+
+// Which of n pixels stands at place i of the padded line; -1 where `fill` does.
+// Padding wider than the line goes on reflecting, as NumPy's.
+TUNDISH_HOST_DEVICE int padded_index(int i, int n, PadMode mode) {
+  if (i >= 0 && i < n) return i;
+  if (mode == PadMode::constant) return -1;
+  if (mode == PadMode::edge || n == 1) return i < 0 ? 0 : n - 1;
+  // The line and its mirror image, over and over; reflect does not repeat the two ends.
+  const int repeat = mode == PadMode::reflect ? 1 : 0;
+  const int period = 2 * n - 2 * repeat;
+  const int place = ((i % period) + period) % period;
+  return place < n ? place : 2 * n - 1 - repeat - place;
+}
+
+// Half the width of a filter in input samples at equal scale, and its value at x.
+TUNDISH_HOST_DEVICE double filter_support(Filter filter) {
+  return filter == Filter::bicubic ? 2.0 : 1.0;
+}
+
+TUNDISH_HOST_DEVICE double filter_value(Filter filter, double x) {
+  if (x < 0.0) x = -x;
+  if (filter == Filter::bilinear) return x < 1.0 ? 1.0 - x : 0.0;
+  constexpr double a = -0.5;
+  if (x < 1.0) return ((a + 2.0) * x - (a + 3.0)) * x * x + 1.0;
+  if (x < 2.0) return (((x - 5.0) * x + 8.0) * x - 4.0) * a;
+  return 0.0;
+}
+
+constexpr int kWeightBits = 22;
+
+// A line of `in` samples resized to `out` by Pillow 12: which inputs make an output, and with what
+// weights. In double, in Pillow's order of operations; no multiplication may be fused with an
+// addition (-ffp-contract=off, nvcc -fmad=false). For filters that interpolate, in != out.
+struct ResizedLine {
+  int in = 0;
+  Filter filter = Filter::bilinear;
+  double scale = 1.0, support = 1.0, inverse = 1.0;
+
+  TUNDISH_HOST_DEVICE ResizedLine(int in, int out, Filter filter) : in(in), filter(filter) {
+    scale = static_cast<double>(in) / out;
+    const double filter_scale = scale < 1.0 ? 1.0 : scale;
+    support = filter_support(filter) * filter_scale;
+    inverse = 1.0 / filter_scale;
+  }
+
+  TUNDISH_HOST_DEVICE double center(int i) const { return (i + 0.5) * scale; }
+
+  // The inputs of output i are first, ..., end - 1.
+  TUNDISH_HOST_DEVICE int first(int i) const {
+    const int from = static_cast<int>(center(i) - support + 0.5);
+    return from < 0 ? 0 : from;
+  }
+  TUNDISH_HOST_DEVICE int end(int i) const {
+    const int to = static_cast<int>(center(i) + support + 0.5);
+    return to > in ? in : to;
+  }
+  // Outputs have no more inputs than this.
+  TUNDISH_HOST_DEVICE int most_inputs() const {
+    const double most = 2.0 * support + 1.0;
+    return most < in ? static_cast<int>(most) : in;
+  }
+
+  // Input first(i) + k before the weights of the output are made to add up to 1.
+  TUNDISH_HOST_DEVICE double value(int i, int k) const {
+    return filter_value(filter, (k + first(i) - center(i) + 0.5) * inverse);
+  }
+};
+
+// A weight of `value` out of `sum`, with kWeightBits fractional bits.
+TUNDISH_HOST_DEVICE std::int32_t rounded_weight(double value, double sum) {
+  const double share = sum != 0.0 ? value / sum : value;
+  return static_cast<std::int32_t>((share < 0 ? -0.5 : 0.5) + share * (1 << kWeightBits));
+}
+
+// Pillow's nearest adds the scale once per output instead of multiplying.
+TUNDISH_HOST_DEVICE int nearest_input(int in, int out, int i) {
+  const double scale = static_cast<double>(in) / out;
+  double place = scale * 0.5;
+  for (int k = 0; k < i; ++k) place += scale;
+  const int at = static_cast<int>(place);
+  return at < in - 1 ? at : in - 1;
+}
+
+}  // namespace tundish
