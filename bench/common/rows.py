@@ -51,6 +51,12 @@ def middle(values: Iterable[float]) -> tuple[float, float]:
     return median, (values[-1] - values[0]) / 2 / median if median else 0.0
 
 
+def commit_of_bundle() -> str:
+    """What `./dev gpu bundle` wrote down; empty elsewhere."""
+    file = ROOT / "commit"
+    return file.read_text().strip() if file.is_file() else ""
+
+
 class Rows:
     """Collects the rows of one run; each carries machine, versions, commit and command."""
 
@@ -65,7 +71,7 @@ class Rows:
         self._origin = {
             "machine": machine(),
             "versions": versions(*packages) | (more or {}),
-            "commit": commit(ROOT),
+            "commit": commit(ROOT) or commit_of_bundle(),
             "command": " ".join([command or f"./dev bench {bench}", *map(shlex.quote, words)]),
         }
 

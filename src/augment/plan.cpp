@@ -1,5 +1,6 @@
 #include "augment/plan.h"
 
+#include <algorithm>
 #include <cassert>
 
 namespace tundish {
@@ -16,6 +17,18 @@ bool inside(int from, int length, int n) { return from >= 0 && from + length <= 
 }  // namespace
 
 bool resizes(const Stage& stage) { return stage.size != Size{stage.crop.width, stage.crop.height}; }
+
+Range needed_range(int from, int to, int n, PadMode mode) {
+  if (from >= 0 && to <= n) return {from, to - from};
+  int low = n, high = -1;
+  for (int i = from; i < to; ++i) {
+    const int index = padded_index(i, n, mode);
+    if (index < 0) continue;
+    low = std::min(low, index);
+    high = std::max(high, index);
+  }
+  return high < 0 ? Range{0, 0} : Range{low, high + 1 - low};
+}
 
 View::View(Size image) : image_(image), stages_{whole(image)} {}
 

@@ -34,6 +34,13 @@ struct Stage {
 // Whether the stage resizes at all.
 bool resizes(const Stage& stage);
 
+// The part of a line of n pixels that the places from .. to - 1 of the padded line are made of;
+// {0, 0} when they are all padding.
+struct Range {
+  int from, length;
+};
+Range needed_range(int from, int to, int n, PadMode mode);
+
 class View {
  public:
   // A view of an image as it is.

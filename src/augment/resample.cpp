@@ -13,23 +13,6 @@ TapsView view_of(const Taps& taps) {
   return {taps.outputs(), taps.count, taps.first.data(), taps.used.data(), taps.weight.data()};
 }
 
-// The place of the needed part of one axis in the input, {0, 0} when it is all padding.
-struct Range {
-  int from, length;
-};
-
-Range needed_range(int from, int to, int n, PadMode mode) {
-  if (from >= 0 && to <= n) return {from, to - from};
-  int low = n, high = -1;
-  for (int i = from; i < to; ++i) {
-    const int index = padded_index(i, n, mode);
-    if (index < 0) continue;
-    low = std::min(low, index);
-    high = std::max(high, index);
-  }
-  return high < 0 ? Range{0, 0} : Range{low, high + 1 - low};
-}
-
 }  // namespace
 
 std::uint8_t* Buffer::take(std::size_t bytes) {

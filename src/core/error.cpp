@@ -152,6 +152,10 @@ constexpr std::array kTable = {
                "return within 0.9 seconds. It is left behind with all that it uses; nothing else "
                "waits for it.",
                "check the disk or the network file system that holds the record"},
+    ErrorEntry{ErrorCode::gpu, "was refused by the GPU or its driver",
+               "A call of the CUDA runtime failed; the reason is the driver's own.",
+               "see that nvidia-smi lists the GPU with memory to spare, and that its driver is one "
+               "for CUDA 13"},
 
     ErrorEntry{ErrorCode::argument, "got an argument that makes no sense",
                "The message says which one and why.",

@@ -63,6 +63,7 @@ enum class ErrorCode : int {
   output_exists = 506,
   interrupted = 507,
   thread_stuck = 508,
+  gpu = 509,
   // 6xx: how it was called
   argument = 601,
   unequal_sizes = 602,

@@ -3,8 +3,15 @@
 // integers, doubles and plain structs only.
 #pragma once
 
+// TUNDISH_OUT_OF_LINE: one copy of a function that is rarely called. TUNDISH_UNROLL(n), in front of
+// a loop: n copies of its body on a GPU; 1 keeps the code small.
 #ifdef __CUDACC__
 #define TUNDISH_HOST_DEVICE __host__ __device__ __forceinline__
+#define TUNDISH_OUT_OF_LINE __host__ __device__ __noinline__ inline
+#define TUNDISH_PRAGMA(text) _Pragma(#text)
+#define TUNDISH_UNROLL(n) TUNDISH_PRAGMA(unroll n)
 #else
 #define TUNDISH_HOST_DEVICE inline
+#define TUNDISH_OUT_OF_LINE inline
+#define TUNDISH_UNROLL(n)
 #endif

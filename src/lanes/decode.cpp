@@ -1,7 +1,5 @@
 #include "lanes/decode.h"
 
-#include <fmt/format.h>
-
 #include <cstring>
 
 #include "lanes/crop_plan.h"
@@ -43,13 +41,7 @@ std::optional<Fault> Decoder::decode_units(const Tables& tables, int x0, int y0,
     for (int k = 0; k < count; ++k) {
       const int x = x0 + (i + k) % wide, y = y0 + (i + k) / wide;
       if (!(good >> k & 1)) {
-        const auto at = record_.unit(x, y).data() - record_.bytes().data();
-        return Fault{
-            ErrorCode::image_damaged,
-            fmt::format("the unit of {} x {} pixels at ({}, {}) cannot be decoded",
-                        record_.geometry().unit_width, record_.geometry().unit_height,
-                        x * record_.geometry().unit_width, y * record_.geometry().unit_height),
-            static_cast<std::uint64_t>(at)};
+        return record_.unit_fault(x, y);
       }
       use(work_->values[k], x, y);
     }

@@ -213,6 +213,15 @@ Bytes Record::unit(int x, int y) const {
   return bytes_.subspan(offset_[at], offset_[at + 1] - offset_[at]);
 }
 
+Fault Record::unit_fault(int x, int y) const {
+  const Geometry& g = geometry();
+  const auto at = unit(x, y).data() - bytes_.data();
+  return fault(ErrorCode::image_damaged,
+               fmt::format("the unit of {} x {} pixels at ({}, {}) cannot be decoded", g.unit_width,
+                           g.unit_height, x * g.unit_width, y * g.unit_height),
+               static_cast<std::size_t>(at));
+}
+
 bool RecordWriter::write(std::vector<std::byte>& out, const Coefficients& image,
                          const Tables& tables) {
   const Geometry& geometry = image.geometry;

@@ -51,6 +51,9 @@ class Record {
   Bytes unit(int x, int y) const;
   Bytes bytes() const { return bytes_; }
 
+  // What is said of a unit that no decoder can read.
+  Fault unit_fault(int x, int y) const;
+
  private:
   std::size_t row_begin(int y) const;
 

@@ -1,122 +1,141 @@
-"""What runs on a GPU, checked on one: page-locked batches and their copies.
+"""What runs on a GPU, checked and timed on one, stage by stage.
 
-    ./dev gpu --no-build [--out FILE]     on a machine with a GPU, driver, Python and torch
+    ./dev gpu run [STAGE...] [--out DIR]     needs a GPU with its driver, Python and torch
 
-Makes its own images, compares every batch with the same loader without page-locked memory, also
-when batches are dropped before their copies run, then times the copy to the GPU from both kinds of
-memory. Prints a table; the last line counts checks.
+copies     page-locked batches and their copies (copies.py)
+decode     10,000 random shapes, samplings and crops, and every photo, on both roads
+hostile    every bit flip of 64 KiB of records, then 100,000 random changes, checksums made right
+sanitizer  compute-sanitizer: memcheck, racecheck and initcheck, 200 cases each
+speed      bench gpu_decode: prepared batches, end to end, stages, the host's part; nvJPEG
+
+Each stage takes under eight minutes. The log goes to DIR/gpu_STAGE.log, figures to
+DIR/gpu_decode.json and DIR/gpu_copy.json; DIR is bench/results unless said otherwise.
 """
 
 from __future__ import annotations
 
 import argparse
+import shutil
+import subprocess
 import sys
-import tempfile
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import numpy as np
-import torch
-import tundish
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
-
-from common.rows import Rows, middle, table
-
-BATCH, SIDE, ROUNDS = 256, 224, 20
+ROOT = Path(__file__).resolve().parents[2]
+LIMIT = 470.0  # seconds of a command
 
 
-def make_images(folder: Path, count: int) -> None:
-    """Arrays as files: the GPU machine needs no image library."""
-    random = np.random.default_rng(0)
-    for i in range(count):
-        path = folder / f"class{i % 2}" / f"{i:04}.npy"
-        path.parent.mkdir(exist_ok=True)
-        np.save(path, random.integers(0, 256, (300, 280, 3), np.uint8))
+class Stage:
+    """One stage: runs commands, keeps what they say, counts those that failed."""
+
+    def __init__(self, out: Path, name: str) -> None:
+        self.out = out
+        self.failed = 0
+        out.mkdir(parents=True, exist_ok=True)
+        self._log = (out / f"gpu_{name}.log").open("w")
+        self.tell(f"stage {name}")
+
+    def tell(self, text: str) -> None:
+        print(text, flush=True)
+        self._log.write(text + "\n")
+        self._log.flush()
+
+    def run(self, *command: str | Path) -> None:
+        words = [Path(word).name if Path(word).is_absolute() else str(word) for word in command]
+        self.tell("$ " + " ".join(words))
+        begin = time.monotonic()
+        try:
+            done = subprocess.run(
+                [str(word) for word in command],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                timeout=LIMIT,
+                cwd=ROOT,
+            )
+            text, code = done.stdout, done.returncode
+        except subprocess.TimeoutExpired as late:
+            text, code = str(late), 124
+        self.tell(text.rstrip())
+        self.tell(
+            f"  {'ok' if code == 0 else f'FAILED ({code})'}, {time.monotonic() - begin:.0f} s"
+        )
+        self.failed += code != 0
 
 
-def loader(folder: Path, pinned: bool, batch_size: int = BATCH) -> tundish.Loader:
-    return tundish.Loader(
-        folder,
-        batch_size,
-        shuffle=True,
-        seed=7,
-        pin_memory=pinned,
-        transforms=[tundish.RandomResizedCrop(SIDE), tundish.RandomHorizontalFlip()],
-    )
+def program(name: str) -> Path:
+    """A built program: of the bundle, or of the checkout."""
+    for folder in (ROOT / "bin", ROOT / "build/release"):
+        if (folder / name).is_file():
+            return folder / name
+    sys.exit(f"gpu: {name} is not here; ./dev gpu bundle builds it, with nvcc")
 
 
-def check_equal(folder: Path) -> int:
-    """Every pinned batch, copied without waiting, equals the plain one."""
-    checked = 0
-    with loader(folder, True) as pinned, loader(folder, False) as plain:
-        for _ in range(2):
-            for (images, labels), (expected, expected_labels) in zip(pinned, plain, strict=True):
-                assert images.is_pinned(), "the batch is not page-locked"
-                assert images.untyped_storage().is_pinned(), "the memory is not torch's own"
-                on_gpu = images.to("cuda", non_blocking=True)
-                torch.cuda.synchronize()
-                assert torch.equal(on_gpu.cpu(), expected)
-                assert torch.equal(labels, expected_labels)
-                checked += len(labels)
-        slots = pinned.stats()["data/slots"]
-        assert slots <= 8, f"{slots} slots were pinned; a slot is to be used again"
-    return checked
+def photos() -> Path:
+    for file in (ROOT / "photos.tnd", ROOT / "build/gpu/photos.tnd"):
+        if file.is_file():
+            return file
+    sys.exit("gpu: photos.tnd is not here; ./dev gpu bundle --data DIR makes it")
 
 
-def check_dropped(folder: Path, stream: torch.cuda.Stream) -> int:
-    """A batch may be dropped while its copy has not even begun: nothing is written over it."""
-    with torch.cuda.stream(stream), loader(folder, True, 16) as pinned:
-        copies = []
-        for images, _ in pinned:
-            torch.cuda._sleep(20_000_000)  # cycles, some 10 ms: the copies fall far behind
-            copies.append(images.to("cuda", non_blocking=True))
-            del images
-        torch.cuda.synchronize()
-    with loader(folder, False, 16) as plain:
-        for copy, (expected, _) in zip(copies, plain, strict=True):
-            assert torch.equal(copy.cpu(), expected), "a batch was overwritten during its copy"
-    return sum(len(copy) for copy in copies)
+def copies(stage: Stage) -> None:
+    script = ROOT / "tests/gpu/copies.py"
+    stage.run(sys.executable, script, "--out", stage.out / "gpu_copy.json")
 
 
-def copy_speed(folder: Path, pinned: bool) -> list[float]:
-    """GB/s of one batch to the GPU, several times."""
-    with loader(folder, pinned) as one:
-        images, _ = next(iter(one))
-        rates = []
-        for _ in range(ROUNDS):
-            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-            begin.record()
-            images.to("cuda", non_blocking=True)
-            end.record()
-            torch.cuda.synchronize()
-            rates.append(images.numel() / begin.elapsed_time(end) / 1e6)
-        return rates[3:]
+def decode(stage: Stage) -> None:
+    stage.run(program("check_decode"), "random", "10000", "1")
+    stage.run(program("check_decode"), "photos", photos(), "20")
 
 
-def main() -> int:
-    torch.cuda.init()  # before that, torch calls no memory page-locked
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--out", type=Path, help="write the rows as JSON")
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        make_images(folder, 2 * BATCH)
-        checked = check_equal(folder)
-        checked += check_dropped(folder, torch.cuda.default_stream())
-        checked += check_dropped(folder, torch.cuda.Stream())
-        rows = Rows("gpu_copy", command="./dev gpu")
-        lines = []
-        for contestant, pinned in (("page-locked", True), ("pageable", False)):
-            rates = copy_speed(folder, pinned)
-            value = rows.add(contestant, "copy to the GPU", rates, "GB/s")
-            lines.append([contestant, f"{value:.1f}", f"{middle(rates)[1]:.0%}", str(len(rates))])
-    print(table(["memory", "GB/s", "spread", "runs"], lines))
-    print(rows.heading())
-    rows.write(options.out)
-    print(f"{checked} images equal on both roads")
-    print("3 passed, 0 failed")
-    return 0
+def hostile(stage: Stage) -> None:
+    stage.run(program("check_decode"), "flips", "65536", "2")
+    stage.run(program("check_decode"), "hostile", "100000", "3")
+
+
+def sanitizer(stage: Stage) -> None:
+    if not shutil.which("compute-sanitizer"):
+        stage.tell("compute-sanitizer is not here: left out")
+        return
+    for tool in ("memcheck", "racecheck", "initcheck"):
+        options = ["--error-exitcode", "9", "--tool", tool]
+        stage.run("compute-sanitizer", *options, program("check_decode"), "random", "200", "4")
+    options = ["--error-exitcode", "9", "--tool", "memcheck"]
+    stage.run("compute-sanitizer", *options, program("check_decode"), "hostile", "200", "5")
+
+
+def speed(stage: Stage) -> None:
+    script = ROOT / "bench/gpu_decode/run.py"
+    out = stage.out / "gpu_decode.json"
+    stage.run(sys.executable, script, "--pack", photos(), "--out", out)
+
+
+STAGES: dict[str, Callable[[Stage], None]] = {
+    "copies": copies,
+    "decode": decode,
+    "hostile": hostile,
+    "sanitizer": sanitizer,
+    "speed": speed,
+}
+
+
+def main(words: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(usage="./dev gpu run [STAGE...] [--out DIR]")
+    parser.add_argument("stage", nargs="*", help=", ".join(STAGES))
+    parser.add_argument("--out", type=Path, default=ROOT / "bench/results")
+    options = parser.parse_args(words)
+    for name in options.stage:
+        if name not in STAGES:
+            parser.error(f"no stage is called '{name}'; there are: {', '.join(STAGES)}")
+    failed = 0
+    for name in options.stage or list(STAGES):
+        stage = Stage(options.out.resolve(), name)
+        STAGES[name](stage)
+        failed += stage.failed
+    print(f"{failed} failed")
+    return int(failed > 0)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

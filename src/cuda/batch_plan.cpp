@@ -1,0 +1,284 @@
+#include "cuda/batch_plan.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+
+#include "cuda/tiles.h"
+
+namespace tundish::cuda {
+namespace {
+
+constexpr int kMaxSide = 65535;
+constexpr std::uint64_t kBatchAlign = 256;
+
+std::uint64_t round_up(std::uint64_t bytes, std::uint64_t align) {
+  return (bytes + align - 1) / align * align;
+}
+
+std::uint16_t narrow(int value) {
+  assert(value >= 0 && value <= kMaxSide);
+  return static_cast<std::uint16_t>(value);
+}
+
+// One axis of a stage: its task, and the places of the crop that it reads.
+struct Axis {
+  AxisTask task = {};
+  int from = 0, to = 0;
+};
+
+Axis axis_of(int in, int out, int keep_from, int keep, Filter filter, bool backwards, bool mirror) {
+  Axis axis;
+  const int from = backwards ? out - keep_from - keep : keep_from;
+  const int last = from + keep - 1;
+  int taps = 1;
+  if (in == out) {
+    axis.from = from;
+    axis.to = last + 1;
+  } else if (filter == Filter::nearest) {
+    axis.from = nearest_input(in, out, from);
+    axis.to = nearest_input(in, out, last) + 1;
+  } else {
+    const ResizedLine line(in, out, filter);
+    axis.from = line.first(from);
+    axis.to = line.end(last);
+    taps = line.most_inputs();
+  }
+  if (backwards) {
+    const int low = in - axis.to;
+    axis.to = in - axis.from;
+    axis.from = low;
+  }
+  axis.task.in = narrow(in);
+  axis.task.out = narrow(out);
+  axis.task.from = narrow(from);
+  axis.task.keep = narrow(keep);
+  axis.task.taps = narrow(taps);
+  axis.task.groups = narrow((taps + 3) / 4);
+  axis.task.backwards = backwards;
+  axis.task.reversed = backwards != mirror;
+  return axis;
+}
+
+Chroma chroma_of(const lanes::Geometry& geometry) {
+  if (geometry.components == 1) return Chroma::grey;
+  switch (lanes::upsampling_of(geometry)) {
+    case lanes::Upsampling::none:
+      return Chroma::full;
+    case lanes::Upsampling::smooth_wide:
+      return Chroma::smooth_wide;
+    case lanes::Upsampling::smooth_both:
+      return Chroma::smooth_both;
+    case lanes::Upsampling::smooth_high:
+      return Chroma::smooth_high;
+    case lanes::Upsampling::repeat:
+      break;
+  }
+  return Chroma::repeat;
+}
+
+std::uint8_t shift_of(int factor) {
+  return static_cast<std::uint8_t>(factor == 4 ? 2 : factor == 2 ? 1 : 0);
+}
+
+template <class T>
+void put(std::byte* to, const std::vector<T>& from) {
+  if (!from.empty()) std::memcpy(to, from.data(), from.size() * sizeof(T));
+}
+
+}  // namespace
+
+void BatchPlan::begin(const BatchLimits& limits) {
+  limits_ = limits;
+  limits_.images = std::min(limits_.images, 65535u);
+  limits_.buffer_bytes = std::min(limits_.buffer_bytes, std::uint64_t{0xf0000000});
+  layout_ = {};
+  units_.clear();
+  images_.clear();
+  items_.clear();
+  pieces_.clear();
+  coded_bytes_ = coded_end_ = plane_bytes_ = weight_words_ = 0;
+}
+
+Added BatchPlan::add(Bytes record, const View& view, const ElementPlace& place, bool check) {
+  if (auto fault = record_.read(record)) return {Road::cpu, std::move(fault)};
+  const lanes::RecordHead& head = record_.head();
+  const lanes::Geometry& geometry = head.geometry;
+  assert((view.image() == Size{geometry.width, geometry.height}));
+  const Stage& stage = view.stages().front();
+  const Window& keep = stage.keep;
+  if (view.stages().size() > 1 || stage.crop.width > kMaxSide || stage.crop.height > kMaxSide ||
+      stage.size.width > kMaxSide || stage.size.height > kMaxSide) {
+    return {Road::cpu};
+  }
+  if (images_.size() >= limits_.images) return {Road::full};
+
+  Axis x = axis_of(stage.crop.width, stage.size.width, keep.x, keep.width, stage.filter,
+                   stage.backwards_x, stage.mirror_x);
+  Axis y = axis_of(stage.crop.height, stage.size.height, keep.y, keep.height, stage.filter,
+                   stage.backwards_y, stage.mirror_y);
+  const int left = stage.crop.x + x.from, right = stage.crop.x + x.to;
+  const int top = stage.crop.y + y.from, bottom = stage.crop.y + y.to;
+  const Range across = needed_range(left, right, geometry.width, stage.pad_mode);
+  const Range down = needed_range(top, bottom, geometry.height, stage.pad_mode);
+  const Window needed = {across.from, down.from, across.length, down.length};
+  const bool any = needed.width > 0 && needed.height > 0;
+
+  ImageTask& task = images_.emplace_back();
+  const struct {
+    std::size_t units, items, pieces;
+    std::uint64_t coded_bytes, coded_end, plane_bytes, weight_words;
+  } before = {units_.size(), items_.size(), pieces_.size(), coded_bytes_,
+              coded_end_,    plane_bytes_,  weight_words_};
+  const auto take_back = [&] {
+    images_.pop_back();
+    units_.resize(before.units);
+    items_.resize(before.items);
+    pieces_.resize(before.pieces);
+    coded_bytes_ = before.coded_bytes;
+    coded_end_ = before.coded_end;
+    plane_bytes_ = before.plane_bytes;
+    weight_words_ = before.weight_words;
+  };
+
+  for (Axis* axis : {&x, &y}) {
+    axis->task.weights = static_cast<std::uint32_t>(weight_words_);
+    weight_words_ += std::uint64_t{3} * axis->task.groups * axis->task.keep;
+    axis->task.first = static_cast<std::uint32_t>(weight_words_);
+    weight_words_ += axis->task.keep;
+  }
+  task.axis[0] = x.task;
+  task.axis[1] = y.task;
+  task.crop_x = stage.crop.x;
+  task.crop_y = stage.crop.y;
+  task.width = narrow(geometry.width);
+  task.height = narrow(geometry.height);
+  task.out = place.first;
+  task.dy = place.dy;
+  task.dx = place.dx;
+  task.dc = place.dc;
+  task.components = static_cast<std::uint8_t>(geometry.components);
+  task.set = static_cast<std::uint8_t>(head.set);
+  task.chroma = chroma_of(geometry);
+  task.rgb = head.colour == lanes::Colour::rgb;
+  task.shift_x = shift_of(geometry.max_h);
+  task.shift_y = shift_of(geometry.max_v);
+  task.padded = !any || left < 0 || right > geometry.width || top < 0 || bottom > geometry.height;
+  task.pad_mode = stage.pad_mode;
+  task.filter = stage.filter;
+  for (std::size_t c = 0; c < 3; ++c) task.fill[c] = stage.fill[c];
+
+  if (any) {
+    const lanes::CropPlan crop = lanes::plan_crop(geometry, needed);
+    if (check) {
+      if (auto fault = record_.check_rows(crop.unit_y0, crop.unit_y1)) {
+        take_back();
+        return {Road::cpu, std::move(fault)};
+      }
+    }
+    add_planes(task, crop);
+    if (auto fault = add_units(crop)) {
+      take_back();
+      return {Road::cpu, std::move(fault)};
+    }
+  }
+  if (!add_tiles(items_, task, static_cast<std::uint32_t>(images_.size() - 1))) {
+    take_back();
+    return {Road::cpu};
+  }
+  const std::uint64_t bytes = units_.size() * sizeof(UnitTask) +
+                              images_.size() * sizeof(ImageTask) + items_.size() * sizeof(Item) +
+                              coded_end_ + kCodedSlack + 4 * kBatchAlign;
+  if (bytes > limits_.buffer_bytes || plane_bytes_ > limits_.plane_bytes ||
+      weight_words_ > limits_.weight_words) {
+    take_back();
+    return {Road::full};
+  }
+  return {};
+}
+
+void BatchPlan::add_planes(ImageTask& task, const lanes::CropPlan& crop) {
+  const lanes::RecordHead& head = record_.head();
+  const lanes::Geometry& geometry = head.geometry;
+  for (int c = 0; c < geometry.components; ++c) {
+    const lanes::Component& component = geometry.component[c];
+    const lanes::BlockRect& blocks = crop.blocks[c];
+    PlaneTask& plane = task.plane[c];
+    plane.unit_across = narrow(geometry.unit_width * component.h / geometry.max_h / lanes::kBlock);
+    plane.unit_down = narrow(geometry.unit_height * component.v / geometry.max_v / lanes::kBlock);
+    plane.blocks_x = narrow(component.blocks_x);
+    plane.blocks_y = narrow(component.blocks_y);
+    plane.x0 = narrow(blocks.x0);
+    plane.y0 = narrow(blocks.y0);
+    plane.x1 = narrow(blocks.x1);
+    plane.y1 = narrow(blocks.y1);
+    plane.width = narrow(component.width);
+    plane.height = narrow(component.height);
+    plane.at = static_cast<std::uint32_t>(plane_bytes_ / kPlaneAlign);
+    plane.pitch = static_cast<std::uint32_t>(
+        round_up(static_cast<std::uint64_t>(blocks.width() * lanes::kBlock), kPlaneAlign));
+    plane_bytes_ +=
+        std::uint64_t{plane.pitch} * static_cast<std::uint64_t>(blocks.height() * lanes::kBlock);
+    std::memcpy(task.quantisation[c], head.quantisation[c].data(), sizeof task.quantisation[c]);
+  }
+}
+
+// The units of one row stand one behind the other in the record and are copied in one piece.
+std::optional<Fault> BatchPlan::add_units(const lanes::CropPlan& crop) {
+  const auto image = static_cast<std::uint16_t>(images_.size() - 1);
+  for (int y = crop.unit_y0; y < crop.unit_y1; ++y) {
+    const std::byte* from = record_.unit(crop.unit_x0, y).data();
+    std::uint32_t at = 0;
+    for (int x = crop.unit_x0; x < crop.unit_x1; ++x) {
+      const auto bytes = static_cast<std::uint32_t>(record_.unit(x, y).size());
+      if (bytes % 2 != 0) return record_.unit_fault(x, y);  // kernels read words
+      units_.push_back({static_cast<std::uint32_t>(coded_end_) + at,
+                        static_cast<std::uint16_t>(bytes), image, narrow(x), narrow(y)});
+      at += bytes;
+    }
+    pieces_.push_back({from, at, static_cast<std::uint32_t>(coded_end_)});
+    coded_bytes_ += at;
+    coded_end_ += round_up(at, kCodedAlign);
+  }
+  return std::nullopt;
+}
+
+// By counting: the order within 64 bytes does not matter.
+void BatchPlan::finish() {
+  constexpr std::size_t kClasses = 65536 / 64;
+  std::uint32_t place[kClasses + 1] = {};
+  const auto class_of = [](const UnitTask& unit) {
+    return kClasses - 1 - unit.bytes / std::size_t{64};
+  };
+  for (const UnitTask& unit : units_) ++place[class_of(unit) + 1];
+  for (std::size_t i = 1; i <= kClasses; ++i) place[i] += place[i - 1];
+  sorted_.resize(units_.size());
+  for (const UnitTask& unit : units_) sorted_[place[class_of(unit)]++] = unit;
+  units_.swap(sorted_);
+
+  layout_.units = static_cast<std::uint32_t>(units_.size());
+  layout_.images = static_cast<std::uint32_t>(images_.size());
+  layout_.items = static_cast<std::uint32_t>(items_.size());
+  layout_.tile_columns = 1;
+  for (const Item& item : items_) {
+    layout_.tile_columns = std::max(layout_.tile_columns, std::uint32_t{item.x1} - item.x0);
+  }
+  layout_.units_at = 0;
+  layout_.images_at = round_up(units_.size() * sizeof(UnitTask), kBatchAlign);
+  layout_.items_at = layout_.images_at + round_up(images_.size() * sizeof(ImageTask), kBatchAlign);
+  layout_.coded_at = layout_.items_at + round_up(items_.size() * sizeof(Item), kBatchAlign);
+  layout_.bytes = layout_.coded_at + round_up(coded_end_ + kCodedSlack, kBatchAlign);
+  layout_.plane_bytes = plane_bytes_;
+  layout_.weight_words = weight_words_;
+}
+
+void BatchPlan::gather(std::byte* to) const {
+  put(to + layout_.units_at, units_);
+  put(to + layout_.images_at, images_);
+  put(to + layout_.items_at, items_);
+  std::byte* coded = to + layout_.coded_at;
+  for (const Piece& piece : pieces_) std::memcpy(coded + piece.to, piece.from, piece.bytes);
+  std::memset(coded + coded_end_, 0, layout_.bytes - layout_.coded_at - coded_end_);
+}
+
+}  // namespace tundish::cuda

@@ -1,0 +1,95 @@
+// The host's part of decoding on a GPU: which units a batch's crops need, what the kernels shall
+// make of them, and where everything lies. Plain C++: it runs and is tested without a GPU.
+//
+//   plan.begin(limits);
+//   for each image: plan.add(record, view, place)     // gpu, cpu or full
+//   plan.finish();
+//   plan.gather(to);                                  // layout().bytes, one copy takes them over
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "augment/plan.h"
+#include "core/bytes.h"
+#include "core/error.h"
+#include "cuda/batch_layout.h"
+#include "lanes/crop_plan.h"
+#include "lanes/record.h"
+
+namespace tundish::cuda {
+
+// How much a batch may take; what is beyond is the next batch's.
+struct BatchLimits {
+  std::uint64_t buffer_bytes = std::uint64_t{1} << 30;  // of the flat buffer
+  std::uint64_t plane_bytes = std::uint64_t{4} << 30;   // on the device
+  std::uint64_t weight_words = std::uint64_t{1} << 28;  // on the device
+  std::uint32_t images = 65535;
+};
+
+// Where an image goes: element (y, x, channel) is number first + y*dy + x*dx + c*dc of the batch.
+struct ElementPlace {
+  std::uint64_t first = 0;
+  std::int32_t dy = 0, dx = 0, dc = 0;
+};
+
+// Who makes the image.
+enum class Road : std::uint8_t {
+  gpu,   // it is in the plan
+  cpu,   // no kernel does this: more than one resize, or one by a factor of hundreds
+  full,  // the batch has no room left; it may have in an empty one
+};
+
+struct Added {
+  Road road = Road::gpu;
+  std::optional<Fault> fault{};  // the record is damaged: the image is in no plan
+};
+
+// Keeps its memory from batch to batch. One thread. The records must live until gather() is done.
+class BatchPlan {
+ public:
+  void begin(const BatchLimits& limits = {});
+
+  // `record` is a lanes record, `view` a view of its image. With `check`, the checksums of the rows
+  // of units that are needed; the head's is always checked.
+  Added add(Bytes record, const View& view, const ElementPlace& place, bool check = false);
+
+  // Puts the units in order, longest first, so that no long one starts last.
+  void finish();
+
+  const BatchLayout& layout() const { return layout_; }
+
+  // Writes the flat buffer.
+  void gather(std::byte* to) const;
+
+  // The bytes of gather() that are coded units.
+  std::uint64_t coded_bytes() const { return coded_bytes_; }
+
+  const std::vector<UnitTask>& units() const { return units_; }
+  const std::vector<ImageTask>& images() const { return images_; }
+  const std::vector<Item>& items() const { return items_; }
+
+ private:
+  struct Piece {  // a row of units
+    const std::byte* from;
+    std::uint32_t bytes;
+    std::uint32_t to;
+  };
+
+  std::optional<Fault> add_units(const lanes::CropPlan& crop);
+  void add_planes(ImageTask& task, const lanes::CropPlan& crop);
+  bool add_items(const ImageTask& task);
+
+  BatchLimits limits_;
+  BatchLayout layout_ = {};
+  lanes::Record record_;
+  std::vector<UnitTask> units_, sorted_;
+  std::vector<ImageTask> images_;
+  std::vector<Item> items_;
+  std::vector<Piece> pieces_;
+  std::uint64_t coded_bytes_ = 0, coded_end_ = 0, plane_bytes_ = 0, weight_words_ = 0;
+};
+
+}  // namespace tundish::cuda

@@ -1,0 +1,173 @@
+#include "cuda/batch_plan.h"
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <random>
+
+#include "cuda/batch_slowly.h"
+#include "cuda/testing.h"
+
+namespace tundish::cuda {
+namespace {
+
+struct Image {
+  std::vector<std::byte> record;
+  View view;
+  ElementPlace place;
+};
+
+std::size_t at(std::uint64_t i) { return static_cast<std::size_t>(i); }
+
+std::vector<std::byte> gathered(const BatchPlan& plan) {
+  // At a multiple of 256, as page-locked memory is.
+  std::vector<std::byte> buffer(at(plan.layout().bytes));
+  plan.gather(buffer.data());
+  return buffer;
+}
+
+View center_crop_of(const std::vector<std::byte>& record, int side) {
+  View view(size_of(record));
+  view.crop({0, 0, std::min(side, view.size().width), std::min(side, view.size().height)});
+  view.resize({16, 16}, Filter::bilinear);
+  return view;
+}
+
+}  // namespace
+
+TEST_CASE("a planned batch, carried out slowly, is what the CPU's road makes") {
+  const std::uint64_t seed = std::random_device{}();
+  CAPTURE(seed);
+  Random random({.seed = seed}, 0);
+  const lanes::Tables& tables = lanes::builtin_tables();
+  int on_gpu = 0;
+  for (int round = 0; round < 6; ++round) {
+    const PixelTable table = random_table(random);
+    std::vector<Image> images;
+    std::uint64_t elements = 0;
+    BatchPlan plan;
+    plan.begin();
+    for (int i = 0; i < 8; ++i) {
+      std::vector<std::byte> record = random_record(random, 200, tables);
+      const View view = random_view(random, size_of(record), 60);
+      const ElementPlace place = next_place(random, view.size(), elements);
+      images.push_back({std::move(record), view, place});
+    }
+    std::vector<std::byte> expected(at(elements) * dtype_bytes(table.dtype)), got(expected.size());
+    CpuRoad road;
+    for (const Image& image : images) {
+      const Added added = plan.add(image.record, image.view, image.place, true);
+      REQUIRE_FALSE(added.fault.has_value());
+      CHECK((added.road == Road::cpu) == (image.view.stages().size() > 1));
+      if (added.road == Road::cpu) continue;
+      ++on_gpu;
+      CHECK_FALSE(road.make(expected.data(), image.record, image.view, table, image.place, tables));
+    }
+    plan.finish();
+    const auto buffer = gathered(plan);
+    const auto errors = run_batch_slowly(got.data(), buffer.data(), plan.layout(), tables, table);
+    CHECK(std::count(errors.begin(), errors.end(), kNoError) == std::ssize(errors));
+    CHECK(got == expected);
+  }
+  CHECK(on_gpu > 0);
+}
+
+TEST_CASE("a damaged record is refused by the plan or by its unit, with the CPU's words") {
+  const std::uint64_t seed = std::random_device{}();
+  CAPTURE(seed);
+  Random random({.seed = seed}, 0);
+  const lanes::Tables& tables = lanes::builtin_tables();
+  const PixelTable table = pixel_table({});
+  int refused = 0;
+  for (int round = 0; round < 150; ++round) {
+    std::vector<std::byte> record = random_record(random, 100, tables);
+    const View view = center_crop_of(record, 90);
+    const std::vector<std::byte> before = record;
+    record[at(random.below(record.size()))] ^= static_cast<std::byte>(1 << random.below(8));
+    if (!seal_again(record) || size_of(record) != size_of(before)) continue;
+    CpuRoad road;
+    std::vector<std::byte> expected(3 * 16 * 16), got(expected.size());
+    const ElementPlace place = {0, 16, 1, 256};
+    const auto fault = road.make(expected.data(), record, view, table, place, tables);
+    BatchPlan plan;
+    plan.begin();
+    const Added added = plan.add(record, view, place, true);
+    std::string reason = added.fault ? added.fault->reason : "";
+    if (!added.fault) {
+      plan.finish();
+      const auto buffer = gathered(plan);
+      const auto errors = run_batch_slowly(got.data(), buffer.data(), plan.layout(), tables, table);
+      if (errors[0] != kNoError) {
+        lanes::Record read;
+        REQUIRE_FALSE(read.read(record));
+        reason =
+            read.unit_fault(static_cast<int>(errors[0] & 0xffff), static_cast<int>(errors[0] >> 16))
+                .reason;
+      }
+    }
+    CHECK(reason == (fault ? fault->reason : ""));
+    if (!fault) CHECK(got == expected);
+    refused += fault.has_value();
+  }
+  CHECK(refused > 0);
+}
+
+TEST_CASE("a batch that is full says so and stays as it was") {
+  Random random({.seed = 1}, 0);
+  const auto record = random_record(random, 200, lanes::builtin_tables());
+  const View view(size_of(record));
+  BatchPlan plan;
+  plan.begin({.images = 2});
+  CHECK(plan.add(record, view, {}).road == Road::gpu);
+  CHECK(plan.add(record, view, {}).road == Road::gpu);
+  CHECK(plan.add(record, view, {}).road == Road::full);
+  CHECK(plan.images().size() == 2);
+  plan.finish();
+  const std::uint64_t two = plan.layout().bytes;
+  plan.begin({.buffer_bytes = two});
+  while (plan.add(record, view, {}).road == Road::gpu) {
+  }
+  plan.finish();
+  CHECK(plan.layout().bytes <= two);
+  CHECK(plan.images().size() >= 1);
+}
+
+TEST_CASE("rows with a wrong checksum are found only when asked for, the head always") {
+  Random random({.seed = 2}, 0);
+  auto record = random_record(random, 200, lanes::builtin_tables());
+  const View view(size_of(record));
+  record.back() ^= std::byte{1};
+  BatchPlan plan;
+  plan.begin();
+  CHECK_FALSE(plan.add(record, view, {}, false).fault);
+  CHECK(plan.add(record, view, {}, true).fault->code == ErrorCode::record_checksum);
+  CHECK(plan.images().size() == 1);
+  record[3] ^= std::byte{1};
+  CHECK(plan.add(record, view, {}, false).fault);
+}
+
+TEST_CASE("units come longest first and each stands where its task says") {
+  Random random({.seed = 3}, 0);
+  const lanes::Tables& tables = lanes::builtin_tables();
+  std::vector<std::vector<std::byte>> records;
+  BatchPlan plan;
+  plan.begin();
+  for (int i = 0; i < 5; ++i) records.push_back(random_record(random, 400, tables));
+  for (const auto& record : records)
+    CHECK(plan.add(record, View(size_of(record)), {}).road == Road::gpu);
+  plan.finish();
+  const auto buffer = gathered(plan);
+  int last = 65536;
+  for (const UnitTask& unit : plan.units()) {
+    CHECK(unit.bytes / 64 <= last / 64);
+    last = unit.bytes;
+    lanes::Record record;
+    REQUIRE_FALSE(record.read(records[unit.image]));
+    const Bytes bytes = record.unit(unit.x, unit.y);
+    REQUIRE(bytes.size() == unit.bytes);
+    CHECK(std::memcmp(buffer.data() + plan.layout().coded_at + unit.offset, bytes.data(),
+                      bytes.size()) == 0);
+  }
+}
+
+}  // namespace tundish::cuda

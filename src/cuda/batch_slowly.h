@@ -1,0 +1,20 @@
+// The twin of the kernels: carries out the flat buffer of a batch on the CPU, the obvious way.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "augment/to_dtype.h"
+#include "cuda/batch_layout.h"
+#include "lanes/tables.h"
+
+namespace tundish::cuda {
+
+// Writes the batch's elements to `out`; gives a word per image, kNoError or the error_word() of the
+// first unit that was refused. `batch` is what BatchPlan::gather() wrote.
+std::vector<std::uint32_t> run_batch_slowly(std::byte* out, const std::byte* batch,
+                                            const BatchLayout& layout, const lanes::Tables& tables,
+                                            const PixelTable& table);
+
+}  // namespace tundish::cuda

@@ -1,0 +1,185 @@
+// Four neighbouring pixels of an image from its planes: upsampling as libjpeg does it, and colour.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "cuda/batch_layout.h"
+#include "lanes/sample_arithmetic.h"
+
+namespace tundish::cuda {
+
+// Four numbers clipped to 0 .. 255, the first in the lowest byte.
+TUNDISH_HOST_DEVICE std::uint32_t clip_four(const int* levels) {
+#ifdef __CUDA_ARCH__
+  const auto pair = [](int second, int first, std::uint32_t above) {
+    std::uint32_t out;
+    asm("cvt.pack.sat.u8.s32.b32 %0, %1, %2, %3;"
+        : "=r"(out)
+        : "r"(second), "r"(first), "r"(above));
+    return out;
+  };
+  return pair(levels[1], levels[0], pair(levels[3], levels[2], 0));
+#else
+  std::uint32_t out = 0;
+  for (int i = 0; i < 4; ++i) {
+    const int level = levels[i] < 0 ? 0 : levels[i] > 255 ? 255 : levels[i];
+    out |= static_cast<std::uint32_t>(level) << (8 * i);
+  }
+  return out;
+#endif
+}
+
+TUNDISH_HOST_DEVICE int byte_of(std::uint32_t word, int i) {
+  return static_cast<int>(word >> (8 * i) & 255);
+}
+
+TUNDISH_HOST_DEVICE int clamped(int value, int least, int most) {
+  return value < least ? least : value > most ? most : value;
+}
+
+// Four samples of chroma for the samplings that are rare. `origin` is sample (0, 0), least and most
+// the columns that the plane has.
+TUNDISH_OUT_OF_LINE std::uint32_t rare_chroma(const ImageTask& image, const std::uint8_t* origin,
+                                              int least, int most, int x, int y) {
+  const int pitch = static_cast<int>(image.plane[1].pitch);
+  const bool high = image.chroma == Chroma::smooth_high;
+  const int near_y = high ? y >> 1 : y >> image.shift_y;
+  const int far_y = clamped(near_y + ((y & 1) != 0 ? 1 : -1), 0, image.plane[1].height - 1);
+  const std::uint8_t* near = origin + std::ptrdiff_t{near_y} * pitch;
+  const std::uint8_t* far = origin + std::ptrdiff_t{far_y} * pitch;
+  std::uint32_t out = 0;
+  TUNDISH_UNROLL(1)
+  for (int i = 0; i < 4; ++i) {
+    const int at = clamped((x + i) >> image.shift_x, least, most);
+    int level = near[at];
+    if (high) {
+      level = lanes::smooth(level, far[at], (y & 1) != 0);
+    } else if (image.chroma == Chroma::smooth_wide) {
+      const int next = clamped(((x + i) >> 1) + ((i & 1) != 0 ? 1 : -1), least, most);
+      level = lanes::smooth(level, near[next], (i & 1) != 0);
+    }
+    out |= static_cast<std::uint32_t>(level) << (8 * i);
+  }
+  return out;
+}
+
+class FourPixels {
+ public:
+  // The pixels' components, a byte per pixel.
+  struct Samples {
+    std::uint32_t first, second, third;
+  };
+
+  TUNDISH_HOST_DEVICE FourPixels(const ImageTask& image, const std::uint8_t* planes)
+      : image_(image) {
+    for (int c = 0; c < 3; ++c) {
+      const PlaneTask& plane = image.plane[c];
+      // Sample (0, 0) of the component; it may lie before the plane.
+      origin_[c] = planes + static_cast<std::size_t>(plane.at) * kPlaneAlign -
+                   std::ptrdiff_t{8} * plane.y0 * static_cast<int>(plane.pitch) - 8 * plane.x0;
+    }
+    pitch_[0] = static_cast<int>(image.plane[0].pitch);
+    pitch_[1] = static_cast<int>(image.plane[1].pitch);
+    least_ = 8 * image.plane[1].x0;
+    const int end = 8 * image.plane[1].x1;
+    most_ = (image.plane[1].width < end ? image.plane[1].width : end) - 1;
+  }
+
+  // Pixels x, ..., x + 3 of row y; x is a multiple of four and y a row of the crop. Pixels outside
+  // the crop come out as anything.
+  TUNDISH_HOST_DEVICE Samples load(int x, int y) const {
+    Samples out;
+    out.first = word(origin_[0] + std::ptrdiff_t{y} * pitch_[0] + x);
+    if (image_.chroma == Chroma::grey) {
+      out.second = out.third = 0x80808080u;
+    } else if (image_.chroma == Chroma::full) {
+      const std::ptrdiff_t at = std::ptrdiff_t{y} * pitch_[1] + x;
+      out.second = word(origin_[1] + at);
+      out.third = word(origin_[2] + at);
+    } else if (image_.chroma == Chroma::smooth_both) {
+      const int near = y >> 1, far = beside(near, y);
+      const std::ptrdiff_t near_row = std::ptrdiff_t{near} * pitch_[1];
+      const std::ptrdiff_t far_row = std::ptrdiff_t{far} * pitch_[1];
+      const int middle = x >> 1;
+      const int at[4] = {column(middle - 1), column(middle), column(middle + 1),
+                         column(middle + 2)};
+      out.second = both(origin_[1] + near_row, origin_[1] + far_row, at);
+      out.third = both(origin_[2] + near_row, origin_[2] + far_row, at);
+    } else {
+      out.second = rare_chroma(image_, origin_[1], least_, most_, x, y);
+      out.third = rare_chroma(image_, origin_[2], least_, most_, x, y);
+    }
+    return out;
+  }
+
+  // Red, green and blue, a byte per pixel.
+  TUNDISH_HOST_DEVICE void colour(std::uint32_t out[3], const Samples& samples) const {
+    if (image_.rgb) {
+      out[0] = samples.first;
+      out[1] = samples.second;
+      out[2] = samples.third;
+      return;
+    }
+    // Less 128: bytes with signs.
+    const std::uint32_t blue = samples.second ^ 0x80808080u, red = samples.third ^ 0x80808080u;
+    int levels[3][4];
+    TUNDISH_UNROLL(4)
+    for (int i = 0; i < 4; ++i) {
+      const int luma = byte_of(samples.first, i);
+      const int b = static_cast<int>(blue << (24 - 8 * i)) >> 24;
+      const int r = static_cast<int>(red << (24 - 8 * i)) >> 24;
+      levels[0][i] = lanes::red_of(luma, r);
+      levels[1][i] = lanes::green_of(luma, b, r);
+      levels[2][i] = lanes::blue_of(luma, b);
+    }
+    TUNDISH_UNROLL(4)
+    for (int c = 0; c < 3; ++c) out[c] = clip_four(levels[c]);
+  }
+
+  // One pixel of the padded image.
+  TUNDISH_HOST_DEVICE void padded(std::uint8_t out[3], int x, int y) const {
+    const int column = padded_index(x, image_.width, image_.pad_mode);
+    const int row = padded_index(y, image_.height, image_.pad_mode);
+    // The fours may reach beyond what the crop needs.
+    const bool there = column >= 8 * image_.plane[0].x0 && column < 8 * image_.plane[0].x1;
+    if (!there || row < 0) {
+      for (int c = 0; c < 3; ++c) out[c] = image_.fill[c];
+      return;
+    }
+    std::uint32_t channel[3];
+    colour(channel, load(column & ~3, row));
+    for (int c = 0; c < 3; ++c) out[c] = static_cast<std::uint8_t>(byte_of(channel[c], column & 3));
+  }
+
+ private:
+  static TUNDISH_HOST_DEVICE std::uint32_t word(const std::uint8_t* at) {
+    std::uint32_t out;
+    std::memcpy(&out, __builtin_assume_aligned(at, 4), sizeof out);
+    return out;
+  }
+  // Beyond the edges the outermost samples go on; beyond the plane nobody looks.
+  TUNDISH_HOST_DEVICE int column(int i) const { return clamped(i, least_, most_); }
+  TUNDISH_HOST_DEVICE int beside(int near, int y) const {
+    return clamped(near + ((y & 1) != 0 ? 1 : -1), 0, image_.plane[1].height - 1);
+  }
+
+  static TUNDISH_HOST_DEVICE std::uint32_t both(const std::uint8_t* near, const std::uint8_t* far,
+                                                const int at[4]) {
+    int sum[4];
+    TUNDISH_UNROLL(4)
+    for (int i = 0; i < 4; ++i) sum[i] = 3 * near[at[i]] + far[at[i]];
+    return static_cast<std::uint32_t>(lanes::smooth_sums(sum[1], sum[0], false)) |
+           static_cast<std::uint32_t>(lanes::smooth_sums(sum[1], sum[2], true)) << 8 |
+           static_cast<std::uint32_t>(lanes::smooth_sums(sum[2], sum[1], false)) << 16 |
+           static_cast<std::uint32_t>(lanes::smooth_sums(sum[2], sum[3], true)) << 24;
+  }
+
+  const ImageTask& image_;
+  const std::uint8_t* origin_[3];
+  int pitch_[2];
+  int least_, most_;  // columns of chroma that the plane has
+};
+
+}  // namespace tundish::cuda

@@ -1,0 +1,277 @@
+// Batches decoded by the GPU, compared with the CPU's road byte for byte:
+//
+//   check_decode random CASES SEED      any shape, sampling, crop, padding, filter, type, layout
+//   check_decode photos FILE.tnd CROPS  crops of every photo of a pack
+//   check_decode hostile CASES SEED     records with changed bytes and right checksums: pixels as
+//                                       the CPU's, or refused as by the CPU
+//   check_decode flips BYTES SEED       the same for every single bit of so many bytes of records
+//
+// Prints one line, and ends with 1 when something differed.
+#include <cuda_runtime.h>
+#include <fmt/format.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <thread>
+
+#include "core/usable_cpus.h"
+#include "cuda/decoder.h"
+#include "cuda/testing.h"
+#include "pack/reader.h"
+
+namespace {
+
+using namespace tundish;
+using namespace tundish::cuda;
+
+constexpr int kPoison = 0x5a;
+
+struct Case {
+  std::vector<std::byte> record;
+  View view = View({1, 1});
+  ElementPlace place;
+  std::optional<Fault> fault;  // the CPU's
+};
+
+struct Totals {
+  std::uint64_t cases = 0, elements = 0, on_cpu = 0, refused = 0, wrong = 0;
+};
+
+template <class Work>
+void in_parallel(std::size_t count, const Work& work) {
+  std::atomic<std::size_t> next = 0;
+  std::vector<std::jthread> threads;
+  const unsigned cpus = std::min(usable_cpus(), 16u);
+  for (unsigned i = 0; i < cpus; ++i) {
+    threads.emplace_back([&] {
+      CpuRoad road;
+      for (std::size_t k; (k = next++) < count;) work(k, road);
+    });
+  }
+}
+
+std::size_t at(std::uint64_t i) { return static_cast<std::size_t>(i); }
+
+// Makes a batch on both roads and compares.
+void check_batch(Totals& totals, std::vector<Case>& cases, std::uint64_t elements,
+                 const PixelTable& table, const lanes::Tables& tables) {
+  const std::size_t bytes = at(elements) * dtype_bytes(table.dtype);
+  std::vector<std::byte> expected(bytes, std::byte{kPoison}), got(bytes);
+  BatchPlan plan;
+  plan.begin();
+  std::vector<std::size_t> planned;  // number of the case of each image
+  std::vector<bool> skipped(cases.size());
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const Added added = plan.add(cases[i].record, cases[i].view, cases[i].place, true);
+    if (!added.fault && added.road == Road::gpu) {
+      planned.push_back(i);
+    } else {
+      skipped[i] = true;
+      totals.on_cpu += !added.fault;
+      cases[i].fault = added.fault;
+    }
+  }
+  plan.finish();
+  const BatchLayout& layout = plan.layout();
+
+  in_parallel(cases.size(), [&](std::size_t i, CpuRoad& road) {
+    if (skipped[i] && !cases[i].fault) return;
+    const auto fault =
+        road.make(expected.data(), cases[i].record, cases[i].view, table, cases[i].place, tables);
+    if (skipped[i] && (!fault || fault->reason != cases[i].fault->reason)) {
+      cases[i].fault = Fault{ErrorCode::none, "the plan refused what the CPU decodes", 0};
+    } else {
+      cases[i].fault = fault;
+    }
+  });
+
+  std::byte* pinned = nullptr;
+  check(cudaMallocHost(&pinned, at(layout.bytes)), "page-locked memory");
+  plan.gather(pinned);
+  std::byte* out = nullptr;
+  check(cudaMalloc(&out, bytes + 1), "memory for the batch");
+  check(cudaMemset(out, kPoison, bytes), "fill the batch");
+  BatchDecoder decoder(tables, table);
+  decoder.decode(out, pinned, layout, nullptr);
+  std::vector<std::uint32_t> errors(layout.images + 1);
+  decoder.copy_errors(errors.data(), layout, nullptr);
+  check(cudaMemcpy(got.data(), out, bytes, cudaMemcpyDeviceToHost), "copy the batch back");
+  check(cudaDeviceSynchronize(), "run the kernels");
+  cudaFreeHost(pinned);
+  cudaFree(out);
+
+  // Where the CPU refused a record, the GPU must have, and for the same unit.
+  const auto say = [&](std::size_t i, const std::string& what) {
+    if (totals.wrong++ >= 8) return;
+    const Size image = size_of(cases[i].record);
+    const Stage& stage = cases[i].view.stages().front();
+    fmt::print(
+        "case {}: {}x{} kind {:02x}, crop {},{} {}x{} to {}x{} keep {},{} {}x{} filter {} "
+        "pad {} mirror {}{} backwards {}{}: {}\n",
+        totals.cases + i, image.width, image.height, static_cast<unsigned>(cases[i].record[2]),
+        stage.crop.x, stage.crop.y, stage.crop.width, stage.crop.height, stage.size.width,
+        stage.size.height, stage.keep.x, stage.keep.y, stage.keep.width, stage.keep.height,
+        static_cast<int>(stage.filter), static_cast<int>(stage.pad_mode), int{stage.mirror_x},
+        int{stage.mirror_y}, int{stage.backwards_x}, int{stage.backwards_y}, what);
+  };
+  std::vector<bool> refused(cases.size());
+  for (std::size_t k = 0; k < planned.size(); ++k) {
+    const std::size_t i = planned[k];
+    refused[i] = errors[k] != kNoError;
+    if (refused[i] != cases[i].fault.has_value()) {
+      say(i, refused[i] ? "refused by the GPU alone" : "refused by the CPU alone");
+      continue;
+    }
+    if (!refused[i]) continue;
+    ++totals.refused;
+    lanes::Record record;
+    (void)record.read(cases[i].record);
+    const Fault fault =
+        record.unit_fault(static_cast<int>(errors[k] & 0xffff), static_cast<int>(errors[k] >> 16));
+    if (fault.reason != cases[i].fault->reason) {
+      say(i, fmt::format("'{}' where the CPU says '{}'", fault.reason, cases[i].fault->reason));
+    }
+  }
+  const std::size_t element = dtype_bytes(table.dtype);
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const std::size_t begin = at(cases[i].place.first) * element;
+    const std::size_t end = i + 1 < cases.size() ? at(cases[i + 1].place.first) * element : bytes;
+    if (skipped[i]) {
+      if (cases[i].fault && cases[i].fault->code == ErrorCode::none) say(i, cases[i].fault->reason);
+      totals.refused += cases[i].fault.has_value();
+      continue;
+    }
+    if (refused[i]) std::memset(expected.data() + begin, 0, end - begin);
+    if (std::memcmp(expected.data() + begin, got.data() + begin, end - begin) == 0) continue;
+    std::size_t first = begin, count = 0;
+    for (std::size_t k = begin; k < end; ++k) {
+      if (expected[k] == got[k]) continue;
+      if (count++ == 0) first = k;
+    }
+    const std::size_t place = (first - begin) / element;
+    say(i, fmt::format("{} of {} bytes differ, the first in element {} (dx {} dy {} dc {}): {} "
+                       "where {} is right, type {}",
+                       count, end - begin, place, cases[i].place.dx, cases[i].place.dy,
+                       cases[i].place.dc, static_cast<int>(got[first]),
+                       static_cast<int>(expected[first]), static_cast<int>(table.dtype)));
+  }
+  totals.cases += cases.size();
+  totals.elements += elements;
+}
+
+void place_all(std::vector<Case>& cases, std::uint64_t& elements, Random& random) {
+  for (Case& one : cases) one.place = next_place(random, one.view.size(), elements);
+}
+
+void check_random(Totals& totals, std::uint64_t count, std::uint64_t seed, bool hostile) {
+  const lanes::Tables& tables = lanes::builtin_tables();
+  constexpr std::uint64_t kBatch = 200;
+  for (std::uint64_t from = 0; from < count; from += kBatch) {
+    std::vector<Case> cases(at(std::min(kBatch, count - from)));
+    in_parallel(cases.size(), [&](std::size_t i, CpuRoad&) {
+      Random random({.seed = seed, .sample = from + i}, 0);
+      Case& one = cases[i];
+      const int largest = hostile ? 150 : random.below(20) == 0 ? 1200 : 320;
+      one.record = random_record(random, largest, tables);
+      if (hostile) {
+        const std::uint64_t changes = 1 + random.below(4);
+        std::vector<std::byte> changed = one.record;
+        for (std::uint64_t k = 0; k < changes; ++k) {
+          // Mostly in the units; the head begins the record.
+          const std::uint64_t place = random.below(changed.size());
+          changed[at(place)] ^= static_cast<std::byte>(
+              random.below(4) == 0 ? random.below(256) : std::uint64_t{1} << random.below(8));
+        }
+        if (seal_again(changed)) one.record = changed;
+      }
+      one.view = random_view(random, size_of(one.record), random.below(10) == 0 ? 500 : 260);
+    });
+    Random random({.seed = seed, .sample = from}, 1);
+    std::uint64_t elements = 0;
+    place_all(cases, elements, random);
+    check_batch(totals, cases, elements, random_table(random), tables);
+  }
+}
+
+void check_flips(Totals& totals, std::uint64_t bytes, std::uint64_t seed) {
+  const lanes::Tables& tables = lanes::builtin_tables();
+  Random random({.seed = seed}, 0);
+  for (std::uint64_t done = 0; done < bytes;) {
+    const std::vector<std::byte> record = random_record(random, 32, tables);
+    const View whole(size_of(record));
+    const std::uint64_t flips = 8 * std::min<std::uint64_t>(record.size(), bytes - done);
+    std::vector<Case> cases;
+    for (std::uint64_t bit = 0; bit < flips; ++bit) {
+      Case one;
+      one.record = record;
+      one.record[at(bit / 8)] ^= static_cast<std::byte>(1 << bit % 8);
+      // Another size would be another image: the pack's index says the size before.
+      if (!seal_again(one.record) || size_of(one.record) != size_of(record)) continue;
+      one.view = whole;
+      cases.push_back(std::move(one));
+    }
+    std::uint64_t elements = 0;
+    place_all(cases, elements, random);
+    check_batch(totals, cases, elements, pixel_table({}), tables);
+    done += flips / 8;
+  }
+}
+
+void check_photos(Totals& totals, const std::string& path, std::uint64_t crops) {
+  const auto pack = Pack::open(path);
+  const Transforms transforms = {
+      RandomResizedCrop{.size = {224, 224}}, RandomHorizontalFlip{},
+      ToDtype{.dtype = Dtype::bfloat16, .scale = true},
+      Normalize{.mean = {0.485f, 0.456f, 0.406f}, .std = {0.229f, 0.224f, 0.225f}}};
+  const PixelTable table = pixel_table(transforms);
+  for (std::uint64_t round = 0; round < crops; ++round) {
+    std::vector<Case> cases;
+    for (std::uint64_t i = 0; i < pack->count(); ++i) {
+      if (pack->info(i).codec != Codec::lanes) continue;
+      Sample sample;
+      pack->read(sample, i, FieldSet{1});
+      Case one;
+      one.record.assign(sample.fields[0].begin(), sample.fields[0].end());
+      one.view = plan_view(transforms, size_of(one.record), {.epoch = round, .sample = i});
+      cases.push_back(std::move(one));
+    }
+    Random random({.epoch = round}, 0);
+    std::uint64_t elements = 0;
+    place_all(cases, elements, random);
+    check_batch(totals, cases, elements, table, *pack->tables(0));
+  }
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  const std::string what = count > 1 ? words[1] : "";
+  if (count != 4) {
+    fmt::print(stderr,
+               "usage: check_decode random|hostile CASES SEED, flips BYTES SEED, or photos "
+               "FILE.tnd CROPS\n");
+    return 2;
+  }
+  Totals totals;
+  try {
+    const std::uint64_t last = std::strtoull(words[3], nullptr, 10);
+    if (what == "photos") {
+      check_photos(totals, words[2], last);
+    } else if (what == "flips") {
+      check_flips(totals, std::strtoull(words[2], nullptr, 10), last);
+    } else {
+      check_random(totals, std::strtoull(words[2], nullptr, 10), last, what == "hostile");
+    }
+  } catch (const std::exception& error) {
+    fmt::print("{}: {}\n", what, error.what());
+    return 1;
+  }
+  fmt::print(
+      "{}: {} cases, {} elements equal on both roads, {} refused on both, {} left to the CPU, "
+      "{} wrong\n",
+      what, totals.cases, totals.elements, totals.refused, totals.on_cpu, totals.wrong);
+  return totals.wrong == 0 ? 0 : 1;
+}
