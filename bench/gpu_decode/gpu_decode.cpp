@@ -21,13 +21,6 @@
 #include "cuda/testing.h"
 #include "pack/reader.h"
 
-namespace tundish::cuda {
-// Of units.cu, for timing by difference.
-void decode_units_entropy_only(const BatchMemory& memory, const BatchLayout& layout,
-                               const DecodeTables* tables, const DeviceShape& shape,
-                               cudaStream_t stream);
-}  // namespace tundish::cuda
-
 namespace {
 
 using namespace tundish;
@@ -186,7 +179,7 @@ void time_stages(const std::vector<Prepared>& batches, const Set& set, std::byte
   const double weights =
       event_ms(stream, times, [&](int i) { make_weights(memory(i), layout(i), stream); });
   const double entropy = event_ms(stream, times, [&](int i) {
-    decode_units_entropy_only(memory(i), layout(i), decoder.tables(), decoder.shape(), stream);
+    decode_entropy(memory(i), layout(i), decoder.tables(), decoder.shape(), stream);
   });
   const double units = event_ms(stream, times, [&](int i) {
     decode_units(memory(i), layout(i), decoder.tables(), decoder.shape(), stream);

@@ -2,7 +2,7 @@
 // GPU with the coded bytes behind it. Made by batch_plan.h, carried out by the kernels and, for
 // tests, by batch_slowly.h.
 //
-//   | UnitTask, longest first | ImageTask | Item | coded rows of units, each at 16 bytes | slack |
+//   | UnitTask, longest first | ImageTask | Item | coded rows of units, each at 64 bytes | slack |
 //
 // Offsets into device memory that is not copied (planes, weights) are part of the plan too: every
 // byte that a kernel touches is laid out on the host, from the geometry alone.
@@ -16,7 +16,7 @@
 namespace tundish::cuda {
 
 inline constexpr int kPlaneAlign = 32;    // bytes; rows and planes begin at multiples
-inline constexpr int kCodedAlign = 16;    // bytes; rows of units begin at multiples
+inline constexpr int kCodedAlign = 64;    // bytes; rows of units begin at multiples
 inline constexpr int kCodedSlack = 1024;  // readable bytes behind the last unit, all of them 0
 
 // One unit to decode.

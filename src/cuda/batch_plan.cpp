@@ -4,6 +4,7 @@
 #include <cassert>
 #include <cstring>
 
+#include "core/stream_copy.h"
 #include "cuda/tiles.h"
 
 namespace tundish::cuda {
@@ -160,7 +161,7 @@ Added BatchPlan::add(Bytes record, const View& view, const ElementPlace& place, 
   task.components = static_cast<std::uint8_t>(geometry.components);
   task.set = static_cast<std::uint8_t>(head.set);
   task.chroma = chroma_of(geometry);
-  task.rgb = head.colour == lanes::Colour::rgb;
+  task.rgb = geometry.components == 3 && head.colour == lanes::Colour::rgb;  // grey is grey
   task.shift_x = shift_of(geometry.max_h);
   task.shift_y = shift_of(geometry.max_v);
   task.padded = !any || left < 0 || right > geometry.width || top < 0 || bottom > geometry.height;
@@ -277,7 +278,14 @@ void BatchPlan::gather(std::byte* to) const {
   put(to + layout_.images_at, images_);
   put(to + layout_.items_at, items_);
   std::byte* coded = to + layout_.coded_at;
-  for (const Piece& piece : pieces_) std::memcpy(coded + piece.to, piece.from, piece.bytes);
+  for (std::size_t i = 0; i < pieces_.size(); ++i) {
+    // The next piece begins anywhere: no hardware can guess where.
+    if (i + 1 < pieces_.size()) {
+      for (int line = 0; line < 4; ++line) __builtin_prefetch(pieces_[i + 1].from + 64 * line);
+    }
+    stream_copy(coded + pieces_[i].to, pieces_[i].from, pieces_[i].bytes);
+  }
+  finish_stream_copies();
   std::memset(coded + coded_end_, 0, layout_.bytes - layout_.coded_at - coded_end_);
 }
 

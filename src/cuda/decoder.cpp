@@ -20,9 +20,9 @@ BatchDecoder::BatchDecoder(const lanes::Tables& tables, const PixelTable& table)
                    cudaMemcpyHostToDevice),
         "copy the table of values");
   next_unit_.reserve(sizeof(std::uint32_t));
-  overflow_.reserve(overflow_bytes(shape_));
+  space_.reserve(space_bytes(shape_));
   // Words are read whole, also the last ones of which a part was written.
-  check(cudaMemset(overflow_.as<void>(), 0, overflow_.bytes()), "clear the work space");
+  check(cudaMemset(space_.as<void>(), 0, space_.bytes()), "clear the work space");
 
   values_.dtype = table.dtype;
   values_.value = pixel_table_.as<std::uint32_t>();
@@ -49,7 +49,7 @@ BatchMemory BatchDecoder::memory_of(const std::byte* batch) const {
           weights_.as<std::uint32_t>(),
           errors_.as<std::uint32_t>(),
           next_unit_.as<std::uint32_t>(),
-          overflow_.as<std::byte>()};
+          space_.as<std::byte>()};
 }
 
 void BatchDecoder::decode(void* out, const std::byte* batch, const BatchLayout& layout,

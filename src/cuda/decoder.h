@@ -46,7 +46,7 @@ class BatchDecoder {
  private:
   DeviceShape shape_;
   PixelValues values_;
-  DeviceMemory tables_, pixel_table_, batch_, planes_, weights_, errors_, next_unit_, overflow_;
+  DeviceMemory tables_, pixel_table_, batch_, planes_, weights_, errors_, next_unit_, space_;
 };
 
 }  // namespace tundish::cuda

@@ -20,7 +20,7 @@ struct BatchMemory {
   std::uint32_t* weights;    // layout.weight_words
   std::uint32_t* errors;     // one per image, see kNoError
   std::uint32_t* next_unit;  // one word of work space
-  std::byte* overflow;       // overflow_bytes()
+  std::byte* space;          // space_bytes()
 };
 
 // How the kernels are launched on a device.
@@ -29,7 +29,7 @@ struct DeviceShape {
   int unit_warps = 0;  // per multiprocessor
 };
 DeviceShape device_shape(int device);
-std::size_t overflow_bytes(const DeviceShape& shape);
+std::size_t space_bytes(const DeviceShape& shape);
 
 // The values of a batch's elements: PixelTable on the device.
 struct PixelValues {
@@ -45,6 +45,10 @@ void make_weights(const BatchMemory& memory, const BatchLayout& layout, cudaStre
 // Coded units to the planes of the crops. Sets the errors.
 void decode_units(const BatchMemory& memory, const BatchLayout& layout, const DecodeTables* tables,
                   const DeviceShape& shape, cudaStream_t stream);
+
+// The same without the samples, for timing by difference; the errors are not cleared.
+void decode_entropy(const BatchMemory& memory, const BatchLayout& layout,
+                    const DecodeTables* tables, const DeviceShape& shape, cudaStream_t stream);
 
 // Planes to the finished batch; an image with an error becomes zeros.
 void make_output(void* out, const BatchMemory& memory, const BatchLayout& layout,

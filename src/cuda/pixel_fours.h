@@ -73,7 +73,7 @@ class FourPixels {
   };
 
   TUNDISH_HOST_DEVICE FourPixels(const ImageTask& image, const std::uint8_t* planes)
-      : image_(image) {
+      : image_(image), chroma_(image.chroma), rgb_(image.rgb != 0) {
     for (int c = 0; c < 3; ++c) {
       const PlaneTask& plane = image.plane[c];
       // Sample (0, 0) of the component; it may lie before the plane.
@@ -92,13 +92,13 @@ class FourPixels {
   TUNDISH_HOST_DEVICE Samples load(int x, int y) const {
     Samples out;
     out.first = word(origin_[0] + std::ptrdiff_t{y} * pitch_[0] + x);
-    if (image_.chroma == Chroma::grey) {
+    if (chroma_ == Chroma::grey) {
       out.second = out.third = 0x80808080u;
-    } else if (image_.chroma == Chroma::full) {
+    } else if (chroma_ == Chroma::full) {
       const std::ptrdiff_t at = std::ptrdiff_t{y} * pitch_[1] + x;
       out.second = word(origin_[1] + at);
       out.third = word(origin_[2] + at);
-    } else if (image_.chroma == Chroma::smooth_both) {
+    } else if (chroma_ == Chroma::smooth_both) {
       const int near = y >> 1, far = beside(near, y);
       const std::ptrdiff_t near_row = std::ptrdiff_t{near} * pitch_[1];
       const std::ptrdiff_t far_row = std::ptrdiff_t{far} * pitch_[1];
@@ -116,7 +116,7 @@ class FourPixels {
 
   // Red, green and blue, a byte per pixel.
   TUNDISH_HOST_DEVICE void colour(std::uint32_t out[3], const Samples& samples) const {
-    if (image_.rgb) {
+    if (rgb_) {
       out[0] = samples.first;
       out[1] = samples.second;
       out[2] = samples.third;
@@ -177,6 +177,8 @@ class FourPixels {
   }
 
   const ImageTask& image_;
+  Chroma chroma_;
+  bool rgb_;
   const std::uint8_t* origin_[3];
   int pitch_[2];
   int least_, most_;  // columns of chroma that the plane has

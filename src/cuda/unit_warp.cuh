@@ -20,12 +20,8 @@ constexpr int kMaxBlocks = lanes::kMaxBlocks;
 constexpr int kMaxValues = kMaxBlocks * 63;
 constexpr int kMaxSteps = kMaxValues / 32 + 1;
 
-#ifndef TUNDISH_SHARED_VALUES
-#define TUNDISH_SHARED_VALUES 2016
-#endif
-constexpr int kSharedValues = TUNDISH_SHARED_VALUES;  // of a unit; more go to global memory
-constexpr int kValueSlack = 64;                       // readable behind the values
-constexpr int kSharedEscapes = 64;
+constexpr int kValueSlack = 64;  // readable behind the values
+constexpr int kRiceRing = 512;   // four blocks have at most 252 values
 
 // Which values of a step of 32 are escapes, and how many there were before the step.
 struct EscapeStep {
@@ -33,8 +29,9 @@ struct EscapeStep {
   std::uint32_t before;
 };
 
-// In global memory, for units whose values do not fit into WarpMemory.
-struct WarpOverflow {
+// In global memory: a unit has thousands of values, and what the cache holds of them serves better
+// than shared memory for the largest of all units.
+struct WarpSpace {
   std::uint8_t value[kMaxValues + kValueSlack];
   EscapeStep step[kMaxSteps];
   std::uint16_t escape[kMaxValues];
@@ -44,7 +41,10 @@ struct WarpOverflow {
 struct alignas(16) WarpMemory {
   std::uint64_t mask[kMaxBlocks];
   union {
-    std::uint16_t window[128];           // words on their way to the lanes
+    struct {
+      std::uint16_t window[128];     // words on their way to the lanes
+      std::uint8_t rice[kRiceRing];  // parameters of the values that come next
+    };
     std::uint16_t class_of[kMaxBlocks];  // and place of each block
     std::int16_t between[4][72];         // four blocks between the passes of the inverse DCT
   };
@@ -55,9 +55,6 @@ struct alignas(16) WarpMemory {
     };
     std::uint16_t quantiser[3][64];  // column by column
   };
-  std::uint8_t value[kSharedValues + kValueSlack];
-  EscapeStep step[kSharedValues / 32];
-  std::uint16_t escape[kSharedEscapes];
   std::uint32_t raw[32];  // raw bits of the states
   std::uint16_t start[kMaxBlocks + 8];
   std::int16_t dc[kMaxBlocks];
