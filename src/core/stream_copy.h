@@ -13,11 +13,11 @@ namespace tundish {
 // As memcpy; fastest where `to` stands at a multiple of 64. Before others look:
 // finish_stream_copies().
 inline void stream_copy(std::byte* to, const std::byte* from, std::size_t bytes) {
-  constexpr std::size_t kLine = 64, kAhead = 512;
+  constexpr std::size_t kLine = 64, kAhead = 2048;
   std::size_t at = 0;
   if (reinterpret_cast<std::uintptr_t>(to) % sizeof(__m128i) == 0) {
     for (; at + kLine <= bytes; at += kLine) {
-      _mm_prefetch(reinterpret_cast<const char*>(from + at + kAhead), _MM_HINT_NTA);
+      _mm_prefetch(reinterpret_cast<const char*>(from + at + kAhead), _MM_HINT_T1);
       const auto* source = reinterpret_cast<const __m128i*>(from + at);
       auto* target = reinterpret_cast<__m128i*>(to + at);
       const __m128i a = _mm_loadu_si128(source), b = _mm_loadu_si128(source + 1);

@@ -47,7 +47,7 @@ struct AxisTask {
   std::uint16_t taps;        // most inputs of an output
   std::uint8_t backwards;    // the line is resized from its end to its beginning
   std::uint8_t reversed;     // the last output comes first
-  std::uint16_t pad;
+  std::uint16_t end;         // one behind the last place of the crop that is read
 };
 
 enum class Chroma : std::uint8_t { grey, full, smooth_wide, smooth_both, smooth_high, repeat };

@@ -56,6 +56,7 @@ Axis axis_of(int in, int out, int keep_from, int keep, Filter filter, bool backw
   axis.task.keep = narrow(keep);
   axis.task.taps = narrow(taps);
   axis.task.groups = narrow((taps + 3) / 4);
+  axis.task.end = narrow(axis.to);
   axis.task.backwards = backwards;
   axis.task.reversed = backwards != mirror;
   return axis;

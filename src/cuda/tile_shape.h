@@ -13,7 +13,7 @@ struct Reach {
 TUNDISH_HOST_DEVICE Reach reach_of(const AxisTask& axis, int first_input, int last_input) {
   const int low = first_input < last_input ? first_input : last_input;
   const int high = (first_input < last_input ? last_input : first_input) + axis.taps;
-  return {low, high < axis.in ? high : axis.in};
+  return {low, high < axis.end ? high : axis.end};
 }
 
 struct TileShape {
