@@ -38,6 +38,9 @@ TUNDISH_API int32_t tundish_last_error_of_sample(void);
 /* CPUs this process may use: affinity and cgroup quota. */
 TUNDISH_API uint32_t tundish_usable_cpus(void);
 
+/* Bytes this process may still take: available memory and cgroup limits. 0: not known. */
+TUNDISH_API uint64_t tundish_memory_left(void);
+
 /* 1 when page-locked memory can be had, else 0, and tundish_last_error() says why. */
 TUNDISH_API int32_t tundish_can_pin(void);
 
@@ -50,6 +53,9 @@ TUNDISH_API tundish_source* tundish_source_open(const char* path);
 /* Several as one, one behind the other; they must have the same fields and classes. They are kept
  * open by it. NULL on error. */
 TUNDISH_API tundish_source* tundish_source_join(tundish_source** sources, uint64_t count);
+/* A pack whose bytes were copied into an open file; messages call it `path`. The descriptor stays
+ * the caller's. NULL on error. */
+TUNDISH_API tundish_source* tundish_source_open_staged(const char* path, int32_t descriptor);
 TUNDISH_API void tundish_source_close(tundish_source* source);
 TUNDISH_API uint64_t tundish_source_count(const tundish_source* source);
 
@@ -128,6 +134,9 @@ typedef struct tundish_loader_options {
   const tundish_order* order; /* NULL: every sample once */
   const double* max_bad;      /* share of an epoch's samples that may be bad, 0 to 1; NULL: any */
   const char* trace;          /* file for tundish_loader_write_trace(); NULL: nothing is recorded */
+  uint64_t memory;            /* bytes that the loader may use; 0: not counted. docs/memory.md */
+  uint64_t lent_batches; /* of tundish_loader_lend() that are there at once: they count as well */
+  int32_t cache; /* in what is left of `memory`; 0: none, 1: encoded, 2: decoded, 3: one of both */
 } tundish_loader_options;
 
 typedef struct tundish_loader tundish_loader;
@@ -183,6 +192,12 @@ typedef struct tundish_loader_stats {
   uint64_t wait_p50_ns, wait_p99_ns; /* of a batch, in this window */
   /* What five of these were when the window began: shares are of what came since. */
   uint64_t window_read_ns, window_decode_ns, window_augment_ns, window_wait_ns, window_elapsed_ns;
+  uint64_t memory, memory_used; /* bytes: the budget, and what was used of it at most */
+  uint64_t cache;               /* 0: none, 1: encoded, 2: decoded */
+  uint64_t cache_hits, cache_misses;
+  /* Bytes: held now; of all samples, 0 when not known; there was room for when the loader was made.
+   */
+  uint64_t cache_bytes, cache_needed, cache_room;
 } tundish_loader_stats;
 
 TUNDISH_API void tundish_loader_get_stats(const tundish_loader* loader, tundish_loader_stats* out);

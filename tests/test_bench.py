@@ -398,3 +398,22 @@ def test_wrong_pixels_get_no_time(load, samples, tmp_path, monkeypatch, contesta
     assert (output[contestant] == "exact") == (off == 0)
     assert refused.get(contestant, "").startswith(verdict)
     assert bool(refused) == bool(verdict)
+
+
+def test_cache_has_more_hits_than_lru_at_every_size(tmp_path):
+    out = tmp_path / "cache.json"
+    code = "import run; run.COUNT = 400; run.sys.exit(run.main())"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "--out", out],
+        cwd=ROOT / "bench" / "cache",
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(out.read_text())
+    leads = [row["value"] for row in rows if row["metric"] == "least lead"]
+    assert len(leads) == 3
+    assert min(leads) > 0
+    assert {row["percent"] for row in rows if row["metric"] == "hit rate"} == set(range(5, 100, 5))
+    assert out.with_suffix(".svg").read_text().count("<polyline") == 6

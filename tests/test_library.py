@@ -51,6 +51,7 @@ def test_every_function_is_declared_with_the_same_types():
     owners = {
         "tundish_source_open": "SourceHandle",
         "tundish_source_join": "SourceHandle",
+        "tundish_source_open_staged": "SourceHandle",
         "tundish_loader_new": "LoaderHandle",
         "tundish_batch_tensor": "TensorHandle",
         "tundish_source_image": "TensorHandle",

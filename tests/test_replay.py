@@ -70,6 +70,15 @@ def test_a_replay_leaves_the_trace_alone(photos, tmp_path):
     assert trace.exists()
 
 
+def test_a_replay_makes_no_copy_and_counts_no_memory(photos, tmp_path, monkeypatch):
+    loader = opened(photos.pack, stage=tmp_path, memory="64MiB")
+    expected = next(iter(loader))
+    monkeypatch.setattr(tundish.source, "staged", None)
+    monkeypatch.setattr(tundish.memory_budget, "budget", {None: 0}.__getitem__)
+    fresh = loader.state_dict() | {"position": 0}
+    assert loader.replay(fresh).batch[0].tobytes() == expected[0].tobytes()
+
+
 def test_a_rank_replays_its_own_part(photos):
     loader = opened(photos.pack, rank=1, world_size=2)
     batch = next(iter(loader))

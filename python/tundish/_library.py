@@ -100,6 +100,9 @@ class LoaderOptions(ctypes.Structure):
         ("order", POINTER(OrderStruct)),
         ("max_bad", POINTER(c_double)),
         ("trace", c_char_p),
+        ("memory", c_uint64),
+        ("lent_batches", c_uint64),
+        ("cache", c_int32),
     ]
 
 
@@ -128,6 +131,14 @@ class LoaderStats(ctypes.Structure):
         ("window_augment_ns", c_uint64),
         ("window_wait_ns", c_uint64),
         ("window_elapsed_ns", c_uint64),
+        ("memory", c_uint64),
+        ("memory_used", c_uint64),
+        ("cache", c_uint64),
+        ("cache_hits", c_uint64),
+        ("cache_misses", c_uint64),
+        ("cache_bytes", c_uint64),
+        ("cache_needed", c_uint64),
+        ("cache_room", c_uint64),
     ]
 
 
@@ -191,9 +202,11 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "tundish_last_error_code": (c_int32, []),
     "tundish_last_error_of_sample": (c_int32, []),
     "tundish_usable_cpus": (c_uint32, []),
+    "tundish_memory_left": (c_uint64, []),
     "tundish_can_pin": (c_int32, []),
     "tundish_source_open": (SourceHandle, [c_char_p]),
     "tundish_source_join": (SourceHandle, [POINTER(c_void_p), c_uint64]),
+    "tundish_source_open_staged": (SourceHandle, [c_char_p, c_int32]),
     "tundish_source_close": (None, [c_void_p]),
     "tundish_source_count": (c_uint64, [c_void_p]),
     "tundish_source_describe": (c_char_p, [c_void_p]),

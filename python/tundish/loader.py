@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from . import checks, pinned, seeing
+from . import checks, memory_budget, pinned, seeing, state_of_run
 from ._library import (
     AGAIN,
     DTYPES,
@@ -39,7 +39,7 @@ from .world import local_world_size, rank_and_world_size
 _UNEVEN = {"pad": 0, "drop": 1, "exact": 2}
 _ON_ERROR = {"substitute": 0, "skip": 1, "fail": 2}
 _LAYOUTS = {"channels_last": 0, "contiguous": 1}
-_STATE_FORMAT = 1
+_CACHES = {"encoded": 1, "decoded": 2, "auto": 3}
 _SLICE_MS = 100  # how long one call may block; Ctrl-C is seen in between
 
 
@@ -85,6 +85,11 @@ class Loader:
     trace            file for a trace of every thread (docs/seeing.md), written by close() and at exit
     pin_memory       page-locked batches, for copies to a GPU with non_blocking=True (with the backend
                      "numpy" keep a batch until its copy has ended; torch sees to that by itself)
+    memory           what the loader may use, "8GiB" or bytes: a promise (docs/memory.md); "auto": half of what
+                     this process may take, shared with the other local ranks; None: not counted
+    cache            samples kept in what is left of memory: "encoded" (as stored), "decoded" (as pixels), "auto"
+                     (decoded if all fit so); without memory= that is "auto"
+    stage            a folder, such as "/dev/shm": the pack is copied there first, and the copy is gone with the loader
     backend          "auto", "torch" or "numpy"
     """
 
@@ -115,6 +120,9 @@ class Loader:
         hang_warning: float | None = 30.0,
         trace: str | os.PathLike[str] | None = None,
         pin_memory: bool = False,
+        memory: str | int | None = None,
+        cache: str | None = None,
+        stage: str | os.PathLike[str] | None = None,
         backend: str = "auto",
         **unknown: Any,
     ) -> None:
@@ -146,13 +154,16 @@ class Loader:
             raise ValueError(f"rank {self.rank} does not exist in a world of {self.world_size}")
 
         prefetch = checks.positive(prefetch, "prefetch")
+        if memory is None and cache is not None:
+            memory = "auto"
+        self.memory = memory_budget.budget(memory)  # bytes; 0: not counted
         pin_memory = pin_memory and self._can_pin()
         # With torch the batches are made in torch's own memory; otherwise the engine locks its own.
         self._pinned: pinned.PinnedBatches | None = None
         if pin_memory and self._backend == "torch":
             self._pinned = pinned.PinnedBatches(self.batch_size, prefetch)
 
-        self._source = Source(self.path)
+        self._source = Source(self.path, stage)
         for text in self._source.warnings:
             warnings.warn(text, stacklevel=2)
         structs = self._structs(transforms)
@@ -176,6 +187,9 @@ class Loader:
             transform_count=len(structs),
             max_bad=checks.share(max_bad, "max_bad"),
             trace=seeing.trace_path(trace, self.rank),
+            memory=self.memory,
+            lent_batches=0 if self._pinned is None else prefetch + 2,
+            cache=0 if cache is None else checks.choice(_CACHES, cache, "cache"),
         )
         if order is not None:
             struct = pack_order(order, self._source.sizes)  # kept until the engine is made
@@ -234,6 +248,8 @@ class Loader:
         if isinstance(self.path, list):
             self._recipe["given"] = True  # the program replays from one path
         self._positions = lib.tundish_loader_positions(handle)  # of an epoch
+        memory_budget.promise(self)
+        memory_budget.warn_about_cache(self._stats())
 
     # --- iterating --------------------------------------------------------------------------
 
@@ -299,22 +315,12 @@ class Loader:
         if stats.replaced + stats.skipped == 0:
             return
         self._warned = True
-        first = self.bad_samples()[0]
-        done = "replaced" if stats.replaced else "left out"
-        warnings.warn(
-            f"a bad sample was {done}; loader.bad_samples() lists all\n{first['text']}",
-            stacklevel=4,
-        )
+        warnings.warn(seeing.about_bad(stats, self.bad_samples()[0]), stacklevel=4)
 
     def _warn_about_hanging(self) -> None:
         text = lib.tundish_loader_hanging(self._open(), self._hang_ms)
         if text:
-            warnings.warn(
-                f"the loader waits: {text.decode('utf-8', 'replace')}\n"
-                "  what now: check the disk or the network file system that holds it",
-                RuntimeWarning,
-                stacklevel=5,
-            )
+            warnings.warn(seeing.about_hanging(text), RuntimeWarning, stacklevel=5)
 
     # --- place in the run -------------------------------------------------------------------
 
@@ -340,7 +346,7 @@ class Loader:
     def state_dict(self) -> dict[str, Any]:
         """A few integers and strings (JSON); the same on every rank: what was handed out so far."""
         return {
-            "format": _STATE_FORMAT,
+            "format": state_of_run.FORMAT,
             "fingerprint": self._fingerprint,
             "seed": self._seed,
             "epoch": self._epoch,
@@ -351,19 +357,7 @@ class Loader:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Goes on where the state was saved, with any threads, rank, world size and batch size."""
-        wanted = {"format", "fingerprint", "epoch", "position"}
-        if not isinstance(state, dict) or wanted - set(state) or state["format"] != _STATE_FORMAT:
-            raise ValueError(f"not a state of this version of tundish.Loader: {state!r}")
-        if state["fingerprint"] != self._fingerprint:
-            raise new_error(
-                603,
-                f"TND-603 {self.path} cannot go on from this state\n"
-                f"  why: it was saved with other data, another seed ({state.get('seed')}, here {self._seed}), "
-                f"other transforms or another order ({state.get('order')}, here {self._order})\n"
-                "  what now: build the loader as it was when the state was saved",
-            )
-        epoch = checks.whole(state["epoch"], "epoch of a state", least=0, most=2**63 - 1)
-        position = checks.whole(state["position"], "position of a state", 0, self._positions)
+        epoch, position = state_of_run.place(state, self.state_dict(), self.path, self._positions)
         self._epoch = epoch
         self._position = position
         self._arriving.drop()
@@ -387,6 +381,13 @@ class Loader:
         stats = LoaderStats()
         lib.tundish_loader_get_stats(self._open(), ctypes.byref(stats))
         return stats
+
+    def unused_memory(self) -> int:
+        """Bytes of its budget that it has not used so far."""
+        if not self._handle or os.getpid() != self._process:
+            return 0
+        stats = self._stats()
+        return int(stats.memory - stats.memory_used)
 
     def stats(self, reset: bool = False) -> dict[str, float]:
         """Flat, ready for a logger: what was delivered, what it cost, what the trainer waited.

@@ -11,7 +11,15 @@ from ._library import last_error, lib
 
 # What the next batch of a run depends on, and a loader that replays it may have otherwise.
 _AS_SAVED = ("batch_size", "world_size", "uneven", "on_error")
-_ALONE = {"prefetch": 1, "pin_memory": False, "trace": None, "max_bad": None}
+_ALONE = {
+    "prefetch": 1,
+    "pin_memory": False,
+    "trace": None,
+    "max_bad": None,
+    "memory": None,
+    "cache": None,
+    "stage": None,
+}
 
 
 @dataclass(frozen=True)

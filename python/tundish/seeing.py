@@ -37,7 +37,29 @@ def stats_dict(stats: LoaderStats) -> dict[str, float]:
         "data/ready_batches": stats.ready,
         "data/slots": stats.slots,
         "data/threads": stats.threads,
+        "data/memory": stats.memory,
+        "data/memory_used": stats.memory_used,
+        "data/cache_hits": stats.cache_hits,
+        "data/cache_misses": stats.cache_misses,
+        "data/cache_hit_share": share(stats.cache_hits, stats.cache_hits + stats.cache_misses),
+        "data/cache_bytes": stats.cache_bytes,
+        "data/cache_needed": stats.cache_needed,
+        "data/cache_room": stats.cache_room,
     }
+
+
+def about_bad(stats: LoaderStats, first: dict[str, Any]) -> str:
+    """A warning, once."""
+    done = "replaced" if stats.replaced else "left out"
+    return f"a bad sample was {done}; loader.bad_samples() lists all\n{first['text']}"
+
+
+def about_hanging(text: bytes) -> str:
+    """A warning."""
+    return (
+        f"the loader waits: {text.decode('utf-8', 'replace')}\n"
+        "  what now: check the disk or the network file system that holds it"
+    )
 
 
 def report(path: str, stats: LoaderStats, listed: list[dict[str, Any]]) -> dict[str, Any]:

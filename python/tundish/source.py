@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ._library import SourceHandle, last_error, lib
+from .stage import staged
 
 Path = str | os.PathLike[str]
 Paths = Path | Sequence[Path]
@@ -21,11 +22,16 @@ def plain_paths(path: Paths) -> Any:
     return os.fspath(path)  # type: ignore[arg-type]
 
 
-def _open(path: str) -> SourceHandle:
+def _open(path: str, stage: Path | None) -> SourceHandle:
     name = os.fsencode(path)
     if b"\0" in name:  # C would see what stands before it
         raise ValueError(f"the path {path!r} holds a null byte")
-    handle: SourceHandle = lib.tundish_source_open(name)
+    handle: SourceHandle
+    if stage is None:
+        handle = lib.tundish_source_open(name)
+    else:
+        with staged(path, stage) as copy:
+            handle = lib.tundish_source_open_staged(name, copy.fileno())
     if not handle:
         raise last_error()
     return handle
@@ -42,14 +48,14 @@ def _join(parts: list[Source]) -> SourceHandle:
 class Source:
     """A pack, an image folder, a .csv list or a .tar; or several, one behind the other."""
 
-    def __init__(self, path: Paths) -> None:
+    def __init__(self, path: Paths, stage: Path | None = None) -> None:
         self.path = plain_paths(path)
         if isinstance(self.path, list):
-            parts = [Source(one) for one in self.path]
+            parts = [Source(one, stage) for one in self.path]
             handle = _join(parts)
             self.sizes = [part.count for part in parts]
         else:
-            handle = _open(self.path)
+            handle = _open(self.path, stage)
             self.sizes = []
         self.handle = handle
         about = json.loads(lib.tundish_source_describe(handle))

@@ -31,6 +31,7 @@ class Buffer {
  public:
   std::uint8_t* take(std::size_t bytes);
   std::uint8_t* data() const { return data_; }
+  std::uint64_t held() const { return memory_.capacity(); }
 
  private:
   std::vector<std::uint8_t> memory_;
@@ -53,6 +54,10 @@ class Resample : public StripSink {
 
   // Emits what is left (rows of padding at the bottom). Call once after the last push.
   void finish();
+
+  // Memory that a stage takes, at most. Of the stage and the input's size alone.
+  static std::uint64_t bytes(const Stage& stage, Size image);
+  std::uint64_t held() const;  // what the buffers have taken so far
 
  private:
   void find_needed();

@@ -26,7 +26,7 @@ struct alignas(64) Doing {  // a cache line of its own: its thread writes it for
   std::atomic<std::uint64_t> sample{0};    // when reading or decoding
   std::atomic<std::uint64_t> since_ns{0};  // when that stage began
 
-  Counter read_ns, decode_ns, augment_ns, bytes;
+  Counter read_ns, decode_ns, augment_ns, bytes, cache_hits, cache_misses;
   Track* track = nullptr;  // of the trace, when there is one
 
   std::uint64_t told_ns = 0;  // since_ns of what the watchdog has named; the trainer's

@@ -4,13 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
-#include <cstring>
-#include <deque>
 #include <thread>
 
-#include "batch/bad_ledger.h"
+#include "batch/admission.h"
+#include "batch/engine_memory.h"
+#include "batch/engine_shared.h"
 #include "batch/fingerprint.h"
+#include "batch/memory_plan.h"
 #include "batch/watchdog.h"
 #include "core/clock.h"
 #include "core/usable_cpus.h"
@@ -23,52 +23,10 @@ constexpr auto kJoinTimeout = std::chrono::milliseconds(900);
 
 }  // namespace
 
-// Everything the workers touch. They own it together with the Engine.
-struct Engine::Shared {
-  Shared(std::shared_ptr<const Source> source_in, EngineOptions options_in);
-
-  void work(Doing& doing);
-  void fill(Slot& slot, std::size_t number, const Placer& placer, Scratch& scratch);
-  std::size_t image_bytes(Size size) const;
-  Placement placement(std::byte* base, Size size) const;
-  Placement place_in(Slot& slot, std::size_t number, Size size);
-  void take_memory(Slot& slot, Size size);
-  std::int64_t label_of(std::uint64_t sample) const;
-  void keep_fields(Place& place, const Sample& sample) const;
-  bool open_next(Slot& slot);
-  void settle_size(Slot& slot);
-  void deliver(Batch& out, const std::shared_ptr<Slot>& slot, bool epoch_begins);
-
-  EngineOptions options;
-  Recipe recipe;
-  Order order;
-  Schedule schedule;
-  Ring ring;
-  std::shared_ptr<LentMemory> lent = std::make_shared<LentMemory>();  // also the slots own it
-  pid_t process = ::getpid();
-
-  // Where the ring opens the next batch; used with the ring locked.
-  std::uint64_t open_epoch = 0, open_position = 0;
-
-  // The trainer's place.
-  bool started = false;
-  std::uint64_t epoch = 0, position = 0;
-  std::optional<Error> verdict;  // on bad samples, for the next call of next()
-
-  Doing trainer;
-  std::unique_ptr<Trace> trace;
-  mutable std::mutex mutex;  // guards what follows
-  std::condition_variable idle;
-  int running = 0;            // threads
-  std::deque<Doing> workers;  // one for each that was started; they stay where they are
-  Meter meter;
-  BadLedger bad;
-  std::exception_ptr broken;  // a worker could not go on
-};
-
 Engine::Shared::Shared(std::shared_ptr<const Source> source_in, EngineOptions options_in)
     : options(std::move(options_in)),
-      ring(static_cast<std::size_t>(std::max(options.prefetch, 1))),
+      ring(static_cast<std::size_t>(std::max(options.prefetch, 1)),
+           options.budget > 0 ? batches_at_once(options.prefetch) : 0),
       bad(source_in->path(), options.max_bad) {
   const auto refuse = [&](const std::string& why) {
     throw Error(ErrorCode::argument, {.file = source_in->path()}, why);
@@ -111,6 +69,8 @@ Engine::Shared::Shared(std::shared_ptr<const Source> source_in, EngineOptions op
               .rank = options.rank,
               .world_size = options.world_size,
               .uneven = options.uneven};
+  if (options.budget > 0) budget = make_budget(options, recipe, schedule.count);
+  if (options.cache != CacheKind::none) cache = make_cache(options, recipe, order, schedule);
 }
 
 bool Engine::Shared::open_next(Slot& slot) {
@@ -122,6 +82,7 @@ bool Engine::Shared::open_next(Slot& slot) {
   const Step step = step_at(schedule, open_position);
   slot.epoch = open_epoch;
   slot.first = step.first;
+  slot.start = open_position;
   slot.next = step.next;
   slot.places.resize(step.size);
   open_position = step.next;
@@ -148,34 +109,31 @@ void Engine::Shared::take_memory(Slot& slot, Size size) {
   if (!slot.pixels.borrow(bytes, lent)) slot.pixels.reserve(bytes, options.memory);
 }
 
-std::size_t Engine::Shared::image_bytes(Size size) const {
-  return 3 * static_cast<std::size_t>(size.width) * static_cast<std::size_t>(size.height) *
-         dtype_bytes(recipe.table.dtype);
-}
-
-Placement Engine::Shared::placement(std::byte* base, Size size) const {
-  const auto width = static_cast<std::size_t>(size.width);
-  const auto height = static_cast<std::size_t>(size.height);
-  const std::size_t element = dtype_bytes(recipe.table.dtype);
-  const auto bytes_of = [&](std::size_t elements) {
-    return static_cast<std::ptrdiff_t>(elements * element);
-  };
-  if (options.channels_first) {
-    return {base, bytes_of(width), bytes_of(1), bytes_of(width * height)};
+void Engine::Shared::fill(Slot& slot, std::size_t number, const Placer& placer,
+                          std::unique_ptr<Scratch>& scratch) {
+  try {
+    load(slot, number, placer, *scratch);
+  } catch (...) {
+    slot.places[number].error = std::current_exception();
   }
-  return {base, bytes_of(3 * width), bytes_of(3), bytes_of(1)};
+  lighten(recipe, scratch);
 }
 
-void Engine::Shared::fill(Slot& slot, std::size_t number, const Placer& placer, Scratch& scratch) {
+void Engine::Shared::load(Slot& slot, std::size_t number, const Placer& placer, Scratch& scratch) {
   Place& place = slot.places[number];
   const std::uint64_t at = slot.first + number;
   place.draw = draw_at(order, slot.epoch, at);
   for (std::uint32_t attempt = 0;; ++attempt) {
+    if (cache.samples) {
+      scratch.next_use = cache.next_use->from({slot.epoch, at + 1, slot.start}, place.draw.sample);
+    }
     try {
       load_sample(placer, recipe, slot.epoch, place.draw, scratch);
       if (options.all_fields) check_fields(recipe, place.draw.sample, scratch.sample);
       place.filled = true;
       tally(scratch);
+      scratch.doing->cache_hits.add(scratch.hit ? 1 : 0);
+      scratch.doing->cache_misses.add(cache.samples && !scratch.hit ? 1 : 0);
       break;
     } catch (const SampleError& error) {
       tally(scratch);
@@ -217,17 +175,13 @@ void Engine::Shared::keep_fields(Place& place, const Sample& sample) const {
 
 void Engine::Shared::work(Doing& doing) {
   try {
-    Scratch scratch;
-    scratch.doing = &doing;
+    auto scratch = std::make_unique<Scratch>();
+    scratch->doing = &doing;
     while (auto task = ring.claim()) {
       Slot& slot = *task->slot;
-      try {
-        fill(
-            slot, task->place, [&](Size size) { return place_in(slot, task->place, size); },
-            scratch);
-      } catch (...) {
-        task->slot->places[task->place].error = std::current_exception();
-      }
+      scratch->age = task->ticket;
+      fill(
+          slot, task->place, [&](Size size) { return place_in(slot, task->place, size); }, scratch);
       doing.stage = Doing::Stage::waiting;
       ring.done(std::move(*task));
     }
@@ -242,89 +196,6 @@ void Engine::Shared::work(Doing& doing) {
   doing.stage = Doing::Stage::ended;
   --running;
   idle.notify_all();
-}
-
-// An image of another size than its batch was left out before it was decoded. It may be bad, and
-// so may be the image that set the size. So the trainer's thread now finishes what was left out,
-// in order, until two good images are known to differ (deliver() says so) or all agree.
-void Engine::Shared::settle_size(Slot& slot) {
-  const auto left_out = [&](const Place& place) { return place.filled && place.size != slot.size; };
-  if (std::none_of(slot.places.begin(), slot.places.end(), left_out)) return;
-  Scratch scratch;
-  scratch.doing = &trainer;
-  std::vector<std::vector<std::byte>> apart(slot.places.size());  // pixels outside the slot
-  Size size;
-  for (std::size_t i = 0; i < slot.places.size(); ++i) {
-    Place& place = slot.places[i];
-    if (left_out(place)) {
-      place = {};
-      const Placer placer = [&](Size planned) {
-        place.size = planned;
-        apart[i].resize(image_bytes(planned));
-        return placement(apart[i].data(), planned);
-      };
-      try {
-        fill(slot, i, placer, scratch);
-      } catch (...) {
-        place.error = std::current_exception();
-      }
-    }
-    if (place.error) return;
-    if (!place.filled) continue;
-    if (size == Size{}) size = place.size;
-    if (place.size != size) return;
-  }
-  if (slot.size != size) take_memory(slot, size);
-  slot.size = size;
-  for (std::size_t i = 0; i < slot.places.size(); ++i) {
-    if (!slot.places[i].filled || apart[i].empty()) continue;
-    std::memcpy(slot.pixels.data() + i * image_bytes(size), apart[i].data(), image_bytes(size));
-  }
-}
-
-// Checks, then closes the gaps that skipped samples left.
-void Engine::Shared::deliver(Batch& out, const std::shared_ptr<Slot>& slot, bool epoch_begins) {
-  out = {};
-  out.slot = slot;
-  out.epoch = slot->epoch;
-  out.next = slot->next;
-  out.dtype = recipe.table.dtype;
-  out.channels_first = options.channels_first;
-
-  std::lock_guard lock(mutex);
-  bad.enter(*slot, epoch_begins);
-  const Place* first = nullptr;
-  for (const Place& place : slot->places) {
-    if (place.error) std::rethrow_exception(place.error);
-    if (!place.filled) continue;
-    if (!first) first = &place;
-    if (place.size != first->size) {
-      throw Error(ErrorCode::unequal_sizes, {.file = recipe.source->path()},
-                  fmt::format("record {} gives {} x {} pixels, record {} in the same batch {} x {}",
-                              first->draw.sample, first->size.width, first->size.height,
-                              place.draw.sample, place.size.width, place.size.height));
-    }
-  }
-  out.size = first ? first->size : fixed_size(options.transforms);
-  const std::size_t step = image_bytes(out.size);
-  for (std::size_t i = 0; i < slot->places.size(); ++i) {
-    if (!slot->places[i].filled) continue;
-    std::byte* pixels = slot->pixels.data();
-    if (out.count != i) {
-      std::memmove(pixels + out.count * step, pixels + i * step, step);
-    }
-    out.labels.push_back(slot->places[i].label);
-    out.samples.push_back(static_cast<std::int64_t>(slot->places[i].draw.sample));
-    out.places.push_back(i);
-    ++out.count;
-  }
-  const bool last = tundish::steps_from(schedule, slot->next) == 0;
-  if (!options.replay) bad.check_hope(out.count, last);
-  if (auto now = bad.verdict(last)) verdict = std::move(now);
-  out.pixels = slot->pixels.data();
-  out.lent = slot->pixels.is_borrowed();
-  if (out.lent) slot->pixels.part_with();
-  meter.deliver(out.count);
 }
 
 Engine::Engine(std::shared_ptr<const Source> source, EngineOptions options)
@@ -376,6 +247,11 @@ void Engine::start(std::uint64_t epoch, std::uint64_t position) {
   if (shared.started && shared.epoch == epoch && shared.position == position) return;
   shared.epoch = epoch;
   shared.position = position;
+  if (shared.started && shared.cache.samples) {  // the future has changed
+    shared.cache.samples->retime([&](std::uint64_t sample) {
+      return shared.cache.next_use->from({epoch, position, position}, sample);
+    });
+  }
   shared.ring.restart([&shared, epoch, position, fresh = true](Slot& slot) mutable {
     if (std::exchange(fresh, false)) {
       shared.open_epoch = epoch;
@@ -465,6 +341,15 @@ EngineStats Engine::stats(EngineStats& window) const {
   EngineStats stats = shared_->meter.stats(shared_->workers, shared_->trainer, shared_->bad);
   stats.slots = ring.slots;
   stats.ready = ring.ready;
+  stats.budget = shared_->options.budget;
+  if (shared_->budget)
+    stats.budget_used = stats.budget - shared_->budget->bytes() + shared_->budget->most_used();
+  if (shared_->cache.samples) {
+    stats.cache = shared_->cache.samples->kind();
+    stats.cache_bytes = shared_->cache.samples->bytes();
+    stats.cache_room = shared_->cache.room;
+    stats.cache_needed = shared_->cache.needed;
+  }
   window = shared_->meter.window();
   return stats;
 }
@@ -490,6 +375,9 @@ void Engine::write_trace() const {
   if (shared_->trace && ::getpid() == shared_->process) shared_->trace->write();
 }
 
-void Engine::close() { shared_->ring.close(); }
+void Engine::close() {
+  shared_->ring.close();
+  if (shared_->budget) shared_->budget->close();
+}
 
 }  // namespace tundish

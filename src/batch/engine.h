@@ -41,6 +41,9 @@ struct EngineOptions {
   bool replay = false;     // a batch is made again: no error by the number of bad samples
   std::string trace = {};  // file that write_trace() writes; empty: none is recorded
   std::size_t trace_bytes = std::size_t{8} << 20;  // of memory, for its newest spans
+  std::uint64_t budget = 0;                        // bytes that the engine may use; 0: not counted
+  std::uint32_t lent_batches = 0;     // of lend() that are there at once: they count as well
+  CacheKind cache = CacheKind::none;  // keeps samples in what is left of the budget
 };
 
 // A finished batch. The memory belongs to the slot, which goes back to the ring when the last

@@ -30,6 +30,8 @@ EngineStats Meter::stats(const std::deque<Doing>& workers, const Doing& trainer,
     out.decode_ns += doing.decode_ns.sum();
     out.augment_ns += doing.augment_ns.sum();
     out.bytes += doing.bytes.sum();
+    out.cache_hits += doing.cache_hits.sum();
+    out.cache_misses += doing.cache_misses.sum();
   };
   add(trainer);
   for (const Doing& doing : workers) add(doing);

@@ -6,6 +6,7 @@
 
 #include "batch/bad_ledger.h"
 #include "batch/doing.h"
+#include "batch/sample_cache.h"
 #include "batch/wait_histogram.h"
 
 namespace tundish {
@@ -18,6 +19,11 @@ struct EngineStats {
   std::uint64_t elapsed_ns = 0;                              // since the threads were started
   std::uint64_t wait_p50_ns = 0, wait_p99_ns = 0;            // of a batch, in this window
   std::uint64_t slots = 0, ready = 0, threads = 0;
+  std::uint64_t budget = 0, budget_used = 0;  // bytes; the second at its highest
+  CacheKind cache = CacheKind::none;
+  std::uint64_t cache_hits = 0, cache_misses = 0;
+  // Bytes: held now; of all samples (0: not known); of these there was room for at construction.
+  std::uint64_t cache_bytes = 0, cache_needed = 0, cache_room = 0;
 };
 
 // The trainer's side of the figures; the threads' own are in Doing. Not for several threads at

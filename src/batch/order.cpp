@@ -41,21 +41,35 @@ std::uint64_t permute(std::uint64_t index, std::uint64_t count, std::uint64_t ke
   return x;
 }
 
-namespace {
-
-std::uint64_t number_of(const Order& order, std::uint64_t index) {
-  return order.samples.empty() ? index : order.samples[static_cast<std::size_t>(index)];
+std::uint64_t unpermute(std::uint64_t index, std::uint64_t count, std::uint64_t key) {
+  assert(index < count);
+  if (count == 1) return 0;
+  const auto half_bits = (static_cast<unsigned>(std::bit_width(count - 1)) + 1) / 2;
+  const std::uint64_t mask = (std::uint64_t{1} << half_bits) - 1;
+  std::uint64_t x = index;
+  do {
+    std::uint64_t left = x >> half_bits;
+    std::uint64_t right = x & mask;
+    for (std::uint64_t round = kRounds; round-- > 0;) {
+      const std::uint64_t before = right ^ (mix(key + round, left) & mask);
+      right = left;
+      left = before;
+    }
+    x = left << half_bits | right;
+  } while (x >= count);
+  return x;
 }
 
-Draw draw_every(const Order& order, std::uint64_t epoch, std::uint64_t at) {
-  std::uint64_t index = at % order.count;
-  if (order.shuffle) index = permute(index, order.count, mix(mix(order.seed), epoch));
-  return {number_of(order, index), at / order.count};
+std::uint64_t epoch_key(const Order& order, std::uint64_t epoch) {
+  return mix(mix(order.seed), epoch);
 }
 
-Draw draw_weighted(const Order& order, std::uint64_t epoch, std::uint64_t at) {
-  Random random({.seed = order.seed, .epoch = epoch, .sample = at}, kWeightedStream);
-  return {number_of(order, draw_by_weight(order.weights, random)), at};
+std::uint64_t block_key(const Order& order, std::uint64_t block) {
+  return mix(mix(order.seed, kBlockStream), block);
+}
+
+std::uint64_t round_key(const Order& order, std::uint64_t group, std::uint64_t round) {
+  return mix(mix(mix(order.seed, kGroupStream), group), round);
 }
 
 // Blocks of shares follow each other through the whole run, not only through an epoch. So shares
@@ -65,11 +79,28 @@ std::uint64_t draws_before(const Order& order, std::uint64_t epoch) {
   return epoch * ((epoch_length(order) + order.repeats - 1) / order.repeats);
 }
 
+namespace {
+
+std::uint64_t number_of(const Order& order, std::uint64_t index) {
+  return order.samples.empty() ? index : order.samples[static_cast<std::size_t>(index)];
+}
+
+Draw draw_every(const Order& order, std::uint64_t epoch, std::uint64_t at) {
+  std::uint64_t index = at % order.count;
+  if (order.shuffle) index = permute(index, order.count, epoch_key(order, epoch));
+  return {number_of(order, index), at / order.count};
+}
+
+Draw draw_weighted(const Order& order, std::uint64_t epoch, std::uint64_t at) {
+  Random random({.seed = order.seed, .epoch = epoch, .sample = at}, kWeightedStream);
+  return {number_of(order, draw_by_weight(order.weights, random)), at};
+}
+
 Order::SlotOfBlock slot_at(const Order& order, std::uint64_t visit) {
   const std::uint64_t block = visit / order.slots.size();
   std::uint64_t slot = visit % order.slots.size();
   if (order.shuffle) {
-    slot = permute(slot, order.slots.size(), mix(mix(order.seed, kBlockStream), block));
+    slot = permute(slot, order.slots.size(), block_key(order, block));
   }
   return order.slots[static_cast<std::size_t>(slot)];
 }
@@ -82,7 +113,7 @@ Draw draw_of_groups(const Order& order, std::uint64_t epoch, std::uint64_t at) {
   const std::uint64_t round = turn / group.count;
   std::uint64_t index = turn % group.count;
   if (order.shuffle) {
-    index = permute(index, group.count, mix(mix(mix(order.seed, kGroupStream), slot.group), round));
+    index = permute(index, group.count, round_key(order, slot.group, round));
   }
   return {number_of(order, group.first + index), round};
 }

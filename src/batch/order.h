@@ -64,5 +64,15 @@ Draw substitute_draw(const Order& order, std::uint64_t epoch, std::uint64_t posi
 // A bijection of 0 .. count-1 chosen by the key: a Feistel network over the next power of four,
 // walked until it lands inside. At most four steps on average.
 std::uint64_t permute(std::uint64_t index, std::uint64_t count, std::uint64_t key);
+std::uint64_t unpermute(std::uint64_t index, std::uint64_t count, std::uint64_t key);
+
+// Keys of the permutations, for whoever asks where a sample will stand (next_use.h): of an epoch of
+// Sampling::every; of the slots of a block, and of a group's samples in a round, of
+// Sampling::groups. Blocks and rounds go on from epoch to epoch; before an epoch there were
+// draws_before().
+std::uint64_t epoch_key(const Order& order, std::uint64_t epoch);
+std::uint64_t block_key(const Order& order, std::uint64_t block);
+std::uint64_t round_key(const Order& order, std::uint64_t group, std::uint64_t round);
+std::uint64_t draws_before(const Order& order, std::uint64_t epoch);
 
 }  // namespace tundish

@@ -5,12 +5,14 @@
 namespace tundish {
 
 struct SlotPool {
-  explicit SlotPool(std::size_t spare) : spare(spare) {}
+  SlotPool(std::size_t spare, std::size_t most) : spare(spare), most(most) {}
 
   const std::size_t spare;  // free slots kept; more are given back to the system
+  const std::size_t most;   // also when there are more slots than that; 0: any number
   std::mutex mutex;
   std::vector<std::unique_ptr<Slot>> free;
   std::uint64_t taken = 0;
+  std::size_t alive = 0;
 };
 
 namespace {
@@ -24,6 +26,7 @@ std::shared_ptr<Slot> take_slot(const std::shared_ptr<SlotPool>& pool) {
       pool->free.pop_back();
     } else {
       ++pool->taken;
+      ++pool->alive;
     }
   }
   if (!slot) slot = std::make_unique<Slot>();
@@ -32,14 +35,20 @@ std::shared_ptr<Slot> take_slot(const std::shared_ptr<SlotPool>& pool) {
             std::unique_ptr<Slot> back(used);
             if (used->pixels.is_borrowed()) used->pixels.release();
             std::lock_guard lock(pool->mutex);
-            if (pool->free.size() < pool->spare) pool->free.push_back(std::move(back));
+            const bool many = pool->most > 0 && pool->alive > pool->most;
+            if (pool->free.size() < pool->spare && !many) {
+              pool->free.push_back(std::move(back));
+            } else {
+              --pool->alive;
+            }
           }};
 }
 
 }  // namespace
 
-Ring::Ring(std::size_t depth)
-    : depth_(std::max<std::size_t>(depth, 1)), pool_(std::make_shared<SlotPool>(depth_ + 1)) {}
+Ring::Ring(std::size_t depth, std::size_t most_slots)
+    : depth_(std::max<std::size_t>(depth, 1)),
+      pool_(std::make_shared<SlotPool>(depth_ + 1, most_slots)) {}
 
 Ring::~Ring() { close(); }
 

@@ -45,7 +45,8 @@ struct Place {
 struct Slot {
   std::uint64_t epoch = 0;
   std::uint64_t first = 0;  // position of place 0
-  std::uint64_t next = 0;   // global position after this batch
+  std::uint64_t start = 0;  // global position where its step begins, of all ranks
+  std::uint64_t next = 0;   // and after it
   std::vector<Place> places;
 
   std::mutex mutex;  // guards size and pixels until they are set
@@ -66,7 +67,9 @@ class Ring {
   // Called with the ring locked: must be quick and must not call the ring.
   using Opener = std::function<bool(Slot&)>;
 
-  explicit Ring(std::size_t depth);
+  // most_slots: of all slots, those out included, so many are kept for use again; 0: depth + 1 that
+  // are free.
+  explicit Ring(std::size_t depth, std::size_t most_slots = 0);
   ~Ring();
 
   // Forgets all batches not yet taken and goes on with those of `opener`. Workers that still fill

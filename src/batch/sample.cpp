@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "batch/admission.h"
+#include "batch/cached.h"
 #include "batch/orientation.h"
 #include "core/clock.h"
 #include "decode/npy.h"
@@ -125,29 +127,44 @@ void load_sample(const Placer& placer, const Recipe& recipe, std::uint64_t epoch
   };
   Track* const track = scratch.doing ? scratch.doing->track : nullptr;
   const bool measured = track || scratch.samples++ % kMeasured == 0;
-  const std::uint64_t begin_ns = scratch.begin_ns = now_ns();
-  scratch.bytes = scratch.read_ns = scratch.decode_ns = scratch.augment_ns = 0;
-
-  // Read.
-  tell(Doing::Stage::reading, begin_ns);
-  const FieldSet image_bit = FieldSet{1} << recipe.image_field;
-  source.read(scratch.sample, draw.sample, recipe.fields | image_bit);
-  const Bytes bytes = scratch.sample.fields[static_cast<std::size_t>(recipe.image_field)];
-  const std::uint64_t read_ns = now_ns();
-  tell(Doing::Stage::decoding, read_ns);
-  scratch.bytes = bytes.size();
-  scratch.read_ns = read_ns - begin_ns;
-
   const auto check = [&](const std::optional<Fault>& fault) {
     if (fault) throw SampleError(*fault, source.where_in(draw.sample, recipe.image_field));
   };
-
-  // Plan: every random choice, before a byte is decoded.
+  Bytes bytes;
   ImageHeader header;
-  check(source.read_header(header, draw.sample, bytes, recipe.limits));
-  const std::uint8_t orientation = orientation_of(recipe, header);
-  const View view = plan_draw(recipe, header, epoch, draw);
+  std::uint8_t orientation = 1;
+  std::uint64_t begin_ns = scratch.begin_ns = now_ns();
+  scratch.bytes = scratch.read_ns = scratch.decode_ns = scratch.augment_ns = 0;
+
+  const auto read_and_plan = [&] {
+    // Read, unless it is in the cache.
+    begin_ns = scratch.begin_ns = now_ns();
+    tell(Doing::Stage::reading, begin_ns);
+    const FieldSet image_bit = FieldSet{1} << recipe.image_field;
+    if (!take_cached(recipe, draw, scratch)) {
+      source.read(scratch.sample, draw.sample, recipe.fields | image_bit);
+    }
+    bytes = scratch.sample.fields[static_cast<std::size_t>(recipe.image_field)];
+    scratch.bytes = scratch.hit ? 0 : bytes.size();
+    const std::uint64_t read_ns = now_ns();
+    tell(Doing::Stage::waiting, read_ns);
+    scratch.read_ns = read_ns - begin_ns;
+
+    // Plan: every random choice, before a byte is decoded.
+    if (scratch.cached) {
+      header = scratch.cached->header;
+    } else {
+      check(source.read_header(header, draw.sample, bytes, recipe.limits));
+    }
+    orientation = orientation_of(recipe, header);
+    return plan_draw(recipe, header, epoch, draw);
+  };
+  admit_read(recipe, draw, scratch);
+  View view = read_and_plan();
+  while (!admit(recipe, draw, view, header, orientation, scratch)) view = read_and_plan();
   const Size image = view.image();
+  const std::uint64_t planned_ns = now_ns();
+  tell(Doing::Stage::decoding, planned_ns);
   const Placement place = placer(view.size());
   if (!place.base) return;
 
@@ -167,22 +184,28 @@ void load_sample(const Placer& placer, const Recipe& recipe, std::uint64_t epoch
     const bool any = needed.width > 0 && needed.height > 0;
     if (i > 0) {
       if (any) scratch.resample.push(whole(scratch.between, size));
-    } else if (any && orientation == 1) {
-      const std::uint64_t from_ns = measured ? now_ns() : 0;
-      check(decode(sink, bytes, header, needed, scratch.decode, recipe.limits));
-      if (measured) decode_ns = now_ns() - from_ns;
     } else if (any) {
       const std::uint64_t from_ns = measured ? now_ns() : 0;
-      check(decode_upright(scratch.upright, bytes, header, orientation, scratch.decode,
-                           recipe.limits));
+      if (!scratch.cached) {
+        decode_to_cache(recipe, draw, view, bytes, header, orientation, scratch);
+      }
+      if (scratch.cached) {
+        push_cached(sink, *scratch.cached, needed, scratch.decode);
+      } else if (orientation == 1) {
+        check(decode(sink, bytes, header, needed, scratch.decode, recipe.limits));
+      } else {
+        check(decode_upright(scratch.upright, bytes, header, orientation, scratch.decode,
+                             recipe.limits));
+      }
       if (measured) decode_ns = now_ns() - from_ns;
-      scratch.resample.push(whole(scratch.upright, image));
+      if (!scratch.cached && orientation != 1) scratch.resample.push(whole(scratch.upright, image));
     }
     scratch.resample.finish();
     scratch.between.swap(scratch.result);
     size = kept;
   }
-  const std::uint64_t both_ns = now_ns() - read_ns;
+  keep_encoded(recipe, draw, scratch);
+  const std::uint64_t both_ns = now_ns() - planned_ns;
   if (measured) {
     scratch.measured_ns += both_ns;
     scratch.measured_decode_ns += decode_ns - timed.spent_ns;
@@ -192,8 +215,8 @@ void load_sample(const Placer& placer, const Recipe& recipe, std::uint64_t epoch
   if (!track) return;
   // Drawn one behind the other, though they took turns.
   track->add("source.read", begin_ns, scratch.read_ns, draw.sample);
-  track->add(decode_span(header.codec), read_ns, scratch.decode_ns, draw.sample);
-  track->add("augment.resample", read_ns + scratch.decode_ns, scratch.augment_ns, draw.sample);
+  track->add(decode_span(header.codec), planned_ns, scratch.decode_ns, draw.sample);
+  track->add("augment.resample", planned_ns + scratch.decode_ns, scratch.augment_ns, draw.sample);
 }
 
 }  // namespace tundish

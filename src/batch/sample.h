@@ -9,12 +9,24 @@
 #include "augment/resample.h"
 #include "augment/store.h"
 #include "augment/transforms.h"
+#include "batch/budget.h"
 #include "batch/doing.h"
 #include "batch/order.h"
+#include "batch/sample_bytes.h"
 #include "decode/decode.h"
 #include "source/source.h"
 
 namespace tundish {
+
+class SampleCache;
+class CachedSample;
+
+// What a sample is counted against; see admission.h.
+struct SampleMemory {
+  MemoryBudget* budget = nullptr;  // none: nothing is counted
+  std::uint64_t places = 0;        // of all batches that are there at once
+  std::uint64_t unnoticed = 0;     // a sample that needs no more is not charged
+};
 
 // What is done to every sample; the same for all threads of a loader.
 struct Recipe {
@@ -26,6 +38,8 @@ struct Recipe {
   PixelTable table;
   bool exif_orientation = false;  // turn images as their EXIF says; torchvision does not
   Limits limits;
+  SampleMemory memory;
+  SampleCache* cache = nullptr;  // none: every sample is read
 };
 
 constexpr std::uint64_t kMeasured = 16;
@@ -33,6 +47,12 @@ constexpr std::uint64_t kMeasured = 16;
 // What a worker keeps between samples, so that one no larger than those before takes no new memory
 // for its bytes and pixels.
 struct Scratch {
+  Charge charge;                               // of the sample at work; given back last
+  std::uint64_t age = 0;                       // of its batch: small ones are served first
+  std::uint64_t next_use = 0;                  // when the draw's sample comes again, for the cache
+  bool hit = false;                            // it was in the cache
+  std::shared_ptr<const CachedSample> cached;  // its pixels; second owner: the cache
+  SampleBytes kept;  // what the buffers were asked for since they were made
   Sample sample;
   DecodeScratch decode;
   Resample resample;

@@ -102,7 +102,11 @@ EngineOptions options_of(const tundish_loader_options& from) {
                    .limits = {},
                    .max_bad = from.max_bad ? *from.max_bad : -1,
                    .replay = from.replay != 0,
-                   .trace = from.trace ? from.trace : ""};
+                   .trace = from.trace ? from.trace : "",
+                   .trace_bytes = EngineOptions{}.trace_bytes,
+                   .budget = from.memory,
+                   .lent_batches = static_cast<std::uint32_t>(from.lent_batches),
+                   .cache = checked_enum<CacheKind>(from.cache, 3, "cache")};
   for (uint64_t i = 0; i < from.transform_count; ++i) {
     to.transforms.push_back(transform_of(from.transforms[i]));
   }
@@ -216,7 +220,15 @@ void tundish_loader_get_stats(const tundish_loader* loader, tundish_loader_stats
           .window_decode_ns = window.decode_ns,
           .window_augment_ns = window.augment_ns,
           .window_wait_ns = window.wait_ns,
-          .window_elapsed_ns = window.elapsed_ns};
+          .window_elapsed_ns = window.elapsed_ns,
+          .memory = from.budget,
+          .memory_used = from.budget_used,
+          .cache = static_cast<std::uint64_t>(from.cache),
+          .cache_hits = from.cache_hits,
+          .cache_misses = from.cache_misses,
+          .cache_bytes = from.cache_bytes,
+          .cache_needed = from.cache_needed,
+          .cache_room = from.cache_room};
 }
 
 void tundish_loader_new_window(tundish_loader* loader) { loader->engine->new_window(); }

@@ -1,4 +1,6 @@
 // include/tundish.h, the part on sources.
+#include <fcntl.h>
+
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -6,9 +8,11 @@
 #include "capi/call.h"
 #include "capi/dlpack.h"
 #include "capi/handles.h"
+#include "core/memory_limit.h"
 #include "core/usable_cpus.h"
 #include "cuda/pinned.h"
 #include "pack/open.h"
+#include "pack/reader.h"
 #include "source/joined.h"
 
 using namespace tundish;
@@ -78,6 +82,8 @@ int32_t tundish_last_error_code(void) { return last_error().code; }
 int32_t tundish_last_error_of_sample(void) { return last_error().of_sample; }
 uint32_t tundish_usable_cpus(void) { return usable_cpus(); }
 
+uint64_t tundish_memory_left(void) { return memory_left(); }
+
 int32_t tundish_can_pin(void) {
   return guarded<int32_t>(0, [&] {
     std::string why;
@@ -96,6 +102,14 @@ tundish_source* tundish_source_join(tundish_source** sources, uint64_t count) {
     std::vector<std::shared_ptr<const Source>> all;
     for (uint64_t i = 0; i < count; ++i) all.push_back(sources[i]->source);
     return new_source(join_sources(std::move(all)));
+  });
+}
+
+tundish_source* tundish_source_open_staged(const char* path, int32_t descriptor) {
+  return guarded<tundish_source*>(nullptr, [&] {
+    File file(::fcntl(descriptor, F_DUPFD_CLOEXEC, 0), path);
+    if (!file.is_open()) throw_errno(path, "dup", false);
+    return new_source(Pack::open(std::make_unique<DiskBytes>(std::move(file))));
   });
 }
 

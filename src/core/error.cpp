@@ -126,6 +126,11 @@ constexpr std::array kTable = {
     ErrorEntry{ErrorCode::image_kind, "is an array that is no picture",
                "An array used as an image must be uint8 of shape (H, W), (H, W, 1) or (H, W, 3).",
                "store it in another field, or convert it"},
+    ErrorEntry{ErrorCode::over_budget, "needs more memory than the loader may use",
+               "What decoding an image takes is known from its header and counted against "
+               "Loader(memory=...) before it is done.",
+               "give a larger memory=, smaller batches or a smaller prefetch; or make the image "
+               "smaller (progressive JPEGs and interlaced PNGs are held as a whole)"},
 
     ErrorEntry{ErrorCode::io_read, "could not be read",
                "The system reported an error while reading.",
@@ -179,6 +184,10 @@ constexpr std::array kTable = {
         "loader.bad_samples() names them; of a pack also: tundish verify {file} --pixels"},
     ErrorEntry{ErrorCode::closed, "is closed", "The loader was closed and used afterwards.",
                "make a new one"},
+    ErrorEntry{ErrorCode::budget_too_small, "does not fit into the memory given",
+               "The batches, the index and a little for every thread must fit into "
+               "Loader(memory=...); docs/memory.md says how it is counted.",
+               "give a larger memory=, or a smaller batch_size, prefetch or threads"},
 };
 
 std::string describe(ErrorCode code, const Where& where, const std::string& reason) {

@@ -54,6 +54,7 @@ enum class ErrorCode : int {
   image_damaged = 405,
   image_cut_off = 406,
   image_kind = 407,
+  over_budget = 408,
   // 5xx: the machine
   io_read = 501,
   io_write = 502,
@@ -71,6 +72,7 @@ enum class ErrorCode : int {
   used_after_fork = 604,
   too_many_bad = 605,
   closed = 606,
+  budget_too_small = 607,
 };
 
 // A line of the table behind `tundish explain`.

@@ -28,6 +28,7 @@ struct ImageHeader {
   std::uint32_t width = 0;
   std::uint32_t height = 0;
   std::uint8_t orientation = 1;           // EXIF, 1 to 8
+  std::uint64_t held_bytes = 0;           // what a decoder holds of the whole image: see below
   const lanes::Tables* tables = nullptr;  // what a lanes record is decoded with; not in its bytes
 };
 
@@ -38,6 +39,11 @@ std::optional<Codec> sniff(Bytes bytes);
 // Size and kind from the header alone. A format that is known but not decodable here gives
 // codec_unsupported; sizes over the limits give image_too_large.
 std::optional<Fault> read_header(ImageHeader& out, Bytes bytes, const Limits& limits = {});
+
+// Memory that decode() takes for this window, at most. Pure: of the header and the window alone.
+// Decoders work on a few rows at a time, but a JPEG of several scans (header.held_bytes: all its
+// coefficients) and an interlaced PNG (all its rows) are held as a whole.
+std::uint64_t decode_bytes(const ImageHeader& header, const Window& window);
 
 // What a thread keeps between images so that decoding takes no new memory.
 struct DecodeScratch {

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 
 #include "decode/exif.h"
@@ -48,6 +49,28 @@ std::optional<Fault> read_frame(ImageHeader& out, Bytes segment, std::uint32_t m
   return std::nullopt;
 }
 
+// All coefficients: what libjpeg holds of an image of several scans, 2 bytes each, in whole MCUs.
+// `segment` is a frame header that read_frame() took.
+std::uint64_t coefficient_bytes(const ImageHeader& header, Bytes segment) {
+  const std::size_t components =
+      std::min<std::size_t>(u8(segment, 5), (segment.size() - 6) / 3);  // the rest is cut off
+  const auto factor = [&](std::size_t c, int shift) {
+    return std::clamp<std::uint64_t>(u8(segment, 7 + 3 * c) >> shift & 15, 1, 4);
+  };
+  std::uint64_t most_h = 1, most_v = 1;
+  for (std::size_t c = 0; c < components; ++c) {
+    most_h = std::max(most_h, factor(c, 4));
+    most_v = std::max(most_v, factor(c, 0));
+  }
+  const std::uint64_t across = header.width / (8 * most_h) + 1,
+                      down = header.height / (8 * most_v) + 1;
+  std::uint64_t blocks = 0;
+  for (std::size_t c = 0; c < components; ++c) {
+    blocks += across * factor(c, 4) * down * factor(c, 0);
+  }
+  return blocks * 64 * 2;
+}
+
 bool is_exif(Bytes segment) {
   constexpr std::string_view kName = "Exif\0\0"sv;
   return segment.size() >= kName.size() &&
@@ -59,6 +82,8 @@ bool is_exif(Bytes segment) {
 std::optional<Fault> read_jpeg_header(ImageHeader& out, Bytes bytes) {
   out = {.codec = Codec::jpeg};
   bool have_frame = false;
+  bool progressive = false;
+  std::uint32_t components = 0;
   bool have_exif = false;
   std::size_t at = 2;
   while (true) {
@@ -75,7 +100,13 @@ std::optional<Fault> read_jpeg_header(ImageHeader& out, Bytes bytes) {
                    offset};
     }
     if (marker == 0xda) {
-      if (have_frame) return std::nullopt;
+      if (have_frame) {
+        // A first scan without all components: others follow, as in a progressive image.
+        const bool one_scan =
+            !progressive && bytes.size() - at >= 3 && u8(bytes, at + 2) >= components;
+        if (one_scan) out.held_bytes = 0;
+        return std::nullopt;
+      }
       return Fault{ErrorCode::image_header, "data come before the frame header", offset};
     }
 
@@ -92,6 +123,9 @@ std::optional<Fault> read_jpeg_header(ImageHeader& out, Bytes bytes) {
       if (have_frame) return Fault{ErrorCode::image_header, "two frame headers", offset};
       if (auto fault = read_frame(out, segment, marker, offset)) return fault;
       have_frame = true;
+      progressive = marker == 0xc2 || marker == 0xca;
+      components = u8(segment, 5);
+      out.held_bytes = coefficient_bytes(out, segment);
     } else if (marker == 0xe1 && !have_exif && is_exif(segment)) {
       out.orientation = exif_orientation(segment.subspan(6));
       have_exif = true;

@@ -33,6 +33,13 @@ bool is_valid_kind(int depth, int colour) {
   }
 }
 
+// Of a row as libpng hands it over (png.cpp): a number of the palette, 16 bits of grey, or RGB.
+std::uint64_t pixel_bytes(Bytes header) {
+  const auto depth = std::to_integer<int>(header[8]), colour = std::to_integer<int>(header[9]);
+  if (colour == 3) return 1;
+  return colour == 0 && depth == 16 ? 2 : 3;
+}
+
 }  // namespace
 
 std::optional<Fault> read_png_header(ImageHeader& out, Bytes bytes) {
@@ -67,6 +74,9 @@ std::optional<Fault> read_png_header(ImageHeader& out, Bytes bytes) {
       if (out.width == 0 || out.height == 0 || out.width > 0x7fffffff || out.height > 0x7fffffff) {
         return Fault{ErrorCode::image_header,
                      fmt::format("its size is {} x {}", out.width, out.height), at};
+      }
+      if (data[12] != std::byte{0}) {  // interlaced: rows are whole after the last pass only
+        out.held_bytes = std::uint64_t{out.width} * out.height * pixel_bytes(data);
       }
     } else if (is(type, "eXIf")) {
       out.orientation = exif_orientation(data);

@@ -155,6 +155,11 @@ std::uint64_t Pack::bytes(std::uint64_t i) const {
   return sum + restore_bytes(i);
 }
 
+std::uint64_t Pack::memory() const {
+  const std::uint64_t per_record = 8 * index_.length.size() + 8 + 2 * 4 + 2 + 8 + 8;
+  return (1 << 20) + metadata_.size() + per_record * count();  // and the tables of lanes
+}
+
 std::uint64_t Pack::record_offset(std::uint64_t i) const {
   check_number(i);
   return offsets_[i];

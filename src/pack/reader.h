@@ -28,6 +28,7 @@ class Pack : public Source {
   std::string key(std::uint64_t i) const override;  // reads a block of names, keeps the last one
   std::string path() const override { return file_->path(); }
   std::uint64_t bytes(std::uint64_t i) const override;  // payloads, without their checksums
+  std::uint64_t memory() const override;                // the index
   bool extent(std::uint64_t i, int field, Extent& out) const override;
   // A lanes record comes unchecked: it holds checksums of its own, for every part that can be
   // decoded alone, and its decoder looks at them.

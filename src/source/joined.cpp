@@ -34,6 +34,11 @@ class Joined : public Source {
     return holder->part(i);
   }
   std::uint64_t bytes(std::uint64_t i) const override { return at(i)->bytes(local(i)); }
+  std::uint64_t memory() const override {
+    std::uint64_t sum = 0;
+    for (const auto& source : sources_) sum += source->memory();
+    return sum;
+  }
   bool sizes_known() const override {
     return std::all_of(sources_.begin(), sources_.end(),
                        [](const auto& source) { return source->sizes_known(); });

@@ -85,6 +85,8 @@ class Source {
   virtual const Source& part(std::uint64_t&) const { return *this; }
   // Bytes of all stored fields of sample i as they will be read; 0 for one that cannot be read.
   virtual std::uint64_t bytes(std::uint64_t i) const = 0;
+  // About what the source itself keeps in memory, for a loader's budget.
+  virtual std::uint64_t memory() const { return 512 * count(); }
   virtual bool sizes_known() const { return true; }  // false: bytes() says 0 of every sample
   virtual bool random_access() const { return true; }
   // Where field f of sample i lies, when it is a plain part of a file; false otherwise: use read.

@@ -1,0 +1,99 @@
+#include "batch/engine_cache.h"
+
+#include <doctest/doctest.h>
+
+#include "decode/test_images.h"
+#include "pack/memory_source.h"
+
+namespace tundish {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::uint64_t kMiB = 1 << 20;
+
+// Small arrays, and progressive JPEGs that are held as a whole: those are charged, and take their
+// memory from the cache.
+std::shared_ptr<MemorySource> pictures(std::uint64_t small, std::uint64_t large) {
+  auto source = std::make_shared<MemorySource>();
+  source->schema_.fields = {{"image", FieldType::image}, {"label", FieldType::label}};
+  for (std::uint64_t i = 0; i < small; ++i) {
+    Random random({.seed = 1, .sample = i}, 0);
+    const int side = static_cast<int>(100 + 7 * i);
+    source->items.push_back({"a", 0, {npy_image(side, side, random), {}}});
+  }
+  for (std::uint64_t i = 0; i < large; ++i) {
+    const int side = static_cast<int>(900 + i);
+    source->items.push_back({"b", 0, {make_jpeg(side, side, {.progressive = true}), {}}});
+  }
+  return source;
+}
+
+EngineOptions options(CacheKind kind, std::uint64_t budget) {
+  EngineOptions out;
+  out.threads = 4;
+  out.prefetch = 2;
+  out.batch_size = 3;
+  out.shuffle = true;
+  out.seed = 2;
+  out.budget = budget;
+  out.cache = kind;
+  out.transforms = {RandomResizedCrop{.size = {8, 8}}};
+  return out;
+}
+
+using Pixels = std::vector<std::vector<std::byte>>;
+
+Pixels run(Engine& engine, std::uint64_t epoch, std::uint64_t position, std::uint64_t most = 99) {
+  Pixels out;
+  Batch batch;
+  engine.start(epoch, position);
+  while (out.size() < most && engine.next(batch, 60s) == Engine::Next::batch) {
+    out.push_back({batch.pixels, batch.pixels + std::size_t{batch.count} * 8 * 8 * 3});
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("batches are the same with a cache that is shrunk again and again, also after jumps") {
+  const auto source = pictures(20, 5);
+  Engine plain(source, options(CacheKind::none, 0));
+  for (const CacheKind kind : {CacheKind::encoded, CacheKind::decoded}) {
+    Engine engine(source, options(kind, 25 * kMiB));
+    for (std::uint64_t epoch = 0; epoch < 3; ++epoch)
+      CHECK(run(engine, epoch, 0) == run(plain, epoch, 0));
+    CHECK(run(engine, 7, 4, 2) == run(plain, 7, 4, 2));
+    CHECK(run(engine, 1, 11) == run(plain, 1, 11));
+    CHECK(run(engine, 2, 0) == run(plain, 2, 0));
+    const EngineStats stats = engine.stats();
+    CHECK(stats.bad == 0);
+    CHECK(stats.cache == kind);
+    CHECK(stats.cache_hits > 0);
+    CHECK(stats.cache_bytes <= stats.cache_room);
+    CHECK(stats.budget_used <= stats.budget);
+  }
+}
+
+TEST_CASE("a sample fits with a cache when it fits without, but for the cache's tables") {
+  const auto source = pictures(20, 2);
+  EngineOptions tight = options(CacheKind::none, 0);
+  tight.threads = 1;
+  for (std::uint64_t budget = 10 * kMiB; budget <= 14 * kMiB; budget += kMiB / 2) {
+    tight.budget = budget;
+    tight.cache = CacheKind::none;
+    Engine without(source, tight);
+    tight.cache = CacheKind::encoded;
+    tight.budget += cache_table_bytes(source->count(), budget + kMiB / 4);
+    Engine with(source, tight);
+    const Pixels expected = run(without, 0, 0);
+    CHECK(run(with, 0, 0) == expected);
+    CHECK(with.stats().skipped == without.stats().skipped);
+  }
+}
+
+TEST_CASE("a cache without a budget is refused") {
+  CHECK_THROWS_AS(Engine(pictures(2, 0), options(CacheKind::encoded, 0)), Error);
+}
+
+}  // namespace tundish

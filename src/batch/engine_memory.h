@@ -1,0 +1,16 @@
+// An engine's budget, made from its options.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "batch/engine.h"
+
+namespace tundish {
+
+// Divides options.budget, reserves the batches when their size is known, and fills in
+// recipe.memory. `count`: positions of an epoch. Throws Error(budget_too_small).
+std::unique_ptr<MemoryBudget> make_budget(EngineOptions& options, Recipe& recipe,
+                                          std::uint64_t count);
+
+}  // namespace tundish

@@ -1,0 +1,33 @@
+// How a loader's memory is divided before it starts.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace tundish {
+
+inline constexpr std::uint64_t kLeastPerThread = 4 << 20;
+
+// Batches: those that wait for the trainer, the one it works on and the one it is given.
+inline std::uint64_t batches_at_once(int prefetch) {
+  return static_cast<std::uint64_t>(prefetch > 1 ? prefetch : 1) + 2;
+}
+
+struct MemoryNeeds {
+  std::uint64_t budget = 0;
+  std::uint64_t source = 0;   // index, names
+  std::uint64_t threads = 1;  // that decode, the trainer's own among them
+  std::uint64_t batches = 1;  // that are there at once
+  std::uint64_t batch_size = 1;
+  std::uint64_t image_bytes = 0;  // in a batch; 0: not known before the first one
+};
+
+struct MemoryShares {
+  std::uint64_t per_thread = 0;  // what a thread may keep from sample to sample
+  std::uint64_t shared = 0;      // batches, and samples that need more than a thread keeps
+};
+
+// Throws Error(budget_too_small) with the figures when the budget cannot hold the batches.
+MemoryShares share_memory(const MemoryNeeds& needs, const std::string& path);
+
+}  // namespace tundish
