@@ -98,30 +98,36 @@ TEST_CASE("what is being read stays whole until it has been, and is waited for")
 
 TEST_CASE("what comes out of a cache is what went in, with many threads and little memory") {
   constexpr std::uint64_t kCount = 300;
-  MemoryBudget budget(2 * kMiB);
-  SampleCache cache(CacheKind::encoded, budget, 2 * kMiB);
   const Order order{.count = kCount, .seed = 4, .shuffle = true};
   const NextUse next_use(order, {.count = kCount, .batch_size = 10});
-  std::atomic<int> wrong{0}, hits{0};
-  {
-    std::vector<std::jthread> threads;
-    for (std::uint64_t t = 0; t < 4; ++t) {
-      threads.emplace_back([&, t] {
-        for (std::uint64_t at = t; at < 4 * kCount; at += 4) {
-          const std::uint64_t epoch = at / kCount, position = at % kCount;
-          const std::uint64_t sample = draw_at(order, epoch, position).sample;
-          hits += visit(cache, sample, bytes_of(sample, 1 + sample * 37 % 20'000),
-                        next_use.from({epoch, position + 1, 0}, sample), wrong);
-          if (at % 50 == t) {  // a large sample
-            if (budget.take(kMiB, at) == MemoryBudget::Answer::granted) budget.give(kMiB);
+  const auto hits_with = [&](std::uint64_t count) {
+    MemoryBudget budget(2 * kMiB);
+    SampleCache cache(CacheKind::encoded, budget, 2 * kMiB);
+    std::atomic<int> wrong{0}, hits{0};
+    {
+      std::vector<std::jthread> threads;
+      for (std::uint64_t t = 0; t < count; ++t) {
+        threads.emplace_back([&, t] {
+          for (std::uint64_t at = t; at < 4 * kCount; at += count) {
+            const std::uint64_t epoch = at / kCount, position = at % kCount;
+            const std::uint64_t sample = draw_at(order, epoch, position).sample;
+            hits += visit(cache, sample, bytes_of(sample, 1 + sample * 37 % 20'000),
+                          next_use.from({epoch, position + 1, 0}, sample), wrong);
+            if (at % 50 == t) {  // a large sample
+              if (budget.take(kMiB, at) == MemoryBudget::Answer::granted) budget.give(kMiB);
+            }
           }
-        }
-      });
+        });
+      }
     }
-  }
-  CHECK(wrong == 0);
-  CHECK(hits > 0);  // how many depends on how the threads take turns
-  CHECK(budget.most_used() <= budget.bytes());
+    CHECK(wrong == 0);
+    CHECK(budget.most_used() <= budget.bytes());
+    return hits.load();
+  };
+  hits_with(4);  // how many depends on how the threads take turns
+  const int alone = hits_with(1);
+  CHECK(alone == hits_with(1));
+  CHECK(alone > 50);
 }
 
 }  // namespace
