@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "batch/engine_shared.h"
+#include "batch/rows.h"
 
 namespace tundish {
 
@@ -21,7 +22,7 @@ void Engine::Shared::settle_size(Slot& slot) {
   for (std::size_t i = 0; i < slot.places.size(); ++i) {
     Place& place = slot.places[i];
     if (left_out(place)) {
-      place = {};
+      place = only_row(place);
       const Placer placer = [&](Size planned) {
         place.size = planned;
         apart[i].resize(image_bytes(planned));
@@ -38,7 +39,7 @@ void Engine::Shared::settle_size(Slot& slot) {
   slot.size = size;
   for (std::size_t i = 0; i < slot.places.size(); ++i) {
     if (!slot.places[i].filled || apart[i].empty()) continue;
-    std::memcpy(slot.pixels.data() + i * image_bytes(size), apart[i].data(), image_bytes(size));
+    std::memcpy(row_of(slot, i, apart[i].size()), apart[i].data(), apart[i].size());
   }
 }
 
@@ -66,13 +67,9 @@ void Engine::Shared::deliver(Batch& out, const std::shared_ptr<Slot>& slot, bool
     }
   }
   out.size = first ? first->size : fixed_size(options.transforms);
-  const std::size_t step = image_bytes(out.size);
+  close_gaps(*slot, image_bytes(out.size));
   for (std::size_t i = 0; i < slot->places.size(); ++i) {
     if (!slot->places[i].filled) continue;
-    std::byte* pixels = slot->pixels.data();
-    if (out.count != i) {
-      std::memmove(pixels + out.count * step, pixels + i * step, step);
-    }
     out.labels.push_back(slot->places[i].label);
     out.samples.push_back(static_cast<std::int64_t>(slot->places[i].draw.sample));
     out.places.push_back(i);

@@ -11,6 +11,7 @@
 #include "batch/engine_shared.h"
 #include "batch/fingerprint.h"
 #include "batch/memory_plan.h"
+#include "batch/rows.h"
 #include "batch/watchdog.h"
 #include "core/clock.h"
 #include "core/usable_cpus.h"
@@ -99,9 +100,10 @@ Placement Engine::Shared::place_in(Slot& slot, std::size_t number, Size size) {
       take_memory(slot, size);
       slot.size = size;
     }
+    take_row(slot, number);
     if (slot.size != size) return {};
   }
-  return placement(slot.pixels.data() + number * image_bytes(size), size);
+  return placement(row_of(slot, number, image_bytes(size)), size);
 }
 
 void Engine::Shared::take_memory(Slot& slot, Size size) {
@@ -149,7 +151,7 @@ void Engine::Shared::load(Slot& slot, std::size_t number, const Placer& placer, 
         track->add("batch.bad", scratch.begin_ns, now_ns() - scratch.begin_ns, place.draw.sample);
       }
       if (options.on_error == OnError::fail) throw;
-      if (options.on_error == OnError::skip) return;
+      if (options.on_error == OnError::skip) return leave_empty(slot, number);
       if (attempt == kMaxSubstitutes) {
         throw Error(ErrorCode::too_many_bad, recipe.source->where(place.draw.sample), error.what());
       }

@@ -40,6 +40,12 @@ struct Place {
   std::vector<std::vector<std::byte>> fields;  // besides the image, by field number
   std::vector<BadSample> bad;                  // tried and failed, in order
   std::exception_ptr error;                    // ends the batch
+
+  // Where its pixels lie, in images (rows.h); guarded by the slot's mutex until all places are
+  // done.
+  std::size_t row = 0;
+  bool has_row = false;
+  bool empty = false;  // it will have no pixels
 };
 
 struct Slot {
@@ -49,7 +55,7 @@ struct Slot {
   std::uint64_t next = 0;   // and after it
   std::vector<Place> places;
 
-  std::mutex mutex;  // guards size and pixels until they are set
+  std::mutex mutex;  // guards the rows of places; size and pixels until they are set
   Size size;         // of every image of the batch; {0, 0} until the first one is planned
   HostMemory pixels;
 };
