@@ -137,6 +137,7 @@ typedef struct tundish_loader_options {
   uint64_t memory;            /* bytes that the loader may use; 0: not counted. docs/memory.md */
   uint64_t lent_batches; /* of tundish_loader_lend() that are there at once: they count as well */
   int32_t cache; /* in what is left of `memory`; 0: none, 1: encoded, 2: decoded, 3: one of both */
+  int32_t for_gpu; /* batches for tundish_device_finish(), not for tensors of their own */
 } tundish_loader_options;
 
 typedef struct tundish_loader tundish_loader;
@@ -229,8 +230,8 @@ typedef struct tundish_batch_info {
   void* pixels; /* of the images, until the batch and its tensors are freed */
   int32_t dtype;
   int32_t channels_first;
-  int32_t lent; /* pixels is memory that was lent; it is the caller's again, and stays as it is */
-  int32_t reserved;
+  int32_t lent;  /* pixels is memory that was lent; it is the caller's again, and stays as it is */
+  int32_t coded; /* the GPU is to decode it */
 } tundish_batch_info;
 
 TUNDISH_API void tundish_batch_get_info(const tundish_batch* batch, tundish_batch_info* out);
@@ -254,6 +255,42 @@ TUNDISH_API void tundish_batch_free(tundish_batch* batch);
 /* One image as it is stored: a DLManagedTensorVersioned (H, W, 3) of uint8. NULL on error. */
 TUNDISH_API void* tundish_source_image(const tundish_source* source, uint64_t sample,
                                        int32_t exif_orientation);
+
+/* --- a GPU --------------------------------------------------------------------------------- */
+
+/* With `for_gpu`: whether the GPU decodes what it can of the batches that are made from now on. The
+ * pixels are the same either way. An error when it can decode nothing of this loader's. */
+TUNDISH_API int32_t tundish_loader_decode_there(tundish_loader* loader, int32_t there);
+
+/* The lanes records of a source in a GPU's memory. */
+typedef struct tundish_resident tundish_resident;
+
+/* Takes the memory. NULL on error, also when it is too small. */
+TUNDISH_API tundish_resident* tundish_resident_new(const tundish_source* source, int32_t device);
+/* Brings so many samples more there. TUNDISH_END once all are. */
+TUNDISH_API int32_t tundish_resident_load(tundish_resident* resident, uint64_t samples);
+TUNDISH_API uint64_t tundish_resident_bytes(const tundish_resident* resident);  /* in all */
+TUNDISH_API uint64_t tundish_resident_loaded(const tundish_resident* resident); /* samples */
+TUNDISH_API void tundish_resident_free(tundish_resident* resident); /* devices may still use it */
+
+/* Takes batches of a loader made `for_gpu` to memory of a GPU. Used by one thread at a time. */
+typedef struct tundish_device tundish_device;
+
+/* Works on this cudaStream_t of the device, which must outlive it, as must the loader. resident:
+ * NULL, or all loaded; then before the loader is started. NULL on error. */
+TUNDISH_API tundish_device* tundish_device_new(tundish_loader* loader, int32_t device, void* stream,
+                                               const tundish_resident* resident);
+/* The element type of the images: the numbers of tundish_transform.dtype. */
+TUNDISH_API int32_t tundish_device_dtype(const tundish_device* device);
+/* Enqueues the batch: into `images` as many elements as it has, in the loader's memory order; into
+ * `labels` and `samples` an int64 for each image. The batch may be freed at once. */
+TUNDISH_API int32_t tundish_device_finish(tundish_device* device, const tundish_batch* batch,
+                                          void* images, void* labels, void* samples);
+/* Gives memory of batches back that were copied since. An error when the GPU could not decode an
+ * image of one of them, which is then all zeros. Does not wait. */
+TUNDISH_API int32_t tundish_device_look_back(tundish_device* device);
+/* Waits until every batch was read by the GPU. */
+TUNDISH_API void tundish_device_free(tundish_device* device);
 
 /* --- DLPack capsules ----------------------------------------------------------------------- */
 

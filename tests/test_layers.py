@@ -6,7 +6,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 # A folder may include itself and what stands before it; the road of the data, then the faces.
-LAYERS = ["core", "trace", "augment", "lanes", "decode", "source", "pack", "batch", "cuda", "capi"]
+LAYERS = ["core", "trace", "augment", "lanes", "decode", "source", "pack", "cuda", "batch", "capi"]
 LAYERS += ["cli"]
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)

@@ -53,6 +53,8 @@ def test_every_function_is_declared_with_the_same_types():
         "tundish_source_join": "SourceHandle",
         "tundish_source_open_staged": "SourceHandle",
         "tundish_loader_new": "LoaderHandle",
+        "tundish_resident_new": "ResidentHandle",
+        "tundish_device_new": "DeviceHandle",
         "tundish_batch_tensor": "TensorHandle",
         "tundish_source_image": "TensorHandle",
     }

@@ -103,6 +103,7 @@ class LoaderOptions(ctypes.Structure):
         ("memory", c_uint64),
         ("lent_batches", c_uint64),
         ("cache", c_int32),
+        ("for_gpu", c_int32),
     ]
 
 
@@ -155,7 +156,7 @@ class BatchInfo(ctypes.Structure):
         ("dtype", c_int32),
         ("channels_first", c_int32),
         ("lent", c_int32),
-        ("reserved", c_int32),
+        ("coded", c_int32),
     ]
 
 
@@ -188,6 +189,14 @@ class LoaderHandle(Handle):
 
 class BatchHandle(Handle):
     free_name = "tundish_batch_free"
+
+
+class ResidentHandle(Handle):
+    free_name = "tundish_resident_free"
+
+
+class DeviceHandle(Handle):
+    free_name = "tundish_device_free"
 
 
 class TensorHandle(Handle):
@@ -227,6 +236,17 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "tundish_loader_bad_samples": (c_char_p, [c_void_p]),
     "tundish_loader_hanging": (c_char_p, [c_void_p, c_uint32]),
     "tundish_loader_write_trace": (c_int32, [c_void_p]),
+    "tundish_loader_decode_there": (c_int32, [c_void_p, c_int32]),
+    "tundish_resident_new": (ResidentHandle, [c_void_p, c_int32]),
+    "tundish_resident_load": (c_int32, [c_void_p, c_uint64]),
+    "tundish_resident_bytes": (c_uint64, [c_void_p]),
+    "tundish_resident_loaded": (c_uint64, [c_void_p]),
+    "tundish_resident_free": (None, [c_void_p]),
+    "tundish_device_new": (DeviceHandle, [c_void_p, c_int32, c_void_p, c_void_p]),
+    "tundish_device_dtype": (c_int32, [c_void_p]),
+    "tundish_device_finish": (c_int32, [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p]),
+    "tundish_device_look_back": (c_int32, [c_void_p]),
+    "tundish_device_free": (None, [c_void_p]),
     "tundish_batch_get_info": (None, [c_void_p, POINTER(BatchInfo)]),
     "tundish_batch_tensor": (TensorHandle, [c_void_p, c_int32]),
     "tundish_batch_field": (

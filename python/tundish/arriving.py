@@ -15,6 +15,8 @@ from .pinned import PinnedBatches
 
 
 class Arriving:
+    decoding = "cpu"  # who decodes
+
     def __init__(self, pinned: PinnedBatches | None) -> None:
         self._pinned = pinned
         self.batch = BatchHandle()  # empty, or what the engine gave
@@ -23,6 +25,9 @@ class Arriving:
 
     def here(self) -> bool:
         return self.out is not None or bool(self.batch)
+
+    def take_error(self) -> Exception | None:
+        return None  # the engine's come from its next batch
 
     def assemble(self, make: Callable[[BatchHandle, BatchInfo], Any]) -> None:
         """Every step may be interrupted, and is then done again."""

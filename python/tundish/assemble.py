@@ -30,8 +30,12 @@ class Assembler:
                 "rename the field"
             )
 
-    def __call__(self, batch: BatchHandle, info: BatchInfo) -> Any:
+    def __call__(self, batch: BatchHandle, info: BatchInfo, there: list[Any] | None = None) -> Any:
+        """`there`: the tensors of the batch on a GPU."""
+
         def tensor(which: int) -> Any:
+            if there is not None:
+                return there[which]
             if which == IMAGES and self.pinned is not None:
                 return self.pinned.images(info)
             return self.from_tensor(Tensor(lib.tundish_batch_tensor(batch, which)))

@@ -30,6 +30,8 @@ from ._library import (
 from .arriving import Arriving
 from .assemble import Assembler
 from .dataset import Dataset
+from .device import AHEAD, ArrivingOnGpu, can_pin, device_of, on_gpu
+from .iterating import LoaderIterator, Sampler
 from .order import Order, pack_order
 from .replay import Replayed, replay
 from .source import Paths, Source, plain_paths
@@ -41,18 +43,6 @@ _ON_ERROR = {"substitute": 0, "skip": 1, "fail": 2}
 _LAYOUTS = {"channels_last": 0, "contiguous": 1}
 _CACHES = {"encoded": 1, "decoded": 2, "auto": 3}
 _SLICE_MS = 100  # how long one call may block; Ctrl-C is seen in between
-
-
-class Sampler:
-    """What frameworks look for: `loader.sampler.set_epoch(n)`."""
-
-    def __init__(self, loader: Loader) -> None:
-        self._loader = weakref.ref(loader)
-
-    def set_epoch(self, epoch: int) -> None:
-        loader = self._loader()
-        if loader is not None:
-            loader.set_epoch(epoch)
 
 
 class Loader:
@@ -90,6 +80,9 @@ class Loader:
     cache            samples kept in what is left of memory: "encoded" (as stored), "decoded" (as pixels), "auto"
                      (decoded if all fit so); without memory= that is "auto"
     stage            a folder, such as "/dev/shm": the pack is copied there first, and the copy is gone with the loader
+    device           "cuda": batches come as tensors on that GPU, made there ahead of the loop (docs/gpu.md)
+    decode           with device, who decodes: "cpu", "gpu" or "auto" (both are measured in the first seconds)
+    resident         with device: the lanes records of the data are kept in the GPU's memory
     backend          "auto", "torch" or "numpy"
     """
 
@@ -123,6 +116,9 @@ class Loader:
         memory: str | int | None = None,
         cache: str | None = None,
         stage: str | os.PathLike[str] | None = None,
+        device: Any = None,
+        decode: str = "auto",
+        resident: bool = False,
         backend: str = "auto",
         **unknown: Any,
     ) -> None:
@@ -153,11 +149,14 @@ class Loader:
         if not 0 <= self.rank < self.world_size:
             raise ValueError(f"rank {self.rank} does not exist in a world of {self.world_size}")
 
+        self.device = device_of(device, self._backend, decode, resident)  # None: host memory
         prefetch = checks.positive(prefetch, "prefetch")
         if memory is None and cache is not None:
             memory = "auto"
         self.memory = memory_budget.budget(memory)  # bytes; 0: not counted
-        pin_memory = pin_memory and self._can_pin()
+        if self.device is not None and cache == "auto" and decode == "gpu":
+            cache = "encoded"
+        pin_memory = pin_memory and self.device is None and self._can_pin()
         # With torch the batches are made in torch's own memory; otherwise the engine locks its own.
         self._pinned: pinned.PinnedBatches | None = None
         if pin_memory and self._backend == "torch":
@@ -181,14 +180,17 @@ class Loader:
             all_fields=as_dict,
             threads=self.threads,
             prefetch=prefetch,
-            pinned=pin_memory and self._pinned is None,
+            pinned=pin_memory and self._pinned is None
+            if self.device is None
+            else can_pin(self.device),
             replay=self._replays,
             transforms=structs,
             transform_count=len(structs),
             max_bad=checks.share(max_bad, "max_bad"),
             trace=seeing.trace_path(trace, self.rank),
             memory=self.memory,
-            lent_batches=0 if self._pinned is None else prefetch + 2,
+            lent_batches=AHEAD + 2 if self.device else prefetch + 2 if self._pinned else 0,
+            for_gpu=self.device is not None,
             cache=0 if cache is None else checks.choice(_CACHES, cache, "cache"),
         )
         if order is not None:
@@ -211,7 +213,16 @@ class Loader:
 
         self._epoch = 0
         self._position = 0
-        self._arriving = Arriving(self._pinned)
+        self._arriving: Arriving | ArrivingOnGpu = Arriving(self._pinned)
+        if self.device is not None:
+            self._arriving = on_gpu(
+                self._open(),
+                self._source,
+                self.device,
+                bool(options.channels_first),
+                decode,
+                resident,
+            )
         self._in_progress = False
         self._taken = False  # a batch of the iteration in progress
         self._wanted_epoch: int | None = None  # set once a batch was taken
@@ -219,6 +230,11 @@ class Loader:
         self._warned = False
         self._on_batch: Callable[[ctypes.c_void_p], None] | None = None  # for replay
         self.sampler = Sampler(self)
+
+    @property
+    def decoding(self) -> str | None:
+        """Who decodes: "cpu" or "gpu"; None while decode="auto" has not chosen yet."""
+        return self._arriving.decoding
 
     def _can_pin(self) -> bool:
         reason = pinned.why_not(self._backend)
@@ -263,7 +279,7 @@ class Loader:
             self._go_to_next_epoch()
         self._start()
         self._iteration += 1
-        return _Iterator(self, self._iteration)
+        return LoaderIterator(self, self._iteration)
 
     def _start(self) -> None:
         self._arriving.drop()
@@ -294,6 +310,10 @@ class Loader:
 
     def _wait(self) -> bool:
         """Until a batch arrives; False when the epoch is over."""
+        error = self._arriving.take_error()
+        if error is not None:
+            self._taken = True
+            raise error
         if self._pinned is not None:
             self._pinned.lend(self._open())
         batch = ctypes.byref(self._arriving.batch)
@@ -305,10 +325,10 @@ class Loader:
             raise last_error()
         return bool(result == OK)
 
-    def _assemble(self, batch: BatchHandle, info: BatchInfo) -> Any:
+    def _assemble(self, batch: BatchHandle, info: BatchInfo, there: list[Any] | None = None) -> Any:
         if self._on_batch is not None:
             self._on_batch(batch)
-        return self._assembler(batch, info)
+        return self._assembler(batch, info, there)
 
     def _warn_about_bad_samples(self) -> None:
         stats = self._stats()
@@ -437,6 +457,7 @@ class Loader:
         """Ends the threads. Tensors that were handed out stay valid."""
         self._end()
         self._handle = None  # freed when no other thread is in a call with it
+        self._arriving = Arriving(None)  # likewise, with its memory on a GPU
 
     def __enter__(self) -> Loader:
         return self
@@ -461,24 +482,6 @@ class Loader:
     def __reduce__(self) -> tuple[Any, ...]:
         # A copy with the same trace would overwrite it.
         return _rebuild, ({**self._config, "trace": None}, self.state_dict())
-
-
-class _Iterator:
-    def __init__(self, loader: Loader, iteration: int) -> None:
-        self._loader: Loader | None = loader
-        self._iteration = iteration
-
-    def __iter__(self) -> _Iterator:
-        return self
-
-    def __next__(self) -> Any:
-        if self._loader is None:
-            raise StopIteration
-        try:
-            return self._loader._next(self._iteration)
-        except StopIteration:
-            self._loader = None
-            raise
 
 
 def _rebuild(config: dict[str, Any], state: dict[str, Any]) -> Loader:

@@ -19,6 +19,9 @@ _ALONE = {
     "memory": None,
     "cache": None,
     "stage": None,
+    "device": None,
+    "decode": "auto",
+    "resident": False,
 }
 
 

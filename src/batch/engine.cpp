@@ -27,7 +27,8 @@ constexpr auto kJoinTimeout = std::chrono::milliseconds(900);
 Engine::Shared::Shared(std::shared_ptr<const Source> source_in, EngineOptions options_in)
     : options(std::move(options_in)),
       ring(static_cast<std::size_t>(std::max(options.prefetch, 1)),
-           options.budget > 0 ? batches_at_once(options.prefetch) : 0),
+           options.budget > 0 ? batches_at_once(options.prefetch) + options.lent_batches : 0,
+           options.for_gpu ? kBatchesAtGpu : 0),
       bad(source_in->path(), options.max_bad) {
   const auto refuse = [&](const std::string& why) {
     throw Error(ErrorCode::argument, {.file = source_in->path()}, why);
@@ -51,7 +52,8 @@ Engine::Shared::Shared(std::shared_ptr<const Source> source_in, EngineOptions op
   recipe.fields = options.all_fields ? kAllFields : 0;
   recipe.seed = options.seed;
   recipe.transforms = options.transforms;
-  recipe.table = pixel_table(options.transforms);
+  if (!options.for_gpu) recipe.table = pixel_table(options.transforms);
+  recipe.levels = options.for_gpu;
   recipe.exif_orientation = options.exif_orientation;
   recipe.limits = options.limits;
   if (options.threads <= 0) options.threads = static_cast<int>(usable_cpus());
@@ -70,7 +72,12 @@ Engine::Shared::Shared(std::shared_ptr<const Source> source_in, EngineOptions op
               .rank = options.rank,
               .world_size = options.world_size,
               .uneven = options.uneven};
-  if (options.budget > 0) budget = make_budget(options, recipe, schedule.count);
+  if (options.for_gpu) coded = coded_options(recipe, options.batch_size, why_not_coded);
+  if (options.budget > 0) {
+    // Twice: some batches may come decoded, others coded.
+    const std::uint64_t more = coded.possible() ? coded.limits.buffer_bytes : 0;
+    budget = make_budget(options, recipe, schedule.count, more / options.batch_size);
+  }
   if (options.cache != CacheKind::none) cache = make_cache(options, recipe, order, schedule);
 }
 
@@ -86,6 +93,7 @@ bool Engine::Shared::open_next(Slot& slot) {
   slot.start = open_position;
   slot.next = step.next;
   slot.places.resize(step.size);
+  slot.whole = decode_there;
   open_position = step.next;
   return true;
 }
@@ -107,7 +115,10 @@ Placement Engine::Shared::place_in(Slot& slot, std::size_t number, Size size) {
 }
 
 void Engine::Shared::take_memory(Slot& slot, Size size) {
-  const std::size_t bytes = image_bytes(size) * slot.places.size();
+  const auto there = static_cast<std::size_t>(std::count_if(
+      slot.places.begin(), slot.places.end(), [](const Place& place) { return place.coded; }));
+  const std::size_t images = slot.places.size() - there;
+  const std::size_t bytes = image_bytes(size) * images + tail_bytes(images);
   if (!slot.pixels.borrow(bytes, lent)) slot.pixels.reserve(bytes, options.memory);
 }
 
@@ -133,6 +144,7 @@ void Engine::Shared::load(Slot& slot, std::size_t number, const Placer& placer, 
       load_sample(placer, recipe, slot.epoch, place.draw, scratch);
       if (options.all_fields) check_fields(recipe, place.draw.sample, scratch.sample);
       place.filled = true;
+      place.mirror = scratch.mirror;
       tally(scratch);
       scratch.doing->cache_hits.add(scratch.hit ? 1 : 0);
       scratch.doing->cache_misses.add(cache.samples && !scratch.hit ? 1 : 0);
@@ -179,11 +191,16 @@ void Engine::Shared::work(Doing& doing) {
   try {
     auto scratch = std::make_unique<Scratch>();
     scratch->doing = &doing;
+    cuda::BatchPlan plan;
     while (auto task = ring.claim()) {
       Slot& slot = *task->slot;
       scratch->age = task->ticket;
-      fill(
-          slot, task->place, [&](Size size) { return place_in(slot, task->place, size); }, scratch);
+      const auto placer = [&](Size size) { return place_in(slot, task->place, size); };
+      if (slot.whole) {
+        fill_coded(slot, plan, scratch);
+      } else {
+        fill(slot, task->place, placer, scratch);
+      }
       doing.stage = Doing::Stage::waiting;
       ring.done(std::move(*task));
     }
@@ -233,6 +250,22 @@ void Engine::lend(std::span<std::byte> memory) {
     throw Error(ErrorCode::argument, {}, "memory that is lent must be aligned to 64 bytes");
   }
   if (!memory.empty()) shared_->lent->add(memory);
+}
+
+bool Engine::decode_there(bool there) {
+  if (there && !shared_->coded.possible()) return false;
+  shared_->decode_there = there;
+  return true;
+}
+
+std::string Engine::why_not() const { return shared_->why_not_coded; }
+
+const lanes::Tables* Engine::tables() const {
+  return shared_->coded.possible() ? shared_->coded.tables.front() : nullptr;
+}
+
+void Engine::use_resident(std::shared_ptr<const cuda::ResidentRecords> records) {
+  shared_->coded.resident = std::move(records);
 }
 
 void Engine::start(std::uint64_t epoch, std::uint64_t position) {

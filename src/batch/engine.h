@@ -17,8 +17,17 @@
 #include "batch/sample.h"
 #include "batch/sampling.h"
 #include "batch/schedule.h"
+#include "cuda/target.h"
+
+namespace tundish::cuda {
+class ResidentRecords;
+}
 
 namespace tundish {
+
+// With EngineOptions::for_gpu: batches that are on their way to it, or being copied.
+inline constexpr std::size_t kBatchesAtGpu = 4;
+inline constexpr std::size_t kGpuTailBytes = 8 + 8 + 4;  // label, sample, target of an image
 
 struct EngineOptions {
   std::uint32_t batch_size = 1;
@@ -29,6 +38,9 @@ struct EngineOptions {
   std::uint32_t rank = 0, world_size = 1;
   Transforms transforms = {};
   bool channels_first = false;  // memory order of a batch; its shape is always N, C, H, W
+  // Batches that a GPU finishes (cuda/device_road.h): 8-bit levels in the order N, H, W, C, not yet
+  // mirrored, and behind them room for the numbers that go with them.
+  bool for_gpu = false;
   bool exif_orientation = false;
   bool all_fields = false;                // also text, bytes, numbers, arrays
   std::vector<std::int64_t> labels = {};  // instead of the source's, when not empty
@@ -60,6 +72,9 @@ struct Batch {
   bool channels_first = false;
   std::vector<std::int64_t> labels, samples;  // one per image
   std::vector<std::size_t> places;            // of the slot, one per image: for the other fields
+  // With EngineOptions::for_gpu: what becomes of each image of `pixels` (cuda/finish.h). Images
+  // that are not among them are in slot->coded.
+  std::vector<cuda::Target> targets;
 };
 
 class Engine {
@@ -79,6 +94,15 @@ class Engine {
 
   // The next batch is the one at this position. Keeps what is prefetched if that is it already.
   void start(std::uint64_t epoch, std::uint64_t position);
+
+  // With EngineOptions::for_gpu, before the first start(): whether a GPU decodes the batches that
+  // are opened from now on; later calls change it for those that are not open yet, and the pixels
+  // stay the same. False when it cannot; why_not() says the reason.
+  bool decode_there(bool there);
+  std::string why_not() const;
+  const lanes::Tables* tables() const;  // that such batches are decoded with; null: none can be
+  // Before the first start(): these records' units are on the GPU already.
+  void use_resident(std::shared_ptr<const cuda::ResidentRecords> records);
 
   enum class Next { batch, again, end };
 

@@ -9,7 +9,7 @@
 namespace tundish {
 
 std::unique_ptr<MemoryBudget> make_budget(EngineOptions& options, Recipe& recipe,
-                                          std::uint64_t count) {
+                                          std::uint64_t count, std::uint64_t more_per_image) {
   std::uint64_t tables = 0;
   if (options.cache != CacheKind::none) {
     const std::uint64_t samples = recipe.source->count();
@@ -24,7 +24,8 @@ std::unique_ptr<MemoryBudget> make_budget(EngineOptions& options, Recipe& recipe
       .threads = static_cast<std::uint64_t>(options.threads) + 1,
       .batches = batches_at_once(options.prefetch) + options.lent_batches,
       .batch_size = std::min<std::uint64_t>(options.batch_size, count),
-      .image_bytes = image_bytes(fixed_size(options.transforms), recipe.table.dtype)};
+      .image_bytes =
+          image_bytes(fixed_size(options.transforms), recipe.table.dtype) + more_per_image};
   const MemoryShares shares = share_memory(needs, recipe.source->path());
   auto budget = std::make_unique<MemoryBudget>(shares.shared);
   recipe.memory = {.budget = budget.get(),

@@ -10,6 +10,7 @@
 
 #include "batch/bad_ledger.h"
 #include "batch/budget.h"
+#include "batch/coded_batch.h"
 #include "batch/engine.h"
 #include "batch/engine_cache.h"
 #include "batch/layout.h"
@@ -29,10 +30,17 @@ struct Engine::Shared {
     return tundish::image_bytes(size, recipe.table.dtype);
   }
   Placement placement(std::byte* base, Size size) const {
-    return tundish::placement(base, size, recipe.table.dtype, options.channels_first);
+    return tundish::placement(base, size, recipe.table.dtype,
+                              options.channels_first && !options.for_gpu);
+  }
+  // Behind the images of a batch for a GPU: numbers that are copied with them.
+  std::size_t tail_bytes(std::size_t images) const {
+    return options.for_gpu ? kGpuTailBytes * images + 2 * kHostAlignment : 0;
   }
   Placement place_in(Slot& slot, std::size_t number, Size size);
   void take_memory(Slot& slot, Size size);
+  void fill_coded(Slot& slot, cuda::BatchPlan& plan, std::unique_ptr<Scratch>& scratch);
+  bool add_coded(Slot& slot, std::size_t number, cuda::BatchPlan& plan, Scratch& scratch);
   std::int64_t label_of(std::uint64_t sample) const;
   void keep_fields(Place& place, const Sample& sample) const;
   bool open_next(Slot& slot);
@@ -43,6 +51,9 @@ struct Engine::Shared {
   std::unique_ptr<MemoryBudget> budget;
   CacheSetup cache;
   Recipe recipe;
+  CodedOptions coded;
+  std::string why_not_coded;  // when a GPU cannot decode for this loader
+  std::atomic<bool> decode_there = false;
   Order order;
   Schedule schedule;
   Ring ring;

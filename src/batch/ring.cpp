@@ -46,9 +46,9 @@ std::shared_ptr<Slot> take_slot(const std::shared_ptr<SlotPool>& pool) {
 
 }  // namespace
 
-Ring::Ring(std::size_t depth, std::size_t most_slots)
+Ring::Ring(std::size_t depth, std::size_t most_slots, std::size_t spare)
     : depth_(std::max<std::size_t>(depth, 1)),
-      pool_(std::make_shared<SlotPool>(depth_ + 1, most_slots)) {}
+      pool_(std::make_shared<SlotPool>(depth_ + 1 + spare, most_slots)) {}
 
 Ring::~Ring() { close(); }
 
@@ -67,14 +67,16 @@ bool Ring::open_one() {
   std::shared_ptr<Slot> slot = take_slot(pool_);
   slot->size = {};
   slot->places.clear();
+  slot->whole = false;
   if (!opener_(*slot)) {
     exhausted_ = true;
     ready_.notify_all();
     return false;
   }
   const std::size_t places = slot->places.size();
-  open_.push_back({std::move(slot), next_ticket_++, 0, places});
-  if (places == 0) ready_.notify_all();
+  const std::size_t tasks = slot->whole ? std::min<std::size_t>(places, 1) : places;
+  open_.push_back({std::move(slot), next_ticket_++, tasks, 0, tasks});
+  if (tasks == 0) ready_.notify_all();
   return true;
 }
 
@@ -82,7 +84,7 @@ std::optional<Ring::Task> Ring::claim() {
   std::unique_lock lock(mutex_);
   while (!closed_) {
     for (Open& open : open_) {
-      if (open.claimed < open.slot->places.size()) {
+      if (open.claimed < open.tasks) {
         return Task{open.slot, open.claimed++, open.ticket};
       }
     }
@@ -123,6 +125,11 @@ void Ring::close() {
   }
   work_.notify_all();
   ready_.notify_all();
+}
+
+bool Ring::is_closed() const {
+  std::lock_guard lock(mutex_);
+  return closed_;
 }
 
 RingStats Ring::stats() const {

@@ -2,8 +2,9 @@
 // batches are open at once, so one slow image never idles the other workers.
 //
 // Life of a slot:
-//   claim()  a worker receives one place of the oldest batch that has one left; a new batch is
-//            opened when all places are given out and fewer than `depth` batches wait
+//   claim()  a worker receives one place of the oldest batch that has one left (all places, when
+//            the slot is one for a whole); a new batch is opened when all places are given out
+//            and fewer than `depth` batches wait
 //   done()   that place is filled; the batch is ready when all are
 //   take()   the trainer receives ready batches in the order in which they were opened
 // A slot goes back to the pool when its last user lets go of it: a tensor that the trainer keeps
@@ -27,6 +28,7 @@
 #include "batch/order.h"
 #include "core/host_memory.h"
 #include "core/image.h"
+#include "cuda/batch_layout.h"
 #include "source/source.h"
 
 namespace tundish {
@@ -40,6 +42,8 @@ struct Place {
   std::vector<std::vector<std::byte>> fields;  // besides the image, by field number
   std::vector<BadSample> bad;                  // tried and failed, in order
   std::exception_ptr error;                    // ends the batch
+  bool coded = false;                          // a GPU makes its pixels from Slot::coded
+  bool mirror = false;                         // a GPU is still to mirror its pixels
 
   // Where its pixels lie, in images (rows.h); guarded by the slot's mutex until all places are
   // done.
@@ -58,6 +62,11 @@ struct Slot {
   std::mutex mutex;  // guards the rows of places; size and pixels until they are set
   Size size;         // of every image of the batch; {0, 0} until the first one is planned
   HostMemory pixels;
+
+  // For a GPU that decodes (coded_batch.h).
+  bool whole = false;  // one worker fills all places, in one task
+  HostMemory coded;    // the flat buffer that `layout` describes
+  cuda::BatchLayout layout = {};
 };
 
 struct SlotPool;  // the free slots; kept alive by the slots that are out
@@ -69,13 +78,14 @@ struct RingStats {
 
 class Ring {
  public:
-  // Sets epoch, first, next and the number of places of the next batch; false: there is none.
+  // Sets epoch, first, next, whole and the number of places of the next batch; false: there is
+  // none.
   // Called with the ring locked: must be quick and must not call the ring.
   using Opener = std::function<bool(Slot&)>;
 
   // most_slots: of all slots, those out included, so many are kept for use again; 0: depth + 1 that
-  // are free.
-  explicit Ring(std::size_t depth, std::size_t most_slots = 0);
+  // are free. spare: so many more than that, for a trainer that holds several.
+  explicit Ring(std::size_t depth, std::size_t most_slots = 0, std::size_t spare = 0);
   ~Ring();
 
   // Forgets all batches not yet taken and goes on with those of `opener`. Workers that still fill
@@ -99,6 +109,7 @@ class Ring {
 
   // Wakes every waiter. Slots already taken stay valid.
   void close();
+  bool is_closed() const;
 
   RingStats stats() const;
 
@@ -106,8 +117,9 @@ class Ring {
   struct Open {
     std::shared_ptr<Slot> slot;
     std::uint64_t ticket = 0;  // names this batch among all that were ever opened
+    std::size_t tasks = 0;     // places, or one for all of them
     std::size_t claimed = 0;
-    std::size_t left = 0;  // places not done
+    std::size_t left = 0;  // tasks not done
   };
 
   bool open_one();  // with the lock held

@@ -12,7 +12,7 @@ void take_row(Slot& slot, std::size_t number) {
   if (place.has_row) return;
   std::size_t front = number;  // rows that are free before this one
   for (std::size_t i = number; i-- > 0;) {
-    if (places[i].empty) {
+    if (places[i].empty || places[i].coded) {
       --front;
     } else if (places[i].has_row) {
       front -= i - places[i].row;
@@ -43,7 +43,7 @@ void close_gaps(Slot& slot, std::size_t image_bytes) {
   std::byte* const pixels = slot.pixels.data();
   std::size_t row = 0;
   for (Place& place : slot.places) {
-    if (!place.filled) continue;
+    if (!place.filled || place.coded) continue;
     if (place.row != row) {
       std::memmove(pixels + row * image_bytes, pixels + place.row * image_bytes, image_bytes);
     }

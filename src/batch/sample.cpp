@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "batch/admission.h"
 #include "batch/cached.h"
 #include "batch/orientation.h"
@@ -74,6 +76,14 @@ std::uint64_t decode_share(const Scratch& scratch, std::uint64_t both_ns) {
                                     static_cast<double>(scratch.measured_ns));
 }
 
+// For the watchdog.
+void tell(const Scratch& scratch, const Draw& draw, Doing::Stage stage, std::uint64_t since_ns) {
+  if (!scratch.doing) return;
+  scratch.doing->sample.store(draw.sample, std::memory_order_relaxed);
+  scratch.doing->since_ns.store(since_ns, std::memory_order_relaxed);
+  scratch.doing->stage.store(stage, std::memory_order_release);
+}
+
 std::uint8_t orientation_of(const Recipe& recipe, const ImageHeader& header) {
   return recipe.exif_orientation ? header.orientation : std::uint8_t{1};
 }
@@ -116,55 +126,51 @@ void check_fields(const Recipe& recipe, std::uint64_t number, const Sample& samp
   }
 }
 
+Planned read_and_plan(const Recipe& recipe, std::uint64_t epoch, const Draw& draw,
+                      Scratch& scratch) {
+  const Source& source = *recipe.source;
+  // Read, unless it is in the cache.
+  scratch.begin_ns = now_ns();
+  tell(scratch, draw, Doing::Stage::reading, scratch.begin_ns);
+  const FieldSet image_bit = FieldSet{1} << recipe.image_field;
+  if (!take_cached(recipe, draw, scratch)) {
+    source.read(scratch.sample, draw.sample, recipe.fields | image_bit);
+  }
+  const Bytes bytes = scratch.sample.fields[static_cast<std::size_t>(recipe.image_field)];
+  scratch.bytes = scratch.hit ? 0 : bytes.size();
+  const std::uint64_t read_ns = now_ns();
+  tell(scratch, draw, Doing::Stage::waiting, read_ns);
+  scratch.read_ns = read_ns - scratch.begin_ns;
+
+  // Plan: every random choice, before a byte is decoded.
+  ImageHeader header;
+  if (scratch.cached) {
+    header = scratch.cached->header;
+  } else if (auto fault = source.read_header(header, draw.sample, bytes, recipe.limits)) {
+    throw SampleError(*fault, source.where_in(draw.sample, recipe.image_field));
+  }
+  return {bytes, header, orientation_of(recipe, header), plan_draw(recipe, header, epoch, draw)};
+}
+
 void load_sample(const Placer& placer, const Recipe& recipe, std::uint64_t epoch, const Draw& draw,
                  Scratch& scratch) {
   const Source& source = *recipe.source;
-  const auto tell = [&](Doing::Stage stage, std::uint64_t since_ns) {
-    if (!scratch.doing) return;
-    scratch.doing->sample.store(draw.sample, std::memory_order_relaxed);
-    scratch.doing->since_ns.store(since_ns, std::memory_order_relaxed);
-    scratch.doing->stage.store(stage, std::memory_order_release);
-  };
   Track* const track = scratch.doing ? scratch.doing->track : nullptr;
   const bool measured = track || scratch.samples++ % kMeasured == 0;
   const auto check = [&](const std::optional<Fault>& fault) {
     if (fault) throw SampleError(*fault, source.where_in(draw.sample, recipe.image_field));
   };
-  Bytes bytes;
-  ImageHeader header;
-  std::uint8_t orientation = 1;
-  std::uint64_t begin_ns = scratch.begin_ns = now_ns();
+  scratch.begin_ns = now_ns();
   scratch.bytes = scratch.read_ns = scratch.decode_ns = scratch.augment_ns = 0;
-
-  const auto read_and_plan = [&] {
-    // Read, unless it is in the cache.
-    begin_ns = scratch.begin_ns = now_ns();
-    tell(Doing::Stage::reading, begin_ns);
-    const FieldSet image_bit = FieldSet{1} << recipe.image_field;
-    if (!take_cached(recipe, draw, scratch)) {
-      source.read(scratch.sample, draw.sample, recipe.fields | image_bit);
-    }
-    bytes = scratch.sample.fields[static_cast<std::size_t>(recipe.image_field)];
-    scratch.bytes = scratch.hit ? 0 : bytes.size();
-    const std::uint64_t read_ns = now_ns();
-    tell(Doing::Stage::waiting, read_ns);
-    scratch.read_ns = read_ns - begin_ns;
-
-    // Plan: every random choice, before a byte is decoded.
-    if (scratch.cached) {
-      header = scratch.cached->header;
-    } else {
-      check(source.read_header(header, draw.sample, bytes, recipe.limits));
-    }
-    orientation = orientation_of(recipe, header);
-    return plan_draw(recipe, header, epoch, draw);
-  };
   admit_read(recipe, draw, scratch);
-  View view = read_and_plan();
-  while (!admit(recipe, draw, view, header, orientation, scratch)) view = read_and_plan();
+  Planned planned = read_and_plan(recipe, epoch, draw, scratch);
+  const auto& [bytes, header, orientation, view] = planned;
+  while (!admit(recipe, draw, view, header, orientation, scratch)) {
+    planned = read_and_plan(recipe, epoch, draw, scratch);
+  }
   const Size image = view.image();
   const std::uint64_t planned_ns = now_ns();
-  tell(Doing::Stage::decoding, planned_ns);
+  tell(scratch, draw, Doing::Stage::decoding, planned_ns);
   const Placement place = placer(view.size());
   if (!place.base) return;
 
@@ -175,8 +181,9 @@ void load_sample(const Placer& placer, const Recipe& recipe, std::uint64_t epoch
   std::uint64_t decode_ns = 0;  // with the sink's time
   Size size = image;
   for (std::size_t i = 0; i < view.stages().size(); ++i) {
-    const Stage& stage = view.stages()[i];
+    Stage stage = view.stages()[i];
     const bool last = i + 1 == view.stages().size();
+    if (last && recipe.levels) scratch.mirror = std::exchange(stage.mirror_x, false);
     const Size kept{stage.keep.width, stage.keep.height};
     KeepRows keep(scratch.result, last ? Size{} : kept);
     scratch.resample.begin(stage, size, last ? static_cast<RowSink&>(scratch.store) : keep);
@@ -214,7 +221,7 @@ void load_sample(const Placer& placer, const Recipe& recipe, std::uint64_t epoch
   scratch.augment_ns = both_ns - scratch.decode_ns;
   if (!track) return;
   // Drawn one behind the other, though they took turns.
-  track->add("source.read", begin_ns, scratch.read_ns, draw.sample);
+  track->add("source.read", scratch.begin_ns, scratch.read_ns, draw.sample);
   track->add(decode_span(header.codec), planned_ns, scratch.decode_ns, draw.sample);
   track->add("augment.resample", planned_ns + scratch.decode_ns, scratch.augment_ns, draw.sample);
 }

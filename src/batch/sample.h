@@ -36,6 +36,7 @@ struct Recipe {
   std::uint64_t seed = 0;
   Transforms transforms;
   PixelTable table;
+  bool levels = false;            // store 8-bit levels, and leave mirroring to a GPU
   bool exif_orientation = false;  // turn images as their EXIF says; torchvision does not
   Limits limits;
   SampleMemory memory;
@@ -59,6 +60,7 @@ struct Scratch {
   Store store;
   std::vector<std::uint8_t> upright;          // a turned image
   std::vector<std::uint8_t> between, result;  // of the stage before, and of the one at work
+  bool mirror = false;                        // the last sample is still to be mirrored
   // Of the last sample. Strip by strip, decoding and augmenting take turns: which of them had how
   // much of the time is measured on one sample of kMeasured (of all, in a trace) and taken over.
   std::uint64_t begin_ns = 0, read_ns = 0, decode_ns = 0, augment_ns = 0, bytes = 0;
@@ -77,6 +79,18 @@ void check_fields(const Recipe& recipe, std::uint64_t number, const Sample& samp
 // transforms cannot treat it.
 View plan_draw(const Recipe& recipe, const ImageHeader& header, std::uint64_t epoch,
                const Draw& draw);
+
+// A sample that was read, and what will be done to it.
+struct Planned {
+  Bytes bytes;  // of the image, in the scratch
+  ImageHeader header;
+  std::uint8_t orientation;
+  View view;
+};
+
+// Reads and plans one draw. Throws SampleError; Error when the transforms cannot treat it.
+Planned read_and_plan(const Recipe& recipe, std::uint64_t epoch, const Draw& draw,
+                      Scratch& scratch);
 
 // Where an image of this size goes. Null base: nowhere, leave it out.
 using Placer = std::function<Placement(Size)>;

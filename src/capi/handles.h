@@ -5,6 +5,8 @@
 #include <string>
 
 #include "batch/engine.h"
+#include "cuda/device_road.h"
+#include "cuda/resident_pack.h"
 #include "source/source.h"
 #include "tundish.h"
 
@@ -23,4 +25,14 @@ struct tundish_loader {
 
 struct tundish_batch {
   std::shared_ptr<tundish::Batch> batch;  // second owner: each tensor made from it
+};
+
+struct tundish_resident {
+  std::shared_ptr<tundish::cuda::ResidentPack> pack;  // second owner: each device that uses it
+};
+
+struct tundish_device {
+  tundish_loader* loader;
+  tundish::Dtype dtype;
+  std::unique_ptr<tundish::cuda::DeviceRoad> road;
 };

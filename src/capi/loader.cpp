@@ -92,6 +92,7 @@ EngineOptions options_of(const tundish_loader_options& from) {
                    .world_size = from.world_size,
                    .transforms = {},
                    .channels_first = from.channels_first != 0,
+                   .for_gpu = from.for_gpu != 0,
                    .exif_orientation = from.exif_orientation != 0,
                    .all_fields = from.all_fields != 0,
                    .labels = {},
@@ -282,7 +283,7 @@ void tundish_batch_get_info(const tundish_batch* batch, tundish_batch_info* out)
           .dtype = static_cast<int32_t>(from.dtype),
           .channels_first = from.channels_first,
           .lent = from.lent,
-          .reserved = 0};
+          .coded = from.slot->whole};
 }
 
 void* tundish_batch_tensor(tundish_batch* handle, int32_t which) {

@@ -1,8 +1,12 @@
 // What the kernels are told about a batch: plain structs in one flat buffer that is copied to the
-// GPU with the coded bytes behind it. Made by batch_plan.h, carried out by the kernels and, for
+// GPU with the coded bytes in front. Made by batch_plan.h, carried out by the kernels and, for
 // tests, by batch_slowly.h.
 //
-//   | UnitTask, longest first | ImageTask | Item | coded rows of units, each at 64 bytes | slack |
+//   | coded rows of units, each at 64 bytes | slack | UnitTask, longest first | ImageTask | Item |
+//   | Piece |
+//
+// The coded part of records that are on the GPU already is left empty here and filled there, piece
+// by piece; other batches have no pieces.
 //
 // Offsets into device memory that is not copied (planes, weights) are part of the plan too: every
 // byte that a kernel touches is laid out on the host, from the geometry alone.
@@ -78,11 +82,18 @@ struct Item {
   std::uint16_t x0, x1, y0, y1;  // outputs, in their final order
 };
 
+// A row of units to be copied from where records are kept on the GPU.
+struct Piece {
+  std::uint64_t from;    // bytes before it there
+  std::uint32_t to;      // bytes before it in the coded part, a multiple of kCodedAlign
+  std::uint32_t length;  // bytes, even
+};
+
 // Where things stand in the flat buffer, in bytes.
 struct BatchLayout {
-  std::uint32_t units, images, items;  // how many
-  std::uint32_t tile_columns;          // of the widest tile
-  std::uint64_t units_at, images_at, items_at, coded_at, bytes;
+  std::uint32_t units, images, items, pieces;  // how many
+  std::uint32_t tile_columns;                  // of the widest tile
+  std::uint64_t coded_at, coded_end, units_at, images_at, items_at, pieces_at, bytes;
   // Device memory besides.
   std::uint64_t plane_bytes, weight_words;
 };

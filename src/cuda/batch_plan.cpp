@@ -90,7 +90,9 @@ void put(std::byte* to, const std::vector<T>& from) {
 
 }  // namespace
 
-void BatchPlan::begin(const BatchLimits& limits) {
+void BatchPlan::begin(const BatchLimits& limits, bool resident) {
+  resident_ = resident;
+  gathered_ = 0;
   limits_ = limits;
   limits_.images = std::min(limits_.images, 65535u);
   limits_.buffer_bytes = std::min(limits_.buffer_bytes, std::uint64_t{0xf0000000});
@@ -103,6 +105,18 @@ void BatchPlan::begin(const BatchLimits& limits) {
 }
 
 Added BatchPlan::add(Bytes record, const View& view, const ElementPlace& place, bool check) {
+  assert(!resident_);
+  return add_from(reinterpret_cast<std::uintptr_t>(record.data()), record, view, place, check);
+}
+
+Added BatchPlan::add_resident(Bytes record, std::uint64_t at, const View& view,
+                              const ElementPlace& place) {
+  assert(resident_);
+  return add_from(at, record, view, place, false);
+}
+
+Added BatchPlan::add_from(std::uint64_t from, Bytes record, const View& view,
+                          const ElementPlace& place, bool check) {
   if (auto fault = record_.read(record)) return {Road::cpu, std::move(fault)};
   const lanes::RecordHead& head = record_.head();
   const lanes::Geometry& geometry = head.geometry;
@@ -179,7 +193,7 @@ Added BatchPlan::add(Bytes record, const View& view, const ElementPlace& place, 
       }
     }
     add_planes(task, crop);
-    if (auto fault = add_units(crop)) {
+    if (auto fault = add_units(crop, from)) {
       take_back();
       return {Road::cpu, std::move(fault)};
     }
@@ -190,7 +204,8 @@ Added BatchPlan::add(Bytes record, const View& view, const ElementPlace& place, 
   }
   const std::uint64_t bytes = units_.size() * sizeof(UnitTask) +
                               images_.size() * sizeof(ImageTask) + items_.size() * sizeof(Item) +
-                              coded_end_ + kCodedSlack + 4 * kBatchAlign;
+                              (resident_ ? pieces_.size() * sizeof(Piece) : 0) + coded_end_ +
+                              kCodedSlack + 5 * kBatchAlign;
   if (bytes > limits_.buffer_bytes || plane_bytes_ > limits_.plane_bytes ||
       weight_words_ > limits_.weight_words) {
     take_back();
@@ -226,10 +241,10 @@ void BatchPlan::add_planes(ImageTask& task, const lanes::CropPlan& crop) {
 }
 
 // The units of one row stand one behind the other in the record and are copied in one piece.
-std::optional<Fault> BatchPlan::add_units(const lanes::CropPlan& crop) {
+std::optional<Fault> BatchPlan::add_units(const lanes::CropPlan& crop, std::uint64_t record) {
   const auto image = static_cast<std::uint16_t>(images_.size() - 1);
   for (int y = crop.unit_y0; y < crop.unit_y1; ++y) {
-    const std::byte* from = record_.unit(crop.unit_x0, y).data();
+    const auto from = record_.unit(crop.unit_x0, y).data() - record_.bytes().data();
     std::uint32_t at = 0;
     for (int x = crop.unit_x0; x < crop.unit_x1; ++x) {
       const auto bytes = static_cast<std::uint32_t>(record_.unit(x, y).size());
@@ -238,7 +253,8 @@ std::optional<Fault> BatchPlan::add_units(const lanes::CropPlan& crop) {
                         static_cast<std::uint16_t>(bytes), image, narrow(x), narrow(y)});
       at += bytes;
     }
-    pieces_.push_back({from, at, static_cast<std::uint32_t>(coded_end_)});
+    pieces_.push_back(
+        {record + static_cast<std::uint64_t>(from), static_cast<std::uint32_t>(coded_end_), at});
     coded_bytes_ += at;
     coded_end_ += round_up(at, kCodedAlign);
   }
@@ -265,29 +281,41 @@ void BatchPlan::finish() {
   for (const Item& item : items_) {
     layout_.tile_columns = std::max(layout_.tile_columns, std::uint32_t{item.x1} - item.x0);
   }
-  layout_.units_at = 0;
-  layout_.images_at = round_up(units_.size() * sizeof(UnitTask), kBatchAlign);
+  layout_.pieces = resident_ ? static_cast<std::uint32_t>(pieces_.size()) : 0;
+  layout_.coded_at = 0;
+  layout_.coded_end = coded_end_;
+  layout_.units_at = round_up(coded_end_ + kCodedSlack, kBatchAlign);
+  layout_.images_at = layout_.units_at + round_up(units_.size() * sizeof(UnitTask), kBatchAlign);
   layout_.items_at = layout_.images_at + round_up(images_.size() * sizeof(ImageTask), kBatchAlign);
-  layout_.coded_at = layout_.items_at + round_up(items_.size() * sizeof(Item), kBatchAlign);
-  layout_.bytes = layout_.coded_at + round_up(coded_end_ + kCodedSlack, kBatchAlign);
+  layout_.pieces_at = layout_.items_at + round_up(items_.size() * sizeof(Item), kBatchAlign);
+  layout_.bytes = layout_.pieces_at + round_up(layout_.pieces * sizeof(Piece), kBatchAlign);
   layout_.plane_bytes = plane_bytes_;
   layout_.weight_words = weight_words_;
 }
 
-void BatchPlan::gather(std::byte* to) const {
+void BatchPlan::gather_coded(std::byte* to) {
+  if (resident_) return;
+  const auto address = [&](std::size_t i) {
+    return reinterpret_cast<const std::byte*>(static_cast<std::uintptr_t>(pieces_[i].from));
+  };
+  for (std::size_t i = gathered_; i < pieces_.size(); ++i) {
+    // The next piece begins anywhere: no hardware can guess where.
+    if (i + 1 < pieces_.size()) {
+      for (int line = 0; line < 4; ++line) __builtin_prefetch(address(i + 1) + 64 * line);
+    }
+    stream_copy(to + pieces_[i].to, address(i), pieces_[i].length);
+  }
+  gathered_ = pieces_.size();
+}
+
+void BatchPlan::gather(std::byte* to) {
+  gather_coded(to + layout_.coded_at);
+  finish_stream_copies();
+  if (!resident_) std::memset(to + coded_end_, 0, layout_.units_at - coded_end_);
   put(to + layout_.units_at, units_);
   put(to + layout_.images_at, images_);
   put(to + layout_.items_at, items_);
-  std::byte* coded = to + layout_.coded_at;
-  for (std::size_t i = 0; i < pieces_.size(); ++i) {
-    // The next piece begins anywhere: no hardware can guess where.
-    if (i + 1 < pieces_.size()) {
-      for (int line = 0; line < 4; ++line) __builtin_prefetch(pieces_[i + 1].from + 64 * line);
-    }
-    stream_copy(coded + pieces_[i].to, pieces_[i].from, pieces_[i].bytes);
-  }
-  finish_stream_copies();
-  std::memset(coded + coded_end_, 0, layout_.bytes - layout_.coded_at - coded_end_);
+  if (resident_) put(to + layout_.pieces_at, pieces_);
 }
 
 }  // namespace tundish::cuda

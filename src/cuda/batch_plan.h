@@ -5,6 +5,8 @@
 //   for each image: plan.add(record, view, place)     // gpu, cpu or full
 //   plan.finish();
 //   plan.gather(to);                                  // layout().bytes, one copy takes them over
+//
+// gather_coded(to) in between lets a record's memory be used again at once.
 #pragma once
 
 #include <cstddef>
@@ -47,22 +49,33 @@ struct Added {
   std::optional<Fault> fault{};  // the record is damaged: the image is in no plan
 };
 
-// Keeps its memory from batch to batch. One thread. The records must live until gather() is done.
+// Keeps its memory from batch to batch. One thread. The records must live until they are gathered.
 class BatchPlan {
  public:
-  void begin(const BatchLimits& limits = {});
+  // `resident`: the records' units are on the GPU; gather() writes Pieces instead of them.
+  void begin(const BatchLimits& limits = {}, bool resident = false);
 
   // `record` is a lanes record, `view` a view of its image. With `check`, the checksums of the rows
   // of units that are needed; the head's is always checked.
   Added add(Bytes record, const View& view, const ElementPlace& place, bool check = false);
+
+  // The same of a record that begins `at` bytes into what is kept on the GPU: of its bytes only the
+  // head is looked at.
+  Added add_resident(Bytes record, std::uint64_t at, const View& view, const ElementPlace& place);
+
+  // Image number `image` of those that were added begins so many elements into the batch instead.
+  void move(std::size_t image, std::uint64_t first) { images_[image].out = first; }
+
+  // Writes the units of the images added since the last time.
+  void gather_coded(std::byte* to);
 
   // Puts the units in order, longest first, so that no long one starts last.
   void finish();
 
   const BatchLayout& layout() const { return layout_; }
 
-  // Writes the flat buffer.
-  void gather(std::byte* to) const;
+  // Writes the flat buffer, but for what gather_coded() has written.
+  void gather(std::byte* to);
 
   // The bytes of gather() that are coded units.
   std::uint64_t coded_bytes() const { return coded_bytes_; }
@@ -72,13 +85,9 @@ class BatchPlan {
   const std::vector<Item>& items() const { return items_; }
 
  private:
-  struct Piece {  // a row of units
-    const std::byte* from;
-    std::uint32_t bytes;
-    std::uint32_t to;
-  };
-
-  std::optional<Fault> add_units(const lanes::CropPlan& crop);
+  Added add_from(std::uint64_t from, Bytes record, const View& view, const ElementPlace& place,
+                 bool check);
+  std::optional<Fault> add_units(const lanes::CropPlan& crop, std::uint64_t from);
   void add_planes(ImageTask& task, const lanes::CropPlan& crop);
   bool add_items(const ImageTask& task);
 
@@ -88,7 +97,9 @@ class BatchPlan {
   std::vector<UnitTask> units_, sorted_;
   std::vector<ImageTask> images_;
   std::vector<Item> items_;
-  std::vector<Piece> pieces_;
+  std::vector<Piece> pieces_;  // `from` is an address unless they are resident
+  std::size_t gathered_ = 0;   // of the pieces
+  bool resident_ = false;
   std::uint64_t coded_bytes_ = 0, coded_end_ = 0, plane_bytes_ = 0, weight_words_ = 0;
 };
 

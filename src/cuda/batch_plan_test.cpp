@@ -19,7 +19,7 @@ struct Image {
 
 std::size_t at(std::uint64_t i) { return static_cast<std::size_t>(i); }
 
-std::vector<std::byte> gathered(const BatchPlan& plan) {
+std::vector<std::byte> gathered(BatchPlan& plan) {
   // At a multiple of 256, as page-locked memory is.
   std::vector<std::byte> buffer(at(plan.layout().bytes));
   plan.gather(buffer.data());

@@ -124,6 +124,15 @@ void check_tile(const Item& item, const ImageTask& image) {
 
 }  // namespace
 
+void gather_slowly(std::byte* batch, const BatchLayout& layout, const std::byte* records) {
+  std::byte* coded = batch + layout.coded_at;
+  std::fill(coded + layout.coded_end, batch + layout.units_at, std::byte{0});
+  const auto* pieces = reinterpret_cast<const Piece*>(batch + layout.pieces_at);
+  for (std::uint32_t i = 0; i < layout.pieces; ++i) {
+    std::memcpy(coded + pieces[i].to, records + pieces[i].from, pieces[i].length);
+  }
+}
+
 std::vector<std::uint32_t> run_batch_slowly(std::byte* out, const std::byte* batch,
                                             const BatchLayout& layout, const lanes::Tables& tables,
                                             const PixelTable& table) {

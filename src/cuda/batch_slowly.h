@@ -11,6 +11,9 @@
 
 namespace tundish::cuda {
 
+// Fills the coded part of a flat buffer whose pieces lie in `records`.
+void gather_slowly(std::byte* batch, const BatchLayout& layout, const std::byte* records);
+
 // Writes the batch's elements to `out`; gives a word per image, kNoError or the error_word() of the
 // first unit that was refused. `batch` is what BatchPlan::gather() wrote.
 std::vector<std::uint32_t> run_batch_slowly(std::byte* out, const std::byte* batch,

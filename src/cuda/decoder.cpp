@@ -37,7 +37,6 @@ BatchDecoder::BatchDecoder(const lanes::Tables& tables, const PixelTable& table)
 }
 
 void BatchDecoder::reserve(const BatchLayout& layout) {
-  batch_.reserve(layout.bytes);
   planes_.reserve(layout.plane_bytes);
   weights_.reserve(layout.weight_words * sizeof(std::uint32_t));
   errors_.reserve(layout.images * sizeof(std::uint32_t));
@@ -54,7 +53,7 @@ BatchMemory BatchDecoder::memory_of(const std::byte* batch) const {
 
 void BatchDecoder::decode(void* out, const std::byte* batch, const BatchLayout& layout,
                           cudaStream_t stream) {
-  reserve(layout);
+  batch_.reserve(layout.bytes);
   check(cudaMemcpyAsync(batch_.as<void>(), batch, layout.bytes, cudaMemcpyHostToDevice, stream),
         "copy a batch");
   decode_there(out, batch_.as<std::byte>(), layout, stream);

@@ -1,10 +1,38 @@
+// What callers of the CUDA part need, in a build without it.
+#include "cuda/device_road.h"
 #include "cuda/pinned.h"
+#include "cuda/resident_pack.h"
 
 namespace tundish::cuda {
+namespace {
+
+constexpr const char* kWhy = "this build of tundish has no CUDA part";
+
+[[noreturn]] void refuse() { throw Error(ErrorCode::gpu, {}, kWhy); }
+
+}  // namespace
 
 const HostAllocator* pinned_memory(std::string& why) {
-  why = "this build of tundish has no CUDA part";
+  why = kWhy;
   return nullptr;
 }
+
+struct DeviceRoad::State {};
+DeviceRoad::DeviceRoad(int, void*, const PixelTable&, bool, const lanes::Tables*,
+                       std::shared_ptr<const ResidentPack>) {
+  refuse();
+}
+DeviceRoad::~DeviceRoad() = default;
+void DeviceRoad::finish(const StagedBatch&, const Out&) { refuse(); }
+std::optional<DeviceRoad::Refused> DeviceRoad::look_back() { return std::nullopt; }
+
+struct ResidentPack::State {};
+ResidentPack::ResidentPack(int, std::shared_ptr<const Source>, int) { refuse(); }
+ResidentPack::~ResidentPack() = default;
+bool ResidentPack::load(std::uint64_t) { refuse(); }
+std::uint64_t ResidentPack::bytes() const { return 0; }
+std::uint64_t ResidentPack::loaded() const { return 0; }
+const std::byte* ResidentPack::data() const { return nullptr; }
+std::shared_ptr<const ResidentRecords> ResidentPack::records() const { return nullptr; }
 
 }  // namespace tundish::cuda

@@ -8,6 +8,9 @@
 
 namespace tundish::cuda {
 
+// Page-locked for every device of the process. Any thread, also while a graph is recorded.
+extern const HostAllocator kPinnedMemory;
+
 // nullptr when there is none to be had; `why` then says the reason. Creates a CUDA context.
 const HostAllocator* pinned_memory(std::string& why);
 

@@ -16,9 +16,12 @@ void DeviceMemory::reserve(std::size_t bytes) {
   cudaFree(data_);
   data_ = nullptr;
   bytes_ = 0;
-  const std::size_t more = bytes + bytes / 8;
-  check(cudaMalloc(&data_, more), "take device memory");
-  bytes_ = more;
+  take(bytes + bytes / 4);
+}
+
+void DeviceMemory::take(std::size_t bytes) {
+  check(cudaMalloc(&data_, bytes), "take device memory");
+  bytes_ = bytes;
 }
 
 }  // namespace tundish::cuda

@@ -25,7 +25,8 @@ class DeviceMemory {
   }
   ~DeviceMemory() { cudaFree(data_); }
 
-  void reserve(std::size_t bytes);
+  void reserve(std::size_t bytes);  // takes more, for what may come
+  void take(std::size_t bytes);     // exactly; not when it has memory already
 
   template <class T>
   T* as() const {

@@ -50,6 +50,7 @@ class Record {
   const Geometry& geometry() const { return head_.geometry; }
   Bytes unit(int x, int y) const;
   Bytes bytes() const { return bytes_; }
+  std::size_t head_bytes() const { return row_begin(0); }  // with its checksum
 
   // What is said of a unit that no decoder can read.
   Fault unit_fault(int x, int y) const;

@@ -3,6 +3,7 @@
     ./dev gpu run [STAGE...] [--out DIR]     needs a GPU with its driver, Python and torch
 
 copies     page-locked batches and their copies (copies.py)
+loader     Loader(device="cuda") on every road (loader.py); its kernels (check_road.cpp)
 decode     10,000 random shapes, samplings and crops, and every photo, on both roads
 hostile    every bit flip of 64 KiB of records, then 100,000 random changes, checksums made right
 sanitizer  compute-sanitizer: memcheck, racecheck and initcheck, 200 cases each
@@ -84,6 +85,13 @@ def copies(stage: Stage) -> None:
     stage.run(sys.executable, script, "--out", stage.out / "gpu_copy.json")
 
 
+def loader(stage: Stage) -> None:
+    stage.run(program("check_road"), "2000", "1")
+    script = ROOT / "tests/gpu/loader.py"
+    packs = ["--pack", photos(), "--mixed", photos().with_name("mixed.tnd")]
+    stage.run(sys.executable, script, *packs, "--out", stage.out / "gpu_loader.json")
+
+
 def decode(stage: Stage) -> None:
     stage.run(program("check_decode"), "random", "10000", "1")
     stage.run(program("check_decode"), "photos", photos(), "20")
@@ -101,6 +109,7 @@ def sanitizer(stage: Stage) -> None:
     for tool in ("memcheck", "racecheck", "initcheck"):
         options = ["--error-exitcode", "9", "--tool", tool]
         stage.run("compute-sanitizer", *options, program("check_decode"), "random", "200", "4")
+        stage.run("compute-sanitizer", *options, program("check_road"), "40", "6")
     options = ["--error-exitcode", "9", "--tool", "memcheck"]
     stage.run("compute-sanitizer", *options, program("check_decode"), "hostile", "200", "5")
 
@@ -113,6 +122,7 @@ def speed(stage: Stage) -> None:
 
 STAGES: dict[str, Callable[[Stage], None]] = {
     "copies": copies,
+    "loader": loader,
     "decode": decode,
     "hostile": hostile,
     "sanitizer": sanitizer,

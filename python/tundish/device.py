@@ -1,0 +1,256 @@
+"""`Loader(device="cuda")`: batches finished on a GPU, on a stream of their own, ahead of the loop.
+
+Each batch is enqueued before the loop asks for it: one copy from page-locked memory, then the
+kernels, into tensors of torch's allocator. The loop's stream waits for them by an event; the host
+never waits for the GPU.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from . import checks
+from ._library import (
+    DTYPES,
+    ERROR,
+    OK,
+    ArgumentError,
+    BatchHandle,
+    BatchInfo,
+    DeviceHandle,
+    LoaderHandle,
+    ResidentHandle,
+    last_error,
+    lib,
+    new_error,
+)
+from .choice import Choice
+from .source import Source
+
+_DTYPES = {number: name for name, number in DTYPES.items()}
+AHEAD = 2  # batches on their way to the GPU or there, besides the one that is handed out
+_LOAD = 64  # samples that a resident pack takes at a time, so that Ctrl-C is seen in between
+
+Make = Callable[[BatchHandle, BatchInfo, "list[Any] | None"], Any]
+
+
+def device_of(device: Any, backend: str, decode: str, resident: bool) -> Any:
+    """A torch.device with its number; None for none and for the CPU."""
+    checks.choice({"cpu": 0, "gpu": 1, "auto": 2}, decode, "decode")
+    if device is None or str(device) == "cpu":
+        if decode == "gpu" or resident:
+            raise ValueError('decode="gpu" and resident=True need device="cuda"')
+        return None
+    if resident and decode == "cpu":
+        raise ValueError('resident=True contradicts decode="cpu": the GPU decodes what it keeps')
+    if backend != "torch":
+        raise ValueError('device needs torch: leave out backend="numpy"')
+    import torch
+
+    out = torch.device(device)
+    if out.type != "cuda":
+        raise ValueError(f'device must be "cuda", "cuda:0" or None, not {device!r}')
+    if not torch.cuda.is_available():
+        raise new_error(
+            509,
+            f"TND-509 device={str(device)!r}, but torch sees no GPU\n"
+            "  what now: look at nvidia-smi and torch.cuda.is_available(); tundish needs a driver "
+            "for CUDA 13. Without device= the batches stay in host memory",
+        )
+    index = torch.cuda.current_device() if out.index is None else out.index
+    return torch.device("cuda", index)
+
+
+def can_pin(device: Any) -> bool:
+    """Says so when batches cannot be page-locked: copies then take the host's time."""
+    import torch
+
+    with torch.cuda.device(device):  # memory is locked for this one, and no other is woken up
+        if lib.tundish_can_pin():
+            return True
+    reason = lib.tundish_last_error().decode()
+    warnings.warn(f"batches are copied from pageable memory, slowly: {reason}", stacklevel=4)
+    return False
+
+
+def make_resident(source: Source, device: Any) -> ResidentHandle:
+    """All lanes records of the source in the GPU's memory. Shows how far it is on a terminal."""
+    resident: ResidentHandle = lib.tundish_resident_new(source.handle, device.index)
+    if not resident:
+        raise last_error()
+    size = int(lib.tundish_resident_bytes(resident))
+    begin = shown = time.monotonic()
+    while (result := lib.tundish_resident_load(resident, _LOAD)) == OK:
+        now = time.monotonic()
+        if now - shown > 0.5 and sys.stderr.isatty():
+            shown = now
+            done = lib.tundish_resident_loaded(resident) / max(source.count, 1)
+            left = (now - begin) * (1 - done) / done
+            text = f"{source.path}: {done:.0%} of {size / 1e9:.1f} GB on the GPU, {left:.0f} s left"
+            print(f"\r{text}\033[K", end="", file=sys.stderr, flush=True)
+    if shown != begin:
+        print("\r\033[K", end="", file=sys.stderr, flush=True)
+    if result == ERROR:
+        raise last_error()
+    return resident
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A batch that was enqueued."""
+
+    out: Any  # what the loop gets
+    tensors: list[Any]
+    info: BatchInfo
+    ready: Any  # an event of the loader's stream
+
+
+class ArrivingOnGpu:
+    """As Arriving, for batches on their way to a GPU: a few of them, in order.
+
+    What is assigned in one line without a call is never half done when Ctrl-C comes.
+    """
+
+    def __init__(
+        self,
+        loader: LoaderHandle,
+        device: Any,
+        channels_first: bool,
+        resident: ResidentHandle | None,
+        there: bool,
+        choice: Choice | None,
+    ) -> None:
+        import torch
+
+        self._there = there
+
+        self._loader = loader
+        self._device = device
+        self._layout = torch.contiguous_format if channels_first else torch.channels_last
+        self._stream = torch.cuda.Stream(device, priority=-1)
+        handle = lib.tundish_device_new(loader, device.index, self._stream.cuda_stream, resident)
+        if not handle:
+            raise last_error()
+        self._road: DeviceHandle = handle
+        self._dtype = getattr(torch, _DTYPES[lib.tundish_device_dtype(handle)])
+        self._waiting: tuple[Sent, ...] = ()
+        self._choice = choice
+        self.batch = BatchHandle()  # empty, or what the engine gave
+        self.info = BatchInfo()  # of `out`
+        self.out: Any = None  # what the loop gets
+        self.error: Exception | None = None  # of the batch behind those that wait
+
+    def here(self) -> bool:
+        return self.out is not None or bool(self._waiting) or bool(self.batch)
+
+    def take_error(self) -> Exception | None:
+        error, self.error = self.error, None
+        return error
+
+    def assemble(self, make: Make) -> None:
+        """Every step may be interrupted, and is then done again."""
+        if self.out is not None:
+            return
+        if lib.tundish_device_look_back(self._road) != OK:
+            raise last_error()
+        if self.batch:
+            self._enqueue(make)
+        self._enqueue_more(make)
+        if not self._waiting:  # the only one failed
+            error = self.take_error()
+            assert error is not None
+            raise error
+        self._hand_over()
+
+    def drop(self) -> None:
+        """What is on its way belongs to an iteration that is over."""
+        self._waiting, self.out, self.error = (), None, None
+        self.batch.free()
+
+    @property
+    def decoding(self) -> str | None:
+        there = self._there if self._choice is None else self._choice.on_gpu
+        return {None: None, False: "cpu", True: "gpu"}[there]
+
+    def _enqueue_more(self, make: Make) -> None:
+        """What is ready already; without waiting."""
+        while len(self._waiting) <= AHEAD and self.error is None:
+            result = lib.tundish_loader_next(self._loader, 0, ctypes.byref(self.batch))
+            if result == ERROR:
+                self.error = last_error()
+            if result != OK:
+                return
+            self._enqueue(make)
+
+    def _enqueue(self, make: Make) -> None:
+        try:
+            sent = self._send(make)
+        except Exception as error:
+            self.batch, self.error = BatchHandle(), error  # raised when it is its turn
+            return
+        empty = BatchHandle()
+        self._waiting, self.batch = (*self._waiting, sent), empty
+
+    def _send(self, make: Make) -> Sent:
+        import torch
+
+        info = BatchInfo()
+        lib.tundish_batch_get_info(self.batch, ctypes.byref(info))
+        with torch.cuda.stream(self._stream):  # so that the allocator knows who writes first
+            shape = (info.count, 3, info.height, info.width)
+            images = torch.empty(
+                shape, dtype=self._dtype, device=self._device, memory_format=self._layout
+            )
+            numbers = torch.empty((2, info.count), dtype=torch.int64, device=self._device)
+        tensors = [images, numbers[0], numbers[1]]
+        pointers = [tensor.data_ptr() for tensor in tensors]
+        if lib.tundish_device_finish(self._road, self.batch, *pointers) != OK:
+            raise last_error()
+        ready = torch.cuda.Event()
+        ready.record(self._stream)
+        return Sent(make(self.batch, info, tensors), [images, numbers], info, ready)
+
+    def _hand_over(self) -> None:
+        """The oldest: the loop's stream waits for it, and the allocator knows that it reads it."""
+        import torch
+
+        sent = self._waiting[0]
+        stream = torch.cuda.current_stream(self._device)
+        stream.wait_event(sent.ready)
+        for tensor in sent.tensors:
+            tensor.record_stream(stream)
+        if self._choice is not None:
+            self._choice.handed_over(bool(sent.info.coded), stream)
+        self._waiting, self.info, self.out = self._waiting[1:], sent.info, sent.out
+
+
+def on_gpu(
+    loader: LoaderHandle,
+    source: Source,
+    device: Any,
+    channels_first: bool,
+    decode: str,
+    resident: bool,
+) -> ArrivingOnGpu:
+    """For `Loader(device=, decode=, resident=)`, before the loader is started."""
+
+    def decode_there(there: bool) -> None:
+        if lib.tundish_loader_decode_there(loader, there) != OK:
+            raise last_error()
+
+    there = decode != "cpu"
+    try:
+        decode_there(there)
+    except ArgumentError:
+        if decode == "gpu" or resident:
+            raise
+        there = False  # auto has no choice
+    choice = Choice(decode_there) if there and decode == "auto" and not resident else None
+    kept = make_resident(source, device) if resident else None
+    return ArrivingOnGpu(loader, device, channels_first, kept, there, choice)

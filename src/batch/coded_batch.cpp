@@ -1,0 +1,161 @@
+#include "batch/coded_batch.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "batch/admission.h"
+#include "batch/cached.h"
+#include "batch/engine_shared.h"
+#include "core/clock.h"
+
+namespace tundish {
+namespace {
+
+// Tasks of the kernels for an image, generously; its coded units are counted apart.
+constexpr double kTaskBytes = 8192;
+
+bool same(const lanes::Tables& a, const lanes::Tables& b) {
+  return std::memcmp(a.entry, b.entry, sizeof a.entry) == 0 &&
+         std::memcmp(a.set, b.set, sizeof a.set) == 0;
+}
+
+cuda::ElementPlace element_place(Size size, bool channels_first) {
+  const int width = size.width, height = size.height;
+  return channels_first ? cuda::ElementPlace{0, width, 1, width * height}
+                        : cuda::ElementPlace{0, 3 * width, 3, 1};
+}
+
+std::uint64_t elements_of(Size size) {
+  return 3 * static_cast<std::uint64_t>(size.width) * static_cast<std::uint64_t>(size.height);
+}
+
+}  // namespace
+
+CodedOptions coded_options(const Recipe& recipe, std::uint32_t batch_size, std::string& why) {
+  CodedOptions out;
+  const Source& source = *recipe.source;
+  if (fixed_size(recipe.transforms) == Size{}) {
+    why = "the transforms do not give every image the same size";
+    return out;
+  }
+  double sum = 0, squares = 0;
+  const lanes::Tables* last = nullptr;
+  for (std::uint64_t i = 0; i < source.count(); ++i) {
+    const auto bytes = static_cast<double>(source.bytes(i));
+    sum += bytes;
+    squares += bytes * bytes;
+    const lanes::Tables* tables = source.tables(i);
+    if (!tables || tables == last || source.info(i).codec != Codec::lanes) continue;
+    last = tables;
+    const bool known = std::find(out.tables.begin(), out.tables.end(), tables) != out.tables.end();
+    if (!known && (out.tables.empty() || same(*tables, *out.tables.front()))) {
+      out.tables.push_back(tables);
+    }
+  }
+  if (!out.possible()) {
+    why = "no image of the data is a lanes record: pack them with tundish pack";
+    return out;
+  }
+  // A batch is larger than this once in a million million; its last images then go by the CPU.
+  const auto count = static_cast<double>(source.count());
+  const double mean = sum / count;
+  const double deviation = std::sqrt(std::max(0.0, squares / count - mean * mean));
+  const auto size = static_cast<double>(batch_size);
+  const double bytes = size * (mean + kTaskBytes) + 7 * std::sqrt(size) * deviation + 65536;
+  out.limits.buffer_bytes =
+      static_cast<std::uint64_t>(std::min(bytes, static_cast<double>(0xf0000000u)));
+  return out;
+}
+
+bool Engine::Shared::add_coded(Slot& slot, std::size_t number, cuda::BatchPlan& plan,
+                               Scratch& scratch) {
+  Place& place = slot.places[number];
+  const std::uint64_t at = slot.first + number;
+  place.draw = draw_at(order, slot.epoch, at);
+  const std::uint64_t sample = place.draw.sample;
+  const Source& source = *recipe.source;
+  const auto& tables = coded.tables;
+  const SampleInfo info = source.info(sample);
+  if (info.codec != Codec::lanes || (recipe.exif_orientation && info.orientation != 1) ||
+      std::find(tables.begin(), tables.end(), source.tables(sample)) == tables.end()) {
+    return false;
+  }
+  const cuda::ElementPlace elements = element_place(slot.size, options.channels_first);
+  cuda::Added added;
+  if (coded.resident) {
+    if (!coded.resident->holds(sample)) return false;
+    ImageHeader header;
+    header.codec = info.codec;
+    header.width = info.width;
+    header.height = info.height;
+    scratch.begin_ns = now_ns();
+    scratch.bytes = scratch.read_ns = 0;
+    const View view = plan_draw(recipe, header, slot.epoch, place.draw);
+    added = plan.add_resident(coded.resident->record(sample), coded.resident->at(sample), view,
+                              elements);
+  } else {
+    if (cache.samples) {
+      scratch.next_use = cache.next_use->from({slot.epoch, at + 1, slot.start}, sample);
+    }
+    admit_read(recipe, place.draw, scratch);
+    const Planned planned = read_and_plan(recipe, slot.epoch, place.draw, scratch);
+    if (planned.header.codec != Codec::lanes || planned.orientation != 1 || scratch.cached) {
+      return false;
+    }
+    if (options.all_fields) check_fields(recipe, sample, scratch.sample);
+    added = plan.add(planned.bytes, planned.view, elements, true);
+  }
+  if (added.fault || added.road != cuda::Road::gpu) return false;
+  if (!coded.resident) {
+    plan.gather_coded(slot.coded.data());
+    keep_encoded(recipe, place.draw, scratch);
+    scratch.doing->cache_hits.add(scratch.hit ? 1 : 0);
+    scratch.doing->cache_misses.add(cache.samples && !scratch.hit ? 1 : 0);
+  }
+  scratch.decode_ns = now_ns() - scratch.begin_ns - scratch.read_ns;
+  scratch.augment_ns = 0;
+  tally(scratch);
+  place.size = slot.size;
+  place.label = label_of(sample);
+  if (options.all_fields) keep_fields(place, scratch.sample);
+  place.filled = place.coded = true;
+  return true;
+}
+
+void Engine::Shared::fill_coded(Slot& slot, cuda::BatchPlan& plan,
+                                std::unique_ptr<Scratch>& scratch) {
+  const std::uint64_t begin_ns = now_ns();
+  slot.size = fixed_size(options.transforms);
+  const bool resident = coded.resident != nullptr;
+  slot.coded.reserve(coded.limits.buffer_bytes + tail_bytes(slot.places.size()), options.memory);
+  plan.begin(coded.limits, resident);
+  std::vector<std::size_t> others;  // places of the CPU's road
+  for (std::size_t i = 0; i < slot.places.size(); ++i) {
+    bool added = false;
+    try {
+      added = add_coded(slot, i, plan, *scratch);
+    } catch (const Error&) {  // met again, and told, below
+    }
+    if (!added) others.push_back(i);
+    lighten(recipe, scratch);
+    if (ring.is_closed()) return;
+  }
+  if (!others.empty()) take_memory(slot, slot.size);
+  for (const std::size_t i : others) {
+    fill(slot, i, [&](Size size) { return place_in(slot, i, size); }, scratch);
+  }
+  std::size_t image = 0, row = 0;
+  for (const Place& place : slot.places) {
+    if (place.coded) plan.move(image++, row * elements_of(slot.size));
+    row += place.filled;
+  }
+  plan.finish();
+  plan.gather(slot.coded.data());
+  slot.layout = plan.layout();
+  if (Track* track = scratch->doing->track) {
+    track->add("cuda.plan", begin_ns, now_ns() - begin_ns, slot.first);
+  }
+}
+
+}  // namespace tundish

@@ -1,0 +1,107 @@
+// include/tundish.h, the part on a GPU.
+#include "capi/call.h"
+#include "capi/handles.h"
+#include "lanes/record.h"
+
+using namespace tundish;
+
+namespace {
+
+// What the CPU's decoder would have said of the unit.
+SampleError refusal(const Recipe& recipe, const cuda::DeviceRoad::Refused& refused) {
+  const auto number = static_cast<std::uint64_t>(refused.sample);
+  Sample sample;
+  recipe.source->read(sample, number, FieldSet{1} << recipe.image_field);
+  lanes::Record record;
+  const Bytes bytes = sample.fields[static_cast<std::size_t>(recipe.image_field)];
+  const Where where = recipe.source->where_in(number, recipe.image_field);
+  if (auto fault = record.read(bytes)) return SampleError(*fault, where);
+  return SampleError(record.unit_fault(refused.unit_x, refused.unit_y), where);
+}
+
+}  // namespace
+
+int32_t tundish_loader_decode_there(tundish_loader* loader, int32_t there) {
+  return guarded<int32_t>(TUNDISH_ERROR, [&] {
+    if (!loader->engine->decode_there(there != 0)) {
+      throw Error(ErrorCode::argument, {.file = loader->path},
+                  "decode=\"gpu\": " + loader->engine->why_not());
+    }
+    return TUNDISH_OK;
+  });
+}
+
+tundish_resident* tundish_resident_new(const tundish_source* source, int32_t device) {
+  return guarded<tundish_resident*>(nullptr, [&] {
+    const int image = source->source->schema().find(FieldType::image);
+    return new tundish_resident{
+        std::make_shared<cuda::ResidentPack>(device, source->source, image)};
+  });
+}
+
+int32_t tundish_resident_load(tundish_resident* resident, uint64_t samples) {
+  return guarded<int32_t>(TUNDISH_ERROR,
+                          [&] { return resident->pack->load(samples) ? TUNDISH_OK : TUNDISH_END; });
+}
+
+uint64_t tundish_resident_bytes(const tundish_resident* resident) {
+  return resident->pack->bytes();
+}
+
+uint64_t tundish_resident_loaded(const tundish_resident* resident) {
+  return resident->pack->loaded();
+}
+
+void tundish_resident_free(tundish_resident* resident) { delete resident; }
+
+tundish_device* tundish_device_new(tundish_loader* loader, int32_t device, void* stream,
+                                   const tundish_resident* resident) {
+  return guarded<tundish_device*>(nullptr, [&] {
+    Engine& engine = *loader->engine;
+    const PixelTable table = pixel_table(engine.options().transforms);
+    auto road =
+        std::make_unique<cuda::DeviceRoad>(device, stream, table, engine.options().channels_first,
+                                           engine.tables(), resident ? resident->pack : nullptr);
+    if (resident) engine.use_resident(resident->pack->records());
+    return new tundish_device{loader, table.dtype, std::move(road)};
+  });
+}
+
+int32_t tundish_device_dtype(const tundish_device* device) {
+  return static_cast<int32_t>(device->dtype);
+}
+
+int32_t tundish_device_finish(tundish_device* device, const tundish_batch* handle, void* images,
+                              void* labels, void* samples) {
+  return guarded<int32_t>(TUNDISH_ERROR, [&] {
+    const Batch& batch = *handle->batch;
+    Slot& slot = *batch.slot;
+    std::vector<std::uint32_t> numbers;  // of the images that the GPU decodes
+    for (std::uint32_t i = 0; slot.whole && i < batch.count; ++i) {
+      if (slot.places[batch.places[i]].coded) numbers.push_back(i);
+    }
+    device->road->finish({.keep = handle->batch,
+                          .count = batch.count,
+                          .size = batch.size,
+                          .levels = batch.pixels,
+                          .targets = batch.targets,
+                          .coded = slot.whole ? slot.coded.data() : nullptr,
+                          .layout = &slot.layout,
+                          .labels = batch.labels,
+                          .samples = batch.samples,
+                          .numbers = numbers},
+                         {images, labels, samples});
+    return TUNDISH_OK;
+  });
+}
+
+int32_t tundish_device_look_back(tundish_device* device) {
+  return guarded<int32_t>(TUNDISH_ERROR, [&] {
+    if (const auto refused = device->road->look_back()) {
+      throw refusal(device->loader->engine->recipe(), *refused);
+    }
+    return TUNDISH_OK;
+  });
+}
+
+void tundish_device_free(tundish_device* device) { delete device; }

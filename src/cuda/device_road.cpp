@@ -1,0 +1,191 @@
+#include "cuda/device_road.h"
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+
+#include "core/host_memory.h"
+#include "cuda/decoder.h"
+#include "cuda/finish.h"
+#include "cuda/gather.h"
+#include "cuda/on_device.h"
+#include "cuda/pinned.h"
+#include "cuda/resident_pack.h"
+
+namespace tundish::cuda {
+namespace {
+
+constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+// The numbers behind a copied part, in bytes from its start.
+struct Tail {
+  Tail(std::size_t behind, std::size_t images, std::size_t targets)
+      : labels(aligned(behind)),
+        samples(labels + 8 * images),
+        target(samples + 8 * images),
+        end(target + sizeof(Target) * targets) {}
+  std::size_t labels, samples, target, end;
+};
+
+void put(std::byte* to, const void* from, std::size_t bytes) {
+  if (bytes > 0) std::memcpy(to, from, bytes);
+}
+
+}  // namespace
+
+struct DeviceRoad::State {
+  int device = 0;
+  cudaStream_t stream = nullptr;
+  PixelTable table;
+  bool channels_first = false;
+  std::shared_ptr<const ResidentPack> resident;
+  std::unique_ptr<BatchDecoder> decoder;
+  DeviceMemory values;         // of the table
+  DeviceMemory coded, levels;  // one batch each: the stream's order says when they are free
+
+  // A batch that was enqueued.
+  struct Sent {
+    cudaEvent_t done = nullptr;
+    std::shared_ptr<const void> keep;
+    HostMemory errors;  // a word per image of the flat buffer
+    std::vector<std::int64_t> samples;
+  };
+  std::deque<std::unique_ptr<Sent>> sent;     // in order; not known yet to have ended
+  std::vector<std::unique_ptr<Sent>> unused;  // their events and memory are used again
+
+  std::unique_ptr<Sent> new_sent() {
+    if (!unused.empty()) {
+      auto out = std::move(unused.back());
+      unused.pop_back();
+      return out;
+    }
+    auto out = std::make_unique<Sent>();
+    check(cudaEventCreateWithFlags(&out->done, cudaEventDisableTiming), "make an event");
+    return out;
+  }
+
+  void copy_up(DeviceMemory& to, const std::byte* from, std::size_t begin, std::size_t end) const {
+    check(cudaMemcpyAsync(to.as<std::byte>() + begin, from + begin, end - begin,
+                          cudaMemcpyHostToDevice, stream),
+          "copy a batch");
+  }
+
+  // The flat buffer, and its images.
+  void decode(const StagedBatch& batch, const Tail& tail, void* images, Sent& one) {
+    if (!decoder) throw Error(ErrorCode::argument, {}, "a batch to decode, but no tables");
+    const BatchLayout& layout = *batch.layout;
+    coded.reserve(tail.end);
+    copy_up(coded, batch.coded, layout.pieces > 0 ? layout.units_at : 0, tail.end);
+    if (layout.images == 0) return;
+    if (layout.pieces > 0) {
+      if (!resident) throw Error(ErrorCode::argument, {}, "a batch of records that are not there");
+      gather_there(coded.as<std::byte>(), layout, resident->data(), stream);
+    }
+    decoder->decode_there(images, coded.as<std::byte>(), layout, stream);
+    one.errors.reserve(layout.images * sizeof(std::uint32_t), kPinnedMemory);
+    decoder->copy_errors(reinterpret_cast<std::uint32_t*>(one.errors.data()), layout, stream);
+    for (const std::uint32_t number : batch.numbers) one.samples.push_back(batch.samples[number]);
+  }
+};
+
+DeviceRoad::DeviceRoad(int device, void* stream, const PixelTable& table, bool channels_first,
+                       const lanes::Tables* tables, std::shared_ptr<const ResidentPack> resident)
+    : state_(new State) {
+  State& state = *state_;
+  state.device = device;
+  state.stream = static_cast<cudaStream_t>(stream);
+  state.table = table;
+  state.channels_first = channels_first;
+  state.resident = std::move(resident);
+  const OnDevice on(device);
+  state.values.reserve(sizeof table.value);
+  check(cudaMemcpy(state.values.as<void>(), table.value.data(), sizeof table.value,
+                   cudaMemcpyHostToDevice),
+        "copy the table of values");
+  if (tables) state.decoder = std::make_unique<BatchDecoder>(*tables, table);
+}
+
+DeviceRoad::~DeviceRoad() {
+  State& state = *state_;
+  cudaSetDevice(state.device);
+  cudaStreamSynchronize(state.stream);
+  for (const auto& one : state.sent) cudaEventDestroy(one->done);
+  for (const auto& one : state.unused) cudaEventDestroy(one->done);
+}
+
+void DeviceRoad::finish(const StagedBatch& batch, const Out& out) {
+  State& state = *state_;
+  if (batch.count == 0) return;
+  const OnDevice on(state.device);
+  std::unique_ptr<State::Sent> one = state.new_sent();
+  one->keep = batch.keep;
+  one->samples.clear();
+
+  // The numbers go with the part that is there; with both, behind the flat buffer.
+  const bool flat = batch.coded != nullptr;
+  const std::size_t level_count = batch.targets.size();
+  const std::size_t level_bytes = 3 * static_cast<std::size_t>(batch.size.width) *
+                                  static_cast<std::size_t>(batch.size.height) * level_count;
+  const Tail tail(flat ? batch.layout->bytes : level_bytes, batch.count, flat ? 0 : level_count);
+  std::byte* host = flat ? batch.coded : batch.levels;
+  put(host + tail.labels, batch.labels.data(), 8 * batch.count);
+  put(host + tail.samples, batch.samples.data(), 8 * batch.count);
+  if (flat) {
+    state.decode(batch, tail, out.images, *one);
+  }
+  if (level_count > 0) {
+    const Tail own = flat ? Tail(level_bytes, 0, level_count) : tail;
+    put(batch.levels + own.target, batch.targets.data(), batch.targets.size_bytes());
+    state.levels.reserve(own.end);
+    state.copy_up(state.levels, batch.levels, 0, own.end);
+    const auto* there = state.levels.as<std::uint8_t>();
+    check(tundish::cuda::finish({.levels = there,
+                                 .targets = reinterpret_cast<const Target*>(there + own.target),
+                                 .table = state.values.as<std::uint32_t>(),
+                                 .out = out.images,
+                                 .dtype = state.table.dtype,
+                                 .channels_first = state.channels_first,
+                                 .count = static_cast<int>(level_count),
+                                 .width = batch.size.width,
+                                 .height = batch.size.height},
+                                state.stream),
+          "finish a batch");
+  }
+  const std::byte* there = (flat ? state.coded : state.levels).as<std::byte>();
+  const auto numbers = [&](void* to, std::size_t from) {
+    if (!to) return;
+    check(
+        cudaMemcpyAsync(to, there + from, 8 * batch.count, cudaMemcpyDeviceToDevice, state.stream),
+        "copy the numbers of a batch");
+  };
+  numbers(out.labels, tail.labels);
+  numbers(out.samples, tail.samples);
+  check(cudaEventRecord(one->done, state.stream), "record an event");
+  state.sent.push_back(std::move(one));
+}
+
+std::optional<DeviceRoad::Refused> DeviceRoad::look_back() {
+  State& state = *state_;
+  if (state.sent.empty()) return std::nullopt;
+  const OnDevice on(state.device);
+  while (!state.sent.empty()) {
+    State::Sent& one = *state.sent.front();
+    const cudaError_t status = cudaEventQuery(one.done);
+    if (status == cudaErrorNotReady) break;
+    check(status, "make a batch");
+    std::optional<Refused> refused;
+    const auto* errors = reinterpret_cast<const std::uint32_t*>(one.errors.data());
+    for (std::size_t i = 0; i < one.samples.size() && !refused; ++i) {
+      if (errors[i] == kNoError) continue;
+      refused = {one.samples[i], static_cast<int>(errors[i] & 0xffff),
+                 static_cast<int>(errors[i] >> 16)};
+    }
+    one.keep.reset();
+    state.unused.push_back(std::move(state.sent.front()));
+    state.sent.pop_front();
+    if (refused) return refused;
+  }
+  return std::nullopt;
+}
+
+}  // namespace tundish::cuda

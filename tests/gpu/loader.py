@@ -1,0 +1,284 @@
+"""What runs on a GPU, checked on one: `Loader(device="cuda")`.
+
+    ./dev gpu run loader     on a machine with a GPU, driver, Python and torch
+
+Every batch is compared with that of a loader without device=: types, layouts, roads, data with
+other codecs and damage, resumed and left early, kept, in a CUDA graph, with two loaders at once.
+Then: whether a step waits for the GPU on the host, and how fast batches are copied. Prints a line
+per check; the last line counts them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+import tundish
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
+
+from common.rows import Rows
+
+MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+CROP = [tundish.RandomResizedCrop(64), tundish.RandomHorizontalFlip()]
+VALUES = [tundish.ToDtype("bfloat16", scale=True), tundish.Normalize(MEAN, STD)]
+ROADS: dict[str, dict[str, Any]] = {
+    "cpu": {"decode": "cpu"},
+    "gpu": {"decode": "gpu"},
+    "auto": {"decode": "auto"},
+    "resident": {"resident": True},
+}
+
+
+def loader(path: Any, batch_size: int = 16, **more: Any) -> tundish.Loader:
+    options: dict[str, Any] = {"shuffle": True, "seed": 5, "return_index": True, **more}
+    options.setdefault("transforms", [*CROP, *VALUES])
+    return tundish.Loader(path, batch_size, **options)
+
+
+def on_gpu(path: Any, road: str, batch_size: int = 16, **more: Any) -> tundish.Loader:
+    return loader(path, batch_size, device="cuda", **ROADS[road], **more)
+
+
+def same(there: Any, here: Any) -> None:
+    for a, b in zip(there, here, strict=True):
+        assert a.is_cuda
+        assert a.dtype == b.dtype
+        assert a.shape == b.shape
+        assert a.stride() == b.stride()
+        assert torch.equal(a.cpu(), b), "other values"
+
+
+def compare(there: tundish.Loader, here: tundish.Loader, epochs: int = 2) -> int:
+    count = 0
+    for _ in range(epochs):
+        for one, other in zip(there, here, strict=True):
+            same(one, other)
+            count += 1
+    return count
+
+
+class Checks:
+    def __init__(self) -> None:
+        self.done = self.failed = 0
+
+    def __call__(self, name: str, check: Callable[[], Any]) -> None:
+        begin = time.monotonic()
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                told = check()
+            print(f"ok      {name}: {told} ({time.monotonic() - begin:.1f} s)", flush=True)
+        except Exception as error:
+            self.failed += 1
+            print(f"FAILED  {name}: {type(error).__name__}: {error}", flush=True)
+        self.done += 1
+
+
+def types_and_layouts(pack: Path, road: str) -> str:
+    count = 0
+    for dtype in (None, "float32", "float16", "bfloat16"):
+        values = [] if dtype is None else [tundish.ToDtype(dtype, scale=True)]
+        for crop in (CROP, [tundish.Resize(70), tundish.CenterCrop(63)]):
+            for layout in ("channels_last", "contiguous"):
+                more = {"transforms": [*crop, *values], "memory_format": layout, "threads": 2}
+                with on_gpu(pack, road, 13, **more) as there:
+                    count += compare(there, loader(pack, 13, **more), epochs=1)
+    return f"{count} batches equal"
+
+
+def other_codecs(mixed: Path, road: str) -> str:
+    with on_gpu(mixed, road, 8) as there:
+        return f"{compare(there, loader(mixed, 8))} batches equal"
+
+
+def damaged(pack: Path, road: str) -> str:
+    """Bytes in the middle of every tenth photo's record are others: skipped or replaced alike."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "damaged.tnd"
+        content = bytearray(pack.read_bytes())
+        for at in range(300_000, len(content) - 300_000, 900_000):
+            content[at : at + 20] = bytes(20)
+        copy.write_bytes(content)
+        count = bad = 0
+        for policy in ("skip", "substitute"):
+            here = loader(copy, 16, on_error=policy)
+            with on_gpu(copy, road, 16, on_error=policy) as there:
+                count += compare(there, here)
+                assert there.bad_samples() == here.bad_samples()
+                bad += len(here.bad_samples())
+        assert bad > 0
+    return f"{count} batches equal, {bad} bad samples told alike"
+
+
+def resumed(pack: Path, road: str) -> str:
+    here = list(loader(pack))
+    for step in range(len(here)):
+        with on_gpu(pack, road) as first:
+            for number, _ in enumerate(first):
+                if number == step:
+                    break
+            state = first.state_dict()
+        with on_gpu(pack, road) as second:
+            second.load_state_dict(state)
+            rest = [tuple(t.cpu() for t in batch) for batch in second]
+        assert len(rest) == len(here) - step - 1, (len(rest), step)
+        for one, other in zip(rest, here[step + 1 :], strict=True):
+            assert all(torch.equal(a, b) for a, b in zip(one, other, strict=True))
+    return f"{len(here)} places"
+
+
+def kept_and_dropped(pack: Path, road: str) -> str:
+    """Batches that are kept stay; those that are dropped at once are read by the step before."""
+    with on_gpu(pack, road, 8) as there:
+        kept = [batch for _ in range(4) for batch in there]
+        torch.cuda.synchronize()
+        plain = loader(pack, 8)
+        for one, other in zip(kept, (b for _ in range(4) for b in plain), strict=True):
+            same(one, other)
+    with on_gpu(pack, road, 8) as there:
+        big = torch.randn(4096, 4096, device="cuda")
+        sums = []
+        for images, *_ in there:
+            for _ in range(20):  # the GPU is far behind when the batch is dropped
+                big = big @ big * 1e-4
+            sums.append(images.float().sum() + 0 * big[0, 0].nan_to_num())
+            del images
+        expected = [images.cuda().float().sum() for images, *_ in loader(pack, 8)]
+        torch.testing.assert_close(torch.stack(sums), torch.stack(expected))
+    return f"{len(kept)} kept, {len(sums)} dropped"
+
+
+def left_early(pack: Path, road: str) -> str:
+    for leave in range(6):
+        there = on_gpu(pack, road, 8)
+        for number, _ in enumerate(there):
+            if number == leave:
+                break
+        if leave % 2:
+            there.close()
+        else:
+            del there
+    with on_gpu(pack, road, 8) as there:
+        try:
+            for _ in there:
+                raise KeyError
+        except KeyError:
+            pass
+        batches, state = iter(there), there.state_dict()
+        same(next(batches), loader(pack, 8).replay(state).batch)
+    return "6 times"
+
+
+def two_at_once(pack: Path, road: str) -> str:
+    one, two = on_gpu(pack, road, 8, seed=1), on_gpu(pack, "cpu", 8, seed=2)
+    pairs = zip(one, loader(pack, 8, seed=1), two, loader(pack, 8, seed=2), strict=True)
+    for a, b, c, d in pairs:
+        same(a, b)
+        same(c, d)
+    one.close()
+    two.close()
+    return "equal"
+
+
+def in_a_graph(pack: Path, road: str) -> str:
+    """The step is recorded while the loader's threads take their memory, and replayed on batches."""
+    static = torch.zeros(8, 3, 64, 64, dtype=torch.bfloat16, device="cuda")
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        (static.float() * 2).sum()
+    torch.cuda.synchronize()
+    with on_gpu(pack, road, 8, drop_last=True, prefetch=6) as there:
+        batches = iter(there)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            time.sleep(0.2)  # meanwhile the slots are page-locked
+            out = (static.float() * 2).sum()
+        got, expected = [], []
+        for images, *_ in batches:
+            static.copy_(images)
+            graph.replay()
+            got.append(out.clone())
+            expected.append((images.float() * 2).sum())
+        assert torch.equal(torch.stack(got), torch.stack(expected))
+    return f"{len(got)} replays"
+
+
+def without_waiting(pack: Path, road: str) -> str:
+    """torch raises when one of its calls waits for the GPU."""
+    with on_gpu(pack, road, 16) as there:
+        for _ in range(3):
+            for _ in there:
+                pass
+        torch.cuda.set_sync_debug_mode("error")
+        try:
+            steps = sum(1 for _ in there)
+        finally:
+            torch.cuda.set_sync_debug_mode("default")
+    return f"{steps} steps"
+
+
+def bandwidth(pack: Path, rows: Rows) -> str:
+    """Copies of batches, beside a plain copy of page-locked memory of the same size."""
+    from torch.profiler import ProfilerActivity, profile
+
+    transforms = [tundish.RandomResizedCrop(224), *VALUES]
+    with on_gpu([pack] * 12, "cpu", 256, transforms=transforms) as there:
+        plain = torch.empty(256 * 3 * 224 * 224, dtype=torch.uint8, pin_memory=True)
+        to = torch.empty_like(plain, device="cuda")
+        batches = iter(there)
+        next(batches)
+        with profile(activities=[ProfilerActivity.CUDA, ProfilerActivity.CPU]) as seen:
+            for _ in batches:
+                torch.cuda.synchronize()
+                to.copy_(plain, non_blocking=True)
+                torch.cuda.synchronize()
+        with tempfile.TemporaryDirectory() as folder:
+            seen.export_chrome_trace(f"{folder}/trace.json")
+            events = json.loads(Path(f"{folder}/trace.json").read_text())["traceEvents"]
+    size = plain.numel()
+    rates: dict[bool, list[float]] = {False: [], True: []}
+    for event in events:
+        if "Memcpy HtoD" not in event.get("name", "") or event.get("cat") != "gpu_memcpy":
+            continue
+        copied = event["args"]["bytes"]
+        if copied >= size:
+            rates[copied > size].append(copied / event["dur"] / 1e3)  # ours has its numbers behind
+    ours = rows.add("batches of the loader", "copy", rates[True], "GB/s")
+    bare = rows.add("plain page-locked memory", "copy", rates[False], "GB/s")
+    assert ours >= 0.95 * bare, f"{ours:.1f} GB/s where {bare:.1f} are to be had"
+    return f"{ours:.1f} GB/s, {ours / bare:.1%} of a plain copy's {bare:.1f}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--pack", type=Path, required=True)
+    parser.add_argument("--mixed", type=Path, required=True, help="a pack with other codecs too")
+    parser.add_argument("--out", type=Path, required=True)
+    options = parser.parse_args()
+    checks = Checks()
+    per_road = [other_codecs, damaged, resumed, kept_and_dropped, left_early, two_at_once]
+    per_road += [in_a_graph, without_waiting]
+    for road in ROADS:
+        checks(f"{road}, types and layouts", lambda r=road: types_and_layouts(options.pack, r))
+        for check in per_road:
+            path = options.mixed if check is other_codecs else options.pack
+            name = check.__name__.replace("_", " ")
+            checks(f"{road}, {name}", lambda c=check, p=path, r=road: c(p, r))
+    rows = Rows("gpu_loader", command="./dev gpu run loader")
+    checks("bandwidth", lambda: bandwidth(options.pack, rows))
+    rows.write(options.out)
+    print(f"{checks.done} checks, {checks.failed} failed")
+    return int(checks.failed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

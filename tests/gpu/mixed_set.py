@@ -1,0 +1,29 @@
+"""A folder of photos and of what no GPU decodes: PNG, CMYK and turned JPEGs.
+
+python mixed_set.py PHOTOS OUT
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from PIL import Image
+
+
+def main(photos: Path, out: Path) -> None:
+    files = sorted(photos.iterdir())[:48]
+    for number, file in enumerate(files):
+        to = out / f"class{number % 3}" / f"{number:03}"
+        to.parent.mkdir(parents=True, exist_ok=True)
+        with Image.open(file) as image:
+            if number % 4 == 1:
+                image.convert("RGB").resize((200, 150)).save(to.with_suffix(".png"))
+            elif number % 12 == 3:
+                image.convert("CMYK").save(to.with_suffix(".jpg"))
+            else:
+                to.with_suffix(".jpg").write_bytes(file.read_bytes())
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))
