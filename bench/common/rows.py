@@ -105,18 +105,25 @@ class Rows:
         }
         self._rows.append(row | {"runs": 0, "spread": None, "reason": text} | more | self._origin)
 
+    def forget(self, **values: Any) -> None:
+        """Drops the rows with these values: they are made anew."""
+        self._rows = [
+            row for row in self._rows if any(row.get(key) != value for key, value in values.items())
+        ]
+
     def heading(self) -> str:
         names = ", ".join(f"{name} {value}" for name, value in self._origin["versions"].items())
         about = self._origin["machine"]
         lines = [describe(about), f"{names}; commit {self._origin['commit']}", note(about)]
         return "\n".join(line for line in lines if line)
 
-    def write(self, out: Path | None, chart: str = "") -> None:
+    def write(self, out: Path | None, chart: str = "", quiet: bool = False) -> None:
         if out is None:
             return
         out.parent.mkdir(parents=True, exist_ok=True)
         out.write_text(json.dumps(self._rows, indent=1) + "\n")
-        say(f"rows: {out}")
+        if not quiet:
+            say(f"rows: {out}")
         if chart:
             out.with_suffix(".svg").write_text(chart)
             say(f"chart: {out.with_suffix('.svg')}")
