@@ -8,9 +8,10 @@ decode     10,000 random shapes, samplings and crops, and every photo, on both r
 hostile    every bit flip of 64 KiB of records, then 100,000 random changes, checksums made right
 sanitizer  compute-sanitizer: memcheck, racecheck and initcheck, 200 cases each
 speed      bench gpu_decode: prepared batches, end to end, stages, the host's part; nvJPEG
+feed       bench gpu_feed: training from packed photos against a batch that is there already
 
 Each stage takes under eight minutes. The log goes to DIR/gpu_STAGE.log, figures to
-DIR/gpu_decode.json and DIR/gpu_copy.json; DIR is bench/results unless said otherwise.
+DIR/gpu_decode.json, gpu_feed.json and gpu_copy.json; DIR is bench/results unless said otherwise.
 """
 
 from __future__ import annotations
@@ -120,6 +121,12 @@ def speed(stage: Stage) -> None:
     stage.run(sys.executable, script, "--pack", photos(), "--out", out)
 
 
+def feed(stage: Stage) -> None:
+    script = ROOT / "bench/gpu_feed/run.py"
+    out = stage.out / "gpu_feed.json"
+    stage.run(sys.executable, script, "--pack", photos(), "--out", out)
+
+
 STAGES: dict[str, Callable[[Stage], None]] = {
     "copies": copies,
     "loader": loader,
@@ -127,6 +134,7 @@ STAGES: dict[str, Callable[[Stage], None]] = {
     "hostile": hostile,
     "sanitizer": sanitizer,
     "speed": speed,
+    "feed": feed,
 }
 
 

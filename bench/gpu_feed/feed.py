@@ -1,0 +1,58 @@
+"""What every contestant makes: an endless supply of batches for the training step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+Batch = tuple[Any, Any]  # images (N, 3, 224, 224), bfloat16, channels_last; labels, int64
+
+SIDE, CLASSES = 224, 1000
+MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+
+
+@dataclass(frozen=True)
+class Job:
+    packs: list[str]  # copies of one pack, read as one data set
+    images: int  # in all of them
+    files: list[str]  # the same photos as JPEGs
+    batch: int
+    device: str  # "cuda", or "cpu" for a dry run
+    threads: int  # for decoding on the CPU
+    workers: int  # processes of torch's DataLoader
+    epoch_steps: int
+    first: Batch | None = None  # the first batch as the CPU makes it, on the device
+
+
+@dataclass
+class Feed:
+    batches: Iterator[Batch]
+    close: Callable[[], None] = lambda: None
+    drain: Callable[[], None] = lambda: (
+        None
+    )  # takes what was made ahead while others had their turn
+    others_cpu_s: Callable[[], float] = lambda: 0.0  # CPU seconds of processes beside this one
+    decoding: Callable[[], str | None] = lambda: None  # where, as the loader says
+    threads: int | None = None  # of the loader
+
+    def __next__(self) -> Batch:
+        return next(self.batches)
+
+
+class Normalize:
+    """uint8 images on the device to a batch for the step: what rivals do behind their copy."""
+
+    def __init__(self, device: str) -> None:
+        import torch
+
+        scale = [1 / (255 * std) for std in STD]
+        bias = [-mean / std for mean, std in zip(MEAN, STD, strict=True)]
+        self._scale, self._bias = (
+            torch.tensor(values, dtype=torch.bfloat16, device=device).view(3, 1, 1)
+            for values in (scale, bias)
+        )
+        self._to = {"dtype": torch.bfloat16, "memory_format": torch.channels_last}
+
+    def __call__(self, images: Any) -> Any:
+        return images.to(**self._to).mul_(self._scale).add_(self._bias)

@@ -1,0 +1,78 @@
+"""The loader as all four of its modes use it, and the check of its pixels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+import tundish
+from feed import CLASSES, MEAN, SIDE, STD, Batch, Feed, Job
+
+AHEAD = 8  # more batches than a loader keeps ready
+
+
+def loader(job: Job, threads: int, **how: Any) -> tundish.Loader:
+    """`how` is device, decode and resident: left out in a dry run."""
+    return tundish.Loader(
+        job.packs,
+        job.batch,
+        transforms=[
+            tundish.RandomResizedCrop(SIDE),
+            tundish.RandomHorizontalFlip(),
+            tundish.ToDtype("bfloat16", scale=True),
+            tundish.Normalize(MEAN, STD),
+        ],
+        shuffle=True,
+        seed=6,
+        # As long as we like, of full batches only: the step is compiled for one shape.
+        order=tundish.Weighted(np.ones(job.images), draws=job.batch * job.epoch_steps),
+        labels=np.arange(job.images) % CLASSES,
+        threads=threads,
+        on_error="fail",
+        **how,
+    )
+
+
+def feed(job: Job, threads: int, **how: Any) -> Feed:
+    made = loader(job, threads, **(how if job.device == "cuda" else {}))
+
+    def epochs() -> Iterator[Batch]:
+        while True:
+            yield from made
+
+    batches = epochs()
+
+    def drain() -> None:
+        for _ in range(AHEAD):
+            next(batches)
+
+    def decoding() -> str | None:
+        return getattr(made, "decoding", None)  # nothing is chosen in a dry run
+
+    return Feed(batches, made.close, drain, decoding=decoding, threads=threads)
+
+
+def first_batch(job: Job, threads: int) -> Batch:
+    """As the CPU makes it, moved to the device."""
+    with loader(job, threads) as made:
+        images, labels = next(iter(made))
+        return images.to(job.device), labels.to(job.device)
+
+
+def check(batch: Batch, expected: Batch) -> None:
+    """Bit for bit. Wrong pixels, no time."""
+    for name, one, other in zip(("images", "labels"), batch, expected, strict=True):
+        about = (one.dtype, one.shape, one.device)
+        if about != (other.dtype, other.shape, other.device):
+            raise ValueError(f"{name}: {about}, and {other.dtype, other.shape, other.device}")
+    images, expected_images = batch[0], expected[0]
+    if not images.is_contiguous(memory_format=torch.channels_last):
+        raise ValueError(f"images are not channels_last: strides {images.stride()}")
+    bits, expected_bits = images.view(torch.int16), expected_images.view(torch.int16)
+    wrong = (bits != expected_bits).flatten(1).any(1).nonzero().flatten().tolist()
+    if wrong:
+        raise ValueError(f"{len(wrong)} of {len(images)} images differ from the CPU's: {wrong[:9]}")
+    if not torch.equal(batch[1], expected[1]):
+        raise ValueError("labels differ from the CPU's")

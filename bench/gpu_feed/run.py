@@ -1,0 +1,220 @@
+"""Does training from packed photos take as long as on a batch that is in GPU memory already?
+
+    ./dev gpu run feed       or: python bench/gpu_feed/run.py --pack photos.tnd --out gpu_feed.json
+    python bench/gpu_feed/run.py --device cpu --model tiny --pack FILE.tnd     a dry run
+    python bench/gpu_feed/run.py --draw gpu_feed.json                          the chart again
+
+ResNet-50 and ResNet-18: forward, backward and SGD in bfloat16, channels_last, compiled, batches of
+512 RandomResizedCrop(224). Contestants are the loader, decoding on the CPU, on the GPU, where it
+chooses and from a pack in GPU memory; they and the baseline take turns, and a ratio is one of the
+same round. First every loader's batch is compared with the CPU's. torch's DataLoader and an nvJPEG
+loop are shown beside, once. The steps of a turn become fewer when the time does not suffice.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import faulthandler
+import hashlib
+import os
+import shutil
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "bench"))
+
+import nvjpeg_loop  # noqa: E402
+import ours  # noqa: E402
+import resident_batch  # noqa: E402
+import torch  # noqa: E402
+import torch_dataloader  # noqa: E402
+import tundish  # noqa: E402
+from busy import Busy  # noqa: E402
+from common.images import last_level_cache  # noqa: E402
+from common.rows import Rows, say  # noqa: E402
+from contest import MODES, Contest, Sizes  # noqa: E402
+from feed import Feed, Job  # noqa: E402
+from report import Results, add_rows, draw, tables  # noqa: E402
+from step import Training  # noqa: E402
+
+
+@dataclass(frozen=True)
+class Model:
+    steps: int  # of a turn
+    threads: int  # that decode on the CPU
+
+
+# The one with the shortest step is last: with it loaders are started and waits are counted. The
+# trace for that comes at the very end, since it may slow down what follows.
+MODELS = {"resnet50": Model(30, 4), "resnet18": Model(60, 9), "tiny": Model(3, 2)}
+RESERVE_S = {True: 60.0, False: 25.0}  # kept for what follows the rounds; more with the counts
+RIVALS = (torch_dataloader, nvjpeg_loop)
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--pack", type=Path, default=ROOT / "build/gpu/photos.tnd")
+    parser.add_argument("--photos", type=Path, help="the same photos as JPEG files")
+    parser.add_argument("--out", type=Path, help="write the rows as JSON, and the chart as .svg")
+    parser.add_argument("--draw", type=Path, metavar="JSON", help="only the chart of such rows")
+    parser.add_argument("--model", nargs="+", choices=MODELS, default=["resnet50", "resnet18"])
+    parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
+    parser.add_argument("--batch", type=int, help="512; of a dry run 8")
+    parser.add_argument("--rounds", type=int, help="10; of a dry run 3")
+    parser.add_argument("--steps", type=int, help="of a turn; 60 for ResNet-18, 30 for ResNet-50")
+    parser.add_argument("--copies", type=int, help="of the pack; until they exceed the caches")
+    parser.add_argument("--only", nargs="+", help="words in the names of contestants")
+    parser.add_argument("--seconds-budget", type=float, default=380.0)
+    return parser.parse_args()
+
+
+def copy_pack(pack: Path, folder: Path, copies: int | None, device: str) -> list[str]:
+    """Real copies, until no cache of the CPU holds them."""
+    if copies is None:
+        wanted = min(2**30, 4 * last_level_cache()) if device == "cuda" else 1
+        copies = -(-wanted // pack.stat().st_size)
+    return [shutil.copy(pack, folder / f"{number:03}.tnd") for number in range(copies)]
+
+
+def make_job(options: argparse.Namespace, folder: Path) -> Job:
+    packs = copy_pack(options.pack, folder, options.copies, options.device)
+    photos = options.photos or options.pack.parent / "photos"
+    files = sorted(str(f) for f in photos.rglob("*") if f.suffix.lower() in (".jpg", ".jpeg"))
+    dry = options.device == "cpu"
+    return Job(
+        packs=packs,
+        images=len(tundish.Dataset(packs)),
+        files=files,
+        batch=options.batch or (8 if dry else 512),
+        device=options.device,
+        threads=1,
+        workers=2 if dry else 16,
+        epoch_steps=4 if dry else 200,
+    )
+
+
+class Run:
+    def __init__(self, options: argparse.Namespace, job: Job) -> None:
+        self.begin = time.monotonic()
+        self.options, self.job = options, job
+        self.failed = False
+        self.rows = Rows("gpu_feed", "torchvision", command="./dev gpu run feed")
+        about = f"{job.images} images: {len(job.packs)} copies of one pack"
+        digest = hashlib.sha256(options.pack.read_bytes()).hexdigest()[:16]
+        self.rows.set_data(about, options.pack.name, digest)
+        # The rows look how busy the machine is, then workers are forked, then threads are started.
+        self.rivals = self.open_rivals()
+        self.busy = Busy(job.device)
+
+    def takes_part(self, name: str) -> bool:
+        words = self.options.only
+        return not words or any(word in name for word in words)
+
+    def open_rivals(self) -> dict[str, Feed | str]:
+        """A reason in place of a feed that cannot be."""
+        out: dict[str, Feed | str] = {}
+        for module in RIVALS:
+            if self.takes_part(module.NAME):
+                try:
+                    out[module.NAME] = module.make(self.job)
+                except Exception as error:
+                    out[module.NAME] = f"{type(error).__name__}: {error}"
+        return out
+
+    def sizes(self, model: str) -> Sizes:
+        dry = self.job.device == "cpu"
+        return Sizes(
+            rounds=self.options.rounds or (3 if dry else 10),
+            steps=self.options.steps or MODELS[model].steps,
+            warm_up=1 if dry else 4,
+            count_steps=2 if dry else 10,
+            starts=1 if dry else 3,
+        )
+
+    def model(self, name: str, deadline: float, with_counts: bool) -> None:
+        say(f"{name}, {time.monotonic() - self.begin:.0f} s")
+        results = Results(name, self.job.batch)
+
+        def write() -> None:
+            add_rows(self.rows, results)
+            self.rows.write(self.options.out, quiet=True)
+
+        cores = len(os.sched_getaffinity(0))
+        job = replace(self.job, threads=min(MODELS[name].threads, cores))
+        first = ours.first_batch(job, cores)
+        job = replace(job, first=first)
+        begin = time.monotonic()
+        training = Training(name, job.device)
+        training.warm_up(first)
+        results.about |= {"compiled": training.compiled}
+        say(f"  compiled: {training.compiled} {training.why_not}, {time.monotonic() - begin:.0f} s")
+
+        contest = Contest(job, training, self.sizes(name), self.busy, results, write)
+        try:
+            for module in MODES:
+                if self.takes_part(module.NAME):
+                    contest.open(module)
+            contest.rounds(deadline - RESERVE_S[with_counts])
+            for rival, feed in self.rivals.items():
+                if isinstance(feed, str):
+                    results.failed[rival] = feed
+                else:
+                    steps = 2 * job.workers if rival == torch_dataloader.NAME else 8
+                    contest.beside(rival, feed, steps)
+            if with_counts:
+                contest.measure_starts(deadline)
+                contest.count_waits()
+        finally:
+            with contextlib.suppress(RuntimeError):  # after a fault of the device
+                results.about["last_loss"] = round(float(training.last_loss), 3)
+            write()
+            contest.close_all()
+        print(tables(results), flush=True)
+        ours_failed = [n for n in results.failed if n.startswith("tundish")]
+        self.failed |= bool(ours_failed) or resident_batch.NAME in results.failed
+
+    def all(self) -> None:
+        names = self.options.model
+        for number, name in enumerate(names):
+            share = (number + 1) / len(names)
+            deadline = self.begin + share * self.options.seconds_budget
+            try:
+                self.model(name, deadline, with_counts=number + 1 == len(names))
+            except Exception as error:
+                say(f"{name} fails: {type(error).__name__}: {error}")
+                self.rows.note(resident_batch.NAME, "failure", str(error)[:600], model=name)
+                self.failed = True
+            if self.job.device == "cuda":
+                with contextlib.suppress(RuntimeError):  # after a fault of the device
+                    torch.cuda.empty_cache()
+        for feed in self.rivals.values():
+            if isinstance(feed, Feed):
+                feed.close()
+        self.busy.close()
+
+
+def main() -> int:
+    options = arguments()
+    if options.draw:
+        options.draw.with_suffix(".svg").write_text(draw(options.draw))
+        return 0
+    # Something that hangs: every thread's stack, and the rows written so far are kept.
+    faulthandler.dump_traceback_later(options.seconds_budget + 60, exit=True)
+    with tempfile.TemporaryDirectory() as folder:
+        run = Run(options, make_job(options, Path(folder)))
+        run.all()
+    print(run.rows.heading())
+    run.rows.write(options.out)
+    if options.out:
+        options.out.with_suffix(".svg").write_text(draw(options.out))
+    faulthandler.cancel_dump_traceback_later()
+    return int(run.failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

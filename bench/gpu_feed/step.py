@@ -1,0 +1,147 @@
+"""The training step, the clock of the device, and steps that are watched."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import torch
+from feed import CLASSES, Batch, Feed
+from torch.nn import functional
+
+# The loop stays at most so many steps ahead of the GPU. One that never looks at its loss runs
+# further ahead, until the driver's queue is full; then a call anywhere blocks, also in next(), and
+# what was waiting for room would be taken for waiting for data.
+AHEAD = 3
+
+
+class Training:
+    """Forward, backward, SGD: bfloat16, channels_last, compiled for one shape."""
+
+    def __init__(self, model: str, device: str) -> None:
+        torch.manual_seed(0)
+        torch.backends.cudnn.benchmark = True
+        self.model = _model(model).to(device, torch.bfloat16, memory_format=torch.channels_last)
+        self.optimizer = torch.optim.SGD(
+            self.model.parameters(), lr=1e-3, momentum=0.9, weight_decay=1e-4, fused=True
+        )
+        self.device = device
+        self.compiled = device == "cuda"
+        self.why_not = ""  # why not compiled
+        self._loss = self._eager_loss
+        if device == "cpu":
+            torch.set_num_threads(1)  # a dry run: the loaders have the other cores
+        if self.compiled:
+            torch.compiler.reset()  # of the model before
+            self._loss = torch.compile(self._eager_loss, fullgraph=True, dynamic=False)
+        self.last_loss: Any = None
+
+    def _eager_loss(self, images: Any, labels: Any) -> Any:
+        return functional.cross_entropy(self.model(images).float(), labels)
+
+    def __call__(self, images: Any, labels: Any) -> None:
+        loss = self._loss(images, labels)
+        loss.backward()
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        self.last_loss = loss.detach()
+
+    def warm_up(self, batch: Batch, steps: int = 5) -> None:
+        """Compiles; without a compiler the step is trained as it is, and says so."""
+        try:
+            self(*batch)
+        except Exception as error:
+            if not self.compiled:
+                raise
+            self.compiled, self.why_not = False, f"{type(error).__name__}: {error}"[:400]
+            self._loss = self._eager_loss
+        for _ in range(steps):
+            self(*batch)
+        clock(self.device).finish()
+
+
+def _model(name: str) -> Any:
+    if name == "tiny":
+        return torch.nn.Sequential(
+            torch.nn.AvgPool2d(32),
+            torch.nn.Conv2d(3, 8, 1),
+            torch.nn.Flatten(),
+            torch.nn.Linear(8 * 7 * 7, CLASSES),
+        )
+    from torchvision import models
+
+    return models.get_model(name, weights=None)
+
+
+class DeviceClock:
+    """Marks on the training stream: CUDA events, which a thread that waits sleeps for."""
+
+    def mark(self) -> Any:
+        event = torch.cuda.Event(enable_timing=True, blocking=True)
+        event.record()
+        return event
+
+    def wait(self, mark: Any) -> None:
+        mark.synchronize()
+
+    def between_s(self, first: Any, second: Any) -> float:
+        return float(first.elapsed_time(second)) / 1e3
+
+    def finish(self) -> None:
+        self.wait(self.mark())
+        torch.cuda.synchronize()
+
+
+class WallClock(DeviceClock):
+    """The same for a dry run without a GPU."""
+
+    def mark(self) -> Any:
+        return time.perf_counter()
+
+    def wait(self, mark: Any) -> None:
+        pass
+
+    def between_s(self, first: Any, second: Any) -> float:
+        return float(second - first)
+
+    def finish(self) -> None:
+        pass
+
+
+def clock(device: str) -> DeviceClock:
+    return DeviceClock() if device == "cuda" else WallClock()
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Seconds, step by step."""
+
+    begin: float  # by time.perf_counter
+    end: float  # when the GPU was done
+    host: list[float]  # the trainer's thread was in next()
+    gpu: list[float]  # the training stream had ended a step and had no batch for the next one
+    whole: list[float]  # on the training stream, from the end of a step to the end of the next
+
+
+def train(feed: Feed, training: Training, steps: int, ahead: int = AHEAD) -> Steps:
+    """Begins with a GPU that has nothing to do, and returns with one."""
+    time_of = clock(training.device)
+    ends, arrivals, host = [], [], []
+    start = time.perf_counter()
+    for number in range(steps):
+        if number >= ahead:
+            time_of.wait(ends[number - ahead + 1])
+        ends.append(time_of.mark())
+        begin = time.perf_counter()
+        images, labels = next(feed)
+        host.append(time.perf_counter() - begin)
+        arrivals.append(time_of.mark())
+        training(images, labels)
+    ends.append(time_of.mark())
+    time_of.finish()
+    end = time.perf_counter()
+    gpu = [time_of.between_s(*pair) for pair in zip(ends, arrivals)]
+    whole = [time_of.between_s(*pair) for pair in pairwise(ends)]
+    return Steps(start, end, host, gpu, whole)

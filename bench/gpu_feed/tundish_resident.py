@@ -1,0 +1,10 @@
+"""The loader, with the coded pack in GPU memory."""
+
+import ours
+from feed import Feed, Job
+
+NAME = "tundish, resident pack"
+
+
+def make(job: Job) -> Feed:
+    return ours.feed(job, 1, device="cuda", decode="gpu", resident=True)
