@@ -25,7 +25,7 @@ from turn import Turn, measure
 
 MODES = (tundish_cpu, tundish_gpu, tundish_auto, tundish_resident)
 LEAST_STEPS = 10
-SETTLE_S = 6.0  # most that a loader gets to choose its road
+SETTLE_S = 12.0  # most that a loader gets to choose its road
 SETTLE_STEPS = 8  # and least
 
 
@@ -135,7 +135,7 @@ class Contest:
             self.results.rounds.append(turns)
             told = ", ".join(
                 f"{name} {1e3 * turn.step_s:.2f} ms (GPU waits {1e3 * turn.gpu_wait_s:.3f}, next "
-                f"{1e3 * turn.host_wait_s:.3f}, CPU {1e3 * turn.cpu_s:.1f})"
+                f"{1e3 * turn.host_wait_s:.3f}, CPU {1e3 * turn.cpu_s:.1f}, loss {turn.loss:.3f})"
                 for name, turn in turns.items()
             )
             say(f"  round {number}, {steps} steps: {told}")

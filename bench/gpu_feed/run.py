@@ -47,12 +47,17 @@ from step import Training  # noqa: E402
 class Model:
     steps: int  # of a turn
     threads: int  # that decode on the CPU
+    share: float  # of the time: compiling takes most of it
 
 
 # The one with the shortest step is last: with it loaders are started and waits are counted. The
 # trace for that comes at the very end, since it may slow down what follows.
-MODELS = {"resnet50": Model(30, 4), "resnet18": Model(60, 9), "tiny": Model(3, 2)}
-RESERVE_S = {True: 60.0, False: 25.0}  # kept for what follows the rounds; more with the counts
+MODELS = {
+    "resnet50": Model(30, 4, 0.64),
+    "resnet18": Model(60, 9, 0.36),
+    "tiny": Model(3, 2, 1.0),
+}
+RESERVE_S = {True: 45.0, False: 8.0}  # kept for what follows the rounds; more with the counts
 RIVALS = (torch_dataloader, nvjpeg_loop)
 
 
@@ -69,6 +74,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--steps", type=int, help="of a turn; 60 for ResNet-18, 30 for ResNet-50")
     parser.add_argument("--copies", type=int, help="of the pack; until they exceed the caches")
     parser.add_argument("--only", nargs="+", help="words in the names of contestants")
+    parser.add_argument("--without-counts", action="store_true", help="of waits and starts")
+    parser.add_argument("--rivals", nargs="+", help="models beside which rivals are shown")
     parser.add_argument("--seconds-budget", type=float, default=380.0)
     return parser.parse_args()
 
@@ -115,6 +122,13 @@ class Run:
         words = self.options.only
         return not words or any(word in name for word in words)
 
+    def with_rivals(self, model: str) -> bool:
+        return self.options.rivals is None or model in self.options.rivals
+
+    def counts(self, number: int) -> bool:
+        """With the last model."""
+        return number + 1 == len(self.options.model) and not self.options.without_counts
+
     def open_rivals(self) -> dict[str, Feed | str]:
         """A reason in place of a feed that cannot be."""
         out: dict[str, Feed | str] = {}
@@ -160,7 +174,7 @@ class Run:
                 if self.takes_part(module.NAME):
                     contest.open(module)
             contest.rounds(deadline - RESERVE_S[with_counts])
-            for rival, feed in self.rivals.items():
+            for rival, feed in self.rivals.items() if self.with_rivals(name) else ():
                 if isinstance(feed, str):
                     results.failed[rival] = feed
                 else:
@@ -170,8 +184,6 @@ class Run:
                 contest.measure_starts(deadline)
                 contest.count_waits()
         finally:
-            with contextlib.suppress(RuntimeError):  # after a fault of the device
-                results.about["last_loss"] = round(float(training.last_loss), 3)
             write()
             contest.close_all()
         print(tables(results), flush=True)
@@ -181,10 +193,11 @@ class Run:
     def all(self) -> None:
         names = self.options.model
         for number, name in enumerate(names):
-            share = (number + 1) / len(names)
+            share = sum(MODELS[one].share for one in names[: number + 1])
+            share /= sum(MODELS[one].share for one in names)
             deadline = self.begin + share * self.options.seconds_budget
             try:
-                self.model(name, deadline, with_counts=number + 1 == len(names))
+                self.model(name, deadline, with_counts=self.counts(number))
             except Exception as error:
                 say(f"{name} fails: {type(error).__name__}: {error}")
                 self.rows.note(resident_batch.NAME, "failure", str(error)[:600], model=name)

@@ -37,6 +37,16 @@ class Training:
             torch.compiler.reset()  # of the model before
             self._loss = torch.compile(self._eager_loss, fullgraph=True, dynamic=False)
         self.last_loss: Any = None
+        self._first = [p.detach().clone() for p in self.model.state_dict().values()]
+
+    def begin_anew(self) -> None:
+        """The weights of the first step: every turn trains the same, and nothing diverges."""
+        with torch.no_grad():
+            for value, first in zip(self.model.state_dict().values(), self._first, strict=True):
+                value.copy_(first)
+            for state in self.optimizer.state.values():
+                if state.get("momentum_buffer") is not None:
+                    state["momentum_buffer"].zero_()
 
     def _eager_loss(self, images: Any, labels: Any) -> Any:
         return functional.cross_entropy(self.model(images).float(), labels)

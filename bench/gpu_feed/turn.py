@@ -20,12 +20,14 @@ class Turn:
     longest_host_wait_s: float  # of any step
     cpu_s: float  # all threads of this process, and the worker processes
     busy: float | None  # share of the time in which the GPU ran anything
+    loss: float  # of the last step
 
 
 def measure(feed: Feed, training: Training, steps: int, warm_up: int, busy: Busy) -> Turn:
     """`warm_up` steps first. They begin with nothing made ahead: batches from the time in which
     others had their turn would hide a loader that is a little too slow.
     """
+    training.begin_anew()
     feed.drain()
     train(feed, training, warm_up)
     cpu = time.process_time() + feed.others_cpu_s()
@@ -38,4 +40,5 @@ def measure(feed: Feed, training: Training, steps: int, warm_up: int, busy: Busy
         longest_host_wait_s=max(seen.host),
         cpu_s=cpu / steps,
         busy=busy.share(seen.begin, seen.end),
+        loss=float(training.last_loss),
     )

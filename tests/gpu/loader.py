@@ -157,6 +157,34 @@ def kept_and_dropped(pack: Path, road: str) -> str:
     return f"{len(kept)} kept, {len(sums)} dropped"
 
 
+def under_load(pack: Path, road: str) -> str:
+    """The GPU is steps behind the host, as in training; every batch is summed up in its stream."""
+    transforms = [tundish.RandomResizedCrop(224), tundish.RandomHorizontalFlip(), *VALUES]
+    paths = [pack] * 100
+
+    def sums(batches: tundish.Loader, work: Callable[[], None]) -> Any:
+        out = []
+        for images, labels, index in batches:
+            work()
+            bits = images.view(torch.int16).to(torch.int64)
+            place = torch.arange(1, len(index) + 1, device=bits.device)
+            out.append((bits.flatten(1).sum(1) * place).sum() + ((labels + index) * place).sum())
+            del images, labels, index
+        return torch.stack(out).cpu()
+
+    big = torch.randn(8192, 8192, device="cuda", dtype=torch.bfloat16)
+
+    def work() -> None:
+        for _ in range(8):
+            torch.mm(big, big)
+
+    with on_gpu(paths, road, 256, transforms=transforms) as there:
+        got = sums(there, work)
+    expected = sums(loader(paths, 256, transforms=transforms), lambda: None)
+    assert torch.equal(got, expected), f"{int((got != expected).sum())} of {len(got)} differ"
+    return f"{len(got)} batches"
+
+
 def left_early(pack: Path, road: str) -> str:
     for leave in range(6):
         there = on_gpu(pack, road, 8)
@@ -267,7 +295,7 @@ def main() -> int:
     options = parser.parse_args()
     checks = Checks()
     per_road = [other_codecs, damaged, resumed, kept_and_dropped, left_early, two_at_once]
-    per_road += [in_a_graph, without_waiting]
+    per_road += [in_a_graph, without_waiting, under_load]
     for road in ROADS:
         checks(f"{road}, types and layouts", lambda r=road: types_and_layouts(options.pack, r))
         for check in per_road:
