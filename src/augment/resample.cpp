@@ -35,12 +35,12 @@ void Resample::begin(const Stage& stage, Size image, RowSink& out) {
 
   // A mirrored result costs nothing here: the outputs of a row are computed in that order.
   const int keep_x = stage.backwards_x ? stage.size.width - keep.x - keep.width : keep.x;
-  make_taps(taps_x_, crop.width, stage.size.width, keep_x, keep.width, stage.filter);
+  make_taps(taps_x_, crop.width, stage.size.width, keep_x, keep.width, stage.filter, cpu_);
   if (stage.backwards_x) mirror_inputs(taps_x_, crop.width);
   if (stage.backwards_x != (stage.mirror_x && resizes(stage))) mirror_outputs(taps_x_);
 
   const int keep_y = stage.backwards_y ? stage.size.height - keep.y - keep.height : keep.y;
-  make_taps(taps_y_, crop.height, stage.size.height, keep_y, keep.height, stage.filter);
+  make_taps(taps_y_, crop.height, stage.size.height, keep_y, keep.height, stage.filter, cpu_);
   if (stage.backwards_y) {
     mirror_inputs(taps_y_, crop.height);
     mirror_outputs(taps_y_);

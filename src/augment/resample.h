@@ -41,7 +41,7 @@ class Buffer {
 // Carries out one stage. Reused from sample to sample: its buffers only grow. One thread.
 class Resample : public StripSink {
  public:
-  explicit Resample(Cpu cpu = tundish::cpu()) : passes_(passes_of(cpu)) {}
+  explicit Resample(Cpu cpu = tundish::cpu()) : cpu_(cpu), passes_(passes_of(cpu)) {}
 
   // Prepares for a stage over an input of `image` pixels; rows go to `out`.
   void begin(const Stage& stage, Size image, RowSink& out);
@@ -69,6 +69,7 @@ class Resample : public StripSink {
   void pass_rows();
   void emit(const std::uint8_t* rgb);
 
+  const Cpu cpu_;
   const Passes& passes_;
   Stage stage_;
   Size image_;
