@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <numeric>
 
+#include "augment/testing.h"
 #include "core/random.h"
 
 namespace tundish {
@@ -98,8 +99,7 @@ TEST_CASE("many outputs together have the weights that each has alone") {
     const int keep =
         1 + static_cast<int>(random.below(static_cast<std::uint64_t>(out - keep_from)));
     make_taps_slowly(slowly, in, out, keep_from, keep, filter);
-    for (const Cpu cpu : {Cpu::scalar, Cpu::sse, Cpu::avx2, Cpu::avx512}) {
-      if (cpu > best_cpu()) continue;
+    for (const Cpu cpu : all_cpus()) {
       CAPTURE(in);
       CAPTURE(out);
       CAPTURE(keep_from);
