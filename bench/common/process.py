@@ -71,9 +71,10 @@ def unavailable(reason: object) -> None:
 def _keep(batches: Callable[[Job], Iterable[tuple[Any, Any]]], job: Job) -> dict[str, Any]:
     images, draws = [], []
     for pixels, numbers in batches(job):
-        pixels = np.asarray(pixels)
+        # Copies: a loader may write a later batch into the memory of this one. FFCV does.
+        pixels = np.array(pixels)
         images.append(pixels.transpose(0, 2, 3, 1) if pixels.shape[1] == 3 else pixels)
-        draws.append(np.asarray(numbers))
+        draws.append(np.array(numbers))
         if sum(map(len, images)) >= KEPT:
             break
     np.savez(job.keep, images=np.concatenate(images), draws=np.concatenate(draws))

@@ -71,9 +71,13 @@ struct ResizedLine {
     return most < in ? static_cast<int>(most) : in;
   }
 
+  // How far an input is from the center of an output, for the filter.
+  TUNDISH_HOST_DEVICE double distance(int input, double center) const {
+    return (input - center + 0.5) * inverse;
+  }
   // Input first(i) + k before the weights of the output are made to add up to 1.
   TUNDISH_HOST_DEVICE double value(int i, int k) const {
-    return filter_value(filter, (k + first(i) - center(i) + 0.5) * inverse);
+    return filter_value(filter, distance(k + first(i), center(i)));
   }
 };
 

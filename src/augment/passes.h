@@ -32,6 +32,7 @@ struct SlotRing {
 };
 
 constexpr int kMaxRows = 4;
+constexpr int kWrittenBehind = 63;  // bytes that the vertical pass may write behind a row
 
 struct Passes {
   int rows;               // rows in a slot, at most kMaxRows
@@ -47,7 +48,7 @@ struct Passes {
   // row[0] .. row[rows - 1], interleaved RGB, into a slot of slot_bytes().
   void (*pass_x)(std::uint8_t* slot, const std::uint8_t* const* row, const void* table);
 
-  // Output row number `output` of `samples` bytes; writes up to 63 bytes more.
+  // Output row number `output` of `samples` bytes; writes up to kWrittenBehind bytes more.
   void (*pass_y)(std::uint8_t* out, const SlotRing& ring, const void* table, int output,
                  int samples);
 };

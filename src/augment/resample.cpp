@@ -35,12 +35,12 @@ void Resample::begin(const Stage& stage, Size image, RowSink& out) {
 
   // A mirrored result costs nothing here: the outputs of a row are computed in that order.
   const int keep_x = stage.backwards_x ? stage.size.width - keep.x - keep.width : keep.x;
-  make_taps(taps_x_, crop.width, stage.size.width, keep_x, keep.width, stage.filter);
+  make_taps(taps_x_, crop.width, stage.size.width, keep_x, keep.width, stage.filter, cpu_);
   if (stage.backwards_x) mirror_inputs(taps_x_, crop.width);
   if (stage.backwards_x != (stage.mirror_x && resizes(stage))) mirror_outputs(taps_x_);
 
   const int keep_y = stage.backwards_y ? stage.size.height - keep.y - keep.height : keep.y;
-  make_taps(taps_y_, crop.height, stage.size.height, keep_y, keep.height, stage.filter);
+  make_taps(taps_y_, crop.height, stage.size.height, keep_y, keep.height, stage.filter, cpu_);
   if (stage.backwards_y) {
     mirror_inputs(taps_y_, crop.height);
     mirror_outputs(taps_y_);
@@ -78,7 +78,7 @@ void Resample::make_tables() {
   while (slots_ < (y.count + passes_.rows - 2) / passes_.rows + 1) slots_ *= 2;
   slot_bytes_ = slot_bytes(passes_, stage_.keep.width);
   ring_ = slot_memory_.take(at(slots_) * slot_bytes_);
-  result_.take(at(stage_.keep.width) * 3 + 63);
+  result_.take(at(stage_.keep.width) * 3 + kWrittenBehind);
 }
 
 void Resample::find_needed() {
@@ -182,9 +182,25 @@ void Resample::pass_rows() {
   while (next_output_ < stage_.keep.height) {
     const auto i = at(next_output_);
     if (taps_y_.first[i] + taps_y_.used[i] > next_row_) break;
-    passes_.pass_y(result_.data(), ring, table_y_.data(), next_output_, 3 * stage_.keep.width);
-    emit(result_.data());
+    std::uint8_t* const place = place_of_next();
+    std::uint8_t* const to = place ? place : result_.data();
+    passes_.pass_y(to, ring, table_y_.data(), next_output_, 3 * stage_.keep.width);
+    if (place) {
+      ++next_output_;
+    } else {
+      emit(to);
+    }
   }
+}
+
+// Where the next output is made without a copy, when what is written behind it falls on rows that
+// come later: not into the last ones, nor upwards.
+std::uint8_t* Resample::place_of_next() {
+  const int rows_below = stage_.keep.height - 1 - next_output_;
+  if (stage_.mirror_y || rows_below * std::int64_t{3} * stage_.keep.width < kWrittenBehind) {
+    return nullptr;
+  }
+  return out_->place_of(next_output_, stage_.keep.width);
 }
 
 void Resample::emit(const std::uint8_t* rgb) {

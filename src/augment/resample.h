@@ -24,6 +24,10 @@ class RowSink {
  public:
   virtual ~RowSink() = default;
   virtual void row(int y, const std::uint8_t* rgb, int width, bool mirror_x) = 0;
+
+  // Where row y is to lie when rows are kept as they are, each directly behind the one above: it
+  // may be made there instead of being given. nullptr otherwise.
+  virtual std::uint8_t* place_of(int /*y*/, int /*width*/) { return nullptr; }
 };
 
 // Memory that only grows, aligned for any instruction set. What it held is lost when it grows.
@@ -41,7 +45,7 @@ class Buffer {
 // Carries out one stage. Reused from sample to sample: its buffers only grow. One thread.
 class Resample : public StripSink {
  public:
-  explicit Resample(Cpu cpu = tundish::cpu()) : passes_(passes_of(cpu)) {}
+  explicit Resample(Cpu cpu = tundish::cpu()) : cpu_(cpu), passes_(passes_of(cpu)) {}
 
   // Prepares for a stage over an input of `image` pixels; rows go to `out`.
   void begin(const Stage& stage, Size image, RowSink& out);
@@ -67,8 +71,10 @@ class Resample : public StripSink {
   void cropped_row(const std::uint8_t* row, const std::uint8_t* end);
   std::uint8_t* staged(int i);
   void pass_rows();
+  std::uint8_t* place_of_next();
   void emit(const std::uint8_t* rgb);
 
+  const Cpu cpu_;
   const Passes& passes_;
   Stage stage_;
   Size image_;

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "augment/resample.h"
+#include "augment/weights.h"
 
 namespace tundish {
 namespace {
@@ -33,6 +34,7 @@ std::uint64_t Resample::bytes(const Stage& stage, Size image) {
   sum += 2 * (down / rows + 2) * slot_bytes(passes, stage.keep.width);  // the ring
   sum += 3 * wide + 64;                                                 // a finished row
   sum += wide * (96 + 32 * across) + high * (96 + 32 * down);  // weights, and tables made of them
+  sum += sizeof(double) * kOutputsTogether * (across + down);  // what weights are made of
   return sum + sum / 4 + (4 << 10);  // buffers are taken with a quarter more, for images to come
 }
 

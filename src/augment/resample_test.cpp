@@ -2,7 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include "augment/store.h"
 #include "augment/testing.h"
+#include "augment/transforms.h"
 
 namespace tundish {
 namespace {
@@ -108,6 +110,39 @@ TEST_CASE("every instruction set gives the bytes of the twin") {
     for (std::size_t k = 0; k < cpus.size(); ++k) {
       CAPTURE(cpu_name(cpus[k]));
       REQUIRE(run_stage(resamples[k], stage, image, random) == kept);
+    }
+  }
+}
+
+TEST_CASE("rows made where they are to lie touch nothing beyond their image") {
+  const std::uint64_t seed = fresh_seed();
+  CAPTURE(seed);
+  Random random({.seed = seed}, 0);
+  const PixelTable table = pixel_table({});
+  for (int i = 0; i < 100; ++i) {
+    const TestImage image = noise({between(random, 1, 90), between(random, 1, 90)}, random.next());
+    const Size out{between(random, 1, i % 2 ? 8 : 100), between(random, 1, 40)};
+    Stage stage = resize_stage(image.size, out, Filter::bilinear);
+    stage.mirror_x = random.below(2);
+    stage.mirror_y = random.below(4) == 0;
+    const TestImage expected =
+        mirror_slowly(resize_slowly(image, out, Filter::bilinear), stage.mirror_x, stage.mirror_y);
+    for (const Cpu cpu : all_cpus()) {
+      CAPTURE(cpu_name(cpu));
+      CAPTURE(out.width);
+      CAPTURE(out.height);
+      constexpr std::size_t kAround = 100;
+      std::vector<std::uint8_t> memory(expected.rgb.size() + 2 * kAround, 0x5a);
+      std::vector<std::uint8_t> right = memory;
+      std::copy(expected.rgb.begin(), expected.rgb.end(), right.begin() + kAround);
+      Store store(cpu);
+      store.begin(table, {.base = reinterpret_cast<std::byte*>(memory.data() + kAround),
+                          .dy = std::ptrdiff_t{3} * out.width,
+                          .dx = 3,
+                          .dc = 1});
+      Resample resample(cpu);
+      run_stage(store, resample, stage, image, random);
+      REQUIRE(memory == right);
     }
   }
 }

@@ -94,6 +94,12 @@ void Store::row(int y, const std::uint8_t* rgb, int width, bool mirror_x) {
   }
 }
 
+std::uint8_t* Store::place_of(int y, int width) {
+  const bool as_given = table_->dtype == Dtype::uint8 && place_.dx == 3 && place_.dc == 1;
+  if (!as_given || place_.dy != std::ptrdiff_t{3} * width) return nullptr;
+  return reinterpret_cast<std::uint8_t*>(place_.base + y * place_.dy);
+}
+
 // Levels stay what they are.
 void Store::store_bytes(std::byte* to, const std::uint8_t* rgb, int width, bool mirror_x) {
   auto* bytes = reinterpret_cast<std::uint8_t*>(to);

@@ -21,6 +21,7 @@ class Store : public RowSink {
   explicit Store(Cpu cpu = tundish::cpu()) : cpu_(cpu) {}
   void begin(const PixelTable& table, const Placement& place);  // keeps a pointer to the table
   void row(int y, const std::uint8_t* rgb, int width, bool mirror_x) override;
+  std::uint8_t* place_of(int y, int width) override;
 
  private:
   void store_bytes(std::byte* to, const std::uint8_t* rgb, int width, bool mirror_x);

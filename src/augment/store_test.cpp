@@ -65,6 +65,21 @@ TEST_CASE("every type and layout is stored as the table says") {
   }
 }
 
+TEST_CASE("rows can be made in place where bytes are stored as they are, row behind row") {
+  std::byte memory[24];
+  const PixelTable bytes = pixel_table({}), floats = pixel_table({ToDtype{Dtype::float32, true}});
+  const auto place_of = [&](const PixelTable& table, const Placement& place) {
+    Store store;
+    store.begin(table, place);
+    return reinterpret_cast<std::byte*>(store.place_of(1, 4));
+  };
+  CHECK(place_of(bytes, {memory, 12, 3, 1}) == memory + 12);
+  CHECK(place_of(bytes, {memory, 16, 3, 1}) == nullptr);  // gaps between the rows
+  CHECK(place_of(bytes, {memory, 4, 1, 8}) == nullptr);
+  CHECK(place_of(floats, {memory, 12, 3, 1}) == nullptr);
+  CHECK(place_of(floats, {memory, 48, 12, 4}) == nullptr);
+}
+
 TEST_CASE("the usual normalizations are arithmetic, bit for bit the table") {
   for (const Dtype dtype : {Dtype::float32, Dtype::float16, Dtype::bfloat16}) {
     CHECK(pixel_table({Normalize{}, ToDtype{dtype, true}}).steps);

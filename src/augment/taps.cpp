@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "augment/weights.h"
+
 namespace tundish {
 namespace {
 
@@ -29,7 +31,7 @@ void make_nearest(Taps& taps, int in, int out, int keep_from, int keep) {
 
 }  // namespace
 
-void make_taps(Taps& taps, int in, int out, int keep_from, int keep, Filter filter) {
+void make_taps(Taps& taps, int in, int out, int keep_from, int keep, Filter filter, Cpu cpu) {
   taps.first.resize(at(keep));
   if (in == out) {
     one_tap_each(taps, keep);
@@ -40,25 +42,25 @@ void make_taps(Taps& taps, int in, int out, int keep_from, int keep, Filter filt
 
   const ResizedLine line(in, out, filter);
   taps.used.resize(at(keep));
-  taps.count = 0;
+  int* first = taps.first.data();
+  int* used = taps.used.data();
+  int count = 0;
   for (int i = 0; i < keep; ++i) {
-    taps.first[at(i)] = line.first(keep_from + i);
-    taps.used[at(i)] = line.end(keep_from + i) - taps.first[at(i)];
-    taps.count = std::max(taps.count, taps.used[at(i)]);
+    first[i] = line.first(keep_from + i);
+    used[i] = line.end(keep_from + i) - first[i];
+    count = std::max(count, used[i]);
   }
+  taps.count = count;
 
-  taps.weight.assign(at(keep) * at(taps.count), 0);
-  taps.value.resize(at(taps.count));
-  for (int i = 0; i < keep; ++i) {
-    const int used = taps.used[at(i)];
-    double sum = 0.0;
-    for (int k = 0; k < used; ++k) {
-      taps.value[at(k)] = line.value(keep_from + i, k);
-      sum += taps.value[at(k)];
-    }
-    std::int32_t* weight = taps.weight.data() + at(i) * at(taps.count);
-    for (int k = 0; k < used; ++k) weight[k] = rounded_weight(taps.value[at(k)], sum);
-  }
+  taps.weight.resize(at(keep) * at(count));
+  taps.value.resize(at(kOutputsTogether) * at(count));
+  make_weights_of(cpu)(taps.weight.data(), line,
+                       {.from = keep_from,
+                        .outputs = keep,
+                        .count = count,
+                        .first = first,
+                        .used = used,
+                        .work = taps.value.data()});
 }
 
 void mirror_inputs(Taps& taps, int in) {

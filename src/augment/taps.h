@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "augment/plan.h"
+#include "core/cpu.h"
 
 namespace tundish {
 
@@ -27,7 +28,8 @@ struct Taps {
 
 // Outputs keep_from .. keep_from + keep - 1 of a line of `in` samples resized to `out`.
 // Equal sizes and the nearest filter give one weight of 1.0, which copies a sample exactly.
-void make_taps(Taps& taps, int in, int out, int keep_from, int keep, Filter filter);
+void make_taps(Taps& taps, int in, int out, int keep_from, int keep, Filter filter,
+               Cpu cpu = tundish::cpu());
 
 // The taps of the mirrored line of `in` samples: the outputs stay in their order.
 void mirror_inputs(Taps& taps, int in);

@@ -2,8 +2,12 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <numeric>
+
+#include "augment/testing.h"
+#include "core/random.h"
 
 namespace tundish {
 
@@ -60,6 +64,52 @@ TEST_CASE("weights sum to one, but for the rounding of each") {
         CHECK(taps.first[static_cast<std::size_t>(i)] + taps.used[static_cast<std::size_t>(i)] <=
               in);
       }
+    }
+  }
+}
+
+// One output after the other, in Pillow's order of operations.
+void make_taps_slowly(Taps& taps, int in, int out, int keep_from, int keep, Filter filter) {
+  const ResizedLine line(in, out, filter);
+  taps = {};
+  for (int i = keep_from; i < keep_from + keep; ++i) {
+    taps.first.push_back(line.first(i));
+    taps.used.push_back(line.end(i) - line.first(i));
+    taps.count = std::max(taps.count, taps.used.back());
+  }
+  for (int i = keep_from; i < keep_from + keep; ++i) {
+    const int used = line.end(i) - line.first(i);
+    double sum = 0.0;
+    for (int k = 0; k < used; ++k) sum += line.value(i, k);
+    for (int k = 0; k < taps.count; ++k) {
+      taps.weight.push_back(k < used ? rounded_weight(line.value(i, k), sum) : 0);
+    }
+  }
+}
+
+TEST_CASE("many outputs together have the weights that each has alone") {
+  Taps taps, slowly;
+  Random random({}, 0);
+  for (int round = 0; round < 400; ++round) {
+    const Filter filter = round % 2 == 0 ? Filter::bilinear : Filter::bicubic;
+    const int in = 1 + static_cast<int>(random.below(round % 5 == 0 ? 5000 : 500));
+    const int out = 1 + static_cast<int>(random.below(300));
+    if (in == out) continue;
+    const int keep_from = static_cast<int>(random.below(static_cast<std::uint64_t>(out)));
+    const int keep =
+        1 + static_cast<int>(random.below(static_cast<std::uint64_t>(out - keep_from)));
+    make_taps_slowly(slowly, in, out, keep_from, keep, filter);
+    for (const Cpu cpu : all_cpus()) {
+      CAPTURE(in);
+      CAPTURE(out);
+      CAPTURE(keep_from);
+      CAPTURE(keep);
+      CAPTURE(cpu_name(cpu));
+      make_taps(taps, in, out, keep_from, keep, filter, cpu);
+      CHECK(taps.count == slowly.count);
+      CHECK(taps.first == slowly.first);
+      CHECK(taps.used == slowly.used);
+      CHECK(taps.weight == slowly.weight);
     }
   }
 }

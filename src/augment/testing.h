@@ -128,9 +128,8 @@ class WholeImage : public RowSink {
 
 // The needed window goes in as strips of random height, some wider than asked for, each in a
 // block of memory of its own size so that a sanitizer sees a read beyond it.
-inline TestImage run_stage(Resample& resample, const Stage& stage, const TestImage& in,
-                           Random& random) {
-  WholeImage out({stage.keep.width, stage.keep.height});
+inline void run_stage(RowSink& out, Resample& resample, const Stage& stage, const TestImage& in,
+                      Random& random) {
   resample.begin(stage, in.size, out);
   const Window need = resample.needed();
   for (int y = need.y; y < need.y + need.height;) {
@@ -148,6 +147,12 @@ inline TestImage run_stage(Resample& resample, const Stage& stage, const TestIma
     y += rows;
   }
   resample.finish();
+}
+
+inline TestImage run_stage(Resample& resample, const Stage& stage, const TestImage& in,
+                           Random& random) {
+  WholeImage out({stage.keep.width, stage.keep.height});
+  run_stage(out, resample, stage, in, random);
   return out.complete() ? out.image() : TestImage{};
 }
 

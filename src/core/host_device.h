@@ -1,6 +1,7 @@
 // Arithmetic that a CPU and a GPU do with the same source: functions marked so are compiled for
-// both by nvcc, and are plain inline functions to every other compiler. They take and give
-// integers, doubles and plain structs only.
+// both by nvcc, and are inlined by every other compiler, so that a file for one instruction set
+// leaves no copy that others would call. They take and give integers, doubles and plain structs
+// only.
 #pragma once
 
 // TUNDISH_OUT_OF_LINE: one copy of a function that is rarely called. TUNDISH_UNROLL(n), in front of
@@ -11,7 +12,7 @@
 #define TUNDISH_PRAGMA(text) _Pragma(#text)
 #define TUNDISH_UNROLL(n) TUNDISH_PRAGMA(unroll n)
 #else
-#define TUNDISH_HOST_DEVICE inline
+#define TUNDISH_HOST_DEVICE inline __attribute__((always_inline))
 #define TUNDISH_OUT_OF_LINE inline
 #define TUNDISH_UNROLL(n)
 #endif
