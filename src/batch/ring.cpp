@@ -1,5 +1,7 @@
 #include "batch/ring.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 namespace tundish {
@@ -9,6 +11,7 @@ struct SlotPool {
 
   const std::size_t spare;  // free slots kept; more are given back to the system
   const std::size_t most;   // also when there are more slots than that; 0: any number
+  const pid_t process = ::getpid();
   std::mutex mutex;
   std::vector<std::unique_ptr<Slot>> free;
   std::uint64_t taken = 0;
@@ -32,6 +35,8 @@ std::shared_ptr<Slot> take_slot(const std::shared_ptr<SlotPool>& pool) {
   if (!slot) slot = std::make_unique<Slot>();
   // The deleter owns the pool too, so that a tensor may outlive its loader.
   return {slot.release(), [pool](Slot* used) {
+            // In a forked child the lock may be held for ever, and the memory may be a driver's.
+            if (::getpid() != pool->process) return;
             std::unique_ptr<Slot> back(used);
             if (used->pixels.is_borrowed()) used->pixels.release();
             std::lock_guard lock(pool->mutex);

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <compare>
 #include <map>
+#include <memory>
+#include <optional>
 #include <random>
 #include <set>
 #include <thread>
@@ -148,66 +151,182 @@ TEST_CASE("a slot may outlive its ring") {
   CHECK(slot->pixels.bytes() >= 100);
 }
 
-// Every order in which up to 3 workers can claim and finish the samples of 6 small batches over
-// 1 to 3 slots, the trainer taking as soon as it can or as late as it can: explored exhaustively
-// by depth-first search over the choices, each path on a fresh ring.
-TEST_CASE("every interleaving delivers all batches once and in order") {
-  constexpr std::uint64_t kBatches = 6;
-  std::uint64_t paths = 0;
-  for (std::size_t depth = 1; depth <= 3; ++depth) {
-    for (std::size_t workers = 1; workers <= 3; ++workers) {
-      std::vector<std::size_t> choices;  // the path: which of the possible moves at each step
-      for (;;) {
-        Ring ring(depth);
-        ring.restart(batches(kBatches, 1));
-        std::vector<std::optional<Ring::Task>> held(workers);
-        std::uint64_t taken = 0, opened = 0;
-        std::vector<std::size_t> widths;
-        for (std::size_t step = 0; taken < kBatches; ++step) {
-          // Moves: worker w claims (when something can be claimed), worker w finishes, trainer
-          // takes.
-          std::vector<int> moves;
-          const bool can_claim = opened < kBatches && opened - taken < depth;
-          bool idle_listed = false;  // idle workers are alike: one of them is enough
-          for (std::size_t w = 0; w < workers; ++w) {
-            if (held[w]) {
-              moves.push_back(static_cast<int>(w));
-            } else if (can_claim && !idle_listed) {
-              moves.push_back(static_cast<int>(w));
-              idle_listed = true;
-            }
-          }
-          bool front_done = opened > taken;
-          for (const auto& task : held)
-            front_done = front_done && !(task && task->slot->first == taken);
-          if (front_done) moves.push_back(-1);
-          REQUIRE(!moves.empty());
-          if (step == choices.size()) choices.push_back(0);
-          widths.push_back(moves.size());
-          const int move = moves[choices[step]];
-          std::shared_ptr<Slot> slot;
-          if (move < 0) {
-            REQUIRE(ring.take(slot, 0ns) == Ring::Taken::batch);
-            REQUIRE(slot->first == taken);
-            ++taken;
-          } else if (held[static_cast<std::size_t>(move)]) {
-            ring.done(*held[static_cast<std::size_t>(move)]);
-            held[static_cast<std::size_t>(move)].reset();
-          } else {
-            held[static_cast<std::size_t>(move)] = ring.claim();
-            REQUIRE(held[static_cast<std::size_t>(move)]->slot->first == opened);
-            ++opened;
-          }
-        }
-        ++paths;
-        while (!choices.empty() && choices.back() + 1 == widths[choices.size() - 1])
-          choices.pop_back();
-        if (choices.empty()) break;
-        ++choices.back();
-      }
+// What a ring is to do, without threads: claims, finished tasks and takes, one at a time.
+struct Model {
+  struct Open {
+    std::size_t claimed = 0, done = 0;
+    auto operator<=>(const Open&) const = default;
+  };
+  std::size_t depth = 0, tasks = 0;  // slots; tasks of a batch
+  std::uint64_t batches = 0, taken = 0;
+  std::vector<Open> open = {};           // from the oldest
+  std::vector<std::uint64_t> held = {};  // batch of each worker that works, sorted
+  auto operator<=>(const Model&) const = default;
+
+  bool can_open() const { return open.size() < depth && taken + open.size() < batches; }
+  // The batch that the next claim is of; none: it waits.
+  std::optional<std::uint64_t> claimable() const {
+    for (std::size_t i = 0; i < open.size(); ++i) {
+      if (open[i].claimed < tasks) return taken + i;
+    }
+    return can_open() ? std::optional(taken + open.size()) : std::nullopt;
+  }
+  bool ready() const { return !open.empty() && open.front().done == tasks; }
+
+  void claim() {
+    const std::uint64_t batch = *claimable();
+    if (batch == taken + open.size()) open.emplace_back();
+    ++open[batch - taken].claimed;
+    held.insert(std::upper_bound(held.begin(), held.end(), batch), batch);
+  }
+  void finish(std::size_t which) {
+    ++open[held[which] - taken].done;
+    held.erase(held.begin() + static_cast<std::ptrdiff_t>(which));
+  }
+  void take() {
+    open.erase(open.begin());
+    ++taken;
+  }
+};
+
+constexpr int kClaim = -1, kTake = -2;  // other moves: which of the held tasks is finished
+
+std::vector<int> moves_of(const Model& model, std::size_t workers) {
+  std::vector<int> out;
+  if (model.held.size() < workers && model.claimable()) out.push_back(kClaim);
+  if (model.ready()) out.push_back(kTake);
+  for (std::size_t i = 0; i < model.held.size(); ++i) {
+    if (i == 0 || model.held[i] != model.held[i - 1]) out.push_back(static_cast<int>(i));
+  }
+  return out;
+}
+
+// A ring and the tasks that its workers hold, in the order of the model's.
+struct Play {
+  explicit Play(const Model& model, std::size_t places, bool whole) : ring(model.depth) {
+    ring.restart([=, next = std::uint64_t{0}](Slot& slot) mutable {
+      if (next == model.batches) return false;
+      slot.first = next++;
+      slot.places.resize(places);
+      slot.whole = whole;
+      return true;
+    });
+  }
+  void hold(Ring::Task task) {
+    const auto later = std::upper_bound(
+        held.begin(), held.end(), task,
+        [](const auto& a, const auto& b) { return a.slot->first < b.slot->first; });
+    held.insert(later, std::move(task));
+  }
+  // Also in the model, whose answers the ring's must be.
+  void move(Model& model, int what) {
+    if (what == kClaim) {
+      const std::uint64_t expected = *model.claimable();
+      Ring::Task task = *ring.claim();
+      REQUIRE(task.slot->first == expected);
+      hold(std::move(task));
+      model.claim();
+    } else if (what == kTake) {
+      std::shared_ptr<Slot> slot;
+      REQUIRE(ring.take(slot, 0ns) == Ring::Taken::batch);
+      REQUIRE(slot->first == model.taken);
+      model.take();
+    } else {
+      ring.done(std::move(held[static_cast<std::size_t>(what)]));
+      held.erase(held.begin() + what);
+      model.finish(static_cast<std::size_t>(what));
     }
   }
-  CHECK(paths > 1000);
+  Ring ring;
+  std::vector<Ring::Task> held;
+};
+
+struct Explored {
+  std::uint64_t states = 0, moves = 0, wakes = 0;
+};
+
+// Every state that can be reached and every move in it, each on a fresh ring that is brought there.
+// With `wakes`, a move after which a trainer or a worker can go on is made while one waits.
+void explore(Explored& seen, std::size_t depth, std::size_t workers, bool whole, bool wakes) {
+  constexpr std::size_t kPlaces = 2;
+  const Model begin{.depth = depth, .tasks = whole ? 1 : kPlaces, .batches = 6};
+  std::map<Model, std::vector<int>> ways = {{begin, {}}};  // how each is reached
+  std::vector<Model> todo = {begin};
+  while (!todo.empty()) {
+    const Model model = todo.back();
+    todo.pop_back();
+    ++seen.states;
+    const auto brought_there = [&] {
+      auto play = std::make_unique<Play>(begin, kPlaces, whole);
+      Model on_the_way = begin;
+      for (const int what : ways[model]) play->move(on_the_way, what);
+      return play;
+    };
+    const auto play = brought_there();
+    std::shared_ptr<Slot> slot;
+    if (!model.ready()) {
+      const bool over = model.taken == model.batches;
+      const Ring::Taken answer = play->ring.take(slot, 0ns);
+      // The end is known when a worker has asked for more.
+      REQUIRE((answer == Ring::Taken::again || (over && answer == Ring::Taken::end)));
+    }
+    for (const int what : moves_of(model, workers)) {
+      ++seen.moves;
+      Model after = model;
+      const auto fresh = brought_there();
+      const auto wait_a_little = [] { std::this_thread::sleep_for(20us); };
+      Model then = model;  // after the move
+      if (what == kTake) then.take();
+      if (what >= 0) then.finish(static_cast<std::size_t>(what));
+      std::jthread waiter;
+      if (wakes && !model.ready() && then.ready()) {
+        ++seen.wakes;
+        waiter = std::jthread([&] {
+          CHECK(fresh->ring.take(slot, 60s) == Ring::Taken::batch);
+          CHECK(slot->first == model.taken);
+        });
+        wait_a_little();
+      } else if (wakes && what == kTake && !model.claimable() && then.claimable() &&
+                 model.held.size() < workers) {
+        ++seen.wakes;
+        waiter = std::jthread([&] {
+          const auto task = fresh->ring.claim();
+          CHECK((task && task->slot->first == *then.claimable()));
+        });
+        wait_a_little();
+      }
+      fresh->move(after, what);
+      if (waiter.joinable()) waiter.join();
+      if (ways.contains(after)) continue;
+      std::vector<int> way = ways[model];
+      way.push_back(what);
+      ways.emplace(after, std::move(way));
+      todo.push_back(after);
+    }
+  }
+  const Model end{.depth = depth, .tasks = begin.tasks, .batches = 6, .taken = 6};
+  CHECK(ways.contains(end));
+}
+
+TEST_CASE("every state of up to 3 slots, 3 workers and 6 batches does as the model does") {
+  Explored seen;
+  for (std::size_t depth = 1; depth <= 3; ++depth) {
+    for (std::size_t workers = 1; workers <= 3; ++workers) {
+      explore(seen, depth, workers, false, false);
+      explore(seen, depth, workers, true, false);
+    }
+  }
+  CHECK(seen.states > 500);
+  CHECK(seen.moves > seen.states);
+}
+
+TEST_CASE("a trainer or a worker that waits goes on after any move that lets it") {
+  Explored seen;
+  for (std::size_t depth = 1; depth <= 2; ++depth) {
+    explore(seen, depth, 2, false, true);
+    explore(seen, depth, 2, true, true);
+  }
+  CHECK(seen.wakes > 20);
 }
 
 TEST_CASE("many workers and random yields: every sample is filled once, batches in order") {
