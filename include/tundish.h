@@ -137,7 +137,7 @@ typedef struct tundish_loader_options {
   uint64_t memory;            /* bytes that the loader may use; 0: not counted. docs/memory.md */
   uint64_t lent_batches; /* of tundish_loader_lend() that are there at once: they count as well */
   int32_t cache; /* in what is left of `memory`; 0: none, 1: encoded, 2: decoded, 3: one of both */
-  int32_t for_gpu; /* batches for tundish_device_finish(), not for tensors of their own */
+  int32_t for_gpu; /* 1: batches for tundish_device_finish(); 2: that the GPU may also decode */
 } tundish_loader_options;
 
 typedef struct tundish_loader tundish_loader;
@@ -289,6 +289,8 @@ TUNDISH_API int32_t tundish_device_finish(tundish_device* device, const tundish_
 /* Gives memory of batches back that were copied since. An error when the GPU could not decode an
  * image of one of them, which is then all zeros. Does not wait. */
 TUNDISH_API int32_t tundish_device_look_back(tundish_device* device);
+/* What is on its way is not wanted any more: no later call tells of it. */
+TUNDISH_API void tundish_device_forget(tundish_device* device);
 /* Waits until every batch was read by the GPU. */
 TUNDISH_API void tundish_device_free(tundish_device* device);
 

@@ -246,6 +246,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "tundish_device_dtype": (c_int32, [c_void_p]),
     "tundish_device_finish": (c_int32, [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p]),
     "tundish_device_look_back": (c_int32, [c_void_p]),
+    "tundish_device_forget": (None, [c_void_p]),
     "tundish_device_free": (None, [c_void_p]),
     "tundish_batch_get_info": (None, [c_void_p, POINTER(BatchInfo)]),
     "tundish_batch_tensor": (TensorHandle, [c_void_p, c_int32]),

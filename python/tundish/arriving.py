@@ -15,16 +15,18 @@ from .pinned import PinnedBatches
 
 
 class Arriving:
-    decoding = "cpu"  # who decodes
-
-    def __init__(self, pinned: PinnedBatches | None) -> None:
+    def __init__(self, pinned: PinnedBatches | None, decoding: str | None = "cpu") -> None:
         self._pinned = pinned
+        self.decoding = decoding  # who decodes, or decoded
         self.batch = BatchHandle()  # empty, or what the engine gave
         self.info = BatchInfo()
         self.out: Any = None  # what the loop gets
 
     def here(self) -> bool:
         return self.out is not None or bool(self.batch)
+
+    def end_of_epoch(self) -> None:
+        pass
 
     def take_error(self) -> Exception | None:
         return None  # the engine's come from its next batch

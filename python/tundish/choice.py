@@ -1,58 +1,75 @@
 """`decode="auto"`: which of CPU and GPU is to decode, measured on the training that is going on.
 
 Blocks of batches are decoded here and there by turns; the pixels are the same. What counts is the
-GPU's own time from one batch to the next: it has the step, the wait for data, and what decoding
-takes away from the step.
+GPU's own time from batch to batch, which has the step, the wait for data, and what decoding takes
+away from the step. Batches made ahead would hide a road that is too slow, so a block is measured
+when they are used up or when their number holds, and what they still change is taken into account.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from statistics import median
+from dataclasses import dataclass
 from typing import Any
 
-FIRST = 8  # batches before the first block: compilers and caches warm up
-BLOCK = 20  # batches of a block
-SETTLE = 8  # of these, the first ones: batches of the block before are still on their way
+SETTLE = 8  # batches of a block before it may be measured; of the first one twice as many
+LONGEST = 64  # batches after which it is measured in any case
+MEASURED = 20  # from one to the next
 BLOCKS = 2  # of each road
 
 log = logging.getLogger("tundish")
 
 
-class Choice:
-    """Told of every batch until it is made; then `on_gpu` is the road."""
+@dataclass(frozen=True)
+class Block:
+    marks: list[Any]  # events of the loop's stream, one per batch
+    gained: int  # batches that were ready at its end and not at its begin
 
-    def __init__(self, decode_there: Callable[[bool], None]) -> None:
-        self._decode_there = decode_there
-        self.on_gpu: bool | None = None  # None: not chosen yet
+    def ms(self) -> float:
+        """Per batch that was made, without the longest wait: a pause of the program's own."""
+        spans = [
+            one.elapsed_time(two) for one, two in zip(self.marks, self.marks[1:], strict=False)
+        ]
+        made = max(len(spans) + self.gained, 1)
+        return float((sum(spans) - max(spans)) / (len(spans) - 1) * len(spans) / made)
+
+
+class Choice:
+    """Told of every batch until it is made; then `there` says whether the GPU decodes."""
+
+    def __init__(
+        self, decode_there: Callable[[bool], None], ready: Callable[[], int], prefetch: int
+    ) -> None:
+        """`ready`: how many batches wait for the loop, of `prefetch` at most."""
+        self._decode_there, self._ready, self._full = decode_there, ready, prefetch - 1
+        self.there: bool | None = None  # None: not chosen yet
         self._trying = False  # the road of the block at work
-        self._blocks = 0  # finished
-        self._in_block = -FIRST  # batches of this road in this block, so far
-        self._last: Any = None  # event of the batch before, when both belong to a block
-        self._spans: dict[bool, list[tuple[Any, Any]]] = {False: [], True: []}
+        self._seen = -SETTLE  # batches of this road in this block
+        self._marks: list[Any] = []
+        self._ready_before = 0
+        self._blocks: dict[bool, list[Block]] = {False: [], True: []}
         decode_there(self._trying)
 
-    def handed_over(self, on_gpu: bool, stream: Any) -> None:
-        """A batch of that road; `stream` is the loop's."""
-        if self.on_gpu is not None:
+    def handed_over(self, road: bool, stream: Any) -> None:
+        """A batch that the GPU decoded, or not; `stream` is the loop's."""
+        if self.there is not None:
             return
-        if self._blocks == 2 * BLOCKS:
+        if len(self._blocks[True]) == BLOCKS:
             self._decide()
             return
-        if on_gpu != self._trying:  # of the block before
-            self._last = None
+        if road != self._trying:  # of the block before
             return
-        self._in_block += 1
-        if self._in_block > SETTLE:
-            event = self._mark(stream)
-            if self._last is not None:
-                self._spans[on_gpu].append((self._last, event))
-            self._last = event
-        if self._in_block == BLOCK:
-            self._blocks += 1
-            self._in_block = 0
-            self._last = None
+        self._seen += 1
+        ready = self._ready()
+        if self._marks:
+            self._marks.append(self._mark(stream))
+        elif self._seen > LONGEST or (self._seen > SETTLE and (ready == 0 or ready >= self._full)):
+            self._marks, self._ready_before = [self._mark(stream)], ready
+        if len(self._marks) > MEASURED:
+            gained = ready - self._ready_before
+            self._blocks[road].append(Block(self._marks, gained if ready < self._full else 0))
+            self._seen, self._marks = 0, []
             self._trying = not self._trying
             self._decode_there(self._trying)
 
@@ -65,21 +82,17 @@ class Choice:
 
     def _decide(self) -> None:
         """As soon as the GPU has come past the last mark; nobody waits for it."""
-        spans = [span for road in self._spans.values() for span in road]
-        if not all(end.query() for _, end in spans):
+        if not all(block.marks[-1].query() for road in self._blocks.values() for block in road):
             return
-        ms = {
-            road: median(begin.elapsed_time(end) for begin, end in spans)
-            for road, spans in self._spans.items()
-        }
-        chosen = ms[True] < ms[False]
-        self._decode_there(chosen)
-        self.on_gpu = chosen
-        self._spans = {False: [], True: []}
+        # The better block of each: a pause may fall into the other one.
+        ms = {road: min(block.ms() for block in blocks) for road, blocks in self._blocks.items()}
+        self.there = ms[True] < ms[False]
+        self._decode_there(self.there)
+        self._blocks = {False: [], True: []}
         log.info(
-            'decode="auto": a step takes %.2f ms when the GPU decodes, %.2f ms when the CPU does; '
+            'decode="auto": a batch takes %.2f ms when the GPU decodes, %.2f ms when the CPU does; '
             "from now on the %s does",
             ms[True],
             ms[False],
-            "GPU" if chosen else "CPU",
+            "GPU" if self.there else "CPU",
         )

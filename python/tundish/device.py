@@ -25,7 +25,9 @@ from ._library import (
     BatchInfo,
     DeviceHandle,
     LoaderHandle,
+    LoaderStats,
     ResidentHandle,
+    SampleError,
     last_error,
     lib,
     new_error,
@@ -35,6 +37,7 @@ from .source import Source
 
 _DTYPES = {number: name for name, number in DTYPES.items()}
 AHEAD = 2  # batches on their way to the GPU or there, besides the one that is handed out
+BEHIND = 16  # batches handed out that the loop's stream may not have come to yet
 _LOAD = 64  # samples that a resident pack takes at a time, so that Ctrl-C is seen in between
 
 Make = Callable[[BatchHandle, BatchInfo, "list[Any] | None"], Any]
@@ -81,7 +84,10 @@ def can_pin(device: Any) -> bool:
 
 def make_resident(source: Source, device: Any) -> ResidentHandle:
     """All lanes records of the source in the GPU's memory. Shows how far it is on a terminal."""
-    resident: ResidentHandle = lib.tundish_resident_new(source.handle, device.index)
+    import torch
+
+    with torch.cuda.device(device):
+        resident: ResidentHandle = lib.tundish_resident_new(source.handle, device.index)
     if not resident:
         raise last_error()
     size = int(lib.tundish_resident_bytes(resident))
@@ -134,12 +140,16 @@ class ArrivingOnGpu:
         self._device = device
         self._layout = torch.contiguous_format if channels_first else torch.channels_last
         self._stream = torch.cuda.Stream(device, priority=-1)
-        handle = lib.tundish_device_new(loader, device.index, self._stream.cuda_stream, resident)
+        stream = self._stream.cuda_stream
+        with torch.cuda.device(device):
+            handle = lib.tundish_device_new(loader, device.index, stream, resident)
         if not handle:
             raise last_error()
         self._road: DeviceHandle = handle
         self._dtype = getattr(torch, _DTYPES[lib.tundish_device_dtype(handle)])
         self._waiting: tuple[Sent, ...] = ()
+        self._behind: tuple[Any, ...] = ()  # events of the loop's stream, one per batch handed out
+        self._ready: Any = None  # event of the newest batch
         self._choice = choice
         self.batch = BatchHandle()  # empty, or what the engine gave
         self.info = BatchInfo()  # of `out`
@@ -157,25 +167,40 @@ class ArrivingOnGpu:
         """Every step may be interrupted, and is then done again."""
         if self.out is not None:
             return
-        if lib.tundish_device_look_back(self._road) != OK:
-            raise last_error()
-        if self.batch:
-            self._enqueue(make)
-        self._enqueue_more(make)
+        import torch
+
+        with torch.cuda.device(self._device):
+            self._look_back()
+            if self.batch:
+                self._enqueue(make)
+            self._enqueue_more(make)
         if not self._waiting:  # the only one failed
             error = self.take_error()
             assert error is not None
             raise error
         self._hand_over()
 
+    def end_of_epoch(self) -> None:
+        """What could not be decoded in its last batches is told before the epoch is over."""
+        if self._ready is not None:
+            self._ready.synchronize()  # of the loader's own stream, which is ahead of the loop's
+            self._look_back()
+
     def drop(self) -> None:
         """What is on its way belongs to an iteration that is over."""
-        self._waiting, self.out, self.error = (), None, None
+        lib.tundish_device_forget(self._road)
+        if isinstance(self.error, SampleError):  # another one is of the run
+            self.error = None
+        self._waiting, self.out = (), None
         self.batch.free()
+
+    def _look_back(self) -> None:
+        if lib.tundish_device_look_back(self._road) != OK:
+            raise last_error()
 
     @property
     def decoding(self) -> str | None:
-        there = self._there if self._choice is None else self._choice.on_gpu
+        there = self._there if self._choice is None else self._choice.there
         return {None: None, False: "cpu", True: "gpu"}[there]
 
     def _enqueue_more(self, make: Make) -> None:
@@ -202,7 +227,12 @@ class ArrivingOnGpu:
 
         info = BatchInfo()
         lib.tundish_batch_get_info(self.batch, ctypes.byref(info))
-        with torch.cuda.stream(self._stream):  # so that the allocator knows who writes first
+        if len(self._behind) > BEHIND:  # otherwise memory would grow with the loop's lead
+            if not self._behind[0].query():
+                self._behind[0].synchronize()
+            self._behind = self._behind[1:]
+        # On the stream, so that the allocator knows who writes first; for any kind of loop.
+        with torch.inference_mode(False), torch.cuda.stream(self._stream):
             shape = (info.count, 3, info.height, info.width)
             images = torch.empty(
                 shape, dtype=self._dtype, device=self._device, memory_format=self._layout
@@ -212,7 +242,7 @@ class ArrivingOnGpu:
         pointers = [tensor.data_ptr() for tensor in tensors]
         if lib.tundish_device_finish(self._road, self.batch, *pointers) != OK:
             raise last_error()
-        ready = torch.cuda.Event()
+        ready = self._ready = torch.cuda.Event()
         ready.record(self._stream)
         return Sent(make(self.batch, info, tensors), [images, numbers], info, ready)
 
@@ -227,6 +257,10 @@ class ArrivingOnGpu:
             tensor.record_stream(stream)
         if self._choice is not None:
             self._choice.handed_over(bool(sent.info.coded), stream)
+        passed = torch.cuda.Event()
+        passed.record(stream)
+        behind = (*self._behind, passed)
+        self._behind = behind
         self._waiting, self.info, self.out = self._waiting[1:], sent.info, sent.out
 
 
@@ -237,6 +271,7 @@ def on_gpu(
     channels_first: bool,
     decode: str,
     resident: bool,
+    prefetch: int,
 ) -> ArrivingOnGpu:
     """For `Loader(device=, decode=, resident=)`, before the loader is started."""
 
@@ -251,6 +286,14 @@ def on_gpu(
         if decode == "gpu" or resident:
             raise
         there = False  # auto has no choice
-    choice = Choice(decode_there) if there and decode == "auto" and not resident else None
+
+    def ready() -> int:
+        stats = LoaderStats()
+        lib.tundish_loader_get_stats(loader, ctypes.byref(stats))
+        return int(stats.ready)
+
+    choice = None
+    if there and decode == "auto" and not resident:
+        choice = Choice(decode_there, ready, prefetch)
     kept = make_resident(source, device) if resident else None
     return ArrivingOnGpu(loader, device, channels_first, kept, there, choice)

@@ -190,7 +190,7 @@ class Loader:
             trace=seeing.trace_path(trace, self.rank),
             memory=self.memory,
             lent_batches=AHEAD + 2 if self.device else prefetch + 2 if self._pinned else 0,
-            for_gpu=self.device is not None,
+            for_gpu=0 if self.device is None else 1 if decode == "cpu" else 2,
             cache=0 if cache is None else checks.choice(_CACHES, cache, "cache"),
         )
         if order is not None:
@@ -215,13 +215,9 @@ class Loader:
         self._position = 0
         self._arriving: Arriving | ArrivingOnGpu = Arriving(self._pinned)
         if self.device is not None:
+            layout = bool(options.channels_first)
             self._arriving = on_gpu(
-                self._open(),
-                self._source,
-                self.device,
-                bool(options.channels_first),
-                decode,
-                resident,
+                self._open(), self._source, self.device, layout, decode, resident, prefetch
             )
         self._in_progress = False
         self._taken = False  # a batch of the iteration in progress
@@ -298,6 +294,7 @@ class Loader:
             raise RuntimeError("a newer iteration over this loader has begun; this one is over")
         arriving = self._arriving
         if not arriving.here() and not self._wait():
+            self._arriving.end_of_epoch()
             self._go_to_next_epoch()
             raise StopIteration
         arriving.assemble(self._assemble)
@@ -457,7 +454,7 @@ class Loader:
         """Ends the threads. Tensors that were handed out stay valid."""
         self._end()
         self._handle = None  # freed when no other thread is in a call with it
-        self._arriving = Arriving(None)  # likewise, with its memory on a GPU
+        self._arriving = Arriving(None, self.decoding)  # likewise, with its memory on a GPU
 
     def __enter__(self) -> Loader:
         return self

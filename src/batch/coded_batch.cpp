@@ -57,7 +57,8 @@ CodedOptions coded_options(const Recipe& recipe, std::uint32_t batch_size, std::
     why = "no image of the data is a lanes record: pack them with tundish pack";
     return out;
   }
-  // A batch is larger than this once in a million million; its last images then go by the CPU.
+  // A batch of a random order is larger than this once in a million million; its last images then
+  // go by the CPU.
   const auto count = static_cast<double>(source.count());
   const double mean = sum / count;
   const double deviation = std::sqrt(std::max(0.0, squares / count - mean * mean));
@@ -91,6 +92,10 @@ bool Engine::Shared::add_coded(Slot& slot, std::size_t number, cuda::BatchPlan& 
     header.height = info.height;
     scratch.begin_ns = now_ns();
     scratch.bytes = scratch.read_ns = 0;
+    if (recipe.fields != 0) {
+      source.read(scratch.sample, sample, recipe.fields & ~(FieldSet{1} << recipe.image_field));
+      check_fields(recipe, sample, scratch.sample);
+    }
     const View view = plan_draw(recipe, header, slot.epoch, place.draw);
     added = plan.add_resident(coded.resident->record(sample), coded.resident->at(sample), view,
                               elements);
@@ -100,6 +105,7 @@ bool Engine::Shared::add_coded(Slot& slot, std::size_t number, cuda::BatchPlan& 
     }
     admit_read(recipe, place.draw, scratch);
     const Planned planned = read_and_plan(recipe, slot.epoch, place.draw, scratch);
+    scratch.kept.grow_to({.coded = planned.bytes.size()});
     if (planned.header.codec != Codec::lanes || planned.orientation != 1 || scratch.cached) {
       return false;
     }
@@ -128,7 +134,12 @@ void Engine::Shared::fill_coded(Slot& slot, cuda::BatchPlan& plan,
   const std::uint64_t begin_ns = now_ns();
   slot.size = fixed_size(options.transforms);
   const bool resident = coded.resident != nullptr;
-  slot.coded.reserve(coded.limits.buffer_bytes + tail_bytes(slot.places.size()), options.memory);
+  try {
+    slot.coded.reserve(coded.limits.buffer_bytes + tail_bytes(slot.places.size()), options.memory);
+  } catch (...) {
+    slot.places.front().error = std::current_exception();
+    return;
+  }
   plan.begin(coded.limits, resident);
   std::vector<std::size_t> others;  // places of the CPU's road
   for (std::size_t i = 0; i < slot.places.size(); ++i) {
@@ -143,6 +154,7 @@ void Engine::Shared::fill_coded(Slot& slot, cuda::BatchPlan& plan,
   }
   if (!others.empty()) take_memory(slot, slot.size);
   for (const std::size_t i : others) {
+    if (ring.is_closed()) return;
     fill(slot, i, [&](Size size) { return place_in(slot, i, size); }, scratch);
   }
   std::size_t image = 0, row = 0;

@@ -19,12 +19,14 @@ using namespace std::chrono_literals;
 class RecordSource : public MemorySource {
  public:
   RecordSource(Random& random, int count) {
-    schema_.fields = {{"image", FieldType::image}, {"label", FieldType::label}};
+    schema_.fields = {
+        {"image", FieldType::image}, {"label", FieldType::label}, {"name", FieldType::text}};
     for (int i = 0; i < count; ++i) {
       auto record = cuda::random_record(random, 90, lanes::builtin_tables());
       if (i % 7 == 3) record = npy_image(between(random, 20, 60), between(random, 20, 60), random);
       if (i % 11 == 5) record[record.size() / 2] ^= std::byte{16};
-      items.push_back({std::to_string(i), 1000 + i, {record, {}}, {}});
+      items.push_back(
+          {std::to_string(i), 1000 + i, {record, {}, bytes_of("name" + std::to_string(i))}, {}});
     }
     items[2].fails = ErrorCode::io_read;
   }
@@ -68,6 +70,7 @@ EngineOptions random_options(Random& random) {
   options.uneven = Uneven::exact;
   options.on_error = random.below(2) == 0 ? OnError::skip : OnError::substitute;
   options.channels_first = random.below(2) == 0;
+  options.all_fields = random.below(2) == 0;
   options.threads = between(random, 1, 3);
   options.prefetch = between(random, 1, 3);
   const int side = between(random, 5, 33);
@@ -113,7 +116,7 @@ TEST_CASE("batches for a GPU, finished slowly, are the CPU's, whoever decodes") 
     const auto source = std::make_shared<RecordSource>(random, 40);
     EngineOptions options = random_options(random);
     Engine plain(source, options);
-    options.for_gpu = true;
+    options.for_gpu = options.gpu_decodes = true;
     Engine there(source, options);
     std::vector<std::byte> records;
     const int road = round % 4;
@@ -132,6 +135,10 @@ TEST_CASE("batches for a GPU, finished slowly, are the CPU's, whoever decodes") 
       REQUIRE(batch.next == expected.next);
       const auto made = made_slowly(batch, there.options(), records.data());
       REQUIRE(std::equal(made.begin(), made.end(), expected.pixels));
+      for (std::size_t i = 0; options.all_fields && i < batch.count; ++i) {
+        const auto name = "name" + std::to_string(batch.samples[i]);
+        REQUIRE(batch.slot->places[batch.places[i]].fields[2] == bytes_of(name));
+      }
       CHECK(batch.targets.size() <= batch.count);
       coded += static_cast<int>(batch.count - batch.targets.size());
       others += static_cast<int>(batch.targets.size());
@@ -161,7 +168,7 @@ TEST_CASE("images that a flat buffer has no room for go by the CPU") {
   options.threads = 1;
   options.transforms = {Resize{.size = {700, 700}}};
   Engine plain(source, options);
-  options.for_gpu = true;
+  options.for_gpu = options.gpu_decodes = true;
   Engine there(source, options);
   REQUIRE(there.decode_there(true));
   plain.start(0, 0);
@@ -177,7 +184,7 @@ TEST_CASE("why a GPU cannot decode is said") {
   Random random({.seed = 4}, 0);
   const auto source = std::make_shared<RecordSource>(random, 8);
   EngineOptions options;
-  options.for_gpu = true;
+  options.for_gpu = options.gpu_decodes = true;
   Engine sizes(source, options);
   CHECK_FALSE(sizes.decode_there(true));
   CHECK(sizes.why_not().find("same size") != std::string::npos);

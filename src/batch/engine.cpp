@@ -72,11 +72,14 @@ Engine::Shared::Shared(std::shared_ptr<const Source> source_in, EngineOptions op
               .rank = options.rank,
               .world_size = options.world_size,
               .uneven = options.uneven};
-  if (options.for_gpu) coded = coded_options(recipe, options.batch_size, why_not_coded);
+  if (options.for_gpu && options.gpu_decodes) {
+    coded = coded_options(recipe, options.batch_size, why_not_coded);
+  }
   if (options.budget > 0) {
-    // Twice: some batches may come decoded, others coded.
+    // Some batches may come decoded, others coded: a slot has room for both.
     const std::uint64_t more = coded.possible() ? coded.limits.buffer_bytes : 0;
-    budget = make_budget(options, recipe, schedule.count, more / options.batch_size);
+    const std::uint64_t images = std::min<std::uint64_t>(options.batch_size, schedule.count);
+    budget = make_budget(options, recipe, schedule.count, (more + images - 1) / images);
   }
   if (options.cache != CacheKind::none) cache = make_cache(options, recipe, order, schedule);
 }
@@ -224,6 +227,7 @@ Engine::~Engine() {
   if (::getpid() != shared_->process) {
     // In a forked child the threads do not exist and locks may be held for ever: touch nothing.
     new std::shared_ptr<Shared>(std::move(shared_));
+    new std::vector<std::thread>(std::move(threads_));
     return;
   }
   if (!ended_) end();
@@ -236,7 +240,15 @@ std::vector<std::string> Engine::end() {
   ended_ = true;
   close();
   std::unique_lock lock(shared.mutex);
-  if (shared.idle.wait_for(lock, kJoinTimeout, [&] { return shared.running == 0; })) return left;
+  const bool all_back =
+      shared.idle.wait_for(lock, kJoinTimeout, [&] { return shared.running == 0; });
+  std::vector<std::thread> threads = std::exchange(threads_, {});
+  if (all_back) {
+    lock.unlock();
+    for (std::thread& thread : threads) thread.join();  // also what a thread still lets go of
+    return left;
+  }
+  for (std::thread& thread : threads) thread.detach();
   for (const Doing& doing : shared.workers) {
     if (doing.stage != Doing::Stage::ended) {
       left.push_back(describe(doing, *shared.recipe.source, shared.recipe.image_field));
@@ -302,13 +314,15 @@ void Engine::start(std::uint64_t epoch, std::uint64_t position) {
 void Engine::start_threads() {
   Shared& shared = *shared_;
   std::lock_guard lock(shared.mutex);
+  if (ended_) throw Error(ErrorCode::closed, {.file = shared.recipe.source->path()}, "");
   shared.meter.start(now_ns());
   for (int i = 0; i < shared.options.threads; ++i) {
     const std::size_t before = shared.workers.size();
     try {
       Doing& doing = shared.workers.emplace_back();
       if (shared.trace) doing.track = &shared.trace->new_track(fmt::format("worker {}", i));
-      std::thread([keep = shared_, &doing] { keep->work(doing); }).detach();
+      threads_.reserve(threads_.size() + 1);
+      threads_.emplace_back([keep = shared_, &doing] { keep->work(doing); });
       ++shared.running;
     } catch (const std::exception& error) {
       if (shared.workers.size() > before) shared.workers.pop_back();
@@ -337,7 +351,8 @@ Engine::Next Engine::next(Batch& out, std::chrono::nanoseconds timeout) {
     shared.meter.wait(end_ns - begin_ns, taken == Ring::Taken::batch);
     if (taken == Ring::Taken::end && shared.broken) std::rethrow_exception(shared.broken);
   }
-  if (Track* track = shared.trainer.track) {
+  Track* const track = shared.trainer.track;
+  if (track && (taken == Ring::Taken::batch || timeout > std::chrono::nanoseconds(0))) {
     track->add("batch.take", begin_ns, end_ns - begin_ns, shared.position);
   }
   if (taken == Ring::Taken::again) return Next::again;
@@ -348,7 +363,7 @@ Engine::Next Engine::next(Batch& out, std::chrono::nanoseconds timeout) {
   shared.position = slot->next;
   shared.settle_size(*slot);
   shared.deliver(out, slot, epoch_begins);
-  if (Track* track = shared.trainer.track) {
+  if (track) {
     track->add("batch.deliver", end_ns, now_ns() - end_ns, slot->first);
   }
   return Next::batch;

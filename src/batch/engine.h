@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "batch/bad_sample.h"
@@ -41,6 +42,7 @@ struct EngineOptions {
   // Batches that a GPU finishes (cuda/device_road.h): 8-bit levels in the order N, H, W, C, not yet
   // mirrored, and behind them room for the numbers that go with them.
   bool for_gpu = false;
+  bool gpu_decodes = false;  // and may decode them: decode_there()
   bool exif_orientation = false;
   bool all_fields = false;                // also text, bytes, numbers, arrays
   std::vector<std::int64_t> labels = {};  // instead of the source's, when not empty
@@ -148,7 +150,8 @@ class Engine {
   struct Shared;
   void start_threads();
 
-  std::shared_ptr<Shared> shared_;  // second owner: each worker, so that one can be left behind
+  std::shared_ptr<Shared> shared_;    // second owner: each worker, so that one can be left behind
+  std::vector<std::thread> threads_;  // guarded by the mutex of Shared
   std::atomic<bool> ended_ = false;
 };
 

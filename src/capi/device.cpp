@@ -1,4 +1,6 @@
 // include/tundish.h, the part on a GPU.
+#include <unistd.h>
+
 #include "capi/call.h"
 #include "capi/handles.h"
 #include "lanes/record.h"
@@ -35,7 +37,7 @@ tundish_resident* tundish_resident_new(const tundish_source* source, int32_t dev
   return guarded<tundish_resident*>(nullptr, [&] {
     const int image = source->source->schema().find(FieldType::image);
     return new tundish_resident{
-        std::make_shared<cuda::ResidentPack>(device, source->source, image)};
+        ::getpid(), std::make_shared<cuda::ResidentPack>(device, source->source, image)};
   });
 }
 
@@ -52,7 +54,9 @@ uint64_t tundish_resident_loaded(const tundish_resident* resident) {
   return resident->pack->loaded();
 }
 
-void tundish_resident_free(tundish_resident* resident) { delete resident; }
+void tundish_resident_free(tundish_resident* resident) {
+  if (resident && resident->process == ::getpid()) delete resident;
+}
 
 tundish_device* tundish_device_new(tundish_loader* loader, int32_t device, void* stream,
                                    const tundish_resident* resident) {
@@ -63,7 +67,7 @@ tundish_device* tundish_device_new(tundish_loader* loader, int32_t device, void*
         std::make_unique<cuda::DeviceRoad>(device, stream, table, engine.options().channels_first,
                                            engine.tables(), resident ? resident->pack : nullptr);
     if (resident) engine.use_resident(resident->pack->records());
-    return new tundish_device{loader, table.dtype, std::move(road)};
+    return new tundish_device{::getpid(), loader, table.dtype, std::move(road)};
   });
 }
 
@@ -104,4 +108,8 @@ int32_t tundish_device_look_back(tundish_device* device) {
   });
 }
 
-void tundish_device_free(tundish_device* device) { delete device; }
+void tundish_device_forget(tundish_device* device) { device->road->forget(); }
+
+void tundish_device_free(tundish_device* device) {
+  if (device && device->process == ::getpid()) delete device;
+}

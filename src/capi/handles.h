@@ -1,6 +1,8 @@
 // What the opaque pointers of include/tundish.h point to.
 #pragma once
 
+#include <sys/types.h>
+
 #include <memory>
 #include <string>
 
@@ -27,11 +29,14 @@ struct tundish_batch {
   std::shared_ptr<tundish::Batch> batch;  // second owner: each tensor made from it
 };
 
+// Of a GPU nothing may be touched in a forked child.
 struct tundish_resident {
+  pid_t process;
   std::shared_ptr<tundish::cuda::ResidentPack> pack;  // second owner: each device that uses it
 };
 
 struct tundish_device {
+  pid_t process;
   tundish_loader* loader;
   tundish::Dtype dtype;
   std::unique_ptr<tundish::cuda::DeviceRoad> road;

@@ -93,6 +93,7 @@ EngineOptions options_of(const tundish_loader_options& from) {
                    .transforms = {},
                    .channels_first = from.channels_first != 0,
                    .for_gpu = from.for_gpu != 0,
+                   .gpu_decodes = from.for_gpu == 2,
                    .exif_orientation = from.exif_orientation != 0,
                    .all_fields = from.all_fields != 0,
                    .labels = {},

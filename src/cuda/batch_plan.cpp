@@ -245,10 +245,12 @@ std::optional<Fault> BatchPlan::add_units(const lanes::CropPlan& crop, std::uint
   const auto image = static_cast<std::uint16_t>(images_.size() - 1);
   for (int y = crop.unit_y0; y < crop.unit_y1; ++y) {
     const auto from = record_.unit(crop.unit_x0, y).data() - record_.bytes().data();
+    // Kernels copy and read words. Lengths that are odd before this unit come only of malice.
+    if (resident_ && from % 2 != 0) return record_.unit_fault(crop.unit_x0, y);
     std::uint32_t at = 0;
     for (int x = crop.unit_x0; x < crop.unit_x1; ++x) {
       const auto bytes = static_cast<std::uint32_t>(record_.unit(x, y).size());
-      if (bytes % 2 != 0) return record_.unit_fault(x, y);  // kernels read words
+      if (bytes % 2 != 0) return record_.unit_fault(x, y);
       units_.push_back({static_cast<std::uint32_t>(coded_end_) + at,
                         static_cast<std::uint16_t>(bytes), image, narrow(x), narrow(y)});
       at += bytes;

@@ -89,7 +89,6 @@ class BatchPlan {
                  bool check);
   std::optional<Fault> add_units(const lanes::CropPlan& crop, std::uint64_t from);
   void add_planes(ImageTask& task, const lanes::CropPlan& crop);
-  bool add_items(const ImageTask& task);
 
   BatchLimits limits_;
   BatchLayout layout_ = {};

@@ -170,4 +170,37 @@ TEST_CASE("units come longest first and each stands where its task says") {
   }
 }
 
+// Two units whose lengths are odd, so that all still adds up, before those that the crop needs.
+TEST_CASE("a kept record with odd lengths outside the crop is left to the CPU") {
+  Random random({.seed = 8}, 0);
+  const lanes::Tables& tables = lanes::builtin_tables();
+  int refused = 0;
+  for (int round = 0; round < 200; ++round) {
+    std::vector<std::byte> record = random_record(random, 300, tables);
+    lanes::Record before;
+    REQUIRE_FALSE(before.read(record).has_value());
+    const int across = before.geometry().units_x;
+    if (across < 4) continue;
+    const std::size_t units = at(static_cast<std::uint64_t>(before.geometry().units()));
+    std::byte* const lengths = record.data() + before.head_bytes() - 4 - 2 * units;
+    const auto change = [&](std::size_t unit, int by) {
+      const auto length = load<std::uint16_t>(lengths + 2 * unit);
+      store(lengths + 2 * unit, static_cast<std::uint16_t>(length + by));
+    };
+    change(0, 1);
+    change(at(static_cast<std::uint64_t>(across - 1)), -1);
+    REQUIRE(seal_again(record));
+    const int unit_width = before.geometry().unit_width;
+    View view(size_of(record));  // only units between these two
+    view.crop({unit_width + 2 * lanes::kBlock, 0, lanes::kBlock, 1});
+    BatchPlan plan;
+    plan.begin({}, true);
+    const Added added = plan.add_resident(record, 0, view, {});
+    CHECK((added.fault.has_value() || added.road == Road::gpu));
+    for (const UnitTask& unit : plan.units()) CHECK(unit.bytes % 2 == 0);
+    refused += added.fault.has_value();
+  }
+  CHECK(refused > 0);
+}
+
 }  // namespace tundish::cuda

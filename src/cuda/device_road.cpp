@@ -33,6 +33,14 @@ void put(std::byte* to, const void* from, std::size_t bytes) {
 
 }  // namespace
 
+// A batch that was enqueued.
+struct DeviceRoad::Sent {
+  cudaEvent_t done = nullptr;
+  std::shared_ptr<const void> keep;
+  HostMemory errors;  // a word per image of the flat buffer
+  std::vector<std::int64_t> samples;
+};
+
 struct DeviceRoad::State {
   int device = 0;
   cudaStream_t stream = nullptr;
@@ -43,13 +51,7 @@ struct DeviceRoad::State {
   DeviceMemory values;         // of the table
   DeviceMemory coded, levels;  // one batch each: the stream's order says when they are free
 
-  // A batch that was enqueued.
-  struct Sent {
-    cudaEvent_t done = nullptr;
-    std::shared_ptr<const void> keep;
-    HostMemory errors;  // a word per image of the flat buffer
-    std::vector<std::int64_t> samples;
-  };
+  std::deque<Refused> refused;                // found, and not told yet
   std::deque<std::unique_ptr<Sent>> sent;     // in order; not known yet to have ended
   std::vector<std::unique_ptr<Sent>> unused;  // their events and memory are used again
 
@@ -103,24 +105,39 @@ DeviceRoad::DeviceRoad(int device, void* stream, const PixelTable& table, bool c
                    cudaMemcpyHostToDevice),
         "copy the table of values");
   if (tables) state.decoder = std::make_unique<BatchDecoder>(*tables, table);
+  // What was copied and cleared so far is not ordered before the work of `stream`.
+  check(cudaStreamSynchronize(nullptr), "copy tables");
 }
 
 DeviceRoad::~DeviceRoad() {
-  State& state = *state_;
-  cudaSetDevice(state.device);
-  cudaStreamSynchronize(state.stream);
-  for (const auto& one : state.sent) cudaEventDestroy(one->done);
-  for (const auto& one : state.unused) cudaEventDestroy(one->done);
+  const OnDevice on(state_->device);
+  cudaStreamSynchronize(state_->stream);
+  for (const auto& one : state_->sent) cudaEventDestroy(one->done);
+  for (const auto& one : state_->unused) cudaEventDestroy(one->done);
+  state_.reset();
 }
 
 void DeviceRoad::finish(const StagedBatch& batch, const Out& out) {
   State& state = *state_;
   if (batch.count == 0) return;
   const OnDevice on(state.device);
-  std::unique_ptr<State::Sent> one = state.new_sent();
+  std::unique_ptr<Sent> one = state.new_sent();
   one->keep = batch.keep;
   one->samples.clear();
+  try {
+    enqueue(batch, out, *one);
+  } catch (...) {
+    // A part of it may be on the stream, and the batch's memory goes back now.
+    cudaStreamSynchronize(state.stream);
+    one->keep.reset();
+    state.unused.push_back(std::move(one));
+    throw;
+  }
+  state.sent.push_back(std::move(one));
+}
 
+void DeviceRoad::enqueue(const StagedBatch& batch, const Out& out, Sent& one) {
+  State& state = *state_;
   // The numbers go with the part that is there; with both, behind the flat buffer.
   const bool flat = batch.coded != nullptr;
   const std::size_t level_count = batch.targets.size();
@@ -130,9 +147,7 @@ void DeviceRoad::finish(const StagedBatch& batch, const Out& out) {
   std::byte* host = flat ? batch.coded : batch.levels;
   put(host + tail.labels, batch.labels.data(), 8 * batch.count);
   put(host + tail.samples, batch.samples.data(), 8 * batch.count);
-  if (flat) {
-    state.decode(batch, tail, out.images, *one);
-  }
+  if (flat) state.decode(batch, tail, out.images, one);
   if (level_count > 0) {
     const Tail own = flat ? Tail(level_bytes, 0, level_count) : tail;
     put(batch.levels + own.target, batch.targets.data(), batch.targets.size_bytes());
@@ -160,32 +175,39 @@ void DeviceRoad::finish(const StagedBatch& batch, const Out& out) {
   };
   numbers(out.labels, tail.labels);
   numbers(out.samples, tail.samples);
-  check(cudaEventRecord(one->done, state.stream), "record an event");
-  state.sent.push_back(std::move(one));
+  check(cudaEventRecord(one.done, state.stream), "record an event");
 }
 
 std::optional<DeviceRoad::Refused> DeviceRoad::look_back() {
   State& state = *state_;
-  if (state.sent.empty()) return std::nullopt;
   const OnDevice on(state.device);
   while (!state.sent.empty()) {
-    State::Sent& one = *state.sent.front();
+    Sent& one = *state.sent.front();
     const cudaError_t status = cudaEventQuery(one.done);
-    if (status == cudaErrorNotReady) break;
+    if (status == cudaErrorNotReady) {
+      (void)cudaGetLastError();  // no error, and not to be taken for one
+      break;
+    }
     check(status, "make a batch");
-    std::optional<Refused> refused;
     const auto* errors = reinterpret_cast<const std::uint32_t*>(one.errors.data());
-    for (std::size_t i = 0; i < one.samples.size() && !refused; ++i) {
+    for (std::size_t i = 0; i < one.samples.size(); ++i) {
       if (errors[i] == kNoError) continue;
-      refused = {one.samples[i], static_cast<int>(errors[i] & 0xffff),
-                 static_cast<int>(errors[i] >> 16)};
+      state.refused.push_back({one.samples[i], static_cast<int>(errors[i] & 0xffff),
+                               static_cast<int>(errors[i] >> 16)});
     }
     one.keep.reset();
     state.unused.push_back(std::move(state.sent.front()));
     state.sent.pop_front();
-    if (refused) return refused;
   }
-  return std::nullopt;
+  if (state.refused.empty()) return std::nullopt;
+  const Refused first = state.refused.front();
+  state.refused.pop_front();
+  return first;
+}
+
+void DeviceRoad::forget() {
+  state_->refused.clear();
+  for (const auto& one : state_->sent) one->samples.clear();
 }
 
 }  // namespace tundish::cuda

@@ -59,11 +59,17 @@ class DeviceRoad {
     int unit_x, unit_y;
   };
 
-  // Gives back batches that were copied since. Cheap. The first refusal in each that has one.
+  // Gives back batches that were copied since. Cheap. One refusal, of all that were not told yet.
   std::optional<Refused> look_back();
+
+  // What is on its way is not wanted any more: its refusals are not told.
+  void forget();
 
  private:
   struct State;
+  struct Sent;
+  void enqueue(const StagedBatch& batch, const Out& out, Sent& one);
+
   std::unique_ptr<State> state_;
 };
 

@@ -25,6 +25,7 @@ DeviceRoad::DeviceRoad(int, void*, const PixelTable&, bool, const lanes::Tables*
 DeviceRoad::~DeviceRoad() = default;
 void DeviceRoad::finish(const StagedBatch&, const Out&) { refuse(); }
 std::optional<DeviceRoad::Refused> DeviceRoad::look_back() { return std::nullopt; }
+void DeviceRoad::forget() {}
 
 struct ResidentPack::State {};
 ResidentPack::ResidentPack(int, std::shared_ptr<const Source>, int) { refuse(); }

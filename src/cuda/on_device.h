@@ -3,28 +3,28 @@
 
 #include <cuda_runtime_api.h>
 
-#include "cuda/runtime.h"
-
 namespace tundish::cuda {
 
-// The current device is another one's business. And a trainer may record a graph on another
-// stream meanwhile: without "relaxed", taking memory here would break its recording.
+// The current device is another one's business; a device that is current already is not touched,
+// since putting another one back may wake it up. And a trainer may record a graph on another stream
+// meanwhile: without "relaxed", taking and giving memory here would break its recording.
 class OnDevice {
  public:
   explicit OnDevice(int device) {
-    check(cudaGetDevice(&before_), "ask for the current device");
-    check(cudaSetDevice(device), "choose the device");
-    check(cudaThreadExchangeStreamCaptureMode(&mode_), "allow calls while a graph is recorded");
+    cudaThreadExchangeStreamCaptureMode(&mode_);
+    changed_ = cudaGetDevice(&before_) == cudaSuccess && before_ != device;
+    if (changed_) cudaSetDevice(device);
   }
   OnDevice(const OnDevice&) = delete;
   OnDevice& operator=(const OnDevice&) = delete;
   ~OnDevice() {
+    if (changed_) cudaSetDevice(before_);
     cudaThreadExchangeStreamCaptureMode(&mode_);
-    cudaSetDevice(before_);
   }
 
  private:
   int before_ = 0;
+  bool changed_ = false;
   cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
 };
 

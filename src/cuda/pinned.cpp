@@ -3,6 +3,8 @@
 #include <cuda_runtime_api.h>
 
 #include <atomic>
+#include <mutex>
+#include <set>
 
 namespace tundish::cuda {
 namespace {
@@ -22,19 +24,49 @@ class Relaxed {
 // Of the thread that asked last. A thread of a loader's would otherwise wake up device 0.
 std::atomic<int> device{0};
 
-void* take(std::size_t bytes) {
+void* lock_pages(std::size_t bytes) {
   const Relaxed relaxed;
-  int before = 0;
+  int current = 0;
   void* memory = nullptr;
-  if (cudaGetDevice(&before) != cudaSuccess || cudaSetDevice(device) != cudaSuccess) return nullptr;
-  const cudaError_t status = cudaHostAlloc(&memory, bytes, cudaHostAllocPortable);
-  cudaSetDevice(before);
-  return status == cudaSuccess ? memory : nullptr;
+  if (cudaGetDevice(&current) == cudaSuccess && current != device) cudaSetDevice(device);
+  if (cudaHostAlloc(&memory, bytes, cudaHostAllocPortable) == cudaSuccess) return memory;
+  (void)cudaGetLastError();  // told by the result, and not to be met again
+  return nullptr;
+}
+
+void unlock_pages(void* memory) {
+  const Relaxed relaxed;
+  cudaFreeHost(memory);
+}
+
+// What could not be locked, so that it goes back to where it came from. Never destroyed: memory may
+// come back when the program has ended already.
+struct Plain {
+  std::mutex mutex;
+  std::set<void*> pieces;  // guarded by it
+};
+Plain& plain() {
+  static Plain& all = *new Plain;
+  return all;
+}
+
+void* take(std::size_t bytes) {
+  if (void* memory = lock_pages(bytes)) return memory;
+  void* memory = kPlainMemory.take(bytes);
+  const std::lock_guard lock(plain().mutex);
+  if (memory) plain().pieces.insert(memory);
+  return memory;
 }
 
 void give(void* memory) {
-  const Relaxed relaxed;
-  cudaFreeHost(memory);
+  {
+    const std::lock_guard lock(plain().mutex);
+    if (plain().pieces.erase(memory) > 0) {
+      kPlainMemory.give(memory);
+      return;
+    }
+  }
+  unlock_pages(memory);
 }
 
 }  // namespace
@@ -51,12 +83,12 @@ const HostAllocator* pinned_memory(std::string& why) {
   }
   int current = 0;
   if (cudaGetDevice(&current) == cudaSuccess) device = current;
-  void* trial = kPinnedMemory.take(4096);  // the limit on locked memory may forbid it
+  void* trial = lock_pages(4096);  // the limit on locked memory may forbid it
   if (!trial) {
     why = "the system refused to lock memory (see ulimit -l)";
     return nullptr;
   }
-  kPinnedMemory.give(trial);
+  unlock_pages(trial);
   return &kPinnedMemory;
 }
 

@@ -8,7 +8,8 @@
 
 namespace tundish::cuda {
 
-// Page-locked for every device of the process. Any thread, also while a graph is recorded.
+// Page-locked for every device of the process; where the system refuses, plain memory, from which
+// copies are slower. Any thread, also while a graph is recorded.
 extern const HostAllocator kPinnedMemory;
 
 // nullptr when there is none to be had; `why` then says the reason. Creates a CUDA context.

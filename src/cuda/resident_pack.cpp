@@ -8,6 +8,7 @@
 #include "core/host_memory.h"
 #include "cuda/on_device.h"
 #include "cuda/pinned.h"
+#include "cuda/runtime.h"
 #include "lanes/record.h"
 
 namespace tundish::cuda {
@@ -20,8 +21,10 @@ std::uint64_t aligned(std::uint64_t bytes) {
 }
 
 // At most, for a lanes record; 0 for others.
-std::uint64_t room_of(const Source& source, std::uint64_t i) {
-  return source.info(i).codec == Codec::lanes ? aligned(source.bytes(i)) : 0;
+std::uint64_t room_of(const Source& source, std::uint64_t i, int image) {
+  if (source.info(i).codec != Codec::lanes) return 0;
+  Extent extent;
+  return aligned(source.extent(i, image, extent) ? extent.bytes : source.bytes(i));
 }
 
 }  // namespace
@@ -54,7 +57,7 @@ ResidentPack::ResidentPack(int device, std::shared_ptr<const Source> source, int
   state.image = image;
   const std::uint64_t count = state.source->count();
   state.records = std::make_shared<ResidentRecords>(count);
-  for (std::uint64_t i = 0; i < count; ++i) state.bytes += room_of(*state.source, i);
+  for (std::uint64_t i = 0; i < count; ++i) state.bytes += room_of(*state.source, i, image);
   const OnDevice on(device);
   std::size_t free = 0, total = 0;
   check(cudaMemGetInfo(&free, &total), "ask for free memory");
@@ -68,7 +71,9 @@ ResidentPack::ResidentPack(int device, std::shared_ptr<const Source> source, int
 }
 
 ResidentPack::~ResidentPack() {
+  const OnDevice on(state_->device);
   if (state_->stream) cudaStreamDestroy(state_->stream);
+  state_.reset();
 }
 
 bool ResidentPack::load(std::uint64_t samples) {
@@ -82,7 +87,7 @@ bool ResidentPack::load(std::uint64_t samples) {
   const std::uint64_t end = std::min(source.count(), state.next + samples);
   for (; state.next < end; ++state.next) {
     const std::uint64_t i = state.next;
-    if (room_of(source, i) == 0) continue;
+    if (room_of(source, i, state.image) == 0) continue;
     try {
       source.read(sample, i, FieldSet{1} << state.image);
     } catch (const SampleError&) {
@@ -90,6 +95,13 @@ bool ResidentPack::load(std::uint64_t samples) {
     }
     const Bytes bytes = sample.fields[static_cast<std::size_t>(state.image)];
     if (record.read(bytes) || record.check_rows(0, record.geometry().units_y)) continue;
+    // Plans are made by the index.
+    const SampleInfo info = source.info(i);
+    const lanes::Geometry& geometry = record.geometry();
+    if (info.width != static_cast<unsigned>(geometry.width) ||
+        info.height != static_cast<unsigned>(geometry.height)) {
+      continue;
+    }
     const std::uint64_t room = aligned(bytes.size());
     if (state.records->bytes() + room > state.bytes) continue;  // the file has changed
     if (size + room > state.part.bytes()) {

@@ -8,6 +8,7 @@ namespace tundish::cuda {
 
 void check(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
+  (void)cudaGetLastError();  // one that passes is not to be told again by the next call
   throw Error(ErrorCode::gpu, {}, fmt::format("{}: {}", what, cudaGetErrorString(status)));
 }
 

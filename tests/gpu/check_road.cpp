@@ -29,7 +29,12 @@ using namespace tundish::cuda;
 class Records : public MemorySource {
  public:
   Records() { schema_.fields = {{"image", FieldType::image}}; }
-  SampleInfo info(std::uint64_t) const override { return {.codec = Codec::lanes}; }
+  SampleInfo info(std::uint64_t i) const override {
+    const Size size = size_of(items[i].fields[0]);
+    return {.width = static_cast<std::uint32_t>(size.width),
+            .height = static_cast<std::uint32_t>(size.height),
+            .codec = Codec::lanes};
+  }
 };
 
 struct Totals {
