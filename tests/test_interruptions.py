@@ -40,7 +40,8 @@ def wait_until(moment):
     while time.monotonic() < moment:
         pass
 
-# Python drops an exception that comes while it runs a __del__, and says so: one presses again.
+# Python drops an exception that comes while it runs a __del__, and says so: one presses again, and
+# the time counts from there.
 def say_others(dropped):
     if dropped.exc_type not in (KeyboardInterrupt, SystemExit):
         sys.__unraisablehook__(dropped)
@@ -49,9 +50,11 @@ sys.unraisablehook = say_others
 
 def by_ctrl_c(moment):
     over = threading.Event()
+    pressed = []
     def press():
         wait_until(moment)
         while not over.is_set():
+            pressed.append(time.monotonic())
             os.kill(os.getpid(), signal.SIGINT)
             over.wait(2)
     thread = threading.Thread(target=press)
@@ -62,6 +65,7 @@ def by_ctrl_c(moment):
     except KeyboardInterrupt:
         over.set()
     thread.join()
+    return pressed[-1]
 
 def by_exception(moment):
     try:
@@ -70,6 +74,7 @@ def by_exception(moment):
                 raise ArithmeticError
     except ArithmeticError:
         pass
+    return moment
 
 def by_del(moment):
     one = loader()
@@ -77,6 +82,7 @@ def by_del(moment):
     while time.monotonic() < moment:
         batch = next(iterator)
     del one, iterator
+    return moment
 
 def by_end_of_thread(moment):
     def consume():
@@ -90,15 +96,17 @@ def by_end_of_thread(moment):
     wait_until(moment)
     number = ctypes.c_ulong(thread.ident)
     while thread.is_alive():
+        moment = time.monotonic()
         ctypes.pythonapi.PyThreadState_SetAsyncExc(number, ctypes.py_object(SystemExit))
         thread.join(2)
+    return moment
 
 chosen, times, limit = sys.argv[2], int(sys.argv[3]), float(sys.argv[4])
 choose = random.Random(chosen)
 before, slowest = left(), 0  # NumPy has threads too
 for _ in range(times):
     moment = time.monotonic() + choose.uniform(0, 0.05)
-    globals()["by_" + chosen](moment)
+    moment = globals()["by_" + chosen](moment)
     while left() != before:
         assert time.monotonic() < moment + limit, (chosen, before, left())
         time.sleep(0.001)
