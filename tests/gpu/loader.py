@@ -100,6 +100,18 @@ def other_codecs(mixed: Path, road: str) -> str:
         return f"{compare(there, loader(mixed, 8))} batches equal"
 
 
+def other_fields(mixed: Path, road: str) -> str:
+    """Captions are those of their images, whoever decodes."""
+    count = 0
+    with on_gpu(mixed, road, 8, as_dict=True) as there:
+        for one, other in zip(there, loader(mixed, 8, as_dict=True), strict=True):
+            assert one.keys() == other.keys()
+            assert one["caption"] == other["caption"]
+            same([one["image"], one["label"]], [other["image"], other["label"]])
+            count += len(one["caption"])
+    return f"{count} captions"
+
+
 def damaged(pack: Path, road: str) -> str:
     """Bytes in the middle of every tenth photo's record are others: skipped or replaced alike."""
     with tempfile.TemporaryDirectory() as folder:
@@ -227,9 +239,13 @@ def in_a_graph(pack: Path, road: str) -> str:
     torch.cuda.synchronize()
     with on_gpu(pack, road, 8, drop_last=True, prefetch=6) as there:
         batches = iter(there)
+        old = on_gpu(pack, road, 8)
+        next(iter(old))
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
             time.sleep(0.2)  # meanwhile the slots are page-locked
+            old.close()  # and others are given back
+            del old
             out = (static.float() * 2).sum()
         got, expected = [], []
         for images, *_ in batches:
@@ -253,6 +269,46 @@ def without_waiting(pack: Path, road: str) -> str:
         finally:
             torch.cuda.set_sync_debug_mode("default")
     return f"{steps} steps"
+
+
+def the_device_stays(pack: Path, road: str) -> str:
+    """What is current in this thread is as it was; memory comes back when loaders are gone."""
+    device = torch.cuda.current_device()
+    torch.cuda.synchronize()
+    torch.cuda.empty_cache()
+    free = []
+    for _ in range(6):
+        there = on_gpu(pack, road, 16)
+        for _ in there:
+            assert torch.cuda.current_device() == device
+        there.close()
+        del there
+        torch.cuda.synchronize()
+        torch.cuda.empty_cache()
+        free.append(torch.cuda.mem_get_info()[0])
+    assert free[-1] >= free[1] - 2**20, free
+    return f"{(free[0] - free[-1]) / 2**20:.1f} MiB kept after six loaders"
+
+
+def ahead_of_the_gpu(pack: Path, road: str) -> str:
+    """A loop that never looks at its results runs ahead of the GPU, but not without end."""
+    big = torch.randn(8192, 8192, device="cuda", dtype=torch.bfloat16)
+    paths = [pack] * 100
+    transforms = [tundish.RandomResizedCrop(128), *VALUES]
+    with on_gpu(paths, road, 64, transforms=transforms) as there:
+        torch.cuda.reset_peak_memory_stats()
+        before = torch.cuda.memory_allocated()
+        steps = 0
+        for images, *_ in there:
+            images.sum()
+            for _ in range(4):
+                torch.mm(big, big)
+            steps += 1
+        torch.cuda.synchronize()
+        most = torch.cuda.max_memory_allocated() - before
+    one = 64 * 3 * 128 * 128 * 2
+    assert most < 40 * one + 3 * big.numel() * 2, f"{most / one:.1f} batches"
+    return f"{steps} steps, at most {most / one:.1f} batches"
 
 
 def bandwidth(pack: Path, rows: Rows) -> str:
@@ -295,11 +351,13 @@ def main() -> int:
     options = parser.parse_args()
     checks = Checks()
     per_road = [other_codecs, damaged, resumed, kept_and_dropped, left_early, two_at_once]
-    per_road += [in_a_graph, without_waiting, under_load]
+    per_road += [in_a_graph, without_waiting, under_load, other_fields]
+    per_road += [the_device_stays, ahead_of_the_gpu]
     for road in ROADS:
         checks(f"{road}, types and layouts", lambda r=road: types_and_layouts(options.pack, r))
         for check in per_road:
-            path = options.mixed if check is other_codecs else options.pack
+            mixed = check in (other_codecs, other_fields)
+            path = options.mixed if mixed else options.pack
             name = check.__name__.replace("_", " ")
             checks(f"{road}, {name}", lambda c=check, p=path, r=road: c(p, r))
     rows = Rows("gpu_loader", command="./dev gpu run loader")

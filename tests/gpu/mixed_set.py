@@ -1,4 +1,4 @@
-"""A folder of photos and of what no GPU decodes: PNG, CMYK and turned JPEGs.
+"""Photos and what no GPU decodes, PNG and CMYK, with a caption each: OUT/list.csv.
 
 python mixed_set.py PHOTOS OUT
 """
@@ -13,8 +13,11 @@ from PIL import Image
 
 def main(photos: Path, out: Path) -> None:
     files = sorted(photos.iterdir())[:48]
+    lines = ["path,label,caption"]
     for number, file in enumerate(files):
         to = out / f"class{number % 3}" / f"{number:03}"
+        suffix = ".png" if number % 4 == 1 else ".jpg"
+        lines.append(f"class{number % 3}/{number:03}{suffix},{number % 3},photo {number}")
         to.parent.mkdir(parents=True, exist_ok=True)
         with Image.open(file) as image:
             if number % 4 == 1:
@@ -23,6 +26,7 @@ def main(photos: Path, out: Path) -> None:
                 image.convert("CMYK").save(to.with_suffix(".jpg"))
             else:
                 to.with_suffix(".jpg").write_bytes(file.read_bytes())
+    (out / "list.csv").write_text("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":
