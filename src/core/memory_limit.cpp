@@ -5,6 +5,8 @@
 #include <limits>
 #include <sstream>
 
+#include "core/control_groups.h"
+
 namespace tundish {
 namespace {
 
@@ -47,35 +49,13 @@ std::uint64_t left_in(const std::string& folder, const Names& names) {
   return limit - std::min(limit, used);
 }
 
-// The group, and all above it: each may have a limit of its own. In a container the path may be
-// the host's, of which only the root is to be seen.
-std::uint64_t left_above(const std::string& root, std::string group, const Names& names) {
-  std::uint64_t left = left_in(root, names);
-  while (group.size() > 1) {
-    left = std::min(left, left_in(root + group, names));
-    group.resize(group.rfind('/'));
-  }
-  return left;
-}
-
 }  // namespace
 
 std::uint64_t memory_left(const std::string& proc, const std::string& groups) {
   const std::uint64_t available = number_of(proc + "/meminfo", "MemAvailable:");
   std::uint64_t left = available == kNone ? kNone : available * 1024;
-  std::ifstream file(proc + "/self/cgroup");
-  std::string line;
-  while (std::getline(file, line)) {  // "4:memory:/group", "0::/group"
-    const std::size_t first = line.find(':'), second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string controllers = ',' + line.substr(first + 1, second - first - 1) + ',';
-    const std::string group = line.substr(second + 1);
-    if (group.empty() || group[0] != '/') continue;
-    if (controllers == ",,") {
-      left = std::min(left, left_above(groups, group, kVersion2));
-    } else if (controllers.find(",memory,") != std::string::npos) {
-      left = std::min(left, left_above(groups + "/memory", group, kVersion1));
-    }
+  for (const GroupFolder& folder : group_folders("memory", proc, groups)) {
+    left = std::min(left, left_in(folder.path, folder.version_2 ? kVersion2 : kVersion1));
   }
   return left == kNone ? 0 : left;
 }

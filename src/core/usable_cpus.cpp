@@ -7,6 +7,8 @@
 #include <fstream>
 #include <limits>
 
+#include "core/control_groups.h"
+
 namespace tundish {
 namespace {
 
@@ -31,34 +33,12 @@ double quota_of(const std::string& folder, bool version_2) {
   return quota > 0 && period > 0 ? quota / period : kNone;
 }
 
-// The group, and all above it: each may have a quota of its own. In a container the path may be the
-// host's, of which only the root is to be seen.
-double quota_above(const std::string& root, std::string group, bool version_2) {
-  double quota = quota_of(root, version_2);
-  while (group.size() > 1) {
-    quota = std::min(quota, quota_of(root + group, version_2));
-    group.resize(group.rfind('/'));
-  }
-  return quota;
-}
-
 }  // namespace
 
 double cpu_quota(const std::string& proc, const std::string& groups) {
   double quota = kNone;
-  std::ifstream file(proc + "/self/cgroup");
-  std::string line;
-  while (std::getline(file, line)) {  // "4:cpu,cpuacct:/group", "0::/group"
-    const std::size_t first = line.find(':'), second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string controllers = ',' + line.substr(first + 1, second - first - 1) + ',';
-    const std::string group = line.substr(second + 1);
-    if (group.empty() || group[0] != '/') continue;
-    if (controllers == ",,") {
-      quota = std::min(quota, quota_above(groups, group, true));
-    } else if (controllers.find(",cpu,") != std::string::npos) {
-      quota = std::min(quota, quota_above(groups + "/cpu", group, false));
-    }
+  for (const GroupFolder& folder : group_folders("cpu", proc, groups)) {
+    quota = std::min(quota, quota_of(folder.path, folder.version_2));
   }
   return quota == kNone ? 0 : quota;
 }
