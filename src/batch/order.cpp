@@ -20,9 +20,10 @@ constexpr std::uint32_t kGroupStream = 0x5b5717e3;
 // Repeat numbers that no draw of the order itself has.
 constexpr std::uint64_t kSubstituteRepeats = std::uint64_t{1} << 63;
 
-}  // namespace
-
-std::uint64_t permute(std::uint64_t index, std::uint64_t count, std::uint64_t key) {
+// Carries out `rounds` on the two halves of a number until the result is below `count`: a
+// permutation of all numbers of that many bits is then one of those below `count`.
+template <class Rounds>
+std::uint64_t walk(std::uint64_t index, std::uint64_t count, const Rounds& rounds) {
   assert(index < count);
   if (count == 1) return 0;
   const auto half_bits = (static_cast<unsigned>(std::bit_width(count - 1)) + 1) / 2;
@@ -31,33 +32,32 @@ std::uint64_t permute(std::uint64_t index, std::uint64_t count, std::uint64_t ke
   do {
     std::uint64_t left = x >> half_bits;
     std::uint64_t right = x & mask;
-    for (std::uint64_t round = 0; round < kRounds; ++round) {
-      const std::uint64_t next = left ^ (mix(key + round, right) & mask);
-      left = right;
-      right = next;
-    }
+    rounds(left, right, mask);
     x = left << half_bits | right;
   } while (x >= count);
   return x;
 }
 
+}  // namespace
+
+std::uint64_t permute(std::uint64_t index, std::uint64_t count, std::uint64_t key) {
+  return walk(index, count, [&](std::uint64_t& left, std::uint64_t& right, std::uint64_t mask) {
+    for (std::uint64_t round = 0; round < kRounds; ++round) {
+      const std::uint64_t next = left ^ (mix(key + round, right) & mask);
+      left = right;
+      right = next;
+    }
+  });
+}
+
 std::uint64_t unpermute(std::uint64_t index, std::uint64_t count, std::uint64_t key) {
-  assert(index < count);
-  if (count == 1) return 0;
-  const auto half_bits = (static_cast<unsigned>(std::bit_width(count - 1)) + 1) / 2;
-  const std::uint64_t mask = (std::uint64_t{1} << half_bits) - 1;
-  std::uint64_t x = index;
-  do {
-    std::uint64_t left = x >> half_bits;
-    std::uint64_t right = x & mask;
+  return walk(index, count, [&](std::uint64_t& left, std::uint64_t& right, std::uint64_t mask) {
     for (std::uint64_t round = kRounds; round-- > 0;) {
       const std::uint64_t before = right ^ (mix(key + round, left) & mask);
       right = left;
       left = before;
     }
-    x = left << half_bits | right;
-  } while (x >= count);
-  return x;
+  });
 }
 
 std::uint64_t epoch_key(const Order& order, std::uint64_t epoch) {

@@ -251,10 +251,10 @@ void explore(Explored& seen, std::size_t depth, std::size_t workers, bool whole,
   constexpr std::size_t kPlaces = 2;
   const Model begin{.depth = depth, .tasks = whole ? 1 : kPlaces, .batches = 6};
   std::map<Model, std::vector<int>> ways = {{begin, {}}};  // how each is reached
-  std::vector<Model> todo = {begin};
-  while (!todo.empty()) {
-    const Model model = todo.back();
-    todo.pop_back();
+  std::vector<Model> reached = {begin};
+  while (!reached.empty()) {
+    const Model model = reached.back();
+    reached.pop_back();
     ++seen.states;
     const auto brought_there = [&] {
       auto play = std::make_unique<Play>(begin, kPlaces, whole);
@@ -301,7 +301,7 @@ void explore(Explored& seen, std::size_t depth, std::size_t workers, bool whole,
       std::vector<int> way = ways[model];
       way.push_back(what);
       ways.emplace(after, std::move(way));
-      todo.push_back(after);
+      reached.push_back(after);
     }
   }
   const Model end{.depth = depth, .tasks = begin.tasks, .batches = 6, .taken = 6};

@@ -9,7 +9,6 @@
 #include "augment/resample.h"
 #include "augment/store.h"
 #include "augment/transforms.h"
-#include "core/crc32c.h"
 #include "cuda/batch_plan.h"
 #include "lanes/decode.h"
 #include "lanes/record.h"
@@ -88,23 +87,7 @@ inline bool seal_again(std::vector<std::byte>& bytes) {
     at += code == 0 ? 65 : code == 201 ? 129 : 1;
   }
   at += 2 * static_cast<std::size_t>(geometry.units());
-  if (at + 4 > bytes.size()) return false;
-  const std::uint32_t head = mask_crc(crc32c(Bytes(bytes).first(at)));
-  store(bytes.data() + at, head);
-  lanes::Record record;
-  if (record.read(bytes)) return false;
-  for (int y = 0; y < geometry.units_y; ++y) {
-    const auto begin = record.unit(0, y).data() - bytes.data();
-    const Bytes last = record.unit(geometry.units_x - 1, y);
-    const auto end = last.data() + last.size() - bytes.data();
-    std::byte prefix[8];
-    store(prefix, head);
-    store(prefix + 4, static_cast<std::uint32_t>(y));
-    const auto row = Bytes(bytes).subspan(static_cast<std::size_t>(begin),
-                                          static_cast<std::size_t>(end - begin));
-    store(bytes.data() + end, mask_crc(crc32c(row, crc32c(prefix))));
-  }
-  return true;
+  return at + 4 <= bytes.size() && lanes::sum_up_again(bytes, at);
 }
 
 // The CPU's road for a lanes record: as batch/sample.cpp goes it.

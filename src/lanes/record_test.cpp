@@ -37,27 +37,6 @@ std::unique_ptr<Tables> tables_for(const Coefficients& image) {
   return tables;
 }
 
-// Makes the checksums right again after the bytes were changed; false when the head is not one.
-bool sum_up_again(std::vector<std::byte>& bytes, std::size_t head_bytes) {
-  const std::uint32_t head = mask_crc(crc32c(Bytes(bytes).first(head_bytes)));
-  store(bytes.data() + head_bytes, head);
-  Record record;
-  if (record.read(bytes)) return false;
-  const Geometry& geometry = record.geometry();
-  for (int y = 0; y < geometry.units_y; ++y) {
-    const auto begin = record.unit(0, y).data() - bytes.data();
-    const Bytes last = record.unit(geometry.units_x - 1, y);
-    const auto end = last.data() + last.size() - bytes.data();
-    std::byte prefix[8];
-    store(prefix, head);
-    store(prefix + 4, static_cast<std::uint32_t>(y));
-    const auto row = Bytes(bytes).subspan(static_cast<std::size_t>(begin),
-                                          static_cast<std::size_t>(end - begin));
-    store(bytes.data() + end, mask_crc(crc32c(row, crc32c(prefix))));
-  }
-  return true;
-}
-
 }  // namespace
 
 TEST_CASE("a record gives back its coefficients, and the pixels of any window") {

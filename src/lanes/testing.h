@@ -6,11 +6,14 @@
 #include <vector>
 
 #include "augment/testing.h"
+#include "core/bytes.h"
+#include "core/crc32c.h"
 #include "core/image.h"
 #include "core/random.h"
 #include "lanes/coefficients.h"
 #include "lanes/crop_plan.h"
 #include "lanes/geometry.h"
+#include "lanes/record.h"
 #include "lanes/renderer.h"
 #include "lanes/unit.h"
 
@@ -144,6 +147,28 @@ inline std::vector<std::uint8_t> render_window(Renderer& renderer, const Coeffic
     }
   }
   return sink.complete() ? sink.rgb : std::vector<std::uint8_t>{};
+}
+
+// Makes the checksums of a record right again after its bytes were changed; false when the head is
+// not one. `head_bytes`: without its checksum.
+inline bool sum_up_again(std::vector<std::byte>& bytes, std::size_t head_bytes) {
+  const std::uint32_t head = mask_crc(crc32c(Bytes(bytes).first(head_bytes)));
+  store(bytes.data() + head_bytes, head);
+  Record record;
+  if (record.read(bytes)) return false;
+  const Geometry& geometry = record.geometry();
+  for (int y = 0; y < geometry.units_y; ++y) {
+    const auto begin = record.unit(0, y).data() - bytes.data();
+    const Bytes last = record.unit(geometry.units_x - 1, y);
+    const auto end = last.data() + last.size() - bytes.data();
+    std::byte prefix[8];
+    store(prefix, head);
+    store(prefix + 4, static_cast<std::uint32_t>(y));
+    const auto row = Bytes(bytes).subspan(static_cast<std::size_t>(begin),
+                                          static_cast<std::size_t>(end - begin));
+    store(bytes.data() + end, mask_crc(crc32c(row, crc32c(prefix))));
+  }
+  return true;
 }
 
 }  // namespace tundish::lanes
