@@ -93,7 +93,7 @@ struct Piece {
 struct BatchLayout {
   std::uint32_t units, images, items, pieces;  // how many
   std::uint32_t tile_columns;                  // of the widest tile
-  std::uint64_t coded_at, coded_end, units_at, images_at, items_at, pieces_at, bytes;
+  std::uint64_t coded_end, units_at, images_at, items_at, pieces_at, bytes;
   // Device memory besides.
   std::uint64_t plane_bytes, weight_words;
 };

@@ -284,7 +284,6 @@ void BatchPlan::finish() {
     layout_.tile_columns = std::max(layout_.tile_columns, std::uint32_t{item.x1} - item.x0);
   }
   layout_.pieces = resident_ ? static_cast<std::uint32_t>(pieces_.size()) : 0;
-  layout_.coded_at = 0;
   layout_.coded_end = coded_end_;
   layout_.units_at = round_up(coded_end_ + kCodedSlack, kBatchAlign);
   layout_.images_at = layout_.units_at + round_up(units_.size() * sizeof(UnitTask), kBatchAlign);
@@ -311,7 +310,7 @@ void BatchPlan::gather_coded(std::byte* to) {
 }
 
 void BatchPlan::gather(std::byte* to) {
-  gather_coded(to + layout_.coded_at);
+  gather_coded(to);
   finish_stream_copies();
   if (!resident_) std::memset(to + coded_end_, 0, layout_.units_at - coded_end_);
   put(to + layout_.units_at, units_);

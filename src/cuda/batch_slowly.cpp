@@ -125,11 +125,10 @@ void check_tile(const Item& item, const ImageTask& image) {
 }  // namespace
 
 void gather_slowly(std::byte* batch, const BatchLayout& layout, const std::byte* records) {
-  std::byte* coded = batch + layout.coded_at;
-  std::fill(coded + layout.coded_end, batch + layout.units_at, std::byte{0});
+  std::fill(batch, batch + layout.units_at, std::byte{0});  // also the gaps between pieces
   const auto* pieces = reinterpret_cast<const Piece*>(batch + layout.pieces_at);
   for (std::uint32_t i = 0; i < layout.pieces; ++i) {
-    std::memcpy(coded + pieces[i].to, records + pieces[i].from, pieces[i].length);
+    std::memcpy(batch + pieces[i].to, records + pieces[i].from, pieces[i].length);
   }
 }
 
@@ -144,8 +143,7 @@ std::vector<std::uint32_t> run_batch_slowly(std::byte* out, const std::byte* bat
   const auto values = std::make_unique<lanes::UnitValues>();
   for (std::uint32_t i = 0; i < layout.units; ++i) {
     const UnitTask& task = units[i];
-    if (!decode_unit(planes.data(), task, images[task.image], batch + layout.coded_at, tables,
-                     *values)) {
+    if (!decode_unit(planes.data(), task, images[task.image], batch, tables, *values)) {
       errors[task.image] = std::min(errors[task.image], error_word(task.x, task.y));
     }
   }

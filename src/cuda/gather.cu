@@ -5,23 +5,26 @@ namespace tundish::cuda {
 namespace {
 
 constexpr int kThreads = 128;
+constexpr std::uint32_t kAlignWords = kCodedAlign / 2;
 
-// One block of threads per piece; one more writes the slack. Records begin at any even byte, so
-// that two bytes at a time are the most that is always whole.
+// One block of threads per piece and the gap behind it, into which readers look ahead; one more
+// writes the slack. Records begin at any even byte, so that two bytes at a time are the most that
+// is always whole.
 __global__ void __launch_bounds__(kThreads)
     gather_kernel(std::byte* __restrict__ batch, BatchLayout layout,
                   const std::byte* __restrict__ records) {
-  std::byte* coded = batch + layout.coded_at;
   if (blockIdx.x == layout.pieces) {
     for (std::uint64_t i = layout.coded_end + threadIdx.x; i < layout.units_at; i += kThreads) {
-      coded[i] = std::byte{0};
+      batch[i] = std::byte{0};
     }
     return;
   }
   const Piece piece = reinterpret_cast<const Piece*>(batch + layout.pieces_at)[blockIdx.x];
   const auto* from = reinterpret_cast<const std::uint16_t*>(records + piece.from);
-  auto* to = reinterpret_cast<std::uint16_t*>(coded + piece.to);
-  for (std::uint32_t i = threadIdx.x; i < piece.length / 2; i += kThreads) to[i] = from[i];
+  auto* to = reinterpret_cast<std::uint16_t*>(batch + piece.to);
+  const std::uint32_t words = piece.length / 2;
+  const std::uint32_t end = (words + kAlignWords - 1) / kAlignWords * kAlignWords;
+  for (std::uint32_t i = threadIdx.x; i < end; i += kThreads) to[i] = i < words ? from[i] : 0;
 }
 
 }  // namespace

@@ -74,7 +74,6 @@ __global__ void __launch_bounds__(32 * kMaxWarps, 1)
 
   const auto* tasks = reinterpret_cast<const UnitTask*>(memory.batch + layout.units_at);
   const auto* images = reinterpret_cast<const ImageTask*>(memory.batch + layout.images_at);
-  const std::byte* coded = memory.batch + layout.coded_at;
   const unsigned warp = threadIdx.x / 32;
   WarpMemory& w = shared.warp[warp];
   auto& space = reinterpret_cast<WarpSpace*>(memory.space)[blockIdx.x * (blockDim.x / 32) + warp];
@@ -84,8 +83,8 @@ __global__ void __launch_bounds__(32 * kMaxWarps, 1)
     number = __shfl_sync(kAllLanes, number, 0);
     if (number >= layout.units) return;
     const UnitTask task = tasks[number];
-    const bool fine =
-        decode_unit<kUntil>(task, images, coded, memory.planes, shared.tables, all, w, space);
+    const bool fine = decode_unit<kUntil>(task, images, memory.batch, memory.planes, shared.tables,
+                                          all, w, space);
     if (!fine && lane_id() == 0) {
       atomicMin(&memory.errors[task.image], error_word(task.x, task.y));
     }
