@@ -43,8 +43,7 @@ struct PlaneTask {
 
 // One axis of the resize, in the final order of the outputs.
 struct AxisTask {
-  std::uint32_t weights;     // words before this axis' part of the weights
-  std::uint32_t first;       // words before its list of first inputs
+  std::uint32_t weights;     // words before this axis' part of the weights, a multiple of four
   std::uint16_t in, out;     // length of the crop, and of it resized
   std::uint16_t from, keep;  // which outputs are kept
   std::uint16_t groups;      // words of four taps per output
@@ -105,10 +104,12 @@ constexpr std::uint32_t error_word(int unit_x, int unit_y) {
 }
 
 // Shared memory of a thread block that makes a tile: rows of RGB, then rows after the horizontal
-// pass, four to a word. A tile's part of the crop must fit.
+// pass, four to a word. A tile's part of the crop must fit, and has at most so many columns and
+// rows of output: more rows would leave multiprocessors without work.
 inline constexpr int kTileRgbBytes = 16 * 1024;
 inline constexpr int kTileRowWords = 3 * 12 * 224;  // three channels, 48 rows of 224 columns
-inline constexpr int kTileColumns = 224;            // at most
-inline constexpr int kTileSlackColumns = 12;        // behind each row of RGB
+inline constexpr int kTileColumns = 224;
+inline constexpr int kTileRows = 56;
+inline constexpr int kTileSlackColumns = 16;  // behind each row of RGB
 
 }  // namespace tundish::cuda

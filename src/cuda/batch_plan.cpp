@@ -159,9 +159,7 @@ Added BatchPlan::add_from(std::uint64_t from, Bytes record, const View& view,
 
   for (Axis* axis : {&x, &y}) {
     axis->task.weights = static_cast<std::uint32_t>(weight_words_);
-    weight_words_ += std::uint64_t{3} * axis->task.groups * axis->task.keep;
-    axis->task.first = static_cast<std::uint32_t>(weight_words_);
-    weight_words_ += axis->task.keep;
+    weight_words_ += round_up((std::uint64_t{3} * axis->task.groups + 1) * axis->task.keep, 4);
   }
   task.axis[0] = x.task;
   task.axis[1] = y.task;

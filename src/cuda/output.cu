@@ -1,7 +1,7 @@
 // Planes of components to finished elements: one block of threads per tile of an image's output.
 //
-//   upsampling and colour, four pixels per thread   -> rows of RGB in shared memory, a few at a
-//   time horizontal pass, a column of four rows          -> shared memory, four rows to a word
+//   upsampling and colour, eight pixels per thread  -> some rows of RGB in shared memory
+//   horizontal pass, a column of four rows          -> shared memory, four rows to a word
 //   vertical pass, a column of the output           -> table or arithmetic -> the batch
 //
 // Both passes are Pillow's, with its rounding between them. A weight is three bytes, so four taps
@@ -19,6 +19,7 @@ namespace {
 
 constexpr int kMaxThreads = kTileColumns;
 constexpr int kMinThreads = 128;
+static_assert(kTileRows <= kMinThreads);  // a thread loads one row's weights
 
 __device__ __forceinline__ std::uint32_t dot(std::uint32_t levels, std::uint32_t weights,
                                              std::uint32_t sum) {
@@ -83,42 +84,77 @@ struct BySteps {
   }
 };
 
-// One axis' weights for one output.
-struct Weights {
+// An axis' part of the weights: weights.cu.
+struct AxisWeights {
   const std::uint32_t* word;
-  int keep, groups;  // of the axis
+  int keep, groups;
 
-  __device__ __forceinline__ std::uint32_t of(int group, int byte) const {
-    return word[(3 * group + byte) * keep];
+  __device__ __forceinline__ AxisWeights(const std::uint32_t* weights, const AxisTask& axis)
+      : word(weights + axis.weights), keep(axis.keep), groups(axis.groups) {}
+  __device__ __forceinline__ int first_input(int output) const {
+    return static_cast<int>(word[4 * output + 3]);
+  }
+  // The first group of an output, and its first input.
+  __device__ __forceinline__ uint4 first_group(int output) const {
+    return __ldg(reinterpret_cast<const uint4*>(word) + output);
   }
 };
 
-// The weighted sum over words that stand `step` apart, from `shift` bits of the first on. Nearly
-// all outputs have one group of four taps, whose weights are at hand.
-template <bool kOneGroup>
+// The weights of one output. Nearly all have one or two groups of taps, which are held here; with
+// kGroups 0 there may be more.
+template <int kGroups>
+struct Weights {
+  static constexpr int kHeld = kGroups == 0 ? 1 : kGroups;
+  std::uint32_t held[kHeld][3];
+  unsigned first_input;
+  const std::uint32_t* further;
+  int keep, groups;
+
+  __device__ __forceinline__ Weights(const AxisWeights& axis, int output, const uint4& first)
+      : further(axis.word + output), keep(axis.keep), groups(axis.groups) {
+    held[0][0] = first.x;
+    held[0][1] = first.y;
+    held[0][2] = first.z;
+    first_input = first.w;
+#pragma unroll
+    for (int i = 3; i < 3 * kHeld; ++i) held[i / 3][i % 3] = of(i / 3, i % 3);
+  }
+  __device__ __forceinline__ std::uint32_t of(int group, int byte) const {
+    return further[(3 * group + 1 + byte) * keep];
+  }
+};
+
+// The weighted sum over words that stand `step` apart, from `shift` bits of the first on.
+template <int kGroups>
 __device__ __forceinline__ int weighted(const std::uint32_t* word, int step, int shift,
-                                        const std::uint32_t (&first)[3], const Weights& weights) {
-  std::uint32_t low = word[0], high = word[step];
+                                        const Weights<kGroups>& weights) {
+  std::uint32_t low = word[0];
   Sums sums;
-  sums.add(__funnelshift_r(low, high, shift), first[0], first[1], first[2]);
-  if (!kOneGroup) {
+#pragma unroll
+  for (int group = 0; group < weights.kHeld; ++group) {
+    const std::uint32_t high = word[(group + 1) * step];
+    const auto& bytes = weights.held[group];
+    sums.add(__funnelshift_r(low, high, shift), bytes[0], bytes[1], bytes[2]);
+    low = high;
+  }
+  if (kGroups == 0) {
 #pragma unroll 1
     for (int group = 1; group < weights.groups; ++group) {
-      low = high;
-      high = word[(group + 1) * step];
+      const std::uint32_t high = word[(group + 1) * step];
       sums.add(__funnelshift_r(low, high, shift), weights.of(group, 0), weights.of(group, 1),
                weights.of(group, 2));
+      low = high;
     }
   }
   return sums.level();
 }
 
-// A column of the rows of RGB in shared memory, four rows to a word of `to`.
-template <bool kOneGroup>
+// A column of the rows of RGB in shared memory, from `tap` on, four rows to a word of `to`.
+template <int kGroups>
 __device__ __forceinline__ void pass_across(std::uint32_t* to, int to_row, int to_channel,
                                             const std::uint8_t* from, int pitch, int channel,
-                                            int rows, int shift, const std::uint32_t (&first)[3],
-                                            const Weights& weights) {
+                                            int rows, int tap, const Weights<kGroups>& weights) {
+  from += tap & ~3;
   for (int row = 0; row < rows; row += 4, from += 4 * pitch, to += to_row) {
 #pragma unroll
     for (int c = 0; c < 3; ++c) {
@@ -126,49 +162,60 @@ __device__ __forceinline__ void pass_across(std::uint32_t* to, int to_row, int t
 #pragma unroll
       for (int j = 0; j < 4; ++j) {
         const auto* word = reinterpret_cast<const std::uint32_t*>(from + c * channel + j * pitch);
-        level[j] = weighted<kOneGroup>(word, 1, shift, first, weights);
+        level[j] = weighted(word, 1, 8 * (tap & 3), weights);
       }
       to[c * to_channel] = clip_four(level);
     }
   }
 }
 
-// Rows `begin`, begin + step, ... of a column of the output; `from` is that column behind the pass
-// across.
-template <bool kOneGroup, class Finish>
+// Rows `begin`, begin + step, ... of a column of the tile; `from` is that column behind the pass
+// across, whose first row is input row `base`. `groups` are the rows' first groups.
+template <int kGroups, class Finish>
 __device__ __forceinline__ void pass_down(typename Finish::Element* to, std::ptrdiff_t to_row,
                                           std::ptrdiff_t to_channel, const std::uint32_t* from,
                                           int columns, int channel, int begin, int end, int step,
-                                          const int* first_input, int base,
-                                          const std::uint32_t* words, int keep, int groups,
-                                          const Finish& finish) {
+                                          int base, const AxisWeights& axis, int first_output,
+                                          const uint4* groups, const Finish& finish) {
 #pragma unroll 2
   for (int row = begin; row < end; row += step, to += to_row) {
-    const int input = first_input[row] - base;
-    const Weights weights = {words + row, keep, groups};
-    const std::uint32_t first[3] = {weights.of(0, 0), weights.of(0, 1), weights.of(0, 2)};
-    const std::uint32_t* word = from + input / 4 * columns;
+    const Weights<kGroups> weights(axis, first_output + row, groups[row]);
+    const unsigned input = weights.first_input - static_cast<unsigned>(base);
+    const std::uint32_t* word = from + static_cast<int>(input / 4) * columns;
 #pragma unroll
     for (int c = 0; c < 3; ++c) {
-      const int level =
-          weighted<kOneGroup>(word + c * channel, columns, 8 * (input & 3), first, weights);
+      const int level = weighted(word + c * channel, columns, 8 * (input & 3), weights);
       to[c * to_channel] = finish(c, clamped(level, 0, 255));
     }
   }
 }
 
+// `act` with the number of groups as a constant: 1, 2, or 0 for any.
+template <class Act>
+__device__ __forceinline__ void with_groups(int groups, const Act& act) {
+  if (groups == 1) return act(std::integral_constant<int, 1>());
+  if (groups == 2) return act(std::integral_constant<int, 2>());
+  return act(std::integral_constant<int, 0>());
+}
+
+// In shared memory.
+struct TileMemory {
+  alignas(16) std::uint8_t rgb[kTileRgbBytes];
+  std::uint32_t passed[kTileRowWords];
+  uint4 group_y[kTileRows];  // the first groups of the tile's rows
+};
+
 template <class Finish>
 __global__ void __launch_bounds__(kMaxThreads, 4)
     make_output_kernel(typename Finish::Element* __restrict__ out, const BatchMemory memory,
                        const BatchLayout layout, const __grid_constant__ PixelValues values) {
-  __shared__ __align__(16) std::uint8_t rgb[kTileRgbBytes];
-  __shared__ __align__(16) std::uint32_t passed[kTileRowWords];
+  extern __shared__ __align__(16) unsigned char shared[];
+  auto& [rgb, passed, group_y] = *reinterpret_cast<TileMemory*>(shared);
   const auto* images = reinterpret_cast<const ImageTask*>(memory.batch + layout.images_at);
   const Item item = reinterpret_cast<const Item*>(memory.batch + layout.items_at)[blockIdx.x];
   const ImageTask& image = images[item.image];
   const AxisTask axis_x = image.axis[0], axis_y = image.axis[1];
-  const auto* first_x = reinterpret_cast<const int*>(memory.weights + axis_x.first);
-  const auto* first_y = reinterpret_cast<const int*>(memory.weights + axis_y.first);
+  const AxisWeights weights_x(memory.weights, axis_x), weights_y(memory.weights, axis_y);
   const int threads = static_cast<int>(blockDim.x), thread = static_cast<int>(threadIdx.x);
 
   // A thread has a column; where there are more threads than columns, each has some of the rows.
@@ -186,72 +233,61 @@ __global__ void __launch_bounds__(kMaxThreads, 4)
     return;
   }
 
-  const Reach x = reach_of(axis_x, first_x[item.x0], first_x[item.x1 - 1]);
-  const Reach y = reach_of(axis_y, first_y[item.y0], first_y[item.y1 - 1]);
+  const Reach x =
+      reach_of(axis_x, weights_x.first_input(item.x0), weights_x.first_input(item.x1 - 1));
+  const Reach y =
+      reach_of(axis_y, weights_y.first_input(item.y0), weights_y.first_input(item.y1 - 1));
+  const int rows = item.y1 - item.y0;
+  if (thread < rows) group_y[thread] = weights_y.first_group(item.y0 + thread);
   const TileShape shape(image, x, columns);
   const FourPixels pixels(image, memory.planes);
   const int left = image.crop_x + x.from, top = image.crop_y;
   const bool padded = image.padded;
-  const int fours = shape.fours, pitch = shape.pitch;
+  const int eights = shape.eights, pitch = shape.pitch;
   const int channel = shape.rows_at_once * pitch;  // bytes
-  const std::uint32_t per_four = 0xffffffffu / static_cast<unsigned>(fours) + 1;
+  const std::uint32_t per_eight = 0xffffffffu / static_cast<unsigned>(eights) + 1;
 
-  const Weights weights_x = {memory.weights + axis_x.weights + place, axis_x.keep, axis_x.groups};
-  const std::uint32_t first[3] = {weights_x.of(0, 0), weights_x.of(0, 1), weights_x.of(0, 2)};
-  const int tap = shape.indent + first_x[place] - x.from;
+  const int tap = shape.indent + weights_x.first_input(place) - x.from;
   const int passed_channel = shape.words * columns;
 
   for (int begin = y.from; begin < y.to; begin += shape.rows_at_once) {
-    const int rows = min(shape.rows_at_once, (y.to - begin + 3) & ~3);
+    const int inputs = min(shape.rows_at_once, (y.to - begin + 3) & ~3);
     if (begin > y.from) __syncthreads();
     if (padded) {
-      for (int i = thread; i < rows * 4 * fours; i += threads) {
-        const int row = i / (4 * fours), at = i - row * 4 * fours;
+      for (int i = thread; i < inputs * 8 * eights; i += threads) {
+        const int row = i / (8 * eights), at = i - row * 8 * eights;
         std::uint8_t pixel[3];
         pixels.padded(pixel, left + at, top + min(begin + row, y.to - 1));
         for (int c = 0; c < 3; ++c) rgb[c * channel + row * pitch + at] = pixel[c];
       }
     } else {
-      // Two fours at a time: their loads wait together.
-      const int count = rows * fours;
-      for (int i = thread; i < count; i += 2 * threads) {
+      for (int i = thread; i < inputs * eights; i += threads) {
+        const int row =
+            eights == 1 ? i : static_cast<int>(__umulhi(static_cast<unsigned>(i), per_eight));
+        const int at = 8 * (i - row * eights);
         FourPixels::Samples samples[2];
-        int at[2];
+        pixels.load_eight(samples, left - shape.indent + at, top + min(begin + row, y.to - 1));
+        std::uint32_t levels[2][3];
 #pragma unroll
-        for (int h = 0; h < 2; ++h) {
-          const auto k = static_cast<unsigned>(min(i + h * threads, count - 1));
-          const int row = static_cast<int>(fours == 1 ? k : __umulhi(k, per_four));
-          const int four = static_cast<int>(k) - row * fours;
-          at[h] = row * pitch + 4 * four;
-          samples[h] =
-              pixels.load(left - shape.indent + 4 * four, top + min(begin + row, y.to - 1));
-        }
+        for (int h = 0; h < 2; ++h) pixels.colour(levels[h], samples[h]);
 #pragma unroll
-        for (int h = 0; h < 2; ++h) {
-          if (h == 1 && i + threads >= count) break;
-          std::uint32_t levels[3];
-          pixels.colour(levels, samples[h]);
-#pragma unroll
-          for (int c = 0; c < 3; ++c) {
-            *reinterpret_cast<std::uint32_t*>(rgb + c * channel + at[h]) = levels[c];
-          }
+        for (int c = 0; c < 3; ++c) {
+          *reinterpret_cast<uint2*>(rgb + c * channel + row * pitch + at) =
+              make_uint2(levels[0][c], levels[1][c]);
         }
       }
     }
     __syncthreads();
     if (!works) continue;
     // Teams take turns of four rows.
-    for (int row = 4 * team; row < rows; row += 4 * teams) {
+    for (int row = 4 * team; row < inputs; row += 4 * teams) {
       std::uint32_t* four = passed + (begin - y.from + row) / 4 * columns + column;
-      const std::uint8_t* from = rgb + row * pitch + (tap & ~3);
-      const int some = teams == 1 ? rows : 4;
-      if (axis_x.groups == 1) {
-        pass_across<true>(four, columns, passed_channel, from, pitch, channel, some, 8 * (tap & 3),
-                          first, weights_x);
-      } else {
-        pass_across<false>(four, columns, passed_channel, from, pitch, channel, some, 8 * (tap & 3),
-                           first, weights_x);
-      }
+      const std::uint8_t* from = rgb + row * pitch;
+      const int some = teams == 1 ? inputs : 4;
+      with_groups(axis_x.groups, [&](auto groups) {
+        const Weights<groups()> weights(weights_x, place, weights_x.first_group(place));
+        pass_across(four, columns, passed_channel, from, pitch, channel, some, tap, weights);
+      });
       if (teams == 1) break;
     }
   }
@@ -259,22 +295,22 @@ __global__ void __launch_bounds__(kMaxThreads, 4)
   if (!works) return;
 
   const Finish finish(values);
-  const std::uint32_t* words = memory.weights + axis_y.weights;
-  if (axis_y.groups == 1) {
-    pass_down<true>(to, teams * dy, dc, passed + column, columns, passed_channel, item.y0 + team,
-                    item.y1, teams, first_y, y.from, words, axis_y.keep, 1, finish);
-  } else {
-    pass_down<false>(to, teams * dy, dc, passed + column, columns, passed_channel, item.y0 + team,
-                     item.y1, teams, first_y, y.from, words, axis_y.keep, axis_y.groups, finish);
-  }
+  with_groups(axis_y.groups, [&](auto groups) {
+    pass_down<groups()>(to, teams * dy, dc, passed + column, columns, passed_channel, team, rows,
+                        teams, y.from, weights_y, item.y0, group_y, finish);
+  });
 }
 
 template <class Finish>
 void launch(void* out, const BatchMemory& memory, const BatchLayout& layout,
             const PixelValues& values, cudaStream_t stream) {
   const unsigned threads = max(kMinThreads, (static_cast<int>(layout.tile_columns) + 31) / 32 * 32);
-  make_output_kernel<Finish><<<layout.items, threads, 0, stream>>>(
-      static_cast<typename Finish::Element*>(out), memory, layout, values);
+  const auto kernel = make_output_kernel<Finish>;
+  constexpr int kBytes = sizeof(TileMemory);
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes),
+        "shared memory of make_output_kernel");
+  kernel<<<layout.items, threads, kBytes, stream>>>(static_cast<typename Finish::Element*>(out),
+                                                    memory, layout, values);
   check(cudaGetLastError(), "launch make_output_kernel");
 }
 

@@ -17,16 +17,16 @@ TUNDISH_HOST_DEVICE Reach reach_of(const AxisTask& axis, int first_input, int la
 }
 
 struct TileShape {
-  int indent;        // columns of RGB before the first: fours begin at multiples of four
-  int fours;         // four columns each
+  int indent;        // columns of RGB before the first: eights begin at multiples of eight
+  int eights;        // eight columns each
   int pitch;         // bytes from row to row of a channel
   int rows_at_once;  // of RGB
   int words;         // of four rows, per column and channel, behind the horizontal pass
 
   TUNDISH_HOST_DEVICE TileShape(const ImageTask& image, Reach x, int columns) {
-    indent = image.padded ? 0 : (image.crop_x + x.from) & 3;
-    fours = (indent + x.to - x.from + 3) / 4;
-    pitch = 4 * fours + kTileSlackColumns;
+    indent = image.padded ? 0 : (image.crop_x + x.from) & 7;
+    eights = (indent + x.to - x.from + 7) / 8;
+    pitch = 8 * eights + kTileSlackColumns;
     rows_at_once = kTileRgbBytes / (3 * pitch) & ~3;
     words = kTileRowWords / 3 / columns;
   }

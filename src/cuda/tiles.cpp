@@ -5,15 +5,13 @@
 namespace tundish::cuda {
 namespace {
 
-constexpr int kMostRows = 56;  // of a tile: more would leave multiprocessors without work
-
 int divide_up(int a, int b) { return (a + b - 1) / b; }
 
 double scale_of(const AxisTask& axis) { return static_cast<double>(axis.in) / axis.out; }
 
 // Columns of the crop that `outputs` neighbours reach over, with the ones read for alignment.
 int columns_of(const AxisTask& axis, int outputs) {
-  return static_cast<int>((outputs - 1) * scale_of(axis)) + axis.taps + 2 + 2 * 3;
+  return static_cast<int>((outputs - 1) * scale_of(axis)) + axis.taps + 2 + 2 * 7;
 }
 
 // Four rows of RGB at least must fit.
@@ -38,7 +36,7 @@ bool add_tiles(std::vector<Item>& items, const ImageTask& task, std::uint32_t im
   int columns = divide_up(x.keep, across), rows = 0;
   for (;; across *= 2) {
     columns = divide_up(x.keep, across);
-    rows = std::min(rows_that_fit(y, kTileRowWords / 3 / columns), kMostRows);
+    rows = std::min(rows_that_fit(y, kTileRowWords / 3 / columns), kTileRows);
     if (rows > 0 && columns_fit(x, columns)) break;
     if (columns == 1) return false;
   }

@@ -188,20 +188,32 @@ __device__ __forceinline__ int count_dc_bits(const WarpMemory& w, const Unit& un
   return __shfl_sync(kAllLanes, sum_up_to_lane(sum), 31);
 }
 
-// Four values at a time: no carry goes from byte to byte, since none is 0.
+// Four values at a time: no carry goes from byte to byte, since none is 0. Four words are on their
+// way together.
 __device__ __forceinline__ void put_signs(const Values& values, const RawBits& raw) {
   const int lane = lane_id();
-  auto* words = reinterpret_cast<std::uint32_t*>(values.value);
+  auto* words = reinterpret_cast<std::uint32_t*>(values.value) + lane;
+  const int count = (values.count + 3) / 4 - lane;  // of words from this lane's first on
 #pragma unroll 1
-  for (int from = 0; from < values.count; from += 1024) {
-    const std::uint32_t mine = from + 32 * lane < values.count ? raw.from(from + 32 * lane) : 0;
-#pragma unroll 4
-    for (int i = 0; i < 8; ++i) {
-      const std::uint32_t signs = __shfl_sync(kAllLanes, mine, 4 * i + lane / 8);
-      const std::uint32_t four = signs >> (4 * (lane % 8)) & 15;
-      const std::uint32_t ones = four * 0x00204081u & 0x01010101u;
-      std::uint32_t& word = words[from / 4 + 32 * i + lane];
-      if (from + 128 * i + 4 * lane < values.count) word = (word ^ ones * 255) + ones;
+  for (int from = 0; 4 * from < values.count; from += 256) {
+    const int first = 4 * from + 32 * lane;  // value
+    const std::uint32_t mine = first < values.count ? raw.from(first) : 0;
+#pragma unroll
+    for (int half = 0; half < 8; half += 4) {
+      std::uint32_t word[4];
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const int at = from + 32 * (half + i);
+        word[i] = at < count ? words[at] : 0;
+      }
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const int at = from + 32 * (half + i);
+        const std::uint32_t signs = __shfl_sync(kAllLanes, mine, 4 * (half + i) + lane / 8);
+        const std::uint32_t four = signs >> (4 * (lane % 8)) & 15;
+        const std::uint32_t ones = four * 0x00204081u & 0x01010101u;
+        if (at < count) words[at] = (word[i] ^ ones * 255) + ones;
+      }
     }
   }
 }

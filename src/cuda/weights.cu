@@ -1,8 +1,9 @@
 // Pillow's weights for every axis of every image of a batch: one block of threads each.
 //
-// A weight of 22 fractional bits is split into three bytes, and the bytes of four neighbouring taps
-// stand in one word, as the dot products of output.cu want them:
-//   word[(3 * group + byte) * keep + output]; the highest byte is signed
+// A weight of 22 fractional bits is split into three bytes, the highest one signed, and the bytes
+// of four neighbouring taps stand in one word, as the dot products of output.cu want them:
+//   word[4 * output + byte]                        the first group, with the first input behind
+//   word[(3 * group + 1 + byte) * keep + output]   further groups
 #include "cuda/axis_output.h"
 #include "cuda/kernels.h"
 #include "cuda/runtime.h"
@@ -18,17 +19,18 @@ __global__ void __launch_bounds__(kThreads)
   const ImageTask& image = images[blockIdx.x / 2];
   const AxisTask& axis = image.axis[blockIdx.x % 2];
   std::uint32_t* words = memory.weights + axis.weights;
-  std::uint32_t* first = memory.weights + axis.first;
   for (int place = static_cast<int>(threadIdx.x); place < axis.keep; place += kThreads) {
     const AxisOutput output(axis, image.filter, place);
-    first[place] = static_cast<std::uint32_t>(output.first());
+    words[4 * place + 3] = static_cast<std::uint32_t>(output.first());
     for (int group = 0; group < axis.groups; ++group) {
       std::uint32_t bytes[3] = {};
       for (int k = 0; k < 4; ++k) {
         const auto weight = static_cast<std::uint32_t>(output.weight(4 * group + k));
         for (int b = 0; b < 3; ++b) bytes[b] |= (weight >> (8 * b) & 255) << (8 * k);
       }
-      for (int b = 0; b < 3; ++b) words[(3 * group + b) * axis.keep + place] = bytes[b];
+      for (int b = 0; b < 3; ++b) {
+        words[group == 0 ? 4 * place + b : (3 * group + 1 + b) * axis.keep + place] = bytes[b];
+      }
     }
   }
 }

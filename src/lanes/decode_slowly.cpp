@@ -84,10 +84,10 @@ std::vector<std::uint8_t> decode_slowly(const Coefficients& image) {
         rgb.insert(rgb.end(), {clip(first), clip(second), clip(third)});
         continue;
       }
-      const int blue = second - 128, red = third - 128;
-      rgb.push_back(clip(red_of(first, red)));
-      rgb.push_back(clip(green_of(first, blue, red)));
-      rgb.push_back(clip(blue_of(first, blue)));
+      const int luma = scaled_luma(first), blue = second - 128, red = third - 128;
+      rgb.push_back(clip(red_of(luma, red)));
+      rgb.push_back(clip(green_of(luma, blue, red)));
+      rgb.push_back(clip(blue_of(luma, blue)));
     }
   }
   return rgb;

@@ -94,10 +94,10 @@ void colour_row(const RowTask& task, Upsampling upsampling, Colour colour) {
       rgb[1] = clip(second);
       rgb[2] = clip(third);
     } else {
-      const int blue = second - 128, red = third - 128;
-      rgb[0] = clip(red_of(first, red));
-      rgb[1] = clip(green_of(first, blue, red));
-      rgb[2] = clip(blue_of(first, blue));
+      const int luma = scaled_luma(first), blue = second - 128, red = third - 128;
+      rgb[0] = clip(red_of(luma, red));
+      rgb[1] = clip(green_of(luma, blue, red));
+      rgb[2] = clip(blue_of(luma, blue));
     }
   }
 }

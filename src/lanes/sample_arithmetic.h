@@ -49,15 +49,13 @@ TUNDISH_HOST_DEVICE int smooth_sums(int near, int far, bool right) {
   return (3 * near + far + (right ? 7 : 8)) >> 4;
 }
 
-// Levels of one pixel before clipping to 0 .. 255; blue and red are chroma less 128.
-TUNDISH_HOST_DEVICE int red_of(int luma, int red) {
-  return (luma * 65536 + 32768 + 91881 * red) >> 16;
-}
+// Levels of one pixel before clipping to 0 .. 255; `luma` is scaled, blue and red are chroma less
+// 128.
+TUNDISH_HOST_DEVICE int scaled_luma(int luma) { return luma * 65536 + 32768; }
+TUNDISH_HOST_DEVICE int red_of(int luma, int red) { return (luma + 91881 * red) >> 16; }
 TUNDISH_HOST_DEVICE int green_of(int luma, int blue, int red) {
-  return (luma * 65536 + 32768 - 22554 * blue - 46802 * red) >> 16;
+  return (luma - 22554 * blue - 46802 * red) >> 16;
 }
-TUNDISH_HOST_DEVICE int blue_of(int luma, int blue) {
-  return (luma * 65536 + 32768 + 116130 * blue) >> 16;
-}
+TUNDISH_HOST_DEVICE int blue_of(int luma, int blue) { return (luma + 116130 * blue) >> 16; }
 
 }  // namespace tundish::lanes
