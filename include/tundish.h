@@ -137,7 +137,8 @@ typedef struct tundish_loader_options {
   uint64_t memory;            /* bytes that the loader may use; 0: not counted. docs/memory.md */
   uint64_t lent_batches; /* of tundish_loader_lend() that are there at once: they count as well */
   int32_t cache; /* in what is left of `memory`; 0: none, 1: encoded, 2: decoded, 3: one of both */
-  int32_t for_gpu; /* 1: batches for tundish_device_finish(); 2: that the GPU may also decode */
+  int32_t for_gpu; /* 1: batches for tundish_device_finish(); 2: that the GPU may also decode, 3:
+                      from records that it keeps */
 } tundish_loader_options;
 
 typedef struct tundish_loader tundish_loader;
@@ -226,6 +227,7 @@ typedef struct tundish_batch_info {
   uint64_t epoch;
   uint64_t next_position; /* global, after this batch */
   uint64_t count;         /* images */
+  uint64_t decoded_there; /* of them, by the GPU */
   uint64_t width, height;
   void* pixels; /* of the images, until the batch and its tensors are freed */
   int32_t dtype;

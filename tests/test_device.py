@@ -56,18 +56,28 @@ class FakeGpu:
 
     def __init__(self, monkeypatch):
         self.waits = []  # events that the loop's stream was told to wait for
+        self.waited_for = []  # events that the host waited for
+        self.keeps_up = True  # has come to all that the loop has enqueued
         self.refuses = False  # once, when it is asked
         gpu = self
 
         class Event:
+            def __init__(self, enable_timing=False):
+                self.timed = enable_timing
+
             def record(self, stream):
                 self.stream = stream
 
+            def elapsed_time(self, other):
+                assert self.timed
+                assert other.timed
+                return 250.0
+
             def query(self):
-                return True
+                return gpu.keeps_up
 
             def synchronize(self):
-                pass
+                gpu.waited_for.append(self)
 
         class Stream:
             cuda_stream = 7
@@ -149,6 +159,38 @@ def test_batches_come_in_order_epoch_after_epoch(tmp_path, gpu):
         assert numbers_of(there) == numbers_of(here)
         assert there.state_dict() == here.state_dict()
     assert len(gpu.waits) == 3 * 11
+
+
+@pytest.mark.filterwarnings("ignore:batches are copied from pageable memory")
+def test_what_the_gpu_waited_is_counted_once_it_has_come_so_far(tmp_path, gpu):
+    loader = opened(make_folder(tmp_path / "images", 32), device="cuda", decode="cpu")
+    list(loader)
+    stats = loader.stats(reset=True)
+    assert stats["data/gpu_wait_s"] == 11 * 0.25
+    assert 0 < stats["data/gpu_wait_share"] <= 1
+    assert stats["data/gpu_decoded"] == 0
+    assert loader.stats()["data/gpu_wait_share"] == 0
+    gpu.keeps_up = False
+    list(loader)
+    assert loader.stats()["data/gpu_wait_s"] == 11 * 0.25
+    gpu.keeps_up = True
+    assert loader.stats()["data/gpu_wait_s"] == 22 * 0.25
+
+
+@pytest.mark.filterwarnings("ignore:batches are copied from pageable memory")
+def test_a_loop_that_is_far_ahead_of_the_gpu_waits_for_it(tmp_path, gpu):
+    loader = opened(make_folder(tmp_path / "images", 32), device="cuda", decode="cpu")
+    gpu.keeps_up = False
+    for _ in range(3):
+        list(loader)
+    # At the end of every epoch for the last batch, and for those that are too far behind.
+    assert len(gpu.waited_for) > 3 + 33 - 20
+    batches = iter(loader)
+    gpu.keeps_up = True
+    before = len(gpu.waited_for)
+    next(batches)
+    assert len(gpu.waited_for) == before
+    loader.close()
 
 
 @pytest.mark.filterwarnings("ignore:batches are copied from pageable memory")

@@ -14,7 +14,8 @@ from program import ROOT
 
 KEYS = """batches samples replaced skipped bad bytes read_s decode_s augment_s wait_s wait_p50_s
 wait_p99_s wait_share read_busy decode_busy augment_busy ready_batches slots threads memory memory_used
-cache_hits cache_misses cache_hit_share cache_bytes cache_needed cache_room"""
+cache_hits cache_misses cache_hit_share cache_bytes cache_needed cache_room gpu_wait_s gpu_wait_share
+gpu_decoded"""
 
 
 def test_stats_are_flat_and_ready_for_a_logger(photos):

@@ -150,6 +150,7 @@ class BatchInfo(ctypes.Structure):
         ("epoch", c_uint64),
         ("next_position", c_uint64),
         ("count", c_uint64),
+        ("decoded_there", c_uint64),
         ("width", c_uint64),
         ("height", c_uint64),
         ("pixels", c_void_p),

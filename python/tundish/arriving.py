@@ -28,6 +28,10 @@ class Arriving:
     def end_of_epoch(self) -> None:
         pass
 
+    def stats(self, reset: bool) -> dict[str, float]:
+        """Of a GPU: behind.py."""
+        return {"data/gpu_wait_s": 0.0, "data/gpu_wait_share": 0.0, "data/gpu_decoded": 0}
+
     def take_error(self) -> Exception | None:
         return None  # the engine's come from its next batch
 

@@ -32,12 +32,12 @@ from ._library import (
     lib,
     new_error,
 )
+from .behind import Behind
 from .choice import Choice
 from .source import Source
 
 _DTYPES = {number: name for name, number in DTYPES.items()}
 AHEAD = 2  # batches on their way to the GPU or there, besides the one that is handed out
-BEHIND = 16  # batches handed out that the loop's stream may not have come to yet
 _LOAD = 64  # samples that a resident pack takes at a time, so that Ctrl-C is seen in between
 
 Make = Callable[[BatchHandle, BatchInfo, "list[Any] | None"], Any]
@@ -148,7 +148,7 @@ class ArrivingOnGpu:
         self._road: DeviceHandle = handle
         self._dtype = getattr(torch, _DTYPES[lib.tundish_device_dtype(handle)])
         self._waiting: tuple[Sent, ...] = ()
-        self._behind: tuple[Any, ...] = ()  # events of the loop's stream, one per batch handed out
+        self._behind = Behind()  # the batches handed out
         self._ready: Any = None  # event of the newest batch
         self._choice = choice
         self.batch = BatchHandle()  # empty, or what the engine gave
@@ -194,6 +194,9 @@ class ArrivingOnGpu:
         self._waiting, self.out = (), None
         self.batch.free()
 
+    def stats(self, reset: bool) -> dict[str, float]:
+        return self._behind.stats(reset)
+
     def _look_back(self) -> None:
         if lib.tundish_device_look_back(self._road) != OK:
             raise last_error()
@@ -227,10 +230,7 @@ class ArrivingOnGpu:
 
         info = BatchInfo()
         lib.tundish_batch_get_info(self.batch, ctypes.byref(info))
-        if len(self._behind) > BEHIND:  # otherwise memory would grow with the loop's lead
-            if not self._behind[0].query():
-                self._behind[0].synchronize()
-            self._behind = self._behind[1:]
+        self._behind.keep_close()
         # On the stream, so that the allocator knows who writes first; for any kind of loop.
         with torch.inference_mode(False), torch.cuda.stream(self._stream):
             shape = (info.count, 3, info.height, info.width)
@@ -252,15 +252,11 @@ class ArrivingOnGpu:
 
         sent = self._waiting[0]
         stream = torch.cuda.current_stream(self._device)
-        stream.wait_event(sent.ready)
+        self._behind.hand_over(stream, sent.ready, sent.info.decoded_there)
         for tensor in sent.tensors:
             tensor.record_stream(stream)
         if self._choice is not None:
             self._choice.handed_over(bool(sent.info.coded), stream)
-        passed = torch.cuda.Event()
-        passed.record(stream)
-        behind = (*self._behind, passed)
-        self._behind = behind
         self._waiting, self.info, self.out = self._waiting[1:], sent.info, sent.out
 
 

@@ -190,7 +190,7 @@ class Loader:
             trace=seeing.trace_path(trace, self.rank),
             memory=self.memory,
             lent_batches=AHEAD + 2 if self.device else prefetch + 2 if self._pinned else 0,
-            for_gpu=0 if self.device is None else 1 if decode == "cpu" else 2,
+            for_gpu=0 if self.device is None else 1 if decode == "cpu" else 3 if resident else 2,
             cache=0 if cache is None else checks.choice(_CACHES, cache, "cache"),
         )
         if order is not None:
@@ -411,7 +411,7 @@ class Loader:
 
         Sums are since the loader was made; shares and quantiles since the last stats(reset=True).
         """
-        stats = seeing.stats_dict(self._stats())
+        stats = seeing.stats_dict(self._stats()) | self._arriving.stats(reset)
         if reset:
             lib.tundish_loader_new_window(self._open())
         return stats

@@ -12,8 +12,32 @@
 namespace tundish {
 namespace {
 
-// Tasks of the kernels for an image, generously; its coded units are counted apart.
-constexpr double kTaskBytes = 8192;
+// Tasks of the kernels for an image, generously: itself, its tiles, all of its units. Units are of
+// 64 by 64 pixels at least.
+double task_bytes(const SampleInfo& info) {
+  const std::uint64_t across = info.width / 64 + 1, down = info.height / 64 + 1;
+  return static_cast<double>(8192 + down * (across * sizeof(cuda::UnitTask) + sizeof(cuda::Piece)));
+}
+
+// How much the images of a batch take together.
+class Expected {
+ public:
+  void add(double bytes) {
+    ++count_;
+    sum_ += bytes;
+    squares_ += bytes * bytes;
+  }
+  // A batch of a random order takes more than this once in a million million.
+  std::uint64_t most(std::uint32_t batch_size) const {
+    const double mean = sum_ / count_, size = batch_size;
+    const double deviation = std::sqrt(std::max(0.0, squares_ / count_ - mean * mean));
+    const double bytes = size * mean + 7 * std::sqrt(size) * deviation + 65536;
+    return static_cast<std::uint64_t>(std::min(bytes, static_cast<double>(0xf0000000u)));
+  }
+
+ private:
+  double count_ = 0, sum_ = 0, squares_ = 0;
+};
 
 bool same(const lanes::Tables& a, const lanes::Tables& b) {
   return std::memcmp(a.entry, b.entry, sizeof a.entry) == 0 &&
@@ -32,19 +56,20 @@ std::uint64_t elements_of(Size size) {
 
 }  // namespace
 
-CodedOptions coded_options(const Recipe& recipe, std::uint32_t batch_size, std::string& why) {
+CodedOptions coded_options(const Recipe& recipe, std::uint32_t batch_size, bool resident,
+                           std::string& why) {
   CodedOptions out;
   const Source& source = *recipe.source;
   if (fixed_size(recipe.transforms) == Size{}) {
     why = "the transforms do not give every image the same size";
     return out;
   }
-  double sum = 0, squares = 0;
+  Expected tasks, all;
   const lanes::Tables* last = nullptr;
   for (std::uint64_t i = 0; i < source.count(); ++i) {
-    const auto bytes = static_cast<double>(source.bytes(i));
-    sum += bytes;
-    squares += bytes * bytes;
+    const double of_tasks = task_bytes(source.info(i));
+    tasks.add(of_tasks);
+    all.add(of_tasks + static_cast<double>(source.bytes(i)));
     const lanes::Tables* tables = source.tables(i);
     if (!tables || tables == last || source.info(i).codec != Codec::lanes) continue;
     last = tables;
@@ -57,15 +82,9 @@ CodedOptions coded_options(const Recipe& recipe, std::uint32_t batch_size, std::
     why = "no image of the data is a lanes record: pack them with tundish pack";
     return out;
   }
-  // A batch of a random order is larger than this once in a million million; its last images then
-  // go by the CPU.
-  const auto count = static_cast<double>(source.count());
-  const double mean = sum / count;
-  const double deviation = std::sqrt(std::max(0.0, squares / count - mean * mean));
-  const auto size = static_cast<double>(batch_size);
-  const double bytes = size * (mean + kTaskBytes) + 7 * std::sqrt(size) * deviation + 65536;
-  out.limits.buffer_bytes =
-      static_cast<std::uint64_t>(std::min(bytes, static_cast<double>(0xf0000000u)));
+  // The last images of a larger batch go by the CPU.
+  out.limits.buffer_bytes = all.most(batch_size);
+  out.limits.host_bytes = (resident ? tasks : all).most(batch_size);
   return out;
 }
 
@@ -135,7 +154,7 @@ void Engine::Shared::fill_coded(Slot& slot, cuda::BatchPlan& plan,
   slot.size = fixed_size(options.transforms);
   const bool resident = coded.resident != nullptr;
   try {
-    slot.coded.reserve(coded.limits.buffer_bytes + tail_bytes(slot.places.size()), options.memory);
+    slot.coded.reserve(coded.limits.host_bytes + tail_bytes(slot.places.size()), options.memory);
   } catch (...) {
     slot.places.front().error = std::current_exception();
     return;

@@ -27,6 +27,7 @@ struct CodedOptions {
 
 // For batches of this size. Not possible: no image of the source is a lanes record, or the
 // transforms give images of several sizes; `why` then says so.
-CodedOptions coded_options(const Recipe& recipe, std::uint32_t batch_size, std::string& why);
+CodedOptions coded_options(const Recipe& recipe, std::uint32_t batch_size, bool resident,
+                           std::string& why);
 
 }  // namespace tundish

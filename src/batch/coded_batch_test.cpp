@@ -52,8 +52,10 @@ std::vector<std::byte> made_slowly(const Batch& batch, const EngineOptions& opti
   std::vector<std::byte> out(batch.count * image);
   Slot& slot = *batch.slot;
   if (slot.whole) {
-    if (slot.layout.pieces > 0) cuda::gather_slowly(slot.coded.data(), slot.layout, records);
-    const auto errors = cuda::run_batch_slowly(out.data(), slot.coded.data(), slot.layout,
+    std::vector<std::byte> flat(slot.layout.bytes);
+    std::memcpy(flat.data() + slot.layout.host_at, slot.coded.data(), slot.layout.host_bytes());
+    if (slot.layout.pieces > 0) cuda::gather_slowly(flat.data(), slot.layout, records);
+    const auto errors = cuda::run_batch_slowly(out.data(), flat.data(), slot.layout,
                                                lanes::builtin_tables(), table);
     for (const std::uint32_t error : errors) CHECK(error == cuda::kNoError);
   }
@@ -116,11 +118,12 @@ TEST_CASE("batches for a GPU, finished slowly, are the CPU's, whoever decodes") 
     const auto source = std::make_shared<RecordSource>(random, 40);
     EngineOptions options = random_options(random);
     Engine plain(source, options);
-    options.for_gpu = options.gpu_decodes = true;
-    Engine there(source, options);
-    std::vector<std::byte> records;
     const int road = round % 4;
     CAPTURE(road);  // levels, coded, both by turns, resident
+    options.for_gpu = options.gpu_decodes = true;
+    options.resident = road == 3;
+    Engine there(source, options);
+    std::vector<std::byte> records;
     if (road == 3) there.use_resident(keep_all(*source, records));
     REQUIRE(there.decode_there(road != 0));
     plain.start(0, 0);

@@ -73,11 +73,11 @@ Engine::Shared::Shared(std::shared_ptr<const Source> source_in, EngineOptions op
               .world_size = options.world_size,
               .uneven = options.uneven};
   if (options.for_gpu && options.gpu_decodes) {
-    coded = coded_options(recipe, options.batch_size, why_not_coded);
+    coded = coded_options(recipe, options.batch_size, options.resident, why_not_coded);
   }
   if (options.budget > 0) {
     // Some batches may come decoded, others coded: a slot has room for both.
-    const std::uint64_t more = coded.possible() ? coded.limits.buffer_bytes : 0;
+    const std::uint64_t more = coded.possible() ? coded.limits.host_bytes : 0;
     const std::uint64_t images = std::min<std::uint64_t>(options.batch_size, schedule.count);
     budget = make_budget(options, recipe, schedule.count, (more + images - 1) / images);
   }

@@ -43,6 +43,7 @@ struct EngineOptions {
   // mirrored, and behind them room for the numbers that go with them.
   bool for_gpu = false;
   bool gpu_decodes = false;  // and may decode them: decode_there()
+  bool resident = false;     // from records that it keeps: use_resident()
   bool exif_orientation = false;
   bool all_fields = false;                // also text, bytes, numbers, arrays
   std::vector<std::int64_t> labels = {};  // instead of the source's, when not empty

@@ -93,7 +93,8 @@ EngineOptions options_of(const tundish_loader_options& from) {
                    .transforms = {},
                    .channels_first = from.channels_first != 0,
                    .for_gpu = from.for_gpu != 0,
-                   .gpu_decodes = from.for_gpu == 2,
+                   .gpu_decodes = from.for_gpu >= 2,
+                   .resident = from.for_gpu == 3,
                    .exif_orientation = from.exif_orientation != 0,
                    .all_fields = from.all_fields != 0,
                    .labels = {},
@@ -275,9 +276,13 @@ int32_t tundish_loader_write_trace(const tundish_loader* loader) {
 
 void tundish_batch_get_info(const tundish_batch* batch, tundish_batch_info* out) {
   const Batch& from = *batch->batch;
+  const auto decoded_there = static_cast<uint64_t>(
+      std::count_if(from.places.begin(), from.places.end(),
+                    [&](std::size_t place) { return from.slot->places[place].coded; }));
   *out = {.epoch = from.epoch,
           .next_position = from.next,
           .count = from.count,
+          .decoded_there = decoded_there,
           .width = static_cast<uint64_t>(from.size.width),
           .height = static_cast<uint64_t>(from.size.height),
           .pixels = from.pixels,

@@ -5,8 +5,8 @@
 //   | coded rows of units, each at 64 bytes | slack | UnitTask, longest first | ImageTask | Item |
 //   | Piece |
 //
-// The coded part of records that are on the GPU already is left empty here and filled there, piece
-// by piece; other batches have no pieces.
+// The coded part of records that are on the GPU already is filled there, piece by piece, and is not
+// in the host's buffer, which begins behind it; other batches have no pieces.
 //
 // Offsets into device memory that is not copied (planes, weights) are part of the plan too: every
 // byte that a kernel touches is laid out on the host, from the geometry alone.
@@ -93,6 +93,8 @@ struct BatchLayout {
   std::uint32_t units, images, items, pieces;  // how many
   std::uint32_t tile_columns;                  // of the widest tile
   std::uint64_t coded_end, units_at, images_at, items_at, pieces_at, bytes;
+  std::uint64_t host_at;  // where the host's buffer begins: at 0, or at the units
+  std::uint64_t host_bytes() const { return bytes - host_at; }
   // Device memory besides.
   std::uint64_t plane_bytes, weight_words;
 };

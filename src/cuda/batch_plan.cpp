@@ -200,12 +200,12 @@ Added BatchPlan::add_from(std::uint64_t from, Bytes record, const View& view,
     take_back();
     return {Road::cpu};
   }
-  const std::uint64_t bytes = units_.size() * sizeof(UnitTask) +
+  const std::uint64_t tasks = units_.size() * sizeof(UnitTask) +
                               images_.size() * sizeof(ImageTask) + items_.size() * sizeof(Item) +
-                              (resident_ ? pieces_.size() * sizeof(Piece) : 0) + coded_end_ +
-                              kCodedSlack + 5 * kBatchAlign;
-  if (bytes > limits_.buffer_bytes || plane_bytes_ > limits_.plane_bytes ||
-      weight_words_ > limits_.weight_words) {
+                              (resident_ ? pieces_.size() * sizeof(Piece) : 0) + 4 * kBatchAlign;
+  const std::uint64_t bytes = tasks + coded_end_ + kCodedSlack + kBatchAlign;
+  if (bytes > limits_.buffer_bytes || (resident_ ? tasks : bytes) > limits_.host_bytes ||
+      plane_bytes_ > limits_.plane_bytes || weight_words_ > limits_.weight_words) {
     take_back();
     return {Road::full};
   }
@@ -288,6 +288,7 @@ void BatchPlan::finish() {
   layout_.items_at = layout_.images_at + round_up(images_.size() * sizeof(ImageTask), kBatchAlign);
   layout_.pieces_at = layout_.items_at + round_up(items_.size() * sizeof(Item), kBatchAlign);
   layout_.bytes = layout_.pieces_at + round_up(layout_.pieces * sizeof(Piece), kBatchAlign);
+  layout_.host_at = resident_ ? layout_.units_at : 0;
   layout_.plane_bytes = plane_bytes_;
   layout_.weight_words = weight_words_;
 }
@@ -311,10 +312,11 @@ void BatchPlan::gather(std::byte* to) {
   gather_coded(to);
   finish_stream_copies();
   if (!resident_) std::memset(to + coded_end_, 0, layout_.units_at - coded_end_);
-  put(to + layout_.units_at, units_);
-  put(to + layout_.images_at, images_);
-  put(to + layout_.items_at, items_);
-  if (resident_) put(to + layout_.pieces_at, pieces_);
+  const auto place = [&](std::uint64_t at) { return to + (at - layout_.host_at); };
+  put(place(layout_.units_at), units_);
+  put(place(layout_.images_at), images_);
+  put(place(layout_.items_at), items_);
+  if (resident_) put(place(layout_.pieces_at), pieces_);
 }
 
 }  // namespace tundish::cuda

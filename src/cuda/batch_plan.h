@@ -4,7 +4,7 @@
 //   plan.begin(limits);
 //   for each image: plan.add(record, view, place)     // gpu, cpu or full
 //   plan.finish();
-//   plan.gather(to);                                  // layout().bytes, one copy takes them over
+//   plan.gather(to);                                  // layout().host_bytes(), copied at once
 //
 // gather_coded(to) in between lets a record's memory be used again at once.
 #pragma once
@@ -26,6 +26,7 @@ namespace tundish::cuda {
 // How much a batch may take; what is beyond is the next batch's.
 struct BatchLimits {
   std::uint64_t buffer_bytes = std::uint64_t{1} << 30;  // of the flat buffer
+  std::uint64_t host_bytes = std::uint64_t{1} << 30;    // of its part that the host has
   std::uint64_t plane_bytes = std::uint64_t{4} << 30;   // on the device
   std::uint64_t weight_words = std::uint64_t{1} << 28;  // on the device
   std::uint32_t images = 65535;
@@ -52,7 +53,7 @@ struct Added {
 // Keeps its memory from batch to batch. One thread. The records must live until they are gathered.
 class BatchPlan {
  public:
-  // `resident`: the records' units are on the GPU; gather() writes Pieces instead of them.
+  // `resident`: the records' units are on the GPU; gather() writes Pieces and leaves those out.
   void begin(const BatchLimits& limits = {}, bool resident = false);
 
   // `record` is a lanes record, `view` a view of its image. With `check`, the checksums of the rows
@@ -74,7 +75,7 @@ class BatchPlan {
 
   const BatchLayout& layout() const { return layout_; }
 
-  // Writes the flat buffer, but for what gather_coded() has written.
+  // Writes the host's part of the flat buffer, but for what gather_coded() has written.
   void gather(std::byte* to);
 
   // The bytes of gather() that are coded units.

@@ -132,6 +132,29 @@ TEST_CASE("a batch that is full says so and stays as it was") {
   CHECK(plan.images().size() >= 1);
 }
 
+TEST_CASE("of resident records the host has the tasks only") {
+  Random random({.seed = 4}, 0);
+  const auto record = random_record(random, 200, lanes::builtin_tables());
+  const View view(size_of(record));
+  BatchPlan plan;
+  plan.begin({}, true);
+  for (int i = 0; i < 3; ++i) REQUIRE(plan.add_resident(record, 0, view, {}).road == Road::gpu);
+  plan.finish();
+  const BatchLayout three = plan.layout();
+  CHECK(three.host_at == three.units_at);
+  CHECK(three.host_bytes() == three.bytes - three.units_at);
+  std::vector<std::byte> host(at(three.host_bytes()));  // a byte too many: AddressSanitizer
+  plan.gather(host.data());
+  CHECK(std::memcmp(host.data(), plan.units().data(), sizeof(UnitTask)) == 0);
+
+  plan.begin({.host_bytes = three.host_bytes()}, true);
+  while (plan.add_resident(record, 0, view, {}).road == Road::gpu) {
+  }
+  plan.finish();
+  CHECK(plan.layout().host_bytes() <= three.host_bytes());
+  CHECK(plan.images().size() >= 1);
+}
+
 TEST_CASE("rows with a wrong checksum are found only when asked for, the head always") {
   Random random({.seed = 2}, 0);
   auto record = random_record(random, 200, lanes::builtin_tables());

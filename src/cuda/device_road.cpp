@@ -66,10 +66,8 @@ struct DeviceRoad::State {
     return out;
   }
 
-  void copy_up(DeviceMemory& to, const std::byte* from, std::size_t begin, std::size_t end) const {
-    check(cudaMemcpyAsync(to.as<std::byte>() + begin, from + begin, end - begin,
-                          cudaMemcpyHostToDevice, stream),
-          "copy a batch");
+  void copy_up(std::byte* to, const std::byte* from, std::size_t bytes) const {
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream), "copy a batch");
   }
 
   // The flat buffer, and its images.
@@ -77,7 +75,7 @@ struct DeviceRoad::State {
     if (!decoder) throw Error(ErrorCode::argument, {}, "a batch to decode, but no tables");
     const BatchLayout& layout = *batch.layout;
     coded.reserve(tail.end);
-    copy_up(coded, batch.coded, layout.pieces > 0 ? layout.units_at : 0, tail.end);
+    copy_up(coded.as<std::byte>() + layout.host_at, batch.coded, tail.end - layout.host_at);
     if (layout.images == 0) return;
     if (layout.pieces > 0) {
       if (!resident) throw Error(ErrorCode::argument, {}, "a batch of records that are not there");
@@ -145,14 +143,15 @@ void DeviceRoad::enqueue(const StagedBatch& batch, const Out& out, Sent& one) {
                                   static_cast<std::size_t>(batch.size.height) * level_count;
   const Tail tail(flat ? batch.layout->bytes : level_bytes, batch.count, flat ? 0 : level_count);
   std::byte* host = flat ? batch.coded : batch.levels;
-  put(host + tail.labels, batch.labels.data(), 8 * batch.count);
-  put(host + tail.samples, batch.samples.data(), 8 * batch.count);
+  const std::size_t begin = flat ? batch.layout->host_at : 0;  // of what the host has
+  put(host + (tail.labels - begin), batch.labels.data(), 8 * batch.count);
+  put(host + (tail.samples - begin), batch.samples.data(), 8 * batch.count);
   if (flat) state.decode(batch, tail, out.images, one);
   if (level_count > 0) {
     const Tail own = flat ? Tail(level_bytes, 0, level_count) : tail;
     put(batch.levels + own.target, batch.targets.data(), batch.targets.size_bytes());
     state.levels.reserve(own.end);
-    state.copy_up(state.levels, batch.levels, 0, own.end);
+    state.copy_up(state.levels.as<std::byte>(), batch.levels, own.end);
     const auto* there = state.levels.as<std::uint8_t>();
     check(tundish::cuda::finish({.levels = there,
                                  .targets = reinterpret_cast<const Target*>(there + own.target),

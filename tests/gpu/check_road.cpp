@@ -127,7 +127,7 @@ void check_one(Totals& totals, DeviceRoad& road, Batch& batch, cudaStream_t stre
   plan_batch(plan, batch, resident ? resident->records().get() : nullptr);
   const BatchLayout layout = plan.layout();
   HostMemory coded, levels;
-  coded.reserve(at(layout.bytes) + 20 * count + 128, kPinnedMemory);
+  coded.reserve(at(layout.host_bytes()) + 20 * count + 128, kPinnedMemory);
   plan.gather(coded.data());
   levels.reserve(batch.levels.size() + 20 * count + 128, kPinnedMemory);
   if (!batch.levels.empty()) std::memcpy(levels.data(), batch.levels.data(), batch.levels.size());

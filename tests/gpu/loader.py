@@ -290,6 +290,31 @@ def the_device_stays(pack: Path, road: str) -> str:
     return f"{(free[0] - free[-1]) / 2**20:.1f} MiB kept after six loaders"
 
 
+def what_it_waited(pack: Path, road: str) -> str:
+    """A stream that is held up for a while makes the loop wait, and that is counted."""
+    with on_gpu(pack, road, 16) as there:
+        batches = iter(there)
+        for _ in range(3):
+            next(batches)
+        torch.cuda.synchronize()
+        before = there.stats(reset=True)["data/gpu_wait_s"]
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        with torch.cuda.stream(there._arriving._stream):
+            begin.record()
+            torch.cuda._sleep(200_000_000)
+            end.record()
+        rest = [len(images) for images, *_ in batches]
+        torch.cuda.synchronize()
+        stats = there.stats()
+        waited, slept = stats["data/gpu_wait_s"] - before, begin.elapsed_time(end) / 1e3
+        assert 0.5 * slept < waited < 2 * slept + 0.1, (waited, slept)
+        assert stats["data/gpu_wait_share"] > 0
+        decoded, samples = stats["data/gpu_decoded"], 3 * 16 + sum(rest)
+        assert 0 <= decoded <= samples
+        assert road == "auto" or decoded == (0 if road == "cpu" else samples), decoded
+    return f"{waited:.3f} s, of {slept:.3f}; {decoded} of {samples} images decoded there"
+
+
 def ahead_of_the_gpu(pack: Path, road: str) -> str:
     """A loop that never looks at its results runs ahead of the GPU, but not without end."""
     big = torch.randn(8192, 8192, device="cuda", dtype=torch.bfloat16)
@@ -352,7 +377,7 @@ def main() -> int:
     checks = Checks()
     per_road = [other_codecs, damaged, resumed, kept_and_dropped, left_early, two_at_once]
     per_road += [in_a_graph, without_waiting, under_load, other_fields]
-    per_road += [the_device_stays, ahead_of_the_gpu]
+    per_road += [the_device_stays, what_it_waited, ahead_of_the_gpu]
     for road in ROADS:
         checks(f"{road}, types and layouts", lambda r=road: types_and_layouts(options.pack, r))
         for check in per_road:
