@@ -183,7 +183,8 @@ class ArrivingOnGpu:
     def end_of_epoch(self) -> None:
         """What could not be decoded in its last batches is told before the epoch is over."""
         if self._ready is not None:
-            self._ready.synchronize()  # of the loader's own stream, which is ahead of the loop's
+            if not self._ready.query():  # of the loader's own stream, which is ahead of the loop's
+                self._ready.synchronize()
             self._look_back()
 
     def drop(self) -> None:
