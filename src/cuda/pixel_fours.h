@@ -1,4 +1,5 @@
-// Four neighbouring pixels of an image from its planes: upsampling as libjpeg does it, and colour.
+// Neighbouring pixels of an image from its planes, four at a time or eight: upsampling as libjpeg
+// does it, and colour.
 #pragma once
 
 #include <cstddef>

@@ -5,14 +5,10 @@
 #include <random>
 #include <vector>
 
-#include "core/random.h"
+#include "augment/testing.h"
 
 namespace tundish::cuda {
 namespace {
-
-int between(Random& random, int least, int most) {
-  return least + static_cast<int>(random.below(static_cast<std::uint64_t>(most - least + 1)));
-}
 
 // The blocks of one component, some of which its plane has.
 PlaneTask random_plane(Random& random, int width, int height, std::uint64_t& bytes) {
