@@ -39,7 +39,9 @@ TUNDISH_HOST_DEVICE int byte_of(std::uint32_t word, int i) {
 TUNDISH_HOST_DEVICE int signed_byte_of(std::uint32_t word, int i) {
 #ifdef __CUDA_ARCH__
   int out;  // a choice with its highest bit set: the byte's sign, eight times
-  asm("prmt.b32 %0, %1, 0, %2;" : "=r"(out) : "r"(word), "r"(0x8880u + 0x1111u * i));
+  asm("prmt.b32 %0, %1, 0, %2;"
+      : "=r"(out)
+      : "r"(word), "r"(0x8880u + 0x1111u * static_cast<unsigned>(i)));
   return out;
 #else
   return static_cast<std::int8_t>(word >> (8 * i));
@@ -167,7 +169,8 @@ class FourPixels {
     TUNDISH_UNROLL(4)
     for (int i = 0; i < 4; ++i) {
       // lanes::scaled_luma()
-      const auto luma = static_cast<int>(permute(samples.first, 0x8000u, 0x4054u | (i << 8)));
+      const auto luma = static_cast<int>(
+          permute(samples.first, 0x8000u, 0x4054u + 0x100u * static_cast<unsigned>(i)));
       const int b = signed_byte_of(blue, i), r = signed_byte_of(red, i);
       levels[0][i] = lanes::red_of(luma, r);
       levels[1][i] = lanes::green_of(luma, b, r);
