@@ -2,6 +2,7 @@
 
 import ctypes
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -58,6 +59,7 @@ class FakeGpu:
         self.waits = []  # events that the loop's stream was told to wait for
         self.waited_for = []  # events that the host waited for
         self.keeps_up = True  # has come to all that the loop has enqueued
+        self.records = False  # a graph
         self.refuses = False  # once, when it is asked
         gpu = self
 
@@ -105,6 +107,7 @@ class FakeGpu:
         monkeypatch.setattr(torch.cuda, "current_stream", lambda device: self.stream)
         monkeypatch.setattr(torch.cuda, "Stream", Stream)
         monkeypatch.setattr(torch.cuda, "Event", Event)
+        monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: self.records)
         monkeypatch.setattr(torch.cuda, "stream", Nothing)
         monkeypatch.setattr(torch.cuda, "device", Nothing)
         monkeypatch.setattr(torch, "empty", lambda *a, device, **k: empty(*a, **k))
@@ -174,7 +177,25 @@ def test_what_the_gpu_waited_is_counted_once_it_has_come_so_far(tmp_path, gpu):
     list(loader)
     assert loader.stats()["data/gpu_wait_s"] == 11 * 0.25
     gpu.keeps_up = True
+    with ThreadPoolExecutor(1) as other:  # asks the GPU nothing: it may be recording a graph
+        assert other.submit(loader.stats).result()["data/gpu_wait_s"] == 11 * 0.25
+    gpu.records = True
+    assert loader.stats()["data/gpu_wait_s"] == 11 * 0.25
+    gpu.records = False
     assert loader.stats()["data/gpu_wait_s"] == 22 * 0.25
+
+
+@pytest.mark.filterwarnings("ignore:batches are copied from pageable memory")
+def test_images_that_the_gpu_decoded_are_counted_when_they_are_handed_out(photos, gpu):
+    transforms = [tundish.RandomResizedCrop(32)]
+    with tundish.Loader(photos.pack, 3, transforms=transforms, device="cuda", decode="gpu") as one:
+        batches = iter(one)
+        assert one.stats()["data/gpu_decoded"] == 0
+        next(batches)
+        assert one.stats()["data/gpu_decoded"] == 3
+        assert sum(len(labels) for _, labels in batches) == photos.count - 3
+        others = sum(name.endswith(".png") or "cmyk" in name for name in photos.names)
+        assert one.stats()["data/gpu_decoded"] == photos.count - others
 
 
 @pytest.mark.filterwarnings("ignore:batches are copied from pageable memory")

@@ -1,10 +1,12 @@
 """Batches that a GPU's loop was given and may not have come to yet, and how long it waited for them.
 
-Nobody waits for the GPU to know that: a wait is counted when the loop's stream has passed it.
+Nobody waits for the GPU to know that: a wait is counted when the loop's stream has passed it. Only the
+loop's thread asks, and not while it records a graph, which a question from elsewhere would spoil.
 """
 
 from __future__ import annotations
 
+import threading
 import time
 from typing import Any
 
@@ -16,12 +18,12 @@ class Behind:
 
     def __init__(self) -> None:
         self._events: tuple[tuple[Any, Any], ...] = ()  # of the loop's stream, around its wait
-        self._decoded = 0
         self._wait_s = 0.0
-        self._window = (time.monotonic(), 0.0)  # when it began, and what had been waited then
+        self._thread = 0  # the loop's
+        self._window: tuple[float, float] | None = None  # its begin, and what had been waited then
 
-    def hand_over(self, stream: Any, ready: Any, decoded: int) -> None:
-        """The loop's stream waits for `ready`. So many images were decoded by the GPU."""
+    def hand_over(self, stream: Any, ready: Any) -> None:
+        """The loop's stream waits for `ready`."""
         import torch
 
         before = torch.cuda.Event(enable_timing=True)
@@ -29,33 +31,36 @@ class Behind:
         stream.wait_event(ready)
         passed = torch.cuda.Event(enable_timing=True)
         passed.record(stream)
-        events, decoded = (*self._events, (before, passed)), self._decoded + decoded
-        self._events, self._decoded = events, decoded
+        self._thread = threading.get_ident()
+        if self._window is None:
+            self._window = (time.monotonic(), 0.0)
+        events = (*self._events, (before, passed))
+        self._events = events
 
     def keep_close(self) -> None:
         """Waits for the GPU when too many batches are behind."""
-        if len(self._events) > MOST:
-            passed = self._events[0][1]
-            if not passed.query():
-                passed.synchronize()
-        self._look(len(self._events) - MOST)
+        self._look()
+        events = self._events
+        if len(events) > MOST:
+            events[0][1].synchronize()
+            self._look()
 
     def stats(self, reset: bool) -> dict[str, float]:
         """docs/seeing.md lists the keys."""
-        self._look(len(self._events))
-        now, (begin, before) = time.monotonic(), self._window
-        out = {
-            "data/gpu_wait_s": self._wait_s,
-            "data/gpu_wait_share": min(1.0, (self._wait_s - before) / max(now - begin, 1e-9)),
-            "data/gpu_decoded": self._decoded,
-        }
-        if reset:
-            self._window = (now, self._wait_s)
-        return out
+        import torch
 
-    def _look(self, most: int) -> None:
-        """Counts the oldest waits, those that the stream has passed."""
-        for before, passed in self._events[: max(most, 0)]:
+        if threading.get_ident() == self._thread and not torch.cuda.is_current_stream_capturing():
+            self._look()
+        now, wait_s = time.monotonic(), self._wait_s
+        begin, before = self._window or (now, wait_s)
+        if reset and self._window is not None:
+            self._window = (now, wait_s)
+        share = min(1.0, (wait_s - before) / max(now - begin, 1e-9))
+        return {"data/gpu_wait_s": wait_s, "data/gpu_wait_share": share}
+
+    def _look(self) -> None:
+        """Counts the waits that the stream has passed."""
+        for before, passed in self._events:
             if not passed.query():
                 return
             wait_s = self._wait_s + before.elapsed_time(passed) / 1e3

@@ -149,6 +149,7 @@ class ArrivingOnGpu:
         self._dtype = getattr(torch, _DTYPES[lib.tundish_device_dtype(handle)])
         self._waiting: tuple[Sent, ...] = ()
         self._behind = Behind()  # the batches handed out
+        self._decoded = 0  # images of theirs, by the GPU
         self._ready: Any = None  # event of the newest batch
         self._choice = choice
         self.batch = BatchHandle()  # empty, or what the engine gave
@@ -196,7 +197,7 @@ class ArrivingOnGpu:
         self.batch.free()
 
     def stats(self, reset: bool) -> dict[str, float]:
-        return self._behind.stats(reset)
+        return {**self._behind.stats(reset), "data/gpu_decoded": self._decoded}
 
     def _look_back(self) -> None:
         if lib.tundish_device_look_back(self._road) != OK:
@@ -253,12 +254,13 @@ class ArrivingOnGpu:
 
         sent = self._waiting[0]
         stream = torch.cuda.current_stream(self._device)
-        self._behind.hand_over(stream, sent.ready, sent.info.decoded_there)
+        self._behind.hand_over(stream, sent.ready)
         for tensor in sent.tensors:
             tensor.record_stream(stream)
         if self._choice is not None:
             self._choice.handed_over(bool(sent.info.coded), stream)
-        self._waiting, self.info, self.out = self._waiting[1:], sent.info, sent.out
+        waiting, decoded = self._waiting[1:], self._decoded + sent.info.decoded_there
+        self._waiting, self.info, self.out, self._decoded = waiting, sent.info, sent.out, decoded
 
 
 def on_gpu(

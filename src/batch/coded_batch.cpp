@@ -12,11 +12,14 @@
 namespace tundish {
 namespace {
 
-// Tasks of the kernels for an image, generously: itself, its tiles, all of its units. Units are of
-// 64 by 64 pixels at least.
-double task_bytes(const SampleInfo& info) {
+// Tasks of the kernels for an image, generously: itself, the tiles of its output, all of its units,
+// which are of 64 by 64 pixels at least.
+double task_bytes(const SampleInfo& info, Size output) {
   const std::uint64_t across = info.width / 64 + 1, down = info.height / 64 + 1;
-  return static_cast<double>(8192 + down * (across * sizeof(cuda::UnitTask) + sizeof(cuda::Piece)));
+  const auto tiles = static_cast<std::uint64_t>(output.width / 112 + 1) *
+                     static_cast<std::uint64_t>(output.height / 14 + 1);
+  return static_cast<double>(8192 + tiles * sizeof(cuda::Item) +
+                             down * (across * sizeof(cuda::UnitTask) + sizeof(cuda::Piece)));
 }
 
 // How much the images of a batch take together.
@@ -60,14 +63,15 @@ CodedOptions coded_options(const Recipe& recipe, std::uint32_t batch_size, bool 
                            std::string& why) {
   CodedOptions out;
   const Source& source = *recipe.source;
-  if (fixed_size(recipe.transforms) == Size{}) {
+  const Size size = fixed_size(recipe.transforms);
+  if (size == Size{}) {
     why = "the transforms do not give every image the same size";
     return out;
   }
   Expected tasks, all;
   const lanes::Tables* last = nullptr;
   for (std::uint64_t i = 0; i < source.count(); ++i) {
-    const double of_tasks = task_bytes(source.info(i));
+    const double of_tasks = task_bytes(source.info(i), size);
     tasks.add(of_tasks);
     all.add(of_tasks + static_cast<double>(source.bytes(i)));
     const lanes::Tables* tables = source.tables(i);

@@ -12,7 +12,8 @@
 namespace tundish {
 
 nlohmann::ordered_json transforms_json(const Transforms& transforms);
-Transforms read_transforms(const nlohmann::ordered_json& from);  // throws Error(argument)
+// Throws Error(argument), and what nlohmann throws of JSON that is none of ours.
+Transforms read_transforms(const nlohmann::ordered_json& from);
 
 // An enumerator by its number.
 template <class T>

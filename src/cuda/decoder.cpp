@@ -20,7 +20,7 @@ BatchDecoder::BatchDecoder(const lanes::Tables& tables, const PixelTable& table)
                    cudaMemcpyHostToDevice),
         "copy the table of values");
   next_unit_.reserve(sizeof(std::uint32_t));
-  space_.reserve(space_bytes(shape_));
+  space_.take(space_bytes(shape_));
   // Words are read whole, also the last ones of which a part was written.
   check(cudaMemset(space_.as<void>(), 0, space_.bytes()), "clear the work space");
 

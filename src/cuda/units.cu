@@ -14,7 +14,7 @@
 namespace tundish::cuda {
 namespace {
 
-constexpr int kMaxWarps = 32;  // more would leave too few registers
+constexpr int kMaxWarps = 32;  // the most that a block may have; 64 registers for each thread
 
 // How much of the work is done, for timing by difference.
 enum class Until { entropy, all };
