@@ -1,4 +1,4 @@
-/* Preloaded by tests/test_faults.py: makes one system call or allocation of a program fail.
+/* Preloaded by tests: makes one system call or allocation of a program fail.
  *
  *   FAIL_CALL   which: open, stat, opendir, readdir, read, pread, write, pwrite, fsync, fallocate,
  *               ftruncate, rename, malloc, thread (each with its relatives: openat, calloc, ...)
@@ -7,7 +7,8 @@
  *   FAIL_KEEP   set: all later ones fail too
  *   FAIL_FD     a descriptor that receives one byte when the call is reached
  *
- * Counting begins with main(): what libraries do before cannot be caught by anybody.
+ * Counting begins with main(): what libraries do before cannot be caught by anybody. A program that
+ * knows of this library can begin it anew with never_comes_back().
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -37,6 +38,8 @@ static const char* wanted; /* unset: nothing fails */
 static long nth, report = -1;
 static int number, keep;
 static atomic_long calls;
+static int for_ever;
+atomic_int stuck; /* threads whose call does not come back */
 
 static int (*real_main)(int, char**, char**);
 
@@ -56,12 +59,22 @@ int __libc_start_main(int (*main)(int, char**, char**), int argc, char** argv, v
   return REAL(__libc_start_main)(counted_main, argc, argv, init, fini, end, stack);
 }
 
+/* From now on, the nth such call of any thread. */
+void never_comes_back(const char* call, long which) {
+  for_ever = 1;
+  nth = which;
+  atomic_store(&calls, 0);
+  wanted = strdup(call);
+}
+
 /* Whether this call is the one; sets errno. */
 static int fails(const char* call) {
   if (!wanted || strcmp(call, wanted) != 0) return 0;
   const long count = atomic_fetch_add(&calls, 1) + 1;
   if (count < nth || (count > nth && !keep)) return 0;
   if (report >= 0) syscall(SYS_write, report, "!", 1);
+  if (for_ever) atomic_fetch_add(&stuck, 1);
+  while (for_ever) pause();
   if (number == 0) syscall(SYS_kill, getpid(), SIGKILL);
   errno = number;
   return 1;
