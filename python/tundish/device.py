@@ -2,7 +2,7 @@
 
 Each batch is enqueued before the loop asks for it: one copy from page-locked memory, then the
 kernels, into tensors of torch's allocator. The loop's stream waits for them by an event; the host
-never waits for the GPU.
+does not wait for the GPU, unless it is far ahead of it or an epoch ends.
 """
 
 from __future__ import annotations
