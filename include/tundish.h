@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-#define TUNDISH_ABI 1
+#define TUNDISH_ABI 2
 #define TUNDISH_API __attribute__((visibility("default")))
 
 /* Results of calls. */
@@ -55,7 +55,7 @@ TUNDISH_API tundish_source* tundish_source_open(const char* path);
 TUNDISH_API tundish_source* tundish_source_join(tundish_source** sources, uint64_t count);
 /* A pack whose bytes were copied into an open file; messages call it `path`. The descriptor stays
  * the caller's. NULL on error. */
-TUNDISH_API tundish_source* tundish_source_open_staged(const char* path, int32_t descriptor);
+TUNDISH_API tundish_source* tundish_source_open_copy(const char* path, int32_t descriptor);
 TUNDISH_API void tundish_source_close(tundish_source* source);
 TUNDISH_API uint64_t tundish_source_count(const tundish_source* source);
 
@@ -68,85 +68,30 @@ TUNDISH_API int32_t tundish_source_labels(const tundish_source* source, int64_t*
 
 /* --- loaders ------------------------------------------------------------------------------- */
 
-enum {
-  TUNDISH_RANDOM_RESIZED_CROP = 0,
-  TUNDISH_RESIZE = 1,
-  TUNDISH_CENTER_CROP = 2,
-  TUNDISH_RANDOM_CROP = 3,
-  TUNDISH_RANDOM_HORIZONTAL_FLIP = 4,
-  TUNDISH_RANDOM_VERTICAL_FLIP = 5,
-  TUNDISH_NORMALIZE = 6,
-  TUNDISH_TO_DTYPE = 7,
-};
-
-/* One transform; each kind reads only the members named for it. */
-typedef struct tundish_transform {
-  int32_t kind;
-  int32_t width, height; /* crops and resize; resize with height 0: width is the shorter side */
-  int32_t max_size;      /* resize */
-  int32_t filter;        /* 0 nearest, 1 bilinear, 2 bicubic */
-  int32_t padding[4];    /* random crop: left, top, right, bottom */
-  int32_t pad_if_needed; /* random crop */
-  int32_t pad_mode;      /* 0 constant, 1 edge, 2 reflect, 3 symmetric */
-  int32_t fill[3];       /* random crop, 0 to 255 */
-  int32_t dtype;         /* 0 uint8, 1 float32, 2 float16, 3 bfloat16 */
-  int32_t scale_values;  /* to_dtype: 0..255 becomes 0..1 */
-  int32_t reserved;
-  double scale[2]; /* random resized crop */
-  double ratio[2];
-  double probability; /* flips */
-  double mean[3];     /* normalize */
-  double std[3];
-} tundish_transform;
-
-/* How an epoch is drawn. Arrays are copied. */
-typedef struct tundish_order {
-  int32_t sampling;        /* 0 every sample once, 1 by weight, 2 groups in shares */
-  uint32_t repeats;        /* each draw so often in a row; 1 or more */
-  uint64_t draws;          /* positions of an epoch; 0: as many as samples */
-  const uint64_t* samples; /* their numbers, of groups group after group; NULL: all */
+/* What the JSON of a loader's options does not hold: lists, and a path. Everything is copied. */
+typedef struct tundish_loader_lists {
+  const int64_t* labels; /* one per sample; NULL: the source's */
+  uint64_t label_count;
+  const uint64_t* samples; /* sample numbers, of groups group after group; NULL: all */
   uint64_t sample_count;
   const double* weights; /* by weight: one per sample; groups: one per group, NULL for equal ones */
   uint64_t weight_count;
   const uint64_t* group_sizes; /* groups: samples of each; NULL: a group is a class */
   uint64_t group_count;
-} tundish_order;
+  const char* trace; /* file for tundish_loader_write_trace(); NULL: nothing is recorded */
+} tundish_loader_lists;
 
-typedef struct tundish_loader_options {
-  uint32_t struct_bytes; /* sizeof(tundish_loader_options) */
-  uint32_t batch_size;
-  uint64_t seed;
-  uint32_t rank, world_size;
-  int32_t shuffle;
-  int32_t uneven;         /* 0 pad, 1 drop, 2 exact */
-  int32_t on_error;       /* 0 substitute, 1 skip, 2 fail */
-  int32_t channels_first; /* memory order of a batch */
-  int32_t exif_orientation;
-  int32_t all_fields;
-  int32_t threads;  /* 0: as many as the process may use */
-  int32_t prefetch; /* batches */
-  int32_t pinned;   /* page-locked memory; an error where there is none */
-  int32_t replay;   /* a batch is made again: no error by the number of bad samples */
-  const tundish_transform* transforms;
-  uint64_t transform_count;
-  const int64_t* labels; /* NULL: the source's */
-  uint64_t label_count;
-  const tundish_order* order; /* NULL: every sample once */
-  const double* max_bad;      /* share of an epoch's samples that may be bad, 0 to 1; NULL: any */
-  const char* trace;          /* file for tundish_loader_write_trace(); NULL: nothing is recorded */
-  uint64_t memory;            /* bytes that the loader may use; 0: not counted. docs/memory.md */
-  uint64_t lent_batches; /* of tundish_loader_lend() that are there at once: they count as well */
-  int32_t cache; /* in what is left of `memory`; 0: none, 1: encoded, 2: decoded, 3: one of both */
-  int32_t for_gpu; /* 1: batches for tundish_device_finish(); 2: that the GPU may also decode, 3:
-                      from records that it keeps */
-} tundish_loader_options;
+/* JSON: {"transforms", "options", "stats"}: every transform, loader option and statistic with its
+ * arguments, their defaults and what they mean. Lives as long as the library. */
+TUNDISH_API const char* tundish_reference(void);
 
 typedef struct tundish_loader tundish_loader;
 typedef struct tundish_batch tundish_batch;
 
-/* Keeps the source open for itself. NULL on error. */
-TUNDISH_API tundish_loader* tundish_loader_new(const tundish_source* source,
-                                               const tundish_loader_options* options);
+/* `options`: a JSON object; tundish_reference() lists what may stand in it. `lists`: NULL for none.
+ * Keeps the source open for itself. NULL on error. */
+TUNDISH_API tundish_loader* tundish_loader_new(const tundish_source* source, const char* options,
+                                               const tundish_loader_lists* lists);
 /* Ends the threads; next() of another thread fails. Returns within a second, whatever they are
  * doing: how many did not come back and were left behind with all that they use.
  * tundish_last_error() then says where they are. The loader can still be asked for its figures. */
@@ -170,39 +115,27 @@ TUNDISH_API int32_t tundish_loader_next(tundish_loader* loader, uint32_t timeout
 /* Batches from a global position to the end of an epoch; the same on every rank. */
 TUNDISH_API uint64_t tundish_loader_steps(const tundish_loader* loader, uint64_t position);
 
-/* Global positions of an epoch: its samples, or the draws asked for. */
-TUNDISH_API uint64_t tundish_loader_positions(const tundish_loader* loader);
+/* JSON: {"fingerprint", "order", "positions", "warnings"}. The fingerprint is of source,
+ * order, seed and transforms; positions are those of an epoch; the order and the warnings are for
+ * people. Lives as long as the loader. */
+TUNDISH_API const char* tundish_loader_describe(const tundish_loader* loader);
 
-/* The order in words: "shuffled", "3 groups in given shares ...". Lives as long as the loader. */
-TUNDISH_API const char* tundish_loader_order(const tundish_loader* loader);
+/* JSON: the state of a run that stands at this epoch and global position. Valid until this thread's
+ * next call; NULL on error. */
+TUNDISH_API const char* tundish_loader_state(const tundish_loader* loader, uint64_t epoch,
+                                             uint64_t position);
+/* The place that a state names. An error when this loader cannot go on from it. */
+TUNDISH_API int32_t tundish_loader_read_state(const tundish_loader* loader, const char* state,
+                                              uint64_t* epoch, uint64_t* position);
 
-/* JSON: what batches depend on besides seed and rank (transforms, draws, batch size, world size,
- * ...), as a state holds it for `tundish replay`. Lives as long as the loader. */
-TUNDISH_API const char* tundish_loader_recipe(const tundish_loader* loader);
+/* JSON: what the loader has done and how long it took; tundish_reference() lists the keys. Valid
+ * until this thread's next call; NULL on error. */
+TUNDISH_API const char* tundish_loader_stats(const tundish_loader* loader);
 
-/* 32 hex digits over source, order, seed and transforms. Lives as long as the loader. */
-TUNDISH_API const char* tundish_loader_fingerprint(const tundish_loader* loader);
-
-typedef struct tundish_loader_stats {
-  uint64_t batches, samples, replaced, skipped, bytes;
-  uint64_t read_ns, decode_ns; /* summed over the threads */
-  uint64_t wait_ns;            /* the trainer's */
-  uint64_t slots, ready, threads;
-  uint64_t augment_ns;               /* summed over the threads */
-  uint64_t elapsed_ns;               /* since the threads were started */
-  uint64_t bad;                      /* samples that could not be loaded, replacements among them */
-  uint64_t wait_p50_ns, wait_p99_ns; /* of a batch, in this window */
-  /* What five of these were when the window began: shares are of what came since. */
-  uint64_t window_read_ns, window_decode_ns, window_augment_ns, window_wait_ns, window_elapsed_ns;
-  uint64_t memory, memory_used; /* bytes: the budget, and what was used of it at most */
-  uint64_t cache;               /* 0: none, 1: encoded, 2: decoded */
-  uint64_t cache_hits, cache_misses;
-  /* Bytes: held now; of all samples, 0 when not known; there was room for when the loader was made.
-   */
-  uint64_t cache_bytes, cache_needed, cache_room;
-} tundish_loader_stats;
-
-TUNDISH_API void tundish_loader_get_stats(const tundish_loader* loader, tundish_loader_stats* out);
+/* For whoever asks at every batch: positions whose sample was replaced or skipped, and batches that
+ * wait for the trainer. */
+TUNDISH_API uint64_t tundish_loader_bad_positions(const tundish_loader* loader);
+TUNDISH_API uint64_t tundish_loader_ready_batches(const tundish_loader* loader);
 
 /* The window of shares and quantiles begins anew. */
 TUNDISH_API void tundish_loader_new_window(tundish_loader* loader);
@@ -229,8 +162,8 @@ typedef struct tundish_batch_info {
   uint64_t count;         /* images */
   uint64_t decoded_there; /* of them, by the GPU */
   uint64_t width, height;
-  void* pixels; /* of the images, until the batch and its tensors are freed */
-  int32_t dtype;
+  void* pixels;  /* of the images, until the batch and its tensors are freed */
+  int32_t dtype; /* 0 uint8, 1 float32, 2 float16, 3 bfloat16 */
   int32_t channels_first;
   int32_t lent;  /* pixels is memory that was lent; it is the caller's again, and stays as it is */
   int32_t coded; /* the GPU is to decode it */
@@ -282,7 +215,7 @@ typedef struct tundish_device tundish_device;
  * NULL, or all loaded; then before the loader is started. NULL on error. */
 TUNDISH_API tundish_device* tundish_device_new(tundish_loader* loader, int32_t device, void* stream,
                                                const tundish_resident* resident);
-/* The element type of the images: the numbers of tundish_transform.dtype. */
+/* The element type of the images: 0 uint8, 1 float32, 2 float16, 3 bfloat16. */
 TUNDISH_API int32_t tundish_device_dtype(const tundish_device* device);
 /* Enqueues the batch: into `images` as many elements as it has, in the loader's memory order; into
  * `labels` and `samples` an int64 for each image. The batch may be freed at once. */

@@ -7,11 +7,15 @@ from collections.abc import Sequence
 
 
 class Random:
-    """core/random.h: one stream per operation of one sample."""
+    """core/random.h: one stream per transform of one sample."""
 
-    def __init__(self, seed: int, epoch: int, sample: int, operation: int) -> None:
+    def __init__(self, seed: int, epoch: int, sample: int, transform: str, number: int = 0) -> None:
+        """`number`: among the transforms of the same name."""
         self.stream = self.mix(seed)
-        for word in (epoch, sample, 0, 0, operation):
+        name = 0xCBF29CE484222325  # FNV-1a
+        for byte in transform.encode():
+            name = (name ^ byte) * 0x100000001B3 % 2**64
+        for word in (epoch, sample, 0, 0, (name + number) % 2**64):
             self.stream = self.mix(self.mix(self.stream + 0x9E3779B97F4A7C15) ^ word)
         self.count = 0
 

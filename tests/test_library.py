@@ -51,7 +51,7 @@ def test_every_function_is_declared_with_the_same_types():
     owners = {
         "tundish_source_open": "SourceHandle",
         "tundish_source_join": "SourceHandle",
-        "tundish_source_open_staged": "SourceHandle",
+        "tundish_source_open_copy": "SourceHandle",
         "tundish_loader_new": "LoaderHandle",
         "tundish_resident_new": "ResidentHandle",
         "tundish_device_new": "DeviceHandle",
@@ -74,14 +74,10 @@ def test_every_struct_has_the_same_members():
             if not found:
                 continue
             for member in found[2].split(","):
-                array = re.match(r"\s*(\w+)\[(\d+)\]", member)
-                base = expected_type(found[1])
-                members.append(
-                    (array[1], base * int(array[2])) if array else (member.strip(), base)
-                )
+                members.append((member.strip(), expected_type(found[1])))
         assert members == struct._fields_
         checked += 1
-    assert checked == 5
+    assert checked == 2
 
 
 def test_the_constants_agree():
@@ -89,10 +85,4 @@ def test_the_constants_agree():
     for name in ("OK", "AGAIN", "END", "ERROR"):
         value = int(re.search(rf"TUNDISH_{name} = (\d+)", HEADER)[1])
         assert getattr(_library, name) == value
-    kinds = re.search(r"enum \{\s*(TUNDISH_RANDOM_RESIZED_CROP.*?)\}", PLAIN, flags=re.S)[1]
-    numbers = dict(re.findall(r"TUNDISH_(\w+) = (\d+)", kinds))
-    assert len(numbers) == 8
-    for name, value in numbers.items():
-        assert getattr(_library, name) == int(value)
-    for table in (_library.DTYPES, _library.FILTERS, _library.PAD_MODES):
-        assert ", ".join(f"{value} {name}" for name, value in table.items()) in HEADER
+    assert ", ".join(f"{i} {name}" for i, name in enumerate(_library.DTYPES)) in HEADER

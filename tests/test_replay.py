@@ -71,9 +71,9 @@ def test_a_replay_leaves_the_trace_alone(photos, tmp_path):
 
 
 def test_a_replay_makes_no_copy_and_counts_no_memory(photos, tmp_path, monkeypatch):
-    loader = opened(photos.pack, stage=tmp_path, memory="64MiB")
+    loader = opened(photos.pack, copy_to=tmp_path, memory="64MiB")
     expected = next(iter(loader))
-    monkeypatch.setattr(tundish.source, "staged", None)
+    monkeypatch.setattr(tundish.source, "copied", None)
     monkeypatch.setattr(tundish.memory_budget, "budget", {None: 0}.__getitem__)
     fresh = loader.state_dict() | {"position": 0}
     assert loader.replay(fresh).batch[0].tobytes() == expected[0].tobytes()
@@ -246,7 +246,7 @@ def test_the_program_refuses_a_place_that_is_no_whole_number(photos, tmp_path, n
     (tmp_path / "state.json").write_text(json.dumps(state))
     error = error_of("replay", photos.pack, "--state", tmp_path / "state.json", exit_code=1)
     assert error["code"] == "TND-603"
-    assert f"its {name} is {json.dumps(value)} and not a whole number" in error["message"]
+    assert f"its {name} must be a whole number, not {json.dumps(value)}" in error["message"]
 
 
 @needs_program

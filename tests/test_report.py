@@ -199,7 +199,7 @@ def test_bad_samples_of_joined_packs_are_named_by_their_own_file(make, tmp_path)
 
 @pytest.mark.parametrize("value", [-0.1, 1.5, "x", float("nan")])
 def test_a_budget_is_a_share(tiny, value):
-    with pytest.raises(ValueError, match="max_bad must be a share from 0 to 1"):
+    with pytest.raises(ValueError, match="max_bad must be a number from 0 to 1"):
         opened(tiny.pack, max_bad=value)
 
 

@@ -76,7 +76,7 @@ def test_one_loader_can_be_sent_to_any_step_again_and_again(tiny, uninterrupted)
 def test_the_state_is_json_small_and_the_same_on_every_rank(uninterrupted):
     def places(world_size):  # the recipe says how the batch was split, for a replay
         states = uninterrupted[world_size, 0][1]
-        return [{name: state[name] for name in state if name != "recipe"} for state in states]
+        return [{name: state[name] for name in state if name != "run_config"} for state in states]
 
     for world_size in (1, 2, 3):
         for rank in range(world_size):
@@ -281,7 +281,13 @@ def test_a_state_that_is_none_is_refused(tiny):
         {"epoch": 0},
         None,
         [],
-        {**state, "format": 2},
+        {**state, "format": 3},
+        {**state, "random_version": 1},
+        {**state, "order_version": 1},
+        {**state, "seed": None},
+        {**state, "run_config": 1},
+        {**state, "run_config": {"batch_size": 0}},
+        {**state, "run_config": {"colour": 1}},
         {**state, "position": tiny.count + 1},
         {**state, "position": -1},
         {**state, "epoch": -1},

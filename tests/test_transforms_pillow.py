@@ -138,7 +138,7 @@ def test_random_resized_crop_equals_pillow(pictures: Path, interpolation: str) -
         loader = tundish.Loader(pictures, 1, transforms=[op], seed=seed, backend="numpy")
         for epoch in range(3):
             for number, (images, _) in enumerate(loader):
-                random = Random(seed, epoch, number, 0)
+                random = Random(seed, epoch, number, "RandomResizedCrop")
                 x, y, w, h = random_resized_window(random, *SIZES[number], scale, ratio)
                 cut = picture(number)[y : y + h, x : x + w]
                 expected = resized(cut, 96, 64, interpolation)
@@ -169,7 +169,7 @@ def test_random_crop_pads_as_numpy(pictures: Path, mode: str) -> None:
             ],
             -1,
         )
-        x, y = random_crop_corner(Random(8, 0, number, 0), padded.shape[1::-1], (30, 40))
+        x, y = random_crop_corner(Random(8, 0, number, "RandomCrop"), padded.shape[1::-1], (30, 40))
         np.testing.assert_array_equal(
             image, padded[y : y + 40, x : x + 30], err_msg=f"{SIZES[number]}"
         )
@@ -193,9 +193,9 @@ def test_flips_follow_their_stream(pictures: Path) -> None:
     for seed in range(5):
         for number, image in enumerate(loaded(pictures, transforms, seed=seed)):
             expected = picture(number)
-            if Random(seed, 0, number, 0).uniform() < 0.5:
+            if Random(seed, 0, number, "RandomHorizontalFlip").uniform() < 0.5:
                 expected = expected[:, ::-1]
-            if Random(seed, 0, number, 1).uniform() < 0.25:
+            if Random(seed, 0, number, "RandomVerticalFlip").uniform() < 0.25:
                 expected = expected[::-1]
             np.testing.assert_array_equal(image, expected)
 
@@ -212,7 +212,7 @@ def test_a_long_chain_equals_one_operation_after_the_other(pictures: Path) -> No
         width, height = SIZES[number]
         y_pad, x_pad = max(0, 90 - height), max(0, 90 - width)
         step = np.pad(picture(number), [(y_pad, y_pad), (x_pad, x_pad), (0, 0)], "reflect")
-        x, y = random_crop_corner(Random(4, 0, number, 0), step.shape[1::-1], (90, 90))
+        x, y = random_crop_corner(Random(4, 0, number, "RandomCrop"), step.shape[1::-1], (90, 90))
         step = resized(step[y : y + 90, x : x + 90], 100, 70, "bilinear")
         step = center_cropped(step, 120, 60)[::-1]
         np.testing.assert_array_equal(image, resized(step, 44, 33, "bicubic"))

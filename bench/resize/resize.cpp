@@ -141,7 +141,7 @@ nlohmann::json time_store(Dtype dtype, bool planes, bool mirror, Cpu cpu, int ro
   Store store(cpu);
   int number = 0;
   nlohmann::json result{{"cpu", cpu_name(cpu)},
-                        {"dtype", dtype_name(dtype)},
+                        {"dtype", words(dtype)[static_cast<std::size_t>(dtype)]},
                         {"layout", planes ? "planes" : "interleaved"},
                         {"mirror", mirror}};
   for (int round = 0; round < rounds; ++round) {

@@ -21,126 +21,33 @@ from ctypes import (
 )
 from typing import Any
 
-ABI = 1
+ABI = 2
 OK, AGAIN, END, ERROR = range(4)
 
-# Kinds of transforms.
-RANDOM_RESIZED_CROP, RESIZE, CENTER_CROP, RANDOM_CROP = range(4)
-RANDOM_HORIZONTAL_FLIP, RANDOM_VERTICAL_FLIP, NORMALIZE, TO_DTYPE = range(4, 8)
-
-# Values of dtype, filter and pad_mode.
-DTYPES = {"uint8": 0, "float32": 1, "float16": 2, "bfloat16": 3}
-FILTERS = {"nearest": 0, "bilinear": 1, "bicubic": 2}
-PAD_MODES = {"constant": 0, "edge": 1, "reflect": 2, "symmetric": 3}
+DTYPES = ("uint8", "float32", "float16", "bfloat16")  # by the numbers of tundish_batch_info.dtype
 
 
-class TransformStruct(ctypes.Structure):
-    """tundish_transform"""
+class LoaderLists(ctypes.Structure):
+    """tundish_loader_lists"""
 
     _fields_ = [
-        ("kind", c_int32),
-        ("width", c_int32),
-        ("height", c_int32),
-        ("max_size", c_int32),
-        ("filter", c_int32),
-        ("padding", c_int32 * 4),
-        ("pad_if_needed", c_int32),
-        ("pad_mode", c_int32),
-        ("fill", c_int32 * 3),
-        ("dtype", c_int32),
-        ("scale_values", c_int32),
-        ("reserved", c_int32),
-        ("scale", c_double * 2),
-        ("ratio", c_double * 2),
-        ("probability", c_double),
-        ("mean", c_double * 3),
-        ("std", c_double * 3),
-    ]
-
-
-class OrderStruct(ctypes.Structure):
-    """tundish_order"""
-
-    _fields_ = [
-        ("sampling", c_int32),
-        ("repeats", c_uint32),
-        ("draws", c_uint64),
+        ("labels", POINTER(c_int64)),
+        ("label_count", c_uint64),
         ("samples", POINTER(c_uint64)),
         ("sample_count", c_uint64),
         ("weights", POINTER(c_double)),
         ("weight_count", c_uint64),
         ("group_sizes", POINTER(c_uint64)),
         ("group_count", c_uint64),
-    ]
-
-
-class LoaderOptions(ctypes.Structure):
-    """tundish_loader_options"""
-
-    _fields_ = [
-        ("struct_bytes", c_uint32),
-        ("batch_size", c_uint32),
-        ("seed", c_uint64),
-        ("rank", c_uint32),
-        ("world_size", c_uint32),
-        ("shuffle", c_int32),
-        ("uneven", c_int32),
-        ("on_error", c_int32),
-        ("channels_first", c_int32),
-        ("exif_orientation", c_int32),
-        ("all_fields", c_int32),
-        ("threads", c_int32),
-        ("prefetch", c_int32),
-        ("pinned", c_int32),
-        ("replay", c_int32),
-        ("transforms", POINTER(TransformStruct)),
-        ("transform_count", c_uint64),
-        ("labels", POINTER(c_int64)),
-        ("label_count", c_uint64),
-        ("order", POINTER(OrderStruct)),
-        ("max_bad", POINTER(c_double)),
         ("trace", c_char_p),
-        ("memory", c_uint64),
-        ("lent_batches", c_uint64),
-        ("cache", c_int32),
-        ("for_gpu", c_int32),
     ]
 
-
-class LoaderStats(ctypes.Structure):
-    """tundish_loader_stats"""
-
-    _fields_ = [
-        ("batches", c_uint64),
-        ("samples", c_uint64),
-        ("replaced", c_uint64),
-        ("skipped", c_uint64),
-        ("bytes", c_uint64),
-        ("read_ns", c_uint64),
-        ("decode_ns", c_uint64),
-        ("wait_ns", c_uint64),
-        ("slots", c_uint64),
-        ("ready", c_uint64),
-        ("threads", c_uint64),
-        ("augment_ns", c_uint64),
-        ("elapsed_ns", c_uint64),
-        ("bad", c_uint64),
-        ("wait_p50_ns", c_uint64),
-        ("wait_p99_ns", c_uint64),
-        ("window_read_ns", c_uint64),
-        ("window_decode_ns", c_uint64),
-        ("window_augment_ns", c_uint64),
-        ("window_wait_ns", c_uint64),
-        ("window_elapsed_ns", c_uint64),
-        ("memory", c_uint64),
-        ("memory_used", c_uint64),
-        ("cache", c_uint64),
-        ("cache_hits", c_uint64),
-        ("cache_misses", c_uint64),
-        ("cache_bytes", c_uint64),
-        ("cache_needed", c_uint64),
-        ("cache_room", c_uint64),
-    ]
+    def put(self, name: str, length: str, array: Any) -> None:
+        """A NumPy array of the list's own type; it is kept as long as the struct."""
+        kind: Any = {"f": c_double, "u": c_uint64, "i": c_int64}[array.dtype.kind]
+        self.__dict__[name + "_kept"] = array  # a struct keeps the address, not the array
+        setattr(self, name, array.ctypes.data_as(POINTER(kind)))
+        setattr(self, length, len(array))
 
 
 class BatchInfo(ctypes.Structure):
@@ -216,23 +123,28 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "tundish_can_pin": (c_int32, []),
     "tundish_source_open": (SourceHandle, [c_char_p]),
     "tundish_source_join": (SourceHandle, [POINTER(c_void_p), c_uint64]),
-    "tundish_source_open_staged": (SourceHandle, [c_char_p, c_int32]),
+    "tundish_source_open_copy": (SourceHandle, [c_char_p, c_int32]),
     "tundish_source_close": (None, [c_void_p]),
     "tundish_source_count": (c_uint64, [c_void_p]),
     "tundish_source_describe": (c_char_p, [c_void_p]),
     "tundish_source_labels": (c_int32, [c_void_p, POINTER(c_int64)]),
-    "tundish_loader_new": (LoaderHandle, [c_void_p, POINTER(LoaderOptions)]),
+    "tundish_reference": (c_char_p, []),
+    "tundish_loader_new": (LoaderHandle, [c_void_p, c_char_p, POINTER(LoaderLists)]),
     "tundish_loader_end": (c_uint32, [c_void_p]),
     "tundish_loader_free": (None, [c_void_p]),
     "tundish_loader_start": (c_int32, [c_void_p, c_uint64, c_uint64]),
     "tundish_loader_lend": (c_int32, [c_void_p, c_void_p, c_uint64]),
     "tundish_loader_next": (c_int32, [c_void_p, c_uint32, POINTER(c_void_p)]),
     "tundish_loader_steps": (c_uint64, [c_void_p, c_uint64]),
-    "tundish_loader_positions": (c_uint64, [c_void_p]),
-    "tundish_loader_order": (c_char_p, [c_void_p]),
-    "tundish_loader_recipe": (c_char_p, [c_void_p]),
-    "tundish_loader_fingerprint": (c_char_p, [c_void_p]),
-    "tundish_loader_get_stats": (None, [c_void_p, POINTER(LoaderStats)]),
+    "tundish_loader_describe": (c_char_p, [c_void_p]),
+    "tundish_loader_state": (c_char_p, [c_void_p, c_uint64, c_uint64]),
+    "tundish_loader_read_state": (
+        c_int32,
+        [c_void_p, c_char_p, POINTER(c_uint64), POINTER(c_uint64)],
+    ),
+    "tundish_loader_stats": (c_char_p, [c_void_p]),
+    "tundish_loader_bad_positions": (c_uint64, [c_void_p]),
+    "tundish_loader_ready_batches": (c_uint64, [c_void_p]),
     "tundish_loader_new_window": (None, [c_void_p]),
     "tundish_loader_bad_samples": (c_char_p, [c_void_p]),
     "tundish_loader_hanging": (c_char_p, [c_void_p, c_uint32]),

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import ctypes
 import operator
-from typing import Any
+from typing import Any, NoReturn
 
 # Arguments of torch's DataLoader that have no place here, and why.
 _NOT_NEEDED = {
@@ -17,13 +16,13 @@ _NOT_NEEDED = {
     "persistent_workers": "the threads live as long as the loader",
     "prefetch_factor": "batches ahead of the trainer: prefetch=N",
     "multiprocessing_context": "there are no worker processes",
+    "stage": "it is now called copy_to",
 }
 
 
-def refuse_unknown(arguments: dict[str, Any]) -> None:
-    for name in arguments:
-        why = _NOT_NEEDED.get(name, "see help(tundish.Loader)")
-        raise TypeError(f"Loader has no argument {name!r}: {why}")
+def refuse_unknown(name: str) -> NoReturn:
+    why = _NOT_NEEDED.get(name, "see help(tundish.Loader)")
+    raise TypeError(f"Loader has no argument {name!r}: {why}")
 
 
 def whole(value: Any, name: str, least: int | None = None, most: int | None = None) -> int:
@@ -41,27 +40,8 @@ def whole(value: Any, name: str, least: int | None = None, most: int | None = No
     raise ValueError(f"{name} must be a whole number{limits}, not {value!r}")
 
 
-def seed(value: Any) -> int:
-    """As it was given; what 64 bits do not hold, as they hold it: a state is read by the program too."""
-    number = whole(value, "seed")
-    return number if -(2**63) <= number < 2**64 else number % 2**64
-
-
 def positive(value: Any, name: str) -> int:
     return whole(value, name, least=1, most=2**31 - 1)
-
-
-def share(value: Any, name: str) -> Any:
-    """A pointer for the library to a number from 0 to 1; None stays None."""
-    if value is None:
-        return None
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = -1.0
-    if not 0 <= number <= 1:
-        raise ValueError(f"{name} must be a share from 0 to 1, or None, not {value!r}")
-    return ctypes.pointer(ctypes.c_double(number))
 
 
 def milliseconds(value: Any, name: str) -> int:
@@ -75,17 +55,6 @@ def milliseconds(value: Any, name: str) -> int:
     if not 0 < number <= 2**22:
         raise ValueError(f"{name} must be a number of seconds, or None, not {value!r}")
     return max(1, round(1000 * number))
-
-
-def plain(name: Any) -> str:
-    """torch.channels_last -> "channels_last", torch.contiguous_format -> "contiguous"."""
-    return str(name).removeprefix("torch.").removesuffix("_format")
-
-
-def choice(table: dict[str, int], value: str, name: str) -> int:
-    if value not in table:
-        raise ValueError(f"{name} must be one of {', '.join(table)}, not {value!r}")
-    return table[value]
 
 
 def int64_array(values: Any, count: int) -> Any:

@@ -15,7 +15,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from . import checks
 from ._library import (
     DTYPES,
     ERROR,
@@ -25,7 +24,6 @@ from ._library import (
     BatchInfo,
     DeviceHandle,
     LoaderHandle,
-    LoaderStats,
     ResidentHandle,
     SampleError,
     last_error,
@@ -34,24 +32,19 @@ from ._library import (
 )
 from .behind import Behind
 from .choice import Choice
+from .plain import plain
 from .source import Source
 
-_DTYPES = {number: name for name, number in DTYPES.items()}
 AHEAD = 2  # batches on their way to the GPU or there, besides the one that is handed out
 _LOAD = 64  # samples that a resident pack takes at a time, so that Ctrl-C is seen in between
 
 Make = Callable[[BatchHandle, BatchInfo, "list[Any] | None"], Any]
 
 
-def device_of(device: Any, backend: str, decode: str, resident: bool) -> Any:
+def device_of(device: Any, backend: str) -> Any:
     """A torch.device with its number; None for none and for the CPU."""
-    checks.choice({"cpu": 0, "gpu": 1, "auto": 2}, decode, "decode")
     if device is None or str(device) == "cpu":
-        if decode == "gpu" or resident:
-            raise ValueError('decode="gpu" and resident=True need device="cuda"')
         return None
-    if resident and decode == "cpu":
-        raise ValueError('resident=True contradicts decode="cpu": the GPU decodes what it keeps')
     if backend != "torch":
         raise ValueError('device needs torch: leave out backend="numpy"')
     import torch
@@ -146,7 +139,7 @@ class ArrivingOnGpu:
         if not handle:
             raise last_error()
         self._road: DeviceHandle = handle
-        self._dtype = getattr(torch, _DTYPES[lib.tundish_device_dtype(handle)])
+        self._dtype = getattr(torch, DTYPES[lib.tundish_device_dtype(handle)])
         self._waiting: tuple[Sent, ...] = ()
         self._behind = Behind()  # the batches handed out
         self._decoded = 0  # images of theirs, by the GPU
@@ -263,16 +256,10 @@ class ArrivingOnGpu:
         self._waiting, self.info, self.out, self._decoded = waiting, sent.info, sent.out, decoded
 
 
-def on_gpu(
-    loader: LoaderHandle,
-    source: Source,
-    device: Any,
-    channels_first: bool,
-    decode: str,
-    resident: bool,
-    prefetch: int,
-) -> ArrivingOnGpu:
+def on_gpu(loader: LoaderHandle, source: Source, device: Any, options: Any) -> ArrivingOnGpu:
     """For `Loader(device=, decode=, resident=)`, before the loader is started."""
+    decode, resident = options.decode, options.resident
+    channels_first = plain(options.memory_format) == "contiguous"
 
     def decode_there(there: bool) -> None:
         if lib.tundish_loader_decode_there(loader, there) != OK:
@@ -287,12 +274,10 @@ def on_gpu(
         there = False  # auto has no choice
 
     def ready() -> int:
-        stats = LoaderStats()
-        lib.tundish_loader_get_stats(loader, ctypes.byref(stats))
-        return int(stats.ready)
+        return int(lib.tundish_loader_ready_batches(loader))
 
     choice = None
     if there and decode == "auto" and not resident:
-        choice = Choice(decode_there, ready, prefetch)
+        choice = Choice(decode_there, ready, options.prefetch)
     kept = make_resident(source, device) if resident else None
     return ArrivingOnGpu(loader, device, channels_first, kept, there, choice)

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import inspect
 import json
 import os
 import warnings
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from dataclasses import fields
 from typing import Any
 
-from . import checks, memory_budget, pinned, seeing, state_of_run
+from . import checks, memory_budget, monitoring, pinned
 from ._library import (
     AGAIN,
-    DTYPES,
     ERROR,
     OK,
-    TO_DTYPE,
     BatchHandle,
     BatchInfo,
     LoaderHandle,
-    LoaderOptions,
-    LoaderStats,
     last_error,
     lib,
     new_error,
@@ -32,16 +30,12 @@ from .assemble import Assembler
 from .dataset import Dataset
 from .device import AHEAD, ArrivingOnGpu, can_pin, device_of, on_gpu
 from .iterating import LoaderIterator, Sampler
-from .order import Order, pack_order
+from .options import LoaderOptions, arguments_text, engine_options, make_options
 from .replay import Replayed, replay
 from .source import Paths, Source, plain_paths
-from .transforms import Transform, pack_transforms
+from .transforms import ToDtype
 from .world import local_world_size, rank_and_world_size
 
-_UNEVEN = {"pad": 0, "drop": 1, "exact": 2}
-_ON_ERROR = {"substitute": 0, "skip": 1, "fail": 2}
-_LAYOUTS = {"channels_last": 0, "contiguous": 1}
-_CACHES = {"encoded": 1, "decoded": 2, "auto": 3}
 _SLICE_MS = 100  # how long one call may block; Ctrl-C is seen in between
 
 
@@ -55,170 +49,45 @@ class Loader:
 
     path             a .tnd file, an image folder, a .csv/.tsv list, an uncompressed .tar; or a list of
                      several that have the same classes, as one
-    batch_size       images per batch and rank
-    transforms       in order: RandomResizedCrop, Resize, CenterCrop, RandomCrop, flips, Normalize, ToDtype
-    shuffle, seed    the order and every random choice are functions of seed, epoch and position
-    order            Subset, Weighted, Balanced, Repeated, Mixture; default: every sample once
-    drop_last        leave out a last batch that is not full; the same as uneven="drop"
-    threads          default: the CPUs this process may use, shared with the other local ranks
-    rank, world_size default: from torch.distributed, torchrun or Slurm
-    on_error         a bad sample: "substitute" (default with several ranks), "skip" (default with one), "fail"
-    uneven           the last global batch: "pad" (default when shuffling), "drop", "exact" (default otherwise)
-    return_index     also yield the numbers of the samples
-    labels           integers to use instead of the stored labels, one per sample
-    as_dict          yield a dict of all fields instead of a tuple
-    memory_format    "channels_last" or "contiguous": memory order of the images
-    exif_orientation turn images as their EXIF says (torchvision does not)
-    prefetch         batches kept ready ahead of the trainer
-    max_bad          most bad samples of an epoch as a share (0.01), more are an error; None: any number
-    hang_warning     seconds after which a read or decode that does not end is named; None: never
-    trace            file for a trace of every thread (docs/seeing.md), written by close() and at exit
-    pin_memory       page-locked batches, for copies to a GPU with non_blocking=True (with the backend
-                     "numpy" keep a batch until its copy has ended; torch sees to that by itself)
-    memory           what the loader may use, "8GiB" or bytes: a promise (docs/memory.md); "auto": half of what
-                     this process may take, shared with the other local ranks; None: not counted
-    cache            samples kept in what is left of memory: "encoded" (as stored), "decoded" (as pixels), "auto"
-                     (decoded if all fit so); without memory= that is "auto"
-    stage            a folder, such as "/dev/shm": the pack is copied there first, and the copy is gone with the loader
-    device           "cuda": batches come as tensors on that GPU, made there ahead of the loop (docs/gpu.md)
-    decode           with device, who decodes: "cpu", "gpu" or "auto" (both are measured in the first seconds)
-    resident         with device: the lanes records of the data are kept in the GPU's memory
-    backend          "auto", "torch" or "numpy"
     """
 
     _replays = False  # replay.py's does: a batch is made again
 
-    def __init__(
-        self,
-        path: Paths,
-        batch_size: int = 1,
-        *,
-        transforms: Sequence[Transform] = (),
-        shuffle: bool = False,
-        seed: int = 0,
-        order: Order | None = None,
-        drop_last: bool = False,
-        threads: int | None = None,
-        rank: int | None = None,
-        world_size: int | None = None,
-        on_error: str | None = None,
-        uneven: str | None = None,
-        return_index: bool = False,
-        labels: Any = None,
-        as_dict: bool = False,
-        memory_format: str = "channels_last",
-        exif_orientation: bool = False,
-        prefetch: int = 4,
-        max_bad: float | None = None,
-        hang_warning: float | None = 30.0,
-        trace: str | os.PathLike[str] | None = None,
-        pin_memory: bool = False,
-        memory: str | int | None = None,
-        cache: str | None = None,
-        stage: str | os.PathLike[str] | None = None,
-        device: Any = None,
-        decode: str = "auto",
-        resident: bool = False,
-        backend: str = "auto",
-        **unknown: Any,
-    ) -> None:
-        checks.refuse_unknown(unknown)
-        self._config = {k: v for k, v in locals().items() if k not in ("self", "unknown")}
+    def __init__(self, path: Paths, batch_size: int = 1, **options: Any) -> None:
+        self._options = options_ = make_options({"batch_size": batch_size, **options})
         self.path = plain_paths(path)
-        self.batch_size = checks.positive(batch_size, "batch_size")
-        self.shuffle = bool(shuffle)
-        self.rank, self.world_size = rank_and_world_size(rank, world_size)
-        self.drop_last = bool(drop_last) or uneven == "drop"
-        self._exif_orientation = bool(exif_orientation)
-        self._seed = checks.seed(seed)
-        self._hang_ms = checks.milliseconds(hang_warning, "hang_warning")
-        self._backend, from_tensor, from_numpy = checks.backend(backend)
+        self.rank, self.world_size = rank_and_world_size(options_.rank, options_.world_size)
+        self._backend, from_tensor, from_numpy = checks.backend(options_.backend)
+        self._hang_ms = checks.milliseconds(options_.hang_warning, "hang_warning")
+        self.device = device_of(options_.device, self._backend)  # None: host memory
+        self.batch_size = batch_size
+        self.shuffle = bool(options_.shuffle)
+        self.drop_last = bool(options_.drop_last) or options_.uneven == "drop"
+        self.threads = options_.threads
+        if self.threads is None:
+            self.threads = max(1, lib.tundish_usable_cpus() // local_world_size())
+        self.memory = memory_budget.of_options(options_)  # bytes; 0: not counted
+        self._pinned = self._pinned_batches()
 
-        if drop_last and uneven not in (None, "drop"):
-            raise ValueError(f"drop_last=True contradicts uneven={uneven!r}: give one of them")
-        random_order = shuffle or getattr(order, "shuffles", False)
-        uneven = "drop" if drop_last else uneven or ("pad" if random_order else "exact")
-        on_error = on_error or ("substitute" if self.world_size > 1 else "skip")
-        if on_error == "fail" and max_bad is not None:
-            raise ValueError(
-                'max_bad has no meaning with on_error="fail": the first bad one raises'
-            )
-        if threads is None:
-            threads = max(1, lib.tundish_usable_cpus() // local_world_size())
-        self.threads = checks.positive(threads, "threads")
-        if not 0 <= self.rank < self.world_size:
-            raise ValueError(f"rank {self.rank} does not exist in a world of {self.world_size}")
-
-        self.device = device_of(device, self._backend, decode, resident)  # None: host memory
-        prefetch = checks.positive(prefetch, "prefetch")
-        if memory is None and cache is not None:
-            memory = "auto"
-        self.memory = memory_budget.budget(memory)  # bytes; 0: not counted
-        if self.device is not None and cache == "auto" and decode == "gpu":
-            cache = "encoded"
-        pin_memory = pin_memory and self.device is None and self._can_pin()
-        # With torch the batches are made in torch's own memory; otherwise the engine locks its own.
-        self._pinned: pinned.PinnedBatches | None = None
-        if pin_memory and self._backend == "torch":
-            self._pinned = pinned.PinnedBatches(self.batch_size, prefetch)
-
-        self._source = Source(self.path, stage)
+        self._source = Source(self.path, options_.copy_to)
         for text in self._source.warnings:
             warnings.warn(text, stacklevel=2)
-        structs = self._structs(transforms)
-        options = LoaderOptions(
-            struct_bytes=ctypes.sizeof(LoaderOptions),
-            batch_size=self.batch_size,
-            seed=self._seed % 2**64,
-            rank=self.rank,
-            world_size=self.world_size,
-            shuffle=self.shuffle,
-            uneven=checks.choice(_UNEVEN, uneven, "uneven"),
-            on_error=checks.choice(_ON_ERROR, on_error, "on_error"),
-            channels_first=checks.choice(_LAYOUTS, checks.plain(memory_format), "memory_format"),
-            exif_orientation=self._exif_orientation,
-            all_fields=as_dict,
-            threads=self.threads,
-            prefetch=prefetch,
-            pinned=pin_memory and self._pinned is None
-            if self.device is None
-            else can_pin(self.device),
-            replay=self._replays,
-            transforms=structs,
-            transform_count=len(structs),
-            max_bad=checks.share(max_bad, "max_bad"),
-            trace=seeing.trace_path(trace, self.rank),
-            memory=self.memory,
-            lent_batches=AHEAD + 2 if self.device else prefetch + 2 if self._pinned else 0,
-            for_gpu=0 if self.device is None else 1 if decode == "cpu" else 3 if resident else 2,
-            cache=0 if cache is None else checks.choice(_CACHES, cache, "cache"),
-        )
-        if order is not None:
-            struct = pack_order(order, self._source.sizes)  # kept until the engine is made
-            options.order = ctypes.pointer(struct)
         self._assembler = Assembler(
             fields=self._source.fields,
             from_tensor=from_tensor,
             from_numpy=from_numpy,
             pinned=self._pinned,
-            as_dict=bool(as_dict),
-            return_index=bool(return_index),
-            new_labels=labels is not None,
+            as_dict=bool(options_.as_dict),
+            return_index=bool(options_.return_index),
+            new_labels=options_.labels is not None,
         )
-        if labels is not None:
-            labels = checks.int64_array(labels, self._source.count)
-            options.labels = labels.ctypes.data_as(ctypes.POINTER(ctypes.c_int64))
-            options.label_count = len(labels)
-        self._make_engine(options)
+        self._make_engine()
 
         self._epoch = 0
         self._position = 0
         self._arriving: Arriving | ArrivingOnGpu = Arriving(self._pinned)
         if self.device is not None:
-            layout = bool(options.channels_first)
-            self._arriving = on_gpu(
-                self._open(), self._source, self.device, layout, decode, resident, prefetch
-            )
+            self._arriving = on_gpu(self._open(), self._source, self.device, options_)
         self._in_progress = False
         self._taken = False  # a batch of the iteration in progress
         self._wanted_epoch: int | None = None  # set once a batch was taken
@@ -232,36 +101,62 @@ class Loader:
         """Who decodes: "cpu" or "gpu"; None while decode="auto" has not chosen yet."""
         return self._arriving.decoding
 
-    def _can_pin(self) -> bool:
-        reason = pinned.why_not(self._backend)
-        if reason:
+    def _pinned_batches(self) -> pinned.PinnedBatches | None:
+        """With torch the batches are made in torch's own memory; otherwise the engine locks its own."""
+        self._pin = bool(self._options.pin_memory) and self.device is None
+        if self._pin and (reason := pinned.why_not(self._backend)):
             warnings.warn(f"pin_memory is left out: {reason}", stacklevel=3)
-        return not reason
+            self._pin = False
+        if not self._pin or self._backend != "torch":
+            return None
+        self._pin = False
+        return pinned.PinnedBatches(
+            self.batch_size, checks.positive(self._options.prefetch, "prefetch")
+        )
 
-    def _structs(self, transforms: Sequence[Transform]) -> Any:
-        structs = pack_transforms(transforms)
-        half = DTYPES["bfloat16"]
+    def _make_engine(self) -> None:
+        options = self._options
+        settled, lists = engine_options(
+            options,
+            self._source.sizes,
+            rank=self.rank,
+            world_size=self.world_size,
+            threads=self.threads,
+            memory=self.memory,
+            cache=self._cache(),
+            pin_memory=self._pin if self.device is None else can_pin(self.device),
+            lent_batches=self._lent_batches(),
+            for_gpu=self.device is not None,
+            replay=self._replays,
+        )
         if self._backend == "numpy" and any(
-            s.kind == TO_DTYPE and s.dtype == half for s in structs
+            isinstance(one, ToDtype) and one._json()["dtype"] == "bfloat16"
+            for one in options.transforms
         ):
             raise ValueError("bfloat16 needs torch: NumPy has no such type")
-        return structs
-
-    def _make_engine(self, options: LoaderOptions) -> None:
-        handle = lib.tundish_loader_new(self._source.handle, ctypes.byref(options))
+        handle = lib.tundish_loader_new(
+            self._source.handle, json.dumps(settled).encode(), ctypes.byref(lists)
+        )
         if not handle:
             raise last_error()
         self._handle: LoaderHandle | None = handle  # none once closed
         self._end = weakref.finalize(self, _end_all, handle, self._pinned)
         self._process = os.getpid()
-        self._fingerprint = lib.tundish_loader_fingerprint(handle).decode()
-        self._order = lib.tundish_loader_order(handle).decode()
-        self._recipe = json.loads(lib.tundish_loader_recipe(handle))
-        if isinstance(self.path, list):
-            self._recipe["given"] = True  # the program replays from one path
-        self._positions = lib.tundish_loader_positions(handle)  # of an epoch
         memory_budget.promise(self)
-        memory_budget.warn_about_cache(self._stats())
+        for text in json.loads(lib.tundish_loader_describe(handle))["warnings"]:
+            warnings.warn(text, stacklevel=3)
+
+    def _lent_batches(self) -> int:
+        """Batches in torch's memory at once: they count as the loader's too."""
+        if self.device is not None:
+            return AHEAD + 2
+        return 0 if self._pinned is None else self._options.prefetch + 2
+
+    def _cache(self) -> str:
+        cache = self._options.cache
+        if self.device is not None and cache == "auto" and self._options.decode == "gpu":
+            return "encoded"
+        return "none" if cache is None else cache
 
     # --- iterating --------------------------------------------------------------------------
 
@@ -328,16 +223,15 @@ class Loader:
         return self._assembler(batch, info, there)
 
     def _warn_about_bad_samples(self) -> None:
-        stats = self._stats()
-        if stats.replaced + stats.skipped == 0:
+        if lib.tundish_loader_bad_positions(self._open()) == 0:
             return
         self._warned = True
-        warnings.warn(seeing.about_bad(stats, self.bad_samples()[0]), stacklevel=4)
+        warnings.warn(monitoring.about_bad(self.bad_samples()[0]), stacklevel=4)
 
     def _warn_about_hanging(self) -> None:
         text = lib.tundish_loader_hanging(self._open(), self._hang_ms)
         if text:
-            warnings.warn(seeing.about_hanging(text), RuntimeWarning, stacklevel=5)
+            warnings.warn(monitoring.about_hanging(text), RuntimeWarning, stacklevel=5)
 
     # --- place in the run -------------------------------------------------------------------
 
@@ -362,21 +256,30 @@ class Loader:
 
     def state_dict(self) -> dict[str, Any]:
         """A few integers and strings (JSON); the same on every rank: what was handed out so far."""
-        return {
-            "format": state_of_run.FORMAT,
-            "fingerprint": self._fingerprint,
-            "seed": self._seed,
-            "epoch": self._epoch,
-            "position": self._position,
-            "order": self._order,
-            "recipe": self._recipe,
-        }
+        text = lib.tundish_loader_state(self._open(), self._epoch, self._position)
+        if text is None:
+            raise last_error()
+        state: dict[str, Any] = json.loads(text)
+        if isinstance(self.path, list):
+            state["run_config"]["given"] = True  # the program replays from one path
+        return state
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Goes on where the state was saved, with any threads, rank, world size and batch size."""
-        epoch, position = state_of_run.place(state, self.state_dict(), self.path, self._positions)
-        self._epoch = epoch
-        self._position = position
+        epoch, position = ctypes.c_uint64(), ctypes.c_uint64()
+        try:
+            text = json.dumps(state).encode()
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"not a state of tundish.Loader: {error}") from None
+        if (
+            lib.tundish_loader_read_state(
+                self._open(), text, ctypes.byref(epoch), ctypes.byref(position)
+            )
+            != OK
+        ):
+            raise last_error()
+        self._epoch = epoch.value
+        self._position = position.value
         self._arriving.drop()
         self._in_progress = self._taken = False
         self._wanted_epoch = None
@@ -389,14 +292,16 @@ class Loader:
         this loader's. `images, labels = loader.replay(state).batch`; `.plans` has a dict per image:
         position, sample, repeat, crop, flips. The loader itself stays where it is.
         """
-        config = {**self._config, "rank": self.rank, "world_size": self.world_size}
-        return replay(config, state, rank)
+        options = {**_given(self._options), "rank": self.rank, "world_size": self.world_size}
+        return replay(self.path, options, state, rank)
 
-    # --- seeing -----------------------------------------------------------------------------
+    # --- monitoring ---------------------------------------------------------------------------
 
-    def _stats(self) -> LoaderStats:
-        stats = LoaderStats()
-        lib.tundish_loader_get_stats(self._open(), ctypes.byref(stats))
+    def _stats(self) -> dict[str, float]:
+        text = lib.tundish_loader_stats(self._open())
+        if text is None:
+            raise last_error()
+        stats: dict[str, float] = json.loads(text)
         return stats
 
     def unused_memory(self) -> int:
@@ -404,14 +309,14 @@ class Loader:
         if not self._handle or os.getpid() != self._process:
             return 0
         stats = self._stats()
-        return int(stats.memory - stats.memory_used)
+        return int(stats["data/memory"] - stats["data/memory_used"])
 
     def stats(self, reset: bool = False) -> dict[str, float]:
         """Flat, ready for a logger: what was delivered, what it cost, what the trainer waited.
 
         Sums are since the loader was made; shares and quantiles since the last stats(reset=True).
         """
-        stats = seeing.stats_dict(self._stats()) | self._arriving.stats(reset)
+        stats = self._stats() | self._arriving.stats(reset)
         if reset:
             lib.tundish_loader_new_window(self._open())
         return stats
@@ -422,11 +327,11 @@ class Loader:
 
     def report(self) -> dict[str, Any]:
         """Exact counts and bad_samples(), ready for JSON."""
-        return seeing.report(self.path, self._stats(), self.bad_samples())
+        return monitoring.report(self.path, self._stats(), self.bad_samples())
 
     def write_report(self, path: str | os.PathLike[str]) -> None:
         """JSON when the name ends in .json, otherwise a table."""
-        seeing.write(path, self.report())
+        monitoring.write(path, self.report())
 
     @property
     def classes(self) -> list[str]:
@@ -435,7 +340,7 @@ class Loader:
     @functools.cached_property
     def dataset(self) -> Dataset:
         """The same data by number."""
-        return Dataset(self.path, exif_orientation=self._exif_orientation)
+        return Dataset(self.path, exif_orientation=bool(self._options.exif_orientation))
 
     @property
     def batch_sampler(self) -> Loader:
@@ -478,11 +383,15 @@ class Loader:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A copy with the same trace would overwrite it.
-        return _rebuild, ({**self._config, "trace": None}, self.state_dict())
+        return _rebuild, (self.path, {**_given(self._options), "trace": None}, self.state_dict())
 
 
-def _rebuild(config: dict[str, Any], state: dict[str, Any]) -> Loader:
-    loader = Loader(**config)
+def _given(options: LoaderOptions) -> dict[str, Any]:
+    return {one.name: getattr(options, one.name) for one in fields(options)}
+
+
+def _rebuild(path: Any, options: dict[str, Any], state: dict[str, Any]) -> Loader:
+    loader = Loader(path, **options)
     loader.load_state_dict(state)
     return loader
 
@@ -495,3 +404,23 @@ def _end_all(handle: LoaderHandle, pieces: pinned.PinnedBatches | None) -> None:
         if pieces is not None:
             pinned.keep_for_ever(pieces)
         warnings.warn(str(last_error()), RuntimeWarning, stacklevel=2)
+
+
+# help() and editors see the arguments, which are written once, in options.py.
+Loader.__doc__ = f"{(Loader.__doc__ or '').rstrip()}\n{arguments_text()}\n    "
+_PATH = inspect.Parameter("path", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+Loader.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+    [
+        _PATH,
+        *(
+            inspect.Parameter(
+                one.name,
+                inspect.Parameter.POSITIONAL_OR_KEYWORD
+                if one.name == "batch_size"
+                else inspect.Parameter.KEYWORD_ONLY,
+                default=one.default,
+            )
+            for one in fields(LoaderOptions)
+        ),
+    ]
+)

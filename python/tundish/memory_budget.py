@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import re
-import warnings
 import weakref
 from typing import Any, Protocol
 
 from . import checks
-from ._library import LoaderStats, lib
+from ._library import lib
 from .world import local_world_size
 
 _UNITS = {"": 1, "B": 1}
 for _power, _letter in enumerate("KMGT", 1):
     _UNITS[f"{_letter}B"] = 1000**_power
     _UNITS[f"{_letter}IB"] = 1024**_power
+
+
+def of_options(options: Any) -> int:
+    """Of a loader's options; a cache alone asks for "auto"."""
+    automatic = options.memory is None and options.cache is not None
+    return budget("auto" if automatic else options.memory)
 
 
 def budget(value: Any) -> int:
@@ -51,18 +56,6 @@ _loaders: weakref.WeakSet[Budgeted] = weakref.WeakSet()
 def promise(loader: Budgeted) -> None:
     """From now on default_budget() leaves this loader what it was given, as long as it lives."""
     _loaders.add(loader)
-
-
-def warn_about_cache(stats: LoaderStats) -> None:
-    """Says with the figures when not all samples fit."""
-    needed, room = stats.cache_needed, stats.cache_room
-    if needed > room:
-        kind = "as pixels" if stats.cache == 2 else "as they are stored"
-        warnings.warn(
-            f"cache: the samples need {text(needed)} {kind}, memory has {text(room)} for them: "
-            f"{100 * room // needed} % stay in memory, those that come again soonest",
-            stacklevel=4,
-        )
 
 
 def text(count: int) -> str:

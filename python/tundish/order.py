@@ -6,14 +6,12 @@ lists are handed to the engine once.
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Sequence
 from typing import Any
 
 from . import checks
-from ._library import OrderStruct
+from ._library import LoaderLists
 
-_EVERY, _WEIGHTED, _GROUPS = range(3)
 _MOST_DRAWS = 2**48
 
 
@@ -22,8 +20,8 @@ class Order:
 
     shuffles = False  # draws at random whatever shuffle says
 
-    def _fill(self, struct: OrderStruct, sizes: Sequence[int]) -> None:
-        """`sizes`: samples of each path of the loader."""
+    def _fill(self, options: dict[str, Any], lists: LoaderLists, sizes: Sequence[int]) -> None:
+        """Adds the order to the engine's options. `sizes`: samples of each path of the loader."""
         raise TypeError(f"{type(self).__name__} is not an order of tundish")
 
 
@@ -33,9 +31,8 @@ class Subset(Order):
     def __init__(self, samples: Any) -> None:
         self.samples = _numbers(samples, "samples")
 
-    def _fill(self, struct: OrderStruct, sizes: Sequence[int]) -> None:
-        struct.sampling = _EVERY
-        _put(struct, "samples", "sample_count", self.samples)
+    def _fill(self, options: dict[str, Any], lists: LoaderLists, sizes: Sequence[int]) -> None:
+        lists.put("samples", "sample_count", self.samples)
 
     def __repr__(self) -> str:
         return f"Subset({len(self.samples):,} samples)"
@@ -54,10 +51,10 @@ class Weighted(Order):
         self.weights = _weights(weights)
         self.draws = _draws(draws)
 
-    def _fill(self, struct: OrderStruct, sizes: Sequence[int]) -> None:
-        struct.sampling = _WEIGHTED
-        struct.draws = self.draws or 0
-        _put(struct, "weights", "weight_count", self.weights)
+    def _fill(self, options: dict[str, Any], lists: LoaderLists, sizes: Sequence[int]) -> None:
+        options["sampling"] = "weighted"
+        options["draws"] = self.draws or 0
+        lists.put("weights", "weight_count", self.weights)
 
     def __repr__(self) -> str:
         return f"Weighted({len(self.weights):,} weights{_tail(self.draws)})"
@@ -76,11 +73,11 @@ class Balanced(Order):
         self.draws = _draws(draws)
         self.of = of
 
-    def _fill(self, struct: OrderStruct, sizes: Sequence[int]) -> None:
+    def _fill(self, options: dict[str, Any], lists: LoaderLists, sizes: Sequence[int]) -> None:
         if self.of is not None:
-            self.of._fill(struct, sizes)
-        struct.sampling = _GROUPS
-        struct.draws = self.draws or 0
+            self.of._fill(options, lists, sizes)
+        options["sampling"] = "groups"
+        options["draws"] = self.draws or 0
 
     def __repr__(self) -> str:
         return f"Balanced({'' if self.of is None else f'of={self.of!r}'}{_tail(self.draws)})"
@@ -101,7 +98,7 @@ class Mixture(Order):
         self.groups = None if groups is None else [_numbers(g, "groups") for g in groups]
         self.draws = _draws(draws)
 
-    def _fill(self, struct: OrderStruct, sizes: Sequence[int]) -> None:
+    def _fill(self, options: dict[str, Any], lists: LoaderLists, sizes: Sequence[int]) -> None:
         import numpy as np
 
         if self.groups is not None:
@@ -109,12 +106,12 @@ class Mixture(Order):
         if len(sizes) != len(self.weights):
             what = "paths" if self.groups is None else "groups"
             raise ValueError(f"Mixture: {len(self.weights)} weights for {len(sizes)} {what}")
-        struct.sampling = _GROUPS
-        struct.draws = self.draws or 0
-        _put(struct, "weights", "weight_count", self.weights)
-        _put(struct, "group_sizes", "group_count", np.array(sizes, np.uint64))
+        options["sampling"] = "groups"
+        options["draws"] = self.draws or 0
+        lists.put("weights", "weight_count", self.weights)
+        lists.put("group_sizes", "group_count", np.array(sizes, np.uint64))
         if self.groups is not None:
-            _put(struct, "samples", "sample_count", np.concatenate(self.groups))
+            lists.put("samples", "sample_count", np.concatenate(self.groups))
 
     def __repr__(self) -> str:
         return f"Mixture({[float(w) for w in self.weights]}{_tail(self.draws)})"
@@ -139,34 +136,27 @@ class Repeated(Order):
         self.draws = _draws(draws)
         self.shuffles = of is not None and of.shuffles
 
-    def _fill(self, struct: OrderStruct, sizes: Sequence[int]) -> None:
+    def _fill(self, options: dict[str, Any], lists: LoaderLists, sizes: Sequence[int]) -> None:
         if self.of is not None:
-            self.of._fill(struct, sizes)
-        struct.repeats = self.times
+            self.of._fill(options, lists, sizes)
+        options["repeats"] = self.times
         if self.draws is not None:
-            struct.draws = self.draws
+            options["draws"] = self.draws
 
     def __repr__(self) -> str:
         of = "" if self.of is None else f", of={self.of!r}"
         return f"Repeated({self.times}{of}{_tail(self.draws)})"
 
 
-def pack_order(order: Order, sizes: Sequence[int]) -> OrderStruct:
-    """The order as the engine takes it; the struct keeps its arrays."""
+def add_order(
+    order: Any, options: dict[str, Any], lists: LoaderLists, sizes: Sequence[int]
+) -> None:
+    """The order as the engine takes it: words and numbers in the options, arrays in the lists."""
     if not isinstance(order, Order):
         raise TypeError(
             f"{order!r} is not an order: use tundish.Subset, Weighted, Balanced, Repeated or Mixture"
         )
-    struct = OrderStruct(repeats=1)
-    order._fill(struct, sizes)
-    return struct
-
-
-def _put(struct: OrderStruct, pointer: str, length: str, array: Any) -> None:
-    kind = ctypes.c_double if array.dtype.kind == "f" else ctypes.c_uint64
-    struct.__dict__[pointer + "_kept"] = array  # a struct keeps the address, not the array
-    setattr(struct, pointer, array.ctypes.data_as(ctypes.POINTER(kind)))
-    setattr(struct, length, len(array))
+    order._fill(options, lists, sizes)
 
 
 def _numbers(values: Any, name: str) -> Any:

@@ -13,8 +13,6 @@ from typing import Any
 
 from ._library import DTYPES, OK, BatchInfo, LoaderHandle, last_error, lib
 
-_DTYPES = {number: name for name, number in DTYPES.items()}
-
 
 def why_not(backend: str) -> str:
     """Empty when there is page-locked memory: of torch, or of the engine's own for NumPy."""
@@ -57,7 +55,7 @@ class PinnedBatches:
         """The images of a batch. What was not made in a lent piece is copied: the first ones."""
         import torch
 
-        dtype = getattr(torch, _DTYPES[info.dtype])
+        dtype = getattr(torch, DTYPES[info.dtype])
         count, height, width = info.count, info.height, info.width
         image_bytes = 3 * height * width * dtype.itemsize
         if info.lent:

@@ -18,7 +18,7 @@ _ALONE = {
     "max_bad": None,
     "memory": None,
     "cache": None,
-    "stage": None,
+    "copy_to": None,
     "device": None,
     "decode": "auto",
     "resident": False,
@@ -38,20 +38,20 @@ class Replayed:
     plans: list[dict[str, Any]]
 
 
-def replay(config: dict[str, Any], state: dict[str, Any], rank: int | None) -> Replayed:
+def replay(path: Any, options: dict[str, Any], state: dict[str, Any], rank: int | None) -> Replayed:
     """With a loader of its own, built like the one that saved the state.
 
-    `config`: of a loader with the same data, order, seed and transforms; its rank is the default.
+    `options`: of a loader with the same data, order, seed and transforms; its rank is the default.
     """
     from .loader import Loader
 
-    recipe = state.get("recipe", {}) if isinstance(state, dict) else {}
+    recipe = state.get("run_config", {}) if isinstance(state, dict) else {}
     as_saved = {name: recipe[name] for name in _AS_SAVED if name in recipe}
     if "uneven" in as_saved:
         as_saved["drop_last"] = False
     if rank is not None:
         as_saved["rank"] = rank
-    built = {**config, **as_saved, **_ALONE}
+    built = {**options, **as_saved, **_ALONE}
     if rank is None and not built["rank"] < built["world_size"]:
         raise ValueError(
             f"the state is of a run with {built['world_size']} ranks, and this loader has rank "
@@ -61,7 +61,7 @@ def replay(config: dict[str, Any], state: dict[str, Any], rank: int | None) -> R
     class ReplayLoader(Loader):
         _replays = True
 
-    with ReplayLoader(**built) as loader:
+    with ReplayLoader(path, **built) as loader:
         loader.load_state_dict(state)
         plans: list[dict[str, Any]] = []
 

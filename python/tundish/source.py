@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ._library import SourceHandle, last_error, lib
-from .stage import staged
+from .copy_to import copied
 
 Path = str | os.PathLike[str]
 Paths = Path | Sequence[Path]
@@ -22,16 +22,16 @@ def plain_paths(path: Paths) -> Any:
     return os.fspath(path)  # type: ignore[arg-type]
 
 
-def _open(path: str, stage: Path | None) -> SourceHandle:
+def _open(path: str, copy_to: Path | None) -> SourceHandle:
     name = os.fsencode(path)
     if b"\0" in name:  # C would see what stands before it
         raise ValueError(f"the path {path!r} holds a null byte")
     handle: SourceHandle
-    if stage is None:
+    if copy_to is None:
         handle = lib.tundish_source_open(name)
     else:
-        with staged(path, stage) as copy:
-            handle = lib.tundish_source_open_staged(name, copy.fileno())
+        with copied(path, copy_to) as copy:
+            handle = lib.tundish_source_open_copy(name, copy.fileno())
     if not handle:
         raise last_error()
     return handle
@@ -46,16 +46,16 @@ def _join(parts: list[Source]) -> SourceHandle:
 
 
 class Source:
-    """A pack, an image folder, a .csv list or a .tar; or several, one behind the other."""
+    """A pack, an image folder, a .csv list or a .tar; or several, concatenated."""
 
-    def __init__(self, path: Paths, stage: Path | None = None) -> None:
+    def __init__(self, path: Paths, copy_to: Path | None = None) -> None:
         self.path = plain_paths(path)
         if isinstance(self.path, list):
-            parts = [Source(one, stage) for one in self.path]
+            parts = [Source(one, copy_to) for one in self.path]
             handle = _join(parts)
             self.sizes = [part.count for part in parts]
         else:
-            handle = _open(self.path, stage)
+            handle = _open(self.path, copy_to)
             self.sizes = []
         self.handle = handle
         about = json.loads(lib.tundish_source_describe(handle))

@@ -14,10 +14,10 @@ int start(int now, int wanted) {
 
 }  // namespace
 
-void center_crop(View& view, const CenterCrop& op) {
+void CenterCrop::plan(View& view, Random&) const {
   const Size now = view.size();
-  view.crop({start(now.width, op.size.width), start(now.height, op.size.height), op.size.width,
-             op.size.height});
+  view.crop(
+      {start(now.width, size.width), start(now.height, size.height), size.width, size.height});
 }
 
 }  // namespace tundish

@@ -2,13 +2,26 @@
 #pragma once
 
 #include "augment/plan.h"
+#include "core/fields.h"
+#include "core/random.h"
 
 namespace tundish {
 
 struct CenterCrop {
-  Size size;
-};
+  static constexpr const char* kName = "CenterCrop";
+  static constexpr const char* kAbout = "The middle; a smaller image is padded with zeros.";
 
-void center_crop(View& view, const CenterCrop& op);
+  Size size;
+  bool operator==(const CenterCrop&) const = default;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(FieldInfo{"size", "of the result, in pixels", 1, kMaxSide}, self.size);
+  }
+
+  void plan(View& view, Random& random) const;
+  bool makes_pixels() const { return true; }
+  Size result_size(Size) const { return size; }
+};
 
 }  // namespace tundish

@@ -1,6 +1,7 @@
 // The words for how pixels are made, and the arithmetic of them that CPU and GPU share.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "core/host_device.h"
@@ -9,6 +10,10 @@ namespace tundish {
 
 enum class Filter : std::uint8_t { nearest = 0, bilinear = 1, bicubic = 2 };
 enum class PadMode : std::uint8_t { constant = 0, edge = 1, reflect = 2, symmetric = 3 };
+constexpr std::array<const char*, 3> words(Filter) { return {"nearest", "bilinear", "bicubic"}; }
+constexpr std::array<const char*, 4> words(PadMode) {
+  return {"constant", "edge", "reflect", "symmetric"};
+}
 
 // Which of n pixels stands at place i of the padded line; -1 where `fill` does.
 // Padding wider than the line goes on reflecting, as NumPy's.

@@ -16,13 +16,15 @@ namespace {
 
 Size resized(Size image, const Resize& op) {
   View view(image);
-  resize(view, op);
+  Random unused({}, 0);
+  op.plan(view, unused);
   return view.size();
 }
 
 Window centered(Size image, Size crop) {
   View view(image);
-  center_crop(view, {crop});
+  Random unused({}, 0);
+  CenterCrop{crop}.plan(view, unused);
   return view.stages()[0].crop;
 }
 
@@ -55,7 +57,7 @@ TEST_CASE("RandomCrop reaches every place of the padded image and no other") {
   for (std::uint64_t i = 0; i < 500; ++i) {
     View view({32, 32});
     Random random({.sample = i}, 0);
-    random_crop(view, {.size = {32, 32}, .padding = {4, 3, 2, 1}}, random);
+    RandomCrop{.size = {32, 32}, .padding = {4, 3, 2, 1}}.plan(view, random);
     left.insert(view.stages()[0].crop.x);
     top.insert(view.stages()[0].crop.y);
   }
@@ -68,7 +70,7 @@ TEST_CASE("RandomCrop pads both sides by all that is missing when asked to") {
   for (std::uint64_t i = 0; i < 500; ++i) {
     View view({29, 40});
     Random random({.sample = i}, 0);
-    random_crop(view, {.size = {32, 32}, .pad_if_needed = true}, random);
+    RandomCrop{.size = {32, 32}, .pad_if_needed = true}.plan(view, random);
     CHECK(view.size() == Size{32, 32});
     left.insert(view.stages()[0].crop.x);
   }
@@ -79,7 +81,7 @@ TEST_CASE("RandomCrop of a smaller image is an error that names both sizes") {
   View view({20, 40});
   Random random({}, 0);
   try {
-    random_crop(view, {.size = {32, 32}, .padding = {1, 1, 1, 1}}, random);
+    RandomCrop{.size = {32, 32}, .padding = {1, 1, 1, 1}}.plan(view, random);
     FAIL("no error");
   } catch (const Error& error) {
     CHECK(error.code() == ErrorCode::argument);
@@ -93,8 +95,8 @@ TEST_CASE("flips happen with their probability") {
   for (std::uint64_t i = 0; i < 2000; ++i) {
     View view({8, 8});
     Random first({.sample = i}, 0), second({.sample = i}, 1);
-    random_horizontal_flip(view, {.p = 0.25}, first);
-    random_vertical_flip(view, {.p = 1.0}, second);
+    RandomHorizontalFlip{.p = 0.25}.plan(view, first);
+    RandomVerticalFlip{.p = 1.0}.plan(view, second);
     x += view.stages()[0].mirror_x;
     y += view.stages()[0].mirror_y;
   }

@@ -3,14 +3,31 @@
 
 #include <array>
 
+#include "augment/pixel_table.h"
+#include "core/fields.h"
+
 namespace tundish {
 
 struct Normalize {
-  std::array<float, 3> mean = {0.485f, 0.456f, 0.406f};  // ImageNet's
-  std::array<float, 3> std = {0.229f, 0.224f, 0.225f};
-};
+  static constexpr const char* kName = "Normalize";
+  static constexpr const char* kAbout =
+      "(x - mean) / std per channel, in float32; uint8 images are first scaled to 0..1.";
 
-// Two roundings to float32, never fused into one.
-float normalize_value(float x, float mean, float std);
+  std::array<double, 3> mean = {0.485, 0.456, 0.406};  // ImageNet's
+  std::array<double, 3> std = {0.229, 0.224, 0.225};
+  bool operator==(const Normalize&) const = default;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(FieldInfo{"mean", "of each channel", -kMaxNumber, kMaxNumber}, self.mean);
+    visit(FieldInfo{"std", "of each channel", -kMaxNumber, kMaxNumber}, self.std);
+  }
+  void check() const;
+
+  Dtype result_dtype(Dtype before) const {
+    return before == Dtype::uint8 ? Dtype::float32 : before;
+  }
+  void apply(PixelValues& values) const;
+};
 
 }  // namespace tundish

@@ -2,8 +2,8 @@
 
 namespace tundish {
 
-void random_horizontal_flip(View& view, const RandomHorizontalFlip& op, Random& random) {
-  if (random.uniform() < op.p) view.mirror_x();
+void RandomHorizontalFlip::plan(View& view, Random& random) const {
+  if (random.uniform() < p) view.mirror_x();
 }
 
 }  // namespace tundish

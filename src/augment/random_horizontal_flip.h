@@ -2,14 +2,24 @@
 #pragma once
 
 #include "augment/plan.h"
+#include "core/fields.h"
 #include "core/random.h"
 
 namespace tundish {
 
 struct RandomHorizontalFlip {
-  double p = 0.5;
-};
+  static constexpr const char* kName = "RandomHorizontalFlip";
+  static constexpr const char* kAbout = "Exchanges left and right with probability p.";
 
-void random_horizontal_flip(View& view, const RandomHorizontalFlip& op, Random& random);
+  double p = 0.5;
+  bool operator==(const RandomHorizontalFlip&) const = default;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(FieldInfo{"p", "probability", 0, 1}, self.p);
+  }
+
+  void plan(View& view, Random& random) const;
+};
 
 }  // namespace tundish

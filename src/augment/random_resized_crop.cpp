@@ -41,9 +41,22 @@ Window choose(Size image, const RandomResizedCrop& op, Random& random) {
 
 }  // namespace
 
-void random_resized_crop(View& view, const RandomResizedCrop& op, Random& random) {
-  view.crop(choose(view.size(), op, random));
-  view.resize(op.size, op.filter);
+void RandomResizedCrop::check() const {
+  const auto [small, large] = scale;
+  if (small > large || large <= 0.0) {
+    refuse_argument(kName, fmt::format("scale must be (min, max) of positive numbers, not ({}, {})",
+                                       small, large));
+  }
+  const auto [tall, wide] = ratio;
+  if (tall > wide || tall <= 0.0) {
+    refuse_argument(kName, fmt::format("ratio must be (min, max) of positive numbers, not ({}, {})",
+                                       tall, wide));
+  }
+}
+
+void RandomResizedCrop::plan(View& view, Random& random) const {
+  view.crop(choose(view.size(), *this, random));
+  view.resize(size, interpolation);
 }
 
 }  // namespace tundish

@@ -4,17 +4,34 @@
 #include <array>
 
 #include "augment/plan.h"
+#include "core/fields.h"
 #include "core/random.h"
 
 namespace tundish {
 
 struct RandomResizedCrop {
+  static constexpr const char* kName = "RandomResizedCrop";
+  static constexpr const char* kAbout =
+      "A random part of random aspect ratio, resized to one size.";
+
   Size size;
   std::array<double, 2> scale = {0.08, 1.0};
   std::array<double, 2> ratio = {3.0 / 4.0, 4.0 / 3.0};
-  Filter filter = Filter::bilinear;
-};
+  Filter interpolation = Filter::bilinear;
+  bool operator==(const RandomResizedCrop&) const = default;
 
-void random_resized_crop(View& view, const RandomResizedCrop& op, Random& random);
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(FieldInfo{"size", "of the result, in pixels", 1, kMaxSide}, self.size);
+    visit(FieldInfo{"scale", "(min, max) share of the image's area", 0, kMaxNumber}, self.scale);
+    visit(FieldInfo{"ratio", "(min, max) width / height of the part", 0, kMaxNumber}, self.ratio);
+    visit(FieldInfo{"interpolation", "how the part is resized"}, self.interpolation);
+  }
+  void check() const;
+
+  void plan(View& view, Random& random) const;
+  bool makes_pixels() const { return true; }
+  Size result_size(Size) const { return size; }
+};
 
 }  // namespace tundish

@@ -13,7 +13,7 @@ TEST_CASE("crops lie inside the image and keep to scale and ratio") {
   for (std::uint32_t i = 0; i < kDraws; ++i) {
     View view({500, 375});
     Random random({.seed = 1, .sample = i}, 0);
-    random_resized_crop(view, op, random);
+    op.plan(view, random);
     REQUIRE(view.stages().size() == 1);
     const Window& crop = view.stages()[0].crop;
     REQUIRE(crop.x >= 0);
@@ -35,7 +35,7 @@ TEST_CASE("the crop is torchvision's for the same numbers, and never changes") {
   const auto crop_of = [](Size image, std::uint64_t sample) {
     View view(image);
     Random random({.seed = 1, .epoch = 2, .sample = sample}, 0);
-    random_resized_crop(view, {.size = {224, 224}}, random);
+    RandomResizedCrop{.size = {224, 224}}.plan(view, random);
     return view.stages()[0].crop;
   };
   CHECK(crop_of({500, 375}, 3) == Window{93, 7, 383, 363});
@@ -48,7 +48,7 @@ TEST_CASE("when no try fits, the largest central part of an allowed ratio is tak
   const auto crop_of = [](Size image) {
     View view(image);
     Random random({}, 0);
-    random_resized_crop(view, {.size = {8, 8}, .scale = {4.0, 4.0}}, random);
+    RandomResizedCrop{.size = {8, 8}, .scale = {4.0, 4.0}}.plan(view, random);
     return view.stages()[0].crop;
   };
   CHECK(crop_of({100, 100}) == Window{0, 0, 100, 100});

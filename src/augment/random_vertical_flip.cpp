@@ -2,8 +2,8 @@
 
 namespace tundish {
 
-void random_vertical_flip(View& view, const RandomVerticalFlip& op, Random& random) {
-  if (random.uniform() < op.p) view.mirror_y();
+void RandomVerticalFlip::plan(View& view, Random& random) const {
+  if (random.uniform() < p) view.mirror_y();
 }
 
 }  // namespace tundish

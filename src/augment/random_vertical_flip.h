@@ -2,14 +2,24 @@
 #pragma once
 
 #include "augment/plan.h"
+#include "core/fields.h"
 #include "core/random.h"
 
 namespace tundish {
 
 struct RandomVerticalFlip {
-  double p = 0.5;
-};
+  static constexpr const char* kName = "RandomVerticalFlip";
+  static constexpr const char* kAbout = "Exchanges top and bottom with probability p.";
 
-void random_vertical_flip(View& view, const RandomVerticalFlip& op, Random& random);
+  double p = 0.5;
+  bool operator==(const RandomVerticalFlip&) const = default;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(FieldInfo{"p", "probability", 0, 1}, self.p);
+  }
+
+  void plan(View& view, Random& random) const;
+};
 
 }  // namespace tundish

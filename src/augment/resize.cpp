@@ -19,16 +19,37 @@ int scaled(int a, int b, int c) {
 
 }  // namespace
 
-void resize(View& view, const Resize& op) {
-  if (op.size.height != 0) return view.resize(op.size, op.filter);
-  const Size now = view.size();
-  int shorter = op.size.width;
-  int longer = scaled(shorter, std::max(now.width, now.height), std::min(now.width, now.height));
-  if (op.max_size != 0 && longer > op.max_size) {
-    shorter = scaled(op.max_size, shorter, longer);
-    longer = op.max_size;
+void Resize::check() const {
+  if (!max_size) return;
+  if (size.height != 0) {
+    refuse_argument(kName, "max_size needs a size of one number, the shorter side");
   }
-  view.resize(now.width <= now.height ? Size{shorter, longer} : Size{longer, shorter}, op.filter);
+  if (*max_size <= size.width) {
+    refuse_argument(kName, fmt::format("max_size must be larger than size ({}), not {}", size.width,
+                                       *max_size));
+  }
+}
+
+void Resize::plan(View& view, Random&) const {
+  if (size.height != 0) return view.resize(size, interpolation);
+  const Size now = view.size();
+  int shorter = size.width;
+  int longer = scaled(shorter, std::max(now.width, now.height), std::min(now.width, now.height));
+  if (max_size && longer > *max_size) {
+    shorter = scaled(*max_size, shorter, longer);
+    longer = *max_size;
+  }
+  view.resize(now.width <= now.height ? Size{shorter, longer} : Size{longer, shorter},
+              interpolation);
+}
+
+Size Resize::result_size(Size before) const {
+  if (size.height != 0) return size;
+  if (before == Size{}) return {};
+  View view(before);
+  Random unused({}, 0);
+  plan(view, unused);
+  return view.size();
 }
 
 }  // namespace tundish

@@ -2,19 +2,40 @@
 #pragma once
 
 #include "augment/plan.h"
+#include "core/fields.h"
+#include "core/random.h"
 
 namespace tundish {
 
 struct Resize {
-  Size size;         // height == 0: `width` is the length of the shorter side
-  int max_size = 0;  // with a shorter side: the longer one is at most this; 0 for no limit
-  Filter filter = Filter::bilinear;
+  static constexpr const char* kName = "Resize";
+  static constexpr const char* kAbout =
+      "To (height, width), or the shorter side to a length and the other in proportion.";
+
+  SideOrSize size;
+  Filter interpolation = Filter::bilinear;
+  std::optional<int> max_size = {};
+  bool operator==(const Resize&) const = default;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(FieldInfo{"size", "(height, width), or the length of the shorter side, in pixels", 1,
+                    kMaxSide},
+          self.size);
+    visit(FieldInfo{"interpolation", "how the image is resized"}, self.interpolation);
+    visit(
+        FieldInfo{"max_size", "with a shorter side: the longer one becomes no longer", 1, kMaxSide},
+        self.max_size);
+  }
+  void check() const;
+
+  // Throws Error(argument) when a thin image would become longer than kMaxResizedSide.
+  void plan(View& view, Random& random) const;
+  bool makes_pixels() const { return true; }
+  Size result_size(Size before) const;
 };
 
 // A result may be so wide before a crop makes it smaller; 32-bit arithmetic holds it easily.
 constexpr int kMaxResizedSide = 1 << 26;
-
-// Throws Error(argument) when a thin image would become longer than that.
-void resize(View& view, const Resize& op);
 
 }  // namespace tundish

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "augment/pixel_table.h"
 #include "augment/resample.h"
-#include "augment/to_dtype.h"
 
 namespace tundish {
 

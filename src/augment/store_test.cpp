@@ -45,7 +45,7 @@ TEST_CASE("every type and layout is stored as the table says") {
       };
       for (Placement place : layouts) {
         for (const bool mirror_x : {false, true}) {
-          CAPTURE(dtype_name(dtype));
+          CAPTURE(words(dtype)[static_cast<std::size_t>(dtype)]);
           CAPTURE(width);
           CAPTURE(mirror_x);
           const std::size_t bytes =

@@ -1,4 +1,13 @@
 // The transforms of a loader, in the user's order, and how they become a plan and a table.
+//
+// A transform is a struct in a file pair of its own. It has a name, a description of its fields
+// (core/fields.h) and some of these:
+//   check()                 throws Error(argument) when its fields contradict each other
+//   plan(view, random)      adds what it does to the plan; draws every number that it needs
+//   makes_pixels()          true: it resizes or pads, and so works on 8-bit levels only
+//   result_size(size)       of an image of this size; {0, 0} when it depends on the image
+//   apply(pixel_values)     changes single values, as Normalize does
+//   result_dtype(dtype)     of elements of this type
 // HACKING.md says, step by step, how one is added.
 #pragma once
 
@@ -19,8 +28,15 @@
 
 namespace tundish {
 
-using Transform = std::variant<RandomResizedCrop, Resize, CenterCrop, RandomCrop,
-                               RandomHorizontalFlip, RandomVerticalFlip, Normalize, ToDtype>;
+using Transform = std::variant<  //
+    RandomResizedCrop,           //
+    Resize,                      //
+    CenterCrop,                  //
+    RandomCrop,                  //
+    RandomHorizontalFlip,        //
+    RandomVerticalFlip,          //
+    Normalize,                   //
+    ToDtype>;
 using Transforms = std::vector<Transform>;
 
 // Throws Error(argument) naming the transform when an argument makes no sense: a size of zero,
@@ -29,9 +45,13 @@ using Transforms = std::vector<Transform>;
 // levels, and torchvision would give other values there. Flips and unpadded crops may follow.
 void check_transforms(const Transforms& transforms);
 
+// Which numbers a transform draws: its stream is keyed by its name and its number among those of
+// the same name, so that inserting another transform changes no draw. A saved state names this.
+constexpr int kRandomVersion = 2;  // 1: keyed by the place in the list
+
 // The plan of one view. Pure: the same image size, transforms and key give the same plan.
-// Operation number i of the key's stream belongs to transforms[i]. Throws Error(argument) when an
-// image cannot be treated: smaller than a RandomCrop, or a result of more than kMaxResultPixels.
+// Throws Error(argument) when an image cannot be treated: smaller than a RandomCrop, or a result
+// of more than kMaxResultPixels.
 constexpr std::int64_t kMaxResultPixels = 178'956'970;
 View plan_view(const Transforms& transforms, Size image, const Key& key);
 

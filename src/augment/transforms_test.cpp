@@ -20,7 +20,9 @@ std::string complaint(const Transforms& transforms) {
   return "";
 }
 
-const Transforms kTraining{RandomResizedCrop{.size = {224, 224}}, RandomHorizontalFlip{}, ToDtype{},
+const ToDtype kToFloat{Dtype::float32, true};
+
+const Transforms kTraining{RandomResizedCrop{.size = {224, 224}}, RandomHorizontalFlip{}, kToFloat,
                            Normalize{}};
 
 }  // namespace
@@ -48,14 +50,13 @@ TEST_CASE("wrong arguments are named") {
   CHECK(complaint({RandomHorizontalFlip{1.5}}) == "RandomHorizontalFlip");
   CHECK(complaint({RandomVerticalFlip{-0.5}}) == "RandomVerticalFlip");
   CHECK(complaint({Normalize{.std = {1, 0, 1}}}) == "Normalize");
-  CHECK(complaint({ToDtype{}, ToDtype{Dtype::uint8, true}}) == "ToDtype");
+  CHECK(complaint({kToFloat, ToDtype{Dtype::uint8, true}}) == "ToDtype");
 }
 
 TEST_CASE("what makes new pixels comes before Normalize") {
   CHECK(complaint({Normalize{}, Resize{.size = {9, 9}}}) == "Resize");
-  CHECK(complaint({ToDtype{}, CenterCrop{{9, 9}}}) == "CenterCrop");
-  CHECK(complaint({ToDtype{}, RandomCrop{.size = {9, 9}, .pad_if_needed = true}}) ==
-        "RandomCrop with padding");
+  CHECK(complaint({kToFloat, CenterCrop{{9, 9}}}) == "CenterCrop");
+  CHECK(complaint({kToFloat, RandomCrop{.size = {9, 9}, .pad_if_needed = true}}) == "RandomCrop");
   CHECK(complaint({Normalize{}, RandomCrop{.size = {9, 9}}, RandomHorizontalFlip{}}) == "");
 }
 
@@ -85,39 +86,39 @@ TEST_CASE("values are torchvision's, bit for bit") {
   const auto bits = [](const Transforms& transforms, std::size_t c, std::size_t level) {
     return pixel_table(transforms).value[c][level];
   };
-  CHECK(bits({ToDtype{}}, 0, 1) == 0x3b808081u);
-  CHECK(bits({ToDtype{}}, 1, 77) == 0x3e9a9a9bu);
-  CHECK(bits({ToDtype{}}, 2, 124) == 0x3ef8f8fau);
-  CHECK(bits({ToDtype{}}, 0, 255) == 0x3f800000u);
+  CHECK(bits({kToFloat}, 0, 1) == 0x3b808081u);
+  CHECK(bits({kToFloat}, 1, 77) == 0x3e9a9a9bu);
+  CHECK(bits({kToFloat}, 2, 124) == 0x3ef8f8fau);
+  CHECK(bits({kToFloat}, 0, 255) == 0x3f800000u);
   CHECK(bits({ToDtype{Dtype::float32, false}, Normalize{}}, 0, 1) == 0x400fee1du);
   CHECK(bits({ToDtype{Dtype::float32, false}, Normalize{}}, 1, 77) == 0x43aadb6du);
   CHECK(bits({ToDtype{Dtype::float32, false}, Normalize{}}, 2, 124) == 0x440953a1u);
   CHECK(bits({ToDtype{Dtype::float32, false}, Normalize{}}, 0, 255) == 0x448aed6au);
-  CHECK(bits({ToDtype{}, Normalize{}}, 0, 1) == 0xc006732bu);
-  CHECK(bits({ToDtype{}, Normalize{}}, 1, 77) == 0xbf300b78u);
-  CHECK(bits({ToDtype{}, Normalize{}}, 2, 124) == 0x3eb6ab51u);
-  CHECK(bits({ToDtype{}, Normalize{}}, 0, 255) == 0x400fee1du);
-  CHECK(bits({ToDtype{}, Normalize{}, ToDtype{Dtype::float16}}, 0, 1) == 0xc034u);
-  CHECK(bits({ToDtype{}, Normalize{}, ToDtype{Dtype::float16}}, 1, 77) == 0xb980u);
-  CHECK(bits({ToDtype{}, Normalize{}, ToDtype{Dtype::float16}}, 2, 124) == 0x35b5u);
-  CHECK(bits({ToDtype{}, Normalize{}, ToDtype{Dtype::float16}}, 0, 255) == 0x407fu);
-  CHECK(bits({ToDtype{}, Normalize{}, ToDtype{Dtype::bfloat16}}, 0, 1) == 0xc006u);
-  CHECK(bits({ToDtype{}, Normalize{}, ToDtype{Dtype::bfloat16}}, 1, 77) == 0xbf30u);
-  CHECK(bits({ToDtype{}, Normalize{}, ToDtype{Dtype::bfloat16}}, 2, 124) == 0x3eb7u);
-  CHECK(bits({ToDtype{}, Normalize{}, ToDtype{Dtype::bfloat16}}, 0, 255) == 0x4010u);
+  CHECK(bits({kToFloat, Normalize{}}, 0, 1) == 0xc006732bu);
+  CHECK(bits({kToFloat, Normalize{}}, 1, 77) == 0xbf300b78u);
+  CHECK(bits({kToFloat, Normalize{}}, 2, 124) == 0x3eb6ab51u);
+  CHECK(bits({kToFloat, Normalize{}}, 0, 255) == 0x400fee1du);
+  CHECK(bits({kToFloat, Normalize{}, ToDtype{Dtype::float16, true}}, 0, 1) == 0xc034u);
+  CHECK(bits({kToFloat, Normalize{}, ToDtype{Dtype::float16, true}}, 1, 77) == 0xb980u);
+  CHECK(bits({kToFloat, Normalize{}, ToDtype{Dtype::float16, true}}, 2, 124) == 0x35b5u);
+  CHECK(bits({kToFloat, Normalize{}, ToDtype{Dtype::float16, true}}, 0, 255) == 0x407fu);
+  CHECK(bits({kToFloat, Normalize{}, ToDtype{Dtype::bfloat16, true}}, 0, 1) == 0xc006u);
+  CHECK(bits({kToFloat, Normalize{}, ToDtype{Dtype::bfloat16, true}}, 1, 77) == 0xbf30u);
+  CHECK(bits({kToFloat, Normalize{}, ToDtype{Dtype::bfloat16, true}}, 2, 124) == 0x3eb7u);
+  CHECK(bits({kToFloat, Normalize{}, ToDtype{Dtype::bfloat16, true}}, 0, 255) == 0x4010u);
 }
 
 TEST_CASE("Normalize alone scales first, and is float32") {
   const PixelTable alone = pixel_table({Normalize{}});
-  const PixelTable both = pixel_table({ToDtype{}, Normalize{}});
+  const PixelTable both = pixel_table({kToFloat, Normalize{}});
   CHECK(alone.dtype == Dtype::float32);
   CHECK(alone.value == both.value);
 }
 
 TEST_CASE("the smaller types are rounded once, from float32") {
-  const PixelTable wide = pixel_table({ToDtype{}, Normalize{}});
+  const PixelTable wide = pixel_table({kToFloat, Normalize{}});
   const PixelTable before = pixel_table({ToDtype{Dtype::float16, true}, Normalize{}});
-  const PixelTable after = pixel_table({ToDtype{}, Normalize{}, ToDtype{Dtype::float16, true}});
+  const PixelTable after = pixel_table({kToFloat, Normalize{}, ToDtype{Dtype::float16, true}});
   CHECK(before.dtype == Dtype::float16);
   CHECK(before.value == after.value);
   for (std::size_t i = 0; i < 256; ++i) {

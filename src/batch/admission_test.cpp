@@ -31,12 +31,12 @@ std::shared_ptr<MemorySource> pictures(std::uint64_t count, int side) {
   return source;
 }
 
-EngineOptions options(std::uint64_t budget, Transforms transforms) {
-  EngineOptions out;
+LoaderOptions options(std::uint64_t budget, Transforms transforms) {
+  LoaderOptions out;
   out.threads = 4;
   out.prefetch = 2;
   out.batch_size = 2;
-  out.budget = budget;
+  out.memory = budget;
   out.on_error = OnError::skip;
   out.transforms = std::move(transforms);
   return out;
@@ -45,7 +45,7 @@ EngineOptions options(std::uint64_t budget, Transforms transforms) {
 struct Epoch {
   std::uint64_t images = 0;
   std::vector<BadSample> bad;
-  EngineStats stats;
+  LoaderStats stats;
 };
 
 Epoch run_epoch(Engine& engine) {
@@ -147,8 +147,8 @@ TEST_CASE("samples wait for each other and all are delivered, within the budget"
   Engine engine(source, options(budget, {Resize{.size = {32, 32}}}));
   const Epoch epoch = run_epoch(engine);
   CHECK(epoch.images == 12);
-  CHECK(epoch.stats.budget_used <= budget);
-  CHECK(epoch.stats.budget_used > 20 * kMiB);
+  CHECK(epoch.stats.memory_used <= budget);
+  CHECK(epoch.stats.memory_used > 20 * kMiB);
 }
 
 TEST_CASE("a sample that can never fit is bad, with the figure, and the others are not") {
@@ -168,7 +168,7 @@ TEST_CASE("a sample that can never fit is bad, with the figure, and the others a
 TEST_CASE("batches whose size depends on the image are counted when they come") {
   auto source = pictures(4, 100);
   source->items[3] = pictures(1, 1500)->items[0];
-  EngineOptions one = options(40 * kMiB, {});
+  LoaderOptions one = options(40 * kMiB, {});
   one.batch_size = 1;
   Engine engine(source, one);
   const Epoch epoch = run_epoch(engine);
@@ -181,7 +181,7 @@ TEST_CASE("batches whose size depends on the image are counted when they come") 
 TEST_CASE("the batches are the same with a budget and without") {
   const auto source = std::make_shared<MemorySource>(image_source(30, 300));
   const auto pixels = [&](std::uint64_t budget) {
-    EngineOptions with = options(budget, {RandomResizedCrop{.size = {16, 16}}});
+    LoaderOptions with = options(budget, {RandomResizedCrop{.size = {16, 16}}});
     with.shuffle = true;
     Engine engine(source, with);
     engine.start(0, 0);

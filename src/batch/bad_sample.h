@@ -1,6 +1,7 @@
 // A sample that could not be loaded, and what became of it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@ enum class OnError : std::uint8_t {
   skip = 1,        // the batch is shorter; too_many_bad when no sample at all is good
   fail = 2,        // next() throws
 };
+constexpr std::array<const char*, 3> words(OnError) { return {"substitute", "skip", "fail"}; }
 
 struct BadSample {
   std::uint64_t sample = 0;

@@ -105,7 +105,7 @@ bool Engine::Shared::add_coded(Slot& slot, std::size_t number, cuda::BatchPlan& 
       std::find(tables.begin(), tables.end(), source.tables(sample)) == tables.end()) {
     return false;
   }
-  const cuda::ElementPlace elements = element_place(slot.size, options.channels_first);
+  const cuda::ElementPlace elements = element_place(slot.size, options.channels_first());
   cuda::Added added;
   if (coded.resident) {
     if (!coded.resident->holds(sample)) return false;
@@ -158,7 +158,7 @@ void Engine::Shared::fill_coded(Slot& slot, cuda::BatchPlan& plan,
   slot.size = fixed_size(options.transforms);
   const bool resident = coded.resident != nullptr;
   try {
-    slot.coded.reserve(coded.limits.host_bytes + tail_bytes(slot.places.size()), options.memory);
+    slot.coded.reserve(coded.limits.host_bytes + tail_bytes(slot.places.size()), options.allocator);
   } catch (...) {
     slot.places.front().error = std::current_exception();
     return;

@@ -44,7 +44,7 @@ class RecordSource : public MemorySource {
 };
 
 // As cuda/device_road.cpp does it, slowly.
-std::vector<std::byte> made_slowly(const Batch& batch, const EngineOptions& options,
+std::vector<std::byte> made_slowly(const Batch& batch, const LoaderOptions& options,
                                    const std::byte* records) {
   const PixelTable table = pixel_table(options.transforms);
   const std::size_t image = 3 * static_cast<std::size_t>(batch.size.width) *
@@ -60,18 +60,18 @@ std::vector<std::byte> made_slowly(const Batch& batch, const EngineOptions& opti
     for (const std::uint32_t error : errors) CHECK(error == cuda::kNoError);
   }
   cuda::finish_slowly(out.data(), reinterpret_cast<const std::uint8_t*>(batch.pixels),
-                      batch.targets, batch.size, table, options.channels_first);
+                      batch.targets, batch.size, table, options.channels_first());
   return out;
 }
 
-EngineOptions random_options(Random& random) {
-  EngineOptions options;
+LoaderOptions random_options(Random& random) {
+  LoaderOptions options;
   options.batch_size = static_cast<std::uint32_t>(between(random, 1, 9));
   options.shuffle = random.below(2) == 0;
   options.seed = random.below(1000);
   options.uneven = Uneven::exact;
   options.on_error = random.below(2) == 0 ? OnError::skip : OnError::substitute;
-  options.channels_first = random.below(2) == 0;
+  options.memory_format = static_cast<MemoryFormat>(random.below(2));
   options.all_fields = random.below(2) == 0;
   options.threads = between(random, 1, 3);
   options.prefetch = between(random, 1, 3);
@@ -116,11 +116,11 @@ TEST_CASE("batches for a GPU, finished slowly, are the CPU's, whoever decodes") 
   int coded = 0, others = 0;
   for (int round = 0; round < 12; ++round) {
     const auto source = std::make_shared<RecordSource>(random, 40);
-    EngineOptions options = random_options(random);
+    LoaderOptions options = random_options(random);
     Engine plain(source, options);
     const int road = round % 4;
     CAPTURE(road);  // levels, coded, both by turns, resident
-    options.for_gpu = options.gpu_decodes = true;
+    options.for_gpu = true;
     options.resident = road == 3;
     Engine there(source, options);
     std::vector<std::byte> records;
@@ -169,12 +169,12 @@ TEST_CASE("images that a flat buffer has no room for go by the CPU") {
   source->items.push_back({"large", 0, {large, {}, {}}, {}});
   const auto small = cuda::random_record(random, 16, lanes::builtin_tables());
   for (int i = 0; i < 300; ++i) source->items.push_back({"small", 1, {small, {}, {}}, {}});
-  EngineOptions options;
+  LoaderOptions options;
   options.batch_size = 1;
   options.threads = 1;
   options.transforms = {Resize{.size = {70, 70}}};
   Engine plain(source, options);
-  options.for_gpu = options.gpu_decodes = true;
+  options.for_gpu = true;
   for (const bool resident : {false, true}) {
     options.resident = resident;
     Engine there(source, options);
@@ -197,8 +197,8 @@ TEST_CASE("images that a flat buffer has no room for go by the CPU") {
 TEST_CASE("why a GPU cannot decode is said") {
   Random random({.seed = 4}, 0);
   const auto source = std::make_shared<RecordSource>(random, 8);
-  EngineOptions options;
-  options.for_gpu = options.gpu_decodes = true;
+  LoaderOptions options;
+  options.for_gpu = true;
   Engine sizes(source, options);
   CHECK_FALSE(sizes.decode_there(true));
   CHECK(sizes.why_not().find("same size") != std::string::npos);

@@ -50,7 +50,7 @@ void Engine::Shared::deliver(Batch& out, const std::shared_ptr<Slot>& slot, bool
   out.epoch = slot->epoch;
   out.next = slot->next;
   out.dtype = recipe.table.dtype;
-  out.channels_first = options.channels_first;
+  out.channels_first = options.channels_first();
 
   std::lock_guard lock(mutex);
   bad.enter(*slot, epoch_begins);

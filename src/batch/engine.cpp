@@ -9,12 +9,12 @@
 #include "batch/admission.h"
 #include "batch/engine_memory.h"
 #include "batch/engine_shared.h"
-#include "batch/fingerprint.h"
 #include "batch/memory_plan.h"
 #include "batch/rows.h"
+#include "batch/saved_state.h"
 #include "batch/watchdog.h"
 #include "core/clock.h"
-#include "core/usable_cpus.h"
+#include "core/units.h"
 
 namespace tundish {
 namespace {
@@ -24,20 +24,22 @@ constexpr auto kJoinTimeout = std::chrono::milliseconds(900);
 
 }  // namespace
 
-Engine::Shared::Shared(std::shared_ptr<const Source> source_in, EngineOptions options_in)
+Engine::Shared::Shared(std::shared_ptr<const Source> source_in, LoaderOptions options_in)
     : options(std::move(options_in)),
       ring(static_cast<std::size_t>(std::max(options.prefetch, 1)),
-           options.budget > 0 ? batches_at_once(options.prefetch) + options.lent_batches : 0,
+           options.memory > 0 ? batches_at_once(options.prefetch) + options.lent_batches : 0,
            options.for_gpu ? kBatchesAtGpu : 0),
-      bad(source_in->path(), options.max_bad) {
+      bad(source_in->path(), options.max_bad.value_or(-1)) {
   const auto refuse = [&](const std::string& why) {
     throw Error(ErrorCode::argument, {.file = source_in->path()}, why);
   };
   const std::uint64_t count = source_in->count();
-  if (options.batch_size == 0) refuse("batch_size must be at least 1");
-  if (options.world_size == 0 || options.rank >= options.world_size) {
-    refuse(fmt::format("rank {} of a world of {}", options.rank, options.world_size));
+  try {
+    check_fields_of(options, "");
+  } catch (const Error& error) {
+    refuse(error.reason());
   }
+  resolve_defaults(options);
   if (!source_in->random_access()) {
     throw Error(ErrorCode::no_random_access, {.file = source_in->path()}, "");
   }
@@ -45,7 +47,6 @@ Engine::Shared::Shared(std::shared_ptr<const Source> source_in, EngineOptions op
   if (!options.labels.empty() && options.labels.size() != count) {
     refuse(fmt::format("{} labels for {} samples", options.labels.size(), count));
   }
-  check_transforms(options.transforms);
   recipe.image_field = source_in->schema().find(FieldType::image);
   if (recipe.image_field < 0) refuse("its samples have no image");
   recipe.source = std::move(source_in);
@@ -56,26 +57,25 @@ Engine::Shared::Shared(std::shared_ptr<const Source> source_in, EngineOptions op
   recipe.levels = options.for_gpu;
   recipe.exif_orientation = options.exif_orientation;
   recipe.limits = options.limits;
-  if (options.threads <= 0) options.threads = static_cast<int>(usable_cpus());
   if (!options.trace.empty()) {
     trace = std::make_unique<Trace>(
-        options.trace, options.trace_bytes, static_cast<std::size_t>(options.threads) + 1,
+        options.trace, options.trace_bytes, static_cast<std::size_t>(*options.threads) + 1,
         fmt::format("tundish rank {} of {}", options.rank, options.world_size),
         static_cast<int>(options.rank));
     trainer.track = &trace->new_track("trainer");
   }
   order = make_order(
-      options.sampling, count, [this](std::uint64_t sample) { return label_of(sample); },
-      options.seed, options.shuffle);
+      options.order, count, [this](std::uint64_t sample) { return label_of(sample); }, options.seed,
+      options.shuffle);
   schedule = {.count = epoch_length(order),
               .batch_size = options.batch_size,
               .rank = options.rank,
               .world_size = options.world_size,
-              .uneven = options.uneven};
-  if (options.for_gpu && options.gpu_decodes) {
+              .uneven = *options.uneven};
+  if (options.gpu_may_decode()) {
     coded = coded_options(recipe, options.batch_size, options.resident, why_not_coded);
   }
-  if (options.budget > 0) {
+  if (options.memory > 0) {
     // Some batches may come decoded, others coded: a slot has room for both.
     const std::uint64_t more = coded.possible() ? coded.limits.host_bytes : 0;
     const std::uint64_t images = std::min<std::uint64_t>(options.batch_size, schedule.count);
@@ -122,7 +122,7 @@ void Engine::Shared::take_memory(Slot& slot, Size size) {
       slot.places.begin(), slot.places.end(), [](const Place& place) { return place.coded; }));
   const std::size_t images = slot.places.size() - there;
   const std::size_t bytes = image_bytes(size) * images + tail_bytes(images);
-  if (!slot.pixels.borrow(bytes, lent)) slot.pixels.reserve(bytes, options.memory);
+  if (!slot.pixels.borrow(bytes, lent)) slot.pixels.reserve(bytes, options.allocator);
 }
 
 void Engine::Shared::fill(Slot& slot, std::size_t number, const Placer& placer,
@@ -220,7 +220,7 @@ void Engine::Shared::work(Doing& doing) {
   idle.notify_all();
 }
 
-Engine::Engine(std::shared_ptr<const Source> source, EngineOptions options)
+Engine::Engine(std::shared_ptr<const Source> source, LoaderOptions options)
     : shared_(std::make_shared<Shared>(std::move(source), std::move(options))) {}
 
 Engine::~Engine() {
@@ -316,7 +316,7 @@ void Engine::start_threads() {
   std::lock_guard lock(shared.mutex);
   if (ended_) throw Error(ErrorCode::closed, {.file = shared.recipe.source->path()}, "");
   shared.meter.start(now_ns());
-  for (int i = 0; i < shared.options.threads; ++i) {
+  for (int i = 0; i < *shared.options.threads; ++i) {
     const std::size_t before = shared.workers.size();
     try {
       Doing& doing = shared.workers.emplace_back();
@@ -377,7 +377,7 @@ std::uint64_t Engine::positions() const { return shared_->schedule.count; }
 
 const Recipe& Engine::recipe() const { return shared_->recipe; }
 
-const EngineOptions& Engine::options() const { return shared_->options; }
+const LoaderOptions& Engine::options() const { return shared_->options; }
 
 std::string Engine::order() const { return describe(shared_->order); }
 
@@ -385,23 +385,40 @@ std::string Engine::fingerprint() const {
   return tundish::fingerprint(shared_->recipe, shared_->order);
 }
 
-EngineStats Engine::stats(EngineStats& window) const {
+LoaderStats Engine::stats() const {
   const RingStats ring = shared_->ring.stats();
   std::lock_guard lock(shared_->mutex);
-  EngineStats stats = shared_->meter.stats(shared_->workers, shared_->trainer, shared_->bad);
+  LoaderStats stats = shared_->meter.stats(shared_->workers, shared_->trainer, shared_->bad);
   stats.slots = ring.slots;
-  stats.ready = ring.ready;
-  stats.budget = shared_->options.budget;
-  if (shared_->budget)
-    stats.budget_used = stats.budget - shared_->budget->bytes() + shared_->budget->most_used();
+  stats.ready_batches = ring.ready;
+  stats.memory = shared_->options.memory;
+  if (shared_->budget) {
+    stats.memory_used = stats.memory - shared_->budget->bytes() + shared_->budget->most_used();
+  }
   if (shared_->cache.samples) {
-    stats.cache = shared_->cache.samples->kind();
     stats.cache_bytes = shared_->cache.samples->bytes();
     stats.cache_room = shared_->cache.room;
     stats.cache_needed = shared_->cache.needed;
   }
-  window = shared_->meter.window();
   return stats;
+}
+
+std::uint64_t Engine::bad_positions() const {
+  std::lock_guard lock(shared_->mutex);
+  return shared_->bad.replaced() + shared_->bad.skipped();
+}
+
+std::uint64_t Engine::ready() const { return shared_->ring.stats().ready; }
+
+std::vector<std::string> Engine::warnings() const {
+  const CacheSetup& cache = shared_->cache;
+  if (!cache.samples || cache.needed <= cache.room) return {};
+  const bool decoded = cache.samples->kind() == CacheKind::decoded;
+  return {fmt::format(
+      "cache: the samples need {} {}, memory has {} for them: {} % stay in memory, those that come "
+      "again soonest",
+      bytes_text(cache.needed), decoded ? "as pixels" : "as they are stored",
+      bytes_text(cache.room), 100 * cache.room / cache.needed)};
 }
 
 void Engine::new_window() {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "batch/bad_sample.h"
+#include "batch/loader_options.h"
 #include "batch/meter.h"
 #include "batch/order.h"
 #include "batch/ring.h"
@@ -26,40 +27,9 @@ class ResidentRecords;
 
 namespace tundish {
 
-// With EngineOptions::for_gpu: batches that are on their way to it, or being copied.
+// With LoaderOptions::for_gpu: batches that are on their way to it, or being copied.
 inline constexpr std::size_t kBatchesAtGpu = 4;
 inline constexpr std::size_t kGpuTailBytes = 8 + 8 + 4;  // label, sample, target of an image
-
-struct EngineOptions {
-  std::uint32_t batch_size = 1;
-  bool shuffle = false;
-  std::uint64_t seed = 0;
-  Uneven uneven = Uneven::pad;
-  OnError on_error = OnError::skip;
-  std::uint32_t rank = 0, world_size = 1;
-  Transforms transforms = {};
-  bool channels_first = false;  // memory order of a batch; its shape is always N, C, H, W
-  // Batches that a GPU finishes (cuda/device_road.h): 8-bit levels in the order N, H, W, C, not yet
-  // mirrored, and behind them room for the numbers that go with them.
-  bool for_gpu = false;
-  bool gpu_decodes = false;  // and may decode them: decode_there()
-  bool resident = false;     // from records that it keeps: use_resident()
-  bool exif_orientation = false;
-  bool all_fields = false;                // also text, bytes, numbers, arrays
-  std::vector<std::int64_t> labels = {};  // instead of the source's, when not empty
-  SamplingOptions sampling = {};          // which samples, how often
-  int threads = 0;                        // 0: as many as the process may use
-  int prefetch = 4;                       // batches ahead of the trainer
-  HostAllocator memory = kPlainMemory;    // of the batches; page-locked for a GPU
-  Limits limits = {};
-  double max_bad = -1;     // share of an epoch's samples that may be bad; negative: any
-  bool replay = false;     // a batch is made again: no error by the number of bad samples
-  std::string trace = {};  // file that write_trace() writes; empty: none is recorded
-  std::size_t trace_bytes = std::size_t{8} << 20;  // of memory, for its newest spans
-  std::uint64_t budget = 0;                        // bytes that the engine may use; 0: not counted
-  std::uint32_t lent_batches = 0;     // of lend() that are there at once: they count as well
-  CacheKind cache = CacheKind::none;  // keeps samples in what is left of the budget
-};
 
 // A finished batch. The memory belongs to the slot, which goes back to the ring when the last
 // owner lets go.
@@ -75,7 +45,7 @@ struct Batch {
   bool channels_first = false;
   std::vector<std::int64_t> labels, samples;  // one per image
   std::vector<std::size_t> places;            // of the slot, one per image: for the other fields
-  // With EngineOptions::for_gpu: what becomes of each image of `pixels` (cuda/finish.h). Images
+  // With LoaderOptions::for_gpu: what becomes of each image of `pixels` (cuda/finish.h). Images
   // that are not among them are in slot->coded.
   std::vector<cuda::Target> targets;
 };
@@ -83,7 +53,7 @@ struct Batch {
 class Engine {
  public:
   // Checks the options against the source. Starts no thread yet. Throws Error.
-  Engine(std::shared_ptr<const Source> source, EngineOptions options);
+  Engine(std::shared_ptr<const Source> source, LoaderOptions options);
 
   // Ends the threads, unless end() has done so.
   ~Engine();
@@ -98,7 +68,7 @@ class Engine {
   // The next batch is the one at this position. Keeps what is prefetched if that is it already.
   void start(std::uint64_t epoch, std::uint64_t position);
 
-  // With EngineOptions::for_gpu, before the first start(): whether a GPU decodes the batches that
+  // With LoaderOptions::for_gpu, before the first start(): whether a GPU decodes the batches that
   // are opened from now on; later calls change it for those that are not open yet, and the pixels
   // stay the same. False when it cannot; why_not() says the reason.
   bool decode_there(bool there);
@@ -120,22 +90,19 @@ class Engine {
   std::string order() const;                               // in words
   std::string fingerprint() const;                         // of source, order, seed and transforms
   const Recipe& recipe() const;                            // for batch/replay.h
-  const EngineOptions& options() const;
-  // All since the engine was made, or since new_window(): the quantiles begin anew there, and
-  // `window` becomes the sums up to there, to be subtracted.
-  EngineStats stats(EngineStats& window) const;  // both of one moment
-  EngineStats stats() const {
-    EngineStats window;
-    return stats(window);
-  }
-  void new_window();
+  const LoaderOptions& options() const;
+  LoaderStats stats() const;
+  void new_window();                           // shares and quantiles of stats() begin anew
+  std::uint64_t bad_positions() const;         // replaced or skipped so far; quicker than stats()
+  std::uint64_t ready() const;                 // batches that wait for the trainer
+  std::vector<std::string> warnings() const;   // about these options and this source, for people
   std::vector<BadSample> bad_samples() const;  // the first 10,000
 
   // What a thread reads or decodes for longer than `limit`, each told once: "reading record 12 of
   // FILE for 31 s". Quick; for whoever waits in next(). Does no I/O.
   std::vector<std::string> hanging(std::chrono::nanoseconds limit);
 
-  // Any thread, any time. Nothing without EngineOptions::trace, and in a forked child. Throws
+  // Any thread, any time. Nothing without LoaderOptions::trace, and in a forked child. Throws
   // Error.
   void write_trace() const;
 

@@ -48,7 +48,7 @@ std::uint64_t cached_bytes_of_all(const Recipe& recipe, const Order& order,
 
 }  // namespace
 
-CacheSetup make_cache(const EngineOptions& options, Recipe& recipe, const Order& order,
+CacheSetup make_cache(const LoaderOptions& options, Recipe& recipe, const Order& order,
                       const Schedule& schedule) {
   MemoryBudget* budget = recipe.memory.budget;
   if (!budget) {

@@ -19,7 +19,7 @@ struct CacheSetup {
 
 // Fills in recipe.cache; needs a budget. CacheKind::automatic: decoded when all samples fit so,
 // otherwise encoded. Throws Error.
-CacheSetup make_cache(const EngineOptions& options, Recipe& recipe, const Order& order,
+CacheSetup make_cache(const LoaderOptions& options, Recipe& recipe, const Order& order,
                       const Schedule& schedule);
 
 }  // namespace tundish

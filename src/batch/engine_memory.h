@@ -8,9 +8,9 @@
 
 namespace tundish {
 
-// Divides options.budget, reserves the batches when their size is known, and fills in
+// Divides options.memory, reserves the batches when their size is known, and fills in
 // recipe.memory. `count`: positions of an epoch. Throws Error(budget_too_small).
-std::unique_ptr<MemoryBudget> make_budget(EngineOptions& options, Recipe& recipe,
+std::unique_ptr<MemoryBudget> make_budget(LoaderOptions& options, Recipe& recipe,
                                           std::uint64_t count, std::uint64_t more_per_image = 0);
 
 }  // namespace tundish

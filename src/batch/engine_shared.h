@@ -20,7 +20,7 @@ namespace tundish {
 
 // Everything the workers touch. They own it together with the Engine.
 struct Engine::Shared {
-  Shared(std::shared_ptr<const Source> source_in, EngineOptions options_in);
+  Shared(std::shared_ptr<const Source> source_in, LoaderOptions options_in);
 
   void work(Doing& doing);
   void fill(Slot& slot, std::size_t number, const Placer& placer,
@@ -31,7 +31,7 @@ struct Engine::Shared {
   }
   Placement placement(std::byte* base, Size size) const {
     return tundish::placement(base, size, recipe.table.dtype,
-                              options.channels_first && !options.for_gpu);
+                              options.channels_first() && !options.for_gpu);
   }
   // Behind the images of a batch for a GPU: numbers that are copied with them.
   std::size_t tail_bytes(std::size_t images) const {
@@ -47,7 +47,7 @@ struct Engine::Shared {
   void settle_size(Slot& slot);
   void deliver(Batch& out, const std::shared_ptr<Slot>& slot, bool epoch_begins);
 
-  EngineOptions options;
+  LoaderOptions options;
   std::unique_ptr<MemoryBudget> budget;
   CacheSetup cache;
   Recipe recipe;

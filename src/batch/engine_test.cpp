@@ -92,8 +92,8 @@ std::vector<Seen> run_epoch(Engine& engine, std::uint64_t epoch, std::uint64_t p
   }
 }
 
-EngineOptions options(int threads, std::uint32_t batch_size) {
-  EngineOptions out;
+LoaderOptions options(int threads, std::uint32_t batch_size) {
+  LoaderOptions out;
   out.threads = threads;
   out.batch_size = batch_size;
   out.shuffle = true;
@@ -132,9 +132,9 @@ TEST_CASE("the next epoch is prepared while the last one ends") {
   Engine engine(source, options(2, 4));
   CHECK(run_epoch(engine, 0).size() == 2);
   const auto until = std::chrono::steady_clock::now() + 60s;
-  while (engine.stats().ready == 0 && std::chrono::steady_clock::now() < until)
+  while (engine.stats().ready_batches == 0 && std::chrono::steady_clock::now() < until)
     std::this_thread::sleep_for(1ms);
-  CHECK(engine.stats().ready > 0);
+  CHECK(engine.stats().ready_batches > 0);
   for (const Seen& seen : run_epoch(engine, 1)) CHECK(seen.epoch == 1);
 }
 
@@ -151,7 +151,7 @@ TEST_CASE("the end of an epoch is told until another is started") {
 TEST_CASE("a bad sample is replaced, left out or raised") {
   const auto source = std::make_shared<MemorySource>(20);
   source->bad = {3, 11};
-  EngineOptions wanted = options(2, 5);
+  LoaderOptions wanted = options(2, 5);
 
   wanted.on_error = OnError::skip;
   Engine skipping(source, wanted);
@@ -188,7 +188,7 @@ TEST_CASE("a bad sample is replaced, left out or raised") {
 TEST_CASE("when everything is bad the loader says so and does not hang") {
   const auto source = std::make_shared<MemorySource>(4);
   source->bad = {0, 1, 2, 3};
-  EngineOptions wanted = options(2, 2);
+  LoaderOptions wanted = options(2, 2);
   wanted.on_error = OnError::substitute;
   Engine engine(source, wanted);
   engine.start(0, 0);
@@ -204,7 +204,7 @@ TEST_CASE("when everything is bad the loader says so and does not hang") {
 TEST_CASE("images of unequal size give an error that names two of them") {
   const auto source = std::make_shared<MemorySource>(4);
   source->larger = {2};
-  EngineOptions wanted;
+  LoaderOptions wanted;
   wanted.batch_size = 4;
   wanted.threads = 3;
   Engine engine(source, wanted);
@@ -220,7 +220,7 @@ TEST_CASE("images of unequal size give an error that names two of them") {
 }
 
 TEST_CASE("all fields come along when asked for") {
-  EngineOptions wanted = options(2, 3);
+  LoaderOptions wanted = options(2, 3);
   wanted.all_fields = true;
   Engine engine(std::make_shared<MemorySource>(3), wanted);
   engine.start(0, 0);
@@ -308,42 +308,39 @@ TEST_CASE("an engine ends within a second although a read is stuck, and says whe
   while (source.use_count() > 1) std::this_thread::sleep_for(1ms);  // the stuck threads let go
 }
 
-static EngineStats window_of(const Engine& engine) {
-  EngineStats window;
-  engine.stats(window);
-  return window;
-}
-
 TEST_CASE("figures are sums over the threads, and a window begins where one is told to") {
   Engine engine(std::make_shared<MemorySource>(200, 16), options(3, 4));
-  CHECK(engine.stats().elapsed_ns == 0);
+  CHECK(engine.stats().elapsed_s == 0);
   run_epoch(engine, 0);
-  const EngineStats first = engine.stats();
+  const LoaderStats first = engine.stats();
   CHECK(first.batches == 50);
   CHECK(first.samples == 200);
   CHECK(first.threads == 3);
-  CHECK(first.read_ns > 0);
-  CHECK(first.decode_ns > 0);
-  CHECK(first.augment_ns > 0);
-  CHECK(first.read_ns + first.decode_ns + first.augment_ns <= 3 * first.elapsed_ns);
+  CHECK(first.read_s > 0);
+  CHECK(first.decode_s > 0);
+  CHECK(first.augment_s > 0);
+  CHECK(first.read_s + first.decode_s + first.augment_s <= 3 * first.elapsed_s);
   CHECK(first.bytes >= 200 * 16 * 16);
-  CHECK(first.wait_ns <= first.elapsed_ns);
-  CHECK(first.wait_p50_ns <= first.wait_p99_ns);
-  CHECK(first.wait_p99_ns > 0);
-  CHECK(window_of(engine).elapsed_ns == 0);
+  CHECK(first.wait_s <= first.elapsed_s);
+  CHECK(first.wait_p50_s <= first.wait_p99_s);
+  CHECK(first.wait_p99_s > 0);
+  const double shares = first.read_busy + first.decode_busy + first.augment_busy;
+  CHECK(shares > 0);
+  CHECK(shares <= 1);
+  CHECK(first.wait_share <= 1);
 
   engine.new_window();
-  CHECK(window_of(engine).elapsed_ns >= first.elapsed_ns);
-  CHECK(window_of(engine).decode_ns >= first.decode_ns);
-  CHECK(engine.stats().wait_p99_ns == 0);
+  CHECK(engine.stats().decode_s >= first.decode_s);  // sums go on
+  CHECK(engine.stats().wait_share == 0);             // nobody has waited in this window
+  CHECK(engine.stats().wait_p99_s == 0);
   run_epoch(engine, 1);
   CHECK(engine.stats().samples == 400);
-  CHECK(engine.stats().wait_p99_ns > 0);
+  CHECK(engine.stats().wait_p99_s > 0);
 }
 
 TEST_CASE("a trace has a track for the trainer and for each worker") {
   const TemporaryFolder folder;
-  EngineOptions wanted = options(2, 5);
+  LoaderOptions wanted = options(2, 5);
   wanted.trace = folder / "trace.json";
   const auto source = std::make_shared<MemorySource>(20);
   source->bad = {3};
@@ -369,7 +366,7 @@ TEST_CASE("a trace has a track for the trainer and for each worker") {
 }
 
 TEST_CASE("options that contradict the data are refused with the reason") {
-  const auto refused = [](EngineOptions wanted) {
+  const auto refused = [](LoaderOptions wanted) {
     try {
       Engine engine(std::make_shared<MemorySource>(5), std::move(wanted));
       return std::string("accepted");
@@ -377,8 +374,9 @@ TEST_CASE("options that contradict the data are refused with the reason") {
       return error.reason();
     }
   };
-  CHECK(refused({.batch_size = 0}) == "batch_size must be at least 1");
-  CHECK(refused({.rank = 2, .world_size = 2}) == "rank 2 of a world of 2");
+  CHECK(refused({.batch_size = 0}) ==
+        "batch_size must be a whole number from 1 to 2147483647, not 0");
+  CHECK(refused({.rank = 2, .world_size = 2}) == "rank 2 does not exist in a world of 2");
   CHECK(refused({.labels = {1, 2}}) == "2 labels for 5 samples");
 }
 

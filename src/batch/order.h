@@ -2,6 +2,7 @@
 // same on every rank and thread, and nothing to store or to send.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -15,6 +16,10 @@ enum class Sampling : std::uint8_t {
   weighted = 1,  // with replacement, by weight
   groups = 2,    // groups in fixed shares, each group's samples in turn
 };
+constexpr std::array<const char*, 3> words(Sampling) { return {"every", "weighted", "groups"}; }
+
+// Changes whenever draw_at() gives another sample for the same seed; a saved state names it.
+constexpr int kOrderVersion = 2;
 
 // Plain data for draw_at(). The default is every sample once; batch/sampling.h makes the others.
 struct Order {

@@ -5,11 +5,6 @@
 namespace tundish {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-constexpr const char* kFilters[] = {"nearest", "bilinear", "bicubic"};
-constexpr const char* kPads[] = {"constant", "edge", "reflect", "symmetric"};
-
 Json json_of(Size size) { return {size.width, size.height}; }
 Json json_of(const Window& w) { return {w.x, w.y, w.width, w.height}; }
 
@@ -19,8 +14,8 @@ Json json_of(const Stage& stage) {
           {"keep", json_of(stage.keep)},
           {"mirror_x", stage.mirror_x},
           {"mirror_y", stage.mirror_y},
-          {"filter", resizes(stage) ? Json(kFilters[static_cast<int>(stage.filter)]) : Json()},
-          {"pad", kPads[static_cast<int>(stage.pad_mode)]}};
+          {"filter", resizes(stage) ? json_of_value(stage.filter) : Json()},
+          {"pad", json_of_value(stage.pad_mode)}};
 }
 
 }  // namespace

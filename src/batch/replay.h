@@ -1,9 +1,8 @@
 // A batch told in words: which draws it was made of and what was done to each.
 #pragma once
 
-#include <nlohmann/json.hpp>
-
 #include "batch/engine.h"
+#include "core/fields_json.h"
 
 namespace tundish {
 
@@ -22,16 +21,6 @@ std::vector<ReplayedSample> replayed(const Batch& batch, const Recipe& recipe);
 
 // {position, sample, repeat, key, label, replaces, image, size, stages}; sizes are [width, height],
 // windows [x, y, width, height]; stages: [{crop, size, keep, mirror_x, mirror_y, filter, pad}].
-nlohmann::ordered_json replay_json(const ReplayedSample& sample);
-
-// What a state says about how its loader was made, and back again: all that the next batch of a
-// rank depends on, but for the seed and the rank. Lists of sample numbers and weights are not in
-// it: `given` then tells that the order cannot be made from it.
-nlohmann::ordered_json recipe_json(const EngineOptions& options);
-struct RecipeRead {
-  EngineOptions options;
-  bool given = false;
-};
-RecipeRead read_recipe(const nlohmann::ordered_json& recipe);  // throws Error(argument)
+Json replay_json(const ReplayedSample& sample);
 
 }  // namespace tundish

@@ -16,9 +16,9 @@ using namespace std::chrono_literals;
 // What a batch holds: sample number and digest of the pixels, image by image.
 using Images = std::vector<std::pair<std::int64_t, std::uint64_t>>;
 
-EngineOptions options_of(int threads, std::uint32_t batch_size, std::uint32_t rank,
+LoaderOptions options_of(int threads, std::uint32_t batch_size, std::uint32_t rank,
                          std::uint32_t world_size) {
-  EngineOptions options;
+  LoaderOptions options;
   options.batch_size = batch_size;
   options.shuffle = true;
   options.seed = 21;
@@ -45,7 +45,7 @@ bool take(Engine& engine, Images& into, std::uint64_t& next) {
   return true;
 }
 
-Images whole_epoch(const std::shared_ptr<const Source>& source, EngineOptions options,
+Images whole_epoch(const std::shared_ptr<const Source>& source, LoaderOptions options,
                    std::uint64_t epoch) {
   options.batch_size = 64;
   options.rank = 0;
@@ -64,7 +64,7 @@ Images whole_epoch(const std::shared_ptr<const Source>& source, EngineOptions op
 struct World {
   std::vector<std::unique_ptr<Engine>> ranks;
 
-  World(const std::shared_ptr<const Source>& source, EngineOptions options, std::uint64_t epoch,
+  World(const std::shared_ptr<const Source>& source, LoaderOptions options, std::uint64_t epoch,
         std::uint64_t position) {
     for (options.rank = 0; options.rank < options.world_size; ++options.rank) {
       ranks.push_back(std::make_unique<Engine>(source, options));
@@ -134,8 +134,8 @@ TEST_CASE("random plans: three resumes with other ranks, threads and batches cha
     const auto source = std::make_shared<MemorySource>(image_source(count, 5, plan));
     const SamplingOptions sampling = random_sampling(random, count);
     const auto leg = [&](int threads, std::uint32_t batch_size, std::uint32_t world_size) {
-      EngineOptions options = options_of(threads, batch_size, 0, world_size);
-      options.sampling = sampling;
+      LoaderOptions options = options_of(threads, batch_size, 0, world_size);
+      options.order = sampling;
       return options;
     };
     const Images expected = whole_epoch(source, leg(1, 64, 1), epoch);

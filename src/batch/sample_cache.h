@@ -5,6 +5,7 @@
 // Thread safety: any method may be called from any thread.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -19,6 +20,9 @@
 namespace tundish {
 
 enum class CacheKind : std::uint8_t { none = 0, encoded = 1, decoded = 2, automatic = 3 };
+constexpr std::array<const char*, 4> words(CacheKind) {
+  return {"none", "encoded", "decoded", "auto"};
+}
 
 // One sample, in pages. Filled by one thread, then only read.
 class CachedSample {

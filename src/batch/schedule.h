@@ -5,6 +5,7 @@
 // place of a whole run is one number. Every rank has the same number of steps.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 namespace tundish {
@@ -15,6 +16,7 @@ enum class Uneven : std::uint8_t {
   drop = 1,   // left out
   exact = 2,  // shared out without repeats; ranks differ by at most one sample, maybe none
 };
+constexpr std::array<const char*, 3> words(Uneven) { return {"pad", "drop", "exact"}; }
 
 struct Schedule {
   std::uint64_t count = 0;  // samples, so positions 0 .. count-1

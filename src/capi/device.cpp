@@ -64,7 +64,7 @@ tundish_device* tundish_device_new(tundish_loader* loader, int32_t device, void*
     Engine& engine = *loader->engine;
     const PixelTable table = pixel_table(engine.options().transforms);
     auto road =
-        std::make_unique<cuda::DeviceRoad>(device, stream, table, engine.options().channels_first,
+        std::make_unique<cuda::DeviceRoad>(device, stream, table, engine.options().channels_first(),
                                            engine.tables(), resident ? resident->pack : nullptr);
     if (resident) engine.use_resident(resident->pack->records());
     return new tundish_device{::getpid(), loader, table.dtype, std::move(road)};

@@ -20,9 +20,7 @@ struct tundish_source {
 struct tundish_loader {
   std::unique_ptr<tundish::Engine> engine;
   std::string path;
-  std::string fingerprint;
-  std::string order;
-  std::string recipe;
+  std::string about;  // tundish_loader_describe()
 };
 
 struct tundish_batch {

@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "augment/transforms_json.h"
 #include "batch/replay.h"
+#include "batch/saved_state.h"
 #include "capi/call.h"
 #include "capi/dlpack.h"
 #include "capi/handles.h"
@@ -13,128 +15,51 @@ using namespace tundish;
 namespace {
 
 template <class T>
-T checked_enum(int32_t value, int32_t last, const char* name) {
-  if (value < 0 || value > last) {
-    throw Error(ErrorCode::argument, {},
-                std::string(name) + " has no value " + std::to_string(value));
-  }
-  return static_cast<T>(value);
+void copy_list(std::vector<T>& to, const T* from, uint64_t count) {
+  if (from) to.assign(from, from + count);
 }
 
-Filter filter_of(const tundish_transform& from) {
-  return checked_enum<Filter>(from.filter, 2, "filter");
-}
-
-Transform transform_of(const tundish_transform& from) {
-  const Size size{from.width, from.height};
-  switch (from.kind) {
-    case TUNDISH_RANDOM_RESIZED_CROP:
-      return RandomResizedCrop{.size = size,
-                               .scale = {from.scale[0], from.scale[1]},
-                               .ratio = {from.ratio[0], from.ratio[1]},
-                               .filter = filter_of(from)};
-    case TUNDISH_RESIZE:
-      return Resize{.size = size, .max_size = from.max_size, .filter = filter_of(from)};
-    case TUNDISH_CENTER_CROP:
-      return CenterCrop{size};
-    case TUNDISH_RANDOM_CROP: {
-      RandomCrop op{.size = size,
-                    .padding = {from.padding[0], from.padding[1], from.padding[2], from.padding[3]},
-                    .pad_if_needed = from.pad_if_needed != 0,
-                    .pad_mode = checked_enum<PadMode>(from.pad_mode, 3, "pad_mode")};
-      for (std::size_t c = 0; c < 3; ++c) {
-        op.fill[c] = static_cast<std::uint8_t>(std::clamp(from.fill[c], 0, 255));
-      }
-      return op;
-    }
-    case TUNDISH_RANDOM_HORIZONTAL_FLIP:
-      return RandomHorizontalFlip{from.probability};
-    case TUNDISH_RANDOM_VERTICAL_FLIP:
-      return RandomVerticalFlip{from.probability};
-    case TUNDISH_NORMALIZE: {
-      Normalize op;
-      for (std::size_t c = 0; c < 3; ++c) {
-        op.mean[c] = static_cast<float>(from.mean[c]);
-        op.std[c] = static_cast<float>(from.std[c]);
-      }
-      return op;
-    }
-    case TUNDISH_TO_DTYPE:
-      return ToDtype{checked_enum<Dtype>(from.dtype, 3, "dtype"), from.scale_values != 0};
-    default:
-      throw Error(ErrorCode::argument, {},
-                  "no transform has the number " + std::to_string(from.kind));
-  }
-}
-
-SamplingOptions sampling_of(const tundish_order& from) {
-  SamplingOptions to{.sampling = checked_enum<Sampling>(from.sampling, 2, "sampling"),
-                     .draws = from.draws,
-                     .repeats = from.repeats};
-  if (from.samples) to.samples.assign(from.samples, from.samples + from.sample_count);
-  if (from.weights) to.weights.assign(from.weights, from.weights + from.weight_count);
-  if (from.group_sizes) {
-    to.group_sizes.assign(from.group_sizes, from.group_sizes + from.group_count);
-  }
-  return to;
-}
-
-EngineOptions options_of(const tundish_loader_options& from) {
-  if (from.struct_bytes != sizeof(tundish_loader_options)) {
-    throw Error(ErrorCode::argument, {}, "the library and its caller are of different versions");
-  }
-  EngineOptions to{.batch_size = from.batch_size,
-                   .shuffle = from.shuffle != 0,
-                   .seed = from.seed,
-                   .uneven = checked_enum<Uneven>(from.uneven, 2, "uneven"),
-                   .on_error = checked_enum<OnError>(from.on_error, 2, "on_error"),
-                   .rank = from.rank,
-                   .world_size = from.world_size,
-                   .transforms = {},
-                   .channels_first = from.channels_first != 0,
-                   .for_gpu = from.for_gpu != 0,
-                   .gpu_decodes = from.for_gpu >= 2,
-                   .resident = from.for_gpu == 3,
-                   .exif_orientation = from.exif_orientation != 0,
-                   .all_fields = from.all_fields != 0,
-                   .labels = {},
-                   .sampling = {},
-                   .threads = from.threads,
-                   .prefetch = from.prefetch,
-                   .memory = kPlainMemory,
-                   .limits = {},
-                   .max_bad = from.max_bad ? *from.max_bad : -1,
-                   .replay = from.replay != 0,
-                   .trace = from.trace ? from.trace : "",
-                   .trace_bytes = EngineOptions{}.trace_bytes,
-                   .budget = from.memory,
-                   .lent_batches = static_cast<std::uint32_t>(from.lent_batches),
-                   .cache = checked_enum<CacheKind>(from.cache, 3, "cache")};
-  for (uint64_t i = 0; i < from.transform_count; ++i) {
-    to.transforms.push_back(transform_of(from.transforms[i]));
-  }
-  std::string why;
-  if (from.pinned) {
+LoaderOptions options_of(const char* json, const tundish_loader_lists* lists) {
+  LoaderOptions to = read_loader_options(json);
+  if (to.pin_memory) {
+    std::string why;
     const HostAllocator* pinned = cuda::pinned_memory(why);
     if (!pinned) throw Error(ErrorCode::argument, {}, "pin_memory: " + why);
-    to.memory = *pinned;
+    to.allocator = *pinned;
   }
-  if (from.order) to.sampling = sampling_of(*from.order);
-  if (from.labels) to.labels.assign(from.labels, from.labels + from.label_count);
+  if (!lists) return to;
+  copy_list(to.labels, lists->labels, lists->label_count);
+  copy_list(to.order.samples, lists->samples, lists->sample_count);
+  copy_list(to.order.weights, lists->weights, lists->weight_count);
+  copy_list(to.order.group_sizes, lists->group_sizes, lists->group_count);
+  if (lists->trace) to.trace = lists->trace;
   return to;
 }
 
 }  // namespace
 
-tundish_loader* tundish_loader_new(const tundish_source* source,
-                                   const tundish_loader_options* options) {
+const char* tundish_reference(void) {
+  static const std::string text = guarded<std::string>("{}", [] {
+    return Json{{"transforms", transforms_reference()},
+                {"options", reference_of<LoaderOptions>("Loader", "")},
+                {"stats", reference_of<LoaderStats>()}}
+        .dump();
+  });
+  return text.c_str();
+}
+
+tundish_loader* tundish_loader_new(const tundish_source* source, const char* options,
+                                   const tundish_loader_lists* lists) {
   return guarded<tundish_loader*>(nullptr, [&] {
     auto handle = std::make_unique<tundish_loader>();
-    handle->engine = std::make_unique<Engine>(source->source, options_of(*options));
-    handle->fingerprint = handle->engine->fingerprint();
-    handle->order = handle->engine->order();
-    handle->recipe = recipe_json(handle->engine->options()).dump();
+    handle->engine = std::make_unique<Engine>(source->source, options_of(options, lists));
     handle->path = source->source->path();
+    const Engine& engine = *handle->engine;
+    handle->about = Json{{"fingerprint", engine.fingerprint()},
+                         {"order", engine.order()},
+                         {"positions", engine.positions()},
+                         {"warnings", engine.warnings()}}
+                        .dump(-1, ' ', false, Json::error_handler_t::replace);
     return handle.release();
   });
 }
@@ -188,50 +113,39 @@ uint64_t tundish_loader_steps(const tundish_loader* loader, uint64_t position) {
   return loader->engine->steps_from(position);
 }
 
-uint64_t tundish_loader_positions(const tundish_loader* loader) {
-  return loader->engine->positions();
+const char* tundish_loader_describe(const tundish_loader* loader) { return loader->about.c_str(); }
+
+const char* tundish_loader_state(const tundish_loader* loader, uint64_t epoch, uint64_t position) {
+  return guarded<const char*>(
+      nullptr, [&] { return keep_text(state_json(*loader->engine, epoch, position).dump()); });
 }
 
-const char* tundish_loader_order(const tundish_loader* loader) { return loader->order.c_str(); }
-
-const char* tundish_loader_recipe(const tundish_loader* loader) { return loader->recipe.c_str(); }
-
-const char* tundish_loader_fingerprint(const tundish_loader* loader) {
-  return loader->fingerprint.c_str();
+int32_t tundish_loader_read_state(const tundish_loader* loader, const char* state, uint64_t* epoch,
+                                  uint64_t* position) {
+  return guarded<int32_t>(TUNDISH_ERROR, [&] {
+    try {
+      const SavedState read = read_state_for(*loader->engine, state);
+      *epoch = read.epoch;
+      *position = read.position;
+    } catch (const Error& error) {
+      throw Error(error.code(), {.file = loader->path}, error.reason());
+    }
+    return TUNDISH_OK;
+  });
 }
 
-void tundish_loader_get_stats(const tundish_loader* loader, tundish_loader_stats* out) {
-  EngineStats window;
-  const EngineStats from = loader->engine->stats(window);
-  *out = {.batches = from.batches,
-          .samples = from.samples,
-          .replaced = from.replaced,
-          .skipped = from.skipped,
-          .bytes = from.bytes,
-          .read_ns = from.read_ns,
-          .decode_ns = from.decode_ns,
-          .wait_ns = from.wait_ns,
-          .slots = from.slots,
-          .ready = from.ready,
-          .threads = from.threads,
-          .augment_ns = from.augment_ns,
-          .elapsed_ns = from.elapsed_ns,
-          .bad = from.bad,
-          .wait_p50_ns = from.wait_p50_ns,
-          .wait_p99_ns = from.wait_p99_ns,
-          .window_read_ns = window.read_ns,
-          .window_decode_ns = window.decode_ns,
-          .window_augment_ns = window.augment_ns,
-          .window_wait_ns = window.wait_ns,
-          .window_elapsed_ns = window.elapsed_ns,
-          .memory = from.budget,
-          .memory_used = from.budget_used,
-          .cache = static_cast<std::uint64_t>(from.cache),
-          .cache_hits = from.cache_hits,
-          .cache_misses = from.cache_misses,
-          .cache_bytes = from.cache_bytes,
-          .cache_needed = from.cache_needed,
-          .cache_room = from.cache_room};
+const char* tundish_loader_stats(const tundish_loader* loader) {
+  return guarded<const char*>(nullptr, [&] {
+    return keep_text(json_of_all_fields(loader->engine->stats(), LoaderStats::kPrefix).dump());
+  });
+}
+
+uint64_t tundish_loader_bad_positions(const tundish_loader* loader) {
+  return loader->engine->bad_positions();
+}
+
+uint64_t tundish_loader_ready_batches(const tundish_loader* loader) {
+  return loader->engine->ready();
 }
 
 void tundish_loader_new_window(tundish_loader* loader) { loader->engine->new_window(); }
@@ -323,7 +237,7 @@ int32_t tundish_batch_field(const tundish_batch* handle, uint64_t place, uint32_
 
 const char* tundish_batch_plans(const tundish_loader* loader, tundish_batch* batch) {
   return guarded<const char*>(nullptr, [&] {
-    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    Json list = Json::array();
     for (const ReplayedSample& one : replayed(*batch->batch, loader->engine->recipe())) {
       list.push_back(replay_json(one));
     }

@@ -10,6 +10,7 @@
 #include "capi/handles.h"
 #include "core/memory_limit.h"
 #include "core/usable_cpus.h"
+#include "core/version.h"
 #include "cuda/pinned.h"
 #include "pack/open.h"
 #include "pack/reader.h"
@@ -76,7 +77,7 @@ tundish_source* new_source(std::shared_ptr<const Source> opened) {
 }  // namespace
 
 uint32_t tundish_abi(void) { return TUNDISH_ABI; }
-const char* tundish_version(void) { return TUNDISH_VERSION; }
+const char* tundish_version(void) { return version(); }
 const char* tundish_last_error(void) { return last_error().text.c_str(); }
 int32_t tundish_last_error_code(void) { return last_error().code; }
 int32_t tundish_last_error_of_sample(void) { return last_error().of_sample; }
@@ -105,7 +106,7 @@ tundish_source* tundish_source_join(tundish_source** sources, uint64_t count) {
   });
 }
 
-tundish_source* tundish_source_open_staged(const char* path, int32_t descriptor) {
+tundish_source* tundish_source_open_copy(const char* path, int32_t descriptor) {
   return guarded<tundish_source*>(nullptr, [&] {
     File file(::fcntl(descriptor, F_DUPFD_CLOEXEC, 0), path);
     if (!file.is_open()) throw_errno(path, "dup", false);

@@ -8,6 +8,7 @@
 
 #include "cli/text.h"
 #include "cli/verbs.h"
+#include "core/version.h"
 
 namespace tundish::cli {
 namespace {
@@ -69,7 +70,7 @@ int run(const Words& words, Shell& shell, std::string& verb_name) {
   if (words.empty()) throw UsageError("a verb is missing\n\n" + overview());
   const std::string& first = words[0];
   if (first == "--version" || first == "-V") {
-    shell.print("tundish " TUNDISH_VERSION "\n");
+    shell.print(fmt::format("tundish {}\n", version()));
     return kOk;
   }
   const bool asks_help = first == "help" || first == "--help" || first == "-h";

@@ -39,12 +39,12 @@ Measured measure(std::shared_ptr<const Source> source, const MeasureOptions& opt
   const double cpu_before = cpu_seconds();
   Engine engine(std::move(source),
                 {.batch_size = batch_size,
-                 .shuffle = true,
-                 .uneven = Uneven::drop,
-                 .on_error = OnError::skip,
                  .transforms = {RandomResizedCrop{.size = {options.size, options.size}},
                                 RandomHorizontalFlip{}},
-                 .threads = options.threads});
+                 .shuffle = true,
+                 .threads = options.threads,
+                 .on_error = OnError::skip,
+                 .uneven = Uneven::drop});
   engine.start(0, 0);
   const Clock::time_point start = Clock::now();
 
@@ -67,12 +67,11 @@ Measured measure(std::shared_ptr<const Source> source, const MeasureOptions& opt
         break;
     }
   }
-  const EngineStats stats = engine.stats();
-  const double threads_ns = static_cast<double>(stats.elapsed_ns * stats.threads);
+  const LoaderStats stats = engine.stats();
   out.skipped = stats.skipped;
-  out.read_share = static_cast<double>(stats.read_ns) / threads_ns;
-  out.decode_share = static_cast<double>(stats.decode_ns) / threads_ns;
-  out.augment_share = static_cast<double>(stats.augment_ns) / threads_ns;
+  out.read_share = stats.read_busy;
+  out.decode_share = stats.decode_busy;
+  out.augment_share = stats.augment_busy;
   out.cpu_seconds = cpu_seconds() - cpu_before;
   out.images_per_second = static_cast<double>(out.images) / out.seconds;
   out.bytes_per_second = out.images_per_second * mean_bytes;

@@ -4,8 +4,9 @@
 #include <fmt/format.h>
 
 #include <fstream>
-#include <sstream>
+#include <string>
 
+#include "batch/saved_state.h"
 #include "cli/json.h"
 #include "cli/sheet.h"
 #include "cli/verbs.h"
@@ -29,43 +30,16 @@ state: in Python loader.replay(state) does the same.)",
 {position, sample, repeat, key, label, replaces, image, size, stages}, bad of
 {position, sample, code, message}; rank is null with --batch)"};
 
-struct State {
-  std::string fingerprint;
-  std::uint64_t epoch = 0, position = 0;
-  EngineOptions options;
-  bool given = false;
-};
-
-std::uint64_t whole(const Json& state, const char* name) {
-  const Json& value = state.at(name);
-  if (value.is_number_unsigned()) return value.get<std::uint64_t>();
-  throw Error(ErrorCode::wrong_state, {},
-              fmt::format("its {} is {} and not a whole number", name, value.dump()));
-}
-
-State read_state(const std::string& file) {
+SavedState read_state_file(const std::string& file) {
   std::ifstream stream(file, std::ios::binary);
   if (!stream) throw Error(ErrorCode::source_missing, {.file = file}, "it cannot be opened");
-  std::ostringstream text;
-  text << stream.rdbuf();
+  std::string text(kMaxStateBytes + 1, '\0');  // one more: read_state() refuses what is longer
+  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(stream.gcount()));
   try {
-    const Json json = Json::parse(text.str());
-    const RecipeRead recipe = read_recipe(json.at("recipe"));
-    State state{.fingerprint = json.at("fingerprint").get<std::string>(),
-                .epoch = whole(json, "epoch"),
-                .position = whole(json, "position"),
-                .options = recipe.options,
-                .given = recipe.given};
-    const Json& seed = json.at("seed");
-    state.options.seed = seed.is_number_unsigned()
-                             ? seed.get<std::uint64_t>()
-                             : static_cast<std::uint64_t>(seed.get<std::int64_t>());
-    return state;
+    return read_state(text);
   } catch (const Error& error) {
-    throw Error(ErrorCode::wrong_state, {.file = file}, error.reason());
-  } catch (const nlohmann::json::exception& error) {
-    throw Error(ErrorCode::wrong_state, {.file = file},
-                fmt::format("it is no state of a loader: {}", error.what()));
+    throw Error(error.code(), {.file = file}, error.reason());
   }
 }
 
@@ -102,7 +76,7 @@ std::vector<std::string> words_of(const ReplayedSample& sample) {
   return lines;
 }
 
-// The same draws, but 8 bits per channel. A transform keeps its place: it names a random stream.
+// The same draws, but 8 bits per channel.
 Transforms as_bytes(Transforms transforms) {
   for (Transform& transform : transforms) {
     if (std::holds_alternative<Normalize>(transform) ||
@@ -114,7 +88,7 @@ Transforms as_bytes(Transforms transforms) {
 }
 
 void check_state(const std::string& file, const std::shared_ptr<const Source>& source,
-                 const State& state) {
+                 const SavedState& state) {
   if (state.given) {
     throw Error(ErrorCode::wrong_state, {.file = file},
                 "its order, labels or packs were given as lists, which a state does not hold; "
@@ -152,7 +126,7 @@ int run_replay(const Words& words, Shell& shell) {
   if (!arguments.parse(words)) return kOk;
 
   const std::shared_ptr<const Source> source = open_source(file);
-  State state = read_state(state_file);
+  SavedState state = read_state_file(state_file);
   check_state(state_file, source, state);
   state.options.transforms = as_bytes(state.options.transforms);
   if (images > 0) {

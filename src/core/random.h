@@ -29,7 +29,7 @@ struct Key {
 
 class Random {
  public:
-  constexpr Random(const Key& key, std::uint32_t operation)
+  constexpr Random(const Key& key, std::uint64_t operation)
       : stream_(mix(mix(mix(mix(mix(mix(key.seed), key.epoch), key.sample), key.repeat), key.view),
                     operation)) {}
 

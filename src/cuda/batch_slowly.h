@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "augment/to_dtype.h"
+#include "augment/pixel_table.h"
 #include "cuda/batch_layout.h"
 #include "lanes/tables.h"
 

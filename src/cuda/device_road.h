@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "augment/to_dtype.h"
+#include "augment/pixel_table.h"
 #include "core/image.h"
 #include "cuda/batch_layout.h"
 #include "cuda/target.h"

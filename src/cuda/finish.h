@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "augment/to_dtype.h"
+#include "augment/pixel_table.h"
 #include "cuda/target.h"
 
 namespace tundish::cuda {

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <span>
 
-#include "augment/to_dtype.h"
+#include "augment/pixel_table.h"
 #include "core/image.h"
 #include "cuda/target.h"
 

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "augment/to_dtype.h"
+#include "augment/pixel_table.h"
 #include "cuda/batch_layout.h"
 #include "cuda/decode_tables.h"
 

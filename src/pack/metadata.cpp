@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/utf8.h"
+#include "core/version.h"
 
 namespace tundish {
 namespace {
@@ -215,7 +216,7 @@ std::string schema_json(const Schema& schema) {
 std::string metadata_json(const Schema& schema, const std::string& lanes) {
   return fmt::format(R"({{"provenance":{{{}"source":{},"tundish":"{}"}},"schema":{}}})",
                      lanes.empty() ? "" : "\"lanes\":" + lanes + ",",
-                     json_string(escape_name(schema.source)), TUNDISH_VERSION, schema_json(schema));
+                     json_string(escape_name(schema.source)), version(), schema_json(schema));
 }
 
 std::optional<Fault> parse_metadata(Schema& out, std::string_view json) {

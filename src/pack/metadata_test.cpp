@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "core/version.h"
+
 namespace tundish {
 namespace {
 
@@ -27,9 +29,9 @@ TEST_CASE("the metadata are canonical JSON") {
   CHECK(schema_json(kSchema) ==
         R"({"classes":["cat","dog"],"fields":[{"name":"image","type":"image"},)"
         R"({"name":"label","type":"label"}]})");
-  CHECK(metadata_json(kSchema) ==
-        R"({"provenance":{"source":"image folder","tundish":")" TUNDISH_VERSION R"("},"schema":)" +
-            schema_json(kSchema) + "}");
+  CHECK(metadata_json(kSchema) == R"({"provenance":{"source":"image folder","tundish":")" +
+                                      std::string(version()) + R"("},"schema":)" +
+                                      schema_json(kSchema) + "}");
 }
 
 TEST_CASE("every schema survives the way through JSON") {

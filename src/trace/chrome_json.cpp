@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/file.h"
+#include "core/version.h"
 
 namespace tundish {
 namespace {
@@ -65,7 +66,7 @@ void ChromeJson::finish() {
                   "\n"
                   R"("otherData":{{"tundish":"{1}","dropped_spans":{2}}}}})"
                   "\n",
-                  process_, TUNDISH_VERSION, dropped_));
+                  process_, version(), dropped_));
   flush();
   if (::gzclose(std::exchange(output_->file, nullptr)) != Z_OK) {
     throw_errno(path_, "writing the trace", true);

@@ -1,4 +1,4 @@
-#include "augment/to_dtype.h"
+#include "augment/dtype.h"
 
 #include <doctest/doctest.h>
 

@@ -6,51 +6,10 @@ import json
 import os
 from typing import Any
 
-from ._library import LoaderStats
 
-
-def stats_dict(stats: LoaderStats) -> dict[str, float]:
-    """docs/seeing.md lists the keys."""
-    elapsed = stats.elapsed_ns - stats.window_elapsed_ns
-    threads = elapsed * stats.threads
-
-    def share(part: int, whole: int) -> float:
-        return min(1.0, part / whole) if whole else 0.0
-
-    return {
-        "data/batches": stats.batches,
-        "data/samples": stats.samples,
-        "data/replaced": stats.replaced,
-        "data/skipped": stats.skipped,
-        "data/bad": stats.bad,
-        "data/bytes": stats.bytes,
-        "data/read_s": stats.read_ns / 1e9,
-        "data/decode_s": stats.decode_ns / 1e9,
-        "data/augment_s": stats.augment_ns / 1e9,
-        "data/wait_s": stats.wait_ns / 1e9,
-        "data/wait_p50_s": stats.wait_p50_ns / 1e9,
-        "data/wait_p99_s": stats.wait_p99_ns / 1e9,
-        "data/wait_share": share(stats.wait_ns - stats.window_wait_ns, elapsed),
-        "data/read_busy": share(stats.read_ns - stats.window_read_ns, threads),
-        "data/decode_busy": share(stats.decode_ns - stats.window_decode_ns, threads),
-        "data/augment_busy": share(stats.augment_ns - stats.window_augment_ns, threads),
-        "data/ready_batches": stats.ready,
-        "data/slots": stats.slots,
-        "data/threads": stats.threads,
-        "data/memory": stats.memory,
-        "data/memory_used": stats.memory_used,
-        "data/cache_hits": stats.cache_hits,
-        "data/cache_misses": stats.cache_misses,
-        "data/cache_hit_share": share(stats.cache_hits, stats.cache_hits + stats.cache_misses),
-        "data/cache_bytes": stats.cache_bytes,
-        "data/cache_needed": stats.cache_needed,
-        "data/cache_room": stats.cache_room,
-    }
-
-
-def about_bad(stats: LoaderStats, first: dict[str, Any]) -> str:
+def about_bad(first: dict[str, Any]) -> str:
     """A warning, once."""
-    done = "replaced" if stats.replaced else "left out"
+    done = "left out" if first["replaced_by"] is None else "replaced"
     return f"a bad sample was {done}; loader.bad_samples() lists all\n{first['text']}"
 
 
@@ -62,14 +21,14 @@ def about_hanging(text: bytes) -> str:
     )
 
 
-def report(path: str, stats: LoaderStats, listed: list[dict[str, Any]]) -> dict[str, Any]:
+def report(path: str, stats: dict[str, Any], listed: list[dict[str, Any]]) -> dict[str, Any]:
     """Every count is exact; the list ends after the first 10,000."""
     return {
         "path": path,
-        "delivered": stats.samples,
-        "replaced": stats.replaced,
-        "skipped": stats.skipped,
-        "bad": stats.bad,
+        "delivered": stats["data/samples"],
+        "replaced": stats["data/replaced"],
+        "skipped": stats["data/skipped"],
+        "bad": stats["data/bad"],
         "listed": len(listed),
         "bad_samples": listed,
     }
@@ -117,6 +76,6 @@ def write(path: str | os.PathLike[str], report: dict[str, Any]) -> None:
         file.write(text)
 
 
-def trace_path(path: str | os.PathLike[str] | None, rank: int) -> bytes | None:
+def trace_path(path: str | os.PathLike[str], rank: int) -> bytes:
     """The ranks of a run share a command line: "{rank}" in the name tells their files apart."""
-    return None if path is None else os.fsencode(os.fspath(path).replace("{rank}", str(rank)))
+    return os.fsencode(os.fspath(path).replace("{rank}", str(rank)))

@@ -1,4 +1,4 @@
-"""Loader(stage=...): a copy of the pack that nobody sees and that does not outlive the process."""
+"""Loader(copy_to=...): a copy of the pack that nobody sees and that does not outlive the process."""
 
 import os
 import subprocess
@@ -17,7 +17,7 @@ def batches(path, **options):
 
 
 def test_the_batches_are_those_of_the_pack(photos, tmp_path):
-    assert batches(photos.pack, stage=tmp_path) == batches(photos.pack)
+    assert batches(photos.pack, copy_to=tmp_path) == batches(photos.pack)
 
 
 def test_nothing_is_seen_in_the_folder_and_the_original_is_not_needed(photos, tmp_path):
@@ -25,7 +25,7 @@ def test_nothing_is_seen_in_the_folder_and_the_original_is_not_needed(photos, tm
     pack.write_bytes(photos.pack.read_bytes())
     folder = tmp_path / "stage"
     folder.mkdir()
-    with tundish.Loader(pack, 4, stage=folder, **OPTIONS) as loader:
+    with tundish.Loader(pack, 4, copy_to=folder, **OPTIONS) as loader:
         assert os.listdir(folder) == []
         pack.unlink()
         assert sum(len(images) for images, _ in loader) == len(photos.names)
@@ -38,7 +38,7 @@ def test_the_space_is_given_back_when_the_loader_is_closed(photos, tmp_path):
 
     folder = tmp_path / "stage"
     folder.mkdir()
-    loader = tundish.Loader(photos.pack, 4, stage=folder, **OPTIONS)
+    loader = tundish.Loader(photos.pack, 4, copy_to=folder, **OPTIONS)
     assert open_files() == 1
     loader.close()
     del loader
@@ -48,7 +48,7 @@ def test_the_space_is_given_back_when_the_loader_is_closed(photos, tmp_path):
 def test_a_killed_process_leaves_nothing(photos, tmp_path):
     code = (
         "import os, signal, sys, tundish\n"
-        "loader = tundish.Loader(sys.argv[1], 4, stage=sys.argv[2], backend='numpy')\n"
+        "loader = tundish.Loader(sys.argv[1], 4, copy_to=sys.argv[2], backend='numpy')\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
     )
     folder = tmp_path / "stage"
@@ -60,13 +60,13 @@ def test_a_killed_process_leaves_nothing(photos, tmp_path):
 
 def test_too_little_room_is_said_before_anything_is_copied(photos, tmp_path, monkeypatch):
     monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_bavail=1, f_frsize=1024))
-    with pytest.raises(OSError, match=r"stage: .* has 1 KiB"):
-        tundish.Loader(photos.pack, 4, stage=tmp_path, **OPTIONS)
+    with pytest.raises(OSError, match=r"copy_to: .* has 1 KiB"):
+        tundish.Loader(photos.pack, 4, copy_to=tmp_path, **OPTIONS)
 
 
 def test_a_folder_of_images_is_refused(photos, tmp_path):
-    with pytest.raises(ValueError, match="stage copies a pack"):
-        tundish.Loader(photos.folder, 4, stage=tmp_path, **OPTIONS)
+    with pytest.raises(ValueError, match="copy_to copies a pack"):
+        tundish.Loader(photos.folder, 4, copy_to=tmp_path, **OPTIONS)
 
 
 def test_messages_name_the_pack_and_not_the_copy(photos, tmp_path):
@@ -75,4 +75,4 @@ def test_messages_name_the_pack_and_not_the_copy(photos, tmp_path):
     bad = tmp_path / "bad.tnd"
     bad.write_bytes(data)
     with pytest.raises(tundish.Error, match=r"bad\.tnd"):
-        tundish.Loader(bad, 4, stage=tmp_path, **OPTIONS)
+        tundish.Loader(bad, 4, copy_to=tmp_path, **OPTIONS)

@@ -1,4 +1,4 @@
-"""Loader(stage="/dev/shm"): a copy of the pack in memory, or on a fast disk, for the loader's time.
+"""Loader(copy_to="/dev/shm"): a copy of the pack in memory, or on a fast disk, for the loader's time.
 
 The copy has no name: it was never visible in the folder, and it is gone when the last process that
 has it open ends, however that ends.
@@ -19,10 +19,10 @@ _PIECE = 16 << 20
 _SAY_EVERY_S = 10.0
 
 
-def staged(path: str, folder: str | os.PathLike[str]) -> Any:
+def copied(path: str, folder: str | os.PathLike[str]) -> Any:
     """A file object with the bytes of the pack. OSError when there is no room."""
     if not os.path.isfile(path):
-        raise ValueError(f"stage copies a pack, one file; {path!r} is not a file")
+        raise ValueError(f"copy_to copies a pack, one file; {path!r} is not a file")
     with open(path, "rb") as source:
         size = os.fstat(source.fileno()).st_size
         _check_room(path, size, folder)
@@ -43,7 +43,7 @@ def _check_room(path: str, size: int, folder: str | os.PathLike[str]) -> None:
     if _is_memory(folder) and 0 < left < room:
         room, why = left, f"this process may take {text(left)} of memory"
     if size > room:
-        raise OSError(f"stage: {path} has {text(size)}, {why}")
+        raise OSError(f"copy_to: {path} has {text(size)}, {why}")
 
 
 def _is_memory(folder: str | os.PathLike[str]) -> bool:
@@ -67,8 +67,8 @@ def _copy(source: Any, copy: Any, size: int, path: str, folder: str | os.PathLik
     while done < size:
         count = os.sendfile(copy.fileno(), source.fileno(), None, min(_PIECE, size - done))
         if count == 0:
-            raise OSError(f"stage: {path} became shorter while it was copied")
+            raise OSError(f"copy_to: {path} became shorter while it was copied")
         done += count
         if time.monotonic() - said > _SAY_EVERY_S:
             said = time.monotonic()
-            log.info("stage: %s of %s in %s", text(done), text(size), os.fspath(folder))
+            log.info("copy_to: %s of %s in %s", text(done), text(size), os.fspath(folder))

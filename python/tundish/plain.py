@@ -1,0 +1,21 @@
+"""What users write as what JSON can hold; the engine then says what is wrong with it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+
+def plain(value: Any) -> Any:
+    """torch.float16 -> "float16", InterpolationMode.BILINEAR -> "bilinear", arrays and tuples -> lists."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)  # JSON has no infinity
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(getattr(value, "value", None), str):  # an enumeration
+        return value.value
+    if hasattr(value, "tolist"):  # a number or an array of NumPy or torch
+        return plain(value.tolist())
+    if isinstance(value, list | tuple | range):
+        return [plain(one) for one in value]
+    return str(value).removeprefix("torch.").removesuffix("_format")

@@ -1,0 +1,59 @@
+#include "augment/pixel_table.h"
+
+#include <bit>
+
+namespace tundish {
+namespace {
+
+std::uint32_t bits_of(float x, Dtype dtype) {
+  switch (dtype) {
+    case Dtype::uint8:
+      return static_cast<std::uint8_t>(x);
+    case Dtype::float32:
+      return std::bit_cast<std::uint32_t>(x);
+    case Dtype::float16:
+      return float16_bits(x);
+    case Dtype::bfloat16:
+      return bfloat16_bits(x);
+  }
+  return 0;
+}
+
+}  // namespace
+
+PixelValues::PixelValues() {
+  for (auto& levels : value) {
+    for (std::size_t i = 0; i < 256; ++i) levels[i] = static_cast<float>(i);
+  }
+}
+
+void scale_to_one(PixelValues& values) {
+  // torchvision multiplies by the float nearest to 1/255; dividing by 255 would differ.
+  constexpr auto k255th = static_cast<float>(1.0 / 255);
+  values.factor = k255th;
+  for (auto& levels : values.value) {
+    for (float& x : levels) x *= k255th;
+  }
+}
+
+PixelTable make_pixel_table(const PixelValues& values) {
+  PixelTable table{.dtype = values.dtype};
+  for (std::size_t c = 0; c < 3; ++c) {
+    for (std::size_t i = 0; i < 256; ++i) {
+      table.value[c][i] = bits_of(values.value[c][i], values.dtype);
+    }
+  }
+  if (values.dtype == Dtype::uint8 || values.normalizes > 1) return table;
+  PixelSteps steps;
+  set_steps(steps, values.factor, values.mean.data(), values.std.data());
+  for (int c = 0; c < 3; ++c) {
+    for (unsigned i = 0; i < 256; ++i) {
+      const float x = step_slowly(steps, 0, c, static_cast<std::uint8_t>(i));
+      if (bits_of(x, values.dtype) != table.value[static_cast<std::size_t>(c)][i]) return table;
+    }
+  }
+  table.steps = steps;
+  return table;
+}
+
+}  // namespace tundish

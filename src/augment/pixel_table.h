@@ -1,0 +1,39 @@
+// The table that takes an 8-bit level to an element of the batch: ToDtype and Normalize are
+// arithmetic on single values, so 3 x 256 of them say all.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "augment/dtype.h"
+#include "augment/pixel_steps.h"
+
+namespace tundish {
+
+// value[c][level], as the bits of `dtype` in the low bytes.
+struct PixelTable {
+  Dtype dtype = Dtype::uint8;
+  std::array<std::array<std::uint32_t, 256>, 3> value{};
+  std::optional<PixelSteps> steps{};  // when they give the very same values
+};
+
+// The table in the making: each transform changes the values in turn, rounded to float32 as
+// torchvision does.
+struct PixelValues {
+  PixelValues();  // every level as it is
+
+  Dtype dtype = Dtype::uint8;
+  std::array<std::array<float, 256>, 3> value;
+  // The same as arithmetic, for PixelSteps; right while there is at most one Normalize.
+  float factor = 1;
+  std::array<float, 3> mean = {0, 0, 0}, std = {1, 1, 1};
+  int normalizes = 0;
+};
+
+void scale_to_one(PixelValues& values);  // 0..255 becomes 0..1
+
+// float16 and bfloat16 are rounded to once, here.
+PixelTable make_pixel_table(const PixelValues& values);
+
+}  // namespace tundish

@@ -1,0 +1,146 @@
+#include "augment/transforms_json.h"
+
+#include <doctest/doctest.h>
+
+#include <set>
+
+namespace tundish {
+
+// Every transform, and each of its arguments changed once.
+static std::vector<Transform> variants() {
+  std::vector<Transform> out;
+  const auto vary = [&out](auto plain, auto... changes) {
+    out.push_back(plain);
+    const auto one = [&](auto change) {
+      auto changed = plain;
+      change(changed);
+      out.push_back(changed);
+    };
+    (one(changes), ...);
+  };
+  const auto size = [](auto& op) { op.size.width += 1; };
+  const auto high = [](auto& op) { op.size.height += 1; };
+  vary(
+      RandomResizedCrop{.size = {224, 224}}, size, high, [](auto& op) { op.scale[0] = 0.1; },
+      [](auto& op) { op.scale[1] = 0.9; }, [](auto& op) { op.ratio[0] = 0.5; },
+      [](auto& op) { op.ratio[1] = 1.5; }, [](auto& op) { op.interpolation = Filter::bicubic; });
+  vary(
+      Resize{.size = {9, 0}}, size, high, [](auto& op) { op.max_size = 11; },
+      [](auto& op) { op.interpolation = Filter::nearest; });
+  vary(CenterCrop{{5, 6}}, size, high);
+  vary(
+      RandomCrop{.size = {32, 32}}, size, high, [](auto& op) { op.padding.left = 4; },
+      [](auto& op) { op.padding.top = 4; }, [](auto& op) { op.padding.right = 4; },
+      [](auto& op) { op.padding.bottom = 4; }, [](auto& op) { op.pad_if_needed = true; },
+      [](auto& op) { op.padding_mode = PadMode::reflect; }, [](auto& op) { op.fill[0] = 1; },
+      [](auto& op) { op.fill[1] = 1; }, [](auto& op) { op.fill[2] = 1; });
+  vary(RandomHorizontalFlip{0.5}, [](auto& op) { op.p = 0.25; });
+  vary(RandomVerticalFlip{0.5}, [](auto& op) { op.p = 0.25; });
+  vary(
+      Normalize{.mean = {0.5, 0.5, 0.5}, .std = {0.2, 0.2, 0.2}},
+      [](auto& op) { op.mean[0] = 0.4; }, [](auto& op) { op.mean[1] = 0.4; },
+      [](auto& op) { op.mean[2] = 0.4; }, [](auto& op) { op.std[0] = 0.3; },
+      [](auto& op) { op.std[1] = 0.3; }, [](auto& op) { op.std[2] = 0.3; });
+  vary(
+      ToDtype{.dtype = Dtype::float16, .scale = true}, [](auto& op) { op.dtype = Dtype::bfloat16; },
+      [](auto& op) { op.scale = false; });
+  return out;
+}
+
+TEST_CASE("no argument of a transform is left out of its JSON, and it comes back") {
+  std::set<std::string> texts;
+  for (const Transform& transform : variants()) {
+    const std::string text = transforms_json({transform}).dump();
+    CAPTURE(text);
+    CHECK(texts.insert(text).second);
+    const Transforms back = read_transforms(Json::parse(text));
+    REQUIRE(back.size() == 1);
+    CHECK(transforms_json(back).dump() == text);
+  }
+}
+
+TEST_CASE("their order counts") {
+  const Transform crop = CenterCrop{{8, 8}}, flip = RandomHorizontalFlip{0.5};
+  CHECK(transforms_json({crop, flip}) != transforms_json({flip, crop}));
+}
+
+static std::string refusal(const char* json) {
+  try {
+    check_transforms(read_transforms(Json::parse(json)));
+  } catch (const Error& error) {
+    CHECK(error.code() == ErrorCode::argument);
+    return error.reason();
+  }
+  return "";
+}
+
+TEST_CASE("JSON that is no transform is refused, and the argument is named") {
+  CHECK(refusal(R"([{"name": "Blur"}])")
+            .starts_with("transforms: 'Blur' is not a transform; there are: RandomResizedCrop, "));
+  CHECK(refusal(R"([{"name": "ToDtype", "dtype": "int8"}])") ==
+        R"(ToDtype: dtype must be one of uint8, float32, float16, bfloat16, not "int8")");
+  CHECK(refusal(R"([{"name": "ToDtype", "type": "uint8"}])") ==
+        "ToDtype: there is no argument 'type'; there are: dtype, scale");
+  CHECK(refusal(R"([{"name": "Resize", "size": [0, 8]}])").starts_with("Resize: size must be a n"));
+  CHECK(refusal(R"([{"name": "Resize", "size": 1e3}])").starts_with("Resize: size must be a n"));
+  CHECK(refusal(R"([{"name": "Resize", "size": 70000}])") ==
+        "Resize: size must be a number of pixels or (height, width) from 1 to 65535, not "
+        "0 (height) x 70000 (width)");
+  CHECK(refusal(R"([{"name": "RandomCrop", "size": 8, "padding": [1, 2, 3]}])") ==
+        "RandomCrop: padding must be one, two or four numbers of pixels from 0 to 65535, not "
+        "[1,2,3]");
+  CHECK(refusal(R"([{"name": "RandomCrop", "size": 8, "fill": 300}])") ==
+        "RandomCrop: fill must be a level from 0 to 255, or three, not 300");
+  CHECK(refusal("{}") == "transforms: must be a list");
+  CHECK(refusal("[1]") == "transforms: each must be an object with a name");
+}
+
+TEST_CASE("every way to write a size, a padding and a fill") {
+  const auto read = [](const char* json) { return read_transforms(Json::parse(json)).at(0); };
+  CHECK(read(R"([{"name": "CenterCrop", "size": 7}])") == Transform(CenterCrop{{7, 7}}));
+  CHECK(read(R"([{"name": "CenterCrop", "size": [7]}])") == Transform(CenterCrop{{7, 7}}));
+  CHECK(read(R"([{"name": "CenterCrop", "size": [7, 9]}])") == Transform(CenterCrop{{9, 7}}));
+  CHECK(read(R"([{"name": "Resize", "size": 7}])") == Transform(Resize{.size = {7, 0}}));
+  CHECK(read(R"([{"name": "Resize", "size": [7, 9]}])") == Transform(Resize{.size = {9, 7}}));
+  const auto padded = [&](const char* json) { return std::get<RandomCrop>(read(json)); };
+  CHECK(padded(R"([{"name": "RandomCrop", "padding": 3}])").padding == Padding{3, 3, 3, 3});
+  CHECK(padded(R"([{"name": "RandomCrop", "padding": [3, 4]}])").padding == Padding{3, 4, 3, 4});
+  CHECK(padded(R"([{"name": "RandomCrop", "padding": [1, 2, 3, 4]}])").padding ==
+        Padding{1, 2, 3, 4});
+  CHECK(padded(R"([{"name": "RandomCrop", "fill": 9}])").fill == Fill{9, 9, 9});
+  CHECK(padded(R"([{"name": "RandomCrop", "fill": [7, 8, 9]}])").fill == Fill{7, 8, 9});
+}
+
+TEST_CASE("arguments at their default are left out") {
+  CHECK(
+      transforms_json({Normalize{}, RandomHorizontalFlip{}, CenterCrop{{8, 8}}}).dump() ==
+      R"([{"name":"Normalize"},{"name":"RandomHorizontalFlip"},{"name":"CenterCrop","size":[8,8]}])");
+}
+
+TEST_CASE("a transform draws the same numbers wherever it stands among others") {
+  const Key key{.seed = 5, .sample = 9};
+  const RandomHorizontalFlip flip{};
+  const Window alone = plan_view({RandomCrop{.size = {8, 8}}}, {90, 70}, key).stages()[0].crop;
+  const View more = plan_view({flip, ToDtype{}, RandomCrop{.size = {8, 8}}}, {90, 70}, key);
+  const bool mirrored = more.stages()[0].mirror_x;
+  const Window crop = more.stages()[0].crop;
+  CHECK(crop.y == alone.y);
+  CHECK((mirrored ? 90 - crop.x - 8 : crop.x) == alone.x);
+  // The second of the same name draws other numbers than the first.
+  int both = 0;
+  for (std::uint64_t i = 0; i < 64; ++i) {
+    both += plan_view({flip, flip}, {8, 8}, {.sample = i}).stages()[0].mirror_x;
+  }
+  CHECK(both > 16);  // one flip, not none or two
+  CHECK(both < 48);
+}
+
+TEST_CASE("the reference names every transform with its arguments") {
+  const Json reference = transforms_reference();
+  REQUIRE(reference.size() == std::variant_size_v<Transform>);
+  CHECK(reference[0]["name"] == "RandomResizedCrop");
+  CHECK(reference[0]["fields"][1]["name"] == "scale");
+  CHECK(reference[0]["fields"][1]["default"] == Json{0.08, 1.0});
+}
+
+}  // namespace tundish

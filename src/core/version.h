@@ -1,0 +1,7 @@
+#pragma once
+
+namespace tundish {
+
+const char* version();  // "0.2.0"
+
+}  // namespace tundish
