@@ -106,10 +106,13 @@ bool OutputFolder::write(const std::string& name, Bytes bytes) {
 
   struct stat status{};
   if (::fstatat(current_.descriptor(), leaf.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
+    if (S_ISDIR(status.st_mode)) {
+      throw Error(ErrorCode::name_unsafe, {.file = path_ + '/' + name},
+                  "it is a folder, where a file is needed");
+    }
     if (holds(leaf, bytes)) return false;
-    if (!replace_ || S_ISDIR(status.st_mode)) {
-      throw Error(ErrorCode::output_exists, {.file = path_ + '/' + name},
-                  S_ISDIR(status.st_mode) ? "it is a folder" : "it holds other bytes");
+    if (!replace_) {
+      throw Error(ErrorCode::output_exists, {.file = path_ + '/' + name}, "it holds other bytes");
     }
   }
   int descriptor;
