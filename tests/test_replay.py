@@ -249,6 +249,100 @@ def test_the_program_refuses_a_place_that_is_no_whole_number(photos, tmp_path, n
     assert f"its {name} is {json.dumps(value)} and not a whole number" in error["message"]
 
 
+def changed(loader, folder, recipe=None, **more):
+    """A state with other numbers, as a file."""
+    state = loader.state_dict()
+    state = {**state, **more, "recipe": {**state["recipe"], **(recipe or {})}}
+    (folder / "changed.json").write_text(json.dumps(state))
+    return folder / "changed.json"
+
+
+@needs_program
+@pytest.mark.parametrize(
+    ("recipe", "message"),
+    [
+        (
+            {"batch_size": 2**31},
+            "its batch_size is 2,147,483,648, and may be from 1 to 2,147,483,647",
+        ),
+        ({"batch_size": 2**32 + 6}, "its batch_size is 4,294,967,302, and may be"),
+        ({"batch_size": 0}, "its batch_size is 0, and may be from 1"),
+        ({"batch_size": 6.5}, "its batch_size is 6.5 and not a whole number from 1"),
+        ({"world_size": 2**32 + 1}, "its world_size is 4,294,967,297, and may be from 1"),
+        ({"world_size": -1}, "its world_size is -1 and not a whole number"),
+        ({"draws": 2**60}, "its draws is 1,152,921,504,606,846,976, and may be from 1 to"),
+        ({"repeats": 2**32 + 1}, "its repeats is 4,294,967,297, and may be from 1"),
+        ({"sampling": 2**32}, "a recipe with the number 4294967296"),
+        ({"transforms": [["center_crop", 2**32 + 24, 24]]}, "no loader writes"),
+    ],
+)
+def test_the_program_refuses_numbers_that_no_loader_has(photos, tmp_path, recipe, message):
+    state = changed(opened(photos.pack), tmp_path, recipe)
+    error = error_of("replay", photos.pack, "--state", state, exit_code=1)
+    assert (error["code"], error["file"]) == ("TND-603", str(state))
+    assert message in error["message"]
+
+
+@needs_program
+def test_the_program_refuses_a_place_outside_the_epoch(photos, tmp_path):
+    positions = opened(photos.pack)._positions
+    state = changed(opened(photos.pack), tmp_path, position=positions + 1)
+    error = error_of("replay", photos.pack, "--state", state, exit_code=1)
+    assert f"its position is {positions + 1}, and an epoch has {positions}" in error["message"]
+    state = changed(opened(photos.pack), tmp_path, epoch=2**63)
+    error = error_of("replay", photos.pack, "--state", state, exit_code=1)
+    assert "its epoch is 9,223,372,036,854,775,808, and may be from 0" in error["message"]
+
+
+def huge(photos):
+    """A loader whose epoch is so long that a batch of any size can be asked for."""
+    return opened(photos.pack, order=tundish.Balanced(draws=2**40))
+
+
+@needs_program
+def test_the_program_takes_no_memory_for_a_batch_that_cannot_be_held(photos, tmp_path):
+    state = changed(huge(photos), tmp_path, {"batch_size": 2**31 - 1})
+    error = error_of("replay", photos.pack, "--state", state, exit_code=1)
+    assert (error["code"], error["file"]) == ("TND-603", str(state))
+    assert "its batch_size is 2,147,483,647: a batch of 2,147,483,647 images" in error["message"]
+    assert "tundish replay --batch N" in error["message"]
+    words = ("replay", photos.pack, "--state", state, "--batch", "3")
+    assert len(result_json(*words)["samples"]) == 3
+
+
+@needs_program
+def test_the_program_reads_no_more_of_a_state_than_a_state_has(photos, tmp_path):
+    (tmp_path / "long.json").write_bytes(b" " * 2**20 + b"{}")
+    error = error_of("replay", photos.pack, "--state", tmp_path / "long.json", exit_code=1)
+    assert "more than 1,048,576 bytes" in error["message"]
+    deep = json.dumps(opened(photos.pack).state_dict() | {"epoch": 5}).replace(
+        '"epoch": 5', f'"epoch": {"[" * 200_000}{"]" * 200_000}'
+    )
+    (tmp_path / "deep.json").write_text(deep)
+    error = error_of("replay", photos.pack, "--state", tmp_path / "deep.json", exit_code=1)
+    assert "nested too deep" in error["message"]
+
+
+@pytest.mark.parametrize(
+    ("recipe", "message"),
+    [
+        ({"batch_size": 2**31 - 1}, "its batch_size is 2,147,483,647: a batch of"),
+        ({"batch_size": 2**31}, "batch_size of a state must be .* at most"),
+        ({"world_size": 2**32 + 1}, "world_size of a state must be .* at most"),
+        ({"world_size": "2"}, "world_size of a state must be a whole number"),
+        ({"uneven": None}, "uneven of a state must be a word"),
+        ({"on_error": ["skip"]}, "on_error of a state must be a word"),
+    ],
+)
+def test_a_loader_refuses_to_replay_numbers_that_no_loader_has(photos, recipe, message):
+    loader = huge(photos)
+    state = loader.state_dict()
+    with pytest.raises(ValueError, match=message):
+        loader.replay({**state, "recipe": {**state["recipe"], **recipe}})
+    with pytest.raises(ValueError, match="its recipe is a list"):
+        loader.replay({**state, "recipe": [1]})
+
+
 @needs_program
 def test_the_program_refuses_several_packs_and_a_changed_seed_as_such(photos, tiny, tmp_path):
     joined = saved(opened([tiny.pack, tiny.pack]), tmp_path / "joined.json")

@@ -7,6 +7,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from . import checks
 from ._library import last_error, lib
 
 # What the next batch of a run depends on, and a loader that replays it may have otherwise.
@@ -38,6 +39,20 @@ class Replayed:
     plans: list[dict[str, Any]]
 
 
+def _as_saved(state: Any) -> dict[str, Any]:
+    """Checked: a state is a file, and may come from anywhere."""
+    recipe = state.get("recipe", {}) if isinstance(state, dict) else {}
+    if not isinstance(recipe, dict):
+        raise ValueError(f"not a state of tundish.Loader: its recipe is a {type(recipe).__name__}")
+    saved = {name: recipe[name] for name in _AS_SAVED if name in recipe}
+    for name, value in saved.items():
+        if name in ("batch_size", "world_size"):
+            checks.positive(value, f"{name} of a state")
+        elif not isinstance(value, str):
+            raise ValueError(f"{name} of a state must be a word, not {value!r}")
+    return saved
+
+
 def replay(config: dict[str, Any], state: dict[str, Any], rank: int | None) -> Replayed:
     """With a loader of its own, built like the one that saved the state.
 
@@ -45,8 +60,7 @@ def replay(config: dict[str, Any], state: dict[str, Any], rank: int | None) -> R
     """
     from .loader import Loader
 
-    recipe = state.get("recipe", {}) if isinstance(state, dict) else {}
-    as_saved = {name: recipe[name] for name in _AS_SAVED if name in recipe}
+    as_saved = _as_saved(state)
     if "uneven" in as_saved:
         as_saved["drop_last"] = False
     if rank is not None:

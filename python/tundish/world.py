@@ -8,6 +8,8 @@ from typing import NoReturn
 
 from . import checks
 
+MOST_RANKS = 2**31 - 1  # the library counts them in 32 bits
+
 
 def _from_environment(rank: str, world_size: str) -> tuple[int, int] | None:
     values = [os.environ.get(name) for name in (rank, world_size)]
@@ -51,7 +53,7 @@ def rank_and_world_size(rank: int | None, world_size: int | None) -> tuple[int, 
     if rank is not None or world_size is not None:
         if rank is None or world_size is None:
             raise ValueError("give both rank and world_size, or neither")
-        return checks.whole(rank, "rank"), checks.whole(world_size, "world_size")
+        return checks.whole(rank, "rank"), checks.whole(world_size, "world_size", most=MOST_RANKS)
     torch = _from_torch()
     # Lightning's own launcher sets WORLD_SIZE alone; torch.distributed knows both.
     half = ("RANK" in os.environ) != ("WORLD_SIZE" in os.environ)

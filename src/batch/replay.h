@@ -34,4 +34,11 @@ struct RecipeRead {
 };
 RecipeRead read_recipe(const nlohmann::ordered_json& recipe);  // throws Error(argument)
 
+// A number that a state holds. Throws Error(argument) that names it unless it is a whole number
+// from `least` to `most`: a state may come from anywhere. Throws what nlohmann throws when it is
+// missing.
+std::uint64_t whole_number(const nlohmann::ordered_json& from, const char* name,
+                           std::uint64_t least, std::uint64_t most);
+inline constexpr std::uint64_t kMaxEpoch = (1ull << 63) - 1;  // as in Python
+
 }  // namespace tundish

@@ -64,7 +64,15 @@ Json transforms_json(const Transforms& transforms) {
 
 Transforms read_transforms(const Json& from) {
   Transforms out;
-  for (const Json& one : from) out.push_back(transform_of(one));
+  for (const Json& one : from) {
+    out.push_back(transform_of(one));
+    // A number that its type does not hold would have become another one.
+    if (std::visit([](const auto& op) { return json_of(op); }, out.back()) != one) {
+      throw Error(ErrorCode::argument, {},
+                  fmt::format("a recipe with arguments of '{}' that no loader writes",
+                              one.at(0).get<std::string>()));
+    }
+  }
   return out;
 }
 

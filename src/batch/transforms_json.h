@@ -18,8 +18,8 @@ Transforms read_transforms(const nlohmann::ordered_json& from);
 // An enumerator by its number.
 template <class T>
 T number_in(const nlohmann::ordered_json& json, int last) {
-  const int value = json.get<int>();
-  if (value < 0 || value > last) {
+  const auto value = json.get<std::int64_t>();
+  if (!json.is_number_integer() || value < 0 || value > last) {
     throw Error(ErrorCode::argument, {}, fmt::format("a recipe with the number {}", value));
   }
   return static_cast<T>(value);

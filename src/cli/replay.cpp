@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include <fstream>
-#include <sstream>
+#include <optional>
 
 #include "cli/json.h"
 #include "cli/sheet.h"
@@ -36,27 +36,35 @@ struct State {
   bool given = false;
 };
 
-std::uint64_t whole(const Json& state, const char* name) {
-  const Json& value = state.at(name);
-  if (value.is_number_unsigned()) return value.get<std::uint64_t>();
-  throw Error(ErrorCode::wrong_state, {},
-              fmt::format("its {} is {} and not a whole number", name, value.dump()));
+constexpr std::size_t kMaxStateBytes = 1 << 20;  // a state has some hundred
+constexpr int kMaxStateDepth = 16;               // and 4 levels; the parser's stack has its limits
+
+bool refuse_depth(int depth, Json::parse_event_t, Json&) {
+  if (depth <= kMaxStateDepth) return true;
+  throw Error(ErrorCode::argument, {}, "it is no state of a loader: it is nested too deep");
 }
 
 State read_state(const std::string& file) {
   std::ifstream stream(file, std::ios::binary);
   if (!stream) throw Error(ErrorCode::source_missing, {.file = file}, "it cannot be opened");
-  std::ostringstream text;
-  text << stream.rdbuf();
+  std::string text(kMaxStateBytes + 1, '\0');
+  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(stream.gcount()));
+  if (text.size() > kMaxStateBytes) {
+    throw Error(ErrorCode::wrong_state, {.file = file},
+                fmt::format("it is no state of a loader: it has more than {} bytes",
+                            with_commas(kMaxStateBytes)));
+  }
   try {
-    const Json json = Json::parse(text.str());
+    const Json json = Json::parse(text, refuse_depth);
     const RecipeRead recipe = read_recipe(json.at("recipe"));
     State state{.fingerprint = json.at("fingerprint").get<std::string>(),
-                .epoch = whole(json, "epoch"),
-                .position = whole(json, "position"),
+                .epoch = whole_number(json, "epoch", 0, kMaxEpoch),
+                .position = whole_number(json, "position", 0, UINT64_MAX),
                 .options = recipe.options,
                 .given = recipe.given};
     const Json& seed = json.at("seed");
+    if (!seed.is_number_integer()) whole_number(json, "seed", 0, UINT64_MAX);  // says so
     state.options.seed = seed.is_number_unsigned()
                              ? seed.get<std::uint64_t>()
                              : static_cast<std::uint64_t>(seed.get<std::int64_t>());
@@ -126,6 +134,22 @@ void check_state(const std::string& file, const std::shared_ptr<const Source>& s
                 fmt::format("it was saved with other data than {}, or its seed was changed",
                             printable(source->path())));
   }
+  if (state.position > as_saved.positions()) {
+    throw Error(ErrorCode::wrong_state, {.file = file},
+                fmt::format("its position is {}, and an epoch has {}", with_commas(state.position),
+                            with_commas(as_saved.positions())));
+  }
+}
+
+// The engine that makes the batch again; what it finds wrong with the state names the state's file.
+void make_engine(std::optional<Engine>& out, const std::shared_ptr<const Source>& source,
+                 const EngineOptions& options, const std::string& state_file) {
+  try {
+    out.emplace(source, options);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::wrong_state) throw;
+    throw Error(error.code(), {.file = state_file}, error.reason());
+  }
 }
 
 void write_file(const std::string& target, bool force, const std::vector<std::byte>& bytes) {
@@ -166,7 +190,9 @@ int run_replay(const Words& words, Shell& shell) {
   state.options.rank = images > 0 ? 0 : static_cast<std::uint32_t>(rank);
   state.options.prefetch = 1;
   state.options.replay = true;
-  Engine engine(source, state.options);
+  std::optional<Engine> made;
+  make_engine(made, source, state.options, state_file);
+  Engine& engine = *made;
   engine.start(state.epoch, state.position);
   Batch batch;
   Engine::Next next = Engine::Next::again;
