@@ -12,7 +12,7 @@
 namespace tundish {
 namespace {
 
-constexpr std::uint64_t kReplayedBytes = 4096;           // of an image besides its pixels: its plan
+constexpr std::uint64_t kReplayedBytes = 4096;         // of an image besides its pixels: its plan
 constexpr std::uint64_t kMostIfNotKnown = 4ull << 30;  // of a replayed batch
 
 // Of an image in a batch. Without a fixed size that of the largest image stored, where the source

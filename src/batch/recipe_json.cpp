@@ -12,7 +12,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// What the arguments of a loader may be at most; python/tundish/checks.py and order.py say the same.
+// What the arguments of a loader may be at most; python/tundish/checks.py and order.py say the
+// same.
 constexpr std::uint64_t kMaxCount = (1ull << 31) - 1;
 constexpr std::uint64_t kMaxDraws = 1ull << 48;
 

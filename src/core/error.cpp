@@ -190,7 +190,8 @@ constexpr std::array kTable = {
                "give a larger memory=, or a smaller batch_size, prefetch or threads"},
 };
 
-// The remedy with the file's name. One pass: a name that holds "{file}" itself is not looked at again.
+// The remedy with the file's name. One pass: a name that holds "{file}" itself is not looked at
+// again.
 std::string remedy_for(std::string_view remedy, const std::string& file) {
   constexpr std::string_view kPlaceholder = "{file}";
   std::string out;
