@@ -75,6 +75,11 @@ std::optional<Fault> check_path(const CsvRow& row, const Head& head) {
   const std::string& path = row.cells[head.path];
   const std::string& column = head.names[head.path];
   if (path.empty()) return row_fault(row, column, "it is empty");
+  if (path.size() > kMaxKeyBytes) {
+    return row_fault(row, column,
+                     fmt::format("'{}...' is longer than {} bytes", printable(path.substr(0, 60)),
+                                 with_commas(kMaxKeyBytes)));
+  }
   if (path.find('\0') != std::string::npos) return row_fault(row, column, "it holds a zero byte");
   const std::string clean = clean_path(path);
   if (clean.empty() || clean == "/" || clean == ".." || clean.ends_with("/..")) {
