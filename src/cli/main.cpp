@@ -8,6 +8,7 @@
 
 #include "cli/text.h"
 #include "cli/verbs.h"
+#include "core/interruption.h"
 
 namespace tundish::cli {
 namespace {
@@ -86,6 +87,7 @@ int run(const Words& words, Shell& shell, std::string& verb_name) {
 int run_and_tell(int argc, char** argv) {
   Shell shell(argc > 0 ? argv[0] : "tundish");
   watch_interrupts();
+  const StopScope interruptible(stop_request(&stop_flag()));
   std::string verb;
   try {
     const int code = run(Words(argv + (argc > 0), argv + argc), shell, verb);

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "core/interruption.h"
 #include "source/labels.h"
 #include "source/names.h"
 #include "source/tar_reader.h"
@@ -171,6 +172,7 @@ class Indexer {
     std::vector<std::uint32_t> order(groups_.size() - 1);
     std::iota(order.begin(), order.end(), 0u);
     std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+      check_stop({});
       const std::string_view left = stem(a);
       const std::string_view right = stem(b);
       return left != right ? left < right : a < b;

@@ -42,7 +42,7 @@ struct TarIndex {
 };
 
 // One pass over the headers; of the data only .cls files are read. Faults: tar_damaged,
-// tar_duplicate, label_unreadable, source_empty.
+// tar_duplicate, label_unreadable, source_empty, interrupted.
 std::optional<Fault> index_tar(TarIndex& out, ByteStream& stream);
 
 }  // namespace tundish
