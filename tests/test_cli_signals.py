@@ -74,15 +74,17 @@ def test_ctrl_c_ends_a_pack_and_leaves_the_old_state(many, tmp_path):
 def test_ctrl_c_ends_the_opening_of_a_large_archive(tmp_path, verb):
     source = endless_tar(tmp_path / "a.tar.bz2")
     words = ["pack", source, "-o", tmp_path / "a.tnd"] if verb == "pack" else ["info", source]
-    process = subprocess.Popen([PROGRAM, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    try:
-        while not has_open(process, source):
-            assert process.poll() is None
-            time.sleep(0.01)
-        process.send_signal(signal.SIGINT)
-        stdout, stderr = process.communicate(timeout=60)
-    finally:
-        process.kill()
+    with subprocess.Popen(
+        [PROGRAM, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        try:
+            while not has_open(process, source):
+                assert process.poll() is None
+                time.sleep(0.01)
+            process.send_signal(signal.SIGINT)
+            stdout, stderr = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert (process.returncode, stdout) == (130, b"")
     assert b"TND-507" in stderr
     assert left_behind(tmp_path, "a.tar.bz2") == []

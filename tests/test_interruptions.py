@@ -188,13 +188,13 @@ except KeyboardInterrupt:
 def test_ctrl_c_ends_the_opening_of_a_large_archive(tmp_path, what):
     source = endless_tar(tmp_path / "a.tar.bz2")
     words = [sys.executable, "-c", OPENING, source, what]
-    process = subprocess.Popen(words, stdout=subprocess.PIPE)
-    try:
-        while not has_open(process, source):
-            assert process.poll() is None
-            time.sleep(0.01)
-        process.send_signal(signal.SIGINT)
-        stdout, _ = process.communicate(timeout=60)
-    finally:
-        process.kill()
+    with subprocess.Popen(words, stdout=subprocess.PIPE) as process:
+        try:
+            while not has_open(process, source):
+                assert process.poll() is None
+                time.sleep(0.01)
+            process.send_signal(signal.SIGINT)
+            stdout, _ = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert (process.returncode, stdout) == (0, b"stopped 1\n")
