@@ -56,6 +56,18 @@ TUNDISH_API tundish_source* tundish_source_join(tundish_source** sources, uint64
 /* A pack whose bytes were copied into an open file; messages call it `path`. The descriptor stays
  * the caller's. NULL on error. */
 TUNDISH_API tundish_source* tundish_source_open_copy(const char* path, int32_t descriptor);
+
+/* Opens a source on a thread of the library, for a caller that must stay awake: large folders and
+ * archives take long. NULL on error. */
+typedef struct tundish_opening tundish_opening;
+TUNDISH_API tundish_opening* tundish_opening_new(const char* path);
+/* Waits at most timeout_ms. TUNDISH_OK gives the source, once. */
+TUNDISH_API int32_t tundish_opening_wait(tundish_opening* opening, uint32_t timeout_ms,
+                                         tundish_source** out);
+/* Stops it, where it is not done. Returns within a second: a thread that is stuck in a read is left
+ * behind. */
+TUNDISH_API void tundish_opening_free(tundish_opening* opening);
+
 TUNDISH_API void tundish_source_close(tundish_source* source);
 TUNDISH_API uint64_t tundish_source_count(const tundish_source* source);
 

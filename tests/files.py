@@ -1,5 +1,6 @@
 """Files that tests write and look at; names may be any bytes."""
 
+import bz2
 import io
 import os
 import tarfile
@@ -35,6 +36,24 @@ def tar_of(path, files):
             member.size = len(data)
             archive.addfile(member, io.BytesIO(data))
     return path
+
+
+def endless_tar(path):
+    """A compressed archive of some megabytes that takes many minutes to read through."""
+    piece, pieces = 46 << 20, 20_000
+    member = tarfile.TarInfo("zeros.jpg")
+    member.size = piece * pieces
+    head = bz2.compress(member.tobuf(tarfile.GNU_FORMAT))
+    return write(path, head + bz2.compress(bytes(piece)) * pieces)
+
+
+def has_open(process, path):
+    """Whether a process has opened this file; it is then at work on it."""
+    folder = f"/proc/{process.pid}/fd"
+    try:
+        return any(os.path.samefile(f"{folder}/{fd}", path) for fd in os.listdir(folder))
+    except FileNotFoundError:  # one was closed meanwhile
+        return False
 
 
 def tree(folder):

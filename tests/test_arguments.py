@@ -47,6 +47,7 @@ ARGUMENTS = [
     ({"world_size": 2}, ValueError, "give both rank and world_size, or neither"),
     ({"rank": 2, "world_size": 2}, ValueError, "rank 2 does not exist in a world of 2"),
     ({"rank": -1, "world_size": 2}, ValueError, "rank must be a whole number from 0"),
+    ({"rank": 0, "world_size": 2**32 + 1}, ValueError, "world_size must be .*2147483647"),
     ({"rank": "0", "world_size": "2"}, ValueError, "rank must be a whole number, not '0'"),
     ({"rank": True, "world_size": 2}, ValueError, "rank must be a whole number, not True"),
     ({"labels": [1, 2]}, ValueError, "2 labels for 23 samples"),

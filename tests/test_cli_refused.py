@@ -75,6 +75,23 @@ def test_skip_bad_makes_refusals_no_failure(bad_photos, tmp_path):
     assert not (tmp_path / "a.tnd.log").exists(), "a log of an older pack misleads"
 
 
+def test_a_file_at_the_name_of_the_log_is_kept_unless_forced(bad_photos, tmp_path):
+    log = tmp_path / "a.tnd.log"
+    log.write_bytes(b"my notes")
+    words = ("pack", bad_photos, "-o", tmp_path / "a.tnd")
+    error = error_of(*words, exit_code=1)
+    assert (error["code"], error["file"]) == ("TND-506", str(log))
+    assert log.read_bytes() == b"my notes"
+    assert left_behind(tmp_path, "photos", "a.tnd.log") == []
+    assert tundish(*words, "--force").returncode == 3
+    assert log.read_bytes().startswith(b"# refused by tundish pack: 12 of 15")
+    (tmp_path / "a.tnd").unlink()
+    assert tundish(*words).returncode == 3, "an older log of tundish is replaced"
+    (tmp_path / "b.tnd.log").mkdir()
+    assert tundish("pack", bad_photos, "-o", tmp_path / "b.tnd", "--force").returncode == 2
+    assert left_behind(tmp_path, "photos", "a.tnd", "a.tnd.log", "b.tnd.log") == []
+
+
 def test_images_that_cannot_be_decoded_here_are_counted_when_packed(three_photos, tmp_path):
     file = io.BytesIO()
     Image.new("RGB", (9, 9)).save(file, "WEBP")

@@ -3,9 +3,10 @@
 import os
 import signal
 import subprocess
+import time
 
 import pytest
-from files import jpeg, left_behind, write
+from files import endless_tar, has_open, jpeg, left_behind, write
 from program import PROGRAM, needs_program, tundish
 
 pytestmark = needs_program
@@ -67,6 +68,26 @@ def test_ctrl_c_ends_a_pack_and_leaves_the_old_state(many, tmp_path):
     assert (tmp_path / "old.tnd").read_bytes() == b"old"
     assert b"TND-507" in stderr
     assert b"was interrupted" in stderr
+
+
+@pytest.mark.parametrize("verb", ["info", "pack"])
+def test_ctrl_c_ends_the_opening_of_a_large_archive(tmp_path, verb):
+    source = endless_tar(tmp_path / "a.tar.bz2")
+    words = ["pack", source, "-o", tmp_path / "a.tnd"] if verb == "pack" else ["info", source]
+    with subprocess.Popen(
+        [PROGRAM, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        try:
+            while not has_open(process, source):
+                assert process.poll() is None
+                time.sleep(0.01)
+            process.send_signal(signal.SIGINT)
+            stdout, stderr = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert (process.returncode, stdout) == (130, b"")
+    assert b"TND-507" in stderr
+    assert left_behind(tmp_path, "a.tar.bz2") == []
 
 
 def test_ctrl_c_ends_a_benchmark(three_packed):

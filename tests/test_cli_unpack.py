@@ -1,10 +1,14 @@
 """`tundish unpack`: every file comes back, whatever its name."""
 
+import errno
 import json
 import os
+import subprocess
 
+import pytest
 from files import jpeg, png, tar_of, tree, write
-from program import documented_keys, err, needs_program, out, result_json, tundish
+from program import PROGRAM, documented_keys, err, needs_program, out, result_json, tundish
+from small_set import SHIM
 
 pytestmark = needs_program
 
@@ -116,3 +120,60 @@ def test_names_with_spaces_newlines_and_other_bytes_survive(tmp_path):
     assert keys == {b"a class\xff/" + name for name in names}
     assert tundish("unpack", tmp_path / "my pack.tnd", "-o", tmp_path / "back").returncode == 0
     assert tree(tmp_path / "back") == tree(source)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_name_that_is_a_file_and_a_folder_costs_one_record(tmp_path, order):
+    names = ["x.png/y.png", "x.png"][::order]
+    files = dict.fromkeys([*names, "z.png"], png())
+    assert (
+        tundish("pack", tar_of(tmp_path / "in.tar", files), "-o", tmp_path / "a.tnd").returncode
+        == 0
+    )
+    for more in ([], ["--force"]):
+        report = result_json(
+            "unpack", tmp_path / "a.tnd", "-o", tmp_path / "back", *more, exit_code=3
+        )
+        (damaged,) = report["damaged"]
+        assert (damaged["code"], damaged["record"], damaged["key"]) == ("TND-205", 1, names[1])
+        assert set(tree(tmp_path / "back")) - {b"list.csv"} == {names[0].encode(), b"z.png"}
+
+
+def test_a_folder_of_the_data_set_does_not_take_the_name_of_the_list(tmp_path):
+    files = {"list.csv/1.jpg": jpeg(), "list.csv/1.cls": b"3"}
+    assert (
+        tundish("pack", tar_of(tmp_path / "in.tar", files), "-o", tmp_path / "a.tnd").returncode
+        == 0
+    )
+    report = result_json("unpack", tmp_path / "a.tnd", "-o", tmp_path / "back")
+    assert report["list"] == "list-2.csv"
+
+
+@pytest.mark.skipif(not SHIM.exists(), reason="./dev build makes it")
+def test_a_record_that_the_disk_cannot_read_is_named_and_the_others_are_written(
+    three_photos, tmp_path
+):
+    packed = tmp_path / "a.tnd"
+    assert tundish("pack", three_photos, "-o", packed, "--codec", "keep").returncode == 0
+    lost = 0
+    for nth in range(1, 40):
+        back = tmp_path / f"back-{nth}"
+        faults = {"FAIL_CALL": "pread", "FAIL_NTH": str(nth), "FAIL_ERRNO": str(errno.EIO)}
+        result = subprocess.run(
+            [PROGRAM, "unpack", packed, "-o", back, "--json"],
+            env=os.environ | {"LD_PRELOAD": str(SHIM)} | faults,
+            capture_output=True,
+            timeout=120,
+        )
+        if result.returncode == 0:  # it reads no more often
+            break
+        report = json.loads(result.stdout)
+        if "error" in report:  # the pack could not be opened
+            assert lost == 0
+            continue
+        assert result.returncode == 3
+        (damaged,) = report["damaged"]
+        assert damaged["code"] == "TND-501"
+        lost += damaged["record"] is not None
+        assert report["files"] == (2 if damaged["record"] is not None else 3)
+    assert lost == 3, "each record once"

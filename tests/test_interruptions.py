@@ -14,6 +14,7 @@ import sys
 import time
 
 import pytest
+from files import endless_tar, has_open
 from small_set import make_folder
 
 TIMES = int(os.environ.get("TUNDISH_EXITS", "50"))  # of all ways together
@@ -172,3 +173,28 @@ while {number is not None} or time.monotonic() < moment:
         assert error == "" or error.rstrip().endswith("KeyboardInterrupt")
     assert (os.listdir("/dev/shm") if os.path.isdir("/dev/shm") else []) == segments
     print(f"the slowest program ended after {slowest:.3f} s")
+
+
+OPENING = """
+import sys, threading, tundish
+try:
+    getattr(tundish, sys.argv[2])(sys.argv[1])
+except KeyboardInterrupt:
+    print("stopped", threading.active_count())
+"""
+
+
+@pytest.mark.parametrize("what", ["Loader", "Dataset"])
+def test_ctrl_c_ends_the_opening_of_a_large_archive(tmp_path, what):
+    source = endless_tar(tmp_path / "a.tar.bz2")
+    words = [sys.executable, "-c", OPENING, source, what]
+    with subprocess.Popen(words, stdout=subprocess.PIPE) as process:
+        try:
+            while not has_open(process, source):
+                assert process.poll() is None
+                time.sleep(0.01)
+            process.send_signal(signal.SIGINT)
+            stdout, _ = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert (process.returncode, stdout) == (0, b"stopped 1\n")

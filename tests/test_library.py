@@ -50,6 +50,7 @@ def test_every_function_is_declared_with_the_same_types():
         declared[name] = (expected_type(result.strip()), [expected_type(t) for t in types])
     owners = {
         "tundish_source_open": "SourceHandle",
+        "tundish_opening_new": "OpeningHandle",
         "tundish_source_join": "SourceHandle",
         "tundish_source_open_copy": "SourceHandle",
         "tundish_loader_new": "LoaderHandle",

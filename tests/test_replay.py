@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 
 import numpy as np
 import pytest
@@ -247,6 +248,102 @@ def test_the_program_refuses_a_place_that_is_no_whole_number(photos, tmp_path, n
     error = error_of("replay", photos.pack, "--state", tmp_path / "state.json", exit_code=1)
     assert error["code"] == "TND-603"
     assert f"its {name} must be a whole number, not {json.dumps(value)}" in error["message"]
+
+
+def changed(loader, folder, config=None, **more):
+    """A state with other numbers, as a file."""
+    state = loader.state_dict()
+    state = {**state, **more, "run_config": {**state["run_config"], **(config or {})}}
+    (folder / "changed.json").write_text(json.dumps(state))
+    return folder / "changed.json"
+
+
+WRONG = [
+    (
+        {"batch_size": 2**31},
+        "batch_size must be a whole number from 1 to 2147483647, not 2147483648",
+    ),
+    ({"batch_size": 2**32 + 6}, "batch_size must be .*, not 4294967302"),
+    ({"batch_size": 0}, "batch_size must be .* from 1 .*, not 0"),
+    ({"batch_size": 6.5}, "batch_size must be a whole number .*, not 6.5"),
+    ({"world_size": 2**32 + 1}, "world_size must be .*, not 4294967297"),
+    ({"world_size": -1}, "world_size must be .*, not -1"),
+    ({"world_size": "2"}, 'world_size must be a whole number .*, not "2"'),
+    ({"draws": 2**60}, "draws must be a whole number from 0 to .*, not 1152921504606846976"),
+    ({"repeats": 2**32 + 1}, "repeats must be .*, not 4294967297"),
+    ({"sampling": 2}, "sampling must be one of every, weighted, groups, not 2"),
+    ({"uneven": 1}, "uneven must be one of"),
+    ({"on_error": ["skip"]}, "on_error must be one of"),
+    (
+        {"transforms": [{"name": "CenterCrop", "size": [2**32 + 24, 24]}]},
+        "CenterCrop: size must be",
+    ),
+    ({"colour": 1}, "there is no argument 'colour'"),
+]
+
+
+@needs_program
+@pytest.mark.parametrize(("config", "message"), WRONG)
+def test_the_program_refuses_numbers_that_no_loader_has(photos, tmp_path, config, message):
+    state = changed(opened(photos.pack), tmp_path, config)
+    error = error_of("replay", photos.pack, "--state", state, exit_code=1)
+    assert (error["code"], error["file"]) == ("TND-603", str(state))
+    assert re.search(message, error["message"])
+
+
+@needs_program
+def test_the_program_refuses_a_place_outside_the_epoch(photos, tmp_path):
+    positions = photos.count
+    state = changed(opened(photos.pack), tmp_path, position=positions + 1)
+    error = error_of("replay", photos.pack, "--state", state, exit_code=1)
+    assert f"its position is {positions + 1}, and an epoch has {positions}" in error["message"]
+    state = changed(opened(photos.pack), tmp_path, epoch=2**63)
+    error = error_of("replay", photos.pack, "--state", state, exit_code=1)
+    assert "its epoch is larger than any" in error["message"]
+
+
+def huge(photos):
+    """A loader whose epoch is so long that a batch of any size can be asked for."""
+    return opened(photos.pack, order=tundish.Balanced(draws=2**40))
+
+
+@needs_program
+def test_the_program_takes_no_memory_for_a_batch_that_cannot_be_held(photos, tmp_path):
+    state = changed(huge(photos), tmp_path, {"batch_size": 2**31 - 1})
+    error = error_of("replay", photos.pack, "--state", state, exit_code=1)
+    assert (error["code"], error["file"]) == ("TND-603", str(state))
+    assert "its batch_size is 2,147,483,647: a batch of 2,147,483,647 images" in error["message"]
+    assert "tundish replay --batch N" in error["message"]
+    words = ("replay", photos.pack, "--state", state, "--batch", "3")
+    assert len(result_json(*words)["samples"]) == 3
+
+
+@needs_program
+def test_the_program_reads_no_more_of_a_state_than_a_state_has(photos, tmp_path):
+    (tmp_path / "long.json").write_bytes(b" " * 2**20 + b"{}")
+    error = error_of("replay", photos.pack, "--state", tmp_path / "long.json", exit_code=1)
+    assert "more than 1,048,576 bytes" in error["message"]
+    deep = json.dumps(opened(photos.pack).state_dict() | {"epoch": 5}).replace(
+        '"epoch": 5', f'"epoch": {"[" * 200_000}{"]" * 200_000}'
+    )
+    (tmp_path / "deep.json").write_text(deep)
+    error = error_of("replay", photos.pack, "--state", tmp_path / "deep.json", exit_code=1)
+    assert "nested too deep" in error["message"]
+
+
+@pytest.mark.parametrize(("config", "message"), WRONG)
+def test_a_loader_refuses_to_replay_numbers_that_no_loader_has(photos, config, message):
+    loader = opened(photos.pack)
+    state = loader.state_dict()
+    with pytest.raises(ValueError, match=message):
+        loader.replay({**state, "run_config": {**state["run_config"], **config}})
+
+
+def test_a_loader_takes_no_memory_for_a_batch_that_cannot_be_held(photos):
+    loader = huge(photos)
+    state = loader.state_dict()
+    with pytest.raises(ValueError, match="its batch_size is 2,147,483,647: a batch of"):
+        loader.replay({**state, "run_config": {**state["run_config"], "batch_size": 2**31 - 1}})
 
 
 @needs_program

@@ -17,6 +17,7 @@ import pytest
 from files import tree, write
 from PIL import Image
 from program import PROGRAM, needs_program
+from small_set import SHIM
 from torchvision_child import ask_torchvision
 
 ENDINGS = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
@@ -427,3 +428,18 @@ def test_what_cannot_be_packed_is_refused(name, data, code, tmp_path):
     )
     assert result["error"]["code"] == code
     assert not (tmp_path / "out.tnd").exists()
+
+
+@pytest.mark.skipif(not SHIM.exists(), reason="./dev build makes it")
+def test_a_source_opens_where_no_thread_can_be_started(tiny, run_python):
+    code = """
+import sys, tundish
+print(len(tundish.Dataset(sys.argv[1])))
+try:
+    tundish.Dataset("gone")
+except tundish.MissingError:
+    print("gone")
+"""
+    faults = {"FAIL_CALL": "thread", "FAIL_NTH": "1", "FAIL_ERRNO": "11", "FAIL_KEEP": "1"}
+    env = {"LD_PRELOAD": str(SHIM), "OPENBLAS_NUM_THREADS": "1"} | faults
+    assert run_python(code, tiny.pack, env=env).stdout == f"{tiny.count}\ngone\n"

@@ -91,6 +91,10 @@ class SourceHandle(Handle):
     free_name = "tundish_source_close"
 
 
+class OpeningHandle(Handle):
+    free_name = "tundish_opening_free"
+
+
 class LoaderHandle(Handle):
     free_name = "tundish_loader_free"
 
@@ -122,6 +126,9 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "tundish_memory_left": (c_uint64, []),
     "tundish_can_pin": (c_int32, []),
     "tundish_source_open": (SourceHandle, [c_char_p]),
+    "tundish_opening_new": (OpeningHandle, [c_char_p]),
+    "tundish_opening_wait": (c_int32, [c_void_p, c_uint32, POINTER(c_void_p)]),
+    "tundish_opening_free": (None, [c_void_p]),
     "tundish_source_join": (SourceHandle, [POINTER(c_void_p), c_uint64]),
     "tundish_source_open_copy": (SourceHandle, [c_char_p, c_int32]),
     "tundish_source_close": (None, [c_void_p]),

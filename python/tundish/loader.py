@@ -266,6 +266,14 @@ class Loader:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Goes on where the state was saved, with any threads, rank, world size and batch size."""
+        self._epoch, self._position = self._place_of(state)
+        self._arriving.drop()
+        self._in_progress = self._taken = False
+        self._wanted_epoch = None
+        self._iteration += 1
+
+    def _place_of(self, state: Any) -> tuple[int, int]:
+        """Epoch and position of a state; an error when this loader cannot go on from it."""
         epoch, position = ctypes.c_uint64(), ctypes.c_uint64()
         try:
             text = json.dumps(state).encode()
@@ -278,12 +286,7 @@ class Loader:
             != OK
         ):
             raise last_error()
-        self._epoch = epoch.value
-        self._position = position.value
-        self._arriving.drop()
-        self._in_progress = self._taken = False
-        self._wanted_epoch = None
-        self._iteration += 1
+        return epoch.value, position.value
 
     def replay(self, state: dict[str, Any], rank: int | None = None) -> Replayed:
         """The batch that followed this state, made again, with what was done to each image.
@@ -292,6 +295,7 @@ class Loader:
         this loader's. `images, labels = loader.replay(state).batch`; `.plans` has a dict per image:
         position, sample, repeat, crop, flips. The loader itself stays where it is.
         """
+        self._place_of(state)  # a state may come from anywhere
         options = {**_given(self._options), "rank": self.rank, "world_size": self.world_size}
         return replay(self.path, options, state, rank)
 

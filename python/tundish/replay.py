@@ -45,8 +45,10 @@ def replay(path: Any, options: dict[str, Any], state: dict[str, Any], rank: int 
     """
     from .loader import Loader
 
-    recipe = state.get("run_config", {}) if isinstance(state, dict) else {}
-    as_saved = {name: recipe[name] for name in _AS_SAVED if name in recipe}
+    config = state["run_config"]
+    # What is left out is at its default.
+    as_saved = {"batch_size": 1, "world_size": 1}
+    as_saved |= {name: config[name] for name in _AS_SAVED if name in config}
     if "uneven" in as_saved:
         as_saved["drop_last"] = False
     if rank is not None:

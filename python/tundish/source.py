@@ -8,11 +8,13 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from ._library import SourceHandle, last_error, lib
+from ._library import AGAIN, OK, SourceHandle, last_error, lib
 from .copy_to import copied
 
 Path = str | os.PathLike[str]
 Paths = Path | Sequence[Path]
+
+_SLICE_MS = 100  # how long one call may block
 
 
 def plain_paths(path: Paths) -> Any:
@@ -26,15 +28,30 @@ def _open(path: str, copy_to: Path | None) -> SourceHandle:
     name = os.fsencode(path)
     if b"\0" in name:  # C would see what stands before it
         raise ValueError(f"the path {path!r} holds a null byte")
-    handle: SourceHandle
     if copy_to is None:
-        handle = lib.tundish_source_open(name)
-    else:
-        with copied(path, copy_to) as copy:
-            handle = lib.tundish_source_open_copy(name, copy.fileno())
+        return _open_watching(name)
+    with copied(path, copy_to) as copy:
+        handle: SourceHandle = lib.tundish_source_open_copy(name, copy.fileno())
     if not handle:
         raise last_error()
     return handle
+
+
+def _open_watching(name: bytes) -> SourceHandle:
+    """In slices: Python handles Ctrl-C between calls, not inside one, and a large archive takes long."""
+    opening = lib.tundish_opening_new(name)
+    if not opening:
+        raise last_error()
+    try:
+        handle = SourceHandle()
+        out = ctypes.byref(handle)
+        while (result := lib.tundish_opening_wait(opening, _SLICE_MS, out)) == AGAIN:
+            pass
+        if result != OK:
+            raise last_error()
+        return handle
+    finally:
+        opening.free()  # at once: a traceback would keep it
 
 
 def _join(parts: list[Source]) -> SourceHandle:

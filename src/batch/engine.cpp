@@ -72,6 +72,7 @@ Engine::Shared::Shared(std::shared_ptr<const Source> source_in, LoaderOptions op
               .rank = options.rank,
               .world_size = options.world_size,
               .uneven = *options.uneven};
+  if (options.replay) check_replay(options, recipe, schedule.count);
   if (options.gpu_may_decode()) {
     coded = coded_options(recipe, options.batch_size, options.resident, why_not_coded);
   }

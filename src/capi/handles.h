@@ -39,3 +39,9 @@ struct tundish_device {
   tundish::Dtype dtype;
   std::unique_ptr<tundish::cuda::DeviceRoad> road;
 };
+
+namespace tundish {
+
+tundish_source* new_source(std::shared_ptr<const Source> opened);  // the caller deletes it
+
+}  // namespace tundish

@@ -50,10 +50,6 @@ const char* keep_text(std::string text) {
   return kept.c_str();
 }
 
-}  // namespace tundish
-
-namespace {
-
 tundish_source* new_source(std::shared_ptr<const Source> opened) {
   auto handle = std::make_unique<tundish_source>();
   handle->source = std::move(opened);
@@ -74,7 +70,7 @@ tundish_source* new_source(std::shared_ptr<const Source> opened) {
   return handle.release();
 }
 
-}  // namespace
+}  // namespace tundish
 
 uint32_t tundish_abi(void) { return TUNDISH_ABI; }
 const char* tundish_version(void) { return version(); }

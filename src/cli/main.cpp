@@ -8,6 +8,7 @@
 
 #include "cli/text.h"
 #include "cli/verbs.h"
+#include "core/interruption.h"
 #include "core/version.h"
 
 namespace tundish::cli {
@@ -87,6 +88,7 @@ int run(const Words& words, Shell& shell, std::string& verb_name) {
 int run_and_tell(int argc, char** argv) {
   Shell shell(argc > 0 ? argv[0] : "tundish");
   watch_interrupts();
+  const StopScope interruptible(stop_request(&stop_flag()));
   std::string verb;
   try {
     const int code = run(Words(argv + (argc > 0), argv + argc), shell, verb);

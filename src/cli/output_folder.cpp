@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/temporary_file.h"
+#include "source/names.h"
 
 namespace tundish::cli {
 namespace {
@@ -23,7 +24,8 @@ std::optional<Fault> check_name(std::string_view name) {
     return Fault{ErrorCode::name_unsafe, fmt::format("the name {}", why), at};
   };
   if (name.empty()) return bad("is empty", 0);
-  if (name.size() > 4000) return bad("is longer than 4,000 bytes", 4000);
+  static_assert(kMaxKeyBytes == 4000);
+  if (name.size() > kMaxKeyBytes) return bad("is longer than 4,000 bytes", kMaxKeyBytes);
   if (name.front() == '/') return bad("is absolute", 0);
   if (name.find('\0') != name.npos) return bad("contains a zero byte", name.find('\0'));
   for (std::size_t from = 0; from <= name.size();) {
@@ -106,10 +108,13 @@ bool OutputFolder::write(const std::string& name, Bytes bytes) {
 
   struct stat status{};
   if (::fstatat(current_.descriptor(), leaf.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
+    if (S_ISDIR(status.st_mode)) {
+      throw Error(ErrorCode::name_unsafe, {.file = path_ + '/' + name},
+                  "it is a folder, where a file is needed");
+    }
     if (holds(leaf, bytes)) return false;
-    if (!replace_ || S_ISDIR(status.st_mode)) {
-      throw Error(ErrorCode::output_exists, {.file = path_ + '/' + name},
-                  S_ISDIR(status.st_mode) ? "it is a folder" : "it holds other bytes");
+    if (!replace_) {
+      throw Error(ErrorCode::output_exists, {.file = path_ + '/' + name}, "it holds other bytes");
     }
   }
   int descriptor;

@@ -26,7 +26,8 @@ class OutputFolder {
   // Makes the folder, and those above it, when missing. Throws Error.
   OutputFolder(const std::string& path, bool replace);
 
-  // True when written, false when the same bytes were there already. Throws Error: name_unsafe,
+  // True when written, false when the same bytes were there already. Throws Error: name_unsafe (of
+  // the name, or a file stands where a folder is needed, or a folder where the file is),
   // output_exists (other bytes are there, and not replace), disk_full, ...
   bool write(const std::string& name, Bytes bytes);
 

@@ -4,8 +4,6 @@
 #include <unistd.h>
 
 #include <charconv>
-#include <cstdio>
-#include <fstream>
 
 #include "cli/json.h"
 #include "cli/progress.h"
@@ -13,6 +11,7 @@
 #include "cli/verbs.h"
 #include "core/file.h"
 #include "pack/open.h"
+#include "pack/output_file.h"
 #include "pack/writer.h"
 
 namespace tundish::cli {
@@ -31,6 +30,7 @@ tundish pack photos/ -o train.tnd --codec keep)",
 OUT.tnd appears when it is complete, never half. Files that cannot be read, are
 empty or are no image are refused: named here and in OUT.tnd.log, left out of
 the pack, exit code 3. Broken images are packed as they are, and named too.
+A file OUT.tnd.log that is no such log is replaced with --force only.
 
 JPEGs are re-coded without loss ("lanes"): smaller, and several times faster to
 decode. Each is proven to come back byte for byte before it is written; one that
@@ -54,23 +54,24 @@ bool is_our_log(const std::string& path) {
 }
 
 // The log belongs to the pack beside it: written anew, or removed when there is nothing to say.
-// Returns its name, or empty.
-std::string write_log(const std::string& target, const PackReport& report, const Shell& shell) {
+// A file that is no such log stays unless `force`. Returns its name, or empty.
+std::string write_log(const std::string& target, const PackReport& report, bool force,
+                      const Shell& shell) {
   const std::string path = target + ".log";
   if (report.refused.empty() && report.doubtful.empty()) {
     if (is_our_log(path)) ::unlink(path.c_str());
     return {};
   }
-  const std::string temporary = fmt::format("{}.{}.tmp", path, ::getpid());
-  std::ofstream log(temporary, std::ios::binary | std::ios::trunc);
-  log << kLogHead << ": " << report.refused.size() << " of "
-      << report.refused.size() + report.samples << " samples\n";
-  for (const Refusal& refusal : report.refused) log << refusal.text << '\n';
-  for (const Refusal& sample : report.doubtful) log << "packed, but: " << sample.text << '\n';
-  log.close();
-  if (!log || std::rename(temporary.c_str(), path.c_str()) != 0) {
-    ::unlink(temporary.c_str());
-    shell.warn(fmt::format("{} could not be written", printable(path)));
+  std::string text = fmt::format("{}: {} of {} samples\n", kLogHead, report.refused.size(),
+                                 report.refused.size() + report.samples);
+  for (const Refusal& refusal : report.refused) text += refusal.text + '\n';
+  for (const Refusal& sample : report.doubtful) text += "packed, but: " + sample.text + '\n';
+  try {
+    OutputFile log(path, force || is_our_log(path));
+    log.write_at(std::as_bytes(std::span(text)), 0);
+    log.commit(text.size());
+  } catch (const Error& error) {
+    shell.warn(fmt::format("{} could not be written: {}", printable(path), error.what()));
     return {};
   }
   return path;
@@ -205,6 +206,22 @@ void check_target(const std::string& target, bool force) {
   if (!force) throw Error(ErrorCode::output_exists, {.file = target}, "");
 }
 
+// The log may replace an older log, and nothing else unless `force`.
+void check_log(const std::string& target, bool force) {
+  const std::string path = target + ".log";
+  struct stat status{};
+  if (::lstat(path.c_str(), &status) != 0 || is_our_log(path)) return;
+  if (S_ISDIR(status.st_mode)) {
+    throw UsageError(fmt::format("{} is a folder; refused files are named in a file of that name",
+                                 printable(path)));
+  }
+  if (!force) {
+    throw Error(ErrorCode::output_exists, {.file = path},
+                "refused files are named in a file of that name, and this is no log of "
+                "tundish pack");
+  }
+}
+
 }  // namespace
 
 int run_pack(const Words& words, Shell& shell) {
@@ -221,7 +238,7 @@ int run_pack(const Words& words, Shell& shell) {
   Arguments arguments(kHelp, shell);
   arguments.word(from, "SRC", "a folder, list, archive or pack");
   arguments.option(target, "-o,--output", "FILE", "the pack to write", true);
-  arguments.flag(force, "-f,--force", "replace FILE if it exists");
+  arguments.flag(force, "-f,--force", "replace FILE if it exists, and FILE.log");
   arguments.flag(skip_bad, "--skip-bad", "refused files are no failure: exit code 0");
   arguments.flag(dry_run, "-n,--dry-run", "look at the source only, write nothing");
   arguments.option(codec, "--codec", "C", "lanes (default): re-code JPEGs; keep: as they came");
@@ -240,6 +257,7 @@ int run_pack(const Words& words, Shell& shell) {
   }
   const double max_growth = number_of(growth, "--max-growth");
   check_target(target, force);
+  check_log(target, force);
 
   const std::shared_ptr<const Source> source = open_source(from);
   PackReport report;
@@ -277,7 +295,7 @@ int run_pack(const Words& words, Shell& shell) {
                  .stop = &stop_flag()});
   progress.wipe();
   const double seconds = progress.seconds();
-  const std::string log = write_log(target, report, shell);
+  const std::string log = write_log(target, report, force, shell);
 
   name_some("refused", report.refused, shell);
   name_some("packed, but doubtful", report.doubtful, shell);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <fstream>
+#include <optional>
 #include <string>
 
 #include "batch/saved_state.h"
@@ -100,6 +101,22 @@ void check_state(const std::string& file, const std::shared_ptr<const Source>& s
                 fmt::format("it was saved with other data than {}, or its seed was changed",
                             printable(source->path())));
   }
+  if (state.position > as_saved.positions()) {
+    throw Error(ErrorCode::wrong_state, {.file = file},
+                fmt::format("its position is {}, and an epoch has {}", with_commas(state.position),
+                            with_commas(as_saved.positions())));
+  }
+}
+
+// The engine that makes the batch again; what it finds wrong with the state names the state's file.
+void make_engine(std::optional<Engine>& out, const std::shared_ptr<const Source>& source,
+                 const LoaderOptions& options, const std::string& state_file) {
+  try {
+    out.emplace(source, options);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::wrong_state) throw;
+    throw Error(error.code(), {.file = state_file}, error.reason());
+  }
 }
 
 void write_file(const std::string& target, bool force, const std::vector<std::byte>& bytes) {
@@ -140,7 +157,9 @@ int run_replay(const Words& words, Shell& shell) {
   state.options.rank = images > 0 ? 0 : static_cast<std::uint32_t>(rank);
   state.options.prefetch = 1;
   state.options.replay = true;
-  Engine engine(source, state.options);
+  std::optional<Engine> made;
+  make_engine(made, source, state.options, state_file);
+  Engine& engine = *made;
   engine.start(state.epoch, state.position);
   Batch batch;
   Engine::Next next = Engine::Next::again;

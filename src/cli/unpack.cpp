@@ -25,8 +25,9 @@ archive, but for empty ones. Labels (.cls files too) and columns that do not
 follow from the folders stand in DIR/list.csv, or list-2.csv if that is a file of
 the data set. Files that are there already with the same bytes are kept, so an
 interrupted run can be repeated; others are replaced with --force only. Damaged
-records are named and left out, records whose names are damaged are written as
-record-N; exit code 3 for both.)",
+and unreadable records are named and left out, and so are records whose names
+cannot be those of files here; records whose names are damaged are written as
+record-N; exit code 3 for all of these.)",
     .json = R"({output, files, bytes, already_there, list, damaged, seconds}; list is the name of
 the list or null; damaged is an array of {code, message, title, file, record,
 key, offset, reason})"};
@@ -141,15 +142,14 @@ class Unpacker {
       const std::string key = name_of(i);
       for (std::size_t f = 0; f < schema_.fields.size(); ++f) field(f, key);
       if (!list_.empty()) list_ += list_row(schema_, source_.info(i), key, sample_);
+    } catch (const SampleError& error) {  // damaged, or the disk cannot read it: others it can
+      if (error.code() == ErrorCode::no_memory) throw;
+      done_.damaged.push_back(error);
     } catch (const Error& error) {
-      if (exit_of(error.code()) != kDamaged) throw;
-      if (error.code() == ErrorCode::name_unsafe) {  // say which record
-        done_.damaged.emplace_back(
-            error.code(), Where{.file = file_, .record = i, .key = source_.key_or_nothing(i)},
-            error.reason());
-      } else {
-        done_.damaged.push_back(error);
-      }
+      if (error.code() != ErrorCode::name_unsafe) throw;  // of the source or the output as a whole
+      done_.damaged.emplace_back(                         // say which record
+          error.code(), Where{.file = file_, .record = i, .key = source_.key_or_nothing(i)},
+          error.reason());
     }
   }
 
@@ -169,7 +169,7 @@ class Unpacker {
     try {
       return source_.key(i);
     } catch (const Error& error) {
-      if (exit_of(error.code()) != kDamaged) throw;
+      if (exit_of(error.code()) != kDamaged && error.code() != ErrorCode::io_read) throw;
       const std::string text = error.what();
       if (text != last_name_damage_) done_.damaged.push_back(error);
       last_name_damage_ = text;
@@ -184,7 +184,8 @@ class Unpacker {
     if (content.empty() && field.type != FieldType::image) return;  // the sample has no such file
     const std::string name = file_name(schema_, f, key);
     if (!folder_.write(name, content)) ++done_.already_there;
-    if (name.starts_with("list") && name.ends_with(".csv")) like_lists_.insert(name);
+    const std::string top = name.substr(0, name.find('/'));  // a folder's name is taken too
+    if (top.starts_with("list") && top.ends_with(".csv")) like_lists_.insert(top);
     ++done_.files;
     done_.bytes += content.size();
   }
@@ -194,7 +195,7 @@ class Unpacker {
   const std::string file_;
   OutputFolder folder_;
   std::string list_;                  // empty when none is needed
-  std::set<std::string> like_lists_;  // files whose names the list may not have
+  std::set<std::string> like_lists_;  // names that the list may not have
   Sample sample_;
   std::string last_name_damage_;  // one message for a whole block
   Unpacked done_;

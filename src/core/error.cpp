@@ -190,6 +190,19 @@ constexpr std::array kTable = {
                "give a larger memory=, or a smaller batch_size, prefetch or threads"},
 };
 
+// The remedy with the file's name. One pass: a name that holds "{file}" itself is not looked at
+// again.
+std::string remedy_for(std::string_view remedy, const std::string& file) {
+  constexpr std::string_view kPlaceholder = "{file}";
+  std::string out;
+  for (std::size_t at; (at = remedy.find(kPlaceholder)) != std::string_view::npos;) {
+    out += remedy.substr(0, at);
+    out += file.empty() ? "FILE" : file;
+    remedy.remove_prefix(at + kPlaceholder.size());
+  }
+  return out += remedy;
+}
+
 std::string describe(ErrorCode code, const Where& where, const std::string& reason) {
   const ErrorEntry* entry = find_error(code);
   const std::string file = printable(where.file);
@@ -200,13 +213,7 @@ std::string describe(ErrorCode code, const Where& where, const std::string& reas
   text += entry ? entry->title : "is wrong";
   if (where.offset) text += " at byte " + with_commas(*where.offset);
   if (!reason.empty()) text += "\n  why: " + reason;
-  if (entry) {
-    std::string remedy = entry->remedy;
-    for (std::size_t at; (at = remedy.find("{file}")) != std::string::npos;) {
-      remedy.replace(at, 6, file.empty() ? "FILE" : file);
-    }
-    text += "\n  what now: " + remedy;
-  }
+  if (entry) text += "\n  what now: " + remedy_for(entry->remedy, file);
   return text;
 }
 

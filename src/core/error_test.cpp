@@ -18,6 +18,16 @@ TEST_CASE("a message says what, where, why and what to do") {
         "on_error=\"skip\") trains without it");
 }
 
+TEST_CASE("a file whose name looks like the placeholder of a remedy is named as it is") {
+  const Error error(ErrorCode::no_such_record, {.file = "{file}/{file}.tnd", .record = 99}, "");
+  CHECK(std::string(error.what()) ==
+        "TND-201 {file}/{file}.tnd: record 99 has no such record\n"
+        "  what now: tundish info {file}/{file}.tnd says how many there are");
+  const Error nameless(ErrorCode::no_such_record, {}, "");
+  CHECK(std::string(nameless.what()) ==
+        "TND-201 has no such record\n  what now: tundish info FILE says how many there are");
+}
+
 TEST_CASE("a fault's offset is counted from where its bytes begin") {
   const Error error(Fault{ErrorCode::image_damaged, "x", 10}, {.file = "f", .offset = 100});
   CHECK(*error.where().offset == 110);

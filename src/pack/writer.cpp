@@ -8,6 +8,7 @@
 #include <system_error>
 #include <thread>
 
+#include "core/interruption.h"
 #include "core/usable_cpus.h"
 #include "pack/checksum.h"
 #include "pack/handover.h"
@@ -103,6 +104,7 @@ class Preparers {
             const lanes::Tables* tables)
       : handover_(handover) {
     const auto run = [&handover, &source, &options, tables] {
+      const StopScope interruptible(stop_request(options.stop));
       try {
         Recoder recoder{.tables = tables, .options = transcode_options(options)};
         source.random_access() ? by_number(handover, source, options.limits, recoder)

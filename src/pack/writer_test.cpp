@@ -2,11 +2,38 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <set>
+#include <thread>
 
+#include "core/interruption.h"
 #include "pack/test_pack.h"
 
 namespace tundish {
+namespace {
+
+// Gives no sample until it is asked to stop, as an archive with one huge member does.
+class SlowSource : public MemorySource {
+ public:
+  explicit SlowSource(MemorySource source) : MemorySource(std::move(source)) { by_number = false; }
+  void scan(const SampleSink&, const BadSink&) const override {
+    for (int i = 0; i < 1000 && !stop_requested(); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    was_asked = stop_requested();
+  }
+  mutable std::atomic<bool> was_asked = false;
+};
+
+}  // namespace
+
+TEST_CASE("a pack that is stopped does not wait for the source's next sample") {
+  const TemporaryFolder folder;
+  const SlowSource source(image_source(3, 9));
+  const std::atomic<bool> stop = true;
+  CHECK_THROWS_AS(pack(folder / "a.tnd", source, {.stop = &stop}), Error);
+  CHECK(source.was_asked);
+}
 
 TEST_CASE("the same input gives the same bytes for any number of threads") {
   MemorySource source = image_source(400, 40);

@@ -12,6 +12,8 @@
 #include <new>
 #include <vector>
 
+#include "core/interruption.h"
+
 namespace tundish {
 namespace {
 
@@ -33,6 +35,7 @@ class Decompressor : public ByteStream {
   std::size_t read(std::span<std::byte> out) override {
     std::size_t done = 0;
     while (done < out.size() && !ended_) {
+      check_stop(path_);
       if (input_.empty() && !last_) refill();
       if (state_ == State::between_parts && !begin_part()) continue;
       const std::size_t input_before = input_.size();

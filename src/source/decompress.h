@@ -19,7 +19,7 @@ Compression sniff_compression(Bytes first);
 
 // What `in` holds, decompressed; keeps a reference to it. `path` is for messages. Reading throws
 // Error(compression_damaged) with the offset in the compressed bytes when they are damaged, end
-// early, or need more memory than 256 MiB to decompress.
+// early, or need more memory than 256 MiB to decompress; and Error(interrupted).
 std::unique_ptr<ByteStream> decompress(ByteStream& in, Compression compression, std::string path);
 
 }  // namespace tundish

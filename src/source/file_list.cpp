@@ -11,6 +11,7 @@
 #include <unordered_set>
 
 #include "core/file.h"
+#include "core/interruption.h"
 #include "source/csv.h"
 #include "source/labels.h"
 #include "source/loose_file.h"
@@ -75,6 +76,11 @@ std::optional<Fault> check_path(const CsvRow& row, const Head& head) {
   const std::string& path = row.cells[head.path];
   const std::string& column = head.names[head.path];
   if (path.empty()) return row_fault(row, column, "it is empty");
+  if (path.size() > kMaxKeyBytes) {
+    return row_fault(row, column,
+                     fmt::format("'{}...' is longer than {} bytes", printable(path.substr(0, 60)),
+                                 with_commas(kMaxKeyBytes)));
+  }
   if (path.find('\0') != std::string::npos) return row_fault(row, column, "it holds a zero byte");
   const std::string clean = clean_path(path);
   if (clean.empty() || clean == "/" || clean == ".." || clean.ends_with("/..")) {
@@ -182,6 +188,7 @@ class FileList : public Source {
   void ask_sizes() {
     sizes_.resize(keys_.size());
     for (std::uint64_t i = 0; i < sizes_.size(); ++i) {
+      check_stop(path_);
       struct stat status;
       const bool known = ::stat(file(i).c_str(), &status) == 0 && S_ISREG(status.st_mode);
       sizes_[i] = known ? static_cast<std::uint64_t>(status.st_size) : 0;
@@ -230,6 +237,7 @@ std::optional<Fault> parse_list(List& out, std::string_view text, char separator
   StringTable labels;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> places;  // line and offset, for faults
   while (reader.next(row)) {
+    if (stop_requested()) return Fault{ErrorCode::interrupted, "", row.offset};
     if (row.cells.size() != head.names.size()) {
       return Fault{ErrorCode::csv_damaged,
                    fmt::format("line {}: {} columns, but the first line has {}", row.line,
@@ -270,6 +278,7 @@ StringTable make_keys(const StringTable& paths, const std::string& folder) {
   StringTable cleaned;
   bool leads_out = false;
   for (std::size_t i = 0; i < paths.size(); ++i) {
+    check_stop(folder);
     const std::string path = clean_path(paths[i]);
     leads_out = leads_out || path.starts_with('/') || path == ".." || path.starts_with("../");
     cleaned.add(path);
@@ -279,6 +288,7 @@ StringTable make_keys(const StringTable& paths, const std::string& folder) {
   StringTable whole;
   bool all_inside = true;
   for (std::size_t i = 0; i < cleaned.size(); ++i) {
+    check_stop(folder);
     const std::string path = cleaned[i].starts_with('/')
                                  ? std::string(cleaned[i])
                                  : clean_path(folder + '/' + std::string(cleaned[i]));

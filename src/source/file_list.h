@@ -28,7 +28,7 @@ struct List {
   std::vector<StringTable> columns;  // the last columns.size() fields of the schema
 };
 
-// Faults: csv_damaged, label_unreadable; the reason names line and column.
+// Faults: csv_damaged, label_unreadable; the reason names line and column. interrupted.
 std::optional<Fault> parse_list(List& out, std::string_view text, char separator);
 
 // `folder`: absolute path of the list's folder; used when some path is absolute or leads out.

@@ -90,6 +90,14 @@ TEST_CASE("a list that cannot be read is refused by line and column") {
   CHECK(fault_of(many + ",more").code == ErrorCode::csv_damaged);
 }
 
+TEST_CASE("a path longer than any file's is refused by line and column") {
+  CHECK(list_of("path\n" + std::string(3'996, 'a') + ".jpg\n").paths.size() == 1);
+  const Fault fault = fault_of("path\n" + std::string(3'997, 'a') + ".jpg\n");
+  CHECK(fault.code == ErrorCode::csv_damaged);
+  CHECK(fault.reason.starts_with("line 2, column 'path': 'aaa"));
+  CHECK(fault.reason.ends_with("aaa...' is longer than 4,000 bytes"));
+}
+
 TEST_CASE("keys are relative and clean, wherever the files lie") {
   CHECK(keys_of({"a.jpg", "./b//c.jpg", "b/../d.jpg"}, "/data") ==
         Texts{"a.jpg", "b/c.jpg", "d.jpg"});

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/file.h"
+#include "core/interruption.h"
 #include "source/loose_file.h"
 #include "source/names.h"
 #include "source/string_table.h"
@@ -40,9 +41,11 @@ struct FolderEntry {
 };
 
 template <typename T, typename Name>
-void sort_by_name(std::vector<T>& list, Name name) {
-  std::sort(list.begin(), list.end(),
-            [&](const T& a, const T& b) { return name_before(name(a), name(b)); });
+void sort_by_name(std::vector<T>& list, const std::string& folder, Name name) {
+  std::sort(list.begin(), list.end(), [&](const T& a, const T& b) {
+    check_stop(folder);
+    return name_before(name(a), name(b));
+  });
 }
 
 Listing list_folder(const std::string& path) {
@@ -50,6 +53,7 @@ Listing list_folder(const std::string& path) {
   if (!folder) throw_errno(path, "list", false);
   Listing out;
   while (true) {
+    check_stop(path);
     errno = 0;
     const dirent* entry = ::readdir(folder.get());
     if (entry == nullptr) {
@@ -78,8 +82,10 @@ Listing list_folder(const std::string& path) {
       ++out.left_out;
     }
   }
-  sort_by_name(out.files, [](const FileEntry& file) -> const std::string& { return file.name; });
-  sort_by_name(out.folders, [](const std::string& name) -> const std::string& { return name; });
+  sort_by_name(out.files, path,
+               [](const FileEntry& file) -> const std::string& { return file.name; });
+  sort_by_name(out.folders, path,
+               [](const std::string& name) -> const std::string& { return name; });
   return out;
 }
 
@@ -88,7 +94,8 @@ class Walk {
  public:
   explicit Walk(std::string root) : root_(std::move(root)) {
     enter("", false);
-    sort_by_name(folders_, [](const FolderEntry& f) -> const std::string& { return f.path; });
+    sort_by_name(folders_, root_,
+                 [](const FolderEntry& f) -> const std::string& { return f.path; });
   }
 
   const std::vector<FolderEntry>& folders() const { return folders_; }

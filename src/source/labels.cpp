@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "core/interruption.h"
 #include "source/names.h"
 #include "source/number.h"
 
@@ -53,7 +54,10 @@ std::optional<LabelFault> make_labels(Labels& out, const StringTable& texts) {
 void number_names(Labels& out, const StringTable& texts) {
   std::vector<std::string_view> names;
   for (std::size_t i = 0; i < texts.size(); ++i) names.push_back(texts[i]);
-  std::sort(names.begin(), names.end(), name_before);
+  std::sort(names.begin(), names.end(), [](std::string_view a, std::string_view b) {
+    check_stop({});
+    return name_before(a, b);
+  });
   names.erase(std::unique(names.begin(), names.end()), names.end());
   out.values.clear();
   for (std::size_t i = 0; i < texts.size(); ++i) {

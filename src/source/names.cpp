@@ -78,7 +78,10 @@ std::string clean_path(std::string_view path) {
     }
   }
   std::string out = absolute ? "/" : "";
-  for (const std::string_view part : parts) out = join_path(out, part);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (i > 0) out += '/';
+    out += parts[i];
+  }
   return out;
 }
 

@@ -1,6 +1,7 @@
 // Names of files: the order Python sorts them in, and which of them are images.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -9,6 +10,9 @@ namespace tundish {
 // Python's order of str, as os.scandir gives names: by code point, where a byte that is not part
 // of valid UTF-8 counts as U+DC00 + byte (surrogateescape). A strict weak order of any bytes.
 bool name_before(std::string_view a, std::string_view b);
+
+// Longest name of a sample, in bytes. What is longer can be no file: Linux has paths of 4,095.
+inline constexpr std::size_t kMaxKeyBytes = 4000;
 
 // Whether the name ends as an image does, in any case: torchvision's IMG_EXTENSIONS and .npy.
 bool has_image_ending(std::string_view name);

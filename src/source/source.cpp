@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include "core/interruption.h"
 #include "decode/decode.h"
 
 namespace tundish {
@@ -116,7 +117,9 @@ std::string Source::fingerprint() const {
   digest.add(std::uint64_t{schema.classes.size()});
   for (const std::string& name : schema.classes) digest.add(name);
   digest.add(count());
+  const std::string path = this->path();
   for (std::uint64_t i = 0; i < count(); ++i) {
+    check_stop(path);
     digest.add(key(i));
     digest.add(static_cast<std::uint64_t>(info(i).label));
     digest.add(bytes(i));

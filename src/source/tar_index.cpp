@@ -8,6 +8,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "core/interruption.h"
 #include "source/labels.h"
 #include "source/names.h"
 #include "source/tar_reader.h"
@@ -17,6 +18,8 @@ namespace {
 
 constexpr std::uint64_t kMaxLabelBytes = 4096;
 constexpr std::size_t kMaxMembers = 50'000'000;
+constexpr const char* kTooLong = "files are left out, their names are longer than 4,000 bytes";
+static_assert(kMaxKeyBytes == 4000);
 constexpr std::uint32_t kNone = ~std::uint32_t{0};
 constexpr std::size_t kNoMember = ~std::size_t{0};
 
@@ -85,6 +88,10 @@ class Indexer {
         return Fault{ErrorCode::tar_damaged,
                      fmt::format("it has more than {} members", with_commas(kMaxMembers)),
                      member.offset};
+      }
+      if (member.name.size() > kMaxKeyBytes) {
+        if (++too_long_ == 1) first_too_long_ = member.name.substr(0, 60) + "...";
+        continue;
       }
       const std::string path = member_path(member.name);
       const std::optional<SplitName> name = split(path);
@@ -165,6 +172,7 @@ class Indexer {
     std::vector<std::uint32_t> order(groups_.size() - 1);
     std::iota(order.begin(), order.end(), 0u);
     std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+      check_stop({});
       const std::string_view left = stem(a);
       const std::string_view right = stem(b);
       return left != right ? left < right : a < b;
@@ -194,12 +202,16 @@ class Indexer {
         first_without_image_ = paths_[groups_[g].first];
       }
     }
+    warn(too_long_, kTooLong, first_too_long_);
     warn(without_kind_, "files are left out, their names have no ending", first_without_kind_);
     warn(without_image_, "samples are left out, they have no image", first_without_image_);
     if (links_ > 0) {
       out_.warnings.push_back(fmt::format("{} links are left out", with_commas(links_)));
     }
-    if (samples_.empty()) return Fault{ErrorCode::source_empty, "", 0};
+    if (samples_.empty()) {
+      const bool long_names = too_long_ > 0;  // then the first warning is about them
+      return Fault{ErrorCode::source_empty, long_names ? out_.warnings.front() : "", 0};
+    }
     return {};
   }
 
@@ -354,8 +366,9 @@ class Indexer {
   StringTable label_texts_;
   std::vector<std::byte> label_bytes_;
   std::uint64_t links_ = 0;
-  std::uint64_t without_kind_ = 0, without_image_ = 0, respelled_ = 0, empty_ = 0;
-  std::string first_without_kind_, first_without_image_, first_respelled_, first_empty_;
+  std::uint64_t without_kind_ = 0, without_image_ = 0, respelled_ = 0, empty_ = 0, too_long_ = 0;
+  std::string first_without_kind_, first_without_image_, first_respelled_, first_empty_,
+      first_too_long_;
 };
 
 }  // namespace

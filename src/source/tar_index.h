@@ -10,7 +10,8 @@
 //          it is spelled in several ways. txt, text, json are text, npy an array, the rest bytes. A
 //          sample that has no such file gets an empty field; so does one whose file is empty, with
 //          a warning.
-// Left out, with a warning: samples without an image, names without a dot or that begin with one.
+// Left out, with a warning: samples without an image, names without a dot or that begin with one,
+// names longer than 4,000 bytes.
 // The key is the path of the image: cleaned, without leading "/" and "..".
 #pragma once
 
@@ -41,7 +42,7 @@ struct TarIndex {
 };
 
 // One pass over the headers; of the data only .cls files are read. Faults: tar_damaged,
-// tar_duplicate, label_unreadable, source_empty.
+// tar_duplicate, label_unreadable, source_empty, interrupted.
 std::optional<Fault> index_tar(TarIndex& out, ByteStream& stream);
 
 }  // namespace tundish

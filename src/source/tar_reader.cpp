@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "core/interruption.h"
+
 namespace tundish {
 namespace {
 
@@ -182,6 +184,10 @@ bool TarReader::next(TarMember& out) {
   if (fault_ || ended_) return false;
   Extended extended;
   for (std::uint64_t headers = 0;; ++headers) {
+    if (stop_requested()) {
+      fault_ = Fault{ErrorCode::interrupted, "", stream_.offset()};
+      return false;
+    }
     if (stream_.skip(data_) < data_ || stream_.skip(padding_) < padding_) {
       return fail("the archive ends inside a member: it was cut short");
     }

@@ -28,7 +28,8 @@ class TarReader {
   explicit TarReader(ByteStream& stream) : stream_(stream) {}
 
   // The next regular file. False at the end, and when fault() says what is wrong; its offset is
-  // that of the header. An archive without an end mark is a fault: it was cut short.
+  // that of the header. An archive without an end mark is a fault: it was cut short. So is a
+  // request to stop (core/interruption.h), with the code `interrupted`.
   bool next(TarMember& out);
 
   // The data of the member that next() gave, once. The caller has checked its size.

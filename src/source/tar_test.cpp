@@ -158,6 +158,29 @@ TEST_CASE("what is no sample is left out and told") {
   CHECK(warns(index.warnings, "1 links are left out"));
 }
 
+TEST_CASE("files with names longer than any path are left out and told") {
+  const std::string longest = std::string(3'996, 'a') + ".jpg";
+  const std::string longer = std::string(3'997, 'b') + ".jpg";
+  std::string deep;
+  for (int i = 0; i < 500'000; ++i) deep += "c/";
+  const TarIndex index = index_of(TarMaker(TarMaker::Format::gnu)
+                                      .long_name(longest)
+                                      .add("x", "1")
+                                      .long_name(longer)
+                                      .add("x", "2")
+                                      .pax("path", deep + "1.jpg")
+                                      .add("x", "3")
+                                      .end());
+  CHECK(keys_of(index) == Texts{longest});
+  CHECK(warns(index.warnings,
+              "2 files are left out, their names are longer than 4,000 bytes (first: bbb"));
+  CHECK(index.warnings.front().size() < 200);
+  const Fault fault =
+      fault_of(TarMaker(TarMaker::Format::gnu).long_name(longer).add("x", "2").end());
+  CHECK(fault.code == ErrorCode::source_empty);
+  CHECK(fault.reason.find("longer than 4,000 bytes (first: bbb") != std::string::npos);
+}
+
 TEST_CASE("keys stay inside, whatever the archive says") {
   const TarIndex index = index_of(TarMaker()
                                       .add("/etc/1.jpg", "x")

@@ -1,0 +1,93 @@
+// include/tundish.h, the part on sources that are opened while their caller stays awake.
+#include <unistd.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <system_error>
+#include <thread>
+
+#include "capi/call.h"
+#include "capi/handles.h"
+#include "core/interruption.h"
+#include "pack/open.h"
+
+using namespace tundish;
+
+namespace {
+
+constexpr auto kJoinTimeout = std::chrono::milliseconds(900);
+
+// Second owner: the thread, which may be left behind.
+struct Opening {
+  explicit Opening(const char* name) : path(name) {}
+
+  const std::string path;
+  std::atomic<bool> stop = false;
+  std::mutex mutex;  // guards what follows
+  std::condition_variable changed;
+  bool done = false;
+  std::unique_ptr<tundish_source> source;
+  LastError error;
+
+  void run() {
+    const StopScope interruptible(stop_request(&stop));
+    std::unique_ptr<tundish_source> opened(
+        guarded<tundish_source*>(nullptr, [&] { return new_source(open_source(path)); }));
+    const std::lock_guard lock(mutex);
+    if (!opened) std::swap(error, last_error());
+    source = std::move(opened);
+    done = true;
+    changed.notify_all();
+  }
+
+  bool wait(std::chrono::milliseconds timeout) {
+    std::unique_lock lock(mutex);
+    return changed.wait_for(lock, timeout, [&] { return done; });
+  }
+};
+
+}  // namespace
+
+struct tundish_opening {
+  const pid_t process = ::getpid();
+  std::shared_ptr<Opening> opening;
+  std::thread thread;
+};
+
+tundish_opening* tundish_opening_new(const char* path) {
+  return guarded<tundish_opening*>(nullptr, [&] {
+    auto handle = std::make_unique<tundish_opening>();
+    handle->opening = std::make_shared<Opening>(path);
+    try {
+      handle->thread = std::thread([keep = handle->opening] { keep->run(); });
+    } catch (const std::system_error&) {
+      handle->opening->run();  // no thread can be had: the caller waits here
+    }
+    return handle.release();
+  });
+}
+
+int32_t tundish_opening_wait(tundish_opening* handle, uint32_t timeout_ms, tundish_source** out) {
+  return guarded<int32_t>(TUNDISH_ERROR, [&]() -> int32_t {
+    Opening& opening = *handle->opening;
+    if (!opening.wait(std::chrono::milliseconds(timeout_ms))) return TUNDISH_AGAIN;
+    if (handle->thread.joinable()) handle->thread.join();
+    if (!opening.source) {
+      last_error() = opening.error;
+      return TUNDISH_ERROR;
+    }
+    *out = opening.source.release();
+    return TUNDISH_OK;
+  });
+}
+
+void tundish_opening_free(tundish_opening* handle) {
+  if (handle == nullptr) return;
+  if (::getpid() != handle->process) return;  // its thread is not here, its lock may be held
+  handle->opening->stop = true;
+  if (handle->thread.joinable()) {
+    handle->opening->wait(kJoinTimeout) ? handle->thread.join() : handle->thread.detach();
+  }
+  delete handle;
+}

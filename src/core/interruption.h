@@ -1,0 +1,33 @@
+// A request to stop, for work that may take long before it gives anything: opening a source. The
+// program and the C interface say where this thread is to look; loops that open a source look
+// there. Without such a place nothing is ever interrupted.
+#pragma once
+
+#include <atomic>
+#include <string>
+
+namespace tundish {
+
+// Where to look. What `context` points to must outlive every scope that uses it.
+struct StopRequest {
+  bool (*asked)(const void* context) = nullptr;  // any thread; quick; null: never
+  const void* context = nullptr;
+};
+StopRequest stop_request(const std::atomic<bool>* flag);  // null: never
+
+// This thread looks there until the scope ends, and then where it looked before.
+class StopScope {
+ public:
+  explicit StopScope(const StopRequest& request);
+  ~StopScope();
+  StopScope(const StopScope&) = delete;
+  StopScope& operator=(const StopScope&) = delete;
+
+ private:
+  StopRequest before_;
+};
+
+bool stop_requested();                     // of this thread; some nanoseconds
+void check_stop(const std::string& file);  // throws Error(interrupted) when it is
+
+}  // namespace tundish
