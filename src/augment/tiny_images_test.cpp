@@ -36,9 +36,8 @@ bool pads(const Transform& transform) {
 Transform random_transform(Random& random) {
   switch (random.below(6)) {
     case 0:
-      return RandomResizedCrop{.size = random_size(random),
-                               .scale = random_pair(random),
-                               .ratio = random_pair(random)};
+      return RandomResizedCrop{
+          .size = random_size(random), .scale = random_pair(random), .ratio = random_pair(random)};
     case 1: {
       Resize op{.size = {random_side(random), random.below(2) == 0 ? 0 : random_side(random)}};
       if (op.size.height == 0 && random.below(2) == 0) {

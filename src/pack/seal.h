@@ -40,7 +40,8 @@ inline void repair(FileBytes& pack) {
   const std::size_t tail = pack.size() - kTailBytes;
   std::memcpy(pack.data(), kHeadMagic.data(), kHeadMagic.size());
   store(pack.data() + 8, kFormatVersion);
-  store(pack.data() + 16, std::uint64_t{0});
+  // Features that are known stay: without theirs, packs with lanes records could not be opened.
+  store(pack.data() + 16, load<std::uint64_t>(pack.data() + 16) & kKnownIncompatible);
   std::memcpy(pack.data() + tail, kTailMagic.data(), kTailMagic.size());
   std::memcpy(pack.data() + tail + 128, kEndMagic.data(), kEndMagic.size());
   store(pack.data() + tail + 8, std::uint64_t{pack.size()});
