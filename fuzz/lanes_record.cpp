@@ -1,10 +1,14 @@
 // Any bytes as a lanes record, its checksums made right first: every instruction set gives the same
-// pixels or refuses, like the slow twin, and a window equals that part of the whole.
+// pixels or refuses, like the slow twin, and a window equals that part of the whole. What follows
+// the record is its restore data: the file comes back or not, within the memory that is promised,
+// and an image over the limits takes none.
 #include <cstring>
 #include <vector>
 
 #include "core/crc32c.h"
 #include "lanes/decode.h"
+#include "lanes/transcode.h"
+#include "memory_meter.h"
 
 namespace {
 
@@ -15,6 +19,8 @@ void check(bool claim) {
 }
 
 constexpr int kMostPixels = 256 * 256;  // the twin is slow
+constexpr lanes::JpegLimits kLimits{
+    .max_pixels = kMostPixels, .max_scans = 20, .max_bytes = 1 << 18};
 
 struct Keep : StripSink {
   void push(const Strip& strip) override {
@@ -26,12 +32,12 @@ struct Keep : StripSink {
   std::vector<std::uint8_t> rgb;
 };
 
-// Writes the checksums that the bytes should have; false when they cannot be a record.
-bool repair(std::vector<std::byte>& bytes) {
+// Writes the checksums that the bytes should have, and cuts off what follows the record into
+// `rest`; false when they cannot be a record.
+bool repair(std::vector<std::byte>& bytes, std::vector<std::byte>& rest) {
   using namespace lanes;
   const auto size = read_size(bytes);
   if (!size || size->width == 0 || size->height == 0) return false;
-  if (std::int64_t{size->width} * size->height > kMostPixels) return false;
   const auto kind = static_cast<unsigned>(bytes[2]);
   if ((kind & 7) >= kSamplings) return false;
   const Geometry geometry =
@@ -62,8 +68,21 @@ bool repair(std::vector<std::byte>& bytes) {
           mask_crc(crc32c(Bytes(bytes).subspan(at, length), crc32c(prefix))));
     at += length + 4;
   }
+  rest.assign(bytes.begin() + static_cast<std::ptrdiff_t>(at), bytes.end());
   bytes.resize(at);
   return true;
+}
+
+void restore(Bytes record, Bytes rest, const lanes::RecordSize& size) {
+  static lanes::Decoder decoder;
+  const bool fits = std::int64_t{size.width} * size.height <= kMostPixels;
+  const MemoryMeter meter(fits ? restore_promise(size.width, size.height,
+                                                 record.size() + rest.size(), kLimits.max_bytes)
+                               : 1 << 12);
+  std::vector<std::byte> file;
+  const auto fault =
+      lanes::restore_file(file, record, rest, lanes::builtin_tables(), decoder, kLimits);
+  check(fits || (fault && fault->code == ErrorCode::image_too_large));
 }
 
 }  // namespace
@@ -73,10 +92,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::vector<std::byte> bytes(first, first + size);
   const lanes::Tables& tables = lanes::builtin_tables();
   static lanes::Decoder slow(Cpu::scalar);
+  std::vector<std::byte> rest;
   lanes::Coefficients unrepaired;
-  slow.decode(unrepaired, bytes, tables);  // some coefficients or a fault
-  if (!repair(bytes)) return 0;
+  lanes::decode_within(unrepaired, bytes, tables, slow, kLimits);  // some coefficients or a fault
+  if (!repair(bytes, rest)) return 0;
   const auto shape = lanes::read_size(bytes);
+  restore(bytes, rest, *shape);
+  if (std::int64_t{shape->width} * shape->height > kMostPixels) return 0;
   const Window all{0, 0, shape->width, shape->height};
   Keep expected;
   const bool good = !slow.decode(expected, bytes, all, tables);

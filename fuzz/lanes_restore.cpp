@@ -1,6 +1,9 @@
-// Any restore data with the coefficients of a small image give bytes or a fault.
+// Any restore data with the coefficients of a small image give bytes or a fault, and take no more
+// memory than is promised: expanded as they are, or compressed as they are stored.
 #include "core/bytes.h"
 #include "lanes/jpeg_file.h"
+#include "lanes/transcode.h"
+#include "memory_meter.h"
 
 namespace {
 
@@ -35,9 +38,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     Block& block = blocks[tundish::load<std::uint16_t>(value + 2) % blocks.size()];
     block[std::to_integer<std::size_t>(value[1]) % 64] = tundish::load<std::int16_t>(value + 4);
   }
+  const Bytes restore = bytes.subspan(kHead + data[3] * kValue);
+  const tundish::MemoryMeter meter(
+      tundish::restore_promise(data[1], data[2], size, kLimits.max_bytes));
   std::vector<std::byte> file;
-  if (!put_together(file, coefficients, bytes.subspan(kHead + data[3] * kValue), kLimits)) {
-    check(file.size() <= kLimits.max_bytes);
-  }
+  if (!put_together(file, coefficients, restore, kLimits)) check(file.size() <= kLimits.max_bytes);
+  if (!restore_from(file, coefficients, restore, kLimits)) check(file.size() <= kLimits.max_bytes);
   return 0;
 }

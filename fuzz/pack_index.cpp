@@ -1,5 +1,6 @@
 // Any bytes as a pack: opening gives a pack whose every claim lies inside the file, or an Error.
 // Most of the work happens on a repaired copy, whose checksums are right.
+#include "memory_meter.h"
 #include "pack/seal.h"
 
 namespace {
@@ -9,6 +10,8 @@ void check(bool claim) {
 }
 
 void open(tundish::Bytes bytes) {
+  constexpr std::size_t kTables = 8 << 20;  // of lanes, in the form in which they decode
+  const tundish::MemoryMeter meter(64 * bytes.size() + kTables);
   std::shared_ptr<const tundish::Pack> pack;
   try {
     pack = tundish::open_bytes(bytes);

@@ -3,12 +3,28 @@
 // out.
 #include <set>
 
+#include "decode/decode.h"
+#include "memory_meter.h"
 #include "pack/seal.h"
 
 namespace {
 
 void check(bool claim) {
   if (!claim) __builtin_trap();
+}
+
+constexpr tundish::Limits kLimits{.max_pixels = 1 << 16, .max_scans = 20, .max_bytes = 1 << 20};
+
+// Beside the record and its restore data, which the input holds, and the decoder of the thread.
+void read_original(const tundish::Pack& pack, std::uint64_t i, std::size_t input) {
+  constexpr int kMostSide = 65'535;  // of an image one pixel high
+  const tundish::MemoryMeter meter(
+      6 * kLimits.max_pixels + tundish::restore_promise(kMostSide, 1, input, kLimits.max_bytes));
+  tundish::Sample sample;
+  try {
+    pack.read_original(sample, i, tundish::kAllFields, kLimits);
+  } catch (const tundish::SampleError&) {
+  }
 }
 
 std::uint64_t read_all(tundish::Bytes bytes) {
@@ -32,10 +48,7 @@ std::uint64_t read_all(tundish::Bytes bytes) {
   });
   for (const std::uint64_t i : lanes) {
     reported.erase(i);
-    try {
-      pack->read_original(sample, i);
-    } catch (const tundish::SampleError&) {
-    }
+    read_original(*pack, i, bytes.size());
   }
   check(unreadable == reported);
   return unreadable.size();

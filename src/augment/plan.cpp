@@ -78,7 +78,8 @@ void View::resize(Size size, Filter filter) {
   if (size == now) return;
   // Pillow 12's Image.resize() makes images of this shape flatter before it makes them wider or
   // narrower, the other way round than all others.
-  if (now.height > 100 * now.width && size.height < now.height && size.width != now.width) {
+  if (now.height > std::int64_t{100} * now.width && size.height < now.height &&
+      size.width != now.width) {
     resize({now.width, size.height}, filter);
   }
   if (resizes(stages_.back())) open_stage();

@@ -44,6 +44,13 @@ TEST_CASE("crop, resize, crop and flip fold into one stage") {
   CHECK(view.size() == Size{100, 50});
 }
 
+TEST_CASE("a view of tens of millions of pixels across is not taken for a thin one") {
+  View view({65'535, 60});
+  view.resize({65'535'000, 60'000}, Filter::bilinear);
+  view.resize({8, 8}, Filter::bilinear);
+  CHECK(view.stages().size() == 2);
+}
+
 TEST_CASE("a crop of a crop is a crop") {
   View view({500, 400});
   view.crop({100, 50, 300, 200});

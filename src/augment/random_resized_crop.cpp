@@ -11,7 +11,11 @@ constexpr int kTries = 10;
 // Python's int(round(x)): ties to even. Larger than any image is large enough.
 int rounded(double x) { return static_cast<int>(std::nearbyint(std::min(x, 1e9))); }
 
+// The part in the middle. A side that was rounded to 0 becomes one pixel: ratios above 2 (below
+// 1/2) do that to an image one pixel wide (high).
 Window center(Size image, int width, int height) {
+  width = std::max(width, 1);
+  height = std::max(height, 1);
   return {(image.width - width) / 2, (image.height - height) / 2, width, height};
 }
 

@@ -58,4 +58,16 @@ TEST_CASE("when no try fits, the largest central part of an allowed ratio is tak
   CHECK(crop_of({1, 1000}) == Window{0, 499, 1, 1});
 }
 
+TEST_CASE("that part has at least one pixel, however thin the image") {
+  const auto crop_of = [](Size image, double low, double high) {
+    View view(image);
+    Random random({}, 0);
+    random_resized_crop(view, {.size = {8, 8}, .ratio = {low, high}}, random);
+    return view.stages()[0].crop;
+  };
+  CHECK(crop_of({1, 5}, 3, 4) == Window{0, 2, 1, 1});
+  CHECK(crop_of({1, 1}, 3, 4) == Window{0, 0, 1, 1});
+  CHECK(crop_of({5, 1}, 0.1, 0.2) == Window{2, 0, 1, 1});
+}
+
 }  // namespace tundish

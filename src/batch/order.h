@@ -66,8 +66,9 @@ Draw draw_at(const Order& order, std::uint64_t epoch, std::uint64_t position);
 Draw substitute_draw(const Order& order, std::uint64_t epoch, std::uint64_t position,
                      std::uint32_t attempt);
 
-// A bijection of 0 .. count-1 chosen by the key: a Feistel network over the next power of four,
-// walked until it lands inside. At most four steps on average.
+// A bijection of 0 .. count-1 chosen by the key. Up to 64 numbers: a list drawn by the key, every
+// order equally likely. More: a Feistel network over the next power of four, walked until it lands
+// inside, at most four steps on average. Both take no memory but the stack's.
 std::uint64_t permute(std::uint64_t index, std::uint64_t count, std::uint64_t key);
 std::uint64_t unpermute(std::uint64_t index, std::uint64_t count, std::uint64_t key);
 

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <map>
 #include <vector>
 
@@ -101,6 +102,62 @@ TEST_CASE("every order of a small set comes up about equally often") {
   }
 }
 
+namespace {
+
+// How far counts are from even, in standard deviations of the chi-square statistic.
+double unevenness(const std::vector<double>& counts, double expected, double freedom) {
+  double sum = 0;
+  for (const double n : counts) sum += (n - expected) * (n - expected) / expected;
+  return (sum - freedom) / std::sqrt(2 * freedom);
+}
+
+}  // namespace
+
+// A Feistel network gave up to 43 (positions) and 109 (neighbours).
+TEST_CASE("a few samples come at every position, and behind every other, equally often") {
+  constexpr int kSeeds = 100'000;
+  for (const std::uint64_t count : {2u, 3u, 4u, 5u, 6u, 7u, 8u, 9u, 12u, 15u, 16u}) {
+    std::vector<double> at(count * count), behind(count * count);
+    for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+      const Order order{.count = count, .seed = seed, .shuffle = true};
+      std::uint64_t previous = count;
+      for (std::uint64_t p = 0; p < count; ++p) {
+        const std::uint64_t sample = draw_at(order, 1, p).sample;
+        ++at[p * count + sample];
+        if (previous < count) ++behind[previous * count + sample];
+        previous = sample;
+      }
+    }
+    CAPTURE(count);
+    const auto n = static_cast<double>(count);
+    CHECK(unevenness(at, kSeeds / n, (n - 1) * (n - 1)) < 4);
+    // A sample is never behind itself: those counts are 0, and put to the expected value.
+    for (std::uint64_t i = 0; i < count; ++i) behind[i * (count + 1)] = kSeeds / n;
+    CHECK(unevenness(behind, kSeeds / n, n * (n - 1) - 1) < 4);
+  }
+}
+
+TEST_CASE("up to 64 samples every order is drawn, odd ones too, and unpermute is the way back") {
+  for (const std::uint64_t count : {1u, 2u, 16u, 17u, 63u, 64u, 65u, 256u}) {
+    int odd = 0;
+    constexpr int kKeys = 400;
+    for (std::uint64_t key = 0; key < kKeys; ++key) {
+      std::vector<bool> seen(count);
+      std::uint64_t cycles = 0;
+      for (std::uint64_t i = 0; i < count; ++i) {
+        REQUIRE(unpermute(permute(i, count, key), count, key) == i);
+        cycles += !seen[i];
+        for (std::uint64_t k = i; !seen[k]; k = permute(k, count, key)) seen[k] = true;
+      }
+      odd += (count - cycles) % 2 != 0;
+    }
+    CAPTURE(count);
+    if (count == 1 || count > 64) continue;
+    CHECK(odd > kKeys * 2 / 5);  // a Feistel network over 4 or 6 bits gives even ones only
+    CHECK(odd < kKeys * 3 / 5);
+  }
+}
+
 TEST_CASE("neighbours do not stay neighbours") {
   constexpr std::uint64_t kCount = 100'000;
   const Order order{.count = kCount, .seed = 11, .shuffle = true};
@@ -117,6 +174,18 @@ TEST_CASE("the order never changes: saved runs depend on it") {
   const std::vector<std::uint64_t> expected = {875, 498, 706, 386, 553};
   for (std::size_t p = 0; p < expected.size(); ++p)
     CHECK(draw_at(order, 7, p).sample == expected[p]);
+}
+
+TEST_CASE("nor does that of a few samples, which are drawn in another way") {
+  const auto first = [](std::uint64_t count) {
+    std::vector<std::uint64_t> out;
+    const Order order{.count = count, .seed = 42, .shuffle = true};
+    for (std::uint64_t p = 0; p < 5; ++p) out.push_back(draw_at(order, 7, p).sample);
+    return out;
+  };
+  CHECK(first(10) == std::vector<std::uint64_t>{8, 2, 5, 3, 9});
+  CHECK(first(64) == std::vector<std::uint64_t>{40, 52, 43, 42, 34});
+  CHECK(first(65) == std::vector<std::uint64_t>{21, 29, 10, 55, 24});
 }
 
 TEST_CASE("a substitute is chosen by seed, epoch, position and attempt, not by what came before") {

@@ -110,7 +110,8 @@ SavedState read_state(const std::string& text) {
     out.options.seed = value_of<std::uint64_t>(state, "seed");
     return out;
   } catch (const Error& error) {
-    refuse(fmt::format("{}; a state is what loader.state_dict() gave, unchanged", error.reason()));
+    if (error.code() == ErrorCode::wrong_state) throw;
+    refuse("it is no state of a loader: " + error.reason());
   }
 }
 

@@ -95,8 +95,7 @@ class Output {
   bool make_room(std::ptrdiff_t bytes) {
     const std::size_t used = written();
     if (used > max_bytes_) return false;
-    file_.resize(std::max(
-        file_.size(), used + static_cast<std::size_t>(bytes) + std::min(used, max_bytes_ - used)));
+    grow_to(used + static_cast<std::size_t>(bytes) + std::min(used, max_bytes_ - used));
     to_ = file_.data() + used;
     return true;
   }
@@ -104,7 +103,7 @@ class Output {
   bool append(Bytes bytes) {
     const std::size_t used = written();
     if (used > max_bytes_ || bytes.size() > max_bytes_ - used) return false;
-    if (file_.size() - used < bytes.size()) file_.resize(used + bytes.size());
+    grow_to(used + bytes.size());
     std::copy(bytes.begin(), bytes.end(), file_.begin() + static_cast<std::ptrdiff_t>(used));
     to_ = file_.data() + used + bytes.size();
     return true;
@@ -118,6 +117,13 @@ class Output {
   }
 
  private:
+  // By itself the vector would double, beyond the maximum.
+  void grow_to(std::size_t bytes) {
+    if (bytes <= file_.size()) return;
+    file_.reserve(bytes);
+    file_.resize(bytes);
+  }
+
   std::vector<std::byte>& file_;
   std::size_t max_bytes_;
   std::byte* to_;

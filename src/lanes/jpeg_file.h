@@ -80,7 +80,8 @@ Unfit take_apart(Coefficients& out, std::vector<std::byte>& restore, Bytes file,
                  const JpegLimits& limits = {});
 
 // The file again. Any coefficients and restore data may be given: they give some bytes or a fault.
-// `file` reuses its memory and never grows much over limits.max_bytes.
+// `file` reuses its memory and never grows much over limits.max_bytes, twice that while it grows.
+// What else is taken is bounded by the image: see read_restore().
 std::optional<Fault> put_together(std::vector<std::byte>& file, const Coefficients& coefficients,
                                   Bytes restore, const JpegLimits& limits = {});
 
@@ -92,7 +93,7 @@ bool settle(std::vector<std::byte>& restore, const Coefficients& coefficients, B
 
 // Drops EXIF, ICC profiles, comments and what follows the image from restore data; what decoders
 // need stays. The file that they give is another one, with the same pixels.
-void strip_metadata(std::vector<std::byte>& restore);
+void strip_metadata(std::vector<std::byte>& restore, const Geometry& geometry);
 
 // Whether put_together gives exactly this file. `scratch` is memory to reuse.
 bool restores(const Coefficients& coefficients, Bytes restore, Bytes file,

@@ -37,7 +37,7 @@ ByteVector written_otherwise(const ByteVector& file, Change change) {
   const Apart parts = apart(file);
   Restore restore;
   REQUIRE(parts.unfit == Unfit::none);
-  REQUIRE_FALSE(read_restore(restore, parts.restore));
+  REQUIRE_FALSE(read_restore(restore, parts.restore, parts.coefficients.geometry, 500));
   change(restore);
   ByteVector bytes, out;
   write_restore(bytes, restore);

@@ -39,9 +39,11 @@ const Entry* entry_of(const std::vector<Entry>& entries, std::uint32_t scan) {
 
 std::optional<Fault> put_together(std::vector<std::byte>& file, const Coefficients& coefficients,
                                   Bytes restore_bytes, const JpegLimits& limits) {
-  Restore restore;
-  if (auto fault = read_restore(restore, restore_bytes)) return fault;
   if (!is_whole(coefficients)) return damaged("blocks of coefficients are missing");
+  Restore restore;
+  if (auto fault = read_restore(restore, restore_bytes, coefficients.geometry, limits.max_scans)) {
+    return fault;
+  }
   const Bytes literal = restore.literal;
   const std::size_t before = restore_bytes.size() - literal.size();
 

@@ -1,6 +1,9 @@
 #include "lanes/jpeg_restore.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <string>
 
 namespace tundish::lanes {
 namespace {
@@ -22,12 +25,34 @@ void put_signed(std::vector<std::byte>& out, int value) {
   put_varint(out, static_cast<std::uint32_t>(value) << 1 ^ static_cast<std::uint32_t>(value >> 31));
 }
 
+// What was read, as it stood there.
+void put_coded(std::vector<std::byte>& out, const Coded& coded) {
+  if (coded.count == 0) return;
+  put_varint(out, coded.count);
+  out.insert(out.end(), coded.bytes.begin(), coded.bytes.end());
+}
+
+void put_padding(std::vector<std::byte>& out, const Padding& padding) {
+  put_u8(out, padding.usual);
+  put_coded(out, padding.coded);
+  if (padding.coded.count > 0) return;
+  put_varint(out, static_cast<std::uint32_t>(padding.odd.size()));
+  std::uint64_t next = 0;
+  for (const OddPadding& odd : padding.odd) {
+    put_varint(out, static_cast<std::uint32_t>(odd.interval - next));
+    put_u8(out, odd.bits);
+    next = odd.interval + 1;
+  }
+}
+
 void put_runs(std::vector<std::byte>& out, const std::vector<OddRuns>& all) {
   put_varint(out, static_cast<std::uint32_t>(all.size()));
   std::uint32_t scan = 0;
   for (const OddRuns& runs : all) {
     put_varint(out, runs.scan - scan);
     scan = runs.scan + 1;
+    put_coded(out, runs.coded);
+    if (runs.coded.count > 0) continue;
     put_varint(out, static_cast<std::uint32_t>(runs.ends.size()));
     std::uint32_t block = 0;
     for (const std::uint32_t end : runs.ends) {
@@ -60,72 +85,51 @@ void put_edge(std::vector<std::byte>& out, const Block& block) {
   }
 }
 
-// Takes bytes from the front; after the end, or a number too long, `bad` is set and zeros follow.
-struct Taker {
-  Bytes bytes;
-  bool bad = false;
+// What stops the reading, with figures; empty while all is well.
+using Reason = std::string;
 
-  std::uint8_t u8() {
-    if (bytes.empty()) {
-      bad = true;
-      return 0;
-    }
-    const auto value = std::to_integer<std::uint8_t>(bytes[0]);
-    bytes = bytes.subspan(1);
-    return value;
-  }
-
-  std::uint32_t varint() {
-    std::uint64_t value = 0;
-    for (int shift = 0; shift < 35; shift += 7) {
-      const std::uint8_t byte = u8();
-      value |= std::uint64_t{byte & 0x7fu} << shift;
-      if (byte < 0x80) {
-        bad |= value > UINT32_MAX;
-        return static_cast<std::uint32_t>(value);
-      }
-    }
-    bad = true;
-    return 0;
-  }
-
-  std::int16_t small() {  // signed, of 16 bits
-    const std::uint32_t folded = varint();
-    bad |= folded > 0xffff;
-    return static_cast<std::int16_t>(folded >> 1 ^ (0u - (folded & 1)));
-  }
-};
+// A list that will be read later: `each` takes one entry.
+template <class Each>
+Coded take_coded(Taker& taker, const Each& each) {
+  Coded out{.count = taker.varint()};
+  const Bytes begin = taker.bytes;
+  for (std::uint32_t i = 0; i < out.count && !taker.bad; ++i) each();
+  out.bytes = begin.first(begin.size() - taker.bytes.size());
+  return out;
+}
 
 void take_padding(Padding& out, Taker& taker) {
   out.usual = taker.u8();
-  const std::uint32_t count = taker.varint();
-  std::uint64_t interval = 0;
-  for (std::uint32_t i = 0; i < count && !taker.bad; ++i) {
-    interval += taker.varint();
-    out.odd.push_back({interval++, taker.u8()});
-  }
+  out.coded = take_coded(taker, [&] {
+    taker.varint();
+    taker.u8();
+  });
 }
 
-void take_runs(std::vector<OddRuns>& out, Taker& taker) {
+std::uint32_t take_scans(Taker& taker, std::uint32_t max_scans, Reason& reason) {
   const std::uint32_t scans = taker.varint();
+  if (scans > max_scans && !taker.bad) {
+    reason = fmt::format("the restore data speak of {} scans, {} are allowed", with_commas(scans),
+                         with_commas(max_scans));
+  }
+  return scans;
+}
+
+void take_runs(std::vector<OddRuns>& out, Taker& taker, std::uint32_t max_scans, Reason& reason) {
+  const std::uint32_t scans = take_scans(taker, max_scans, reason);
   std::uint32_t scan = 0;
-  for (std::uint32_t i = 0; i < scans && !taker.bad; ++i) {
+  for (std::uint32_t i = 0; i < scans && reason.empty() && !taker.bad; ++i) {
     OddRuns& runs = out.emplace_back();
     scan += taker.varint();
     runs.scan = scan++;
-    const std::uint32_t count = taker.varint();
-    std::uint32_t block = 0;
-    for (std::uint32_t k = 0; k < count && !taker.bad; ++k) {
-      block += taker.varint();
-      runs.ends.push_back(block++);
-    }
+    runs.coded = take_coded(taker, [&] { taker.varint(); });
   }
 }
 
-void take_tails(std::vector<Tail>& out, Taker& taker) {
-  const std::uint32_t count = taker.varint();
+void take_tails(std::vector<Tail>& out, Taker& taker, std::uint32_t max_scans, Reason& reason) {
+  const std::uint32_t count = take_scans(taker, max_scans, reason);
   std::uint32_t scan = 0;
-  for (std::uint32_t i = 0; i < count && !taker.bad; ++i) {
+  for (std::uint32_t i = 0; i < count && reason.empty() && !taker.bad; ++i) {
     scan += taker.varint();
     const std::uint32_t size = taker.varint();
     taker.bad |= size > taker.bytes.size();
@@ -135,10 +139,16 @@ void take_tails(std::vector<Tail>& out, Taker& taker) {
   }
 }
 
-void take_edges(Blocks& out, Taker& taker) {
+void take_edges(Blocks& out, Taker& taker, std::size_t most, Reason& reason) {
   const std::uint32_t count = taker.varint();
   taker.bad |= count > taker.bytes.size() / kLeastEdgeBytes;
   if (taker.bad) return;
+  if (count > most) {
+    reason =
+        fmt::format("the restore data have {} blocks beyond the edge, the image has room for {}",
+                    with_commas(count), with_commas(most));
+    return;
+  }
   out.resize(count);
   for (Block& block : out) {
     block = {};
@@ -169,6 +179,8 @@ Padding make_padding(const std::vector<std::uint8_t>& last_bytes) {
 
 Padding make_full_padding(const std::vector<std::uint8_t>& last_bytes) {
   Padding out;
+  out.odd.reserve(last_bytes.size() -
+                  static_cast<std::size_t>(std::ranges::count(last_bytes, out.usual)));
   for (std::size_t i = 0; i < last_bytes.size(); ++i) {
     if (last_bytes[i] != out.usual) out.odd.push_back({i, last_bytes[i]});
   }
@@ -176,23 +188,15 @@ Padding make_full_padding(const std::vector<std::uint8_t>& last_bytes) {
 }
 
 void write_restore(std::vector<std::byte>& out, const Restore& restore) {
-  const bool padded = restore.padding.usual != 0xff || !restore.padding.odd.empty();
+  const bool padded = restore.padding.usual != 0xff || !restore.padding.odd.empty() ||
+                      restore.padding.coded.count > 0;
   int flags = (padded ? kPaddingFlag : 0) | (restore.odd_runs.empty() ? 0 : kRunsFlag) |
               (restore.tails.empty() ? 0 : kTailsFlag);
   for (int c = 0; c < kMaxComponents; ++c) {
     if (!restore.edges[c].empty()) flags |= 1 << c;
   }
   put_u8(out, static_cast<std::uint8_t>(flags));
-  if (padded) {
-    put_u8(out, restore.padding.usual);
-    put_varint(out, static_cast<std::uint32_t>(restore.padding.odd.size()));
-    std::uint64_t next = 0;
-    for (const OddPadding& odd : restore.padding.odd) {
-      put_varint(out, static_cast<std::uint32_t>(odd.interval - next));
-      put_u8(out, odd.bits);
-      next = odd.interval + 1;
-    }
-  }
+  if (padded) put_padding(out, restore.padding);
   if (!restore.odd_runs.empty()) put_runs(out, restore.odd_runs);
   if (!restore.tails.empty()) put_tails(out, restore.tails);
   for (const Blocks& edges : restore.edges) {
@@ -202,20 +206,31 @@ void write_restore(std::vector<std::byte>& out, const Restore& restore) {
   }
 }
 
-std::optional<Fault> read_restore(Restore& out, Bytes bytes) {
+std::size_t most_edges(const Component& component) {
+  constexpr std::size_t kMostFill = 3;  // of 4 blocks of an MCU in a row or column
+  const auto x = static_cast<std::size_t>(component.blocks_x);
+  const auto y = static_cast<std::size_t>(component.blocks_y);
+  return (x + kMostFill) * (y + kMostFill) - x * y;
+}
+
+std::optional<Fault> read_restore(Restore& out, Bytes bytes, const Geometry& geometry,
+                                  std::uint32_t max_scans) {
   out = {};
   Taker taker{bytes};
+  Reason reason;
   const std::uint8_t flags = taker.u8();
   taker.bad |= flags > kAllFlags;
   if (flags & kPaddingFlag) take_padding(out.padding, taker);
-  if (flags & kRunsFlag) take_runs(out.odd_runs, taker);
-  if (flags & kTailsFlag) take_tails(out.tails, taker);
+  if (flags & kRunsFlag) take_runs(out.odd_runs, taker, max_scans, reason);
+  if (flags & kTailsFlag && reason.empty()) take_tails(out.tails, taker, max_scans, reason);
   for (int c = 0; c < kMaxComponents; ++c) {
-    if (flags >> c & 1) take_edges(out.edges[c], taker);
+    if (!(flags >> c & 1) || taker.bad || !reason.empty()) continue;
+    const std::size_t most = c < geometry.components ? most_edges(geometry.component[c]) : 0;
+    take_edges(out.edges[c], taker, most, reason);
   }
-  if (taker.bad) {
-    return Fault{ErrorCode::image_damaged, "the restore data are damaged",
-                 bytes.size() - taker.bytes.size()};
+  if (taker.bad && reason.empty()) reason = "the restore data are damaged";
+  if (!reason.empty()) {
+    return Fault{ErrorCode::image_damaged, reason, bytes.size() - taker.bytes.size()};
   }
   out.literal = taker.bytes;
   return std::nullopt;

@@ -1,6 +1,7 @@
 // Restore data as bytes; jpeg_file.h has the format.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "core/bytes.h"
 #include "core/error.h"
 #include "lanes/coefficients.h"
+#include "lanes/restore_taker.h"
 
 namespace tundish::lanes {
 
@@ -17,9 +19,17 @@ struct OddPadding {
   std::uint8_t bits;
 };
 
+// Lists that were read stay as they stand in the restore data, `coded`: a few kilobytes of these,
+// expanded, could ask for gigabytes as a vector. A reader takes one number after the other.
+struct Coded {
+  Bytes bytes = {};
+  std::uint32_t count = 0;
+};
+
 struct Padding {
   std::uint8_t usual = 0xff;
   std::vector<OddPadding> odd;  // in order
+  Coded coded = {};             // instead of `odd`
 };
 
 // What the last bytes of all intervals say, whose padding may be any number of low bits. Right if
@@ -33,6 +43,39 @@ Padding make_full_padding(const std::vector<std::uint8_t>& last_bytes);
 struct OddRuns {
   std::uint32_t scan = 0;           // of the file
   std::vector<std::uint32_t> ends;  // last blocks of runs that could have gone on, in order
+  Coded coded = {};                 // instead of `ends`
+};
+
+// One end of a run after the other.
+class RunEnds {
+ public:
+  explicit RunEnds(const OddRuns* runs) : runs_(runs) {  // nullptr: none
+    if (runs_ != nullptr) coded_ = {runs_->coded.bytes};
+    take();
+  }
+
+  // Whether a run ends at this block; then the next end is waited for.
+  bool end_at(std::uint32_t block) {
+    if (!waits_ || end_ != block) return false;
+    take();
+    return true;
+  }
+
+ private:
+  void take() {
+    waits_ =
+        runs_ != nullptr && taken_ < std::max<std::size_t>(runs_->coded.count, runs_->ends.size());
+    if (!waits_) return;
+    end_ = runs_->coded.count > 0 ? next_ + coded_.varint() : runs_->ends[taken_];
+    next_ = end_ + 1;
+    ++taken_;
+  }
+
+  const OddRuns* runs_;
+  Taker coded_ = {};
+  std::size_t taken_ = 0;
+  std::uint32_t next_ = 0, end_ = 0;
+  bool waits_ = false;
 };
 
 // Bytes behind the data of a scan, before the next marker.
@@ -52,8 +95,13 @@ struct Restore {
 // Appends everything but the literal bytes.
 void write_restore(std::vector<std::byte>& out, const Restore& restore);
 
-// `out.literal` and tails point into the bytes. The memory taken is at most 64 times that of the
-// bytes.
-std::optional<Fault> read_restore(Restore& out, Bytes bytes);
+// The most blocks beyond the edges of a component that any sampling factors give: an MCU has at
+// most 4 x 4 blocks of it, and at least one of them holds pixels.
+std::size_t most_edges(const Component& component);
+
+// `out` points into the bytes. The memory taken is bounded by the image, whatever the bytes: the
+// edges by most_edges(), runs and tails by max_scans.
+std::optional<Fault> read_restore(Restore& out, Bytes bytes, const Geometry& geometry,
+                                  std::uint32_t max_scans);
 
 }  // namespace tundish::lanes

@@ -23,7 +23,8 @@ class AcCoder {
         low_(source.header.low),
         before_first_(source.header.first - 1),
         last_(source.header.last),
-        odd_(source.odd_runs) {
+        odd_(source.odd_runs),
+        ends_(source.odd_runs) {
     for (int z = source.header.first; z <= last_; ++z) band_ |= 1ull << z;
     for (int size = 0; size < 15; ++size) {
       if (codes_.has(size, 0)) longest_ = (2 << size) - 1;
@@ -62,10 +63,8 @@ class AcCoder {
     bool ends = run_ == longest_ || kept_ > (odd_ == nullptr ? kFullOfLibjpeg : kFull);
     if constexpr (requires { bits.ends_run(codes_, run_, block_); }) {
       ends = bits.ends_run(codes_, run_, block_) || ends;
-    } else if (odd_ != nullptr && next_end_ < odd_->ends.size() &&
-               odd_->ends[next_end_] == block_) {
-      ++next_end_;
-      ends = true;
+    } else {
+      ends = ends_.end_at(block_) || ends;
     }
     if (ends) end_run(bits);
   }
@@ -81,13 +80,13 @@ class AcCoder {
   const int low_;
   const int before_first_, last_;
   const OddRuns* const odd_;  // nullptr: as libjpeg
+  RunEnds ends_;              // of odd_
   std::uint64_t band_ = 0;    // bit z: coefficient z of the zigzag belongs to the scan
   int longest_ = 0x7fff;
-  std::uint32_t block_ = 0;   // number in the scan
-  int run_ = 0;               // blocks
-  int kept_ = 0;              // correction bits of these blocks
-  std::size_t next_end_ = 0;  // in odd_->ends
-  std::uint32_t seen_ = 0;    // all entries used, for the bit of a missing one
+  std::uint32_t block_ = 0;  // number in the scan
+  int run_ = 0;              // blocks
+  int kept_ = 0;             // correction bits of these blocks
+  std::uint32_t seen_ = 0;   // all entries used, for the bit of a missing one
   std::vector<std::uint8_t> corrections_;
 };
 

@@ -91,7 +91,9 @@ bool settle(std::vector<std::byte>& restore_bytes, const Coefficients& coefficie
             std::vector<std::byte>& scratch) {
   if (restores(coefficients, restore_bytes, file, scratch)) return true;
   Restore restore;
-  if (read_restore(restore, restore_bytes)) return false;
+  if (read_restore(restore, restore_bytes, coefficients.geometry, JpegLimits{}.max_scans)) {
+    return false;
+  }
   restore.odd_runs.clear();
   restore.tails.clear();
   if (!settle_scans(restore, coefficients, file, scratch)) return false;

@@ -13,9 +13,11 @@ bool is_metadata(std::uint8_t marker) {
 
 }  // namespace
 
-void strip_metadata(std::vector<std::byte>& restore) {
+void strip_metadata(std::vector<std::byte>& restore, const Geometry& geometry) {
   Restore parts;
-  if (read_restore(parts, restore)) return;  // put_together will say why
+  if (read_restore(parts, restore, geometry, JpegLimits{}.max_scans)) {
+    return;  // put_together will say why
+  }
   const auto before = static_cast<std::ptrdiff_t>(restore.size() - parts.literal.size());
   std::vector<std::byte> kept(restore.begin(), restore.begin() + before);
   for (std::size_t at = 0; at < parts.literal.size();) {

@@ -106,9 +106,14 @@ std::optional<Fault> expand_restore(std::vector<std::byte>& out, Bytes stored,
   store(frame.data(), std::uint32_t{ZSTD_MAGICNUMBER});
   std::copy(stored.begin(), stored.end(), frame.begin() + kZstdMagicBytes);
   const unsigned long long size = ZSTD_getFrameContentSize(frame.data(), frame.size());
-  if (size == ZSTD_CONTENTSIZE_ERROR || size == ZSTD_CONTENTSIZE_UNKNOWN ||
-      size > limits.max_bytes) {
-    return damaged("their size is not given, or too large");
+  if (size == ZSTD_CONTENTSIZE_ERROR || size == ZSTD_CONTENTSIZE_UNKNOWN) {
+    return damaged("their size is not given");
+  }
+  if (size > limits.max_bytes) {
+    return Fault{ErrorCode::image_too_large,
+                 fmt::format("restore data of {} bytes; allowed are {}", with_commas(size),
+                             with_commas(limits.max_bytes)),
+                 0};
   }
   const std::vector<std::uint8_t> known = dictionary(quantisation, components);
   out.resize(size);

@@ -1,5 +1,7 @@
 #include "lanes/transcode.h"
 
+#include <fmt/format.h>
+
 #include "lanes/idct.h"
 
 namespace tundish::lanes {
@@ -22,7 +24,7 @@ Unfit Transcoder::transcode(std::vector<std::byte>& record, std::vector<std::byt
   if (!is_exact(image_)) return Unfit::range;
   if (!settle(literal_, image_, file, file_)) return Unfit::not_restorable;
   if (options.strip_metadata) {
-    strip_metadata(literal_);
+    strip_metadata(literal_, image_.geometry);
     if (put_together(file_, image_, literal_, options.limits)) return Unfit::not_restorable;
   }
   if (!writer_.write(record, image_, tables)) return Unfit::range;
@@ -52,17 +54,43 @@ void Transcoder::sample(ImageSample& out, Bytes file, int most, const JpegLimits
                   image_.geometry.units();
 }
 
-std::optional<Fault> restore_file(std::vector<std::byte>& file, Bytes record, Bytes restore,
-                                  const Tables& tables, Decoder& decoder,
-                                  const JpegLimits& limits) {
-  Coefficients image;
-  if (auto fault = decoder.decode(image, record, tables)) return fault;
+std::optional<Fault> decode_within(Coefficients& image, Bytes record, const Tables& tables,
+                                   Decoder& decoder, const JpegLimits& limits) {
+  const std::optional<RecordSize> size = read_size(record);
+  if (!size) return Fault{ErrorCode::image_header, "not a lanes record", 0};
+  const auto pixels =
+      static_cast<std::uint64_t>(size->width) * static_cast<std::uint64_t>(size->height);
+  if (pixels > limits.max_pixels) {
+    return Fault{ErrorCode::image_too_large,
+                 fmt::format("{} x {} pixels; allowed are {} pixels", size->width, size->height,
+                             with_commas(limits.max_pixels)),
+                 0};
+  }
+  return decoder.decode(image, record, tables);
+}
+
+std::optional<Fault> restore_from(std::vector<std::byte>& file, const Coefficients& image,
+                                  Bytes restore, const JpegLimits& limits) {
   std::vector<std::byte> literal;
   if (auto fault =
           expand_restore(literal, restore, image.quantisation, image.geometry.components, limits)) {
     return fault;
   }
-  return put_together(file, image, literal, limits);
+  auto fault = put_together(file, image, literal, limits);
+  if (!fault) return std::nullopt;
+  // The place is one of the expanded data: no byte of the stored ones.
+  fault->reason +=
+      fmt::format(" (at byte {} of the expanded restore data)", with_commas(fault->offset));
+  fault->offset = 0;
+  return fault;
+}
+
+std::optional<Fault> restore_file(std::vector<std::byte>& file, Bytes record, Bytes restore,
+                                  const Tables& tables, Decoder& decoder,
+                                  const JpegLimits& limits) {
+  Coefficients image;
+  if (auto fault = decode_within(image, record, tables, decoder, limits)) return fault;
+  return restore_from(file, image, restore, limits);
 }
 
 }  // namespace tundish::lanes

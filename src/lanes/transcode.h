@@ -40,7 +40,16 @@ class Transcoder {
   Decoder decoder_;
 };
 
-// The file that a record was made from. Any bytes give a file or a fault.
+// The two halves of the way back, for callers that know where record and restore data lie. Any
+// bytes give coefficients, a file, or a fault. The first takes at most 6 bytes per pixel, the
+// second three times limits.max_bytes; SECURITY.md has the sum. A fault's offset counts from the
+// beginning of `record`, or of `restore`.
+std::optional<Fault> decode_within(Coefficients& image, Bytes record, const Tables& tables,
+                                   Decoder& decoder, const JpegLimits& limits = {});
+std::optional<Fault> restore_from(std::vector<std::byte>& file, const Coefficients& image,
+                                  Bytes restore, const JpegLimits& limits = {});
+
+// Both: the file that a record was made from.
 std::optional<Fault> restore_file(std::vector<std::byte>& file, Bytes record, Bytes restore,
                                   const Tables& tables, Decoder& decoder,
                                   const JpegLimits& limits = {});

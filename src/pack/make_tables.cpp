@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "core/usable_cpus.h"
+#include "decode/jpeg_limits.h"
 #include "lanes/transcode.h"
 
 namespace tundish {
@@ -34,13 +35,14 @@ class Training {
       for (std::uint64_t k; (k = next_.fetch_add(1)) < count_;) {
         if (options_.stop && *options_.stop) break;
         try {
-          source_.read_original(sample, k * source_.count() / count_, FieldSet{1} << field_);
+          source_.read_original(sample, k * source_.count() / count_, FieldSet{1} << field_,
+                                options_.limits);
         } catch (const SampleError& error) {
           if (error.code() == ErrorCode::no_memory) throw;
           continue;  // refused later, with its name
         }
-        transcoder.sample(samples_[k], sample.fields[static_cast<std::size_t>(field_)],
-                          units_each_);
+        transcoder.sample(samples_[k], sample.fields[static_cast<std::size_t>(field_)], units_each_,
+                          jpeg_limits(options_.limits));
       }
     } catch (...) {
       const std::lock_guard lock(mutex_);

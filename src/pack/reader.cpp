@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "decode/decode.h"
+#include "decode/jpeg_limits.h"
 #include "lanes/transcode.h"
 #include "pack/checksum.h"
 #include "pack/metadata.h"
@@ -250,24 +251,26 @@ void Pack::read(Sample& out, std::uint64_t i, FieldSet fields) const {
   }
 }
 
-void Pack::read_original(Sample& out, std::uint64_t i, FieldSet fields) const {
+void Pack::read_original(Sample& out, std::uint64_t i, FieldSet fields,
+                         const Limits& limits) const {
   read(out, i, fields);
   const int image = schema_.find(FieldType::image);
   if (image < 0 || !(fields >> image & 1) || !index_.is_lanes(i)) return;
-  const int columns = static_cast<int>(index_.length.size());
+  const std::uint64_t restore_at = piece_offset(i, static_cast<int>(index_.length.size()));
   std::vector<std::byte> restore;
-  read_piece(restore, i, piece_offset(i, columns), index_.restore[i], kRestorePiece, "restore data",
-             true);
-  std::vector<std::byte>& bytes = out.fields[static_cast<std::size_t>(image)];
-  std::vector<std::byte> original;
-  thread_local lanes::Decoder decoder;
-  if (auto fault = lanes::restore_file(original, bytes, restore, *tables_, decoder)) {
+  read_piece(restore, i, restore_at, index_.restore[i], kRestorePiece, "restore data", true);
+  const auto check = [&](const std::optional<Fault>& fault, std::uint64_t offset) {
+    if (!fault) return;
     throw SampleError(*fault,
-                      {.file = path(),
-                       .record = i,
-                       .key = key_or_nothing(i),
-                       .offset = piece_offset(i, columns_[static_cast<std::size_t>(image)])});
-  }
+                      {.file = path(), .record = i, .key = key_or_nothing(i), .offset = offset});
+  };
+  std::vector<std::byte>& bytes = out.fields[static_cast<std::size_t>(image)];
+  thread_local lanes::Decoder decoder;
+  lanes::Coefficients coefficients;
+  check(lanes::decode_within(coefficients, bytes, *tables_, decoder, jpeg_limits(limits)),
+        piece_offset(i, columns_[static_cast<std::size_t>(image)]));
+  std::vector<std::byte> original;
+  check(lanes::restore_from(original, coefficients, restore, jpeg_limits(limits)), restore_at);
   bytes.swap(original);
 }
 

@@ -33,7 +33,9 @@ class Pack : public Source {
   // A lanes record comes unchecked: it holds checksums of its own, for every part that can be
   // decoded alone, and its decoder looks at them.
   void read(Sample& out, std::uint64_t i, FieldSet fields = kAllFields) const override;
-  void read_original(Sample& out, std::uint64_t i, FieldSet fields = kAllFields) const override;
+  using Source::read_original;
+  void read_original(Sample& out, std::uint64_t i, FieldSet fields,
+                     const Limits& limits) const override;
   const lanes::Tables* tables(std::uint64_t) const override { return tables_.get(); }
   std::string fingerprint() const override { return hex(id()); }  // the pack id
 

@@ -40,7 +40,8 @@ inline void repair(FileBytes& pack) {
   const std::size_t tail = pack.size() - kTailBytes;
   std::memcpy(pack.data(), kHeadMagic.data(), kHeadMagic.size());
   store(pack.data() + 8, kFormatVersion);
-  store(pack.data() + 16, std::uint64_t{0});
+  // Features that are known stay: without theirs, packs with lanes records could not be opened.
+  store(pack.data() + 16, load<std::uint64_t>(pack.data() + 16) & kKnownIncompatible);
   std::memcpy(pack.data() + tail, kTailMagic.data(), kTailMagic.size());
   std::memcpy(pack.data() + tail + 128, kEndMagic.data(), kEndMagic.size());
   store(pack.data() + tail + 8, std::uint64_t{pack.size()});
@@ -48,16 +49,23 @@ inline void repair(FileBytes& pack) {
   seal(pack);
 }
 
-// The checksum behind every field of every record, and behind every block of names.
+// The checksum behind every field of every record, restore data too, and behind every block of
+// names.
 inline void repair_records(FileBytes& pack, const Pack& opened) {
   Extent extent;
   for (std::uint64_t i = 0; i < opened.count(); ++i) {
+    std::uint64_t end = opened.record_offset(i);
     for (std::size_t f = 0; f < opened.schema().fields.size(); ++f) {
       if (!opened.extent(i, static_cast<int>(f), extent)) continue;
       store(pack.data() + extent.offset + extent.bytes,
             piece_crc(i, static_cast<std::uint32_t>(f),
                       Bytes(pack).subspan(extent.offset, extent.bytes)));
+      end = extent.offset + extent.bytes + kCrcBytes;
     }
+    if (opened.info(i).codec != Codec::lanes) continue;
+    const std::uint64_t restore = opened.restore_bytes(i);
+    store(pack.data() + end + restore,
+          piece_crc(i, kRestorePiece, Bytes(pack).subspan(end, restore)));
   }
   for (std::uint64_t b = 0; b < names_blocks(opened.count()); ++b) {
     const Section block = opened.names_block(b);

@@ -10,6 +10,7 @@
 
 #include "core/interruption.h"
 #include "core/usable_cpus.h"
+#include "decode/jpeg_limits.h"
 #include "pack/checksum.h"
 #include "pack/handover.h"
 #include "pack/index.h"
@@ -92,9 +93,7 @@ std::string lanes_json(const LanesReport& report) {
 lanes::TranscodeOptions transcode_options(const PackOptions& options) {
   return {.max_growth = options.max_growth,
           .strip_metadata = options.strip_metadata,
-          .limits = {.max_pixels = options.limits.max_pixels,
-                     .max_scans = options.limits.max_scans,
-                     .max_bytes = options.limits.max_bytes}};
+          .limits = jpeg_limits(options.limits)};
 }
 
 // The threads that prepare samples; joined when it goes.
@@ -141,7 +140,7 @@ class Preparers {
     while (const auto place = handover.claim(source.count(), expected)) {
       Prepared prepared{.number = *place};
       try {
-        source.read_original(prepared.sample, *place);
+        source.read_original(prepared.sample, *place, kAllFields, limits);
         prepare(prepared, source, limits, recoder);
       } catch (const SampleError& error) {
         if (error.code() == ErrorCode::no_memory) throw;  // the machine's fault, not the sample's

@@ -53,8 +53,10 @@ class Joined : public Source {
   void read(Sample& out, std::uint64_t i, FieldSet fields) const override {
     at(i)->read(out, local(i), fields);
   }
-  void read_original(Sample& out, std::uint64_t i, FieldSet fields) const override {
-    at(i)->read_original(out, local(i), fields);
+  using Source::read_original;
+  void read_original(Sample& out, std::uint64_t i, FieldSet fields,
+                     const Limits& limits) const override {
+    at(i)->read_original(out, local(i), fields, limits);
   }
   const lanes::Tables* tables(std::uint64_t i) const override { return at(i)->tables(local(i)); }
   std::string fingerprint() const override {

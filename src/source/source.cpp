@@ -78,8 +78,12 @@ Where Source::where_in(std::uint64_t i, int field) const {
 
 bool Source::extent(std::uint64_t, int, Extent&) const { return false; }
 
-void Source::read_original(Sample& out, std::uint64_t i, FieldSet fields) const {
+void Source::read_original(Sample& out, std::uint64_t i, FieldSet fields, const Limits&) const {
   read(out, i, fields);
+}
+
+void Source::read_original(Sample& out, std::uint64_t i, FieldSet fields) const {
+  read_original(out, i, fields, Limits{});
 }
 
 std::optional<Fault> Source::read_header(ImageHeader& out, std::uint64_t i, Bytes image,

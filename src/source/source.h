@@ -98,8 +98,11 @@ class Source {
   // Error(no_random_access) where random_access() is false.
   virtual void read(Sample& out, std::uint64_t i, FieldSet fields = kAllFields) const = 0;
 
-  // The same, but the bytes are those that the sample had before it was packed.
-  virtual void read_original(Sample& out, std::uint64_t i, FieldSet fields = kAllFields) const;
+  // The same, but the bytes are those that the sample had before it was packed. Images over the
+  // limits are refused before memory is taken for them; without limits the usual ones hold.
+  virtual void read_original(Sample& out, std::uint64_t i, FieldSet fields,
+                             const Limits& limits) const;
+  void read_original(Sample& out, std::uint64_t i, FieldSet fields = kAllFields) const;
 
   // The header of an image that read() gave, with what only the source knows of it.
   std::optional<Fault> read_header(ImageHeader& out, std::uint64_t i, Bytes image,
