@@ -226,6 +226,7 @@ class Loader:
         self._warned = False
         self._on_batch: Callable[[ctypes.c_void_p], None] | None = None  # for replay
         self.sampler = Sampler(self)
+        memory_budget.promise(self)  # last: a loader that could not be made promises nothing
 
     @property
     def decoding(self) -> str | None:
@@ -260,7 +261,6 @@ class Loader:
         if isinstance(self.path, list):
             self._recipe["given"] = True  # the program replays from one path
         self._positions = lib.tundish_loader_positions(handle)  # of an epoch
-        memory_budget.promise(self)
         memory_budget.warn_about_cache(self._stats())
 
     # --- iterating --------------------------------------------------------------------------
@@ -401,9 +401,11 @@ class Loader:
 
     def unused_memory(self) -> int:
         """Bytes of its budget that it has not used so far."""
-        if not self._handle or os.getpid() != self._process:
+        handle = self._handle  # another thread may close the loader meanwhile
+        if handle is None or not self._end.alive or os.getpid() != self._process:
             return 0
-        stats = self._stats()
+        stats = LoaderStats()
+        lib.tundish_loader_get_stats(handle, ctypes.byref(stats))
         return int(stats.memory - stats.memory_used)
 
     def stats(self, reset: bool = False) -> dict[str, float]:
@@ -451,10 +453,12 @@ class Loader:
     # --- ending -----------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Ends the threads. Tensors that were handed out stay valid."""
-        self._end()
-        self._handle = None  # freed when no other thread is in a call with it
-        self._arriving = Arriving(None, self.decoding)  # likewise, with its memory on a GPU
+        """Ends the threads. Tensors that were handed out stay valid. Any thread may call it, at any time."""
+        try:
+            self._end()  # may raise: a warning that was made an error, Ctrl-C
+        finally:
+            self._handle = None  # freed when no other thread is in a call with it
+            self._arriving = Arriving(None, self.decoding)  # likewise, with its memory on a GPU
 
     def __enter__(self) -> Loader:
         return self
@@ -488,10 +492,14 @@ def _rebuild(config: dict[str, Any], state: dict[str, Any]) -> Loader:
 
 
 def _end_all(handle: LoaderHandle, pieces: pinned.PinnedBatches | None) -> None:
-    """Ends the threads. The memory goes with the last reference to the handle."""
-    if lib.tundish_loader_write_trace(handle) != OK:
-        warnings.warn(str(last_error()), RuntimeWarning, stacklevel=2)
-    if lib.tundish_loader_end(handle):
-        if pieces is not None:
+    """Ends the threads, whatever is raised. The memory goes with the last reference to the handle."""
+    try:
+        if lib.tundish_loader_write_trace(handle) != OK:
+            warnings.warn(str(last_error()), RuntimeWarning, stacklevel=3)
+    finally:
+        if pieces is not None:  # first: Ctrl-C may come after the call
             pinned.keep_for_ever(pieces)
-        warnings.warn(str(last_error()), RuntimeWarning, stacklevel=2)
+        if lib.tundish_loader_end(handle):
+            warnings.warn(str(last_error()), RuntimeWarning, stacklevel=3)
+        elif pieces is not None:
+            pinned.let_go(pieces)
