@@ -367,3 +367,36 @@ def test_what_no_kernel_could_decode_in_the_last_batch_is_told_before_the_epoch_
     with pytest.raises(StopIteration):
         next(batches)
     assert loader.epoch == 1
+
+
+@pytest.mark.filterwarnings("ignore:batches are copied from pageable memory")
+def test_a_batch_that_is_taken_in_another_stream_is_waited_for_there_too(tmp_path, gpu, monkeypatch):
+    loader = opened(make_folder(tmp_path / "images", 32), device="cuda", decode="cpu")
+    batches = iter(loader)
+
+    def pressed(_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as once:
+        once.setattr(tundish.Loader, "_warn_about_bad_samples", pressed)
+        with pytest.raises(KeyboardInterrupt):
+            next(batches)
+    assert len(gpu.waits) == 1
+    gpu.stream = type(gpu.stream)()
+    next(batches)
+    assert len(gpu.waits) == 2
+    assert gpu.waits[0] is gpu.waits[1]
+    loader.close()
+
+
+@pytest.mark.filterwarnings("ignore:batches are copied from pageable memory")
+def test_threads_that_share_an_iterator_get_each_batch_once(tmp_path, gpu):
+    loader = opened(make_folder(tmp_path / "images", 32), device="cuda", decode="cpu")
+    with ThreadPoolExecutor(4) as pool:
+        for _ in range(20):
+            batches = iter(loader)
+            taken = [pool.submit(list, batches) for _ in range(4)]
+            seen = [n for one in taken for *_, index in one.result(120) for n in index.tolist()]
+            assert sorted(seen) == list(range(32))
+            loader.stats(reset=True)
+    assert loader.epoch == 20

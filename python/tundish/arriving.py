@@ -21,6 +21,7 @@ class Arriving:
         self.batch = BatchHandle()  # empty, or what the engine gave
         self.info = BatchInfo()
         self.out: Any = None  # what the loop gets
+        self.given: Any = None  # of a GPU
 
     def here(self) -> bool:
         return self.out is not None or bool(self.batch)

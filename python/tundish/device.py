@@ -155,6 +155,7 @@ class ArrivingOnGpu:
         self.batch = BatchHandle()  # empty, or what the engine gave
         self.info = BatchInfo()  # of `out`
         self.out: Any = None  # what the loop gets
+        self.given: tuple[Sent, Any] | None = None  # the same, and the stream that waits for it
         self.error: Exception | None = None  # of the batch behind those that wait
 
     def here(self) -> bool:
@@ -166,10 +167,11 @@ class ArrivingOnGpu:
 
     def assemble(self, make: Make) -> None:
         """Every step may be interrupted, and is then done again."""
-        if self.out is not None:
-            return
         import torch
 
+        if self.out is not None:
+            self._follow(torch.cuda.current_stream(self._device))
+            return
         with torch.cuda.device(self._device):
             self._look_back()
             if self.batch:
@@ -193,7 +195,7 @@ class ArrivingOnGpu:
         lib.tundish_device_forget(self._road)
         if isinstance(self.error, SampleError):  # another one is of the run
             self.error = None
-        self._waiting, self.out = (), None
+        self._waiting, self.out, self.given = (), None, None
         self.batch.free()
 
     def stats(self, reset: bool) -> dict[str, float]:
@@ -260,7 +262,20 @@ class ArrivingOnGpu:
         if self._choice is not None:
             self._choice.handed_over(bool(sent.info.coded), stream)
         waiting, decoded = self._waiting[1:], self._decoded + sent.info.decoded_there
+        given = (sent, stream)
         self._waiting, self.info, self.out, self._decoded = waiting, sent.info, sent.out, decoded
+        self.given = given
+
+    def _follow(self, stream: Any) -> None:
+        """A batch that was not taken yet is taken by another thread, or in another stream."""
+        given = self.given
+        if given is None or given[1] == stream:
+            return
+        sent = given[0]
+        stream.wait_event(sent.ready)
+        for tensor in sent.tensors:
+            tensor.record_stream(stream)
+        self.given = (sent, stream)
 
 
 def on_gpu(
