@@ -26,8 +26,8 @@ class Arriving:
     def here(self) -> bool:
         return self.out is not None or bool(self.batch)
 
-    def end_of_epoch(self) -> None:
-        pass
+    def end_of_epoch(self) -> bool:
+        return False
 
     def stats(self, reset: bool) -> dict[str, float]:
         """Of a GPU: behind.py."""

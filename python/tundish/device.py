@@ -26,6 +26,7 @@ from ._library import (
     DeviceHandle,
     LoaderHandle,
     LoaderStats,
+    Refused,
     ResidentHandle,
     SampleError,
     last_error,
@@ -156,6 +157,7 @@ class ArrivingOnGpu:
         self.info = BatchInfo()  # of `out`
         self.out: Any = None  # what the loop gets
         self.given: tuple[Sent, Any] | None = None  # the same, and the stream that waits for it
+        self._refused = Refused()  # an image that could not be decoded; none most of the time
         self.error: Exception | None = None  # of the batch behind those that wait
 
     def here(self) -> bool:
@@ -183,16 +185,19 @@ class ArrivingOnGpu:
             raise error
         self._hand_over()
 
-    def end_of_epoch(self) -> None:
-        """What could not be decoded in its last batches is told before the epoch is over."""
-        if self._ready is not None:
-            if not self._ready.query():  # of the loader's own stream, which is ahead of the loop's
-                self._ready.synchronize()
-            self._look_back()
+    def end_of_epoch(self) -> bool:
+        """What could not be decoded in its last batches is entered before the epoch is over. True: there
+        was some."""
+        if self._ready is None:
+            return False
+        if not self._ready.query():  # of the loader's own stream, which is ahead of the loop's
+            self._ready.synchronize()
+        return self._look_back()
 
     def drop(self) -> None:
         """What is on its way belongs to an iteration that is over."""
         lib.tundish_device_forget(self._road)
+        self._refused.wanted = 0
         if isinstance(self.error, SampleError):  # another one is of the run
             self.error = None
         self._waiting, self.out, self.given = (), None, None
@@ -201,9 +206,18 @@ class ArrivingOnGpu:
     def stats(self, reset: bool) -> dict[str, float]:
         return {**self._behind.stats(reset), "data/gpu_decoded": self._decoded}
 
-    def _look_back(self) -> None:
-        if lib.tundish_device_look_back(self._road) != OK:
-            raise last_error()
+    def _look_back(self) -> bool:
+        """Images that the GPU could not decode become bad samples. True: there was one."""
+        refused, found = ctypes.byref(self._refused), False
+        while True:
+            if lib.tundish_device_look_back(self._road, refused) != OK:
+                raise last_error()
+            if not self._refused.there:
+                return found
+            found = True
+            # Ctrl-C may come in between: it stays in self._refused until it was entered.
+            if lib.tundish_loader_enter_refused(self._loader, refused) != OK:
+                raise last_error()
 
     @property
     def decoding(self) -> str | None:

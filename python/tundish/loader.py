@@ -328,7 +328,8 @@ class Loader:
                 if result == AGAIN:
                     return False
                 if result == END:
-                    arriving.end_of_epoch()
+                    if arriving.end_of_epoch():
+                        return False  # the engine judges what was found
                     self._go_to_next_epoch(iteration)
                     raise StopIteration
             arriving.assemble(self._assemble)
@@ -357,10 +358,10 @@ class Loader:
 
     def _warn_about_bad_samples(self) -> None:
         stats = self._stats()
-        if stats.replaced + stats.skipped == 0:
+        if stats.replaced + stats.skipped + stats.zeros == 0:
             return
         self._warned = True
-        warnings.warn(seeing.about_bad(stats, self.bad_samples()[0]), stacklevel=4)
+        warnings.warn(seeing.about_bad(self.bad_samples()[0]), stacklevel=4)
 
     def _warn_about_hanging(self) -> None:
         text = lib.tundish_loader_hanging(self._open(), self._hang_ms)

@@ -22,6 +22,7 @@ def stats_dict(stats: LoaderStats) -> dict[str, float]:
         "data/samples": stats.samples,
         "data/replaced": stats.replaced,
         "data/skipped": stats.skipped,
+        "data/zeros": stats.zeros,
         "data/bad": stats.bad,
         "data/bytes": stats.bytes,
         "data/read_s": stats.read_ns / 1e9,
@@ -48,9 +49,12 @@ def stats_dict(stats: LoaderStats) -> dict[str, float]:
     }
 
 
-def about_bad(stats: LoaderStats, first: dict[str, Any]) -> str:
+_DONE = {"substitute": "replaced", "nothing": "left out", "zeros": "delivered as zeros"}
+
+
+def about_bad(first: dict[str, Any]) -> str:
     """A warning, once."""
-    done = "replaced" if stats.replaced else "left out"
+    done = _DONE[first["delivered"]]
     return f"a bad sample was {done}; loader.bad_samples() lists all\n{first['text']}"
 
 
@@ -69,10 +73,17 @@ def report(path: str, stats: LoaderStats, listed: list[dict[str, Any]]) -> dict[
         "delivered": stats.samples,
         "replaced": stats.replaced,
         "skipped": stats.skipped,
+        "zeros": stats.zeros,
         "bad": stats.bad,
         "listed": len(listed),
         "bad_samples": listed,
     }
+
+
+def _instead(one: dict[str, Any]) -> str:
+    if one["delivered"] == "zeros":
+        return "zeros"
+    return "-" if one["replaced_by"] is None else f"{one['replaced_by']:,}"
 
 
 def table(report: dict[str, Any]) -> str:
@@ -80,6 +91,7 @@ def table(report: dict[str, Any]) -> str:
     lines = [
         f"{report['path']}: {report['delivered']:,} samples delivered, {report['bad']:,} bad, "
         f"{report['replaced']:,} places filled with another, {report['skipped']:,} left empty"
+        + (f", {report['zeros']:,} images of zeros" if report["zeros"] else "")
     ]
     rows = [
         ("sample", "epoch", "position", "file", "record", "byte", "code", "replaced by", "reason")
@@ -95,7 +107,7 @@ def table(report: dict[str, Any]) -> str:
                 "-" if one["record"] is None else f"{one['record']:,}",
                 "-" if one["offset"] is None else f"{one['offset']:,}",
                 one["code"],
-                "-" if one["replaced_by"] is None else f"{one['replaced_by']:,}",
+                _instead(one),
                 " ".join(one["reason"].split()) or "-",
             )
         )

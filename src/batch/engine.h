@@ -115,6 +115,14 @@ class Engine {
   // that was one too many, and before the next, which is kept.
   Next next(Batch& out, std::chrono::nanoseconds timeout);
 
+  // The trainer's thread. A GPU could not decode a sample of a batch that was delivered: its image
+  // is zeros, and it is a bad sample from now on, with the position that it has in `epoch`. Throws
+  // `error` with OnError::fail, Error(too_many_bad) when not one sample was good; the verdict by
+  // max_bad comes from the following call of next(). `wanted`: false when its iteration was left;
+  // nobody is told then, and the sample is only counted.
+  void enter_zeros(std::uint64_t sample, std::uint64_t epoch, std::uint64_t position,
+                   const SampleError& error, bool wanted);
+
   std::uint64_t steps_from(std::uint64_t position) const;  // to the end of an epoch
   std::uint64_t positions() const;                         // of an epoch
   std::string order() const;                               // in words

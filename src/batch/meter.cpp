@@ -25,6 +25,7 @@ EngineStats Meter::stats(const std::deque<Doing>& workers, const Doing& trainer,
   out.replaced = bad.replaced();
   out.skipped = bad.skipped();
   out.bad = bad.bad();
+  out.zeros = bad.zeros();
   const auto add = [&](const Doing& doing) {
     out.read_ns += doing.read_ns.sum();
     out.decode_ns += doing.decode_ns.sum();

@@ -13,7 +13,8 @@ namespace tundish {
 
 struct EngineStats {
   std::uint64_t batches = 0, samples = 0, replaced = 0, skipped = 0, bytes = 0;
-  std::uint64_t bad = 0;  // samples that could not be loaded, replacements among them
+  std::uint64_t bad = 0;    // samples that could not be loaded, replacements among them
+  std::uint64_t zeros = 0;  // of `samples`: images of zeros, which a GPU could not decode
   std::uint64_t read_ns = 0, decode_ns = 0, augment_ns = 0;  // summed over threads
   std::uint64_t wait_ns = 0;                                 // the trainer's
   std::uint64_t elapsed_ns = 0;                              // since the threads were started

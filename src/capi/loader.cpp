@@ -124,6 +124,17 @@ EngineOptions options_of(const tundish_loader_options& from) {
   return to;
 }
 
+const char* delivered_name(Delivered delivered) {
+  switch (delivered) {
+    case Delivered::substitute:
+      return "substitute";
+    case Delivered::zeros:
+      return "zeros";
+    default:
+      return "nothing";
+  }
+}
+
 }  // namespace
 
 tundish_loader* tundish_loader_new(const tundish_source* source,
@@ -231,7 +242,8 @@ void tundish_loader_get_stats(const tundish_loader* loader, tundish_loader_stats
           .cache_misses = from.cache_misses,
           .cache_bytes = from.cache_bytes,
           .cache_needed = from.cache_needed,
-          .cache_room = from.cache_room};
+          .cache_room = from.cache_room,
+          .zeros = from.zeros};
 }
 
 void tundish_loader_new_window(tundish_loader* loader) { loader->engine->new_window(); }
@@ -251,6 +263,7 @@ const char* tundish_loader_bad_samples(tundish_loader* loader) {
                       {"code", error_name(bad.code)},
                       {"reason", bad.reason},
                       {"text", bad.text},
+                      {"delivered", delivered_name(bad.delivered)},
                       {"replaced_by", known(bad.replaced_by)}});
     }
     return keep_text(list.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
