@@ -192,3 +192,35 @@ def test_an_epoch_is_set_before_its_first_batch_while_a_thread_waits_for_it(tiny
         loader.set_epoch(3)
         held.come.set()
         assert waiting.result(LIMIT_S)[2].tolist() == next(iter(wanted))[2].tolist()
+
+
+def test_a_child_process_does_not_wait_for_a_thread_of_its_parent(tiny, run_python):
+    run(
+        run_python,
+        """
+import os, warnings
+warnings.simplefilter("ignore")  # newer versions of Python warn of a fork with threads
+one, over = loader(), threading.Event()
+def consume():
+    while not over.is_set():
+        for batch in one:
+            pass
+thread = threading.Thread(target=consume)
+thread.start()
+for _ in range(100):
+    child = os.fork()
+    if child == 0:
+        try:
+            one.set_epoch(3)  # may have to start its iteration, which is not here
+            one.load_state_dict(one.state_dict())
+            next(iter(one))
+        except tundish.Error as error:
+            os._exit(0 if error.code == "TND-604" else 1)
+        os._exit(2)
+    assert os.waitpid(child, 0)[1] == 0
+over.set()
+thread.join()
+print("fine")
+""",
+        tiny.pack,
+    )
