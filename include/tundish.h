@@ -144,8 +144,8 @@ TUNDISH_API int32_t tundish_loader_read_state(const tundish_loader* loader, cons
  * until this thread's next call; NULL on error. */
 TUNDISH_API const char* tundish_loader_stats(const tundish_loader* loader);
 
-/* For whoever asks at every batch: positions whose sample was replaced or skipped, and batches that
- * wait for the trainer. */
+/* For whoever asks at every batch: positions whose sample was replaced, skipped or zeros, and
+ * batches that wait for the trainer. */
 TUNDISH_API uint64_t tundish_loader_bad_positions(const tundish_loader* loader);
 TUNDISH_API uint64_t tundish_loader_ready_batches(const tundish_loader* loader);
 
@@ -153,9 +153,10 @@ TUNDISH_API uint64_t tundish_loader_ready_batches(const tundish_loader* loader);
 TUNDISH_API void tundish_loader_new_window(tundish_loader* loader);
 
 /* JSON array of the first 10,000: {"sample", "epoch", "position", "file", "record", "key",
- * "offset", "code", "reason", "text", "replaced_by"}; null for what is not known. `record` is the
- * number in that file, `sample` the one in all files of the loader. Valid until this thread's next
- * call. */
+ * "offset", "code", "reason", "text", "delivered", "replaced_by"}; null for what is not
+ * known. `delivered` is what the batch has there: "nothing", "substitute" or "zeros". `record` is
+ * the number in that file, `sample` the one in all files of the loader. Valid until this thread's
+ * next call. */
 TUNDISH_API const char* tundish_loader_bad_samples(tundish_loader* loader);
 
 /* For whoever waits: what a thread has been reading or decoding for longer than this, one per
@@ -233,10 +234,23 @@ TUNDISH_API int32_t tundish_device_dtype(const tundish_device* device);
  * `labels` and `samples` an int64 for each image. The batch may be freed at once. */
 TUNDISH_API int32_t tundish_device_finish(tundish_device* device, const tundish_batch* batch,
                                           void* images, void* labels, void* samples);
-/* Gives memory of batches back that were copied since. An error when the GPU could not decode an
- * image of one of them, which is then all zeros. Does not wait. */
-TUNDISH_API int32_t tundish_device_look_back(tundish_device* device);
-/* What is on its way is not wanted any more: no later call tells of it. */
+/* An image that the GPU could not decode: it is all zeros. */
+typedef struct tundish_refused {
+  int64_t sample;
+  uint64_t epoch, position;
+  int32_t unit_x, unit_y; /* of its record: the first that could not be decoded */
+  int32_t wanted;         /* no tundish_device_forget() since */
+  int32_t there;          /* 0: there is none */
+} tundish_refused;
+/* Gives memory of batches back that were copied since. `out`: one of their images that could not be
+ * decoded and was not named before, if there is one; nothing is done while out->there. Does not
+ * wait. */
+TUNDISH_API int32_t tundish_device_look_back(tundish_device* device, tundish_refused* out);
+/* Makes it a bad sample of the loader, with the text that the CPU would have given, and clears
+ * `there`. Reads its record. An error when the loader fails for bad samples, or when not one sample
+ * was good. */
+TUNDISH_API int32_t tundish_loader_enter_refused(tundish_loader* loader, tundish_refused* refused);
+/* The iteration was left: what is on its way is not wanted, and only counted. */
 TUNDISH_API void tundish_device_forget(tundish_device* device);
 /* Waits until every batch was read by the GPU. */
 TUNDISH_API void tundish_device_free(tundish_device* device);

@@ -1,14 +1,12 @@
 """Loader(device=...): what can be said without a GPU. tests/gpu/loader.py does the rest on one."""
 
-import ctypes
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
-import numpy as np
 import pytest
 import tundish
+from fake_gpu import FakeGpu
 from small_set import make_folder
-from tundish import _library, device
 from tundish.choice import BLOCKS, LONGEST, MEASURED, SETTLE, Choice
 
 torch = pytest.importorskip("torch")
@@ -49,94 +47,6 @@ def test_the_cpu_is_no_device(tmp_path):
             assert loader.decoding == "cpu"
             images, _ = next(iter(loader))
             assert images.device.type == "cpu"
-
-
-class FakeGpu:
-    """Stands in for torch.cuda and the kernels: labels and numbers arrive, images stay empty."""
-
-    def __init__(self, monkeypatch):
-        self.waits = []  # events that the loop's stream was told to wait for
-        self.waited_for = []  # events that the host waited for
-        self.keeps_up = True  # has come to all that the loop has enqueued
-        self.records = False  # a graph
-        self.refuses = False  # once, when it is asked
-        gpu = self
-
-        class Event:
-            def __init__(self, enable_timing=False):
-                self.timed = enable_timing
-
-            def record(self, stream):
-                self.stream = stream
-
-            def elapsed_time(self, other):
-                assert self.timed
-                assert other.timed
-                return 250.0
-
-            def query(self):
-                return gpu.keeps_up
-
-            def synchronize(self):
-                gpu.waited_for.append(self)
-
-        class Stream:
-            cuda_stream = 7
-
-            def __init__(self, device=None, priority=0):
-                pass
-
-            def wait_event(self, event):
-                gpu.waits.append(event)
-
-        class Nothing:
-            def __init__(self, _):
-                pass
-
-            def __enter__(self):
-                pass
-
-            def __exit__(self, *_):
-                pass
-
-        self.stream = Stream()
-        empty = torch.empty
-        monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-        monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
-        monkeypatch.setattr(torch.cuda, "current_stream", lambda device: self.stream)
-        monkeypatch.setattr(torch.cuda, "Stream", Stream)
-        monkeypatch.setattr(torch.cuda, "Event", Event)
-        monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: self.records)
-        monkeypatch.setattr(torch.cuda, "stream", Nothing)
-        monkeypatch.setattr(torch.cuda, "device", Nothing)
-        monkeypatch.setattr(torch, "empty", lambda *a, device, **k: empty(*a, **k))
-        monkeypatch.setattr(torch.Tensor, "record_stream", lambda tensor, stream: None)
-        fakes = {
-            "tundish_can_pin": lambda: 0,
-            "tundish_device_new": lambda *_: _library.DeviceHandle(),
-            "tundish_device_dtype": lambda _: 0,
-            "tundish_device_finish": self.finish,
-            "tundish_device_look_back": self.look_back,
-            "tundish_device_forget": lambda _: None,
-        }
-        real = device.lib
-
-        class Lib:
-            def __getattr__(self, name):
-                return fakes.get(name) or getattr(real, name)
-
-        monkeypatch.setattr(_library.DeviceHandle, "__bool__", lambda _: True, raising=False)
-        monkeypatch.setattr(device, "lib", Lib())
-
-    def finish(self, _, batch, images, labels, samples):
-        for which, to in ((1, labels), (2, samples)):
-            numbers = np.asarray(_library.Tensor(_library.lib.tundish_batch_tensor(batch, which)))
-            ctypes.memmove(to, numbers.ctypes.data, numbers.nbytes)
-        return _library.OK
-
-    def look_back(self, _):
-        refuses, self.refuses = self.refuses, False
-        return _library.ERROR if refuses else _library.OK
 
 
 @pytest.fixture
@@ -249,20 +159,6 @@ def test_an_error_comes_behind_the_batches_before_it_and_the_loader_goes_on(tmp_
     assert sum(isinstance(one, str) for one in outcomes["here"]) == 1
 
 
-@pytest.mark.filterwarnings("ignore:batches are copied from pageable memory")
-def test_what_no_kernel_could_decode_is_raised_and_nothing_is_lost(tmp_path, gpu):
-    path = make_folder(tmp_path / "images", 32)
-    whole = numbers_of(opened(path))
-    loader = opened(path, device="cuda", decode="cpu")
-    batches = iter(loader)
-    got = [next(batches)[2].tolist()]
-    gpu.refuses = True
-    with pytest.raises(tundish.Error):
-        next(batches)
-    got += [index.tolist() for _, _, index in batches]
-    assert got == [index for _, index in whole]
-
-
 class Mark:
     """An event of a GPU that is past it once its clock has come there."""
 
@@ -355,14 +251,35 @@ def test_the_choice_takes_some_hundred_batches_at_most(monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore:batches are copied from pageable memory")
-def test_what_no_kernel_could_decode_in_the_last_batch_is_told_before_the_epoch_ends(tmp_path, gpu):
+def test_a_batch_that_is_taken_in_another_stream_is_waited_for_there_too(
+    tmp_path, gpu, monkeypatch
+):
     loader = opened(make_folder(tmp_path / "images", 32), device="cuda", decode="cpu")
     batches = iter(loader)
-    for _ in range(11):
-        next(batches)
-    gpu.refuses = True
-    with pytest.raises(tundish.Error):
-        next(batches)
-    with pytest.raises(StopIteration):
-        next(batches)
-    assert loader.epoch == 1
+
+    def pressed(_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as once:
+        once.setattr(tundish.Loader, "_warn_about_bad_samples", pressed)
+        with pytest.raises(KeyboardInterrupt):
+            next(batches)
+    assert len(gpu.waits) == 1
+    gpu.stream = type(gpu.stream)()
+    next(batches)
+    assert len(gpu.waits) == 2
+    assert gpu.waits[0] is gpu.waits[1]
+    loader.close()
+
+
+@pytest.mark.filterwarnings("ignore:batches are copied from pageable memory")
+def test_threads_that_share_an_iterator_get_each_batch_once(tmp_path, gpu):
+    loader = opened(make_folder(tmp_path / "images", 32), device="cuda", decode="cpu")
+    with ThreadPoolExecutor(4) as pool:
+        for _ in range(20):
+            batches = iter(loader)
+            taken = [pool.submit(list, batches) for _ in range(4)]
+            seen = [n for one in taken for *_, index in one.result(120) for n in index.tolist()]
+            assert sorted(seen) == list(range(32))
+            loader.stats(reset=True)
+    assert loader.epoch == 20

@@ -1,8 +1,10 @@
 """Loader(memory=...): resident memory stays under the budget and 64 MiB. docs/memory.md"""
 
+import gc
 import os
 import subprocess
 import sys
+import warnings
 
 import memory_runs
 import pytest
@@ -162,6 +164,77 @@ def test_a_second_loader_leaves_the_first_one_its_budget(photos):
         with tundish.Loader(photos.pack, memory="auto", backend="numpy") as validate:
             assert validate.memory == (8 * GIB - unused) // 2
     assert tundish.memory_budget.default_budget() == 4 * GIB
+
+
+@pytest.mark.usefixtures("eight_gib_left")
+@pytest.mark.parametrize("failure", ["trace", "thread"])
+def test_a_loader_whose_close_raised_is_closed_and_returns_its_budget(
+    photos, tmp_path, monkeypatch, failure
+):
+    from tundish import loader as module
+
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    loader = tundish.Loader(
+        photos.pack, 4, memory="auto", backend="numpy", trace=folder / "trace.json",
+        transforms=[tundish.Resize((8, 8))],
+    )  # fmt: skip
+    next(iter(loader))
+    ended, end = [], module.lib.tundish_loader_end
+
+    def counted(handle):
+        ended.append(handle.value)
+        return end(handle) + (failure == "thread")
+
+    monkeypatch.setattr(module.lib, "tundish_loader_end", counted)
+    if failure == "trace":
+        folder.rmdir()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(RuntimeWarning):
+            loader.close()
+        assert len(ended) == 1  # whatever was raised
+        assert tundish.memory_budget.default_budget() == 4 * GIB
+        assert loader.unused_memory() == 0
+        with pytest.raises(tundish.Error, match="TND-606"):
+            loader.stats()
+        loader.close()
+        del loader
+        gc.collect()
+    assert len(ended) == 1
+    monkeypatch.setattr(module.lib, "tundish_loader_end", end)
+    with tundish.Loader(photos.pack, memory="auto", backend="numpy") as other:
+        assert other.memory == 4 * GIB
+
+
+@pytest.mark.usefixtures("eight_gib_left")
+def test_ctrl_c_in_close_still_ends_the_threads(photos, monkeypatch):
+    from tundish import loader as module
+
+    loader = tundish.Loader(photos.pack, memory="auto", backend="numpy")
+    ended, end = [], module.lib.tundish_loader_end
+    monkeypatch.setattr(module.lib, "tundish_loader_end", lambda h: ended.append(1) or end(h))
+
+    def pressed(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module.lib, "tundish_loader_write_trace", pressed)
+    with pytest.raises(KeyboardInterrupt):
+        loader.close()
+    assert ended == [1]
+    assert tundish.memory_budget.default_budget() == 4 * GIB
+
+
+@pytest.mark.usefixtures("eight_gib_left")
+def test_a_loader_that_could_not_be_made_promises_nothing(photos, monkeypatch):
+    def fails(_):
+        raise ArithmeticError("planted")
+
+    monkeypatch.setattr(tundish.memory_budget, "warn_about_cache", fails)
+    with pytest.raises(ArithmeticError) as kept:  # with its traceback, and the loader in it
+        tundish.Loader(photos.pack, memory="auto", backend="numpy")
+    assert tundish.memory_budget.default_budget() == 4 * GIB
+    del kept
 
 
 def read_by_a_process(pack):

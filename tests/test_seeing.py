@@ -12,7 +12,7 @@ from loaders import RANDOM, opened
 from PIL import Image
 from program import ROOT
 
-KEYS = """batches samples replaced skipped bad bytes read_s decode_s augment_s wait_s wait_p50_s
+KEYS = """batches samples replaced skipped zeros bad bytes read_s decode_s augment_s wait_s wait_p50_s
 wait_p99_s wait_share read_busy decode_busy augment_busy ready_batches slots threads memory memory_used
 cache_hits cache_misses cache_hit_share cache_bytes cache_needed cache_room gpu_wait_s gpu_wait_share
 gpu_decoded"""

@@ -50,6 +50,20 @@ class LoaderLists(ctypes.Structure):
         setattr(self, length, len(array))
 
 
+class Refused(ctypes.Structure):
+    """tundish_refused"""
+
+    _fields_ = [
+        ("sample", c_int64),
+        ("epoch", c_uint64),
+        ("position", c_uint64),
+        ("unit_x", c_int32),
+        ("unit_y", c_int32),
+        ("wanted", c_int32),
+        ("there", c_int32),
+    ]
+
+
 class BatchInfo(ctypes.Structure):
     """tundish_batch_info"""
 
@@ -165,7 +179,8 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "tundish_device_new": (DeviceHandle, [c_void_p, c_int32, c_void_p, c_void_p]),
     "tundish_device_dtype": (c_int32, [c_void_p]),
     "tundish_device_finish": (c_int32, [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p]),
-    "tundish_device_look_back": (c_int32, [c_void_p]),
+    "tundish_device_look_back": (c_int32, [c_void_p, POINTER(Refused)]),
+    "tundish_loader_enter_refused": (c_int32, [c_void_p, POINTER(Refused)]),
     "tundish_device_forget": (None, [c_void_p]),
     "tundish_device_free": (None, [c_void_p]),
     "tundish_batch_get_info": (None, [c_void_p, POINTER(BatchInfo)]),

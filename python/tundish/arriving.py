@@ -21,12 +21,13 @@ class Arriving:
         self.batch = BatchHandle()  # empty, or what the engine gave
         self.info = BatchInfo()
         self.out: Any = None  # what the loop gets
+        self.given: Any = None  # of a GPU
 
     def here(self) -> bool:
         return self.out is not None or bool(self.batch)
 
-    def end_of_epoch(self) -> None:
-        pass
+    def end_of_epoch(self) -> bool:
+        return False
 
     def stats(self, reset: bool) -> dict[str, float]:
         """Of a GPU: behind.py."""

@@ -19,6 +19,7 @@ class Behind:
     def __init__(self) -> None:
         self._events: tuple[tuple[Any, Any], ...] = ()  # of the loop's stream, around its wait
         self._wait_s = 0.0
+        self._lock = threading.Lock()  # while waits are counted: several threads may iterate
         self._thread = 0  # the loop's
         self._window: tuple[float, float] | None = None  # its begin, and what had been waited then
 
@@ -60,8 +61,9 @@ class Behind:
 
     def _look(self) -> None:
         """Counts the waits that the stream has passed."""
-        for before, passed in self._events:
-            if not passed.query():
-                return
-            wait_s = self._wait_s + before.elapsed_time(passed) / 1e3
-            self._events, self._wait_s = self._events[1:], wait_s
+        with self._lock:
+            for before, passed in self._events:
+                if not passed.query():
+                    return
+                wait_s = self._wait_s + before.elapsed_time(passed) / 1e3
+                self._events, self._wait_s = self._events[1:], wait_s

@@ -24,6 +24,7 @@ from ._library import (
     BatchInfo,
     DeviceHandle,
     LoaderHandle,
+    Refused,
     ResidentHandle,
     SampleError,
     last_error,
@@ -148,6 +149,8 @@ class ArrivingOnGpu:
         self.batch = BatchHandle()  # empty, or what the engine gave
         self.info = BatchInfo()  # of `out`
         self.out: Any = None  # what the loop gets
+        self.given: tuple[Sent, Any] | None = None  # the same, and the stream that waits for it
+        self._refused = Refused()  # an image that could not be decoded; none most of the time
         self.error: Exception | None = None  # of the batch behind those that wait
 
     def here(self) -> bool:
@@ -159,10 +162,11 @@ class ArrivingOnGpu:
 
     def assemble(self, make: Make) -> None:
         """Every step may be interrupted, and is then done again."""
-        if self.out is not None:
-            return
         import torch
 
+        if self.out is not None:
+            self._follow(torch.cuda.current_stream(self._device))
+            return
         with torch.cuda.device(self._device):
             self._look_back()
             if self.batch:
@@ -174,27 +178,39 @@ class ArrivingOnGpu:
             raise error
         self._hand_over()
 
-    def end_of_epoch(self) -> None:
-        """What could not be decoded in its last batches is told before the epoch is over."""
-        if self._ready is not None:
-            if not self._ready.query():  # of the loader's own stream, which is ahead of the loop's
-                self._ready.synchronize()
-            self._look_back()
+    def end_of_epoch(self) -> bool:
+        """What could not be decoded in its last batches is entered before the epoch is over. True: there
+        was some."""
+        if self._ready is None:
+            return False
+        if not self._ready.query():  # of the loader's own stream, which is ahead of the loop's
+            self._ready.synchronize()
+        return self._look_back()
 
     def drop(self) -> None:
         """What is on its way belongs to an iteration that is over."""
         lib.tundish_device_forget(self._road)
+        self._refused.wanted = 0
         if isinstance(self.error, SampleError):  # another one is of the run
             self.error = None
-        self._waiting, self.out = (), None
+        self._waiting, self.out, self.given = (), None, None
         self.batch.free()
 
     def stats(self, reset: bool) -> dict[str, float]:
         return {**self._behind.stats(reset), "data/gpu_decoded": self._decoded}
 
-    def _look_back(self) -> None:
-        if lib.tundish_device_look_back(self._road) != OK:
-            raise last_error()
+    def _look_back(self) -> bool:
+        """Images that the GPU could not decode become bad samples. True: there was one."""
+        refused, found = ctypes.byref(self._refused), False
+        while True:
+            if lib.tundish_device_look_back(self._road, refused) != OK:
+                raise last_error()
+            if not self._refused.there:
+                return found
+            found = True
+            # Ctrl-C may come in between: it stays in self._refused until it was entered.
+            if lib.tundish_loader_enter_refused(self._loader, refused) != OK:
+                raise last_error()
 
     @property
     def decoding(self) -> str | None:
@@ -253,7 +269,20 @@ class ArrivingOnGpu:
         if self._choice is not None:
             self._choice.handed_over(bool(sent.info.coded), stream)
         waiting, decoded = self._waiting[1:], self._decoded + sent.info.decoded_there
+        given = (sent, stream)
         self._waiting, self.info, self.out, self._decoded = waiting, sent.info, sent.out, decoded
+        self.given = given
+
+    def _follow(self, stream: Any) -> None:
+        """A batch that was not taken yet is taken by another thread, or in another stream."""
+        given = self.given
+        if given is None or given[1] == stream:
+            return
+        sent = given[0]
+        stream.wait_event(sent.ready)
+        for tensor in sent.tensors:
+            tensor.record_stream(stream)
+        self.given = (sent, stream)
 
 
 def on_gpu(loader: LoaderHandle, source: Source, device: Any, options: Any) -> ArrivingOnGpu:

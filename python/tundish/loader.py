@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import ctypes
 import functools
 import inspect
@@ -16,6 +17,7 @@ from typing import Any
 from . import checks, memory_budget, monitoring, pinned
 from ._library import (
     AGAIN,
+    END,
     ERROR,
     OK,
     BatchHandle,
@@ -29,7 +31,7 @@ from .arriving import Arriving
 from .assemble import Assembler
 from .dataset import Dataset
 from .device import AHEAD, ArrivingOnGpu, can_pin, device_of, on_gpu
-from .iterating import LoaderIterator, Sampler
+from .iterating import LoaderIterator, Sampler, Turn
 from .options import LoaderOptions, arguments_text, engine_options, make_options
 from .replay import Replayed, replay
 from .source import Paths, Source, plain_paths
@@ -45,7 +47,8 @@ class Loader:
     Yields (images, labels), with return_index also the sample numbers: torch tensors when torch
     can be imported, otherwise NumPy arrays. Images are uint8 until Normalize or ToDtype; their
     shape is (N, 3, H, W) in channels_last memory. The batches are bit-identical for any number of
-    threads, and for any split of a global batch over ranks.
+    threads, and for any split of a global batch over ranks. Threads of the program may share a loader, and
+    its iterator: each batch goes to one of them.
 
     path             a .tnd file, an image folder, a .csv/.tsv list, an uncompressed .tar; or a list of
                      several that have the same classes, as one
@@ -83,18 +86,21 @@ class Loader:
         )
         self._make_engine()
 
-        self._epoch = 0
-        self._position = 0
+        # Changed by the thread that has the turn, and where a batch is handed out.
+        self._turn = Turn()
+        self._place = (0, 0)  # epoch, position: what was handed out so far
         self._arriving: Arriving | ArrivingOnGpu = Arriving(self._pinned)
         if self.device is not None:
             self._arriving = on_gpu(self._open(), self._source, self.device, options_)
         self._in_progress = False
         self._taken = False  # a batch of the iteration in progress
         self._wanted_epoch: int | None = None  # set once a batch was taken
-        self._iteration = 0
+        self._iteration = 0  # number of the newest
+        self._ended = 0  # number of the last one that came to the end of its epoch
         self._warned = False
         self._on_batch: Callable[[ctypes.c_void_p], None] | None = None  # for replay
         self.sampler = Sampler(self)
+        memory_budget.promise(self)  # last: a loader that could not be made promises nothing
 
     @property
     def decoding(self) -> str | None:
@@ -142,7 +148,12 @@ class Loader:
         self._handle: LoaderHandle | None = handle  # none once closed
         self._end = weakref.finalize(self, _end_all, handle, self._pinned)
         self._process = os.getpid()
-        memory_budget.promise(self)
+        text = lib.tundish_loader_state(handle, 0, 0)
+        if text is None:
+            raise last_error()
+        self._state: dict[str, Any] = json.loads(text)  # but for the place
+        if isinstance(self.path, list):
+            self._state["run_config"]["given"] = True  # the program replays from one path
         for text in json.loads(lib.tundish_loader_describe(handle))["warnings"]:
             warnings.warn(text, stacklevel=3)
 
@@ -166,56 +177,81 @@ class Loader:
 
     def __iter__(self) -> Iterator[Any]:
         self._open()
-        if self._taken:  # the last iteration was left early
-            self._go_to_next_epoch()
-        self._start()
-        self._iteration += 1
-        return LoaderIterator(self, self._iteration)
+        self._turn.begin()
+        try:
+            if self._taken:  # the last iteration was left early
+                self._go_to_next_epoch(self._ended)
+            self._start()
+            self._iteration += 1
+            return LoaderIterator(self, self._iteration)
+        finally:
+            self._turn.end()
 
     def _start(self) -> None:
         self._arriving.drop()
-        if lib.tundish_loader_start(self._open(), self._epoch, self._position) != OK:
+        if lib.tundish_loader_start(self._open(), *self._place) != OK:
             raise last_error()
         self._in_progress = True
 
-    def _go_to_next_epoch(self) -> None:
-        self._epoch = self._epoch + 1 if self._wanted_epoch is None else self._wanted_epoch
-        self._wanted_epoch = None
-        self._position = 0
+    def _go_to_next_epoch(self, ended: int) -> None:
+        # No call: Ctrl-C, and other threads, see all of it or nothing.
+        epoch = self._place[0] + 1 if self._wanted_epoch is None else self._wanted_epoch
+        self._place, self._wanted_epoch, self._ended = (epoch, 0), None, ended
         self._in_progress = self._taken = False
 
     def _next(self, iteration: int) -> Any:
-        if iteration != self._iteration:
-            raise RuntimeError("a newer iteration over this loader has begun; this one is over")
-        arriving = self._arriving
-        if not arriving.here() and not self._wait():
-            self._arriving.end_of_epoch()
-            self._go_to_next_epoch()
-            raise StopIteration
-        arriving.assemble(self._assemble)
-        if not self._warned:
-            self._warn_about_bad_samples()
-        # No call below: Ctrl-C comes before, and the batch is kept, or after, and the loop has it.
-        self._position, self._taken = arriving.info.next_position, True
-        out, arriving.out = arriving.out, None
-        return out
+        while True:
+            while not self._advance(iteration):
+                if self._hang_ms:
+                    self._warn_about_hanging()
+            if not self._warned:
+                self._warn_about_bad_samples()
+            arriving = self._arriving
+            # No call below: Ctrl-C comes before, and the batch is kept, or after, and the loop has it. Nor
+            # does another thread come in between; one may have been faster, or begun an iteration.
+            if iteration == self._iteration and arriving.out is not None:
+                out, arriving.out, arriving.given = arriving.out, None, None
+                self._place = (self._place[0], arriving.info.next_position)
+                self._taken = True
+                return out
 
-    def _wait(self) -> bool:
-        """Until a batch arrives; False when the epoch is over."""
-        error = self._arriving.take_error()
+    def _advance(self, iteration: int) -> bool:
+        """Waits for one slice. True: a batch is here. Raises StopIteration when the epoch is over."""
+        self._open()
+        self._turn.begin()
+        try:
+            handle, arriving = self._open(), self._arriving
+            if iteration == self._ended:  # another thread has seen the end of the epoch
+                raise StopIteration
+            if iteration != self._iteration:
+                raise RuntimeError("a newer iteration over this loader has begun; this one is over")
+            if not arriving.here():
+                result = self._ask(handle, arriving)
+                if result == AGAIN:
+                    return False
+                if result == END:
+                    if arriving.end_of_epoch():
+                        return False  # the engine judges what was found
+                    self._go_to_next_epoch(iteration)
+                    raise StopIteration
+            arriving.assemble(self._assemble)
+            return True
+        finally:
+            self._turn.end()
+
+    def _ask(self, handle: LoaderHandle, arriving: Arriving | ArrivingOnGpu) -> int:
+        """The engine for the next batch."""
+        error = arriving.take_error()
         if error is not None:
             self._taken = True
             raise error
         if self._pinned is not None:
-            self._pinned.lend(self._open())
-        batch = ctypes.byref(self._arriving.batch)
-        while (result := lib.tundish_loader_next(self._open(), _SLICE_MS, batch)) == AGAIN:
-            if self._hang_ms:
-                self._warn_about_hanging()
+            self._pinned.lend(handle)
+        result = int(lib.tundish_loader_next(handle, _SLICE_MS, ctypes.byref(arriving.batch)))
         if result == ERROR:
             self._taken = True  # the error was of a batch, which does not come again
             raise last_error()
-        return bool(result == OK)
+        return result
 
     def _assemble(self, batch: BatchHandle, info: BatchInfo, there: list[Any] | None = None) -> Any:
         if self._on_batch is not None:
@@ -231,14 +267,14 @@ class Loader:
     def _warn_about_hanging(self) -> None:
         text = lib.tundish_loader_hanging(self._open(), self._hang_ms)
         if text:
-            warnings.warn(monitoring.about_hanging(text), RuntimeWarning, stacklevel=5)
+            warnings.warn(monitoring.about_hanging(text), RuntimeWarning, stacklevel=4)
 
     # --- place in the run -------------------------------------------------------------------
 
     @property
     def epoch(self) -> int:
         """Of the iteration in progress; otherwise of the next one."""
-        return self._epoch
+        return self._place[0]
 
     def set_epoch(self, epoch: int) -> None:
         """The next iteration is this epoch, or the one in progress that has given no batch yet.
@@ -246,31 +282,33 @@ class Loader:
         Keeps the place of a state just loaded for it.
         """
         epoch = checks.whole(epoch, "epoch", least=0, most=2**63 - 1)
-        if self._taken:
-            self._wanted_epoch = epoch
-        elif epoch != self._epoch:
-            self._epoch = epoch
-            self._position = 0
-            if self._in_progress:
-                self._start()
+        self._turn.begin()
+        try:
+            if self._taken:
+                self._wanted_epoch = epoch
+            elif epoch != self._place[0]:
+                self._place = (epoch, 0)
+                if self._in_progress:
+                    self._start()
+        finally:
+            self._turn.end()
 
     def state_dict(self) -> dict[str, Any]:
         """A few integers and strings (JSON); the same on every rank: what was handed out so far."""
-        text = lib.tundish_loader_state(self._open(), self._epoch, self._position)
-        if text is None:
-            raise last_error()
-        state: dict[str, Any] = json.loads(text)
-        if isinstance(self.path, list):
-            state["run_config"]["given"] = True  # the program replays from one path
-        return state
+        epoch, position = self._place  # at once: another thread may take the next batch
+        return {**copy.deepcopy(self._state), "epoch": epoch, "position": position}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Goes on where the state was saved, with any threads, rank, world size and batch size."""
-        self._epoch, self._position = self._place_of(state)
-        self._arriving.drop()
-        self._in_progress = self._taken = False
-        self._wanted_epoch = None
-        self._iteration += 1
+        place = self._place_of(state)
+        self._turn.begin()
+        try:
+            self._iteration += 1  # the one in progress is over
+            self._arriving.drop()
+            self._in_progress = self._taken = False
+            self._place, self._wanted_epoch = place, None
+        finally:
+            self._turn.end()
 
     def _place_of(self, state: Any) -> tuple[int, int]:
         """Epoch and position of a state; an error when this loader cannot go on from it."""
@@ -310,10 +348,11 @@ class Loader:
 
     def unused_memory(self) -> int:
         """Bytes of its budget that it has not used so far."""
-        if not self._handle or os.getpid() != self._process:
+        handle = self._handle  # another thread may close the loader meanwhile
+        if handle is None or not self._end.alive or os.getpid() != self._process:
             return 0
-        stats = self._stats()
-        return int(stats["data/memory"] - stats["data/memory_used"])
+        stats = json.loads(lib.tundish_loader_stats(handle) or "{}")
+        return int(stats.get("data/memory", 0) - stats.get("data/memory_used", 0))
 
     def stats(self, reset: bool = False) -> dict[str, float]:
         """Flat, ready for a logger: what was delivered, what it cost, what the trainer waited.
@@ -354,16 +393,18 @@ class Loader:
     def __repr__(self) -> str:
         return (
             f"tundish.Loader({self.path!r}): {self._source.count:,} samples, batches of {self.batch_size}, "
-            f"rank {self.rank} of {self.world_size}, {self.threads} threads, epoch {self._epoch}"
+            f"rank {self.rank} of {self.world_size}, {self.threads} threads, epoch {self.epoch}"
         )
 
     # --- ending -----------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Ends the threads. Tensors that were handed out stay valid."""
-        self._end()
-        self._handle = None  # freed when no other thread is in a call with it
-        self._arriving = Arriving(None, self.decoding)  # likewise, with its memory on a GPU
+        """Ends the threads. Tensors that were handed out stay valid. Any thread may call it, at any time."""
+        try:
+            self._end()  # may raise: a warning that was made an error, Ctrl-C
+        finally:
+            self._handle = None  # freed when no other thread is in a call with it
+            self._arriving = Arriving(None, self.decoding)  # likewise, with its memory on a GPU
 
     def __enter__(self) -> Loader:
         return self
@@ -401,13 +442,17 @@ def _rebuild(path: Any, options: dict[str, Any], state: dict[str, Any]) -> Loade
 
 
 def _end_all(handle: LoaderHandle, pieces: pinned.PinnedBatches | None) -> None:
-    """Ends the threads. The memory goes with the last reference to the handle."""
-    if lib.tundish_loader_write_trace(handle) != OK:
-        warnings.warn(str(last_error()), RuntimeWarning, stacklevel=2)
-    if lib.tundish_loader_end(handle):
-        if pieces is not None:
+    """Ends the threads, whatever is raised. The memory goes with the last reference to the handle."""
+    try:
+        if lib.tundish_loader_write_trace(handle) != OK:
+            warnings.warn(str(last_error()), RuntimeWarning, stacklevel=3)
+    finally:
+        if pieces is not None:  # first: Ctrl-C may come after the call
             pinned.keep_for_ever(pieces)
-        warnings.warn(str(last_error()), RuntimeWarning, stacklevel=2)
+        if lib.tundish_loader_end(handle):
+            warnings.warn(str(last_error()), RuntimeWarning, stacklevel=3)
+        elif pieces is not None:
+            pinned.let_go(pieces)
 
 
 # help() and editors see the arguments, which are written once, in options.py.

@@ -6,10 +6,12 @@ import json
 import os
 from typing import Any
 
+_DONE = {"substitute": "replaced", "nothing": "left out", "zeros": "delivered as zeros"}
+
 
 def about_bad(first: dict[str, Any]) -> str:
     """A warning, once."""
-    done = "left out" if first["replaced_by"] is None else "replaced"
+    done = _DONE[first["delivered"]]
     return f"a bad sample was {done}; loader.bad_samples() lists all\n{first['text']}"
 
 
@@ -28,10 +30,17 @@ def report(path: str, stats: dict[str, Any], listed: list[dict[str, Any]]) -> di
         "delivered": stats["data/samples"],
         "replaced": stats["data/replaced"],
         "skipped": stats["data/skipped"],
+        "zeros": stats["data/zeros"],
         "bad": stats["data/bad"],
         "listed": len(listed),
         "bad_samples": listed,
     }
+
+
+def _instead(one: dict[str, Any]) -> str:
+    if one["delivered"] == "zeros":
+        return "zeros"
+    return "-" if one["replaced_by"] is None else f"{one['replaced_by']:,}"
 
 
 def table(report: dict[str, Any]) -> str:
@@ -39,6 +48,7 @@ def table(report: dict[str, Any]) -> str:
     lines = [
         f"{report['path']}: {report['delivered']:,} samples delivered, {report['bad']:,} bad, "
         f"{report['replaced']:,} places filled with another, {report['skipped']:,} left empty"
+        + (f", {report['zeros']:,} images of zeros" if report["zeros"] else "")
     ]
     rows = [
         ("sample", "epoch", "position", "file", "record", "byte", "code", "replaced by", "reason")
@@ -54,7 +64,7 @@ def table(report: dict[str, Any]) -> str:
                 "-" if one["record"] is None else f"{one['record']:,}",
                 "-" if one["offset"] is None else f"{one['offset']:,}",
                 one["code"],
-                "-" if one["replaced_by"] is None else f"{one['replaced_by']:,}",
+                _instead(one),
                 " ".join(one["reason"].split()) or "-",
             )
         )

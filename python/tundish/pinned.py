@@ -88,3 +88,9 @@ _kept: list[PinnedBatches] = []
 def keep_for_ever(pinned: PinnedBatches) -> None:
     """A thread that was left behind may still write into its pieces."""
     _kept.append(pinned)
+
+
+def let_go(pinned: PinnedBatches) -> None:
+    """Its threads have all ended."""
+    if pinned in _kept:
+        _kept.remove(pinned)

@@ -62,7 +62,7 @@ TEST_CASE("that part has at least one pixel, however thin the image") {
   const auto crop_of = [](Size image, double low, double high) {
     View view(image);
     Random random({}, 0);
-    random_resized_crop(view, {.size = {8, 8}, .ratio = {low, high}}, random);
+    RandomResizedCrop{.size = {8, 8}, .ratio = {low, high}}.plan(view, random);
     return view.stages()[0].crop;
   };
   CHECK(crop_of({1, 5}, 3, 4) == Window{0, 2, 1, 1});

@@ -50,8 +50,10 @@ Transform random_transform(Random& random) {
     case 3: {
       RandomCrop op{.size = random_size(random),
                     .pad_if_needed = random.below(2) == 0,
-                    .pad_mode = static_cast<PadMode>(random.below(4))};
-      for (int& side : op.padding) side = between(random, 0, 3);
+                    .padding_mode = static_cast<PadMode>(random.below(4))};
+      for (int* side : {&op.padding.left, &op.padding.top, &op.padding.right, &op.padding.bottom}) {
+        *side = between(random, 0, 3);
+      }
       return op;
     }
     case 4:

@@ -39,7 +39,10 @@ void wait_for(std::uint64_t bytes, const Recipe& recipe, const Draw& draw, Scrat
 
 void admit_read(const Recipe& recipe, const Draw& draw, Scratch& scratch) {
   if (!recipe.memory.budget) return;
-  scratch.charge.give();  // of an attempt that failed
+  // Whoever waits holds nothing. Pages of the cache that an attempt left here would never come
+  // back.
+  scratch.cached.reset();
+  scratch.charge.give();
   const std::uint64_t bytes = recipe.source->bytes(draw.sample);
   if (bytes > recipe.memory.unnoticed) wait_for(bytes, recipe, draw, scratch);
 }
@@ -92,6 +95,7 @@ void lighten(const Recipe& recipe, std::unique_ptr<Scratch>& scratch) {
   if (large) {
     auto fresh = std::make_unique<Scratch>();
     fresh->doing = scratch->doing;
+    fresh->age = scratch->age;  // more samples of the same batch may follow
     fresh->samples = scratch->samples;
     fresh->measured_ns = scratch->measured_ns;
     fresh->measured_decode_ns = scratch->measured_decode_ns;

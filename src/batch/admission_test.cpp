@@ -195,6 +195,22 @@ TEST_CASE("the batches are the same with a budget and without") {
   CHECK(pixels(0) == pixels(25 * kMiB));
 }
 
+TEST_CASE("buffers that have become large go back, and the batch keeps its turn") {
+  MemoryBudget budget(kMiB);
+  Recipe recipe;
+  recipe.memory = {.budget = &budget, .places = 1, .unnoticed = 1000};
+  auto scratch = std::make_unique<Scratch>();
+  scratch->age = 7;
+  scratch->upright.resize(5000);
+  scratch->kept.grow_to({.upright = 5000});
+  CHECK(scratch->charge.take(budget, 5000, scratch->age) == MemoryBudget::Answer::granted);
+  lighten(recipe, scratch);
+  CHECK(scratch->upright.capacity() == 0);
+  CHECK(scratch->charge.bytes() == 0);
+  CHECK(budget.take(kMiB, 0) == MemoryBudget::Answer::granted);
+  CHECK(scratch->age == 7);  // 0 would go before all others
+}
+
 TEST_CASE("a loader that is closed while samples wait ends") {
   const auto source = pictures(12, 2000);
   Engine engine(source, options(40 * kMiB, {Resize{.size = {32, 32}}}));

@@ -26,28 +26,47 @@ void BadLedger::enter(const Slot& slot, bool first) {
     if (place.bad.empty()) continue;
     replaced_ += place.filled;
     skipped_ += !place.filled && !place.error;
-    bad_ += place.bad.size();
-    ++budget_.bad;
-    if (budget_.named++ < kNamed) {
-      budget_.examples += (budget_.examples.empty() ? "" : ", ") + brief(place.bad.front(), file_);
-    }
-    for (const BadSample& one : place.bad) {
-      if (first_.size() == kKept) break;
-      first_.push_back(one);
-      if (place.filled) first_.back().replaced_by = place.draw.sample;
+    judge(place.bad.front());
+    for (BadSample one : place.bad) {
+      if (place.filled) {
+        one.delivered = Delivered::substitute;
+        one.replaced_by = place.draw.sample;
+      }
+      keep(one);
     }
   }
 }
 
+void BadLedger::enter_zeros(BadSample sample, bool judged) {
+  ++zeros_;
+  if (judged && sample.epoch == budget_.epoch) judge(sample);
+  sample.delivered = Delivered::zeros;
+  keep(sample);
+}
+
+void BadLedger::judge(const BadSample& sample) {
+  ++budget_.bad;
+  if (budget_.named++ < kNamed) {
+    budget_.examples += (budget_.examples.empty() ? "" : ", ") + brief(sample, file_);
+  }
+}
+
+void BadLedger::keep(const BadSample& sample) {
+  ++bad_;
+  if (first_.size() < kKept) first_.push_back(sample);
+}
+
 // Batches without an image train nothing and look like training. Before the first good sample
-// kHopeless bad ones, or an epoch of them, are an error; later ones are just bad samples.
+// kHopeless bad ones, or an epoch of them, are an error; later ones are just bad samples. An image
+// of zeros was delivered, and trains nothing.
 void BadLedger::check_hope(std::uint64_t delivered, bool last) {
   delivered_ += delivered;
   const bool epoch_over = last && budget_.whole;
-  if (delivered_ > 0 || skipped_ == 0 || (skipped_ < kHopeless && !epoch_over)) return;
+  const std::uint64_t tried = skipped_ + zeros_;
+  if (delivered_ > zeros_ || tried == 0 || (tried < kHopeless && !epoch_over)) return;
   throw Error(ErrorCode::too_many_bad, {.file = file_},
               fmt::format("{} samples were tried and not one could be loaded; the first: {}",
-                          with_commas(skipped_), first_.empty() ? "?" : first_.front().text));
+                          with_commas(tried), first_.empty() ? "?" : first_.front().text));
 }
 
 std::optional<Error> BadLedger::verdict(bool last) {

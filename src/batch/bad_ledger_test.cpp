@@ -50,7 +50,58 @@ TEST_CASE("a bad sample is entered with what came instead") {
   CHECK(ledger.first()[0].replaced_by == 1'000'003);
   CHECK(ledger.first()[2].sample == 77);
   CHECK(ledger.first()[2].replaced_by == 1'000'005);
+  CHECK(ledger.first()[2].delivered == Delivered::substitute);
   CHECK(!ledger.first()[3].replaced_by);
+  CHECK(ledger.first()[3].delivered == Delivered::nothing);
+}
+
+TEST_CASE("an image of zeros is a bad sample that was delivered") {
+  BadLedger ledger("file", 0.2);
+  Slot slot;
+  fill(slot, 0, 0, 10, {3, 5}, true);
+  ledger.enter(slot, true);
+  CHECK(!ledger.verdict(true));
+  BadSample late = bad_sample(7);
+  late.position = 7;
+  ledger.enter_zeros(late, true);
+  CHECK(ledger.zeros() == 1);
+  CHECK(ledger.replaced() == 2);
+  CHECK(ledger.skipped() == 0);
+  CHECK(ledger.bad() == 3);
+  REQUIRE(ledger.first().size() == 3);
+  CHECK(ledger.first()[0].delivered == Delivered::substitute);
+  CHECK(ledger.first()[2].delivered == Delivered::zeros);
+  CHECK(ledger.first()[2].position == 7);
+  CHECK(!ledger.first()[2].replaced_by);
+  const auto verdict = ledger.verdict(true);
+  REQUIRE(verdict);
+  CHECK(std::string(verdict->what()).find("3 of 10 samples are bad") != std::string::npos);
+}
+
+TEST_CASE("an image of zeros of another epoch, or of an iteration that was left, is only counted") {
+  BadLedger ledger("file", 0);
+  Slot slot;
+  fill(slot, 1, 0, 10, {}, false);
+  ledger.enter(slot, true);
+  ledger.enter_zeros(bad_sample(3), true);  // of epoch 0
+  BadSample left = bad_sample(4);
+  left.epoch = 1;
+  ledger.enter_zeros(left, false);
+  CHECK(!ledger.verdict(true));
+  CHECK(ledger.zeros() == 2);
+  CHECK(ledger.bad() == 2);
+}
+
+TEST_CASE("data of which every image is zeros are hopeless") {
+  BadLedger ledger("file", -1);
+  Slot slot;
+  fill(slot, 0, 0, 3, {2}, false);
+  ledger.enter(slot, true);
+  ledger.check_hope(2, true);
+  ledger.enter_zeros(bad_sample(0), true);
+  ledger.check_hope(0, true);  // one is good as far as is known
+  ledger.enter_zeros(bad_sample(1), true);
+  CHECK_THROWS_AS(ledger.check_hope(0, true), Error);
 }
 
 TEST_CASE("the list is bounded, the counts are not") {

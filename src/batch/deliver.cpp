@@ -87,4 +87,24 @@ void Engine::Shared::deliver(Batch& out, const std::shared_ptr<Slot>& slot, bool
   meter.deliver(out.count);
 }
 
+void Engine::enter_zeros(std::uint64_t sample, std::uint64_t epoch, std::uint64_t position,
+                         const SampleError& error, bool wanted) {
+  Shared& shared = *shared_;
+  std::lock_guard lock(shared.mutex);
+  shared.bad.enter_zeros({.sample = sample,
+                          .epoch = epoch,
+                          .position = position,
+                          .code = error.code(),
+                          .where = error.where(),
+                          .reason = error.reason(),
+                          .text = error.what(),
+                          .replaced_by = {}},
+                         wanted);
+  if (!wanted) return;
+  if (shared.options.on_error == OnError::fail) throw error;
+  const bool last = shared.epoch == epoch && steps_from(shared.position) == 0;
+  shared.bad.check_hope(0, last);
+  if (auto now = shared.bad.verdict(last)) shared.verdict = std::move(now);
+}
+
 }  // namespace tundish

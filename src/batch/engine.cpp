@@ -129,32 +129,33 @@ void Engine::Shared::take_memory(Slot& slot, Size size) {
 void Engine::Shared::fill(Slot& slot, std::size_t number, const Placer& placer,
                           std::unique_ptr<Scratch>& scratch) {
   try {
-    load(slot, number, placer, *scratch);
+    load(slot, number, placer, scratch);
   } catch (...) {
     slot.places[number].error = std::current_exception();
   }
   lighten(recipe, scratch);
 }
 
-void Engine::Shared::load(Slot& slot, std::size_t number, const Placer& placer, Scratch& scratch) {
+void Engine::Shared::load(Slot& slot, std::size_t number, const Placer& placer,
+                          std::unique_ptr<Scratch>& scratch) {
   Place& place = slot.places[number];
   const std::uint64_t at = slot.first + number;
   place.draw = draw_at(order, slot.epoch, at);
   for (std::uint32_t attempt = 0;; ++attempt) {
     if (cache.samples) {
-      scratch.next_use = cache.next_use->from({slot.epoch, at + 1, slot.start}, place.draw.sample);
+      scratch->next_use = cache.next_use->from({slot.epoch, at + 1, slot.start}, place.draw.sample);
     }
     try {
-      load_sample(placer, recipe, slot.epoch, place.draw, scratch);
-      if (options.all_fields) check_fields(recipe, place.draw.sample, scratch.sample);
+      load_sample(placer, recipe, slot.epoch, place.draw, *scratch);
+      if (options.all_fields) check_fields(recipe, place.draw.sample, scratch->sample);
       place.filled = true;
-      place.mirror = scratch.mirror;
-      tally(scratch);
-      scratch.doing->cache_hits.add(scratch.hit ? 1 : 0);
-      scratch.doing->cache_misses.add(cache.samples && !scratch.hit ? 1 : 0);
+      place.mirror = scratch->mirror;
+      tally(*scratch);
+      scratch->doing->cache_hits.add(scratch->hit ? 1 : 0);
+      scratch->doing->cache_misses.add(cache.samples && !scratch->hit ? 1 : 0);
       break;
     } catch (const SampleError& error) {
-      tally(scratch);
+      tally(*scratch);
       place.bad.push_back({.sample = place.draw.sample,
                            .epoch = slot.epoch,
                            .position = at,
@@ -163,8 +164,8 @@ void Engine::Shared::load(Slot& slot, std::size_t number, const Placer& placer, 
                            .reason = error.reason(),
                            .text = error.what(),
                            .replaced_by = {}});
-      if (Track* track = scratch.doing->track) {
-        track->add("batch.bad", scratch.begin_ns, now_ns() - scratch.begin_ns, place.draw.sample);
+      if (Track* track = scratch->doing->track) {
+        track->add("batch.bad", scratch->begin_ns, now_ns() - scratch->begin_ns, place.draw.sample);
       }
       if (options.on_error == OnError::fail) throw;
       if (options.on_error == OnError::skip) return leave_empty(slot, number);
@@ -172,10 +173,11 @@ void Engine::Shared::load(Slot& slot, std::size_t number, const Placer& placer, 
         throw Error(ErrorCode::too_many_bad, recipe.source->where(place.draw.sample), error.what());
       }
       place.draw = substitute_draw(order, slot.epoch, at, attempt);
+      lighten(recipe, scratch);  // the next one may wait for what this one holds
     }
   }
   place.label = label_of(place.draw.sample);
-  if (options.all_fields) keep_fields(place, scratch.sample);
+  if (options.all_fields) keep_fields(place, scratch->sample);
 }
 
 std::int64_t Engine::Shared::label_of(std::uint64_t sample) const {
@@ -406,7 +408,7 @@ LoaderStats Engine::stats() const {
 
 std::uint64_t Engine::bad_positions() const {
   std::lock_guard lock(shared_->mutex);
-  return shared_->bad.replaced() + shared_->bad.skipped();
+  return shared_->bad.replaced() + shared_->bad.skipped() + shared_->bad.zeros();
 }
 
 std::uint64_t Engine::ready() const { return shared_->ring.stats().ready; }

@@ -85,6 +85,14 @@ class Engine {
   // that was one too many, and before the next, which is kept.
   Next next(Batch& out, std::chrono::nanoseconds timeout);
 
+  // The trainer's thread. A GPU could not decode a sample of a batch that was delivered: its image
+  // is zeros, and it is a bad sample from now on, with the position that it has in `epoch`. Throws
+  // `error` with OnError::fail, Error(too_many_bad) when not one sample was good; the verdict by
+  // max_bad comes from the following call of next(). `wanted`: false when its iteration was left;
+  // nobody is told then, and the sample is only counted.
+  void enter_zeros(std::uint64_t sample, std::uint64_t epoch, std::uint64_t position,
+                   const SampleError& error, bool wanted);
+
   std::uint64_t steps_from(std::uint64_t position) const;  // to the end of an epoch
   std::uint64_t positions() const;                         // of an epoch
   std::string order() const;                               // in words
@@ -93,7 +101,7 @@ class Engine {
   const LoaderOptions& options() const;
   LoaderStats stats() const;
   void new_window();                           // shares and quantiles of stats() begin anew
-  std::uint64_t bad_positions() const;         // replaced or skipped so far; quicker than stats()
+  std::uint64_t bad_positions() const;         // replaced, skipped or zeros; quicker than stats()
   std::uint64_t ready() const;                 // batches that wait for the trainer
   std::vector<std::string> warnings() const;   // about these options and this source, for people
   std::vector<BadSample> bad_samples() const;  // the first 10,000

@@ -91,6 +91,31 @@ TEST_CASE("a sample fits with a cache when it fits without, but for the cache's 
   }
 }
 
+TEST_CASE("a sample that waits for memory holds no pages of a failed attempt") {
+  // Sample 0 is decoded into the cache; its array cannot be loaded. The sample in its place needs
+  // nearly all of the memory, the cache's pages included.
+  auto source = std::make_shared<MemorySource>();
+  source->schema_.fields = {
+      {"image", FieldType::image}, {"label", FieldType::label}, {"a", FieldType::array}};
+  Random random({.seed = 1}, 0);
+  source->items.push_back({"bad", 0, {npy_image(1000, 1000, random), {}, bytes_of("no array")}});
+  source->items.push_back({"large", 0, {npy_image(2000, 2000, random), {}, {}}});
+  EngineOptions options;
+  options.threads = 1;
+  options.prefetch = 1;
+  options.budget = 22 * kMiB;
+  options.cache = CacheKind::decoded;
+  options.all_fields = true;
+  options.on_error = OnError::substitute;
+  options.transforms = {Resize{.size = {8, 8}}};
+  Engine engine(source, options);
+  Batch batch;
+  engine.start(0, 0);
+  REQUIRE(engine.next(batch, 60s) == Engine::Next::batch);
+  CHECK(batch.samples == std::vector<std::int64_t>{1});
+  CHECK(engine.stats().bad > 0);
+}
+
 TEST_CASE("a cache without a budget is refused") {
   CHECK_THROWS_AS(Engine(pictures(2, 0), options(CacheKind::encoded, 0)), Error);
 }

@@ -25,7 +25,8 @@ struct Engine::Shared {
   void work(Doing& doing);
   void fill(Slot& slot, std::size_t number, const Placer& placer,
             std::unique_ptr<Scratch>& scratch);
-  void load(Slot& slot, std::size_t number, const Placer& placer, Scratch& scratch);
+  void load(Slot& slot, std::size_t number, const Placer& placer,
+            std::unique_ptr<Scratch>& scratch);
   std::size_t image_bytes(Size size) const {
     return tundish::image_bytes(size, recipe.table.dtype);
   }

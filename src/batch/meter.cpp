@@ -33,6 +33,7 @@ LoaderStats Meter::stats(const std::deque<Doing>& workers, const Doing& trainer,
   out.replaced = bad.replaced();
   out.skipped = bad.skipped();
   out.bad = bad.bad();
+  out.zeros = bad.zeros();
   const auto add = [&](const Doing& doing) {
     out.read_s += seconds(doing.read_ns.sum());
     out.decode_s += seconds(doing.decode_ns.sum());

@@ -13,7 +13,7 @@ struct LoaderStats {
   static constexpr const char* kAbout = "What Loader.stats() gives.";
   static constexpr const char* kPrefix = "data/";  // of every key, as loggers group them
 
-  std::uint64_t batches = 0, samples = 0, replaced = 0, skipped = 0, bad = 0, bytes = 0;
+  std::uint64_t batches = 0, samples = 0, replaced = 0, skipped = 0, zeros = 0, bad = 0, bytes = 0;
   double read_s = 0, decode_s = 0, augment_s = 0, wait_s = 0;
   double elapsed_s = 0;  // since the threads were started
   double wait_p50_s = 0, wait_p99_s = 0, wait_share = 0;
@@ -30,6 +30,8 @@ struct LoaderStats {
     visit(FieldInfo{"samples", "images in those batches"}, self.samples);
     visit(FieldInfo{"replaced", "bad samples that another one stood in for"}, self.replaced);
     visit(FieldInfo{"skipped", "bad samples that were left out"}, self.skipped);
+    visit(FieldInfo{"zeros", "images of zeros among the samples, which a GPU could not decode"},
+          self.zeros);
     visit(FieldInfo{"bad", "samples that could not be loaded, replacements among them"}, self.bad);
     visit(FieldInfo{"bytes", "bytes of coded images read"}, self.bytes);
     visit(FieldInfo{"read_s", "seconds that threads read, summed over threads"}, self.read_s);

@@ -9,16 +9,26 @@ using namespace tundish;
 
 namespace {
 
-// What the CPU's decoder would have said of the unit.
-SampleError refusal(const Recipe& recipe, const cuda::DeviceRoad::Refused& refused) {
+// What the CPU's decoder would have said of the unit; or why the record cannot be read any more.
+SampleError refusal(const Recipe& recipe, const tundish_refused& refused) {
   const auto number = static_cast<std::uint64_t>(refused.sample);
-  Sample sample;
-  recipe.source->read(sample, number, FieldSet{1} << recipe.image_field);
-  lanes::Record record;
-  const Bytes bytes = sample.fields[static_cast<std::size_t>(recipe.image_field)];
   const Where where = recipe.source->where_in(number, recipe.image_field);
-  if (auto fault = record.read(bytes)) return SampleError(*fault, where);
-  return SampleError(record.unit_fault(refused.unit_x, refused.unit_y), where);
+  try {
+    Sample sample;
+    recipe.source->read(sample, number, FieldSet{1} << recipe.image_field);
+    lanes::Record record;
+    if (auto fault = record.read(sample.fields[static_cast<std::size_t>(recipe.image_field)])) {
+      return SampleError(*fault, where);
+    }
+    const lanes::Geometry& geometry = record.geometry();
+    if (refused.unit_x < 0 || refused.unit_x >= geometry.units_x || refused.unit_y < 0 ||
+        refused.unit_y >= geometry.units_y) {
+      return SampleError(ErrorCode::image_damaged, where, "a unit of it cannot be decoded");
+    }
+    return SampleError(record.unit_fault(refused.unit_x, refused.unit_y), where);
+  } catch (const Error& error) {
+    return SampleError(error.code(), error.where(), error.reason());
+  }
 }
 
 }  // namespace
@@ -84,6 +94,8 @@ int32_t tundish_device_finish(tundish_device* device, const tundish_batch* handl
     for (std::uint32_t i = 0; slot.whole && i < batch.count; ++i) {
       if (slot.places[batch.places[i]].coded) numbers.push_back(i);
     }
+    std::vector<std::uint64_t> positions;
+    for (const std::size_t place : batch.places) positions.push_back(slot.first + place);
     device->road->finish({.keep = handle->batch,
                           .count = batch.count,
                           .size = batch.size,
@@ -93,17 +105,42 @@ int32_t tundish_device_finish(tundish_device* device, const tundish_batch* handl
                           .layout = &slot.layout,
                           .labels = batch.labels,
                           .samples = batch.samples,
+                          .epoch = batch.epoch,
+                          .positions = positions,
                           .numbers = numbers},
                          {images, labels, samples});
     return TUNDISH_OK;
   });
 }
 
-int32_t tundish_device_look_back(tundish_device* device) {
+int32_t tundish_device_look_back(tundish_device* device, tundish_refused* out) {
   return guarded<int32_t>(TUNDISH_ERROR, [&] {
+    if (out->there) return TUNDISH_OK;
     if (const auto refused = device->road->look_back()) {
-      throw refusal(device->loader->engine->recipe(), *refused);
+      *out = {.sample = refused->sample,
+              .epoch = refused->epoch,
+              .position = refused->position,
+              .unit_x = refused->unit_x,
+              .unit_y = refused->unit_y,
+              .wanted = refused->wanted,
+              .there = 1};
     }
+    return TUNDISH_OK;
+  });
+}
+
+int32_t tundish_loader_enter_refused(tundish_loader* loader, tundish_refused* refused) {
+  return guarded<int32_t>(TUNDISH_ERROR, [&] {
+    if (!refused->there) return TUNDISH_OK;
+    Engine& engine = *loader->engine;
+    const auto sample = static_cast<std::uint64_t>(refused->sample);
+    if (sample >= engine.recipe().source->count()) {
+      refused->there = 0;
+      throw Error(ErrorCode::argument, {.file = loader->path}, "no such sample");
+    }
+    const SampleError error = refusal(engine.recipe(), *refused);
+    refused->there = 0;  // once, whatever is thrown below
+    engine.enter_zeros(sample, refused->epoch, refused->position, error, refused->wanted != 0);
     return TUNDISH_OK;
   });
 }

@@ -165,6 +165,7 @@ const char* tundish_loader_bad_samples(tundish_loader* loader) {
                       {"code", error_name(bad.code)},
                       {"reason", bad.reason},
                       {"text", bad.text},
+                      {"delivered", json_of_value(bad.delivered)},
                       {"replaced_by", known(bad.replaced_by)}});
     }
     return keep_text(list.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));

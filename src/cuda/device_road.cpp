@@ -38,7 +38,13 @@ struct DeviceRoad::Sent {
   cudaEvent_t done = nullptr;
   std::shared_ptr<const void> keep;
   HostMemory errors;  // a word per image of the flat buffer
-  std::vector<std::int64_t> samples;
+  std::uint64_t epoch = 0;
+  bool wanted = true;
+  struct Image {
+    std::int64_t sample;
+    std::uint64_t position;
+  };
+  std::vector<Image> images;  // one per word
 };
 
 struct DeviceRoad::State {
@@ -84,7 +90,9 @@ struct DeviceRoad::State {
     decoder->decode_there(images, coded.as<std::byte>(), layout, stream);
     one.errors.reserve(layout.images * sizeof(std::uint32_t), kPinnedMemory);
     decoder->copy_errors(reinterpret_cast<std::uint32_t*>(one.errors.data()), layout, stream);
-    for (const std::uint32_t number : batch.numbers) one.samples.push_back(batch.samples[number]);
+    for (const std::uint32_t number : batch.numbers) {
+      one.images.push_back({batch.samples[number], batch.positions[number]});
+    }
   }
 };
 
@@ -121,7 +129,9 @@ void DeviceRoad::finish(const StagedBatch& batch, const Out& out) {
   const OnDevice on(state.device);
   std::unique_ptr<Sent> one = state.new_sent();
   one->keep = batch.keep;
-  one->samples.clear();
+  one->images.clear();
+  one->epoch = batch.epoch;
+  one->wanted = true;
   try {
     enqueue(batch, out, *one);
   } catch (...) {
@@ -189,10 +199,14 @@ std::optional<DeviceRoad::Refused> DeviceRoad::look_back() {
     }
     check(status, "make a batch");
     const auto* errors = reinterpret_cast<const std::uint32_t*>(one.errors.data());
-    for (std::size_t i = 0; i < one.samples.size(); ++i) {
+    for (std::size_t i = 0; i < one.images.size(); ++i) {
       if (errors[i] == kNoError) continue;
-      state.refused.push_back({one.samples[i], static_cast<int>(errors[i] & 0xffff),
-                               static_cast<int>(errors[i] >> 16)});
+      state.refused.push_back({.sample = one.images[i].sample,
+                               .epoch = one.epoch,
+                               .position = one.images[i].position,
+                               .unit_x = static_cast<int>(errors[i] & 0xffff),
+                               .unit_y = static_cast<int>(errors[i] >> 16),
+                               .wanted = one.wanted});
     }
     one.keep.reset();
     state.unused.push_back(std::move(state.sent.front()));
@@ -205,8 +219,8 @@ std::optional<DeviceRoad::Refused> DeviceRoad::look_back() {
 }
 
 void DeviceRoad::forget() {
-  state_->refused.clear();
-  for (const auto& one : state_->sent) one->samples.clear();
+  for (Refused& one : state_->refused) one.wanted = false;
+  for (const auto& one : state_->sent) one->wanted = false;
 }
 
 }  // namespace tundish::cuda

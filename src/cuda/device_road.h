@@ -32,7 +32,9 @@ struct StagedBatch {
   std::byte* coded = nullptr;           // the flat buffer of all others; null: there are none
   const BatchLayout* layout = nullptr;  // of it
   std::span<const std::int64_t> labels, samples;  // one per image
-  std::span<const std::uint32_t> numbers;         // of the images in the flat buffer, in the batch
+  std::uint64_t epoch = 0;                        // and their positions in it, for Refused
+  std::span<const std::uint64_t> positions;
+  std::span<const std::uint32_t> numbers;  // of the images in the flat buffer, in the batch
 };
 
 class DeviceRoad {
@@ -56,13 +58,15 @@ class DeviceRoad {
   // A unit that no kernel could decode, in a batch that was enqueued before; its image is zeros.
   struct Refused {
     std::int64_t sample;
+    std::uint64_t epoch, position;
     int unit_x, unit_y;
+    bool wanted;  // no forget() since
   };
 
   // Gives back batches that were copied since. Cheap. One refusal, of all that were not told yet.
   std::optional<Refused> look_back();
 
-  // What is on its way is not wanted any more: its refusals are not told.
+  // The iteration was left: refusals of all batches so far are not wanted, only to be counted.
   void forget();
 
  private:

@@ -145,6 +145,8 @@ void check_one(Totals& totals, DeviceRoad& road, Batch& batch, cudaStream_t stre
   DeviceMemory images, numbers;
   images.reserve(bytes);
   numbers.reserve(16 * count);
+  std::vector<std::uint64_t> positions(count);
+  for (std::size_t i = 0; i < count; ++i) positions[i] = 1000 + 7 * i;
   const bool flat = !batch.views.empty() || count % 2 == 0;  // a flat buffer may be empty
   road.finish({.keep = {},
                .count = count,
@@ -155,8 +157,12 @@ void check_one(Totals& totals, DeviceRoad& road, Batch& batch, cudaStream_t stre
                .layout = &layout,
                .labels = batch.labels,
                .samples = batch.samples,
+               .epoch = 3,
+               .positions = positions,
                .numbers = batch.numbers},
               {images.as<void>(), numbers.as<void>(), numbers.as<std::int64_t>() + count});
+  const bool wanted = count % 3 != 0;
+  if (!wanted) road.forget();
   std::vector<std::byte> got(bytes);
   std::vector<std::int64_t> labels(count), samples(count);
   check(cudaMemcpyAsync(got.data(), images.as<void>(), bytes, cudaMemcpyDeviceToHost, stream), "");
@@ -175,6 +181,8 @@ void check_one(Totals& totals, DeviceRoad& road, Batch& batch, cudaStream_t stre
     const auto refused = road.look_back();
     ++totals.refused;
     totals.wrong += !refused || refused->sample != static_cast<std::int64_t>(i) ||
+                    refused->epoch != 3 || refused->position != 1000 + 7 * batch.numbers[i] ||
+                    refused->wanted != wanted ||
                     error_word(refused->unit_x, refused->unit_y) != errors[i];
   }
   totals.wrong += road.look_back().has_value();

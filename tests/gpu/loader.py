@@ -131,6 +131,69 @@ def damaged(pack: Path, road: str) -> str:
     return f"{count} batches equal, {bad} bad samples told alike"
 
 
+def undecodable(packs: tuple[Path, Path], road: str) -> str:
+    """Records that pass their checksums and that no kernel decodes: zeros, named as the CPU does."""
+    pack, hostile = packs
+    here = loader(hostile, 16, on_error="skip")
+    sum(1 for _ in here)
+    expected = {one["sample"]: {**one, "delivered": "zeros"} for one in here.bad_samples()}
+    assert expected
+    count, order = 0, []
+    with on_gpu(hostile, road, 16, on_error="skip") as there:
+        for (images, labels, index), sound in zip(there, loader(pack, 16), strict=True):
+            bad = torch.tensor([number in expected for number in index.tolist()])
+            wanted = sound[0].clone()
+            wanted[bad] = 0
+            assert torch.equal(images.cpu(), wanted)
+            assert torch.equal(labels.cpu(), sound[1])
+            count += len(index)
+            order += index.tolist()
+        listed = there.bad_samples()
+        assert {one["sample"]: one for one in listed} == expected
+        assert all(order[one["position"]] == one["sample"] for one in listed)
+        report = there.report()
+        assert report["bad"] == report["zeros"] == len(expected)
+        assert report["delivered"] == count
+        assert report["replaced"] == report["skipped"] == 0
+        for _ in there:  # and left, while refusals are on their way
+            break
+        sum(1 for _ in there)
+        assert there.report()["zeros"] >= 2 * len(expected)
+    return f"{len(expected)} of {count} images are zeros and named as by the CPU"
+
+
+def undecodable_raised(packs: tuple[Path, Path], road: str) -> str:
+    """With on_error="fail" each is raised, and beyond max_bad there is an error; no batch is lost."""
+    _, hostile = packs
+    texts, delivered = [], 0
+    here = loader(hostile, 16, on_error="skip")
+    steps = sum(1 for _ in here)
+    with on_gpu(hostile, road, 16, on_error="fail") as there:
+        batches = iter(there)
+        while True:
+            try:
+                delivered += bool(next(batches))
+            except tundish.SampleError as error:
+                texts.append(str(error))
+            except StopIteration:
+                break
+    assert delivered == steps
+    assert sorted(texts) == sorted(one["text"] for one in here.bad_samples())
+    with on_gpu(hostile, road, 16, on_error="skip", max_bad=0.01) as there:
+        codes = []
+        batches = iter(there)
+        while True:
+            try:
+                next(batches)
+            except tundish.Error as error:
+                codes.append(error.code)
+            except StopIteration:
+                break
+        assert codes, "max_bad was not told"
+        assert set(codes) == {"TND-605"}
+    return f"{len(texts)} raised, {len(codes)} by max_bad"
+
+
 def resumed(pack: Path, road: str) -> str:
     here = list(loader(pack))
     for step in range(len(here)):
@@ -372,6 +435,7 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--pack", type=Path, required=True)
     parser.add_argument("--mixed", type=Path, required=True, help="a pack with other codecs too")
+    parser.add_argument("--hostile", type=Path, required=True, help="hostile_set.py's, of --pack")
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
     checks = Checks()
@@ -385,6 +449,11 @@ def main() -> int:
             path = options.mixed if mixed else options.pack
             name = check.__name__.replace("_", " ")
             checks(f"{road}, {name}", lambda c=check, p=path, r=road: c(p, r))
+    for road in ("gpu", "resident"):
+        for test in (undecodable, undecodable_raised):
+            name = test.__name__.replace("_", " ")
+            packs = (options.pack, options.hostile)
+            checks(f"{road}, {name}", lambda c=test, p=packs, r=road: c(p, r))
     rows = Rows("gpu_loader", command="./dev gpu run loader")
     checks("bandwidth", lambda: bandwidth(options.pack, rows))
     rows.write(options.out)

@@ -90,6 +90,7 @@ def loader(stage: Stage) -> None:
     stage.run(program("check_road"), "2000", "1")
     script = ROOT / "tests/gpu/loader.py"
     packs = ["--pack", photos(), "--mixed", photos().with_name("mixed.tnd")]
+    packs += ["--hostile", photos().with_name("hostile.tnd")]
     stage.run(sys.executable, script, *packs, "--out", stage.out / "gpu_loader.json")
 
 
