@@ -9,8 +9,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-Engine engine_of(std::uint64_t samples, OnError on_error, double max_bad = -1) {
-  EngineOptions options;
+Engine engine_of(std::uint64_t samples, OnError on_error, std::optional<double> max_bad = {}) {
+  LoaderOptions options;
   options.threads = 1;
   options.batch_size = 4;
   options.on_error = on_error;
@@ -41,7 +41,7 @@ TEST_CASE("an image of zeros is listed and counted, and nothing is raised") {
     enter(engine, 5);
     Batch batch;
     CHECK(engine.next(batch, 60s) == Engine::Next::end);
-    const EngineStats stats = engine.stats();
+    const LoaderStats stats = engine.stats();
     CHECK(stats.samples + stats.skipped == 8);
     CHECK(stats.zeros == 1);
     CHECK(stats.bad == 1);

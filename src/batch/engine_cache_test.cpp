@@ -100,10 +100,10 @@ TEST_CASE("a sample that waits for memory holds no pages of a failed attempt") {
   Random random({.seed = 1}, 0);
   source->items.push_back({"bad", 0, {npy_image(1000, 1000, random), {}, bytes_of("no array")}});
   source->items.push_back({"large", 0, {npy_image(2000, 2000, random), {}, {}}});
-  EngineOptions options;
+  LoaderOptions options;
   options.threads = 1;
   options.prefetch = 1;
-  options.budget = 22 * kMiB;
+  options.memory = 22 * kMiB;
   options.cache = CacheKind::decoded;
   options.all_fields = true;
   options.on_error = OnError::substitute;
