@@ -2,7 +2,6 @@
 
 #include <doctest/doctest.h>
 
-
 #include "batch/engine.h"
 #include "cuda/batch_slowly.h"
 #include "cuda/finish_slowly.h"

@@ -2,7 +2,6 @@
 
 #include <doctest/doctest.h>
 
-
 #include "core/testing.h"
 #include "lanes/jpeg_maker.h"
 #include "lanes/jpeg_nonzero.h"
