@@ -6,12 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+import torch
 import tundish
 from small_set import make_folder
 from tundish import _library, device
 from tundish.choice import BLOCKS, LONGEST, MEASURED, SETTLE, Choice
-
-torch = pytest.importorskip("torch")
 
 
 def small_pack(tmp_path):
