@@ -56,7 +56,7 @@ def place(tmp_path_factory):
 class Run:
     """One run of the program with the Nth call failing."""
 
-    def __init__(self, place, flow, call, number, nth, keep=False):
+    def __init__(self, place, flow, call, number, nth, keep=False, threads=1):
         self.folder = place / f"{flow}-{call}-{number}-{nth}"
         self.folder.mkdir()
         self.target = self.folder / "t.tnd"
@@ -66,7 +66,7 @@ class Run:
             words = [flow, self.target]
         else:
             source = place / ("source.tar.gz" if flow == "tar" else "source")
-            words = ["pack", source, "-o", self.target, "-j", "1"]
+            words = ["pack", source, "-o", self.target, "-j", threads]
             if flow == "replace":
                 self.old = (place / "old.tnd").read_bytes()
                 words.append("--force")
@@ -199,7 +199,7 @@ def test_a_disk_that_stays_broken_is_told_once_and_cleanly(place, call):
     ],
 )
 def test_what_a_file_system_cannot_do_is_done_without(place, flow, call, number, nth):
-    run = Run(place, flow, call, number, nth)
+    run = Run(place, flow, call, number, nth, threads=3)  # the second thread is one of three
     assert run.reached, run
     assert run.code == 0, run
     assert run.state == (place / "new.tnd").read_bytes(), run
