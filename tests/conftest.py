@@ -22,6 +22,40 @@ from program import PROGRAM
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# What a sound machine may lack or have: a skip says one of these. Any other skip fails, since ./dev
+# setup and ./dev build make everything else, and a test that is skipped where it should run hides
+# what it would have found.
+MAY_BE_SKIPPED = (
+    "cannot mount here",
+    "page-locked memory can be had here",
+    "there is a GPU",
+    "another user is needed",
+    "root may read everything",
+    "another tar program",
+)
+
+
+def fail_unless_allowed(report):
+    """A report of a skip that nobody allowed becomes that of a failure."""
+    if not report.skipped or hasattr(report, "wasxfail"):
+        return report
+    reason = report.longrepr[2].removeprefix("Skipped: ")
+    if not reason.startswith(MAY_BE_SKIPPED):
+        report.outcome = "failed"
+        report.longrepr = f"skipped, which only a reason of tests/conftest.py may: {reason}"
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport():
+    return fail_unless_allowed((yield))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report():
+    return fail_unless_allowed((yield))
+
+
 RANK_VARIABLES = (
     "RANK",
     "WORLD_SIZE",

@@ -11,6 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = Path(sys.executable).parent / "tundish"
+UNIT_TESTS = ROOT / "build" / "release" / "unit_tests"
 VERBS = ["pack", "info", "ls", "cat", "verify", "unpack", "replay", "bench", "demo", "explain"]
 ERROR_KEYS = {"code", "message", "title", "file", "record", "key", "offset", "reason", "exit"}
 

@@ -9,11 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 import tundish
 from loaders import RANDOM, SQUARE, opened
-
-torch = pytest.importorskip("torch")
-
 
 ARGUMENTS = [
     ({"num_workers": 4}, TypeError, "threads=N"),

@@ -82,7 +82,9 @@ def test_a_substitute_brings_its_own_label_and_pixels(damaged):
         for *a, n in quietly(opened(damaged.pack))
         for x, y, i in zip(*a, n, strict=True)
     }
-    for images, labels, index in quietly(opened(damaged.pack, on_error="substitute")):
+    batches = quietly(opened(damaged.pack, on_error="substitute"))
+    assert len(numbers(batches)) == COUNT
+    for images, labels, index in batches:
         for image, label, number in zip(images, labels, index, strict=True):
             expected, expected_label = good[int(number)]
             assert int(label) == expected_label

@@ -4,12 +4,11 @@ import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+import torch
 import tundish
 from fake_gpu import FakeGpu
 from small_set import make_folder
 from tundish.choice import BLOCKS, LONGEST, MEASURED, SETTLE, Choice
-
-torch = pytest.importorskip("torch")
 
 
 def small_pack(tmp_path):

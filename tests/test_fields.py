@@ -4,10 +4,9 @@ import io
 
 import numpy as np
 import pytest
+import torch
 import tundish
 from loaders import opened
-
-torch = pytest.importorskip("torch")
 
 
 def test_as_dict_gives_every_kind_of_field_of_a_tar(make, tmp_path):

@@ -7,12 +7,10 @@ import re
 
 import numpy as np
 import pytest
+import torch
 import tundish
 from loaders import RANDOM, SQUARE, opened
 from PIL import Image
-
-torch = pytest.importorskip("torch")
-
 
 # --- what a batch is ---------------------------------------------------------------------------
 
@@ -58,17 +56,22 @@ def test_normalize_gives_the_value_torchvision_would_compute(photos, dtype):
 
 def test_return_index_adds_the_numbers_of_the_samples(photos):
     loader = opened(photos.pack, shuffle=True, seed=2, return_index=True)
+    seen = []
     for images, labels, index in loader:
         assert index.dtype == torch.int64
         assert len(index) == len(images)
         assert labels.tolist() == [photos.labels[i] for i in index.tolist()]
+        seen += index.tolist()
+    assert sorted(seen) == list(range(photos.count))
 
 
 def test_given_labels_replace_the_stored_ones(photos):
     new = [1000 - i for i in range(photos.count)]
     for labels in (new, np.array(new, np.int32), torch.tensor(new)):
         loader = opened(photos.pack, labels=labels, shuffle=True, return_index=True)
-        for _, got, index in loader:
+        batches = list(loader)
+        assert sum(len(got) for _, got, _ in batches) == photos.count
+        for _, got, index in batches:
             assert got.tolist() == [new[i] for i in index.tolist()]
 
 

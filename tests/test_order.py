@@ -103,7 +103,9 @@ def test_repeats_share_a_global_batch(tiny):
 def test_a_mixture_of_groups_keeps_its_proportions(tiny):
     groups = [range(10), range(10, 300)]
     loader = opened(tiny.pack, tundish.Mixture([1, 3], groups=groups, draws=80), batch_size=4)
-    for *_, index in loader:
+    batches = list(loader)
+    assert len(batches) == 20
+    for *_, index in batches:
         assert sum(i < 10 for i in index) == 1
 
 
@@ -237,7 +239,9 @@ def test_a_mixture_draws_from_several_packs_in_proportion(two_sets):
     order = tundish.Mixture([1, 3], draws=40)
     loader = opened(list(two_sets), order, batch_size=4)
     count = len(tundish.Dataset(two_sets[0]))
-    for *_, index in loader:
+    batches = list(loader)
+    assert len(batches) == 10
+    for *_, index in batches:
         assert sum(i < count for i in index) == 1
     with pytest.raises(ValueError, match="3 weights for 2 paths"):
         opened(list(two_sets), tundish.Mixture([1, 1, 1]))

@@ -5,9 +5,8 @@ allocator does while a copy is under way: it does not give the memory out again.
 """
 
 import pytest
+import torch
 import tundish
-
-torch = pytest.importorskip("torch")
 
 
 @pytest.fixture

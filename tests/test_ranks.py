@@ -239,7 +239,6 @@ torch.distributed.destroy_process_group()
 def test_torch_distributed_says_the_rank_and_an_environment_that_contradicts_is_refused(
     tiny, tmp_path
 ):
-    pytest.importorskip("torch.distributed")
     store = f"file://{tmp_path}/store"
     ranks = [
         subprocess.Popen(

@@ -4,6 +4,7 @@ import json
 import pickle
 
 import pytest
+import torch
 import tundish
 
 TRANSFORMS = [
@@ -302,7 +303,6 @@ def test_a_state_that_is_none_is_refused(tiny):
 
 
 def test_a_state_survives_torch_and_pickle(tiny, tmp_path):
-    torch = pytest.importorskip("torch")
     loader = opened(tiny.pack)
     next(iter(loader))
     state = loader.state_dict()

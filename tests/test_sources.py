@@ -14,6 +14,7 @@ from pathlib import Path
 
 import program
 import pytest
+import zstandard
 from files import tree, write
 from PIL import Image
 from program import PROGRAM, needs_program
@@ -223,7 +224,6 @@ def test_an_archive_of_pythons_tarfile(form, files, tmp_path):
     check_archive(path, members)
 
 
-@pytest.mark.skipif(shutil.which("tar") is None, reason="no tar program")
 @pytest.mark.parametrize("form", ["v7", "oldgnu", "gnu", "ustar", "posix"])
 def test_an_archive_of_gnu_tar(form, folder, files, tmp_path):
     version = subprocess.run(["tar", "--version"], capture_output=True, text=True)
@@ -259,18 +259,11 @@ def test_a_compressed_archive_gives_the_same_pack(kind, files, tmp_path):
     data = plain.read_bytes()
     half = len(data) // 2
     if kind == "zst":
-        if shutil.which("zstd") is None:
-            pytest.skip("no zstd program")
-        run = ["zstd", "--quiet", "--stdout"]
-        parts = [
-            subprocess.run(run, input=part, capture_output=True, check=True).stdout
-            for part in (data[:half], data[half:])
-        ]
+        compress = zstandard.ZstdCompressor(write_checksum=True).compress
     else:
         compress = {"gz": gzip, "bz2": bz2, "xz": lzma}[kind].compress
-        parts = [compress(data[:half]), compress(data[half:])]
     path = tmp_path / "named.anyhow"
-    path.write_bytes(b"".join(parts))
+    path.write_bytes(compress(data[:half]) + compress(data[half:]))
     assert rows(path) == rows(plain)
     assert packed(path).read_bytes() == packed(plain).read_bytes()
 

@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
+import torch
 import tundish
 from PIL import Image
-
-torch = pytest.importorskip("torch")
 
 SQUARE = [tundish.Resize((16, 16)), tundish.Normalize()]
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 import tundish
 from draws import Random, random_crop_corner, random_resized_window
 from PIL import Image
@@ -57,7 +58,9 @@ def loaded(
         on_error="fail",
         **more,
     )
-    return [images[0].transpose(1, 2, 0) for images, _ in loader]
+    samples = [images[0].transpose(1, 2, 0) for images, _ in loader]
+    assert len(samples) == len(loader.dataset) > 0
+    return samples
 
 
 def resized(image: np.ndarray, width: int, height: int, interpolation: str) -> np.ndarray:
@@ -136,8 +139,9 @@ def test_random_resized_crop_equals_pillow(pictures: Path, interpolation: str) -
     ):
         op = tundish.RandomResizedCrop((64, 96), scale, ratio, interpolation)
         loader = tundish.Loader(pictures, 1, transforms=[op], seed=seed, backend="numpy")
+        assert len(loader) == len(SIZES)
         for epoch in range(3):
-            for number, (images, _) in enumerate(loader):
+            for number, (images, _) in zip(range(len(SIZES)), loader, strict=True):
                 random = Random(seed, epoch, number, "RandomResizedCrop")
                 x, y, w, h = random_resized_window(random, *SIZES[number], scale, ratio)
                 cut = picture(number)[y : y + h, x : x + w]
@@ -236,7 +240,6 @@ def levels(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("memory_format", ["channels_last", "contiguous"])
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
 def test_values_are_torch_s_bits(levels: Path, dtype: str, memory_format: str) -> None:
-    torch = pytest.importorskip("torch")
     with Image.open(levels / "class" / "ramp.png") as ramp:
         pixels = torch.from_numpy(np.array(ramp)).permute(2, 0, 1)
 
@@ -312,7 +315,6 @@ np.savez(sys.argv[2], **results)
 def test_what_is_not_random_equals_torchvision_on_pillow_images(
     pictures: Path, tmp_path: Path
 ) -> None:
-    torch = pytest.importorskip("torch")
     ask_torchvision(TORCHVISION, pictures, tmp_path / "a.npz", CHAINS)
     names = {name: getattr(tundish, name) for name in tundish.__all__}
     chains = eval(CHAINS, {**names, "torch": torch, "NEAREST": "nearest", "BICUBIC": "bicubic"})

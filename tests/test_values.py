@@ -1,9 +1,14 @@
 """The same values, however many threads made them and wherever they came from."""
 
+import os
+import subprocess
+
 import numpy as np
+import pytest
 import tundish
 from loaders import RANDOM, opened
 from PIL import Image
+from program import UNIT_TESTS
 
 
 def test_batches_are_bit_identical_for_any_number_of_threads(photos, digest):
@@ -19,6 +24,21 @@ def test_batches_are_bit_identical_for_any_number_of_threads(photos, digest):
         return digest([list(loader), list(loader)])
 
     assert len({two_epochs(threads) for threads in (1, 2, 3, 8)}) == 1
+
+
+@pytest.mark.parametrize("level", ["scalar", "sse", "avx2", "avx512"])
+def test_the_variable_lowers_the_instruction_set(level):
+    """Without this, the tests that compare instruction sets could compare one with itself."""
+    case = "the instruction set is the best, or what TUNDISH_CPU lowers it to"
+    done = subprocess.run(
+        [UNIT_TESTS, f"--test-case={case.replace(',', chr(92) + ',')}"],
+        env={**os.environ, "TUNDISH_CPU": level},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stdout
+    assert "assertions: 1 | 1 passed" in done.stdout
 
 
 def test_batches_are_bit_identical_for_every_instruction_set(photos, run_python):

@@ -114,6 +114,30 @@ TEST_CASE("many outputs together have the weights that each has alone") {
   }
 }
 
+TEST_CASE("mirrored taps give the mirrored line") {
+  constexpr int kIn = 40, kOut = 13;
+  std::vector<std::int64_t> line;
+  for (int i = 0; i < kIn; ++i) line.push_back(i * i % 101);
+  const auto resized = [](const Taps& taps, const std::vector<std::int64_t>& in) {
+    std::vector<std::int64_t> out;
+    for (std::size_t i = 0; i < taps.first.size(); ++i) {
+      const auto weight = taps.weight.begin() + static_cast<std::ptrdiff_t>(i) * taps.count;
+      out.push_back(std::inner_product(weight, weight + taps.used[i], in.begin() + taps.first[i],
+                                       std::int64_t{0}));
+    }
+    return out;
+  };
+  Taps taps;
+  make_taps(taps, kIn, kOut, 2, 9, Filter::bicubic);
+  const std::vector<std::int64_t> plain = resized(taps, line);
+  mirror_inputs(taps, kIn);
+  CHECK(resized(taps, {line.rbegin(), line.rend()}) == plain);
+  CHECK(resized(taps, line) != plain);
+  mirror_outputs(taps);
+  CHECK(resized(taps, {line.rbegin(), line.rend()}) ==
+        std::vector<std::int64_t>{plain.rbegin(), plain.rend()});
+}
+
 TEST_CASE("mirroring inputs and outputs twice changes nothing") {
   Taps taps, twice;
   make_taps(taps, 300, 224, 5, 100, Filter::bicubic);

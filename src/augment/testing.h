@@ -5,18 +5,15 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <random>
 #include <vector>
 
 #include "augment/plan.h"
 #include "augment/resample.h"
 #include "core/cpu.h"
 #include "core/random.h"
+#include "core/testing.h"
 
 namespace tundish {
-
-// Another one in every run; a test that uses it captures it, so that a failure can be repeated.
-inline std::uint64_t fresh_seed() { return std::random_device{}(); }
 
 inline int between(Random& random, int low, int high) {
   return low + static_cast<int>(random.below(static_cast<std::uint64_t>(high - low) + 1));

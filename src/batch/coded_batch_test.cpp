@@ -2,8 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include <random>
-
 #include "batch/engine.h"
 #include "cuda/batch_slowly.h"
 #include "cuda/finish_slowly.h"
@@ -110,7 +108,7 @@ std::shared_ptr<const cuda::ResidentRecords> keep_all(const RecordSource& source
 }  // namespace
 
 TEST_CASE("batches for a GPU, finished slowly, are the CPU's, whoever decodes") {
-  const std::uint64_t seed = std::random_device{}();
+  const std::uint64_t seed = test_seed();
   CAPTURE(seed);
   Random random({.seed = seed}, 0);
   int coded = 0, others = 0;

@@ -135,7 +135,9 @@ TEST_CASE("the next epoch is prepared while the last one ends") {
   while (engine.stats().ready_batches == 0 && std::chrono::steady_clock::now() < until)
     std::this_thread::sleep_for(1ms);
   CHECK(engine.stats().ready_batches > 0);
-  for (const Seen& seen : run_epoch(engine, 1)) CHECK(seen.epoch == 1);
+  const auto next = run_epoch(engine, 1);
+  CHECK(next.size() == 2);
+  for (const Seen& seen : next) CHECK(seen.epoch == 1);
 }
 
 TEST_CASE("the end of an epoch is told until another is started") {

@@ -2,7 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "core/random.h"
+#include "core/testing.h"
 #include "source/tar_maker.h"
 
 namespace tundish {
@@ -11,6 +14,7 @@ namespace {
 struct Read {
   std::vector<std::string> names;
   std::vector<std::string> data;
+  std::vector<std::uint64_t> ends;  // of the data, padding and all, in the stream
   std::uint64_t links = 0;
   std::optional<Fault> fault;
   bool operator==(const Read& other) const {
@@ -29,6 +33,7 @@ Read read_all(ByteStream& stream) {
     if (!reader.read(data)) break;
     CHECK(data.size() == member.size);
     out.data.push_back(text_of(data));
+    out.ends.push_back(member.offset + (member.size + 511) / 512 * 512);
   }
   out.fault = reader.fault();
   out.links = reader.links();
@@ -209,23 +214,57 @@ TEST_CASE("names without letters or with zero bytes, sparse files and volumes ar
   CHECK(has(reason_of(std::string(512, 'x')), "does not begin with a tar header"));
 }
 
-TEST_CASE("random damage gives members or a fault, never a crash") {
+// Whatever is damaged behind a member, it was read as it is in the whole archive; a fault has its
+// place and reason.
+static void check_damaged(const Read& read, const Read& whole, std::size_t damaged_at,
+                          std::size_t archive_bytes) {
+  for (std::size_t i = 0; i < whole.ends.size() && whole.ends[i] <= damaged_at; ++i) {
+    REQUIRE(read.names.size() > i);
+    REQUIRE(read.names[i] == whole.names[i]);
+    REQUIRE(read.data.at(i) == whole.data[i]);
+  }
+  std::size_t bytes = 0;
+  for (const std::string& data : read.data) bytes += data.size();
+  REQUIRE(bytes <= archive_bytes);
+  for (const std::string& name : read.names) REQUIRE_FALSE(name.empty());
+  if (!read.fault) {
+    REQUIRE(read.names.size() == read.data.size());
+    return;
+  }
+  REQUIRE(read.fault->code == ErrorCode::tar_damaged);
+  REQUIRE_FALSE(read.fault->reason.empty());
+  REQUIRE(read.fault->offset <= archive_bytes);
+}
+
+TEST_CASE("random damage gives a fault or members, those before it as they were") {
   const std::string whole = TarMaker()
                                 .pax("path", "long")
                                 .add("a", "x")
                                 .long_name("longer")
                                 .add("b", std::string(700, 'y'))
                                 .end();
-  Random random({.seed = 2}, 0);
-  for (int round = 0; round < 3000; ++round) {
+  const Read expected = read_all(whole);
+  REQUIRE(expected.names == std::vector<std::string>{"long", "longer"});
+  const std::uint64_t seed = test_seed();
+  CAPTURE(seed);
+  Random random({.seed = seed}, 0);
+  int faults = 0;
+  constexpr int kRounds = 3000;
+  for (int round = 0; round < kRounds; ++round) {
     std::string changed = whole;
     for (std::uint64_t n = 1 + random.below(4); n > 0; --n) {
       changed[random.below(changed.size())] = static_cast<char>(random.below(256));
     }
-    read_all(changed);
+    const auto differs = std::mismatch(whole.begin(), whole.end(), changed.begin()).first;
+    const auto damaged_at = static_cast<std::size_t>(differs - whole.begin());
+    const Read read = read_all(changed);
+    check_damaged(read, expected, damaged_at, whole.size());
     BlindStream blind(bytes_of(changed));
-    read_all(blind);
+    check_damaged(read_all(blind), expected, damaged_at, whole.size());
+    faults += read.fault.has_value();
   }
+  CHECK(faults > kRounds / 4);
+  CHECK(faults < kRounds);  // bytes of data and padding are nobody's business
 }
 
 }  // namespace tundish

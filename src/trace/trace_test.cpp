@@ -91,9 +91,11 @@ TEST_CASE("a trace can be written while its threads go on") {
   std::thread worker([&] {
     for (std::uint64_t i = 0; !stop; ++i) track.add("source.read", i, 1, i);
   });
+  while (track.spans().empty()) std::this_thread::yield();
   for (int i = 0; i < 5; ++i) {
     trace.write();
     const std::vector<std::uint64_t> seen = numbers(read_json(folder / "trace.json"), 1);
+    CHECK_FALSE(seen.empty());
     for (std::size_t k = 1; k < seen.size(); ++k) CHECK(seen[k] == seen[k - 1] + 1);
   }
   stop = true;

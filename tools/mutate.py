@@ -1,0 +1,237 @@
+"""Changes one operator or constant of the engine at a time and looks whether a test notices.
+
+    .venv/bin/python tools/mutate.py                 30 mutants in build/mutants, by a new seed
+    .venv/bin/python tools/mutate.py --seed 7        the same ones again; goes on where it stopped
+
+A copy of the tree is built without CUDA. Each mutant is built there and judged by unit_tests, then by
+the tests of its folder, then by all of pytest; the first that fails has killed it. One that does not
+compile, or that compiles to the same programs, is replaced by another. build/mutants/SEED.json holds
+what became of each; a survivor wants a test that kills it, or a reason why no test can.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from mutants import Mutant, chosen
+
+ROOT = Path(__file__).resolve().parent.parent
+TARGETS = ("unit_tests", "tundish", "program")
+PRODUCTS = ("unit_tests", "libtundish.so", "tundish")  # of these targets
+# Sources that only tests use.
+FOR_TESTS = re.compile(
+    r"_test\.cpp$|/testing\.h$|/test_\w+\.(?:cpp|h)$|_maker\.(?:cpp|h)$"
+    r"|/memory_source\.h$|/temporary_folder\.h$"
+)
+# The tests that a change in a folder of src/ is likely to fail, the quick ones.
+RELEVANT = {
+    "augment": ["transforms_pillow", "values", "replay"],
+    "batch": ["loader", "ranks", "bad_samples", "report", "order", "cache", "seeing", "replay"],
+    "capi": ["library", "arguments", "loader", "dataset", "fields", "seeing"],
+    "cli": [f"cli_{verb}" for verb in ("help", "pack", "refused", "look", "verify", "unpack")]
+    + ["cli_demo", "cli_system", "cli_terminal", "replay", "sources"],
+    "core": ["arguments", "bad_samples", "cli_help", "sources", "memory", "values"],
+    "cuda": ["device", "pinned", "loader"],
+    "decode": ["decode_pillow", "dataset", "bad_samples"],
+    "lanes": ["golden_lanes", "lanes", "cli_pack"],
+    "pack": ["format", "cli_pack", "cli_verify", "cli_unpack", "golden_lanes", "stage"],
+    "source": ["sources", "fields", "cli_unpack", "cli_refused"],
+    "trace": ["seeing"],
+}
+
+
+class Scratch:
+    """A copy of the tree, with a build and a Python environment that use it."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.build = root / "build" / "release"
+        self.python = root / ".venv" / "bin" / "python"
+        # As in ./dev: what was compiled for another folder is found again.
+        self.env = os.environ | {"CCACHE_BASEDIR": str(root), "CCACHE_NOHASHDIR": "1"}
+
+    def fill(self) -> None:
+        """Copies what differs, so that Ninja builds only that."""
+        line = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+        names = subprocess.run(line, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+        for name in names.split("\0"):
+            source, target = ROOT / name, self.root / name
+            if not source.is_file():
+                continue
+            data = source.read_bytes()
+            if not target.is_file() or target.read_bytes() != data:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(source, target)
+        self._make_python()
+
+    def _make_python(self) -> None:
+        """Packages of this environment, `tundish` of the copy."""
+        if not self.python.exists():
+            line = [sys.executable, "-m", "venv", "--without-pip", self.root / ".venv"]
+            subprocess.run(line, check=True)
+        packages = [path for path in sys.path if path.endswith("-packages")]
+        found = subprocess.run(
+            [self.python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout.strip()
+        lines = [str(self.root / "python"), *packages]
+        (Path(found) / "copy.pth").write_text("\n".join(lines) + "\n")
+        program = self.root / ".venv" / "bin" / "tundish"
+        if not program.is_symlink():
+            program.symlink_to(self.build / "tundish")
+
+    def run(self, *line: Any, limit_s: float, **more: str) -> tuple[int | None, str]:
+        """Exit status, None after `limit_s`, and what was printed."""
+        try:
+            done = subprocess.run(
+                list(map(str, line)),
+                cwd=self.root,
+                env=self.env | more,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                timeout=limit_s,
+            )
+        except subprocess.TimeoutExpired:
+            return None, ""
+        return done.returncode, done.stdout.decode(errors="replace")
+
+    def compile(self, *targets: str, jobs: int) -> str | None:
+        """Digest of the products; None when it does not compile."""
+        if not (self.build / "build.ninja").exists():
+            code, text = self.run("cmake", "--preset", "release", "-DTUNDISH_CUDA=OFF", limit_s=600)
+            if code != 0:
+                sys.exit(text)
+        words = ["--target", *targets] if targets else []
+        code, _ = self.run("cmake", "--build", self.build, "-j", jobs, *words, limit_s=7200)
+        if code != 0:
+            return None
+        shutil.copy(self.build / "libtundish.so", self.root / "python" / "tundish")
+        digest = hashlib.sha256()
+        for name in PRODUCTS:
+            digest.update((self.build / name).read_bytes())
+        return digest.hexdigest()
+
+    def sources(self) -> list[str]:
+        """Of the engine: what was compiled into the products, and what this machine can run."""
+        _, text = self.run("ninja", "-C", self.build, "-t", "deps", limit_s=60)
+        inside = set(re.findall(rf"(?:{self.root}|\.\./\.\.)/(src/[\w/]+\.(?:cpp|h))\b", text))
+        has_avx512 = "avx512_vbmi2" in Path("/proc/cpuinfo").read_text()
+        return [
+            name
+            for name in sorted(inside)
+            if not FOR_TESTS.search(name) and (has_avx512 or "avx512" not in name)
+        ]
+
+
+def failed_test(text: str) -> str:
+    """The first failure in the output of unit_tests or of pytest."""
+    if found := re.search(r"^TEST CASE: +(.*)$", text, re.MULTILINE):
+        return f"unit_tests: {found[1]}"
+    if found := re.search(r"^(?:FAILED|ERROR) (\S+)", text, re.MULTILINE):
+        return found[1]
+    return (text.strip().splitlines() or ["nothing printed"])[-1]
+
+
+def judge(scratch: Scratch, mutant: Mutant, seed: int) -> str:
+    """The test that killed it; empty when it survived."""
+    unit = [scratch.build / "unit_tests", "--abort-after=1", "--no-intro"]
+    code, text = scratch.run(*unit, limit_s=600, TUNDISH_TEST_SEED=str(seed))
+    if code is None:
+        return "unit_tests: no end"
+    if code != 0:
+        return failed_test(text)
+    pytest = [scratch.python, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
+    quick = [f"tests/test_{name}.py" for name in RELEVANT[mutant.file.split("/")[1]]]
+    for files in (quick, []):  # none: all
+        code, text = scratch.run(*pytest, *files, limit_s=3600, TUNDISH_KILLS="60")
+        if code is None:
+            return "pytest: no end"
+        if code != 0:
+            return failed_test(text)
+    return ""
+
+
+class Record:
+    """What became of the mutants, in a file that is whole after each of them."""
+
+    def __init__(self, path: Path, head: dict[str, Any]) -> None:
+        self.path = path
+        self.data: dict[str, Any] = {**head, "mutants": [], "replaced": []}
+        if path.exists():
+            before = json.loads(path.read_text())
+            if any(before[key] != value for key, value in head.items()):
+                sys.exit(f"{path} is of another tree: give another --seed, or remove it")
+            self.data = before
+
+    def add(self, kind: str, mutant: Mutant, **more: Any) -> None:
+        self.data[kind].append({**mutant.as_dict(), **more})
+        part = self.path.with_suffix(".part")
+        part.write_text(json.dumps(self.data, indent=1) + "\n")
+        part.replace(self.path)
+
+    @property
+    def seen(self) -> int:
+        return len(self.data["mutants"]) + len(self.data["replaced"])
+
+
+def try_mutant(scratch: Scratch, record: Record, mutant: Mutant, whole: str, seed: int) -> None:
+    file = scratch.root / mutant.file
+    text = file.read_text()
+    begin = time.monotonic()
+    try:
+        file.write_text(mutant.apply(text))
+        digest = scratch.compile(*TARGETS, jobs=1)
+        if digest is None or digest == whole:
+            reason = "does not compile" if digest is None else "gives the same programs"
+            record.add("replaced", mutant, reason=reason)
+            return
+        killer = judge(scratch, mutant, seed)
+    finally:
+        file.write_text(text)
+    seconds = round(time.monotonic() - begin)
+    record.add("mutants", mutant, killed_by=killer, seconds=seconds)
+    where = f"{mutant.file}:{mutant.line}:{mutant.column}"
+    change = f"{mutant.before!r} to {mutant.after!r}"
+    print(f"{where}  {change}  {killer or 'SURVIVED'}  ({seconds} s)", flush=True)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--count", type=int, default=30)
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
+    parser.add_argument("--work", type=Path, default=ROOT / "build" / "mutants")
+    options = parser.parse_args()
+    work = options.work.resolve()
+    scratch = Scratch(work / "tree")
+    print(f"seed {options.seed}, {work / str(options.seed)}.json", flush=True)
+    scratch.fill()
+    whole = scratch.compile(jobs=1)
+    if whole is None:
+        sys.exit("the tree does not compile as it is")
+    every = chosen(scratch.root, scratch.sources(), options.seed)
+    sites = hashlib.sha256(repr(every).encode()).hexdigest()[:16]
+    record = Record(work / f"{options.seed}.json", {"seed": options.seed, "sites": sites})
+    if record.seen == 0 and (failed := judge(scratch, every[0], options.seed)):
+        sys.exit(f"without a mutant this fails: {failed}")
+    while len(record.data["mutants"]) < options.count and record.seen < len(every):
+        try_mutant(scratch, record, every[record.seen], whole, options.seed)
+    survived = [mutant for mutant in record.data["mutants"] if not mutant["killed_by"]]
+    print(f"{len(record.data['mutants'])} mutants, {len(survived)} survived")
+    return int(bool(survived))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
