@@ -2,7 +2,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "source/file_list.h"
+#include "source/formats/file_list.h"
 #include "source/names.h"
 #include "source/number.h"
 

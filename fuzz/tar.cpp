@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "source/decompress.h"
+#include "source/formats/tar_index.h"
+#include "source/formats/tar_reader.h"
 #include "source/names.h"
-#include "source/tar_index.h"
-#include "source/tar_reader.h"
 
 namespace {
 

@@ -137,7 +137,7 @@ TUNDISH_API const char* tundish_loader_describe(const tundish_loader* loader);
 TUNDISH_API const char* tundish_loader_state(const tundish_loader* loader, uint64_t epoch,
                                              uint64_t position);
 /* The place that a state names. An error when this loader cannot go on from it. */
-TUNDISH_API int32_t tundish_loader_read_state(const tundish_loader* loader, const char* state,
+TUNDISH_API int32_t tundish_loader_read_state(const tundish_loader* loader, const char* text,
                                               uint64_t* epoch, uint64_t* position);
 
 /* JSON: what the loader has done and how long it took; tundish_reference() lists the keys. Valid
@@ -173,7 +173,7 @@ typedef struct tundish_batch_info {
   uint64_t epoch;
   uint64_t next_position; /* global, after this batch */
   uint64_t count;         /* images */
-  uint64_t decoded_there; /* of them, by the GPU */
+  uint64_t gpu_decoded;   /* of them, by the GPU */
   uint64_t width, height;
   void* pixels;  /* of the images, until the batch and its tensors are freed */
   int32_t dtype; /* 0 uint8, 1 float32, 2 float16, 3 bfloat16 */
@@ -208,7 +208,7 @@ TUNDISH_API void* tundish_source_image(const tundish_source* source, uint64_t sa
 
 /* With `for_gpu`: whether the GPU decodes what it can of the batches that are made from now on. The
  * pixels are the same either way. An error when it can decode nothing of this loader's. */
-TUNDISH_API int32_t tundish_loader_decode_there(tundish_loader* loader, int32_t there);
+TUNDISH_API int32_t tundish_loader_decode_on_gpu(tundish_loader* loader, int32_t there);
 
 /* The lanes records of a source in a GPU's memory. */
 typedef struct tundish_resident tundish_resident;
@@ -245,7 +245,7 @@ typedef struct tundish_refused {
 /* Gives memory of batches back that were copied since. `out`: one of their images that could not be
  * decoded and was not named before, if there is one; nothing is done while out->there. Does not
  * wait. */
-TUNDISH_API int32_t tundish_device_look_back(tundish_device* device, tundish_refused* out);
+TUNDISH_API int32_t tundish_device_poll_completed(tundish_device* device, tundish_refused* out);
 /* Makes it a bad sample of the loader, with the text that the CPU would have given, and clears
  * `there`. Reads its record. An error when the loader fails for bad samples, or when not one sample
  * was good. */

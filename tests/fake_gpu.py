@@ -72,7 +72,7 @@ class FakeGpu:
             "tundish_device_new": lambda *_: _library.DeviceHandle(),
             "tundish_device_dtype": lambda _: 0,
             "tundish_device_finish": self.finish,
-            "tundish_device_look_back": self.look_back,
+            "tundish_device_poll_completed": self.look_back,
             "tundish_device_forget": self.forget,
         }
         real = device.lib

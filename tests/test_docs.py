@@ -12,7 +12,7 @@ DOCUMENTS = sorted(
     for pattern in ("*.md", "docs/*.md", "docs/decisions/*.md", "src/README.md", "src/*/README.md")
     for f in ROOT.glob(pattern)
 )
-# A path with a folder, or a file of the root: src/batch/ring.h, docs/, CMakeLists.txt
+# A path with a folder, or a file of the root: src/engine/ring.h, docs/, CMakeLists.txt
 FOLDERS = "src|docs|tests|python|include|bench|fuzz|tools|examples"
 NAMED = re.compile(rf"(?<![\w/.-])((?:{FOLDERS})/[\w./*-]*|[A-Z][\w-]*\.(?:md|txt))")
 SHORT = re.compile(r"`([a-z_]+\.(?:h|cpp|cu|py|md|\*))`")
@@ -132,12 +132,12 @@ def test_a_function_that_a_file_does_not_define_would_be_found():
         ("work", "src/a.cpp"),
         ("Engine::next", "src/b.cpp"),
     ]
-    assert defines("src/batch/engine.cpp", "Engine::next")
+    assert defines("src/engine/engine.cpp", "Engine::next")
     assert defines("python/tundish/loader.py", "Loader._next")
-    assert not defines("src/batch/engine.cpp", "load_sample")  # called there
-    assert not defines("src/batch/sample.h", "load_sample")  # declared there
+    assert not defines("src/engine/engine.cpp", "load_sample")  # called there
+    assert not defines("src/engine/sample.h", "load_sample")  # declared there
     assert not defines("python/tundish/loader.py", "Loader.next")
-    assert not calls("src/batch/order.cpp", "Engine::next")
+    assert not calls("src/order/order.cpp", "Engine::next")
 
 
 def test_a_name_that_does_not_exist_would_be_found():

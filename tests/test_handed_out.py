@@ -48,7 +48,7 @@ def rest_of(iterator, seen):
         ("tundish_loader_next", END),
         ("tundish_batch_get_info", None),
         ("tundish_batch_tensor", None),
-        ("tundish_loader_get_stats", None),
+        ("tundish_loader_bad_positions", None),
     ],
 )
 def test_ctrl_c_inside_next_loses_no_batch(photos, ctrl_c_after, name, result):

@@ -351,9 +351,11 @@ def test_stats_count_what_was_delivered(photos, make, tmp_path):
 def test_when_no_thread_can_be_started_another_try_may_succeed(photos, run_python):
     result = run_python(
         """
-import numpy, resource, sys, tundish
+import numpy, resource, sys, threading, tundish
 loader = tundish.Loader(sys.argv[1], 4, threads=2, backend="numpy",
                         transforms=[tundish.Resize((8, 8))])
+# Takes the stack that the C library has kept of the thread that opened the source.
+threading.Thread(target=threading.Event().wait, daemon=True).start()
 with open("/proc/self/statm") as file:
     used = int(file.read().split()[0]) * resource.getpagesize()
 before = resource.getrlimit(resource.RLIMIT_AS)

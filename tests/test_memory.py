@@ -227,10 +227,10 @@ def test_ctrl_c_in_close_still_ends_the_threads(photos, monkeypatch):
 
 @pytest.mark.usefixtures("eight_gib_left")
 def test_a_loader_that_could_not_be_made_promises_nothing(photos, monkeypatch):
-    def fails(_):
+    def fails(*_):
         raise ArithmeticError("planted")
 
-    monkeypatch.setattr(tundish.memory_budget, "warn_about_cache", fails)
+    monkeypatch.setattr(tundish.loader, "Sampler", fails)
     with pytest.raises(ArithmeticError) as kept:  # with its traceback, and the loader in it
         tundish.Loader(photos.pack, memory="auto", backend="numpy")
     assert tundish.memory_budget.default_budget() == 4 * GIB

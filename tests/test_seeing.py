@@ -173,7 +173,8 @@ def test_what_does_not_end_is_named_once_while_it_lasts(slow):
     ) as caught:
         batches = list(loader)
     assert len(batches) == 1
-    assert len([w for w in caught if "the loader waits" in str(w.message)]) == 1
+    # A slow machine may also be named for reading.
+    assert len([w for w in caught if "the loader waits: decoding" in str(w.message)]) == 1
     assert "large.png" in str(caught[0].message)
     assert "network file system" in str(caught[0].message)
     assert caught[0].filename == __file__

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "batch/next_use.h"
+#include "order/next_use.h"
 
 namespace tundish {
 

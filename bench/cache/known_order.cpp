@@ -1,6 +1,6 @@
 // Ours: the rule that Loader(cache=...) follows.
-#include "batch/cache_policy.h"
 #include "contestant.h"
+#include "memory/cache_policy.h"
 
 namespace tundish {
 namespace {

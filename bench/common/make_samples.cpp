@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <exception>
 
-#include "cli/sample_set.h"
+#include "cli/samples/sample_set.h"
 
 int main(int argc, char** argv) {
   try {

@@ -17,8 +17,8 @@
 #include <string>
 #include <thread>
 
-#include "cuda/decoder.h"
-#include "cuda/testing.h"
+#include "cuda/decode/decoder.h"
+#include "cuda/decode/testing.h"
 #include "pack/reader.h"
 
 namespace {
@@ -99,7 +99,7 @@ void plan_batch(BatchPlan& plan, const Set& set, std::uint64_t n, std::uint64_t 
     Bytes record;
     const View view = view_of(set, n * batch + i, record);
     const Added added = plan.add(record, view, place_of(i), check);
-    if (added.fault || added.road != Road::gpu) throw std::runtime_error("not for the GPU");
+    if (added.fault || added.made_by != MadeBy::gpu) throw std::runtime_error("not for the GPU");
   }
   plan.finish();
 }
@@ -186,7 +186,7 @@ void time_stages(const std::vector<Prepared>& batches, const Set& set, std::byte
   });
   // Output needs what the others made of the same batch: with them, less them.
   const double all = event_ms(stream, times, [&](int i) {
-    decoder.decode_there(out, batches[number(i)].there, layout(i), stream);
+    decoder.decode_on_gpu(out, batches[number(i)].there, layout(i), stream);
   });
   tell("stage: weights", "ms per batch", {weights});
   tell("stage: entropy decoding", "ms per batch", {entropy});
@@ -240,7 +240,7 @@ void time_prepared(const std::vector<Prepared>& batches, const Set& set, const O
         if (copy) {
           lane.decoder->decode(lane.out, batch.pinned.data, batch.layout, lane.stream);
         } else {
-          lane.decoder->decode_there(lane.out, batch.there, batch.layout, lane.stream);
+          lane.decoder->decode_on_gpu(lane.out, batch.there, batch.layout, lane.stream);
         }
       };
       const auto rate = [&](bool copy) {

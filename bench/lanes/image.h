@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-#include "augment/resample.h"
+#include "augment/cpu/resample.h"
 #include "core/image.h"
 
 namespace tundish::bench {
@@ -21,7 +21,7 @@ struct Image {
   int sampling = 0;
 };
 
-inline Stage stage_of(const Window& crop) {
+inline ResizeStep step_of(const Window& crop) {
   return {.crop = crop,
           .size = {kSide, kSide},
           .filter = Filter::bilinear,

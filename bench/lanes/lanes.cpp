@@ -4,7 +4,7 @@
 //   crops          RandomResizedCrop(224) to uint8: libjpeg-turbo decoding the whole image or the
 //                  region, with our resize, against ours
 //   coefficients   libjpeg-turbo's jpeg_read_coefficients against ours
-//   stages         our crop, stopped after each stage
+//   steps         our crop, stopped after each step
 //
 //   bench_lanes SOURCE SEED ROUNDS TABLES WHAT
 //       SOURCE: a folder, or a pack with JPEGs as they came. TABLES: builtin or train.
@@ -68,7 +68,7 @@ void read_images(Set& out, const std::string& path, std::uint64_t seed, bool tra
     Image image;
     image.jpeg = sample.fields[field];
     image.size = {static_cast<int>(header.width), static_cast<int>(header.height)};
-    image.crop = plan_view(transforms, image.size, {.seed = seed, .sample = i}).stages()[0].crop;
+    image.crop = plan_view(transforms, image.size, {.seed = seed, .sample = i}).steps()[0].crop;
     if (train && samples.size() < 1000) {
       transcoder.sample(samples.emplace_back(), image.jpeg, 60);
     }
@@ -121,9 +121,12 @@ std::vector<Cpu> levels_from(Cpu least) {
 
 Contestant lanes_crop(const std::string& name, const Set& set, Cpu level) {
   auto decoder = std::make_shared<lanes::Decoder>(level);
-  return {name, [decoder, &set](std::uint8_t* to, const Image& image) {
-            require(decoder->crop_resize(to, image.record, image.crop, {kSide, kSide},
-                                         Filter::bilinear, set.tables));
+  auto resample = std::make_shared<Resample>(level);
+  return {name, [decoder, resample, &set](std::uint8_t* to, const Image& image) {
+            Picture picture(to);
+            resample->begin(step_of(image.crop), image.size, picture);
+            require(decoder->decode(*resample, image.record, resample->needed(), set.tables));
+            resample->finish();
           }};
 }
 
@@ -173,7 +176,7 @@ std::vector<Contestant> coefficients(const Set& set) {
   return out;
 }
 
-std::vector<Contestant> stages(const Set& set) {
+std::vector<Contestant> steps(const Set& set) {
   std::vector<Contestant> out;
   for (const Cpu level : levels_from(Cpu::avx2)) {
     const std::string cpu = cpu_name(level);
@@ -186,7 +189,7 @@ std::vector<Contestant> stages(const Set& set) {
   return out;
 }
 
-// The partial decoder with all of its stages and the resize behind it: what is timed in parts must
+// The partial decoder with all of its steps and the resize behind it: what is timed in parts must
 // be what makes the picture.
 Contestant all_parts(const Set& set, Cpu level) {
   auto decoder = std::make_shared<PartialDecoder>(Until::rgb, level);
@@ -194,7 +197,7 @@ Contestant all_parts(const Set& set, Cpu level) {
   return {fmt::format("parts {}", cpu_name(level)),
           [decoder, resample, &set](std::uint8_t* to, const Image& image) {
             Picture picture(to);
-            resample->begin(stage_of(image.crop), image.size, picture);
+            resample->begin(step_of(image.crop), image.size, picture);
             require(decoder->decode(*resample, image.record, image.crop, set.tables));
             resample->finish();
           }};
@@ -240,7 +243,7 @@ void run(const char* source, const char* seed, int rounds, const std::string& ta
   race(set.result["crops"], croppers, set.images, rounds);
   if (all) {
     race(set.result["coefficients"], coefficients(set), set.images, rounds);
-    race(set.result["stages"], stages(set), set.images, rounds);
+    race(set.result["stages"], steps(set), set.images, rounds);
   }
   fmt::print("{}\n", set.result.dump());
 }

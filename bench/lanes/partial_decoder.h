@@ -4,11 +4,11 @@
 #include <memory>
 #include <optional>
 
-#include "augment/resample.h"
+#include "augment/cpu/resample.h"
 #include "core/bytes.h"
-#include "core/cpu.h"
 #include "core/error.h"
 #include "core/image.h"
+#include "core/machine/cpu.h"
 #include "lanes/decode_unit.h"
 #include "lanes/record.h"
 #include "lanes/renderer.h"

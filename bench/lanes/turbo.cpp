@@ -31,7 +31,7 @@ void read_turbo_coefficients(const Image& image) {
 
 void TurboCrop::run(std::uint8_t* out, const Image& image) {
   Picture picture(out);
-  resample_.begin(stage_of(image.crop), image.size, picture);
+  resample_.begin(step_of(image.crop), image.size, picture);
   with_turbo(image, [&](jpeg_decompress_struct& info) {
     info.out_color_space = JCS_RGB;
     jpeg_start_decompress(&info);

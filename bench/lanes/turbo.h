@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/cpu.h"
+#include "core/machine/cpu.h"
 #include "image.h"
 
 namespace tundish::bench {

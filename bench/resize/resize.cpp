@@ -16,9 +16,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "augment/resample.h"
-#include "augment/store.h"
-#include "augment/testing.h"
+#include "augment/cpu/resample.h"
+#include "augment/cpu/store.h"
+#include "augment/cpu/testing.h"
 #include "augment/transforms.h"
 
 namespace {
@@ -57,7 +57,7 @@ double fastest_us(const Work& work) {
   return best;
 }
 
-Stage stage_of(const Crop& crop) {
+ResizeStep step_of(const Crop& crop) {
   return {.crop = {0, 0, crop.side, crop.side},
           .size = {kSide, kSide},
           .filter = crop.filter,
@@ -81,11 +81,11 @@ void push_all(Resample& resample, const TestImage& image) {
 
 nlohmann::json time_resize(const Crop& crop, Cpu cpu, int rounds) {
   const TestImage image = noise({crop.side, crop.side}, 1);
-  const Stage stage = stage_of(crop);
+  const ResizeStep step = step_of(crop);
   Resample resample(cpu);
   Random random({}, 0);
-  const bool right = run_stage(resample, stage, image, random) ==
-                     resize_slowly(image, {kSide, kSide}, crop.filter);
+  const bool right =
+      run_stage(resample, step, image, random) == resize_slowly(image, {kSide, kSide}, crop.filter);
 
   Taps taps;
   make_taps(taps, crop.side, kSide, 0, kSide, crop.filter);
@@ -109,7 +109,7 @@ nlohmann::json time_resize(const Crop& crop, Cpu cpu, int rounds) {
                         {"filter", filter_name(crop.filter)},
                         {"right", right}};
   for (int round = 0; round < rounds; ++round) {
-    result["begin"].push_back(fastest_us([&] { resample.begin(stage, image.size, nowhere); }));
+    result["begin"].push_back(fastest_us([&] { resample.begin(step, image.size, nowhere); }));
     result["horizontal"].push_back(fastest_us([&] {
       for (int y = 0; y < crop.side; y += passes.rows) {
         const int number = y / passes.rows & (ring.slots - 1);
@@ -121,7 +121,7 @@ nlohmann::json time_resize(const Crop& crop, Cpu cpu, int rounds) {
       for (int y = 0; y < kSide; ++y) passes.pass_y(out.data(), ring, table_y.data(), y, 3 * kSide);
     }));
     result["all"].push_back(fastest_us([&] {
-      resample.begin(stage, image.size, nowhere);
+      resample.begin(step, image.size, nowhere);
       push_all(resample, image);
     }));
   }

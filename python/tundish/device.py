@@ -203,7 +203,7 @@ class ArrivingOnGpu:
         """Images that the GPU could not decode become bad samples. True: there was one."""
         refused, found = ctypes.byref(self._refused), False
         while True:
-            if lib.tundish_device_look_back(self._road, refused) != OK:
+            if lib.tundish_device_poll_completed(self._road, refused) != OK:
                 raise last_error()
             if not self._refused.there:
                 return found
@@ -268,7 +268,7 @@ class ArrivingOnGpu:
             tensor.record_stream(stream)
         if self._choice is not None:
             self._choice.handed_over(bool(sent.info.coded), stream)
-        waiting, decoded = self._waiting[1:], self._decoded + sent.info.decoded_there
+        waiting, decoded = self._waiting[1:], self._decoded + sent.info.gpu_decoded
         given = (sent, stream)
         self._waiting, self.info, self.out, self._decoded = waiting, sent.info, sent.out, decoded
         self.given = given
@@ -291,7 +291,7 @@ def on_gpu(loader: LoaderHandle, source: Source, device: Any, options: Any) -> A
     channels_first = plain(options.memory_format) == "contiguous"
 
     def decode_there(there: bool) -> None:
-        if lib.tundish_loader_decode_there(loader, there) != OK:
+        if lib.tundish_loader_decode_on_gpu(loader, there) != OK:
             raise last_error()
 
     there = decode != "cpu"

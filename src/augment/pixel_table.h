@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "augment/cpu/pixel_steps.h"
 #include "augment/dtype.h"
-#include "augment/pixel_steps.h"
 
 namespace tundish {
 

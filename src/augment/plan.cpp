@@ -6,7 +6,7 @@
 namespace tundish {
 namespace {
 
-Stage whole(Size input) {
+ResizeStep whole(Size input) {
   const Window all{0, 0, input.width, input.height};
   return {.crop = all, .size = input, .keep = all};
 }
@@ -16,7 +16,9 @@ bool inside(int from, int length, int n) { return from >= 0 && from + length <= 
 
 }  // namespace
 
-bool resizes(const Stage& stage) { return stage.size != Size{stage.crop.width, stage.crop.height}; }
+bool resizes(const ResizeStep& step) {
+  return step.size != Size{step.crop.width, step.crop.height};
+}
 
 Range needed_range(int from, int to, int n, PadMode mode) {
   if (from >= 0 && to <= n) return {from, to - from};
@@ -30,11 +32,11 @@ Range needed_range(int from, int to, int n, PadMode mode) {
   return high < 0 ? Range{0, 0} : Range{low, high + 1 - low};
 }
 
-View::View(Size image) : image_(image), stages_{whole(image)} {}
+View::View(Size image) : image_(image), steps_{whole(image)} {}
 
-Size View::size() const { return {stages_.back().keep.width, stages_.back().keep.height}; }
+Size View::size() const { return {steps_.back().keep.width, steps_.back().keep.height}; }
 
-void View::open_stage() { stages_.push_back(whole(size())); }
+void View::open_step() { steps_.push_back(whole(size())); }
 
 void View::crop(const Window& window, PadMode mode, std::array<std::uint8_t, 3> fill) {
   assert(window.width > 0 && window.height > 0);
@@ -42,33 +44,33 @@ void View::crop(const Window& window, PadMode mode, std::array<std::uint8_t, 3> 
   const bool inside_x = inside(window.x, window.width, now.width);
   const bool inside_y = inside(window.y, window.height, now.height);
   if (!inside_x || !inside_y) {
-    // The padding of this crop is the padding of the stage's input only where the result still
+    // The padding of this crop is the padding of the step's input only where the result still
     // spans the whole of it; otherwise pixels would show that were cut off before.
-    const Stage& last = stages_.back();
-    const Size input = stages_.size() == 1 ? image_
-                                           : Size{stages_[stages_.size() - 2].keep.width,
-                                                  stages_[stages_.size() - 2].keep.height};
+    const ResizeStep& last = steps_.back();
+    const Size input = steps_.size() == 1 ? image_
+                                          : Size{steps_[steps_.size() - 2].keep.width,
+                                                 steps_[steps_.size() - 2].keep.height};
     const bool spans_x = last.crop.x == 0 && last.crop.width == input.width;
     const bool spans_y = last.crop.y == 0 && last.crop.height == input.height;
     const bool padded = !inside(last.crop.x, last.crop.width, input.width) ||
                         !inside(last.crop.y, last.crop.height, input.height);
-    if (resizes(last) || padded || !(inside_x || spans_x) || !(inside_y || spans_y)) open_stage();
+    if (resizes(last) || padded || !(inside_x || spans_x) || !(inside_y || spans_y)) open_step();
   }
 
-  // Mirroring comes last in a stage, so the window moves to the other side of the mirror.
-  Stage& stage = stages_.back();
-  const int x = stage.mirror_x ? size().width - window.x - window.width : window.x;
-  const int y = stage.mirror_y ? size().height - window.y - window.height : window.y;
+  // Mirroring comes last in a step, so the window moves to the other side of the mirror.
+  ResizeStep& step = steps_.back();
+  const int x = step.mirror_x ? size().width - window.x - window.width : window.x;
+  const int y = step.mirror_y ? size().height - window.y - window.height : window.y;
   if (!inside_x || !inside_y) {
-    stage.pad_mode = mode;
-    stage.fill = fill;
+    step.pad_mode = mode;
+    step.fill = fill;
   }
-  if (resizes(stage)) {
-    stage.keep = {stage.keep.x + x, stage.keep.y + y, window.width, window.height};
+  if (resizes(step)) {
+    step.keep = {step.keep.x + x, step.keep.y + y, window.width, window.height};
   } else {
-    stage.crop = {stage.crop.x + x, stage.crop.y + y, window.width, window.height};
-    stage.size = {window.width, window.height};
-    stage.keep = {0, 0, window.width, window.height};
+    step.crop = {step.crop.x + x, step.crop.y + y, window.width, window.height};
+    step.size = {window.width, window.height};
+    step.keep = {0, 0, window.width, window.height};
   }
 }
 
@@ -82,17 +84,17 @@ void View::resize(Size size, Filter filter) {
       size.width != now.width) {
     resize({now.width, size.height}, filter);
   }
-  if (resizes(stages_.back())) open_stage();
-  Stage& stage = stages_.back();
-  stage.size = size;
-  stage.filter = filter;
-  stage.keep = {0, 0, size.width, size.height};
-  stage.backwards_x = stage.mirror_x;
-  stage.backwards_y = stage.mirror_y;
+  if (resizes(steps_.back())) open_step();
+  ResizeStep& step = steps_.back();
+  step.size = size;
+  step.filter = filter;
+  step.keep = {0, 0, size.width, size.height};
+  step.backwards_x = step.mirror_x;
+  step.backwards_y = step.mirror_y;
 }
 
-void View::mirror_x() { stages_.back().mirror_x = !stages_.back().mirror_x; }
+void View::mirror_x() { steps_.back().mirror_x = !steps_.back().mirror_x; }
 
-void View::mirror_y() { stages_.back().mirror_y = !stages_.back().mirror_y; }
+void View::mirror_y() { steps_.back().mirror_y = !steps_.back().mirror_y; }
 
 }  // namespace tundish

@@ -1,7 +1,7 @@
 // A plan: what will be done to the pixels of one draw, as data. Every random choice is made
 // while planning, before a byte is decoded; carrying a plan out draws no numbers.
 //
-// A view is a few stages, nearly always one. A stage cuts `crop` out of its input (what lies
+// A view is a few steps, nearly always one. A step cuts `crop` out of its input (what lies
 // outside is padding), resizes the cut to `size`, keeps the window `keep` of the result, then
 // mirrors it. A crop that follows a resize costs nothing: only the kept pixels are computed.
 #pragma once
@@ -15,8 +15,8 @@
 
 namespace tundish {
 
-struct Stage {
-  Window crop;  // in the coordinates of the stage's input
+struct ResizeStep {
+  Window crop;  // in the coordinates of the step's input
   PadMode pad_mode = PadMode::constant;
   std::array<std::uint8_t, 3> fill{};  // of PadMode::constant
   Size size;                           // of the whole resized crop
@@ -28,11 +28,11 @@ struct Stage {
   Window keep;  // inside size
   bool mirror_x = false;
   bool mirror_y = false;
-  bool operator==(const Stage&) const = default;
+  bool operator==(const ResizeStep&) const = default;
 };
 
-// Whether the stage resizes at all.
-bool resizes(const Stage& stage);
+// Whether the step resizes at all.
+bool resizes(const ResizeStep& step);
 
 // The part of a line of n pixels that the places from .. to - 1 of the padded line are made of;
 // {0, 0} when they are all padding.
@@ -48,9 +48,9 @@ class View {
 
   Size image() const { return image_; }  // size of the decoded image the view starts from
   Size size() const;                     // of the result so far
-  const std::vector<Stage>& stages() const { return stages_; }  // at least one
+  const std::vector<ResizeStep>& steps() const { return steps_; }  // at least one
 
-  // Each folds into the last stage where that is exact, and otherwise opens a new one.
+  // Each folds into the last step where that is exact, and otherwise opens a new one.
   void crop(const Window& window, PadMode mode = PadMode::constant,
             std::array<std::uint8_t, 3> fill = {});
   void resize(Size size, Filter filter);
@@ -60,10 +60,10 @@ class View {
   bool operator==(const View&) const = default;
 
  private:
-  void open_stage();
+  void open_step();
 
   Size image_;
-  std::vector<Stage> stages_;
+  std::vector<ResizeStep> steps_;
 };
 
 }  // namespace tundish

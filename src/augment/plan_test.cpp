@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "augment/testing.h"
+#include "augment/cpu/testing.h"
 
 namespace tundish {
 namespace {
@@ -35,12 +35,12 @@ TEST_CASE("crop, resize, crop and flip fold into one stage") {
   view.resize({150, 100}, Filter::bilinear);
   view.crop({10, 20, 100, 50});
   view.mirror_x();
-  REQUIRE(view.stages().size() == 1);
-  const Stage& stage = view.stages()[0];
-  CHECK(stage.crop == Window{100, 50, 300, 200});
-  CHECK(stage.size == Size{150, 100});
-  CHECK(stage.keep == Window{10, 20, 100, 50});
-  CHECK(stage.mirror_x);
+  REQUIRE(view.steps().size() == 1);
+  const ResizeStep& step = view.steps()[0];
+  CHECK(step.crop == Window{100, 50, 300, 200});
+  CHECK(step.size == Size{150, 100});
+  CHECK(step.keep == Window{10, 20, 100, 50});
+  CHECK(step.mirror_x);
   CHECK(view.size() == Size{100, 50});
 }
 
@@ -48,33 +48,33 @@ TEST_CASE("a view of tens of millions of pixels across is not taken for a thin o
   View view({65'535, 60});
   view.resize({65'535'000, 60'000}, Filter::bilinear);
   view.resize({8, 8}, Filter::bilinear);
-  CHECK(view.stages().size() == 2);
+  CHECK(view.steps().size() == 2);
 }
 
 TEST_CASE("a crop of a crop is a crop") {
   View view({500, 400});
   view.crop({100, 50, 300, 200});
   view.crop({10, 20, 100, 50});
-  REQUIRE(view.stages().size() == 1);
-  CHECK(view.stages()[0].crop == Window{110, 70, 100, 50});
+  REQUIRE(view.steps().size() == 1);
+  CHECK(view.steps()[0].crop == Window{110, 70, 100, 50});
 }
 
 TEST_CASE("a crop after a mirror takes the pixels from the other side") {
   View view({500, 400});
   view.mirror_x();
   view.crop({0, 0, 100, 400});
-  REQUIRE(view.stages().size() == 1);
-  CHECK(view.stages()[0].crop == Window{400, 0, 100, 400});
+  REQUIRE(view.steps().size() == 1);
+  CHECK(view.steps()[0].crop == Window{400, 0, 100, 400});
 }
 
-TEST_CASE("a padded crop of a whole image is one stage, of a part of it two") {
+TEST_CASE("a padded crop of a whole image is one step, of a part of it two") {
   View whole({32, 32});
   whole.crop({-4, 2, 32, 32});
-  CHECK(whole.stages().size() == 1);
+  CHECK(whole.steps().size() == 1);
   View part({32, 32});
   part.crop({1, 0, 31, 32});
   part.crop({-4, 0, 32, 32});
-  CHECK(part.stages().size() == 2);
+  CHECK(part.steps().size() == 2);
 }
 
 TEST_CASE("a resize to the same size does nothing") {
@@ -86,24 +86,24 @@ TEST_CASE("a resize to the same size does nothing") {
 TEST_CASE("a very tall image is made flatter first, as Pillow does") {
   View view({2, 268});
   view.resize({224, 224}, Filter::bilinear);
-  REQUIRE(view.stages().size() == 2);
-  CHECK(view.stages()[0].size == Size{2, 224});
+  REQUIRE(view.steps().size() == 2);
+  CHECK(view.steps()[0].size == Size{2, 224});
   View taller({2, 268});
   taller.resize({224, 300}, Filter::bilinear);
-  CHECK(taller.stages().size() == 1);
+  CHECK(taller.steps().size() == 1);
   View less({3, 300});
   less.resize({224, 224}, Filter::bilinear);
-  CHECK(less.stages().size() == 1);
+  CHECK(less.steps().size() == 1);
 }
 
-TEST_CASE("two resizes are two stages, the first of them without what is cut off") {
+TEST_CASE("two resizes are two steps, the first of them without what is cut off") {
   View view({320, 240});
   view.resize({160, 120}, Filter::bilinear);
   view.crop({0, 0, 80, 60});
   view.resize({40, 30}, Filter::bilinear);
-  REQUIRE(view.stages().size() == 2);
-  CHECK(view.stages()[0].keep == Window{0, 0, 80, 60});
-  CHECK(view.stages()[1].crop == Window{0, 0, 80, 60});
+  REQUIRE(view.steps().size() == 2);
+  CHECK(view.steps()[0].keep == Window{0, 0, 80, 60});
+  CHECK(view.steps()[1].crop == Window{0, 0, 80, 60});
 }
 
 TEST_CASE("random chains give the pixels of one operation after the other") {
@@ -112,7 +112,7 @@ TEST_CASE("random chains give the pixels of one operation after the other") {
   const std::vector<Cpu> cpus = all_cpus();
   std::vector<Resample> resamples;
   for (const Cpu cpu : cpus) resamples.emplace_back(cpu);
-  int stages = 0;
+  int steps = 0;
   constexpr std::uint32_t kChains = 400;
   for (std::uint32_t chain = 0; chain < kChains; ++chain) {
     CAPTURE(chain);
@@ -162,10 +162,10 @@ TEST_CASE("random chains give the pixels of one operation after the other") {
           break;
       }
     }
-    stages += static_cast<int>(view.stages().size());
+    steps += static_cast<int>(view.steps().size());
     REQUIRE(run_view(resamples[level], view, image, random) == slow);
   }
-  CHECK(stages > static_cast<int>(kChains));  // some had several
+  CHECK(steps > static_cast<int>(kChains));  // some had several
 }
 
 }  // namespace tundish

@@ -57,8 +57,8 @@ View plan_view(const Transforms& transforms, Size image, const Key& key) {
         },
         transform);
   }
-  for (const Stage& stage : view.stages()) {
-    const Window& keep = stage.keep;
+  for (const ResizeStep& step : view.steps()) {
+    const Window& keep = step.keep;
     if (std::int64_t{keep.width} * keep.height <= kMaxResultPixels) continue;
     throw Error(
         ErrorCode::argument, {},

@@ -15,15 +15,15 @@
 #include <variant>
 #include <vector>
 
-#include "augment/center_crop.h"
-#include "augment/normalize.h"
+#include "augment/operations/center_crop.h"
+#include "augment/operations/normalize.h"
+#include "augment/operations/random_crop.h"
+#include "augment/operations/random_horizontal_flip.h"
+#include "augment/operations/random_resized_crop.h"
+#include "augment/operations/random_vertical_flip.h"
+#include "augment/operations/resize.h"
+#include "augment/operations/to_dtype.h"
 #include "augment/plan.h"
-#include "augment/random_crop.h"
-#include "augment/random_horizontal_flip.h"
-#include "augment/random_resized_crop.h"
-#include "augment/random_vertical_flip.h"
-#include "augment/resize.h"
-#include "augment/to_dtype.h"
 #include "core/random.h"
 
 namespace tundish {

@@ -120,16 +120,16 @@ TEST_CASE("arguments at their default are left out") {
 TEST_CASE("a transform draws the same numbers wherever it stands among others") {
   const Key key{.seed = 5, .sample = 9};
   const RandomHorizontalFlip flip{};
-  const Window alone = plan_view({RandomCrop{.size = {8, 8}}}, {90, 70}, key).stages()[0].crop;
+  const Window alone = plan_view({RandomCrop{.size = {8, 8}}}, {90, 70}, key).steps()[0].crop;
   const View more = plan_view({flip, ToDtype{}, RandomCrop{.size = {8, 8}}}, {90, 70}, key);
-  const bool mirrored = more.stages()[0].mirror_x;
-  const Window crop = more.stages()[0].crop;
+  const bool mirrored = more.steps()[0].mirror_x;
+  const Window crop = more.steps()[0].crop;
   CHECK(crop.y == alone.y);
   CHECK((mirrored ? 90 - crop.x - 8 : crop.x) == alone.x);
   // The second of the same name draws other numbers than the first.
   int both = 0;
   for (std::uint64_t i = 0; i < 64; ++i) {
-    both += plan_view({flip, flip}, {8, 8}, {.sample = i}).stages()[0].mirror_x;
+    both += plan_view({flip, flip}, {8, 8}, {.sample = i}).steps()[0].mirror_x;
   }
   CHECK(both > 16);  // one flip, not none or two
   CHECK(both < 48);

@@ -32,7 +32,7 @@ TEST_CASE("the same key gives the same plan, another one another") {
   const View view = plan_view(kTraining, {500, 375}, key);
   CHECK(view == plan_view(kTraining, {500, 375}, key));
   CHECK(view.size() == Size{224, 224});
-  CHECK(view.stages().size() == 1);
+  CHECK(view.steps().size() == 1);
   CHECK_FALSE(view == plan_view(kTraining, {500, 375}, {.seed = 1, .epoch = 2, .sample = 4}));
 }
 

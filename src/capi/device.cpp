@@ -3,6 +3,7 @@
 
 #include "capi/call.h"
 #include "capi/handles.h"
+#include "engine/gpu_maker.h"
 #include "lanes/record.h"
 
 using namespace tundish;
@@ -33,11 +34,11 @@ SampleError refusal(const Recipe& recipe, const tundish_refused& refused) {
 
 }  // namespace
 
-int32_t tundish_loader_decode_there(tundish_loader* loader, int32_t there) {
+int32_t tundish_loader_decode_on_gpu(tundish_loader* loader, int32_t there) {
   return guarded<int32_t>(TUNDISH_ERROR, [&] {
-    if (!loader->engine->decode_there(there != 0)) {
+    if (!loader->engine->decode_on_gpu(there != 0)) {
       throw Error(ErrorCode::argument, {.file = loader->path},
-                  "decode=\"gpu\": " + loader->engine->why_not());
+                  "decode=\"gpu\": " + loader->engine->gpu_maker()->why_not());
     }
     return TUNDISH_OK;
   });
@@ -73,11 +74,11 @@ tundish_device* tundish_device_new(tundish_loader* loader, int32_t device, void*
   return guarded<tundish_device*>(nullptr, [&] {
     Engine& engine = *loader->engine;
     const PixelTable table = pixel_table(engine.options().transforms);
-    auto road =
-        std::make_unique<cuda::DeviceRoad>(device, stream, table, engine.options().channels_first(),
-                                           engine.tables(), resident ? resident->pack : nullptr);
-    if (resident) engine.use_resident(resident->pack->records());
-    return new tundish_device{::getpid(), loader, table.dtype, std::move(road)};
+    auto uploader = std::make_unique<cuda::GpuUploader>(
+        device, stream, table, engine.options().channels_first(), engine.gpu_maker()->tables(),
+        resident ? resident->pack : nullptr);
+    if (resident) engine.gpu_maker()->use_resident(resident->pack->records());
+    return new tundish_device{::getpid(), loader, table.dtype, std::move(uploader)};
   });
 }
 
@@ -89,34 +90,35 @@ int32_t tundish_device_finish(tundish_device* device, const tundish_batch* handl
                               void* labels, void* samples) {
   return guarded<int32_t>(TUNDISH_ERROR, [&] {
     const Batch& batch = *handle->batch;
-    Slot& slot = *batch.slot;
+    const Slot& slot = *batch.slot;
+    GpuSlotData* data = gpu_data(slot);
     std::vector<std::uint32_t> numbers;  // of the images that the GPU decodes
-    for (std::uint32_t i = 0; slot.whole && i < batch.count; ++i) {
+    for (std::uint32_t i = 0; data && i < batch.count; ++i) {
       if (slot.places[batch.places[i]].coded) numbers.push_back(i);
     }
     std::vector<std::uint64_t> positions;
     for (const std::size_t place : batch.places) positions.push_back(slot.first + place);
-    device->road->finish({.keep = handle->batch,
-                          .count = batch.count,
-                          .size = batch.size,
-                          .levels = batch.pixels,
-                          .targets = batch.targets,
-                          .coded = slot.whole ? slot.coded.data() : nullptr,
-                          .layout = &slot.layout,
-                          .labels = batch.labels,
-                          .samples = batch.samples,
-                          .epoch = batch.epoch,
-                          .positions = positions,
-                          .numbers = numbers},
-                         {images, labels, samples});
+    device->uploader->finish({.keep = handle->batch,
+                              .count = batch.count,
+                              .size = batch.size,
+                              .levels = batch.pixels,
+                              .targets = batch.targets,
+                              .coded = data ? data->coded.data() : nullptr,
+                              .layout = data ? &data->layout : nullptr,
+                              .labels = batch.labels,
+                              .samples = batch.samples,
+                              .epoch = batch.epoch,
+                              .positions = positions,
+                              .numbers = numbers},
+                             {images, labels, samples});
     return TUNDISH_OK;
   });
 }
 
-int32_t tundish_device_look_back(tundish_device* device, tundish_refused* out) {
+int32_t tundish_device_poll_completed(tundish_device* device, tundish_refused* out) {
   return guarded<int32_t>(TUNDISH_ERROR, [&] {
     if (out->there) return TUNDISH_OK;
-    if (const auto refused = device->road->look_back()) {
+    if (const auto refused = device->uploader->poll_completed()) {
       *out = {.sample = refused->sample,
               .epoch = refused->epoch,
               .position = refused->position,
@@ -145,7 +147,7 @@ int32_t tundish_loader_enter_refused(tundish_loader* loader, tundish_refused* re
   });
 }
 
-void tundish_device_forget(tundish_device* device) { device->road->forget(); }
+void tundish_device_forget(tundish_device* device) { device->uploader->forget(); }
 
 void tundish_device_free(tundish_device* device) {
   if (device && device->process == ::getpid()) delete device;

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "augment/to_dtype.h"
+#include "augment/operations/to_dtype.h"
 
 namespace tundish {
 

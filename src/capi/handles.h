@@ -6,9 +6,9 @@
 #include <memory>
 #include <string>
 
-#include "batch/engine.h"
-#include "cuda/device_road.h"
-#include "cuda/resident_pack.h"
+#include "cuda/decode/resident_pack.h"
+#include "cuda/gpu_uploader.h"
+#include "engine/engine.h"
 #include "source/source.h"
 #include "tundish.h"
 
@@ -37,7 +37,7 @@ struct tundish_device {
   pid_t process;
   tundish_loader* loader;
   tundish::Dtype dtype;
-  std::unique_ptr<tundish::cuda::DeviceRoad> road;
+  std::unique_ptr<tundish::cuda::GpuUploader> uploader;
 };
 
 namespace tundish {

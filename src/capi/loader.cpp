@@ -3,12 +3,12 @@
 #include <nlohmann/json.hpp>
 
 #include "augment/transforms_json.h"
-#include "batch/replay.h"
-#include "batch/saved_state.h"
 #include "capi/call.h"
 #include "capi/dlpack.h"
 #include "capi/handles.h"
-#include "cuda/pinned.h"
+#include "cuda/runtime/pinned.h"
+#include "engine/replay.h"
+#include "state/saved_state.h"
 
 using namespace tundish;
 
@@ -55,9 +55,9 @@ tundish_loader* tundish_loader_new(const tundish_source* source, const char* opt
     handle->engine = std::make_unique<Engine>(source->source, options_of(options, lists));
     handle->path = source->source->path();
     const Engine& engine = *handle->engine;
-    handle->about = Json{{"fingerprint", engine.fingerprint()},
-                         {"order", engine.order()},
-                         {"positions", engine.positions()},
+    handle->about = Json{{"fingerprint", engine.identity().fingerprint},
+                         {"order", engine.identity().order},
+                         {"positions", engine.identity().positions},
                          {"warnings", engine.warnings()}}
                         .dump(-1, ' ', false, Json::error_handler_t::replace);
     return handle.release();
@@ -116,17 +116,20 @@ uint64_t tundish_loader_steps(const tundish_loader* loader, uint64_t position) {
 const char* tundish_loader_describe(const tundish_loader* loader) { return loader->about.c_str(); }
 
 const char* tundish_loader_state(const tundish_loader* loader, uint64_t epoch, uint64_t position) {
-  return guarded<const char*>(
-      nullptr, [&] { return keep_text(state_json(*loader->engine, epoch, position).dump()); });
+  return guarded<const char*>(nullptr, [&] {
+    const Engine& engine = *loader->engine;
+    return keep_text(state_json(engine.identity(), engine.options(), epoch, position).dump());
+  });
 }
 
-int32_t tundish_loader_read_state(const tundish_loader* loader, const char* state, uint64_t* epoch,
+int32_t tundish_loader_read_state(const tundish_loader* loader, const char* text, uint64_t* epoch,
                                   uint64_t* position) {
   return guarded<int32_t>(TUNDISH_ERROR, [&] {
     try {
-      const SavedState read = read_state_for(*loader->engine, state);
-      *epoch = read.epoch;
-      *position = read.position;
+      const SavedState state = read_state(text);
+      check_state(state, loader->engine->identity());
+      *epoch = state.epoch;
+      *position = state.position;
     } catch (const Error& error) {
       throw Error(error.code(), {.file = loader->path}, error.reason());
     }
@@ -191,20 +194,20 @@ int32_t tundish_loader_write_trace(const tundish_loader* loader) {
 
 void tundish_batch_get_info(const tundish_batch* batch, tundish_batch_info* out) {
   const Batch& from = *batch->batch;
-  const auto decoded_there = static_cast<uint64_t>(
+  const auto gpu_decoded = static_cast<uint64_t>(
       std::count_if(from.places.begin(), from.places.end(),
                     [&](std::size_t place) { return from.slot->places[place].coded; }));
   *out = {.epoch = from.epoch,
           .next_position = from.next,
           .count = from.count,
-          .decoded_there = decoded_there,
+          .gpu_decoded = gpu_decoded,
           .width = static_cast<uint64_t>(from.size.width),
           .height = static_cast<uint64_t>(from.size.height),
           .pixels = from.pixels,
           .dtype = static_cast<int32_t>(from.dtype),
           .channels_first = from.channels_first,
           .lent = from.lent,
-          .coded = from.slot->whole};
+          .coded = from.slot->single_task};
 }
 
 void* tundish_batch_tensor(tundish_batch* handle, int32_t which) {

@@ -4,17 +4,17 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "batch/orientation.h"
 #include "capi/call.h"
 #include "capi/dlpack.h"
 #include "capi/handles.h"
-#include "core/memory_limit.h"
-#include "core/usable_cpus.h"
+#include "core/machine/memory_limit.h"
+#include "core/machine/usable_cpus.h"
 #include "core/version.h"
-#include "cuda/pinned.h"
+#include "cuda/runtime/pinned.h"
 #include "pack/open.h"
 #include "pack/reader.h"
-#include "source/joined.h"
+#include "sample/orientation.h"
+#include "source/formats/joined.h"
 
 using namespace tundish;
 

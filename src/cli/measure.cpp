@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "batch/engine.h"
+#include "engine/engine.h"
 
 namespace tundish::cli {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "core/cpu.h"
+#include "core/machine/cpu.h"
 
 namespace tundish {
 namespace {

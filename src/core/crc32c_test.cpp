@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "core/cpu.h"
+#include "core/machine/cpu.h"
 #include "core/testing.h"
 
 namespace tundish {

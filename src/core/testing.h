@@ -1,9 +1,13 @@
-// What the tests of every folder share: the seed of random tests.
+// What the tests of every folder share: the seed of random tests, the instruction sets.
 #pragma once
 
 #include <cstdint>
 #include <cstdlib>
 #include <random>
+#include <vector>
+
+#include "core/machine/cpu.h"
+#include "core/random.h"
 
 namespace tundish {
 
@@ -15,6 +19,26 @@ inline std::uint64_t test_seed() {
     return wanted ? std::strtoull(wanted, nullptr, 10) : std::uint64_t{std::random_device{}()};
   }();
   return seed;
+}
+
+inline int between(Random& random, int low, int high) {
+  return low + static_cast<int>(random.below(static_cast<std::uint64_t>(high - low) + 1));
+}
+
+// Every instruction set that this machine has, the scalar code first.
+inline std::vector<Cpu> all_cpus() {
+  std::vector<Cpu> cpus;
+  for (int level = 0; level <= static_cast<int>(best_cpu()); ++level) {
+    cpus.push_back(static_cast<Cpu>(level));
+  }
+  return cpus;
+}
+
+// FNV-1a: a figure that Python can compute too.
+inline std::uint64_t digest(const std::vector<std::uint8_t>& bytes) {
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  for (const std::uint8_t byte : bytes) hash = (hash ^ byte) * 0x100000001b3u;
+  return hash;
 }
 
 }  // namespace tundish

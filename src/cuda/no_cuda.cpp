@@ -1,7 +1,7 @@
 // What callers of the CUDA part need, in a build without it.
-#include "cuda/device_road.h"
-#include "cuda/pinned.h"
-#include "cuda/resident_pack.h"
+#include "cuda/decode/resident_pack.h"
+#include "cuda/gpu_uploader.h"
+#include "cuda/runtime/pinned.h"
 
 namespace tundish::cuda {
 namespace {
@@ -17,15 +17,15 @@ const HostAllocator* pinned_memory(std::string& why) {
   return nullptr;
 }
 
-struct DeviceRoad::State {};
-DeviceRoad::DeviceRoad(int, void*, const PixelTable&, bool, const lanes::Tables*,
-                       std::shared_ptr<const ResidentPack>) {
+struct GpuUploader::State {};
+GpuUploader::GpuUploader(int, void*, const PixelTable&, bool, const lanes::Tables*,
+                         std::shared_ptr<const ResidentPack>) {
   refuse();
 }
-DeviceRoad::~DeviceRoad() = default;
-void DeviceRoad::finish(const StagedBatch&, const Out&) { refuse(); }
-std::optional<DeviceRoad::Refused> DeviceRoad::look_back() { return std::nullopt; }
-void DeviceRoad::forget() {}
+GpuUploader::~GpuUploader() = default;
+void GpuUploader::finish(const UploadBatch&, const Out&) { refuse(); }
+std::optional<GpuUploader::Refused> GpuUploader::poll_completed() { return std::nullopt; }
+void GpuUploader::forget() {}
 
 struct ResidentPack::State {};
 ResidentPack::ResidentPack(int, std::shared_ptr<const Source>, int) { refuse(); }

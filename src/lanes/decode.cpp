@@ -11,7 +11,6 @@ Decoder::Decoder(Cpu cpu)
     : decode_units_(decode_units_of(cpu)),
       cpu_(cpu),
       renderer_(cpu),
-      resample_(cpu),
       work_(std::make_unique<Work>()) {}
 
 // Fast decoders read a little behind a unit: the last ones of a record are copied first.
@@ -59,26 +58,6 @@ std::optional<Fault> Decoder::decode(StripSink& sink, Bytes record, const Window
   return decode_units(
       tables, plan.unit_x0, plan.unit_y0, plan.unit_x1, plan.unit_y1,
       [&](const UnitValues& values, int x, int y) { renderer_.push_unit(values, x, y); });
-}
-
-std::optional<Fault> Decoder::crop_resize(std::uint8_t* out, Bytes record, const Window& window,
-                                          Size size, Filter filter, const Tables& tables) {
-  struct Copy : RowSink {
-    std::uint8_t* to;
-    void row(int y, const std::uint8_t* rgb, int width, bool) override {
-      const auto bytes = std::size_t{3} * static_cast<std::size_t>(width);
-      std::memcpy(to + static_cast<std::size_t>(y) * bytes, rgb, bytes);
-    }
-  } copy;
-  copy.to = out;
-  const std::optional<RecordSize> image = read_size(record);
-  if (!image) return Fault{ErrorCode::image_header, "not a lanes record", 0};
-  const Stage stage{
-      .crop = window, .size = size, .filter = filter, .keep = {0, 0, size.width, size.height}};
-  resample_.begin(stage, {image->width, image->height}, copy);
-  if (auto fault = decode(resample_, record, resample_.needed(), tables)) return fault;
-  resample_.finish();
-  return std::nullopt;
 }
 
 std::optional<Fault> Decoder::decode(Coefficients& out, Bytes record, const Tables& tables) {

@@ -4,11 +4,10 @@
 #include <memory>
 #include <optional>
 
-#include "augment/resample.h"
 #include "core/bytes.h"
-#include "core/cpu.h"
 #include "core/error.h"
 #include "core/image.h"
+#include "core/machine/cpu.h"
 #include "lanes/coefficients.h"
 #include "lanes/decode_unit.h"
 #include "lanes/record.h"
@@ -26,11 +25,6 @@ class Decoder {
   // been pushed already.
   std::optional<Fault> decode(StripSink& sink, Bytes record, const Window& window,
                               const Tables& tables);
-
-  // The window resized to `size` as Pillow does, interleaved RGB, width * height * 3 bytes to
-  // `out`.
-  std::optional<Fault> crop_resize(std::uint8_t* out, Bytes record, const Window& window, Size size,
-                                   Filter filter, const Tables& tables);
 
   // All coefficients, as the JPEG has them; reuses the memory of `out`.
   std::optional<Fault> decode(Coefficients& out, Bytes record, const Tables& tables);
@@ -51,7 +45,6 @@ class Decoder {
   Cpu cpu_;
   Record record_;
   Renderer renderer_;
-  Resample resample_;
   std::unique_ptr<Work> work_;
 };
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/bytes.h"
-#include "core/cpu.h"
+#include "core/machine/cpu.h"
 #include "lanes/symbols.h"
 #include "lanes/tables.h"
 #include "lanes/unit.h"

@@ -1,7 +1,7 @@
 // Packed values back to whole blocks of coefficients.
 #pragma once
 
-#include "core/cpu.h"
+#include "core/machine/cpu.h"
 #include "lanes/coefficients.h"
 #include "lanes/unit.h"
 

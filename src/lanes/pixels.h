@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/cpu.h"
+#include "core/machine/cpu.h"
 #include "lanes/crop_plan.h"
 #include "lanes/geometry.h"
 #include "lanes/unit.h"

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "augment/testing.h"
+#include "core/testing.h"
 #include "lanes/decode_slowly.h"
 #include "lanes/idct.h"
 #include "lanes/jpeg_file.h"

@@ -8,36 +8,8 @@
 #include "lanes/decode.h"
 #include "lanes/decode_slowly.h"
 #include "lanes/testing.h"
-#include "lanes/train.h"
 
 namespace tundish::lanes {
-namespace {
-
-constexpr Cpu kLevels[] = {Cpu::scalar, Cpu::sse, Cpu::avx2, Cpu::avx512};
-
-Coefficients some_image(Random& random, int largest) {
-  const int width = 1 + static_cast<int>(random.below(static_cast<std::uint64_t>(largest)));
-  const int height = 1 + static_cast<int>(random.below(static_cast<std::uint64_t>(largest)));
-  const auto sampling = static_cast<Sampling>(random.below(kSamplings));
-  Coefficients image = random_coefficients(random, width, height, sampling, false);
-  if (random.below(2) == 0) image.quantisation[0] = standard_quantisation(75, false);
-  if (random.below(2) == 0) image.quantisation[2] = image.quantisation[1];
-  if (random.below(8) == 0) image.quantisation[1][5] = 300;
-  if (sampling != Sampling::grey && random.below(4) == 0) image.colour = Colour::rgb;
-  return image;
-}
-
-std::unique_ptr<Tables> tables_for(const Coefficients& image) {
-  std::vector<ImageSample> samples(1);
-  static UnitSymbols scratch;
-  take_sample(samples[0], image, 100, scratch);
-  auto tables = std::make_unique<Tables>();
-  fit_tables(*tables, samples);
-  return tables;
-}
-
-}  // namespace
-
 TEST_CASE("a record gives back its coefficients, and the pixels of any window") {
   const std::uint64_t seed = test_seed();
   CAPTURE(seed);
@@ -49,8 +21,7 @@ TEST_CASE("a record gives back its coefficients, and the pixels of any window") 
     const auto tables = tables_for(image);
     REQUIRE(writer.write(record, image, *tables));
     const std::vector<std::uint8_t> whole = decode_slowly(image);
-    for (const Cpu level : kLevels) {
-      if (level > best_cpu()) continue;
+    for (const Cpu level : all_cpus()) {
       CAPTURE(cpu_name(level));
       Decoder decoder(level);
       Coefficients read;
@@ -74,34 +45,6 @@ TEST_CASE("a record gives back its coefficients, and the pixels of any window") 
         REQUIRE(
             std::equal(expected, expected + 3 * w, sink.rgb.data() + std::ptrdiff_t{3} * y * w));
       }
-    }
-  }
-}
-
-TEST_CASE("a crop is resized as the slow twins of both stages do") {
-  const std::uint64_t seed = test_seed();
-  CAPTURE(seed);
-  Random random({.seed = seed}, 0);
-  RecordWriter writer;
-  std::vector<std::byte> record;
-  for (int round = 0; round < 12; ++round) {
-    const Coefficients image = some_image(random, 200);
-    const auto tables = tables_for(image);
-    REQUIRE(writer.write(record, image, *tables));
-    const Size whole{image.geometry.width, image.geometry.height};
-    const Window window = random_window(random, whole.width, whole.height);
-    const Size size{1 + static_cast<int>(random.below(60)), 1 + static_cast<int>(random.below(60))};
-    const Filter filter = random.below(2) == 0 ? Filter::bilinear : Filter::bicubic;
-    const std::vector<std::uint8_t> crop = cut_out(decode_slowly(image), whole.width, window);
-    std::vector<std::uint8_t> expected;
-    resample_slowly(expected, crop, {window.width, window.height}, size, filter);
-    for (const Cpu level : kLevels) {
-      if (level > best_cpu()) continue;
-      CAPTURE(cpu_name(level));
-      Decoder decoder(level);
-      std::vector<std::uint8_t> got(expected.size());
-      REQUIRE(!decoder.crop_resize(got.data(), record, window, size, filter, *tables));
-      REQUIRE(got == expected);
     }
   }
 }

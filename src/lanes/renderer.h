@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "augment/resample.h"
-#include "core/cpu.h"
+#include "core/buffer.h"
 #include "core/image.h"
+#include "core/machine/cpu.h"
 #include "lanes/coefficients.h"
 #include "lanes/crop_plan.h"
 #include "lanes/geometry.h"

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "augment/testing.h"
+#include "core/testing.h"
 #include "lanes/decode_slowly.h"
 #include "lanes/testing.h"
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "augment/testing.h"
+#include "core/testing.h"
 #include "lanes/jpeg_maker.h"
 #include "lanes/transcode.h"
 

@@ -3,18 +3,20 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
-#include "augment/testing.h"
 #include "core/bytes.h"
 #include "core/crc32c.h"
 #include "core/image.h"
 #include "core/random.h"
+#include "core/testing.h"
 #include "lanes/coefficients.h"
 #include "lanes/crop_plan.h"
 #include "lanes/geometry.h"
 #include "lanes/record.h"
 #include "lanes/renderer.h"
+#include "lanes/train.h"
 #include "lanes/unit.h"
 
 namespace tundish::lanes {
@@ -169,6 +171,29 @@ inline bool sum_up_again(std::vector<std::byte>& bytes, std::size_t head_bytes) 
     store(bytes.data() + end, mask_crc(crc32c(row, crc32c(prefix))));
   }
   return true;
+}
+
+// Of random size, sampling and tables.
+inline Coefficients some_image(Random& random, int largest) {
+  const int width = 1 + static_cast<int>(random.below(static_cast<std::uint64_t>(largest)));
+  const int height = 1 + static_cast<int>(random.below(static_cast<std::uint64_t>(largest)));
+  const auto sampling = static_cast<Sampling>(random.below(kSamplings));
+  Coefficients image = random_coefficients(random, width, height, sampling, false);
+  if (random.below(2) == 0) image.quantisation[0] = standard_quantisation(75, false);
+  if (random.below(2) == 0) image.quantisation[2] = image.quantisation[1];
+  if (random.below(8) == 0) image.quantisation[1][5] = 300;
+  if (sampling != Sampling::grey && random.below(4) == 0) image.colour = Colour::rgb;
+  return image;
+}
+
+// Tables that were fitted to it.
+inline std::unique_ptr<Tables> tables_for(const Coefficients& image) {
+  std::vector<ImageSample> samples(1);
+  static UnitSymbols scratch;
+  take_sample(samples[0], image, 100, scratch);
+  auto tables = std::make_unique<Tables>();
+  fit_tables(*tables, samples);
+  return tables;
 }
 
 }  // namespace tundish::lanes

@@ -1,4 +1,4 @@
-#include "source/joined.h"
+#include "source/formats/joined.h"
 
 #include <doctest/doctest.h>
 

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <thread>
 
-#include "core/usable_cpus.h"
+#include "core/machine/usable_cpus.h"
 #include "decode/jpeg_limits.h"
 #include "lanes/transcode.h"
 

@@ -77,7 +77,7 @@ void recode(Prepared& out, std::vector<std::byte>& image, Recoder& recoder) {
 
 }  // namespace
 
-void sum_up(Prepared& out, const Schema& schema, std::uint64_t record) {
+void compute_checksums(Prepared& out, const Schema& schema, std::uint64_t record) {
   out.crc.clear();
   for (std::size_t f = 0; f < schema.fields.size(); ++f) {
     if (schema.fields[f].type == FieldType::label) continue;
@@ -104,7 +104,7 @@ void prepare(Prepared& out, const Source& source, const Limits& limits, Recoder&
     out.sample.fields.clear();
     return;
   }
-  sum_up(out, schema, out.number);
+  compute_checksums(out, schema, out.number);
   std::vector<std::uint64_t> lengths;
   for (std::size_t f = 0; f < schema.fields.size(); ++f) {
     if (schema.fields[f].type == FieldType::label) continue;

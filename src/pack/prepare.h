@@ -21,6 +21,6 @@ void prepare(Prepared& out, const Source& source, const Limits& limits, Recoder&
 void refuse(Prepared& out, const Source& source, const SampleError& error);
 
 // Checksum of each stored field, and of the restore data, as record `record`.
-void sum_up(Prepared& out, const Schema& schema, std::uint64_t record);
+void compute_checksums(Prepared& out, const Schema& schema, std::uint64_t record);
 
 }  // namespace tundish

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "core/interruption.h"
-#include "core/usable_cpus.h"
+#include "core/machine/usable_cpus.h"
 #include "decode/jpeg_limits.h"
 #include "pack/checksum.h"
 #include "pack/handover.h"
@@ -288,7 +288,7 @@ class Writer {
   void record(Prepared& prepared) {
     const std::uint64_t number = report_.samples++;
     // Checksums hold the record's number; after a refusal that is no longer the sample's.
-    if (number != prepared.number) sum_up(prepared, source_.schema(), number);
+    if (number != prepared.number) compute_checksums(prepared, source_.schema(), number);
 
     out_.pad(head_.alignment);
     std::size_t column = 0;

@@ -8,8 +8,8 @@
 
 #include "core/random.h"
 #include "core/temporary_folder.h"
+#include "source/formats/tar_maker.h"
 #include "source/open.h"
-#include "source/tar_maker.h"
 
 namespace tundish {
 namespace {

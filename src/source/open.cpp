@@ -6,10 +6,10 @@
 
 #include "core/file.h"
 #include "source/decompress.h"
-#include "source/file_list.h"
-#include "source/image_folder.h"
+#include "source/formats/file_list.h"
+#include "source/formats/image_folder.h"
+#include "source/formats/tar.h"
 #include "source/names.h"
-#include "source/tar.h"
 
 namespace tundish {
 namespace {

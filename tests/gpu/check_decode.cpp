@@ -17,9 +17,9 @@
 #include <string>
 #include <thread>
 
-#include "core/usable_cpus.h"
-#include "cuda/decoder.h"
-#include "cuda/testing.h"
+#include "core/machine/usable_cpus.h"
+#include "cuda/decode/decoder.h"
+#include "cuda/decode/testing.h"
 #include "pack/reader.h"
 
 namespace {
@@ -66,7 +66,7 @@ void check_batch(Totals& totals, std::vector<Case>& cases, std::uint64_t element
   std::vector<bool> skipped(cases.size());
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const Added added = plan.add(cases[i].record, cases[i].view, cases[i].place, true);
-    if (!added.fault && added.road == Road::gpu) {
+    if (!added.fault && added.made_by == MadeBy::gpu) {
       planned.push_back(i);
     } else {
       skipped[i] = true;
@@ -107,15 +107,15 @@ void check_batch(Totals& totals, std::vector<Case>& cases, std::uint64_t element
   const auto say = [&](std::size_t i, const std::string& what) {
     if (totals.wrong++ >= 8) return;
     const Size image = size_of(cases[i].record);
-    const Stage& stage = cases[i].view.stages().front();
+    const ResizeStep& step = cases[i].view.steps().front();
     fmt::print(
         "case {}: {}x{} kind {:02x}, crop {},{} {}x{} to {}x{} keep {},{} {}x{} filter {} "
         "pad {} mirror {}{} backwards {}{}: {}\n",
         totals.cases + i, image.width, image.height, static_cast<unsigned>(cases[i].record[2]),
-        stage.crop.x, stage.crop.y, stage.crop.width, stage.crop.height, stage.size.width,
-        stage.size.height, stage.keep.x, stage.keep.y, stage.keep.width, stage.keep.height,
-        static_cast<int>(stage.filter), static_cast<int>(stage.pad_mode), int{stage.mirror_x},
-        int{stage.mirror_y}, int{stage.backwards_x}, int{stage.backwards_y}, what);
+        step.crop.x, step.crop.y, step.crop.width, step.crop.height, step.size.width,
+        step.size.height, step.keep.x, step.keep.y, step.keep.width, step.keep.height,
+        static_cast<int>(step.filter), static_cast<int>(step.pad_mode), int{step.mirror_x},
+        int{step.mirror_y}, int{step.backwards_x}, int{step.backwards_y}, what);
   };
   std::vector<bool> refused(cases.size());
   for (std::size_t k = 0; k < planned.size(); ++k) {

@@ -1,0 +1,15 @@
+// Where the pixels of an image lie in a batch.
+#pragma once
+
+#include <cstddef>
+
+#include "augment/cpu/store.h"
+
+namespace tundish {
+
+std::size_t image_bytes(Size size, Dtype dtype);
+
+// Of an image that begins at `base`: planes one after the other, or the channels of a pixel.
+Placement placement(std::byte* base, Size size, Dtype dtype, bool channels_first);
+
+}  // namespace tundish

@@ -1,0 +1,129 @@
+#include "augment/cpu/store.h"
+
+#include <cstring>
+
+#include "augment/cpu/row_split.h"
+
+namespace tundish {
+namespace {
+
+template <class T>
+void put(std::byte* to, std::uint32_t value) {
+  const T element = static_cast<T>(value);
+  std::memcpy(to, &element, sizeof element);
+}
+
+// Look-ups one after the other: a table of 256 values stays in the first-level cache, and no
+// gather instruction was faster.
+template <class T>
+void look_up(std::byte* to, std::ptrdiff_t step, const std::uint8_t* level, int level_step,
+             int count, const std::uint32_t* value) {
+  for (int i = 0; i < count; ++i, to += step, level += level_step) put<T>(to, value[*level]);
+}
+
+template <class T>
+void look_up_pixels(std::byte* to, const std::uint8_t* rgb, int width, const PixelTable& table) {
+  constexpr std::size_t kBytes = sizeof(T);
+  const std::uint32_t* red = table.value[0].data();
+  const std::uint32_t* green = table.value[1].data();
+  const std::uint32_t* blue = table.value[2].data();
+  for (int x = 0; x < width; ++x, rgb += 3, to += 3 * kBytes) {
+    put<T>(to, red[rgb[0]]);
+    put<T>(to + kBytes, green[rgb[1]]);
+    put<T>(to + 2 * kBytes, blue[rgb[2]]);
+  }
+}
+
+template <class T>
+void store_row(std::byte* to, std::ptrdiff_t dx, std::ptrdiff_t dc, const std::uint8_t* rgb,
+               int width, const PixelTable& table) {
+  constexpr std::ptrdiff_t kBytes = sizeof(T);
+  if (dx == 3 * kBytes && dc == kBytes) return look_up_pixels<T>(to, rgb, width, table);
+  for (int c = 0; c < 3; ++c) {
+    const std::uint32_t* value = table.value[static_cast<std::size_t>(c)].data();
+    if (dx == kBytes) {  // a constant step is faster
+      look_up<T>(to + c * dc, kBytes, rgb + c, 3, width, value);
+    } else {
+      look_up<T>(to + c * dc, dx, rgb + c, 3, width, value);
+    }
+  }
+}
+
+}  // namespace
+
+// By arithmetic where the table allows it; the rest of a row, and other rows, by look-ups.
+bool Store::store_steps(std::byte* to, const std::uint8_t* rgb, int width) {
+  if (!table_->steps || cpu_ < Cpu::avx2) return false;
+  const auto bytes = static_cast<std::ptrdiff_t>(dtype_bytes(table_->dtype));
+  const auto store = [&](std::byte* at, const std::uint8_t* levels, int count, int which) {
+    const auto fast = cpu_ == Cpu::avx512 ? store_steps_avx512 : store_steps_avx2;
+    int i = fast(at, table_->dtype, levels, count, *table_->steps, which);
+    for (; i < count; ++i) {
+      const auto channel = static_cast<std::size_t>(which == 0 ? i % 3 : which - 1);
+      std::memcpy(at + i * bytes, &table_->value[channel][levels[i]],
+                  static_cast<std::size_t>(bytes));
+    }
+  };
+  if (place_.dx == 3 * bytes && place_.dc == bytes) {
+    store(to, rgb, 3 * width, 0);
+    return true;
+  }
+  if (place_.dx != bytes) return false;
+  const auto wide = static_cast<std::size_t>(width);
+  if (planes_.size() < 3 * wide) planes_.resize(3 * wide);
+  std::uint8_t* plane = planes_.data();
+  split_row_sse(plane, plane + wide, plane + 2 * wide, rgb, width);
+  for (int c = 0; c < 3; ++c, plane += wide) store(to + c * place_.dc, plane, width, 1 + c);
+  return true;
+}
+
+void Store::begin(const PixelTable& table, const Placement& place) {
+  table_ = &table;
+  place_ = place;
+}
+
+void Store::row(int y, const std::uint8_t* rgb, int width, bool mirror_x) {
+  std::byte* to = place_.base + y * place_.dy;
+  if (table_->dtype == Dtype::uint8) return store_bytes(to, rgb, width, mirror_x);
+  if (mirror_x) rgb = mirrored(rgb, width);
+  if (store_steps(to, rgb, width)) return;
+  if (table_->dtype == Dtype::float32) {
+    store_row<std::uint32_t>(to, place_.dx, place_.dc, rgb, width, *table_);
+  } else {
+    store_row<std::uint16_t>(to, place_.dx, place_.dc, rgb, width, *table_);
+  }
+}
+
+std::uint8_t* Store::place_of(int y, int width) {
+  const bool as_given = table_->dtype == Dtype::uint8 && place_.dx == 3 && place_.dc == 1;
+  if (!as_given || place_.dy != std::ptrdiff_t{3} * width) return nullptr;
+  return reinterpret_cast<std::uint8_t*>(place_.base + y * place_.dy);
+}
+
+// Levels stay what they are.
+void Store::store_bytes(std::byte* to, const std::uint8_t* rgb, int width, bool mirror_x) {
+  auto* bytes = reinterpret_cast<std::uint8_t*>(to);
+  const bool interleaved = place_.dx == 3 && place_.dc == 1;
+  const auto mirror = cpu_ >= Cpu::sse ? mirror_row_sse : mirror_row;
+  const auto split = cpu_ >= Cpu::sse ? split_row_sse : split_row;
+  if (interleaved && mirror_x) return mirror(bytes, rgb, width);
+  if (interleaved) {
+    std::memcpy(bytes, rgb, static_cast<std::size_t>(width) * 3);
+    return;
+  }
+  if (mirror_x) rgb = mirrored(rgb, width);
+  if (place_.dx == 1) {
+    split(bytes, bytes + place_.dc, bytes + 2 * place_.dc, rgb, width);
+  } else {
+    store_row<std::uint8_t>(to, place_.dx, place_.dc, rgb, width, *table_);
+  }
+}
+
+const std::uint8_t* Store::mirrored(const std::uint8_t* rgb, int width) {
+  const std::size_t bytes = static_cast<std::size_t>(width) * 3;
+  if (mirrored_.size() < bytes) mirrored_.resize(bytes);
+  (cpu_ >= Cpu::sse ? mirror_row_sse : mirror_row)(mirrored_.data(), rgb, width);
+  return mirrored_.data();
+}
+
+}  // namespace tundish

@@ -1,0 +1,118 @@
+#include "augment/cpu/store.h"
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+
+#include "augment/cpu/testing.h"
+#include "augment/transforms.h"
+#include "core/random.h"
+
+namespace tundish {
+namespace {
+
+// One element at a time, straight from the definition.
+std::vector<std::byte> store_slowly(const TestImage& image, const PixelTable& table,
+                                    Placement place, std::size_t bytes, bool mirror_x) {
+  std::vector<std::byte> memory(bytes);
+  for (int y = 0; y < image.size.height; ++y) {
+    for (int x = 0; x < image.size.width; ++x) {
+      for (int c = 0; c < 3; ++c) {
+        const std::uint8_t level = pixel(image, mirror_x ? image.size.width - 1 - x : x, y)[c];
+        const std::uint32_t value = table.value[static_cast<std::size_t>(c)][level];
+        std::memcpy(memory.data() + y * place.dy + x * place.dx + c * place.dc, &value,
+                    dtype_bytes(table.dtype));
+      }
+    }
+  }
+  return memory;
+}
+
+}  // namespace
+
+TEST_CASE("every type and layout is stored as the table says") {
+  for (const Dtype dtype : {Dtype::uint8, Dtype::float32, Dtype::float16, Dtype::bfloat16}) {
+    Transforms transforms{ToDtype{dtype, true}};
+    if (dtype != Dtype::uint8) transforms.emplace_back(Normalize{});
+    const PixelTable table = pixel_table(transforms);
+    const auto e = static_cast<std::ptrdiff_t>(dtype_bytes(dtype));
+    for (const int width : {1, 2, 5, 16, 21, 22, 67, 224}) {
+      const TestImage image = noise({width, 3}, static_cast<std::uint64_t>(width));
+      const Placement layouts[] = {
+          {nullptr, width * 3 * e, 3 * e, e},      // HWC
+          {nullptr, width * e, e, 3 * width * e},  // CHW
+          {nullptr, width * 8 * e, 8 * e, 2 * e},  // anything else
+      };
+      for (Placement place : layouts) {
+        for (const bool mirror_x : {false, true}) {
+          CAPTURE(words(dtype)[static_cast<std::size_t>(dtype)]);
+          CAPTURE(width);
+          CAPTURE(mirror_x);
+          const std::size_t bytes =
+              static_cast<std::size_t>(2 * place.dy + (width - 1) * place.dx + 2 * place.dc + e);
+          for (const Cpu cpu : all_cpus()) {
+            CAPTURE(cpu_name(cpu));
+            std::vector<std::byte> memory(bytes);
+            place.base = memory.data();
+            Store store(cpu);
+            store.begin(table, place);
+            for (const int y : {2, 0, 1}) store.row(y, pixel(image, 0, y), width, mirror_x);
+            CHECK(memory == store_slowly(image, table, place, bytes, mirror_x));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("rows can be made in place where bytes are stored as they are, row behind row") {
+  std::byte memory[24];
+  const PixelTable bytes = pixel_table({}), floats = pixel_table({ToDtype{Dtype::float32, true}});
+  const auto place_of = [&](const PixelTable& table, const Placement& place) {
+    Store store;
+    store.begin(table, place);
+    return reinterpret_cast<std::byte*>(store.place_of(1, 4));
+  };
+  CHECK(place_of(bytes, {memory, 12, 3, 1}) == memory + 12);
+  CHECK(place_of(bytes, {memory, 16, 3, 1}) == nullptr);  // gaps between the rows
+  CHECK(place_of(bytes, {memory, 4, 1, 8}) == nullptr);
+  CHECK(place_of(floats, {memory, 12, 3, 1}) == nullptr);
+  CHECK(place_of(floats, {memory, 48, 12, 4}) == nullptr);
+}
+
+TEST_CASE("the usual normalizations are arithmetic, bit for bit the table") {
+  for (const Dtype dtype : {Dtype::float32, Dtype::float16, Dtype::bfloat16}) {
+    CHECK(pixel_table({Normalize{}, ToDtype{dtype, true}}).steps);
+    CHECK(pixel_table({ToDtype{dtype, true}}).steps);
+    CHECK(pixel_table({ToDtype{dtype, false}}).steps);
+  }
+  CHECK_FALSE(pixel_table({Normalize{}, Normalize{}}).steps);
+  CHECK_FALSE(pixel_table({ToDtype{Dtype::uint8, true}}).steps);
+}
+
+TEST_CASE("whatever the normalization, rows are stored as the table says") {
+  const TestImage image = noise({97, 1}, 5);
+  int arithmetic = 0;
+  for (std::uint64_t round = 0; round < 200; ++round) {
+    Random random({.seed = round}, 0);
+    Normalize normalize;
+    for (std::size_t c = 0; c < 3; ++c) {
+      normalize.mean[c] = static_cast<float>(random.below(1000)) / 999;
+      normalize.std[c] = static_cast<float>(1 + random.below(1000)) / 777;
+    }
+    const PixelTable table = pixel_table({normalize});
+    arithmetic += table.steps.has_value();
+    Placement place{nullptr, 97 * 12, 12, 4};
+    for (const Cpu cpu : all_cpus()) {
+      std::vector<std::byte> memory(97 * 12);
+      place.base = memory.data();
+      Store store(cpu);
+      store.begin(table, place);
+      store.row(0, pixel(image, 0, 0), 97, false);
+      REQUIRE(memory == store_slowly(image, table, place, memory.size(), false));
+    }
+  }
+  CHECK(arithmetic > 100);
+}
+
+}  // namespace tundish

@@ -1,0 +1,13 @@
+#include "augment/cpu/weights_lanewise.h"
+
+namespace tundish {
+
+void make_weights_plain(std::int32_t* weight, const ResizedLine& line, const WeightsPlan& plan) {
+  make_weights(weight, line, plan);
+}
+
+MakeWeights make_weights_of(Cpu cpu) {
+  return cpu >= Cpu::avx2 ? make_weights_avx2 : make_weights_plain;
+}
+
+}  // namespace tundish

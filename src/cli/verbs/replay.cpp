@@ -1,0 +1,213 @@
+// tundish replay: the images that came after a saved state, as a sheet with what was done to each.
+#include "engine/replay.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <optional>
+#include <string>
+
+#include "cli/json.h"
+#include "cli/samples/sheet.h"
+#include "cli/verbs.h"
+#include "pack/open.h"
+#include "pack/output_file.h"
+#include "state/saved_state.h"
+
+namespace tundish::cli {
+namespace {
+
+constexpr VerbHelp kHelp = {
+    .verb = "replay",
+    .usage = "FILE --state STATE.json [-o SHEET.png] [options]",
+    .examples = R"(tundish replay train.tnd --state state.json -o sheet.png
+tundish replay train.tnd --state state.json --rank 3 --json)",
+    .text = R"(Makes the next batch of a training run again, from the state that its loader had:
+json.dump(loader.state_dict(), open("state.json", "w")). Tells the sample, crop and
+flip of each image, and draws a sheet of them, as they are before Normalize. What
+was given as a list (Subset, Weighted, Mixture, labels, several packs) is not in a
+state: in Python loader.replay(state) does the same.)",
+    .json = R"({file, epoch, position, rank, order, sheet, samples, bad}; samples is an array of
+{position, sample, repeat, key, label, replaces, image, size, steps}, bad of
+{position, sample, code, message}; rank is null with --batch)"};
+
+SavedState read_state_file(const std::string& file) {
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) throw Error(ErrorCode::source_missing, {.file = file}, "it cannot be opened");
+  std::string text(kMaxStateBytes + 1, '\0');  // one more: read_state() refuses what is longer
+  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(stream.gcount()));
+  try {
+    return read_state(text);
+  } catch (const Error& error) {
+    throw Error(error.code(), {.file = file}, error.reason());
+  }
+}
+
+std::string window_text(const Window& w) {
+  return fmt::format("{}x{}+{}+{}", w.width, w.height, w.x, w.y);
+}
+
+// What a step does, word by word, without what it leaves as it is.
+std::vector<std::string> texts_of(const ResizeStep& step, Size input) {
+  std::vector<std::string> out;
+  if (step.crop != Window{0, 0, input.width, input.height}) {
+    out.push_back("crop " + window_text(step.crop));
+  }
+  if (resizes(step)) out.push_back(fmt::format("to {}x{}", step.size.width, step.size.height));
+  if (step.keep != Window{0, 0, step.size.width, step.size.height}) {
+    out.push_back("keep " + window_text(step.keep));
+  }
+  if (step.mirror_x) out.emplace_back("flip left-right");
+  if (step.mirror_y) out.emplace_back("flip top-bottom");
+  return out;
+}
+
+std::vector<std::string> words_of(const ReplayedSample& sample) {
+  std::vector<std::string> lines = {
+      fmt::format("sample {} label {}{}", sample.draw.sample, sample.label,
+                  sample.draw.repeat ? fmt::format(" repeat {}", sample.draw.repeat) : ""),
+      fmt::format("{}x{}", sample.view.image().width, sample.view.image().height)};
+  for (const std::uint64_t bad : sample.replaces) lines[0] += fmt::format(" for {}", bad);
+  Size input = sample.view.image();
+  for (const ResizeStep& step : sample.view.steps()) {
+    for (const std::string& text : texts_of(step, input)) lines.push_back(text);
+    input = {step.keep.width, step.keep.height};
+  }
+  return lines;
+}
+
+// The same draws, but 8 bits per channel.
+Transforms as_bytes(Transforms transforms) {
+  for (Transform& transform : transforms) {
+    if (std::holds_alternative<Normalize>(transform) ||
+        std::holds_alternative<ToDtype>(transform)) {
+      transform = ToDtype{Dtype::uint8, false};
+    }
+  }
+  return transforms;
+}
+
+void check_state_file(const std::string& file, const std::shared_ptr<const Source>& source,
+                      const SavedState& state) {
+  if (state.given) {
+    throw Error(ErrorCode::wrong_state, {.file = file},
+                "its order, labels or packs were given as lists, which a state does not hold; "
+                "replay it in Python: loader.replay(state)");
+  }
+  try {
+    check_state(state, Engine(source, state.options).identity());
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::wrong_state) throw;
+    throw Error(error.code(), {.file = file}, error.reason());
+  }
+}
+
+// The engine that makes the batch again; what it finds wrong with the state names the state's file.
+void make_engine(std::optional<Engine>& out, const std::shared_ptr<const Source>& source,
+                 const LoaderOptions& options, const std::string& state_file) {
+  try {
+    out.emplace(source, options);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::wrong_state) throw;
+    throw Error(error.code(), {.file = state_file}, error.reason());
+  }
+}
+
+void write_file(const std::string& target, bool force, const std::vector<std::byte>& bytes) {
+  OutputFile file(target, force);
+  file.write_at(bytes, 0);
+  file.commit(bytes.size());
+}
+
+}  // namespace
+
+int run_replay(const Words& words, Shell& shell) {
+  std::string file, state_file, target;
+  std::uint64_t rank = 0, images = 0;
+  bool force = false;
+  Arguments arguments(kHelp, shell);
+  arguments.word(file, "FILE", "the pack, or another source, that was trained from");
+  arguments.option(state_file, "--state", "FILE", "state_dict() of the loader, as JSON", true);
+  arguments.option(target, "-o,--output", "FILE", "write a sheet of the images, a PNG");
+  arguments.option(rank, "--rank", "N", "whose batch, of a run with several ranks (0)", 0,
+                   UINT32_MAX);
+  arguments.option(images, "--batch", "N", "instead the next N images of all ranks together", 1,
+                   4096);
+  arguments.flag(force, "-f,--force", "replace the sheet if it exists");
+  if (!arguments.parse(words)) return kOk;
+
+  const std::shared_ptr<const Source> source = open_source(file);
+  SavedState state = read_state_file(state_file);
+  check_state_file(state_file, source, state);
+  state.options.transforms = as_bytes(state.options.transforms);
+  if (images > 0) {
+    state.options.batch_size = static_cast<std::uint32_t>(images);
+    state.options.world_size = 1;
+    state.options.uneven = Uneven::exact;
+  } else if (rank >= state.options.world_size) {
+    throw UsageError(fmt::format("--rank: the run had {} ranks, the first is 0",
+                                 with_commas(state.options.world_size)));
+  }
+  state.options.rank = images > 0 ? 0 : static_cast<std::uint32_t>(rank);
+  state.options.prefetch = 1;
+  state.options.replay = true;
+  std::optional<Engine> made;
+  make_engine(made, source, state.options, state_file);
+  Engine& engine = *made;
+  engine.start(state.epoch, state.position);
+  Batch batch;
+  Engine::Next next = Engine::Next::again;
+  while (next == Engine::Next::again) {
+    check_interrupt(file);
+    next = engine.next(batch, std::chrono::milliseconds(100));
+  }
+  if (next == Engine::Next::end) {
+    throw Error(ErrorCode::wrong_state, {.file = state_file},
+                fmt::format("it stands at the end of epoch {}; no batch follows", state.epoch));
+  }
+  const std::vector<ReplayedSample> samples = replayed(batch, engine.recipe());
+
+  std::vector<Tile> tiles;
+  const auto image_bytes =
+      3 * static_cast<std::size_t>(batch.size.width) * static_cast<std::size_t>(batch.size.height);
+  const auto* pixels = reinterpret_cast<const std::uint8_t*>(batch.pixels);
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    tiles.push_back({pixels + i * image_bytes, batch.size, words_of(samples[i])});
+  }
+  if (!target.empty()) write_file(target, force, make_sheet(tiles));
+
+  if (shell.json) {
+    Json list = Json::array();
+    for (const ReplayedSample& one : samples) list.push_back(replay_json(one));
+    Json bad = Json::array();
+    for (const BadSample& one : engine.bad_samples()) {
+      bad.push_back({{"position", one.position},
+                     {"sample", one.sample},
+                     {"code", error_name(one.code)},
+                     {"message", json_text(one.text)}});
+    }
+    Json out{{"file", json_text(file)},
+             {"epoch", state.epoch},
+             {"position", state.position},
+             {"rank", images > 0 ? Json() : Json(rank)},
+             {"order", engine.identity().order},
+             {"sheet", target.empty() ? Json() : Json(json_text(target))},
+             {"samples", std::move(list)},
+             {"bad", std::move(bad)}};
+    print_json(shell, out);
+    return kOk;
+  }
+  shell.line("epoch", fmt::format("{}, from position {}, {}", state.epoch,
+                                  with_commas(state.position), engine.identity().order));
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    shell.line(fmt::format("{}", samples[i].position),
+               fmt::format("{}: {}", samples[i].key, fmt::join(tiles[i].lines, ", ")));
+  }
+  for (const BadSample& one : engine.bad_samples()) {
+    shell.line(fmt::format("{}", one.position), "bad: " + one.text);
+  }
+  return kOk;
+}
+
+}  // namespace tundish::cli

@@ -1,0 +1,29 @@
+// The last step of images that the CPU decoded, on the GPU: 8-bit levels (N, H, W, 3) become
+// elements of the batch's type through the table that the CPU's Store uses (augment/cpu/store.h),
+// mirrored where a plan says so, at their place in the batch.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "augment/pixel_table.h"
+#include "cuda/augment/target.h"
+
+namespace tundish::cuda {
+
+// Pointers are to the GPU's memory.
+struct FinishTask {
+  const std::uint8_t* levels = nullptr;  // aligned to 4 bytes
+  const Target* targets = nullptr;       // one per image
+  const std::uint32_t* table = nullptr;  // value[3][256] of a PixelTable
+  void* out = nullptr;                   // aligned to 16 bytes
+  Dtype dtype = Dtype::uint8;
+  bool channels_first = false;           // N, C, H, W in memory; otherwise N, H, W, C
+  int count = 0, width = 0, height = 0;  // of the images of levels
+};
+
+// Enqueues it.
+cudaError_t finish(const FinishTask& task, cudaStream_t stream);
+
+}  // namespace tundish::cuda

@@ -1,0 +1,322 @@
+#include "cuda/decode/batch_plan.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+
+#include "core/stream_copy.h"
+#include "cuda/decode/tiles.h"
+
+namespace tundish::cuda {
+namespace {
+
+constexpr int kMaxSide = 65535;
+constexpr std::uint64_t kBatchAlign = 256;
+
+std::uint64_t round_up(std::uint64_t bytes, std::uint64_t align) {
+  return (bytes + align - 1) / align * align;
+}
+
+std::uint16_t narrow(int value) {
+  assert(value >= 0 && value <= kMaxSide);
+  return static_cast<std::uint16_t>(value);
+}
+
+// One axis of a step: its task, and the places of the crop that it reads.
+struct Axis {
+  AxisTask task = {};
+  int from = 0, to = 0;
+};
+
+Axis axis_of(int in, int out, int keep_from, int keep, Filter filter, bool backwards, bool mirror) {
+  Axis axis;
+  const int from = backwards ? out - keep_from - keep : keep_from;
+  const int last = from + keep - 1;
+  int taps = 1;
+  if (in == out) {
+    axis.from = from;
+    axis.to = last + 1;
+  } else if (filter == Filter::nearest) {
+    axis.from = nearest_input(in, out, from);
+    axis.to = nearest_input(in, out, last) + 1;
+  } else {
+    const ResizedLine line(in, out, filter);
+    axis.from = line.first(from);
+    axis.to = line.end(last);
+    taps = line.most_inputs();
+  }
+  if (backwards) {
+    const int low = in - axis.to;
+    axis.to = in - axis.from;
+    axis.from = low;
+  }
+  axis.task.in = narrow(in);
+  axis.task.out = narrow(out);
+  axis.task.from = narrow(from);
+  axis.task.keep = narrow(keep);
+  axis.task.taps = narrow(taps);
+  axis.task.groups = narrow((taps + 3) / 4);
+  axis.task.end = narrow(axis.to);
+  axis.task.backwards = backwards;
+  axis.task.reversed = backwards != mirror;
+  return axis;
+}
+
+Chroma chroma_of(const lanes::Geometry& geometry) {
+  if (geometry.components == 1) return Chroma::grey;
+  switch (lanes::upsampling_of(geometry)) {
+    case lanes::Upsampling::none:
+      return Chroma::full;
+    case lanes::Upsampling::smooth_wide:
+      return Chroma::smooth_wide;
+    case lanes::Upsampling::smooth_both:
+      return Chroma::smooth_both;
+    case lanes::Upsampling::smooth_high:
+      return Chroma::smooth_high;
+    case lanes::Upsampling::repeat:
+      break;
+  }
+  return Chroma::repeat;
+}
+
+std::uint8_t shift_of(int factor) {
+  return static_cast<std::uint8_t>(factor == 4 ? 2 : factor == 2 ? 1 : 0);
+}
+
+template <class T>
+void put(std::byte* to, const std::vector<T>& from) {
+  if (!from.empty()) std::memcpy(to, from.data(), from.size() * sizeof(T));
+}
+
+}  // namespace
+
+void BatchPlan::begin(const BatchLimits& limits, bool resident) {
+  resident_ = resident;
+  gathered_ = 0;
+  limits_ = limits;
+  limits_.images = std::min(limits_.images, 65535u);
+  limits_.buffer_bytes = std::min(limits_.buffer_bytes, std::uint64_t{0xf0000000});
+  layout_ = {};
+  units_.clear();
+  images_.clear();
+  items_.clear();
+  pieces_.clear();
+  coded_bytes_ = coded_end_ = plane_bytes_ = weight_words_ = 0;
+}
+
+Added BatchPlan::add(Bytes record, const View& view, const ElementPlace& place, bool check) {
+  assert(!resident_);
+  return add_from(reinterpret_cast<std::uintptr_t>(record.data()), record, view, place, check);
+}
+
+Added BatchPlan::add_resident(Bytes record, std::uint64_t at, const View& view,
+                              const ElementPlace& place) {
+  assert(resident_);
+  return add_from(at, record, view, place, false);
+}
+
+Added BatchPlan::add_from(std::uint64_t from, Bytes record, const View& view,
+                          const ElementPlace& place, bool check) {
+  if (auto fault = record_.read(record)) return {MadeBy::cpu, std::move(fault)};
+  const lanes::RecordHead& head = record_.head();
+  const lanes::Geometry& geometry = head.geometry;
+  assert((view.image() == Size{geometry.width, geometry.height}));
+  const ResizeStep& step = view.steps().front();
+  const Window& keep = step.keep;
+  if (view.steps().size() > 1 || step.crop.width > kMaxSide || step.crop.height > kMaxSide ||
+      step.size.width > kMaxSide || step.size.height > kMaxSide) {
+    return {MadeBy::cpu};
+  }
+  if (images_.size() >= limits_.images) return {MadeBy::full};
+
+  Axis x = axis_of(step.crop.width, step.size.width, keep.x, keep.width, step.filter,
+                   step.backwards_x, step.mirror_x);
+  Axis y = axis_of(step.crop.height, step.size.height, keep.y, keep.height, step.filter,
+                   step.backwards_y, step.mirror_y);
+  const int left = step.crop.x + x.from, right = step.crop.x + x.to;
+  const int top = step.crop.y + y.from, bottom = step.crop.y + y.to;
+  const Range across = needed_range(left, right, geometry.width, step.pad_mode);
+  const Range down = needed_range(top, bottom, geometry.height, step.pad_mode);
+  const Window needed = {across.from, down.from, across.length, down.length};
+  const bool any = needed.width > 0 && needed.height > 0;
+
+  ImageTask& task = images_.emplace_back();
+  const struct {
+    std::size_t units, items, pieces;
+    std::uint64_t coded_bytes, coded_end, plane_bytes, weight_words;
+  } before = {units_.size(), items_.size(), pieces_.size(), coded_bytes_,
+              coded_end_,    plane_bytes_,  weight_words_};
+  const auto take_back = [&] {
+    images_.pop_back();
+    units_.resize(before.units);
+    items_.resize(before.items);
+    pieces_.resize(before.pieces);
+    coded_bytes_ = before.coded_bytes;
+    coded_end_ = before.coded_end;
+    plane_bytes_ = before.plane_bytes;
+    weight_words_ = before.weight_words;
+  };
+
+  for (Axis* axis : {&x, &y}) {
+    axis->task.weights = static_cast<std::uint32_t>(weight_words_);
+    weight_words_ += round_up((std::uint64_t{3} * axis->task.groups + 1) * axis->task.keep, 4);
+  }
+  task.axis[0] = x.task;
+  task.axis[1] = y.task;
+  task.crop_x = step.crop.x;
+  task.crop_y = step.crop.y;
+  task.width = narrow(geometry.width);
+  task.height = narrow(geometry.height);
+  task.out = place.first;
+  task.dy = place.dy;
+  task.dx = place.dx;
+  task.dc = place.dc;
+  task.components = static_cast<std::uint8_t>(geometry.components);
+  task.set = static_cast<std::uint8_t>(head.set);
+  task.chroma = chroma_of(geometry);
+  task.rgb = geometry.components == 3 && head.colour == lanes::Colour::rgb;  // grey is grey
+  task.shift_x = shift_of(geometry.max_h);
+  task.shift_y = shift_of(geometry.max_v);
+  task.padded = !any || left < 0 || right > geometry.width || top < 0 || bottom > geometry.height;
+  task.pad_mode = step.pad_mode;
+  task.filter = step.filter;
+  for (std::size_t c = 0; c < 3; ++c) task.fill[c] = step.fill[c];
+
+  if (any) {
+    const lanes::CropPlan crop = lanes::plan_crop(geometry, needed);
+    if (check) {
+      if (auto fault = record_.check_rows(crop.unit_y0, crop.unit_y1)) {
+        take_back();
+        return {MadeBy::cpu, std::move(fault)};
+      }
+    }
+    add_planes(task, crop);
+    if (auto fault = add_units(crop, from)) {
+      take_back();
+      return {MadeBy::cpu, std::move(fault)};
+    }
+  }
+  if (!add_tiles(items_, task, static_cast<std::uint32_t>(images_.size() - 1))) {
+    take_back();
+    return {MadeBy::cpu};
+  }
+  const std::uint64_t tasks = units_.size() * sizeof(UnitTask) +
+                              images_.size() * sizeof(ImageTask) + items_.size() * sizeof(Item) +
+                              (resident_ ? pieces_.size() * sizeof(Piece) : 0) + 4 * kBatchAlign;
+  const std::uint64_t bytes = tasks + coded_end_ + kCodedSlack + kBatchAlign;
+  if (bytes > limits_.buffer_bytes || (resident_ ? tasks : bytes) > limits_.host_bytes ||
+      plane_bytes_ > limits_.plane_bytes || weight_words_ > limits_.weight_words) {
+    take_back();
+    return {MadeBy::full};
+  }
+  return {};
+}
+
+void BatchPlan::add_planes(ImageTask& task, const lanes::CropPlan& crop) {
+  const lanes::RecordHead& head = record_.head();
+  const lanes::Geometry& geometry = head.geometry;
+  for (int c = 0; c < geometry.components; ++c) {
+    const lanes::Component& component = geometry.component[c];
+    const lanes::BlockRect& blocks = crop.blocks[c];
+    PlaneTask& plane = task.plane[c];
+    plane.unit_across = narrow(geometry.unit_width * component.h / geometry.max_h / lanes::kBlock);
+    plane.unit_down = narrow(geometry.unit_height * component.v / geometry.max_v / lanes::kBlock);
+    plane.blocks_x = narrow(component.blocks_x);
+    plane.blocks_y = narrow(component.blocks_y);
+    plane.x0 = narrow(blocks.x0);
+    plane.y0 = narrow(blocks.y0);
+    plane.x1 = narrow(blocks.x1);
+    plane.y1 = narrow(blocks.y1);
+    plane.width = narrow(component.width);
+    plane.height = narrow(component.height);
+    plane.at = static_cast<std::uint32_t>(plane_bytes_ / kPlaneAlign);
+    plane.pitch = static_cast<std::uint32_t>(
+        round_up(static_cast<std::uint64_t>(blocks.width() * lanes::kBlock), kPlaneAlign));
+    plane_bytes_ +=
+        std::uint64_t{plane.pitch} * static_cast<std::uint64_t>(blocks.height() * lanes::kBlock);
+    std::memcpy(task.quantisation[c], head.quantisation[c].data(), sizeof task.quantisation[c]);
+  }
+}
+
+// The units of one row stand one behind the other in the record and are copied in one piece.
+std::optional<Fault> BatchPlan::add_units(const lanes::CropPlan& crop, std::uint64_t record) {
+  const auto image = static_cast<std::uint16_t>(images_.size() - 1);
+  for (int y = crop.unit_y0; y < crop.unit_y1; ++y) {
+    const auto from = record_.unit(crop.unit_x0, y).data() - record_.bytes().data();
+    // Kernels copy and read words. Lengths that are odd before this unit come only of malice.
+    if (resident_ && from % 2 != 0) return record_.unit_fault(crop.unit_x0, y);
+    std::uint32_t at = 0;
+    for (int x = crop.unit_x0; x < crop.unit_x1; ++x) {
+      const auto bytes = static_cast<std::uint32_t>(record_.unit(x, y).size());
+      if (bytes % 2 != 0) return record_.unit_fault(x, y);
+      units_.push_back({static_cast<std::uint32_t>(coded_end_) + at,
+                        static_cast<std::uint16_t>(bytes), image, narrow(x), narrow(y)});
+      at += bytes;
+    }
+    pieces_.push_back(
+        {record + static_cast<std::uint64_t>(from), static_cast<std::uint32_t>(coded_end_), at});
+    coded_bytes_ += at;
+    coded_end_ += round_up(at, kCodedAlign);
+  }
+  return std::nullopt;
+}
+
+// By counting: the order within 64 bytes does not matter.
+void BatchPlan::finish() {
+  constexpr std::size_t kClasses = 65536 / 64;
+  std::uint32_t place[kClasses + 1] = {};
+  const auto class_of = [](const UnitTask& unit) {
+    return kClasses - 1 - unit.bytes / std::size_t{64};
+  };
+  for (const UnitTask& unit : units_) ++place[class_of(unit) + 1];
+  for (std::size_t i = 1; i <= kClasses; ++i) place[i] += place[i - 1];
+  sorted_.resize(units_.size());
+  for (const UnitTask& unit : units_) sorted_[place[class_of(unit)]++] = unit;
+  units_.swap(sorted_);
+
+  layout_.units = static_cast<std::uint32_t>(units_.size());
+  layout_.images = static_cast<std::uint32_t>(images_.size());
+  layout_.items = static_cast<std::uint32_t>(items_.size());
+  layout_.tile_columns = 1;
+  for (const Item& item : items_) {
+    layout_.tile_columns = std::max(layout_.tile_columns, std::uint32_t{item.x1} - item.x0);
+  }
+  layout_.pieces = resident_ ? static_cast<std::uint32_t>(pieces_.size()) : 0;
+  layout_.coded_end = coded_end_;
+  layout_.units_at = round_up(coded_end_ + kCodedSlack, kBatchAlign);
+  layout_.images_at = layout_.units_at + round_up(units_.size() * sizeof(UnitTask), kBatchAlign);
+  layout_.items_at = layout_.images_at + round_up(images_.size() * sizeof(ImageTask), kBatchAlign);
+  layout_.pieces_at = layout_.items_at + round_up(items_.size() * sizeof(Item), kBatchAlign);
+  layout_.bytes = layout_.pieces_at + round_up(layout_.pieces * sizeof(Piece), kBatchAlign);
+  layout_.host_at = resident_ ? layout_.units_at : 0;
+  layout_.plane_bytes = plane_bytes_;
+  layout_.weight_words = weight_words_;
+}
+
+void BatchPlan::gather_coded(std::byte* to) {
+  if (resident_) return;
+  const auto address = [&](std::size_t i) {
+    return reinterpret_cast<const std::byte*>(static_cast<std::uintptr_t>(pieces_[i].from));
+  };
+  for (std::size_t i = gathered_; i < pieces_.size(); ++i) {
+    // The next piece begins anywhere: no hardware can guess where.
+    if (i + 1 < pieces_.size()) {
+      for (int line = 0; line < 4; ++line) __builtin_prefetch(address(i + 1) + 64 * line);
+    }
+    stream_copy(to + pieces_[i].to, address(i), pieces_[i].length);
+  }
+  gathered_ = pieces_.size();
+}
+
+void BatchPlan::gather(std::byte* to) {
+  gather_coded(to);
+  finish_stream_copies();
+  if (!resident_) std::memset(to + coded_end_, 0, layout_.units_at - coded_end_);
+  const auto place = [&](std::uint64_t at) { return to + (at - layout_.host_at); };
+  put(place(layout_.units_at), units_);
+  put(place(layout_.images_at), images_);
+  put(place(layout_.items_at), items_);
+  if (resident_) put(place(layout_.pieces_at), pieces_);
+}
+
+}  // namespace tundish::cuda

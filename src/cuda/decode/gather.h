@@ -1,0 +1,17 @@
+// Rows of units from the records that are kept on the GPU to the coded part of a batch. Twin:
+// gather_slowly().
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+
+#include "cuda/decode/batch_layout.h"
+
+namespace tundish::cuda {
+
+// `batch` is the flat buffer on the GPU, without its coded part; `records` is where they are kept.
+void gather_on_gpu(std::byte* batch, const BatchLayout& layout, const std::byte* records,
+                   cudaStream_t stream);
+
+}  // namespace tundish::cuda

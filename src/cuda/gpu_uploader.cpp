@@ -1,0 +1,216 @@
+#include "cuda/gpu_uploader.h"
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+
+#include "core/host_memory.h"
+#include "cuda/augment/finish.h"
+#include "cuda/decode/decoder.h"
+#include "cuda/decode/gather.h"
+#include "cuda/decode/resident_pack.h"
+#include "cuda/runtime/on_device.h"
+#include "cuda/runtime/pinned.h"
+#include "cuda/upload_tail.h"
+
+namespace tundish::cuda {
+namespace {
+
+void put(std::byte* to, const void* from, std::size_t bytes) {
+  if (bytes > 0) std::memcpy(to, from, bytes);
+}
+
+}  // namespace
+
+// A batch that was enqueued.
+struct GpuUploader::Sent {
+  cudaEvent_t done = nullptr;
+  std::shared_ptr<const void> keep;
+  HostMemory errors;  // a word per image of the flat buffer
+  std::uint64_t epoch = 0;
+  bool wanted = true;
+  struct Image {
+    std::int64_t sample;
+    std::uint64_t position;
+  };
+  std::vector<Image> images;  // one per word
+};
+
+struct GpuUploader::State {
+  int device = 0;
+  cudaStream_t stream = nullptr;
+  PixelTable table;
+  bool channels_first = false;
+  std::shared_ptr<const ResidentPack> resident;
+  std::unique_ptr<BatchDecoder> decoder;
+  DeviceMemory values;         // of the table
+  DeviceMemory coded, levels;  // one batch each: the stream's order says when they are free
+
+  std::deque<Refused> refused;                // found, and not told yet
+  std::deque<std::unique_ptr<Sent>> sent;     // in order; not known yet to have ended
+  std::vector<std::unique_ptr<Sent>> unused;  // their events and memory are used again
+
+  std::unique_ptr<Sent> new_sent() {
+    if (!unused.empty()) {
+      auto out = std::move(unused.back());
+      unused.pop_back();
+      return out;
+    }
+    auto out = std::make_unique<Sent>();
+    check(cudaEventCreateWithFlags(&out->done, cudaEventDisableTiming), "make an event");
+    return out;
+  }
+
+  void copy_up(std::byte* to, const std::byte* from, std::size_t bytes) const {
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream), "copy a batch");
+  }
+
+  // The flat buffer, and its images.
+  void decode(const UploadBatch& batch, const UploadTail& tail, void* images, Sent& one) {
+    if (!decoder) throw Error(ErrorCode::argument, {}, "a batch to decode, but no tables");
+    const BatchLayout& layout = *batch.layout;
+    coded.reserve(tail.end);
+    copy_up(coded.as<std::byte>() + layout.host_at, batch.coded, tail.end - layout.host_at);
+    if (layout.images == 0) return;
+    if (layout.pieces > 0) {
+      if (!resident) throw Error(ErrorCode::argument, {}, "a batch of records that are not there");
+      gather_on_gpu(coded.as<std::byte>(), layout, resident->data(), stream);
+    }
+    decoder->decode_on_gpu(images, coded.as<std::byte>(), layout, stream);
+    one.errors.reserve(layout.images * sizeof(std::uint32_t), kPinnedMemory);
+    decoder->copy_errors(reinterpret_cast<std::uint32_t*>(one.errors.data()), layout, stream);
+    for (const std::uint32_t number : batch.numbers) {
+      one.images.push_back({batch.samples[number], batch.positions[number]});
+    }
+  }
+};
+
+GpuUploader::GpuUploader(int device, void* stream, const PixelTable& table, bool channels_first,
+                         const lanes::Tables* tables, std::shared_ptr<const ResidentPack> resident)
+    : state_(new State) {
+  State& state = *state_;
+  state.device = device;
+  state.stream = static_cast<cudaStream_t>(stream);
+  state.table = table;
+  state.channels_first = channels_first;
+  state.resident = std::move(resident);
+  const OnDevice on(device);
+  state.values.reserve(sizeof table.value);
+  check(cudaMemcpy(state.values.as<void>(), table.value.data(), sizeof table.value,
+                   cudaMemcpyHostToDevice),
+        "copy the table of values");
+  if (tables) state.decoder = std::make_unique<BatchDecoder>(*tables, table);
+  // What was copied and cleared so far is not ordered before the work of `stream`.
+  check(cudaStreamSynchronize(nullptr), "copy tables");
+}
+
+GpuUploader::~GpuUploader() {
+  const OnDevice on(state_->device);
+  cudaStreamSynchronize(state_->stream);
+  for (const auto& one : state_->sent) cudaEventDestroy(one->done);
+  for (const auto& one : state_->unused) cudaEventDestroy(one->done);
+  state_.reset();
+}
+
+void GpuUploader::finish(const UploadBatch& batch, const Out& out) {
+  State& state = *state_;
+  if (batch.count == 0) return;
+  const OnDevice on(state.device);
+  std::unique_ptr<Sent> one = state.new_sent();
+  one->keep = batch.keep;
+  one->images.clear();
+  one->epoch = batch.epoch;
+  one->wanted = true;
+  try {
+    enqueue(batch, out, *one);
+  } catch (...) {
+    // A part of it may be on the stream, and the batch's memory goes back now.
+    cudaStreamSynchronize(state.stream);
+    one->keep.reset();
+    state.unused.push_back(std::move(one));
+    throw;
+  }
+  state.sent.push_back(std::move(one));
+}
+
+void GpuUploader::enqueue(const UploadBatch& batch, const Out& out, Sent& one) {
+  State& state = *state_;
+  // The numbers go with the part that is there; with both, behind the flat buffer.
+  const bool flat = batch.coded != nullptr;
+  const std::size_t level_count = batch.targets.size();
+  const std::size_t level_bytes = 3 * static_cast<std::size_t>(batch.size.width) *
+                                  static_cast<std::size_t>(batch.size.height) * level_count;
+  const UploadTail tail(flat ? batch.layout->bytes : level_bytes, batch.count,
+                        flat ? 0 : level_count);
+  std::byte* host = flat ? batch.coded : batch.levels;
+  const std::size_t begin = flat ? batch.layout->host_at : 0;  // of what the host has
+  put(host + (tail.labels - begin), batch.labels.data(), 8 * batch.count);
+  put(host + (tail.samples - begin), batch.samples.data(), 8 * batch.count);
+  if (flat) state.decode(batch, tail, out.images, one);
+  if (level_count > 0) {
+    const UploadTail own = flat ? UploadTail(level_bytes, 0, level_count) : tail;
+    put(batch.levels + own.target, batch.targets.data(), batch.targets.size_bytes());
+    state.levels.reserve(own.end);
+    state.copy_up(state.levels.as<std::byte>(), batch.levels, own.end);
+    const auto* there = state.levels.as<std::uint8_t>();
+    check(tundish::cuda::finish({.levels = there,
+                                 .targets = reinterpret_cast<const Target*>(there + own.target),
+                                 .table = state.values.as<std::uint32_t>(),
+                                 .out = out.images,
+                                 .dtype = state.table.dtype,
+                                 .channels_first = state.channels_first,
+                                 .count = static_cast<int>(level_count),
+                                 .width = batch.size.width,
+                                 .height = batch.size.height},
+                                state.stream),
+          "finish a batch");
+  }
+  const std::byte* there = (flat ? state.coded : state.levels).as<std::byte>();
+  const auto numbers = [&](void* to, std::size_t from) {
+    if (!to) return;
+    check(
+        cudaMemcpyAsync(to, there + from, 8 * batch.count, cudaMemcpyDeviceToDevice, state.stream),
+        "copy the numbers of a batch");
+  };
+  numbers(out.labels, tail.labels);
+  numbers(out.samples, tail.samples);
+  check(cudaEventRecord(one.done, state.stream), "record an event");
+}
+
+std::optional<GpuUploader::Refused> GpuUploader::poll_completed() {
+  State& state = *state_;
+  const OnDevice on(state.device);
+  while (!state.sent.empty()) {
+    Sent& one = *state.sent.front();
+    const cudaError_t status = cudaEventQuery(one.done);
+    if (status == cudaErrorNotReady) {
+      (void)cudaGetLastError();  // no error, and not to be taken for one
+      break;
+    }
+    check(status, "make a batch");
+    const auto* errors = reinterpret_cast<const std::uint32_t*>(one.errors.data());
+    for (std::size_t i = 0; i < one.images.size(); ++i) {
+      if (errors[i] == kNoError) continue;
+      state.refused.push_back({.sample = one.images[i].sample,
+                               .epoch = one.epoch,
+                               .position = one.images[i].position,
+                               .unit_x = static_cast<int>(errors[i] & 0xffff),
+                               .unit_y = static_cast<int>(errors[i] >> 16),
+                               .wanted = one.wanted});
+    }
+    one.keep.reset();
+    state.unused.push_back(std::move(state.sent.front()));
+    state.sent.pop_front();
+  }
+  if (state.refused.empty()) return std::nullopt;
+  const Refused first = state.refused.front();
+  state.refused.pop_front();
+  return first;
+}
+
+void GpuUploader::forget() {
+  for (Refused& one : state_->refused) one.wanted = false;
+  for (const auto& one : state_->sent) one->wanted = false;
+}
+
+}  // namespace tundish::cuda

@@ -1,0 +1,80 @@
+// From a batch in page-locked memory to tensors on a GPU, on a stream of its own: one copy, then
+// the kernels. Nothing here waits for the GPU but the destructor and memory that has to grow; the
+// caller orders its own work behind the stream's by events.
+//
+// A build without CUDA links no_cuda.cpp instead: the same classes, whose constructors say no.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "augment/pixel_table.h"
+#include "core/image.h"
+#include "cuda/augment/target.h"
+#include "cuda/decode/batch_layout.h"
+#include "lanes/tables.h"
+
+namespace tundish::cuda {
+
+class ResidentPack;
+
+// Behind the levels, and behind the flat buffer, is room for upload_tail.h.
+struct UploadBatch {
+  std::shared_ptr<const void> keep;     // all that is here, until it was copied
+  std::size_t count = 0;                // images
+  Size size;                            // of each
+  std::byte* levels = nullptr;          // of the images that the CPU decoded, N, H, W, C
+  std::span<const Target> targets;      // one for each of these
+  std::byte* coded = nullptr;           // the flat buffer of all others; null: there are none
+  const BatchLayout* layout = nullptr;  // of it
+  std::span<const std::int64_t> labels, samples;  // one per image
+  std::uint64_t epoch = 0;                        // and their positions in it, for Refused
+  std::span<const std::uint64_t> positions;
+  std::span<const std::uint32_t> numbers;  // of the images in the flat buffer, in the batch
+};
+
+class GpuUploader {
+ public:
+  // `stream` is a cudaStream_t of that device; it and the tables must outlive this. Without tables
+  // no flat buffer can be decoded. Throws Error(gpu).
+  GpuUploader(int device, void* stream, const PixelTable& table, bool channels_first,
+              const lanes::Tables* tables, std::shared_ptr<const ResidentPack> resident);
+  ~GpuUploader();  // waits until the GPU has read every batch
+
+  // Memory of the GPU's for one batch: elements, and an int64 for each image; null: not wanted.
+  struct Out {
+    void* images = nullptr;
+    void* labels = nullptr;
+    void* samples = nullptr;
+  };
+
+  // Enqueues it.
+  void finish(const UploadBatch& batch, const Out& out);
+
+  // A unit that no kernel could decode, in a batch that was enqueued before; its image is zeros.
+  struct Refused {
+    std::int64_t sample;
+    std::uint64_t epoch, position;
+    int unit_x, unit_y;
+    bool wanted;  // no forget() since
+  };
+
+  // Gives back batches that were copied since. Cheap. One refusal, of all that were not told yet.
+  std::optional<Refused> poll_completed();
+
+  // The iteration was left: refusals of all batches so far are not wanted, only to be counted.
+  void forget();
+
+ private:
+  struct State;
+  struct Sent;
+  void enqueue(const UploadBatch& batch, const Out& out, Sent& one);
+
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace tundish::cuda

@@ -1,0 +1,95 @@
+#include "cuda/runtime/pinned.h"
+
+#include <cuda_runtime_api.h>
+
+#include <atomic>
+#include <mutex>
+#include <set>
+
+namespace tundish::cuda {
+namespace {
+
+// While a trainer records a graph, other threads' calls would break the recording without this.
+class Relaxed {
+ public:
+  Relaxed() { cudaThreadExchangeStreamCaptureMode(&mode_); }
+  Relaxed(const Relaxed&) = delete;
+  Relaxed& operator=(const Relaxed&) = delete;
+  ~Relaxed() { cudaThreadExchangeStreamCaptureMode(&mode_); }
+
+ private:
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+};
+
+// Of the thread that asked last. A thread of a loader's would otherwise wake up device 0.
+std::atomic<int> device{0};
+
+void* lock_pages(std::size_t bytes) {
+  const Relaxed relaxed;
+  int current = 0;
+  void* memory = nullptr;
+  if (cudaGetDevice(&current) == cudaSuccess && current != device) cudaSetDevice(device);
+  if (cudaHostAlloc(&memory, bytes, cudaHostAllocPortable) == cudaSuccess) return memory;
+  (void)cudaGetLastError();  // told by the result, and not to be met again
+  return nullptr;
+}
+
+void unlock_pages(void* memory) {
+  const Relaxed relaxed;
+  cudaFreeHost(memory);
+}
+
+// What could not be locked, so that it goes back to where it came from. Never destroyed: memory may
+// come back when the program has ended already.
+struct Plain {
+  std::mutex mutex;
+  std::set<void*> pieces;  // guarded by it
+};
+Plain& plain() {
+  static Plain& all = *new Plain;
+  return all;
+}
+
+void* take(std::size_t bytes) {
+  if (void* memory = lock_pages(bytes)) return memory;
+  void* memory = kPlainMemory.take(bytes);
+  const std::lock_guard lock(plain().mutex);
+  if (memory) plain().pieces.insert(memory);
+  return memory;
+}
+
+void give(void* memory) {
+  {
+    const std::lock_guard lock(plain().mutex);
+    if (plain().pieces.erase(memory) > 0) {
+      kPlainMemory.give(memory);
+      return;
+    }
+  }
+  unlock_pages(memory);
+}
+
+}  // namespace
+
+const HostAllocator kPinnedMemory = {take, give};
+
+const HostAllocator* pinned_memory(std::string& why) {
+  int devices = 0;
+  cudaError_t status = cudaGetDeviceCount(&devices);
+  if (status == cudaSuccess && devices == 0) status = cudaErrorNoDevice;
+  if (status != cudaSuccess) {
+    why = cudaGetErrorString(status);
+    return nullptr;
+  }
+  int current = 0;
+  if (cudaGetDevice(&current) == cudaSuccess) device = current;
+  void* trial = lock_pages(4096);  // the limit on locked memory may forbid it
+  if (!trial) {
+    why = "the system refused to lock memory (see ulimit -l)";
+    return nullptr;
+  }
+  unlock_pages(trial);
+  return &kPinnedMemory;
+}
+
+}  // namespace tundish::cuda

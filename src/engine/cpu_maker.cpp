@@ -1,0 +1,119 @@
+#include "engine/cpu_maker.h"
+
+#include <algorithm>
+
+#include "cuda/upload_tail.h"
+#include "engine/batch_rows.h"
+#include "sample/admission.h"
+
+namespace tundish {
+namespace {
+
+constexpr std::uint32_t kMaxSubstitutes = 16;
+
+}  // namespace
+
+std::int64_t label_of(const LoaderOptions& options, const Source& source, std::uint64_t sample) {
+  return options.labels.empty() ? source.info(sample).label
+                                : options.labels[static_cast<std::size_t>(sample)];
+}
+
+void CpuMaker::make(Slot& slot, std::size_t place, std::unique_ptr<Scratch>& scratch) {
+  make_at([&](Size size) { return place_in(slot, place, size); }, slot, place, scratch);
+}
+
+void CpuMaker::make_at(const Placer& placer, Slot& slot, std::size_t place,
+                       std::unique_ptr<Scratch>& scratch) {
+  try {
+    load(placer, slot, place, scratch);
+  } catch (...) {
+    slot.places[place].error = std::current_exception();
+  }
+  release_large_buffers(recipe_, scratch);
+}
+
+// The first image that is planned sets the size of the batch; one of another size is left out
+// here and looked at again when the batch is delivered.
+Placement CpuMaker::place_in(Slot& slot, std::size_t number, Size size) {
+  slot.places[number].size = size;
+  {
+    std::lock_guard lock(slot.mutex);
+    if (slot.size == Size{}) {
+      take_memory(slot, size);
+      slot.size = size;
+    }
+    take_row(slot, number);
+    if (slot.size != size) return {};
+  }
+  return placement(row_of(slot, number, image_bytes(size)), size);
+}
+
+void CpuMaker::take_memory(Slot& slot, Size size) {
+  const auto images = static_cast<std::size_t>(std::count_if(
+      slot.places.begin(), slot.places.end(), [](const Place& place) { return !place.coded; }));
+  const std::size_t tail = options_.for_gpu ? cuda::upload_tail_bytes(images) : 0;
+  const std::size_t bytes = image_bytes(size) * images + tail;
+  if (!slot.pixels.borrow(bytes, lent_)) slot.pixels.reserve(bytes, options_.allocator);
+}
+
+void CpuMaker::load(const Placer& placer, Slot& slot, std::size_t number,
+                    std::unique_ptr<Scratch>& scratch) {
+  Place& place = slot.places[number];
+  const std::uint64_t at = slot.first + number;
+  place.draw = draw_at(order_, slot.epoch, at);
+  for (std::uint32_t attempt = 0; !load_draw(placer, slot, number, *scratch); ++attempt) {
+    if (options_.on_error == OnError::skip) return leave_empty(slot, number);
+    if (attempt == kMaxSubstitutes) {
+      throw Error(ErrorCode::too_many_bad, recipe_.source->where(place.draw.sample),
+                  place.bad.back().text);
+    }
+    place.draw = substitute_draw(order_, slot.epoch, at, attempt);
+    release_large_buffers(recipe_, scratch);  // the next one may wait for what this one holds
+  }
+  finish_place(place, *scratch);
+}
+
+// False: the sample is bad, and another one may come instead.
+bool CpuMaker::load_draw(const Placer& placer, Slot& slot, std::size_t number, Scratch& scratch) {
+  Place& place = slot.places[number];
+  const std::uint64_t at = slot.first + number;
+  if (cache_.samples) {
+    scratch.next_use = cache_.next_use->from({slot.epoch, at + 1, slot.start}, place.draw.sample);
+  }
+  try {
+    load_sample(placer, recipe_, slot.epoch, place.draw, scratch);
+    if (options_.all_fields) check_array_fields(recipe_, place.draw.sample, scratch.sample);
+  } catch (const SampleError& error) {
+    scratch.timer.tally_failed();
+    scratch.timer.trace_bad(place.draw);
+    place.bad.push_back({.sample = place.draw.sample,
+                         .epoch = slot.epoch,
+                         .position = at,
+                         .code = error.code(),
+                         .where = error.where(),
+                         .reason = error.reason(),
+                         .text = error.what(),
+                         .replaced_by = {}});
+    if (options_.on_error == OnError::fail) throw;
+    return false;
+  }
+  place.filled = true;
+  place.mirror = scratch.mirror;
+  scratch.timer.tally();
+  scratch.timer.status->cache_hits.add(scratch.hit ? 1 : 0);
+  scratch.timer.status->cache_misses.add(cache_.samples && !scratch.hit ? 1 : 0);
+  return true;
+}
+
+void CpuMaker::finish_place(Place& place, const Scratch& scratch) const {
+  place.label = label_of(options_, *recipe_.source, place.draw.sample);
+  if (!options_.all_fields) return;
+  // All but the image, which is in the batch as pixels; its coded bytes may be larger than these.
+  const Sample& sample = scratch.sample;
+  place.fields.resize(sample.fields.size());
+  for (std::size_t f = 0; f < sample.fields.size(); ++f) {
+    if (static_cast<int>(f) != recipe_.image_field) place.fields[f] = sample.fields[f];
+  }
+}
+
+}  // namespace tundish

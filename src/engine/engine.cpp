@@ -1,0 +1,351 @@
+#include "engine/engine.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "core/clock.h"
+#include "core/units.h"
+#include "engine/engine_memory.h"
+#include "engine/engine_shared.h"
+#include "memory/memory_plan.h"
+#include "monitor/watchdog.h"
+#include "state/saved_state.h"
+
+namespace tundish {
+namespace {
+
+constexpr auto kJoinTimeout = std::chrono::milliseconds(900);
+
+}  // namespace
+
+Engine::Shared::Shared(std::shared_ptr<const Source> source_in, LoaderOptions options_in)
+    : options(std::move(options_in)),
+      ring(static_cast<std::size_t>(std::max(options.prefetch, 1)),
+           options.memory > 0 ? batches_at_once(options.prefetch) + options.lent_batches : 0,
+           options.for_gpu ? kBatchesAtGpu : 0),
+      bad(source_in->path(), options.max_bad.value_or(-1)) {
+  const auto refuse = [&](const std::string& why) {
+    throw Error(ErrorCode::argument, {.file = source_in->path()}, why);
+  };
+  const std::uint64_t count = source_in->count();
+  try {
+    check_fields_of(options, "");
+  } catch (const Error& error) {
+    refuse(error.reason());
+  }
+  resolve_defaults(options);
+  if (!source_in->random_access()) {
+    throw Error(ErrorCode::no_random_access, {.file = source_in->path()}, "");
+  }
+  if (count == 0) throw Error(ErrorCode::source_empty, {.file = source_in->path()}, "no samples");
+  if (!options.labels.empty() && options.labels.size() != count) {
+    refuse(fmt::format("{} labels for {} samples", options.labels.size(), count));
+  }
+  recipe.image_field = source_in->schema().find(FieldType::image);
+  if (recipe.image_field < 0) refuse("its samples have no image");
+  recipe.source = std::move(source_in);
+  recipe.fields = options.all_fields ? kAllFields : 0;
+  recipe.seed = options.seed;
+  recipe.transforms = options.transforms;
+  if (!options.for_gpu) recipe.table = pixel_table(options.transforms);
+  recipe.levels = options.for_gpu;
+  recipe.exif_orientation = options.exif_orientation;
+  recipe.limits = options.limits;
+  if (!options.trace.empty()) {
+    trace = std::make_unique<Trace>(
+        options.trace, options.trace_bytes, static_cast<std::size_t>(*options.threads) + 1,
+        fmt::format("tundish rank {} of {}", options.rank, options.world_size),
+        static_cast<int>(options.rank));
+    trainer.track = &trace->new_track("trainer");
+  }
+  order = make_order(
+      options.order, count,
+      [this](std::uint64_t sample) { return label_of(options, *recipe.source, sample); },
+      options.seed, options.shuffle);
+  schedule = {.count = epoch_length(order),
+              .batch_size = options.batch_size,
+              .rank = options.rank,
+              .world_size = options.world_size,
+              .uneven = *options.uneven};
+  identity = {.fingerprint = fingerprint(*recipe.source, order, options),
+              .order = describe(order),
+              .seed = options.seed,
+              .positions = schedule.count};
+  if (options.replay) check_replay(options, recipe, schedule.count);
+  if (options.for_gpu) {
+    gpu_maker = std::make_unique<GpuMaker>(cpu_maker, recipe, options, order, cache,
+                                           [this] { return ring.is_closed(); });
+  }
+  if (options.memory > 0) {
+    // Some batches may come decoded, others coded: a slot has room for both.
+    const bool coded = gpu_maker && gpu_maker->possible();
+    const std::uint64_t more = coded ? gpu_maker->host_bytes() : 0;
+    const std::uint64_t images = std::min<std::uint64_t>(options.batch_size, schedule.count);
+    budget = make_budget(options, recipe, schedule.count, (more + images - 1) / images);
+  }
+  if (options.cache != CacheKind::none) cache = make_cache(options, recipe, order, schedule);
+}
+
+bool Engine::Shared::open_next(Slot& slot) {
+  if (tundish::steps_from(schedule, open_position) == 0) {
+    ++open_epoch;
+    open_position = 0;
+    if (tundish::steps_from(schedule, 0) == 0) return false;  // less than one global batch
+  }
+  const Step step = step_at(schedule, open_position);
+  slot.epoch = open_epoch;
+  slot.first = step.first;
+  slot.start = open_position;
+  slot.next = step.next;
+  slot.places.resize(step.size);
+  slot.single_task = decode_on_gpu;
+  open_position = step.next;
+  return true;
+}
+
+void Engine::Shared::work(WorkerStatus& status) {
+  try {
+    auto scratch = std::make_unique<Scratch>();
+    scratch->timer.status = &status;
+    while (auto task = ring.claim()) {
+      Slot& slot = *task->slot;
+      scratch->age = task->ticket;
+      Maker& maker = slot.single_task ? static_cast<Maker&>(*gpu_maker) : cpu_maker;
+      maker.make(slot, task->place, scratch);
+      status.activity = WorkerStatus::Activity::waiting;
+      ring.done(std::move(*task));
+    }
+  } catch (...) {  // no memory even to claim: the trainer is told
+    {
+      std::lock_guard lock(mutex);
+      broken = std::current_exception();
+    }
+    ring.close();
+  }
+  std::lock_guard lock(mutex);
+  status.activity = WorkerStatus::Activity::ended;
+  --running;
+  idle.notify_all();
+}
+
+Engine::Engine(std::shared_ptr<const Source> source, LoaderOptions options)
+    : shared_(std::make_shared<Shared>(std::move(source), std::move(options))) {}
+
+Engine::~Engine() {
+  if (::getpid() != shared_->process) {
+    // In a forked child the threads do not exist and locks may be held for ever: touch nothing.
+    new std::shared_ptr<Shared>(std::move(shared_));
+    new std::vector<std::thread>(std::move(threads_));
+    return;
+  }
+  if (!ended_) end();
+}
+
+std::vector<std::string> Engine::end() {
+  Shared& shared = *shared_;
+  std::vector<std::string> left;
+  if (::getpid() != shared.process) return left;
+  ended_ = true;
+  close();
+  std::unique_lock lock(shared.mutex);
+  const bool all_back =
+      shared.idle.wait_for(lock, kJoinTimeout, [&] { return shared.running == 0; });
+  std::vector<std::thread> threads = std::exchange(threads_, {});
+  if (all_back) {
+    lock.unlock();
+    for (std::thread& thread : threads) thread.join();  // also what a thread still lets go of
+    return left;
+  }
+  for (std::thread& thread : threads) thread.detach();
+  for (const WorkerStatus& status : shared.workers) {
+    if (status.activity != WorkerStatus::Activity::ended) {
+      left.push_back(describe(status, *shared.recipe.source, shared.recipe.image_field));
+    }
+  }
+  return left;
+}
+
+void Engine::lend(std::span<std::byte> memory) {
+  if (reinterpret_cast<std::uintptr_t>(memory.data()) % kHostAlignment != 0) {
+    throw Error(ErrorCode::argument, {}, "memory that is lent must be aligned to 64 bytes");
+  }
+  if (!memory.empty()) shared_->lent->add(memory);
+}
+
+bool Engine::decode_on_gpu(bool on_gpu) {
+  if (on_gpu && !(shared_->gpu_maker && shared_->gpu_maker->possible())) return false;
+  shared_->decode_on_gpu = on_gpu;
+  return true;
+}
+
+GpuMaker* Engine::gpu_maker() const { return shared_->gpu_maker.get(); }
+
+void Engine::start(std::uint64_t epoch, std::uint64_t position) {
+  Shared& shared = *shared_;
+  if (::getpid() != shared.process) {
+    throw Error(ErrorCode::used_after_fork, {.file = shared.recipe.source->path()}, "");
+  }
+  // After the last batch of an epoch the first of the next is prefetched already.
+  if (shared.started && position == 0 && epoch == shared.epoch + 1 &&
+      steps_from(shared.position) == 0) {
+    shared.epoch = epoch;
+    shared.position = 0;
+  }
+  if (shared.started && shared.epoch == epoch && shared.position == position) return;
+  shared.epoch = epoch;
+  shared.position = position;
+  if (shared.started && shared.cache.samples) {  // the future has changed
+    shared.cache.samples->retime([&](std::uint64_t sample) {
+      return shared.cache.next_use->from({epoch, position, position}, sample);
+    });
+  }
+  shared.ring.restart([&shared, epoch, position, fresh = true](Slot& slot) mutable {
+    if (std::exchange(fresh, false)) {
+      shared.open_epoch = epoch;
+      shared.open_position = position;
+    }
+    return shared.open_next(slot);
+  });
+  if (!shared.started) start_threads();
+  shared.started = true;
+}
+
+// As many as can be had, at least one. Without any the next start() tries again.
+void Engine::start_threads() {
+  Shared& shared = *shared_;
+  std::lock_guard lock(shared.mutex);
+  if (ended_) throw Error(ErrorCode::closed, {.file = shared.recipe.source->path()}, "");
+  shared.meter.start(now_ns());
+  for (int i = 0; i < *shared.options.threads; ++i) {
+    const std::size_t before = shared.workers.size();
+    try {
+      WorkerStatus& status = shared.workers.emplace_back();
+      if (shared.trace) status.track = &shared.trace->new_track(fmt::format("worker {}", i));
+      threads_.reserve(threads_.size() + 1);
+      threads_.emplace_back([keep = shared_, &status] { keep->work(status); });
+      ++shared.running;
+    } catch (const std::exception& error) {
+      if (shared.workers.size() > before) shared.workers.pop_back();
+      if (i > 0) return;
+      throw Error(ErrorCode::no_memory, {.file = shared.recipe.source->path()},
+                  fmt::format("no thread could be started: {}", error.what()));
+    }
+  }
+}
+
+Engine::Next Engine::next(Batch& out, std::chrono::nanoseconds timeout) {
+  // Kept until the return: a program that ends may free the loader while another thread waits here.
+  const std::shared_ptr<Shared> keep = shared_;
+  Shared& shared = *keep;
+  if (::getpid() != shared.process) {
+    throw Error(ErrorCode::used_after_fork, {.file = shared.recipe.source->path()}, "");
+  }
+  if (shared.verdict) throw *std::exchange(shared.verdict, {});
+  if (steps_from(shared.position) == 0) return Next::end;
+  std::shared_ptr<Slot> slot;
+  const std::uint64_t begin_ns = now_ns();
+  const Ring::Taken taken = shared.ring.take(slot, timeout);
+  const std::uint64_t end_ns = now_ns();
+  {
+    std::lock_guard lock(shared.mutex);
+    shared.meter.wait(end_ns - begin_ns, taken == Ring::Taken::batch);
+    if (taken == Ring::Taken::end && shared.broken) std::rethrow_exception(shared.broken);
+  }
+  Track* const track = shared.trainer.track;
+  if (track && (taken == Ring::Taken::batch || timeout > std::chrono::nanoseconds(0))) {
+    track->add("batch.take", begin_ns, end_ns - begin_ns, shared.position);
+  }
+  if (taken == Ring::Taken::again) return Next::again;
+  if (taken == Ring::Taken::end) {
+    throw Error(ErrorCode::closed, {.file = shared.recipe.source->path()}, "");
+  }
+  const bool epoch_begins = shared.position == 0;
+  shared.position = slot->next;
+  shared.settle_size(*slot);
+  shared.deliver(out, slot, epoch_begins);
+  if (track) {
+    track->add("batch.deliver", end_ns, now_ns() - end_ns, slot->first);
+  }
+  return Next::batch;
+}
+
+std::uint64_t Engine::steps_from(std::uint64_t position) const {
+  return tundish::steps_from(shared_->schedule, position);
+}
+
+const RunIdentity& Engine::identity() const { return shared_->identity; }
+
+const Recipe& Engine::recipe() const { return shared_->recipe; }
+
+const LoaderOptions& Engine::options() const { return shared_->options; }
+
+LoaderStats Engine::stats() const {
+  const RingStats ring = shared_->ring.stats();
+  std::lock_guard lock(shared_->mutex);
+  LoaderStats stats = shared_->meter.stats(shared_->workers, shared_->trainer);
+  stats.replaced = shared_->bad.replaced();
+  stats.skipped = shared_->bad.skipped();
+  stats.zeros = shared_->bad.zeros();
+  stats.bad = shared_->bad.bad();
+  stats.slots = ring.slots;
+  stats.ready_batches = ring.ready;
+  stats.memory = shared_->options.memory;
+  if (shared_->budget) {
+    stats.memory_used = stats.memory - shared_->budget->bytes() + shared_->budget->most_used();
+  }
+  if (shared_->cache.samples) {
+    stats.cache_bytes = shared_->cache.samples->bytes();
+    stats.cache_room = shared_->cache.room;
+    stats.cache_needed = shared_->cache.needed;
+  }
+  return stats;
+}
+
+std::uint64_t Engine::bad_positions() const {
+  std::lock_guard lock(shared_->mutex);
+  return shared_->bad.replaced() + shared_->bad.skipped() + shared_->bad.zeros();
+}
+
+std::uint64_t Engine::ready() const { return shared_->ring.stats().ready; }
+
+std::vector<std::string> Engine::warnings() const {
+  const CacheSetup& cache = shared_->cache;
+  if (!cache.samples || cache.needed <= cache.room) return {};
+  const bool decoded = cache.samples->kind() == CacheKind::decoded;
+  return {fmt::format(
+      "cache: the samples need {} {}, memory has {} for them: {} % stay in memory, those that come "
+      "again soonest",
+      bytes_text(cache.needed), decoded ? "as pixels" : "as they are stored",
+      bytes_text(cache.room), 100 * cache.room / cache.needed)};
+}
+
+void Engine::new_window() {
+  Shared& shared = *shared_;
+  std::lock_guard lock(shared.mutex);
+  shared.meter.new_window(shared.meter.stats(shared.workers, shared.trainer));
+}
+
+std::vector<BadSample> Engine::bad_samples() const {
+  std::lock_guard lock(shared_->mutex);
+  return shared_->bad.first();
+}
+
+std::vector<std::string> Engine::hanging(std::chrono::nanoseconds limit) {
+  std::lock_guard lock(shared_->mutex);
+  return tundish::hanging(shared_->workers, *shared_->recipe.source, shared_->recipe.image_field,
+                          now_ns(), static_cast<std::uint64_t>(limit.count()));
+}
+
+void Engine::write_trace() const {
+  if (shared_->trace && ::getpid() == shared_->process) shared_->trace->write();
+}
+
+void Engine::close() {
+  shared_->ring.close();
+  if (shared_->budget) shared_->budget->close();
+}
+
+}  // namespace tundish

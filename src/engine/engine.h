@@ -1,0 +1,127 @@
+// The engine of a loader: threads that fill batches ahead of the trainer, in order, without end:
+// after the last batch of an epoch they go on with the first of the next.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cuda/augment/target.h"
+#include "engine/ring.h"
+#include "monitor/bad_sample.h"
+#include "monitor/meter.h"
+#include "order/order.h"
+#include "order/sampling.h"
+#include "order/schedule.h"
+#include "sample/sample.h"
+#include "state/loader_options.h"
+#include "state/saved_state.h"
+
+namespace tundish {
+
+class GpuMaker;
+
+// With LoaderOptions::for_gpu: batches that are on their way to it, or being copied.
+inline constexpr std::size_t kBatchesAtGpu = 4;
+
+// A finished batch. The memory belongs to the slot, which goes back to the ring when the last
+// owner lets go.
+struct Batch {
+  std::shared_ptr<Slot> slot;  // second owner: each tensor made from it
+  std::byte* pixels = nullptr;
+  bool lent = false;  // they are in memory that was lent, and its owner's from now on
+  std::uint64_t epoch = 0;
+  std::uint64_t next = 0;  // global position after it
+  std::uint32_t count = 0;
+  Size size;
+  Dtype dtype = Dtype::uint8;
+  bool channels_first = false;
+  std::vector<std::int64_t> labels, samples;  // one per image
+  std::vector<std::size_t> places;            // of the slot, one per image: for the other fields
+  // With LoaderOptions::for_gpu: what becomes of each image of `pixels` (cuda/augment/finish.h).
+  // Images that are not among them are in the slot's GpuSlotData.
+  std::vector<cuda::Target> targets;
+};
+
+class Engine {
+ public:
+  // Checks the options against the source. Starts no thread yet. Throws Error.
+  Engine(std::shared_ptr<const Source> source, LoaderOptions options);
+
+  // Ends the threads, unless end() has done so.
+  ~Engine();
+
+  // One trainer: start and next are called by one thread at a time.
+
+  // Any thread. One of the next batches is made in this memory, when it is large enough, and not in
+  // the engine's own. Aligned to 64 bytes. It stays the caller's, and must be valid until that
+  // batch is delivered (Batch::lent) or end() says that no thread is left.
+  void lend(std::span<std::byte> memory);
+
+  // The next batch is the one at this position. Keeps what is prefetched if that is it already.
+  void start(std::uint64_t epoch, std::uint64_t position);
+
+  // With LoaderOptions::for_gpu, before the first start(): whether a GPU decodes the batches that
+  // are opened from now on; later calls change it for those that are not open yet, and the pixels
+  // stay the same. False when it cannot; gpu_maker()->why_not() says the reason.
+  bool decode_on_gpu(bool on_gpu);
+  GpuMaker* gpu_maker() const;  // null without LoaderOptions::for_gpu
+
+  enum class Next { batch, again, end };
+
+  // Waits up to `timeout`. `end`: the epoch is over, and the answer stays so; start() the next one.
+  // Throws SampleError (OnError::fail), Error(unequal_sizes, ...); the batch is then gone, and the
+  // following call gives the one after it. Error(too_many_bad) by max_bad comes after the batch
+  // that was one too many, and before the next, which is kept.
+  Next next(Batch& out, std::chrono::nanoseconds timeout);
+
+  // The trainer's thread. A GPU could not decode a sample of a batch that was delivered: its image
+  // is zeros, and it is a bad sample from now on, with the position that it has in `epoch`. Throws
+  // `error` with OnError::fail, Error(too_many_bad) when not one sample was good; the verdict by
+  // max_bad comes from the following call of next(). `wanted`: false when its iteration was left;
+  // nobody is told then, and the sample is only counted.
+  void enter_zeros(std::uint64_t sample, std::uint64_t epoch, std::uint64_t position,
+                   const SampleError& error, bool wanted);
+
+  std::uint64_t steps_from(std::uint64_t position) const;  // to the end of an epoch
+  const RunIdentity& identity() const;                     // what a saved state belongs to
+  const Recipe& recipe() const;                            // for engine/replay.h
+  const LoaderOptions& options() const;
+  LoaderStats stats() const;
+  void new_window();                           // shares and quantiles of stats() begin anew
+  std::uint64_t bad_positions() const;         // replaced, skipped or zeros; quicker than stats()
+  std::uint64_t ready() const;                 // batches that wait for the trainer
+  std::vector<std::string> warnings() const;   // about these options and this source, for people
+  std::vector<BadSample> bad_samples() const;  // the first 10,000
+
+  // What a thread reads or decodes for longer than `limit`, each told once: "reading record 12 of
+  // FILE for 31 s". Quick; for whoever waits in next(). Does no I/O.
+  std::vector<std::string> hanging(std::chrono::nanoseconds limit);
+
+  // Any thread, any time. Nothing without LoaderOptions::trace, and in a forked child. Throws
+  // Error.
+  void write_trace() const;
+
+  // Any thread: wakes next() and ends everything.
+  void close();
+
+  // close(), then waits for the threads. One that is stuck in a system call is left behind after
+  // 0.9 s with all that it uses; nothing else waits for it. Says where each of these is:
+  // "reading record 12 of FILE". In a forked child there are no threads, and nothing is done.
+  std::vector<std::string> end();
+
+ private:
+  struct Shared;
+  void start_threads();
+
+  std::shared_ptr<Shared> shared_;    // second owner: each worker, so that one can be left behind
+  std::vector<std::thread> threads_;  // guarded by the mutex of Shared
+  std::atomic<bool> ended_ = false;
+};
+
+}  // namespace tundish

@@ -1,0 +1,78 @@
+#include "engine/engine_memory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "augment/cpu/layout.h"
+#include "core/machine/mapped_memory.h"
+#include "core/machine/memory_limit.h"
+#include "memory/memory_plan.h"
+
+namespace tundish {
+namespace {
+
+constexpr std::uint64_t kReplayedBytes = 4096;         // of an image besides its pixels: its plan
+constexpr std::uint64_t kMostIfNotKnown = 4ull << 30;  // of a replayed batch
+
+// Of an image in a batch. Without a fixed size that of the largest image stored, where the source
+// knows it without reading: a pack does.
+std::uint64_t most_image_bytes(const LoaderOptions& options, const Recipe& recipe) {
+  const Dtype dtype = recipe.table.dtype;
+  const Size fixed = fixed_size(options.transforms);
+  if (fixed != Size{}) return image_bytes(fixed, dtype);
+  std::uint64_t most = 0;
+  for (std::uint64_t i = 0; i < recipe.source->count(); ++i) {
+    const SampleInfo info = recipe.source->info(i);
+    const Size stored{static_cast<int>(info.width), static_cast<int>(info.height)};
+    most = std::max<std::uint64_t>(most, image_bytes(stored, dtype));
+  }
+  return most;
+}
+
+}  // namespace
+
+void check_replay(const LoaderOptions& options, const Recipe& recipe, std::uint64_t count) {
+  const std::uint64_t images = std::min<std::uint64_t>(options.batch_size, count);
+  const std::uint64_t each = most_image_bytes(options, recipe) + kReplayedBytes;
+  const std::uint64_t left = memory_left();
+  const std::uint64_t most = left > 0 ? left / 2 : kMostIfNotKnown;
+  if (images <= most / each) return;
+  throw Error(ErrorCode::wrong_state, {.file = recipe.source->path()},
+              fmt::format("its batch_size is {}: a batch of {} images of {} bytes, and a replay "
+                          "takes at most {}, half of the memory that is left; replay fewer images: "
+                          "tundish replay --batch N",
+                          with_commas(options.batch_size), with_commas(images), with_commas(each),
+                          with_commas(most)));
+}
+
+std::unique_ptr<MemoryBudget> make_budget(LoaderOptions& options, Recipe& recipe,
+                                          std::uint64_t count, std::uint64_t more_per_image) {
+  std::uint64_t tables = 0;
+  if (options.cache != CacheKind::none) {
+    const std::uint64_t samples = recipe.source->count();
+    tables = cache_table_bytes(samples, options.memory);
+    if (!options.order.samples.empty() || options.order.sampling != Sampling::every) {
+      tables += 3 * sizeof(std::uint64_t) * samples;  // of NextUse
+    }
+  }
+  const MemoryNeeds needs{
+      .budget = options.memory,
+      .source = recipe.source->memory() + tables,
+      .threads = static_cast<std::uint64_t>(*options.threads) + 1,
+      .batches = batches_at_once(options.prefetch) + options.lent_batches,
+      .batch_size = std::min<std::uint64_t>(options.batch_size, count),
+      .image_bytes =
+          image_bytes(fixed_size(options.transforms), recipe.table.dtype) + more_per_image};
+  const MemoryShares shares = share_memory(needs, recipe.source->path());
+  auto budget = std::make_unique<MemoryBudget>(shares.shared);
+  recipe.memory = {.budget = budget.get(),
+                   .places = needs.batches * needs.batch_size,
+                   .uncharged_limit = shares.per_thread / 2};
+  budget->reserve(recipe.memory.places * needs.image_bytes, 0);
+  if (options.allocator.take == kPlainMemory.take) options.allocator = kMappedMemory;
+  keep_malloc_small();
+  return budget;
+}
+
+}  // namespace tundish

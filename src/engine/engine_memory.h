@@ -1,0 +1,20 @@
+// An engine's budget, made from its options.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "engine/engine.h"
+
+namespace tundish {
+
+// Divides options.memory, reserves the batches when their size is known, and fills in
+// recipe.memory. `count`: positions of an epoch. Throws Error(budget_too_small).
+std::unique_ptr<MemoryBudget> make_budget(LoaderOptions& options, Recipe& recipe,
+                                          std::uint64_t count, std::uint64_t more_per_image = 0);
+
+// Whether the batch that a replay makes can be held, before any memory is taken: its size comes
+// from a state, which nobody chose for this machine. Throws Error(wrong_state).
+void check_replay(const LoaderOptions& options, const Recipe& recipe, std::uint64_t count);
+
+}  // namespace tundish

@@ -1,0 +1,63 @@
+// Inside of the engine: what its files share.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "engine/bad_ledger.h"
+#include "engine/cpu_maker.h"
+#include "engine/engine.h"
+#include "engine/engine_cache.h"
+#include "engine/gpu_maker.h"
+#include "memory/budget.h"
+#include "trace/trace.h"
+
+namespace tundish {
+
+// Everything the workers touch. They own it together with the Engine.
+struct Engine::Shared {
+  Shared(std::shared_ptr<const Source> source_in, LoaderOptions options_in);
+
+  void work(WorkerStatus& status);
+  bool open_next(Slot& slot);
+  void settle_size(Slot& slot);
+  void deliver(Batch& out, const std::shared_ptr<Slot>& slot, bool epoch_begins);
+
+  LoaderOptions options;
+  std::unique_ptr<MemoryBudget> budget;
+  CacheSetup cache;
+  Recipe recipe;
+  std::atomic<bool> decode_on_gpu = false;
+  Order order;
+  Schedule schedule;
+  RunIdentity identity;
+  Ring ring;
+  std::shared_ptr<LentMemory> lent = std::make_shared<LentMemory>();  // also the slots own it
+  CpuMaker cpu_maker{recipe, options, order, cache, lent};
+  std::unique_ptr<GpuMaker> gpu_maker;  // with for_gpu
+  pid_t process = ::getpid();
+
+  // Where the ring opens the next batch; used with the ring locked.
+  std::uint64_t open_epoch = 0, open_position = 0;
+
+  // The trainer's place.
+  bool started = false;
+  std::uint64_t epoch = 0, position = 0;
+  std::optional<Error> verdict;  // on bad samples, for the next call of next()
+
+  WorkerStatus trainer;
+  std::unique_ptr<Trace> trace;
+  mutable std::mutex mutex;  // guards what follows
+  std::condition_variable idle;
+  int running = 0;                   // threads
+  std::deque<WorkerStatus> workers;  // one for each that was started; they stay where they are
+  Meter meter;
+  BadLedger bad;
+  std::exception_ptr broken;  // a worker could not go on
+};
+
+}  // namespace tundish

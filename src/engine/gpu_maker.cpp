@@ -1,0 +1,218 @@
+#include "engine/gpu_maker.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "core/clock.h"
+#include "cuda/upload_tail.h"
+#include "sample/admission.h"
+#include "sample/cached.h"
+
+namespace tundish {
+namespace {
+
+// Tasks of the kernels for an image, generously: itself, the tiles of its output (an eighth of the
+// largest one each), all of its units, which are of 64 by 64 pixels at least.
+double task_bytes(const SampleInfo& info, Size output) {
+  const std::uint64_t across = info.width / 64 + 1, down = info.height / 64 + 1;
+  const auto tiles = static_cast<std::uint64_t>(output.width / (cuda::kTileColumns / 2) + 1) *
+                     static_cast<std::uint64_t>(output.height / (cuda::kTileRows / 4) + 1);
+  return static_cast<double>(8192 + tiles * sizeof(cuda::Item) +
+                             down * (across * sizeof(cuda::UnitTask) + sizeof(cuda::Piece)));
+}
+
+// How much the images of a batch take together.
+class Expected {
+ public:
+  void add(double bytes) {
+    ++count_;
+    sum_ += bytes;
+    squares_ += bytes * bytes;
+  }
+  // A batch of a random order takes more than this once in a million million.
+  std::uint64_t most(std::uint32_t batch_size) const {
+    const double mean = sum_ / count_, size = batch_size;
+    const double deviation = std::sqrt(std::max(0.0, squares_ / count_ - mean * mean));
+    const double bytes = size * mean + 7 * std::sqrt(size) * deviation + 65536;
+    return static_cast<std::uint64_t>(std::min(bytes, static_cast<double>(0xf0000000u)));
+  }
+
+ private:
+  double count_ = 0, sum_ = 0, squares_ = 0;
+};
+
+bool same(const lanes::Tables& a, const lanes::Tables& b) {
+  return std::memcmp(a.entry, b.entry, sizeof a.entry) == 0 &&
+         std::memcmp(a.set, b.set, sizeof a.set) == 0;
+}
+
+cuda::ElementPlace element_place(Size size, bool channels_first) {
+  const int width = size.width, height = size.height;
+  return channels_first ? cuda::ElementPlace{0, width, 1, width * height}
+                        : cuda::ElementPlace{0, 3 * width, 3, 1};
+}
+
+std::uint64_t elements_of(Size size) {
+  return 3 * static_cast<std::uint64_t>(size.width) * static_cast<std::uint64_t>(size.height);
+}
+
+}  // namespace
+
+GpuMaker::GpuMaker(CpuMaker& cpu, const Recipe& recipe, const LoaderOptions& options,
+                   const Order& order, const CacheSetup& cache, std::function<bool()> stopped)
+    : cpu_(cpu),
+      recipe_(recipe),
+      options_(options),
+      order_(order),
+      cache_(cache),
+      stopped_(std::move(stopped)) {
+  if (options.gpu_may_decode()) find_tables_and_limits();
+}
+
+void GpuMaker::find_tables_and_limits() {
+  const Source& source = *recipe_.source;
+  const Size size = fixed_size(recipe_.transforms);
+  if (size == Size{}) {
+    why_not_ = "the transforms do not give every image the same size";
+    return;
+  }
+  Expected tasks, all;
+  const lanes::Tables* last = nullptr;
+  for (std::uint64_t i = 0; i < source.count(); ++i) {
+    const double of_tasks = task_bytes(source.info(i), size);
+    tasks.add(of_tasks);
+    all.add(of_tasks + static_cast<double>(source.bytes(i)));
+    const lanes::Tables* tables = source.tables(i);
+    if (!tables || tables == last || source.info(i).codec != Codec::lanes) continue;
+    last = tables;
+    const bool known = std::find(tables_.begin(), tables_.end(), tables) != tables_.end();
+    if (!known && (tables_.empty() || same(*tables, *tables_.front()))) tables_.push_back(tables);
+  }
+  if (!possible()) {
+    why_not_ = "no image of the data is a lanes record: pack them with tundish pack";
+    return;
+  }
+  // The last images of a larger batch go by the CPU.
+  limits_.buffer_bytes = all.most(options_.batch_size);
+  limits_.host_bytes = (options_.resident ? tasks : all).most(options_.batch_size);
+}
+
+bool GpuMaker::can_decode(std::uint64_t sample) const {
+  const SampleInfo info = recipe_.source->info(sample);
+  return info.codec == Codec::lanes && (!recipe_.exif_orientation || info.orientation == 1) &&
+         std::find(tables_.begin(), tables_.end(), recipe_.source->tables(sample)) !=
+             tables_.end() &&
+         (!resident_ || resident_->holds(sample));
+}
+
+// Of the image only the size is needed: its units are on the GPU.
+cuda::Added GpuMaker::plan_resident(Slot& slot, Place& place, Scratch& scratch) {
+  const std::uint64_t sample = place.draw.sample;
+  const SampleInfo info = recipe_.source->info(sample);
+  ImageHeader header;
+  header.codec = info.codec;
+  header.width = info.width;
+  header.height = info.height;
+  scratch.timer.begin_sample();
+  if (recipe_.fields != 0) {
+    recipe_.source->read(scratch.sample, sample,
+                         recipe_.fields & ~(FieldSet{1} << recipe_.image_field));
+    check_array_fields(recipe_, sample, scratch.sample);
+  }
+  const View view = plan_draw(recipe_, header, slot.epoch, place.draw);
+  return gpu_data(slot)->plan.add_resident(resident_->record(sample), resident_->at(sample), view,
+                                           element_place(slot.size, options_.channels_first()));
+}
+
+cuda::Added GpuMaker::plan_read(Slot& slot, std::size_t number, Scratch& scratch) {
+  Place& place = slot.places[number];
+  const std::uint64_t sample = place.draw.sample;
+  if (cache_.samples) {
+    scratch.next_use =
+        cache_.next_use->from({slot.epoch, slot.first + number + 1, slot.start}, sample);
+  }
+  scratch.timer.begin_sample();
+  admit_read(recipe_, place.draw, scratch);
+  const Planned planned = read_and_plan(recipe_, slot.epoch, place.draw, scratch);
+  scratch.kept.grow_to({.coded = planned.bytes.size()});
+  if (planned.header.codec != Codec::lanes || planned.orientation != 1 || scratch.cached) {
+    return {.made_by = cuda::MadeBy::cpu};
+  }
+  if (options_.all_fields) check_array_fields(recipe_, sample, scratch.sample);
+  GpuSlotData& data = *gpu_data(slot);
+  cuda::Added added = data.plan.add(planned.bytes, planned.view,
+                                    element_place(slot.size, options_.channels_first()), true);
+  if (added.fault || added.made_by != cuda::MadeBy::gpu) return added;
+  data.plan.gather_coded(data.coded.data());
+  keep_encoded(recipe_, place.draw, scratch);
+  scratch.timer.status->cache_hits.add(scratch.hit ? 1 : 0);
+  scratch.timer.status->cache_misses.add(cache_.samples && !scratch.hit ? 1 : 0);
+  return added;
+}
+
+// False: the CPU makes this place.
+bool GpuMaker::add(Slot& slot, std::size_t number, Scratch& scratch) {
+  Place& place = slot.places[number];
+  place.draw = draw_at(order_, slot.epoch, slot.first + number);
+  if (!can_decode(place.draw.sample)) return false;
+  const cuda::Added added =
+      resident_ ? plan_resident(slot, place, scratch) : plan_read(slot, number, scratch);
+  if (added.fault || added.made_by != cuda::MadeBy::gpu) return false;
+  scratch.timer.end_gather();
+  scratch.timer.tally();
+  place.size = slot.size;
+  cpu_.finish_place(place, scratch);
+  place.filled = place.coded = true;
+  return true;
+}
+
+// The places that the CPU is to make.
+std::vector<std::size_t> GpuMaker::add_all(Slot& slot, std::unique_ptr<Scratch>& scratch) {
+  std::vector<std::size_t> others;
+  for (std::size_t i = 0; i < slot.places.size() && !stopped_(); ++i) {
+    bool added = false;
+    try {
+      added = add(slot, i, *scratch);
+    } catch (const Error&) {  // met again, and reported, when the CPU makes it
+    }
+    if (!added) others.push_back(i);
+    release_large_buffers(recipe_, scratch);
+  }
+  return others;
+}
+
+void GpuMaker::make(Slot& slot, std::size_t, std::unique_ptr<Scratch>& scratch) {
+  const std::uint64_t begin_ns = now_ns();
+  if (!slot.maker_data) slot.maker_data = std::make_unique<GpuSlotData>();
+  GpuSlotData& data = *gpu_data(slot);
+  slot.size = fixed_size(options_.transforms);
+  try {
+    data.coded.reserve(limits_.host_bytes + cuda::upload_tail_bytes(slot.places.size()),
+                       options_.allocator);
+  } catch (...) {
+    slot.places.front().error = std::current_exception();
+    return;
+  }
+  data.plan.begin(limits_, resident_ != nullptr);
+  const std::vector<std::size_t> others = add_all(slot, scratch);
+  if (!others.empty() && !stopped_()) cpu_.take_memory(slot, slot.size);
+  for (const std::size_t i : others) {
+    if (stopped_()) return;
+    cpu_.make(slot, i, scratch);
+  }
+  if (stopped_()) return;
+  std::size_t image = 0, row = 0;
+  for (const Place& place : slot.places) {
+    if (place.coded) data.plan.move(image++, row * elements_of(slot.size));
+    row += place.filled;
+  }
+  data.plan.finish();
+  data.plan.gather(data.coded.data());
+  data.layout = data.plan.layout();
+  if (Track* track = scratch->timer.status->track) {
+    track->add("cuda.plan", begin_ns, now_ns() - begin_ns, slot.first);
+  }
+}
+
+}  // namespace tundish

@@ -1,0 +1,75 @@
+// Batches that a GPU decodes: a worker reads the records, plans, and gathers the units that the
+// crops need into the slot's flat buffer (cuda/decode/batch_plan.h). What no GPU decodes (other
+// codecs, chains of resizes, damaged records, a batch that is too large) is made by the CPU into
+// the same slot, and so is every fault: its report and its substitute are the CPU's.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cuda/decode/batch_plan.h"
+#include "cuda/decode/resident_records.h"
+#include "engine/cpu_maker.h"
+#include "lanes/tables.h"
+
+namespace tundish {
+
+// Of a slot: the flat buffer, and what it says.
+struct GpuSlotData : MakerData {
+  HostMemory coded;
+  cuda::BatchLayout layout = {};
+  cuda::BatchPlan plan;
+};
+// Null: the slot was not made for a GPU that decodes.
+inline GpuSlotData* gpu_data(const Slot& slot) {
+  return slot.single_task ? static_cast<GpuSlotData*>(slot.maker_data.get()) : nullptr;
+}
+
+class GpuMaker : public Maker {
+ public:
+  // All must outlive it. `stopped`: the batches are not wanted any more.
+  GpuMaker(CpuMaker& cpu, const Recipe& recipe, const LoaderOptions& options, const Order& order,
+           const CacheSetup& cache, std::function<bool()> stopped);
+
+  // Whether a GPU can decode anything of this loader's; otherwise why_not() says the reason: no
+  // image of the source is a lanes record, or the transforms give images of several sizes.
+  bool possible() const { return !tables_.empty(); }
+  const std::string& why_not() const { return why_not_; }
+
+  // The tables that the GPU decodes with; null: it cannot.
+  const lanes::Tables* tables() const { return possible() ? tables_.front() : nullptr; }
+  std::uint64_t host_bytes() const { return limits_.host_bytes; }  // of one batch
+
+  // Before the first batch: these records' units are on the GPU already.
+  void use_resident(std::shared_ptr<const cuda::ResidentRecords> records) {
+    resident_ = std::move(records);
+  }
+
+  void make(Slot& slot, std::size_t place, std::unique_ptr<Scratch>& scratch) override;
+
+ private:
+  void find_tables_and_limits();
+  bool can_decode(std::uint64_t sample) const;
+  cuda::Added plan_resident(Slot& slot, Place& place, Scratch& scratch);
+  cuda::Added plan_read(Slot& slot, std::size_t number, Scratch& scratch);
+  bool add(Slot& slot, std::size_t number, Scratch& scratch);
+  std::vector<std::size_t> add_all(Slot& slot, std::unique_ptr<Scratch>& scratch);
+
+  CpuMaker& cpu_;
+  const Recipe& recipe_;
+  const LoaderOptions& options_;
+  const Order& order_;
+  const CacheSetup& cache_;
+  const std::function<bool()> stopped_;
+
+  std::vector<const lanes::Tables*> tables_;  // all with the same content: the GPU's
+  cuda::BatchLimits limits_;                  // of one batch
+  std::string why_not_;
+  std::shared_ptr<const cuda::ResidentRecords> resident_;  // null: units come from the source
+};
+
+}  // namespace tundish

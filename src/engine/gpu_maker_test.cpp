@@ -1,0 +1,214 @@
+#include "engine/gpu_maker.h"
+
+#include <doctest/doctest.h>
+
+#include "cuda/augment/finish_slowly.h"
+#include "cuda/decode/batch_slowly.h"
+#include "cuda/decode/testing.h"
+#include "engine/engine.h"
+#include "pack/memory_source.h"
+
+namespace tundish {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Random lanes records; some images of another codec and some damaged ones among them.
+class RecordSource : public MemorySource {
+ public:
+  RecordSource(Random& random, int count) {
+    schema_.fields = {
+        {"image", FieldType::image}, {"label", FieldType::label}, {"name", FieldType::text}};
+    for (int i = 0; i < count; ++i) {
+      auto record = cuda::random_record(random, 90, lanes::builtin_tables());
+      if (i % 7 == 3) record = npy_image(between(random, 20, 60), between(random, 20, 60), random);
+      if (i % 11 == 5) record[record.size() / 2] ^= std::byte{16};
+      items.push_back(
+          {std::to_string(i), 1000 + i, {record, {}, bytes_of("name" + std::to_string(i))}, {}});
+    }
+    if (count > 2) items[2].fails = ErrorCode::io_read;
+  }
+  SampleInfo info(std::uint64_t i) const override {
+    SampleInfo out = MemorySource::info(i);
+    const Bytes record = items[i].fields[0];
+    if (const auto size = lanes::read_size(record)) {
+      out.codec = Codec::lanes;
+      out.width = static_cast<std::uint32_t>(size->width);
+      out.height = static_cast<std::uint32_t>(size->height);
+    }
+    return out;
+  }
+  const lanes::Tables* tables(std::uint64_t) const override { return &lanes::builtin_tables(); }
+};
+
+// As cuda/gpu_uploader.cpp does it, slowly.
+std::vector<std::byte> made_slowly(const Batch& batch, const LoaderOptions& options,
+                                   const std::byte* records) {
+  const PixelTable table = pixel_table(options.transforms);
+  const std::size_t image = 3 * static_cast<std::size_t>(batch.size.width) *
+                            static_cast<std::size_t>(batch.size.height) * dtype_bytes(table.dtype);
+  std::vector<std::byte> out(batch.count * image);
+  Slot& slot = *batch.slot;
+  if (const GpuSlotData* data = gpu_data(slot)) {
+    const cuda::BatchLayout& layout = data->layout;
+    std::vector<std::byte> flat(layout.bytes);
+    std::memcpy(flat.data() + layout.host_at, data->coded.data(), layout.host_bytes());
+    if (layout.pieces > 0) cuda::gather_slowly(flat.data(), layout, records);
+    const auto errors =
+        cuda::run_batch_slowly(out.data(), flat.data(), layout, lanes::builtin_tables(), table);
+    for (const std::uint32_t error : errors) CHECK(error == cuda::kNoError);
+  }
+  cuda::finish_slowly(out.data(), reinterpret_cast<const std::uint8_t*>(batch.pixels),
+                      batch.targets, batch.size, table, options.channels_first());
+  return out;
+}
+
+LoaderOptions random_options(Random& random) {
+  LoaderOptions options;
+  options.batch_size = static_cast<std::uint32_t>(between(random, 1, 9));
+  options.shuffle = random.below(2) == 0;
+  options.seed = random.below(1000);
+  options.uneven = Uneven::exact;
+  options.on_error = random.below(2) == 0 ? OnError::skip : OnError::substitute;
+  options.memory_format = static_cast<MemoryFormat>(random.below(2));
+  options.all_fields = random.below(2) == 0;
+  options.threads = between(random, 1, 3);
+  options.prefetch = between(random, 1, 3);
+  const int side = between(random, 5, 33);
+  if (random.below(2) == 0) {
+    options.transforms = {RandomResizedCrop{.size = {side, side}}, RandomHorizontalFlip{0.5}};
+  } else {
+    options.transforms = {Resize{.size = {side, side + 3}}, CenterCrop{{side, side}},
+                          RandomVerticalFlip{0.5}};
+  }
+  if (random.below(2) == 0) {
+    options.transforms.push_back(
+        ToDtype{.dtype = static_cast<Dtype>(between(random, 1, 3)), .scale = true});
+    options.transforms.push_back(Normalize{.mean = {0.5f, 0.4f, 0.3f}, .std = {0.2f, 0.3f, 0.4f}});
+  }
+  return options;
+}
+
+// Records of a source as they would lie on a GPU.
+std::shared_ptr<const cuda::ResidentRecords> keep_all(const RecordSource& source,
+                                                      std::vector<std::byte>& there) {
+  auto out = std::make_shared<cuda::ResidentRecords>(source.count());
+  for (std::uint64_t i = 0; i < source.count(); ++i) {
+    const Bytes bytes = source.items[i].fields[0];
+    lanes::Record record;
+    if (source.items[i].fails != ErrorCode::none || source.info(i).codec != Codec::lanes) continue;
+    if (record.read(bytes)) continue;
+    if (record.check_rows(0, record.geometry().units_y)) continue;
+    const std::uint64_t at = out->add(i, bytes, record.head_bytes());
+    there.resize(out->bytes());
+    std::copy(bytes.begin(), bytes.end(), there.begin() + static_cast<std::ptrdiff_t>(at));
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("batches for a GPU, finished slowly, are the CPU's, whoever decodes") {
+  const std::uint64_t seed = test_seed();
+  CAPTURE(seed);
+  Random random({.seed = seed}, 0);
+  int coded = 0, others = 0;
+  for (int round = 0; round < 12; ++round) {
+    const auto source = std::make_shared<RecordSource>(random, 40);
+    LoaderOptions options = random_options(random);
+    Engine plain(source, options);
+    const int road = round % 4;
+    CAPTURE(road);  // levels, coded, both by turns, resident
+    options.for_gpu = true;
+    options.resident = road == 3;
+    Engine there(source, options);
+    std::vector<std::byte> records;
+    if (road == 3) there.gpu_maker()->use_resident(keep_all(*source, records));
+    REQUIRE(there.decode_on_gpu(road != 0));
+    plain.start(0, 0);
+    there.start(0, 0);
+    for (int step = 0;; ++step) {
+      Batch expected, batch;
+      const auto next = plain.next(expected, 60s);
+      REQUIRE(there.next(batch, 60s) == next);
+      if (next == Engine::Next::end) break;
+      REQUIRE(batch.samples == expected.samples);
+      REQUIRE(batch.labels == expected.labels);
+      REQUIRE(batch.next == expected.next);
+      const auto made = made_slowly(batch, there.options(), records.data());
+      REQUIRE(std::equal(made.begin(), made.end(), expected.pixels));
+      for (std::size_t i = 0; options.all_fields && i < batch.count; ++i) {
+        const auto name = "name" + std::to_string(batch.samples[i]);
+        REQUIRE(batch.slot->places[batch.places[i]].fields[2] == bytes_of(name));
+      }
+      CHECK(batch.targets.size() <= batch.count);
+      coded += static_cast<int>(batch.count - batch.targets.size());
+      others += static_cast<int>(batch.targets.size());
+      if (road == 2) there.decode_on_gpu(step % 2 == 0);
+    }
+    CHECK(there.stats().bad == plain.stats().bad);
+    REQUIRE(there.bad_samples().size() == plain.bad_samples().size());
+    for (std::size_t i = 0; i < there.bad_samples().size(); ++i) {
+      CHECK(there.bad_samples()[i].text == plain.bad_samples()[i].text);
+    }
+  }
+  CHECK(coded > 0);
+  CHECK(others > 0);
+}
+
+TEST_CASE("images that a flat buffer has no room for go by the CPU") {
+  Random random({.seed = 3}, 0);
+  const auto source = std::make_shared<RecordSource>(random, 0);
+  // One large record that no batch was meant for.
+  std::vector<std::byte> large;
+  for (int tries = 0; large.size() < 250'000; ++tries) {
+    large = cuda::random_record(random, 2000, lanes::builtin_tables());
+    REQUIRE(tries < 100);
+  }
+  source->items.push_back({"large", 0, {large, {}, {}}, {}});
+  const auto small = cuda::random_record(random, 16, lanes::builtin_tables());
+  for (int i = 0; i < 300; ++i) source->items.push_back({"small", 1, {small, {}, {}}, {}});
+  LoaderOptions options;
+  options.batch_size = 1;
+  options.threads = 1;
+  options.transforms = {Resize{.size = {70, 70}}};
+  Engine plain(source, options);
+  options.for_gpu = true;
+  for (const bool resident : {false, true}) {
+    options.resident = resident;
+    Engine there(source, options);
+    std::vector<std::byte> records;
+    if (resident) there.gpu_maker()->use_resident(keep_all(*source, records));
+    REQUIRE(there.decode_on_gpu(true));
+    plain.start(0, 0);
+    there.start(0, 0);
+    for (int step = 0; step < 2; ++step) {
+      Batch expected, batch;
+      REQUIRE(plain.next(expected, 60s) == Engine::Next::batch);
+      REQUIRE(there.next(batch, 60s) == Engine::Next::batch);
+      CHECK(batch.targets.size() == (step == 0 ? 1 : 0));
+      const auto made = made_slowly(batch, there.options(), records.data());
+      CHECK(std::equal(made.begin(), made.end(), expected.pixels));
+    }
+  }
+}
+
+TEST_CASE("why a GPU cannot decode is said") {
+  Random random({.seed = 4}, 0);
+  const auto source = std::make_shared<RecordSource>(random, 8);
+  LoaderOptions options;
+  options.for_gpu = true;
+  Engine sizes(source, options);
+  CHECK_FALSE(sizes.decode_on_gpu(true));
+  CHECK(sizes.gpu_maker()->why_not().find("same size") != std::string::npos);
+  CHECK(sizes.decode_on_gpu(false));
+  CHECK(sizes.gpu_maker()->tables() == nullptr);
+
+  for (auto& item : source->items) item.fields[0] = npy_image(30, 30, random);
+  options.transforms = {Resize{.size = {8, 8}}};
+  Engine codecs(source, options);
+  CHECK_FALSE(codecs.decode_on_gpu(true));
+  CHECK(codecs.gpu_maker()->why_not().find("lanes") != std::string::npos);
+}
+
+}  // namespace tundish

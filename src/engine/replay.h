@@ -1,0 +1,26 @@
+// A batch told in words: which draws it was made of and what was done to each.
+#pragma once
+
+#include "core/fields_json.h"
+#include "engine/engine.h"
+
+namespace tundish {
+
+// One image of a batch.
+struct ReplayedSample {
+  std::uint64_t position = 0;  // global, of the epoch
+  Draw draw;
+  std::int64_t label = -1;
+  std::string key;
+  std::vector<std::uint64_t> replaces;  // bad samples that this one stands in for
+  View view{Size{}};
+};
+
+// The plans of a batch, one per image. Reads the heads of the images again. Throws SampleError.
+std::vector<ReplayedSample> replayed(const Batch& batch, const Recipe& recipe);
+
+// {position, sample, repeat, key, label, replaces, image, size, stages}; sizes are [width, height],
+// windows [x, y, width, height]; stages: [{crop, size, keep, mirror_x, mirror_y, filter, pad}].
+Json replay_json(const ReplayedSample& sample);
+
+}  // namespace tundish

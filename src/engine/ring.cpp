@@ -1,0 +1,154 @@
+#include "engine/ring.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace tundish {
+
+struct SlotPool {
+  SlotPool(std::size_t spare, std::size_t most) : spare(spare), most(most) {}
+
+  const std::size_t spare;  // free slots kept; more are given back to the system
+  const std::size_t most;   // also when there are more slots than that; 0: any number
+  const pid_t process = ::getpid();
+  std::mutex mutex;
+  std::vector<std::unique_ptr<Slot>> free;
+  std::uint64_t taken = 0;
+  std::size_t alive = 0;
+};
+
+namespace {
+
+std::shared_ptr<Slot> take_slot(const std::shared_ptr<SlotPool>& pool) {
+  std::unique_ptr<Slot> slot;
+  {
+    std::lock_guard lock(pool->mutex);
+    if (!pool->free.empty()) {
+      slot = std::move(pool->free.back());
+      pool->free.pop_back();
+    } else {
+      ++pool->taken;
+      ++pool->alive;
+    }
+  }
+  if (!slot) slot = std::make_unique<Slot>();
+  // The deleter owns the pool too, so that a tensor may outlive its loader.
+  return {slot.release(), [pool](Slot* used) {
+            // In a forked child the lock may be held for ever, and the memory may be a driver's.
+            if (::getpid() != pool->process) return;
+            std::unique_ptr<Slot> back(used);
+            if (used->pixels.is_borrowed()) used->pixels.release();
+            std::lock_guard lock(pool->mutex);
+            const bool many = pool->most > 0 && pool->alive > pool->most;
+            if (pool->free.size() < pool->spare && !many) {
+              pool->free.push_back(std::move(back));
+            } else {
+              --pool->alive;
+            }
+          }};
+}
+
+}  // namespace
+
+Ring::Ring(std::size_t depth, std::size_t most_slots, std::size_t spare)
+    : depth_(std::max<std::size_t>(depth, 1)),
+      pool_(std::make_shared<SlotPool>(depth_ + 1 + spare, most_slots)) {}
+
+Ring::~Ring() { close(); }
+
+void Ring::restart(Opener opener) {
+  {
+    std::lock_guard lock(mutex_);
+    open_.clear();
+    opener_ = std::move(opener);
+    exhausted_ = false;
+  }
+  work_.notify_all();
+}
+
+bool Ring::open_one() {
+  if (exhausted_ || open_.size() >= depth_) return false;
+  std::shared_ptr<Slot> slot = take_slot(pool_);
+  slot->size = {};
+  slot->places.clear();
+  slot->single_task = false;
+  if (!opener_(*slot)) {
+    exhausted_ = true;
+    ready_.notify_all();
+    return false;
+  }
+  const std::size_t places = slot->places.size();
+  const std::size_t tasks = slot->single_task ? std::min<std::size_t>(places, 1) : places;
+  open_.push_back({std::move(slot), next_ticket_++, tasks, 0, tasks});
+  if (tasks == 0) ready_.notify_all();
+  return true;
+}
+
+std::optional<Ring::Task> Ring::claim() {
+  std::unique_lock lock(mutex_);
+  while (!closed_) {
+    for (Open& open : open_) {
+      if (open.claimed < open.tasks) {
+        return Task{open.slot, open.claimed++, open.ticket};
+      }
+    }
+    if (!open_one()) work_.wait(lock);
+  }
+  return std::nullopt;
+}
+
+void Ring::done(Task task) {
+  std::lock_guard lock(mutex_);
+  task.slot
+      .reset();  // before the trainer can have it: a worker that is slow to go on keeps nothing
+  for (Open& open : open_) {
+    if (open.ticket != task.ticket) continue;
+    if (--open.left == 0 && &open == &open_.front()) ready_.notify_all();
+    return;
+  }
+}
+
+Ring::Taken Ring::take(std::shared_ptr<Slot>& out, std::chrono::nanoseconds timeout) {
+  std::unique_lock lock(mutex_);
+  const bool settled = ready_.wait_for(lock, timeout, [&] {
+    return closed_ || (!open_.empty() && open_.front().left == 0) || (open_.empty() && exhausted_);
+  });
+  if (!settled) return Taken::again;
+  if (closed_ || open_.empty()) return Taken::end;
+  out = std::move(open_.front().slot);
+  open_.pop_front();
+  work_.notify_all();
+  return Taken::batch;
+}
+
+void Ring::close() {
+  {
+    std::lock_guard lock(mutex_);
+    closed_ = true;
+    open_.clear();
+  }
+  work_.notify_all();
+  ready_.notify_all();
+}
+
+bool Ring::is_closed() const {
+  std::lock_guard lock(mutex_);
+  return closed_;
+}
+
+RingStats Ring::stats() const {
+  RingStats stats;
+  {
+    std::lock_guard lock(mutex_);
+    for (const Open& open : open_) {
+      if (open.left > 0) break;
+      ++stats.ready;
+    }
+  }
+  std::lock_guard lock(pool_->mutex);
+  stats.slots = pool_->taken;
+  return stats;
+}
+
+}  // namespace tundish

@@ -1,0 +1,97 @@
+// Batches on their way from many workers to one trainer. The unit of work is one sample; several
+// batches are open at once, so one slow image never idles the other workers.
+//
+// Life of a slot:
+//   claim()  a worker receives one place of the oldest batch that has one left (all places, when
+//            the slot is a single task); a new batch is opened when all places are given out
+//            and fewer than `depth` batches wait
+//   done()   that place is filled; the batch is ready when all are
+//   take()   the trainer receives ready batches in the order in which they were opened
+// A slot goes back to the pool when its last user lets go of it: a tensor that the trainer keeps
+// keeps its memory, and the ring takes another slot instead.
+//
+// Thread safety: any method may be called from any thread.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "engine/slot.h"
+
+namespace tundish {
+
+struct SlotPool;  // the free slots; kept alive by the slots that are out
+
+struct RingStats {
+  std::uint64_t slots = 0;  // taken so far
+  std::uint64_t ready = 0;  // batches waiting for the trainer
+};
+
+class Ring {
+ public:
+  // Sets epoch, first, next, single_task and the number of places of the next batch; false: there
+  // is none. Called with the ring locked: must be quick and must not call the ring.
+  using Opener = std::function<bool(Slot&)>;
+
+  // most_slots: of all slots, those out included, so many are kept for use again; 0: depth + 1 that
+  // are free. spare: so many more than that, for a trainer that holds several.
+  explicit Ring(std::size_t depth, std::size_t most_slots = 0, std::size_t spare = 0);
+  ~Ring();
+
+  // Forgets all batches not yet taken and goes on with those of `opener`. Workers that still fill
+  // an old batch do so for nothing.
+  void restart(Opener opener);
+
+  struct Task {
+    std::shared_ptr<Slot> slot;  // second owner: the ring, then the trainer
+    std::size_t place;
+    std::uint64_t ticket;
+  };
+
+  // Waits for work. Empty once the ring is closed.
+  std::optional<Task> claim();
+  void done(Task task);  // moved in, it leaves the worker without a share in the slot
+
+  enum class Taken { batch, again, end };
+
+  // Waits up to `timeout` for the next batch. `end`: closed, or the opener has no more.
+  Taken take(std::shared_ptr<Slot>& out, std::chrono::nanoseconds timeout);
+
+  // Wakes every waiter. Slots already taken stay valid.
+  void close();
+  bool is_closed() const;
+
+  RingStats stats() const;
+
+ private:
+  struct Open {
+    std::shared_ptr<Slot> slot;
+    std::uint64_t ticket = 0;  // names this batch among all that were ever opened
+    std::size_t tasks = 0;     // places, or one for all of them
+    std::size_t claimed = 0;
+    std::size_t left = 0;  // tasks not done
+  };
+
+  bool open_one();  // with the lock held
+
+  const std::size_t depth_;
+  std::shared_ptr<SlotPool> pool_;
+
+  mutable std::mutex mutex_;  // guards everything below
+  std::condition_variable work_, ready_;
+  Opener opener_;
+  std::deque<Open> open_;
+  std::uint64_t next_ticket_ = 0;
+  bool exhausted_ = true;
+  bool closed_ = false;
+};
+
+}  // namespace tundish

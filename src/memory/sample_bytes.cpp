@@ -1,0 +1,48 @@
+#include "memory/sample_bytes.h"
+
+#include <algorithm>
+
+#include "augment/cpu/resample.h"
+
+namespace tundish {
+namespace {
+
+std::uint64_t rgb_bytes(Size size) {
+  return std::uint64_t{3} * static_cast<std::uint64_t>(size.width) *
+         static_cast<std::uint64_t>(size.height);
+}
+
+}  // namespace
+
+void SampleBytes::grow_to(const SampleBytes& other) {
+  coded = std::max(coded, other.coded);
+  decoder = std::max(decoder, other.decoder);
+  upright = std::max(upright, other.upright);
+  between = std::max(between, other.between);
+  resample = std::max(resample, other.resample);
+}
+
+SampleBytes sample_bytes(const View& view, const ImageHeader& header, std::uint8_t orientation,
+                         std::uint64_t coded, bool whole) {
+  const Size stored{static_cast<int>(header.width), static_cast<int>(header.height)};
+  SampleBytes out{.coded = coded};
+  // At most: the crop, or all of an image that is turned or padded.
+  Window window{0, 0, stored.width, stored.height};
+  if (orientation == 1 && !whole) window.width = std::min(view.steps()[0].crop.width, stored.width);
+  out.decoder = decode_bytes(header, window);
+  if (orientation != 1) out.upright = rgb_bytes(stored);
+  Size size = view.image();
+  Size before;
+  for (std::size_t i = 0; i < view.steps().size(); ++i) {
+    const ResizeStep& step = view.steps()[i];
+    out.resample = std::max(out.resample, Resample::bytes(step, size));
+    const Size kept{step.keep.width, step.keep.height};
+    const bool last = i + 1 == view.steps().size();
+    out.between = std::max(out.between, rgb_bytes(before) + (last ? 0 : rgb_bytes(kept)));
+    before = kept;
+    size = kept;
+  }
+  return out;
+}
+
+}  // namespace tundish

@@ -1,0 +1,26 @@
+// A sample's road through the cache, for load_sample().
+#pragma once
+
+#include "memory/sample_cache.h"
+#include "sample/sample.h"
+
+namespace tundish {
+
+// Whether the sample is in the cache: its fields are then in scratch.sample, and scratch.cached has
+// its pixels when these are kept. Nothing without a cache.
+bool take_cached(const Recipe& recipe, const Draw& draw, Scratch& scratch);
+
+// After a sample was read and found good: its bytes go into a cache of such.
+void keep_encoded(const Recipe& recipe, const Draw& draw, const Scratch& scratch);
+
+// Decodes the whole image into a cache of pixels: scratch.cached has them. Not when others come
+// sooner, or when a whole image takes more memory than this sample was given, or when it is
+// damaged: the part that is needed may be sound.
+void decode_to_cache(const Recipe& recipe, const Draw& draw, const View& view, Bytes bytes,
+                     const ImageHeader& header, std::uint8_t orientation, Scratch& scratch);
+
+// The rows of `window` of an image that is kept.
+void push_cached(StripSink& sink, const CachedSample& cached, const Window& window,
+                 DecodeScratch& scratch);
+
+}  // namespace tundish

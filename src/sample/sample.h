@@ -1,0 +1,41 @@
+// One image: read, plan, decode, run the plan. The project's picture.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "augment/cpu/store.h"
+#include "order/order.h"
+#include "sample/recipe.h"
+#include "sample/scratch.h"
+
+namespace tundish {
+
+// Throws SampleError when an array field cannot be loaded.
+void check_array_fields(const Recipe& recipe, std::uint64_t number, const Sample& sample);
+
+// What will be done to a draw whose image has this header. Throws Error that names it when the
+// transforms cannot treat it.
+View plan_draw(const Recipe& recipe, const ImageHeader& header, std::uint64_t epoch,
+               const Draw& draw);
+
+// A sample that was read, and what will be done to it.
+struct Planned {
+  Bytes bytes;  // of the image, in the scratch
+  ImageHeader header;
+  std::uint8_t orientation;
+  View view;
+};
+
+// Reads and plans one draw. Throws SampleError; Error when the transforms cannot treat it.
+Planned read_and_plan(const Recipe& recipe, std::uint64_t epoch, const Draw& draw,
+                      Scratch& scratch);
+
+// Where an image of this size goes. Null base: nowhere, leave it out.
+using Placer = std::function<Placement(Size)>;
+
+// Loads one draw. Afterwards scratch.sample holds the fields asked for. Throws SampleError.
+void load_sample(const Placer& placer, const Recipe& recipe, std::uint64_t epoch, const Draw& draw,
+                 Scratch& scratch);
+
+}  // namespace tundish

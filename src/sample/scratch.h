@@ -1,0 +1,38 @@
+// What a worker keeps between samples, so that one no larger than those before takes no new memory
+// for its bytes and pixels. One thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "augment/cpu/resample.h"
+#include "augment/cpu/store.h"
+#include "decode/decode.h"
+#include "memory/budget.h"
+#include "memory/sample_bytes.h"
+#include "sample/sample_timer.h"
+#include "source/source.h"
+
+namespace tundish {
+
+class CachedSample;
+
+struct Scratch {
+  Charge charge;                               // of the sample at work; given back last
+  std::uint64_t age = 0;                       // of its batch: small ones are served first
+  std::uint64_t next_use = 0;                  // when the draw's sample comes again, for the cache
+  bool hit = false;                            // it was in the cache
+  std::shared_ptr<const CachedSample> cached;  // its pixels; second owner: the cache
+  SampleBytes kept;  // what the buffers were asked for since they were made
+  Sample sample;
+  DecodeScratch decode;
+  Resample resample;
+  Store store;
+  std::vector<std::uint8_t> upright;          // a turned image
+  std::vector<std::uint8_t> between, result;  // of the step before, and of the one at work
+  bool mirror = false;                        // the last sample is still to be mirrored
+  SampleTimer timer;
+};
+
+}  // namespace tundish

@@ -1,0 +1,311 @@
+#include "source/formats/file_list.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <filesystem>
+#include <unordered_set>
+
+#include "core/file.h"
+#include "core/interruption.h"
+#include "source/formats/csv.h"
+#include "source/labels.h"
+#include "source/loose_file.h"
+#include "source/names.h"
+#include "source/number.h"
+
+namespace tundish {
+namespace {
+
+constexpr std::uint64_t kMaxListBytes = 1ull << 30;
+constexpr std::size_t kNone = ~std::size_t{0};
+
+constexpr std::string_view kBlanks = " \t";
+
+Fault row_fault(const CsvRow& row, const std::string& column, const std::string& reason) {
+  return {ErrorCode::csv_damaged,
+          fmt::format("line {}, column '{}': {}", row.line, printable(column), reason), row.offset};
+}
+
+// What each column of the head is for.
+struct Head {
+  std::vector<std::string> names;
+  std::size_t path = kNone;
+  std::size_t label = kNone;
+};
+
+std::size_t find_column(const Head& head, std::initializer_list<const char*> wanted) {
+  for (const char* name : wanted) {
+    for (std::size_t c = 0; c < head.names.size(); ++c) {
+      if (lower(head.names[c]) == name) return c;
+    }
+  }
+  return kNone;
+}
+
+std::optional<Fault> parse_head(Head& out, const CsvRow& row) {
+  for (std::size_t c = 0; c < row.cells.size(); ++c) {
+    std::string name(trim(row.cells[c], kBlanks));
+    if (name.empty()) name = fmt::format("column_{}", c + 1);  // an index that pandas wrote
+    if (!is_utf8(name)) return row_fault(row, name, "its name is not UTF-8");
+    if (std::find(out.names.begin(), out.names.end(), name) != out.names.end()) {
+      return row_fault(row, name, "two columns have this name");
+    }
+    out.names.push_back(std::move(name));
+  }
+  out.path = find_column(out, {"path", "file", "filename", "image"});
+  out.label = find_column(out, {"label", "class"});
+  if (out.path == kNone) {
+    return Fault{ErrorCode::csv_damaged,
+                 fmt::format("line {}: no column is named 'path'", row.line), row.offset};
+  }
+  for (std::size_t c = 0; c < out.names.size(); ++c) {
+    const bool other = c != out.path && c != out.label;
+    if (other && (out.names[c] == "image" || out.names[c] == "label")) {
+      return row_fault(row, out.names[c], "another column already is the sample's " + out.names[c]);
+    }
+  }
+  return {};
+}
+
+std::optional<Fault> check_path(const CsvRow& row, const Head& head) {
+  const std::string& path = row.cells[head.path];
+  const std::string& column = head.names[head.path];
+  if (path.empty()) return row_fault(row, column, "it is empty");
+  if (path.size() > kMaxKeyBytes) {
+    return row_fault(row, column,
+                     fmt::format("'{}...' is longer than {} bytes", printable(path.substr(0, 60)),
+                                 with_commas(kMaxKeyBytes)));
+  }
+  if (path.find('\0') != std::string::npos) return row_fault(row, column, "it holds a zero byte");
+  const std::string clean = clean_path(path);
+  if (clean.empty() || clean == "/" || clean == ".." || clean.ends_with("/..")) {
+    return row_fault(row, column, fmt::format("'{}' is a folder", printable(path)));
+  }
+  return {};
+}
+
+FieldType column_type(const StringTable& column) {
+  bool numbers = true;
+  bool text = true;
+  for (std::size_t i = 0; i < column.size() && text; ++i) {
+    numbers = numbers && is_exact_number(column[i]);
+    text = numbers || is_utf8(column[i]);
+  }
+  return numbers ? FieldType::number : text ? FieldType::text : FieldType::bytes;
+}
+
+std::string parent(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
+class FileList : public Source {
+ public:
+  explicit FileList(const std::string& path) : path_(path) {
+    std::vector<std::byte> bytes;
+    read_file(bytes, path, kMaxListBytes);
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    const char separator = lower(path).ends_with(".tsv") ? '\t' : ',';
+    if (const auto fault = parse_list(list_, text, separator)) throw Error(*fault, {.file = path});
+    if (list_.paths.size() == 0) {
+      throw Error(ErrorCode::source_empty, {.file = path}, "no row follows the first line");
+    }
+    text_digest_ = XXH3_64bits(text.data(), text.size());
+
+    const std::size_t slash = path.rfind('/');
+    folder_ = slash == std::string::npos ? "" : path.substr(0, slash + 1);
+    std::error_code failed;
+    const std::filesystem::path absolute = std::filesystem::absolute(path, failed);
+    keys_ = make_keys(list_.paths, parent(clean_path(failed ? "/" : absolute.string())));
+    ask_sizes();
+    warn_about_repeats();
+  }
+
+  std::uint64_t count() const override { return keys_.size(); }
+  const Schema& schema() const override { return list_.schema; }
+  std::string path() const override { return path_; }
+  std::string key(std::uint64_t i) const override { return std::string(keys_[i]); }
+  const std::vector<std::string>& warnings() const override { return warnings_; }
+
+  SampleInfo info(std::uint64_t i) const override {
+    return {.label = list_.labels.empty() ? -1 : list_.labels[i]};
+  }
+
+  std::uint64_t bytes(std::uint64_t i) const override {
+    std::uint64_t sum = sizes_[i];
+    for (std::size_t c = 0; c < list_.columns.size(); ++c) {
+      const bool number = list_.schema.fields[field_of(c)].type == FieldType::number;
+      sum += number ? sizeof(double) : list_.columns[c][i].size();
+    }
+    return sum;
+  }
+
+  bool extent(std::uint64_t i, int field, Extent& out) const override {
+    if (field != 0 || sizes_[i] == 0) return false;
+    out = {file(i), 0, sizes_[i]};
+    return true;
+  }
+
+  void read(Sample& out, std::uint64_t i, FieldSet fields) const override {
+    out.fields.resize(list_.schema.fields.size());
+    for (std::vector<std::byte>& field : out.fields) field.clear();
+    if ((fields & 1) != 0) {
+      read_loose_file(out.fields[0], file(i), sizes_[i],
+                      {.file = path_, .record = i, .key = key(i)});
+    }
+    for (std::size_t c = 0; c < list_.columns.size(); ++c) {
+      const std::size_t f = field_of(c);
+      if ((fields >> f & 1) == 0) continue;
+      const std::string_view text = list_.columns[c][i];
+      if (list_.schema.fields[f].type == FieldType::number) {
+        out.fields[f].resize(sizeof(double));
+        store(out.fields[f].data(), std::bit_cast<std::uint64_t>(*parse_number(text)));
+      } else {
+        const auto* first = reinterpret_cast<const std::byte*>(text.data());
+        out.fields[f].assign(first, first + text.size());
+      }
+    }
+  }
+
+  std::string fingerprint() const override {
+    const std::string text = Source::fingerprint() + fmt::format("{:016x}", text_digest_);
+    const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
+    return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+  }
+
+ private:
+  std::size_t field_of(std::size_t column) const {
+    return list_.schema.fields.size() - list_.columns.size() + column;
+  }
+
+  std::string file(std::uint64_t i) const {
+    const std::string_view path = list_.paths[i];
+    return path.starts_with('/') ? std::string(path) : folder_ + std::string(path);
+  }
+
+  void ask_sizes() {
+    sizes_.resize(keys_.size());
+    for (std::uint64_t i = 0; i < sizes_.size(); ++i) {
+      check_stop(path_);
+      struct stat status;
+      const bool known = ::stat(file(i).c_str(), &status) == 0 && S_ISREG(status.st_mode);
+      sizes_[i] = known ? static_cast<std::uint64_t>(status.st_size) : 0;
+    }
+  }
+
+  void warn_about_repeats() {
+    std::unordered_set<std::string_view> seen;
+    std::uint64_t repeats = 0;
+    for (std::size_t i = 0; i < keys_.size(); ++i) repeats += !seen.insert(keys_[i]).second;
+    if (repeats > 0) {
+      warnings_.push_back(fmt::format("{}: {} rows name a file that an earlier row named",
+                                      printable(path_), with_commas(repeats)));
+    }
+  }
+
+  std::string path_;
+  std::string folder_;  // "" or with a slash at the end
+  List list_;
+  StringTable keys_;
+  std::vector<std::uint64_t> sizes_;  // of the images; 0: empty, or the system did not say
+  std::vector<std::string> warnings_;
+  std::uint64_t text_digest_ = 0;
+};
+
+}  // namespace
+
+std::optional<Fault> parse_list(List& out, std::string_view text, char separator) {
+  out = {};
+  out.schema.source = separator == '\t' ? "tsv" : "csv";
+  CsvReader reader(text, separator, kMaxFields);  // each gives one field
+  CsvRow row;
+  if (!reader.next(row)) {
+    return reader.fault() ? reader.fault()
+                          : Fault{ErrorCode::csv_damaged,
+                                  "the first line, which names the columns, is missing", 0};
+  }
+  Head head;
+  if (auto fault = parse_head(head, row)) return fault;
+  std::vector<std::size_t> others;
+  for (std::size_t c = 0; c < head.names.size(); ++c) {
+    if (c != head.path && c != head.label) others.push_back(c);
+  }
+  out.columns.resize(others.size());
+
+  StringTable labels;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> places;  // line and offset, for faults
+  while (reader.next(row)) {
+    if (stop_requested()) return Fault{ErrorCode::interrupted, "", row.offset};
+    if (row.cells.size() != head.names.size()) {
+      return Fault{ErrorCode::csv_damaged,
+                   fmt::format("line {}: {} columns, but the first line has {}", row.line,
+                               row.cells.size(), head.names.size()),
+                   row.offset};
+    }
+    if (auto fault = check_path(row, head)) return fault;
+    out.paths.add(row.cells[head.path]);
+    if (head.label != kNone) {
+      labels.add(trim(row.cells[head.label], kBlanks));
+      places.emplace_back(row.line, row.offset);
+    }
+    for (std::size_t c = 0; c < others.size(); ++c) out.columns[c].add(row.cells[others[c]]);
+  }
+  if (reader.fault()) return reader.fault();
+
+  out.schema.fields.push_back({"image", FieldType::image});
+  if (head.label != kNone) {
+    Labels made;
+    if (const auto fault = make_labels(made, labels)) {
+      const auto [line, offset] = places[fault->sample];
+      return Fault{
+          ErrorCode::label_unreadable,
+          fmt::format("line {}, column '{}': {}", line, head.names[head.label], fault->reason),
+          offset};
+    }
+    out.schema.fields.push_back({"label", FieldType::label});
+    out.schema.classes = std::move(made.classes);
+    out.labels = std::move(made.values);
+  }
+  for (std::size_t c = 0; c < others.size(); ++c) {
+    out.schema.fields.push_back({head.names[others[c]], column_type(out.columns[c])});
+  }
+  return {};
+}
+
+StringTable make_keys(const StringTable& paths, const std::string& folder) {
+  StringTable cleaned;
+  bool leads_out = false;
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    check_stop(folder);
+    const std::string path = clean_path(paths[i]);
+    leads_out = leads_out || path.starts_with('/') || path == ".." || path.starts_with("../");
+    cleaned.add(path);
+  }
+  if (!leads_out) return cleaned;
+
+  StringTable whole;
+  bool all_inside = true;
+  for (std::size_t i = 0; i < cleaned.size(); ++i) {
+    check_stop(folder);
+    const std::string path = cleaned[i].starts_with('/')
+                                 ? std::string(cleaned[i])
+                                 : clean_path(folder + '/' + std::string(cleaned[i]));
+    all_inside = all_inside && path.starts_with(folder + '/');
+    whole.add(path);
+  }
+  std::string common = all_inside ? folder : parent(std::string(whole[0]));
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    while (!whole[i].starts_with(common + '/')) common = parent(common);
+  }
+  StringTable keys;
+  for (std::size_t i = 0; i < whole.size(); ++i) keys.add(whole[i].substr(common.size() + 1));
+  return keys;
+}
+
+std::shared_ptr<const Source> open_file_list(const std::string& path) {
+  return std::make_shared<FileList>(path);
+}
+
+}  // namespace tundish

@@ -1,0 +1,177 @@
+#include "source/formats/file_list.h"
+
+#include <doctest/doctest.h>
+
+#include <bit>
+#include <filesystem>
+
+#include "core/temporary_folder.h"
+#include "source/formats/tar_maker.h"
+#include "source/open.h"
+
+namespace tundish {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+List list_of(std::string_view text, char separator = ',') {
+  List list;
+  const auto fault = parse_list(list, text, separator);
+  REQUIRE_FALSE(fault);
+  return list;
+}
+
+Fault fault_of(std::string_view text) {
+  List list;
+  return parse_list(list, text, ',').value_or(Fault{});
+}
+
+Texts keys_of(const Texts& paths, const std::string& folder) {
+  StringTable table;
+  for (const std::string& path : paths) table.add(path);
+  const StringTable keys = make_keys(table, folder);
+  Texts out;
+  for (std::size_t i = 0; i < keys.size(); ++i) out.emplace_back(keys[i]);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a list gives paths, labels and fields") {
+  const List list = list_of(
+      "id,Path,label,caption,raw\n"
+      "1,a.jpg,dog,\"one, two\",\xff\n"
+      "2.5,b.jpg,cat,\xc3\xa4,x\n");
+  CHECK(list.schema.fields == std::vector<Field>{{"image", FieldType::image},
+                                                 {"label", FieldType::label},
+                                                 {"id", FieldType::number},
+                                                 {"caption", FieldType::text},
+                                                 {"raw", FieldType::bytes}});
+  CHECK(list.schema.classes == Texts{"cat", "dog"});
+  CHECK(list.labels == std::vector<std::int64_t>{1, 0});
+  CHECK(list.paths[1] == "b.jpg");
+  CHECK(list.columns[1][0] == "one, two");
+}
+
+TEST_CASE("columns are found by any of their names") {
+  CHECK(list_of("file\nx\n").paths[0] == "x");
+  CHECK(list_of("filename,path\ny,x\n").paths[0] == "x");
+  CHECK(list_of("image,class\nx,3\n").labels == std::vector<std::int64_t>{3});
+  CHECK(list_of(",path\n0,x\n").schema.fields[1] == Field{"column_1", FieldType::number});
+  CHECK(list_of("path\tlabel\na b.jpg\t1\n", '\t').paths[0] == "a b.jpg");
+}
+
+TEST_CASE("a list that cannot be read is refused by line and column") {
+  const auto says = [](const char* text, ErrorCode code, const char* reason) {
+    const Fault fault = fault_of(text);
+    CHECK(fault.code == code);
+    CHECK(fault.reason == reason);
+  };
+  says("", ErrorCode::csv_damaged, "the first line, which names the columns, is missing");
+  says("name,label\na,1\n", ErrorCode::csv_damaged, "line 1: no column is named 'path'");
+  says("path,a,a\nx,1,2\n", ErrorCode::csv_damaged,
+       "line 1, column 'a': two columns have this name");
+  says("path,image\nx,1\n", ErrorCode::csv_damaged,
+       "line 1, column 'image': another column already is the sample's image");
+  says("path,\xff\nx,1\n", ErrorCode::csv_damaged, "line 1, column '\\xff': its name is not UTF-8");
+  says("path,label\na,1\nb\n", ErrorCode::csv_damaged,
+       "line 3: 1 columns, but the first line has 2");
+  says("path,label\na,1\n,2\n", ErrorCode::csv_damaged, "line 3, column 'path': it is empty");
+  says("path\na/..\n", ErrorCode::csv_damaged, "line 2, column 'path': 'a/..' is a folder");
+  says("path\n../..\n", ErrorCode::csv_damaged, "line 2, column 'path': '../..' is a folder");
+  says("path,label\na,1\n\nb,\n", ErrorCode::label_unreadable,
+       "line 4, column 'label': the label is empty");
+  says("path,label\na,1\nb,0.5\n", ErrorCode::label_unreadable,
+       "line 3, column 'label': the label '0.5' is no whole number from 0 on (-1 for none)");
+  CHECK(fault_of(std::string_view("path\na\0b\n", 9)).code == ErrorCode::csv_damaged);
+  std::string many = "path";
+  for (int n = 1; n < 64; ++n) many += ",c" + std::to_string(n);
+  CHECK(list_of(many).schema.fields.size() == kMaxFields);
+  CHECK(fault_of(many + ",more").code == ErrorCode::csv_damaged);
+}
+
+TEST_CASE("a path longer than any file's is refused by line and column") {
+  CHECK(list_of("path\n" + std::string(3'996, 'a') + ".jpg\n").paths.size() == 1);
+  const Fault fault = fault_of("path\n" + std::string(3'997, 'a') + ".jpg\n");
+  CHECK(fault.code == ErrorCode::csv_damaged);
+  CHECK(fault.reason.starts_with("line 2, column 'path': 'aaa"));
+  CHECK(fault.reason.ends_with("aaa...' is longer than 4,000 bytes"));
+}
+
+TEST_CASE("keys are relative and clean, wherever the files lie") {
+  CHECK(keys_of({"a.jpg", "./b//c.jpg", "b/../d.jpg"}, "/data") ==
+        Texts{"a.jpg", "b/c.jpg", "d.jpg"});
+  CHECK(keys_of({"/data/a.jpg", "b/c.jpg"}, "/data") == Texts{"a.jpg", "b/c.jpg"});
+  CHECK(keys_of({"../images/1.jpg", "../images/2.jpg"}, "/data/lists") == Texts{"1.jpg", "2.jpg"});
+  CHECK(keys_of({"../images/1.jpg", "2.jpg"}, "/data/lists") ==
+        Texts{"images/1.jpg", "lists/2.jpg"});
+  CHECK(keys_of({"/x/1.jpg", "/y/z/2.jpg"}, "/data") == Texts{"x/1.jpg", "y/z/2.jpg"});
+  CHECK(keys_of({"/x/ab/1.jpg", "/x/a/2.jpg"}, "/data") == Texts{"ab/1.jpg", "a/2.jpg"});
+  CHECK(keys_of({"../../../../1.jpg"}, "/data") == Texts{"1.jpg"});
+  CHECK(keys_of({"/data/1.jpg"}, "") == Texts{"data/1.jpg"});
+}
+
+TEST_CASE("samples of a list are its files and its columns") {
+  const TemporaryFolder folder;
+  folder.write("images/a b.jpg", "image a");
+  folder.write("images/\xff\n.jpg", "image b");
+  const std::string absolute = folder / "images/a b.jpg";
+  const std::string path = folder.write("list.csv",
+                                        "path,label,weight,note\r\n"
+                                        "images/a b.jpg,4,0.5,first\r\n"
+                                        "\"images/\xff\n.jpg\",2,-1e3,\r\n"
+                                        "missing.jpg,0,0,third\r\n" +
+                                            absolute + ",0,0,fourth\r\n");
+  const auto source = open_loose(path);
+  REQUIRE(source->count() == 4);
+  CHECK(source->schema().source == "csv");
+  CHECK(source->key(1) == "images/\xff\n.jpg");
+  CHECK(source->key(3) == "images/a b.jpg");
+  CHECK(source->info(0).label == 4);
+  CHECK(source->bytes(0) == 7 + 8 + 5);
+  CHECK(source->warnings().size() == 1);
+  Sample sample;
+  source->read(sample, 1);
+  CHECK(text_of(sample.fields[0]) == "image b");
+  REQUIRE(sample.fields[2].size() == 8);
+  CHECK(std::bit_cast<double>(load<std::uint64_t>(sample.fields[2].data())) == -1000.0);
+  CHECK(sample.fields[3].empty());
+  source->read(sample, 2, ~FieldSet{1});
+  CHECK(text_of(sample.fields[3]) == "third");
+  CHECK_THROWS_AS(source->read(sample, 2), SampleError);
+  source->read(sample, 3);
+  CHECK(text_of(sample.fields[0]) == "image a");
+  Extent extent;
+  REQUIRE(source->extent(3, 0, extent));
+  CHECK(extent.file == absolute);
+  CHECK_FALSE(source->extent(2, 0, extent));
+
+  const std::string before = source->fingerprint();
+  CHECK(open_loose(path)->fingerprint() == before);
+  folder.write("list.csv", "path,note\nimages/a b.jpg,x\n");
+  const std::string changed = open_loose(path)->fingerprint();
+  folder.write("list.csv", "path,note\nimages/a b.jpg,y\n");
+  CHECK(open_loose(path)->fingerprint() != changed);
+}
+
+TEST_CASE("a list in the current folder finds its files") {
+  const TemporaryFolder folder;
+  folder.write("a.jpg", "image");
+  folder.write("list.tsv", "path\tlabel\na.jpg\t1\n");
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  const auto source = open_loose("list.tsv");
+  Sample sample;
+  source->read(sample, 0);
+  std::filesystem::current_path(before);
+  CHECK(text_of(sample.fields[0]) == "image");
+  CHECK(source->key(0) == "a.jpg");
+}
+
+TEST_CASE("an empty list is refused") {
+  const TemporaryFolder folder;
+  CHECK_THROWS_AS(open_loose(folder.write("a.csv", "")), Error);
+  CHECK_THROWS_AS(open_loose(folder.write("a.csv", "path,label\n")), Error);
+}
+
+}  // namespace tundish

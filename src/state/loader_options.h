@@ -1,0 +1,126 @@
+// Everything that a loader can be asked for, described once: core/fields.h. The Python dataclass
+// of the same name mirrors it; docs/reference.md is made from it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "augment/transforms.h"
+#include "core/fields.h"
+#include "core/host_memory.h"
+#include "decode/decode.h"
+#include "memory/sample_cache.h"
+#include "monitor/bad_sample.h"
+#include "order/sampling.h"
+#include "order/schedule.h"
+
+namespace tundish {
+
+// Memory order of a batch, whose shape is always (N, C, H, W).
+enum class MemoryFormat : std::uint8_t { channels_last = 0, contiguous = 1 };
+constexpr std::array<const char*, 2> words(MemoryFormat) { return {"channels_last", "contiguous"}; }
+
+// Who decodes the batches of a loader for a GPU.
+enum class DecodeOn : std::uint8_t { cpu = 0, gpu = 1, automatic = 2 };
+constexpr std::array<const char*, 3> words(DecodeOn) { return {"cpu", "gpu", "auto"}; }
+
+struct LoaderOptions {
+  std::uint32_t batch_size = 1;
+  Transforms transforms = {};
+  bool shuffle = false;
+  std::uint64_t seed = 0;
+  std::optional<int> threads = {};
+  int prefetch = 4;
+  std::uint32_t rank = 0, world_size = 1;
+  std::optional<OnError> on_error = {};
+  std::optional<Uneven> uneven = {};
+  std::optional<double> max_bad = {};
+  MemoryFormat memory_format = MemoryFormat::channels_last;
+  bool exif_orientation = false;
+  bool all_fields = false;
+  std::uint64_t memory = 0;
+  CacheKind cache = CacheKind::none;
+  bool pin_memory = false;
+  bool for_gpu = false;
+  DecodeOn decode = DecodeOn::automatic;
+  bool resident = false;
+  std::uint32_t lent_batches = 0;
+  bool replay = false;
+
+  // Not described: what JSON cannot hold, or only C++ sets.
+  SamplingOptions order = {};             // its sampling, draws and repeats are described below
+  std::vector<std::int64_t> labels = {};  // instead of the source's, when not empty
+  std::string trace = {};                 // file that write_trace() writes; empty: none is recorded
+  std::size_t trace_bytes = std::size_t{8} << 20;  // of memory, for its newest spans
+  HostAllocator allocator = kPlainMemory;          // of the batches; page-locked for a GPU
+  Limits limits = {};
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    constexpr double kMaxInt = 2147483647;
+    visit(FieldInfo{"batch_size", "images per batch and rank", 1, kMaxInt, true}, self.batch_size);
+    visit(FieldInfo{.name = "transforms", .about = "in order", .saved = true}, self.transforms);
+    visit(FieldInfo{.name = "shuffle", .about = "a new order in every epoch", .saved = true},
+          self.shuffle);
+    visit(FieldInfo{"seed", "the order and every random choice are functions of it"}, self.seed);
+    visit(FieldInfo{"threads", "that read, decode and augment; none: as many CPUs as may be used",
+                    1, 65535},
+          self.threads);
+    visit(FieldInfo{"prefetch", "batches kept ready ahead of the trainer", 1, kMaxInt},
+          self.prefetch);
+    visit(FieldInfo{"rank", "of this process", 0, kMaxInt}, self.rank);
+    visit(FieldInfo{"world_size", "processes that share each epoch", 1, kMaxInt, true},
+          self.world_size);
+    visit(
+        FieldInfo{.name = "on_error",
+                  .about = "a bad sample is replaced, left out, or an error; none: substitute with "
+                           "several ranks, otherwise skip",
+                  .saved = true},
+        self.on_error);
+    visit(FieldInfo{.name = "uneven",
+                    .about =
+                        "samples that do not fill the last global batch; none: pad with a random "
+                        "order, otherwise exact",
+                    .saved = true},
+          self.uneven);
+    visit(FieldInfo{"max_bad", "share of an epoch's samples that may be bad; none: all", 0, 1},
+          self.max_bad);
+    visit(FieldInfo{"memory_format", "memory order of the images"}, self.memory_format);
+    visit(FieldInfo{.name = "exif_orientation",
+                    .about = "turn images as their EXIF says; torchvision does not",
+                    .saved = true},
+          self.exif_orientation);
+    visit(FieldInfo{"all_fields", "also read text, bytes, numbers and arrays"}, self.all_fields);
+    visit(FieldInfo{"memory", "bytes that the loader may use; 0: not counted", 0, 0x1p62},
+          self.memory);
+    visit(FieldInfo{"cache", "keep samples in what is left of memory"}, self.cache);
+    visit(FieldInfo{"pin_memory", "page-locked batches"}, self.pin_memory);
+    visit(FieldInfo{"for_gpu", "batches that a GPU finishes"}, self.for_gpu);
+    visit(FieldInfo{"decode", "who decodes the batches for a GPU"}, self.decode);
+    visit(FieldInfo{"resident", "the lanes records of the data stay in the GPU's memory"},
+          self.resident);
+    visit(FieldInfo{"lent_batches", "batches in the caller's memory at once", 0, kMaxInt},
+          self.lent_batches);
+    visit(FieldInfo{"replay", "a batch is made again: max_bad does not count"}, self.replay);
+    visit(FieldInfo{.name = "sampling", .about = "how an epoch is drawn", .saved = true},
+          self.order.sampling);
+    visit(FieldInfo{"draws", "positions of an epoch; 0: as many as samples", 0, 0x1p48, true},
+          self.order.draws);
+    visit(FieldInfo{"repeats", "times that each draw comes in a row", 1, kMaxInt, true},
+          self.order.repeats);
+  }
+  void check() const;
+
+  bool channels_first() const { return memory_format == MemoryFormat::contiguous; }
+  bool gpu_may_decode() const { return for_gpu && decode != DecodeOn::cpu; }
+};
+
+// Reads JSON text and checks it. Throws Error(argument) that names the option.
+LoaderOptions read_loader_options(const std::string& json);
+
+// Fills in what is decided by other options: threads, on_error, uneven.
+void resolve_defaults(LoaderOptions& options);
+
+}  // namespace tundish

@@ -1,0 +1,230 @@
+// The way of a batch to the GPU (cuda/gpu_uploader.h), compared with its slow twins:
+//
+//   check_upload CASES SEED
+//
+// Batches of any size, type and layout; images decoded by the CPU and by the GPU in one batch, the
+// latter from host memory or from records kept on the GPU; some of them cannot be decoded. Prints
+// one line, and ends with 1 when something differed.
+#include <cuda_runtime.h>
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "core/host_memory.h"
+#include "cuda/augment/finish_slowly.h"
+#include "cuda/decode/batch_slowly.h"
+#include "cuda/decode/resident_pack.h"
+#include "cuda/decode/testing.h"
+#include "cuda/gpu_uploader.h"
+#include "cuda/runtime/pinned.h"
+#include "cuda/runtime/runtime.h"
+#include "pack/memory_source.h"
+
+namespace {
+
+using namespace tundish;
+using namespace tundish::cuda;
+
+class Records : public MemorySource {
+ public:
+  Records() { schema_.fields = {{"image", FieldType::image}}; }
+  SampleInfo info(std::uint64_t i) const override {
+    const Size size = size_of(items[i].fields[0]);
+    return {.width = static_cast<std::uint32_t>(size.width),
+            .height = static_cast<std::uint32_t>(size.height),
+            .codec = Codec::lanes};
+  }
+};
+
+struct Totals {
+  int images = 0, refused = 0, wrong = 0;
+};
+
+std::size_t at(std::uint64_t i) { return static_cast<std::size_t>(i); }
+
+struct Batch {
+  Records source;                      // what the GPU decodes
+  std::vector<View> views;             // of it
+  std::vector<std::uint32_t> numbers;  // in the batch
+  std::vector<std::uint8_t> levels;
+  std::vector<Target> targets;
+  std::vector<std::int64_t> labels, samples;
+  Size size;
+  PixelTable table;
+  bool channels_first = false;
+};
+
+std::unique_ptr<Batch> random_batch(Random& random) {
+  auto out = std::make_unique<Batch>();
+  const int count = between(random, 1, 12);
+  out->size = {between(random, 1, 70), between(random, 1, 70)};
+  if (random.below(2) == 0) out->size.width = (out->size.width + 3) / 4 * 4;
+  out->table = random_table(random);
+  out->channels_first = random.below(2) == 0;
+  const int share = between(random, 0, 4);  // of four, that the GPU decodes
+  for (int i = 0; i < count; ++i) {
+    out->labels.push_back(static_cast<std::int64_t>(random.next()));
+    if (between(random, 0, 3) >= share) {
+      out->samples.push_back(-i);
+      out->targets.push_back(static_cast<Target>(i) | (random.below(2) == 0 ? kMirrored : 0));
+      for (int k = 0; k < 3 * out->size.width * out->size.height; ++k) {
+        out->levels.push_back(static_cast<std::uint8_t>(random.below(256)));
+      }
+      continue;
+    }
+    std::vector<std::byte> record;
+    View view({1, 1});
+    BatchPlan plan;
+    do {  // one that is not made smaller by a factor of hundreds: that is the CPU's
+      record = random_record(random, 200, lanes::builtin_tables());
+      if (random.below(8) == 0) {
+        std::vector<std::byte> changed = record;
+        changed[at(random.below(changed.size()))] ^= std::byte{64};
+        if (seal_again(changed)) record = changed;
+      }
+      const Size image = size_of(record);
+      view = View(image);
+      view.crop(lanes::random_window(random, image.width, image.height));
+      view.resize(out->size, static_cast<Filter>(random.below(3)));
+      if (random.below(2) == 0) view.mirror_x();
+      plan.begin();
+    } while (plan.add(record, view, {}, true).made_by != MadeBy::gpu);
+    out->views.push_back(view);
+    out->numbers.push_back(static_cast<std::uint32_t>(i));
+    out->samples.push_back(static_cast<std::int64_t>(out->source.items.size()));
+    out->source.items.push_back({std::to_string(i), 0, {record}, {}});
+  }
+  return out;
+}
+
+std::uint64_t elements(Size size) {
+  return 3 * static_cast<std::uint64_t>(size.width) * static_cast<std::uint64_t>(size.height);
+}
+
+// As engine/coded_batch.cpp.
+void plan_batch(BatchPlan& plan, const Batch& batch, const ResidentRecords* resident) {
+  const int width = batch.size.width, height = batch.size.height;
+  plan.begin({}, resident != nullptr);
+  for (std::size_t i = 0; i < batch.views.size(); ++i) {
+    ElementPlace place{batch.numbers[i] * elements(batch.size), 3 * width, 3, 1};
+    if (batch.channels_first) place = {place.first, width, 1, width * height};
+    const Added added =
+        resident ? plan.add_resident(resident->record(i), resident->at(i), batch.views[i], place)
+                 : plan.add(batch.source.items[i].fields[0], batch.views[i], place, true);
+    if (added.fault || added.made_by != MadeBy::gpu) {
+      throw Error(ErrorCode::argument, {}, "a record that no plan takes");
+    }
+  }
+  plan.finish();
+}
+
+void check_one(Totals& totals, GpuUploader& road, Batch& batch, cudaStream_t stream,
+               const ResidentPack* resident) {
+  const std::size_t count = batch.labels.size();
+  const std::size_t bytes = at(count * elements(batch.size)) * dtype_bytes(batch.table.dtype);
+  BatchPlan plan;
+  plan_batch(plan, batch, resident ? resident->records().get() : nullptr);
+  const BatchLayout layout = plan.layout();
+  HostMemory coded, levels;
+  coded.reserve(at(layout.host_bytes()) + 20 * count + 128, kPinnedMemory);
+  plan.gather(coded.data());
+  levels.reserve(batch.levels.size() + 20 * count + 128, kPinnedMemory);
+  if (!batch.levels.empty()) std::memcpy(levels.data(), batch.levels.data(), batch.levels.size());
+
+  std::vector<std::byte> expected(bytes);
+  BatchPlan slow;
+  plan_batch(slow, batch, nullptr);
+  std::vector<std::byte> buffer(at(slow.layout().bytes));
+  slow.gather(buffer.data());
+  const auto errors = run_batch_slowly(expected.data(), buffer.data(), slow.layout(),
+                                       lanes::builtin_tables(), batch.table);
+  finish_slowly(expected.data(), batch.levels.data(), batch.targets, batch.size, batch.table,
+                batch.channels_first);
+
+  DeviceMemory images, numbers;
+  images.reserve(bytes);
+  numbers.reserve(16 * count);
+  std::vector<std::uint64_t> positions(count);
+  for (std::size_t i = 0; i < count; ++i) positions[i] = 1000 + 7 * i;
+  const bool flat = !batch.views.empty() || count % 2 == 0;  // a flat buffer may be empty
+  road.finish({.keep = {},
+               .count = count,
+               .size = batch.size,
+               .levels = levels.data(),
+               .targets = batch.targets,
+               .coded = flat ? coded.data() : nullptr,
+               .layout = &layout,
+               .labels = batch.labels,
+               .samples = batch.samples,
+               .epoch = 3,
+               .positions = positions,
+               .numbers = batch.numbers},
+              {images.as<void>(), numbers.as<void>(), numbers.as<std::int64_t>() + count});
+  const bool wanted = count % 3 != 0;
+  if (!wanted) road.forget();
+  std::vector<std::byte> got(bytes);
+  std::vector<std::int64_t> labels(count), samples(count);
+  check(cudaMemcpyAsync(got.data(), images.as<void>(), bytes, cudaMemcpyDeviceToHost, stream), "");
+  check(
+      cudaMemcpyAsync(labels.data(), numbers.as<void>(), 8 * count, cudaMemcpyDeviceToHost, stream),
+      "");
+  check(cudaMemcpyAsync(samples.data(), numbers.as<std::int64_t>() + count, 8 * count,
+                        cudaMemcpyDeviceToHost, stream),
+        "");
+  check(cudaStreamSynchronize(stream), "run the kernels");
+  totals.images += static_cast<int>(count);
+  totals.wrong += got != expected || labels != batch.labels || samples != batch.samples;
+
+  for (std::size_t i = 0; i < errors.size(); ++i) {
+    if (errors[i] == kNoError) continue;
+    const auto refused = road.poll_completed();
+    ++totals.refused;
+    totals.wrong += !refused || refused->sample != static_cast<std::int64_t>(i) ||
+                    refused->epoch != 3 || refused->position != 1000 + 7 * batch.numbers[i] ||
+                    refused->wanted != wanted ||
+                    error_word(refused->unit_x, refused->unit_y) != errors[i];
+  }
+  totals.wrong += road.poll_completed().has_value();
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  if (count != 3) {
+    fmt::print(stderr, "usage: check_upload CASES SEED\n");
+    return 2;
+  }
+  Totals totals;
+  const std::uint64_t cases = std::strtoull(words[1], nullptr, 10);
+  const std::uint64_t seed = std::strtoull(words[2], nullptr, 10);
+  try {
+    cudaStream_t stream = nullptr;
+    check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "make a stream");
+    for (std::uint64_t i = 0; i < cases; ++i) {
+      Random random({.seed = seed, .sample = i}, 0);
+      std::unique_ptr<Batch> batch = random_batch(random);
+      std::shared_ptr<ResidentPack> resident;
+      if (i % 3 == 0) {
+        const auto source = std::make_shared<Records>(batch->source);
+        resident = std::make_shared<ResidentPack>(0, source, 0);
+        while (resident->load(1 + random.below(4))) {
+        }
+      }
+      GpuUploader road(0, stream, batch->table, batch->channels_first, &lanes::builtin_tables(),
+                       resident);
+      const int wrong = totals.wrong;
+      for (int times = 0; times < 2; ++times) {  // its memory is used again
+        check_one(totals, road, *batch, stream, resident.get());
+      }
+      if (totals.wrong != wrong) fmt::print("road: case {} is wrong\n", i);
+    }
+    cudaStreamDestroy(stream);
+  } catch (const std::exception& error) {
+    fmt::print("road: {}\n", error.what());
+    return 1;
+  }
+  fmt::print("road: {} batches, {} images equal to the twins', {} refused by both, {} wrong\n",
+             2 * cases, totals.images, totals.refused, totals.wrong);
+  return totals.wrong == 0 ? 0 : 1;
+}
