@@ -9,7 +9,7 @@ from program import ROOT
 
 DOCUMENTS = sorted(
     f
-    for pattern in ("*.md", "docs/*.md", "docs/decisions/*.md", "src/README.md", "src/*/README.md")
+    for pattern in ("*.md", "docs/*.md", "docs/internals/decisions/*.md", "src/README.md", "src/*/README.md")
     for f in ROOT.glob(pattern)
 )
 # A path with a folder, or a file of the root: src/batch/ring.h, docs/, CMakeLists.txt
@@ -55,7 +55,7 @@ def test_every_folder_of_the_sources_has_a_readme_of_one_screen(folder):
 
 
 def test_the_road_of_an_image_takes_at_most_six_files():
-    text = (ROOT / "docs/follow-one-image.md").read_text()
+    text = (ROOT / "docs/internals/follow-one-image.md").read_text()
     picture = re.findall(r"^ +(?:trainer|workers?) +((?:src|python)/\S+)", text, re.MULTILINE)
     assert 4 <= len(picture) <= 6
     assert all((ROOT / name).is_file() for name in picture)
@@ -110,7 +110,7 @@ def calls(path, name):
 
 
 def test_functions_named_on_the_road_are_in_the_files_named_beside_them():
-    pairs = functions_beside_files((ROOT / "docs/follow-one-image.md").read_text())
+    pairs = functions_beside_files((ROOT / "docs/internals/follow-one-image.md").read_text())
     files = {path for _, path in pairs}
     defined = [(name, path) for name, path in pairs if defines(path, name)]
     others = set(pairs) - set(defined)
