@@ -1,4 +1,4 @@
-"""A slow decoder of lanes records: the coefficients of one image. docs/lanes.md says what it does and why.
+"""A slow decoder of lanes records: the coefficients of one image. docs/internals/lanes.md says what it does and why.
 
     python docs/read_lanes.py train.tnd 0        prints the blocks of record 0
 

@@ -1,4 +1,4 @@
-"""Reads a Tundish pack (.tnd, version 1) in plain Python. docs/format.md explains every step.
+"""Reads a Tundish pack (.tnd, version 1) in plain Python. docs/internals/format.md explains every step.
 
 python3 read_tnd.py PACK.tnd                 list the records and check every checksum
 python3 read_tnd.py PACK.tnd NUMBER [FIELD]  write one field of one record to the output

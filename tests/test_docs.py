@@ -9,7 +9,7 @@ from program import ROOT
 
 DOCUMENTS = sorted(
     f
-    for pattern in ("*.md", "docs/*.md", "docs/decisions/*.md", "src/README.md", "src/*/README.md")
+    for pattern in ("*.md", "docs/**/*.md", "bench/README.md", "src/README.md", "src/*/README.md")
     for f in ROOT.glob(pattern)
 )
 # A path with a folder, or a file of the root: src/engine/ring.h, docs/, CMakeLists.txt
@@ -55,7 +55,7 @@ def test_every_folder_of_the_sources_has_a_readme_of_one_screen(folder):
 
 
 def test_the_road_of_an_image_takes_at_most_six_files():
-    text = (ROOT / "docs/follow-one-image.md").read_text()
+    text = (ROOT / "docs/internals/follow-one-image.md").read_text()
     picture = re.findall(r"^ +(?:trainer|workers?) +((?:src|python)/\S+)", text, re.MULTILINE)
     assert 4 <= len(picture) <= 6
     assert all((ROOT / name).is_file() for name in picture)
@@ -110,7 +110,7 @@ def calls(path, name):
 
 
 def test_functions_named_on_the_road_are_in_the_files_named_beside_them():
-    pairs = functions_beside_files((ROOT / "docs/follow-one-image.md").read_text())
+    pairs = functions_beside_files((ROOT / "docs/internals/follow-one-image.md").read_text())
     files = {path for _, path in pairs}
     defined = [(name, path) for name, path in pairs if defines(path, name)]
     others = set(pairs) - set(defined)
@@ -135,7 +135,7 @@ def test_a_function_that_a_file_does_not_define_would_be_found():
     assert defines("src/engine/engine.cpp", "Engine::next")
     assert defines("python/tundish/loader.py", "Loader._next")
     assert not defines("src/engine/engine.cpp", "load_sample")  # called there
-    assert not defines("src/engine/sample.h", "load_sample")  # declared there
+    assert not defines("src/sample/sample.h", "load_sample")  # declared there
     assert not defines("python/tundish/loader.py", "Loader.next")
     assert not calls("src/order/order.cpp", "Engine::next")
 
@@ -146,19 +146,78 @@ def test_a_name_that_does_not_exist_would_be_found():
     assert exists("src/batch/ring.*")
 
 
-def python_blocks(document):
-    text = document.read_text() if document.exists() else ""
-    return re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+# A link to a file of the repository, perhaps to a heading of it: [text](../bench/README.md#rules)
+LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
 
 
-@pytest.mark.parametrize("block", python_blocks(ROOT / "README.md"))
-def test_the_python_in_the_readme_runs(block, photos, tmp_path, run_python):
-    """It runs where photos/ and train.tnd are, with a training step that does nothing."""
+def anchors(text):
+    """The anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def broken_links(text, folder):
+    """Links of a text, as if it stood in this folder, that lead nowhere."""
+    broken = []
+    for path, anchor in LINK.findall(re.sub(r"```.*?```", "", text, flags=re.DOTALL)):
+        target = folder / path if path else None
+        if target is not None and not target.exists():
+            broken.append(path)
+        elif anchor and anchor not in anchors(target.read_text() if target else text):
+            broken.append(f"{path}#{anchor}")
+    return broken
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda f: str(f.relative_to(ROOT)))
+def test_every_link_of_a_document_leads_somewhere(document):
+    assert broken_links(document.read_text(), document.parent) == []
+
+
+def test_a_broken_link_would_be_found():
+    text = "# A heading, here\n[x](README.md) [y](#a-heading-here) [z](gone.md) [w](README.md#no)"
+    assert broken_links(text, ROOT) == ["gone.md", "README.md#no"]
+
+
+def test_every_page_for_users_is_in_the_table_of_the_readme():
+    readme = (ROOT / "README.md").read_text()
+    pages = sorted(f"docs/{page.name}" for page in ROOT.glob("docs/*.md"))
+    assert [page for page in pages if f"({page})" not in readme] == []
+
+
+def python_blocks(document, kind="python"):
+    return re.findall(rf"^```{kind}\n(.*?)^```", document.read_text(), re.MULTILINE | re.DOTALL)
+
+
+# What a page may take for granted: a training step, a model, a logger; torchvision's models are small.
+PRELUDE = """
+import os, sys
+os.chdir(sys.argv[1])
+import torch, torchvision
+train_step = lambda *batch: None
+logger = type("Logger", (), {"log": lambda self, values: None})()
+model = lambda images: torch.zeros(len(images), 3)
+torchvision.models.resnet18 = lambda num_classes: torch.nn.Sequential(
+    torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(3, num_classes))
+"""
+PAGES = [f for f in (ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))) if python_blocks(f)]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda f: f.name)
+def test_the_python_of_a_page_runs(page, photos, tmp_path, run_python):
+    """Its blocks, in order, as in a notebook, where photos/, train.tnd and val.tnd are.
+
+    Blocks that need a GPU or other data are marked ```py and only compiled.
+    """
     (tmp_path / "photos").symlink_to(photos.folder)
-    for name in set(re.findall(r'"([\w-]+\.tnd)"', block)):
+    for name in ("train.tnd", "val.tnd"):
         (tmp_path / name).symlink_to(photos.pack)
-    step = "import os, sys\nos.chdir(sys.argv[1])\ntrain_step = lambda *batch: None\n"
-    run_python(step + block.replace("...", "pass"), tmp_path)
+    run_python(PRELUDE + "\n".join(python_blocks(page)), tmp_path)
+
+
+@pytest.mark.parametrize("page", sorted(ROOT.glob("docs/**/*.md")), ids=lambda f: f.name)
+def test_the_python_that_is_not_run_compiles(page):
+    for block in python_blocks(page, "py"):
+        assert ast.parse(block).body
 
 
 def test_the_commands_of_the_script_are_those_the_documents_name():

@@ -274,6 +274,23 @@ def test_a_state_of_other_data_is_refused(tiny, photos):
         opened(photos.pack).load_state_dict(state)
 
 
+def test_a_state_of_another_version_is_refused_and_its_writer_named(tiny):
+    loader = opened(tiny.pack)
+    state = loader.state_dict()
+    assert state["version"] == tundish.__version__
+    of_0_1 = {"format": 1, **{k: state[k] for k in ("fingerprint", "seed", "epoch", "position")}}
+    others = [
+        (of_0_1, "tundish 0.1 wrote it"),
+        ({**state, "version": "9.8", "order_version": 1}, "tundish 9.8 wrote it"),
+        ({**state, "version": "9.8", "random_version": 99}, "tundish 9.8 wrote it"),
+    ]
+    for other, writer in others:
+        with pytest.raises(tundish.Error, match=f"TND-603(.|\\n)*{writer}"):
+            loader.load_state_dict(other)
+    loader.set_epoch(of_0_1["epoch"] + 1)  # what the message advises
+    assert len(list(loader)) == STEPS
+
+
 def test_a_state_that_is_none_is_refused(tiny):
     loader = opened(tiny.pack)
     state = loader.state_dict()

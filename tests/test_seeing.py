@@ -50,7 +50,7 @@ def test_a_reset_begins_shares_and_quantiles_anew_and_keeps_the_sums(photos):
 
 
 def test_the_keys_are_those_that_the_page_lists(photos):
-    page = (ROOT / "docs" / "seeing.md").read_text()
+    page = (ROOT / "docs" / "monitoring.md").read_text()
     listed = {word for line in page.splitlines() if line.startswith("| `data/") for word in line.split("`") if word.startswith("data/")}  # fmt: skip
     assert listed == set(opened(photos.pack).stats())
 

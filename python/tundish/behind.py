@@ -47,7 +47,7 @@ class Behind:
             self._look()
 
     def stats(self, reset: bool) -> dict[str, float]:
-        """docs/seeing.md lists the keys."""
+        """docs/monitoring.md lists the keys."""
         import torch
 
         if threading.get_ident() == self._thread and not torch.cuda.is_current_stream_capturing():

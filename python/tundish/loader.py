@@ -273,7 +273,7 @@ class Loader:
 
     @property
     def epoch(self) -> int:
-        """Of the iteration in progress; otherwise of the next one."""
+        """Number of the epoch in progress, from 0; between two iterations that of the next one."""
         return self._place[0]
 
     def set_epoch(self, epoch: int) -> None:
@@ -378,11 +378,12 @@ class Loader:
 
     @property
     def classes(self) -> list[str]:
+        """Names of the labels 0, 1, ...; empty when they have none."""
         return self._source.classes
 
     @functools.cached_property
     def dataset(self) -> Dataset:
-        """The same data by number."""
+        """The same data as a Dataset: `loader.dataset[i]` is sample i."""
         return Dataset(self.path, exif_orientation=bool(self._options.exif_orientation))
 
     @property

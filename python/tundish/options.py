@@ -1,6 +1,6 @@
 """The arguments of tundish.Loader: one description of each, with its default.
 
-The engine checks most of them (src/batch/loader_options.h has the same names); what only Python knows
+The engine checks most of them (src/state/loader_options.h has the same names); what only Python knows
 about, such as torch, paths and ranks, is settled here.
 """
 

@@ -1,6 +1,6 @@
 """Orders: which samples an epoch visits, and how often. `Loader(..., order=tundish.Balanced())`.
 
-Each is a pure function of seed, epoch and position (docs/order.md says what it promises); given
+Each is a pure function of seed, epoch and position (docs/internals/order.md says what it promises); given
 lists are handed to the engine once.
 """
 

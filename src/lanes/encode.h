@@ -1,4 +1,4 @@
-// Writes one unit: 32 entropy coders whose words share one stream. docs/lanes.md says how.
+// Writes one unit: 32 entropy coders whose words share one stream. See docs/internals/lanes.md.
 #pragma once
 
 #include <cstddef>

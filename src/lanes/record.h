@@ -1,4 +1,4 @@
-// A lanes record: one image as it stands in a pack. docs/lanes.md is the specification.
+// A lanes record: one image as it stands in a pack. docs/internals/lanes.md is the specification.
 //
 //   head   what the image is, how long each unit is; then a checksum
 //   rows   the units of one row after the other; behind each row a checksum

@@ -1,4 +1,4 @@
-// Restore data as they are stored: docs/lanes.md.
+// Restore data as they are stored: docs/internals/lanes.md.
 #include <doctest/doctest.h>
 
 #include <algorithm>

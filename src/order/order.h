@@ -10,7 +10,7 @@
 
 namespace tundish {
 
-// How an epoch is drawn; docs/order.md says what each kind promises.
+// How an epoch is drawn; docs/internals/order.md says what each kind promises.
 enum class Sampling : std::uint8_t {
   every = 0,     // each sample once
   weighted = 1,  // with replacement, by weight

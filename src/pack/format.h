@@ -1,4 +1,4 @@
-// The words of a .tnd file, version 1: docs/format.md in C++.
+// The words of a .tnd file, version 1: docs/internals/format.md in C++.
 //
 //   head | records | metadata | codec tables | names | index | tail
 #pragma once

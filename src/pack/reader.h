@@ -1,5 +1,5 @@
 // Reads a .tnd file. Everything is checked before it is used, sizes before memory is taken.
-// docs/format.md is the specification; docs/read_tnd.py is this file for students.
+// docs/internals/format.md is the specification; docs/read_tnd.py is this file for students.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
 // Where the time went: spans of every thread, in memory of fixed size. When a thread's share of it
-// is full its oldest spans go, and are counted. docs/seeing.md shows how to look at them.
+// is full its oldest spans go, and are counted. docs/monitoring.md shows how to look at them.
 //
 // Without a trace nothing of this exists: whoever records has a pointer to a track, or none.
 #pragma once

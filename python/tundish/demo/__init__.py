@@ -31,7 +31,7 @@ from .machine import machine, versions
 from .train import Training
 
 _ENDINGS = (".jpg", ".jpeg", ".png")
-_MARKER = "made-by-tundish-demo.txt"  # src/cli/demo_folder.h
+_MARKER = "made-by-tundish-demo.txt"  # src/cli/samples/demo_folder.h
 
 
 @dataclass

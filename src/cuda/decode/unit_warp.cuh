@@ -1,5 +1,5 @@
 // A warp and the unit it decodes: what it keeps in shared memory, and the parts of the work.
-// docs/lanes.md is the specification, lanes/decode_unit_slowly.cpp the twin.
+// docs/internals/lanes.md is the specification, lanes/decode_unit_slowly.cpp the twin.
 //
 // Every loop is bounded by the geometry and every read by the unit's bytes (and the slack behind
 // the coded part), so that any bytes give samples or a refusal.

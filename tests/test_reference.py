@@ -1,0 +1,53 @@
+"""docs/reference.md is what tools/make_reference.py makes of the code, and nothing public is missing."""
+
+import dataclasses
+import sys
+
+import pytest
+import tundish
+from program import ROOT
+
+sys.path.insert(0, str(ROOT / "tools"))
+import make_reference
+
+PAGE = ROOT / "docs" / "reference.md"
+BASES = {"Order", "Transform"}  # nobody makes one
+
+
+def test_the_page_is_what_the_tool_makes():
+    assert PAGE.read_text() == make_reference.page(), (
+        "./dev build && .venv/bin/python tools/make_reference.py > docs/reference.md"
+    )
+
+
+def test_every_public_name_is_on_the_page():
+    page = PAGE.read_text()
+    assert [name for name in set(tundish.__all__) - BASES if name not in page] == []
+
+
+@pytest.mark.parametrize(
+    "transform", make_reference.sources()["transforms"].Transform.__subclasses__()
+)
+def test_every_argument_of_a_transform_is_in_its_table(transform):
+    section = PAGE.read_text().split(f"### {transform.__name__}\n")[1].split("\n### ")[0]
+    for argument in dataclasses.fields(transform):
+        assert f"| `{argument.name}` |" in section
+
+
+def test_text_of_a_cell_cannot_end_its_table():
+    assert make_reference.table(("a",), [("x | y\nz",)]) == "| a |\n| --- |\n| x \\| y z |"
+
+
+def test_indented_lines_of_a_docstring_become_a_block():
+    def function():
+        """What it does.
+
+        one    first
+               and more
+        two    second
+        Text again.
+        """
+
+    text = make_reference.documentation(function)
+    block = "```text\none    first\n       and more\ntwo    second\n```"
+    assert text == f"What it does.\n\n{block}\nText again."

@@ -1,0 +1,210 @@
+"""Makes docs/reference.md from the code: .venv/bin/python tools/make_reference.py > docs/reference.md
+
+tests/test_reference.py compares the page with what this tool makes. Everything that the tool takes from
+the package goes through sources(), so that moving a module changes one function.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+import subprocess
+from dataclasses import MISSING, fields
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+PROGRAM = ROOT / "build" / "release" / "tundish"
+
+VERBS = ("pack", "info", "ls", "cat", "verify", "unpack", "replay", "bench", "demo", "explain")
+ORDERS = ("Subset", "Weighted", "Balanced", "Mixture", "Repeated")
+ERRORS = ("Error", "SampleError", "ArgumentError", "MissingError")
+
+HEAD = """# Reference
+
+Every public class, argument, statistic and command. This page is made from the code by `tools/make_reference.py`; the other
+pages of `docs/` show how to use it, task by task.
+
+- [Loader](#loader): [arguments](#arguments), [methods](#methods), [statistics](#statistics)
+- [Dataset](#dataset)
+- [Orders](#orders)
+- [Transforms](#transforms)
+- [Errors](#errors)
+- [The program tundish](#the-program-tundish)
+"""
+
+
+def sources() -> dict[str, Any]:
+    """What the page is made of, as the package has it."""
+    import tundish
+    from tundish import transforms
+    from tundish._library import lib
+    from tundish.options import LoaderOptions
+
+    return {
+        "package": tundish,
+        "transforms": transforms,
+        "options": LoaderOptions,
+        "reference": json.loads(lib.tundish_reference()),
+    }
+
+
+# --- text -----------------------------------------------------------------------------------------
+
+
+def cell(text: str) -> str:
+    """A cell of a table: one line, and no bar that would end it."""
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    lines = [head, tuple("---" for _ in head), *rows]
+    return "\n".join("| " + " | ".join(cell(word) for word in line) + " |" for line in lines)
+
+
+def shown(value: Any) -> str:
+    """A default as a user would write it."""
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, list | tuple):
+        inside = ", ".join(shown(one) for one in value)
+        return f"({inside},)" if len(value) == 1 else f"({inside})"
+    return json.dumps(value) if isinstance(value, str) else repr(value)
+
+
+def documentation(thing: Any) -> str:
+    """Its docstring. Indented parts stay as they are, in a block of their own."""
+    text = inspect.cleandoc(thing.__doc__ or "")
+    out, block = [], []
+    for line in [*text.splitlines(), ""]:
+        aligned = re.match(r"\w+ {2,}\S", line) or line.startswith("    ")
+        if aligned or (block and line.startswith(" ")):
+            block.append(line)
+            continue
+        if block:
+            out += ["```text", *block, "```"]
+            block = []
+        out.append(line)
+    return "\n".join(out).strip()
+
+
+def signature(name: str, function: Any) -> str:
+    """Without types: the table and the text say what is meant."""
+    taken = inspect.signature(function).parameters.values()
+    plain = [one.replace(annotation=inspect.Parameter.empty) for one in taken if one.name != "self"]
+    return f"{name}{inspect.Signature(plain)}"
+
+
+# --- the parts ------------------------------------------------------------------------------------
+
+
+def loader_arguments(found: dict[str, Any]) -> str:
+    rows = [("`path`", "", "a `.tnd` file, an image folder, a `.csv` or `.tsv` list, an uncompressed `.tar`; or a list of several with the same classes")]  # fmt: skip
+    rows += [
+        (f"`{one.name}`", f"`{shown(one.default)}`", one.metadata["about"])
+        for one in fields(found["options"])
+    ]
+    head = ("argument", "default", "meaning")
+    return f"## Loader\n\n`tundish.Loader(path, batch_size=1, ...)`\n\n### Arguments\n\n{table(head, rows)}\n"
+
+
+def members(owner: Any) -> list[tuple[str, Any]]:
+    """Public methods and properties, in the order of the source."""
+    return [(n, m) for n, m in vars(owner).items() if not n.startswith("_") and documented(m)]
+
+
+def documented(member: Any) -> bool:
+    return bool(getattr(getattr(member, "func", member), "__doc__", None))
+
+
+def methods(owner: Any) -> str:
+    parts = []
+    for name, member in members(owner):
+        if inspect.isfunction(member):
+            parts.append(f"**`{signature(name, member)}`**\n\n{documentation(member)}\n")
+        else:
+            whole = getattr(member, "func", member)  # of a cached property
+            parts.append(f"**`{name}`** (attribute)\n\n{documentation(whole)}\n")
+    return "\n".join(parts)
+
+
+def statistics(found: dict[str, Any]) -> str:
+    rows = [
+        (f"`data/{one['name']}`", one["about"]) for one in found["reference"]["stats"]["fields"]
+    ]
+    more = (
+        "`data/gpu_wait_s`, `data/gpu_wait_share` and `data/gpu_decoded` are 0 without `device=`."
+    )
+    page = "[monitoring.md](monitoring.md) shows how to read them."
+    return f"### Statistics\n\n`loader.stats()`. {page}\n\n{table(('key', 'meaning'), rows)}\n\n{more}\n"
+
+
+def classes(owner: Any, names: tuple[str, ...], title: str) -> str:
+    parts = [f"## {title}\n"]
+    for name in names:
+        one = getattr(owner, name)
+        line = f"tundish.{signature(name, one)}" if title == "Orders" else f"tundish.{name}"
+        parts.append(f"### {name}\n\n`{line}`\n\n{documentation(one)}\n")
+    return "\n".join(parts)
+
+
+def transform(one: dict[str, Any], owner: Any) -> str:
+    given = {field.name: field for field in fields(getattr(owner, one["name"]))}
+    rows = []
+    for field in one["fields"]:
+        default = given[field["name"]].default
+        text = "required" if default is MISSING else f"`{shown(default)}`"
+        rows.append((f"`{field['name']}`", text, field["wanted"], field["about"]))
+    if "antialias" in given:
+        rows.append(("`antialias`", "`True`", "true", "every resize is antialiased"))
+    line = signature(f"T.{one['name']}", getattr(owner, one["name"]))
+    head = ("argument", "default", "allowed", "meaning")
+    return f"### {one['name']}\n\n`{line}`\n\n{one['about']}\n\n{table(head, rows)}\n"
+
+
+def transforms(found: dict[str, Any]) -> str:
+    about = (
+        "`from tundish import transforms as T`. Names, arguments and defaults are torchvision v2's."
+    )
+    all_of_them = [transform(one, found["transforms"]) for one in found["reference"]["transforms"]]
+    return f"## Transforms\n\n{about}\n\n" + "\n".join(all_of_them)
+
+
+def help_of(*words: str) -> str:
+    line = [PROGRAM, *words, "--help"]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=60, check=True)
+    return done.stdout.strip()
+
+
+def program() -> str:
+    parts = [f"## The program tundish\n\n```text\n{help_of()}\n```\n"]
+    parts += [f"### tundish {verb}\n\n```text\n{help_of(verb)}\n```\n" for verb in VERBS]
+    return "\n".join(parts)
+
+
+def page() -> str:
+    found = sources()
+    package = found["package"]
+    pack = getattr(package, "pack", None)
+    parts = [
+        HEAD,
+        loader_arguments(found),
+        f"### Methods\n\n{methods(package.Loader)}",
+        f"### Replayed\n\nWhat `loader.replay(state)` gives.\n\n{documentation(package.Replayed)}",
+        statistics(found),
+        f"## Dataset\n\n`tundish.{signature('Dataset', package.Dataset)}`\n\n"
+        f"{documentation(package.Dataset)}\n\n{methods(package.Dataset)}",
+        classes(package, ORDERS, "Orders"),
+        transforms(found),
+        classes(package, ERRORS, "Errors"),
+        program(),
+    ]
+    if callable(pack):
+        text = f"## pack\n\n`tundish.{signature('pack', pack)}`\n\n{documentation(pack)}\n"
+        parts.insert(-1, text)
+    return "\n".join(part.rstrip("\n") + "\n" for part in parts)
+
+
+if __name__ == "__main__":
+    print(page(), end="")
