@@ -45,7 +45,7 @@ def error_of(*words, exit_code):
     assert set(error) >= ERROR_KEYS
     assert error["exit"] == exit_code
     assert err(result).strip().endswith(error["message"])
-    assert "what now: " in error["message"]
+    assert "fix: " in error["message"]
     return error
 
 

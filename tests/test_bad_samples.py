@@ -114,7 +114,7 @@ def test_bad_samples_names_file_record_key_and_reason(damaged):
             assert first.startswith(f"{one['code']} {path}")
             assert f"record {one['sample']} ({key})" in first or f"{path}/{key}" in first
             assert re.search(r"at byte [\d,]+$", first)
-            assert rest[-1].startswith("  what now: ")
+            assert rest[-1].startswith("  fix: ")
         codes[path] = [one["code"] for one in bad]
     assert codes[damaged.pack] == ["TND-203", "TND-406", "TND-203"]
     assert codes[damaged.folder] == ["TND-401", "TND-406", "TND-401"]
@@ -134,7 +134,7 @@ def test_failing_names_the_sample_and_the_loader_goes_on(path):
     errors = [event for event in events if isinstance(event, tundish.SampleError)]
     assert [events.index(error) for error in errors] == [0, 2, 4]
     assert {error.code for error in errors} <= {"TND-203", "TND-401", "TND-406"}
-    assert all("what now: " in str(error) for error in errors)
+    assert all("fix: " in str(error) for error in errors)
     assert [i for batch in events if batch not in errors for i in batch] == [
         *range(4, 8),
         *range(12, 16),

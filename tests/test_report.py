@@ -105,7 +105,7 @@ def test_more_bad_samples_than_the_budget_are_an_error_that_names_some(corrupt, 
     assert "max_bad=0.01 allows 1.00 %" in text
     assert f"record {corrupt.bad[0]} (x/{corrupt.bad[0]:03}.png): TND-203" in text
     assert "max_bad=None" in text
-    assert "what now: loader.bad_samples() names them" in text
+    assert "fix: loader.bad_samples() names them" in text
     assert loader.stats()["data/batches"] == 30  # 300 draws: the last of them were handed out too
 
 

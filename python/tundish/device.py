@@ -57,7 +57,7 @@ def device_of(device: Any, backend: str) -> Any:
         raise new_error(
             509,
             f"TND-509 device={str(device)!r}, but torch sees no GPU\n"
-            "  what now: look at nvidia-smi and torch.cuda.is_available(); tundish needs a driver "
+            "  fix: look at nvidia-smi and torch.cuda.is_available(); tundish needs a driver "
             "for CUDA 13. Without device= the batches stay in host memory",
         )
     index = torch.cuda.current_device() if out.index is None else out.index

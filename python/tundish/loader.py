@@ -418,12 +418,12 @@ class Loader:
             raise new_error(
                 604,
                 f"TND-604 the loader of {self.path} was made before a fork\n"
-                "  what now: make the loader in the child process",
+                "  fix: make the loader in the child process",
             )
         handle = self._handle
         if handle is None or not self._end.alive:
             raise new_error(
-                606, f"TND-606 the loader of {self.path} is closed\n  what now: make a new one"
+                606, f"TND-606 the loader of {self.path} is closed\n  fix: make a new one"
             )
         return handle
 

@@ -19,7 +19,7 @@ def about_hanging(text: bytes) -> str:
     """A warning."""
     return (
         f"the loader waits: {text.decode('utf-8', 'replace')}\n"
-        "  what now: check the disk or the network file system that holds it"
+        "  fix: check the disk or the network file system that holds it"
     )
 
 

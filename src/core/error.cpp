@@ -213,7 +213,7 @@ std::string describe(ErrorCode code, const Where& where, const std::string& reas
   text += entry ? entry->title : "is wrong";
   if (where.offset) text += " at byte " + with_commas(*where.offset);
   if (!reason.empty()) text += "\n  why: " + reason;
-  if (entry) text += "\n  what now: " + remedy_for(entry->remedy, file);
+  if (entry) text += "\n  fix: " + remedy_for(entry->remedy, file);
   return text;
 }
 

@@ -14,7 +14,7 @@ TEST_CASE("a message says what, where, why and what to do") {
   CHECK(std::string(error.what()) ==
         "TND-203 train.tnd: record 81,233 (dog/a.jpg) fails its checksum at byte 9,663,676,416\n"
         "  why: stored 9a1c77e0, read 0b52d1c4\n"
-        "  what now: tundish verify train.tnd lists every damaged record; Loader(..., "
+        "  fix: tundish verify train.tnd lists every damaged record; Loader(..., "
         "on_error=\"skip\") trains without it");
 }
 
@@ -22,10 +22,10 @@ TEST_CASE("a file whose name looks like the placeholder of a remedy is named as 
   const Error error(ErrorCode::no_such_record, {.file = "{file}/{file}.tnd", .record = 99}, "");
   CHECK(std::string(error.what()) ==
         "TND-201 {file}/{file}.tnd: record 99 has no such record\n"
-        "  what now: tundish info {file}/{file}.tnd says how many there are");
+        "  fix: tundish info {file}/{file}.tnd says how many there are");
   const Error nameless(ErrorCode::no_such_record, {}, "");
   CHECK(std::string(nameless.what()) ==
-        "TND-201 has no such record\n  what now: tundish info FILE says how many there are");
+        "TND-201 has no such record\n  fix: tundish info FILE says how many there are");
 }
 
 TEST_CASE("a fault's offset is counted from where its bytes begin") {
