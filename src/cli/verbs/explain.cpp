@@ -50,7 +50,7 @@ std::string page() {
           "Images", "The machine",         "How it was called"};
       out += fmt::format("\n## {}xx: {}\n", group, kGroups.at(static_cast<std::size_t>(group)));
     }
-    out += fmt::format("\n### {}: {}\n\n{}\n\nWhat now: {}.\n", error_name(entry.code), entry.title,
+    out += fmt::format("\n### {}: {}\n\n{}\n\nFix: {}.\n", error_name(entry.code), entry.title,
                        entry.explanation, remedy_text(entry));
   }
   return out;
