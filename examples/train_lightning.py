@@ -9,9 +9,10 @@ import lightning
 import tundish
 from lightning.pytorch.callbacks import ModelCheckpoint
 from torch import manual_seed, nn, optim
+from tundish import transforms as T
 
 pack, checkpoints = sys.argv[1:]
-augment = [tundish.RandomResizedCrop(32), tundish.RandomHorizontalFlip(), tundish.Normalize()]
+augment = [T.RandomResizedCrop(32), T.RandomHorizontalFlip(), T.Normalize()]
 
 
 class Photos(lightning.LightningDataModule):

@@ -4,7 +4,12 @@ import ctypes
 
 import numpy as np
 import torch
-from tundish import _library, device
+from tundish._c.functions import OK
+from tundish._c.handles import DeviceHandle
+from tundish._c.library import lib
+from tundish._c.structs import Refused
+from tundish._c.tensor import Tensor
+from tundish.data.gpu import device, pending
 
 
 class FakeGpu:
@@ -69,34 +74,34 @@ class FakeGpu:
         monkeypatch.setattr(torch.Tensor, "record_stream", lambda tensor, stream: None)
         fakes = {
             "tundish_can_pin": lambda: 0,
-            "tundish_device_new": lambda *_: _library.DeviceHandle(),
+            "tundish_device_new": lambda *_: DeviceHandle(),
             "tundish_device_dtype": lambda _: 0,
             "tundish_device_finish": self.finish,
-            "tundish_device_look_back": self.look_back,
+            "tundish_device_look_back": self.poll_completed,
             "tundish_device_forget": self.forget,
         }
-        real = device.lib
 
         class Lib:
             def __getattr__(self, name):
-                return fakes.get(name) or getattr(real, name)
+                return fakes.get(name) or getattr(lib, name)
 
-        monkeypatch.setattr(_library.DeviceHandle, "__bool__", lambda _: True, raising=False)
-        monkeypatch.setattr(device, "lib", Lib())
+        monkeypatch.setattr(DeviceHandle, "__bool__", lambda _: True, raising=False)
+        for module in (device, pending):
+            monkeypatch.setattr(module, "lib", Lib())
 
     def finish(self, _, batch, images, labels, samples):
         for which, to in ((1, labels), (2, samples)):
-            numbers = np.asarray(_library.Tensor(_library.lib.tundish_batch_tensor(batch, which)))
+            numbers = np.asarray(Tensor(lib.tundish_batch_tensor(batch, which)))
             ctypes.memmove(to, numbers.ctypes.data, numbers.nbytes)
-        return _library.OK
+        return OK
 
     def refuse(self, sample, position, epoch=0):
-        self.refused.append(_library.Refused(sample, epoch, position, wanted=1, there=1))
+        self.refused.append(Refused(sample, epoch, position, wanted=1, there=1))
 
-    def look_back(self, _, out):
+    def poll_completed(self, _, out):
         if self.refused and not out._obj.there:
             ctypes.pointer(out._obj)[0] = self.refused.pop(0)
-        return _library.OK
+        return OK
 
     def forget(self, _):
         for one in self.refused:

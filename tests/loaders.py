@@ -1,14 +1,15 @@
 """Loaders as most tests want them."""
 
 import tundish
+from tundish import transforms as T
 
 RANDOM = [
-    tundish.RandomResizedCrop(32),
-    tundish.RandomHorizontalFlip(),
-    tundish.RandomVerticalFlip(0.3),
-    tundish.Normalize(),
+    T.RandomResizedCrop(32),
+    T.RandomHorizontalFlip(),
+    T.RandomVerticalFlip(0.3),
+    T.Normalize(),
 ]
-SQUARE = [tundish.Resize((24, 24))]
+SQUARE = [T.Resize((24, 24))]
 
 
 def opened(path, batch_size=5, **options):

@@ -12,6 +12,8 @@ import pytest
 import torch
 import tundish
 from loaders import RANDOM, SQUARE, opened
+from tundish import transforms as T
+from tundish.data import pinned
 
 ARGUMENTS = [
     ({"num_workers": 4}, TypeError, "threads=N"),
@@ -54,31 +56,31 @@ ARGUMENTS = [
     ({"labels": [0.5] * 23}, ValueError, "flat sequence of integers"),
     ({"labels": [[1]] * 23}, ValueError, "flat sequence of integers"),
     ({"transforms": [print]}, TypeError, "not a transform of tundish: use those of"),
-    ({"transforms": tundish.Resize(8)}, TypeError, r"transforms must be a list.*\[Resize"),
-    ({"transforms": [tundish.Resize(0)]}, ValueError, "size must be a number of pixels or"),
-    ({"transforms": [tundish.Resize((0, 8))]}, ValueError, r"pixels or .*, not \[0,8\]"),
+    ({"transforms": T.Resize(8)}, TypeError, r"transforms must be a list.*\[Resize"),
+    ({"transforms": [T.Resize(0)]}, ValueError, "size must be a number of pixels or"),
+    ({"transforms": [T.Resize((0, 8))]}, ValueError, r"pixels or .*, not \[0,8\]"),
     (
-        {"transforms": [tundish.Resize(65536)]},
+        {"transforms": [T.Resize(65536)]},
         ValueError,
         "Resize: size must be .* from 1 to 65535",
     ),
-    ({"transforms": [tundish.Resize((1, 2, 3))]}, ValueError, r"\(height, width\)"),
-    ({"transforms": [tundish.Resize("8")]}, ValueError, "size must be a number of pixels or"),
-    ({"transforms": [tundish.Resize(8, antialias=False)]}, ValueError, "antialias"),
-    ({"transforms": [tundish.Resize(8, "lanczos")]}, ValueError, "interpolation must be one of"),
+    ({"transforms": [T.Resize((1, 2, 3))]}, ValueError, r"\(height, width\)"),
+    ({"transforms": [T.Resize("8")]}, ValueError, "size must be a number of pixels or"),
+    ({"transforms": [T.Resize(8, antialias=False)]}, ValueError, "antialias"),
+    ({"transforms": [T.Resize(8, "lanczos")]}, ValueError, "interpolation must be one of"),
     (
-        {"transforms": [tundish.RandomHorizontalFlip(2)]},
+        {"transforms": [T.RandomHorizontalFlip(2)]},
         ValueError,
         "p must be a number from 0 to 1",
     ),
-    ({"transforms": [tundish.RandomResizedCrop(8, (1, 2, 3))]}, ValueError, "scale must be two"),
-    ({"transforms": [tundish.Normalize(std=(1, 0, 1))]}, ValueError, "std must be"),
-    ({"transforms": [tundish.Normalize((0.5,), (0.5,))]}, ValueError, "mean must be three numbers"),
-    ({"transforms": [tundish.ToDtype("int8")]}, ValueError, "dtype must be one of uint8"),
-    ({"transforms": [tundish.RandomCrop(8, fill=300)]}, ValueError, "fill must be a level"),
-    ({"transforms": [tundish.RandomCrop(8, padding=(1, 2, 3))]}, ValueError, "one, two or four"),
+    ({"transforms": [T.RandomResizedCrop(8, (1, 2, 3))]}, ValueError, "scale must be two"),
+    ({"transforms": [T.Normalize(std=(1, 0, 1))]}, ValueError, "std must be"),
+    ({"transforms": [T.Normalize((0.5,), (0.5,))]}, ValueError, "mean must be three numbers"),
+    ({"transforms": [T.ToDtype("int8")]}, ValueError, "dtype must be one of uint8"),
+    ({"transforms": [T.RandomCrop(8, fill=300)]}, ValueError, "fill must be a level"),
+    ({"transforms": [T.RandomCrop(8, padding=(1, 2, 3))]}, ValueError, "one, two or four"),
     (
-        {"transforms": [tundish.Normalize(), tundish.Resize(8)]},
+        {"transforms": [T.Normalize(), T.Resize(8)]},
         ValueError,
         "Resize: must come before ToDtype and Normalize",
     ),
@@ -143,7 +145,7 @@ def test_a_compressed_tar_can_be_packed_but_not_trained_from(make, tmp_path, pho
 
 
 def test_pin_memory_without_cuda_is_left_out_with_a_warning(photos):
-    if not tundish.pinned.why_not("torch"):
+    if not pinned.why_not("torch"):
         pytest.skip("page-locked memory can be had here")
     with pytest.warns(UserWarning, match="pin_memory is left out: "):
         loader = opened(photos.pack, pin_memory=True)
@@ -198,11 +200,13 @@ import sys
 sys.modules["torch"] = None  # `import torch` now fails
 import numpy as np
 import tundish
-loader = tundish.Loader(sys.argv[1], 5, transforms=[tundish.Resize((24, 24))], as_dict=True)
+from tundish import transforms as T
+from tundish.data import pinned
+loader = tundish.Loader(sys.argv[1], 5, transforms=[T.Resize((24, 24))], as_dict=True)
 batch = next(iter(loader))
 assert type(batch["image"]) is type(batch["label"]) is np.ndarray
 images, labels, index = next(iter(tundish.Loader(
-    sys.argv[1], 5, transforms=[tundish.Resize((24, 24)), tundish.Normalize()], return_index=True)))
+    sys.argv[1], 5, transforms=[T.Resize((24, 24)), T.Normalize()], return_index=True)))
 assert images.shape == (5, 3, 24, 24) and images.dtype == np.float32 and images.flags.writeable
 assert images.strides == (24 * 24 * 3 * 4, 4, 24 * 3 * 4, 3 * 4)
 assert labels.dtype == index.dtype == np.int64
@@ -227,4 +231,4 @@ def test_the_numpy_backend_gives_the_values_of_the_torch_backend(photos):
 
 def test_bfloat16_without_torch_is_refused_with_the_reason(photos):
     with pytest.raises(ValueError, match=r"bfloat16.*NumPy"):
-        opened(photos.pack, transforms=[*SQUARE, tundish.ToDtype("bfloat16")], backend="numpy")
+        opened(photos.pack, transforms=[*SQUARE, T.ToDtype("bfloat16")], backend="numpy")

@@ -7,8 +7,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import tundish
+from tundish import transforms as T
 
-SQUARE = [tundish.Resize((12, 12))]
+SQUARE = [T.Resize((12, 12))]
 COUNT = 30
 POLICIES = ["substitute", "skip", "fail"]
 
@@ -273,7 +274,7 @@ def test_damaged_names_do_not_end_a_run(damaged, tmp_path):
     with pytest.raises(tundish.SampleError, match=r"TND-406 .*record 10 "):
         tundish.Dataset(pack)[10]
     with pytest.raises(tundish.Error, match=r"record 0 .*\n.*RandomCrop"):
-        list(opened(pack, transforms=[tundish.RandomCrop(500)]))
+        list(opened(pack, transforms=[T.RandomCrop(500)]))
 
 
 @pytest.fixture(scope="module")
@@ -314,7 +315,7 @@ def test_data_without_one_good_sample_are_given_up_when_substituting(hopeless):
 
 def test_an_image_too_small_for_a_crop_names_itself(make, tmp_path):
     make.write(tmp_path / "x/small.png", make.png(1, 10, 20))
-    loader = opened(tmp_path, transforms=[tundish.RandomCrop(16)])
+    loader = opened(tmp_path, transforms=[T.RandomCrop(16)])
     with pytest.raises(tundish.Error, match=r"RandomCrop.*10") as caught:
         list(loader)
     assert "small.png" in str(caught.value)

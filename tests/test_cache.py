@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 import tundish
 from PIL import Image
+from tundish import transforms as T
 
 OPTIONS = {
-    "transforms": [tundish.RandomResizedCrop(24), tundish.RandomHorizontalFlip()],
+    "transforms": [T.RandomResizedCrop(24), T.RandomHorizontalFlip()],
     "shuffle": True,
     "seed": 3,
     "backend": "numpy",

@@ -7,8 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 import tundish
+from tundish import transforms as T
 
-OPTIONS = {"transforms": [tundish.RandomResizedCrop(16)], "shuffle": True, "backend": "numpy"}
+OPTIONS = {"transforms": [T.RandomResizedCrop(16)], "shuffle": True, "backend": "numpy"}
 
 
 def batches(path, **options):

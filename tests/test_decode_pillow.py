@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import tundish
 from PIL import Image
+from tundish import transforms as T
 
 SEEDS = Path(__file__).parent.parent / "fuzz" / "corpus"  # kinds that Pillow cannot write
 WIDTH, HEIGHT = 61, 47  # neither is a multiple of a block
@@ -139,7 +140,7 @@ def test_a_crop_of_every_kind_equals_the_crop_of_the_whole(kinds: Path) -> None:
     loader = tundish.Loader(
         kinds,
         batch_size=1,
-        transforms=[tundish.CenterCrop(20)],
+        transforms=[T.CenterCrop(20)],
         shuffle=False,
         threads=1,
         return_index=True,

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 import torch
 from program import PROGRAM, ROOT, needs_program
-from tundish.demo.chart import Bar, bar_chart
 from tundish.demo.compare import random_crop
 from tundish.demo.train import train, why_not
+from tundish.report.chart import Bar, bar_chart
 
 MAKE_SAMPLES = ROOT / "build" / "release" / "make_samples"
 

@@ -5,9 +5,10 @@ import json
 
 import pytest
 import tundish
-from tundish import options, transforms
-from tundish._library import lib
-from tundish.plain import plain
+from tundish import transforms
+from tundish._c.library import lib
+from tundish._c.plain import plain
+from tundish.data import options
 
 REFERENCE = json.loads(lib.tundish_reference())
 TRANSFORMS = {one["name"]: one for one in REFERENCE["transforms"]}

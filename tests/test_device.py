@@ -8,7 +8,9 @@ import torch
 import tundish
 from fake_gpu import FakeGpu
 from small_set import make_folder
-from tundish.choice import BLOCKS, LONGEST, MEASURED, SETTLE, Choice
+from tundish import transforms as T
+from tundish.data import run
+from tundish.data.gpu.choice import BLOCKS, LONGEST, MEASURED, SETTLE, Choice
 
 
 def small_pack(tmp_path):
@@ -58,17 +60,17 @@ def numbers_of(loader):
 
 
 def opened(path, **more):
-    options = {"shuffle": True, "return_index": True, "transforms": [tundish.Resize((8, 8))]}
+    options = {"shuffle": True, "return_index": True, "transforms": [T.Resize((8, 8))]}
     return tundish.Loader(path, 3, **options, **more)
 
 
 @pytest.mark.filterwarnings("ignore:batches are copied from pageable memory")
 def test_batches_come_in_order_epoch_after_epoch(tmp_path, gpu):
     path = make_folder(tmp_path / "images", 32)
-    there, here = opened(path, device="cuda", decode="cpu"), opened(path)
+    on_gpu, on_cpu = opened(path, device="cuda", decode="cpu"), opened(path)
     for _ in range(3):
-        assert numbers_of(there) == numbers_of(here)
-        assert there.state_dict() == here.state_dict()
+        assert numbers_of(on_gpu) == numbers_of(on_cpu)
+        assert on_gpu.state_dict() == on_cpu.state_dict()
     assert len(gpu.waits) == 3 * 11
 
 
@@ -95,7 +97,7 @@ def test_what_the_gpu_waited_is_counted_once_it_has_come_so_far(tmp_path, gpu):
 
 @pytest.mark.filterwarnings("ignore:batches are copied from pageable memory")
 def test_images_that_the_gpu_decoded_are_counted_when_they_are_handed_out(photos, gpu):
-    transforms = [tundish.RandomResizedCrop(32)]
+    transforms = [T.RandomResizedCrop(32)]
     with tundish.Loader(photos.pack, 3, transforms=transforms, device="cuda", decode="gpu") as one:
         batches = iter(one)
         assert one.stats()["data/gpu_decoded"] == 0
@@ -143,7 +145,7 @@ def test_an_error_comes_behind_the_batches_before_it_and_the_loader_goes_on(tmp_
     bad = sorted((path / "cat").iterdir())[7]
     bad.write_bytes(b"nothing")
     outcomes = {}
-    for name, more in {"here": {}, "there": {"device": "cuda", "decode": "cpu"}}.items():
+    for name, more in {"cpu": {}, "gpu": {"device": "cuda", "decode": "cpu"}}.items():
         loader = opened(path, on_error="fail", **more)
         outcomes[name] = []
         batches = iter(loader)
@@ -154,8 +156,8 @@ def test_an_error_comes_behind_the_batches_before_it_and_the_loader_goes_on(tmp_
                 outcomes[name].append(str(error))
             except StopIteration:
                 break
-    assert outcomes["there"] == outcomes["here"]
-    assert sum(isinstance(one, str) for one in outcomes["here"]) == 1
+    assert outcomes["gpu"] == outcomes["cpu"]
+    assert sum(isinstance(one, str) for one in outcomes["cpu"]) == 1
 
 
 class Mark:
@@ -172,7 +174,7 @@ class Mark:
 
 
 class Run:
-    """A training with a ring of batches before it. A step takes `step` ms; a batch of each road is made in
+    """A training with a ring of batches before it. A step takes `step` ms; a batch of each path is made in
     `make` ms, `burst` of them at a time."""
 
     def __init__(self, monkeypatch, step, make, prefetch=4, burst=None):
@@ -180,39 +182,39 @@ class Run:
         self.burst = burst or {False: 1, True: 1}
         self.now = 0.0
         self.clock = {"gpu": 0.0}
-        self.made = []  # (when, road) of batches that are open or ready, in order
+        self.made = []  # (when, on_gpu) of batches that are open or ready, in order
         self.busy_until = 0.0
-        self.there = None
+        self.on_gpu = None
         monkeypatch.setattr(Choice, "_mark", lambda _, stream: Mark(self.clock, self.now))
-        self.choice = Choice(self.decode_there, self.ready, prefetch)
+        self.choice = Choice(self.decode_on_gpu, self.ready, prefetch)
         self.fill()
 
-    def decode_there(self, there):
-        self.there = there
+    def decode_on_gpu(self, yes):
+        self.on_gpu = yes
 
     def fill(self):
         while len(self.made) < self.prefetch:
-            count = self.burst[self.there]
-            self.busy_until = max(self.busy_until, self.now) + count * self.make[self.there]
-            self.made += [(self.busy_until, self.there)] * count
+            count = self.burst[self.on_gpu]
+            self.busy_until = max(self.busy_until, self.now) + count * self.make[self.on_gpu]
+            self.made += [(self.busy_until, self.on_gpu)] * count
 
     def ready(self):
         return sum(when <= self.now for when, _ in self.made[: self.prefetch])
 
     def step(self, pause=0.0):
-        when, road = self.made.pop(0)
+        when, on_gpu = self.made.pop(0)
         self.now = max(self.now, when)
         self.fill()
         self.clock["gpu"] = self.now - 150  # the GPU is behind the host
-        self.choice.handed_over(road, None)
-        self.now += self.step_ms[road] + pause
+        self.choice.handed_over(on_gpu, None)
+        self.now += self.step_ms[on_gpu] + pause
 
     def choose(self, pauses=()):
         for number in range(600):
             self.step(20_000.0 if number in pauses else 0.0)
-            if self.choice.there is not None:
-                assert self.there is self.choice.there
-                return self.choice.there
+            if self.choice.on_gpu is not None:
+                assert self.on_gpu is self.choice.on_gpu
+                return self.choice.on_gpu
         raise AssertionError("not chosen")
 
 
@@ -260,7 +262,7 @@ def test_a_batch_that_is_taken_in_another_stream_is_waited_for_there_too(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as once:
-        once.setattr(tundish.Loader, "_warn_about_bad_samples", pressed)
+        once.setattr(run.Run, "_warn_about_bad_samples", pressed)
         with pytest.raises(KeyboardInterrupt):
             next(batches)
     assert len(gpu.waits) == 1

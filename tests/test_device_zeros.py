@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 import tundish
 from program import ROOT
+from tundish import transforms as T
 
 pytest.importorskip("torch")
 
@@ -17,7 +18,7 @@ sys.path.insert(0, str(ROOT / "tests" / "gpu"))
 import hostile_set
 
 pytestmark = pytest.mark.filterwarnings("ignore:batches are copied from pageable memory")
-CROP = [tundish.RandomResizedCrop(32)]
+CROP = [T.RandomResizedCrop(32)]
 ZEROS = "a bad sample was delivered as zeros"
 
 
@@ -124,7 +125,7 @@ def test_of_an_iteration_that_was_left_it_is_counted_and_not_raised(hostile, gpu
 
 
 def test_ctrl_c_between_finding_and_entering_it_loses_nothing(hostile, gpu, monkeypatch):
-    from tundish import device
+    from tundish.data.gpu import pending
 
     def pressed(*_):
         raise KeyboardInterrupt
@@ -135,7 +136,7 @@ def test_ctrl_c_between_finding_and_entering_it_loses_nothing(hostile, gpu, monk
         got = take(batches, 1)
         gpu.refuse(hostile.spoilt[0], position=0)
         with monkeypatch.context() as once:
-            once.setattr(device.lib, "tundish_loader_enter_refused", pressed, raising=False)
+            once.setattr(pending.lib, "tundish_loader_enter_refused", pressed, raising=False)
             with pytest.raises(KeyboardInterrupt):
                 next(batches)
         got += take(batches, 99)

@@ -63,7 +63,7 @@ def test_the_road_of_an_image_takes_at_most_six_files():
     assert steps == picture
 
 
-# A function on the page: next(), `Engine::next`, `Loader._next`, tundish_loader_next
+# A function on the page: next(), `Engine::next`, `Run.next`, tundish_loader_next
 FUNCTION = re.compile(r"\b(\w+)\(\)|`(\w+(?:::|\.)_*[a-z]\w*)`|\b(tundish_\w+)")
 
 
@@ -133,10 +133,10 @@ def test_a_function_that_a_file_does_not_define_would_be_found():
         ("Engine::next", "src/b.cpp"),
     ]
     assert defines("src/batch/engine.cpp", "Engine::next")
-    assert defines("python/tundish/loader.py", "Loader._next")
+    assert defines("python/tundish/data/run.py", "Run.next")
     assert not defines("src/batch/engine.cpp", "load_sample")  # called there
     assert not defines("src/batch/sample.h", "load_sample")  # declared there
-    assert not defines("python/tundish/loader.py", "Loader.next")
+    assert not defines("python/tundish/data/run.py", "Run._next")
     assert not calls("src/batch/order.cpp", "Engine::next")
 
 

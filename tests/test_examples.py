@@ -18,6 +18,7 @@ import tundish
 from conftest import RANK_VARIABLES
 from program import ROOT
 from small_set import make_folder
+from tundish import transforms as T
 
 EXAMPLES = ROOT / "examples"
 WATCHED = ROOT / "tests" / "watched.py"
@@ -170,7 +171,7 @@ def test_the_evaluation_of_several_ranks_is_exactly_that_of_one(pack, tmp_path):
     layers = [torch.nn.Conv2d(3, 32, 3, stride=2), torch.nn.ReLU(), torch.nn.AdaptiveAvgPool2d(1)]
     model = torch.nn.Sequential(*layers, torch.nn.Flatten(), torch.nn.Linear(32, 2))
     torch.save({"model": model.state_dict()}, tmp_path / "checkpoint.pt")
-    plain = [tundish.Resize(36), tundish.CenterCrop(32), tundish.Normalize()]
+    plain = [T.Resize(36), T.CenterCrop(32), T.Normalize()]
     with torch.no_grad():
         right = sum(
             int((model(images).argmax(1) == labels).sum())

@@ -15,9 +15,10 @@ LIMIT_S = 120
 
 HEAD = """
 import os, sys, tundish
+from tundish import transforms as T
 def loader(**more):
     return tundish.Loader(sys.argv[1], 4, threads=3, shuffle=True, backend="numpy", prefetch=3,
-                          transforms=[tundish.RandomResizedCrop(64)], **more)
+                          transforms=[T.RandomResizedCrop(64)], **more)
 def epochs(loader):
     while True:
         yield from loader
@@ -44,7 +45,7 @@ for batch in epochs(loader()):
 """,
         "waiting": """
 slow = tundish.Loader(
-    sys.argv[1], 20, threads=1, backend="numpy", transforms=[tundish.Resize((900, 900))])
+    sys.argv[1], 20, threads=1, backend="numpy", transforms=[T.Resize((900, 900))])
 print("ready", flush=True)
 for batch in epochs(slow):
     pass
@@ -78,12 +79,12 @@ def press(number, frame):
     while frame and "tundish" in frame.f_code.co_filename:
         calls.append(frame.f_code.co_name)
         frame = frame.f_back
-    if "_next" in calls and "__del__" not in calls:  # Python drops what is raised in a __del__
+    if "next" in calls and "__del__" not in calls:  # Python drops what is raised in a __del__
         interrupted += 1
         raise KeyboardInterrupt
 signal.signal(signal.SIGALRM, press)
 l = tundish.Loader(sys.argv[1], 4, threads=1, backend="numpy", prefetch=1, return_index=True,
-                   transforms=[tundish.Resize((300, 300))])
+                   transforms=[T.Resize((300, 300))])
 while interrupted < 20:
     seen, it, epoch = [], iter(l), l.epoch
     signal.setitimer(signal.ITIMER_REAL, 0.002, 0.002)
@@ -150,12 +151,14 @@ l = loader()
 kept.extend(l)
 other = iter(loader())
 kept.append(next(other))
+from tundish._c.library import lib
+from tundish._c.tensor import Tensor
 data = tundish.Dataset(sys.argv[1])
 kept.append(data[0])
-unused = tundish._library.Tensor(tundish._library.lib.tundish_source_image(data._source.handle, 0, 0))
+unused = Tensor(lib.tundish_source_image(data._source.handle, 0, 0))
 capsules = [
-    tundish._library.Tensor(
-        tundish._library.lib.tundish_source_image(data._source.handle, 0, 0)
+    Tensor(
+        lib.tundish_source_image(data._source.handle, 0, 0)
     ).__dlpack__(max_version=version)
     for version in (None, (1, 0))
 ]
@@ -180,7 +183,7 @@ def train():
     except tundish.Error as error:
         assert error.code == "TND-606", error
 l = tundish.Loader(sys.argv[1], 20, threads=1, backend="numpy",
-                   transforms=[tundish.Resize((500, 500))])
+                   transforms=[T.Resize((500, 500))])
 threading.Thread(target=train, daemon=True).start()
 begun.wait()
 """,

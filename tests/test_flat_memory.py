@@ -11,6 +11,7 @@ REPORTED = 320  # bytes for a bad sample in the report, which holds the first 10
 
 CODE = """
 import sys, warnings, tundish
+from tundish import transforms as T
 warnings.simplefilter("ignore")
 
 def resident():
@@ -19,7 +20,7 @@ def resident():
 
 batches = int(sys.argv[2])
 loader = tundish.Loader(sys.argv[1], 4, shuffle=True, threads=2, on_error=sys.argv[3], backend="numpy",
-                        transforms=[tundish.Resize((16, 16))])
+                        transforms=[T.Resize((16, 16))])
 done, sizes = 0, []
 while done < batches:
     for _ in loader:

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import tundish
 from loaders import opened
-from tundish import loader as module
-from tundish._library import END, OK, lib
+from tundish._c.functions import END, OK
+from tundish._c.library import lib
 
 
 def press():
@@ -29,7 +29,7 @@ def ctrl_c_after(monkeypatch):
                 press()
             return value
 
-        monkeypatch.setattr(module.lib, name, call)
+        monkeypatch.setattr(lib, name, call)
         return pressed
 
     return plant
@@ -48,7 +48,7 @@ def rest_of(iterator, seen):
         ("tundish_loader_next", END),
         ("tundish_batch_get_info", None),
         ("tundish_batch_tensor", None),
-        ("tundish_loader_get_stats", None),
+        ("tundish_loader_bad_positions", None),
     ],
 )
 def test_ctrl_c_inside_next_loses_no_batch(photos, ctrl_c_after, name, result):

@@ -22,10 +22,11 @@ LIMIT_S = 1 if "TUNDISH_EXITS" in os.environ else 60  # from the interruption un
 
 HEAD = """
 import ctypes, json, numpy, os, random, signal, sys, threading, time, tundish
+from tundish import transforms as T
 
 def loader():
     return tundish.Loader(sys.argv[1], 4, threads=3, shuffle=True, backend="numpy",
-                          transforms=[tundish.RandomResizedCrop(96)])
+                          transforms=[T.RandomResizedCrop(96)])
 
 def batches(loader):
     while True:

@@ -10,6 +10,7 @@ import pytest
 import tundish
 from PIL import Image
 from program import PROGRAM, ROOT, needs_program
+from tundish import transforms as T
 
 sys.path.insert(0, str(ROOT / "docs"))
 pytestmark = needs_program
@@ -101,7 +102,7 @@ def test_the_pixels_are_pillows(folder, pack):
 def test_a_loader_gives_the_same_batches_from_jpegs_and_from_lanes(folder, pack, tmp_path):
     kept = tmp_path / "kept.tnd"
     tundish_json("pack", folder, "-o", kept, "--codec", "keep")
-    transforms = [tundish.RandomResizedCrop(32), tundish.RandomHorizontalFlip()]
+    transforms = [T.RandomResizedCrop(32), T.RandomHorizontalFlip()]
     how = {
         "batch_size": 4,
         "transforms": transforms,

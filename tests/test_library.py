@@ -1,10 +1,10 @@
-"""python/tundish/_library.py and include/tundish.h say the same."""
+"""python/tundish/_c/ and include/tundish.h say the same."""
 
 import ctypes
 import re
 from pathlib import Path
 
-from tundish import _library
+from tundish._c import functions, handles, structs
 
 HEADER = (Path(__file__).parent.parent / "include" / "tundish.h").read_text()
 PLAIN = re.sub(r"/\*.*?\*/", "", HEADER, flags=re.S)
@@ -27,14 +27,12 @@ def expected_type(c_type: str):
         return ctypes.c_char_p
     if c_type in NUMBERS:
         return NUMBERS[c_type]
-    structs = {
-        s.__doc__: s for s in _library.__dict__.values() if isinstance(s, type) and s.__doc__
-    }
+    known = {s.__doc__: s for s in vars(structs).values() if isinstance(s, type) and s.__doc__}
     if c_type.endswith("**"):
         return ctypes.POINTER(ctypes.c_void_p)
     name = c_type.removesuffix("*")
-    if name in structs:
-        return ctypes.POINTER(structs[name])
+    if name in known:
+        return ctypes.POINTER(known[name])
     if name in NUMBERS:
         return ctypes.POINTER(NUMBERS[name])
     return ctypes.c_void_p
@@ -61,14 +59,14 @@ def test_every_function_is_declared_with_the_same_types():
     }
     for name, owner in owners.items():
         assert declared[name][0] is ctypes.c_void_p
-        declared[name] = (getattr(_library, owner), declared[name][1])
-    assert declared == _library.FUNCTIONS
+        declared[name] = (getattr(handles, owner), declared[name][1])
+    assert declared == functions.FUNCTIONS
 
 
 def test_every_struct_has_the_same_members():
     checked = 0
     for name, body in re.findall(r"typedef struct (\w+) \{(.*?)\} \1;", PLAIN, flags=re.S):
-        (struct,) = [s for s in vars(_library).values() if getattr(s, "__doc__", "") == name]
+        (struct,) = [s for s in vars(structs).values() if getattr(s, "__doc__", "") == name]
         members = []
         for line in body.split(";"):
             found = re.match(r"\s*((?:const )?\w+\*?)\s+(.*)", line.strip(), flags=re.S)
@@ -82,8 +80,8 @@ def test_every_struct_has_the_same_members():
 
 
 def test_the_constants_agree():
-    assert int(re.search(r"#define TUNDISH_ABI (\d+)", HEADER)[1]) == _library.ABI
+    assert int(re.search(r"#define TUNDISH_ABI (\d+)", HEADER)[1]) == functions.ABI
     for name in ("OK", "AGAIN", "END", "ERROR"):
         value = int(re.search(rf"TUNDISH_{name} = (\d+)", HEADER)[1])
-        assert getattr(_library, name) == value
-    assert ", ".join(f"{i} {name}" for i, name in enumerate(_library.DTYPES)) in HEADER
+        assert getattr(functions, name) == value
+    assert ", ".join(f"{i} {name}" for i, name in enumerate(structs.DTYPES)) in HEADER

@@ -11,6 +11,7 @@ import torch
 import tundish
 from loaders import RANDOM, SQUARE, opened
 from PIL import Image
+from tundish import transforms as T
 
 # --- what a batch is ---------------------------------------------------------------------------
 
@@ -35,9 +36,7 @@ def test_contiguous_memory_has_the_strides_of_nchw(photos):
 def test_every_type_of_element_holds_the_value_torchvision_would_compute(photos, dtype):
     plain, _ = next(iter(opened(photos.pack)))
     wanted = getattr(torch, dtype)
-    images, _ = next(
-        iter(opened(photos.pack, transforms=[*SQUARE, tundish.ToDtype(wanted, scale=True)]))
-    )
+    images, _ = next(iter(opened(photos.pack, transforms=[*SQUARE, T.ToDtype(wanted, scale=True)])))
     assert images.dtype == wanted
     expected = plain if dtype == "uint8" else plain.to(torch.float32).mul(1 / 255).to(wanted)
     assert torch.equal(images, expected)
@@ -46,7 +45,7 @@ def test_every_type_of_element_holds_the_value_torchvision_would_compute(photos,
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
 def test_normalize_gives_the_value_torchvision_would_compute(photos, dtype):
     plain, _ = next(iter(opened(photos.pack)))
-    ops = [*SQUARE, tundish.Normalize(), tundish.ToDtype(dtype)]
+    ops = [*SQUARE, T.Normalize(), T.ToDtype(dtype)]
     images, _ = next(iter(opened(photos.pack, transforms=ops)))
     mean = torch.tensor([0.485, 0.456, 0.406]).view(3, 1, 1)
     std = torch.tensor([0.229, 0.224, 0.225]).view(3, 1, 1)
@@ -131,7 +130,7 @@ def test_kept_batches_survive_their_loader(photos, digest):
     before = digest(kept)
     del loader
     gc.collect()
-    another = list(opened(photos.pack, transforms=[tundish.Resize((24, 24)), tundish.Normalize()]))
+    another = list(opened(photos.pack, transforms=[T.Resize((24, 24)), T.Normalize()]))
     assert digest(kept) == before
     assert len(another) == len(kept)
 
@@ -276,7 +275,7 @@ def test_a_loader_is_freed_when_its_last_name_goes(photos):
     try:
         loader = opened(photos.pack)
         next(iter(loader))
-        end = loader._end
+        end = loader._engine._end
         del loader
         assert not end.alive
     finally:
@@ -352,8 +351,9 @@ def test_when_no_thread_can_be_started_another_try_may_succeed(photos, run_pytho
     result = run_python(
         """
 import numpy, resource, sys, tundish
+from tundish import transforms as T
 loader = tundish.Loader(sys.argv[1], 4, threads=2, backend="numpy",
-                        transforms=[tundish.Resize((8, 8))])
+                        transforms=[T.Resize((8, 8))])
 with open("/proc/self/statm") as file:
     used = int(file.read().split()[0]) * resource.getpagesize()
 before = resource.getrlimit(resource.RLIMIT_AS)

@@ -10,6 +10,8 @@ import memory_runs
 import pytest
 import tundish
 from memory_runs import MIB, Children, fault_of, make_data, random_run
+from tundish import transforms as T
+from tundish.data import loader, memory_budget
 
 RUNS = 50
 
@@ -68,7 +70,7 @@ def test_an_image_that_can_never_fit_is_bad_with_the_figure(data):
         tundish.Loader(
             data["huge"],
             memory="200MiB",
-            transforms=[tundish.Resize((64, 64))],
+            transforms=[T.Resize((64, 64))],
             on_error="fail",
             backend="numpy",
         ) as loader,
@@ -95,7 +97,7 @@ def test_a_budget_smaller_than_the_batches_is_refused_with_the_remedy(data):
             data["small"],
             64,
             memory="50MB",
-            transforms=[tundish.Resize((224, 224))],
+            transforms=[T.Resize((224, 224))],
             threads=1,
             backend="numpy",
         )
@@ -106,7 +108,7 @@ def test_the_batches_are_the_same_with_a_budget(photos):
         with tundish.Loader(
             photos.folder,
             4,
-            transforms=[tundish.RandomResizedCrop(24)],
+            transforms=[T.RandomResizedCrop(24)],
             shuffle=True,
             backend="numpy",
             **options,
@@ -128,13 +130,13 @@ def test_the_batches_are_the_same_with_a_budget(photos):
     ],
 )
 def test_sizes_are_read_as_people_write_them(given, expected):
-    assert tundish.memory_budget.budget(given) == expected
+    assert memory_budget.budget(given) == expected
 
 
 @pytest.mark.parametrize("given", ["8 G i B", "lots", "-1GiB", "", 0, -5, 1.5, True])
 def test_other_sizes_are_refused(given):
     with pytest.raises(ValueError, match="memory must be"):
-        tundish.memory_budget.budget(given)
+        memory_budget.budget(given)
 
 
 GIB = 1 << 30
@@ -142,12 +144,12 @@ GIB = 1 << 30
 
 @pytest.fixture
 def eight_gib_left(monkeypatch):
-    monkeypatch.setattr(tundish.memory_budget.lib, "tundish_memory_left", lambda: 8 * GIB)
+    monkeypatch.setattr(memory_budget.lib, "tundish_memory_left", lambda: 8 * GIB)
 
 
 @pytest.mark.usefixtures("eight_gib_left")
 def test_auto_is_divided_by_the_local_ranks(photos, monkeypatch):
-    assert tundish.memory_budget.default_budget() == 4 * GIB
+    assert memory_budget.default_budget() == 4 * GIB
     monkeypatch.setenv("LOCAL_WORLD_SIZE", "4")
     for rank in range(4):  # each a process of its own in real life
         with tundish.Loader(
@@ -163,7 +165,7 @@ def test_a_second_loader_leaves_the_first_one_its_budget(photos):
         assert 0 < unused <= train.memory == 4 * GIB
         with tundish.Loader(photos.pack, memory="auto", backend="numpy") as validate:
             assert validate.memory == (8 * GIB - unused) // 2
-    assert tundish.memory_budget.default_budget() == 4 * GIB
+    assert memory_budget.default_budget() == 4 * GIB
 
 
 @pytest.mark.usefixtures("eight_gib_left")
@@ -177,7 +179,7 @@ def test_a_loader_whose_close_raised_is_closed_and_returns_its_budget(
     folder.mkdir()
     loader = tundish.Loader(
         photos.pack, 4, memory="auto", backend="numpy", trace=folder / "trace.json",
-        transforms=[tundish.Resize((8, 8))],
+        transforms=[T.Resize((8, 8))],
     )  # fmt: skip
     next(iter(loader))
     ended, end = [], module.lib.tundish_loader_end
@@ -194,7 +196,7 @@ def test_a_loader_whose_close_raised_is_closed_and_returns_its_budget(
         with pytest.raises(RuntimeWarning):
             loader.close()
         assert len(ended) == 1  # whatever was raised
-        assert tundish.memory_budget.default_budget() == 4 * GIB
+        assert memory_budget.default_budget() == 4 * GIB
         assert loader.unused_memory() == 0
         with pytest.raises(tundish.Error, match="TND-606"):
             loader.stats()
@@ -222,7 +224,7 @@ def test_ctrl_c_in_close_still_ends_the_threads(photos, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         loader.close()
     assert ended == [1]
-    assert tundish.memory_budget.default_budget() == 4 * GIB
+    assert memory_budget.default_budget() == 4 * GIB
 
 
 @pytest.mark.usefixtures("eight_gib_left")
@@ -230,10 +232,10 @@ def test_a_loader_that_could_not_be_made_promises_nothing(photos, monkeypatch):
     def fails(_):
         raise ArithmeticError("planted")
 
-    monkeypatch.setattr(tundish.memory_budget, "warn_about_cache", fails)
+    monkeypatch.setattr(loader, "Sampler", fails)
     with pytest.raises(ArithmeticError) as kept:  # with its traceback, and the loader in it
         tundish.Loader(photos.pack, memory="auto", backend="numpy")
-    assert tundish.memory_budget.default_budget() == 4 * GIB
+    assert memory_budget.default_budget() == 4 * GIB
     del kept
 
 
@@ -241,7 +243,8 @@ def read_by_a_process(pack):
     """Bytes that came from the disk, and not from the memory in which the system keeps files."""
     code = (
         "import sys, tundish\n"
-        "with tundish.Loader(sys.argv[1], 4, transforms=[tundish.Resize((8, 8))], backend='numpy') as loader:\n"
+        "from tundish import transforms as T\n"
+        "with tundish.Loader(sys.argv[1], 4, transforms=[T.Resize((8, 8))], backend='numpy') as loader:\n"
         "    before = open('/proc/self/io').read()\n"
         "    assert sum(len(images) for images, _ in loader) > 0\n"
         "    after = open('/proc/self/io').read()\n"

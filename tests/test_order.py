@@ -7,8 +7,9 @@ import json
 import numpy as np
 import pytest
 import tundish
+from tundish import transforms as T
 
-SIZE = [tundish.RandomResizedCrop(4), tundish.RandomHorizontalFlip()]
+SIZE = [T.RandomResizedCrop(4), T.RandomHorizontalFlip()]
 
 
 def opened(path, order, batch_size=8, **options):

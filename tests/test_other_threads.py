@@ -4,15 +4,17 @@ import threading
 
 import pytest
 import tundish
+from tundish import transforms as T
 
 LIMIT_S = 120  # only a hang reaches it
 
 HEAD = """
 import numpy, sys, threading, tundish
+from tundish import transforms as T
 
 def loader():
     return tundish.Loader(sys.argv[1], 4, threads=1, backend="numpy",
-                          transforms=[tundish.Resize((8, 8))])
+                          transforms=[T.Resize((8, 8))])
 """
 
 
@@ -80,9 +82,7 @@ for _ in range(3):
 
 
 def test_every_thread_reads_its_own_list_of_bad_samples(half_bad):
-    loader = tundish.Loader(
-        half_bad, 20, threads=1, backend="numpy", transforms=[tundish.Resize((8, 8))]
-    )
+    loader = tundish.Loader(half_bad, 20, threads=1, backend="numpy", transforms=[T.Resize((8, 8))])
     with pytest.warns(UserWarning, match="a bad sample was left out"):
         list(loader)
     wrong = []
@@ -111,7 +111,7 @@ def resident():
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * resource.getpagesize()
 one = tundish.Loader(sys.argv[1], 20, threads=1, backend="numpy", prefetch=4,
-                     transforms=[tundish.Resize((1000, 1000))])
+                     transforms=[T.Resize((1000, 1000))])
 iterator = iter(one)
 del_me = next(iterator)
 del del_me

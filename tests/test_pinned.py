@@ -7,6 +7,8 @@ allocator does while a copy is under way: it does not give the memory out again.
 import pytest
 import torch
 import tundish
+from tundish import transforms as T
+from tundish.data import pinned
 
 
 @pytest.fixture
@@ -18,22 +20,22 @@ def pieces(monkeypatch):
         asked.append(torch.empty(count, dtype=torch.uint8))
         return asked[-1]
 
-    monkeypatch.setattr(tundish.pinned, "why_not", lambda backend: "")
-    monkeypatch.setattr(tundish.pinned, "page_locked", plain)
+    monkeypatch.setattr(pinned, "why_not", lambda backend: "")
+    monkeypatch.setattr(pinned, "page_locked", plain)
     return asked
 
 
 def opened(path, **options):
-    transforms = options.pop("transforms", [tundish.RandomResizedCrop(16)])
+    transforms = options.pop("transforms", [T.RandomResizedCrop(16)])
     return tundish.Loader(path, 4, threads=3, shuffle=True, transforms=transforms, **options)
 
 
 @pytest.mark.parametrize("memory_format", ["channels_last", "contiguous"])
-@pytest.mark.parametrize("more", [[], [tundish.Normalize()], [tundish.ToDtype("bfloat16")]])
+@pytest.mark.parametrize("more", [[], [T.Normalize()], [T.ToDtype("bfloat16")]])
 def test_pinned_batches_equal_plain_ones(photos, pieces, digest, memory_format, more):
     options = {
         "memory_format": memory_format,
-        "transforms": [tundish.RandomResizedCrop((16, 24)), *more],
+        "transforms": [T.RandomResizedCrop((16, 24)), *more],
     }
     pinned = opened(photos.pack, pin_memory=True, **options)
     plain = opened(photos.pack, **options)
@@ -60,10 +62,8 @@ def test_a_batch_that_was_dropped_is_not_written_to_while_its_copy_may_run(photo
 def test_batches_are_made_where_they_are_handed_out(photos, pieces, monkeypatch):
     loader = opened(photos.pack, pin_memory=True, prefetch=2)
     copied = []
-    copy = tundish.pinned.ctypes.memmove
-    monkeypatch.setattr(
-        tundish.pinned.ctypes, "memmove", lambda *a: copied.append(copy(*a)), raising=True
-    )
+    copy = pinned.ctypes.memmove
+    monkeypatch.setattr(pinned.ctypes, "memmove", lambda *a: copied.append(copy(*a)), raising=True)
     addresses = [images.data_ptr() for _ in range(5) for images, _ in loader]
     assert len(addresses) == 30
     assert set(addresses) <= {piece.data_ptr() for piece in pieces}
@@ -80,7 +80,7 @@ def test_batches_of_ever_new_sizes_are_right_too(make, tmp_path, pieces, digest)
     plain = tundish.Loader(tmp_path, **options)
     for _ in range(3):
         assert digest(list(pinned)) == digest(list(plain))
-    sizes = sorted({piece.numel() for piece in pinned._pinned._lent.values()})
+    sizes = sorted({piece.numel() for piece in pinned._setup.pinned._lent.values()})
     assert len(sizes) <= 5, sizes
 
 
@@ -88,7 +88,7 @@ def test_batches_without_an_image_are_empty_tensors(make, tmp_path, pieces):
     for number in range(9):
         data = b"no image" if number < 4 else make.png(number, 16, 16)
         make.write(tmp_path / f"x/{number}.png", data)
-    loader = tundish.Loader(tmp_path, 4, transforms=[tundish.Resize((8, 8))], pin_memory=True)
+    loader = tundish.Loader(tmp_path, 4, transforms=[T.Resize((8, 8))], pin_memory=True)
     with pytest.warns(UserWarning, match="bad sample"):
         shapes = [tuple(images.shape) for images, _ in loader]
     assert shapes == [(0, 3, 8, 8), (4, 3, 8, 8), (1, 3, 8, 8)]
@@ -97,7 +97,7 @@ def test_batches_without_an_image_are_empty_tensors(make, tmp_path, pieces):
 def test_ctrl_c_while_a_batch_is_handed_out_costs_no_piece(photos, pieces, digest, monkeypatch):
     import signal
 
-    from tundish import assemble
+    from tundish.data import assemble
 
     loader, plain = opened(photos.pack, pin_memory=True), opened(photos.pack)
     list(loader), list(plain)
@@ -114,20 +114,20 @@ def test_ctrl_c_while_a_batch_is_handed_out_costs_no_piece(photos, pieces, diges
         monkeypatch.setattr(assemble.lib, "tundish_batch_tensor", labels)
         ours = list(iterator)
         assert digest(ours) == digest(list(plain))
-    there = [piece for piece in pieces if piece.data_ptr() in loader._pinned._lent]
+    there = [piece for piece in pieces if piece.data_ptr() in loader._setup.pinned._lent]
     handed_out = {images.data_ptr() for images, _ in ours}
     assert not handed_out & {piece.data_ptr() for piece in there}
 
 
 def test_pieces_outlive_a_loader_whose_thread_was_left_behind(photos, pieces, monkeypatch):
-    from tundish import loader as module
+    from tundish.data import engine as module
 
     loader = opened(photos.pack, pin_memory=True)
     list(loader)
     kept = []
-    monkeypatch.setattr(tundish.pinned, "keep_for_ever", kept.append)
+    monkeypatch.setattr(pinned, "keep_for_ever", kept.append)
     end = module.lib.tundish_loader_end
     monkeypatch.setattr(module.lib, "tundish_loader_end", lambda handle: end(handle) + 1)
     with pytest.warns(RuntimeWarning):
         loader.close()
-    assert kept == [loader._pinned]
+    assert kept == [loader._setup.pinned]

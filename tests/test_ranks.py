@@ -5,6 +5,7 @@ import sys
 
 import pytest
 import tundish
+from tundish import transforms as T
 
 COUNTS = [1, 2, 5, 11, 12, 13, 24, 37]
 WORLDS = [1, 2, 3, 4, 7]
@@ -86,7 +87,7 @@ def test_a_global_batch_over_its_ranks_is_the_batch_of_one_rank(tiny, digest, un
     import numpy as np
 
     options = {
-        "transforms": [tundish.RandomResizedCrop(6), tundish.RandomHorizontalFlip()],
+        "transforms": [T.RandomResizedCrop(6), T.RandomHorizontalFlip()],
         "shuffle": True,
         "uneven": uneven,
         "threads": 1,
@@ -118,7 +119,7 @@ def test_a_rank_without_samples_gets_an_empty_batch_of_the_right_shape(list_of):
             rank=rank,
             world_size=4,
             uneven="exact",
-            transforms=[tundish.Resize((6, 7)), tundish.Normalize()],
+            transforms=[T.Resize((6, 7)), T.Normalize()],
         )
         ((images, labels),) = loader
         assert images.shape == (expected, 3, 6, 7)
@@ -204,7 +205,7 @@ def test_half_an_environment_is_refused(tiny, monkeypatch):
 
 
 def test_local_ranks_share_the_cpus(tiny, monkeypatch):
-    from tundish._library import lib
+    from tundish._c.library import lib
 
     cpus = lib.tundish_usable_cpus()
     assert tundish.Loader(tiny.pack, backend="numpy").threads == cpus

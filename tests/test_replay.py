@@ -10,9 +10,11 @@ import tundish
 from PIL import Image
 from program import documented_keys, err, error_of, needs_program, out, result_json
 from program import tundish as program
+from tundish import transforms as T
+from tundish.data import memory_budget, source
 
-CROP = tundish.RandomResizedCrop(24)
-RANDOM = [CROP, tundish.RandomHorizontalFlip(), tundish.Normalize()]
+CROP = T.RandomResizedCrop(24)
+RANDOM = [CROP, T.RandomHorizontalFlip(), T.Normalize()]
 
 
 def opened(path, **options):
@@ -45,7 +47,7 @@ def test_every_batch_of_a_run_is_made_again(photos):
 
 
 def test_a_plan_carried_out_with_pillow_gives_the_image(photos):
-    loader = opened(photos.pack, transforms=[CROP, tundish.RandomHorizontalFlip()], seed=6)
+    loader = opened(photos.pack, transforms=[CROP, T.RandomHorizontalFlip()], seed=6)
     images, _, index = loader.replay(loader.state_dict()).batch
     plans = loader.replay(loader.state_dict()).plans
     flips = 0
@@ -74,8 +76,8 @@ def test_a_replay_leaves_the_trace_alone(photos, tmp_path):
 def test_a_replay_makes_no_copy_and_counts_no_memory(photos, tmp_path, monkeypatch):
     loader = opened(photos.pack, copy_to=tmp_path, memory="64MiB")
     expected = next(iter(loader))
-    monkeypatch.setattr(tundish.source, "copied", None)
-    monkeypatch.setattr(tundish.memory_budget, "budget", {None: 0}.__getitem__)
+    monkeypatch.setattr(source, "copied", None)
+    monkeypatch.setattr(memory_budget, "budget", {None: 0}.__getitem__)
     fresh = loader.state_dict() | {"position": 0}
     assert loader.replay(fresh).batch[0].tobytes() == expected[0].tobytes()
 
@@ -149,11 +151,11 @@ def saved(loader, path):
 @needs_program
 def test_the_program_replays_from_the_state_alone(photos, tmp_path):
     transforms = [
-        tundish.RandomCrop(40, padding=4, pad_if_needed=True, padding_mode="reflect"),
+        T.RandomCrop(40, padding=4, pad_if_needed=True, padding_mode="reflect"),
         CROP,
-        tundish.RandomVerticalFlip(0.3),
-        tundish.Normalize(),
-        tundish.RandomHorizontalFlip(),
+        T.RandomVerticalFlip(0.3),
+        T.Normalize(),
+        T.RandomHorizontalFlip(),
     ]
     loader = opened(photos.pack, transforms=transforms, seed=-3, exif_orientation=True)
     iterator = iter(loader)
@@ -171,7 +173,7 @@ def test_the_program_replays_from_the_state_alone(photos, tmp_path):
     # The first tile is the first image of the batch before Normalize.
     bytes_only = opened(
         photos.pack,
-        transforms=[*transforms[:3], tundish.ToDtype("uint8"), transforms[4]],
+        transforms=[*transforms[:3], T.ToDtype("uint8"), transforms[4]],
         seed=-3,
         exif_orientation=True,
     )

@@ -6,11 +6,12 @@ import pickle
 import pytest
 import torch
 import tundish
+from tundish import transforms as T
 
 TRANSFORMS = [
-    tundish.RandomResizedCrop(5),
-    tundish.RandomHorizontalFlip(),
-    tundish.Normalize(),
+    T.RandomResizedCrop(5),
+    T.RandomHorizontalFlip(),
+    T.Normalize(),
 ]
 STEPS = 60
 GLOBAL_BATCH = 6
@@ -251,7 +252,7 @@ def test_the_samples_after_a_change_of_world_size_are_those_of_the_unchanged_run
     [
         {"seed": 12},
         {"shuffle": False},
-        {"transforms": [tundish.RandomResizedCrop(6)]},
+        {"transforms": [T.RandomResizedCrop(6)]},
         {"transforms": TRANSFORMS[:2]},
         {"exif_orientation": True},
     ],

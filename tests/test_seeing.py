@@ -128,8 +128,9 @@ def test_each_rank_has_a_trace_of_its_own(photos, tmp_path):
 def test_a_trace_is_written_when_the_program_ends(photos, tmp_path, run_python):
     result = run_python(
         "import sys, tundish\n"
+        "from tundish import transforms as T\n"
         "loader = tundish.Loader(sys.argv[1], 4, trace=sys.argv[2], backend='numpy',\n"
-        "                        transforms=[tundish.Resize((8, 8))])\n"
+        "                        transforms=[T.Resize((8, 8))])\n"
         "next(iter(loader))\n",
         photos.pack,
         tmp_path / "trace.json",

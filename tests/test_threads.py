@@ -8,19 +8,20 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import tundish
 from loaders import opened
-from tundish import _library
-from tundish import loader as module
+from tundish._c.functions import AGAIN
+from tundish._c.library import lib
 
 LIMIT_S = 120  # only a hang reaches it
 
 HEAD = """
 import random, sys, threading, tundish
+from tundish import transforms as T
 from collections import Counter
 sys.setswitchinterval(1e-5)
 
 def loader(**more):
     return tundish.Loader(sys.argv[1], 3, threads=2, backend="numpy", shuffle=True, return_index=True,
-                          transforms=[tundish.Resize((8, 8))], **more)
+                          transforms=[T.Resize((8, 8))], **more)
 
 def run(*bodies):
     failed = []
@@ -108,15 +109,15 @@ class Held:
         self.waits = threading.Event()
         self.come = threading.Event()
         self._test = threading.get_ident()
-        self._next = module.lib.tundish_loader_next
-        monkeypatch.setattr(module.lib, "tundish_loader_next", self)
+        self._next = lib.tundish_loader_next
+        monkeypatch.setattr(lib, "tundish_loader_next", self)
 
     def __call__(self, *arguments):
         if threading.get_ident() == self._test or self.come.is_set():
             return self._next(*arguments)
         self.waits.set()
         time.sleep(0.001)
-        return _library.AGAIN
+        return AGAIN
 
 
 @pytest.fixture

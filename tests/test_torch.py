@@ -5,8 +5,11 @@ import pytest
 import torch
 import tundish
 from PIL import Image
+from tundish import transforms as T
+from tundish._c.library import lib
+from tundish._c.tensor import Tensor
 
-SQUARE = [tundish.Resize((16, 16)), tundish.Normalize()]
+SQUARE = [T.Resize((16, 16)), T.Normalize()]
 
 
 @pytest.fixture(autouse=True)
@@ -94,7 +97,7 @@ def test_a_small_network_learns_dark_from_bright(make, tmp_path):
         8,
         shuffle=True,
         threads=2,
-        transforms=[tundish.RandomCrop(16), tundish.RandomHorizontalFlip(), tundish.Normalize()],
+        transforms=[T.RandomCrop(16), T.RandomHorizontalFlip(), T.Normalize()],
     )
     for _ in range(10):
         for images, labels in loader:
@@ -138,8 +141,8 @@ def test_a_torch_older_than_dlpack_1_gets_the_capsule_it_knows(photos, digest, m
     assert digest(batches) == digest(expected)
     data = tundish.Dataset(photos.pack)
     for version, name in [(None, '"dltensor"'), ((0, 8), '"dltensor"'), ((1, 0), "_versioned")]:
-        pointer = tundish._library.lib.tundish_source_image(data._source.handle, 0, 0)
-        assert name in repr(tundish._library.Tensor(pointer).__dlpack__(max_version=version))
+        pointer = lib.tundish_source_image(data._source.handle, 0, 0)
+        assert name in repr(Tensor(pointer).__dlpack__(max_version=version))
 
 
 def test_the_loader_has_what_frameworks_look_for(photos):
@@ -157,5 +160,5 @@ def test_the_loader_has_what_frameworks_look_for(photos):
 def test_loading_on_many_threads_does_not_disturb_the_generator_of_torch(photos):
     torch.manual_seed(5)
     before = torch.get_rng_state()
-    list(tundish.Loader(photos.pack, 4, transforms=[tundish.RandomResizedCrop(8)], shuffle=True))
+    list(tundish.Loader(photos.pack, 4, transforms=[T.RandomResizedCrop(8)], shuffle=True))
     assert torch.equal(torch.get_rng_state(), before)

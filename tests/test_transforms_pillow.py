@@ -16,6 +16,7 @@ import tundish
 from draws import Random, random_crop_corner, random_resized_window
 from PIL import Image
 from torchvision_child import ask_torchvision
+from tundish import transforms as T
 
 FILTERS = {
     "nearest": Image.Resampling.NEAREST,
@@ -45,7 +46,7 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def loaded(
-    root: Path, transforms: Sequence[tundish.Transform], seed: int = 0, **more: object
+    root: Path, transforms: Sequence[T.Transform], seed: int = 0, **more: object
 ) -> list[np.ndarray]:
     """The samples in order, each (height, width, 3)."""
     loader = tundish.Loader(
@@ -99,7 +100,7 @@ def center_cropped(image: np.ndarray, width: int, height: int) -> np.ndarray:
 @pytest.mark.parametrize("size", [(224, 224), (300, 7), (1, 64), (81, 37), (500, 500)])
 def test_resize_equals_pillow(pictures: Path, size: tuple[int, int], interpolation: str) -> None:
     height, width = size
-    images = loaded(pictures, [tundish.Resize(size, interpolation=interpolation)])
+    images = loaded(pictures, [T.Resize(size, interpolation=interpolation)])
     assert len(images) == len(SIZES)
     for number, image in enumerate(images):
         expected = resized(picture(number), width, height, interpolation)
@@ -108,7 +109,7 @@ def test_resize_equals_pillow(pictures: Path, size: tuple[int, int], interpolati
 
 @pytest.mark.parametrize("max_size", [None, 70, 300])
 def test_resize_of_the_shorter_side_equals_pillow(pictures: Path, max_size: int | None) -> None:
-    images = loaded(pictures, [tundish.Resize(64, max_size=max_size)])
+    images = loaded(pictures, [T.Resize(64, max_size=max_size)])
     for number, image in enumerate(images):
         width, height = shorter_side(*SIZES[number], 64, max_size)
         expected = resized(picture(number), width, height, "bilinear")
@@ -117,14 +118,14 @@ def test_resize_of_the_shorter_side_equals_pillow(pictures: Path, max_size: int 
 
 def test_center_crop_cuts_and_pads_as_torchvision(pictures: Path) -> None:
     for height, width in ((224, 224), (31, 400), (100, 3)):
-        for number, image in enumerate(loaded(pictures, [tundish.CenterCrop((height, width))])):
+        for number, image in enumerate(loaded(pictures, [T.CenterCrop((height, width))])):
             expected = center_cropped(picture(number), width, height)
             np.testing.assert_array_equal(image, expected, err_msg=f"{SIZES[number]}")
 
 
 @pytest.mark.parametrize("interpolation", FILTERS)
 def test_resize_then_center_crop_equals_pillow(pictures: Path, interpolation: str) -> None:
-    transforms = [tundish.Resize(256, interpolation=interpolation), tundish.CenterCrop(224)]
+    transforms = [T.Resize(256, interpolation=interpolation), T.CenterCrop(224)]
     for number, image in enumerate(loaded(pictures, transforms)):
         whole = resized(picture(number), *shorter_side(*SIZES[number], 256), interpolation)
         np.testing.assert_array_equal(image, center_cropped(whole, 224, 224))
@@ -137,7 +138,7 @@ def test_random_resized_crop_equals_pillow(pictures: Path, interpolation: str) -
         (2, (0.01, 0.2), (0.2, 5.0)),
         (3, (0.9, 1.0), (1.0, 1.0)),
     ):
-        op = tundish.RandomResizedCrop((64, 96), scale, ratio, interpolation)
+        op = T.RandomResizedCrop((64, 96), scale, ratio, interpolation)
         loader = tundish.Loader(pictures, 1, transforms=[op], seed=seed, backend="numpy")
         assert len(loader) == len(SIZES)
         for epoch in range(3):
@@ -152,7 +153,7 @@ def test_random_resized_crop_equals_pillow(pictures: Path, interpolation: str) -
 @pytest.mark.parametrize("mode", ["constant", "edge", "reflect", "symmetric"])
 def test_random_crop_pads_as_numpy(pictures: Path, mode: str) -> None:
     fill = (9, 80, 255)
-    op = tundish.RandomCrop(
+    op = T.RandomCrop(
         (40, 30), padding=(5, 1, 2, 7), pad_if_needed=True, fill=fill, padding_mode=mode
     )
     for number, image in enumerate(loaded(pictures, [op], seed=8)):
@@ -180,8 +181,8 @@ def test_random_crop_pads_as_numpy(pictures: Path, mode: str) -> None:
 
 
 def test_flips_before_and_after_a_resize_equal_pillow(pictures: Path) -> None:
-    left_right, top_bottom = tundish.RandomHorizontalFlip(1.0), tundish.RandomVerticalFlip(1.0)
-    resize = tundish.Resize((50, 61), interpolation="bicubic")
+    left_right, top_bottom = T.RandomHorizontalFlip(1.0), T.RandomVerticalFlip(1.0)
+    resize = T.Resize((50, 61), interpolation="bicubic")
     before = loaded(pictures, [left_right, top_bottom, resize])
     after = loaded(pictures, [resize, left_right, top_bottom])
     alone = loaded(pictures, [left_right])
@@ -193,7 +194,7 @@ def test_flips_before_and_after_a_resize_equal_pillow(pictures: Path) -> None:
 
 
 def test_flips_follow_their_stream(pictures: Path) -> None:
-    transforms = [tundish.RandomHorizontalFlip(0.5), tundish.RandomVerticalFlip(0.25)]
+    transforms = [T.RandomHorizontalFlip(0.5), T.RandomVerticalFlip(0.25)]
     for seed in range(5):
         for number, image in enumerate(loaded(pictures, transforms, seed=seed)):
             expected = picture(number)
@@ -206,11 +207,11 @@ def test_flips_follow_their_stream(pictures: Path) -> None:
 
 def test_a_long_chain_equals_one_operation_after_the_other(pictures: Path) -> None:
     transforms = [
-        tundish.RandomCrop(90, pad_if_needed=True, padding_mode="reflect"),
-        tundish.Resize((70, 100)),
-        tundish.CenterCrop((60, 120)),
-        tundish.RandomVerticalFlip(1.0),
-        tundish.Resize((33, 44), interpolation="bicubic"),
+        T.RandomCrop(90, pad_if_needed=True, padding_mode="reflect"),
+        T.Resize((70, 100)),
+        T.CenterCrop((60, 120)),
+        T.RandomVerticalFlip(1.0),
+        T.Resize((33, 44), interpolation="bicubic"),
     ]
     for number, image in enumerate(loaded(pictures, transforms, seed=4)):
         width, height = SIZES[number]
@@ -243,7 +244,7 @@ def test_values_are_torch_s_bits(levels: Path, dtype: str, memory_format: str) -
     with Image.open(levels / "class" / "ramp.png") as ramp:
         pixels = torch.from_numpy(np.array(ramp)).permute(2, 0, 1)
 
-    def values(*transforms: tundish.Transform) -> object:
+    def values(*transforms: T.Transform) -> object:
         loader = tundish.Loader(levels, transforms=transforms, memory_format=memory_format)
         images, _ = next(iter(loader))
         return images[0]
@@ -259,17 +260,15 @@ def test_values_are_torch_s_bits(levels: Path, dtype: str, memory_format: str) -
     mean, std = torch.tensor(MEAN).view(3, 1, 1), torch.tensor(STD).view(3, 1, 1)
     scaled = pixels.to(torch.float32).mul_(1.0 / 255)
     normalized = scaled.sub(mean).div_(std)
-    last = tundish.ToDtype(dtype)
-    assert same(values(tundish.ToDtype("float32", scale=True), last), scaled)
+    last = T.ToDtype(dtype)
+    assert same(values(T.ToDtype("float32", scale=True), last), scaled)
     assert same(values(last), pixels.to(torch.float32))
-    assert same(
-        values(tundish.ToDtype("float32", scale=True), tundish.Normalize(), last), normalized
-    )
-    assert same(values(tundish.Normalize(MEAN, STD), last), normalized)
+    assert same(values(T.ToDtype("float32", scale=True), T.Normalize(), last), normalized)
+    assert same(values(T.Normalize(MEAN, STD), last), normalized)
     odd = ((7.5, -3.0, 1e-3), (0.1, 3.0, 1e3))
     mean, std = torch.tensor(odd[0]).view(3, 1, 1), torch.tensor(odd[1]).view(3, 1, 1)
     raw = pixels.to(torch.float32).sub(mean).div_(std)
-    assert same(values(tundish.ToDtype("float32"), tundish.Normalize(*odd), last), raw)
+    assert same(values(T.ToDtype("float32"), T.Normalize(*odd), last), raw)
 
 
 # --- torchvision itself ------------------------------------------------------------------------------
@@ -316,7 +315,7 @@ def test_what_is_not_random_equals_torchvision_on_pillow_images(
     pictures: Path, tmp_path: Path
 ) -> None:
     ask_torchvision(TORCHVISION, pictures, tmp_path / "a.npz", CHAINS)
-    names = {name: getattr(tundish, name) for name in tundish.__all__}
+    names = {name: getattr(T, name) for name in T.__all__}
     chains = eval(CHAINS, {**names, "torch": torch, "NEAREST": "nearest", "BICUBIC": "bicubic"})
     with np.load(tmp_path / "a.npz") as expected:
         for number, chain in enumerate(chains):
@@ -329,13 +328,13 @@ def test_what_is_not_random_equals_torchvision_on_pillow_images(
 # --- instruction sets --------------------------------------------------------------------------------
 
 EVERYTHING = [
-    [tundish.RandomResizedCrop(n, interpolation=how), tundish.RandomHorizontalFlip()]
+    [T.RandomResizedCrop(n, interpolation=how), T.RandomHorizontalFlip()]
     for n in (7, 64, 224)
     for how in FILTERS
 ] + [
-    [tundish.RandomHorizontalFlip(), tundish.Resize((40, 50)), tundish.CenterCrop((44, 30))],
-    [tundish.CenterCrop(33), tundish.RandomHorizontalFlip(), tundish.RandomVerticalFlip()],
-    [tundish.Resize((30, 41)), tundish.Normalize(), tundish.ToDtype("float16")],
+    [T.RandomHorizontalFlip(), T.Resize((40, 50)), T.CenterCrop((44, 30))],
+    [T.CenterCrop(33), T.RandomHorizontalFlip(), T.RandomVerticalFlip()],
+    [T.Resize((30, 41)), T.Normalize(), T.ToDtype("float16")],
 ]
 
 

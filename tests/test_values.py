@@ -5,10 +5,10 @@ import subprocess
 
 import numpy as np
 import pytest
-import tundish
 from loaders import RANDOM, opened
 from PIL import Image
 from program import UNIT_TESTS
+from tundish import transforms as T
 
 
 def test_batches_are_bit_identical_for_any_number_of_threads(photos, digest):
@@ -44,16 +44,17 @@ def test_the_variable_lowers_the_instruction_set(level):
 def test_batches_are_bit_identical_for_every_instruction_set(photos, run_python):
     code = """
 import hashlib, sys, tundish
+from tundish import transforms as T
 h = hashlib.sha256()
 for size in (17, 64):
     for filter in ("nearest", "bilinear", "bicubic"):
-        for last in ([], [tundish.Normalize(), tundish.ToDtype("float16")]):
+        for last in ([], [T.Normalize(), T.ToDtype("float16")]):
             for layout in ("channels_last", "contiguous"):
                 loader = tundish.Loader(
                     sys.argv[1], 4, shuffle=True, seed=1, backend="numpy", threads=1,
                     memory_format=layout, transforms=[
-                        tundish.RandomResizedCrop(size, interpolation=filter),
-                        tundish.RandomHorizontalFlip(), *last])
+                        T.RandomResizedCrop(size, interpolation=filter),
+                        T.RandomHorizontalFlip(), *last])
                 for images, labels in loader:
                     h.update(images.tobytes() + labels.tobytes())
 print(h.hexdigest())
@@ -94,7 +95,7 @@ def test_prefetch_and_memory_format_do_not_change_a_value(photos, digest):
 
 
 def test_pixels_are_those_of_pillow(photos):
-    loader = opened(photos.pack, 1, transforms=[tundish.Resize((30, 40))])
+    loader = opened(photos.pack, 1, transforms=[T.Resize((30, 40))])
     for name, (images, _) in zip(photos.names, loader, strict=True):
         with Image.open(photos.folder / name) as image:
             expected = image.convert("RGB").resize((40, 30), Image.Resampling.BILINEAR)
@@ -115,7 +116,7 @@ def test_the_shuffled_order_is_a_function_of_seed_and_epoch(photos):
 
 
 def test_another_epoch_draws_other_crops_of_an_unshuffled_set(photos, digest):
-    loader = opened(photos.pack, transforms=[tundish.RandomResizedCrop(16)])
+    loader = opened(photos.pack, transforms=[T.RandomResizedCrop(16)])
     assert digest(list(loader)) != digest(list(loader))
 
 

@@ -13,7 +13,7 @@ import signal
 
 import torch
 import tundish
-from tundish.world import rank_and_world_size
+from tundish.data.world import rank_and_world_size
 
 log, program = os.environ["LOG"], os.environ["PROGRAM"]
 stop_after = int(os.environ.get("STOP_AFTER", "-1"))
@@ -33,14 +33,21 @@ class Watched(tundish.Loader):
     def __init__(self, *arguments, **options):
         super().__init__(*arguments, return_index=True, **options)
 
-    def _next(self, iteration):
+    def __iter__(self):
+        return self.watch(super().__iter__())
+
+    def watch(self, batches):
         global taken
-        if taken == stop_after:
-            os.kill(os.getpid(), signal.SIGKILL)
-        *batch, samples = super()._next(iteration)
-        taken += 1
-        write(self.rank, epoch=self.epoch, samples=samples.tolist(), digest=digest(batch))
-        return tuple(batch)
+        while True:
+            if taken == stop_after:
+                os.kill(os.getpid(), signal.SIGKILL)
+            try:
+                *batch, samples = next(batches)
+            except StopIteration:
+                return
+            taken += 1
+            write(self.rank, epoch=self.epoch, samples=samples.tolist(), digest=digest(batch))
+            yield tuple(batch)
 
 
 tundish.Loader = Watched

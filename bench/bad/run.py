@@ -23,6 +23,7 @@ import tundish
 from common.images import Images, prepare
 from common.rounds import Cost, add_overhead, measure, take_turns
 from common.rows import ROOT, Rows, arguments, middle, say, table
+from tundish import transforms as T
 
 sys.path.insert(0, str(ROOT / "docs"))
 
@@ -69,7 +70,7 @@ def opened(path: Path, threads: int, policy: str) -> tundish.Loader:
         threads=threads,
         backend="numpy",
         on_error=policy,
-        transforms=[tundish.RandomResizedCrop(224), tundish.RandomHorizontalFlip()],
+        transforms=[T.RandomResizedCrop(224), T.RandomHorizontalFlip()],
         return_index=True,
     )
 

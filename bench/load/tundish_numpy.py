@@ -10,10 +10,11 @@ from common.process import Job, run
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 
 import tundish
+from tundish import transforms as T
 
 
 def batches(job: Job, path: str, backend: str = "torch"):
-    transforms = [tundish.RandomResizedCrop(224), tundish.RandomHorizontalFlip()]
+    transforms = [T.RandomResizedCrop(224), T.RandomHorizontalFlip()]
     loader = tundish.Loader(
         path,
         job.batch,

@@ -16,6 +16,7 @@ STATS, TRACE = "stats() at every batch", "trace"
 def main(packages: str, pack: str, what: str, threads: str, images: str, trace: str) -> None:
     sys.path.insert(0, packages)
     import tundish
+    from tundish import transforms as T
 
     more = {"trace": trace} if what == TRACE else {}
     loader = tundish.Loader(
@@ -26,7 +27,7 @@ def main(packages: str, pack: str, what: str, threads: str, images: str, trace: 
         threads=int(threads),
         backend="numpy",
         uneven="drop",
-        transforms=[tundish.RandomResizedCrop(224), tundish.RandomHorizontalFlip()],
+        transforms=[T.RandomResizedCrop(224), T.RandomHorizontalFlip()],
         **more,
     )
 

@@ -24,9 +24,10 @@ print(time.perf_counter() - begin)
 # In a process that has torch and the library already, as a training script has.
 FIRST_BATCH = """
 import sys, time, torch, tundish
+from tundish import transforms as T
 torch.zeros(1)
 begin = time.perf_counter()
-transforms = [tundish.RandomResizedCrop(224), tundish.RandomHorizontalFlip()]
+transforms = [T.RandomResizedCrop(224), T.RandomHorizontalFlip()]
 loader = tundish.Loader(sys.argv[1], 64, transforms=transforms, shuffle=True)
 made = time.perf_counter() - begin
 batch = next(iter(loader))

@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import torch
 import tundish
+from tundish import transforms as T
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 
@@ -41,7 +42,7 @@ def loader(folder: Path, pinned: bool, batch_size: int = BATCH) -> tundish.Loade
         shuffle=True,
         seed=7,
         pin_memory=pinned,
-        transforms=[tundish.RandomResizedCrop(SIDE), tundish.RandomHorizontalFlip()],
+        transforms=[T.RandomResizedCrop(SIDE), T.RandomHorizontalFlip()],
     )
 
 

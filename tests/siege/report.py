@@ -11,7 +11,7 @@ from typing import Any
 
 from common.rows import ROOT, table
 from proof import Proof, Tally
-from tundish.demo.machine import commit, describe, machine, versions
+from tundish.report.machine import commit, describe, machine, versions
 
 TALLIES = ("restored", "pixels", "windows", "resized")
 SHOWN = 20  # differences in the text

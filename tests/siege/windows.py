@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import tundish
 from PIL import Image
+from tundish import transforms as T
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -31,7 +32,7 @@ FILTERS = {"bilinear": Image.Resampling.BILINEAR, "bicubic": Image.Resampling.BI
 
 @dataclass(frozen=True)
 class Window:
-    transform: tundish.Transform
+    transform: T.Transform
     # What the transform gives for Pillow's pixels with a sample's random numbers, and its name.
     expected: Callable[[np.ndarray, Random], tuple[np.ndarray, str]]
 
@@ -47,7 +48,7 @@ def plain_window(draw: random.Random, largest: int) -> Window:
         x, y = random_crop_corner(stream, whole.shape[1::-1], (width, height))
         return whole[y : y + height, x : x + width], f"{width} x {height} at ({x}, {y})"
 
-    crop = tundish.RandomCrop((height, width), pad_if_needed=True, fill=FILL)
+    crop = T.RandomCrop((height, width), pad_if_needed=True, fill=FILL)
     return Window(crop, expected)
 
 
@@ -61,7 +62,7 @@ def resized_window(draw: random.Random, _: int) -> Window:
         about = f"{w} x {h} at ({x}, {y}), {name} to {width} x {height}"
         return np.asarray(cut.resize((width, height), FILTERS[name])), about
 
-    return Window(tundish.RandomResizedCrop((height, width), SCALE, RATIO, name), expected)
+    return Window(T.RandomResizedCrop((height, width), SCALE, RATIO, name), expected)
 
 
 def check_windows(
@@ -83,7 +84,7 @@ def check_windows(
         yield number, "a window could not be loaded"
 
 
-def load(pack: Path, transform: tundish.Transform, seed: int) -> Iterator[tuple[int, np.ndarray]]:
+def load(pack: Path, transform: T.Transform, seed: int) -> Iterator[tuple[int, np.ndarray]]:
     """Number and pixels (height, width, 3) of every sample that can be loaded."""
     loader = tundish.Loader(
         pack,
