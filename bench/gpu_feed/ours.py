@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import torch
 import tundish
-from feed import CLASSES, MEAN, SIDE, STD, Batch, Feed, Job
 from tundish import transforms as T
+
+from .feed import CLASSES, MEAN, SIDE, STD, Batch, Feed, Job
 
 AHEAD = 8  # more batches than a loader keeps ready
 

@@ -6,13 +6,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from tundish.report.chart import Bar, bar_chart
 
-from common.images import TUNDISH, Images, prepare
-from common.rows import ROOT, Rows, arguments, say, table
-from tundish.demo.chart import Bar, bar_chart
+from ..common.images import TUNDISH, Images, prepare
+from ..common.rows import ROOT, Rows, arguments, say, table
 
 IMPORT = """
 import time, numpy

@@ -19,9 +19,7 @@ import torch
 import tundish
 from tundish import transforms as T
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
-
-from common.rows import Rows, middle, table
+from bench.common.rows import Rows, middle, table
 
 BATCH, SIDE, ROUNDS = 256, 224, 20
 

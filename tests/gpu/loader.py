@@ -25,9 +25,7 @@ import tundish
 from tundish import transforms as T
 from tundish.data.gpu.pending import AHEAD
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
-
-from common.rows import Rows
+from bench.common.rows import Rows
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 CROP = [T.RandomResizedCrop(64), T.RandomHorizontalFlip()]

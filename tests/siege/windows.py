@@ -1,6 +1,6 @@
 """Random windows through tundish.Loader, against the same windows of Pillow's pixels.
 
-Which window a loader draws is computed again by tests/draws.py. Plain ones have any size from a pixel
+Which window a loader draws is computed again by tests/helpers/draws.py. Plain ones have any size from a pixel
 to more than the image; others are resized, by RandomResizedCrop here and by Pillow there.
 """
 
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import random
-import sys
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -19,9 +18,7 @@ import tundish
 from PIL import Image
 from tundish import transforms as T
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from draws import Random, random_crop_corner, random_resized_window
+from tests.helpers.draws import Random, random_crop_corner, random_resized_window
 
 LARGEST = 1200  # side of a window, so that a batch of them stays small
 BATCH = 4
