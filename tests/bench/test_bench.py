@@ -18,6 +18,7 @@ from tundish.report import points
 from bench.bad import run as bad
 from bench.common import rounds
 from bench.lanes import sets as lanes_sets
+from bench.load import contestants
 from bench.load import run as load
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -254,7 +255,7 @@ def test_a_report_that_is_not_exact_is_found(monkeypatch, change, verdict):
     named.append({"sample": 3, "position": 3, "replaced_by": None})
     report = {"bad_samples": named, "bad": 2, "delivered": 2, "replaced": 0, "skipped": 2}
     change(report)
-    monkeypatch.setattr("epoch_of", lambda path, policy: ([clean[0], clean[2]], report))
+    monkeypatch.setattr(bad, "epoch_of", lambda path, policy: ([clean[0], clean[2]], report))
     assert bad.check_report(clean, Path(), "skip", {0, 3}, True).startswith(verdict)
     assert bool(bad.check_report(clean, Path(), "skip", {0, 3}, True)) == bool(verdict)
 
@@ -304,7 +305,6 @@ def test_resize_gives_rows_for_every_instruction_set(samples, tmp_path):
 
 
 def test_an_instruction_set_that_is_not_there_gets_no_row(monkeypatch, tmp_path):
-    contestants = sys.modules["contestants"]
     monkeypatch.setattr(contestants, "cpu_of", lambda environment: "avx2")
     job = load.Job("", "", [], "", 1, 1, 1, 1)
     assert load.with_cpus(["tundish_pack", "dali"], ["avx512"]) == [
@@ -314,6 +314,20 @@ def test_an_instruction_set_that_is_not_there_gets_no_row(monkeypatch, tmp_path)
     ]
     answer = load.start("tundish_pack:avx512", job, tmp_path)
     assert answer == {"unavailable": "this machine has AVX2 at best"}
+
+
+def test_a_run_of_monitoring_measures_the_package_it_is_told(tmp_path):
+    (tmp_path / "tundish").mkdir()
+    (tmp_path / "tundish" / "__init__.py").write_text("raise SystemExit('the other one')")
+    done = subprocess.run(
+        [sys.executable, "-m", "bench.monitoring.one", "a.tnd", "bare", "1", "1", "trace.json"],
+        cwd=ROOT,
+        env={"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.stderr == "the other one\n"
 
 
 def results(name):
@@ -358,7 +372,7 @@ def test_wrong_pixels_get_no_time(samples, tmp_path, monkeypatch, contestant, of
         np.savez(job.keep, images=pixels, draws=numbers)
         return {}
 
-    monkeypatch.setattr("start", start)
+    monkeypatch.setattr(load, "start", start)
     usual = load.CONTESTANTS[contestant]
     strict = dataclasses.replace(usual, off=min(usual.off, 0.001))
     monkeypatch.setitem(load.CONTESTANTS, contestant, strict)
