@@ -35,6 +35,5 @@ class Model(lightning.LightningModule):
 
 manual_seed(0)
 model = Model(classes=len(tundish.Dataset(pack).classes))
-saving = ModelCheckpoint(checkpoints, every_n_train_steps=3, save_last=True)
-trainer = lightning.Trainer(max_epochs=2, callbacks=[saving], logger=False)
-trainer.fit(model, Photos(), ckpt_path="last")
+save = ModelCheckpoint(checkpoints, every_n_train_steps=3, save_last=True)
+lightning.Trainer(max_epochs=2, callbacks=save, logger=False).fit(model, Photos(), ckpt_path="last")

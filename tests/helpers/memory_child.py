@@ -13,6 +13,7 @@ import warnings
 
 import numpy as np  # noqa: F401  part of what is there before the loader
 import tundish
+from tundish import transforms as T
 
 MIB = 1 << 20
 
@@ -35,7 +36,7 @@ def limit_address_space(run: dict) -> None:
 
 def do(run: dict) -> dict:
     warnings.simplefilter("ignore")
-    transforms = [getattr(tundish, name)(*words) for name, *words in run["transforms"]]
+    transforms = [getattr(T, name)(*words) for name, *words in run["transforms"]]
     if run.get("limit_address_space"):
         limit_address_space(run)
     with open("/proc/self/clear_refs", "w") as file:

@@ -9,7 +9,9 @@ import warnings
 import pytest
 import tundish
 from tundish import transforms as T
-from tundish.data import loader, memory_budget
+from tundish._c.library import lib
+from tundish.data import loader as module
+from tundish.data import memory_budget
 
 from tests.helpers import memory_runs
 from tests.helpers.memory_runs import MIB, Children, fault_of, make_data, random_run
@@ -174,8 +176,6 @@ def test_a_second_loader_leaves_the_first_one_its_budget(photos):
 def test_a_loader_whose_close_raised_is_closed_and_returns_its_budget(
     photos, tmp_path, monkeypatch, failure
 ):
-    from tundish import loader as module
-
     folder = tmp_path / "gone"
     folder.mkdir()
     loader = tundish.Loader(
@@ -183,13 +183,13 @@ def test_a_loader_whose_close_raised_is_closed_and_returns_its_budget(
         transforms=[T.Resize((8, 8))],
     )  # fmt: skip
     next(iter(loader))
-    ended, end = [], module.lib.tundish_loader_end
+    ended, end = [], lib.tundish_loader_end
 
     def counted(handle):
         ended.append(handle.value)
         return end(handle) + (failure == "thread")
 
-    monkeypatch.setattr(module.lib, "tundish_loader_end", counted)
+    monkeypatch.setattr(lib, "tundish_loader_end", counted)
     if failure == "trace":
         folder.rmdir()
     with warnings.catch_warnings():
@@ -205,23 +205,21 @@ def test_a_loader_whose_close_raised_is_closed_and_returns_its_budget(
         del loader
         gc.collect()
     assert len(ended) == 1
-    monkeypatch.setattr(module.lib, "tundish_loader_end", end)
+    monkeypatch.setattr(lib, "tundish_loader_end", end)
     with tundish.Loader(photos.pack, memory="auto", backend="numpy") as other:
         assert other.memory == 4 * GIB
 
 
 @pytest.mark.usefixtures("eight_gib_left")
 def test_ctrl_c_in_close_still_ends_the_threads(photos, monkeypatch):
-    from tundish import loader as module
-
     loader = tundish.Loader(photos.pack, memory="auto", backend="numpy")
-    ended, end = [], module.lib.tundish_loader_end
-    monkeypatch.setattr(module.lib, "tundish_loader_end", lambda h: ended.append(1) or end(h))
+    ended, end = [], lib.tundish_loader_end
+    monkeypatch.setattr(lib, "tundish_loader_end", lambda h: ended.append(1) or end(h))
 
     def pressed(_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(module.lib, "tundish_loader_write_trace", pressed)
+    monkeypatch.setattr(lib, "tundish_loader_write_trace", pressed)
     with pytest.raises(KeyboardInterrupt):
         loader.close()
     assert ended == [1]
@@ -233,7 +231,7 @@ def test_a_loader_that_could_not_be_made_promises_nothing(photos, monkeypatch):
     def fails(_):
         raise ArithmeticError("planted")
 
-    monkeypatch.setattr(loader, "Sampler", fails)
+    monkeypatch.setattr(module, "Sampler", fails)
     with pytest.raises(ArithmeticError) as kept:  # with its traceback, and the loader in it
         tundish.Loader(photos.pack, memory="auto", backend="numpy")
     assert memory_budget.default_budget() == 4 * GIB
