@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.helpers.program import PROGRAM, ROOT, needs_program
+from tests.siege import proof, windows
 
 pytestmark = needs_program
 
@@ -82,7 +83,7 @@ def test_what_cannot_be_packed_is_a_difference(data, tmp_path):
     assert "DIFFERS: 000000-as-it-came.jpg: refused" in done.stdout
 
 
-def test_other_pixels_are_a_difference(proof, data, tmp_path, monkeypatch):
+def test_other_pixels_are_a_difference(data, tmp_path, monkeypatch):
     (data / "no.jpg").unlink()
     right = proof.by_pillow
 
@@ -99,9 +100,7 @@ def test_other_pixels_are_a_difference(proof, data, tmp_path, monkeypatch):
     assert [d.what for d in found.differences] == ["other pixels than Pillow's"]
 
 
-def test_another_window_is_a_difference(proof, data, tmp_path, monkeypatch):
-    import windows
-
+def test_another_window_is_a_difference(data, tmp_path, monkeypatch):
     (data / "no.jpg").unlink()
     found = proof.Proof()
     corner = windows.random_crop_corner

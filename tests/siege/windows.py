@@ -75,7 +75,8 @@ def check_windows(
     window = kind(random.Random(seed), max(max(i.shape[:2]) for i in images.values()))
     for number, pixels in load(pack, window.transform, seed):
         if number in images:
-            right, about = window.expected(images.pop(number), Random(seed, 0, number, 0))
+            stream = Random(seed, 0, number, type(window.transform).__name__)
+            right, about = window.expected(images.pop(number), stream)
             yield number, "" if np.array_equal(pixels, right) else f"window {about} differs"
     for number in images:
         yield number, "a window could not be loaded"
