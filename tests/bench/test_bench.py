@@ -316,9 +316,17 @@ def test_an_instruction_set_that_is_not_there_gets_no_row(monkeypatch, tmp_path)
     assert answer == {"unavailable": "this machine has AVX2 at best"}
 
 
+OTHER_TUNDISH = """
+class transforms:
+    RandomResizedCrop = RandomHorizontalFlip = print
+def Loader(*_, **__):
+    raise SystemExit("the other one")
+"""
+
+
 def test_a_run_of_monitoring_measures_the_package_it_is_told(tmp_path):
     (tmp_path / "tundish").mkdir()
-    (tmp_path / "tundish" / "__init__.py").write_text("raise SystemExit('the other one')")
+    (tmp_path / "tundish" / "__init__.py").write_text(OTHER_TUNDISH)
     done = subprocess.run(
         [sys.executable, "-m", "bench.monitoring.one", "a.tnd", "bare", "1", "1", "trace.json"],
         cwd=ROOT,
