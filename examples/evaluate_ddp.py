@@ -8,10 +8,11 @@ import sys
 import torch
 import tundish
 from torch import distributed, nn
+from tundish import transforms as T
 
 pack, checkpoint = sys.argv[1:]
 distributed.init_process_group("gloo")
-plain = [tundish.Resize(36), tundish.CenterCrop(32), tundish.Normalize()]
+plain = [T.Resize(36), T.CenterCrop(32), T.Normalize()]
 loader = tundish.Loader(pack, batch_size=4, transforms=plain, uneven="exact")
 
 layers = [nn.Conv2d(3, 32, 3, stride=2), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten()]

@@ -11,10 +11,11 @@ import tundish
 from accelerate import Accelerator
 from accelerate.utils import set_seed
 from torch import nn
+from tundish import transforms as T
 
 pack, checkpoint = sys.argv[1:]
 accelerator = Accelerator()  # before the loader: it starts torch.distributed
-augment = [tundish.RandomResizedCrop(32), tundish.RandomHorizontalFlip(), tundish.Normalize()]
+augment = [T.RandomResizedCrop(32), T.RandomHorizontalFlip(), T.Normalize()]
 loader = tundish.Loader(pack, batch_size=8, shuffle=True, transforms=augment)
 
 set_seed(0)

@@ -9,10 +9,11 @@ import sys
 import torch
 import tundish
 from torch import distributed, nn
+from tundish import transforms as T
 
 pack, checkpoint = sys.argv[1:]
 distributed.init_process_group("gloo")  # with GPUs: "nccl", and everything .to("cuda")
-augment = [tundish.RandomResizedCrop(32), tundish.RandomHorizontalFlip(), tundish.Normalize()]
+augment = [T.RandomResizedCrop(32), T.RandomHorizontalFlip(), T.Normalize()]
 loader = tundish.Loader(pack, batch_size=4, shuffle=True, transforms=augment)  # 4 on each rank
 
 torch.manual_seed(0)

@@ -9,9 +9,10 @@ import lightning
 import tundish
 from lightning.pytorch.callbacks import ModelCheckpoint
 from torch import manual_seed, nn, optim
+from tundish import transforms as T
 
 pack, checkpoints = sys.argv[1:]
-augment = [tundish.RandomResizedCrop(32), tundish.RandomHorizontalFlip(), tundish.Normalize()]
+augment = [T.RandomResizedCrop(32), T.RandomHorizontalFlip(), T.Normalize()]
 
 
 class Photos(lightning.LightningDataModule):
@@ -34,6 +35,5 @@ class Model(lightning.LightningModule):
 
 manual_seed(0)
 model = Model(classes=len(tundish.Dataset(pack).classes))
-saving = ModelCheckpoint(checkpoints, every_n_train_steps=3, save_last=True)
-trainer = lightning.Trainer(max_epochs=2, callbacks=[saving], logger=False)
-trainer.fit(model, Photos(), ckpt_path="last")
+save = ModelCheckpoint(checkpoints, every_n_train_steps=3, save_last=True)
+lightning.Trainer(max_epochs=2, callbacks=save, logger=False).fit(model, Photos(), ckpt_path="last")

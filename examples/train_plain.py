@@ -10,9 +10,10 @@ import sys
 import torch
 import tundish
 from torch import nn
+from tundish import transforms as T
 
 pack, checkpoint = sys.argv[1:]
-augment = [tundish.RandomResizedCrop(32), tundish.RandomHorizontalFlip(), tundish.Normalize()]
+augment = [T.RandomResizedCrop(32), T.RandomHorizontalFlip(), T.Normalize()]
 loader = tundish.Loader(pack, batch_size=8, shuffle=True, seed=0, transforms=augment)
 
 torch.manual_seed(0)

@@ -9,6 +9,7 @@ import argparse
 import torch
 import tundish
 from torch import nn
+from tundish import transforms as T
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("pack")
@@ -25,9 +26,9 @@ loader = tundish.Loader(
     shuffle=True,
     seed=0,
     transforms=[
-        tundish.RandomResizedCrop(options.size, scale=(0.3, 1.0)),
-        tundish.RandomHorizontalFlip(),
-        tundish.Normalize(),
+        T.RandomResizedCrop(options.size, scale=(0.3, 1.0)),
+        T.RandomHorizontalFlip(),
+        T.Normalize(),
     ],
 )
 

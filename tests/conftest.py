@@ -10,12 +10,13 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
-import files
 import numpy as np
 import pytest
-from files import tar_of, write
 from PIL import Image
-from program import PROGRAM
+
+from tests.helpers import files
+from tests.helpers.files import tar_of, write
+from tests.helpers.program import PROGRAM
 
 # A shell starts what runs in its background with SIGINT ignored, and children inherit that; the
 # tests of Ctrl-C need what a person at a terminal has.

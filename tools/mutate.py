@@ -37,18 +37,23 @@ FOR_TESTS = re.compile(
 # The tests that a change in a folder of src/ is likely to fail, the quick ones.
 RELEVANT = {
     "augment": ["transforms_pillow", "values", "replay"],
-    "batch": ["loader", "ranks", "bad_samples", "report", "order", "cache", "seeing", "replay"],
-    "capi": ["library", "arguments", "loader", "dataset", "fields", "seeing"],
+    "batch": ["loader", "ranks", "bad_samples", "report", "order", "cache", "monitoring", "replay"],
+    "capi": ["library", "arguments", "loader", "dataset", "fields", "monitoring"],
     "cli": [f"cli_{verb}" for verb in ("help", "pack", "refused", "look", "verify", "unpack")]
     + ["cli_demo", "cli_system", "cli_terminal", "replay", "sources"],
     "core": ["arguments", "bad_samples", "cli_help", "sources", "memory", "values"],
     "cuda": ["device", "pinned", "loader"],
     "decode": ["decode_pillow", "dataset", "bad_samples"],
     "lanes": ["golden_lanes", "lanes", "cli_pack"],
-    "pack": ["format", "cli_pack", "cli_verify", "cli_unpack", "golden_lanes", "stage"],
+    "pack": ["format", "cli_pack", "cli_verify", "cli_unpack", "golden_lanes", "copy_to"],
     "source": ["sources", "fields", "cli_unpack", "cli_refused"],
-    "trace": ["seeing"],
+    "trace": ["monitoring"],
 }
+
+
+def file_of_test(root: Path, name: str) -> Path:
+    """tests/AREA/test_NAME.py"""
+    return next((root / "tests").glob(f"*/test_{name}.py"), root / "tests" / f"test_{name}.py")
 
 
 class Scratch:
@@ -154,7 +159,7 @@ def judge(scratch: Scratch, mutant: Mutant, seed: int) -> str:
     if code != 0:
         return failed_test(text)
     pytest = [scratch.python, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
-    quick = [f"tests/test_{name}.py" for name in RELEVANT[mutant.file.split("/")[1]]]
+    quick = [file_of_test(scratch.root, name) for name in RELEVANT[mutant.file.split("/")[1]]]
     for files in (quick, []):  # none: all
         code, text = scratch.run(*pytest, *files, limit_s=3600, TUNDISH_KILLS="60")
         if code is None:

@@ -9,24 +9,19 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 import tundish
-from common.images import Images, prepare
-from common.rounds import Cost, add_overhead, measure, take_turns
-from common.rows import ROOT, Rows, arguments, middle, say, table
+from tundish import transforms as T
 
-sys.path.insert(0, str(ROOT / "docs"))
-
-import read_tnd
+from ..common.images import Images, prepare
+from ..common.readers import read_tnd
+from ..common.rounds import Cost, add_overhead, measure, take_turns
+from ..common.rows import ROOT, Rows, arguments, middle, say, table
 
 EVERY = 20  # one of so many is damaged
 PACK, FILES = "pack", "loose files"
@@ -39,7 +34,7 @@ def damaged_pack(images: Images, numbers: list[int], out: Path, whole: bool) -> 
     shutil.copyfile(images.pack, out)
     random = np.random.default_rng(1)
     with open(out, "r+b") as file:
-        places = read_tnd.Pack(file).places
+        places = read_tnd().Pack(file).places
         for number in numbers:
             offset, size = places[number][0]
             at, length = (offset, size) if whole else (offset + int(random.integers(size)), 1)
@@ -69,7 +64,7 @@ def opened(path: Path, threads: int, policy: str) -> tundish.Loader:
         threads=threads,
         backend="numpy",
         on_error=policy,
-        transforms=[tundish.RandomResizedCrop(224), tundish.RandomHorizontalFlip()],
+        transforms=[T.RandomResizedCrop(224), T.RandomHorizontalFlip()],
         return_index=True,
     )
 

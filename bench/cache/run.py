@@ -9,12 +9,10 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from tundish.report.curves import curve_chart
 
-from common.curves import curve_chart
-from common.rows import ROOT, Rows, arguments, table
+from ..common.rows import ROOT, Rows, arguments, table
 
 PROGRAM = ROOT / "build" / "release" / "bench_cache"
 COUNT, EPOCHS = 5000, 5

@@ -6,9 +6,10 @@ import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .rows import Rows
+if TYPE_CHECKING:  # rows.py imports tundish, and bench/monitoring/one.py measures another one
+    from .rows import Rows
 
 
 @dataclass(frozen=True)

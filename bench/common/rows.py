@@ -12,10 +12,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "python"))
+from tundish.report.machine import commit, describe, machine, note, versions
 
-from tundish.demo.machine import commit, describe, machine, note, versions  # noqa: E402
+ROOT = Path(__file__).resolve().parents[2]
 
 # Instruction sets, as TUNDISH_CPU and as people call them.
 CPUS = {"scalar": "scalar", "sse": "SSE4.2", "avx2": "AVX2", "avx512": "AVX-512"}

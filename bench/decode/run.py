@@ -10,13 +10,9 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from common.images import prepare
-from common.rows import ROOT, Rows, arguments, say, table
+from ..common.images import prepare
+from ..common.rows import ROOT, Rows, arguments, say, table
 
 PROGRAM = ROOT / "build" / "release" / "bench_decode"
 SEED = 7

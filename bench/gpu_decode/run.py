@@ -17,10 +17,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "bench"))
-
-from common.rows import Rows, middle, table  # noqa: E402
+from ..common.rows import ROOT, Rows, middle, table
 
 
 def program() -> Path:

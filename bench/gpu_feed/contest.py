@@ -8,20 +8,15 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-import ours
-import resident_batch
-import tundish_auto
-import tundish_cpu
-import tundish_gpu
-import tundish_resident
-from busy import Busy
-from common.rows import say
-from feed import Feed, Job
-from report import Results
-from starts import measure_start
-from step import Training, train
-from syncs import count_syncs
-from turn import Turn, measure
+from ..common.rows import say
+from . import ours, resident_batch, tundish_auto, tundish_cpu, tundish_gpu, tundish_resident
+from .busy import Busy
+from .feed import Feed, Job
+from .report import Results
+from .starts import measure_start
+from .step import Training, train
+from .syncs import count_syncs
+from .turn import Turn, measure
 
 MODES = (tundish_cpu, tundish_gpu, tundish_auto, tundish_resident)
 LEAST_STEPS = 10

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import torch
-from feed import CLASSES, SIDE, Batch, Feed, Job, Normalize
+
+from .feed import CLASSES, SIDE, Batch, Feed, Job, Normalize
 
 NAME = "nvJPEG loop"
 

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import torch
 import tundish
-from feed import CLASSES, MEAN, SIDE, STD, Batch, Feed, Job
+from tundish import transforms as T
+
+from .feed import CLASSES, MEAN, SIDE, STD, Batch, Feed, Job
 
 AHEAD = 8  # more batches than a loader keeps ready
 
@@ -19,10 +21,10 @@ def loader(job: Job, threads: int, **how: Any) -> tundish.Loader:
         job.packs,
         job.batch,
         transforms=[
-            tundish.RandomResizedCrop(SIDE),
-            tundish.RandomHorizontalFlip(),
-            tundish.ToDtype("bfloat16", scale=True),
-            tundish.Normalize(MEAN, STD),
+            T.RandomResizedCrop(SIDE),
+            T.RandomHorizontalFlip(),
+            T.ToDtype("bfloat16", scale=True),
+            T.Normalize(MEAN, STD),
         ],
         shuffle=True,
         seed=6,

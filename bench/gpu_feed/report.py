@@ -8,16 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import resident_batch
-import tundish_auto
-import tundish_cpu
-import tundish_gpu
-from common.rounds import Interval, interval
-from common.rows import Rows, middle, table
-from starts import Start
-from syncs import Syncs
-from tundish.demo.chart import Bar, bar_chart
-from turn import Turn
+from tundish.report.chart import Bar, bar_chart
+
+from ..common.rounds import Interval, interval
+from ..common.rows import Rows, middle, table
+from . import resident_batch, tundish_auto, tundish_cpu, tundish_gpu
+from .starts import Start
+from .syncs import Syncs
+from .turn import Turn
 
 BASE = resident_batch.NAME
 OVER, BUSY = "step over the resident batch's", "GPU busy"

@@ -2,7 +2,7 @@
 
 import itertools
 
-from feed import Feed, Job
+from .feed import Feed, Job
 
 NAME = "resident batch"
 

@@ -1,8 +1,8 @@
 """Does training from packed photos take as long as on a batch that is in GPU memory already?
 
-    ./dev gpu run feed       or: python bench/gpu_feed/run.py --pack photos.tnd --out gpu_feed.json
-    python bench/gpu_feed/run.py --device cpu --model tiny --pack FILE.tnd     a dry run
-    python bench/gpu_feed/run.py --draw gpu_feed.json                          the chart again
+    ./dev gpu run feed       or: python -m bench.gpu_feed.run --pack photos.tnd --out gpu_feed.json
+    python -m bench.gpu_feed.run --device cpu --model tiny --pack FILE.tnd     a dry run
+    python -m bench.gpu_feed.run --draw gpu_feed.json                          the chart again
 
 ResNet-50 and ResNet-18: forward, backward and SGD in bfloat16, channels_last, compiled, batches of
 512 RandomResizedCrop(224). Contestants are the loader, decoding on the CPU, on the GPU, where it
@@ -25,22 +25,17 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "bench"))
+import torch
+import tundish
 
-import nvjpeg_loop  # noqa: E402
-import ours  # noqa: E402
-import resident_batch  # noqa: E402
-import torch  # noqa: E402
-import torch_dataloader  # noqa: E402
-import tundish  # noqa: E402
-from busy import Busy  # noqa: E402
-from common.images import last_level_cache  # noqa: E402
-from common.rows import Rows, say  # noqa: E402
-from contest import MODES, Contest, Sizes  # noqa: E402
-from feed import Feed, Job  # noqa: E402
-from report import Results, add_rows, draw, tables  # noqa: E402
-from step import Training  # noqa: E402
+from ..common.images import last_level_cache
+from ..common.rows import ROOT, Rows, say
+from . import nvjpeg_loop, ours, resident_batch, torch_dataloader
+from .busy import Busy
+from .contest import MODES, Contest, Sizes
+from .feed import Feed, Job
+from .report import Results, add_rows, draw, tables
+from .step import Training
 
 
 @dataclass(frozen=True)

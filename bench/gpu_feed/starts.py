@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from feed import Feed, Job
-from step import Training, clock, train
+from .feed import Feed, Job
+from .step import Training, clock, train
 
 EPOCH_STEPS, ENDS = 8, 3
 

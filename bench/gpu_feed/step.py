@@ -8,8 +8,9 @@ from itertools import pairwise
 from typing import Any
 
 import torch
-from feed import CLASSES, Batch, Feed
 from torch.nn import functional
+
+from .feed import CLASSES, Batch, Feed
 
 # The loop stays at most so many steps ahead of the GPU. One that never looks at its loss runs
 # further ahead, until the driver's queue is full; then a call anywhere blocks, also in next(), and

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from feed import Feed
-from step import Training, clock
 from torch.profiler import ProfilerActivity, profile, record_function
+
+from .feed import Feed
+from .step import Training, clock
 
 WAITS = {
     f"{prefix}{what}Synchronize"

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from feed import CLASSES, SIDE, Batch, Feed, Job, Normalize
 from torch.utils.data import DataLoader, Dataset
+
+from .feed import CLASSES, SIDE, Batch, Feed, Job, Normalize
 
 NAME = "torch DataLoader"
 AHEAD = 2  # batches of each worker

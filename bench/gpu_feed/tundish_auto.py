@@ -2,8 +2,8 @@
 
 import os
 
-import ours
-from feed import Feed, Job
+from . import ours
+from .feed import Feed, Job
 
 NAME = "tundish, auto"
 THREADS = 9

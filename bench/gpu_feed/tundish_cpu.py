@@ -1,7 +1,7 @@
 """The loader, decoding on the CPU; copied and finished on the GPU."""
 
-import ours
-from feed import Feed, Job
+from . import ours
+from .feed import Feed, Job
 
 NAME = "tundish, CPU decodes"
 

@@ -1,7 +1,7 @@
 """The loader, decoding on the GPU; one thread plans and gathers."""
 
-import ours
-from feed import Feed, Job
+from . import ours
+from .feed import Feed, Job
 
 NAME = "tundish, GPU decodes"
 

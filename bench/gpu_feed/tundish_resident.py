@@ -1,7 +1,7 @@
 """The loader, with the coded pack in GPU memory."""
 
-import ours
-from feed import Feed, Job
+from . import ours
+from .feed import Feed, Job
 
 NAME = "tundish, resident pack"
 

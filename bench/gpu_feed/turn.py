@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from busy import Busy
-from feed import Feed
-from step import Training, train
+from .busy import Busy
+from .feed import Feed
+from .step import Training, train
 
 
 @dataclass(frozen=True)

@@ -11,17 +11,15 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from tundish.report.points import Point, point_chart
 
-from common.images import Images, prepare
-from common.points import Point, point_chart
-from common.rows import CPUS, ROOT, Rows, arguments, middle, say, table
-from sets import QUALITIES, Size, reencode, sizes
+from ..common.images import Images, prepare
+from ..common.rows import CPUS, ROOT, Rows, arguments, middle, say, table
+from .sets import QUALITIES, Size, reencode, sizes
 
 PROGRAM = ROOT / "build" / "release" / "bench_lanes"
 SEED = 7

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from common.images import TUNDISH, Images
 from PIL import Image
+
+from ..common.images import TUNDISH, Images
 
 QUALITIES = (75, 85)
 

@@ -10,13 +10,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import peers
-from common.images import Images
-from common.process import Job
-from common.rows import CPUS
-from turbo_full import cpu_of
-
-HERE = Path(__file__).resolve().parent
+from ..common.images import Images
+from ..common.process import Job
+from ..common.rows import CPUS
+from . import peers
+from .turbo_full import cpu_of
 
 SAME = 0.5  # mean difference in levels of decoders and resizes that round differently
 
@@ -83,7 +81,7 @@ def start(contestant: str, job: Job, work: Path) -> dict[str, Any]:
     file = work / "job.json"
     replace(job, own=str(own_data(contestant, work))).write(file)
     done = subprocess.run(
-        [python, HERE / f"{name}.py", file], capture_output=True, text=True, env=environment
+        [python, "-m", f"bench.load.{name}", file], capture_output=True, text=True, env=environment
     )
     if done.returncode != 0:
         return {

@@ -7,17 +7,14 @@ where ./dev cannot build.
 from __future__ import annotations
 
 import os
-import sys
 from dataclasses import replace
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from common.images import prepare
-from common.process import Job
-from common.rows import ROOT, Rows, arguments, say, table
-from contestants import start
-from report import Runs
+from ..common.images import prepare
+from ..common.process import Job
+from ..common.rows import ROOT, Rows, arguments, say, table
+from .contestants import start
+from .report import Runs
 
 BATCH, SEED = 64, 7
 
@@ -45,7 +42,7 @@ def main() -> None:
     if max(counts) > len(cpus) or min(counts) < 1:
         parser.error(f"this process may use {len(cpus)} cores")
     work = options.work or ROOT / "build" / "bench" / "cores"
-    rows = Rows("cores", command="python bench/load/cores.py")
+    rows = Rows("cores", command="python -m bench.load.cores")
     images = prepare(options.data, work, 4 * BATCH, 0 if options.cached else None, codecs=["lanes"])
     rows.set_data(images.about, images.name, images.digest)
     batch = min(BATCH, max(1, len(images.files) // 4))

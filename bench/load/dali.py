@@ -1,13 +1,9 @@
 """DALI on the CPU: its own reader, region decode and antialiased resize."""
 
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 import numpy as np
-from common.process import Job, draw_batches, run
 from nvidia.dali import fn, pipeline_def, types
+
+from ..common.process import Job, draw_batches, run
 
 
 def batches(job: Job):

@@ -3,14 +3,10 @@
 Its decoder and its flip with the crops given: drawing them is left out, in favour of this contestant.
 """
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 import numpy as np
-from common.process import Job, run
 from ffcv.fields import IntField, RGBImageField
 from ffcv.fields.decoders import IntDecoder
 from ffcv.fields.rgb_image import IMAGE_MODES, ResizedCropRGBImageDecoder
@@ -22,6 +18,8 @@ from ffcv.pipeline.operation import Operation
 from ffcv.transforms import ToTensor
 from ffcv.writer import DatasetWriter
 from PIL import Image
+
+from ..common.process import Job, run
 
 MOST_PIXELS = 512  # of a side
 QUALITY = 90

@@ -14,9 +14,7 @@ import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from common.rows import ROOT, say
+from ..common.rows import ROOT, say
 
 
 @dataclass(frozen=True)

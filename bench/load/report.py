@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 
-from common.images import Images
-from common.rows import Rows, table
-from contestants import CONTESTANTS, is_ours
-from turbo_full import cpu_of
+from ..common.images import Images
+from ..common.rows import Rows, table
+from .contestants import CONTESTANTS, is_ours
+from .turbo_full import cpu_of
 
 METRICS = {
     "images_per_s": "images/s",

@@ -8,23 +8,20 @@ before its time counts. Then rounds: each contestant once per round on one core,
 from __future__ import annotations
 
 import os
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from PIL import Image
+from tundish.report.chart import Bar, bar_chart
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-import peers
-from common.images import Images, prepare
-from common.process import Job
-from common.rows import CPUS, ROOT, Rows, arguments, say
-from contestants import CONTESTANTS, data_bytes, is_ours, start, with_cpus
-from report import Runs, report
-from tundish.demo.chart import Bar, bar_chart
-from turbo_full import plans
+from ..common.images import Images, prepare
+from ..common.process import Job
+from ..common.rows import CPUS, ROOT, Rows, arguments, say
+from . import peers
+from .contestants import CONTESTANTS, data_bytes, is_ours, start, with_cpus
+from .report import Runs, report
+from .turbo_full import plans
 
 BATCH, SEED = 64, 7
 OTHERS_ON_ALL = 4  # rounds

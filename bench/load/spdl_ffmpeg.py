@@ -1,14 +1,10 @@
 """SPDL: threads in one process, FFmpeg's decoder, crop, scale and flip as one filter."""
 
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 import numpy as np
 import spdl.io
-from common.process import Job, draw_batches, run
 from spdl.pipeline import PipelineBuilder
+
+from ..common.process import Job, draw_batches, run
 
 
 def batches(job: Job):

@@ -4,15 +4,13 @@ Not with its fast transform of blocks, which is its default: that gives pixels o
 """
 
 import os
-import sys
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import numpy as np
 import tensorflow as tf
-from common.process import Job, draw_batches, run
+
+from ..common.process import Job, draw_batches, run
 
 
 def batches(job: Job):

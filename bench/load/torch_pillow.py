@@ -3,16 +3,12 @@
 The crops are given; drawing them is left out, in favour of this contestant.
 """
 
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 import numpy as np
 import torch
-from common.process import Job, draw_batches, run
 from PIL import Image
 from torch.utils.data import DataLoader, Dataset
+
+from ..common.process import Job, draw_batches, run
 
 
 class Crops(Dataset):

@@ -1,14 +1,10 @@
 """torch's DataLoader with torchvision's own JPEG decoder and its transforms on tensors."""
 
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 import numpy as np
 import torch
-from common.process import Job, draw_batches, run, unavailable
 from torch.utils.data import DataLoader, Dataset
+
+from ..common.process import Job, draw_batches, run, unavailable
 
 try:
     from torchvision.io import ImageReadMode, decode_jpeg, read_file

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 import torch  # noqa: F401
-from tundish_numpy import batches, run
+
+from .tundish_numpy import batches, run
 
 if __name__ == "__main__":
     run(lambda job: batches(job, str(Path(job.files[0]).parents[1])))

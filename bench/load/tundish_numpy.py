@@ -1,19 +1,13 @@
 """The loader, from a pack, handing out NumPy arrays: this process never sees torch."""
 
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from common.process import Job, run
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
-
 import tundish
+from tundish import transforms as T
+
+from ..common.process import Job, run
 
 
 def batches(job: Job, path: str, backend: str = "torch"):
-    transforms = [tundish.RandomResizedCrop(224), tundish.RandomHorizontalFlip()]
+    transforms = [T.RandomResizedCrop(224), T.RandomHorizontalFlip()]
     loader = tundish.Loader(
         path,
         job.batch,

@@ -1,7 +1,8 @@
 """The loader, from a pack, handing out torch's tensors."""
 
 import torch  # noqa: F401  (imported before the clock starts, as everybody's frame is)
-from tundish_numpy import batches, run
+
+from .tundish_numpy import batches, run
 
 if __name__ == "__main__":
     run(lambda job: batches(job, job.pack))

@@ -7,10 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from common.process import KEPT, Job
-from common.rows import ROOT
+from ..common.process import KEPT, Job
+from ..common.rows import ROOT
 
 PROGRAM = ROOT / "build" / "release" / "bench_load"
 

@@ -1,17 +1,15 @@
 """WebDataset: tar files, its Pillow decoder, torch's worker processes."""
 
 import io
-import sys
 import tarfile
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
 import torch
 import webdataset
-from common.process import Job, run
 from PIL import Image
+
+from ..common.process import Job, run
 
 
 def write(job: Job) -> None:

@@ -9,16 +9,13 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import time
-from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 import numpy as np
-from common.rows import ROOT, Rows, arguments, middle, say, table
 from PIL import Image
+
+from ..common.rows import ROOT, Rows, arguments, middle, say, table
 
 PROGRAM = ROOT / "build" / "release" / "bench_resize"
 PARTS = ("begin", "horizontal", "vertical", "all")

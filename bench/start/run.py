@@ -6,13 +6,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from tundish.report.chart import Bar, bar_chart
 
-from common.images import TUNDISH, Images, prepare
-from common.rows import ROOT, Rows, arguments, say, table
-from tundish.demo.chart import Bar, bar_chart
+from ..common.images import TUNDISH, Images, prepare
+from ..common.rows import ROOT, Rows, arguments, say, table
 
 IMPORT = """
 import time, numpy
@@ -24,9 +22,10 @@ print(time.perf_counter() - begin)
 # In a process that has torch and the library already, as a training script has.
 FIRST_BATCH = """
 import sys, time, torch, tundish
+from tundish import transforms as T
 torch.zeros(1)
 begin = time.perf_counter()
-transforms = [tundish.RandomResizedCrop(224), tundish.RandomHorizontalFlip()]
+transforms = [T.RandomResizedCrop(224), T.RandomHorizontalFlip()]
 loader = tundish.Loader(sys.argv[1], 64, transforms=transforms, shuffle=True)
 made = time.perf_counter() - begin
 batch = next(iter(loader))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 
+from ._c.errors import MissingError
 from .program import find_program
 
 
@@ -16,7 +17,10 @@ def main(words: list[str]) -> int:
         from .demo import run
 
         return run(words[1:])
-    program = find_program()
+    try:
+        program = find_program()
+    except MissingError as error:
+        raise SystemExit(f"tundish: {error}") from None
     os.execv(program, [program, *words])
 
 

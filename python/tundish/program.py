@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import sys
 
+from ._c.errors import MissingError
+
 
 def find_program() -> str:
-    here = os.path.dirname(os.path.abspath(__file__))
+    package = os.path.dirname(os.path.abspath(__file__))
     beside = os.path.join(os.path.dirname(sys.executable), "tundish")
-    places = [os.path.join(here, "bin", "tundish"), beside]
+    places = [os.path.join(package, "bin", "tundish"), beside]
     for place in places:
         if os.access(place, os.X_OK):
             return place
     where = " and ".join(places)
-    raise SystemExit(f"tundish: no program at {where}: run ./dev build, or install the wheel")
+    raise MissingError(f"no program at {where}\n  fix: run ./dev build, or install the wheel")

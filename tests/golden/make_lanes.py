@@ -1,10 +1,10 @@
 """Makes the golden lanes records: lanes/*.jpg, lanes.tnd and lanes.json beside this file.
 
-    python tests/golden/make_lanes.py          needs cjpeg of libjpeg-turbo (Debian: libjpeg-turbo-progs)
+    python -m tests.golden.make_lanes          needs cjpeg of libjpeg-turbo (Debian: libjpeg-turbo-progs)
 
 For the day the format gets a new version, never to make a failing test pass: what these files hold is
 what packs of users hold. A pack carries its tables, so other built-in ones change nothing here.
-tests/test_golden_lanes.py reads them.
+tests/pack/test_golden_lanes.py reads them.
 """
 
 import hashlib
@@ -17,12 +17,11 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
+from tests.helpers.readers import reader
+
 HERE = Path(__file__).resolve().parent
 PROGRAM = Path(sys.executable).parent / "tundish"
-sys.path.insert(0, str(HERE.parents[1] / "docs"))
-
-from read_lanes import ZIGZAG, Tables, read_record  # noqa: E402
-from read_tnd import Pack  # noqa: E402
+read_lanes, read_tnd = reader("read_lanes"), reader("read_tnd")
 
 
 def picture(width: int, height: int, noise: float = 2.0) -> Image.Image:
@@ -43,8 +42,8 @@ def limits() -> Image.Image:
         blocks = []
         for magnitude in (14, 15, 26, 27, 48, 49, 88, 89, 127, 128):
             coefficients = np.zeros(64)
-            coefficients[ZIGZAG[1 : count + 1]] = (-1.0) ** np.arange(count)
-            coefficients[ZIGZAG[1]] *= magnitude
+            coefficients[read_lanes.ZIGZAG[1 : count + 1]] = (-1.0) ** np.arange(count)
+            coefficients[read_lanes.ZIGZAG[1]] *= magnitude
             blocks.append(basis.T @ (2 * coefficients.reshape(8, 8)) @ basis + 128)
         rows.append(np.concatenate(blocks, axis=1))
     return Image.fromarray(np.concatenate(rows).round().clip(0, 255).astype(np.uint8))
@@ -97,9 +96,11 @@ def main() -> None:
     words = ["pack", folder, "-o", target, "--force", "--quiet", "--tables", "builtin"]
     subprocess.run([PROGRAM, *words, "--max-growth", "9"], check=True)
     with target.open("rb") as file:
-        pack = Pack(file)
-        tables = Tables(pack.tables)
-        records = [read_record(pack[number][b"image"], tables) for number in range(pack.count)]
+        pack = read_tnd.Pack(file)
+        tables = read_lanes.Tables(pack.tables)
+        records = [
+            read_lanes.read_record(pack[number][b"image"], tables) for number in range(pack.count)
+        ]
     names = [key.decode() for key in pack.keys]
     about = {"id": pack.id.hex(), "coefficients": dict(zip(names, map(digest, records)))}
     (HERE / "lanes.json").write_text(json.dumps(about, indent=1) + "\n")

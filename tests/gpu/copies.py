@@ -17,10 +17,9 @@ from pathlib import Path
 import numpy as np
 import torch
 import tundish
+from tundish import transforms as T
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
-
-from common.rows import Rows, middle, table
+from bench.common.rows import Rows, middle, table
 
 BATCH, SIDE, ROUNDS = 256, 224, 20
 
@@ -41,7 +40,7 @@ def loader(folder: Path, pinned: bool, batch_size: int = BATCH) -> tundish.Loade
         shuffle=True,
         seed=7,
         pin_memory=pinned,
-        transforms=[tundish.RandomResizedCrop(SIDE), tundish.RandomHorizontalFlip()],
+        transforms=[T.RandomResizedCrop(SIDE), T.RandomHorizontalFlip()],
     )
 
 

@@ -1,6 +1,6 @@
 """A pack with records that pass every checksum and cannot be decoded: they were made that way.
 
-python hostile_set.py PACK OUT [EVERY]     every tenth lanes record, unless said otherwise
+python -m tests.gpu.hostile_set PACK OUT [EVERY]     every tenth lanes record, unless said otherwise
 """
 
 from __future__ import annotations
@@ -9,10 +9,9 @@ import struct
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "docs"))
+from tests.helpers.readers import reader
 
-import read_lanes
-import read_tnd
+read_lanes, read_tnd = reader("read_lanes"), reader("read_tnd")
 
 
 def masked_crc(data: bytes) -> int:

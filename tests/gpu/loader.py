@@ -22,15 +22,14 @@ from typing import Any
 
 import torch
 import tundish
-from tundish.device import AHEAD
+from tundish import transforms as T
+from tundish.data.gpu.pending import AHEAD
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
-
-from common.rows import Rows
+from bench.common.rows import Rows
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-CROP = [tundish.RandomResizedCrop(64), tundish.RandomHorizontalFlip()]
-VALUES = [tundish.ToDtype("bfloat16", scale=True), tundish.Normalize(MEAN, STD)]
+CROP = [T.RandomResizedCrop(64), T.RandomHorizontalFlip()]
+VALUES = [T.ToDtype("bfloat16", scale=True), T.Normalize(MEAN, STD)]
 ROADS: dict[str, dict[str, Any]] = {
     "cpu": {"decode": "cpu"},
     "gpu": {"decode": "gpu"},
@@ -87,8 +86,8 @@ class Checks:
 def types_and_layouts(pack: Path, road: str) -> str:
     count = 0
     for dtype in (None, "float32", "float16", "bfloat16"):
-        values = [] if dtype is None else [tundish.ToDtype(dtype, scale=True)]
-        for crop in (CROP, [tundish.Resize(70), tundish.CenterCrop(63)]):
+        values = [] if dtype is None else [T.ToDtype(dtype, scale=True)]
+        for crop in (CROP, [T.Resize(70), T.CenterCrop(63)]):
             for layout in ("channels_last", "contiguous"):
                 more = {"transforms": [*crop, *values], "memory_format": layout, "threads": 2}
                 with on_gpu(pack, road, 13, **more) as there:
@@ -235,7 +234,7 @@ def kept_and_dropped(pack: Path, road: str) -> str:
 
 def under_load(pack: Path, road: str) -> str:
     """The GPU is steps behind the host, as in training; every batch is summed up in its stream."""
-    transforms = [tundish.RandomResizedCrop(224), tundish.RandomHorizontalFlip(), *VALUES]
+    transforms = [T.RandomResizedCrop(224), T.RandomHorizontalFlip(), *VALUES]
     paths = [pack] * 100
 
     def sums(batches: tundish.Loader, work: Callable[[], None]) -> Any:
@@ -367,7 +366,7 @@ def what_it_waited(pack: Path, road: str) -> str:
         torch.cuda.synchronize()
         before = there.stats(reset=True)["data/gpu_wait_s"]
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        with torch.cuda.stream(there._arriving._stream):
+        with torch.cuda.stream(there._run.pending._stream):
             begin.record()
             torch.cuda._sleep(200_000_000)
             end.record()
@@ -387,7 +386,7 @@ def ahead_of_the_gpu(pack: Path, road: str) -> str:
     """A loop that never looks at its results runs ahead of the GPU, but not without end."""
     big = torch.randn(8192, 8192, device="cuda", dtype=torch.bfloat16)
     paths = [pack] * 100
-    transforms = [tundish.RandomResizedCrop(128), *VALUES]
+    transforms = [T.RandomResizedCrop(128), *VALUES]
     with on_gpu(paths, road, 64, transforms=transforms) as there:
         torch.cuda.reset_peak_memory_stats()
         before = torch.cuda.memory_allocated()
@@ -408,7 +407,7 @@ def bandwidth(pack: Path, rows: Rows) -> str:
     """Copies of batches, beside a plain copy of page-locked memory of the same size."""
     from torch.profiler import ProfilerActivity, profile
 
-    transforms = [tundish.RandomResizedCrop(224), *VALUES]
+    transforms = [T.RandomResizedCrop(224), *VALUES]
     with on_gpu([pack] * 12, "cpu", 256, transforms=transforms) as there:
         plain = torch.empty(256 * 3 * 224 * 224, dtype=torch.uint8, pin_memory=True)
         to = torch.empty_like(plain, device="cuda")

@@ -1,6 +1,6 @@
 """Photos and what no GPU decodes, PNG and CMYK, with a caption each: OUT/list.csv.
 
-python mixed_set.py PHOTOS OUT
+python -m tests.gpu.mixed_set PHOTOS OUT
 """
 
 from __future__ import annotations

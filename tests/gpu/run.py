@@ -82,16 +82,16 @@ def photos() -> Path:
 
 
 def copies(stage: Stage) -> None:
-    script = ROOT / "tests/gpu/copies.py"
-    stage.run(sys.executable, script, "--out", stage.out / "gpu_copy.json")
+    stage.run(sys.executable, "-m", "tests.gpu.copies", "--out", stage.out / "gpu_copy.json")
 
 
 def loader(stage: Stage) -> None:
     stage.run(program("check_road"), "2000", "1")
-    script = ROOT / "tests/gpu/loader.py"
     packs = ["--pack", photos(), "--mixed", photos().with_name("mixed.tnd")]
     packs += ["--hostile", photos().with_name("hostile.tnd")]
-    stage.run(sys.executable, script, *packs, "--out", stage.out / "gpu_loader.json")
+    stage.run(
+        sys.executable, "-m", "tests.gpu.loader", *packs, "--out", stage.out / "gpu_loader.json"
+    )
 
 
 def decode(stage: Stage) -> None:
@@ -117,15 +117,13 @@ def sanitizer(stage: Stage) -> None:
 
 
 def speed(stage: Stage) -> None:
-    script = ROOT / "bench/gpu_decode/run.py"
     out = stage.out / "gpu_decode.json"
-    stage.run(sys.executable, script, "--pack", photos(), "--out", out)
+    stage.run(sys.executable, "-m", "bench.gpu_decode.run", "--pack", photos(), "--out", out)
 
 
 def feed(stage: Stage) -> None:
-    script = ROOT / "bench/gpu_feed/run.py"
     out = stage.out / "gpu_feed.json"
-    stage.run(sys.executable, script, "--pack", photos(), "--out", out)
+    stage.run(sys.executable, "-m", "bench.gpu_feed.run", "--pack", photos(), "--out", out)
 
 
 STAGES: dict[str, Callable[[Stage], None]] = {

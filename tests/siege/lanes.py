@@ -19,14 +19,12 @@ from pathlib import Path
 
 from PIL import Image
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
-
-from common.images import make_samples, read_images
-from common.rows import ROOT
-from jpeg_kinds import KINDS, Kind, Photo
-from progress import Progress
-from proof import Options, Proof, prove
-from report import Campaign, as_json, as_text
+from bench.common.images import make_samples, read_images
+from bench.common.rows import ROOT
+from tests.siege.jpeg_kinds import KINDS, Kind, Photo
+from tests.siege.progress import Progress
+from tests.siege.proof import Options, Proof, prove
+from tests.siege.report import Campaign, as_json, as_text
 
 AT_ONCE = 100  # photos in memory, and files in one pack
 SAMPLES = 100  # photos of the sample set

@@ -16,9 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from memory_runs import MIB, Children, execute_alone, fault_of, make_data, random_run
+from tests.helpers.memory_runs import MIB, Children, execute_alone, fault_of, make_data, random_run
 
 LIMITS = ("memory.max", "memory.limit_in_bytes")  # of version 2 and 1
 

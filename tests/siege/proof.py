@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 import tundish
 from PIL import Image
-from windows import check_windows, plain_window, resized_window
+
+from tests.siege.windows import check_windows, plain_window, resized_window
 
 
 @dataclass(frozen=True)

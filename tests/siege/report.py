@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from common.rows import ROOT, table
-from proof import Proof, Tally
-from tundish.demo.machine import commit, describe, machine, versions
+from tundish.report.machine import commit, describe, machine, versions
+
+from bench.common.rows import ROOT, table
+from tests.siege.proof import Proof, Tally
 
 TALLIES = ("restored", "pixels", "windows", "resized")
 SHOWN = 20  # differences in the text

@@ -1,6 +1,6 @@
 """Random windows through tundish.Loader, against the same windows of Pillow's pixels.
 
-Which window a loader draws is computed again by tests/draws.py. Plain ones have any size from a pixel
+Which window a loader draws is computed again by tests/helpers/draws.py. Plain ones have any size from a pixel
 to more than the image; others are resized, by RandomResizedCrop here and by Pillow there.
 """
 
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import random
-import sys
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -17,10 +16,9 @@ from pathlib import Path
 import numpy as np
 import tundish
 from PIL import Image
+from tundish import transforms as T
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from draws import Random, random_crop_corner, random_resized_window
+from tests.helpers.draws import Random, random_crop_corner, random_resized_window
 
 LARGEST = 1200  # side of a window, so that a batch of them stays small
 BATCH = 4
@@ -31,7 +29,7 @@ FILTERS = {"bilinear": Image.Resampling.BILINEAR, "bicubic": Image.Resampling.BI
 
 @dataclass(frozen=True)
 class Window:
-    transform: tundish.Transform
+    transform: T.Transform
     # What the transform gives for Pillow's pixels with a sample's random numbers, and its name.
     expected: Callable[[np.ndarray, Random], tuple[np.ndarray, str]]
 
@@ -47,7 +45,7 @@ def plain_window(draw: random.Random, largest: int) -> Window:
         x, y = random_crop_corner(stream, whole.shape[1::-1], (width, height))
         return whole[y : y + height, x : x + width], f"{width} x {height} at ({x}, {y})"
 
-    crop = tundish.RandomCrop((height, width), pad_if_needed=True, fill=FILL)
+    crop = T.RandomCrop((height, width), pad_if_needed=True, fill=FILL)
     return Window(crop, expected)
 
 
@@ -61,7 +59,7 @@ def resized_window(draw: random.Random, _: int) -> Window:
         about = f"{w} x {h} at ({x}, {y}), {name} to {width} x {height}"
         return np.asarray(cut.resize((width, height), FILTERS[name])), about
 
-    return Window(tundish.RandomResizedCrop((height, width), SCALE, RATIO, name), expected)
+    return Window(T.RandomResizedCrop((height, width), SCALE, RATIO, name), expected)
 
 
 def check_windows(
@@ -77,13 +75,14 @@ def check_windows(
     window = kind(random.Random(seed), max(max(i.shape[:2]) for i in images.values()))
     for number, pixels in load(pack, window.transform, seed):
         if number in images:
-            right, about = window.expected(images.pop(number), Random(seed, 0, number, type(window.transform).__name__))
+            stream = Random(seed, 0, number, type(window.transform).__name__)
+            right, about = window.expected(images.pop(number), stream)
             yield number, "" if np.array_equal(pixels, right) else f"window {about} differs"
     for number in images:
         yield number, "a window could not be loaded"
 
 
-def load(pack: Path, transform: tundish.Transform, seed: int) -> Iterator[tuple[int, np.ndarray]]:
+def load(pack: Path, transform: T.Transform, seed: int) -> Iterator[tuple[int, np.ndarray]]:
     """Number and pixels (height, width, 3) of every sample that can be loaded."""
     loader = tundish.Loader(
         pack,

@@ -25,9 +25,9 @@ from typing import Any
 import tundish
 
 from ..program import find_program
+from ..report.machine import machine, versions
 from . import compare, train
 from .compare import OURS, THEIRS, Rates
-from .machine import machine, versions
 from .train import Training
 
 _ENDINGS = (".jpg", ".jpeg", ".png")

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import tundish
+from tundish import transforms as T
 
 SIDE, BATCH = 224, 64
 OURS, THEIRS = "tundish", "torch DataLoader + Pillow"
@@ -82,7 +83,7 @@ def compare(
 
 
 def _ours(pack: str, threads: int, seconds: float) -> float:
-    transforms = [tundish.RandomResizedCrop(SIDE), tundish.RandomHorizontalFlip()]
+    transforms = [T.RandomResizedCrop(SIDE), T.RandomHorizontalFlip()]
     with tundish.Loader(
         pack, BATCH, transforms=transforms, shuffle=True, threads=threads
     ) as loader:

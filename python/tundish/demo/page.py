@@ -6,42 +6,26 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .chart import Bar, bar_chart, line_chart
+from ..report import page as html
+from ..report.chart import Bar, bar_chart, line_chart
+from ..report.machine import describe, note
 from .compare import BATCH, OURS, SIDE, THEIRS
-from .machine import describe, note
 
 if TYPE_CHECKING:
     from . import Report
 
 CODE = """\
 import tundish
+from tundish import transforms as T
 
 loader = tundish.Loader(
     "train.tnd", batch_size=256, shuffle=True, seed=0,
-    transforms=[tundish.RandomResizedCrop(224), tundish.RandomHorizontalFlip(),
-                tundish.Normalize()],
+    transforms=[T.RandomResizedCrop(224), T.RandomHorizontalFlip(), T.Normalize()],
 )
 for epoch in range(90):
     for images, labels in loader:      # float32 tensors, channels_last
         loss = criterion(model(images.cuda()), labels.cuda())
         ...
-"""
-
-_STYLE = """
-body { margin: 0; background: #f8fafc; color: #1e293b;
-       font: 16px/1.55 system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif; }
-main { max-width: 800px; margin: 0 auto; padding: 40px 24px 64px; }
-h1 { font-size: 27px; line-height: 1.25; margin: 0 0 6px; }
-h2 { font-size: 18px; margin: 40px 0 10px; }
-p { margin: 8px 0; }
-.soft { color: #64748b; font-size: 14px; }
-.card { background: #fff; border: 1px solid #e2e8f0; border-radius: 10px; padding: 20px 20px 12px; margin: 20px 0; }
-svg { display: block; width: 100%; height: auto; }
-pre { background: #0f172a; color: #e2e8f0; border-radius: 10px; padding: 16px 20px; overflow-x: auto;
-      font: 13.5px/1.5 ui-monospace, "DejaVu Sans Mono", monospace; }
-table { border-collapse: collapse; font-size: 14px; width: 100%; }
-td { padding: 5px 12px 5px 0; vertical-align: top; border-bottom: 1px solid #e2e8f0; }
-td:first-child { color: #64748b; white-space: nowrap; }
 """
 
 
@@ -96,7 +80,7 @@ def page(report: Report) -> str:
         f"<h1>{escape(headline(report))}</h1>",
         f"<p class='soft'>RandomResizedCrop({SIDE}) + RandomHorizontalFlip, uint8 batches of {BATCH}, "
         f"{report.images:,} images, {report.bytes / 1e6:,.0f} MB; longer is better</p>",
-        f"<div class='card'>{bar_chart(groups, headline(report))}</div>",
+        html.card(bar_chart(groups, headline(report))),
     ]
     if report.training is not None:
         t = report.training
@@ -105,7 +89,11 @@ def page(report: Report) -> str:
             f"<p>A small convolutional network learns {t.classes} classes from the pack in {t.seconds:.0f} s on "
             f"{escape(t.device)}: {t.accuracy:.0%} of {t.held_out:,} images it has not seen are right, chance is "
             f"{t.chance:.0%}. It waited {t.waited:.1f} s for data.</p>",
-            f"<div class='card'>{line_chart(t.losses, 'training loss by step', f'loss by step, {len(t.losses)} steps')}</div>",
+            html.card(
+                line_chart(
+                    t.losses, "training loss by step", f"loss by step, {len(t.losses)} steps"
+                )
+            ),
         ]
     parts += ["<h2>The code</h2>", f"<pre>{escape(CODE)}</pre>"]
     rows = [*report.steps, ("machine", describe(report.machine)), ("versions", _versions(report))]
@@ -117,17 +105,8 @@ def page(report: Report) -> str:
             "median. One core: one thread, or one worker process, pinned to it together with the main process. "
             "./dev bench load compares more loaders, and their pixels.",
         ))  # fmt: skip
-    cells = "".join(
-        f"<tr><td>{escape(word)}</td><td>{escape(text)}</td></tr>" for word, text in rows
-    )
-    parts += ["<h2>What was done</h2>", f"<table>{cells}</table>"]
-    return (
-        "<!doctype html>\n<html lang='en'>\n<head>\n<meta charset='utf-8'>\n"
-        "<meta name='viewport' content='width=device-width, initial-scale=1'>\n"
-        f"<title>Tundish demo</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>\n"
-        + "\n".join(parts)
-        + "\n</main>\n</body>\n</html>\n"
-    )
+    parts += ["<h2>What was done</h2>", html.table(rows)]
+    return html.page("Tundish demo", parts)
 
 
 def _late(losses: list[float]) -> float:

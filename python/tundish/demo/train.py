@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import tundish
+from tundish import transforms as T
 
 SIDE, BATCH, STEPS = 64, 64, 120
 MOST_SECONDS = 60  # on a slow machine it stops here
@@ -55,9 +56,9 @@ def train(pack: str, steps: int = STEPS) -> Training:
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     torch.set_num_threads(max(1, len(os.sched_getaffinity(0)) // 2))  # the others decode
     augment = [
-        tundish.RandomResizedCrop(SIDE, scale=(0.3, 1.0)),
-        tundish.RandomHorizontalFlip(),
-        tundish.Normalize(),
+        T.RandomResizedCrop(SIDE, scale=(0.3, 1.0)),
+        T.RandomHorizontalFlip(),
+        T.Normalize(),
     ]
     loader = tundish.Loader(
         pack, BATCH, transforms=augment, shuffle=True, seed=0, drop_last=True, return_index=True
@@ -95,7 +96,7 @@ def _test(pack: str, model: Any, device: Any) -> tuple[int, int]:
     """Right answers, and samples, of the part that was held out."""
     import torch
 
-    transforms = [tundish.Resize(SIDE * 9 // 8), tundish.CenterCrop(SIDE), tundish.Normalize()]
+    transforms = [T.Resize(SIDE * 9 // 8), T.CenterCrop(SIDE), T.Normalize()]
     right = total = 0
     model.eval()
     with (

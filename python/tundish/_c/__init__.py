@@ -1,0 +1,1 @@
+"""The C interface, include/tundish.h, as Python sees it."""

@@ -1,0 +1,64 @@
+"""The structs of include/tundish.h: what Python and the engine hand each other. A test compares them."""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import POINTER, c_char_p, c_double, c_int32, c_int64, c_uint64, c_void_p
+from typing import Any
+
+DTYPES = ("uint8", "float32", "float16", "bfloat16")  # by the numbers of tundish_batch_info.dtype
+
+
+class LoaderLists(ctypes.Structure):
+    """tundish_loader_lists"""
+
+    _fields_ = [
+        ("labels", POINTER(c_int64)),
+        ("label_count", c_uint64),
+        ("samples", POINTER(c_uint64)),
+        ("sample_count", c_uint64),
+        ("weights", POINTER(c_double)),
+        ("weight_count", c_uint64),
+        ("group_sizes", POINTER(c_uint64)),
+        ("group_count", c_uint64),
+        ("trace", c_char_p),
+    ]
+
+    def put(self, name: str, length: str, array: Any) -> None:
+        """A NumPy array of the list's own type; it is kept as long as the struct."""
+        kind: Any = {"f": c_double, "u": c_uint64, "i": c_int64}[array.dtype.kind]
+        self.__dict__[name + "_kept"] = array  # a struct keeps the address, not the array
+        setattr(self, name, array.ctypes.data_as(POINTER(kind)))
+        setattr(self, length, len(array))
+
+
+class Refused(ctypes.Structure):
+    """tundish_refused"""
+
+    _fields_ = [
+        ("sample", c_int64),
+        ("epoch", c_uint64),
+        ("position", c_uint64),
+        ("unit_x", c_int32),
+        ("unit_y", c_int32),
+        ("wanted", c_int32),
+        ("there", c_int32),
+    ]
+
+
+class BatchInfo(ctypes.Structure):
+    """tundish_batch_info"""
+
+    _fields_ = [
+        ("epoch", c_uint64),
+        ("next_position", c_uint64),
+        ("count", c_uint64),
+        ("gpu_decoded", c_uint64),
+        ("width", c_uint64),
+        ("height", c_uint64),
+        ("pixels", c_void_p),
+        ("dtype", c_int32),
+        ("channels_first", c_int32),
+        ("lent", c_int32),
+        ("coded", c_int32),
+    ]

@@ -1,0 +1,1 @@
+"""Loading: the loader, the data set by number, the orders."""

@@ -1,0 +1,76 @@
+"""Samples by number, for use inside torch's own DataLoader or a notebook."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from .._c.library import lib
+from .._c.tensor import Tensor
+from .source import Paths, Source, plain_paths
+
+
+class Dataset:
+    """`Dataset("train.tnd")[i]` gives (uint8 array of shape (H, W, 3), label).
+
+    Map-style: works with torch.utils.data.DataLoader, pickles (the path travels, not the data)
+    and survives fork and spawn. `transform` is applied to the array, `target_transform` to the label.
+    """
+
+    def __init__(
+        self,
+        path: Paths,
+        transform: Callable[[Any], Any] | None = None,
+        target_transform: Callable[[Any], Any] | None = None,
+        exif_orientation: bool = False,
+    ) -> None:
+        self.path = plain_paths(path)
+        self.transform = transform
+        self.target_transform = target_transform
+        self.exif_orientation = exif_orientation
+        self._source = Source(self.path)
+        self._labels = self._source.labels()
+
+    def __len__(self) -> int:
+        return self._source.count
+
+    def __getitem__(self, index: int) -> tuple[Any, Any]:
+        import numpy as np
+
+        number = operator.index(index)
+        if number < 0:
+            number += len(self)
+        if not 0 <= number < len(self):
+            raise IndexError(f"{self.path} has {len(self):,} samples, not one numbered {index:,}")
+        handle = lib.tundish_source_image(self._source.handle, number, self.exif_orientation)
+        image: Any = np.asarray(Tensor(handle))
+        label: Any = int(self._labels[number])
+        if self.transform is not None:
+            image = self.transform(image)
+        if self.target_transform is not None:
+            label = self.target_transform(label)
+        return image, label
+
+    @property
+    def classes(self) -> list[str]:
+        """Names of the labels 0, 1, ...; empty when they have none."""
+        return self._source.classes
+
+    @property
+    def targets(self) -> list[int]:
+        """The label of every sample, as torchvision's data sets call it."""
+        return [int(label) for label in self._labels]
+
+    def __repr__(self) -> str:
+        return (
+            f"tundish.Dataset({self.path!r}): {len(self):,} samples, {len(self.classes):,} classes"
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in self.__dict__.items() if k not in ("_source", "_labels")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._source = Source(self.path)
+        self._labels = self._source.labels()

@@ -1,0 +1,1 @@
+"""`Loader(device="cuda")`: batches that are finished on a GPU."""

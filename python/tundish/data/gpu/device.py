@@ -1,0 +1,78 @@
+"""What `Loader(device=, decode=, resident=)` needs before its first batch."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from ..._c.errors import ArgumentError, last_error, new_error
+from ..._c.functions import OK
+from ..._c.handles import LoaderHandle, SourceHandle
+from ..._c.library import lib
+from ..._c.plain import plain
+from .choice import Choice
+from .pending import PendingGpuBatches
+from .resident import make_resident
+
+
+def device_of(device: Any, backend: str) -> Any:
+    """A torch.device with its number; None for none and for the CPU."""
+    if device is None or str(device) == "cpu":
+        return None
+    if backend != "torch":
+        raise ValueError('device needs torch: leave out backend="numpy"')
+    import torch
+
+    out = torch.device(device)
+    if out.type != "cuda":
+        raise ValueError(f'device must be "cuda", "cuda:0" or None, not {device!r}')
+    if not torch.cuda.is_available():
+        raise new_error(
+            509,
+            f"TND-509 device={str(device)!r}, but torch sees no GPU\n"
+            "  fix: look at nvidia-smi and torch.cuda.is_available(); tundish needs a driver "
+            "for CUDA 13. Without device= the batches stay in host memory",
+        )
+    index = torch.cuda.current_device() if out.index is None else out.index
+    return torch.device("cuda", index)
+
+
+def can_pin(device: Any) -> bool:
+    """Warns when batches cannot be page-locked: copies then take the host's time."""
+    import torch
+
+    with torch.cuda.device(device):  # memory is locked for this one, and no other is woken up
+        if lib.tundish_can_pin():
+            return True
+    reason = lib.tundish_last_error().decode()
+    warnings.warn(f"batches are copied from pageable memory, slowly: {reason}", stacklevel=5)
+    return False
+
+
+def pending_on_gpu(
+    loader: LoaderHandle, source: SourceHandle, path: str, device: Any, options: Any
+) -> PendingGpuBatches:
+    """Before the loader is started. `path` is shown while a resident pack is loaded."""
+    decode, resident = options.decode, options.resident
+    channels_first = plain(options.memory_format) == "contiguous"
+
+    def decode_on_gpu(yes: bool) -> None:
+        if lib.tundish_loader_decode_on_gpu(loader, yes) != OK:
+            raise last_error()
+
+    on_gpu = decode != "cpu"
+    try:
+        decode_on_gpu(on_gpu)
+    except ArgumentError:
+        if decode == "gpu" or resident:
+            raise
+        on_gpu = False  # auto has no choice
+
+    def ready() -> int:
+        return int(lib.tundish_loader_ready_batches(loader))
+
+    choice = None
+    if on_gpu and decode == "auto" and not resident:
+        choice = Choice(decode_on_gpu, ready, options.prefetch)
+    kept = make_resident(source, path, device) if resident else None
+    return PendingGpuBatches(loader, device, channels_first, kept, on_gpu, choice)

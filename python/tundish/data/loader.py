@@ -1,0 +1,206 @@
+"""The loader: `for images, labels in tundish.Loader("train.tnd", batch_size=256): ...`"""
+
+from __future__ import annotations
+
+import functools
+import os
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+from .._c.library import lib
+from . import checks, memory_budget, monitoring
+from .assemble import Assembler
+from .dataset import Dataset
+from .engine import Engine
+from .gpu.device import pending_on_gpu
+from .iterator import LoaderIterator, Sampler
+from .options import arguments_text, as_given, make_options, signature
+from .pending import PendingBatch
+from .replay import Replayed, replay
+from .run import Run
+from .setup import settle
+from .source import Paths, Source, plain_paths
+
+
+class Loader:
+    """Batches of a pack (or of a folder, list or tar) for training.
+
+    Yields (images, labels), with return_index also the sample numbers: torch tensors when torch
+    can be imported, otherwise NumPy arrays. Images are uint8 until Normalize or ToDtype; their
+    shape is (N, 3, H, W) in channels_last memory. The batches are bit-identical for any number of
+    threads, and for any split of a global batch over ranks. Threads of the program may share a loader, and
+    its iterator: each batch goes to one of them.
+
+    path             a .tnd file, an image folder, a .csv/.tsv list, an uncompressed .tar; or a list of
+                     several that have the same classes, as one
+    """
+
+    _replays = False  # replay.py's does: a batch is made again
+
+    def __init__(self, path: Paths, batch_size: int = 1, **options: Any) -> None:
+        options_ = make_options({"batch_size": batch_size, **options})
+        self.path = plain_paths(path)
+        self._setup = setup = settle(options_)
+        self.rank, self.world_size = setup.rank, setup.world_size
+        self.device = setup.device  # None: host memory
+        self.batch_size = batch_size
+        self.shuffle = bool(options_.shuffle)
+        self.drop_last = bool(options_.drop_last) or options_.uneven == "drop"
+        self.threads = setup.threads
+        self.memory = setup.memory  # bytes; 0: not counted
+
+        self._source = source = Source(self.path, options_.copy_to)
+        for text in source.warnings:
+            warnings.warn(text, stacklevel=2)
+        assembler = Assembler(
+            fields=source.fields,
+            from_tensor=setup.from_tensor,
+            from_numpy=setup.from_numpy,
+            pinned=setup.pinned,
+            as_dict=bool(options_.as_dict),
+            return_index=bool(options_.return_index),
+            new_labels=options_.labels is not None,
+        )
+        self._engine = engine = Engine(setup, source, self._replays)
+        pending: Any = PendingBatch(setup.pinned)
+        if self.device is not None:
+            pending = pending_on_gpu(engine.open(), source.handle, self.path, self.device, options_)
+        self._run = Run(engine, assembler, pending, setup.pinned, setup.hang_ms)
+        self.sampler = Sampler(self)
+        memory_budget.promise(self)  # last: a loader that could not be made promises nothing
+
+    # --- iterating --------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        """Batches per epoch; the same on every rank."""
+        return int(lib.tundish_loader_steps(self._engine.open(), 0))
+
+    def __iter__(self) -> Iterator[Any]:
+        return LoaderIterator(self, self._run.begin())
+
+    # --- place in the run -------------------------------------------------------------------
+
+    @property
+    def epoch(self) -> int:
+        """Of the iteration in progress; otherwise of the next one."""
+        return self._run.place[0]
+
+    def set_epoch(self, epoch: int) -> None:
+        """The next iteration is this epoch, or the one in progress that has given no batch yet.
+
+        Keeps the place of a state just loaded for it.
+        """
+        self._run.set_epoch(checks.whole(epoch, "epoch", least=0, most=2**63 - 1))
+
+    def state_dict(self) -> dict[str, Any]:
+        """A few integers and strings (JSON); the same on every rank: what was handed out so far."""
+        epoch, position = self._run.place  # at once: another thread may take the next batch
+        return self._engine.state(epoch, position)
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Goes on where the state was saved, with any threads, rank, world size and batch size."""
+        self._run.go_to(self._engine.place_of(state))
+
+    def replay(self, state: dict[str, Any], rank: int | None = None) -> Replayed:
+        """The batch that followed this state, made again, with what was done to each image.
+
+        Batch size, world size, uneven and on_error are those of the run that saved it; `rank` is by default
+        this loader's. `images, labels = loader.replay(state).batch`; `.plans` has a dict per image:
+        position, sample, repeat, crop, flips. The loader itself stays where it is.
+        """
+        self._engine.place_of(state)  # a state may come from anywhere
+        options = {
+            **as_given(self._setup.options),
+            "rank": self.rank,
+            "world_size": self.world_size,
+        }
+        return replay(self.path, options, state, rank)
+
+    # --- monitoring ---------------------------------------------------------------------------
+
+    def stats(self, reset: bool = False) -> dict[str, float]:
+        """Flat, ready for a logger: what was delivered, what it cost, what the trainer waited.
+
+        Sums are since the loader was made; shares and quantiles since the last stats(reset=True).
+        """
+        stats = self._engine.stats() | self._run.pending.stats(reset)
+        if reset:
+            self._engine.new_window()
+        return stats
+
+    def bad_samples(self) -> list[dict[str, Any]]:
+        """The first 10,000 samples that could not be loaded: file, record, byte, why, what came instead."""
+        return self._engine.bad_samples()
+
+    def report(self) -> dict[str, Any]:
+        """Exact counts and bad_samples(), ready for JSON."""
+        return monitoring.report(self.path, self._engine.stats(), self.bad_samples())
+
+    def write_report(self, path: str | os.PathLike[str]) -> None:
+        """JSON when the name ends in .json, otherwise a table."""
+        monitoring.write(path, self.report())
+
+    def unused_memory(self) -> int:
+        """Bytes of its budget that it has not used so far."""
+        return self._engine.unused_memory()
+
+    @property
+    def decoding(self) -> str | None:
+        """Who decodes: "cpu" or "gpu"; None while decode="auto" has not chosen yet."""
+        return self._run.pending.decoding
+
+    @property
+    def classes(self) -> list[str]:
+        return self._source.classes
+
+    @functools.cached_property
+    def dataset(self) -> Dataset:
+        """The same data by number."""
+        return Dataset(self.path, exif_orientation=bool(self._setup.options.exif_orientation))
+
+    @property
+    def batch_sampler(self) -> Loader:
+        """For frameworks that call `batch_sampler.set_epoch` or ask for its length."""
+        return self
+
+    def __repr__(self) -> str:
+        return (
+            f"tundish.Loader({self.path!r}): {self._source.count:,} samples, batches of {self.batch_size}, "
+            f"rank {self.rank} of {self.world_size}, {self.threads} threads, epoch {self.epoch}"
+        )
+
+    # --- ending -----------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Ends the threads. Tensors that were handed out stay valid. Any thread may call it, at any time."""
+        try:
+            self._engine.end()
+        finally:
+            # Freed when no other thread is in a call with it, with its memory on a GPU.
+            self._run.pending = PendingBatch(None, self.decoding)
+
+    def __enter__(self) -> Loader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A copy with the same trace would overwrite it.
+        return _rebuild, (
+            self.path,
+            {**as_given(self._setup.options), "trace": None},
+            self.state_dict(),
+        )
+
+
+def _rebuild(path: Any, options: dict[str, Any], state: dict[str, Any]) -> Loader:
+    loader = Loader(path, **options)
+    loader.load_state_dict(state)
+    return loader
+
+
+# help() and editors see the arguments, which are written once, in options.py.
+Loader.__doc__ = f"{(Loader.__doc__ or '').rstrip()}\n{arguments_text()}\n    "
+Loader.__signature__ = signature()  # type: ignore[attr-defined]

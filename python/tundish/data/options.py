@@ -1,0 +1,174 @@
+"""The arguments of tundish.Loader: one description of each, with its default.
+
+The engine checks most of them (src/state/loader_options.h has the same names); what only Python knows
+about, such as torch, paths and ranks, is settled here.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from .._c.plain import plain
+from .._c.structs import LoaderLists
+from ..transforms.base import Transform, transforms_json
+from . import checks, monitoring
+from .order import Order, add_order
+
+
+def _option(default: Any, about: str) -> Any:
+    return field(default=default, metadata={"about": about})
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoaderOptions:
+    """Everyday arguments first."""
+
+    batch_size: int = _option(1, "images per batch and rank")
+    transforms: Sequence[Transform] = _option((), "what is done to each image, in order")
+    shuffle: bool = _option(False, "a new random order in every epoch")
+    seed: int = _option(
+        0, "the order and every random choice are functions of seed, epoch, position"
+    )
+    device: Any = _option(
+        None, '"cuda": batches come as tensors on that GPU, made ahead of the loop'
+    )
+    drop_last: bool = _option(
+        False, 'leave out a last batch that is not full; same as uneven="drop"'
+    )
+    order: Order | None = _option(
+        None, "Subset, Weighted, Balanced, Repeated, Mixture; default: every sample once"
+    )
+    labels: Any = _option(None, "integers to use instead of the stored labels, one per sample")
+    return_index: bool = _option(False, "also yield the numbers of the samples")
+    as_dict: bool = _option(False, "yield a dict of all fields instead of a tuple")
+    memory_format: str = _option(
+        "channels_last", '"channels_last" or "contiguous": memory order of the images'
+    )
+    exif_orientation: bool = _option(False, "turn images as their EXIF says (torchvision does not)")
+    # Ranks.
+    rank: int | None = _option(None, "default: from torch.distributed, torchrun or Slurm")
+    world_size: int | None = _option(None, "default: from torch.distributed, torchrun or Slurm")
+    uneven: str | None = _option(
+        None,
+        'the last global batch: "pad" (default with a random order), "drop", "exact" (default otherwise)',
+    )
+    # Bad data.
+    on_error: str | None = _option(
+        None,
+        'a bad sample: "substitute" (default with several ranks), "skip" (default with one), "fail"',
+    )
+    max_bad: float | None = _option(
+        None, "most bad samples of an epoch as a share (0.01), more are an error; None: any number"
+    )
+    hang_warning: float | None = _option(
+        30.0, "seconds after which a read or decode that does not end is named; None: never"
+    )
+    # Speed and memory.
+    threads: int | None = _option(
+        None, "default: the CPUs this process may use, shared with the other local ranks"
+    )
+    prefetch: int = _option(4, "batches kept ready ahead of the trainer")
+    memory: str | int | None = _option(
+        None,
+        'what the loader may use, "8GiB" or bytes: a promise; "auto": half of what this process may '
+        "take, shared with the other local ranks; None: not counted",
+    )
+    cache: str | None = _option(
+        None,
+        'samples kept in what is left of memory: "encoded" (as stored), "decoded" (as pixels), "auto" '
+        '(decoded if all fit so); without memory= that is "auto"',
+    )
+    copy_to: str | os.PathLike[str] | None = _option(
+        None, 'a folder, such as "/dev/shm": the pack is copied there first, until the loader ends'
+    )
+    pin_memory: bool = _option(
+        False, "page-locked batches, for copies to a GPU with non_blocking=True"
+    )
+    decode: str = _option(
+        "auto", 'with device, who decodes: "cpu", "gpu" or "auto" (both are measured first)'
+    )
+    resident: bool = _option(
+        False, "with device: the lanes records of the data are kept in the GPU's memory"
+    )
+    # Monitoring.
+    trace: str | os.PathLike[str] | None = _option(
+        None, "file for a trace of every thread, written by close() and at exit"
+    )
+    backend: str = _option("auto", '"auto", "torch" or "numpy": what batches are made of')
+
+    def __post_init__(self) -> None:
+        if self.drop_last and self.uneven not in (None, "drop"):
+            raise ValueError(f"drop_last=True contradicts uneven={self.uneven!r}: give one of them")
+
+
+def make_options(given: dict[str, Any]) -> LoaderOptions:
+    """Refuses names that are no argument, with what to use instead."""
+    known = {one.name for one in fields(LoaderOptions)}
+    for name in given:
+        if name not in known:
+            checks.refuse_unknown(name)
+    return LoaderOptions(**given)
+
+
+def arguments_text() -> str:
+    """For help(tundish.Loader): every argument in a line of its own."""
+    return "\n".join(f"    {one.name:<16} {one.metadata['about']}" for one in fields(LoaderOptions))
+
+
+def signature() -> inspect.Signature:
+    """Of Loader(...), for help() and editors."""
+    either, keyword = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+    parameters = [
+        inspect.Parameter(
+            one.name, either if one.name == "batch_size" else keyword, default=one.default
+        )
+        for one in fields(LoaderOptions)
+    ]
+    return inspect.Signature([inspect.Parameter("path", either), *parameters])
+
+
+def as_given(options: LoaderOptions) -> dict[str, Any]:
+    """What make_options() takes to make them again."""
+    return {one.name: getattr(options, one.name) for one in fields(options)}
+
+
+# Given to the engine as they are, by the same name.
+_AS_THEY_ARE = (
+    "batch_size",
+    "shuffle",
+    "memory_format",
+    "exif_orientation",
+    "on_error",
+    "max_bad",
+    "prefetch",
+    "decode",
+    "resident",
+)
+
+
+def engine_options(
+    options: LoaderOptions, sizes: Sequence[int], **settled: Any
+) -> tuple[dict[str, Any], LoaderLists]:
+    """What tundish_loader_new() takes: a dict for JSON, and lists beside it.
+
+    sizes     samples of each path
+    settled   what the loader has settled: rank, world_size, threads, memory, pin_memory, ...
+    """
+    out = {name: plain(getattr(options, name)) for name in _AS_THEY_ARE}
+    out["transforms"] = transforms_json(options.transforms)
+    out["seed"] = checks.whole(options.seed, "seed") % 2**64
+    out["all_fields"] = bool(options.as_dict)
+    out["uneven"] = "drop" if options.drop_last else plain(options.uneven)
+    out.update(settled)
+    lists = LoaderLists()
+    if options.trace is not None:
+        lists.trace = monitoring.trace_path(options.trace, out["rank"])
+    if options.order is not None:
+        add_order(options.order, out, lists, sizes)
+    if options.labels is not None:
+        lists.put("labels", "label_count", checks.int64_array(options.labels, sum(sizes)))
+    return out, lists

@@ -1,0 +1,82 @@
+"""A batch of a run made again from its state, and what was done to each of its images."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from .._c.errors import last_error
+from .._c.library import lib
+
+# What the next batch of a run depends on, and a loader that replays it may have otherwise.
+_AS_SAVED = ("batch_size", "world_size", "uneven", "on_error")
+_ALONE = {
+    "prefetch": 1,
+    "pin_memory": False,
+    "trace": None,
+    "max_bad": None,
+    "memory": None,
+    "cache": None,
+    "copy_to": None,
+    "device": None,
+    "decode": "auto",
+    "resident": False,
+}
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """A batch as the loader gave it, and the plan of each of its images.
+
+    A plan: position (global, in the epoch), sample, repeat, key, label, replaces (bad samples it
+    stands in for), image (width and height as stored), size (of the result), stages (each cuts
+    `crop` [x, y, width, height], resizes it to `size`, keeps the window `keep`, then mirrors).
+    """
+
+    batch: Any
+    plans: list[dict[str, Any]]
+
+
+def replay(path: Any, options: dict[str, Any], state: dict[str, Any], rank: int | None) -> Replayed:
+    """With a loader of its own, built like the one that saved the state.
+
+    `options`: of a loader with the same data, order, seed and transforms; its rank is the default.
+    """
+    from .loader import Loader
+
+    config = state["run_config"]
+    # What is left out is at its default.
+    as_saved = {"batch_size": 1, "world_size": 1}
+    as_saved |= {name: config[name] for name in _AS_SAVED if name in config}
+    if "uneven" in as_saved:
+        as_saved["drop_last"] = False
+    if rank is not None:
+        as_saved["rank"] = rank
+    built = {**options, **as_saved, **_ALONE}
+    if rank is None and not built["rank"] < built["world_size"]:
+        raise ValueError(
+            f"the state is of a run with {built['world_size']} ranks, and this loader has rank "
+            f"{built['rank']}: say whose batch it is, replay(state, rank=0)"
+        )
+
+    class ReplayLoader(Loader):
+        _replays = True
+
+    with ReplayLoader(path, **built) as loader:
+        loader.load_state_dict(state)
+        plans: list[dict[str, Any]] = []
+
+        def keep_plans(handle: ctypes.c_void_p) -> None:
+            text = lib.tundish_batch_plans(loader._engine.open(), handle)
+            if text is None:
+                raise last_error()
+            plans.extend(json.loads(text))
+
+        loader._run.on_batch = keep_plans
+        for batch in loader:
+            return Replayed(batch, plans)
+    raise ValueError(
+        f"the state stands at the end of epoch {state['epoch']}: no batch follows in it"
+    )

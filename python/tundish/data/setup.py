@@ -1,0 +1,70 @@
+"""What a loader settles before its engine is made: rank, threads, memory, device, backend."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from .._c.library import lib
+from . import checks, memory_budget, pinned
+from .gpu.device import device_of
+from .options import LoaderOptions
+from .world import local_world_size, rank_and_world_size
+
+
+@dataclass(frozen=True)
+class Setup:
+    options: LoaderOptions
+    rank: int
+    world_size: int
+    backend: str  # "torch" or "numpy"
+    from_tensor: Callable[[Any], Any]
+    from_numpy: Callable[[Any], Any]
+    hang_ms: int  # 0: never
+    device: Any  # None: host memory
+    threads: int
+    memory: int  # bytes; 0: not counted
+    pin: bool  # the engine locks its own memory
+    pinned: pinned.PinnedBatches | None  # batches are made in torch's page-locked memory
+
+
+def settle(options: LoaderOptions) -> Setup:
+    rank, world_size = rank_and_world_size(options.rank, options.world_size)
+    backend, from_tensor, from_numpy = checks.backend(options.backend)
+    hang_ms = checks.milliseconds(options.hang_warning, "hang_warning")
+    device = device_of(options.device, backend)
+    threads = options.threads
+    if threads is None:
+        threads = max(1, lib.tundish_usable_cpus() // local_world_size())
+    memory = memory_budget.of_options(options)
+    pin, pieces = _pinning(options, backend, device)
+    return Setup(
+        options=options,
+        rank=rank,
+        world_size=world_size,
+        backend=backend,
+        from_tensor=from_tensor,
+        from_numpy=from_numpy,
+        hang_ms=hang_ms,
+        device=device,
+        threads=threads,
+        memory=memory,
+        pin=pin,
+        pinned=pieces,
+    )
+
+
+def _pinning(
+    options: LoaderOptions, backend: str, device: Any
+) -> tuple[bool, pinned.PinnedBatches | None]:
+    """With torch the batches are made in torch's own memory; otherwise the engine locks its own."""
+    pin = bool(options.pin_memory) and device is None
+    if pin and (reason := pinned.why_not(backend)):
+        warnings.warn(f"pin_memory is left out: {reason}", stacklevel=4)
+        pin = False
+    if not pin or backend != "torch":
+        return pin, None
+    prefetch = checks.positive(options.prefetch, "prefetch")
+    return False, pinned.PinnedBatches(options.batch_size, prefetch)

@@ -1,0 +1,96 @@
+"""A data set opened by the library: what Loader and Dataset share."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from .._c.errors import last_error
+from .._c.functions import AGAIN, OK
+from .._c.handles import SourceHandle
+from .._c.library import lib
+from .copy_to import copied
+
+Path = str | os.PathLike[str]
+Paths = Path | Sequence[Path]
+
+_SLICE_MS = 100  # how long one call may block
+
+
+def plain_paths(path: Paths) -> Any:
+    """One path as text, several as a list of texts."""
+    if isinstance(path, list | tuple):
+        return [os.fspath(one) for one in path]
+    return os.fspath(path)  # type: ignore[arg-type]
+
+
+def _open(path: str, copy_to: Path | None) -> SourceHandle:
+    name = os.fsencode(path)
+    if b"\0" in name:  # C would see what stands before it
+        raise ValueError(f"the path {path!r} holds a null byte")
+    if copy_to is None:
+        return _open_watching(name)
+    with copied(path, copy_to) as copy:
+        handle: SourceHandle = lib.tundish_source_open_copy(name, copy.fileno())
+    if not handle:
+        raise last_error()
+    return handle
+
+
+def _open_watching(name: bytes) -> SourceHandle:
+    """In slices: Python handles Ctrl-C between calls, not inside one, and a large archive takes long."""
+    opening = lib.tundish_opening_new(name)
+    if not opening:
+        raise last_error()
+    try:
+        handle = SourceHandle()
+        out = ctypes.byref(handle)
+        while (result := lib.tundish_opening_wait(opening, _SLICE_MS, out)) == AGAIN:
+            pass
+        if result != OK:
+            raise last_error()
+        return handle
+    finally:
+        opening.free()  # at once: a traceback would keep it
+
+
+def _join(parts: list[Source]) -> SourceHandle:
+    handles = (ctypes.c_void_p * len(parts))(*[part.handle for part in parts])
+    handle: SourceHandle = lib.tundish_source_join(handles, len(parts))
+    if not handle:
+        raise last_error()
+    return handle
+
+
+class Source:
+    """A pack, an image folder, a .csv list or a .tar; or several, concatenated."""
+
+    def __init__(self, path: Paths, copy_to: Path | None = None) -> None:
+        self.path = plain_paths(path)
+        if isinstance(self.path, list):
+            parts = [Source(one, copy_to) for one in self.path]
+            handle = _join(parts)
+            self.sizes = [part.count for part in parts]
+        else:
+            handle = _open(self.path, copy_to)
+            self.sizes = []
+        self.handle = handle
+        about = json.loads(lib.tundish_source_describe(handle))
+        self.count: int = about["count"]
+        self.sizes = self.sizes or [self.count]  # samples of each path
+        self.fields: list[tuple[str, str]] = [(f["name"], f["type"]) for f in about["fields"]]
+        self.classes: list[str] = about["classes"]
+        self.warnings: list[str] = about["warnings"]
+
+    def labels(self) -> Any:
+        """All labels as an int64 array; -1 where there is none."""
+        import numpy as np
+
+        out = np.empty(self.count, np.int64)
+        pointer = out.ctypes.data_as(ctypes.POINTER(ctypes.c_int64))
+        if lib.tundish_source_labels(self.handle, pointer) != 0:
+            raise last_error()
+        return out

@@ -1,0 +1,44 @@
+"""A transform as the engine takes it.
+
+The engine describes and checks every argument (src/augment/); a class here only holds what was given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from .._c.plain import plain
+
+
+@dataclass(frozen=True)
+class Transform:
+    """One step on the way from a decoded image to a batch."""
+
+    def _json(self) -> dict[str, Any]:
+        """As the engine takes it: its name and its arguments."""
+        out: dict[str, Any] = {"name": type(self).__name__}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name == "antialias":  # torchvision's, and the only way to resize here
+                if value is False:
+                    raise ValueError(
+                        "antialias=False is not offered: every resize here is antialiased"
+                    )
+            else:
+                out[field.name] = plain(value)
+        return out
+
+
+def transforms_json(transforms: Sequence[Transform]) -> list[dict[str, Any]]:
+    """All of them, in order, as the engine takes them."""
+    if isinstance(transforms, Transform):
+        raise TypeError(f"transforms must be a list: transforms=[{transforms!r}]")
+    for transform in transforms:
+        if not isinstance(transform, Transform):
+            raise TypeError(
+                f"{transform!r} is not a transform of tundish: use those of tundish.transforms, which "
+                "take torchvision's arguments"
+            )
+    return [transform._json() for transform in transforms]

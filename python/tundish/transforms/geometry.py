@@ -1,0 +1,64 @@
+"""Crops, resizes and flips: torchvision v2's names, arguments and defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .base import Transform
+
+Size = int | Sequence[int]
+
+
+@dataclass(frozen=True)
+class RandomResizedCrop(Transform):
+    """A random part of random aspect ratio, resized to one size."""
+
+    size: Size
+    scale: Sequence[float] = (0.08, 1.0)
+    ratio: Sequence[float] = (3.0 / 4.0, 4.0 / 3.0)
+    interpolation: Any = "bilinear"
+    antialias: bool | None = True
+
+
+@dataclass(frozen=True)
+class Resize(Transform):
+    """To (height, width), or the shorter side to a length and the other in proportion."""
+
+    size: Size
+    interpolation: Any = "bilinear"
+    max_size: int | None = None
+    antialias: bool | None = True
+
+
+@dataclass(frozen=True)
+class CenterCrop(Transform):
+    """The middle; a smaller image is padded with zeros."""
+
+    size: Size
+
+
+@dataclass(frozen=True)
+class RandomCrop(Transform):
+    """A random window of fixed size, after optional padding."""
+
+    size: Size
+    padding: int | Sequence[int] | None = None
+    pad_if_needed: bool = False
+    fill: int | Sequence[int] = 0
+    padding_mode: str = "constant"
+
+
+@dataclass(frozen=True)
+class RandomHorizontalFlip(Transform):
+    """Exchanges left and right with probability p."""
+
+    p: float = 0.5
+
+
+@dataclass(frozen=True)
+class RandomVerticalFlip(Transform):
+    """Exchanges top and bottom with probability p."""
+
+    p: float = 0.5

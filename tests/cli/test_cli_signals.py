@@ -1,0 +1,100 @@
+"""Closed pipes and Ctrl-C."""
+
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+
+from tests.helpers.files import endless_tar, has_open, jpeg, left_behind, write
+from tests.helpers.program import PROGRAM, needs_program, tundish
+
+pytestmark = needs_program
+
+
+def test_a_closed_pipe_ends_the_program_without_noise(three_packed):
+    reading, writing = os.pipe()
+    os.close(reading)
+    result = tundish(
+        "ls", three_packed, stdout=writing, stderr=subprocess.PIPE, capture_output=False
+    )
+    os.close(writing)
+    assert result.returncode == -signal.SIGPIPE
+    assert result.stderr == b""
+
+
+def test_a_closed_pipe_of_messages_does_not_stop_a_pack(three_photos, tmp_path):
+    reading, writing = os.pipe()
+    os.close(reading)
+    words = ["pack", three_photos, "-o", tmp_path / "a.tnd"]
+    result = tundish(*words, stdout=subprocess.PIPE, stderr=writing, capture_output=False)
+    os.close(writing)
+    assert result.returncode == 0
+    assert tundish("verify", tmp_path / "a.tnd").returncode == 0
+
+
+@pytest.fixture
+def many(tmp_path):
+    """Enough files that a signal hits the work and not its end."""
+    write(tmp_path / "many/c/0.jpg", jpeg())
+    for i in range(1, 3000):
+        os.link(tmp_path / "many/c/0.jpg", tmp_path / f"many/c/{i}.jpg")
+    return tmp_path / "many"
+
+
+def interrupt_after_first_line(words):
+    process = subprocess.Popen([PROGRAM, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    first = process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    try:
+        stdout, stderr = process.communicate(timeout=60)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise
+    return process.returncode, stdout, first + stderr
+
+
+def test_ctrl_c_ends_a_pack_and_leaves_the_old_state(many, tmp_path):
+    (tmp_path / "old.tnd").write_bytes(b"old")
+    for _ in range(20):  # a signal may come too late
+        words = ["pack", many, "-o", tmp_path / "old.tnd", "--force"]
+        code, _, stderr = interrupt_after_first_line(words)
+        assert left_behind(tmp_path, "many", "old.tnd") == []
+        if code == 130:
+            break
+        assert code == 0
+        (tmp_path / "old.tnd").write_bytes(b"old")
+    assert code == 130
+    assert (tmp_path / "old.tnd").read_bytes() == b"old"
+    assert b"TND-507" in stderr
+    assert b"was interrupted" in stderr
+
+
+@pytest.mark.parametrize("verb", ["info", "pack"])
+def test_ctrl_c_ends_the_opening_of_a_large_archive(tmp_path, verb):
+    source = endless_tar(tmp_path / "a.tar.bz2")
+    words = ["pack", source, "-o", tmp_path / "a.tnd"] if verb == "pack" else ["info", source]
+    with subprocess.Popen(
+        [PROGRAM, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        try:
+            while not has_open(process, source):
+                assert process.poll() is None
+                time.sleep(0.01)
+            process.send_signal(signal.SIGINT)
+            stdout, stderr = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert (process.returncode, stdout) == (130, b"")
+    assert b"TND-507" in stderr
+    assert left_behind(tmp_path, "a.tar.bz2") == []
+
+
+def test_ctrl_c_ends_a_benchmark(three_packed):
+    code, stdout, stderr = interrupt_after_first_line(
+        ["bench", three_packed, "--milliseconds", "600000"]
+    )
+    assert code == 130
+    assert stdout == b""
+    assert b"TND-507" in stderr

@@ -1,0 +1,287 @@
+"""Loader(device=...): what can be said without a GPU. tests/gpu/loader.py does the rest on one."""
+
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import torch
+import tundish
+from tundish import transforms as T
+from tundish.data import run
+from tundish.data.gpu.choice import BLOCKS, LONGEST, MEASURED, SETTLE, Choice
+
+from tests.helpers.fake_gpu import FakeGpu
+from tests.helpers.small_set import make_folder
+
+
+def small_pack(tmp_path):
+    make_folder(tmp_path / "images", 8)
+    return tmp_path / "images"
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_without_a_gpu_it_is_said_what_to_do(tmp_path):
+    pack = small_pack(tmp_path)
+    with pytest.raises(tundish.Error, match=r"TND-509 .*torch sees no GPU\n.*nvidia-smi"):
+        tundish.Loader(pack, 4, device="cuda")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"decode": "gpu"}, "need device"),
+        ({"resident": True}, "need device"),
+        ({"device": "cuda", "backend": "numpy"}, "needs torch"),
+        ({"device": "meta"}, 'must be "cuda"'),
+        ({"decode": "both"}, "decode must be one of cpu, gpu, auto"),
+    ],
+)
+def test_arguments_that_contradict_each_other(tmp_path, arguments, text):
+    with pytest.raises(ValueError, match=text):
+        tundish.Loader(small_pack(tmp_path), 4, **arguments)
+
+
+def test_the_cpu_is_no_device(tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with tundish.Loader(small_pack(tmp_path), 4, device="cpu") as loader:
+            assert loader.device is None
+            assert loader.decoding == "cpu"
+            images, _ = next(iter(loader))
+            assert images.device.type == "cpu"
+
+
+@pytest.fixture
+def gpu(monkeypatch):
+    return FakeGpu(monkeypatch)
+
+
+def numbers_of(loader):
+    return [(labels.tolist(), index.tolist()) for _, labels, index in loader]
+
+
+def opened(path, **more):
+    options = {"shuffle": True, "return_index": True, "transforms": [T.Resize((8, 8))]}
+    return tundish.Loader(path, 3, **options, **more)
+
+
+@pytest.mark.filterwarnings("ignore:batches are copied from pageable memory")
+def test_batches_come_in_order_epoch_after_epoch(tmp_path, gpu):
+    path = make_folder(tmp_path / "images", 32)
+    on_gpu, on_cpu = opened(path, device="cuda", decode="cpu"), opened(path)
+    for _ in range(3):
+        assert numbers_of(on_gpu) == numbers_of(on_cpu)
+        assert on_gpu.state_dict() == on_cpu.state_dict()
+    assert len(gpu.waits) == 3 * 11
+
+
+@pytest.mark.filterwarnings("ignore:batches are copied from pageable memory")
+def test_what_the_gpu_waited_is_counted_once_it_has_come_so_far(tmp_path, gpu):
+    loader = opened(make_folder(tmp_path / "images", 32), device="cuda", decode="cpu")
+    list(loader)
+    stats = loader.stats(reset=True)
+    assert stats["data/gpu_wait_s"] == 11 * 0.25
+    assert 0 < stats["data/gpu_wait_share"] <= 1
+    assert stats["data/gpu_decoded"] == 0
+    assert loader.stats()["data/gpu_wait_share"] == 0
+    gpu.keeps_up = False
+    list(loader)
+    assert loader.stats()["data/gpu_wait_s"] == 11 * 0.25
+    gpu.keeps_up = True
+    with ThreadPoolExecutor(1) as other:  # asks the GPU nothing: it may be recording a graph
+        assert other.submit(loader.stats).result()["data/gpu_wait_s"] == 11 * 0.25
+    gpu.records = True
+    assert loader.stats()["data/gpu_wait_s"] == 11 * 0.25
+    gpu.records = False
+    assert loader.stats()["data/gpu_wait_s"] == 22 * 0.25
+
+
+@pytest.mark.filterwarnings("ignore:batches are copied from pageable memory")
+def test_images_that_the_gpu_decoded_are_counted_when_they_are_handed_out(photos, gpu):
+    transforms = [T.RandomResizedCrop(32)]
+    with tundish.Loader(photos.pack, 3, transforms=transforms, device="cuda", decode="gpu") as one:
+        batches = iter(one)
+        assert one.stats()["data/gpu_decoded"] == 0
+        next(batches)
+        assert one.stats()["data/gpu_decoded"] == 3
+        assert sum(len(labels) for _, labels in batches) == photos.count - 3
+        others = sum(name.endswith(".png") or "cmyk" in name for name in photos.names)
+        assert one.stats()["data/gpu_decoded"] == photos.count - others
+
+
+@pytest.mark.filterwarnings("ignore:batches are copied from pageable memory")
+def test_a_loop_that_is_far_ahead_of_the_gpu_waits_for_it(tmp_path, gpu):
+    loader = opened(make_folder(tmp_path / "images", 32), device="cuda", decode="cpu")
+    gpu.keeps_up = False
+    for _ in range(3):
+        list(loader)
+    # At the end of every epoch for the last batch, and for those that are too far behind.
+    assert len(gpu.waited_for) > 3 + 33 - 20
+    batches = iter(loader)
+    gpu.keeps_up = True
+    before = len(gpu.waited_for)
+    next(batches)
+    assert len(gpu.waited_for) == before
+    loader.close()
+
+
+@pytest.mark.filterwarnings("ignore:batches are copied from pageable memory")
+def test_the_state_is_of_what_was_handed_out_not_of_what_is_on_its_way(tmp_path, gpu):
+    path = make_folder(tmp_path / "images", 32)
+    whole = numbers_of(opened(path))
+    for step in range(10):
+        first = opened(path, device="cuda", decode="cpu")
+        batches = iter(first)
+        for _ in range(step + 1):
+            next(batches)
+        second = opened(path, device="cuda", decode="cpu")
+        second.load_state_dict(first.state_dict())
+        assert numbers_of(second) == whole[step + 1 :]
+        first.close()
+
+
+@pytest.mark.filterwarnings("ignore:batches are copied from pageable memory")
+def test_an_error_comes_behind_the_batches_before_it_and_the_loader_goes_on(tmp_path, gpu):
+    path = make_folder(tmp_path / "images", 32)
+    bad = sorted((path / "cat").iterdir())[7]
+    bad.write_bytes(b"nothing")
+    outcomes = {}
+    for name, more in {"cpu": {}, "gpu": {"device": "cuda", "decode": "cpu"}}.items():
+        loader = opened(path, on_error="fail", **more)
+        outcomes[name] = []
+        batches = iter(loader)
+        while True:
+            try:
+                outcomes[name].append(next(batches)[2].tolist())
+            except tundish.SampleError as error:
+                outcomes[name].append(str(error))
+            except StopIteration:
+                break
+    assert outcomes["gpu"] == outcomes["cpu"]
+    assert sum(isinstance(one, str) for one in outcomes["cpu"]) == 1
+
+
+class Mark:
+    """An event of a GPU that is past it once its clock has come there."""
+
+    def __init__(self, clock, at):
+        self._clock, self.at = clock, at
+
+    def query(self):
+        return self._clock["gpu"] >= self.at
+
+    def elapsed_time(self, other):
+        return other.at - self.at
+
+
+class Run:
+    """A training with a ring of batches before it. A step takes `step` ms; a batch of each path is made in
+    `make` ms, `burst` of them at a time."""
+
+    def __init__(self, monkeypatch, step, make, prefetch=4, burst=None):
+        self.step_ms, self.make, self.prefetch = step, make, prefetch
+        self.burst = burst or {False: 1, True: 1}
+        self.now = 0.0
+        self.clock = {"gpu": 0.0}
+        self.made = []  # (when, on_gpu) of batches that are open or ready, in order
+        self.busy_until = 0.0
+        self.on_gpu = None
+        monkeypatch.setattr(Choice, "_mark", lambda _, stream: Mark(self.clock, self.now))
+        self.choice = Choice(self.decode_on_gpu, self.ready, prefetch)
+        self.fill()
+
+    def decode_on_gpu(self, yes):
+        self.on_gpu = yes
+
+    def fill(self):
+        while len(self.made) < self.prefetch:
+            count = self.burst[self.on_gpu]
+            self.busy_until = max(self.busy_until, self.now) + count * self.make[self.on_gpu]
+            self.made += [(self.busy_until, self.on_gpu)] * count
+
+    def ready(self):
+        return sum(when <= self.now for when, _ in self.made[: self.prefetch])
+
+    def step(self, pause=0.0):
+        when, on_gpu = self.made.pop(0)
+        self.now = max(self.now, when)
+        self.fill()
+        self.clock["gpu"] = self.now - 150  # the GPU is behind the host
+        self.choice.handed_over(on_gpu, None)
+        self.now += self.step_ms[on_gpu] + pause
+
+    def choose(self, pauses=()):
+        for number in range(600):
+            self.step(20_000.0 if number in pauses else 0.0)
+            if self.choice.on_gpu is not None:
+                assert self.on_gpu is self.choice.on_gpu
+                return self.choice.on_gpu
+        raise AssertionError("not chosen")
+
+
+STEP = {False: 30.0, True: 30.9}  # the GPU's own decoding takes 3 % of a step
+
+
+@pytest.mark.parametrize("prefetch", [1, 2, 4, 8, 16])
+@pytest.mark.parametrize("share", [0.4, 0.6, 0.8, 0.9])
+def test_a_cpu_that_does_not_keep_up_is_found_out_whatever_was_made_ahead(
+    monkeypatch, prefetch, share
+):
+    run = Run(monkeypatch, STEP, {False: 30 / share, True: 5}, prefetch)
+    assert run.choose(pauses=(0,)) is True
+
+
+@pytest.mark.parametrize("prefetch", [1, 4, 16])
+@pytest.mark.parametrize("share", [1.05, 1.5, 4])
+def test_a_cpu_that_keeps_up_spares_the_gpu(monkeypatch, prefetch, share):
+    run = Run(monkeypatch, STEP, {False: 30 / share, True: 5}, prefetch)
+    assert run.choose(pauses=(0, 3, 40)) is False
+
+
+def test_batches_that_come_in_bursts_are_not_taken_for_quick_ones(monkeypatch):
+    run = Run(monkeypatch, STEP, {False: 45, True: 120}, burst={False: 1, True: 4})
+    assert run.choose() is False
+
+
+def test_the_choice_takes_some_hundred_batches_at_most(monkeypatch):
+    run = Run(monkeypatch, STEP, {False: 10, True: 5})
+    run.choose()
+    assert run.now / 30 < 2 * BLOCKS * (MEASURED + SETTLE + 8) + 40
+    slow = Run(monkeypatch, STEP, {False: 31, True: 5}, prefetch=16)
+    slow.choose()
+    assert slow.now / 30 < 2 * BLOCKS * (MEASURED + LONGEST + 20) + 40
+
+
+@pytest.mark.filterwarnings("ignore:batches are copied from pageable memory")
+def test_a_batch_that_is_taken_in_another_stream_is_waited_for_there_too(
+    tmp_path, gpu, monkeypatch
+):
+    loader = opened(make_folder(tmp_path / "images", 32), device="cuda", decode="cpu")
+    batches = iter(loader)
+
+    def pressed(_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as once:
+        once.setattr(run.Run, "_warn_about_bad_samples", pressed)
+        with pytest.raises(KeyboardInterrupt):
+            next(batches)
+    assert len(gpu.waits) == 1
+    gpu.stream = type(gpu.stream)()
+    next(batches)
+    assert len(gpu.waits) == 2
+    assert gpu.waits[0] is gpu.waits[1]
+    loader.close()
+
+
+@pytest.mark.filterwarnings("ignore:batches are copied from pageable memory")
+def test_threads_that_share_an_iterator_get_each_batch_once(tmp_path, gpu):
+    loader = opened(make_folder(tmp_path / "images", 32), device="cuda", decode="cpu")
+    with ThreadPoolExecutor(4) as pool:
+        for _ in range(20):
+            batches = iter(loader)
+            taken = [pool.submit(list, batches) for _ in range(4)]
+            seen = [n for one in taken for *_, index in one.result(120) for n in index.tolist()]
+            assert sorted(seen) == list(range(32))
+            loader.stats(reset=True)
+    assert loader.epoch == 20

@@ -1,0 +1,108 @@
+"""A GPU for tests on machines without one."""
+
+import ctypes
+
+import numpy as np
+import torch
+from tundish._c.functions import OK
+from tundish._c.handles import DeviceHandle
+from tundish._c.library import lib
+from tundish._c.structs import Refused
+from tundish._c.tensor import Tensor
+from tundish.data.gpu import device, pending
+
+
+class FakeGpu:
+    """Stands in for torch.cuda and the kernels: labels and numbers arrive, images stay empty."""
+
+    def __init__(self, monkeypatch):
+        self.waits = []  # events that the loop's stream was told to wait for
+        self.waited_for = []  # events that the host waited for
+        self.keeps_up = True  # has come to all that the loop has enqueued
+        self.records = False  # a graph
+        self.refused = []  # images that it could not decode, and nobody has asked for
+        gpu = self
+
+        class Event:
+            def __init__(self, enable_timing=False):
+                self.timed = enable_timing
+
+            def record(self, stream):
+                self.stream = stream
+
+            def elapsed_time(self, other):
+                assert self.timed
+                assert other.timed
+                return 250.0
+
+            def query(self):
+                return gpu.keeps_up
+
+            def synchronize(self):
+                gpu.waited_for.append(self)
+
+        class Stream:
+            cuda_stream = 7
+
+            def __init__(self, device=None, priority=0):
+                pass
+
+            def wait_event(self, event):
+                gpu.waits.append(event)
+
+        class Nothing:
+            def __init__(self, _):
+                pass
+
+            def __enter__(self):
+                pass
+
+            def __exit__(self, *_):
+                pass
+
+        self.stream = Stream()
+        empty = torch.empty
+        monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+        monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
+        monkeypatch.setattr(torch.cuda, "current_stream", lambda device: self.stream)
+        monkeypatch.setattr(torch.cuda, "Stream", Stream)
+        monkeypatch.setattr(torch.cuda, "Event", Event)
+        monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: self.records)
+        monkeypatch.setattr(torch.cuda, "stream", Nothing)
+        monkeypatch.setattr(torch.cuda, "device", Nothing)
+        monkeypatch.setattr(torch, "empty", lambda *a, device, **k: empty(*a, **k))
+        monkeypatch.setattr(torch.Tensor, "record_stream", lambda tensor, stream: None)
+        fakes = {
+            "tundish_can_pin": lambda: 0,
+            "tundish_device_new": lambda *_: DeviceHandle(),
+            "tundish_device_dtype": lambda _: 0,
+            "tundish_device_finish": self.finish,
+            "tundish_device_poll_completed": self.poll_completed,
+            "tundish_device_forget": self.forget,
+        }
+
+        class Lib:
+            def __getattr__(self, name):
+                return fakes.get(name) or getattr(lib, name)
+
+        monkeypatch.setattr(DeviceHandle, "__bool__", lambda _: True, raising=False)
+        for module in (device, pending):
+            monkeypatch.setattr(module, "lib", Lib())
+
+    def finish(self, _, batch, images, labels, samples):
+        for which, to in ((1, labels), (2, samples)):
+            numbers = np.asarray(Tensor(lib.tundish_batch_tensor(batch, which)))
+            ctypes.memmove(to, numbers.ctypes.data, numbers.nbytes)
+        return OK
+
+    def refuse(self, sample, position, epoch=0):
+        self.refused.append(Refused(sample, epoch, position, wanted=1, there=1))
+
+    def poll_completed(self, _, out):
+        if self.refused and not out._obj.there:
+            ctypes.pointer(out._obj)[0] = self.refused.pop(0)
+        return OK
+
+    def forget(self, _):
+        for one in self.refused:
+            one.wanted = 0

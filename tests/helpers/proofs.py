@@ -1,0 +1,93 @@
+"""Reads tests as text: which there are, whether they can fail, whether they are always skipped."""
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+FAILS = {"raises", "warns", "fail", "check_call"}  # attributes whose call fails by itself
+CHECKS = re.compile(r"\b(?:CHECK|REQUIRE|FAIL)(?:_\w+)?\(")
+CASE = re.compile(r'^TEST_CASE\("((?:[^"\\]|\\.)*)"(.*)$', re.MULTILINE)
+
+
+# --- Python -----------------------------------------------------------------------------------
+
+
+@cache
+def functions(path: Path) -> dict[str, ast.FunctionDef]:
+    """Every function at the top of a file by its name, also those it imports from a helper."""
+    found = {}
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("tests."):
+            file = ROOT / f"{str(node.module).replace('.', '/')}.py"
+            helpers = functions(file) if file.exists() else {}
+            for name in node.names:
+                if name.name in helpers:
+                    found[name.asname or name.name] = helpers[name.name]
+        elif isinstance(node, ast.FunctionDef):
+            found[node.name] = node
+    return found
+
+
+def fails_by_itself(node: ast.AST) -> bool:
+    if isinstance(node, ast.Assert):
+        return True
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+        return False
+    return node.func.attr in FAILS or node.func.attr.startswith("assert_")
+
+
+def can_fail(function: ast.FunctionDef, known: dict[str, ast.FunctionDef]) -> bool:
+    """Whether it asserts, by itself or in what it calls: helpers of its file, fixtures."""
+    seen: set[str] = set()
+    left = [function]
+    while left:
+        for node in ast.walk(left.pop()):
+            if fails_by_itself(node):
+                return True
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                name = node.func.id
+                if name in known and name not in seen:
+                    seen.add(name)
+                    left.append(known[name])
+    return False
+
+
+def python_tests(path: Path) -> dict[str, ast.FunctionDef]:
+    return {name: f for name, f in functions(path).items() if name.startswith("test_")}
+
+
+def known_to(path: Path) -> dict[str, ast.FunctionDef]:
+    return functions(ROOT / "tests" / "conftest.py") | functions(path)
+
+
+def always_skipped(function: ast.FunctionDef) -> bool:
+    """By a mark without a condition, or by a call that stands under none."""
+    marks = [ast.unparse(mark) for mark in function.decorator_list]
+    if any(
+        re.match(r"pytest\.mark\.(?:skip|xfail)(?:\((?!.*condition)|$)", mark) for mark in marks
+    ):
+        return True
+    if any(re.match(r"pytest\.mark\.skipif\((?:True|1)\b", mark) for mark in marks):
+        return True
+    calls = [ast.unparse(node) for node in function.body if isinstance(node, ast.Expr)]
+    return any(re.match(r"pytest\.(?:skip|xfail)\(", call) for call in calls)
+
+
+# --- C++ --------------------------------------------------------------------------------------
+
+
+def cases(text: str) -> dict[str, tuple[str, str]]:
+    """The test cases of a file: what stands behind the name, and the body."""
+    found = {}
+    for case in CASE.finditer(text):
+        body = text[case.end() :]
+        line = case[2]
+        # A case of one line ends with it; others with the first brace at the beginning of a line.
+        found[case[1]] = (line, line if line.endswith("}") else body.split("\n}", 1)[0])
+    return found
+
+
+def case_can_fail(case: tuple[str, str]) -> bool:
+    return CHECKS.search(case[1]) is not None

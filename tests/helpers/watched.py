@@ -1,0 +1,61 @@
+"""Runs a program whose loaders write down what they gave: PROGRAM=... LOG=... watched.py ARGUMENT...
+
+Every rank appends to LOG.RANK: a line of JSON for each batch (epoch, sample numbers, digest of the
+values), and at the end one with a digest of the weights of the program's `model`. STOP_AFTER=N kills the
+process when it asks for batch N + 1. All this is in the environment, so that a launcher can start
+more processes by the same line.
+"""
+
+import hashlib
+import json
+import os
+import signal
+
+import torch
+import tundish
+from tundish.data.world import rank_and_world_size
+
+log, program = os.environ["LOG"], os.environ["PROGRAM"]
+stop_after = int(os.environ.get("STOP_AFTER", "-1"))
+taken = 0
+
+
+def digest(tensors):
+    return hashlib.sha256(b"".join(t.numpy(force=True).tobytes() for t in tensors)).hexdigest()
+
+
+def write(rank, **line):
+    with open(f"{log}.{rank}", "a") as file:
+        print(json.dumps(line), file=file, flush=True)
+
+
+class Watched(tundish.Loader):
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, return_index=True, **options)
+
+    def __iter__(self):
+        return self.watch(super().__iter__())
+
+    def watch(self, batches):
+        global taken
+        while True:
+            if taken == stop_after:
+                os.kill(os.getpid(), signal.SIGKILL)
+            try:
+                *batch, samples = next(batches)
+            except StopIteration:
+                return
+            taken += 1
+            write(self.rank, epoch=self.epoch, samples=samples.tolist(), digest=digest(batch))
+            yield tuple(batch)
+
+
+tundish.Loader = Watched
+names = {"__name__": "__main__", "__file__": program}
+with open(program) as file:  # not by runpy, which changes the line that a launcher repeats
+    exec(compile(file.read(), program, "exec"), names)
+model = names.get("model")
+if model is not None:
+    weights = list(model.state_dict().values())
+    finite = all(bool(torch.isfinite(tensor).all()) for tensor in weights)
+    write(rank_and_world_size(None, None)[0], finite=finite, weights=digest(weights))

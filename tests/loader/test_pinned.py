@@ -1,0 +1,133 @@
+"""Page-locked batches, as far as a machine without a GPU can tell; tests/gpu has the rest.
+
+Plain memory stands in for the page-locked kind. The list that keeps every piece does what torch's
+allocator does while a copy is under way: it does not give the memory out again.
+"""
+
+import pytest
+import torch
+import tundish
+from tundish import transforms as T
+from tundish.data import pinned
+
+
+@pytest.fixture
+def pieces(monkeypatch):
+    """Every piece of memory that was asked for."""
+    asked = []
+
+    def plain(count):
+        asked.append(torch.empty(count, dtype=torch.uint8))
+        return asked[-1]
+
+    monkeypatch.setattr(pinned, "why_not", lambda backend: "")
+    monkeypatch.setattr(pinned, "page_locked", plain)
+    return asked
+
+
+def opened(path, **options):
+    transforms = options.pop("transforms", [T.RandomResizedCrop(16)])
+    return tundish.Loader(path, 4, threads=3, shuffle=True, transforms=transforms, **options)
+
+
+@pytest.mark.parametrize("memory_format", ["channels_last", "contiguous"])
+@pytest.mark.parametrize("more", [[], [T.Normalize()], [T.ToDtype("bfloat16")]])
+def test_pinned_batches_equal_plain_ones(photos, pieces, digest, memory_format, more):
+    options = {
+        "memory_format": memory_format,
+        "transforms": [T.RandomResizedCrop((16, 24)), *more],
+    }
+    pinned = opened(photos.pack, pin_memory=True, **options)
+    plain = opened(photos.pack, **options)
+    for _ in range(3):
+        ours, theirs = list(pinned), list(plain)
+        assert digest(ours) == digest(theirs)
+        for (a, _), (b, _) in zip(ours, theirs, strict=True):
+            assert (a.shape, a.stride(), a.dtype) == (b.shape, b.stride(), b.dtype)
+
+
+def test_a_batch_that_was_dropped_is_not_written_to_while_its_copy_may_run(photos, pieces):
+    loader = opened(photos.pack, pin_memory=True)
+    reads = {}  # what a copy under way would still read, by its address
+    for _ in range(4):
+        for images, _ in loader:
+            assert images.data_ptr() not in reads
+            reads[images.data_ptr()] = bytes(images.untyped_storage())
+            del images
+    memory = {piece.data_ptr(): piece for piece in pieces}
+    for address, expected in reads.items():
+        assert bytes(memory[address].untyped_storage()) == expected
+
+
+def test_batches_are_made_where_they_are_handed_out(photos, pieces, monkeypatch):
+    loader = opened(photos.pack, pin_memory=True, prefetch=2)
+    copied = []
+    copy = pinned.ctypes.memmove
+    monkeypatch.setattr(pinned.ctypes, "memmove", lambda *a: copied.append(copy(*a)), raising=True)
+    addresses = [images.data_ptr() for _ in range(5) for images, _ in loader]
+    assert len(addresses) == 30
+    assert set(addresses) <= {piece.data_ptr() for piece in pieces}
+    assert len(copied) <= 2 * 3, "only those that were begun before the first one was seen"
+
+
+def test_batches_of_ever_new_sizes_are_right_too(make, tmp_path, pieces, digest):
+    for number in range(12):
+        make.write(
+            tmp_path / f"x/{number:02}.png", make.png(number, 8 + 4 * number, 8 + 3 * number)
+        )
+    options = {"transforms": (), "batch_size": 1, "threads": 2}
+    pinned = tundish.Loader(tmp_path, pin_memory=True, **options)
+    plain = tundish.Loader(tmp_path, **options)
+    for _ in range(3):
+        assert digest(list(pinned)) == digest(list(plain))
+    sizes = sorted({piece.numel() for piece in pinned._setup.pinned._lent.values()})
+    assert len(sizes) <= 5, sizes
+
+
+def test_batches_without_an_image_are_empty_tensors(make, tmp_path, pieces):
+    for number in range(9):
+        data = b"no image" if number < 4 else make.png(number, 16, 16)
+        make.write(tmp_path / f"x/{number}.png", data)
+    loader = tundish.Loader(tmp_path, 4, transforms=[T.Resize((8, 8))], pin_memory=True)
+    with pytest.warns(UserWarning, match="bad sample"):
+        shapes = [tuple(images.shape) for images, _ in loader]
+    assert shapes == [(0, 3, 8, 8), (4, 3, 8, 8), (1, 3, 8, 8)]
+
+
+def test_ctrl_c_while_a_batch_is_handed_out_costs_no_piece(photos, pieces, digest, monkeypatch):
+    import signal
+
+    from tundish.data import assemble
+
+    loader, plain = opened(photos.pack, pin_memory=True), opened(photos.pack)
+    list(loader), list(plain)
+    labels = assemble.lib.tundish_batch_tensor
+
+    def pressed(*arguments):
+        signal.raise_signal(signal.SIGINT)
+
+    for _ in range(8):  # more often than there are pieces
+        iterator, ours = iter(loader), []
+        monkeypatch.setattr(assemble.lib, "tundish_batch_tensor", pressed)
+        with pytest.raises(KeyboardInterrupt):
+            next(iterator)
+        monkeypatch.setattr(assemble.lib, "tundish_batch_tensor", labels)
+        ours = list(iterator)
+        assert digest(ours) == digest(list(plain))
+    there = [piece for piece in pieces if piece.data_ptr() in loader._setup.pinned._lent]
+    handed_out = {images.data_ptr() for images, _ in ours}
+    assert not handed_out & {piece.data_ptr() for piece in there}
+
+
+def test_pieces_outlive_a_loader_whose_thread_was_left_behind(photos, pieces, monkeypatch):
+    from tundish.data import engine as module
+
+    loader = opened(photos.pack, pin_memory=True)
+    list(loader)
+    kept = []
+    monkeypatch.setattr(pinned, "keep_for_ever", kept.append)
+    end = module.lib.tundish_loader_end
+    monkeypatch.setattr(module.lib, "tundish_loader_end", lambda handle: end(handle) + 1)
+    with pytest.warns(RuntimeWarning):
+        loader.close()
+    assert kept == [loader._setup.pinned]

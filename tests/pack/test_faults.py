@@ -1,0 +1,208 @@
+"""Every Nth failing system call or allocation gives a clean error, and nothing lost or half-visible.
+
+tests/faults/fail_nth.c is preloaded; N grows until the program no longer comes that far.
+"""
+
+import errno
+import itertools
+import os
+import re
+import shutil
+import signal
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tests.helpers.program import PROGRAM, tundish
+from tests.helpers.small_set import SHIM, count_sound, left_over, make_folder, make_tar_gz
+
+pytestmark = pytest.mark.skipif(
+    not (PROGRAM.exists() and SHIM.exists()), reason="./dev build makes the program"
+)
+
+SAMPLES = 3
+ERRORS = {  # what fails, and how
+    "open": errno.EIO,
+    "stat": errno.EIO,
+    "opendir": errno.EIO,
+    "readdir": errno.EIO,
+    "read": errno.EIO,
+    "pread": errno.EIO,
+    "write": errno.EIO,
+    "pwrite": errno.ENOSPC,
+    "fsync": errno.EIO,
+    "fallocate": errno.ENOSPC,
+    "ftruncate": errno.EIO,
+    "rename": errno.EIO,
+    "thread": errno.EAGAIN,
+    "malloc": errno.ENOMEM,
+}
+FLOWS = ["pack", "replace", "tar", "info", "verify"]
+BATCH = 16
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("faults")
+    make_folder(folder / "source", SAMPLES)
+    make_tar_gz(folder / "source.tar.gz", SAMPLES)
+    make_folder(folder / "other", 1)
+    for source, target in (("other", "old"), ("source", "new"), ("source.tar.gz", "tar")):
+        result = tundish("pack", folder / source, "-o", folder / f"{target}.tnd")
+        assert result.returncode == 0, result.stderr
+    return folder
+
+
+class Run:
+    """One run of the program with the Nth call failing."""
+
+    def __init__(self, place, flow, call, number, nth, keep=False, threads=1):
+        self.folder = place / f"{flow}-{call}-{number}-{nth}"
+        self.folder.mkdir()
+        self.target = self.folder / "t.tnd"
+        self.old = None
+        if flow in ("info", "verify"):
+            self.old = (place / "new.tnd").read_bytes()
+            words = [flow, self.target]
+        else:
+            source = place / ("source.tar.gz" if flow == "tar" else "source")
+            words = ["pack", source, "-o", self.target, "-j", threads]
+            if flow == "replace":
+                self.old = (place / "old.tnd").read_bytes()
+                words.append("--force")
+        if self.old is not None:
+            self.target.write_bytes(self.old)
+        self.words = [PROGRAM, *map(str, words)]
+        hears, tells = os.pipe()
+        faults = {"FAIL_CALL": call, "FAIL_NTH": nth, "FAIL_ERRNO": number, "FAIL_FD": tells}
+        if keep:
+            faults["FAIL_KEEP"] = 1
+        try:
+            result = subprocess.run(
+                self.words,
+                env=os.environ | {"LD_PRELOAD": SHIM} | {k: str(v) for k, v in faults.items()},
+                pass_fds=[tells],
+                capture_output=True,
+                timeout=120,
+            )
+        finally:
+            os.close(tells)
+        self.reached = bool(os.read(hears, 1))
+        os.close(hears)
+        self.code = result.returncode
+        self.out, self.err = result.stdout.decode(), result.stderr.decode()
+
+    @property
+    def state(self):
+        return self.target.read_bytes() if self.target.exists() else None
+
+    def __repr__(self):
+        return f"{self.folder.name}: exit {self.code}\n{self.out}\n{self.err}"
+
+
+def judge(run, place, flow):
+    """Whether the program behaved; see the module's text."""
+    assert run.code in (0, 1, 3), run
+    if run.code != 0:
+        # What is wrong with a pack is the result of verify; everything else is a message.
+        assert re.search(
+            r"TND-\d\d\d", run.out if flow == "verify" and run.code == 3 else run.err
+        ), run
+        assert "unexpected" not in run.err, run
+    assert not left_over(run.folder), run
+    if flow in ("info", "verify"):
+        assert run.state == run.old, run
+        assert "TND-109" not in run.out, run  # a failed read is not a wrong digest
+        return
+    good = (place / ("tar.tnd" if flow == "tar" else "new.tnd")).read_bytes()
+    if run.code == 0:
+        assert run.state == good, run
+    elif run.code == 3:  # a sample could not be read: named, and the others are packed
+        assert count_sound(run.target) < SAMPLES, run
+        assert "refused" in run.err, run
+    elif "fsync of its folder" in run.err or str(run.target) not in run.err:
+        # The pack was made; what failed came afterwards, such as printing the summary.
+        assert run.state in (run.old, good), run
+    else:
+        assert run.state == run.old, run
+
+
+def until_it_succeeds(place, flow, call, number, check):
+    """Runs with N = 1, 2, ..., several at once; returns how many calls there are."""
+    with ThreadPoolExecutor(max(2, os.cpu_count() or 2)) as pool:
+        for first in itertools.count(1, BATCH):
+            runs = list(
+                pool.map(
+                    lambda nth: Run(place, flow, call, number, nth), range(first, first + BATCH)
+                )
+            )
+            for run in runs:
+                if not run.reached:
+                    assert run.code == 0, run
+                    assert not run.err or "warning" not in run.err, run
+                check(run)
+                shutil.rmtree(run.folder)
+            reached = sum(run.reached for run in runs)
+            if reached < BATCH:
+                return first - 1 + reached
+
+
+@pytest.mark.parametrize("call", ERRORS)
+@pytest.mark.parametrize("flow", FLOWS)
+def test_every_failing_call_gives_a_clean_error(place, flow, call):
+    calls = until_it_succeeds(place, flow, call, ERRORS[call], lambda run: judge(run, place, flow))
+    print(f"{flow}: {calls} calls of {call}")
+    must_be_met = {
+        "pack": ["open", "pwrite", "fsync", "fallocate", "ftruncate", "rename", "thread", "malloc"],
+        "replace": ["open", "pwrite", "fsync", "fallocate", "ftruncate", "rename", "malloc"],
+        "tar": ["open", "pwrite", "fsync", "ftruncate", "rename", "malloc"],
+        "info": ["open", "pread", "malloc"],
+        "verify": ["open", "pread", "malloc"],
+    }
+    assert calls > 0 or call not in must_be_met[flow]
+
+
+@pytest.mark.parametrize("call", [call for call in ERRORS if call not in ("malloc", "thread")])
+def test_a_kill_before_any_call_leaves_the_old_state_or_a_complete_file(place, call):
+    def check(run):
+        good = (place / "new.tnd").read_bytes()
+        assert run.code in (0, -signal.SIGKILL), run
+        assert run.state in (run.old, good), run
+        again = tundish("pack", place / "source", "-o", run.target, "--force")
+        assert again.returncode == 0, again
+        assert run.state == good, run
+        assert not left_over(run.folder), run
+
+    calls = until_it_succeeds(place, "replace", call, 0, check)
+    must_be_met = ("open", "pread", "pwrite", "fsync", "fallocate", "ftruncate", "rename")
+    assert calls > 0 or call not in must_be_met
+
+
+@pytest.mark.parametrize("call", ["open", "pread", "write", "pwrite", "fsync", "rename"])
+def test_a_disk_that_stays_broken_is_told_once_and_cleanly(place, call):
+    for nth in (1, 2, 3):
+        run = Run(place, "replace", call, errno.EIO, nth, keep=True)
+        assert run.reached or nth > 1, run
+        assert run.code in (0, 1, 3), run
+        assert run.state in (run.old, (place / "new.tnd").read_bytes()) or run.code == 3, run
+        assert not left_over(run.folder), run
+        shutil.rmtree(run.folder)
+
+
+@pytest.mark.parametrize(
+    ("flow", "call", "number", "nth"),
+    [
+        ("pack", "fallocate", errno.EOPNOTSUPP, 1),  # no space can be reserved
+        ("pack", "rename", errno.EINVAL, 1),  # no rename that refuses to replace: a link does it
+        ("pack", "fsync", errno.EINVAL, 2),  # a folder cannot be synced
+        ("pack", "thread", errno.EAGAIN, 2),
+    ],
+)
+def test_what_a_file_system_cannot_do_is_done_without(place, flow, call, number, nth):
+    run = Run(place, flow, call, number, nth, threads=3)  # the second thread is one of three
+    assert run.reached, run
+    assert run.code == 0, run
+    assert run.state == (place / "new.tnd").read_bytes(), run
+    assert not left_over(run.folder), run
+    shutil.rmtree(run.folder)

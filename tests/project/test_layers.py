@@ -1,0 +1,148 @@
+"""Reads includes and imports, and enforces who may know whom."""
+
+import ast
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# src/layers.md is the declaration: a folder may include itself and what stands above it.
+LAYERS = re.findall(r"^\| `(\w+)` \|", (ROOT / "src" / "layers.md").read_text(), re.MULTILINE)
+
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+
+
+def sources(folder: str) -> list[Path]:
+    endings = {".h", ".cpp", ".cu", ".cuh", ".c"}
+    return sorted(f for f in (ROOT / "src" / folder).rglob("*") if f.suffix in endings)
+
+
+def includes(text: str) -> list[str]:
+    return INCLUDE.findall(text)
+
+
+def backward(layer: str, text: str) -> list[str]:
+    """The includes of a file of `layer` that point at a later layer or at nothing known."""
+    wrong = []
+    for name in includes(text):
+        folder = name.split("/")[0] if "/" in name else ""
+        if name == "tundish.h":
+            if layer not in ("capi", "cli"):
+                wrong.append(name)
+        elif folder not in LAYERS or LAYERS.index(folder) > LAYERS.index(layer):
+            wrong.append(name)
+    return wrong
+
+
+def test_no_include_points_back():
+    wrong = [
+        f"{file.relative_to(ROOT)} includes {name}"
+        for layer in LAYERS
+        for file in sources(layer)
+        for name in backward(layer, file.read_text())
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_a_backward_include_would_be_found():
+    assert backward("core", '#include "engine/ring.h"\n') == ["engine/ring.h"]
+    assert backward("engine", '#include "core/image.h"\n#include <vector>\n') == []
+    assert backward("lanes", '#include "augment/plan.h"\n') == ["augment/plan.h"]
+    assert backward("pack", '#include "reader.h"\n') == ["reader.h"]
+
+
+def test_every_folder_of_the_sources_has_its_place_in_the_order():
+    folders = {f.name for f in (ROOT / "src").iterdir() if f.is_dir()}
+    assert folders == set(LAYERS)
+    assert len(LAYERS) == len(folders)
+
+
+def test_the_documents_refer_to_the_declaration_and_do_not_repeat_it():
+    for name in ("HACKING.md", "src/README.md"):
+        text = (ROOT / name).read_text()
+        assert "layers.md" in text
+        rows = re.findall(r"^\| `(?:src/)?(\w+)/?`", text, re.MULTILINE)
+        assert not set(rows) & set(LAYERS), f"{name} has a table of its own"
+
+
+def test_no_folder_of_the_sources_is_too_large():
+    """lanes/ alone may have more: the codec is one idea with a variant per instruction set."""
+    counts = {
+        folder.relative_to(ROOT / "src"): sum(f.is_file() for f in folder.iterdir())
+        for folder in (ROOT / "src").rglob("*")
+        if folder.is_dir()
+    }
+    assert not {name: n for name, n in counts.items() if n > 40 and str(name) != "lanes"}
+
+
+# --- Python -----------------------------------------------------------------------------------
+
+# A part of the package may import itself and what stands before it. "" is the package itself, the
+# public names: what stands behind it uses the library as a user does.
+PARTS = ["_c", "transforms", "data.gpu", "data", "program", "packing", "", "report", "demo"]
+PARTS += ["__main__"]
+PACKAGE = ROOT / "python" / "tundish"
+
+
+def part_of(module: str) -> str:
+    """tundish.data.gpu.choice -> data.gpu; tundish.Loader -> the package itself."""
+    name = module.removeprefix("tundish").removeprefix(".")
+    known = [part for part in PARTS if part and f"{name}.".startswith(f"{part}.")]
+    return max(known, key=len, default="")
+
+
+def imported(module: str, is_package: bool, text: str) -> list[str]:
+    """The modules of tundish that a module imports, also inside functions and for types only."""
+    found = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            found += [one.name for one in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                above = module.split(".")[: -node.level + is_package or None]
+                base = ".".join([*above, base] if base else above)
+            found += [f"{base}.{one.name}" for one in node.names]
+    return [name for name in found if name.split(".")[0] == "tundish"]
+
+
+def upward(module: str, text: str, is_package: bool = False) -> list[str]:
+    place = PARTS.index(part_of(module))
+    names = imported(module, is_package, text)
+    return [name for name in names if PARTS.index(part_of(name)) > place]
+
+
+def modules() -> dict[str, Path]:
+    found = {}
+    for file in sorted(PACKAGE.rglob("*.py")):
+        words = file.relative_to(PACKAGE.parent).with_suffix("").parts
+        found[".".join(words[:-1] if words[-1] == "__init__" else words)] = file
+    return found
+
+
+def test_no_import_points_up():
+    wrong = [
+        f"{file.relative_to(ROOT)} imports {name}"
+        for module, file in modules().items()
+        for name in upward(module, file.read_text(), file.name == "__init__.py")
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_an_import_that_points_up_would_be_found():
+    assert upward("tundish.data.gpu.lag", "from ..loader import Loader") == [
+        "tundish.data.loader.Loader"
+    ]
+    assert (
+        upward("tundish.data.loader", "from .gpu import lag\nfrom .._c.errors import Error") == []
+    )
+    assert upward("tundish._c", "from . import library", is_package=True) == []
+    assert upward("tundish._c.errors", "def f():\n    from .. import Loader") == ["tundish.Loader"]
+    assert upward("tundish.demo.train", "import tundish\nfrom tundish import transforms") == []
+    assert upward("tundish.report.chart", "from ..demo import page") == ["tundish.demo.page"]
+
+
+def test_every_part_of_the_package_has_its_place_in_the_order():
+    parts = {file.stem for file in PACKAGE.glob("*.py")} - {"__init__"}
+    parts |= {file.parent.name for file in PACKAGE.glob("*/__init__.py")}
+    assert parts <= set(PARTS)
