@@ -1,6 +1,6 @@
 """Makes docs/reference.md from the code: .venv/bin/python tools/make_reference.py > docs/reference.md
 
-tests/test_reference.py compares the page with what this tool makes. Everything that the tool takes from
+tests/docs/test_reference.py compares the page with what this tool makes. Everything that the tool takes from
 the package goes through sources(), so that moving a module changes one function.
 """
 
@@ -39,8 +39,8 @@ def sources() -> dict[str, Any]:
     """What the page is made of, as the package has it."""
     import tundish
     from tundish import transforms
-    from tundish._library import lib
-    from tundish.options import LoaderOptions
+    from tundish._c.library import lib
+    from tundish.data.options import LoaderOptions
 
     return {
         "package": tundish,

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 import tundish
-from program import ROOT
+from tests.helpers.program import ROOT
 
 sys.path.insert(0, str(ROOT / "tools"))
 import make_reference
