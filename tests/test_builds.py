@@ -1,10 +1,12 @@
 """The wheel's checks, and the second compiler's: what they look at, and that they can fail."""
 
 import io
+import json
+import subprocess
 import zipfile
 
 import pytest
-from program import ROOT, needs_program
+from program import ROOT, needs_program, out, tundish
 
 INFO = "tundish-1.0.dist-info"
 
@@ -48,6 +50,10 @@ def test_a_wheel_is_told_what_it_lacks(tools):
     assert tools[0].problems(wheel()) == as_built
     missing = f"{INFO}/licenses/linked/zstd is missing"
     assert tools[0].problems(wheel(leave_out="linked/zstd")) == [missing, *as_built]
+    versions = json.loads(out(tundish("--version", "--json")))["libraries"]
+    if versions["cuda-runtime"]:
+        found = tools[0].problems(wheel(leave_out="linked/cuda-runtime"))
+        assert found[0] == f"{INFO}/licenses/linked/cuda-runtime is missing"
     assert tools[0].problems(wheel(leave_out="/loader.py"))[0] == "tundish/loader.py is missing"
     assert "its tag is not" in tools[0].problems(wheel(tag="py3-none-linux_x86_64"))[-1]
     added = tools[0].problems(wheel(more=["tundish.libs/libz.so"]))
@@ -71,3 +77,23 @@ def test_clang_finds_a_warning(tools, tmp_path, monkeypatch):
     assert not tools[1].read(entry)
     (tmp_path / "a.cpp").write_text("int f(int a) { return a; }\n")
     assert tools[1].read(entry)
+
+
+def configure(folder, text, *options):
+    header = "cmake_minimum_required(VERSION 3.20)\nproject(one LANGUAGES NONE)\n"
+    include = f'include("{ROOT}/cmake/install_licence.cmake")\n'
+    (folder / "CMakeLists.txt").write_text(header + include + text)
+    words = ["cmake", "-S", folder, "-B", folder / "build", *options]
+    return subprocess.run(words, capture_output=True, text=True)
+
+
+def test_a_missing_licence_ends_the_build_of_a_wheel(tmp_path):
+    text = "install_licence(libnone /no/such/file)\n"
+    result = configure(tmp_path, text)
+    assert result.returncode != 0
+    assert "licence of libnone" in result.stderr.replace("\n", " ")
+    assert "TUNDISH_LICENCES" in result.stderr
+    texts = tmp_path / "texts"
+    texts.mkdir()
+    (texts / "libnone").write_text("text")
+    assert configure(tmp_path, text, f"-DTUNDISH_LICENCES={texts}").returncode == 0

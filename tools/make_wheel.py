@@ -58,7 +58,7 @@ def problems(wheel: zipfile.ZipFile) -> list[str]:
     wanted = [library, program, "tundish/__init__.py", "tundish/py.typed"]
     wanted += [f"{info}/licenses/LICENSE"]
     linked = list(LINKED)
-    if library in names and b"cudaGetDeviceCount" in wheel.read(library):
+    if library in names and b"cudaErrorCudartUnloading" in wheel.read(library):
         linked.append("cuda-runtime")
     wanted += [f"{info}/licenses/linked/{name}" for name in linked]
     found = [f"{name} is missing" for name in wanted if name not in names]
