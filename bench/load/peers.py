@@ -39,7 +39,7 @@ PEERS = {
             "tqdm==4.70.1",
             "psutil==7.2.2",
             "pytorch-pfn-extras==0.9.0",
-            "setuptools",
+            "setuptools==80.9.0",
         ),
     ),
     "spdl": Peer("spdl==0.8.0"),

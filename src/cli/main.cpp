@@ -9,7 +9,6 @@
 #include "cli/text.h"
 #include "cli/verbs.h"
 #include "core/interruption.h"
-#include "core/version.h"
 
 namespace tundish::cli {
 namespace {
@@ -47,7 +46,8 @@ std::string overview() {
   for (const Verb& verb : kVerbs) out += fmt::format("  {:<9} {}\n", verb.name, verb.summary);
   out +=
       "\n"
-      "tundish help VERB shows examples and options; tundish --version the version.\n";
+      "tundish help VERB shows examples and options; tundish --version the version, with --json\n"
+      "also the version of every library that is linked in.\n";
   return out;
 }
 
@@ -70,10 +70,8 @@ const Verb& verb_or_hint(const std::string& name) {
 int run(const Words& words, Shell& shell, std::string& verb_name) {
   if (words.empty()) throw UsageError("a verb is missing\n\n" + overview());
   const std::string& first = words[0];
-  if (first == "--version" || first == "-V") {
-    shell.print(fmt::format("tundish {}\n", version()));
-    return kOk;
-  }
+  if (first == "--version" || first == "-V")
+    return run_version(Words(words.begin() + 1, words.end()), shell);
   const bool asks_help = first == "help" || first == "--help" || first == "-h";
   if (asks_help && words.size() == 1) {
     shell.print(overview());

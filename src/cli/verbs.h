@@ -18,5 +18,6 @@ int run_bench(const Words& words, Shell& shell);
 int run_bench_load(const Words& words, Shell& shell);  // bench load FILE
 int run_demo(const Words& words, Shell& shell);
 int run_explain(const Words& words, Shell& shell);
+int run_version(const Words& words, Shell& shell);  // tundish --version [--json]
 
 }  // namespace tundish::cli

