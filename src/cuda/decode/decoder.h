@@ -22,7 +22,7 @@ class BatchDecoder {
   // On the current device.
   BatchDecoder(const lanes::Tables& tables, const PixelTable& table);
 
-  // Takes the memory for batches up to this layout, so that decode_on_gpu() need not.
+  // Takes the memory for batches up to this layout, so that decode() need not.
   void reserve(const BatchLayout& layout);
 
   // `batch` is what BatchPlan::gather() wrote, page-locked and untouched until the stream has come
