@@ -230,7 +230,7 @@ TEST_CASE("all fields come along when asked for") {
   REQUIRE(engine.next(batch, 20s) == Engine::Next::batch);
   for (std::size_t i = 0; i < 3; ++i) {
     const auto& fields = batch.slot->places[batch.places[i]].fields;
-    CHECK(fields[0].empty());  // the image is there as pixels
+    CHECK(fields[0].empty());  // the image is in the batch as pixels
     const auto& text = fields[2];
     CHECK(std::string(reinterpret_cast<const char*>(text.data()), text.size()) ==
           "sample" + std::to_string(batch.samples[i]));

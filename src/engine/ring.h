@@ -7,8 +7,8 @@
 //            and fewer than `depth` batches wait
 //   done()   that place is filled; the batch is ready when all are
 //   take()   the trainer receives ready batches in the order in which they were opened
-// A slot goes back to the pool when its last user lets go of it: a tensor that the trainer keeps
-// keeps its memory, and the ring takes another slot instead.
+// A slot goes back to the pool when its last user releases the slot: a tensor that the trainer
+// keeps keeps its memory, and the ring takes another slot instead.
 //
 // Thread safety: any method may be called from any thread.
 #pragma once

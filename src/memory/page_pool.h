@@ -29,7 +29,7 @@ class PagePool {
 
   using Page = std::uint32_t;
 
-  // False, and nothing is taken, when so many are not there at this moment.
+  // False, and nothing is taken, when so many are not free at this moment.
   bool take(std::vector<Page>& out, std::uint64_t count);
   void give(std::vector<Page>& pages);  // sorts them
   std::byte* at(Page page) const { return memory_ + std::uint64_t{page} * kPageBytes; }

@@ -27,7 +27,7 @@ struct alignas(64) WorkerStatus {  // a cache line of its own: its thread writes
   std::atomic<std::uint64_t> since_ns{0};  // when that activity began
 
   Counter read_ns, decode_ns, augment_ns, bytes, cache_hits, cache_misses;
-  Track* track = nullptr;  // of the trace, when there is one
+  Track* track = nullptr;  // of the trace; null: nothing is traced
 
   std::uint64_t told_ns = 0;  // since_ns of what the watchdog has named; the trainer's
 };

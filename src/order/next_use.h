@@ -1,5 +1,5 @@
-// When a sample comes again: the order is a function that can be turned round, so the future is
-// known without a list.
+// When a sample comes again: the order is an invertible function, so the future is known without
+// a list.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class NextUse {
   NextUse(const Order& order, const Schedule& schedule);  // copies what it needs
 
   // The time of this rank's first visit to a sample at or behind a place, counted in positions
-  // since epoch 0. kUnknown: not soon, or drawn by weight, which cannot be turned round. The few
+  // since epoch 0. kUnknown: not soon, or drawn by weight, which is not invertible. The few
   // visits that pad an epoch's last batch are not foreseen.
   std::uint64_t from(const RunPlace& place, std::uint64_t sample) const;
 

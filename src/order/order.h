@@ -10,7 +10,7 @@
 
 namespace tundish {
 
-// How an epoch is drawn; docs/internals/order.md says what each kind promises.
+// How an epoch is drawn; docs/internals/order.md specifies what each kind promises.
 enum class Sampling : std::uint8_t {
   every = 0,     // each sample once
   weighted = 1,  // with replacement, by weight
@@ -57,8 +57,8 @@ struct Draw {
 // Positions of an epoch.
 std::uint64_t epoch_length(const Order& order);
 
-// Positions 0 .. epoch_length-1 are an epoch; those from there on (padding of the last batch) go on
-// in the same manner. count must not be 0.
+// Positions 0 .. epoch_length-1 are an epoch; later ones (padding of the last batch) continue in
+// the same manner. count must not be 0.
 Draw draw_at(const Order& order, std::uint64_t epoch, std::uint64_t position);
 
 // What stands in for a sample that cannot be read: a draw of the same order (of the same group)

@@ -24,7 +24,7 @@ class SampleTimer {
  public:
   static constexpr std::uint64_t kMeasured = 16;
 
-  WorkerStatus* status = nullptr;  // what the thread is doing goes there, when there is one
+  WorkerStatus* status = nullptr;  // receives what the thread is doing; null: nobody asks
 
   void begin_sample();  // all times are 0 again
   void begin_read(const Draw& draw);
@@ -43,7 +43,7 @@ class SampleTimer {
     times_.decode_ns = now_ns() - from_ns - timed.spent_ns;
   }
 
-  // Adds the times to those of the thread; of a sample that failed, the time up to where it did.
+  // Adds the times to those of the thread; of a sample that failed, the time up to the failure.
   void tally();
   void tally_failed();
 
