@@ -238,7 +238,7 @@ void BatchPlan::add_planes(ImageTask& task, const lanes::CropPlan& crop) {
   }
 }
 
-// The units of one row stand one behind the other in the record and are copied in one piece.
+// The units of one row are contiguous in the record and are copied in one piece.
 std::optional<Fault> BatchPlan::add_units(const lanes::CropPlan& crop, std::uint64_t record) {
   const auto image = static_cast<std::uint16_t>(images_.size() - 1);
   for (int y = crop.unit_y0; y < crop.unit_y1; ++y) {
