@@ -9,7 +9,7 @@ from conftest import fail_unless_allowed
 from program import ROOT
 
 PYTHON = sorted((ROOT / "tests").glob("test_*.py"))
-CPP = sorted((ROOT / "src").glob("*/*_test.cpp"))
+CPP = sorted((ROOT / "src").glob("*/**/*_test.cpp"))
 
 
 @pytest.mark.parametrize("file", PYTHON, ids=lambda file: file.stem)
