@@ -1,4 +1,4 @@
-// The words for pixels that every stage uses.
+// The types for pixels that every folder uses.
 #pragma once
 
 #include <cstddef>

@@ -41,7 +41,7 @@ class Track {
 
 class Trace {
  public:
-  // Throws Error when no file can be written there. `bytes` is what the spans of all tracks may
+  // Throws Error when that file cannot be written. `bytes` is what the spans of all tracks may
   // take together, `process` their heading: "rank 0 of 1", and its number.
   Trace(std::string path, std::size_t bytes, std::size_t tracks, std::string process, int number);
 

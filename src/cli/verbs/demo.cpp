@@ -1,5 +1,5 @@
-// tundish demo: the whole road on one screen. The verbs do the work, as a user would type them;
-// what needs PyTorch is done by `python -m tundish demo-page --work DIR`.
+// tundish demo: Tundish from end to end on one screen. The verbs do the work, as a user would type
+// them; what needs PyTorch is done by `python -m tundish demo-page --work DIR`.
 #include <fmt/format.h>
 
 #include <filesystem>

@@ -34,7 +34,7 @@ View center_crop_of(const std::vector<std::byte>& record, int side) {
 
 }  // namespace
 
-TEST_CASE("a planned batch, carried out slowly, is what the CPU's road makes") {
+TEST_CASE("a planned batch, carried out slowly, is what the CPU path makes") {
   const std::uint64_t seed = test_seed();
   CAPTURE(seed);
   Random random({.seed = seed}, 0);
