@@ -30,7 +30,7 @@ class GpuMaker;
 inline constexpr std::size_t kBatchesAtGpu = 4;
 
 // A finished batch. The memory belongs to the slot, which goes back to the ring when the last
-// owner lets go.
+// owner releases it.
 struct Batch {
   std::shared_ptr<Slot> slot;  // second owner: each tensor made from it
   std::byte* pixels = nullptr;
@@ -59,8 +59,8 @@ class Engine {
   // One trainer: start and next are called by one thread at a time.
 
   // Any thread. One of the next batches is made in this memory, when it is large enough, and not in
-  // the engine's own. Aligned to 64 bytes. The caller keeps owning it; it must be valid until that
-  // batch is delivered (Batch::lent) or end() reports that no thread is left.
+  // memory of the engine. Aligned to 64 bytes. The caller keeps owning it; it must be valid until
+  // that batch is delivered (Batch::lent) or end() reports that no thread is left.
   void lend(std::span<std::byte> memory);
 
   // The next batch is the one at this position. Keeps the prefetched batches if the first of them

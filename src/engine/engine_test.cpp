@@ -261,8 +261,8 @@ TEST_CASE("a batch in memory that was lent is the lender's once it is delivered"
   };
   take(0, 0, 1);
   CHECK(delivered.size() == 1);
-  take(3, 20, 5);  // pieces of batches that nobody took are used again,
-  // when the worker that still fills such a batch is done with it.
+  take(3, 20, 5);  // pieces of batches that were not taken are used again,
+  // when the worker that still fills such a batch is done.
   for (std::uint64_t epoch = 7; delivered.size() < 5 && epoch < 1'000; epoch += 2) {
     take(epoch, 0, 10);
     std::this_thread::sleep_for(1ms);
@@ -307,7 +307,7 @@ TEST_CASE("an engine ends within a second although a read is stuck, and says whe
   const auto took = std::chrono::steady_clock::now() - begin;
   stuck = false;
   CHECK(took < 60s);  // no timed bar: a hang would be endless
-  while (source.use_count() > 1) std::this_thread::sleep_for(1ms);  // the stuck threads let go
+  while (source.use_count() > 1) std::this_thread::sleep_for(1ms);  // the stuck threads release it
 }
 
 TEST_CASE("figures are sums over the threads, and a window begins where one is told to") {
@@ -333,7 +333,7 @@ TEST_CASE("figures are sums over the threads, and a window begins where one is t
 
   engine.new_window();
   CHECK(engine.stats().decode_s >= first.decode_s);  // sums go on
-  CHECK(engine.stats().wait_share == 0);             // nobody has waited in this window
+  CHECK(engine.stats().wait_share == 0);             // no wait in this window
   CHECK(engine.stats().wait_p99_s == 0);
   run_epoch(engine, 1);
   CHECK(engine.stats().samples == 400);

@@ -2,8 +2,8 @@
 //
 // Two kinds of claims. Batches are reserved: the share only grows, as larger batches come.
 // Samples are charged for the time of their decoding: one that needs more than is left waits, the
-// oldest batch first. Nobody holds a charge while waiting, so the first in the queue is served at
-// the latest when all others have finished.
+// oldest batch first. No thread holds a charge while waiting, so the first in the queue is served
+// at the latest when all others have finished.
 //
 // What is left is lent to a cache, which has to give it back when a claim needs it.
 //
@@ -34,7 +34,7 @@ class MemoryBudget {
   // Raises the share of all batches together to at least so many bytes. Waits like take().
   Answer reserve(std::uint64_t bytes, std::uint64_t age);
 
-  // For a cache. False: so much is not left, or somebody waits.
+  // For a cache. False: so much is not left, or a claim waits.
   bool lend(std::uint64_t bytes);
   void take_back(std::uint64_t bytes);
   std::uint64_t lendable() const;
@@ -87,7 +87,7 @@ class Charge {
   }
   ~Charge() { give(); }
 
-  // Must hold nothing: whoever waits holds nothing.
+  // The charge must be empty: a thread that waits holds no memory.
   MemoryBudget::Answer take(MemoryBudget& budget, std::uint64_t bytes, std::uint64_t age);
   void give();
   std::uint64_t bytes() const { return bytes_; }

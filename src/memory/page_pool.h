@@ -1,7 +1,7 @@
 // Memory of a cache: pages of one size, so that samples of any size come and go without a gap.
 //
 // Every page that has been touched is lent by the budget. Pages that are free wait to be used
-// again, unless somebody needs memory more urgently: then they go back to the system at once.
+// again; when a claim on the budget waits for memory, they go back to the system at once.
 //
 // Thread safety: any method may be called from any thread.
 #pragma once

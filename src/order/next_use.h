@@ -40,7 +40,7 @@ class NextUse {
   Order order_;
   Schedule schedule_;
   std::uint64_t length_;   // positions of an epoch
-  std::uint64_t horizon_;  // epochs, or rounds of a group, that are looked at
+  std::uint64_t horizon_;  // epochs, or rounds of a group, that are searched
   std::vector<std::pair<std::uint64_t, std::uint64_t>> index_of_;  // sample, index; sorted
   std::vector<std::uint64_t> first_slot_;                          // of each group, in a block
 };

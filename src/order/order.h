@@ -68,11 +68,11 @@ Draw substitute_draw(const Order& order, std::uint64_t epoch, std::uint64_t posi
 
 // A bijection of 0 .. count-1 chosen by the key. Up to 64 numbers: a list drawn by the key, every
 // order equally likely. More: a Feistel network over the next power of four, walked until it lands
-// inside, at most four steps on average. Both take no memory but the stack's.
+// inside, at most four steps on average. Both take no memory but the stack.
 std::uint64_t permute(std::uint64_t index, std::uint64_t count, std::uint64_t key);
 std::uint64_t unpermute(std::uint64_t index, std::uint64_t count, std::uint64_t key);
 
-// Keys of the permutations, for whoever asks where a sample will stand (next_use.h): of an epoch of
+// Keys of the permutations, for finding the position of a sample (next_use.h): of an epoch of
 // Sampling::every; of the slots of a block, and of a group's samples in a round, of
 // Sampling::groups. Blocks and rounds go on from epoch to epoch; before an epoch there were
 // draws_before().

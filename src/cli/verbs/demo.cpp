@@ -69,8 +69,8 @@ void make_set(Demo& demo, Shell& shell, std::uint64_t images) {
                    bytes_text(static_cast<double>(bytes)), duration_text(progress.seconds())));
 }
 
-// Runs a verb as if it had been typed, without its own output. False when it found bad data: of
-// the user's own set, for the demo goes on without it.
+// Runs a verb as if it had been typed, without its own output. False when it found bad data: the
+// demo goes on without the bad samples of the user's set.
 bool quietly(int (*verb)(const Words&, Shell&), const Words& words, const Shell& shell) {
   Shell silent = shell;
   silent.quiet = true;

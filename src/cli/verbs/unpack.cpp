@@ -129,7 +129,7 @@ struct Unpacked {
   std::vector<Error> damaged;
 };
 
-// Writes the files of one record after the other, and the list of them all.
+// Writes the files record by record, and the list of all files.
 class Unpacker {
  public:
   Unpacker(const Source& source, const std::string& file, const std::string& target, bool force)

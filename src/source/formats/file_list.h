@@ -20,7 +20,7 @@
 
 namespace tundish {
 
-// A list as it is written, before any file is looked at.
+// A list as it is written, before any file is examined.
 struct List {
   Schema schema;  // image, label when there is one, then the other columns
   StringTable paths;
