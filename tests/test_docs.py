@@ -74,7 +74,7 @@ def test_a_file_that_a_folder_does_not_have_would_be_found():
     assert not lies_in(folder, "decode/decode.h")  # of src/decode, not of src/cuda/decode
 
 
-def test_the_road_of_an_image_takes_at_most_six_files():
+def test_the_path_of_an_image_takes_at_most_six_files():
     text = (ROOT / "docs/internals/follow-one-image.md").read_text()
     picture = re.findall(r"^ +(?:trainer|workers?) +((?:src|python)/\S+)", text, re.MULTILINE)
     assert 4 <= len(picture) <= 6
@@ -129,12 +129,12 @@ def calls(path, name):
     return re.search(rf"(?:->|\.){member}\(", (ROOT / path).read_text()) is not None
 
 
-def test_functions_named_on_the_road_are_in_the_files_named_beside_them():
+def test_functions_named_on_the_path_are_in_the_files_named_beside_them():
     pairs = functions_beside_files((ROOT / "docs/internals/follow-one-image.md").read_text())
     files = {path for _, path in pairs}
     defined = [(name, path) for name, path in pairs if defines(path, name)]
     others = set(pairs) - set(defined)
-    # A method may stand beside its caller where another file of the road has its body.
+    # A method may stand beside its caller where another file of the path has its body.
     missing = [
         f"{name} in {path}"
         for name, path in others
