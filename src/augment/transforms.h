@@ -1,6 +1,6 @@
 // The transforms of a loader, in the user's order, and how they become a plan and a table.
 //
-// A transform is a struct in a file pair of its own. It has a name, a description of its fields
+// A transform is a struct in a file pair of operations/. It has a name, a description of its fields
 // (core/fields.h) and some of these:
 //   check()                 throws Error(argument) when its fields contradict each other
 //   plan(view, random)      adds what it does to the plan; draws every number that it needs

@@ -20,7 +20,7 @@ class Counter {
   std::atomic<std::uint64_t> sum_{0};
 };
 
-struct alignas(64) WorkerStatus {  // a cache line of its own: its thread writes it for every sample
+struct alignas(64) WorkerStatus {  // a separate cache line: its thread writes it for every sample
   enum class Activity : std::uint8_t { waiting, reading, decoding, ended };
   std::atomic<Activity> activity{Activity::waiting};
   std::atomic<std::uint64_t> sample{0};    // when reading or decoding
