@@ -1,5 +1,5 @@
-// What SECURITY.md promises about memory, checked on every input: a target says how many bytes its
-// call may take at most, and the meter counts what is allocated, at the moment of the most.
+// What SECURITY.md promises about memory, checked on every input: a target declares how many bytes
+// its call may take at most, and the meter counts what is allocated, at the moment of the most.
 #pragma once
 
 #include <sanitizer/allocator_interface.h>

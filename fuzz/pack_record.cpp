@@ -1,6 +1,6 @@
-// Reading records of any pack that can be opened: a record is read, or a SampleError says why not,
-// and verify names exactly those that cannot be read, and lanes records whose decoder will find
-// out.
+// Reading records of any pack that can be opened: a record is read, or a SampleError gives the
+// reason, and verify names exactly those that cannot be read, and lanes records whose decoder will
+// find out.
 #include <set>
 
 #include "decode/decode.h"

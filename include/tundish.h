@@ -1,7 +1,7 @@
 /* The C interface of Tundish: the only header others may include.
  *
- * No exception crosses it. A call that fails says so by its result; tundish_last_error() then
- * tells what, where, why and what to do, for the thread that made the call. Objects may be used
+ * No exception crosses it. A call that fails reports that by its result; tundish_last_error() then
+ * gives what, where, why and what to do, for the thread that made the call. Objects may be used
  * from any thread, a loader's start and next by one at a time; none may be freed that another
  * thread still uses. Strings are UTF-8, paths are bytes.
  * Nothing here prints. Loading the library starts no thread.
@@ -32,7 +32,7 @@ TUNDISH_API const char* tundish_version(void);
 /* Text and number (203 of TND-203) of this thread's last error. Valid until its next call. */
 TUNDISH_API const char* tundish_last_error(void);
 TUNDISH_API int32_t tundish_last_error_code(void);
-/* 1 when it is of one bad sample, and others can be loaded. */
+/* 1 when the error is about one bad sample, and other samples can be loaded. */
 TUNDISH_API int32_t tundish_last_error_of_sample(void);
 
 /* CPUs this process may use: affinity and cgroup quota. */
@@ -41,7 +41,7 @@ TUNDISH_API uint32_t tundish_usable_cpus(void);
 /* Bytes this process may still take: available memory and cgroup limits. 0: not known. */
 TUNDISH_API uint64_t tundish_memory_left(void);
 
-/* 1 when page-locked memory can be had, else 0, and tundish_last_error() says why. */
+/* 1 when page-locked memory is available; else 0, and tundish_last_error() gives the reason. */
 TUNDISH_API int32_t tundish_can_pin(void);
 
 /* --- sources: a pack, an image folder, a .csv list, a .tar --------------------------------- */
@@ -50,22 +50,22 @@ typedef struct tundish_source tundish_source;
 
 /* NULL on error. */
 TUNDISH_API tundish_source* tundish_source_open(const char* path);
-/* Several as one, one behind the other; they must have the same fields and classes. They are kept
- * open by it. NULL on error. */
+/* Several sources concatenated to one; they must have the same fields and classes. The result keeps
+ * them open. NULL on error. */
 TUNDISH_API tundish_source* tundish_source_join(tundish_source** sources, uint64_t count);
 /* A pack whose bytes were copied into an open file; messages call it `path`. The descriptor stays
- * the caller's. NULL on error. */
+ * owned by the caller. NULL on error. */
 TUNDISH_API tundish_source* tundish_source_open_copy(const char* path, int32_t descriptor);
 
-/* Opens a source on a thread of the library, for a caller that must stay awake: large folders and
- * archives take long. NULL on error. */
+/* Opens a source on a thread of the library, for a caller that must stay responsive: large
+ * folders and archives take long. NULL on error. */
 typedef struct tundish_opening tundish_opening;
 TUNDISH_API tundish_opening* tundish_opening_new(const char* path);
 /* Waits at most timeout_ms. TUNDISH_OK gives the source, once. */
 TUNDISH_API int32_t tundish_opening_wait(tundish_opening* opening, uint32_t timeout_ms,
                                          tundish_source** out);
-/* Stops it, where it is not done. Returns within a second: a thread that is stuck in a read is left
- * behind. */
+/* Stops the opening if it is not done. Returns within a second: a thread that is stuck in a read is
+ * left behind. */
 TUNDISH_API void tundish_opening_free(tundish_opening* opening);
 
 TUNDISH_API void tundish_source_close(tundish_source* source);
@@ -75,7 +75,7 @@ TUNDISH_API uint64_t tundish_source_count(const tundish_source* source);
  * "warnings"}. Lives as long as the source. */
 TUNDISH_API const char* tundish_source_describe(const tundish_source* source);
 
-/* All labels, `count` of them; -1 where there is none. */
+/* All labels, one per sample; -1 for a sample without a label. */
 TUNDISH_API int32_t tundish_source_labels(const tundish_source* source, int64_t* out);
 
 /* --- loaders ------------------------------------------------------------------------------- */
@@ -106,7 +106,8 @@ TUNDISH_API tundish_loader* tundish_loader_new(const tundish_source* source, con
                                                const tundish_loader_lists* lists);
 /* Ends the threads; next() of another thread fails. Returns within a second, whatever they are
  * doing: how many did not come back and were left behind with all that they use.
- * tundish_last_error() then says where they are. The loader can still be asked for its figures. */
+ * tundish_last_error() then names what they are doing. The statistics of the loader stay readable.
+ */
 TUNDISH_API uint32_t tundish_loader_end(tundish_loader* loader);
 /* Ends it first, where that was not done. No other call may be under way, or come later. */
 TUNDISH_API void tundish_loader_free(tundish_loader* loader);
@@ -114,10 +115,10 @@ TUNDISH_API void tundish_loader_free(tundish_loader* loader);
 /* The next batch is the one of this epoch at this global position. */
 TUNDISH_API int32_t tundish_loader_start(tundish_loader* loader, uint64_t epoch, uint64_t position);
 
-/* Memory of the caller's, aligned to 64 bytes: one of the next batches is made in it when it is
- * large enough (tundish_batch_info.lent says so), others in the library's own. It must stay valid
- * until that batch was handed out, or until tundish_loader_end() has returned 0. So batches can be
- * made in memory of a framework that knows who still reads it. */
+/* Lends memory of the caller, aligned to 64 bytes: one of the next batches is made in it when it is
+ * large enough (tundish_batch_info.lent is then 1), others in memory of the library. It must stay
+ * valid until that batch was handed out, or until tundish_loader_end() has returned 0. So batches
+ * can be made in memory of a framework that knows who still reads it. */
 TUNDISH_API int32_t tundish_loader_lend(tundish_loader* loader, void* memory, uint64_t bytes);
 
 /* Waits at most timeout_ms. */
@@ -144,7 +145,7 @@ TUNDISH_API int32_t tundish_loader_read_state(const tundish_loader* loader, cons
  * until this thread's next call; NULL on error. */
 TUNDISH_API const char* tundish_loader_stats(const tundish_loader* loader);
 
-/* For whoever asks at every batch: positions whose sample was replaced, skipped or zeros, and
+/* Cheap enough to call for every batch: positions whose sample was replaced, skipped or zeros, and
  * batches that wait for the trainer. */
 TUNDISH_API uint64_t tundish_loader_bad_positions(const tundish_loader* loader);
 TUNDISH_API uint64_t tundish_loader_ready_batches(const tundish_loader* loader);
@@ -154,13 +155,13 @@ TUNDISH_API void tundish_loader_new_window(tundish_loader* loader);
 
 /* JSON array of the first 10,000: {"sample", "epoch", "position", "file", "record", "key",
  * "offset", "code", "reason", "text", "delivered", "replaced_by"}; null for what is not
- * known. `delivered` is what the batch has there: "nothing", "substitute" or "zeros". `record` is
+ * known. `delivered` is what the batch has instead: "nothing", "substitute" or "zeros". `record` is
  * the number in that file, `sample` the one in all files of the loader. Valid until this thread's
  * next call. */
 TUNDISH_API const char* tundish_loader_bad_samples(tundish_loader* loader);
 
-/* For whoever waits: what a thread has been reading or decoding for longer than this, one per
- * line, each told once; NULL when there is nothing. Does not block. Valid until this thread's next
+/* For a caller that waits: what a thread has been reading or decoding for longer than this, one per
+ * line, each reported once; NULL for nothing. Does not block. Valid until this thread's next
  * call. */
 TUNDISH_API const char* tundish_loader_hanging(tundish_loader* loader, uint32_t limit_ms);
 
@@ -207,15 +208,15 @@ TUNDISH_API void* tundish_source_image(const tundish_source* source, uint64_t sa
 /* --- a GPU --------------------------------------------------------------------------------- */
 
 /* With `for_gpu`: whether the GPU decodes what it can of the batches that are made from now on. The
- * pixels are the same either way. An error when it can decode nothing of this loader's. */
-TUNDISH_API int32_t tundish_loader_decode_on_gpu(tundish_loader* loader, int32_t there);
+ * pixels are the same either way. An error when it can decode no image of this loader. */
+TUNDISH_API int32_t tundish_loader_decode_on_gpu(tundish_loader* loader, int32_t on_gpu);
 
 /* The lanes records of a source in a GPU's memory. */
 typedef struct tundish_resident tundish_resident;
 
 /* Takes the memory. NULL on error, also when it is too small. */
 TUNDISH_API tundish_resident* tundish_resident_new(const tundish_source* source, int32_t device);
-/* Brings so many samples more there. TUNDISH_END once all are. */
+/* Loads so many more samples to the GPU. TUNDISH_END once all are loaded. */
 TUNDISH_API int32_t tundish_resident_load(tundish_resident* resident, uint64_t samples);
 TUNDISH_API uint64_t tundish_resident_bytes(const tundish_resident* resident);  /* in all */
 TUNDISH_API uint64_t tundish_resident_loaded(const tundish_resident* resident); /* samples */
@@ -240,17 +241,17 @@ typedef struct tundish_refused {
   uint64_t epoch, position;
   int32_t unit_x, unit_y; /* of its record: the first that could not be decoded */
   int32_t wanted;         /* no tundish_device_forget() since */
-  int32_t there;          /* 0: there is none */
+  int32_t there;          /* 1: this struct holds an image; 0: none */
 } tundish_refused;
-/* Gives memory of batches back that were copied since. `out`: one of their images that could not be
- * decoded and was not named before, if there is one; nothing is done while out->there. Does not
+/* Frees the memory of batches that were copied since. `out`: one of their images that could not be
+ * decoded and was not named before, if any; nothing is done while out->there is 1. Does not
  * wait. */
 TUNDISH_API int32_t tundish_device_poll_completed(tundish_device* device, tundish_refused* out);
-/* Makes it a bad sample of the loader, with the text that the CPU would have given, and clears
- * `there`. Reads its record. An error when the loader fails for bad samples, or when not one sample
- * was good. */
+/* Makes the image a bad sample of the loader, with the text that the CPU would have given, and
+ * clears `there`. Reads its record. An error when the loader fails for bad samples, or when not one
+ * sample was good. */
 TUNDISH_API int32_t tundish_loader_enter_refused(tundish_loader* loader, tundish_refused* refused);
-/* The iteration was left: what is on its way is not wanted, and only counted. */
+/* The iteration was left: bad images of batches enqueued so far are only counted. */
 TUNDISH_API void tundish_device_forget(tundish_device* device);
 /* Waits until every batch was read by the GPU. */
 TUNDISH_API void tundish_device_free(tundish_device* device);

@@ -31,22 +31,27 @@ TARGETS = ("unit_tests", "tundish", "program")
 PRODUCTS = ("unit_tests", "libtundish.so", "tundish")  # of these targets
 # Sources that only tests use.
 FOR_TESTS = re.compile(
-    r"_test\.cpp$|/testing\.h$|/test_\w+\.(?:cpp|h)$|_maker\.(?:cpp|h)$"
+    r"_test\.cpp$|/testing\.h$|/test_\w+\.(?:cpp|h)$|/(?:jpeg|tar)_maker\.(?:cpp|h)$"
     r"|/memory_source\.h$|/temporary_folder\.h$"
 )
 # The tests that a change in a folder of src/ is likely to fail, the quick ones.
 RELEVANT = {
     "augment": ["transforms_pillow", "values", "replay"],
-    "batch": ["loader", "ranks", "bad_samples", "report", "order", "cache", "monitoring", "replay"],
     "capi": ["library", "arguments", "loader", "dataset", "fields", "monitoring"],
     "cli": [f"cli_{verb}" for verb in ("help", "pack", "refused", "look", "verify", "unpack")]
     + ["cli_demo", "cli_system", "cli_terminal", "replay", "sources"],
     "core": ["arguments", "bad_samples", "cli_help", "sources", "memory", "values"],
     "cuda": ["device", "pinned", "loader"],
     "decode": ["decode_pillow", "dataset", "bad_samples"],
+    "engine": ["loader", "ranks", "bad_samples", "report", "cache", "monitoring", "replay", "resume"],
     "lanes": ["golden_lanes", "lanes", "cli_pack"],
+    "memory": ["memory", "cache", "loader"],
+    "monitor": ["monitoring", "report", "bad_samples"],
+    "order": ["order", "ranks", "loader", "resume"],
     "pack": ["format", "cli_pack", "cli_verify", "cli_unpack", "golden_lanes", "copy_to"],
+    "sample": ["loader", "bad_samples", "cache", "fields", "replay"],
     "source": ["sources", "fields", "cli_unpack", "cli_refused"],
+    "state": ["arguments", "resume", "replay", "loader"],
     "trace": ["monitoring"],
 }
 

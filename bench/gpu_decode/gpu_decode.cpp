@@ -4,7 +4,7 @@
 //   bench_gpu_decode FILE.tnd [--batch N] [--threads N] [--rounds N] [--seconds S]
 //
 // RandomResizedCrop(224), flip, bfloat16, Normalize. The records are copied until they are larger
-// than any cache. Pixels first: batches are compared with the CPU's road before anything is timed.
+// than any cache. Pixels first: batches are compared with the CPU path before anything is timed.
 #include <cuda_runtime.h>
 #include <fmt/format.h>
 
@@ -121,7 +121,7 @@ struct Prepared {
   std::byte* there = nullptr;
 };
 
-// The first batches on both roads.
+// The first batches on both paths.
 void compare(const Set& set, const Prepared& batch, std::uint64_t n, const Options& options) {
   BatchDecoder decoder(*set.tables, set.table);
   const std::size_t bytes = static_cast<std::size_t>(options.batch * kElements) * 2;
@@ -136,11 +136,11 @@ void compare(const Set& set, const Prepared& batch, std::uint64_t n, const Optio
     std::vector<std::jthread> threads;
     for (int t = 0; t < 16; ++t) {
       threads.emplace_back([&] {
-        CpuRoad road;
+        CpuRoad path;
         for (std::uint64_t i; (i = next++) < options.batch;) {
           Bytes record;
           const View view = view_of(set, n * options.batch + i, record);
-          (void)road.make(expected.data(), record, view, set.table, place_of(i), *set.tables);
+          (void)path.make(expected.data(), record, view, set.table, place_of(i), *set.tables);
         }
       });
     }
@@ -306,7 +306,7 @@ void time_host(const Set& set, const Options& options) {
   tell("host: memcpy", "GB/s", copies);
 }
 
-// Everything: draw, plan, gather, copy, kernels; each thread makes batches of its own.
+// Everything: draw, plan, gather, copy, kernels; each thread makes separate batches.
 double end_to_end(const Set& set, const Options& options, int threads, bool check) {
   struct Slot {
     BatchPlan plan;

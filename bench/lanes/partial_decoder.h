@@ -23,7 +23,7 @@ enum class Until : int {
   rgb,      // upsampled, in RGB
 };
 
-// Goes the road of lanes::Decoder with the same parts, and keeps its memory as that does.
+// Decodes with the same parts as lanes::Decoder, and keeps its memory in the same way.
 class PartialDecoder {
  public:
   PartialDecoder(Until until, Cpu cpu);

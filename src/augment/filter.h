@@ -1,4 +1,4 @@
-// The words for how pixels are made, and the arithmetic of them that CPU and GPU share.
+// Filters and padding modes, and their arithmetic that CPU and GPU share.
 #pragma once
 
 #include <array>

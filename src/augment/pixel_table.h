@@ -1,5 +1,5 @@
 // The table that takes an 8-bit level to an element of the batch: ToDtype and Normalize are
-// arithmetic on single values, so 3 x 256 of them say all.
+// arithmetic on single values, so a table of 3 x 256 values holds their result.
 #pragma once
 
 #include <array>

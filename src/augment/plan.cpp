@@ -45,7 +45,7 @@ void View::crop(const Window& window, PadMode mode, std::array<std::uint8_t, 3> 
   const bool inside_y = inside(window.y, window.height, now.height);
   if (!inside_x || !inside_y) {
     // The padding of this crop is the padding of the step's input only where the result still
-    // spans the whole of it; otherwise pixels would show that were cut off before.
+    // spans the whole input; otherwise pixels would show that were cut off before.
     const ResizeStep& last = steps_.back();
     const Size input = steps_.size() == 1 ? image_
                                           : Size{steps_[steps_.size() - 2].keep.width,

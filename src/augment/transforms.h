@@ -1,6 +1,6 @@
 // The transforms of a loader, in the user's order, and how they become a plan and a table.
 //
-// A transform is a struct in a file pair of its own. It has a name, a description of its fields
+// A transform is a struct in a file pair of operations/. It has a name, a description of its fields
 // (core/fields.h) and some of these:
 //   check()                 throws Error(argument) when its fields contradict each other
 //   plan(view, random)      adds what it does to the plan; draws every number that it needs
@@ -8,7 +8,7 @@
 //   result_size(size)       of an image of this size; {0, 0} when it depends on the image
 //   apply(pixel_values)     changes single values, as Normalize does
 //   result_dtype(dtype)     of elements of this type
-// HACKING.md says, step by step, how one is added.
+// HACKING.md explains, step by step, how a transform is added.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ using Transforms = std::vector<Transform>;
 // Throws Error(argument) naming the transform when an argument makes no sense: a size of zero,
 // scale[0] > scale[1], std of 0, probability outside 0..1. Also when a transform that may make
 // new pixels (anything that resizes or pads) follows ToDtype or Normalize: it works on 8-bit
-// levels, and torchvision would give other values there. Flips and unpadded crops may follow.
+// levels, and torchvision would give other values. Flips and unpadded crops may follow.
 void check_transforms(const Transforms& transforms);
 
 // Which numbers a transform draws: its stream is keyed by its name and its number among those of

@@ -3,7 +3,7 @@
 namespace tundish {
 namespace {
 
-// Calls make with each transform type of the variant, as a value of it.
+// Calls make with a value of each transform type of the variant.
 template <class Make, class... Ops>
 void for_each_transform(std::variant<Ops...>*, const Make& make) {
   (make(Ops{}), ...);

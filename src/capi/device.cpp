@@ -10,7 +10,7 @@ using namespace tundish;
 
 namespace {
 
-// What the CPU's decoder would have said of the unit; or why the record cannot be read any more.
+// The error of the CPU's decoder for the unit; or why the record cannot be read any more.
 SampleError refusal(const Recipe& recipe, const tundish_refused& refused) {
   const auto number = static_cast<std::uint64_t>(refused.sample);
   const Where where = recipe.source->where_in(number, recipe.image_field);
@@ -34,9 +34,9 @@ SampleError refusal(const Recipe& recipe, const tundish_refused& refused) {
 
 }  // namespace
 
-int32_t tundish_loader_decode_on_gpu(tundish_loader* loader, int32_t there) {
+int32_t tundish_loader_decode_on_gpu(tundish_loader* loader, int32_t on_gpu) {
   return guarded<int32_t>(TUNDISH_ERROR, [&] {
-    if (!loader->engine->decode_on_gpu(there != 0)) {
+    if (!loader->engine->decode_on_gpu(on_gpu != 0)) {
       throw Error(ErrorCode::argument, {.file = loader->path},
                   "decode=\"gpu\": " + loader->engine->gpu_maker()->why_not());
     }

@@ -9,7 +9,7 @@
 
 namespace tundish {
 
-// `owner` is kept until the consumer has let go of the tensor. Strides count elements.
+// `owner` is kept until the consumer has freed the tensor. Strides count elements.
 void* new_tensor(std::shared_ptr<void> owner, void* data, Dtype dtype,
                  std::vector<std::int64_t> shape, std::vector<std::int64_t> strides);
 void* new_int64_tensor(std::shared_ptr<void> owner, void* data, std::int64_t count);

@@ -27,7 +27,7 @@ struct tundish_batch {
   std::shared_ptr<tundish::Batch> batch;  // second owner: each tensor made from it
 };
 
-// Of a GPU nothing may be touched in a forked child.
+// In a forked child nothing of the GPU may be touched.
 struct tundish_resident {
   pid_t process;
   std::shared_ptr<tundish::cuda::ResidentPack> pack;  // second owner: each device that uses it

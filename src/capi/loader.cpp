@@ -215,7 +215,7 @@ void* tundish_batch_tensor(tundish_batch* handle, int32_t which) {
     const std::shared_ptr<Batch>& batch = handle->batch;
     const std::int64_t count = batch->count, width = batch->size.width, height = batch->size.height;
     if (which == 1 || which == 2) {
-      // A copy of its own: whoever keeps the labels of an epoch must not keep its pixels.
+      // A copy: labels that the trainer keeps must not keep the pixels alive.
       auto numbers =
           std::make_shared<std::vector<std::int64_t>>(which == 1 ? batch->labels : batch->samples);
       std::int64_t* data = numbers->data();

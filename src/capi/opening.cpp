@@ -62,7 +62,7 @@ tundish_opening* tundish_opening_new(const char* path) {
     try {
       handle->thread = std::thread([keep = handle->opening] { keep->run(); });
     } catch (const std::system_error&) {
-      handle->opening->run();  // no thread can be had: the caller waits here
+      handle->opening->run();  // the system gives no thread: the caller waits here
     }
     return handle.release();
   });

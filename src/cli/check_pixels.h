@@ -15,7 +15,7 @@ struct PixelCheck {
   std::vector<Error> damage;        // in the order of the records
 };
 
-// Records that fail their checksum are passed over: Pack::verify() tells these. Draws progress.
+// Records that fail their checksum are skipped: Pack::verify() reports them. Draws progress.
 // Throws Error when the machine fails, and Error(interrupted).
 PixelCheck check_pixels(const Pack& pack, std::uint64_t threads, const Shell& shell);
 

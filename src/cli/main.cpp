@@ -1,4 +1,4 @@
-// The program `tundish`: finds the verb, runs it, tells what went wrong.
+// The program `tundish`: finds the verb, runs it, reports what went wrong.
 #include <fmt/format.h>
 #include <unistd.h>
 

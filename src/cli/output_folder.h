@@ -1,8 +1,8 @@
-// Writes files below one folder and never outside it, whatever their names say.
+// Writes files below one folder and never outside it, whatever their names are.
 //
 // A name is taken piece by piece: absolute names, empty pieces, "." and ".." are refused, links on
 // the way are not followed. A file appears complete, by rename from a temporary file beside it;
-// one that is already there with the same bytes is left alone, so that an interrupted run can be
+// a file that already exists with the same bytes is left alone, so that an interrupted run can be
 // repeated. A killed run leaves at most one temporary file, which the next one removes.
 // One thread at a time.
 #pragma once
@@ -26,9 +26,9 @@ class OutputFolder {
   // Makes the folder, and those above it, when missing. Throws Error.
   OutputFolder(const std::string& path, bool replace);
 
-  // True when written, false when the same bytes were there already. Throws Error: name_unsafe (of
-  // the name, or a file stands where a folder is needed, or a folder where the file is),
-  // output_exists (other bytes are there, and not replace), disk_full, ...
+  // True when written, false when the file existed with the same bytes. Throws Error: name_unsafe
+  // (of the name, or a file stands where a folder is needed, or a folder where the file is),
+  // output_exists (the file has other bytes, and not replace), disk_full, ...
   bool write(const std::string& name, Bytes bytes);
 
   // Blocks until everything is on the disk.

@@ -81,7 +81,7 @@ void Progress::wipe() {
 
 std::string progress_line(const Amount& amount, double seconds, const char* unit,
                           std::string_view remark, std::size_t columns, bool blocks) {
-  // Bytes tell the time left better than numbers of images of unequal size.
+  // Bytes predict the time left better than numbers of images of unequal size.
   const bool by_bytes = amount.bytes_total > 0;
   const double done = static_cast<double>(by_bytes ? amount.bytes : amount.items);
   const double total = static_cast<double>(by_bytes ? amount.bytes_total : amount.items_total);

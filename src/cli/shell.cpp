@@ -43,7 +43,7 @@ std::string paint(bool color, const char* code, std::string_view text) {
   return color ? fmt::format("{}{}{}", code, text, kPlain) : std::string(text);
 }
 
-// stderr may be closed or full; there is nobody left to tell.
+// stderr may be closed or full; then nothing can be reported.
 void to_stderr(const std::string& text) {
   std::string_view left = text;
   while (!left.empty()) {
@@ -55,7 +55,7 @@ void to_stderr(const std::string& text) {
 }
 
 [[noreturn]] void stdout_failed() {
-  if (errno == EPIPE) {  // `tundish ls FILE | head`: end as every program does there
+  if (errno == EPIPE) {  // `tundish ls FILE | head`: end by SIGPIPE as every program does
     ::signal(SIGPIPE, SIG_DFL);
     ::raise(SIGPIPE);
   }
@@ -93,7 +93,7 @@ Shell::Shell(std::string program_name)
     : color(use_color(STDERR_FILENO)),
       out_color(use_color(STDOUT_FILENO)),
       program(std::move(program_name)) {
-  // Writes answer EPIPE and EFBIG instead: a pack is not killed half-way and can tell.
+  // Writes return EPIPE and EFBIG instead: packing is not killed half-way and can report it.
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGXFSZ, SIG_IGN);
 }

@@ -1,5 +1,5 @@
 // The verbs of the program, one file each. They return the exit code and throw Error (bad data, a
-// failing machine) or UsageError; main.cpp tells these to the user.
+// failing machine) or UsageError; main.cpp shows these to the user.
 #pragma once
 
 #include "cli/arguments.h"

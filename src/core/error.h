@@ -1,5 +1,5 @@
-// Everything that can go wrong with data or with the machine, told in four parts:
-// what (the code's title), where (file, record, key, byte), why, and what to do now.
+// Everything that can go wrong with data or with the machine, reported in four parts:
+// what (the code's title), where (file, record, key, byte), why, and the fix.
 //
 // Leaf functions return a Fault; it is thrown once, where file and record are known.
 // A bug is an assert; a wrong argument of the caller is ErrorCode::argument.

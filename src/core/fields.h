@@ -159,7 +159,7 @@ class CheckRanges {
   std::string owner_;
 };
 
-// Checks every field of a described struct, and what it says of them together, if anything.
+// Checks every field of a described struct, then its check() of all together, if it has one.
 template <class T>
 void check_fields_of(const T& described, const char* owner = T::kName) {
   T::fields(described, CheckRanges(owner));

@@ -1,5 +1,5 @@
 // A file descriptor that closes itself, with reads and writes that finish or throw.
-// EINTR is retried and short transfers are continued; errors name the file and say errno's text.
+// EINTR is retried and short transfers are continued; errors name the file and give errno's text.
 #pragma once
 
 #include <cstddef>
@@ -42,7 +42,7 @@ class File {
   std::string path_;
 };
 
-// What errno says, as the right error code for reading or writing.
+// errno as the right error code for reading or writing.
 ErrorCode code_of_errno(int number, bool writing);
 [[noreturn]] void throw_errno(const std::string& path, const char* doing, bool writing);
 

@@ -26,7 +26,7 @@ inline constexpr HostAllocator kPlainMemory = {
     [](std::size_t bytes) -> void* { return std::aligned_alloc(kHostAlignment, bytes); },
     [](void* memory) { std::free(memory); }};
 
-// Pieces that belong to someone else and may be used in place of one's own. Any thread.
+// Memory of the caller, in pieces, that batches may be made in. Any thread.
 class LentMemory {
  public:
   void add(std::span<std::byte> piece) {
@@ -34,7 +34,7 @@ class LentMemory {
     pieces_.push_back(piece);
   }
 
-  // One of at least this many bytes; empty when there is none.
+  // A piece of at least this many bytes; empty: none is so large.
   std::span<std::byte> take(std::size_t bytes) {
     const std::lock_guard lock(mutex_);
     const auto fits = std::find_if(pieces_.begin(), pieces_.end(),
@@ -107,7 +107,7 @@ class HostMemory {
   std::byte* data_ = nullptr;
   std::size_t bytes_ = 0;
   void (*give_)(void*) = nullptr;
-  std::shared_ptr<LentMemory> lender_;  // second owner: whoever fills it with pieces
+  std::shared_ptr<LentMemory> lender_;  // second owner: the engine, which adds pieces
 };
 
 }  // namespace tundish

@@ -1,4 +1,4 @@
-// The words for pixels that every stage uses.
+// The types for pixels that every folder uses.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@ enum class Codec : std::uint8_t {
 
 const char* codec_name(Codec codec);
 
-// A few rows of interleaved 8-bit RGB on their way from a decoder to whatever comes next.
+// A few rows of interleaved 8-bit RGB that a decoder passes to a sink.
 // The memory is the decoder's and is valid during the call only.
 struct Strip {
   const std::uint8_t* pixels;  // of the pixel (x, y)

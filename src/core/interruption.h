@@ -1,6 +1,6 @@
 // A request to stop, for work that may take long before it gives anything: opening a source. The
-// program and the C interface say where this thread is to look; loops that open a source look
-// there. Without such a place nothing is ever interrupted.
+// program and the C interface set the request of this thread; loops that open a source poll it.
+// Without a request nothing is ever interrupted.
 #pragma once
 
 #include <atomic>
@@ -8,14 +8,14 @@
 
 namespace tundish {
 
-// Where to look. What `context` points to must outlive every scope that uses it.
+// How the request is polled. What `context` points to must outlive every scope that uses it.
 struct StopRequest {
   bool (*asked)(const void* context) = nullptr;  // any thread; quick; null: never
   const void* context = nullptr;
 };
 StopRequest stop_request(const std::atomic<bool>* flag);  // null: never
 
-// This thread looks there until the scope ends, and then where it looked before.
+// This thread polls the request until the scope ends, and then the one before.
 class StopScope {
  public:
   explicit StopScope(const StopRequest& request);

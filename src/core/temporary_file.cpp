@@ -18,8 +18,8 @@ struct CloseFolder {
   void operator()(DIR* folder) const { ::closedir(folder); }
 };
 
-// The lock tells, also between containers that see different process numbers; where the file
-// system has no locks, the number has to do.
+// The lock decides, also between containers that see different process numbers; where the file
+// system has no locks, the process number decides.
 bool is_left_over(int descriptor, std::string_view pid_text) {
   if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) return true;
   if (errno == EWOULDBLOCK || errno == EINTR) return false;

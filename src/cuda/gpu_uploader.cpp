@@ -44,9 +44,9 @@ struct GpuUploader::State {
   std::shared_ptr<const ResidentPack> resident;
   std::unique_ptr<BatchDecoder> decoder;
   DeviceMemory values;         // of the table
-  DeviceMemory coded, levels;  // one batch each: the stream's order says when they are free
+  DeviceMemory coded, levels;  // one batch each: the stream's order makes them free again
 
-  std::deque<Refused> refused;                // found, and not told yet
+  std::deque<Refused> refused;                // found, and not reported yet
   std::deque<std::unique_ptr<Sent>> sent;     // in order; not known yet to have ended
   std::vector<std::unique_ptr<Sent>> unused;  // their events and memory are used again
 
@@ -124,7 +124,7 @@ void GpuUploader::finish(const UploadBatch& batch, const Out& out) {
   try {
     enqueue(batch, out, *one);
   } catch (...) {
-    // A part of it may be on the stream, and the batch's memory goes back now.
+    // Part of the work may be on the stream, and the batch's memory goes back now.
     cudaStreamSynchronize(state.stream);
     one->keep.reset();
     state.unused.push_back(std::move(one));
@@ -135,7 +135,7 @@ void GpuUploader::finish(const UploadBatch& batch, const Out& out) {
 
 void GpuUploader::enqueue(const UploadBatch& batch, const Out& out, Sent& one) {
   State& state = *state_;
-  // The numbers go with the part that is there; with both, behind the flat buffer.
+  // The tail follows the levels or the flat buffer; when the batch has both, the flat buffer.
   const bool flat = batch.coded != nullptr;
   const std::size_t level_count = batch.targets.size();
   const std::size_t level_bytes = 3 * static_cast<std::size_t>(batch.size.width) *
@@ -184,7 +184,7 @@ std::optional<GpuUploader::Refused> GpuUploader::poll_completed() {
     Sent& one = *state.sent.front();
     const cudaError_t status = cudaEventQuery(one.done);
     if (status == cudaErrorNotReady) {
-      (void)cudaGetLastError();  // no error, and not to be taken for one
+      (void)cudaGetLastError();  // "not ready" is not an error, and must not be taken for one
       break;
     }
     check(status, "make a batch");

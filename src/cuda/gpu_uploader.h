@@ -1,8 +1,8 @@
-// From a batch in page-locked memory to tensors on a GPU, on a stream of its own: one copy, then
-// the kernels. Nothing here waits for the GPU but the destructor and memory that has to grow; the
-// caller orders its own work behind the stream's by events.
+// Uploads a batch from page-locked memory to tensors on a GPU, on a separate stream: one copy, then
+// the kernels. Only the destructor and memory that has to grow wait for the GPU; the caller orders
+// its work after that of the stream by events.
 //
-// A build without CUDA links no_cuda.cpp instead: the same classes, whose constructors say no.
+// A build without CUDA links no_cuda.cpp instead: the same classes, whose constructors throw.
 #pragma once
 
 #include <cstddef>
@@ -24,35 +24,35 @@ class ResidentPack;
 
 // Behind the levels, and behind the flat buffer, is room for upload_tail.h.
 struct UploadBatch {
-  std::shared_ptr<const void> keep;     // all that is here, until it was copied
-  std::size_t count = 0;                // images
-  Size size;                            // of each
-  std::byte* levels = nullptr;          // of the images that the CPU decoded, N, H, W, C
-  std::span<const Target> targets;      // one for each of these
-  std::byte* coded = nullptr;           // the flat buffer of all others; null: there are none
-  const BatchLayout* layout = nullptr;  // of it
+  std::shared_ptr<const void> keep;               // owns all memory below until it was copied
+  std::size_t count = 0;                          // images
+  Size size;                                      // of each image
+  std::byte* levels = nullptr;                    // of the images that the CPU decoded, N, H, W, C
+  std::span<const Target> targets;                // one per image of `levels`
+  std::byte* coded = nullptr;                     // the flat buffer of all other images; null: none
+  const BatchLayout* layout = nullptr;            // of the flat buffer
   std::span<const std::int64_t> labels, samples;  // one per image
-  std::uint64_t epoch = 0;                        // and their positions in it, for Refused
+  std::uint64_t epoch = 0;                        // of the positions, for Refused
   std::span<const std::uint64_t> positions;
-  std::span<const std::uint32_t> numbers;  // of the images in the flat buffer, in the batch
+  std::span<const std::uint32_t> numbers;  // in the batch, of the images of the flat buffer
 };
 
 class GpuUploader {
  public:
-  // `stream` is a cudaStream_t of that device; it and the tables must outlive this. Without tables
-  // no flat buffer can be decoded. Throws Error(gpu).
+  // `stream` is a cudaStream_t of that device; the stream and the tables must outlive the uploader.
+  // Without tables no flat buffer can be decoded. Throws Error(gpu).
   GpuUploader(int device, void* stream, const PixelTable& table, bool channels_first,
               const lanes::Tables* tables, std::shared_ptr<const ResidentPack> resident);
   ~GpuUploader();  // waits until the GPU has read every batch
 
-  // Memory of the GPU's for one batch: elements, and an int64 for each image; null: not wanted.
+  // GPU memory for one batch: elements, and an int64 for each image; null: not wanted.
   struct Out {
     void* images = nullptr;
     void* labels = nullptr;
     void* samples = nullptr;
   };
 
-  // Enqueues it.
+  // Enqueues the copy and the kernels.
   void finish(const UploadBatch& batch, const Out& out);
 
   // A unit that no kernel could decode, in a batch that was enqueued before; its image is zeros.
@@ -63,10 +63,11 @@ class GpuUploader {
     bool wanted;  // no forget() since
   };
 
-  // Gives back batches that were copied since. Cheap. One refusal, of all that were not told yet.
+  // Gives back batches that were copied since. Cheap. Returns one refusal that was not reported
+  // yet.
   std::optional<Refused> poll_completed();
 
-  // The iteration was left: refusals of all batches so far are not wanted, only to be counted.
+  // The iteration was left: refusals of all batches so far are only counted.
   void forget();
 
  private:

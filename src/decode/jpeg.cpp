@@ -71,7 +71,7 @@ void on_output(j_common_ptr) {}
 
 void on_source_nothing(j_decompress_ptr) {}
 
-// All bytes were there from the start, so asking for more means that the file is cut off.
+// All bytes were given at the start, so asking for more means that the file is cut off.
 boolean on_source_end(j_decompress_ptr info) {
   fail(reader_of(reinterpret_cast<j_common_ptr>(info)), ErrorCode::image_cut_off,
        "the data end before the last row");

@@ -6,11 +6,11 @@
 
 namespace tundish {
 
-// Also checks that the data are as long as the shape says.
+// Also checks that the length of the data fits the shape.
 std::optional<Fault> read_npy_header(ImageHeader& out, Bytes bytes);
 
 // Whether NumPy can load it as an array of any kind without unpickling: its head, and that the data
-// are there. Of structured types only the head is checked.
+// are complete. Of structured types only the head is checked.
 std::optional<Fault> check_npy(Bytes bytes);
 
 std::optional<Fault> decode_npy(StripSink& sink, Bytes bytes, const ImageHeader& header,

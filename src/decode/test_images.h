@@ -62,7 +62,7 @@ struct Picture : StripSink {
 // decode() of a window; a fault is a failed check.
 std::vector<std::uint8_t> decode_window(Bytes bytes, Window window);
 
-// What read_header and then decode of the whole image say; none when all is well.
+// The fault of read_header, or of decode of the whole image; none when all is well.
 ErrorCode fault_of(Bytes bytes, const Limits& limits = {});
 
 // A window of a whole image.

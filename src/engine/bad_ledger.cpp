@@ -6,10 +6,10 @@ namespace tundish {
 namespace {
 
 constexpr std::uint64_t kHopeless = 100;     // bad samples, and not one good one
-constexpr std::uint64_t kBudgetDraws = 300;  // a share of fewer says little
+constexpr std::uint64_t kBudgetDraws = 300;  // a share of fewer draws means little
 constexpr int kNamed = 3;                    // bad samples in a message
 
-// By the file that holds it, where that is not the one that the message begins with.
+// Names the file that holds the sample, where it is not the file that the message begins with.
 std::string brief(const BadSample& one, const std::string& file) {
   return fmt::format(
       "{}record {}{}: {}", one.where.file == file ? "" : printable(one.where.file) + ": ",

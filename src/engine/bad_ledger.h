@@ -25,7 +25,7 @@ class BadLedger {
   // it counts against max_bad, if it is of the epoch that is judged.
   void enter_zeros(BadSample sample, bool judged);
 
-  // Whether there is hope: throws Error(too_many_bad) when not one sample was good so far.
+  // Throws Error(too_many_bad) when not one sample was good so far.
   // `delivered`: images of the batch that was entered; `last`: it is the last of its epoch.
   void check_any_good(std::uint64_t delivered, bool last);
 

@@ -130,7 +130,7 @@ TEST_CASE("a budget is exceeded by one sample more than its share") {
     CHECK(std::string(verdict->what())
               .find("5 of 401 samples are bad (1.25 %) and max_bad=0.01 allows 1.00 %; record 7 "
                     "(key7): TND-203, record 8") != std::string::npos);
-    CHECK(!ledger.verdict(false));  // told once; the count begins anew
+    CHECK(!ledger.verdict(false));  // reported once; the count begins anew
   }
 }
 
@@ -143,7 +143,7 @@ TEST_CASE("few draws say nothing until their epoch ends, and every epoch has its
     CHECK(!ledger.verdict(true));  // just the share
     fill(slot, epoch, 10, 1, {10}, false);
     ledger.enter(slot, false);
-    CHECK(!ledger.verdict(false));  // over it, and too early to say so
+    CHECK(!ledger.verdict(false));  // over the limit, and too early to report it
     CHECK(ledger.verdict(true));
   }
   fill(slot, 2, 0, 10, {0, 1}, false);

@@ -33,7 +33,7 @@ void CpuMaker::make_at(const Placer& placer, Slot& slot, std::size_t place,
 }
 
 // The first image that is planned sets the size of the batch; one of another size is left out
-// here and looked at again when the batch is delivered.
+// here and examined again when the batch is delivered.
 Placement CpuMaker::place_in(Slot& slot, std::size_t number, Size size) {
   slot.places[number].size = size;
   {

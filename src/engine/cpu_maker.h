@@ -16,14 +16,14 @@ namespace tundish {
 
 class CpuMaker : public Maker {
  public:
-  // All must outlive it. `lent`: memory of the caller's that batches may be made in.
+  // All arguments must outlive the maker. `lent`: memory of the caller that batches may be made in.
   CpuMaker(const Recipe& recipe, const LoaderOptions& options, const Order& order,
            const CacheSetup& cache, std::shared_ptr<LentMemory> lent)
       : recipe_(recipe), options_(options), order_(order), cache_(cache), lent_(std::move(lent)) {}
 
   void make(Slot& slot, std::size_t place, std::unique_ptr<Scratch>& scratch) override;
 
-  // The same, to where `placer` says.
+  // The same, into the memory that `placer` gives.
   void make_at(const Placer& placer, Slot& slot, std::size_t place,
                std::unique_ptr<Scratch>& scratch);
 
@@ -51,7 +51,7 @@ class CpuMaker : public Maker {
   const LoaderOptions& options_;
   const Order& order_;
   const CacheSetup& cache_;
-  const std::shared_ptr<LentMemory> lent_;  // also the slots own it
+  const std::shared_ptr<LentMemory> lent_;  // second owners: the slots
 };
 
 // The label of a sample: given with the options, or the source's.

@@ -11,7 +11,7 @@ namespace tundish {
 
 // An image of another size than its batch was left out before it was decoded. It may be bad, and
 // so may be the image that set the size. So the trainer's thread now finishes what was left out,
-// in order, until two good images are known to differ (deliver() says so) or all agree.
+// in order, until two good images are known to differ (deliver() reports that) or all agree.
 void Engine::Shared::settle_size(Slot& slot) {
   const auto left_out = [&](const Place& place) { return place.filled && place.size != slot.size; };
   if (std::none_of(slot.places.begin(), slot.places.end(), left_out)) return;

@@ -118,7 +118,7 @@ void Engine::Shared::work(WorkerStatus& status) {
       status.activity = WorkerStatus::Activity::waiting;
       ring.done(std::move(*task));
     }
-  } catch (...) {  // no memory even to claim: the trainer is told
+  } catch (...) {  // no memory even to claim a task: next() throws it
     {
       std::lock_guard lock(mutex);
       broken = std::current_exception();
@@ -156,7 +156,7 @@ std::vector<std::string> Engine::end() {
   std::vector<std::thread> threads = std::exchange(threads_, {});
   if (all_back) {
     lock.unlock();
-    for (std::thread& thread : threads) thread.join();  // also what a thread still lets go of
+    for (std::thread& thread : threads) thread.join();  // also waits for what a thread frees last
     return left;
   }
   for (std::thread& thread : threads) thread.detach();
@@ -213,7 +213,7 @@ void Engine::start(std::uint64_t epoch, std::uint64_t position) {
   shared.started = true;
 }
 
-// As many as can be had, at least one. Without any the next start() tries again.
+// As many threads as the system gives, at least one. Without any the next start() tries again.
 void Engine::start_threads() {
   Shared& shared = *shared_;
   std::lock_guard lock(shared.mutex);

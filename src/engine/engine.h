@@ -26,15 +26,15 @@ namespace tundish {
 
 class GpuMaker;
 
-// With LoaderOptions::for_gpu: batches that are on their way to it, or being copied.
+// With LoaderOptions::for_gpu: batches taken for upload whose copy has not finished.
 inline constexpr std::size_t kBatchesAtGpu = 4;
 
 // A finished batch. The memory belongs to the slot, which goes back to the ring when the last
-// owner lets go.
+// owner releases it.
 struct Batch {
   std::shared_ptr<Slot> slot;  // second owner: each tensor made from it
   std::byte* pixels = nullptr;
-  bool lent = false;  // they are in memory that was lent, and its owner's from now on
+  bool lent = false;  // the pixels are in lent memory, which is its owner's from now on
   std::uint64_t epoch = 0;
   std::uint64_t next = 0;  // global position after it
   std::uint32_t count = 0;
@@ -59,16 +59,17 @@ class Engine {
   // One trainer: start and next are called by one thread at a time.
 
   // Any thread. One of the next batches is made in this memory, when it is large enough, and not in
-  // the engine's own. Aligned to 64 bytes. It stays the caller's, and must be valid until that
-  // batch is delivered (Batch::lent) or end() says that no thread is left.
+  // memory of the engine. Aligned to 64 bytes. The caller keeps owning it; it must be valid until
+  // that batch is delivered (Batch::lent) or end() reports that no thread is left.
   void lend(std::span<std::byte> memory);
 
-  // The next batch is the one at this position. Keeps what is prefetched if that is it already.
+  // The next batch is the one at this position. Keeps the prefetched batches if the first of them
+  // is that one.
   void start(std::uint64_t epoch, std::uint64_t position);
 
   // With LoaderOptions::for_gpu, before the first start(): whether a GPU decodes the batches that
   // are opened from now on; later calls change it for those that are not open yet, and the pixels
-  // stay the same. False when it cannot; gpu_maker()->why_not() says the reason.
+  // stay the same. False when it cannot; gpu_maker()->why_not() gives the reason.
   bool decode_on_gpu(bool on_gpu);
   GpuMaker* gpu_maker() const;  // null without LoaderOptions::for_gpu
 
@@ -84,7 +85,7 @@ class Engine {
   // is zeros, and it is a bad sample from now on, with the position that it has in `epoch`. Throws
   // `error` with OnError::fail, Error(too_many_bad) when not one sample was good; the verdict by
   // max_bad comes from the following call of next(). `wanted`: false when its iteration was left;
-  // nobody is told then, and the sample is only counted.
+  // the sample is then counted and not reported.
   void enter_zeros(std::uint64_t sample, std::uint64_t epoch, std::uint64_t position,
                    const SampleError& error, bool wanted);
 
@@ -99,8 +100,8 @@ class Engine {
   std::vector<std::string> warnings() const;   // about these options and this source, for people
   std::vector<BadSample> bad_samples() const;  // the first 10,000
 
-  // What a thread reads or decodes for longer than `limit`, each told once: "reading record 12 of
-  // FILE for 31 s". Quick; for whoever waits in next(). Does no I/O.
+  // What a thread reads or decodes for longer than `limit`, each reported once: "reading record 12
+  // of FILE for 31 s". For the thread that waits in next(). Quick, without I/O.
   std::vector<std::string> hanging(std::chrono::nanoseconds limit);
 
   // Any thread, any time. Nothing without LoaderOptions::trace, and in a forked child. Throws
@@ -111,7 +112,7 @@ class Engine {
   void close();
 
   // close(), then waits for the threads. One that is stuck in a system call is left behind after
-  // 0.9 s with all that it uses; nothing else waits for it. Says where each of these is:
+  // 0.9 s with all that it uses; nothing else waits for it. Returns what each of these is doing:
   // "reading record 12 of FILE". In a forked child there are no threads, and nothing is done.
   std::vector<std::string> end();
 

@@ -14,7 +14,7 @@ std::unique_ptr<MemoryBudget> make_budget(LoaderOptions& options, Recipe& recipe
                                           std::uint64_t count, std::uint64_t more_per_image = 0);
 
 // Whether the batch that a replay makes can be held, before any memory is taken: its size comes
-// from a state, which nobody chose for this machine. Throws Error(wrong_state).
+// from a saved state, which may come from another machine. Throws Error(wrong_state).
 void check_replay(const LoaderOptions& options, const Recipe& recipe, std::uint64_t count);
 
 }  // namespace tundish

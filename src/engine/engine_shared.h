@@ -36,7 +36,7 @@ struct Engine::Shared {
   Schedule schedule;
   RunIdentity identity;
   Ring ring;
-  std::shared_ptr<LentMemory> lent = std::make_shared<LentMemory>();  // also the slots own it
+  std::shared_ptr<LentMemory> lent = std::make_shared<LentMemory>();  // second owners: the slots
   CpuMaker cpu_maker{recipe, options, order, cache, lent};
   std::unique_ptr<GpuMaker> gpu_maker;  // with for_gpu
   pid_t process = ::getpid();

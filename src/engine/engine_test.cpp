@@ -230,7 +230,7 @@ TEST_CASE("all fields come along when asked for") {
   REQUIRE(engine.next(batch, 20s) == Engine::Next::batch);
   for (std::size_t i = 0; i < 3; ++i) {
     const auto& fields = batch.slot->places[batch.places[i]].fields;
-    CHECK(fields[0].empty());  // the image is there as pixels
+    CHECK(fields[0].empty());  // the image is in the batch as pixels
     const auto& text = fields[2];
     CHECK(std::string(reinterpret_cast<const char*>(text.data()), text.size()) ==
           "sample" + std::to_string(batch.samples[i]));
@@ -261,8 +261,8 @@ TEST_CASE("a batch in memory that was lent is the lender's once it is delivered"
   };
   take(0, 0, 1);
   CHECK(delivered.size() == 1);
-  take(3, 20, 5);  // pieces of batches that nobody took are used again,
-  // when the worker that still fills such a batch is done with it.
+  take(3, 20, 5);  // pieces of batches that were not taken are used again,
+  // when the worker that still fills such a batch is done.
   for (std::uint64_t epoch = 7; delivered.size() < 5 && epoch < 1'000; epoch += 2) {
     take(epoch, 0, 10);
     std::this_thread::sleep_for(1ms);
@@ -307,7 +307,7 @@ TEST_CASE("an engine ends within a second although a read is stuck, and says whe
   const auto took = std::chrono::steady_clock::now() - begin;
   stuck = false;
   CHECK(took < 60s);  // no timed bar: a hang would be endless
-  while (source.use_count() > 1) std::this_thread::sleep_for(1ms);  // the stuck threads let go
+  while (source.use_count() > 1) std::this_thread::sleep_for(1ms);  // the stuck threads release it
 }
 
 TEST_CASE("figures are sums over the threads, and a window begins where one is told to") {
@@ -333,7 +333,7 @@ TEST_CASE("figures are sums over the threads, and a window begins where one is t
 
   engine.new_window();
   CHECK(engine.stats().decode_s >= first.decode_s);  // sums go on
-  CHECK(engine.stats().wait_share == 0);             // nobody has waited in this window
+  CHECK(engine.stats().wait_share == 0);             // no wait in this window
   CHECK(engine.stats().wait_p99_s == 0);
   run_epoch(engine, 1);
   CHECK(engine.stats().samples == 400);

@@ -93,7 +93,7 @@ void GpuMaker::find_tables_and_limits() {
     why_not_ = "no image of the data is a lanes record: pack them with tundish pack";
     return;
   }
-  // The last images of a larger batch go by the CPU.
+  // The last images of a larger batch take the CPU path.
   limits_.buffer_bytes = all.most(options_.batch_size);
   limits_.host_bytes = (options_.resident ? tasks : all).most(options_.batch_size);
 }
@@ -174,7 +174,7 @@ std::vector<std::size_t> GpuMaker::add_all(Slot& slot, std::unique_ptr<Scratch>&
     bool added = false;
     try {
       added = add(slot, i, *scratch);
-    } catch (const Error&) {  // met again, and reported, when the CPU makes it
+    } catch (const Error&) {  // thrown again, and reported, when the CPU makes the image
     }
     if (!added) others.push_back(i);
     release_large_buffers(recipe_, scratch);

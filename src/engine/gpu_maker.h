@@ -18,7 +18,7 @@
 
 namespace tundish {
 
-// Of a slot: the flat buffer, and what it says.
+// What GpuMaker keeps in a slot: the flat buffer, its layout and its plan.
 struct GpuSlotData : MakerData {
   HostMemory coded;
   cuda::BatchLayout layout = {};
@@ -31,11 +31,11 @@ inline GpuSlotData* gpu_data(const Slot& slot) {
 
 class GpuMaker : public Maker {
  public:
-  // All must outlive it. `stopped`: the batches are not wanted any more.
+  // All arguments must outlive the maker. `stopped`: the batches are not wanted any more.
   GpuMaker(CpuMaker& cpu, const Recipe& recipe, const LoaderOptions& options, const Order& order,
            const CacheSetup& cache, std::function<bool()> stopped);
 
-  // Whether a GPU can decode anything of this loader's; otherwise why_not() says the reason: no
+  // Whether a GPU can decode any image of this loader; otherwise why_not() gives the reason: no
   // image of the source is a lanes record, or the transforms give images of several sizes.
   bool possible() const { return !tables_.empty(); }
   const std::string& why_not() const { return why_not_; }
@@ -44,7 +44,7 @@ class GpuMaker : public Maker {
   const lanes::Tables* tables() const { return possible() ? tables_.front() : nullptr; }
   std::uint64_t host_bytes() const { return limits_.host_bytes; }  // of one batch
 
-  // Before the first batch: these records' units are on the GPU already.
+  // Call before the first batch: the units of these records are on the GPU already.
   void use_resident(std::shared_ptr<const cuda::ResidentRecords> records) {
     resident_ = std::move(records);
   }
@@ -66,7 +66,7 @@ class GpuMaker : public Maker {
   const CacheSetup& cache_;
   const std::function<bool()> stopped_;
 
-  std::vector<const lanes::Tables*> tables_;  // all with the same content: the GPU's
+  std::vector<const lanes::Tables*> tables_;  // all with the same content: those of the GPU
   cuda::BatchLimits limits_;                  // of one batch
   std::string why_not_;
   std::shared_ptr<const cuda::ResidentRecords> resident_;  // null: units come from the source

@@ -117,14 +117,14 @@ TEST_CASE("batches for a GPU, finished slowly, are the CPU's, whoever decodes") 
     const auto source = std::make_shared<RecordSource>(random, 40);
     LoaderOptions options = random_options(random);
     Engine plain(source, options);
-    const int road = round % 4;
-    CAPTURE(road);  // levels, coded, both by turns, resident
+    const int path = round % 4;
+    CAPTURE(path);  // levels, coded, both by turns, resident
     options.for_gpu = true;
-    options.resident = road == 3;
+    options.resident = path == 3;
     Engine there(source, options);
     std::vector<std::byte> records;
-    if (road == 3) there.gpu_maker()->use_resident(keep_all(*source, records));
-    REQUIRE(there.decode_on_gpu(road != 0));
+    if (path == 3) there.gpu_maker()->use_resident(keep_all(*source, records));
+    REQUIRE(there.decode_on_gpu(path != 0));
     plain.start(0, 0);
     there.start(0, 0);
     for (int step = 0;; ++step) {
@@ -144,7 +144,7 @@ TEST_CASE("batches for a GPU, finished slowly, are the CPU's, whoever decodes") 
       CHECK(batch.targets.size() <= batch.count);
       coded += static_cast<int>(batch.count - batch.targets.size());
       others += static_cast<int>(batch.targets.size());
-      if (road == 2) there.decode_on_gpu(step % 2 == 0);
+      if (path == 2) there.decode_on_gpu(step % 2 == 0);
     }
     CHECK(there.stats().bad == plain.stats().bad);
     REQUIRE(there.bad_samples().size() == plain.bad_samples().size());

@@ -14,8 +14,8 @@ class Maker {
  public:
   virtual ~Maker() = default;
 
-  // Fills this place of the slot, or all of them when the slot is a single task. What goes wrong
-  // stands in the places afterwards. Any worker; `scratch` is the worker's own.
+  // Fills this place of the slot, or all of them when the slot is a single task. Errors are
+  // in the places afterwards. Any worker; `scratch` is the worker's own.
   virtual void make(Slot& slot, std::size_t place, std::unique_ptr<Scratch>& scratch) = 0;
 };
 

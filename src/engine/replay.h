@@ -1,4 +1,4 @@
-// A batch told in words: which draws it was made of and what was done to each.
+// Which draws a batch was made of, and the plan of each.
 #pragma once
 
 #include "core/fields_json.h"

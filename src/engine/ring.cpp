@@ -9,8 +9,8 @@ namespace tundish {
 struct SlotPool {
   SlotPool(std::size_t spare, std::size_t most) : spare(spare), most(most) {}
 
-  const std::size_t spare;  // free slots kept; more are given back to the system
-  const std::size_t most;   // also when there are more slots than that; 0: any number
+  const std::size_t spare;  // free slots kept; further ones are freed
+  const std::size_t most;   // while more slots exist, no free one is kept; 0: no limit
   const pid_t process = ::getpid();
   std::mutex mutex;
   std::vector<std::unique_ptr<Slot>> free;

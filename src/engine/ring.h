@@ -1,4 +1,4 @@
-// Batches on their way from many workers to one trainer. The unit of work is one sample; several
+// Passes batches from many workers to one trainer. The unit of work is one sample; several
 // batches are open at once, so one slow image never idles the other workers.
 //
 // Life of a slot:
@@ -7,8 +7,8 @@
 //            and fewer than `depth` batches wait
 //   done()   that place is filled; the batch is ready when all are
 //   take()   the trainer receives ready batches in the order in which they were opened
-// A slot goes back to the pool when its last user lets go of it: a tensor that the trainer keeps
-// keeps its memory, and the ring takes another slot instead.
+// A slot goes back to the pool when its last user releases the slot: a tensor that the trainer
+// holds keeps its memory, and the ring takes another slot instead.
 //
 // Thread safety: any method may be called from any thread.
 #pragma once
@@ -41,8 +41,8 @@ class Ring {
   // is none. Called with the ring locked: must be quick and must not call the ring.
   using Opener = std::function<bool(Slot&)>;
 
-  // most_slots: of all slots, those out included, so many are kept for use again; 0: depth + 1 that
-  // are free. spare: so many more than that, for a trainer that holds several.
+  // most_slots: slots, in use and free, that are kept for use again; 0: depth + 1 free ones. spare:
+  // so many more, for a trainer that holds several batches.
   explicit Ring(std::size_t depth, std::size_t most_slots = 0, std::size_t spare = 0);
   ~Ring();
 

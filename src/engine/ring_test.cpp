@@ -245,7 +245,7 @@ struct Explored {
   std::uint64_t states = 0, moves = 0, wakes = 0;
 };
 
-// Every state that can be reached and every move in it, each on a fresh ring that is brought there.
+// Every state that can be reached and every move in it, each on a fresh ring brought to that state.
 // With `wakes`, a move after which a trainer or a worker can go on is made while one waits.
 void explore(Explored& seen, std::size_t depth, std::size_t workers, bool whole, bool wakes) {
   constexpr std::size_t kPlaces = 2;

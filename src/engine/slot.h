@@ -19,9 +19,9 @@ struct Place {
   Draw draw;
   std::int64_t label = -1;
   Size size;
-  bool filled = false;                         // pixels are there
+  bool filled = false;                         // its pixels are written
   std::vector<std::vector<std::byte>> fields;  // besides the image, by field number
-  std::vector<BadSample> bad;                  // tried and failed, in order
+  std::vector<BadSample> bad;                  // samples that were tried and failed, in order
   std::exception_ptr error;                    // ends the batch
   bool coded = false;                          // a GPU makes its pixels
   bool mirror = false;                         // a GPU is still to mirror its pixels
@@ -33,7 +33,7 @@ struct Place {
   bool empty = false;  // it will have no pixels
 };
 
-// What a maker keeps in a slot besides, from batch to batch: gpu_maker.h.
+// What else a maker keeps in a slot from batch to batch: gpu_maker.h.
 struct MakerData {
   virtual ~MakerData() = default;
 };
@@ -41,8 +41,8 @@ struct MakerData {
 struct Slot {
   std::uint64_t epoch = 0;
   std::uint64_t first = 0;  // position of place 0
-  std::uint64_t start = 0;  // global position where its step begins, of all ranks
-  std::uint64_t next = 0;   // and after it
+  std::uint64_t start = 0;  // global position (of all ranks) where its step begins
+  std::uint64_t next = 0;   // global position after its step
   std::vector<Place> places;
   bool single_task = false;  // one worker fills all places: gpu_maker.h
 

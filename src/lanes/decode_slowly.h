@@ -1,4 +1,4 @@
-// The twin of the whole pixel stage: coefficients to an image, one pixel after the other.
+// The twin of the path from units to pixels: coefficients to an image, one pixel after the other.
 #pragma once
 
 #include <cstdint>

@@ -52,7 +52,7 @@ using DecodeUnits = unsigned (*)(UnitValues* const* out, const CodedUnit* units,
 
 DecodeUnits decode_units_of(Cpu cpu);
 
-// One file each; decode_units_of() says which may run.
+// One file each; decode_units_of() chooses one that may run.
 unsigned decode_units_slowly(UnitValues* const* out, const CodedUnit* units, int count,
                              const Tables& tables, UnitWork* works);
 unsigned decode_units_plainly(UnitValues* const* out, const CodedUnit* units, int count,

@@ -91,7 +91,7 @@ struct Lanes {
     return _mm256_set_m128i(half(high), half(low));
   }
 
-  // One symbol in each of the first `count` lanes; `table` says which table each lane reads.
+  // One symbol in each of the first `count` lanes; `table` holds which table each lane reads.
   template <bool kAll>
   TUNDISH_INLINE __m256i symbols(const Entry* entries, const std::uint8_t* table, int count) {
     __m256i entry[kQuarters];
@@ -199,7 +199,7 @@ TUNDISH_INLINE __m256i context_after(__m256i mask) {
                          _mm256_and_si256(none, _mm256_set1_epi8(8)));
 }
 
-// Bytes of `values` where `mask` has ones, one behind the other; returns their end.
+// Bytes of `values` where `mask` has ones, in order without gaps; returns their end.
 TUNDISH_INLINE std::uint8_t* compress(std::uint8_t* to, __m256i values, std::uint32_t mask) {
   for (int i = 0; i < 4; ++i) {
     const unsigned part = mask >> (8 * i) & 255;

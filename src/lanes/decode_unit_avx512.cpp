@@ -85,7 +85,7 @@ struct Lanes {
     return out;
   }
 
-  // One symbol per active lane; `table` says where each lane's table starts in `entries`.
+  // One symbol per active lane; `table` holds where each lane's table starts in `entries`.
   TUNDISH_INLINE __m256i symbols(const Entry* entries, const __m512i (&table)[2],
                                  std::uint32_t active) {
     __m512i entry[2];
@@ -272,7 +272,7 @@ TUNDISH_INLINE __m512i sums_before(__m512i bytes) {
   return _mm512_add_epi8(sum, _mm512_bslli_epi128(sum, 8));
 }
 
-// 16 differences of DC whose bits lie one behind the other from bit `at` on.
+// 16 differences of DC whose bits are concatenated from bit `at` on.
 TUNDISH_INLINE __m512i dc_differences(const std::byte* raw, unsigned at, __m128i sizes,
                                       __m128i bits_before) {
   const __m512i first =

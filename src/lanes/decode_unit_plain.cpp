@@ -17,7 +17,7 @@ struct Lanes {
     std::memcpy(x, head.state, sizeof x);
   }
 
-  // Whether a lane needs a word cannot be foretold, so there is no branch for it.
+  // Whether a lane needs a word cannot be predicted, so there is no branch for it.
   TUNDISH_INLINE std::uint32_t refilled(std::uint32_t state) {
     const bool empty = state < low;
     const std::uint32_t next = state << 16 | load<std::uint16_t>(word);
@@ -63,7 +63,7 @@ struct Lanes {
 void read_starts(UnitWork& work, std::uint8_t* octets, Lanes& lanes, const CodedUnit& unit,
                  const Tables& tables) {
   const int blocks = unit.shape.blocks();
-  if (blocks > kMaxBlocks) __builtin_unreachable();  // g++ asks; the geometry says so
+  if (blocks > kMaxBlocks) __builtin_unreachable();  // for g++; the geometry guarantees it
   for (int b = 0; b < blocks; ++b) {
     work.dense[b] = static_cast<std::uint8_t>(start_table(unit.set, b >= unit.shape.luma()));
   }

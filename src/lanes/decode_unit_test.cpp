@@ -75,7 +75,7 @@ Coded code(const UnitSymbols& symbols, const Tables& tables, int set) {
   return out;
 }
 
-// All decoders that this machine can run must say the same of these two units.
+// All decoders that this machine can run must give the same for these two units.
 void check_all(const Coded& a, const Coded& b, const Tables& tables) {
   static UnitValues slow[2], fast[2];
   static UnitWork works[2];

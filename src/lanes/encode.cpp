@@ -207,7 +207,7 @@ bool UnitEncoder::find_narrow_states(std::uint32_t* state, int& raw) const {
 void UnitEncoder::find_states(std::uint32_t* state, int& raw) {
   words_.resize(kMaxSteps);
   std::uint16_t* word = words_.data();
-  // Whether a lane gives a word away cannot be foretold, so there is no branch for it.
+  // Whether a lane gives a word away cannot be predicted, so there is no branch for it.
   const auto give = [&](std::uint32_t x, bool full) {
     *word = static_cast<std::uint16_t>(x);
     word += full;

@@ -55,11 +55,11 @@ class UnitEncoder {
   static constexpr int kMaxSteps = 2 * (kMaxBlocks * (1 + kOctets) + kMaxValues);
 
   std::vector<Step> steps_ = std::vector<Step>(kMaxSteps);
-  Step* end_ = nullptr;              // of those in use
+  Step* end_ = nullptr;              // of the steps in use
   std::vector<Step> escapes_;        // of table symbols, until end_step()
   std::vector<std::uint16_t> high_;  // of escaped values
   std::vector<std::uint16_t> raw_;
-  int raw_size_ = 0;                  // bits of them
+  int raw_size_ = 0;                  // bits in raw_
   std::vector<std::uint16_t> words_;  // last one first
   std::uint64_t cost_[kLanes] = {};   // bits of each lane's steps, in 1/65536
 };

@@ -6,7 +6,7 @@
 namespace tundish::lanes {
 namespace {
 
-// For each place of a block, twice: the number in zigzag order of the coefficient there. The
+// For each place of a block, twice: the number in zigzag order of its coefficient. The
 // second copy becomes the high byte, from which the sign is spread.
 struct Places {
   alignas(64) std::uint8_t of[128];

@@ -17,6 +17,6 @@ void idct(std::uint8_t* out, std::ptrdiff_t stride, const std::int16_t* coeffici
 // pixels. (libjpeg's C code also differs where a sample is beyond -384 .. 639 before it is clipped
 // to 0 .. 255: there the SIMD of x86-64 and of ARM is the reference.)
 bool is_exact(const Block& block, const Quantisation& quantisation);
-bool is_exact(const Coefficients& image);  // every block of it
+bool is_exact(const Coefficients& image);  // every block of the image
 
 }  // namespace tundish::lanes

@@ -10,7 +10,7 @@
 //   edges   := count:varint  count x (dc:signed  n:u8  n x (place:u8  value:signed))
 //   literal := the file without its entropy-coded data, to the end of the restore data
 //
-// varint: 7 bits per byte, the low ones first, 0x80 says that more follow; at most 5 bytes.
+// varint: 7 bits per byte, the low ones first, 0x80 means that more follow; at most 5 bytes.
 // signed: a varint of 0, -1, 1, -2, 2, ... = 0, 1, 2, 3, 4, ...
 // skip: how many scans, intervals or blocks lie between the one before and this one.
 //
@@ -58,8 +58,8 @@ enum class Unfit : std::uint8_t {
   incomplete,                // scans are missing, and libjpeg would smooth the blocks
   range,                     // a coefficient beyond +-kMaxAc (AC and DC)
   too_large,                 // over a limit
-  not_restorable,            // for the caller to say when settle() is false
-  growth,                    // for the caller to say when the record is too large
+  not_restorable,            // set by the caller when settle() is false
+  growth,                    // set by the caller when the record is too large
 };
 inline constexpr int kUnfits = 13;
 
@@ -74,7 +74,7 @@ struct JpegLimits {
 
 // A whole JPEG file into coefficients and restore data; both reuse their memory, and mean nothing
 // unless the answer is Unfit::none. Then every coefficient is within +-kMaxAc (so differences of DC
-// are within +-kMaxDcDifference) and what libjpeg would decode is what the coefficients say, but
+// are within +-kMaxDcDifference) and libjpeg would decode the same coefficients, but
 // the restore data are not proven: see settle(). Any bytes may be given.
 Unfit take_apart(Coefficients& out, std::vector<std::byte>& restore, Bytes file,
                  const JpegLimits& limits = {});

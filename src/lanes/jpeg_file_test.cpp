@@ -129,7 +129,7 @@ TEST_CASE("memory of an earlier image leaves no trace") {
 }
 
 TEST_CASE("a file of libjpeg needs nothing but its markers") {
-  // 1 in 16 scans ends with a 0 and without padding, and is told apart: look at several.
+  // 1 in 16 scans ends with a 0 and without padding, and is recognised: examine several.
   int plain = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     const ByteVector file = make_jpeg({.width = 41, .height = 35, .seed = seed});
@@ -190,7 +190,7 @@ TEST_CASE("padding by zeros or ones comes back, changing from interval to interv
 }
 
 TEST_CASE("blocks beyond the edge come back whatever they hold") {
-  // A larger image, told to be smaller: what was inside is now outside.
+  // A larger image, declared to be smaller: what was inside is now outside.
   const std::uint64_t seed = test_seed();
   CAPTURE(seed);
   Random random({.seed = seed}, 0);

@@ -20,7 +20,7 @@ struct MarkerState {
   const char* wrong = nullptr;
 };
 
-// Goes on to behind the next scan header; false when there is none, or `wrong` says what is wrong.
+// Goes on to behind the next scan header; false when there is none, or after a fault: `wrong`.
 // The frame is then one of these coefficients.
 bool next_scan(MarkerState& state, Bytes literal, const Coefficients& coefficients);
 

@@ -25,7 +25,7 @@ void put_signed(std::vector<std::byte>& out, int value) {
   put_varint(out, static_cast<std::uint32_t>(value) << 1 ^ static_cast<std::uint32_t>(value >> 31));
 }
 
-// What was read, as it stood there.
+// The coded bytes as they were read.
 void put_coded(std::vector<std::byte>& out, const Coded& coded) {
   if (coded.count == 0) return;
   put_varint(out, coded.count);

@@ -32,7 +32,7 @@ struct Padding {
   Coded coded = {};             // instead of `odd`
 };
 
-// What the last bytes of all intervals say, whose padding may be any number of low bits. Right if
+// What the last bytes of all intervals show, whose padding may be any number of low bits. Right if
 // the padding of each interval is all zeros or all ones.
 Padding make_padding(const std::vector<std::uint8_t>& last_bytes);
 

@@ -54,7 +54,7 @@ class PaddingReader {
   OddPadding coming_ = {};
 };
 
-// What a scan is written from. The coefficients have as many blocks as the geometry says, and the
+// What a scan is written from. The coefficients have as many blocks as the geometry has, and the
 // geometry is the frame's.
 struct ScanSource {
   const Coefficients& coefficients;

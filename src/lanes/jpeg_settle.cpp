@@ -19,7 +19,7 @@ void set_padding(Padding& padding, std::uint64_t interval, std::uint8_t bits) {
   }
 }
 
-// Writes the scan into `out`: how many bytes of it are those of `data`, or none at all.
+// Writes the scan into `out`: how many of its bytes equal those of `data`, or none at all.
 std::optional<std::size_t> try_scan(std::vector<std::byte>& out, const ScanSource& source,
                                     Bytes data) {
   Output output(out, data.size());

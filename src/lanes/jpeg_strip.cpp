@@ -16,7 +16,7 @@ bool is_metadata(std::uint8_t marker) {
 void strip_metadata(std::vector<std::byte>& restore, const Geometry& geometry) {
   Restore parts;
   if (read_restore(parts, restore, geometry, JpegLimits{}.max_scans)) {
-    return;  // put_together will say why
+    return;  // put_together will report why
   }
   const auto before = static_cast<std::ptrdiff_t>(restore.size() - parts.literal.size());
   std::vector<std::byte> kept(restore.begin(), restore.begin() + before);

@@ -9,7 +9,7 @@
 namespace tundish::lanes {
 namespace {
 
-// The file without its entropy-coded data, and what the writer of those needs to be told.
+// The file without its entropy-coded data, and what the writer of that data needs.
 struct Outline {
   Frame frame;
   std::vector<Bytes> literal;             // pieces of the file

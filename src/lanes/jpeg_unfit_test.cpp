@@ -51,13 +51,13 @@ struct Outcomes {
   int refused = 0, unsettled = 0, given_back = 0;
 };
 
-// Whatever the bytes are, there is a reason of take_apart's own, or coefficients as promised that
+// Whatever the bytes are, take_apart gives a reason, or coefficients as promised that
 // give back the very file once they are settled.
 void try_bytes(const ByteVector& file, Outcomes& seen) {
   Coefficients coefficients;
   ByteVector restore, again, scratch;
   const Unfit unfit = take_apart(coefficients, restore, file, kSmall);
-  REQUIRE(unfit < Unfit::not_restorable);  // what follows is for callers to say
+  REQUIRE(unfit < Unfit::not_restorable);  // the later ones are set by callers
   if (unfit != Unfit::none) {
     ++seen.refused;
     return;

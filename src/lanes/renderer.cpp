@@ -107,7 +107,7 @@ void Renderer::extend_edges(int component, int from, int to) {
   }
 }
 
-// One behind the last row of pixels whose samples, and their neighbours below, are all there.
+// One behind the last row of pixels whose samples, and their neighbours below, are all decoded.
 int Renderer::end_of_complete_rows() const {
   int end = plan_.window.y + plan_.window.height;
   for (int c = 0; c < geometry_.components; ++c) {

@@ -1,5 +1,5 @@
-// How restore data are stored. Most of them are the same tables in every JPEG: a dictionary that
-// holds these makes a few dozen bytes of them.
+// How restore data are stored. Most are the same tables in every JPEG: a dictionary that holds
+// these tables reduces the data to a few dozen bytes.
 #include <fmt/format.h>
 #include <zstd.h>
 

@@ -25,7 +25,7 @@ struct BlockSymbols {
   std::uint8_t dc_size = 0;   // number of these bits
   std::uint8_t octets = 0;    // up to the last that has a non-zero coefficient
   std::uint8_t count = 0;     // of non-zero coefficients
-  std::uint16_t first = 0;    // of them in UnitSymbols::value
+  std::uint16_t first = 0;    // of the non-zero coefficients in UnitSymbols::value
 
   std::uint8_t start() const { return static_cast<std::uint8_t>(dc_size << 4 | octets); }
   unsigned octet(int i) const { return static_cast<unsigned>(mask >> (8 * i)) & 255u; }

@@ -29,7 +29,7 @@ struct Frequencies {
   std::array<std::uint16_t, 257> of = {};
 };
 
-// One entry of a decoding table: what the low ten bits of a state say.
+// One entry of a decoding table: what the low ten bits of a state mean.
 //   bits 0-9    place of these ten bits among the symbol's
 //   bits 10-20  the symbol's frequency, 1 to 1024
 //   bit 21      it is the escape

@@ -97,8 +97,8 @@ struct Kinds {
   std::vector<double> bits;  // that it takes with the tables of its kind, raw ones left out
 };
 
-// First by how much there is in their blocks, so that few images unlike the others have a kind of
-// their own; then each to the kind whose tables suit it best.
+// First by the number of values in their blocks, so that few images unlike the others form a
+// separate kind; then each to the kind whose tables suit it best.
 Kinds sort_into_kinds(std::span<const ImageSample> images, const std::vector<double>& weight) {
   std::vector<double> density;
   for (const ImageSample& image : images) density.push_back(std::log1p(values_per_block(image)));

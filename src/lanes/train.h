@@ -1,4 +1,4 @@
-// Makes the tables that suit a data set, and finds the set of them that suits an image.
+// Makes the tables that suit a data set, and finds the set of tables that suits an image.
 #pragma once
 
 #include <cstdint>

@@ -17,14 +17,14 @@ struct Escape {
 };
 
 // Blocks stand component by component, each in the order of place_of(). Behind the last value,
-// mask and start there is room for whole registers; what stands there has no meaning.
+// mask and start is room for whole registers; its content has no meaning.
 struct UnitValues {
   int blocks = 0;
   int values = 0;
   int escapes = 0;
   alignas(64) std::uint64_t
       mask[kMaxBlocks + 8];  // bit z: coefficient z of the zigzag is not 0; bit 0 is clear
-  alignas(64) std::int16_t dc[kMaxBlocks + 32];  // as in the JPEG, differences summed up
+  alignas(64) std::int16_t dc[kMaxBlocks + 32];  // coefficients: sums of the coded differences
   alignas(
       64) std::uint16_t start[kMaxBlocks + 32];     // of block b in `value`; start[blocks] = values
   alignas(64) std::int8_t value[kMaxValues + 128];  // AC, in zigzag order; any for an escape

@@ -26,7 +26,7 @@ MemoryBudget::Answer MemoryBudget::wait_for(Claim claim, std::uint64_t bytes, st
     const bool first = me == waiting_.begin();
     if (first && fits(claim, bytes, charged_ + lent_)) break;
     if (first && lent_ > 0 && !std::exchange(asked, true)) {
-      // Nothing is lent while somebody waits: once is enough.
+      // Nothing is lent while a claim waits: once is enough.
       const std::uint64_t others =
           (claim == Claim::charge ? reserved_.load() : 0) + charged_ + bytes;
       lock.unlock();

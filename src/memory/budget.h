@@ -2,8 +2,8 @@
 //
 // Two kinds of claims. Batches are reserved: the share only grows, as larger batches come.
 // Samples are charged for the time of their decoding: one that needs more than is left waits, the
-// oldest batch first. Nobody holds a charge while waiting, so the first in the queue is served at
-// the latest when all others have finished.
+// oldest batch first. No thread holds a charge while waiting, so the first in the queue is served
+// at the latest when all others have finished.
 //
 // What is left is lent to a cache, which has to give it back when a claim needs it.
 //
@@ -26,25 +26,25 @@ class MemoryBudget {
 
   enum class Answer { granted, too_large, closed };
 
-  // Waits for so many bytes; give() them back. too_large: they would not be there if everybody else
+  // Waits for so many bytes; give() them back. too_large: they would not be free even if all others
   // had finished. A small age goes first.
   Answer take(std::uint64_t bytes, std::uint64_t age);
   void give(std::uint64_t bytes);
 
-  // The batches together are to have at least so many bytes. Waits like take().
+  // Raises the share of all batches together to at least so many bytes. Waits like take().
   Answer reserve(std::uint64_t bytes, std::uint64_t age);
 
-  // For a cache. False: so much is not left, or somebody waits.
+  // For a cache. False: so much is not left, or a claim waits.
   bool lend(std::uint64_t bytes);
   void take_back(std::uint64_t bytes);
   std::uint64_t lendable() const;
-  bool is_short() const { return waiting_count_ > 0; }  // what is not in use is to be given back
+  bool is_short() const { return waiting_count_ > 0; }  // unused loans are to be given back
 
   // `shrink` is called, without a lock, when a claim does not fit beside what is lent: at most so
   // many bytes are to stay out. Set it before any claim.
   void on_shortage(std::function<void(std::uint64_t bytes)> shrink) { shrink_ = std::move(shrink); }
 
-  // Wakes all who wait.
+  // Wakes all threads that wait.
   void close();
 
   std::uint64_t bytes() const { return bytes_; }
@@ -87,7 +87,7 @@ class Charge {
   }
   ~Charge() { give(); }
 
-  // Must hold nothing: whoever waits holds nothing.
+  // The charge must be empty: a thread that waits holds no memory.
   MemoryBudget::Answer take(MemoryBudget& budget, std::uint64_t bytes, std::uint64_t age);
   void give();
   std::uint64_t bytes() const { return bytes_; }

@@ -26,12 +26,12 @@ class CachePolicy {
   bool admit(std::uint64_t sample, std::uint64_t bytes, std::uint64_t next, std::uint64_t room,
              std::vector<std::uint64_t>& out);
 
-  // The latest ones go, until at most so many bytes are held.
+  // Evicts the samples that come latest, until at most so many bytes are held.
   void shrink_to(std::uint64_t bytes, std::vector<std::uint64_t>& out);
 
   void remove(std::uint64_t sample);
 
-  // The run goes on somewhere else: every sample is told anew when it comes.
+  // The run goes on at another position: `next_of` gives the new next use of every sample.
   void retime(const std::function<std::uint64_t(std::uint64_t sample)>& next_of);
 
  private:

@@ -27,7 +27,7 @@ TEST_CASE("a sample never takes the place of one that is needed sooner") {
   CHECK(policy.admit(5, 2, 12, 0, gone));
   CHECK(gone == Numbers{2, 4});
   CHECK(policy.bytes() == 3);
-  CHECK_FALSE(policy.admit(6, 9, 1, 0, gone));  // larger than all that is there
+  CHECK_FALSE(policy.admit(6, 9, 1, 0, gone));  // larger than the whole cache
   policy.shrink_to(1, gone);
   CHECK(gone == Numbers{5});
 }
@@ -37,7 +37,7 @@ class Twin {
  public:
   explicit Twin(std::uint64_t room) : room_(room) {}
 
-  // Time `now` visits future[now]; sizes by sample. True: it was there.
+  // Time `now` visits future[now]; sizes by sample. True: a hit.
   bool visit(const Numbers& future, std::size_t now, const Numbers& sizes) {
     const std::uint64_t sample = future[now];
     if (std::find(held_.begin(), held_.end(), sample) != held_.end()) return true;

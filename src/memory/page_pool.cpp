@@ -18,7 +18,7 @@ PagePool::PagePool(MemoryBudget& budget, std::uint64_t most_bytes)
   if (at == MAP_FAILED) {
     throw Error(ErrorCode::no_memory, {}, "no addresses are left for the cache");
   }
-  // A huge page would be there as a whole when one small page of it is touched.
+  // The system would provide a whole huge page when one small page inside it is touched.
   ::madvise(at, most_ * kPageBytes, MADV_NOHUGEPAGE);
   memory_ = static_cast<std::byte*>(at);
 }

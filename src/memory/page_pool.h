@@ -1,7 +1,7 @@
 // Memory of a cache: pages of one size, so that samples of any size come and go without a gap.
 //
 // Every page that has been touched is lent by the budget. Pages that are free wait to be used
-// again, unless somebody needs memory more urgently: then they go back to the system at once.
+// again; when a claim on the budget waits for memory, they go back to the system at once.
 //
 // Thread safety: any method may be called from any thread.
 #pragma once
@@ -29,7 +29,7 @@ class PagePool {
 
   using Page = std::uint32_t;
 
-  // False, and nothing is taken, when so many are not there at this moment.
+  // False, and nothing is taken, when so many are not free at this moment.
   bool take(std::vector<Page>& out, std::uint64_t count);
   void give(std::vector<Page>& pages);  // sorts them
   std::byte* at(Page page) const { return memory_ + std::uint64_t{page} * kPageBytes; }

@@ -18,7 +18,8 @@ std::vector<std::byte> bytes_of(std::uint64_t number, std::uint64_t count) {
   return out;
 }
 
-// As a thread of a loader does it. True: the sample was there; false in `right`: with other bytes.
+// As a thread of a loader does it. True: the sample was cached. `wrong` counts those with other
+// bytes.
 bool visit(SampleCache& cache, std::uint64_t sample, const std::vector<std::byte>& expected,
            std::uint64_t next, std::atomic<int>& wrong) {
   if (const auto found = cache.find(sample, next)) {

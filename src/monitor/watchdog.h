@@ -1,4 +1,5 @@
-// Names what hangs. There is no thread for it: the trainer's asks when it has waited for a while.
+// Names what hangs. The watchdog has no thread: the trainer's thread asks when it has waited for a
+// while.
 #pragma once
 
 #include <deque>
@@ -14,8 +15,8 @@ namespace tundish {
 // hang as well.
 std::string describe(const WorkerStatus& status, const Source& source, int image_field);
 
-// The workers that have been at one activity of one sample for longer than `limit_ns`, each told
-// once: describe() and "for 31 s".
+// The workers that have been at one activity of one sample for longer than `limit_ns`, each
+// reported once: describe() and "for 31 s".
 std::vector<std::string> hanging(std::deque<WorkerStatus>& workers, const Source& source,
                                  int image_field, std::uint64_t now_ns, std::uint64_t limit_ns);
 

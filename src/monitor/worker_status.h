@@ -20,14 +20,14 @@ class Counter {
   std::atomic<std::uint64_t> sum_{0};
 };
 
-struct alignas(64) WorkerStatus {  // a cache line of its own: its thread writes it for every sample
+struct alignas(64) WorkerStatus {  // a separate cache line: its thread writes it for every sample
   enum class Activity : std::uint8_t { waiting, reading, decoding, ended };
   std::atomic<Activity> activity{Activity::waiting};
   std::atomic<std::uint64_t> sample{0};    // when reading or decoding
   std::atomic<std::uint64_t> since_ns{0};  // when that activity began
 
   Counter read_ns, decode_ns, augment_ns, bytes, cache_hits, cache_misses;
-  Track* track = nullptr;  // of the trace, when there is one
+  Track* track = nullptr;  // of the trace; null: nothing is traced
 
   std::uint64_t told_ns = 0;  // since_ns of what the watchdog has named; the trainer's
 };

@@ -1,5 +1,5 @@
-// When a sample comes again: the order is a function that can be turned round, so the future is
-// known without a list.
+// When a sample comes again: the order is an invertible function, so the future is known without
+// a list.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class NextUse {
   NextUse(const Order& order, const Schedule& schedule);  // copies what it needs
 
   // The time of this rank's first visit to a sample at or behind a place, counted in positions
-  // since epoch 0. kUnknown: not soon, or drawn by weight, which cannot be turned round. The few
+  // since epoch 0. kUnknown: not soon, or drawn by weight, which is not invertible. The few
   // visits that pad an epoch's last batch are not foreseen.
   std::uint64_t from(const RunPlace& place, std::uint64_t sample) const;
 
@@ -40,7 +40,7 @@ class NextUse {
   Order order_;
   Schedule schedule_;
   std::uint64_t length_;   // positions of an epoch
-  std::uint64_t horizon_;  // epochs, or rounds of a group, that are looked at
+  std::uint64_t horizon_;  // epochs, or rounds of a group, that are searched
   std::vector<std::pair<std::uint64_t, std::uint64_t>> index_of_;  // sample, index; sorted
   std::vector<std::uint64_t> first_slot_;                          // of each group, in a block
 };

@@ -10,7 +10,7 @@
 
 namespace tundish {
 
-// How an epoch is drawn; docs/internals/order.md says what each kind promises.
+// How an epoch is drawn; docs/internals/order.md specifies what each kind promises.
 enum class Sampling : std::uint8_t {
   every = 0,     // each sample once
   weighted = 1,  // with replacement, by weight
@@ -57,8 +57,8 @@ struct Draw {
 // Positions of an epoch.
 std::uint64_t epoch_length(const Order& order);
 
-// Positions 0 .. epoch_length-1 are an epoch; those from there on (padding of the last batch) go on
-// in the same manner. count must not be 0.
+// Positions 0 .. epoch_length-1 are an epoch; later ones (padding of the last batch) continue in
+// the same manner. count must not be 0.
 Draw draw_at(const Order& order, std::uint64_t epoch, std::uint64_t position);
 
 // What stands in for a sample that cannot be read: a draw of the same order (of the same group)
@@ -68,11 +68,11 @@ Draw substitute_draw(const Order& order, std::uint64_t epoch, std::uint64_t posi
 
 // A bijection of 0 .. count-1 chosen by the key. Up to 64 numbers: a list drawn by the key, every
 // order equally likely. More: a Feistel network over the next power of four, walked until it lands
-// inside, at most four steps on average. Both take no memory but the stack's.
+// inside, at most four steps on average. Both take no memory but the stack.
 std::uint64_t permute(std::uint64_t index, std::uint64_t count, std::uint64_t key);
 std::uint64_t unpermute(std::uint64_t index, std::uint64_t count, std::uint64_t key);
 
-// Keys of the permutations, for whoever asks where a sample will stand (next_use.h): of an epoch of
+// Keys of the permutations, for finding the position of a sample (next_use.h): of an epoch of
 // Sampling::every; of the slots of a block, and of a group's samples in a round, of
 // Sampling::groups. Blocks and rounds go on from epoch to epoch; before an epoch there were
 // draws_before().

@@ -20,7 +20,7 @@ constexpr std::uint64_t kMaxBlock = 10'000;
   throw Error(ErrorCode::argument, {}, "order: " + why);
 }
 
-// Throws when a number is none of a sample or comes twice.
+// Throws when a number is not a sample's or comes twice.
 void check_samples(const std::vector<std::uint64_t>& samples, std::uint64_t count) {
   std::vector<bool> seen(static_cast<std::size_t>(count));
   for (const std::uint64_t sample : samples) {

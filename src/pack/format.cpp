@@ -75,7 +75,7 @@ std::optional<Fault> decode_head(Head& out, Bytes bytes) {
   const auto crc = differs(ErrorCode::head_damaged, load<std::uint32_t>(at + 60),
                            piece_crc(kNoRecord, kHeadPiece, bytes.first(60)), 0);
   if (out.version != kFormatVersion) {
-    // One wrong bit in the version of a version 1 file must not send anybody to an update.
+    // One wrong bit in the version of a version 1 file must not tell a user to update.
     std::array<std::byte, kHeadBytes> mended;
     std::copy_n(bytes.begin(), kHeadBytes, mended.begin());
     store(mended.data() + 8, kFormatVersion);

@@ -31,18 +31,18 @@ struct Prepared {
   std::uint32_t restore_crc = 0;            // as record `number`
   std::uint64_t jpeg_bytes = 0;             // of the file that became a lanes record
   lanes::Unfit unfit = lanes::Unfit::none;  // why a JPEG did not
-  std::uint64_t bytes = 0;                  // in flight because of it
+  std::uint64_t bytes = 0;                  // in flight because of this sample
   std::optional<Refusal> refusal = {};
   std::optional<Refusal> doubt = {};  // packed, but its header cannot be read
 };
 
 // Thread safety: claim, deliver, finish and fail for the preparers, take and release for one
-// writer, stop for anybody.
+// writer, stop for any thread.
 class Handover {
  public:
   explicit Handover(std::uint64_t budget_bytes) : budget_(budget_bytes) {}
 
-  // The next place in the order, once there is room for the bytes that `expected(place)` says.
+  // The next place in the order, once there is room for the `expected(place)` bytes.
   // One sample always has room. Empty when the places below `count` are given out or it is over.
   std::optional<std::uint64_t> claim(std::uint64_t count,
                                      const std::function<std::uint64_t(std::uint64_t)>& expected);

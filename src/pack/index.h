@@ -44,7 +44,7 @@ std::optional<Fault> read_index(Index& out, const ByteFile& file, std::uint64_t 
 void for_each_column(const Index& index, const std::function<void(Bytes)>& part);
 
 // First byte of every record, and one more: the end of the last. Empty when the lengths do not
-// sum up, in 64 bits, to records that end at or before `limit`.
+// add up, in 64 bits, to records that end at or before `limit`.
 std::optional<std::vector<std::uint64_t>> record_offsets(const Index& index,
                                                          std::uint64_t alignment,
                                                          std::uint64_t limit);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kSamples = 1000;
 constexpr std::uint64_t kUnits = 6000;    // of all samples; some 40 MB
-constexpr std::size_t kFewBlocks = 2000;  // a photo has 8,000: with less, statistics say nothing
+constexpr std::size_t kFewBlocks = 2000;  // a photo has 8,000: with fewer, statistics mean nothing
 
 class Training {
  public:

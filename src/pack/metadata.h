@@ -23,7 +23,7 @@ std::optional<std::string> unescape_name(std::string_view text);  // empty: not 
 // Canonical: keys in order, no spaces. The pack id is made from it.
 std::string schema_json(const Schema& schema);
 
-// schema_json with the provenance around it; `lanes` is JSON to stand there, or empty.
+// schema_json with the provenance around it; `lanes` is JSON to insert, or empty.
 std::string metadata_json(const Schema& schema, const std::string& lanes = {});
 
 // metadata_damaged when it is not JSON, or not a possible schema. Keys it does not know are

@@ -73,7 +73,7 @@ TEST_CASE("names of any bytes survive, and each has one text only") {
   }
   CHECK_FALSE(parse_metadata(back, metadata_json(schema)));
   CHECK(back.classes == schema.classes);
-  // The twin: another program that keeps keys in order and writes no spaces says the same.
+  // The twin: another program that keeps keys in order and writes no spaces gives the same text.
   CHECK(nlohmann::json::parse(metadata_json(schema)).dump() == metadata_json(schema));
 }
 

@@ -69,7 +69,7 @@ OutputFile::Temporary::~Temporary() {
 void OutputFile::create() {
   const std::string base = prefix_ + std::to_string(::getpid());
   for (int attempt = 0; attempt < 100; ++attempt) {
-    // All memory is taken before the file is there.
+    // All memory is taken before the file exists.
     const std::string leaf = attempt == 0 ? base : fmt::format("{}.{}", base, attempt);
     std::string path = folder_ + '/' + leaf;
     std::string name = target_;
@@ -105,7 +105,7 @@ void OutputFile::commit(std::uint64_t bytes) {
   if (::fsync(file_.descriptor()) != 0) throw_errno(target_, "fsync", true);
   rename_into_place();
   temporary_.path.clear();
-  // Some file systems cannot sync a folder and say EINVAL; they keep names safe by themselves.
+  // Some file systems cannot sync a folder and return EINVAL; they keep names safe by themselves.
   if (::fsync(directory_.descriptor()) != 0 && errno != EINVAL) {
     throw_errno(target_, "the file is complete, but fsync of its folder failed", true);
   }

@@ -17,8 +17,8 @@ class OutputFile {
  public:
   // Without commit the temporary file goes with this object.
   //
-  // Throws Error(output_exists) when the target is there and replace is false, Error(argument)
-  // when it is there and no regular file, and what the system refuses.
+  // Throws Error(output_exists) when the target exists and replace is false, Error(argument) when
+  // it exists and is not a regular file, and errors of the system.
   OutputFile(const std::string& target, bool replace);
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
@@ -33,9 +33,9 @@ class OutputFile {
   void commit(std::uint64_t bytes);
 
  private:
-  // A member of its own, so that the file goes also when the constructor throws.
+  // A separate member, so that the file is removed also when the constructor throws.
   struct Temporary {
-    std::string path;  // empty when there is none
+    std::string path;  // empty: no file
     ~Temporary();
   };
 

@@ -44,7 +44,7 @@ void look_at_image(Prepared& out, Bytes image, const Source& source, const Limit
   if (*codec == Codec::unknown) return;
   ImageHeader header;
   if (const auto fault = read_header(header, image, limits)) {
-    // Bad data is data: it is packed as it came, and whoever loads it is told then.
+    // Bad data is data: it is packed as it came, and loading it reports the error.
     if (fault->code == ErrorCode::codec_unsupported) {
       out.info.codec = Codec::unknown;
     } else {

@@ -30,8 +30,8 @@ class Pack : public Source {
   std::uint64_t bytes(std::uint64_t i) const override;  // payloads, without their checksums
   std::uint64_t memory() const override;                // the index
   bool extent(std::uint64_t i, int field, Extent& out) const override;
-  // A lanes record comes unchecked: it holds checksums of its own, for every part that can be
-  // decoded alone, and its decoder looks at them.
+  // A lanes record comes unchecked: it holds a checksum for every part that can be
+  // decoded alone, and its decoder checks them.
   void read(Sample& out, std::uint64_t i, FieldSet fields = kAllFields) const override;
   using Source::read_original;
   void read_original(Sample& out, std::uint64_t i, FieldSet fields,
@@ -52,7 +52,7 @@ class Pack : public Source {
   // Fetches all keys at once, for `ls`.
   std::vector<std::string> keys() const;
 
-  // Every check there is: each piece, the padding, the digest of the file, the pack id. Calls
+  // All checks: each piece, the padding, the digest of the file, the pack id. Calls
   // `bad` for each damaged record or part and goes on; `progress` with bytes done, false from it
   // ends the check. A damaged file whose every piece is right gives one digest_differs.
   void verify(const std::function<void(const Error&)>& bad,

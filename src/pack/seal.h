@@ -40,7 +40,7 @@ inline void repair(FileBytes& pack) {
   const std::size_t tail = pack.size() - kTailBytes;
   std::memcpy(pack.data(), kHeadMagic.data(), kHeadMagic.size());
   store(pack.data() + 8, kFormatVersion);
-  // Features that are known stay: without theirs, packs with lanes records could not be opened.
+  // Known feature bits stay: without that of lanes, packs with lanes records could not be opened.
   store(pack.data() + 16, load<std::uint64_t>(pack.data() + 16) & kKnownIncompatible);
   std::memcpy(pack.data() + tail, kTailMagic.data(), kTailMagic.size());
   std::memcpy(pack.data() + tail + 128, kEndMagic.data(), kEndMagic.size());

@@ -20,7 +20,7 @@ inline FileBytes bytes_of_pack(const Source& source, const PackOptions& options 
   return out;
 }
 
-// What opening says: none when it succeeds.
+// The error of opening; none when it succeeds.
 inline ErrorCode open_code(Bytes bytes) {
   try {
     open_bytes(bytes);

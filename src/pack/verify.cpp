@@ -207,7 +207,7 @@ class Verification {
     }
   }
 
-  // With damage found already these would only say it again.
+  // After other damage the digests would only report the same damage again.
   void digests() {
     if (sound_ && walk_.digest() != pack_.tail_.digest) {
       report_(Error(ErrorCode::digest_differs, {.file = pack_.path()},

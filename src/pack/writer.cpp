@@ -25,10 +25,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr auto kProgressEvery = std::chrono::milliseconds(100);
 constexpr std::size_t kBufferBytes = 1 << 20;
-constexpr std::uint64_t kFirstRecords = 64;  // looked at when sizes are not known beforehand
+constexpr std::uint64_t kFirstRecords = 64;  // examined when sizes are not known beforehand
 constexpr std::uint64_t kGuessedKeyBytes = 48;
 
-// Bytes one behind the other, written in large pieces, digested on the way.
+// Appends bytes in order, writes them in large pieces, and updates the digest.
 class Appender {
  public:
   explicit Appender(OutputFile& file) : file_(file) { buffer_.reserve(kBufferBytes); }
@@ -187,7 +187,7 @@ class Preparers {
   std::vector<std::thread> threads_;
 };
 
-// What the source says of its size before anything is read.
+// What the source knows of its size before anything is read.
 struct Expectation {
   std::uint64_t bytes = 0;  // of all samples
   bool known = true;
@@ -243,7 +243,7 @@ class Writer {
   void records() {
     Handover handover(options_.memory_bytes);
     const Preparers preparers(handover, source_, options_, tables_.get());
-    // Without known sizes the first records wait until they have told the alignment.
+    // Without known sizes the first records wait until their sizes decide the alignment.
     bool aligned = expectation_.known;
     std::vector<Prepared> first;
     std::uint64_t first_bytes = 0;

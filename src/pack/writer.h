@@ -51,9 +51,9 @@ struct Refusal {
 // What became of the JPEGs.
 struct LanesReport {
   std::uint64_t images = 0;                  // re-coded
-  std::uint64_t jpeg_bytes = 0;              // theirs, before
-  std::uint64_t record_bytes = 0;            // and after
-  std::uint64_t restore_bytes = 0;           // what brings the files back, on top
+  std::uint64_t jpeg_bytes = 0;              // of the JPEGs, before
+  std::uint64_t record_bytes = 0;            // of the lanes records, after
+  std::uint64_t restore_bytes = 0;           // restore data, in addition
   std::uint64_t unfit[lanes::kUnfits] = {};  // JPEGs kept as they came, by reason
   std::uint64_t trained_on = 0;              // images; 0 for built-in tables
 };
@@ -65,7 +65,7 @@ struct PackReport {
   std::uint64_t kept_as_they_came = 0;  // codec unknown
   std::uint64_t samples_by_codec[8] = {};
   std::vector<Refusal> refused;
-  std::vector<Refusal> doubtful;  // packed, but their headers cannot be read: loading will say so
+  std::vector<Refusal> doubtful;  // packed, but their headers cannot be read: loading will fail
   std::string id;                 // hex
   LanesReport lanes;
 };

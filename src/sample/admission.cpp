@@ -39,8 +39,8 @@ void wait_for(std::uint64_t bytes, const Recipe& recipe, const Draw& draw, Scrat
 
 void admit_read(const Recipe& recipe, const Draw& draw, Scratch& scratch) {
   if (!recipe.memory.budget) return;
-  // Whoever waits holds nothing. Pages of the cache that an attempt left here would never come
-  // back.
+  // A thread that waits holds no memory. Pages of the cache that an attempt left here would never
+  // come back.
   scratch.cached.reset();
   scratch.charge.give();
   const std::uint64_t bytes = recipe.source->bytes(draw.sample);
@@ -67,7 +67,7 @@ bool admit(const Recipe& recipe, const Draw& draw, const View& view, const Image
     return true;
   }
 
-  // Waits with empty hands.
+  // Holds no memory while it waits.
   const bool again = charge > 0 || scratch.cached;
   if (again) {
     scratch.sample = {};

@@ -8,11 +8,11 @@
 
 namespace tundish {
 
-// Before the bytes are read, when the source knows how many there are. Throws as admit() does.
+// Before the bytes are read, when the source knows their number. Throws as admit() does.
 void admit_read(const Recipe& recipe, const Draw& draw, Scratch& scratch);
 
-// After they were read and planned. False: it had to wait, and let go of the bytes meanwhile; read
-// them again. Throws SampleError(over_budget) when it can never fit, Error(closed).
+// After the sample was read and planned. False: it had to wait, and released the bytes meanwhile;
+// read them again. Throws SampleError(over_budget) when it can never fit, Error(closed).
 bool admit(const Recipe& recipe, const Draw& draw, const View& view, const ImageHeader& header,
            std::uint8_t orientation, Scratch& scratch);
 

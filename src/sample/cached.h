@@ -1,4 +1,4 @@
-// A sample's road through the cache, for load_sample().
+// A sample's path through the cache, for load_sample().
 #pragma once
 
 #include "memory/sample_cache.h"
@@ -10,16 +10,16 @@ namespace tundish {
 // its pixels when these are kept. Nothing without a cache.
 bool take_cached(const Recipe& recipe, const Draw& draw, Scratch& scratch);
 
-// After a sample was read and found good: its bytes go into a cache of such.
+// After a sample was read and found good: its bytes go into a cache of coded samples.
 void keep_encoded(const Recipe& recipe, const Draw& draw, const Scratch& scratch);
 
-// Decodes the whole image into a cache of pixels: scratch.cached has them. Not when others come
-// sooner, or when a whole image takes more memory than this sample was given, or when it is
+// Decodes the whole image into a cache of pixels: scratch.cached has them. Not when other samples
+// come sooner, or when a whole image takes more memory than this sample was given, or when it is
 // damaged: the part that is needed may be sound.
 void decode_to_cache(const Recipe& recipe, const Draw& draw, const View& view, Bytes bytes,
                      const ImageHeader& header, std::uint8_t orientation, Scratch& scratch);
 
-// The rows of `window` of an image that is kept.
+// Pushes the rows of `window` of a cached image.
 void push_cached(StripSink& sink, const CachedSample& cached, const Window& window,
                  DecodeScratch& scratch);
 

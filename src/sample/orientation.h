@@ -1,4 +1,4 @@
-// EXIF orientation: the image as it is meant to be seen.
+// EXIF orientation: turns an image upright.
 #pragma once
 
 #include <cstdint>

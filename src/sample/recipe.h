@@ -15,8 +15,8 @@ class SampleCache;
 
 // What a sample is counted against; see admission.h.
 struct SampleMemory {
-  MemoryBudget* budget = nullptr;     // none: nothing is counted
-  std::uint64_t places = 0;           // of all batches that are there at once
+  MemoryBudget* budget = nullptr;     // null: nothing is counted
+  std::uint64_t places = 0;           // of all batches that exist at once
   std::uint64_t uncharged_limit = 0;  // a sample that needs no more is not charged
 };
 
@@ -31,7 +31,7 @@ struct Recipe {
   bool exif_orientation = false;  // turn images as their EXIF says; torchvision does not
   Limits limits;
   SampleMemory memory;
-  SampleCache* cache = nullptr;  // none: every sample is read
+  SampleCache* cache = nullptr;  // null: every sample is read
 };
 
 }  // namespace tundish

@@ -1,4 +1,4 @@
-// One image: read, plan, decode, run the plan. The project's picture.
+// One image: read, plan, decode, run the plan.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // How long the parts of one sample took, and what its thread is doing: for the statistics, the
 // watchdog and the trace. One thread.
 //
-// Decoding and augmenting take turns, strip by strip. Which of them had how much of the time is
-// measured on one sample of kMeasured (of all, in a trace) and taken over for the others.
+// Decoding and augmenting take turns, strip by strip. The share of each is measured
+// on one sample of kMeasured (on all samples with a trace) and assumed for the others.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class SampleTimer {
  public:
   static constexpr std::uint64_t kMeasured = 16;
 
-  WorkerStatus* status = nullptr;  // what the thread is doing goes there, when there is one
+  WorkerStatus* status = nullptr;  // receives what the thread is doing; null: not wanted
 
   void begin_sample();  // all times are 0 again
   void begin_read(const Draw& draw);
@@ -43,7 +43,7 @@ class SampleTimer {
     times_.decode_ns = now_ns() - from_ns - timed.spent_ns;
   }
 
-  // Adds the times to those of the thread; of a sample that failed, the time up to where it did.
+  // Adds the times to those of the thread; of a sample that failed, the time up to the failure.
   void tally();
   void tally_failed();
 

@@ -59,7 +59,7 @@ class Decompressor : public ByteStream {
   // Moves `in` and `out` past what was consumed and produced. `last`: no input follows `in`.
   virtual State step(Bytes& in, std::span<std::byte>& out, bool last) = 0;
 
-  // Makes ready for the part that begins at the front of `in`. False: no part begins there.
+  // Makes ready for the part that begins at the front of `in`. False: `in` begins with no part.
   virtual bool restart(Bytes in) = 0;
 
   [[noreturn]] void fail(std::string reason) const {

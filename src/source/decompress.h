@@ -1,5 +1,5 @@
-// Streaming decompression with bounded memory. Files made of several compressed parts one after
-// the other are read as one, as gzip, xz, zstd and bzip2 do themselves.
+// Streaming decompression with bounded memory. Files made of several concatenated compressed
+// parts are read as one, as gzip, xz, zstd and bzip2 do themselves.
 #pragma once
 
 #include <cstdint>

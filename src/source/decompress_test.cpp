@@ -160,7 +160,7 @@ TEST_CASE("what would take too much memory is refused") {
   // A frame with a window of 1 GiB and one empty block.
   const std::string zstd("\x28\xb5\x2f\xfd\x00\xa0\x01\x00\x00", 9);
   CHECK(reason(Compression::zstd, zstd).find("memory") != std::string::npos);
-  // The byte of a block's head that says how large the dictionary is; a checksum ends the head.
+  // The byte of a block's head that holds the size of the dictionary; a checksum ends the head.
   std::string xz = compress_text(Compression::xz, sample_text(300));
   const std::size_t head = 12;
   const std::size_t head_bytes = (static_cast<std::size_t>(xz[head]) + 1) * 4;

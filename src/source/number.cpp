@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kMaxDigits = 40;  // more than any table of measurements has
 
-// The digits that say how large the number is: "-0.0120e5" gives "12".
+// The significant digits of the number: "-0.0120e5" gives "12".
 std::string significant_digits(std::string_view text) {
   std::string digits;
   for (const char c : text.substr(0, text.find_first_of("eE"))) {

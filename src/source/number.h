@@ -18,7 +18,7 @@ inline std::optional<double> parse_number(std::string_view text) {
   return value;
 }
 
-// Whether the text is a number and nothing of it would be lost in a double: no leading zero or
+// Whether the text is a number and a double holds it without loss: no leading zero or
 // plus, and the double, written with as many digits, has the same digits. True for "12", "0.50",
 // "1e3"; false for "00123", "+1" and "12345678901234567890", which could be codes.
 bool is_exact_number(std::string_view text);

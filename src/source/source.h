@@ -1,4 +1,4 @@
-// Any data set, by number. One file pair per format beside this one; a pack is a Source too.
+// Any data set, by number. One file pair per format in formats/; a pack is a Source too.
 #pragma once
 
 #include <cstdint>
@@ -81,13 +81,13 @@ class Source {
   std::string key_or_nothing(std::uint64_t i) const;  // for messages: empty where key() throws
   virtual std::string path() const = 0;               // as the user gave it, for messages
   virtual Where where(std::uint64_t i) const;         // the same with record and key
-  // Of several sources that were joined the one that holds sample i; i becomes its number there.
+  // Of joined sources the one that holds sample i; i becomes its number in that source.
   virtual const Source& part(std::uint64_t&) const { return *this; }
   // Bytes of all stored fields of sample i as they will be read; 0 for one that cannot be read.
   virtual std::uint64_t bytes(std::uint64_t i) const = 0;
   // About what the source itself keeps in memory, for a loader's budget.
   virtual std::uint64_t memory() const { return 512 * count(); }
-  virtual bool sizes_known() const { return true; }  // false: bytes() says 0 of every sample
+  virtual bool sizes_known() const { return true; }  // false: bytes() gives 0 for every sample
   virtual bool random_access() const { return true; }
   // Where field f of sample i lies, when it is a plain part of a file; false otherwise: use read.
   virtual bool extent(std::uint64_t i, int field, Extent& out) const;
@@ -104,7 +104,7 @@ class Source {
                              const Limits& limits) const;
   void read_original(Sample& out, std::uint64_t i, FieldSet fields = kAllFields) const;
 
-  // The header of an image that read() gave, with what only the source knows of it.
+  // The header of an image that read() gave, with what only the source knows about the image.
   std::optional<Fault> read_header(ImageHeader& out, std::uint64_t i, Bytes image,
                                    const Limits& limits) const;
 

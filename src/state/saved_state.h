@@ -3,8 +3,8 @@
 // {"format": 2, "version", "order_version", "random_version", "fingerprint", "seed", "epoch",
 //  "position", "order", "run_config"}
 //
-// The fingerprint says what the state belongs to: data, order, seed and transforms. Not threads,
-// prefetch, memory, rank, world size or batch size: these may change between runs. The run
+// The fingerprint identifies what the state belongs to: data, order, seed and transforms. Not
+// threads, prefetch, memory, rank, world size or batch size: these may change between runs. The run
 // configuration holds what the next batch depends on besides that, so that it can be made again.
 #pragma once
 
@@ -46,11 +46,11 @@ struct SavedState {
   bool given = false;
 };
 
-// Throws Error(wrong_state) for text that is no state, a state of another version, and one whose
-// numbers cannot be those of a run.
+// Throws Error(wrong_state) for text that is not a state, a state of another version, and one whose
+// numbers are impossible for a run.
 SavedState read_state(const std::string& text);
 
-// Whether that loader can go on from the state. Throws Error(wrong_state).
+// Throws Error(wrong_state) when that loader cannot go on from the state.
 void check_state(const SavedState& state, const RunIdentity& run);
 
 }  // namespace tundish

@@ -1,7 +1,7 @@
 // Where the time went: spans of every thread, in memory of fixed size. When a thread's share of it
-// is full its oldest spans go, and are counted. docs/monitoring.md shows how to look at them.
+// is full its oldest spans are dropped and counted. docs/monitoring.md shows how to view them.
 //
-// Without a trace nothing of this exists: whoever records has a pointer to a track, or none.
+// Without a trace nothing of this exists: code that records has a pointer to a track, or null.
 #pragma once
 
 #include <cstddef>
@@ -41,7 +41,7 @@ class Track {
 
 class Trace {
  public:
-  // Throws Error when no file can be written there. `bytes` is what the spans of all tracks may
+  // Throws Error when that file cannot be written. `bytes` is what the spans of all tracks may
   // take together, `process` their heading: "rank 0 of 1", and its number.
   Trace(std::string path, std::size_t bytes, std::size_t tracks, std::string process, int number);
 

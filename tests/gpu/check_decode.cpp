@@ -1,4 +1,4 @@
-// Batches decoded by the GPU, compared with the CPU's road byte for byte:
+// Batches decoded by the GPU, compared with the CPU path byte for byte:
 //
 //   check_decode random CASES SEED      any shape, sampling, crop, padding, filter, type, layout
 //   check_decode photos FILE.tnd CROPS  crops of every photo of a pack
@@ -47,15 +47,15 @@ void in_parallel(std::size_t count, const Work& work) {
   const unsigned cpus = std::min(usable_cpus(), 16u);
   for (unsigned i = 0; i < cpus; ++i) {
     threads.emplace_back([&] {
-      CpuRoad road;
-      for (std::size_t k; (k = next++) < count;) work(k, road);
+      CpuRoad path;
+      for (std::size_t k; (k = next++) < count;) work(k, path);
     });
   }
 }
 
 std::size_t at(std::uint64_t i) { return static_cast<std::size_t>(i); }
 
-// Makes a batch on both roads and compares.
+// Makes a batch on both paths and compares.
 void check_batch(Totals& totals, std::vector<Case>& cases, std::uint64_t elements,
                  const PixelTable& table, const lanes::Tables& tables) {
   const std::size_t bytes = at(elements) * dtype_bytes(table.dtype);
@@ -77,10 +77,10 @@ void check_batch(Totals& totals, std::vector<Case>& cases, std::uint64_t element
   plan.finish();
   const BatchLayout& layout = plan.layout();
 
-  in_parallel(cases.size(), [&](std::size_t i, CpuRoad& road) {
+  in_parallel(cases.size(), [&](std::size_t i, CpuRoad& path) {
     if (skipped[i] && !cases[i].fault) return;
     const auto fault =
-        road.make(expected.data(), cases[i].record, cases[i].view, table, cases[i].place, tables);
+        path.make(expected.data(), cases[i].record, cases[i].view, table, cases[i].place, tables);
     if (skipped[i] && (!fault || fault->reason != cases[i].fault->reason)) {
       cases[i].fault = Fault{ErrorCode::none, "the plan refused what the CPU decodes", 0};
     } else {
@@ -208,7 +208,7 @@ void check_flips(Totals& totals, std::uint64_t bytes, std::uint64_t seed) {
       Case one;
       one.record = record;
       one.record[at(bit / 8)] ^= static_cast<std::byte>(1 << bit % 8);
-      // Another size would be another image: the pack's index says the size before.
+      // Another size would be another image: the pack's index gives the size before.
       if (!seal_again(one.record) || size_of(one.record) != size_of(record)) continue;
       one.view = whole;
       cases.push_back(std::move(one));

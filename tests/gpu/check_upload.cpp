@@ -1,4 +1,4 @@
-// The way of a batch to the GPU (cuda/gpu_uploader.h), compared with its slow twins:
+// The upload of a batch to the GPU (cuda/gpu_uploader.h), compared with its slow twins:
 //
 //   check_upload CASES SEED
 //
@@ -45,7 +45,7 @@ std::size_t at(std::uint64_t i) { return static_cast<std::size_t>(i); }
 
 struct Batch {
   Records source;                      // what the GPU decodes
-  std::vector<View> views;             // of it
+  std::vector<View> views;             // one per record
   std::vector<std::uint32_t> numbers;  // in the batch
   std::vector<std::uint8_t> levels;
   std::vector<Target> targets;
@@ -102,7 +102,7 @@ std::uint64_t elements(Size size) {
   return 3 * static_cast<std::uint64_t>(size.width) * static_cast<std::uint64_t>(size.height);
 }
 
-// As engine/coded_batch.cpp.
+// As engine/gpu_maker.cpp.
 void plan_batch(BatchPlan& plan, const Batch& batch, const ResidentRecords* resident) {
   const int width = batch.size.width, height = batch.size.height;
   plan.begin({}, resident != nullptr);
@@ -119,7 +119,7 @@ void plan_batch(BatchPlan& plan, const Batch& batch, const ResidentRecords* resi
   plan.finish();
 }
 
-void check_one(Totals& totals, GpuUploader& road, Batch& batch, cudaStream_t stream,
+void check_one(Totals& totals, GpuUploader& uploader, Batch& batch, cudaStream_t stream,
                const ResidentPack* resident) {
   const std::size_t count = batch.labels.size();
   const std::size_t bytes = at(count * elements(batch.size)) * dtype_bytes(batch.table.dtype);
@@ -148,21 +148,21 @@ void check_one(Totals& totals, GpuUploader& road, Batch& batch, cudaStream_t str
   std::vector<std::uint64_t> positions(count);
   for (std::size_t i = 0; i < count; ++i) positions[i] = 1000 + 7 * i;
   const bool flat = !batch.views.empty() || count % 2 == 0;  // a flat buffer may be empty
-  road.finish({.keep = {},
-               .count = count,
-               .size = batch.size,
-               .levels = levels.data(),
-               .targets = batch.targets,
-               .coded = flat ? coded.data() : nullptr,
-               .layout = &layout,
-               .labels = batch.labels,
-               .samples = batch.samples,
-               .epoch = 3,
-               .positions = positions,
-               .numbers = batch.numbers},
-              {images.as<void>(), numbers.as<void>(), numbers.as<std::int64_t>() + count});
+  uploader.finish({.keep = {},
+                   .count = count,
+                   .size = batch.size,
+                   .levels = levels.data(),
+                   .targets = batch.targets,
+                   .coded = flat ? coded.data() : nullptr,
+                   .layout = &layout,
+                   .labels = batch.labels,
+                   .samples = batch.samples,
+                   .epoch = 3,
+                   .positions = positions,
+                   .numbers = batch.numbers},
+                  {images.as<void>(), numbers.as<void>(), numbers.as<std::int64_t>() + count});
   const bool wanted = count % 3 != 0;
-  if (!wanted) road.forget();
+  if (!wanted) uploader.forget();
   std::vector<std::byte> got(bytes);
   std::vector<std::int64_t> labels(count), samples(count);
   check(cudaMemcpyAsync(got.data(), images.as<void>(), bytes, cudaMemcpyDeviceToHost, stream), "");
@@ -178,14 +178,14 @@ void check_one(Totals& totals, GpuUploader& road, Batch& batch, cudaStream_t str
 
   for (std::size_t i = 0; i < errors.size(); ++i) {
     if (errors[i] == kNoError) continue;
-    const auto refused = road.poll_completed();
+    const auto refused = uploader.poll_completed();
     ++totals.refused;
     totals.wrong += !refused || refused->sample != static_cast<std::int64_t>(i) ||
                     refused->epoch != 3 || refused->position != 1000 + 7 * batch.numbers[i] ||
                     refused->wanted != wanted ||
                     error_word(refused->unit_x, refused->unit_y) != errors[i];
   }
-  totals.wrong += road.poll_completed().has_value();
+  totals.wrong += uploader.poll_completed().has_value();
 }
 
 }  // namespace
@@ -211,11 +211,11 @@ int main(int count, char** words) {
         while (resident->load(1 + random.below(4))) {
         }
       }
-      GpuUploader road(0, stream, batch->table, batch->channels_first, &lanes::builtin_tables(),
-                       resident);
+      GpuUploader uploader(0, stream, batch->table, batch->channels_first, &lanes::builtin_tables(),
+                           resident);
       const int wrong = totals.wrong;
       for (int times = 0; times < 2; ++times) {  // its memory is used again
-        check_one(totals, road, *batch, stream, resident.get());
+        check_one(totals, uploader, *batch, stream, resident.get());
       }
       if (totals.wrong != wrong) fmt::print("road: case {} is wrong\n", i);
     }

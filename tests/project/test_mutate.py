@@ -82,3 +82,11 @@ def test_every_folder_of_the_sources_has_its_tests(tools):
     assert set(tools[1].RELEVANT) == folders
     for names in tools[1].RELEVANT.values():
         assert all(tools[1].file_of_test(ROOT, name).is_file() for name in names)
+
+
+def test_sources_that_only_tests_use_are_left_alone(tools):
+    for_tests = tools[1].FOR_TESTS
+    for name in ("lanes/jpeg_maker.h", "engine/ring_test.cpp", "core/testing.h"):
+        assert for_tests.search(f"src/{name}")
+    for name in ("engine/cpu_maker.cpp", "engine/gpu_maker.h", "engine/maker.h"):
+        assert not for_tests.search(f"src/{name}")

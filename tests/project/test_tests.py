@@ -10,7 +10,7 @@ from tests.helpers import proofs
 from tests.helpers.program import ROOT
 
 PYTHON = sorted((ROOT / "tests").glob("*/test_*.py"))
-CPP = sorted((ROOT / "src").glob("*/*_test.cpp"))
+CPP = sorted((ROOT / "src").glob("*/**/*_test.cpp"))
 
 
 @pytest.mark.parametrize("file", PYTHON, ids=lambda file: file.stem)

@@ -141,7 +141,7 @@ __m256i two_rows(const Sum& upper, const Sum& lower) {
   return _mm256_shuffle_epi8(words, by_sample);
 }
 
-// kPairs 0: as many as the table says. What the stores could change is read before the loop.
+// kPairs 0: as many as the table has. What the stores could change is read before the loop.
 template <int kPairs>
 void pass_x_near(std::uint8_t* slot, const std::uint8_t* const* row, const TableX& table) {
   const int groups = table.groups, pairs = kPairs ? kPairs : table.pairs;

@@ -9,7 +9,7 @@ namespace tundish {
 
 enum class Dtype : std::uint8_t;
 
-// Numbers for 48 elements one behind the other: [0] of interleaved RGB, [1 + c] of channel c.
+// Numbers for 48 consecutive elements: [0] of interleaved RGB, [1 + c] of channel c.
 struct PixelSteps {
   static constexpr int kPeriod = 48;
   float factor = 1;

@@ -26,8 +26,8 @@ class RowSink {
   virtual ~RowSink() = default;
   virtual void row(int y, const std::uint8_t* rgb, int width, bool mirror_x) = 0;
 
-  // Where row y is to lie when rows are kept as they are, each directly behind the one above: it
-  // may be made there instead of being given. nullptr otherwise.
+  // The memory of row y when rows are kept as they are, each directly behind the one above: the row
+  // may be written to it instead of being passed to row(). nullptr otherwise.
   virtual std::uint8_t* place_of(int /*y*/, int /*width*/) { return nullptr; }
 };
 

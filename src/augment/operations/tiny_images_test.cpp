@@ -1,5 +1,5 @@
 // Images of a few pixels and arguments drawn at random: whatever the transforms, a plan cuts and
-// keeps at least one pixel, and nothing outside of what there is.
+// keeps at least one pixel, and nothing outside the image.
 #include <doctest/doctest.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// The folder a demo writes into: one of its own, known by a marker file, so that nothing of the
+// The folder a demo writes into: a separate one, known by a marker file, so that nothing of the
 // user's is ever replaced or deleted.
 #pragma once
 

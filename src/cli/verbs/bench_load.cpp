@@ -63,8 +63,8 @@ std::string waterfall(const Stages& stages, double us_per_image) {
   return out;
 }
 
-// Decoding and augmenting need the CPU all the time. Stages are measured by the clock on the wall:
-// threads that had a CPU for less than that were put aside in the middle of them.
+// Decoding and augmenting need the CPU all the time. Stages are measured in wall time:
+// threads with less CPU time than that were preempted during them.
 bool short_of_cpu(const Measured& m, double cpu_share) {
   return cpu_share < 0.8 * (m.decode_share + m.augment_share);
 }

@@ -1,5 +1,5 @@
-// tundish demo: the whole road on one screen. The verbs do the work, as a user would type them;
-// what needs PyTorch is done by `python -m tundish demo-page --work DIR`.
+// tundish demo: Tundish from end to end on one screen. The verbs do the work, as a user would type
+// them; what needs PyTorch is done by `python -m tundish demo-page --work DIR`.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -69,8 +69,8 @@ void make_set(Demo& demo, Shell& shell, std::uint64_t images) {
                    bytes_text(static_cast<double>(bytes)), duration_text(progress.seconds())));
 }
 
-// Runs a verb as if it had been typed, without its own output. False when it found bad data: of
-// the user's own set, for the demo goes on without it.
+// Runs a verb as if it had been typed, without its own output. False when it found bad data: the
+// demo goes on without the bad samples of the user's set.
 bool quietly(int (*verb)(const Words&, Shell&), const Words& words, const Shell& shell) {
   Shell silent = shell;
   silent.quiet = true;

@@ -53,7 +53,7 @@ bool is_our_log(const std::string& path) {
   return first == kLogHead;
 }
 
-// The log belongs to the pack beside it: written anew, or removed when there is nothing to say.
+// The log belongs to the pack beside it: written anew, or removed when there is nothing to report.
 // A file that is no such log stays unless `force`. Returns its name, or empty.
 std::string write_log(const std::string& target, const PackReport& report, bool force,
                       const Shell& shell) {

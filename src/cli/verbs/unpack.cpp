@@ -36,7 +36,7 @@ constexpr std::size_t kShown = 10;
 
 bool is_list(const Schema& schema) { return schema.source == "csv" || schema.source == "tsv"; }
 
-// What stands in list.csv and not in a file of its own.
+// What stands in list.csv and not in a separate file.
 bool is_column(const Schema& schema, const Field& field) {
   return field.type == FieldType::number || (field.type == FieldType::text && is_list(schema));
 }
@@ -95,7 +95,8 @@ std::string file_name(const Schema& schema, std::size_t field, const std::string
   const std::size_t slash = key.rfind('/');
   const std::size_t dot = key.find('.', slash == key.npos ? 1 : slash + 2);
   const std::string& kind = schema.fields[field].name;
-  // source/formats/tar_index.cpp gives these a dot, to tell them from the image and the label
+  // source/formats/tar_index.cpp gives these a dot, to distinguish them from the image and the
+  // label
   const bool has_dot = kind == "." || kind == ".image" || kind == ".label";
   return fmt::format("{}{}{}", key.substr(0, dot), has_dot ? "" : ".", kind);
 }
@@ -128,7 +129,7 @@ struct Unpacked {
   std::vector<Error> damaged;
 };
 
-// Writes the files of one record after the other, and the list of them all.
+// Writes the files record by record, and the list of all files.
 class Unpacker {
  public:
   Unpacker(const Source& source, const std::string& file, const std::string& target, bool force)
@@ -147,7 +148,7 @@ class Unpacker {
       done_.damaged.push_back(error);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::name_unsafe) throw;  // of the source or the output as a whole
-      done_.damaged.emplace_back(                         // say which record
+      done_.damaged.emplace_back(                         // name the record
           error.code(), Where{.file = file_, .record = i, .key = source_.key_or_nothing(i)},
           error.reason());
     }

@@ -1,4 +1,4 @@
-// Memory straight from the system, which has it back the moment it is given back. malloc keeps
+// Memory directly from the system, which returns to the system as soon as it is freed. malloc keeps
 // freed pieces of up to 32 MiB for itself, and a budget cannot count on those.
 #pragma once
 

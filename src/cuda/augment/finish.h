@@ -1,6 +1,6 @@
 // The last step of images that the CPU decoded, on the GPU: 8-bit levels (N, H, W, 3) become
 // elements of the batch's type through the table that the CPU's Store uses (augment/cpu/store.h),
-// mirrored where a plan says so, at their place in the batch.
+// mirrored where the plan mirrors, at their place in the batch.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -12,7 +12,7 @@
 
 namespace tundish::cuda {
 
-// Pointers are to the GPU's memory.
+// All pointers are to GPU memory.
 struct FinishTask {
   const std::uint8_t* levels = nullptr;  // aligned to 4 bytes
   const Target* targets = nullptr;       // one per image
@@ -23,7 +23,7 @@ struct FinishTask {
   int count = 0, width = 0, height = 0;  // of the images of levels
 };
 
-// Enqueues it.
+// Enqueues the task.
 cudaError_t finish(const FinishTask& task, cudaStream_t stream);
 
 }  // namespace tundish::cuda

@@ -1,4 +1,4 @@
-// What becomes of an image that the CPU decoded for a batch of the GPU's: its number in the batch,
+// Where an image that the CPU decoded goes in a batch on the GPU: its number in the batch,
 // and whether it is still to be mirrored from left to right.
 #pragma once
 

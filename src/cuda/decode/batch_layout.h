@@ -1,12 +1,12 @@
-// What the kernels are told about a batch: plain structs in one flat buffer that is copied to the
+// What the kernels get of a batch: plain structs in one flat buffer that is copied to the
 // GPU with the coded bytes in front. Made by batch_plan.h, carried out by the kernels and, for
 // tests, by batch_slowly.h.
 //
 //   | coded rows of units, each at 64 bytes | slack | UnitTask, longest first | ImageTask | Item |
 //   | Piece |
 //
-// The coded part of records that are on the GPU already is filled there, piece by piece, and is not
-// in the host's buffer, which begins behind it; other batches have no pieces.
+// The coded part of records that are on the GPU already is filled on the GPU, piece by piece. The
+// host's buffer does not hold it and begins behind it; other batches have no pieces.
 //
 // Offsets into device memory that is not copied (planes, weights) are part of the plan too: every
 // byte that a kernel touches is laid out on the host, from the geometry alone.
@@ -44,7 +44,7 @@ struct PlaneTask {
 // One axis of the resize, in the final order of the outputs.
 struct AxisTask {
   std::uint32_t weights;     // words before this axis' part of the weights, a multiple of four
-  std::uint16_t in, out;     // length of the crop, and of it resized
+  std::uint16_t in, out;     // length of the crop, before and after the resize
   std::uint16_t from, keep;  // which outputs are kept
   std::uint16_t groups;      // words of four taps per output
   std::uint16_t taps;        // most inputs of an output
@@ -81,9 +81,9 @@ struct Item {
   std::uint16_t x0, x1, y0, y1;  // outputs, in their final order
 };
 
-// A row of units to be copied from where records are kept on the GPU.
+// A row of units to be copied from the records that are resident on the GPU.
 struct Piece {
-  std::uint64_t from;    // bytes before it there
+  std::uint64_t from;    // bytes before it in the resident records
   std::uint32_t to;      // bytes before it in the coded part, a multiple of kCodedAlign
   std::uint32_t length;  // bytes, even
 };
@@ -95,11 +95,11 @@ struct BatchLayout {
   std::uint64_t coded_end, units_at, images_at, items_at, pieces_at, bytes;
   std::uint64_t host_at;  // where the host's buffer begins: at 0, or at the units
   std::uint64_t host_bytes() const { return bytes - host_at; }
-  // Device memory besides.
+  // Device memory that is not copied.
   std::uint64_t plane_bytes, weight_words;
 };
 
-// What became of an image: the first unit that was refused, row by row from the left, or no error.
+// The result of an image: the first unit that was refused, row by row from the left, or no error.
 inline constexpr std::uint32_t kNoError = 0xffffffffu;
 constexpr std::uint32_t error_word(int unit_x, int unit_y) {
   return static_cast<std::uint32_t>(unit_y) << 16 | static_cast<std::uint32_t>(unit_x);

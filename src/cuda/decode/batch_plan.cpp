@@ -238,12 +238,12 @@ void BatchPlan::add_planes(ImageTask& task, const lanes::CropPlan& crop) {
   }
 }
 
-// The units of one row stand one behind the other in the record and are copied in one piece.
+// The units of one row are contiguous in the record and are copied in one piece.
 std::optional<Fault> BatchPlan::add_units(const lanes::CropPlan& crop, std::uint64_t record) {
   const auto image = static_cast<std::uint16_t>(images_.size() - 1);
   for (int y = crop.unit_y0; y < crop.unit_y1; ++y) {
     const auto from = record_.unit(crop.unit_x0, y).data() - record_.bytes().data();
-    // Kernels copy and read words. Lengths that are odd before this unit come only of malice.
+    // Kernels copy and read words. Only a forged record has odd lengths before this unit.
     if (resident_ && from % 2 != 0) return record_.unit_fault(crop.unit_x0, y);
     std::uint32_t at = 0;
     for (int x = crop.unit_x0; x < crop.unit_x1; ++x) {

@@ -1,5 +1,5 @@
-// The host's part of decoding on a GPU: which units a batch's crops need, what the kernels shall
-// make of them, and where everything lies. Plain C++: it runs and is tested without a GPU.
+// The host's part of decoding on a GPU: which units the crops of a batch need, what the kernels
+// make of these units, and where everything lies. Plain C++: it runs and is tested without a GPU.
 //
 //   plan.begin(limits);
 //   for each image: plan.add(record, view, place)     // gpu, cpu or full
@@ -23,7 +23,7 @@
 
 namespace tundish::cuda {
 
-// How much a batch may take; what is beyond is the next batch's.
+// How much a batch may take; images beyond that are not added (full).
 struct BatchLimits {
   std::uint64_t buffer_bytes = std::uint64_t{1} << 30;  // of the flat buffer
   std::uint64_t host_bytes = std::uint64_t{1} << 30;    // of its part that the host has
@@ -60,8 +60,8 @@ class BatchPlan {
   // of units that are needed; the head's is always checked.
   Added add(Bytes record, const View& view, const ElementPlace& place, bool check = false);
 
-  // The same of a record that begins `at` bytes into what is kept on the GPU: of its bytes only the
-  // head is looked at.
+  // The same for a record that begins `at` bytes into the resident records on the GPU: only the
+  // head of `record` is read.
   Added add_resident(Bytes record, std::uint64_t at, const View& view, const ElementPlace& place);
 
   // Image number `image` of those that were added begins so many elements into the batch instead.

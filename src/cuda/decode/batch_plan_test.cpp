@@ -34,7 +34,7 @@ View center_crop_of(const std::vector<std::byte>& record, int side) {
 
 }  // namespace
 
-TEST_CASE("a planned batch, carried out slowly, is what the CPU's road makes") {
+TEST_CASE("a planned batch, carried out slowly, is what the CPU path makes") {
   const std::uint64_t seed = test_seed();
   CAPTURE(seed);
   Random random({.seed = seed}, 0);
@@ -53,14 +53,14 @@ TEST_CASE("a planned batch, carried out slowly, is what the CPU's road makes") {
       images.push_back({std::move(record), view, place});
     }
     std::vector<std::byte> expected(at(elements) * dtype_bytes(table.dtype)), got(expected.size());
-    CpuRoad road;
+    CpuRoad path;
     for (const Image& image : images) {
       const Added added = plan.add(image.record, image.view, image.place, true);
       REQUIRE_FALSE(added.fault.has_value());
       CHECK((added.made_by == MadeBy::cpu) == (image.view.steps().size() > 1));
       if (added.made_by == MadeBy::cpu) continue;
       ++on_gpu;
-      CHECK_FALSE(road.make(expected.data(), image.record, image.view, table, image.place, tables));
+      CHECK_FALSE(path.make(expected.data(), image.record, image.view, table, image.place, tables));
     }
     plan.finish();
     const auto buffer = gathered(plan);
@@ -84,10 +84,10 @@ TEST_CASE("a damaged record is refused by the plan or by its unit, with the CPU'
     const std::vector<std::byte> before = record;
     record[at(random.below(record.size()))] ^= static_cast<std::byte>(1 << random.below(8));
     if (!seal_again(record) || size_of(record) != size_of(before)) continue;
-    CpuRoad road;
+    CpuRoad path;
     std::vector<std::byte> expected(3 * 16 * 16), got(expected.size());
     const ElementPlace place = {0, 16, 1, 256};
-    const auto fault = road.make(expected.data(), record, view, table, place, tables);
+    const auto fault = path.make(expected.data(), record, view, table, place, tables);
     BatchPlan plan;
     plan.begin();
     const Added added = plan.add(record, view, place, true);

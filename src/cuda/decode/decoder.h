@@ -15,18 +15,18 @@
 namespace tundish::cuda {
 
 // Device memory for one batch at a time, kept from batch to batch. Two of them on two streams let
-// one batch's copy run beside another's kernels. One thread at a time; nothing here waits for the
-// device but growing.
+// one batch's copy run beside another's kernels. One thread at a time; only growing waits for the
+// device.
 class BatchDecoder {
  public:
   // On the current device.
   BatchDecoder(const lanes::Tables& tables, const PixelTable& table);
 
-  // Takes the memory for batches up to this layout, so that decode_on_gpu() need not.
+  // Takes the memory for batches up to this layout, so that decode() need not.
   void reserve(const BatchLayout& layout);
 
-  // `batch` is what BatchPlan::gather() wrote, page-locked and untouched until the stream has come
-  // past this; `out` is device memory.
+  // `batch` is what BatchPlan::gather() wrote, page-locked and untouched until the stream has
+  // completed the copy; `out` is device memory.
   void decode(void* out, const std::byte* batch, const BatchLayout& layout, cudaStream_t stream);
 
   // The same of a flat buffer that is on the device already.

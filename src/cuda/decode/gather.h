@@ -10,7 +10,8 @@
 
 namespace tundish::cuda {
 
-// `batch` is the flat buffer on the GPU, without its coded part; `records` is where they are kept.
+// `batch` is the flat buffer on the GPU, without its coded part; `records` are the resident
+// records.
 void gather_on_gpu(std::byte* batch, const BatchLayout& layout, const std::byte* records,
                    cudaStream_t stream);
 

@@ -13,7 +13,7 @@
 
 namespace tundish::cuda {
 
-// What a batch is made from and into; all of it device memory.
+// Inputs and outputs of the kernels; all in device memory.
 struct BatchMemory {
   const std::byte* batch;    // the flat buffer
   std::uint8_t* planes;      // layout.plane_bytes

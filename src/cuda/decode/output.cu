@@ -66,8 +66,8 @@ struct FromTable {
   }
 };
 
-// augment/cpu/pixel_steps.h, one element at a time; no product is fused with a sum but where it
-// says.
+// augment/cpu/pixel_steps.h, one element at a time; a product is fused with a sum only in the
+// calls of __fmaf_rn.
 template <Dtype kDtype>
 struct BySteps {
   using Element = std::conditional_t<kDtype == Dtype::float32, std::uint32_t, std::uint16_t>;

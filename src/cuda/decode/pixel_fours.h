@@ -206,7 +206,7 @@ class FourPixels {
     return origin_[c] +
            (static_cast<std::uint32_t>(y) * pitch_[c == 0 ? 0 : 1] + static_cast<std::uint32_t>(x));
   }
-  // Beyond the edges the outermost samples go on; beyond the plane nobody looks.
+  // Beyond the edges the outermost samples are repeated; nothing beyond the plane is read.
   TUNDISH_HOST_DEVICE int column(int i) const { return clamped(i, least_, most_); }
   TUNDISH_HOST_DEVICE int beside(int near, int y) const {
     return clamped(near + ((y & 1) != 0 ? 1 : -1), 0, lowest_);
@@ -225,7 +225,7 @@ class FourPixels {
 
   // Four columns of chroma, which become eight: both() with two columns to a word.
   struct Columns {
-    int first;             // of them
+    int first;             // of the four
     int before, behind;    // the columns beside the four, from the first
     std::uint32_t inside;  // the bytes of the four; the plane's last one instead of those behind it
 

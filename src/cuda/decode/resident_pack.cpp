@@ -36,10 +36,10 @@ struct ResidentPack::State {
   std::uint64_t next = 0, bytes = 0;
   std::shared_ptr<ResidentRecords> records;
   DeviceMemory memory;
-  HostMemory part;  // records on their way, page-locked
+  HostMemory part;  // records to be copied, page-locked
   cudaStream_t stream = nullptr;
 
-  // What was put together goes over.
+  // Copies the gathered records to the GPU.
   void send(std::uint64_t to, std::size_t size) {
     if (size == 0) return;
     check(cudaMemcpyAsync(memory.as<std::byte>() + to, part.data(), size, cudaMemcpyHostToDevice,

@@ -17,11 +17,11 @@ class ResidentPack {
   ~ResidentPack();
 
   // Reads so many samples more, checks every row of units once and copies them; false when all are
-  // there. A record that is damaged is left out: the CPU's road tells what is wrong with it.
+  // on the GPU. A damaged record is left out: the CPU path reports what is wrong with it.
   bool load(std::uint64_t samples);
 
   std::uint64_t bytes() const;   // of all records
-  std::uint64_t loaded() const;  // samples that were looked at so far
+  std::uint64_t loaded() const;  // samples examined so far
 
   const std::byte* data() const;  // on the GPU
   std::shared_ptr<const ResidentRecords> records() const;

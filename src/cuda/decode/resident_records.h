@@ -28,7 +28,7 @@ class ResidentRecords {
 
   bool holds(std::uint64_t sample) const { return entries_[sample].bytes > 0; }
 
-  // As long as the record is, but only its head may be looked at. Valid once all were added.
+  // As long as the record, but only its head may be read. Valid once all records were added.
   Bytes record(std::uint64_t sample) const {
     const Entry& entry = entries_[sample];
     return {heads_.data() + entry.head, entry.bytes};

@@ -1,5 +1,5 @@
-// What the tests of the GPU's road share, on machines with a GPU and without: random records and
-// views, records that are damaged but sealed again, and the CPU's road to compare with.
+// What the tests of the GPU path share, on machines with a GPU and without: random records and
+// views, damaged records with recomputed checksums, and the CPU path to compare with.
 #pragma once
 
 #include <algorithm>
@@ -90,7 +90,7 @@ inline bool seal_again(std::vector<std::byte>& bytes) {
   return at + 4 <= bytes.size() && lanes::sum_up_again(bytes, at);
 }
 
-// The CPU's road for a lanes record: as engine/sample.cpp goes it.
+// The CPU path for a lanes record, as in sample/sample.cpp.
 class CpuRoad {
  public:
   std::optional<Fault> make(std::byte* base, Bytes record, const View& view,
@@ -115,7 +115,7 @@ class CpuRoad {
   Store store_;
 };
 
-// Elements of images one behind the other, each of its own size and layout.
+// Elements of concatenated images, each with its size and layout.
 inline ElementPlace next_place(Random& random, Size size, std::uint64_t& elements) {
   ElementPlace place;
   place.first = elements;

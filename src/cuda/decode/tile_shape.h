@@ -1,4 +1,4 @@
-// A tile on its way through shared memory: what it reads, and how that is laid out. CPU and GPU.
+// The shape of a tile in shared memory: what it reads, and the layout. CPU and GPU.
 #pragma once
 
 #include "core/host_device.h"

@@ -121,7 +121,7 @@ __device__ __forceinline__ void write_rice(WarpMemory& w, const Unit& unit, int 
   for (int i = 24; i + t < count; i += 8) w.rice[(at + t + i) % kRiceRing] = row[i];
 }
 
-// A unit's values and escapes, of which there are so many.
+// A unit's values and escapes, with their counts.
 struct Values {
   std::uint8_t* value;
   EscapeStep* step;
@@ -218,7 +218,7 @@ __device__ __forceinline__ void put_signs(const Values& values, const RawBits& r
   }
 }
 
-// Differences to the block before in the same component, summed up.
+// The running sum of the differences to the block before in the same component.
 __device__ __forceinline__ void read_dc(WarpMemory& w, const Unit& unit, const RawBits& raw,
                                         int at) {
   int begin = 0, end = unit.luma_blocks;

@@ -42,7 +42,7 @@ struct alignas(16) WarpMemory {
   std::uint64_t mask[kMaxBlocks];
   union {
     struct {
-      std::uint16_t window[128];     // words on their way to the lanes
+      std::uint16_t window[128];     // words that the lanes will take
       std::uint8_t rice[kRiceRing];  // parameters of the values that come next
     };
     std::uint16_t class_of[kMaxBlocks];  // and place of each block
@@ -90,10 +90,10 @@ __device__ __forceinline__ int sum_up_to_lane(int value) {
 }
 
 // The 32 states and the words that they take in turn. A window of 128 words stands in shared
-// memory, 64 more are on their way in registers.
+// memory, 64 more are being loaded into registers.
 class Lanes {
  public:
-  // `unit` has `bytes` of them. False, for all lanes alike, when it cannot be a unit.
+  // `unit` has `bytes` bytes. False, for all lanes alike, when it cannot be a unit.
   __device__ __forceinline__ bool begin(const std::uint16_t* unit, int bytes,
                                         std::uint16_t* window) {
     if (bytes < 2 + 2 * 32) return false;

@@ -4,8 +4,8 @@
 //   -> blocks by class (DC only, low frequencies, all) -> inverse DCT -> planes  reconstruction
 //
 // A block of threads fills a multiprocessor: tables once, then as many warps as shared memory
-// holds, each with a unit of its own and no barrier among them. Code is kept small (unroll 1):
-// the warps stand in different phases, and the instruction cache serves all of them.
+// holds, each with its unit and without a barrier between warps. Code is kept small (unroll 1):
+// the warps are in different phases and share the instruction cache.
 #include "cuda/decode/kernels.h"
 #include "cuda/decode/unit_blocks.cuh"
 #include "cuda/decode/unit_entropy.cuh"
@@ -59,7 +59,7 @@ __device__ __forceinline__ bool decode_unit(const UnitTask& task, const ImageTas
 
 struct BlockMemory {
   SharedTables tables;
-  WarpMemory warp[1];  // as many as there are
+  WarpMemory warp[1];  // one per warp of the block
 };
 
 template <Until kUntil>

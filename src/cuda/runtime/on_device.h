@@ -1,13 +1,13 @@
-// What a thread changes of the CUDA runtime's state for the time of a call, and puts back.
+// Sets the CUDA runtime's state of a thread for the time of a call, and restores it.
 #pragma once
 
 #include <cuda_runtime_api.h>
 
 namespace tundish::cuda {
 
-// The current device is another one's business; a device that is current already is not touched,
-// since putting another one back may wake it up. And a trainer may record a graph on another stream
-// meanwhile: without "relaxed", taking and giving memory here would break its recording.
+// The current device belongs to the caller. A device that is current already is not set again,
+// since restoring another one may create a context on it. A trainer may record a graph on another
+// stream meanwhile: without "relaxed", allocating memory here would break that recording.
 class OnDevice {
  public:
   explicit OnDevice(int device) {

@@ -21,7 +21,7 @@ class Relaxed {
   cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
 };
 
-// Of the thread that asked last. A thread of a loader's would otherwise wake up device 0.
+// Of the thread that asked last. Otherwise a thread of a loader would create a context on device 0.
 std::atomic<int> device{0};
 
 void* lock_pages(std::size_t bytes) {
@@ -30,7 +30,7 @@ void* lock_pages(std::size_t bytes) {
   void* memory = nullptr;
   if (cudaGetDevice(&current) == cudaSuccess && current != device) cudaSetDevice(device);
   if (cudaHostAlloc(&memory, bytes, cudaHostAllocPortable) == cudaSuccess) return memory;
-  (void)cudaGetLastError();  // told by the result, and not to be met again
+  (void)cudaGetLastError();  // null reports it; the next call must not report it again
   return nullptr;
 }
 
@@ -39,8 +39,8 @@ void unlock_pages(void* memory) {
   cudaFreeHost(memory);
 }
 
-// What could not be locked, so that it goes back to where it came from. Never destroyed: memory may
-// come back when the program has ended already.
+// Memory that could not be locked, so that it is freed by the allocator that gave it. Never
+// destroyed: memory may come back when the program has ended already.
 struct Plain {
   std::mutex mutex;
   std::set<void*> pieces;  // guarded by it

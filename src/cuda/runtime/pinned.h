@@ -1,5 +1,6 @@
 // Page-locked host memory, from which a GPU copies without the CPU.
-// A build without CUDA links no_cuda.cpp instead of pinned.cpp: the same function, which says no.
+// A build without CUDA links no_cuda.cpp instead of pinned.cpp: the same function, which
+// refuses.
 #pragma once
 
 #include <string>
@@ -12,7 +13,8 @@ namespace tundish::cuda {
 // copies are slower. Any thread, also while a graph is recorded.
 extern const HostAllocator kPinnedMemory;
 
-// nullptr when there is none to be had; `why` then says the reason. Creates a CUDA context.
+// nullptr when page-locked memory is not available; `why` then gives the reason. Creates a CUDA
+// context.
 const HostAllocator* pinned_memory(std::string& why);
 
 }  // namespace tundish::cuda

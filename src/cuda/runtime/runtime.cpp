@@ -8,7 +8,7 @@ namespace tundish::cuda {
 
 void check(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
-  (void)cudaGetLastError();  // one that passes is not to be told again by the next call
+  (void)cudaGetLastError();  // the next call must not report this error again
   throw Error(ErrorCode::gpu, {}, fmt::format("{}: {}", what, cudaGetErrorString(status)));
 }
 

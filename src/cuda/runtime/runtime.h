@@ -1,4 +1,4 @@
-// Calls of the CUDA runtime that may fail, and memory that goes back by itself.
+// Calls of the CUDA runtime that may fail, and memory that frees itself.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -8,7 +8,7 @@
 
 namespace tundish::cuda {
 
-// Throws Error(gpu) that says what was tried and why it failed.
+// Throws Error(gpu) with what was tried and why it failed.
 void check(cudaError_t status, const char* what);
 
 // Device memory. What was in it is lost when it grows; growing waits for the device.
@@ -25,7 +25,7 @@ class DeviceMemory {
   }
   ~DeviceMemory() { cudaFree(data_); }
 
-  void reserve(std::size_t bytes);  // takes more, for what may come
+  void reserve(std::size_t bytes);  // takes more than asked for, so that it grows rarely
   void take(std::size_t bytes);     // exactly; not when it has memory already
 
   template <class T>

@@ -25,7 +25,7 @@ class CsvReader {
   // Keeps a view of the text. A row of more than max_cells cells is a fault.
   CsvReader(std::string_view text, char separator, std::size_t max_cells);
 
-  // False at the end, and when fault() says what is wrong.
+  // False at the end, and after a fault: fault().
   bool next(CsvRow& row);
   const std::optional<Fault>& fault() const { return fault_; }
 

@@ -209,7 +209,7 @@ class FileList : public Source {
   std::string folder_;  // "" or with a slash at the end
   List list_;
   StringTable keys_;
-  std::vector<std::uint64_t> sizes_;  // of the images; 0: empty, or the system did not say
+  std::vector<std::uint64_t> sizes_;  // of the images; 0: empty, or not known
   std::vector<std::string> warnings_;
   std::uint64_t text_digest_ = 0;
 };

@@ -1,5 +1,5 @@
 // A .csv or .tsv list of image files. The first line names the columns:
-//   path   (or file, filename, image; the first of these that is there) the image, relative to
+//   path   (or file, filename, image; the first of these that exists) the image, relative to
 //          the list's folder or absolute; it may lead out of that folder
 //   label  (or class) optional; all numbers are taken as they are, otherwise names are sorted
 //   any other column becomes a field: number when every value is one that a double holds exactly
@@ -20,7 +20,7 @@
 
 namespace tundish {
 
-// A list as it is written, before any file is looked at.
+// A list as it is written, before any file is examined.
 struct List {
   Schema schema;  // image, label when there is one, then the other columns
   StringTable paths;

@@ -26,7 +26,7 @@ using Identity = std::pair<dev_t, ino_t>;
 
 struct FileEntry {
   std::string name;
-  std::optional<std::uint64_t> size;  // empty: missing or no regular file; reading it will say
+  std::optional<std::uint64_t> size;  // empty: missing or no regular file; reading it will fail
 };
 
 struct Listing {
@@ -197,7 +197,7 @@ class ImageFolder : public Source {
 
  private:
   struct Entry {
-    std::uint64_t size;  // 0: empty, or the system did not say
+    std::uint64_t size;  // 0: empty, or not known
     std::int32_t label;
   };
 

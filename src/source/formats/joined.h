@@ -1,4 +1,4 @@
-// Several sources, one behind the other, as one: sample 0 of the second follows the last of the
+// Several sources concatenated to one: sample 0 of the second follows the last of the
 // first. For mixtures.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace tundish {
 
-// All must have the same fields and class names. Throws Error(argument) that says how they differ.
+// All must have the same fields and class names. Throws Error(argument) that names the difference.
 std::shared_ptr<const Source> join_sources(std::vector<std::shared_ptr<const Source>> sources);
 
 }  // namespace tundish

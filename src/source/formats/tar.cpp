@@ -135,7 +135,7 @@ class Tar : public Source {
     }
   }
 
-  // Brings the reader to the member that was there when the archive was opened.
+  // Brings the reader to the member that was at this place when the archive was opened.
   void find(TarReader& reader, const TarIndex::Part& part) const {
     TarMember member;
     while (reader.next(member)) {

@@ -1,7 +1,7 @@
-// A tar archive, plain or compressed, never extracted. tar_index.h says what its samples are.
+// A tar archive, plain or compressed, never extracted. tar_index.h defines its samples.
 // A plain one is indexed once and then read at any place, by any thread. A compressed one (gzip,
-// xz, zstd, bzip2, told by its bytes, not by its name) is read through when it is opened and again
-// by scan(): it can be packed, not trained from.
+// xz, zstd, bzip2, detected by its bytes, not by its name) is read through when it is opened and
+// again by scan(): it can be packed, not trained from.
 #pragma once
 
 #include <memory>

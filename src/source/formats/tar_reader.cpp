@@ -140,7 +140,7 @@ bool TarReader::read_text(std::string& out, const Header& header) {
   return true;
 }
 
-// Records "LENGTH KEY=VALUE\n", where LENGTH counts all of it.
+// Records "LENGTH KEY=VALUE\n", where LENGTH counts the whole record.
 bool TarReader::parse_pax(Extended& out, const std::string& text) {
   for (std::string_view rest = text; !rest.empty();) {
     std::uint64_t length = 0;
@@ -177,7 +177,7 @@ bool TarReader::add_extended(Extended& out, const Header& header) {
   if (!read_text(text, header)) return false;
   if (header.type == 'x' || header.type == 'X') return parse_pax(out, text);
   if (header.type == 'L') out.name = text.substr(0, text.find('\0'));
-  return true;  // K: where a link leads to; g: for the whole archive, and none of it is ours
+  return true;  // K: where a link leads to; g: for the whole archive, nothing that we use
 }
 
 bool TarReader::next(TarMember& out) {
@@ -212,7 +212,7 @@ bool TarReader::next(TarMember& out) {
     headers = 0;
     const bool link = header.type == '1' || header.type == '2';
     links_ += link;
-    // Links, devices, folders and pipes have no data whatever their size says.
+    // Links, devices, folders and pipes have no data, whatever their size field.
     if (header.type < '1' || header.type > '6') {
       const std::uint64_t size = extended.size.value_or(header.size);
       if (!check_size(size, name)) return false;

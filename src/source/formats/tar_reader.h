@@ -1,7 +1,7 @@
 // The regular files of a tar archive, one after the other: v7, ustar, GNU (long names, large
 // sizes) and pax (path, size). Nothing is extracted. Links, folders and devices are passed over;
-// so are global pax headers. Sparse files and multi-volume archives are refused. Archives that
-// were put one behind the other are read as one.
+// so are global pax headers. Sparse files and multi-volume archives are refused. Concatenated
+// archives are read as one.
 //
 // Total: any bytes give members or a fault. Header data (long names, pax) are at most 1 MiB each,
 // sizes below 2^63, and where the length of the stream is known no member reaches beyond it.
@@ -27,7 +27,7 @@ class TarReader {
  public:
   explicit TarReader(ByteStream& stream) : stream_(stream) {}
 
-  // The next regular file. False at the end, and when fault() says what is wrong; its offset is
+  // The next regular file. False at the end, and after a fault: fault(), whose offset is
   // that of the header. An archive without an end mark is a fault: it was cut short. So is a
   // request to stop (core/interruption.h), with the code `interrupted`.
   bool next(TarMember& out);
@@ -40,7 +40,7 @@ class TarReader {
 
  private:
   struct Header;
-  struct Extended {  // what long-name and pax headers say about the next member
+  struct Extended {  // what long-name and pax headers give for the next member
     std::optional<std::string> name;
     std::optional<std::uint64_t> size;
     bool sparse = false;

@@ -264,7 +264,7 @@ TEST_CASE("random damage gives a fault or members, those before it as they were"
     faults += read.fault.has_value();
   }
   CHECK(faults > kRounds / 4);
-  CHECK(faults < kRounds);  // bytes of data and padding are nobody's business
+  CHECK(faults < kRounds);  // bytes of data and padding are not checked
 }
 
 }  // namespace tundish
