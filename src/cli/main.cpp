@@ -29,7 +29,7 @@ constexpr std::array kVerbs = {
     Verb{"replay", "the images that came after a saved state, with what was done to each",
          run_replay},
     Verb{"bench", "how fast this machine loads batches from a pack", run_bench},
-    Verb{"demo", "the whole road on a sample set, against torch's DataLoader", run_demo},
+    Verb{"demo", "everything end to end on a sample set, against torch's DataLoader", run_demo},
     Verb{"explain", "what an error code means and what to do", run_explain},
 };
 

@@ -101,6 +101,7 @@ TEST_CASE("what a sample takes depends on the plan") {
 TEST_CASE("buffers never take more than was said") {
   Random random({.seed = 5}, 0);
   for (int i = 0; i < 300; ++i) {
+    CAPTURE(i);
     const Size image{1 + static_cast<int>(random.below(900)),
                      1 + static_cast<int>(random.below(900))};
     View view(image);

@@ -70,6 +70,7 @@ TEST_CASE("a substitute stays where the bad one was planned") {
 TEST_CASE("whatever becomes bad and when, images end in order and none is overwritten") {
   std::mt19937 random(7);
   for (int trial = 0; trial < 2000; ++trial) {
+    CAPTURE(trial);
     Slot slot;
     slot.places.resize(1 + random() % 12);
     std::vector<Place>& places = slot.places;

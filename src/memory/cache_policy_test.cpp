@@ -77,6 +77,7 @@ class Twin {
 TEST_CASE("the policy holds what its slow twin holds, on random orders and sizes") {
   std::uint64_t hits = 0;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    CAPTURE(seed);
     Random random({.seed = seed}, 2);
     const std::uint64_t count = 3 + random.below(20), visits = 6 * count;
     const Order order{.count = count, .seed = seed, .shuffle = true};

@@ -81,6 +81,7 @@ TEST_CASE("zeroed, exchanged and repeated stretches are found") {
   const FileBytes good = pack_of_64_kib();
   Random random({.seed = 3}, 0);
   for (int round = 0; round < 2000; ++round) {
+    CAPTURE(round);
     FileBytes bytes = good;
     const std::size_t length = 1 + random.below(512);
     const std::size_t from = random.below(good.size() - length);

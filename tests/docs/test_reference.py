@@ -5,6 +5,7 @@ import sys
 
 import pytest
 import tundish
+
 from tests.helpers.program import ROOT
 
 sys.path.insert(0, str(ROOT / "tools"))

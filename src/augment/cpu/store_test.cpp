@@ -94,6 +94,7 @@ TEST_CASE("whatever the normalization, rows are stored as the table says") {
   const TestImage image = noise({97, 1}, 5);
   int arithmetic = 0;
   for (std::uint64_t round = 0; round < 200; ++round) {
+    CAPTURE(round);
     Random random({.seed = round}, 0);
     Normalize normalize;
     for (std::size_t c = 0; c < 3; ++c) {

@@ -105,4 +105,18 @@ TEST_CASE("flips happen with their probability") {
   CHECK(y == 2000);
 }
 
+TEST_CASE("flips happen when the number drawn is below p, not when it is p") {
+  for (std::uint64_t i = 0; i < 20; ++i) {
+    const double drawn = Random({.sample = i}, 0).uniform();
+    for (const double more : {0.0, 1e-9}) {
+      View view({8, 8});
+      Random first({.sample = i}, 0), second({.sample = i}, 0);
+      random_horizontal_flip(view, {.p = drawn + more}, first);
+      random_vertical_flip(view, {.p = drawn + more}, second);
+      CHECK(view.stages()[0].mirror_x == (more > 0));
+      CHECK(view.stages()[0].mirror_y == (more > 0));
+    }
+  }
+}
+
 }  // namespace tundish

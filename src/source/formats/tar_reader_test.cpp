@@ -251,6 +251,7 @@ TEST_CASE("random damage gives a fault or members, those before it as they were"
   int faults = 0;
   constexpr int kRounds = 3000;
   for (int round = 0; round < kRounds; ++round) {
+    CAPTURE(round);
     std::string changed = whole;
     for (std::uint64_t n = 1 + random.below(4); n > 0; --n) {
       changed[random.below(changed.size())] = static_cast<char>(random.below(256));
