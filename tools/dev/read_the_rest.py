@@ -33,7 +33,8 @@ def read(entry: dict[str, str]) -> bool:
     words = shlex.split(entry["command"])
     while os.path.basename(words[0]) == "ccache":
         words = words[1:]
-    result = subprocess.run([*words, "-fsyntax-only", "-Werror"], cwd=entry["directory"], text=True)
+    words.remove("-c")  # unused now, and clang would say so
+    result = subprocess.run([*words, "-fsyntax-only", "-Werror"], cwd=entry["directory"])
     return result.returncode == 0
 
 

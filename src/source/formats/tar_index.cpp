@@ -41,7 +41,8 @@ std::string member_path(const std::string& name) {
   return path.substr(1);
 }
 
-std::string quoted(std::string_view text) { return '\'' + printable(std::string(text)) + '\''; }
+// Not "quoted": with <iomanip>, a call with a std::string would mean std::quoted.
+std::string in_quotes(std::string_view text) { return '\'' + printable(std::string(text)) + '\''; }
 
 class Indexer {
  public:
@@ -112,7 +113,7 @@ class Indexer {
       if (last >= groups_.back().first && last != kNoMember) {
         return Fault{ErrorCode::tar_duplicate,
                      fmt::format("{} and {} are the same kind of file of one sample",
-                                 quoted(paths_[last]), quoted(path)),
+                                 in_quotes(paths_[last]), in_quotes(path)),
                      member.offset};
       }
       last = members_.size();
@@ -141,7 +142,7 @@ class Indexer {
                                   const std::string& path) {
     if (member.size > kMaxLabelBytes) {
       return Fault{ErrorCode::label_unreadable,
-                   fmt::format("{} has {} bytes", quoted(path), with_commas(member.size)),
+                   fmt::format("{} has {} bytes", in_quotes(path), with_commas(member.size)),
                    member.offset};
     }
     if (!reader.read(label_bytes_)) return reader.fault();
@@ -187,7 +188,7 @@ class Indexer {
       first = Fault{ErrorCode::tar_duplicate,
                     fmt::format("{} comes again, but files of one sample must lie next to each "
                                 "other (tar --sort=name)",
-                                quoted(stem(b))),
+                                in_quotes(stem(b))),
                     again.offset};
     }
     return first;
@@ -291,10 +292,10 @@ class Indexer {
     if (!any) return label_by_folder();
     for (const std::size_t g : samples_) {
       if (!has_label(g)) {
-        return Fault{
-            ErrorCode::label_unreadable,
-            fmt::format("{} has no .cls file, but others have", quoted(paths_[groups_[g].image])),
-            members_[groups_[g].image].offset};
+        return Fault{ErrorCode::label_unreadable,
+                     fmt::format("{} has no .cls file, but others have",
+                                 in_quotes(paths_[groups_[g].image])),
+                     members_[groups_[g].image].offset};
       }
       texts.add(label_texts_[members_[groups_[g].label].label]);
     }
@@ -302,7 +303,7 @@ class Indexer {
     if (const auto fault = make_labels(labels, texts)) {
       const std::size_t m = groups_[samples_[fault->sample]].label;
       return Fault{ErrorCode::label_unreadable,
-                   fmt::format("{}: {}", quoted(paths_[m]), fault->reason), members_[m].offset};
+                   fmt::format("{}: {}", in_quotes(paths_[m]), fault->reason), members_[m].offset};
     }
     take(labels);
     return {};
