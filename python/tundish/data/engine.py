@@ -14,7 +14,7 @@ from .._c.errors import last_error, new_error
 from .._c.functions import OK
 from .._c.handles import LoaderHandle
 from .._c.library import lib
-from ..transforms.values import ToDtype
+from ..transforms import ToDtype
 from . import pinned
 from .gpu.device import can_pin
 from .gpu.pending import AHEAD

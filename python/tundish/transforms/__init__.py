@@ -5,25 +5,81 @@ from tundish import transforms as T
 transforms = [T.RandomResizedCrop(224), T.RandomHorizontalFlip(), T.Normalize()]
 """
 
-from .base import Transform
-from .geometry import (
-    CenterCrop,
-    RandomCrop,
-    RandomHorizontalFlip,
-    RandomResizedCrop,
-    RandomVerticalFlip,
-    Resize,
-)
-from .values import Normalize, ToDtype
+from __future__ import annotations
 
-__all__ = [
-    "CenterCrop",
-    "Normalize",
-    "RandomCrop",
-    "RandomHorizontalFlip",
-    "RandomResizedCrop",
-    "RandomVerticalFlip",
-    "Resize",
-    "ToDtype",
-    "Transform",
-]
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .base import Transform as Transform
+
+Size = int | Sequence[int]
+
+
+@dataclass(frozen=True)
+class RandomResizedCrop(Transform):
+    """A random part of random aspect ratio, resized to one size."""
+
+    size: Size
+    scale: Sequence[float] = (0.08, 1.0)
+    ratio: Sequence[float] = (3.0 / 4.0, 4.0 / 3.0)
+    interpolation: Any = "bilinear"
+    antialias: bool | None = True
+
+
+@dataclass(frozen=True)
+class Resize(Transform):
+    """To (height, width), or the shorter side to a length and the other in proportion."""
+
+    size: Size
+    interpolation: Any = "bilinear"
+    max_size: int | None = None
+    antialias: bool | None = True
+
+
+@dataclass(frozen=True)
+class CenterCrop(Transform):
+    """The middle; a smaller image is padded with zeros."""
+
+    size: Size
+
+
+@dataclass(frozen=True)
+class RandomCrop(Transform):
+    """A random window of fixed size, after optional padding."""
+
+    size: Size
+    padding: int | Sequence[int] | None = None
+    pad_if_needed: bool = False
+    fill: int | Sequence[int] = 0
+    padding_mode: str = "constant"
+
+
+@dataclass(frozen=True)
+class RandomHorizontalFlip(Transform):
+    """Exchanges left and right with probability p."""
+
+    p: float = 0.5
+
+
+@dataclass(frozen=True)
+class RandomVerticalFlip(Transform):
+    """Exchanges top and bottom with probability p."""
+
+    p: float = 0.5
+
+
+@dataclass(frozen=True)
+class Normalize(Transform):
+    """(x - mean) / std per channel, in float32; uint8 images are first scaled to 0..1."""
+
+    mean: Sequence[float] = (0.485, 0.456, 0.406)
+    std: Sequence[float] = (0.229, 0.224, 0.225)
+
+
+@dataclass(frozen=True)
+class ToDtype(Transform):
+    """Another element type: float32, float16, bfloat16 or uint8; with scale, levels 0..255 become 0..1."""
+
+    dtype: Any
+    scale: bool = False
