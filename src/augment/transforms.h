@@ -17,6 +17,7 @@
 
 #include "augment/operations/center_crop.h"
 #include "augment/operations/normalize.h"
+#include "augment/operations/pad.h"
 #include "augment/operations/random_crop.h"
 #include "augment/operations/random_horizontal_flip.h"
 #include "augment/operations/random_resized_crop.h"
@@ -32,6 +33,7 @@ using Transform = std::variant<  //
     RandomResizedCrop,           //
     Resize,                      //
     CenterCrop,                  //
+    Pad,                         //
     RandomCrop,                  //
     RandomHorizontalFlip,        //
     RandomVerticalFlip,          //

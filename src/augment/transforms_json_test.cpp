@@ -34,6 +34,11 @@ static std::vector<Transform> variants() {
       [](auto& op) { op.padding.bottom = 4; }, [](auto& op) { op.pad_if_needed = true; },
       [](auto& op) { op.padding_mode = PadMode::reflect; }, [](auto& op) { op.fill[0] = 1; },
       [](auto& op) { op.fill[1] = 1; }, [](auto& op) { op.fill[2] = 1; });
+  vary(
+      Pad{}, [](auto& op) { op.padding.left = 4; }, [](auto& op) { op.padding.top = 4; },
+      [](auto& op) { op.padding.right = 4; }, [](auto& op) { op.padding.bottom = 4; },
+      [](auto& op) { op.fill[0] = 1; }, [](auto& op) { op.fill[1] = 1; },
+      [](auto& op) { op.fill[2] = 1; }, [](auto& op) { op.padding_mode = PadMode::symmetric; });
   vary(RandomHorizontalFlip{0.5}, [](auto& op) { op.p = 0.25; });
   vary(RandomVerticalFlip{0.5}, [](auto& op) { op.p = 0.25; });
   vary(

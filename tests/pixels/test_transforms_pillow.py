@@ -182,6 +182,20 @@ def test_random_crop_pads_as_numpy(pictures: Path, mode: str) -> None:
         )
 
 
+@pytest.mark.parametrize("mode", ["constant", "edge", "reflect", "symmetric"])
+def test_pad_equals_numpy(pictures: Path, mode: str) -> None:
+    fill = (9, 80, 255)
+    op = T.Pad((5, 1, 2, 7), fill=fill, padding_mode=mode)
+    for number, image in enumerate(loaded(pictures, [op], seed=8)):
+        values = {"constant_values": 0} if mode == "constant" else {}
+        expected = np.pad(picture(number), [(1, 7), (5, 2), (0, 0)], mode, **values)
+        if mode == "constant":
+            inside = np.zeros(expected.shape[:2], bool)
+            inside[1:-7, 5:-2] = True
+            expected[~inside] = fill
+        np.testing.assert_array_equal(image, expected, err_msg=f"{SIZES[number]}")
+
+
 def test_flips_before_and_after_a_resize_equal_pillow(pictures: Path) -> None:
     left_right, top_bottom = T.RandomHorizontalFlip(1.0), T.RandomVerticalFlip(1.0)
     resize = T.Resize((50, 61), interpolation="bicubic")

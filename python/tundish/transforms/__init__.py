@@ -45,6 +45,15 @@ class CenterCrop(Transform):
 
 
 @dataclass(frozen=True)
+class Pad(Transform):
+    """Pixels added around the image."""
+
+    padding: int | Sequence[int]
+    fill: int | Sequence[int] = 0
+    padding_mode: str = "constant"
+
+
+@dataclass(frozen=True)
 class RandomCrop(Transform):
     """A random window of fixed size, after optional padding."""
 
