@@ -40,6 +40,7 @@ struct LoaderStats {
     visit(FieldInfo{"augment_s", "seconds that threads augmented, summed over threads"},
           self.augment_s);
     visit(FieldInfo{"wait_s", "seconds that the trainer waited for batches"}, self.wait_s);
+    visit(FieldInfo{"elapsed_s", "seconds since the threads were started"}, self.elapsed_s);
     visit(FieldInfo{"wait_p50_s", "median wait per batch, in this window"}, self.wait_p50_s);
     visit(FieldInfo{"wait_p99_s", "p99 wait per batch, in this window"}, self.wait_p99_s);
     visit(FieldInfo{"wait_share", "share of the wall time that the trainer waited, in this window"},
