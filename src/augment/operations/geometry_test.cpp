@@ -111,10 +111,10 @@ TEST_CASE("flips happen when the number drawn is below p, not when it is p") {
     for (const double more : {0.0, 1e-9}) {
       View view({8, 8});
       Random first({.sample = i}, 0), second({.sample = i}, 0);
-      random_horizontal_flip(view, {.p = drawn + more}, first);
-      random_vertical_flip(view, {.p = drawn + more}, second);
-      CHECK(view.stages()[0].mirror_x == (more > 0));
-      CHECK(view.stages()[0].mirror_y == (more > 0));
+      RandomHorizontalFlip{.p = drawn + more}.plan(view, first);
+      RandomVerticalFlip{.p = drawn + more}.plan(view, second);
+      CHECK(view.steps()[0].mirror_x == (more > 0));
+      CHECK(view.steps()[0].mirror_y == (more > 0));
     }
   }
 }
