@@ -3,7 +3,7 @@
     ./dev gpu run [STAGE...] [--out DIR]     needs a GPU with its driver, Python and torch
 
 copies     page-locked batches and their copies (copies.py)
-loader     Loader(device="cuda") on every road (loader.py); its kernels (check_road.cpp)
+loader     Loader(device="cuda") on every road (loader.py); its kernels (check_upload.cpp)
 decode     10,000 random shapes, samplings and crops, and every photo, on both roads
 hostile    every bit flip of 64 KiB of records, then 100,000 random changes, checksums made right
 sanitizer  compute-sanitizer: memcheck, racecheck and initcheck, 200 cases each
@@ -86,7 +86,7 @@ def copies(stage: Stage) -> None:
 
 
 def loader(stage: Stage) -> None:
-    stage.run(program("check_road"), "2000", "1")
+    stage.run(program("check_upload"), "2000", "1")
     packs = ["--pack", photos(), "--mixed", photos().with_name("mixed.tnd")]
     packs += ["--hostile", photos().with_name("hostile.tnd")]
     stage.run(
@@ -111,7 +111,7 @@ def sanitizer(stage: Stage) -> None:
     for tool in ("memcheck", "racecheck", "initcheck"):
         options = ["--error-exitcode", "9", "--tool", tool]
         stage.run("compute-sanitizer", *options, program("check_decode"), "random", "200", "4")
-        stage.run("compute-sanitizer", *options, program("check_road"), "40", "6")
+        stage.run("compute-sanitizer", *options, program("check_upload"), "40", "6")
     options = ["--error-exitcode", "9", "--tool", "memcheck"]
     stage.run("compute-sanitizer", *options, program("check_decode"), "hostile", "200", "5")
 

@@ -4,7 +4,8 @@ import json
 import re
 
 import pytest
-from program import ROOT, err, needs_program, out, tundish
+
+from tests.helpers.program import ROOT, err, needs_program, out, tundish
 
 pytestmark = needs_program
 
@@ -43,7 +44,7 @@ def test_the_jpeg_library_is_the_one_whose_pixels_were_proven(versions):
     assert linked == PROVEN_JPEG, (
         f"this build links libjpeg-turbo {linked}; pixels were proven with {PROVEN_JPEG}. "
         "fix: run ./dev test and ./dev siege lanes --data PHOTOS with it, and when all pixels are "
-        f"equal write {linked} into PROVEN_JPEG of tests/test_versions.py"
+        f"equal write {linked} into PROVEN_JPEG of tests/project/test_versions.py"
     )
 
 

@@ -6,7 +6,8 @@ import subprocess
 import zipfile
 
 import pytest
-from program import ROOT, needs_program, out, tundish
+
+from tests.helpers.program import ROOT, needs_program, out, tundish
 
 INFO = "tundish-1.0.dist-info"
 
