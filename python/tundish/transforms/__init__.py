@@ -92,3 +92,6 @@ class ToDtype(Transform):
 
     dtype: Any
     scale: bool = False
+
+
+__all__ = ["Transform", *(one.__name__ for one in Transform.__subclasses__())]
