@@ -256,7 +256,7 @@ Engine::Next Engine::next(Batch& out, std::chrono::nanoseconds timeout) {
   }
   Track* const track = shared.trainer.track;
   if (track && (taken == Ring::Taken::batch || timeout > std::chrono::nanoseconds(0))) {
-    track->add("batch.take", begin_ns, end_ns - begin_ns, shared.position);
+    track->add("engine.take", begin_ns, end_ns - begin_ns, shared.position);
   }
   if (taken == Ring::Taken::again) return Next::again;
   if (taken == Ring::Taken::end) {
@@ -267,7 +267,7 @@ Engine::Next Engine::next(Batch& out, std::chrono::nanoseconds timeout) {
   shared.settle_size(*slot);
   shared.deliver(out, slot, epoch_begins);
   if (track) {
-    track->add("batch.deliver", end_ns, now_ns() - end_ns, slot->first);
+    track->add("engine.deliver", end_ns, now_ns() - end_ns, slot->first);
   }
   return Next::batch;
 }

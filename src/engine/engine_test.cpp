@@ -362,9 +362,9 @@ TEST_CASE("a trace has a track for the trainer and for each worker") {
   CHECK(spans["source.read"] >= 19);
   CHECK(spans["decode.npy"] == spans["source.read"]);
   CHECK(spans["augment.resample"] == spans["source.read"]);
-  CHECK(spans["batch.bad"] >= 1);
-  CHECK(spans["batch.take"] == 4);
-  CHECK(spans["batch.deliver"] == 4);
+  CHECK(spans["sample.bad"] >= 1);
+  CHECK(spans["engine.take"] == 4);
+  CHECK(spans["engine.deliver"] == 4);
 }
 
 TEST_CASE("options that contradict the data are refused with the reason") {

@@ -92,7 +92,7 @@ void SampleTimer::tally() {
 }
 
 void SampleTimer::trace_bad(const Draw& draw) const {
-  if (track()) track()->add("batch.bad", begin_ns_, now_ns() - begin_ns_, draw.sample);
+  if (track()) track()->add("sample.bad", begin_ns_, now_ns() - begin_ns_, draw.sample);
 }
 
 void SampleTimer::take_over(const SampleTimer& other) {

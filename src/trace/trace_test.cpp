@@ -56,7 +56,7 @@ TEST_CASE("a trace is JSON, plain or compressed, with a track for each thread") 
   const TemporaryFolder folder;
   for (const char* name : {"trace.json", "trace.json.gz"}) {
     Trace trace(folder / name, 2 * 3 * sizeof(Span), 2, "rank 1 of \"2\"", 1);
-    trace.new_track("trainer").add("batch.take", 1'234'567, 89'001, 7);
+    trace.new_track("trainer").add("engine.take", 1'234'567, 89'001, 7);
     Track& worker = trace.new_track("worker 0");
     for (std::uint64_t i = 0; i < 5; ++i) worker.add("decode.jpeg", i, 1, i);
     trace.write();

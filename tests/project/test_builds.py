@@ -55,7 +55,9 @@ def test_a_wheel_is_told_what_it_lacks(tools):
     if versions["cuda-runtime"]:
         found = tools[0].problems(wheel(leave_out="linked/cuda-runtime"))
         assert found[0] == f"{INFO}/licenses/linked/cuda-runtime is missing"
-    assert tools[0].problems(wheel(leave_out="/loader.py"))[0] == "tundish/loader.py is missing"
+    assert (
+        tools[0].problems(wheel(leave_out="/loader.py"))[0] == "tundish/data/loader.py is missing"
+    )
     assert "its tag is not" in tools[0].problems(wheel(tag="py3-none-linux_x86_64"))[-1]
     added = tools[0].problems(wheel(more=["tundish.libs/libz.so"]))
     assert added[-1] == "auditwheel had to add shared libraries"

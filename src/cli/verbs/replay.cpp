@@ -96,7 +96,13 @@ void check_state_file(const std::string& file, const std::shared_ptr<const Sourc
                 "replay it in Python: loader.replay(state)");
   }
   try {
-    check_state(state, Engine(source, state.options).identity());
+    const RunIdentity run = Engine(source, state.options).identity();
+    if (state.fingerprint != run.fingerprint) {
+      throw Error(ErrorCode::wrong_state, {},
+                  fmt::format("it was saved with other data than {}, or its seed was changed",
+                              printable(source->path())));
+    }
+    check_state(state, run);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::wrong_state) throw;
     throw Error(error.code(), {.file = file}, error.reason());
