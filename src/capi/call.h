@@ -33,10 +33,9 @@ Result guarded(Result failed, const Body& body) noexcept {
   } catch (const Error& error) {
     keep_error(error.code(), error.what());
   } catch (const std::bad_alloc&) {  // a text that takes no memory
-    keep_error(
-        ErrorCode::no_memory,
-        "TND-505 needs more memory than there is\n  fix: close other programs, use fewer "
-        "threads or smaller batches");
+    keep_error(ErrorCode::no_memory,
+               "TND-505 needs more memory than there is\n  fix: close other programs, use fewer "
+               "threads or smaller batches");
   } catch (const std::exception& error) {
     keep_unforeseen(error.what());
   } catch (...) {

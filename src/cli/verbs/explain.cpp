@@ -99,8 +99,8 @@ int run_explain(const Words& words, Shell& shell) {
   if (shell.json) {
     print_json(shell, entry_json(entry));
   } else {
-    shell.print(fmt::format("{} {}\n  why: {}\n  fix: {}\n", error_name(entry.code),
-                            entry.title, entry.explanation, remedy_text(entry)));
+    shell.print(fmt::format("{} {}\n  why: {}\n  fix: {}\n", error_name(entry.code), entry.title,
+                            entry.explanation, remedy_text(entry)));
   }
   return kOk;
 }
