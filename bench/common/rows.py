@@ -70,7 +70,7 @@ class Rows:
         self._origin = {
             "machine": machine(),
             "versions": versions(*packages) | (more or {}),
-            "commit": commit(ROOT) or commit_of_bundle(),
+            "commit": commit_of_bundle() or commit(ROOT),
             "command": " ".join([command or f"./dev bench {bench}", *map(shlex.quote, words)]),
         }
 
