@@ -379,6 +379,10 @@ TEST_CASE("options that contradict the data are refused with the reason") {
   CHECK(refused({.batch_size = 0}) ==
         "batch_size must be a whole number from 1 to 2147483647, not 0");
   CHECK(refused({.rank = 2, .world_size = 2}) == "rank 2 does not exist in a world of 2");
+  CHECK(refused({.for_gpu = true, .decode = DecodeOn::cpu, .resident = true})
+            .starts_with("resident=True contradicts"));
+  CHECK(refused({.decode = DecodeOn::gpu}).starts_with("decode=\"gpu\" and resident=True need"));
+  CHECK(refused({.on_error = OnError::fail, .max_bad = 0.1}).starts_with("max_bad has no meaning"));
   CHECK(refused({.labels = {1, 2}}) == "2 labels for 5 samples");
 }
 
