@@ -145,10 +145,8 @@ TUNDISH_API int32_t tundish_loader_read_state(const tundish_loader* loader, cons
  * until this thread's next call; NULL on error. */
 TUNDISH_API const char* tundish_loader_stats(const tundish_loader* loader);
 
-/* Cheap enough to call for every batch: positions whose sample was replaced, skipped or zeros, and
- * batches that wait for the trainer. */
+/* Positions whose sample was replaced, skipped or zeros. Cheap enough to call for every batch. */
 TUNDISH_API uint64_t tundish_loader_bad_positions(const tundish_loader* loader);
-TUNDISH_API uint64_t tundish_loader_ready_batches(const tundish_loader* loader);
 
 /* The window of shares and quantiles begins anew. */
 TUNDISH_API void tundish_loader_new_window(tundish_loader* loader);
@@ -207,10 +205,6 @@ TUNDISH_API void* tundish_source_image(const tundish_source* source, uint64_t sa
 
 /* --- a GPU --------------------------------------------------------------------------------- */
 
-/* With `for_gpu`: whether the GPU decodes what it can of the batches that are made from now on. The
- * pixels are the same either way. An error when it can decode no image of this loader. */
-TUNDISH_API int32_t tundish_loader_decode_on_gpu(tundish_loader* loader, int32_t on_gpu);
-
 /* The lanes records of a source in a GPU's memory. */
 typedef struct tundish_resident tundish_resident;
 
@@ -235,6 +229,16 @@ TUNDISH_API int32_t tundish_device_dtype(const tundish_device* device);
  * `labels` and `samples` an int64 for each image. The batch may be freed at once. */
 TUNDISH_API int32_t tundish_device_finish(tundish_device* device, const tundish_batch* batch,
                                           void* images, void* labels, void* samples);
+/* So many batches are to be enqueued ahead of the one that the training loop gets. */
+TUNDISH_API uint32_t tundish_device_lead(void);
+/* Call for every batch that was enqueued, once the training loop's cudaStream_t waits for it;
+ * `coded` is that of its info. With decode="auto" this measures CPU and GPU in turn and then lets
+ * the faster one decode. NULL, or once the reason of the choice, for people; valid until this
+ * thread's next call. */
+TUNDISH_API const char* tundish_device_handed_over(tundish_device* device, int32_t coded,
+                                                   void* stream);
+/* Who decodes: 0 the CPU, 1 the GPU, -1 not chosen yet. */
+TUNDISH_API int32_t tundish_device_decoding(const tundish_device* device);
 /* An image that the GPU could not decode: it is all zeros. */
 typedef struct tundish_refused {
   int64_t sample;

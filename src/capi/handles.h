@@ -7,8 +7,8 @@
 #include <string>
 
 #include "cuda/decode/resident_pack.h"
-#include "cuda/gpu_uploader.h"
 #include "engine/engine.h"
+#include "engine/gpu_delivery.h"
 #include "source/source.h"
 #include "tundish.h"
 
@@ -35,9 +35,7 @@ struct tundish_resident {
 
 struct tundish_device {
   pid_t process;
-  tundish_loader* loader;
-  tundish::Dtype dtype;
-  std::unique_ptr<tundish::cuda::GpuUploader> uploader;
+  std::unique_ptr<tundish::GpuDelivery> delivery;
 };
 
 namespace tundish {

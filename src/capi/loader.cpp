@@ -147,10 +147,6 @@ uint64_t tundish_loader_bad_positions(const tundish_loader* loader) {
   return loader->engine->bad_positions();
 }
 
-uint64_t tundish_loader_ready_batches(const tundish_loader* loader) {
-  return loader->engine->ready();
-}
-
 void tundish_loader_new_window(tundish_loader* loader) { loader->engine->new_window(); }
 
 const char* tundish_loader_bad_samples(tundish_loader* loader) {

@@ -2,6 +2,7 @@
 #include "cuda/decode/resident_pack.h"
 #include "cuda/gpu_uploader.h"
 #include "cuda/runtime/pinned.h"
+#include "cuda/runtime/stream_clock.h"
 
 namespace tundish::cuda {
 namespace {
@@ -26,6 +27,8 @@ GpuUploader::~GpuUploader() = default;
 void GpuUploader::finish(const UploadBatch&, const Out&) { refuse(); }
 std::optional<GpuUploader::Refused> GpuUploader::poll_completed() { return std::nullopt; }
 void GpuUploader::forget() {}
+
+std::unique_ptr<StreamClock> new_stream_clock(int) { refuse(); }
 
 struct ResidentPack::State {};
 ResidentPack::ResidentPack(int, std::shared_ptr<const Source>, int) { refuse(); }

@@ -8,9 +8,7 @@
 
 #include "core/clock.h"
 #include "core/units.h"
-#include "engine/engine_memory.h"
 #include "engine/engine_shared.h"
-#include "memory/memory_plan.h"
 #include "monitor/watchdog.h"
 #include "state/saved_state.h"
 
@@ -20,74 +18,6 @@ namespace {
 constexpr auto kJoinTimeout = std::chrono::milliseconds(900);
 
 }  // namespace
-
-Engine::Shared::Shared(std::shared_ptr<const Source> source_in, LoaderOptions options_in)
-    : options(std::move(options_in)),
-      ring(static_cast<std::size_t>(std::max(options.prefetch, 1)),
-           options.memory > 0 ? batches_at_once(options.prefetch) + options.lent_batches : 0,
-           options.for_gpu ? kBatchesAtGpu : 0),
-      bad(source_in->path(), options.max_bad.value_or(-1)) {
-  const auto refuse = [&](const std::string& why) {
-    throw Error(ErrorCode::argument, {.file = source_in->path()}, why);
-  };
-  const std::uint64_t count = source_in->count();
-  try {
-    check_fields_of(options, "");
-  } catch (const Error& error) {
-    refuse(error.reason());
-  }
-  resolve_defaults(options);
-  if (!source_in->random_access()) {
-    throw Error(ErrorCode::no_random_access, {.file = source_in->path()}, "");
-  }
-  if (count == 0) throw Error(ErrorCode::source_empty, {.file = source_in->path()}, "no samples");
-  if (!options.labels.empty() && options.labels.size() != count) {
-    refuse(fmt::format("{} labels for {} samples", options.labels.size(), count));
-  }
-  recipe.image_field = source_in->schema().find(FieldType::image);
-  if (recipe.image_field < 0) refuse("its samples have no image");
-  recipe.source = std::move(source_in);
-  recipe.fields = options.all_fields ? kAllFields : 0;
-  recipe.seed = options.seed;
-  recipe.transforms = options.transforms;
-  if (!options.for_gpu) recipe.table = pixel_table(options.transforms);
-  recipe.levels = options.for_gpu;
-  recipe.exif_orientation = options.exif_orientation;
-  recipe.limits = options.limits;
-  if (!options.trace.empty()) {
-    trace = std::make_unique<Trace>(
-        options.trace, options.trace_bytes, static_cast<std::size_t>(*options.threads) + 1,
-        fmt::format("tundish rank {} of {}", options.rank, options.world_size),
-        static_cast<int>(options.rank));
-    trainer.track = &trace->new_track("trainer");
-  }
-  order = make_order(
-      options.order, count,
-      [this](std::uint64_t sample) { return label_of(options, *recipe.source, sample); },
-      options.seed, options.shuffle);
-  schedule = {.count = epoch_length(order),
-              .batch_size = options.batch_size,
-              .rank = options.rank,
-              .world_size = options.world_size,
-              .uneven = *options.uneven};
-  identity = {.fingerprint = fingerprint(*recipe.source, order, options),
-              .order = describe(order),
-              .seed = options.seed,
-              .positions = schedule.count};
-  if (options.replay) check_replay(options, recipe, schedule.count);
-  if (options.for_gpu) {
-    gpu_maker = std::make_unique<GpuMaker>(cpu_maker, recipe, options, order, cache,
-                                           [this] { return ring.is_closed(); });
-  }
-  if (options.memory > 0) {
-    // Some batches may come decoded, others coded: a slot has room for both.
-    const bool coded = gpu_maker && gpu_maker->possible();
-    const std::uint64_t more = coded ? gpu_maker->host_bytes() : 0;
-    const std::uint64_t images = std::min<std::uint64_t>(options.batch_size, schedule.count);
-    budget = make_budget(options, recipe, schedule.count, (more + images - 1) / images);
-  }
-  if (options.cache != CacheKind::none) cache = make_cache(options, recipe, order, schedule);
-}
 
 bool Engine::Shared::open_next(Slot& slot) {
   if (tundish::steps_from(schedule, open_position) == 0) {
@@ -179,6 +109,14 @@ bool Engine::decode_on_gpu(bool on_gpu) {
   if (on_gpu && !(shared_->gpu_maker && shared_->gpu_maker->possible())) return false;
   shared_->decode_on_gpu = on_gpu;
   return true;
+}
+
+bool Engine::decodes_on_gpu() const { return shared_->decode_on_gpu; }
+
+bool Engine::can_choose_decoder() const {
+  const LoaderOptions& options = shared_->options;
+  return options.decode == DecodeOn::automatic && !options.resident && shared_->gpu_maker &&
+         shared_->gpu_maker->possible();
 }
 
 GpuMaker* Engine::gpu_maker() const { return shared_->gpu_maker.get(); }

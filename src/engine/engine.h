@@ -26,8 +26,10 @@ namespace tundish {
 
 class GpuMaker;
 
-// With LoaderOptions::for_gpu: batches taken for upload whose copy has not finished.
-inline constexpr std::size_t kBatchesAtGpu = 4;
+// With LoaderOptions::for_gpu: batches enqueued to the GPU ahead of the one that the training loop
+// gets. Besides them the loop has one, and one is being enqueued.
+inline constexpr std::uint32_t kGpuLead = 2;
+inline constexpr std::uint32_t kBatchesAtGpu = kGpuLead + 2;
 
 // A finished batch. The memory belongs to the slot, which goes back to the ring when the last
 // owner releases it.
@@ -67,11 +69,13 @@ class Engine {
   // is that one.
   void start(std::uint64_t epoch, std::uint64_t position);
 
-  // With LoaderOptions::for_gpu, before the first start(): whether a GPU decodes the batches that
-  // are opened from now on; later calls change it for those that are not open yet, and the pixels
-  // stay the same. False when it cannot; gpu_maker()->why_not() gives the reason.
+  // With LoaderOptions::for_gpu: whether a GPU decodes the batches that are opened from now on. The
+  // pixels are the same. At first as LoaderOptions::decode says, with "auto" the CPU. False when it
+  // cannot; gpu_maker()->why_not() gives the reason.
   bool decode_on_gpu(bool on_gpu);
-  GpuMaker* gpu_maker() const;  // null without LoaderOptions::for_gpu
+  bool decodes_on_gpu() const;
+  bool can_choose_decoder() const;  // decode="auto", and both can decode
+  GpuMaker* gpu_maker() const;      // null without LoaderOptions::for_gpu
 
   enum class Next { batch, again, end };
 

@@ -57,7 +57,9 @@ CacheSetup make_cache(const LoaderOptions& options, Recipe& recipe, const Order&
   CacheSetup out;
   out.room = budget->left_for_samples();
   CacheKind kind = options.cache;
-  if (kind == CacheKind::automatic) {
+  if (kind == CacheKind::automatic && options.for_gpu && options.decode == DecodeOn::gpu) {
+    kind = CacheKind::encoded;  // the GPU has no use for pixels
+  } else if (kind == CacheKind::automatic) {
     out.needed = cached_bytes_of_all(recipe, order, schedule, CacheKind::decoded);
     kind = out.needed > 0 && out.needed <= out.room ? CacheKind::decoded : CacheKind::encoded;
   }

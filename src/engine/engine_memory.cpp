@@ -32,6 +32,12 @@ std::uint64_t most_image_bytes(const LoaderOptions& options, const Recipe& recip
 
 }  // namespace
 
+std::uint64_t most_batches(const LoaderOptions& options) {
+  const std::uint64_t in_ring = batches_at_once(options.prefetch);
+  if (options.for_gpu) return in_ring + kBatchesAtGpu;
+  return options.lends ? 2 * in_ring : in_ring;
+}
+
 void check_replay(const LoaderOptions& options, const Recipe& recipe, std::uint64_t count) {
   const std::uint64_t images = std::min<std::uint64_t>(options.batch_size, count);
   const std::uint64_t each = most_image_bytes(options, recipe) + kReplayedBytes;
@@ -60,7 +66,7 @@ std::unique_ptr<MemoryBudget> make_budget(LoaderOptions& options, Recipe& recipe
       .budget = options.memory,
       .source = recipe.source->memory() + tables,
       .threads = static_cast<std::uint64_t>(*options.threads) + 1,
-      .batches = batches_at_once(options.prefetch) + options.lent_batches,
+      .batches = most_batches(options),
       .batch_size = std::min<std::uint64_t>(options.batch_size, count),
       .image_bytes =
           image_bytes(fixed_size(options.transforms), recipe.table.dtype) + more_per_image};

@@ -8,6 +8,9 @@
 
 namespace tundish {
 
+// Batches in memory at once: those of the ring, and those at the GPU or in memory that was lent.
+std::uint64_t most_batches(const LoaderOptions& options);
+
 // Divides options.memory, reserves the batches when their size is known, and fills in
 // recipe.memory. `count`: positions of an epoch. Throws Error(budget_too_small).
 std::unique_ptr<MemoryBudget> make_budget(LoaderOptions& options, Recipe& recipe,

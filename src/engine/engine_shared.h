@@ -20,8 +20,10 @@ namespace tundish {
 
 // Everything the workers touch. They own it together with the Engine.
 struct Engine::Shared {
-  Shared(std::shared_ptr<const Source> source_in, LoaderOptions options_in);
+  Shared(std::shared_ptr<const Source> source, LoaderOptions options_in);
 
+  void make_recipe(std::shared_ptr<const Source> source);
+  void make_gpu_maker();
   void work(WorkerStatus& status);
   bool open_next(Slot& slot);
   void settle_size(Slot& slot);

@@ -209,6 +209,31 @@ TEST_CASE("why a GPU cannot decode is said") {
   Engine codecs(source, options);
   CHECK_FALSE(codecs.decode_on_gpu(true));
   CHECK(codecs.gpu_maker()->why_not().find("lanes") != std::string::npos);
+  CHECK_FALSE(codecs.can_choose_decoder());
+  options.decode = DecodeOn::gpu;
+  CHECK_THROWS_WITH_AS(Engine(source, options), doctest::Contains("decode=\"gpu\": no image"),
+                       Error);
+}
+
+TEST_CASE("who decodes at first is what the options say") {
+  Random random({.seed = 5}, 0);
+  const auto source = std::make_shared<RecordSource>(random, 8);
+  LoaderOptions options;
+  options.transforms = {Resize{.size = {8, 8}}};
+  options.for_gpu = true;
+  const auto engine = [&](DecodeOn decode, bool resident) {
+    options.decode = decode;
+    options.resident = resident;
+    return std::make_unique<Engine>(source, options);
+  };
+  CHECK_FALSE(engine(DecodeOn::cpu, false)->decodes_on_gpu());
+  CHECK_FALSE(engine(DecodeOn::cpu, false)->can_choose_decoder());
+  CHECK_FALSE(engine(DecodeOn::automatic, false)->decodes_on_gpu());
+  CHECK(engine(DecodeOn::automatic, false)->can_choose_decoder());
+  CHECK(engine(DecodeOn::automatic, true)->decodes_on_gpu());
+  CHECK_FALSE(engine(DecodeOn::automatic, true)->can_choose_decoder());
+  CHECK(engine(DecodeOn::gpu, false)->decodes_on_gpu());
+  CHECK_FALSE(engine(DecodeOn::gpu, false)->can_choose_decoder());
 }
 
 }  // namespace tundish

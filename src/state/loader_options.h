@@ -46,7 +46,7 @@ struct LoaderOptions {
   bool for_gpu = false;
   DecodeOn decode = DecodeOn::automatic;
   bool resident = false;
-  std::uint32_t lent_batches = 0;
+  bool lends = false;
   bool replay = false;
 
   // Not described: what JSON cannot hold, or only C++ sets.
@@ -101,8 +101,7 @@ struct LoaderOptions {
     visit(FieldInfo{"decode", "who decodes the batches for a GPU"}, self.decode);
     visit(FieldInfo{"resident", "the lanes records of the data stay in the GPU's memory"},
           self.resident);
-    visit(FieldInfo{"lent_batches", "batches in the caller's memory at once", 0, kMaxInt},
-          self.lent_batches);
+    visit(FieldInfo{"lends", "the caller lends the memory of the batches"}, self.lends);
     visit(FieldInfo{"replay", "a batch is made again: max_bad does not count"}, self.replay);
     visit(FieldInfo{.name = "sampling", .about = "how an epoch is drawn", .saved = true},
           self.order.sampling);

@@ -8,7 +8,6 @@ import torch
 import tundish
 from tundish import transforms as T
 from tundish.data import run
-from tundish.data.gpu.choice import BLOCKS, LONGEST, MEASURED, SETTLE, Choice
 
 from tests.helpers.fake_gpu import FakeGpu
 from tests.helpers.small_set import make_folder
@@ -161,95 +160,20 @@ def test_an_error_comes_behind_the_batches_before_it_and_the_loader_goes_on(tmp_
     assert sum(isinstance(one, str) for one in outcomes["cpu"]) == 1
 
 
-class Mark:
-    """An event of a GPU that is past it once its clock has come there."""
-
-    def __init__(self, clock, at):
-        self._clock, self.at = clock, at
-
-    def query(self):
-        return self._clock["gpu"] >= self.at
-
-    def elapsed_time(self, other):
-        return other.at - self.at
-
-
-class Run:
-    """A training with a ring of batches before it. A step takes `step` ms; a batch of each path is made in
-    `make` ms, `burst` of them at a time."""
-
-    def __init__(self, monkeypatch, step, make, prefetch=4, burst=None):
-        self.step_ms, self.make, self.prefetch = step, make, prefetch
-        self.burst = burst or {False: 1, True: 1}
-        self.now = 0.0
-        self.clock = {"gpu": 0.0}
-        self.made = []  # (when, on_gpu) of batches that are open or ready, in order
-        self.busy_until = 0.0
-        self.on_gpu = None
-        monkeypatch.setattr(Choice, "_mark", lambda _, stream: Mark(self.clock, self.now))
-        self.choice = Choice(self.decode_on_gpu, self.ready, prefetch)
-        self.fill()
-
-    def decode_on_gpu(self, yes):
-        self.on_gpu = yes
-
-    def fill(self):
-        while len(self.made) < self.prefetch:
-            count = self.burst[self.on_gpu]
-            self.busy_until = max(self.busy_until, self.now) + count * self.make[self.on_gpu]
-            self.made += [(self.busy_until, self.on_gpu)] * count
-
-    def ready(self):
-        return sum(when <= self.now for when, _ in self.made[: self.prefetch])
-
-    def step(self, pause=0.0):
-        when, on_gpu = self.made.pop(0)
-        self.now = max(self.now, when)
-        self.fill()
-        self.clock["gpu"] = self.now - 150  # the GPU is behind the host
-        self.choice.handed_over(on_gpu, None)
-        self.now += self.step_ms[on_gpu] + pause
-
-    def choose(self, pauses=()):
-        for number in range(600):
-            self.step(20_000.0 if number in pauses else 0.0)
-            if self.choice.on_gpu is not None:
-                assert self.on_gpu is self.choice.on_gpu
-                return self.choice.on_gpu
-        raise AssertionError("not chosen")
-
-
-STEP = {False: 30.0, True: 30.9}  # the GPU's own decoding takes 3 % of a step
-
-
-@pytest.mark.parametrize("prefetch", [1, 2, 4, 8, 16])
-@pytest.mark.parametrize("share", [0.4, 0.6, 0.8, 0.9])
-def test_a_cpu_that_does_not_keep_up_is_found_out_whatever_was_made_ahead(
-    monkeypatch, prefetch, share
-):
-    run = Run(monkeypatch, STEP, {False: 30 / share, True: 5}, prefetch)
-    assert run.choose(pauses=(0,)) is True
-
-
-@pytest.mark.parametrize("prefetch", [1, 4, 16])
-@pytest.mark.parametrize("share", [1.05, 1.5, 4])
-def test_a_cpu_that_keeps_up_spares_the_gpu(monkeypatch, prefetch, share):
-    run = Run(monkeypatch, STEP, {False: 30 / share, True: 5}, prefetch)
-    assert run.choose(pauses=(0, 3, 40)) is False
-
-
-def test_batches_that_come_in_bursts_are_not_taken_for_quick_ones(monkeypatch):
-    run = Run(monkeypatch, STEP, {False: 45, True: 120}, burst={False: 1, True: 4})
-    assert run.choose() is False
-
-
-def test_the_choice_takes_some_hundred_batches_at_most(monkeypatch):
-    run = Run(monkeypatch, STEP, {False: 10, True: 5})
-    run.choose()
-    assert run.now / 30 < 2 * BLOCKS * (MEASURED + SETTLE + 8) + 40
-    slow = Run(monkeypatch, STEP, {False: 31, True: 5}, prefetch=16)
-    slow.choose()
-    assert slow.now / 30 < 2 * BLOCKS * (MEASURED + LONGEST + 20) + 40
+@pytest.mark.filterwarnings("ignore:batches are copied from pageable memory")
+def test_who_decodes_is_logged_once_it_is_chosen(tmp_path, gpu, caplog):
+    caplog.set_level("INFO", "tundish")
+    gpu.decoding = -1
+    with opened(make_folder(tmp_path / "images", 32), device="cuda") as loader:
+        batches = iter(loader)
+        next(batches)
+        assert loader.decoding is None
+        assert not caplog.messages
+        gpu.decoding, gpu.chosen = 1, b"the GPU does"
+        next(batches)
+        next(batches)
+        assert loader.decoding == "gpu"
+        assert caplog.messages == ["the GPU does"]
 
 
 @pytest.mark.filterwarnings("ignore:batches are copied from pageable memory")

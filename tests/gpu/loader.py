@@ -23,7 +23,7 @@ from typing import Any
 import torch
 import tundish
 from tundish import transforms as T
-from tundish.data.gpu.pending import AHEAD
+from tundish._c.library import lib
 
 from bench.common.rows import Rows
 
@@ -357,7 +357,7 @@ def what_it_waited(pack: Path, road: str) -> str:
     """A stream that is held up for a while makes the loop wait, and that is counted."""
     # Behind the sleep comes at least one batch that was not enqueued before it, and the epoch does
     # not end, whatever the number of photos: the end of an epoch waits on the host.
-    first, rest = 3, AHEAD + 3
+    first, rest = 3, lib.tundish_device_lead() + 3
     photos = len(tundish.Dataset(pack))
     copies = 1 + 16 * (first + rest) // photos
     with on_gpu([pack] * copies, road, 16) as there:

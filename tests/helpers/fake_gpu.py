@@ -20,6 +20,8 @@ class FakeGpu:
         self.waited_for = []  # events that the host waited for
         self.keeps_up = True  # has come to all that the loop has enqueued
         self.records = False  # a graph
+        self.decoding = 0  # by the CPU
+        self.chosen = None  # the text of a choice, once
         self.refused = []  # images that it could not decode, and nobody has asked for
         gpu = self
 
@@ -79,6 +81,8 @@ class FakeGpu:
             "tundish_device_finish": self.finish,
             "tundish_device_poll_completed": self.poll_completed,
             "tundish_device_forget": self.forget,
+            "tundish_device_handed_over": self.handed_over,
+            "tundish_device_decoding": lambda _: self.decoding,
         }
 
         class Lib:
@@ -94,6 +98,10 @@ class FakeGpu:
             numbers = np.asarray(Tensor(lib.tundish_batch_tensor(batch, which)))
             ctypes.memmove(to, numbers.ctypes.data, numbers.nbytes)
         return OK
+
+    def handed_over(self, _, coded, stream):
+        chosen, self.chosen = self.chosen, None
+        return chosen
 
     def refuse(self, sample, position, epoch=0):
         self.refused.append(Refused(sample, epoch, position, wanted=1, there=1))

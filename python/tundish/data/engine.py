@@ -17,8 +17,7 @@ from .._c.library import lib
 from ..transforms import ToDtype
 from . import pinned
 from .gpu.device import can_pin
-from .gpu.pending import AHEAD
-from .options import LoaderOptions, engine_options
+from .options import engine_options
 from .setup import Setup
 from .source import Source
 
@@ -121,9 +120,9 @@ def _settled(setup: Setup, source: Source, replays: bool) -> Any:
         world_size=setup.world_size,
         threads=setup.threads,
         memory=setup.memory,
-        cache=_cache(setup.options, setup.device),
+        cache="none" if setup.options.cache is None else setup.options.cache,
         pin_memory=setup.pin if setup.device is None else can_pin(setup.device),
-        lent_batches=_lent_batches(setup),
+        lends=setup.pinned is not None,
         for_gpu=setup.device is not None,
         replay=replays,
     )
@@ -135,19 +134,6 @@ def _check_backend(setup: Setup) -> None:
         for one in setup.options.transforms
     ):
         raise ValueError("bfloat16 needs torch: NumPy has no such type")
-
-
-def _lent_batches(setup: Setup) -> int:
-    """Batches in torch's memory at once: they count as the loader's too."""
-    if setup.device is not None:
-        return AHEAD + 2
-    return 0 if setup.pinned is None else setup.options.prefetch + 2
-
-
-def _cache(options: LoaderOptions, device: Any) -> str:
-    if device is not None and options.cache == "auto" and options.decode == "gpu":
-        return "encoded"
-    return "none" if options.cache is None else options.cache
 
 
 def _end_all(handle: LoaderHandle, pieces: pinned.PinnedBatches | None) -> None:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from ..._c.errors import ArgumentError, last_error, new_error
-from ..._c.functions import OK
+from ..._c.errors import new_error
 from ..._c.handles import LoaderHandle, SourceHandle
 from ..._c.library import lib
 from ..._c.plain import plain
-from .choice import Choice
 from .pending import PendingGpuBatches
 from .resident import make_resident
 
@@ -53,26 +51,5 @@ def pending_on_gpu(
     loader: LoaderHandle, source: SourceHandle, path: str, device: Any, options: Any
 ) -> PendingGpuBatches:
     """Before the loader is started. `path` is shown while a resident pack is loaded."""
-    decode, resident = options.decode, options.resident
-    channels_first = plain(options.memory_format) == "contiguous"
-
-    def decode_on_gpu(yes: bool) -> None:
-        if lib.tundish_loader_decode_on_gpu(loader, yes) != OK:
-            raise last_error()
-
-    on_gpu = decode != "cpu"
-    try:
-        decode_on_gpu(on_gpu)
-    except ArgumentError:
-        if decode == "gpu" or resident:
-            raise
-        on_gpu = False  # auto has no choice
-
-    def ready() -> int:
-        return int(lib.tundish_loader_ready_batches(loader))
-
-    choice = None
-    if on_gpu and decode == "auto" and not resident:
-        choice = Choice(decode_on_gpu, ready, options.prefetch)
-    kept = make_resident(source, path, device) if resident else None
-    return PendingGpuBatches(loader, device, channels_first, kept, on_gpu, choice)
+    kept = make_resident(source, path, device) if options.resident else None
+    return PendingGpuBatches(loader, device, plain(options.memory_format) == "contiguous", kept)

@@ -8,6 +8,7 @@ does not wait for the GPU, unless it is far ahead of it or an epoch ends.
 from __future__ import annotations
 
 import ctypes
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -17,10 +18,9 @@ from ..._c.functions import ERROR, OK
 from ..._c.handles import BatchHandle, DeviceHandle, LoaderHandle, ResidentHandle
 from ..._c.library import lib
 from ..._c.structs import DTYPES, BatchInfo, Refused
-from .choice import Choice
 from .lag import GpuLag
 
-AHEAD = 2  # batches on their way to the GPU or finished on it, besides the one that is handed out
+log = logging.getLogger("tundish")
 
 Make = Callable[[BatchHandle, BatchInfo, "list[Any] | None"], Any]
 
@@ -47,12 +47,9 @@ class PendingGpuBatches:
         device: Any,
         channels_first: bool,
         resident: ResidentHandle | None,
-        on_gpu: bool,
-        choice: Choice | None,
     ) -> None:
         import torch
 
-        self._decode_on_gpu = on_gpu
         self._loader = loader
         self._device = device
         self._layout = torch.contiguous_format if channels_first else torch.channels_last
@@ -64,11 +61,11 @@ class PendingGpuBatches:
             raise last_error()
         self._uploader: DeviceHandle = handle
         self._dtype = getattr(torch, DTYPES[lib.tundish_device_dtype(handle)])
+        self._lead = lib.tundish_device_lead()  # batches enqueued besides the one handed out
         self._waiting: tuple[Sent, ...] = ()
         self._lag = GpuLag()  # of the batches handed out
         self._decoded = 0  # of their images, by the GPU
         self._ready: Any = None  # event of the newest batch
-        self._choice = choice
         self.batch = BatchHandle()  # empty, or what the engine gave
         self.info = BatchInfo()  # of `out`
         self.out: Any = None  # what the loop gets
@@ -137,12 +134,11 @@ class PendingGpuBatches:
 
     @property
     def decoding(self) -> str | None:
-        on_gpu = self._decode_on_gpu if self._choice is None else self._choice.on_gpu
-        return {None: None, False: "cpu", True: "gpu"}[on_gpu]
+        return {-1: None, 0: "cpu", 1: "gpu"}[lib.tundish_device_decoding(self._uploader)]
 
     def _enqueue_more(self, make: Make) -> None:
         """What is ready already; without waiting."""
-        while len(self._waiting) <= AHEAD and self.error is None:
+        while len(self._waiting) <= self._lead and self.error is None:
             result = lib.tundish_loader_next(self._loader, 0, ctypes.byref(self.batch))
             if result == ERROR:
                 self.error = last_error()
@@ -189,8 +185,10 @@ class PendingGpuBatches:
         self._lag.hand_over(stream, sent.ready)
         for tensor in sent.tensors:
             tensor.record_stream(stream)
-        if self._choice is not None:
-            self._choice.handed_over(bool(sent.info.coded), stream)
+        coded = sent.info.coded
+        chosen = lib.tundish_device_handed_over(self._uploader, coded, stream.cuda_stream)
+        if chosen is not None:
+            log.info(chosen.decode())
         waiting, decoded = self._waiting[1:], self._decoded + sent.info.gpu_decoded
         given = (sent, stream)
         self._waiting, self.info, self.out, self._decoded = waiting, sent.info, sent.out, decoded

@@ -1,0 +1,100 @@
+// What an engine makes of its options before any thread starts.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/engine_memory.h"
+#include "engine/engine_shared.h"
+#include "state/saved_state.h"
+
+namespace tundish {
+namespace {
+
+void check_against(const LoaderOptions& options, const Source& source) {
+  const auto refuse = [&](const std::string& why) {
+    throw Error(ErrorCode::argument, {.file = source.path()}, why);
+  };
+  try {
+    check_fields_of(options, "");
+  } catch (const Error& error) {
+    refuse(error.reason());
+  }
+  if (!source.random_access()) {
+    throw Error(ErrorCode::no_random_access, {.file = source.path()}, "");
+  }
+  const std::uint64_t count = source.count();
+  if (count == 0) throw Error(ErrorCode::source_empty, {.file = source.path()}, "no samples");
+  if (!options.labels.empty() && options.labels.size() != count) {
+    refuse(fmt::format("{} labels for {} samples", options.labels.size(), count));
+  }
+  if (source.schema().find(FieldType::image) < 0) refuse("its samples have no image");
+}
+
+std::unique_ptr<Trace> make_trace(const LoaderOptions& options) {
+  if (options.trace.empty()) return nullptr;
+  return std::make_unique<Trace>(
+      options.trace, options.trace_bytes, static_cast<std::size_t>(*options.threads) + 1,
+      fmt::format("tundish rank {} of {}", options.rank, options.world_size),
+      static_cast<int>(options.rank));
+}
+
+}  // namespace
+
+Engine::Shared::Shared(std::shared_ptr<const Source> source, LoaderOptions options_in)
+    : options(std::move(options_in)),
+      ring(static_cast<std::size_t>(std::max(options.prefetch, 1)),
+           options.memory > 0 ? most_batches(options) : 0, options.for_gpu ? kBatchesAtGpu : 0),
+      bad(source->path(), options.max_bad.value_or(-1)) {
+  check_against(options, *source);
+  resolve_defaults(options);
+  make_recipe(std::move(source));
+  trace = make_trace(options);
+  if (trace) trainer.track = &trace->new_track("trainer");
+  order = make_order(
+      options.order, recipe.source->count(),
+      [this](std::uint64_t sample) { return label_of(options, *recipe.source, sample); },
+      options.seed, options.shuffle);
+  schedule = {.count = epoch_length(order),
+              .batch_size = options.batch_size,
+              .rank = options.rank,
+              .world_size = options.world_size,
+              .uneven = *options.uneven};
+  identity = {.fingerprint = fingerprint(*recipe.source, order, options),
+              .order = describe(order),
+              .seed = options.seed,
+              .positions = schedule.count};
+  if (options.replay) check_replay(options, recipe, schedule.count);
+  if (options.for_gpu) make_gpu_maker();
+  if (options.memory > 0) {
+    // Some batches may come decoded, others coded: a slot has room for both.
+    const bool coded = gpu_maker && gpu_maker->possible();
+    const std::uint64_t more = coded ? gpu_maker->host_bytes() : 0;
+    const std::uint64_t images = std::min<std::uint64_t>(options.batch_size, schedule.count);
+    budget = make_budget(options, recipe, schedule.count, (more + images - 1) / images);
+  }
+  if (options.cache != CacheKind::none) cache = make_cache(options, recipe, order, schedule);
+}
+
+void Engine::Shared::make_recipe(std::shared_ptr<const Source> source) {
+  recipe.image_field = source->schema().find(FieldType::image);
+  recipe.source = std::move(source);
+  recipe.fields = options.all_fields ? kAllFields : 0;
+  recipe.seed = options.seed;
+  recipe.transforms = options.transforms;
+  if (!options.for_gpu) recipe.table = pixel_table(options.transforms);
+  recipe.levels = options.for_gpu;
+  recipe.exif_orientation = options.exif_orientation;
+  recipe.limits = options.limits;
+}
+
+void Engine::Shared::make_gpu_maker() {
+  gpu_maker = std::make_unique<GpuMaker>(cpu_maker, recipe, options, order, cache,
+                                         [this] { return ring.is_closed(); });
+  decode_on_gpu = options.decode == DecodeOn::gpu || options.resident;
+  if (decode_on_gpu && !gpu_maker->possible()) {
+    throw Error(ErrorCode::argument, {.file = recipe.source->path()},
+                "decode=\"gpu\": " + gpu_maker->why_not());
+  }
+}
+
+}  // namespace tundish

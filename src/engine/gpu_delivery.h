@@ -1,0 +1,48 @@
+// Takes finished batches of an engine to a GPU, and what the GPU reports back to the engine.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cuda/decode/resident_pack.h"
+#include "cuda/gpu_uploader.h"
+#include "engine/decode_choice.h"
+#include "engine/engine.h"
+
+namespace tundish {
+
+class GpuDelivery {
+ public:
+  // `stream` is a cudaStream_t of that device. Stream and engine must outlive it. resident: null,
+  // or completely loaded; then before the engine is started. Throws Error(gpu).
+  GpuDelivery(Engine& engine, int device, void* stream,
+              std::shared_ptr<const cuda::ResidentPack> resident);
+
+  Dtype dtype() const { return dtype_; }
+
+  // Enqueues the copy and the kernels.
+  void finish(const std::shared_ptr<const Batch>& batch, const cuda::GpuUploader::Out& out);
+
+  // See cuda/gpu_uploader.h.
+  std::optional<cuda::GpuUploader::Refused> poll_completed() { return uploader_.poll_completed(); }
+  void forget() { uploader_.forget(); }
+
+  // The training loop's stream waits for a batch; see engine/decode_choice.h.
+  std::optional<std::string> handed_over(bool on_gpu, void* stream);
+  std::optional<bool> decodes_on_gpu() const;  // empty: decode="auto" has not chosen yet
+
+ private:
+  Engine& engine_;
+  const Dtype dtype_;
+  cuda::GpuUploader uploader_;
+  std::optional<DecodeChoice> choice_;  // decode="auto", when both can decode
+};
+
+// Makes an image that the GPU could not decode a bad sample of the engine, with the error that the
+// CPU's decoder gives; reads its record. Throws as Engine::enter_zeros().
+void enter_refused(Engine& engine, const cuda::GpuUploader::Refused& refused);
+
+}  // namespace tundish
