@@ -82,9 +82,9 @@ void Engine::Shared::deliver(Batch& out, const std::shared_ptr<Slot>& slot, bool
   if (!options.replay) bad.check_any_good(out.count, last);
   if (auto now = bad.verdict(last)) verdict = std::move(now);
   out.pixels = slot->pixels.data();
-  out.lent = slot->pixels.is_borrowed();
+  out.lent = out.count > 0 && slot->pixels.is_borrowed();
   if (out.lent) slot->pixels.part_with();
-  meter.deliver(out.count);
+  if (!is_left_out(out)) meter.deliver(out.count);
 }
 
 void Engine::enter_zeros(std::uint64_t sample, std::uint64_t epoch, std::uint64_t position,

@@ -175,6 +175,13 @@ void Engine::start_threads() {
 }
 
 Engine::Next Engine::next(Batch& out, std::chrono::nanoseconds timeout) {
+  while (true) {
+    const Next taken = take(out, timeout);
+    if (taken != Next::batch || !shared_->is_left_out(out)) return taken;
+  }
+}
+
+Engine::Next Engine::take(Batch& out, std::chrono::nanoseconds timeout) {
   // Kept until the return: a program that ends may free the loader while another thread waits here.
   const std::shared_ptr<Shared> keep = shared_;
   Shared& shared = *keep;

@@ -79,7 +79,8 @@ class Engine {
 
   enum class Next { batch, again, end };
 
-  // Waits up to `timeout`. `end`: the epoch is over, and the answer stays so; start() the next one.
+  // Waits up to `timeout`. A batch whose samples are all bad and skipped does not come, unless
+  // there are other ranks. `end`: the epoch is over, and the answer stays so; start() the next one.
   // Throws SampleError (OnError::fail), Error(unequal_sizes, ...); the batch is then gone, and the
   // following call gives the one after it. Error(too_many_bad) by max_bad comes after the batch
   // that was one too many, and before the next, which is kept.
@@ -123,6 +124,7 @@ class Engine {
  private:
   struct Shared;
   void start_threads();
+  Next take(Batch& out, std::chrono::nanoseconds timeout);  // also a batch that is left out
 
   std::shared_ptr<Shared> shared_;    // second owner: each worker, so that one can be left behind
   std::vector<std::thread> threads_;  // guarded by the mutex of Shared

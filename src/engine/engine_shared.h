@@ -27,6 +27,11 @@ struct Engine::Shared {
   void work(WorkerStatus& status);
   bool open_next(Slot& slot);
   void settle_size(Slot& slot);
+  // All samples of the batch were bad and are skipped: the mean loss of no image would be NaN. With
+  // several ranks the others wait for this one's step; a replay is of this very batch.
+  bool is_left_out(const Batch& batch) const {
+    return batch.count == 0 && options.world_size == 1 && !options.replay;
+  }
   void deliver(Batch& out, const std::shared_ptr<Slot>& slot, bool epoch_begins);
 
   LoaderOptions options;

@@ -187,6 +187,30 @@ TEST_CASE("a bad sample is replaced, left out or raised") {
   CHECK(batch.samples == std::vector<std::int64_t>{5, 6, 7, 8, 9});
 }
 
+TEST_CASE("a batch of which nothing is left does not come, unless other ranks have one") {
+  const auto source = std::make_shared<MemorySource>(8);
+  source->bad = {2, 3, 6, 7};
+  LoaderOptions wanted = options(2, 2);
+  wanted.shuffle = false;
+  wanted.on_error = OnError::skip;
+  Engine alone(source, wanted);
+  const auto batches = run_epoch(alone, 0);
+  REQUIRE(batches.size() == 2);
+  CHECK(batches[0].samples == std::vector<std::int64_t>{0, 1});
+  CHECK(batches[1].samples == std::vector<std::int64_t>{4, 5});
+  CHECK(alone.stats().batches == 2);
+  CHECK(alone.stats().skipped == 4);
+
+  source->bad = {2, 3};
+  wanted.world_size = 2;
+  wanted.rank = 1;
+  Engine of_two(source, wanted);
+  const auto both = run_epoch(of_two, 0);
+  REQUIRE(both.size() == 2);
+  CHECK(both[0].samples.empty());
+  CHECK(both[1].samples == std::vector<std::int64_t>{6, 7});
+}
+
 TEST_CASE("when everything is bad the loader says so and does not hang") {
   const auto source = std::make_shared<MemorySource>(4);
   source->bad = {0, 1, 2, 3};

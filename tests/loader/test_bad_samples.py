@@ -229,9 +229,11 @@ def test_a_bad_image_of_another_size_does_not_set_the_size_of_its_batch(
 
 def test_a_batch_of_bad_images_only_has_no_size(make, tmp_path):
     cut = make.jpeg(99, 64, 48)
-    for number in range(5):
-        make.write(tmp_path / f"x/{number}.jpg", cut if number == 4 else cut[: len(cut) // 2])
-    (images, labels, _), _ = quietly(opened(tmp_path, transforms=[]))
+    for number in range(12):
+        image = cut[: len(cut) // 2] if number < 4 else cut
+        make.write(tmp_path / f"x/{number:02}.jpg", image)
+    ranks = {"rank": 0, "world_size": 2, "on_error": "skip"}  # the other one has a batch
+    (images, labels, _), _ = quietly(opened(tmp_path, transforms=[], **ranks))
     assert images.shape == (0, 3, 0, 0)
     assert len(labels) == 0
 

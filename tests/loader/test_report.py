@@ -156,7 +156,7 @@ def test_where_a_run_was_resumed_is_no_reason_for_a_verdict(make, tmp_path):
         warnings.simplefilter("ignore")
         alone = opened(tmp_path, 1, **options)
         alone.load_state_dict({**loader.state_dict(), "epoch": 0, "position": 57})
-        assert [len(batch[2]) for batch in alone] == [0, 1, 1], "an empty batch is no verdict"
+        assert [batch[2].tolist() for batch in alone] == [[58], [59]], "one bad sample is no verdict"
 
 
 def test_a_replay_is_not_judged(make, tmp_path):
@@ -165,17 +165,15 @@ def test_a_replay_is_not_judged(make, tmp_path):
         make.write(tmp_path / f"x/{number:03}.png", image(number) if good else b"no image")
     order = tundish.Subset([*range(200, 220), *range(200)])
     loader = opened(tmp_path, 20, on_error="skip", order=order, return_index=True)
-    states, batches, iterator = [], [], iter(loader)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        while len(batches) < 11:
-            states.append(loader.state_dict())
-            batches.append(next(iterator)[2].tolist())
+        assert [batch[2].tolist() for batch in loader] == [list(range(200, 220))]
+        for first in range(0, 220, 20):
+            state = {**loader.state_dict(), "epoch": 0, "position": first}
+            expected = list(range(200, 220)) if first == 0 else []
+            assert loader.replay(state).batch[2].tolist() == expected
         large = opened(tmp_path, 120, on_error="skip", order=order, return_index=True)
-        many = [(large.state_dict(), len(b[2])) for b in large]
-        assert [count for _, count in many] == [20, 0]
-        for state, batch in zip(states, batches, strict=True):
-            assert loader.replay(state).batch[2].tolist() == batch
+        assert [len(batch[2]) for batch in large] == [20]
         state = {**large.state_dict(), "epoch": 0, "position": 120}
         assert large.replay(state).batch[2].tolist() == []
 
