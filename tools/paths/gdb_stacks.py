@@ -1,0 +1,45 @@
+"""Runs inside gdb: the stack of the first call of each function named in POINTS, as JSON lines in STACKS.
+
+gdb -nx -batch -x tools/paths/gdb_stacks.py --args PROGRAM ...
+"""
+
+import json
+import os
+
+import gdb
+
+ROOT = os.environ["ROOT"] + "/"
+
+
+def frames():
+    """From the outermost to the point: function and file, of ours only."""
+    out = []
+    frame = gdb.newest_frame()
+    while frame is not None:
+        symtab = frame.find_sal().symtab
+        file = os.path.normpath(symtab.fullname()) if symtab else ""
+        if file.startswith(ROOT + "src/") and frame.name():
+            out.append([frame.name().split("(")[0], file.removeprefix(ROOT)])
+        frame = frame.older()
+    return out[::-1]
+
+
+class Point(gdb.Breakpoint):
+    def __init__(self, step, function):
+        super().__init__(function, temporary=False)
+        self.silent = True
+        self.step = step
+
+    def stop(self):
+        with open(os.environ["STACKS"], "a") as out:
+            print(json.dumps({"step": self.step, "frames": frames()}), file=out)
+        self.enabled = False
+        return False
+
+
+gdb.execute("set pagination off")
+gdb.execute("set breakpoint pending on")
+gdb.execute("set print thread-events off")
+for step, function in json.loads(os.environ["POINTS"]):
+    Point(step, function)
+gdb.execute("run")
