@@ -12,7 +12,7 @@
 #include "core/file.h"
 #include "pack/open.h"
 #include "pack/output_file.h"
-#include "pack/writer.h"
+#include "pack/write/writer.h"
 
 namespace tundish::cli {
 namespace {
