@@ -13,7 +13,7 @@
 //
 #include <jpeglib.h>
 
-#ifndef TUNDISH_CUDA_RUNTIME  // set by CMakeLists.txt when the CUDA part is built
+#ifndef TUNDISH_CUDA_RUNTIME  // set by cmake/cuda.cmake when the CUDA part is built
 #define TUNDISH_CUDA_RUNTIME ""
 #endif
 

@@ -1,162 +1,10 @@
-// 32 lanes in four registers of 8; one unit, or two in step. Tables are read with plain loads:
-// they are as fast as the gather instruction where that is fast, and much faster where it is not.
-#include <immintrin.h>
-
-#include "lanes/decode_unit_parts.h"
-#include "lanes/mask_tables.h"
+// One unit, or two in step, with AVX2.
+#include "lanes/decode_unit_lanes_avx2.h"
 
 namespace tundish::lanes {
 namespace {
 
 constexpr int kRegisters = kMaxBlocks / 32;  // of one byte per block
-constexpr int kQuarters = 4;                 // registers of eight lanes
-
-TUNDISH_INLINE __m256i set1(std::uint32_t value) {
-  return _mm256_set1_epi32(static_cast<int>(value));
-}
-TUNDISH_INLINE __m256i load_256(const void* from) {
-  return _mm256_loadu_si256(static_cast<const __m256i*>(from));
-}
-TUNDISH_INLINE void store_256(void* to, __m256i value) {
-  _mm256_storeu_si256(static_cast<__m256i*>(to), value);
-}
-
-// One byte of each of the 32 words, in order.
-template <int kByte>
-TUNDISH_INLINE __m256i bytes_of(const __m256i (&words)[kQuarters]) {
-  const auto pick = [&](int place) {
-    alignas(32) std::int8_t index[32];
-    for (int i = 0; i < 32; ++i) {
-      index[i] = static_cast<std::int8_t>(i % 16 / 4 == place ? 4 * (i % 4) + kByte : -128);
-    }
-    return _mm256_load_si256(reinterpret_cast<const __m256i*>(index));
-  };
-  // In each 128 bits: four bytes of the first register, four of the second, ...
-  __m256i mixed = _mm256_shuffle_epi8(words[0], pick(0));
-  for (int q = 1; q < kQuarters; ++q) {
-    mixed = _mm256_or_si256(mixed, _mm256_shuffle_epi8(words[q], pick(q)));
-  }
-  return _mm256_permutevar8x32_epi32(mixed, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
-}
-
-// All ones in the lanes 8 * quarter + i < count.
-TUNDISH_INLINE __m256i first_lanes(int count, int quarter) {
-  return _mm256_cmpgt_epi32(_mm256_set1_epi32(count - 8 * quarter),
-                            _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-}
-
-struct Lanes {
-  __m256i x[kQuarters];
-  __m256i low;  // a lane below it takes a word
-  const std::byte* word;
-  const std::byte* end;
-
-  // Lanes that fell below 2^15 take the next words, in their order.
-  TUNDISH_INLINE void refill(int q, __m256i active) {
-    const __m256i empty = _mm256_and_si256(_mm256_cmpgt_epi32(low, x[q]), active);
-    const auto mask = static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(empty)));
-    const __m256i words =
-        _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(word)));
-    const __m256i ranks = _mm256_load_si256(reinterpret_cast<const __m256i*>(kMasks.rank[mask]));
-    const __m256i fresh = _mm256_permutevar8x32_epi32(words, ranks);
-    x[q] = _mm256_blendv_epi8(x[q], _mm256_or_si256(_mm256_slli_epi32(x[q], 16), fresh), empty);
-    word += 2 * __builtin_popcount(mask);
-  }
-
-  // Once per step of 32 lanes, so that no read goes far behind the unit. A unit that took too
-  // many words stays behind its end, which shows at the end.
-  TUNDISH_INLINE void stay_inside() {
-    if (__builtin_expect(word > end, 0)) word = end + 2;
-  }
-
-  // `count` bits of every active lane.
-  TUNDISH_INLINE __m256i bits(int q, __m256i count, __m256i active) {
-    const __m256i above = _mm256_sllv_epi32(_mm256_set1_epi32(-1), count);
-    const __m256i out = _mm256_andnot_si256(above, x[q]);
-    x[q] = _mm256_blendv_epi8(x[q], _mm256_srlv_epi32(x[q], count), active);
-    refill(q, active);
-    return out;
-  }
-
-  TUNDISH_INLINE static __m256i look_up(const Entry* entries, __m256i at) {
-    const __m128i low = _mm256_castsi256_si128(at), high = _mm256_extracti128_si256(at, 1);
-    const auto half = [&](__m128i index) {
-      const auto a = static_cast<std::uint64_t>(_mm_cvtsi128_si64(index));
-      const auto b = static_cast<std::uint64_t>(_mm_extract_epi64(index, 1));
-      __m128i out = _mm_cvtsi32_si128(static_cast<int>(entries[a & 0xffffffff]));
-      out = _mm_insert_epi32(out, static_cast<int>(entries[a >> 32]), 1);
-      out = _mm_insert_epi32(out, static_cast<int>(entries[b & 0xffffffff]), 2);
-      return _mm_insert_epi32(out, static_cast<int>(entries[b >> 32]), 3);
-    };
-    return _mm256_set_m128i(half(high), half(low));
-  }
-
-  // One symbol in each of the first `count` lanes; `table` holds which table each lane reads.
-  template <bool kAll>
-  TUNDISH_INLINE __m256i symbols(const Entry* entries, const std::uint8_t* table, int count) {
-    __m256i entry[kQuarters];
-    for (int q = 0; q < kQuarters; ++q) {
-      const __m256i first = _mm256_slli_epi32(
-          _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(table + 8 * q))),
-          kTableBits);
-      const __m256i at = _mm256_or_si256(first, _mm256_and_si256(x[q], set1(kTableSize - 1)));
-      entry[q] = look_up(entries, at);
-    }
-    unsigned escaped = 0;
-    for (int q = 0; q < kQuarters; ++q) {
-      const __m256i active = kAll ? _mm256_set1_epi32(-1) : first_lanes(count, q);
-      const __m256i frequency =
-          _mm256_and_si256(_mm256_srli_epi32(entry[q], 10), set1(2 * kTableSize - 1));
-      const __m256i share = _mm256_mullo_epi32(frequency, _mm256_srli_epi32(x[q], kTableBits));
-      const __m256i next =
-          _mm256_add_epi32(share, _mm256_and_si256(entry[q], set1(kTableSize - 1)));
-      x[q] = kAll ? next : _mm256_blendv_epi8(x[q], next, active);
-      refill(q, active);
-      const __m256i flag = _mm256_and_si256(_mm256_slli_epi32(entry[q], 31 - 21), active);
-      escaped |= static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(flag))) << (8 * q);
-    }
-    if (__builtin_expect(escaped != 0, 0)) {
-      for (int q = 0; q < kQuarters; ++q) {
-        const __m256i lanes = lanes_of(escaped >> (8 * q));
-        const __m256i symbol = _mm256_slli_epi32(bits(q, set1(8), lanes), 24);
-        entry[q] = _mm256_blendv_epi8(entry[q], symbol, lanes);
-      }
-    }
-    stay_inside();
-    return bytes_of<3>(entry);
-  }
-
-  TUNDISH_INLINE static __m256i lanes_of(unsigned mask) {
-    const __m256i bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
-    return _mm256_cmpeq_epi32(_mm256_and_si256(set1(mask), bit), bit);
-  }
-
-  // The low eight bits of one value code in each of the first `count` lanes, under the 32
-  // parameters at `rice`.
-  template <bool kAll>
-  TUNDISH_INLINE __m256i values(const std::uint8_t* rice, int count) {
-    __m256i code[kQuarters];
-    for (int q = 0; q < kQuarters; ++q) {
-      const __m256i active = kAll ? _mm256_set1_epi32(-1) : first_lanes(count, q);
-      const __m256i k =
-          _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(rice + 8 * q)));
-      const __m256i capped = _mm256_or_si256(x[q], set1(1u << 15));
-      const __m256i one =
-          _mm256_and_si256(capped, _mm256_sub_epi32(_mm256_setzero_si256(), capped));
-      // The exponent of a float is the place of its only one, plus 127.
-      const __m256i exponent = _mm256_srli_epi32(_mm256_castps_si256(_mm256_cvtepi32_ps(one)), 23);
-      const __m256i zeros = _mm256_sub_epi32(exponent, set1(127));
-      const __m256i rest = _mm256_srlv_epi32(_mm256_srli_epi32(x[q], 1), zeros);
-      const __m256i next = _mm256_srlv_epi32(rest, k);
-      // zeros << k | low k bits of rest
-      code[q] = _mm256_sub_epi32(rest, _mm256_sllv_epi32(_mm256_sub_epi32(next, zeros), k));
-      x[q] = kAll ? next : _mm256_blendv_epi8(x[q], next, active);
-      refill(q, active);
-    }
-    stay_inside();
-    return bytes_of<0>(code);
-  }
-};
 
 // 1 for the blocks from `luma` on.
 TUNDISH_INLINE __m256i chroma_of(int from, int luma) {
@@ -323,55 +171,74 @@ TUNDISH_INLINE bool finish(UnitValues& out, UnitWork& work, Lanes& lanes, const 
   return true;
 }
 
+// The masks of a unit's blocks, on the way from the last octet to the first.
+struct Masks {
+  alignas(32) std::uint8_t octets[kMaxBlocks] = {}, context[kMaxBlocks] = {};
+  std::uint32_t has[kRegisters];
+  int count;  // of blocks that have this octet
+
+  // All ones for the blocks that have the octet.
+  TUNDISH_INLINE __m256i having(int j, int octet) const {
+    return _mm256_cmpgt_epi8(load_256(octets + 32 * j), _mm256_set1_epi8(static_cast<char>(octet)));
+  }
+
+  // The table of each block that has the octet, in order without gaps.
+  TUNDISH_INLINE void gather_tables(std::uint8_t* dense, int octet, const UnitShape& shape,
+                                    const TableSet& set) {
+    const auto row = [&](int c) {
+      return _mm256_broadcastsi128_si256(
+          _mm_load_si128(reinterpret_cast<const __m128i*>(set.mask_table[c][octet])));
+    };
+    const __m256i luma_row = row(0), chroma_row = row(1);
+    std::uint8_t* to = dense;
+    for (int j = 0; 32 * j < shape.blocks(); ++j) {
+      has[j] = static_cast<std::uint32_t>(_mm256_movemask_epi8(having(j, octet)));
+      const __m256i above = load_256(context + 32 * j);
+      const __m256i chroma =
+          _mm256_sub_epi8(_mm256_setzero_si256(), chroma_of(32 * j, shape.luma()));
+      const __m256i table = _mm256_blendv_epi8(_mm256_shuffle_epi8(luma_row, above),
+                                               _mm256_shuffle_epi8(chroma_row, above), chroma);
+      to = compress(to, table, has[j]);
+    }
+    count = static_cast<int>(to - dense);
+    store_256(to, _mm256_setzero_si256());
+  }
+
+  // The octets that were read, back to their blocks; they are the context of the next.
+  TUNDISH_INLINE void spread(std::uint8_t* out, const std::uint8_t* dense, int octet, int blocks) {
+    for (int j = 0; 32 * j < blocks; ++j) {
+      const __m256i mask = expand(dense, has[j]);
+      store_256(out + 32 * j, mask);
+      store_256(context + 32 * j, _mm256_and_si256(having(j, octet), context_after(mask)));
+    }
+  }
+};
+
+// Sizes of DC and the masks, all units in step.
 template <int kUnits>
-TUNDISH_INLINE unsigned decode(UnitValues* const* out, const CodedUnit* units,
-                               const UnitHead* heads, const Tables& tables, UnitWork* works) {
-  Lanes lanes[kUnits];
+TUNDISH_INLINE void read_masks(UnitWork* works, Lanes (&lanes)[kUnits], const CodedUnit* units,
+                               const Tables& tables) {
   int most_blocks = 0;
   for (int u = 0; u < kUnits; ++u) {
-    for (int q = 0; q < kQuarters; ++q) lanes[u].x[q] = load_256(heads[u].state + 8 * q);
-    lanes[u].low = set1(heads[u].narrow ? 0 : kLowState);
-    lanes[u].word = heads[u].words;
-    lanes[u].end = heads[u].words_end;
     const int blocks = units[u].shape.blocks();
     most_blocks = blocks > most_blocks ? blocks : most_blocks;
   }
-
-  alignas(32) std::uint8_t octets[kUnits][kMaxBlocks] = {}, context[kUnits][kMaxBlocks] = {};
+  Masks masks[kUnits];
   for (int from = 0; from < most_blocks; from += kLanes) {
     for (int u = 0; u < kUnits; ++u) {
-      read_starts(works[u], octets[u], lanes[u], from, units[u], tables);
+      read_starts(works[u], masks[u].octets, lanes[u], from, units[u], tables);
     }
   }
   for (int octet = kOctets - 1; octet >= 0; --octet) {
-    std::uint32_t has[kUnits][kRegisters];
-    int counts[kUnits], most = 0;
+    int most = 0;
     for (int u = 0; u < kUnits; ++u) {
-      const auto row = [&](int c) {
-        return _mm256_broadcastsi128_si256(_mm_load_si128(
-            reinterpret_cast<const __m128i*>(tables.set[units[u].set].mask_table[c][octet])));
-      };
-      const __m256i luma_row = row(0), chroma_row = row(1);
-      std::uint8_t* to = works[u].dense;
-      for (int j = 0; 32 * j < units[u].shape.blocks(); ++j) {
-        const __m256i it = _mm256_cmpgt_epi8(load_256(octets[u] + 32 * j),
-                                             _mm256_set1_epi8(static_cast<char>(octet)));
-        has[u][j] = static_cast<std::uint32_t>(_mm256_movemask_epi8(it));
-        const __m256i above = load_256(context[u] + 32 * j);
-        const __m256i chroma =
-            _mm256_sub_epi8(_mm256_setzero_si256(), chroma_of(32 * j, units[u].shape.luma()));
-        const __m256i table = _mm256_blendv_epi8(_mm256_shuffle_epi8(luma_row, above),
-                                                 _mm256_shuffle_epi8(chroma_row, above), chroma);
-        to = compress(to, table, has[u][j]);
-      }
-      counts[u] = static_cast<int>(to - works[u].dense);
-      store_256(to, _mm256_setzero_si256());
-      most = counts[u] > most ? counts[u] : most;
+      masks[u].gather_tables(works[u].dense, octet, units[u].shape, tables.set[units[u].set]);
+      most = masks[u].count > most ? masks[u].count : most;
     }
     for (int i = 0; i < most; i += kLanes) {
       for (int u = 0; u < kUnits; ++u) {
         std::uint8_t* place = works[u].dense + i;
-        const int count = counts[u] - i;
+        const int count = masks[u].count - i;
         if (count >= kLanes) {
           store_256(place, lanes[u].template symbols<true>(tables.entry[0], place, kLanes));
         } else if (count > 0) {
@@ -380,16 +247,22 @@ TUNDISH_INLINE unsigned decode(UnitValues* const* out, const CodedUnit* units,
       }
     }
     for (int u = 0; u < kUnits; ++u) {
-      const std::uint8_t* from = works[u].dense;
-      for (int j = 0; 32 * j < units[u].shape.blocks(); ++j) {
-        const __m256i mask = expand(from, has[u][j]);
-        store_256(works[u].octet[octet] + 32 * j, mask);
-        const __m256i it = _mm256_cmpgt_epi8(load_256(octets[u] + 32 * j),
-                                             _mm256_set1_epi8(static_cast<char>(octet)));
-        store_256(context[u] + 32 * j, _mm256_and_si256(it, context_after(mask)));
-      }
+      masks[u].spread(works[u].octet[octet], works[u].dense, octet, units[u].shape.blocks());
     }
   }
+}
+
+template <int kUnits>
+TUNDISH_INLINE unsigned decode(UnitValues* const* out, const CodedUnit* units,
+                               const UnitHead* heads, const Tables& tables, UnitWork* works) {
+  Lanes lanes[kUnits];
+  for (int u = 0; u < kUnits; ++u) {
+    for (int q = 0; q < kQuarters; ++q) lanes[u].x[q] = load_256(heads[u].state + 8 * q);
+    lanes[u].low = set1(heads[u].narrow ? 0 : kLowState);
+    lanes[u].word = heads[u].words;
+    lanes[u].end = heads[u].words_end;
+  }
+  read_masks(works, lanes, units, tables);
 
   int fewest_values = kMaxValues;
   for (int u = 0; u < kUnits; ++u) {

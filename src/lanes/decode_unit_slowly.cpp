@@ -83,23 +83,10 @@ void read_symbols(std::uint8_t* out, Lanes& lanes, int count, const TableOf& tab
   }
 }
 
-}  // namespace
-
-bool decode_unit_slowly(UnitValues& out, const CodedUnit& unit, const Tables& tables) {
-  const UnitShape& shape = unit.shape;
+// Masks, from the highest octet to the lowest, of the blocks that have it.
+void read_masks(UnitValues& out, Lanes& lanes, const std::uint8_t* octets, const UnitShape& shape,
+                const TableSet& set, const Tables& tables) {
   const int blocks = shape.blocks();
-  UnitHead head;
-  if (!read_unit_head(head, unit.bytes)) return false;
-  Lanes lanes(head);
-  const TableSet& set = tables.set[unit.set];
-
-  // Start of every block: how large its difference of DC is, and how many octets it has.
-  std::uint8_t start[kMaxBlocks], octets[kMaxBlocks];
-  read_symbols(start, lanes, blocks,
-               [&](int b) { return tables.entry[start_table(unit.set, b >= shape.luma())]; });
-  for (int b = 0; b < blocks; ++b) octets[b] = std::min<std::uint8_t>(start[b] & 15, kOctets);
-
-  // Masks, from the highest octet to the lowest, of the blocks that have it.
   std::fill(out.mask, out.mask + blocks, 0);
   for (int octet = kOctets - 1; octet >= 0; --octet) {
     int with_it[kMaxBlocks];
@@ -118,11 +105,14 @@ bool decode_unit_slowly(UnitValues& out, const CodedUnit& unit, const Tables& ta
     });
     for (int i = 0; i < count; ++i) out.mask[with_it[i]] |= std::uint64_t{mask[i]} << (8 * octet);
   }
+}
 
-  // Magnitudes, and which of them are escapes.
+// Of every value its magnitude - 1, and which of them are escapes.
+void read_magnitudes(unsigned* rest, UnitValues& out, Lanes& lanes, const UnitShape& shape,
+                     const TableSet& set) {
+  const int blocks = shape.blocks();
   out.blocks = blocks;
   out.values = out.escapes = 0;
-  unsigned rest[kMaxValues];  // magnitude - 1
   int rice_of_escape[kMaxValues];
   for (int b = 0; b < blocks; ++b) {
     out.mask[b] &= ~std::uint64_t{1};
@@ -143,10 +133,13 @@ bool decode_unit_slowly(UnitValues& out, const CodedUnit& unit, const Tables& ta
     unsigned& value = rest[out.escape[i].position];
     value = high << rice_of_escape[i] | (value & ((1u << rice_of_escape[i]) - 1));
   }
-  if (!lanes.words_used_up()) return false;
+}
 
-  // Raw bits: what is left of the states below their highest bit, then the unit's last bytes.
-  std::vector<bool> raw;
+using RawBits = std::vector<bool>;
+
+// What is left of the states below their highest bit, then the unit's last bytes.
+RawBits raw_bits(const Lanes& lanes, const UnitHead& head) {
+  RawBits raw;
   for (int lane = 0; lane < kLanes; ++lane) {
     for (int bit = 0; bit < lanes.raw_bits(lane); ++bit)
       raw.push_back(lanes.state(lane) >> bit & 1);
@@ -154,11 +147,10 @@ bool decode_unit_slowly(UnitValues& out, const CodedUnit& unit, const Tables& ta
   for (const std::byte byte : Bytes(head.words_end, head.end)) {
     for (int bit = 0; bit < 8; ++bit) raw.push_back(static_cast<unsigned>(byte) >> bit & 1);
   }
-  std::size_t needed = static_cast<std::size_t>(out.values);
-  for (int b = 0; b < blocks; ++b) needed += start[b] >> 4;
-  if (needed > raw.size()) return false;
-  auto next = raw.begin();
+  return raw;
+}
 
+void put_signs_on(UnitValues& out, const unsigned* rest, RawBits::const_iterator& next) {
   for (int i = 0, escape = 0; i < out.values; ++i) {
     const int magnitude = static_cast<int>(rest[i]) + 1;
     const int value = *next++ ? -magnitude : magnitude;
@@ -168,9 +160,12 @@ bool decode_unit_slowly(UnitValues& out, const CodedUnit& unit, const Tables& ta
     }
   }
   out.escape[out.escapes].position = 65535;
+}
 
-  // DC, as differences to the block before in the same component.
-  for (int b = 0, component = 0, dc = 0; b < blocks; ++b) {
+// DC, as differences to the block before in the same component.
+void read_dc(UnitValues& out, const std::uint8_t* start, const UnitShape& shape,
+             RawBits::const_iterator& next) {
+  for (int b = 0, component = 0, dc = 0; b < shape.blocks(); ++b) {
     for (; b == shape.end[component]; ++component) dc = 0;
     const int size = start[b] >> 4;
     int bits = 0;
@@ -178,6 +173,35 @@ bool decode_unit_slowly(UnitValues& out, const CodedUnit& unit, const Tables& ta
     dc += size > 0 && bits >> (size - 1) == 0 ? bits - (1 << size) + 1 : bits;
     out.dc[b] = static_cast<std::int16_t>(dc);
   }
+}
+
+}  // namespace
+
+bool decode_unit_slowly(UnitValues& out, const CodedUnit& unit, const Tables& tables) {
+  const UnitShape& shape = unit.shape;
+  const int blocks = shape.blocks();
+  UnitHead head;
+  if (!read_unit_head(head, unit.bytes)) return false;
+  Lanes lanes(head);
+  const TableSet& set = tables.set[unit.set];
+
+  // Start of every block: how large its difference of DC is, and how many octets it has.
+  std::uint8_t start[kMaxBlocks], octets[kMaxBlocks];
+  read_symbols(start, lanes, blocks,
+               [&](int b) { return tables.entry[start_table(unit.set, b >= shape.luma())]; });
+  for (int b = 0; b < blocks; ++b) octets[b] = std::min<std::uint8_t>(start[b] & 15, kOctets);
+  read_masks(out, lanes, octets, shape, set, tables);
+  unsigned rest[kMaxValues];  // magnitude - 1
+  read_magnitudes(rest, out, lanes, shape, set);
+  if (!lanes.words_used_up()) return false;
+
+  const RawBits raw = raw_bits(lanes, head);
+  std::size_t needed = static_cast<std::size_t>(out.values);
+  for (int b = 0; b < blocks; ++b) needed += start[b] >> 4;
+  if (needed > raw.size()) return false;
+  auto next = raw.begin();
+  put_signs_on(out, rest, next);
+  read_dc(out, start, shape, next);
   return true;
 }
 

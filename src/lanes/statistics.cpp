@@ -94,6 +94,92 @@ double bits_of(const std::vector<Share>& shares, const std::vector<int>& frequen
   return bits;
 }
 
+// Groups of contexts, joined two by two. Every pair has a loss: the bits that a join costs.
+class Groups {
+ public:
+  explicit Groups(std::vector<Counts> counts)
+      : n_(counts.size()),
+        counts_(std::move(counts)),
+        owner_(n_),
+        alive_(n_, true),
+        bits_(n_),
+        loss_(n_ * n_, kInfinity),
+        best_(n_, 0) {
+    for (std::size_t i = 0; i < n_; ++i) {
+      owner_[i] = i;
+      bits_[i] = entropy(counts_[i]);
+    }
+    for (std::size_t i = 0; i < n_; ++i) {
+      for (std::size_t j = i + 1; j < n_; ++j) set_loss(i, j);
+    }
+    for (std::size_t i = 0; i < n_; ++i) find_best(i);
+  }
+
+  // Joins the two that lose least by it.
+  void join_two() {
+    std::size_t i = 0;
+    double least = kInfinity;
+    for (std::size_t k = 0; k < n_; ++k) {
+      if (best_[k] != k && loss_[k * n_ + best_[k]] < least) {
+        least = loss_[k * n_ + best_[k]];
+        i = k;
+      }
+    }
+    const std::size_t j = best_[i];
+    counts_[i] = merged(counts_[i], counts_[j]);
+    bits_[i] = entropy(counts_[i]);
+    alive_[j] = false;
+    std::replace(owner_.begin(), owner_.end(), j, i);
+    for (std::size_t k = 0; k < n_; ++k) {
+      if (k != i) set_loss(i, k);
+      if (k != j) set_loss(j, k);
+    }
+    for (std::size_t k = 0; k < n_; ++k) {
+      if (k <= j) find_best(k);  // i < j, and a row holds what stands behind it
+    }
+  }
+
+  // The groups that are left, and of each context the number of its group.
+  std::vector<int> number(std::vector<Counts>& left) const {
+    std::vector<int> number(n_, 0), out(n_);
+    left.clear();
+    for (std::size_t i = 0; i < n_; ++i) {
+      if (!alive_[i]) continue;
+      number[i] = static_cast<int>(left.size());
+      left.push_back(counts_[i]);
+    }
+    for (std::size_t i = 0; i < n_; ++i) out[i] = number[owner_[i]];
+    return out;
+  }
+
+ private:
+  void set_loss(std::size_t i, std::size_t j) {
+    loss_[std::min(i, j) * n_ + std::max(i, j)] =
+        alive_[i] && alive_[j] ? entropy(merged(counts_[i], counts_[j])) - bits_[i] - bits_[j]
+                               : kInfinity;
+  }
+
+  void find_best(std::size_t i) {
+    best_[i] = i;
+    double least = kInfinity;
+    for (std::size_t j = i + 1; j < n_; ++j) {
+      if (loss_[i * n_ + j] < least) {
+        least = loss_[i * n_ + j];
+        best_[i] = j;
+      }
+    }
+  }
+
+  const std::size_t n_;
+  std::vector<Counts> counts_;
+  std::vector<std::size_t> owner_;
+  std::vector<bool> alive_;
+  std::vector<double> bits_;
+  std::vector<double> loss_;
+  // The best partner behind each, so that a join costs one row of comparisons and not all.
+  std::vector<std::size_t> best_;
+};
+
 }  // namespace
 
 void Statistics::add(const ImageSample::Unit& unit, double weight) {
@@ -149,74 +235,20 @@ Frequencies fit_table(const Counts& counts) {
 }
 
 // Joins the two that lose least by it until few enough are left.
-std::vector<int> join_contexts(std::vector<Counts> counts, std::vector<Counts>& tables) {
+std::vector<int> join_contexts(const std::vector<Counts>& counts, std::vector<Counts>& tables) {
   std::vector<std::size_t> seen;  // contexts that occur
+  std::vector<Counts> occurring;
   for (std::size_t i = 0; i < counts.size(); ++i) {
-    if (sum_of(counts[i]) > 0) seen.push_back(i);
+    if (!(sum_of(counts[i]) > 0)) continue;
+    seen.push_back(i);
+    occurring.push_back(counts[i]);
   }
-  const std::size_t n = seen.size();
-  std::vector<std::size_t> owner(n);
-  std::vector<bool> alive(n, true);
-  std::vector<Counts> group(n);
-  std::vector<double> bits(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    owner[i] = i;
-    group[i] = counts[seen[i]];
-    bits[i] = entropy(group[i]);
-  }
-  // The best partner behind each, so that a join costs one row of comparisons and not all.
-  std::vector<double> loss(n * n, kInfinity);
-  std::vector<std::size_t> best(n, 0);
-  const auto find_best = [&](std::size_t i) {
-    best[i] = i;
-    double least = kInfinity;
-    for (std::size_t j = i + 1; j < n; ++j) {
-      if (loss[i * n + j] < least) {
-        least = loss[i * n + j];
-        best[i] = j;
-      }
-    }
-  };
-  const auto set_loss = [&](std::size_t i, std::size_t j) {
-    loss[std::min(i, j) * n + std::max(i, j)] =
-        alive[i] && alive[j] ? entropy(merged(group[i], group[j])) - bits[i] - bits[j] : kInfinity;
-  };
-  for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t j = i + 1; j < n; ++j) set_loss(i, j);
-  }
-  for (std::size_t i = 0; i < n; ++i) find_best(i);
-  for (std::size_t left = n; left > kMaskTables; --left) {
-    std::size_t i = 0;
-    double least = kInfinity;
-    for (std::size_t k = 0; k < n; ++k) {
-      if (best[k] != k && loss[k * n + best[k]] < least) {
-        least = loss[k * n + best[k]];
-        i = k;
-      }
-    }
-    const std::size_t j = best[i];
-    group[i] = merged(group[i], group[j]);
-    bits[i] = entropy(group[i]);
-    alive[j] = false;
-    std::replace(owner.begin(), owner.end(), j, i);
-    for (std::size_t k = 0; k < n; ++k) {
-      if (k != i) set_loss(i, k);
-      if (k != j) set_loss(j, k);
-    }
-    for (std::size_t k = 0; k < n; ++k) {
-      if (k <= j) find_best(k);  // i < j, and a row holds what stands behind it
-    }
-  }
-  std::vector<int> number(n, 0);
-  tables.clear();
-  for (std::size_t i = 0; i < n; ++i) {
-    if (!alive[i]) continue;
-    number[i] = static_cast<int>(tables.size());
-    tables.push_back(group[i]);
-  }
+  Groups groups(std::move(occurring));
+  for (std::size_t left = seen.size(); left > kMaskTables; --left) groups.join_two();
+  const std::vector<int> number = groups.number(tables);
   tables.resize(kMaskTables);
   std::vector<int> out(counts.size(), 0);
-  for (std::size_t i = 0; i < n; ++i) out[seen[i]] = number[owner[i]];
+  for (std::size_t i = 0; i < seen.size(); ++i) out[seen[i]] = number[i];
   return out;
 }
 

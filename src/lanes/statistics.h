@@ -33,7 +33,7 @@ Frequencies fit_table(const Counts& counts);
 
 // Contexts of all sets share kMaskTables tables: returns the number of each context's table, and
 // the counts of each table.
-std::vector<int> join_contexts(std::vector<Counts> contexts, std::vector<Counts>& tables);
+std::vector<int> join_contexts(const std::vector<Counts>& contexts, std::vector<Counts>& tables);
 
 // For every row the parameter with the fewest bits.
 void fit_rice(TableSet& out, const Statistics& statistics);

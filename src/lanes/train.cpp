@@ -217,7 +217,7 @@ void fit_tables(Tables& out, std::span<const ImageSample> images) {
     fit_rice(out.set[set], one);
   }
   std::vector<Counts> tables;
-  const std::vector<int> number = join_contexts(std::move(contexts), tables);
+  const std::vector<int> number = join_contexts(contexts, tables);
   for (int t = 0; t < kMaskTables; ++t) {
     set_table(out, kStartTables + t, fit_table(tables[static_cast<std::size_t>(t)]));
   }

@@ -33,11 +33,29 @@ std::shared_ptr<const Pack> Pack::open(std::unique_ptr<const ByteFile> file) {
 }
 
 void Pack::parse() {
-  const std::uint64_t size = file_->size();
-  const auto check = [&](const std::optional<Fault>& fault, std::uint64_t offset) {
-    if (fault) throw Error(*fault, {.file = path(), .offset = offset});
-  };
+  parse_ends();
+  parse_metadata_section();
+  const bool lanes = head_.incompatible & kFeatureLanes;
+  if (lanes) {
+    parse_tables();
+  } else if (tail_.tables.bytes != kCrcBytes) {
+    index_is_wrong("there are codec tables, but no codec that has some");
+  }
+  parse_index();
+  parse_names_blocks();
+}
 
+void Pack::check(const std::optional<Fault>& fault, std::uint64_t offset) const {
+  if (fault) throw Error(*fault, {.file = path(), .offset = offset});
+}
+
+void Pack::index_is_wrong(std::string reason) const {
+  throw Error(Fault{ErrorCode::index_damaged, std::move(reason), 0},
+              {.file = path(), .offset = tail_.index.offset});
+}
+
+void Pack::parse_ends() {
+  const std::uint64_t size = file_->size();
   std::array<std::byte, kHeadBytes> head;
   check(decode_head(head_, Bytes(head).first(file_->read_at(head, 0))), 0);
   if (size < kHeadBytes + kTailBytes) {
@@ -51,7 +69,9 @@ void Pack::parse() {
     check(Fault{ErrorCode::tail_damaged, "head and tail belong to different packs", 88},
           tail_offset);
   }
+}
 
+void Pack::parse_metadata_section() {
   if (tail_.metadata.bytes > kMaxMetadataBytes) {
     check(Fault{ErrorCode::metadata_damaged,
                 fmt::format("{} bytes, at most {} are allowed", with_commas(tail_.metadata.bytes),
@@ -64,43 +84,41 @@ void Pack::parse() {
   metadata_.assign(reinterpret_cast<const char*>(json.data()), json.size());
   check(parse_metadata(schema_, metadata_), tail_.metadata.offset);
   columns_ = columns_of(schema_);
+}
 
-  const auto wrong = [&](std::string reason) {
-    check(Fault{ErrorCode::index_damaged, std::move(reason), 0}, tail_.index.offset);
-  };
+// And where each record begins.
+void Pack::parse_index() {
   const bool lanes = head_.incompatible & kFeatureLanes;
-  if (lanes) {
-    parse_tables();
-  } else if (tail_.tables.bytes != kCrcBytes) {
-    wrong("there are codec tables, but no codec that has some");
-  }
   const std::size_t stored = stored_fields(schema_);
   if (index_bytes(tail_.count, stored, lanes) != tail_.index.bytes) {
-    wrong(fmt::format("{} records with {} stored fields cannot have an index of {} bytes",
-                      with_commas(tail_.count), stored, with_commas(tail_.index.bytes)));
+    index_is_wrong(fmt::format("{} records with {} stored fields cannot have an index of {} bytes",
+                               with_commas(tail_.count), stored, with_commas(tail_.index.bytes)));
   }
   check(read_index(index_, *file_, tail_.index.offset, tail_.count, stored, lanes),
         tail_.index.offset);
-
   auto offsets = record_offsets(index_, head_.alignment, tail_.metadata.offset);
   if (!offsets || align_up(offsets->back(), kSectionAlignment) != tail_.metadata.offset) {
-    wrong("the records do not end where the metadata begin");
+    index_is_wrong("the records do not end where the metadata begin");
   }
   offsets_ = std::move(*offsets);
+}
 
+// Where each block of names begins; the names are read when they are asked for.
+void Pack::parse_names_blocks() {
+  const std::uint64_t end_of_names = tail_.names.offset + tail_.names.bytes;
   names_offsets_.reserve(index_.names_bytes.size() + 1);
   std::uint64_t next = tail_.names.offset;
-  for (std::uint64_t block = 0; block < index_.names_bytes.size(); ++block) {
+  for (const std::uint64_t bytes : index_.names_bytes) {
     names_offsets_.push_back(next);
-    if (index_.names_bytes[block] > kMaxNamesBytes) wrong("a block of names is too large");
-    const auto end = add(next, index_.names_bytes[block]);
-    if (!end || *end > tail_.names.offset + tail_.names.bytes) {
-      wrong("the blocks of names overlap what follows them");
+    if (bytes > kMaxNamesBytes) index_is_wrong("a block of names is too large");
+    const auto end = add(next, bytes);
+    if (!end || *end > end_of_names) {
+      index_is_wrong("the blocks of names overlap what follows them");
     }
     next = *end;
   }
   names_offsets_.push_back(next);
-  if (next != tail_.names.offset + tail_.names.bytes) wrong("the blocks of names leave a hole");
+  if (next != end_of_names) index_is_wrong("the blocks of names leave a hole");
 }
 
 void Pack::parse_tables() {

@@ -62,6 +62,13 @@ class Pack : public Source {
   friend class Verification;  // verify(), part by part
   Pack() = default;
   void parse();
+  void parse_ends();
+  void parse_metadata_section();
+  void parse_index();
+  void parse_names_blocks();
+  // Throws what a leaf function found, `offset` bytes into the file.
+  void check(const std::optional<Fault>& fault, std::uint64_t offset) const;
+  [[noreturn]] void index_is_wrong(std::string reason) const;
   std::vector<std::byte> read_section(const Section& section, std::uint32_t piece,
                                       ErrorCode code) const;
   void check_number(std::uint64_t i) const;

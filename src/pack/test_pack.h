@@ -8,7 +8,7 @@
 #include "pack/memory_source.h"
 #include "pack/reader.h"
 #include "pack/seal.h"
-#include "pack/writer.h"
+#include "pack/write/writer.h"
 
 namespace tundish {
 

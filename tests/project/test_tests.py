@@ -28,7 +28,7 @@ def test_every_test_of_python_can_fail_and_is_not_always_skipped(file):
 
 
 def test_every_file_of_test_cases_is_part_of_the_program():
-    listed = (ROOT / "CMakeLists.txt").read_text().split()
+    listed = (ROOT / "cmake" / "tests.cmake").read_text().split()
     missing = [name for file in CPP if (name := str(file.relative_to(ROOT))) not in listed]
     assert missing == []
 

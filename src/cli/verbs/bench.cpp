@@ -31,59 +31,42 @@ tundish bench load --help.)",
 images_per_second, slowest, fastest, bytes_per_second, first_batch_seconds,
 cpu_seconds_per_1000, images, skipped, seconds})"};
 
-}  // namespace
-
-int run_bench(const Words& words, Shell& shell) {
-  // A file may be called load: then it is the last word, or options follow.
-  if (words.size() > 1 && words[0] == "load" &&
-      (words[1] == "--help" || words[1] == "-h" || !words[1].starts_with('-'))) {
-    return run_bench_load(Words(words.begin() + 1, words.end()), shell);
-  }
+struct BenchArguments {
   std::string file;
   std::uint64_t threads = 0;
   std::uint64_t size = 224;
   std::uint64_t batch = 64;
   std::uint64_t runs = 3;
   std::uint64_t milliseconds = 1000;
-  Arguments arguments(kHelp, shell);
-  arguments.word(file, "FILE", "a pack, or another source");
-  arguments.option(threads, "-j,--threads", "N", "only this many threads", 1, 1024);
-  arguments.option(size, "--size", "N", "side of the crops in pixels (224)", 1, 4096);
-  arguments.option(batch, "--batch", "N", "images in a batch (64)", 1, 65536);
-  arguments.option(runs, "--runs", "N", "runs of each, the median is shown (3)", 1, 1000);
-  arguments.option(milliseconds, "--milliseconds", "N", "time of one run (1000)", 1, 3'600'000);
-  if (!arguments.parse(words)) return kOk;
+};
 
-  const std::shared_ptr<const Source> source = open_source(file);
-  std::vector<int> counts;
-  if (threads > 0) {
-    counts = {static_cast<int>(threads)};
-  } else {
-    counts = {1, static_cast<int>(usable_cpus())};
-    if (counts[0] == counts[1]) counts.pop_back();
-  }
-  shell.message("bench", fmt::format("{}, random_resized_crop {}, batches of {}, {} runs of {}",
-                                     printable(file), size, batch, runs,
-                                     duration_text(static_cast<double>(milliseconds) / 1000)));
-  const std::vector<Series> all = measure_all(source,
-                                              {.size = static_cast<int>(size),
-                                               .batch_size = static_cast<std::uint32_t>(batch),
-                                               .threads = 1,
-                                               .seconds = static_cast<double>(milliseconds) / 1000},
-                                              counts, static_cast<int>(runs));
-  if (shell.json) {
-    Json out;
-    out["file"] = json_text(file);
-    out["records"] = source->count();
-    out["size"] = size;
-    out["batch_size"] = batch;
-    out["cpu"] = cpu_name(cpu());
-    out["runs"] = runs;
-    out["rows"] = Json::array();
-    for (const Series& series : all) out["rows"].push_back(series_json(series));
-    print_json(shell, out);
-    return kOk;
-  }
+// False when help was asked for.
+bool parse(BenchArguments& out, const Words& words, Shell& shell) {
+  Arguments arguments(kHelp, shell);
+  arguments.word(out.file, "FILE", "a pack, or another source");
+  arguments.option(out.threads, "-j,--threads", "N", "only this many threads", 1, 1024);
+  arguments.option(out.size, "--size", "N", "side of the crops in pixels (224)", 1, 4096);
+  arguments.option(out.batch, "--batch", "N", "images in a batch (64)", 1, 65536);
+  arguments.option(out.runs, "--runs", "N", "runs of each, the median is shown (3)", 1, 1000);
+  arguments.option(out.milliseconds, "--milliseconds", "N", "time of one run (1000)", 1, 3'600'000);
+  return arguments.parse(words);
+}
+
+Json bench_json(const BenchArguments& arguments, const Source& source,
+                const std::vector<Series>& all) {
+  Json out;
+  out["file"] = json_text(arguments.file);
+  out["records"] = source.count();
+  out["size"] = arguments.size;
+  out["batch_size"] = arguments.batch;
+  out["cpu"] = cpu_name(cpu());
+  out["runs"] = arguments.runs;
+  out["rows"] = Json::array();
+  for (const Series& series : all) out["rows"].push_back(series_json(series));
+  return out;
+}
+
+void print_table(const std::vector<Series>& all, const Shell& shell) {
   shell.print(
       "  threads     images/s   slowest - fastest      MB/s   first batch   CPU s / 1,000\n");
   for (const Series& series : all) {
@@ -93,12 +76,48 @@ int run_bench(const Words& words, Shell& shell) {
                             rate_text(series.fastest), m.bytes_per_second / 1e6,
                             m.first_batch_seconds * 1000, cpu_per_1000(m)));
   }
+}
+
+}  // namespace
+
+int run_bench(const Words& words, Shell& shell) {
+  // A file may be called load: then it is the last word, or options follow.
+  if (words.size() > 1 && words[0] == "load" &&
+      (words[1] == "--help" || words[1] == "-h" || !words[1].starts_with('-'))) {
+    return run_bench_load(Words(words.begin() + 1, words.end()), shell);
+  }
+  BenchArguments arguments;
+  if (!parse(arguments, words, shell)) return kOk;
+  const std::shared_ptr<const Source> source = open_source(arguments.file);
+  std::vector<int> counts;
+  if (arguments.threads > 0) {
+    counts = {static_cast<int>(arguments.threads)};
+  } else {
+    counts = {1, static_cast<int>(usable_cpus())};
+    if (counts[0] == counts[1]) counts.pop_back();
+  }
+  const double seconds = static_cast<double>(arguments.milliseconds) / 1000;
+  shell.message("bench", fmt::format("{}, random_resized_crop {}, batches of {}, {} runs of {}",
+                                     printable(arguments.file), arguments.size, arguments.batch,
+                                     arguments.runs, duration_text(seconds)));
+  const std::vector<Series> all =
+      measure_all(source,
+                  {.size = static_cast<int>(arguments.size),
+                   .batch_size = static_cast<std::uint32_t>(arguments.batch),
+                   .threads = 1,
+                   .seconds = seconds},
+                  counts, static_cast<int>(arguments.runs));
+  if (shell.json) {
+    print_json(shell, bench_json(arguments, *source, all));
+    return kOk;
+  }
+  print_table(all, shell);
   const std::uint64_t skipped = all.back().median.skipped;
   if (skipped > 0) {
     shell.warn(
         fmt::format("{} samples could not be decoded and were left out; tundish verify {} "
                     "--pixels names them",
-                    with_commas(skipped), quoted_for_shell(file)));
+                    with_commas(skipped), quoted_for_shell(arguments.file)));
   }
   return kOk;
 }

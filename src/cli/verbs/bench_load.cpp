@@ -76,79 +76,114 @@ const char* advice(const std::string& limit) {
   return "more threads, or smaller images";
 }
 
-}  // namespace
-
-int run_bench_load(const Words& words, Shell& shell) {
+struct LoadArguments {
   std::string file;
   std::uint64_t threads = 0, size = 224, batch = 64, trainer = 0, milliseconds = 2000;
-  Arguments arguments(kHelp, shell);
-  arguments.word(file, "FILE", "a pack, or another source");
-  add_threads(arguments, threads);
-  arguments.option(size, "--size", "N", "side of the crops in pixels (224)", 1, 4096);
-  arguments.option(batch, "--batch", "N", "images in a batch (64)", 1, 65536);
-  arguments.option(trainer, "--trainer", "N", "images per second that training could take", 1,
-                   1'000'000'000);
-  arguments.option(milliseconds, "--milliseconds", "N", "time to load (2000)", 1, 3'600'000);
-  if (!arguments.parse(words)) return kOk;
+};
 
-  const std::shared_ptr<const Source> source = open_source(file);
-  if (threads == 0) threads = usable_cpus();
-  const Measured m = measure(source, {.size = static_cast<int>(size),
-                                      .batch_size = static_cast<std::uint32_t>(batch),
-                                      .threads = static_cast<int>(threads),
-                                      .seconds = static_cast<double>(milliseconds) / 1000});
-  const Stages stages = stages_of(m);
-  const double us_per_image =
-      m.images == 0 ? 0 : 1e6 * static_cast<double>(m.threads) / m.images_per_second;
-  std::string limit =
-      std::max_element(stages.begin(), stages.end(), [](const StageTime& a, const StageTime& b) {
-        return a.share < b.share;
-      })->name;
-  const double cpu_share = m.cpu_seconds / (m.seconds * static_cast<double>(m.threads));
-  if (short_of_cpu(m, cpu_share)) limit = "cpu";
-  const double wait =
+// False when help was asked for.
+bool parse(LoadArguments& out, const Words& words, Shell& shell) {
+  Arguments arguments(kHelp, shell);
+  arguments.word(out.file, "FILE", "a pack, or another source");
+  add_threads(arguments, out.threads);
+  arguments.option(out.size, "--size", "N", "side of the crops in pixels (224)", 1, 4096);
+  arguments.option(out.batch, "--batch", "N", "images in a batch (64)", 1, 65536);
+  arguments.option(out.trainer, "--trainer", "N", "images per second that training could take", 1,
+                   1'000'000'000);
+  arguments.option(out.milliseconds, "--milliseconds", "N", "time to load (2000)", 1, 3'600'000);
+  return arguments.parse(words);
+}
+
+// What follows from the times that were measured.
+struct Findings {
+  Stages stages;
+  double us_per_image;  // of a thread
+  double cpu_share;     // what the threads had of a CPU each
+  std::string limit;
+  double wait;  // share of its time that the trainer would wait
+};
+
+Findings find(const Measured& m, std::uint64_t trainer) {
+  Findings out;
+  out.stages = stages_of(m);
+  out.us_per_image = m.images == 0 ? 0 : 1e6 * static_cast<double>(m.threads) / m.images_per_second;
+  out.limit =
+      std::max_element(out.stages.begin(), out.stages.end(),
+                       [](const StageTime& a, const StageTime& b) { return a.share < b.share; })
+          ->name;
+  out.cpu_share = m.cpu_seconds / (m.seconds * static_cast<double>(m.threads));
+  if (short_of_cpu(m, out.cpu_share)) out.limit = "cpu";
+  out.wait =
       trainer == 0 ? 0 : std::max(0.0, 1 - m.images_per_second / static_cast<double>(trainer));
-  if (shell.json) {
-    Json out;
-    out["file"] = json_text(file);
-    out["records"] = source->count();
-    out["size"] = size;
-    out["batch_size"] = batch;
-    out["cpu"] = cpu_name(cpu());
-    out["threads"] = m.threads;
-    out["images_per_second"] = m.images_per_second;
-    out["thread_us_per_image"] = us_per_image;
-    out["stages"] = Json::array();
-    for (const StageTime& stage : stages) {
-      out["stages"].push_back({{"stage", stage.name},
-                               {"us_per_image", stage.share * us_per_image},
-                               {"share", stage.share}});
-    }
-    out["cpu_share"] = cpu_share;
-    out["limit"] = limit;
-    out["skipped"] = m.skipped;
-    out["trainer_images_per_second"] = trainer == 0 ? Json(nullptr) : Json(trainer);
-    out["trainer_wait_share"] = trainer == 0 ? Json(nullptr) : Json(wait);
-    print_json(shell, out);
-    return kOk;
+  return out;
+}
+
+Json load_json(const LoadArguments& arguments, const Source& source, const Measured& m,
+               const Findings& found) {
+  const bool trainer = arguments.trainer != 0;
+  Json out;
+  out["file"] = json_text(arguments.file);
+  out["records"] = source.count();
+  out["size"] = arguments.size;
+  out["batch_size"] = arguments.batch;
+  out["cpu"] = cpu_name(cpu());
+  out["threads"] = m.threads;
+  out["images_per_second"] = m.images_per_second;
+  out["thread_us_per_image"] = found.us_per_image;
+  out["stages"] = Json::array();
+  for (const StageTime& stage : found.stages) {
+    out["stages"].push_back({{"stage", stage.name},
+                             {"us_per_image", stage.share * found.us_per_image},
+                             {"share", stage.share}});
   }
+  out["cpu_share"] = found.cpu_share;
+  out["limit"] = found.limit;
+  out["skipped"] = m.skipped;
+  out["trainer_images_per_second"] = trainer ? Json(arguments.trainer) : Json(nullptr);
+  out["trainer_wait_share"] = trainer ? Json(found.wait) : Json(nullptr);
+  return out;
+}
+
+void print_lines(const LoadArguments& arguments, const Measured& m, const Findings& found,
+                 const Shell& shell) {
   shell.print(fmt::format("  {}, random_resized_crop {}, batches of {}, {} thread{}\n\n",
-                          printable(file), size, batch, m.threads, m.threads == 1 ? "" : "s"));
-  shell.print(waterfall(stages, us_per_image));
-  shell.print(
-      fmt::format("  {:<9} {:>9.1f} us  of a thread for one image\n\n", "together", us_per_image));
+                          printable(arguments.file), arguments.size, arguments.batch, m.threads,
+                          m.threads == 1 ? "" : "s"));
+  shell.print(waterfall(found.stages, found.us_per_image));
+  shell.print(fmt::format("  {:<9} {:>9.1f} us  of a thread for one image\n\n", "together",
+                          found.us_per_image));
   shell.line("rate", fmt::format("{} images/s, {:.1f} MB/s", rate_text(m.images_per_second),
                                  m.bytes_per_second / 1e6));
-  shell.line("limit", fmt::format("{}: {} would help", limit, advice(limit)));
+  shell.line("limit", fmt::format("{}: {} would help", found.limit, advice(found.limit)));
   if (m.skipped > 0) {
     shell.line("bad", fmt::format("{} samples were left out; what they took is in the stages",
                                   with_commas(m.skipped)));
   }
-  shell.line("trainer", trainer == 0
+  shell.line("trainer", arguments.trainer == 0
                             ? fmt::format("waits for data when it could take more than {} images/s",
                                           rate_text(m.images_per_second))
                             : fmt::format("of {} images/s would wait {:.0f} % of its time",
-                                          with_commas(trainer), 100 * wait));
+                                          with_commas(arguments.trainer), 100 * found.wait));
+}
+
+}  // namespace
+
+int run_bench_load(const Words& words, Shell& shell) {
+  LoadArguments arguments;
+  if (!parse(arguments, words, shell)) return kOk;
+  const std::shared_ptr<const Source> source = open_source(arguments.file);
+  if (arguments.threads == 0) arguments.threads = usable_cpus();
+  const Measured m =
+      measure(source, {.size = static_cast<int>(arguments.size),
+                       .batch_size = static_cast<std::uint32_t>(arguments.batch),
+                       .threads = static_cast<int>(arguments.threads),
+                       .seconds = static_cast<double>(arguments.milliseconds) / 1000});
+  const Findings found = find(m, arguments.trainer);
+  if (shell.json) {
+    print_json(shell, load_json(arguments, *source, m, found));
+  } else {
+    print_lines(arguments, m, found, shell);
+  }
   return kOk;
 }
 

@@ -12,7 +12,7 @@
 #include "core/file.h"
 #include "pack/open.h"
 #include "pack/output_file.h"
-#include "pack/writer.h"
+#include "pack/write/writer.h"
 
 namespace tundish::cli {
 namespace {
@@ -222,9 +222,7 @@ void check_log(const std::string& target, bool force) {
   }
 }
 
-}  // namespace
-
-int run_pack(const Words& words, Shell& shell) {
+struct PackArguments {
   std::string from;
   std::string target;
   bool force = false;
@@ -234,69 +232,65 @@ int run_pack(const Words& words, Shell& shell) {
   std::string codec = "lanes";
   std::string tables = "auto";
   std::string growth = "1.10";
+  double max_growth = 0;  // of `growth`
   bool strip = false;
+};
+
+// False when help was asked for; throws UsageError.
+bool parse(PackArguments& out, const Words& words, Shell& shell) {
   Arguments arguments(kHelp, shell);
-  arguments.word(from, "SRC", "a folder, list, archive or pack");
-  arguments.option(target, "-o,--output", "FILE", "the pack to write", true);
-  arguments.flag(force, "-f,--force", "replace FILE if it exists, and FILE.log");
-  arguments.flag(skip_bad, "--skip-bad", "refused files are no failure: exit code 0");
-  arguments.flag(dry_run, "-n,--dry-run", "look at the source only, write nothing");
-  arguments.option(codec, "--codec", "C", "lanes (default): re-code JPEGs; keep: as they came");
-  arguments.option(tables, "--tables", "T", "of lanes: train, builtin, or auto (default)");
-  arguments.option(growth, "--max-growth", "X", "keep a JPEG that would grow by more (1.10)");
-  arguments.flag(strip, "--strip-metadata", "drop EXIF, ICC and comments: no exact restore");
-  add_threads(arguments, threads);
-  if (!arguments.parse(words)) return kOk;
-  if (target.empty()) throw UsageError("the name behind -o is empty");
-  if (codec != "lanes" && codec != "keep") {
-    throw UsageError(fmt::format("--codec is lanes or keep, not '{}'", printable(codec)));
+  arguments.word(out.from, "SRC", "a folder, list, archive or pack");
+  arguments.option(out.target, "-o,--output", "FILE", "the pack to write", true);
+  arguments.flag(out.force, "-f,--force", "replace FILE if it exists, and FILE.log");
+  arguments.flag(out.skip_bad, "--skip-bad", "refused files are no failure: exit code 0");
+  arguments.flag(out.dry_run, "-n,--dry-run", "look at the source only, write nothing");
+  arguments.option(out.codec, "--codec", "C", "lanes (default): re-code JPEGs; keep: as they came");
+  arguments.option(out.tables, "--tables", "T", "of lanes: train, builtin, or auto (default)");
+  arguments.option(out.growth, "--max-growth", "X", "keep a JPEG that would grow by more (1.10)");
+  arguments.flag(out.strip, "--strip-metadata", "drop EXIF, ICC and comments: no exact restore");
+  add_threads(arguments, out.threads);
+  if (!arguments.parse(words)) return false;
+  if (out.target.empty()) throw UsageError("the name behind -o is empty");
+  if (out.codec != "lanes" && out.codec != "keep") {
+    throw UsageError(fmt::format("--codec is lanes or keep, not '{}'", printable(out.codec)));
   }
-  if (tables != "auto" && tables != "train" && tables != "builtin") {
+  if (out.tables != "auto" && out.tables != "train" && out.tables != "builtin") {
     throw UsageError(
-        fmt::format("--tables is train, builtin or auto, not '{}'", printable(tables)));
+        fmt::format("--tables is train, builtin or auto, not '{}'", printable(out.tables)));
   }
-  const double max_growth = number_of(growth, "--max-growth");
-  check_target(target, force);
-  check_log(target, force);
+  out.max_growth = number_of(out.growth, "--max-growth");
+  return true;
+}
 
-  const std::shared_ptr<const Source> source = open_source(from);
-  PackReport report;
-  for (std::uint64_t i = 0; i < source->count(); ++i) report.source_bytes += source->bytes(i);
-  shell.message("reading", describe(*source, report.source_bytes));
-  for (const std::string& text : source->warnings()) shell.warn(text);
-  if (dry_run) {
-    report.samples = source->count();
-    if (shell.json) print_json(shell, report_json(target, *source, report, 0, "", true));
-    shell.line("dry run", fmt::format("{} is not written", printable(target)));
-    return kOk;
-  }
-
-  Progress progress(shell, "packing", "img");
-  report = pack(target, *source,
-                {.threads = static_cast<int>(threads),
-                 .replace = force,
-                 .lanes = codec == "lanes",
-                 .tables = tables == "train"     ? LanesTables::train
-                           : tables == "builtin" ? LanesTables::builtin
-                                                 : LanesTables::automatic,
-                 .max_growth = max_growth,
-                 .strip_metadata = strip,
-                 .limits = {},
-                 .progress =
-                     [&](const PackProgress& now) {
-                       std::string remark;
-                       if (now.refused > 0) remark = with_commas(now.refused) + " refused";
-                       progress.show({.items = now.samples,
-                                      .items_total = now.samples_total,
-                                      .bytes = now.bytes,
-                                      .bytes_total = now.bytes_total},
-                                     remark);
-                     },
-                 .stop = &stop_flag()});
+PackReport pack_with_progress(const Source& source, const PackArguments& arguments,
+                              Progress& progress) {
+  const auto show = [&](const PackProgress& now) {
+    std::string remark;
+    if (now.refused > 0) remark = with_commas(now.refused) + " refused";
+    progress.show({.items = now.samples,
+                   .items_total = now.samples_total,
+                   .bytes = now.bytes,
+                   .bytes_total = now.bytes_total},
+                  remark);
+  };
+  const LanesTables tables = arguments.tables == "train"     ? LanesTables::train
+                             : arguments.tables == "builtin" ? LanesTables::builtin
+                                                             : LanesTables::automatic;
+  PackReport report = pack(arguments.target, source,
+                           {.threads = static_cast<int>(arguments.threads),
+                            .replace = arguments.force,
+                            .lanes = arguments.codec == "lanes",
+                            .tables = tables,
+                            .max_growth = arguments.max_growth,
+                            .strip_metadata = arguments.strip,
+                            .limits = {},
+                            .progress = show,
+                            .stop = &stop_flag()});
   progress.wipe();
-  const double seconds = progress.seconds();
-  const std::string log = write_log(target, report, force, shell);
+  return report;
+}
 
+void warn_of_samples(const PackReport& report, const Shell& shell) {
   name_some("refused", report.refused, shell);
   name_some("packed, but doubtful", report.doubtful, shell);
   if (report.kept_as_they_came > 0) {
@@ -305,25 +299,59 @@ int run_pack(const Words& words, Shell& shell) {
         "loader leaves them out (tundish explain TND-402)",
         with_commas(report.kept_as_they_came), with_commas(report.samples)));
   }
+}
+
+void print_lines(const PackReport& report, const PackArguments& arguments, double seconds,
+                 const std::string& log, const Shell& shell) {
+  const std::string& target = arguments.target;
+  shell.line("done",
+             fmt::format("{}  {}, {} samples ({}) in {}", printable(target),
+                         bytes_text(static_cast<double>(report.file_bytes)),
+                         with_commas(report.samples), codecs_text(report), duration_text(seconds)));
+  const std::string recoded = lanes_text(report.lanes, arguments.strip);
+  if (!recoded.empty()) shell.line("lanes", recoded);
+  if (!report.refused.empty()) {
+    shell.line("refused", fmt::format("{}{}", with_commas(report.refused.size()),
+                                      log.empty() ? "" : ", all named in " + printable(log)));
+  }
+  const std::string name = quoted_for_shell(target);
+  shell.line("next", fmt::format("tundish bench {}   |   for x, y in tundish.Loader(\"{}\", "
+                                 "batch_size=256, ...): ...",
+                                 name, printable(target)));
+}
+
+}  // namespace
+
+int run_pack(const Words& words, Shell& shell) {
+  PackArguments arguments;
+  if (!parse(arguments, words, shell)) return kOk;
+  const std::string& target = arguments.target;
+  check_target(target, arguments.force);
+  check_log(target, arguments.force);
+
+  const std::shared_ptr<const Source> source = open_source(arguments.from);
+  PackReport report;
+  for (std::uint64_t i = 0; i < source->count(); ++i) report.source_bytes += source->bytes(i);
+  shell.message("reading", describe(*source, report.source_bytes));
+  for (const std::string& text : source->warnings()) shell.warn(text);
+  if (arguments.dry_run) {
+    report.samples = source->count();
+    if (shell.json) print_json(shell, report_json(target, *source, report, 0, "", true));
+    shell.line("dry run", fmt::format("{} is not written", printable(target)));
+    return kOk;
+  }
+
+  Progress progress(shell, "packing", "img");
+  report = pack_with_progress(*source, arguments, progress);
+  const double seconds = progress.seconds();
+  const std::string log = write_log(target, report, arguments.force, shell);
+  warn_of_samples(report, shell);
   if (shell.json) {
     print_json(shell, report_json(target, *source, report, seconds, log, false));
   } else {
-    shell.line("done", fmt::format("{}  {}, {} samples ({}) in {}", printable(target),
-                                   bytes_text(static_cast<double>(report.file_bytes)),
-                                   with_commas(report.samples), codecs_text(report),
-                                   duration_text(seconds)));
-    const std::string recoded = lanes_text(report.lanes, strip);
-    if (!recoded.empty()) shell.line("lanes", recoded);
-    if (!report.refused.empty()) {
-      shell.line("refused", fmt::format("{}{}", with_commas(report.refused.size()),
-                                        log.empty() ? "" : ", all named in " + printable(log)));
-    }
-    const std::string name = quoted_for_shell(target);
-    shell.line("next", fmt::format("tundish bench {}   |   for x, y in tundish.Loader(\"{}\", "
-                                   "batch_size=256, ...): ...",
-                                   name, printable(target)));
+    print_lines(report, arguments, seconds, log, shell);
   }
-  return report.refused.empty() || skip_bad ? kOk : kDamaged;
+  return report.refused.empty() || arguments.skip_bad ? kOk : kDamaged;
 }
 
 }  // namespace tundish::cli

@@ -126,54 +126,60 @@ void write_file(const std::string& target, bool force, const std::vector<std::by
   file.commit(bytes.size());
 }
 
-}  // namespace
-
-int run_replay(const Words& words, Shell& shell) {
+struct ReplayArguments {
   std::string file, state_file, target;
   std::uint64_t rank = 0, images = 0;
   bool force = false;
-  Arguments arguments(kHelp, shell);
-  arguments.word(file, "FILE", "the pack, or another source, that was trained from");
-  arguments.option(state_file, "--state", "FILE", "state_dict() of the loader, as JSON", true);
-  arguments.option(target, "-o,--output", "FILE", "write a sheet of the images, a PNG");
-  arguments.option(rank, "--rank", "N", "whose batch, of a run with several ranks (0)", 0,
-                   UINT32_MAX);
-  arguments.option(images, "--batch", "N", "instead the next N images of all ranks together", 1,
-                   4096);
-  arguments.flag(force, "-f,--force", "replace the sheet if it exists");
-  if (!arguments.parse(words)) return kOk;
+};
 
-  const std::shared_ptr<const Source> source = open_source(file);
-  SavedState state = read_state_file(state_file);
-  check_state_file(state_file, source, state);
-  state.options.transforms = as_bytes(state.options.transforms);
-  if (images > 0) {
-    state.options.batch_size = static_cast<std::uint32_t>(images);
-    state.options.world_size = 1;
-    state.options.uneven = Uneven::exact;
-  } else if (rank >= state.options.world_size) {
-    throw UsageError(fmt::format("--rank: the run had {} ranks, the first is 0",
-                                 with_commas(state.options.world_size)));
+// False when help was asked for.
+bool parse(ReplayArguments& out, const Words& words, Shell& shell) {
+  Arguments arguments(kHelp, shell);
+  arguments.word(out.file, "FILE", "the pack, or another source, that was trained from");
+  arguments.option(out.state_file, "--state", "FILE", "state_dict() of the loader, as JSON", true);
+  arguments.option(out.target, "-o,--output", "FILE", "write a sheet of the images, a PNG");
+  arguments.option(out.rank, "--rank", "N", "whose batch, of a run with several ranks (0)", 0,
+                   UINT32_MAX);
+  arguments.option(out.images, "--batch", "N", "instead the next N images of all ranks together", 1,
+                   4096);
+  arguments.flag(out.force, "-f,--force", "replace the sheet if it exists");
+  return arguments.parse(words);
+}
+
+// The options of the run, for one batch of 8 bits per channel.
+LoaderOptions replay_options(const LoaderOptions& saved, const ReplayArguments& arguments) {
+  LoaderOptions out = saved;
+  out.transforms = as_bytes(out.transforms);
+  if (arguments.images > 0) {
+    out.batch_size = static_cast<std::uint32_t>(arguments.images);
+    out.world_size = 1;
+    out.uneven = Uneven::exact;
+  } else if (arguments.rank >= out.world_size) {
+    throw UsageError(
+        fmt::format("--rank: the run had {} ranks, the first is 0", with_commas(out.world_size)));
   }
-  state.options.rank = images > 0 ? 0 : static_cast<std::uint32_t>(rank);
-  state.options.prefetch = 1;
-  state.options.replay = true;
-  std::optional<Engine> made;
-  make_engine(made, source, state.options, state_file);
-  Engine& engine = *made;
+  out.rank = arguments.images > 0 ? 0 : static_cast<std::uint32_t>(arguments.rank);
+  out.prefetch = 1;
+  out.replay = true;
+  return out;
+}
+
+// Blocks until the batch behind the state is there.
+void take_batch(Batch& out, Engine& engine, const SavedState& state,
+                const ReplayArguments& arguments) {
   engine.start(state.epoch, state.position);
-  Batch batch;
   Engine::Next next = Engine::Next::again;
   while (next == Engine::Next::again) {
-    check_interrupt(file);
-    next = engine.next(batch, std::chrono::milliseconds(100));
+    check_interrupt(arguments.file);
+    next = engine.next(out, std::chrono::milliseconds(100));
   }
   if (next == Engine::Next::end) {
-    throw Error(ErrorCode::wrong_state, {.file = state_file},
+    throw Error(ErrorCode::wrong_state, {.file = arguments.state_file},
                 fmt::format("it stands at the end of epoch {}; no batch follows", state.epoch));
   }
-  const std::vector<ReplayedSample> samples = replayed(batch, engine.recipe());
+}
 
+std::vector<Tile> tiles_of(const Batch& batch, const std::vector<ReplayedSample>& samples) {
   std::vector<Tile> tiles;
   const auto image_bytes =
       3 * static_cast<std::size_t>(batch.size.width) * static_cast<std::size_t>(batch.size.height);
@@ -181,27 +187,48 @@ int run_replay(const Words& words, Shell& shell) {
   for (std::size_t i = 0; i < samples.size(); ++i) {
     tiles.push_back({pixels + i * image_bytes, batch.size, words_of(samples[i])});
   }
-  if (!target.empty()) write_file(target, force, make_sheet(tiles));
+  return tiles;
+}
 
+Json report_json(const ReplayArguments& arguments, const SavedState& state, const Engine& engine,
+                 const std::vector<ReplayedSample>& samples) {
+  Json list = Json::array();
+  for (const ReplayedSample& one : samples) list.push_back(replay_json(one));
+  Json bad = Json::array();
+  for (const BadSample& one : engine.bad_samples()) {
+    bad.push_back({{"position", one.position},
+                   {"sample", one.sample},
+                   {"code", error_name(one.code)},
+                   {"message", json_text(one.text)}});
+  }
+  return {{"file", json_text(arguments.file)},
+          {"epoch", state.epoch},
+          {"position", state.position},
+          {"rank", arguments.images > 0 ? Json() : Json(arguments.rank)},
+          {"order", engine.identity().order},
+          {"sheet", arguments.target.empty() ? Json() : Json(json_text(arguments.target))},
+          {"samples", std::move(list)},
+          {"bad", std::move(bad)}};
+}
+
+}  // namespace
+
+int run_replay(const Words& words, Shell& shell) {
+  ReplayArguments arguments;
+  if (!parse(arguments, words, shell)) return kOk;
+  const std::shared_ptr<const Source> source = open_source(arguments.file);
+  const SavedState state = read_state_file(arguments.state_file);
+  check_state_file(arguments.state_file, source, state);
+  std::optional<Engine> made;
+  make_engine(made, source, replay_options(state.options, arguments), arguments.state_file);
+  Engine& engine = *made;
+  Batch batch;
+  take_batch(batch, engine, state, arguments);
+  const std::vector<ReplayedSample> samples = replayed(batch, engine.recipe());
+  const std::vector<Tile> tiles = tiles_of(batch, samples);
+  if (!arguments.target.empty()) write_file(arguments.target, arguments.force, make_sheet(tiles));
   if (shell.json) {
-    Json list = Json::array();
-    for (const ReplayedSample& one : samples) list.push_back(replay_json(one));
-    Json bad = Json::array();
-    for (const BadSample& one : engine.bad_samples()) {
-      bad.push_back({{"position", one.position},
-                     {"sample", one.sample},
-                     {"code", error_name(one.code)},
-                     {"message", json_text(one.text)}});
-    }
-    Json out{{"file", json_text(file)},
-             {"epoch", state.epoch},
-             {"position", state.position},
-             {"rank", images > 0 ? Json() : Json(rank)},
-             {"order", engine.identity().order},
-             {"sheet", target.empty() ? Json() : Json(json_text(target))},
-             {"samples", std::move(list)},
-             {"bad", std::move(bad)}};
-    print_json(shell, out);
+    print_json(shell, report_json(arguments, state, engine, samples));
     return kOk;
   }
   shell.line("epoch", fmt::format("{}, from position {}, {}", state.epoch,

@@ -83,6 +83,36 @@ std::uint8_t shift_of(int factor) {
   return static_cast<std::uint8_t>(factor == 4 ? 2 : factor == 2 ? 1 : 0);
 }
 
+// The part of the image that holds what is read; empty when all of that is padding.
+Window needed_window(const Window& read, const lanes::Geometry& geometry, PadMode mode) {
+  const Range across = needed_range(read.x, read.x + read.width, geometry.width, mode);
+  const Range down = needed_range(read.y, read.y + read.height, geometry.height, mode);
+  return {across.from, down.from, across.length, down.length};
+}
+
+// What does not depend on which part of the image is read.
+void describe(ImageTask& task, const lanes::RecordHead& head, const ResizeStep& step,
+              const ElementPlace& place) {
+  const lanes::Geometry& geometry = head.geometry;
+  task.crop_x = step.crop.x;
+  task.crop_y = step.crop.y;
+  task.width = narrow(geometry.width);
+  task.height = narrow(geometry.height);
+  task.out = place.first;
+  task.dy = place.dy;
+  task.dx = place.dx;
+  task.dc = place.dc;
+  task.components = static_cast<std::uint8_t>(geometry.components);
+  task.set = static_cast<std::uint8_t>(head.set);
+  task.chroma = chroma_of(geometry);
+  task.rgb = geometry.components == 3 && head.colour == lanes::Colour::rgb;  // grey is grey
+  task.shift_x = shift_of(geometry.max_h);
+  task.shift_y = shift_of(geometry.max_v);
+  task.pad_mode = step.pad_mode;
+  task.filter = step.filter;
+  for (std::size_t c = 0; c < 3; ++c) task.fill[c] = step.fill[c];
+}
+
 template <class T>
 void put(std::byte* to, const std::vector<T>& from) {
   if (!from.empty()) std::memcpy(to, from.data(), from.size() * sizeof(T));
@@ -115,101 +145,84 @@ Added BatchPlan::add_resident(Bytes record, std::uint64_t at, const View& view,
   return add_from(at, record, view, place, false);
 }
 
+BatchPlan::Extent BatchPlan::extent() const {
+  return {units_.size(), images_.size(), items_.size(), pieces_.size(),
+          coded_bytes_,  coded_end_,     plane_bytes_,  weight_words_};
+}
+
+void BatchPlan::take_back(const Extent& before) {
+  units_.resize(before.units);
+  images_.resize(before.images);
+  items_.resize(before.items);
+  pieces_.resize(before.pieces);
+  coded_bytes_ = before.coded_bytes;
+  coded_end_ = before.coded_end;
+  plane_bytes_ = before.plane_bytes;
+  weight_words_ = before.weight_words;
+}
+
+bool BatchPlan::is_within_limits() const {
+  const std::uint64_t tasks = units_.size() * sizeof(UnitTask) +
+                              images_.size() * sizeof(ImageTask) + items_.size() * sizeof(Item) +
+                              (resident_ ? pieces_.size() * sizeof(Piece) : 0) + 4 * kBatchAlign;
+  const std::uint64_t bytes = tasks + coded_end_ + kCodedSlack + kBatchAlign;
+  return bytes <= limits_.buffer_bytes && (resident_ ? tasks : bytes) <= limits_.host_bytes &&
+         plane_bytes_ <= limits_.plane_bytes && weight_words_ <= limits_.weight_words;
+}
+
 Added BatchPlan::add_from(std::uint64_t from, Bytes record, const View& view,
                           const ElementPlace& place, bool check) {
   if (auto fault = record_.read(record)) return {MadeBy::cpu, std::move(fault)};
-  const lanes::RecordHead& head = record_.head();
-  const lanes::Geometry& geometry = head.geometry;
+  const lanes::Geometry& geometry = record_.head().geometry;
   assert((view.image() == Size{geometry.width, geometry.height}));
   const ResizeStep& step = view.steps().front();
-  const Window& keep = step.keep;
   if (view.steps().size() > 1 || step.crop.width > kMaxSide || step.crop.height > kMaxSide ||
       step.size.width > kMaxSide || step.size.height > kMaxSide) {
     return {MadeBy::cpu};
   }
   if (images_.size() >= limits_.images) return {MadeBy::full};
 
-  Axis x = axis_of(step.crop.width, step.size.width, keep.x, keep.width, step.filter,
+  const Extent before = extent();
+  Axis x = axis_of(step.crop.width, step.size.width, step.keep.x, step.keep.width, step.filter,
                    step.backwards_x, step.mirror_x);
-  Axis y = axis_of(step.crop.height, step.size.height, keep.y, keep.height, step.filter,
+  Axis y = axis_of(step.crop.height, step.size.height, step.keep.y, step.keep.height, step.filter,
                    step.backwards_y, step.mirror_y);
-  const int left = step.crop.x + x.from, right = step.crop.x + x.to;
-  const int top = step.crop.y + y.from, bottom = step.crop.y + y.to;
-  const Range across = needed_range(left, right, geometry.width, step.pad_mode);
-  const Range down = needed_range(top, bottom, geometry.height, step.pad_mode);
-  const Window needed = {across.from, down.from, across.length, down.length};
-  const bool any = needed.width > 0 && needed.height > 0;
-
-  ImageTask& task = images_.emplace_back();
-  const struct {
-    std::size_t units, items, pieces;
-    std::uint64_t coded_bytes, coded_end, plane_bytes, weight_words;
-  } before = {units_.size(), items_.size(), pieces_.size(), coded_bytes_,
-              coded_end_,    plane_bytes_,  weight_words_};
-  const auto take_back = [&] {
-    images_.pop_back();
-    units_.resize(before.units);
-    items_.resize(before.items);
-    pieces_.resize(before.pieces);
-    coded_bytes_ = before.coded_bytes;
-    coded_end_ = before.coded_end;
-    plane_bytes_ = before.plane_bytes;
-    weight_words_ = before.weight_words;
-  };
-
   for (Axis* axis : {&x, &y}) {
     axis->task.weights = static_cast<std::uint32_t>(weight_words_);
     weight_words_ += round_up((std::uint64_t{3} * axis->task.groups + 1) * axis->task.keep, 4);
   }
+  const Window read = {step.crop.x + x.from, step.crop.y + y.from, x.to - x.from, y.to - y.from};
+  const Window needed = needed_window(read, geometry, step.pad_mode);
+  ImageTask& task = images_.emplace_back();
+  describe(task, record_.head(), step, place);
   task.axis[0] = x.task;
   task.axis[1] = y.task;
-  task.crop_x = step.crop.x;
-  task.crop_y = step.crop.y;
-  task.width = narrow(geometry.width);
-  task.height = narrow(geometry.height);
-  task.out = place.first;
-  task.dy = place.dy;
-  task.dx = place.dx;
-  task.dc = place.dc;
-  task.components = static_cast<std::uint8_t>(geometry.components);
-  task.set = static_cast<std::uint8_t>(head.set);
-  task.chroma = chroma_of(geometry);
-  task.rgb = geometry.components == 3 && head.colour == lanes::Colour::rgb;  // grey is grey
-  task.shift_x = shift_of(geometry.max_h);
-  task.shift_y = shift_of(geometry.max_v);
-  task.padded = !any || left < 0 || right > geometry.width || top < 0 || bottom > geometry.height;
-  task.pad_mode = step.pad_mode;
-  task.filter = step.filter;
-  for (std::size_t c = 0; c < 3; ++c) task.fill[c] = step.fill[c];
+  task.padded = needed.width <= 0 || needed.height <= 0 || read.x < 0 || read.y < 0 ||
+                read.x + read.width > geometry.width || read.y + read.height > geometry.height;
 
-  if (any) {
-    const lanes::CropPlan crop = lanes::plan_crop(geometry, needed);
-    if (check) {
-      if (auto fault = record_.check_rows(crop.unit_y0, crop.unit_y1)) {
-        take_back();
-        return {MadeBy::cpu, std::move(fault)};
-      }
-    }
-    add_planes(task, crop);
-    if (auto fault = add_units(crop, from)) {
-      take_back();
-      return {MadeBy::cpu, std::move(fault)};
-    }
+  if (auto fault = add_window(needed, from, check)) {
+    take_back(before);
+    return {MadeBy::cpu, std::move(fault)};
   }
   if (!add_tiles(items_, task, static_cast<std::uint32_t>(images_.size() - 1))) {
-    take_back();
+    take_back(before);
     return {MadeBy::cpu};
   }
-  const std::uint64_t tasks = units_.size() * sizeof(UnitTask) +
-                              images_.size() * sizeof(ImageTask) + items_.size() * sizeof(Item) +
-                              (resident_ ? pieces_.size() * sizeof(Piece) : 0) + 4 * kBatchAlign;
-  const std::uint64_t bytes = tasks + coded_end_ + kCodedSlack + kBatchAlign;
-  if (bytes > limits_.buffer_bytes || (resident_ ? tasks : bytes) > limits_.host_bytes ||
-      plane_bytes_ > limits_.plane_bytes || weight_words_ > limits_.weight_words) {
-    take_back();
+  if (!is_within_limits()) {
+    take_back(before);
     return {MadeBy::full};
   }
   return {};
+}
+
+std::optional<Fault> BatchPlan::add_window(const Window& needed, std::uint64_t from, bool check) {
+  if (needed.width <= 0 || needed.height <= 0) return std::nullopt;  // padding only
+  const lanes::CropPlan crop = lanes::plan_crop(record_.head().geometry, needed);
+  if (check) {
+    if (auto fault = record_.check_rows(crop.unit_y0, crop.unit_y1)) return fault;
+  }
+  add_planes(images_.back(), crop);
+  return add_units(crop, from);
 }
 
 void BatchPlan::add_planes(ImageTask& task, const lanes::CropPlan& crop) {

@@ -88,8 +88,19 @@ class BatchPlan {
  private:
   Added add_from(std::uint64_t from, Bytes record, const View& view, const ElementPlace& place,
                  bool check);
+  // The planes and units of the image under construction, the last of images_.
+  std::optional<Fault> add_window(const Window& needed, std::uint64_t from, bool check);
   std::optional<Fault> add_units(const lanes::CropPlan& crop, std::uint64_t from);
   void add_planes(ImageTask& task, const lanes::CropPlan& crop);
+
+  // How much of everything there is; take_back() drops what was added since.
+  struct Extent {
+    std::size_t units, images, items, pieces;
+    std::uint64_t coded_bytes, coded_end, plane_bytes, weight_words;
+  };
+  Extent extent() const;
+  void take_back(const Extent& before);
+  bool is_within_limits() const;
 
   BatchLimits limits_;
   BatchLayout layout_ = {};

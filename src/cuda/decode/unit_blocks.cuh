@@ -129,6 +129,57 @@ __device__ __forceinline__ int escaped_value(const Values& values, const RawBits
   return low_half(raw.from(i) & 1 ? -magnitude : magnitude);
 }
 
+// The values of one column of a block; those that are escaped come from the escapes.
+template <int kRows>
+__device__ __forceinline__ void read_column(int (&column)[8], std::uint64_t mask, int before,
+                                            const std::uint32_t (&shifts)[2], const Values& values,
+                                            const RawBits& raw) {
+  // Shifted so that its coefficient stands at the top, a mask's ones are those up to it.
+  unsigned escaped = 0;
+#pragma unroll
+  for (int r = 0; r < kRows; ++r) {
+    const std::uint64_t ones = mask << (shifts[r / 4] >> (8 * (r % 4)) & 255);
+    if (static_cast<std::int64_t>(ones) < 0) {
+      column[r] = static_cast<std::int8_t>(values.value[before + __popcll(ones)]);
+    }
+    if (column[r] == -128) escaped |= 1u << r;
+  }
+#pragma unroll 1
+  for (; escaped != 0; escaped &= escaped - 1) {
+    const int which = __ffs(static_cast<int>(escaped)) - 1;
+    const std::uint32_t four = which < 4 ? shifts[0] : shifts[1];
+    const std::uint64_t ones = mask << (four >> (8 * (which % 4)) & 255);
+    const int value = escaped_value(values, raw, before + __popcll(ones));
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) {
+      if (which == r) column[r] = value;
+    }
+  }
+}
+
+// Columns of coefficients to rows of samples: both passes of the inverse DCT, which meet in
+// `between`.
+template <int kRows>
+__device__ __forceinline__ void transform(int (&sums)[8], const int (&column)[8],
+                                          std::int16_t* between, int t) {
+  lanes::idct_pass(sums, column, lanes::kColumnStart);
+  __syncwarp();
+#pragma unroll
+  for (int r = 0; r < 8; ++r) between[8 * r + t] = low_half(sums[r] >> lanes::kColumnShift);
+  __syncwarp();
+  const uint4 row = *reinterpret_cast<const uint4*>(between + 8 * t);
+  const std::uint32_t halves[4] = {row.x, row.y, row.z, row.w};
+  int across[8] = {};
+#pragma unroll
+  for (int x = 0; x < kRows; ++x) {
+    across[x] = x % 2 == 0 ? low_half(static_cast<int>(halves[x / 2]))
+                           : static_cast<int>(halves[x / 2]) >> 16;
+  }
+  lanes::idct_pass(sums, across, lanes::kRowStart);
+#pragma unroll
+  for (int x = 0; x < 8; ++x) sums[x] >>= lanes::kRowShift;
+}
+
 // Entries `from` to `to` of the list, four at a time: eight lanes make the columns of a block,
 // then its rows. With `kLow`, only the low 4 x 4 corner is not zero.
 template <bool kLow>
@@ -143,33 +194,9 @@ __device__ __forceinline__ void make_blocks(WarpMemory& w, const Unit& unit, con
     const unsigned entry = w.list[min(i + group, to - 1)];
     const int b = static_cast<int>(entry & 255);
     const int c = unit.component(b);
-    const std::uint64_t mask = w.mask[b];
-    const int before = w.start[b] - 1;
     const uint4 quantisers = *reinterpret_cast<const uint4*>(w.quantiser[c] + 8 * t);
-
-    // Column t: shifted so that its coefficient stands at the top, a mask's ones are those up to
-    // it.
     int column[8] = {};
-    unsigned escaped = 0;
-#pragma unroll
-    for (int r = 0; r < kRows; ++r) {
-      const std::uint64_t ones = mask << (shifts[r / 4] >> (8 * (r % 4)) & 255);
-      if (static_cast<std::int64_t>(ones) < 0) {
-        column[r] = static_cast<std::int8_t>(values.value[before + __popcll(ones)]);
-      }
-      if (column[r] == -128) escaped |= 1u << r;
-    }
-#pragma unroll 1
-    for (; escaped != 0; escaped &= escaped - 1) {
-      const int which = __ffs(static_cast<int>(escaped)) - 1;
-      const std::uint32_t four = which < 4 ? shifts[0] : shifts[1];
-      const std::uint64_t ones = mask << (four >> (8 * (which % 4)) & 255);
-      const int value = escaped_value(values, raw, before + __popcll(ones));
-#pragma unroll
-      for (int r = 0; r < kRows; ++r) {
-        if (which == r) column[r] = value;
-      }
-    }
+    read_column<kRows>(column, w.mask[b], w.start[b] - 1, shifts, values, raw);
     __syncwarp();
     if (t == 0) column[0] = w.dc[b];
     const std::uint32_t pairs[4] = {quantisers.x, quantisers.y, quantisers.z, quantisers.w};
@@ -179,25 +206,8 @@ __device__ __forceinline__ void make_blocks(WarpMemory& w, const Unit& unit, con
           static_cast<int>(r % 2 == 0 ? pairs[r / 2] & 0xffff : pairs[r / 2] >> 16);
       column[r] = low_half(column[r] * quantiser);
     }
-
     int sums[8];
-    lanes::idct_pass(sums, column, lanes::kColumnStart);
-    std::int16_t* between = w.between[group];
-    __syncwarp();
-#pragma unroll
-    for (int r = 0; r < 8; ++r) between[8 * r + t] = low_half(sums[r] >> lanes::kColumnShift);
-    __syncwarp();
-    const uint4 row = *reinterpret_cast<const uint4*>(between + 8 * t);
-    const std::uint32_t halves[4] = {row.x, row.y, row.z, row.w};
-    int across[8] = {};
-#pragma unroll
-    for (int x = 0; x < kRows; ++x) {
-      across[x] = x % 2 == 0 ? low_half(static_cast<int>(halves[x / 2]))
-                             : static_cast<int>(halves[x / 2]) >> 16;
-    }
-    lanes::idct_pass(sums, across, lanes::kRowStart);
-#pragma unroll
-    for (int x = 0; x < 8; ++x) sums[x] >>= lanes::kRowShift;
+    transform<kRows>(sums, column, w.between[group], t);
     if (i + group < to) {
       *target.row(entry, c, t) = make_uint2(clip_four(sums), clip_four(sums + 4));
     }

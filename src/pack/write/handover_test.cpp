@@ -1,4 +1,4 @@
-#include "pack/handover.h"
+#include "pack/write/handover.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "pack/prepare.h"
+#include "pack/write/prepare.h"
 
 #include <fmt/format.h>
 

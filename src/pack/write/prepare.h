@@ -3,7 +3,7 @@
 
 #include "decode/decode.h"
 #include "lanes/transcode.h"
-#include "pack/handover.h"
+#include "pack/write/handover.h"
 
 namespace tundish {
 

@@ -1,4 +1,4 @@
-#include "pack/writer.h"
+#include "pack/write/writer.h"
 
 #include <doctest/doctest.h>
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "pack/digest.h"
-#include "pack/writer.h"
+#include "pack/write/writer.h"
 #include "source/source.h"
 
 namespace tundish {

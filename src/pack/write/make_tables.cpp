@@ -1,4 +1,4 @@
-#include "pack/make_tables.h"
+#include "pack/write/make_tables.h"
 
 #include <algorithm>
 #include <atomic>

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "lanes/tables.h"
-#include "pack/writer.h"
+#include "pack/write/writer.h"
 #include "source/source.h"
 
 namespace tundish {

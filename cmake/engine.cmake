@@ -1,0 +1,223 @@
+# The engine: everything but the faces, in the order in which the data meet it.
+add_library(engine STATIC
+  src/core/buffer.cpp
+  src/core/machine/control_groups.cpp
+  src/core/machine/cpu.cpp
+  src/core/crc32c.cpp
+  src/core/crc32c_avx512.cpp
+  src/core/error.cpp
+  src/core/fields_json.cpp
+  src/core/file.cpp
+  src/core/fmt.cpp
+  src/core/image.cpp
+  src/core/interruption.cpp
+  src/core/linked_libraries.cpp
+  src/core/machine/mapped_memory.cpp
+  src/core/machine/memory_limit.cpp
+  src/core/temporary_file.cpp
+  src/core/machine/usable_cpus.cpp
+  src/core/version.cpp
+  src/trace/chrome_json.cpp
+  src/trace/trace.cpp
+  src/lanes/geometry.cpp
+  src/lanes/crop_plan.cpp
+  src/lanes/idct.cpp
+  src/lanes/pixels.cpp
+  src/lanes/block_lists.cpp
+  src/lanes/block_lists_avx512.cpp
+  src/lanes/blocks_sse.cpp
+  src/lanes/blocks_avx2.cpp
+  src/lanes/blocks_avx512.cpp
+  src/lanes/colour_sse.cpp
+  src/lanes/colour_avx2.cpp
+  src/lanes/colour_avx512.cpp
+  src/lanes/renderer.cpp
+  src/lanes/decode_slowly.cpp
+  src/lanes/jpeg_codes.cpp
+  src/lanes/jpeg_marker_state.cpp
+  src/lanes/jpeg_markers.cpp
+  src/lanes/jpeg_put_together.cpp
+  src/lanes/jpeg_reader.cpp
+  src/lanes/jpeg_restore.cpp
+  src/lanes/jpeg_runs.cpp
+  src/lanes/jpeg_scan.cpp
+  src/lanes/jpeg_scan_progressive.cpp
+  src/lanes/jpeg_settle.cpp
+  src/lanes/jpeg_take_apart.cpp
+  src/lanes/jpeg_strip.cpp
+  src/lanes/symbols.cpp
+  src/lanes/tables.cpp
+  src/lanes/stored_tables.cpp
+  src/lanes/statistics.cpp
+  src/lanes/train.cpp
+  src/lanes/encode.cpp
+  src/lanes/decode_unit.cpp
+  src/lanes/decode_unit_slowly.cpp
+  src/lanes/decode_unit_plain.cpp
+  src/lanes/decode_unit_avx2.cpp
+  src/lanes/decode_unit_avx512.cpp
+  src/lanes/expand.cpp
+  src/lanes/expand_avx2.cpp
+  src/lanes/expand_avx512.cpp
+  src/lanes/record.cpp
+  src/lanes/decode.cpp
+  src/lanes/restore_data.cpp
+  src/lanes/transcode.cpp
+  src/decode/sniff.cpp
+  src/decode/exif.cpp
+  src/decode/jpeg_header.cpp
+  src/decode/jpeg.cpp
+  src/decode/png_header.cpp
+  src/decode/png.cpp
+  src/decode/npy.cpp
+  src/decode/decode.cpp
+  src/decode/decode_bytes.cpp
+  src/source/byte_stream.cpp
+  src/source/formats/csv.cpp
+  src/source/decompress.cpp
+  src/source/formats/file_list.cpp
+  src/source/formats/image_folder.cpp
+  src/source/formats/joined.cpp
+  src/source/labels.cpp
+  src/source/loose_file.cpp
+  src/source/names.cpp
+  src/source/number.cpp
+  src/source/open.cpp
+  src/source/source.cpp
+  src/source/formats/tar.cpp
+  src/source/formats/tar_index.cpp
+  src/source/formats/tar_reader.cpp
+  src/pack/checksum.cpp
+  src/pack/format.cpp
+  src/pack/metadata.cpp
+  src/pack/index.cpp
+  src/pack/reader.cpp
+  src/pack/verify.cpp
+  src/pack/output_file.cpp
+  src/pack/write/handover.cpp
+  src/pack/write/make_tables.cpp
+  src/pack/write/prepare.cpp
+  src/pack/write/preparers.cpp
+  src/pack/write/name_blocks.cpp
+  src/pack/write/appender.cpp
+  src/pack/write/writer.cpp
+  src/pack/open.cpp
+  src/augment/plan.cpp
+  src/augment/cpu/taps.cpp
+  src/augment/cpu/passes.cpp
+  src/augment/cpu/passes_pairs.cpp
+  src/augment/cpu/passes_sse.cpp
+  src/augment/cpu/passes_avx2.cpp
+  src/augment/cpu/passes_avx512.cpp
+  src/augment/cpu/passes_x_avx512.cpp
+  src/augment/cpu/passes_y_avx512.cpp
+  src/augment/cpu/resample.cpp
+  src/augment/cpu/resample_bytes.cpp
+  src/augment/cpu/resample_slowly.cpp
+  src/augment/operations/random_resized_crop.cpp
+  src/augment/operations/resize.cpp
+  src/augment/operations/center_crop.cpp
+  src/augment/operations/random_crop.cpp
+  src/augment/operations/random_horizontal_flip.cpp
+  src/augment/operations/random_vertical_flip.cpp
+  src/augment/operations/normalize.cpp
+  src/augment/operations/pad.cpp
+  src/augment/cpu/pixel_steps.cpp
+  src/augment/cpu/pixel_steps_avx2.cpp
+  src/augment/cpu/pixel_steps_avx512.cpp
+  src/augment/dtype.cpp
+  src/augment/pixel_table.cpp
+  src/augment/operations/to_dtype.cpp
+  src/augment/transforms.cpp
+  src/augment/transforms_json.cpp
+  src/augment/cpu/weights.cpp
+  src/augment/cpu/weights_avx2.cpp
+  src/augment/cpu/row_split.cpp
+  src/augment/cpu/row_split_sse.cpp
+  src/augment/cpu/store.cpp
+  src/order/alias_table.cpp
+  src/sample/admission.cpp
+  src/engine/bad_ledger.cpp
+  src/memory/budget.cpp
+  src/memory/cache_policy.cpp
+  src/sample/cached.cpp
+  src/engine/cpu_maker.cpp
+  src/engine/decode_choice.cpp
+  src/engine/gpu_delivery.cpp
+  src/engine/gpu_maker.cpp
+  src/engine/deliver.cpp
+  src/engine/engine.cpp
+  src/engine/engine_cache.cpp
+  src/engine/engine_memory.cpp
+  src/engine/engine_setup.cpp
+  src/augment/cpu/layout.cpp
+  src/state/loader_options.cpp
+  src/memory/memory_plan.cpp
+  src/monitor/meter.cpp
+  src/order/next_use.cpp
+  src/order/order.cpp
+  src/sample/orientation.cpp
+  src/memory/page_pool.cpp
+  src/engine/replay.cpp
+  src/engine/ring.cpp
+  src/engine/batch_rows.cpp
+  src/sample/sample.cpp
+  src/sample/sample_timer.cpp
+  src/order/sampling.cpp
+  src/memory/sample_bytes.cpp
+  src/memory/sample_cache.cpp
+  src/state/saved_state.cpp
+  src/order/schedule.cpp
+  src/monitor/watchdog.cpp
+  src/cuda/decode/tiles.cpp
+  src/cuda/decode/batch_plan.cpp
+  src/cuda/decode/decode_tables.cpp
+  src/cuda/decode/batch_slowly.cpp
+)
+# One instruction set per file; core/cpu.h says which of them may run.
+set_source_files_properties(src/augment/cpu/passes_sse.cpp src/augment/cpu/row_split_sse.cpp src/lanes/blocks_sse.cpp src/lanes/colour_sse.cpp PROPERTIES COMPILE_OPTIONS "-msse4.2")
+set_source_files_properties(src/augment/cpu/passes_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2")
+set_source_files_properties(src/augment/cpu/weights.cpp PROPERTIES COMPILE_OPTIONS "-fno-trapping-math")
+set_source_files_properties(src/augment/cpu/weights_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2;-fno-trapping-math")
+set_source_files_properties(src/augment/cpu/pixel_steps_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2;-mfma;-mf16c")
+set_source_files_properties(
+  src/lanes/blocks_avx2.cpp
+  src/lanes/colour_avx2.cpp
+  src/lanes/decode_unit_avx2.cpp
+  src/lanes/expand_avx2.cpp
+  PROPERTIES COMPILE_OPTIONS "-mavx2;-mbmi;-mbmi2;-mlzcnt;-mpopcnt")
+set(avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512vbmi -mavx512vbmi2 -mavx512vnni -mavx512bitalg -mavx512vpopcntdq -mavx512cd -mbmi -mbmi2 -mlzcnt -mpopcnt)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  list(APPEND avx512 -Wno-uninitialized -Wno-maybe-uninitialized)  # wrong in g++ 12's own headers (GCC bug 105593)
+endif()
+set_source_files_properties(
+  src/augment/cpu/passes_avx512.cpp
+  src/augment/cpu/passes_x_avx512.cpp
+  src/augment/cpu/passes_y_avx512.cpp
+  src/augment/cpu/pixel_steps_avx512.cpp
+  src/lanes/block_lists_avx512.cpp
+  src/lanes/blocks_avx512.cpp
+  src/lanes/colour_avx512.cpp
+  src/lanes/decode_unit_avx512.cpp
+  src/lanes/expand_avx512.cpp
+  PROPERTIES COMPILE_OPTIONS "${avx512}")
+set_source_files_properties(src/core/crc32c_avx512.cpp PROPERTIES COMPILE_OPTIONS "${avx512};-mvpclmulqdq;-mpclmul;-msse4.2")
+target_include_directories(engine PUBLIC src include)
+set_source_files_properties(src/core/version.cpp PROPERTIES COMPILE_DEFINITIONS TUNDISH_VERSION="${PROJECT_VERSION}")
+target_link_libraries(engine PUBLIC ${third_party} standard_streams Threads::Threads nlohmann_json::nlohmann_json)
+add_dependencies(engine third_party_archives)
+
+# Precompiled headers, of the sanitizers' builds alone: a third of their time. The release build
+# goes without, so that a source which forgets an include is found.
+if(TUNDISH_PRECOMPILE)
+  set(often <algorithm> <array> <atomic> <chrono> <condition_variable> <cstdint> <cstring> <functional> <map> <memory> <mutex>
+            <optional> <span> <string> <string_view> <thread> <utility> <variant> <vector> <fmt/format.h> <nlohmann/json.hpp>)
+  target_precompile_headers(engine PRIVATE ${often})
+  get_target_property(sources engine SOURCES)
+  foreach(source ${sources})  # a header was compiled for one instruction set
+    get_source_file_property(options ${source} COMPILE_OPTIONS)
+    if(options)
+      set_source_files_properties(${source} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+    endif()
+  endforeach()
+endif()

@@ -1,0 +1,103 @@
+#include "pack/write/preparers.h"
+
+#include <fmt/format.h>
+
+#include "core/interruption.h"
+#include "core/machine/usable_cpus.h"
+#include "decode/jpeg_limits.h"
+#include "pack/write/prepare.h"
+
+namespace tundish {
+namespace {
+
+lanes::TranscodeOptions transcode_options(const PackOptions& options) {
+  return {.max_growth = options.max_growth,
+          .strip_metadata = options.strip_metadata,
+          .limits = jpeg_limits(options.limits)};
+}
+
+void prepare_by_number(Handover& handover, const Source& source, const Limits& limits,
+                       Recoder& recoder) {
+  const auto expected = [&](std::uint64_t i) { return source.bytes(i); };
+  while (const auto place = handover.claim(source.count(), expected)) {
+    Prepared prepared{.number = *place};
+    try {
+      source.read_original(prepared.sample, *place, kAllFields, limits);
+      prepare(prepared, source, limits, recoder);
+    } catch (const SampleError& error) {
+      if (error.code() == ErrorCode::no_memory) throw;  // the machine's fault, not the sample's
+      refuse(prepared, source, error);
+    }
+    handover.deliver(*place, expected(*place), std::move(prepared));
+  }
+}
+
+void prepare_by_scan(Handover& handover, const Source& source, const Limits& limits,
+                     Recoder& recoder) {
+  std::uint64_t places = 0;
+  bool ended_early = false;
+  const auto hand_over = [&](Prepared& prepared) {
+    const std::uint64_t bytes = prepared.bytes;
+    const auto place = handover.claim(source.count(), [&](std::uint64_t) { return bytes; });
+    if (!place) return !(ended_early = true);
+    places = *place + 1;
+    handover.deliver(*place, bytes, std::move(prepared));
+    return true;
+  };
+  source.scan(
+      [&](std::uint64_t i, Sample& sample) {
+        Prepared prepared{.number = i};
+        std::swap(prepared.sample.fields, sample.fields);
+        prepare(prepared, source, limits, recoder);
+        return hand_over(prepared);
+      },
+      [&](std::uint64_t i, const SampleError& error) {
+        if (error.code() == ErrorCode::no_memory) throw error;
+        Prepared prepared{.number = i};
+        refuse(prepared, source, error);
+        return hand_over(prepared);
+      });
+  if (!ended_early && places != source.count()) {
+    throw Error(ErrorCode::source_changed, {.file = source.path()},
+                fmt::format("{} samples came, {} were announced", with_commas(places),
+                            with_commas(source.count())));
+  }
+  handover.finish(places);
+}
+
+}  // namespace
+
+Preparers::Preparers(Handover& handover, const Source& source, const PackOptions& options,
+                     const lanes::Tables* tables)
+    : handover_(handover) {
+  const auto run = [&handover, &source, &options, tables] {
+    const StopScope interruptible(stop_request(options.stop));
+    try {
+      Recoder recoder{.tables = tables, .options = transcode_options(options)};
+      source.random_access() ? prepare_by_number(handover, source, options.limits, recoder)
+                             : prepare_by_scan(handover, source, options.limits, recoder);
+    } catch (...) {
+      handover.fail(std::current_exception());
+    }
+  };
+  std::size_t wanted =
+      options.threads > 0 ? static_cast<std::size_t>(options.threads) : usable_cpus();
+  if (!source.random_access()) wanted = 1;
+  if (source.random_access()) handover.finish(source.count());
+  threads_.reserve(wanted);
+  while (threads_.size() < wanted) {
+    try {
+      threads_.emplace_back(run);
+    } catch (const std::exception&) {
+      if (threads_.empty()) throw;
+      break;  // fewer will do
+    }
+  }
+}
+
+Preparers::~Preparers() {
+  handover_.stop();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+}  // namespace tundish

@@ -1,0 +1,27 @@
+// The threads that read and prepare the samples of a source, for one writer.
+#pragma once
+
+#include <thread>
+#include <vector>
+
+#include "pack/write/handover.h"
+
+namespace tundish {
+
+// Joins its threads when it goes. What a thread throws, the handover's take() throws.
+class Preparers {
+ public:
+  // One thread for a source that can only be scanned. Without tables JPEGs are not re-coded. All
+  // arguments outlive the object. Throws std::system_error when not one thread can be started.
+  Preparers(Handover& handover, const Source& source, const PackOptions& options,
+            const lanes::Tables* tables);
+  ~Preparers();
+  Preparers(const Preparers&) = delete;
+  Preparers& operator=(const Preparers&) = delete;
+
+ private:
+  Handover& handover_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace tundish

@@ -1,0 +1,129 @@
+"""Reads sources as text: which there are, and how many lines each function has."""
+
+import ast
+import re
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[2]
+CPP = {".cpp", ".h", ".cu", ".cuh", ".c"}
+OTHERS = {".py", ".sh", ".cmake"}
+NAMES = {"CMakeLists.txt", "dev"}
+
+
+class Function(NamedTuple):
+    name: str
+    line: int  # the first of its signature
+    lines: int  # with its signature
+
+
+def sources() -> list[Path]:
+    """What git tracks or would track: no build folder, no environment."""
+    words = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    files = [ROOT / name for name in names.split("\0") if name]
+    kinds = CPP | OTHERS
+    return [f for f in files if f.is_file() and (f.suffix in kinds or f.name in NAMES)]
+
+
+def functions(path: Path) -> list[Function]:
+    if path.suffix == ".py":
+        return python_functions(path.read_text())
+    return cpp_functions(path.read_text()) if path.suffix in CPP else []
+
+
+def python_functions(text: str) -> list[Function]:
+    """A function includes the functions inside it."""
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+    found = [node for node in ast.walk(ast.parse(text)) if isinstance(node, kinds)]
+    return [Function(f.name, f.lineno, (f.end_lineno or 0) - f.lineno + 1) for f in found]
+
+
+# --- C++ --------------------------------------------------------------------------------------
+
+# What has braces in it that count for nothing. Strings first: they may hold what looks like a
+# comment, and the other way round. A directive may go on behind a backslash.
+NOT_CODE = re.compile(
+    r'R"(?P<mark>[^(\s]*)\(.*?\)(?P=mark)"'
+    r'|"(?:[^"\\\n]|\\.)*"'
+    r"|(?<![0-9a-fA-F])'(?:[^'\\\n]|\\.)+'"
+    r"|//[^\n]*|/\*.*?\*/"
+    r"|^[ \t]*#(?:[^\n\\]|\\.)*",
+    re.DOTALL | re.MULTILINE,
+)
+# What may stand between the parameters of a function and its body.
+BODY_FOLLOWS = re.compile(
+    r"(?:\)|\b(?:const|noexcept|override|final|mutable|try)|->\s*[\w:<>,*&\s]+)\s*$"
+)
+TYPE = re.compile(r"^\s*(?:template\s*<.*>\s*)?(?:struct|class|union|enum)\b[^()]*$", re.DOTALL)
+MEMBERS = re.compile(r"\)\s*(?:noexcept\s*)?:(?!:)")  # a constructor's initialisers begin
+ALIGNED = re.compile(r"\balignas\([^()]*\)|__attribute__\(\(.*?\)\)")
+
+
+def without_text(code: str) -> str:
+    """The same lines without comments, literals and directives."""
+    return NOT_CODE.sub(lambda m: "_" + "\n" * m[0].count("\n"), code)
+
+
+def kind_of(head: str) -> str:
+    """What a brace begins behind `head`: a scope that may hold functions, a function, or neither."""
+    head = ALIGNED.sub("", head)
+    if re.search(r"\bnamespace\b|^\s*extern\b", head) and "(" not in head:
+        return "scope"
+    if TYPE.match(head):
+        return "scope"
+    if BODY_FOLLOWS.search(head) and "(" in head:
+        return "function"
+    return "neither"
+
+
+def name_of(head: str) -> str:
+    """The word before the first parenthesis that is not of a template or an attribute."""
+    flat = re.sub(r"template\s*<[^{}]*?>\s*(?=\w)", "", ALIGNED.sub("", head))
+    found = re.search(r"([\w:~]+|operator\s*\S+)\s*\(", flat)
+    return found[1] if found else flat.strip()[:40]
+
+
+def cpp_functions(text: str) -> list[Function]:
+    """Function bodies are the outermost braces behind parameters; lambdas in them belong to them.
+    Kernels are left out: they keep what they hold in registers in one function."""
+    code = without_text(text)
+    found = []
+    scopes: list[str] = []  # of the braces that are open
+    begin = 0  # of what stands before the next brace
+    opened = 0  # where the head of the function begins
+    for match in re.finditer(r"[{};]", code):
+        at, inside = match.start(), "function" in scopes
+        if match[0] == "{":
+            head = code[begin:at]
+            # An initialiser such as a_{1} between the parameters of a constructor and its body.
+            member = MEMBERS.search(head) and re.search(r"[\w>]$", head)
+            kind = "neither" if inside else "member" if member else kind_of(head)
+            scopes.append(kind)
+            if kind == "function":
+                opened = begin
+            if kind != "member":
+                begin = at + 1
+        elif match[0] == "}":
+            if not scopes:
+                raise ValueError(f"line {code.count(chr(10), 0, at) + 1}: a brace too many")
+            kind = scopes.pop()
+            if kind == "function":
+                found.append(function_between(code, opened, at))
+            if kind != "member":
+                begin = at + 1
+        elif not inside:
+            begin = at + 1
+    if scopes:
+        raise ValueError("a brace is not closed")
+    return [f for f in found if f.name]
+
+
+def function_between(code: str, opened: int, end: int) -> Function:
+    head = code[opened : code.index("{", opened)]
+    head = re.sub(r"^\s*(?:(?:public|private|protected)\s*:|_\s)*\s*", "", head)
+    first = opened + code[opened:].index(head[:1])
+    line = code.count("\n", 0, first) + 1
+    name = "" if "__global__" in head else name_of(head)
+    return Function(name, line, code.count("\n", first, end) + 1)
