@@ -117,7 +117,7 @@ int32_t tundish_device_finish(tundish_device* device, const tundish_batch* handl
 
 int32_t tundish_device_poll_completed(tundish_device* device, tundish_refused* out) {
   return guarded<int32_t>(TUNDISH_ERROR, [&] {
-    if (out->there) return TUNDISH_OK;
+    if (out->pending) return TUNDISH_OK;
     if (const auto refused = device->uploader->poll_completed()) {
       *out = {.sample = refused->sample,
               .epoch = refused->epoch,
@@ -125,7 +125,7 @@ int32_t tundish_device_poll_completed(tundish_device* device, tundish_refused* o
               .unit_x = refused->unit_x,
               .unit_y = refused->unit_y,
               .wanted = refused->wanted,
-              .there = 1};
+              .pending = 1};
     }
     return TUNDISH_OK;
   });
@@ -133,15 +133,15 @@ int32_t tundish_device_poll_completed(tundish_device* device, tundish_refused* o
 
 int32_t tundish_loader_enter_refused(tundish_loader* loader, tundish_refused* refused) {
   return guarded<int32_t>(TUNDISH_ERROR, [&] {
-    if (!refused->there) return TUNDISH_OK;
+    if (!refused->pending) return TUNDISH_OK;
     Engine& engine = *loader->engine;
     const auto sample = static_cast<std::uint64_t>(refused->sample);
     if (sample >= engine.recipe().source->count()) {
-      refused->there = 0;
+      refused->pending = 0;
       throw Error(ErrorCode::argument, {.file = loader->path}, "no such sample");
     }
     const SampleError error = refusal(engine.recipe(), *refused);
-    refused->there = 0;  // once, whatever is thrown below
+    refused->pending = 0;  // once, whatever is thrown below
     engine.enter_zeros(sample, refused->epoch, refused->position, error, refused->wanted != 0);
     return TUNDISH_OK;
   });
