@@ -116,7 +116,8 @@ if(TARGET CUDA::cudart_static)  # run on a machine with a GPU, by ./dev gpu
   add_executable(check_decode tests/gpu/check_decode.cpp)
   target_link_libraries(check_decode PRIVATE cuda_part)
   add_executable(check_upload tests/gpu/check_upload.cpp)
-  add_executable(bench_gpu_decode bench/gpu_decode/gpu_decode.cpp)
+  add_executable(bench_gpu_decode bench/gpu_decode/gpu_decode.cpp bench/gpu_decode/batches.cpp
+                                  bench/gpu_decode/time_gpu.cpp bench/gpu_decode/time_host.cpp)
   foreach(program check_upload bench_gpu_decode)
     target_link_libraries(${program} PRIVATE cuda_part)
   endforeach()

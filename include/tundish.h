@@ -192,7 +192,7 @@ TUNDISH_API int32_t tundish_batch_field(const tundish_batch* batch, uint64_t pla
                                         const void** bytes, uint64_t* size);
 
 /* JSON array, one object per image: {"position", "sample", "repeat", "key", "label", "replaces",
- * "image", "size", "stages"}. Reads the images' heads again. Valid until this thread's next call;
+ * "image", "size", "steps"}. Reads the images' heads again. Valid until this thread's next call;
  * NULL on error. */
 TUNDISH_API const char* tundish_batch_plans(const tundish_loader* loader, tundish_batch* batch);
 
@@ -245,14 +245,14 @@ typedef struct tundish_refused {
   uint64_t epoch, position;
   int32_t unit_x, unit_y; /* of its record: the first that could not be decoded */
   int32_t wanted;         /* no tundish_device_forget() since */
-  int32_t there;          /* 1: this struct holds an image; 0: none */
+  int32_t pending;        /* 1: an image that was not entered yet; 0: this struct is empty */
 } tundish_refused;
 /* Frees the memory of batches that were copied since. `out`: one of their images that could not be
- * decoded and was not named before, if any; nothing is done while out->there is 1. Does not
+ * decoded and was not named before, if any; nothing is done while out->pending is 1. Does not
  * wait. */
 TUNDISH_API int32_t tundish_device_poll_completed(tundish_device* device, tundish_refused* out);
 /* Makes the image a bad sample of the loader, with the text that the CPU would have given, and
- * clears `there`. Reads its record. An error when the loader fails for bad samples, or when not one
+ * clears `pending`. Reads its record. An error when the loader fails for bad samples, or when not one
  * sample was good. */
 TUNDISH_API int32_t tundish_loader_enter_refused(tundish_loader* loader, tundish_refused* refused);
 /* The iteration was left: bad images of batches enqueued so far are only counted. */

@@ -20,7 +20,7 @@ from .turn import Turn, measure
 
 MODES = (tundish_cpu, tundish_gpu, tundish_auto, tundish_resident)
 LEAST_STEPS = 10
-SETTLE_S = 12.0  # most that a loader gets to choose its road
+SETTLE_S = 12.0  # the longest time in which a loader may choose its path
 SETTLE_STEPS = 8  # and least
 
 
@@ -74,7 +74,7 @@ class Contest:
         self.attempt(module.NAME, "first batch", act)
 
     def settle(self, name: str, feed: Feed) -> None:
-        """Until the loader has chosen its road."""
+        """Until the loader has chosen its path (GPU or CPU)."""
         begin = time.perf_counter()
         train(feed, self.training, SETTLE_STEPS)
         while name == tundish_auto.NAME and feed.decoding() is None:

@@ -45,7 +45,7 @@ class Results:
 
 
 def add_rows(rows: Rows, results: Results) -> None:
-    """Anew: what is there of the model goes first."""
+    """Replaces the rows that the results have of this model."""
     rows.forget(model=results.model)
     for name in results.names():
         _add_turns(rows, results, name)
@@ -54,7 +54,7 @@ def add_rows(rows: Rows, results: Results) -> None:
         values, between = sure
         more = {"low": round(between.low, 5), "high": round(between.high, 5)}
         rows.add(
-            tundish_auto.NAME, "step over the better road's", values, "x", **more, **_more(results)
+            tundish_auto.NAME, "step over the better path's", values, "x", **more, **_more(results)
         )
     for name, syncs in results.syncs.items():
         more = _more(results)
@@ -114,7 +114,7 @@ def cores(pairs: Sequence[tuple[Turn, Turn]]) -> list[float]:
 
 
 def auto_over_better(results: Results) -> tuple[list[float], Interval] | None:
-    """The loader's own choice against the better of both roads, round by round."""
+    """The loader's own choice against the better of GPU and CPU decoding, round by round."""
     names = (tundish_auto.NAME, tundish_cpu.NAME, tundish_gpu.NAME)
     values = []
     for one in results.rounds:
@@ -145,7 +145,7 @@ def tables(results: Results) -> str:
     sure = auto_over_better(results)
     if sure is not None:
         chosen = results.loaders.get(tundish_auto.NAME, {}).get("decoding", "nothing")
-        out.append(f"auto chose {chosen}: {sure[1].percent()} over the better road")
+        out.append(f"auto chose {chosen}: {sure[1].percent()} over the better path")
     for name, syncs in results.syncs.items():
         out.append(
             f"{name}: waits per step in next() {syncs.warned:g} (torch), {syncs.in_next:g} (trace), "

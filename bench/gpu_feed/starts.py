@@ -21,7 +21,7 @@ class Start:
 
 
 def measure_start(make: Callable[[Job], Feed], job: Job, training: Training) -> Start:
-    """The CUDA context is there already; the loader is a new one, with short epochs."""
+    """The CUDA context exists already; the loader is a new one, with short epochs."""
     clock(job.device).finish()
     begin = time.perf_counter()
     feed = make(replace(job, epoch_steps=EPOCH_STEPS))

@@ -59,8 +59,8 @@ def make(job: Job) -> Feed:
     def on_device() -> Iterator[Batch]:
         normalize = Normalize(job.device)
         for images, labels in batches:
-            there = images.to(job.device, non_blocking=True)
-            yield normalize(there), labels.to(job.device, non_blocking=True)
+            on_device = images.to(job.device, non_blocking=True)
+            yield normalize(on_device), labels.to(job.device, non_blocking=True)
 
     def drain() -> None:
         for _ in range(AHEAD * job.workers):

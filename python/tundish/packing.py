@@ -6,19 +6,33 @@ import json
 import os
 import signal
 import subprocess
+import sys
+import threading
+from collections.abc import Callable
 from typing import Any
 
 from ._c.errors import ArgumentError, Error, new_error
 from .program import find_program
+from .progress import Amount, ProgressLine, Show, in_notebook
 
 Path = str | os.PathLike[str]
 
 
-def pack(source: Path, output: Path, **options: Any) -> dict[str, Any]:
+def pack(
+    source: Path,
+    output: Path,
+    *,
+    progress: bool | Callable[[dict[str, int]], object] | None = None,
+    **options: Any,
+) -> dict[str, Any]:
     """Packs a folder, a list, an archive or another pack into one file; gives what was done as a dict.
 
     source    a folder (SOURCE/CLASS/NAME.jpg), a .csv or .tsv list, a .tar (also compressed), a pack
     output    the .tnd file to write; it appears when it is complete
+    progress  None: shown on stderr when that is a terminal or a notebook; True: always, in a log one
+              line every ten seconds; False: never; a function: called about ten times a second and
+              at the end, with {"samples", "samples_total", "bytes", "bytes_total", "refused"} (a
+              total of 0 is not known); what it raises ends the packing
     options   those of the program, `tundish pack --help`: force=True, skip_bad=True, dry_run=True,
               codec="keep", tables="builtin", max_growth=1.1, strip_metadata=True, threads=4
 
@@ -26,9 +40,22 @@ def pack(source: Path, output: Path, **options: Any) -> dict[str, Any]:
     tundish.Error with its code. So are files that were refused, after the others have been packed;
     with skip_bad=True they are listed in the result only.
     """
+    terminal = os.isatty(2)
+    if progress is None:
+        progress = terminal or in_notebook()
     words = [find_program(), "pack", "--json", *_flags(options)]
     words += ["--output", os.fspath(output), "--", os.fspath(source)]
-    code, out, messages = _run(words)
+    if callable(progress):
+        code, out, messages = _run_showing(words, progress)
+    elif progress and (in_notebook() or not terminal):
+        line = ProgressLine(sys.stderr, redraw=in_notebook())
+        try:
+            code, out, messages = _run_showing(words, line)
+        finally:
+            line.end()
+    else:
+        words.insert(2, f"--progress={'auto' if progress else 'never'}")
+        code, out, messages = _run(words)
     try:
         result = json.loads(out)
     except ValueError:
@@ -52,7 +79,7 @@ def _flags(options: dict[str, Any]) -> list[str]:
 
 
 def _run(words: list[str]) -> tuple[int, str, str]:
-    """Exit code, stdout, stderr; on a terminal the program writes its messages there itself."""
+    """Exit code, stdout, stderr; on a terminal the program writes messages and progress itself."""
     with subprocess.Popen(
         words,
         stdout=subprocess.PIPE,
@@ -63,16 +90,71 @@ def _run(words: list[str]) -> tuple[int, str, str]:
         try:
             out, messages = process.communicate()
         except BaseException:  # Ctrl-C: the program tidies up before it ends
-            process.send_signal(signal.SIGINT)
-            process.wait()
+            _interrupt(process)
             raise
     return process.returncode, out, messages or ""
 
 
-def _error(told: dict[str, Any]) -> Error:
-    if told["code"] is None:  # an option that the program does not know, or a value it refuses
-        return ArgumentError(told["message"])
-    return new_error(int(told["code"].removeprefix("TND-")), told["message"])
+def _run_showing(words: list[str], show: Show) -> tuple[int, str, str]:
+    """The same; `show` is called in this thread with the progress that the program prints on stderr."""
+    words = [*words[:2], "--progress=json", *words[2:]]
+    messages, out = [], []
+    with subprocess.Popen(
+        words,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        errors="backslashreplace",
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        # A long result would fill its pipe while this thread waits for the end of stderr.
+        reader = threading.Thread(
+            target=lambda file: out.append(file.read()), args=[process.stdout]
+        )
+        reader.start()
+        try:
+            for line in process.stderr:
+                amount = _progress_of(line)
+                if amount is None:
+                    messages.append(line)
+                else:
+                    show(amount)
+            process.wait()
+        except (
+            BaseException
+        ):  # Ctrl-C, or the function failed: the program tidies up before it ends
+            process.stderr.close()
+            _interrupt(process)
+            raise
+        finally:
+            reader.join()
+    text = "".join(messages)
+    if os.isatty(2):
+        sys.stderr.write(text)
+    return process.returncode, "".join(out), text
+
+
+def _interrupt(process: subprocess.Popen[str]) -> None:
+    """Ctrl-C on a terminal reaches the program too, and a second signal would kill it."""
+    try:
+        process.wait(timeout=0.25)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGINT)
+        process.wait()
+
+
+def _progress_of(line: str) -> Amount | None:
+    """None: the line is a message."""
+    if not line.startswith('{"progress":'):
+        return None
+    return dict(json.loads(line)["progress"])
+
+
+def _error(error: dict[str, Any]) -> Error:
+    if error["code"] is None:  # an option that the program does not know, or a value it refuses
+        return ArgumentError(error["message"])
+    return new_error(int(error["code"].removeprefix("TND-")), error["message"])
 
 
 def _refusal(result: dict[str, Any]) -> Error:

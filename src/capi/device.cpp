@@ -54,7 +54,7 @@ int32_t tundish_device_finish(tundish_device* device, const tundish_batch* batch
 
 int32_t tundish_device_poll_completed(tundish_device* device, tundish_refused* out) {
   return guarded<int32_t>(TUNDISH_ERROR, [&] {
-    if (out->there) return TUNDISH_OK;
+    if (out->pending) return TUNDISH_OK;
     if (const auto refused = device->delivery->poll_completed()) {
       *out = {.sample = refused->sample,
               .epoch = refused->epoch,
@@ -62,7 +62,7 @@ int32_t tundish_device_poll_completed(tundish_device* device, tundish_refused* o
               .unit_x = refused->unit_x,
               .unit_y = refused->unit_y,
               .wanted = refused->wanted,
-              .there = 1};
+              .pending = 1};
     }
     return TUNDISH_OK;
   });
@@ -70,8 +70,8 @@ int32_t tundish_device_poll_completed(tundish_device* device, tundish_refused* o
 
 int32_t tundish_loader_enter_refused(tundish_loader* loader, tundish_refused* refused) {
   return guarded<int32_t>(TUNDISH_ERROR, [&] {
-    if (!refused->there) return TUNDISH_OK;
-    refused->there = 0;  // once, whatever is thrown below
+    if (!refused->pending) return TUNDISH_OK;
+    refused->pending = 0;  // once, whatever is thrown below
     enter_refused(*loader->engine, {.sample = refused->sample,
                                     .epoch = refused->epoch,
                                     .position = refused->position,

@@ -72,9 +72,7 @@ class Work {
       fault = decode(sink, bytes, header, all, scratch);
     }
     std::optional<Error> bad;
-    if (fault) {
-      bad.emplace(*fault, Where{.file = pack_.path(), .record = i, .key = pack_.key_or_nothing(i)});
-    }
+    if (fault) bad.emplace(*fault, pack_.where_in(i, field_));
     const std::lock_guard lock(mutex_);
     if (bad) {
       result_.damage.push_back(std::move(*bad));

@@ -46,7 +46,7 @@ std::string bar(double share, std::size_t width, bool blocks) {
 }  // namespace
 
 Progress::Progress(const Shell& shell, const char* word, const char* unit)
-    : active_(!shell.quiet && !shell.json && is_terminal()),
+    : active_(!shell.quiet && is_terminal()),
       color_(shell.color),
       word_(word),
       unit_(unit),

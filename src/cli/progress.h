@@ -1,5 +1,5 @@
 // One line on stderr that is drawn over and over: share, rate, time left. Silent when stderr is no
-// terminal, with --quiet and with --json. One thread at a time.
+// terminal, and with --quiet; --json concerns stdout only. One thread at a time.
 #pragma once
 
 #include <chrono>

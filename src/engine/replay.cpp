@@ -36,7 +36,8 @@ std::vector<ReplayedSample> replayed(const Batch& batch, const Recipe& recipe) {
     if (const auto fault = recipe.source->read_header(
             header, place.draw.sample, sample.fields[static_cast<std::size_t>(recipe.image_field)],
             recipe.limits)) {
-      throw SampleError(*fault, recipe.source->where(place.draw.sample));
+      throw SampleError(*fault,
+                        recipe.source->where_in(place.draw.sample, recipe.image_field));
     }
     one.view = plan_draw(recipe, header, batch.epoch, place.draw);
     all.push_back(std::move(one));
@@ -55,7 +56,7 @@ Json replay_json(const ReplayedSample& sample) {
           {"replaces", sample.replaces},
           {"image", json_of(sample.view.image())},
           {"size", json_of(sample.view.size())},
-          {"stages", std::move(steps)}};
+          {"steps", std::move(steps)}};
 }
 
 }  // namespace tundish

@@ -19,8 +19,8 @@ struct ReplayedSample {
 // The plans of a batch, one per image. Reads the heads of the images again. Throws SampleError.
 std::vector<ReplayedSample> replayed(const Batch& batch, const Recipe& recipe);
 
-// {position, sample, repeat, key, label, replaces, image, size, stages}; sizes are [width, height],
-// windows [x, y, width, height]; stages: [{crop, size, keep, mirror_x, mirror_y, filter, pad}].
+// {position, sample, repeat, key, label, replaces, image, size, steps}; sizes are [width, height],
+// windows [x, y, width, height]; steps: [{crop, size, keep, mirror_x, mirror_y, filter, pad}].
 Json replay_json(const ReplayedSample& sample);
 
 }  // namespace tundish

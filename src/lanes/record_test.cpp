@@ -96,7 +96,7 @@ TEST_CASE("a flipped bit under right checksums gives an error or other pixels, a
     for (std::size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
       std::vector<std::byte> flipped = bytes;
       flipped[bit / 8] ^= std::byte{1} << (bit % 8);
-      if (!sum_up_again(flipped, head_bytes)) {
+      if (!recompute_checksums(flipped, head_bytes)) {
         ++errors;
         continue;
       }

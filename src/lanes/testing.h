@@ -151,9 +151,9 @@ inline std::vector<std::uint8_t> render_window(Renderer& renderer, const Coeffic
   return sink.complete() ? sink.rgb : std::vector<std::uint8_t>{};
 }
 
-// Makes the checksums of a record right again after its bytes were changed; false when the head is
-// not one. `head_bytes`: without its checksum.
-inline bool sum_up_again(std::vector<std::byte>& bytes, std::size_t head_bytes) {
+// Computes the checksums of a record again after its bytes were changed; false when the head is not
+// valid. `head_bytes`: without its checksum.
+inline bool recompute_checksums(std::vector<std::byte>& bytes, std::size_t head_bytes) {
   const std::uint32_t head = mask_crc(crc32c(Bytes(bytes).first(head_bytes)));
   store(bytes.data() + head_bytes, head);
   Record record;

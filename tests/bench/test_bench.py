@@ -1,72 +1,21 @@
 """Benchmarks on a tiny set: rows that carry their origin, and no time for wrong pixels."""
 
 import dataclasses
-import io
 import json
 import re
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from PIL import Image
-from PIL.JpegImagePlugin import get_sampling
-from tundish.report import points
 
 from bench.bad import run as bad
-from bench.common import rounds
-from bench.lanes import sets as lanes_sets
 from bench.load import contestants
 from bench.load import run as load
+from tests.helpers.bench_runs import ROOT, bench, check_rows, needs_build
 
-ROOT = Path(__file__).resolve().parents[2]
-PROGRAM = Path(sys.executable).parent / "tundish"
-MAKE_SAMPLES = ROOT / "build" / "release" / "make_samples"
-
-pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason="./dev build makes the program")
-
-KEYS = {"bench", "contestant", "metric", "value", "unit", "runs", "spread"}
-KEYS |= {"machine", "versions", "commit", "command"}
-
-
-@pytest.fixture(scope="module")
-def samples(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("samples") / "images"
-    subprocess.run([MAKE_SAMPLES, folder, "24", "3"], check=True)
-    return folder
-
-
-def bench(name, samples, tmp_path, *words):
-    """Runs a benchmark; gives its rows and what it printed."""
-    out = tmp_path / f"{name}.json"
-    line = [sys.executable, "-m", f"bench.{name}.run", "--data", samples, "--out", out]
-    line += ["--work", tmp_path / "work", *words]
-    done = subprocess.run(
-        list(map(str, line)), cwd=ROOT, capture_output=True, text=True, timeout=300
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(out.read_text()), done.stdout
-
-
-def check_rows(rows, name):
-    assert rows
-    for row in rows:
-        assert set(row) >= KEYS, row
-        assert row["bench"] == name
-        assert row["command"].startswith(f"./dev bench {name}")
-        assert set(row["machine"]) >= {"cpu", "cores", "memory_gb"}
-        if name != "resize":
-            assert row["data"].startswith("24 images")
-            assert row["data_name"].partition(", re-encoded ")[0] == "images"
-            assert re.fullmatch("[0-9a-f]{16}", row["data_digest"])
-            assert "/" not in row["command"].removeprefix("./dev")
-        assert set(row["versions"]) >= {"tundish", "python", "numpy"}
-        assert (row["value"] is None) == (row["runs"] == 0) == ("reason" in row)
-        # A stage is a difference of two times: noise may make a small one negative.
-        stage = row["metric"].startswith("stage: ")
-        assert row["value"] is None or row["value"] > 0 or stage, row
+pytestmark = needs_build
 
 
 def test_load_gives_rows_with_their_origin(samples, tmp_path):
@@ -87,123 +36,7 @@ def test_load_gives_rows_with_their_origin(samples, tmp_path):
     assert (tmp_path / "load.svg").read_text().startswith("<svg")
 
 
-@pytest.fixture(scope="module")
-def lanes_run(samples, tmp_path_factory):
-    """One run for all that is said of it: rows, what it printed, its folder."""
-    folder = tmp_path_factory.mktemp("lanes")
-    return *bench("lanes", samples, folder, "--rounds", "1", "--cached"), folder
-
-
-def test_lanes_gives_rows_and_its_crops_are_exact(lanes_run):
-    rows, table, _ = lanes_run
-    check_rows(rows, "lanes")
-    assert "wrong pixels" not in table
-    sizes = {row["contestant"]: row["value"] for row in rows if row["metric"] == "bytes / JPEG"}
-    assert 0.3 < sizes["all"] < 1.1
-    crops = [row for row in rows if row["metric"] == "crop"]
-    assert {row["pixels"] for row in crops if row["contestant"].startswith("lanes ")} == {"exact"}
-    coefficients = {row["contestant"] for row in rows if row["metric"] == "all coefficients"}
-    assert coefficients >= {"turbo", "lanes scalar"}
-
-
-def test_the_stages_of_a_crop_are_all_of_it(lanes_run):
-    rows, table, _ = lanes_run
-    whole = {row["contestant"]: row["value"] for row in rows if row["metric"] == "stages"}
-    assert whole
-    for contestant, value in whole.items():
-        parts = [
-            row["value"]
-            for row in rows
-            if row["contestant"] == contestant and row["metric"].startswith("stage: ")
-        ]
-        assert len(parts) == 5
-        assert sum(parts) == pytest.approx(value, abs=1e-5)
-    assert "upsampling, colour" in table
-
-
-def test_lanes_weighs_the_whole_pack_of_every_set(lanes_run, samples):
-    rows, _, folder = lanes_run
-    sets = ["as it is", "4:2:0, q75", "4:2:0, q85"]
-    for metric in ("records / JPEG", "whole pack / JPEG files"):
-        tables = [(row["set"], row["contestant"]) for row in rows if row["metric"] == metric]
-        assert tables == [(it, t) for it in sets for t in ("built-in tables", "trained tables")]
-    shares = [row["value"] for row in rows if row["metric"] == "share of lanes records"]
-    assert shares == [1, 1, 1]
-    digests = {row["set"]: row["data_digest"] for row in rows if "set" in row}
-    assert len(set(digests.values())) == 3
-
-    pack, jpegs = folder / "again.tnd", folder / "work" / "jpegs"
-    words = [PROGRAM, "pack", jpegs, "-o", pack, "--tables", "builtin", "--quiet"]
-    subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
-    files = sum(file.stat().st_size for file in samples.rglob("*.jpg"))
-    told = next(row["value"] for row in rows if row["metric"] == "whole pack / JPEG files")
-    assert told == pytest.approx(pack.stat().st_size / files, abs=1e-6)
-
-
-def test_the_chart_of_lanes_has_a_panel_for_every_set(lanes_run):
-    svg = (lanes_run[2] / "lanes.svg").read_text()
-    for name in ("as it is", "4:2:0, q75", "4:2:0, q85"):
-        assert f">{name}, " in svg
-    assert svg.count(">libjpeg-turbo region<") == 3
-
-
-def test_lanes_leaves_the_re_encoded_sets_out(samples, tmp_path):
-    words = ["--rounds", "1", "--cached", "--as-it-is", "--tables", "train"]
-    rows, table = bench("lanes", samples, tmp_path, *words)
-    check_rows(rows, "lanes")
-    assert {row["set"] for row in rows if "set" in row} == {"as it is"}
-    assert "trained tables" in table
-
-
-def test_re_encoded_files_have_their_sampling_quality_and_name(tmp_path):
-    folder = tmp_path / "in"
-    folder.mkdir()
-    noise = np.random.default_rng(1).integers(0, 256, (40, 50, 3), np.uint8)
-    Image.fromarray(noise).save(folder / "000000_a.png")
-    Image.fromarray(noise[..., 0]).save(folder / "000001_a.jpg")
-    (folder / "000002_b.jpg").write_bytes(b"no image")
-    files = sorted(map(str, folder.iterdir()))
-    images = SimpleNamespace(files=files * 2, distinct=len(files))
-    out = lanes_sets.reencode(images, tmp_path / "out", 75)
-    assert sorted(file.name for file in out.iterdir()) == ["000001_a.jpg", "a.jpg"]
-    with Image.open(out / "a.jpg") as colour, Image.open(out / "000001_a.jpg") as grey:
-        assert get_sampling(colour) == 2  # 4:2:0
-        assert grey.mode == "L"
-        noise_again = io.BytesIO()
-        Image.fromarray(noise).save(noise_again, "JPEG", quality=75, subsampling="4:2:0")
-        with Image.open(noise_again) as expected:
-            assert colour.quantization == expected.quantization
-
-
-def test_names_of_points_do_not_cover_each_other():
-    crowd = [points.Point(f"point {i}", 100 + i, 1.0) for i in range(4)]
-    svg = points.point_chart([("<panel>", crowd)], "a & b", "x", "y")
-    assert "&lt;panel&gt;" in svg
-    assert svg.count("<circle") == 4
-    box = r"<rect class='ground' x='([-\d.]+)' y='([-\d.]+)' width='([\d.]+)' height='16.0'"
-    boxes = [tuple(map(float, found)) for found in re.findall(box, svg)]
-    assert len(boxes) == 4
-    for i, (x, y, width) in enumerate(boxes):
-        assert all(
-            x + width <= other_x or other_x + other_w <= x or abs(y - other_y) >= 16
-            for other_x, other_y, other_w in boxes[:i]
-        )
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "expected"),
-    [
-        (0, 7500, [0, 2000, 4000, 6000, 8000]),
-        (0, 130, [0, 20, 40, 60, 80, 100, 120, 140]),
-        (0.88, 1.02, [0.88, 0.9, 0.92, 0.94, 0.96, 0.98, 1.0, 1.02]),
-        (0.3, 1.1, [0.2, 0.4, 0.6, 0.8, 1.0, 1.2]),
-    ],
-)
-def test_ticks_are_round_and_hold_all_values(low, high, expected):
-    assert points.ticks(low, high) == pytest.approx(expected)
-
-
-def test_a_contestant_that_is_not_there_is_named_with_the_reason(samples, tmp_path, monkeypatch):
+def test_a_missing_contestant_is_named_with_the_reason(samples, tmp_path, monkeypatch):
     monkeypatch.setenv("TUNDISH_PEERS", str(tmp_path / "nobody"))
     words = ["--images", "24", "--rounds", "1", "--cached", "--only", "dali", "ffcv_raw"]
     rows, table = bench("load", samples, tmp_path, *words)
@@ -271,24 +104,6 @@ def test_cores_gives_rows(samples, tmp_path):
     assert all(row["value"] > 0 and row["cores"] == 1 for row in rows)
 
 
-@pytest.mark.parametrize(
-    ("count", "low", "high"), [(3, 1, 3), (6, 1, 6), (10, 2, 9), (15, 4, 12), (25, 8, 18)]
-)
-def test_the_interval_of_a_median_leaves_out_what_the_sign_test_allows(count, low, high):
-    sure = rounds.interval(float(i) for i in range(count, 0, -1))
-    assert (sure.low, sure.high) == (low, high)
-    assert sure.median == (count + 1) / 2
-
-
-def test_contestants_take_turns_and_the_first_round_does_not_count():
-    called = []
-    costs = rounds.take_turns(
-        ["a", "b"], 2, lambda name: called.append(name) or rounds.Cost(len(called), 1)
-    )
-    assert called == ["a", "b", "b", "a", "a", "b"]
-    assert [cost.wall_s for cost in costs["a"]] == [4, 5]
-
-
 def test_decode_gives_rows_and_ours_is_exact(samples, tmp_path):
     rows, table = bench("decode", samples, tmp_path, "--rounds", "1", "--cached")
     check_rows(rows, "decode")
@@ -304,7 +119,7 @@ def test_resize_gives_rows_for_every_instruction_set(samples, tmp_path):
     assert "x pillow" in table
 
 
-def test_an_instruction_set_that_is_not_there_gets_no_row(monkeypatch, tmp_path):
+def test_an_instruction_set_that_the_machine_lacks_gets_no_row(monkeypatch, tmp_path):
     monkeypatch.setattr(contestants, "cpu_of", lambda environment: "avx2")
     job = load.Job("", "", [], "", 1, 1, 1, 1)
     assert load.with_cpus(["tundish_pack", "dali"], ["avx512"]) == [
@@ -324,7 +139,7 @@ def Loader(*_, **__):
 """
 
 
-def test_a_run_of_monitoring_measures_the_package_it_is_told(tmp_path):
+def test_a_run_of_monitoring_measures_the_given_package(tmp_path):
     (tmp_path / "tundish").mkdir()
     (tmp_path / "tundish" / "__init__.py").write_text(OTHER_TUNDISH)
     done = subprocess.run(
@@ -336,28 +151,6 @@ def test_a_run_of_monitoring_measures_the_package_it_is_told(tmp_path):
         timeout=120,
     )
     assert done.stderr == "the other one\n"
-
-
-def results(name):
-    return json.loads((ROOT / "bench" / "results" / f"{name}.json").read_text())
-
-
-def test_the_figures_told_are_those_of_the_rows():
-    told = (ROOT / "bench" / "README.md").read_text()
-    rows = [row for row in results("resize") if row["metric"] == "all"]
-    us = {(row["contestant"], row["side"], row["filter"]): row["value"] for row in rows}
-    for cpu, name in (("avx512", "AVX-512"), ("avx2", "AVX2")):
-        gains = [
-            us["pillow", side, kind] / value
-            for (contestant, side, kind), value in us.items()
-            if contestant == cpu and kind != "nearest"
-        ]
-        assert re.search(f"{min(gains):.1f}-{max(gains):.1f}x (Pillow )?with {name}", told)
-    ratios = {
-        row["contestant"]: row["value"] for row in results("load") if row["metric"] == "ratio"
-    }
-    assert f"{ratios['tundish / torch DataLoader + Pillow']:.2f}x torch DataLoader + Pillow" in told
-    assert f"{ratios['tundish / DALI CPU']:.2f}x DALI CPU" in told
 
 
 @pytest.mark.parametrize(

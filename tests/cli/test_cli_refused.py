@@ -2,6 +2,7 @@
 
 import io
 import json
+import random
 import re
 import shutil
 
@@ -118,3 +119,40 @@ def test_an_image_that_lies_about_its_size_is_told(three_photos, tmp_path):
     report = json.loads(result.stdout)
     named = report["refused"] + report["doubtful"]
     assert [(row["key"], row["code"]) for row in named] == [("cat/lying.jpg", "TND-404")]
+
+
+@pytest.fixture
+def cut_photos(three_photos):
+    """Twelve JPEGs that end in the middle, and one of a kind that is not re-coded, beside the good ones."""
+    noise = random.Random(2).randbytes(3 * 64 * 64)
+    for i in range(13):
+        file = io.BytesIO()
+        kind = "CMYK" if i == 12 else "RGB"
+        Image.frombytes("RGB", (64, 64), noise).convert(kind).save(file, "JPEG")
+        content = file.getvalue()
+        write(three_photos / f"dog/cut{i:02}.jpg", content[: len(content) // 2])
+    return three_photos
+
+
+def test_jpegs_that_are_cut_short_are_packed_and_named(cut_photos, tmp_path):
+    result = tundish("pack", cut_photos, "-o", tmp_path / "a.tnd")
+    assert result.returncode == 0
+    assert err(result).count("packed, but broken: TND-406") == 10
+    assert "packed, but broken: 3 more" in err(result)
+    assert "why: the data end before the last row\n  fix: fetch it again or remove it" in err(
+        result
+    )
+    assert re.search(r"^  broken +13, packed as they are, all named in .*\.log$", out(result), re.M)
+    log = (tmp_path / "a.tnd.log").read_text()
+    assert log.count("packed, but broken: TND-406") == 13
+    assert all(f"(dog/cut{i:02}.jpg)" in log for i in range(13))
+    assert result_json("info", tmp_path / "a.tnd")["records"] == 16
+
+
+def test_broken_images_are_all_in_the_report(cut_photos, tmp_path):
+    report = result_json("pack", cut_photos, "-o", tmp_path / "a.tnd")
+    assert [row["key"] for row in report["doubtful"]] == [f"dog/cut{i:02}.jpg" for i in range(13)]
+    assert {row["code"] for row in report["doubtful"]} == {"TND-406"}
+    assert report["refused"] == []
+    verified = result_json("verify", tmp_path / "a.tnd", "--pixels", exit_code=3)
+    assert [row["key"] for row in verified["damage"]] == [row["key"] for row in report["doubtful"]]

@@ -4,7 +4,10 @@ import io
 import random
 import re
 
+import pytest
+import tundish as package
 from PIL import Image
+from tundish import transforms as T
 
 from tests.helpers.files import jpeg, left_behind, tree, write
 from tests.helpers.program import (
@@ -18,6 +21,13 @@ from tests.helpers.program import (
 )
 
 pytestmark = needs_program
+
+
+def noisy_jpeg():
+    file = io.BytesIO()
+    noise = random.Random(1).randbytes(64 * 64 * 3)
+    Image.frombytes("RGB", (64, 64), noise).save(file, "JPEG")
+    return file.getvalue()
 
 
 def test_verify_checks_bytes_and_pixels(three_packed):
@@ -45,16 +55,28 @@ def test_quiet_verify_names_damage_on_stderr(three_photos, three_packed):
 
 
 def test_a_truncated_image_is_packed_and_found_by_verify(three_photos, tmp_path):
-    noisy = Image.frombytes("RGB", (64, 64), random.Random(1).randbytes(64 * 64 * 3))
-    file = io.BytesIO()
-    noisy.save(file, "JPEG")
-    write(three_photos / "cat/short.jpg", file.getvalue()[: len(file.getvalue()) // 2])
+    write(three_photos / "cat/short.jpg", noisy_jpeg()[:2000])
     assert tundish("pack", three_photos, "-o", tmp_path / "a.tnd").returncode == 0
     assert tundish("verify", tmp_path / "a.tnd").returncode == 0
     report = result_json("verify", tmp_path / "a.tnd", "--pixels", exit_code=3)
     assert [row["key"] for row in report["damage"]] == ["cat/short.jpg"]
     assert report["damage"][0]["code"] in ("TND-405", "TND-406")
     assert report["damage"][0]["record"] == 2
+
+
+def test_verify_and_the_loader_report_a_fault_in_the_same_words(three_photos, tmp_path):
+    write(three_photos / "cat/short.jpg", noisy_jpeg()[:2000])
+    packed = tmp_path / "a.tnd"
+    assert tundish("pack", three_photos, "-o", packed).returncode == 0
+    (damage,) = result_json("verify", packed, "--pixels", exit_code=3)["damage"]
+    loader = package.Loader(packed, 4, transforms=[T.Resize(16), T.CenterCrop(16)])
+    with pytest.warns(UserWarning, match="left out"):
+        list(loader)
+    (bad,) = loader.bad_samples()
+    assert damage["message"] == bad["text"]
+    assert damage["offset"] == bad["offset"]
+    begin = packed.read_bytes().index(noisy_jpeg()[:2000])
+    assert begin <= bad["offset"] <= begin + 2000, "counted from the beginning of the pack"
 
 
 def test_what_is_not_a_pack_is_told(tmp_path):

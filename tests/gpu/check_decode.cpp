@@ -47,7 +47,7 @@ void in_parallel(std::size_t count, const Work& work) {
   const unsigned cpus = std::min(usable_cpus(), 16u);
   for (unsigned i = 0; i < cpus; ++i) {
     threads.emplace_back([&] {
-      CpuRoad path;
+      CpuPath path;
       for (std::size_t k; (k = next++) < count;) work(k, path);
     });
   }
@@ -77,7 +77,7 @@ void check_batch(Totals& totals, std::vector<Case>& cases, std::uint64_t element
   plan.finish();
   const BatchLayout& layout = plan.layout();
 
-  in_parallel(cases.size(), [&](std::size_t i, CpuRoad& path) {
+  in_parallel(cases.size(), [&](std::size_t i, CpuPath& path) {
     if (skipped[i] && !cases[i].fault) return;
     const auto fault =
         path.make(expected.data(), cases[i].record, cases[i].view, table, cases[i].place, tables);
@@ -171,7 +171,7 @@ void check_random(Totals& totals, std::uint64_t count, std::uint64_t seed, bool 
   constexpr std::uint64_t kBatch = 200;
   for (std::uint64_t from = 0; from < count; from += kBatch) {
     std::vector<Case> cases(at(std::min(kBatch, count - from)));
-    in_parallel(cases.size(), [&](std::size_t i, CpuRoad&) {
+    in_parallel(cases.size(), [&](std::size_t i, CpuPath&) {
       Random random({.seed = seed, .sample = from + i}, 0);
       Case& one = cases[i];
       const int largest = hostile ? 150 : random.below(20) == 0 ? 1200 : 320;
@@ -270,7 +270,7 @@ int main(int count, char** words) {
     return 1;
   }
   fmt::print(
-      "{}: {} cases, {} elements equal on both roads, {} refused on both, {} left to the CPU, "
+      "{}: {} cases, {} elements equal on GPU and CPU, {} refused by both, {} left to the CPU, "
       "{} wrong\n",
       what, totals.cases, totals.elements, totals.refused, totals.on_cpu, totals.wrong);
   return totals.wrong == 0 ? 0 : 1;

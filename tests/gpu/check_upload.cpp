@@ -217,14 +217,14 @@ int main(int count, char** words) {
       for (int times = 0; times < 2; ++times) {  // its memory is used again
         check_one(totals, uploader, *batch, stream, resident.get());
       }
-      if (totals.wrong != wrong) fmt::print("road: case {} is wrong\n", i);
+      if (totals.wrong != wrong) fmt::print("upload: case {} is wrong\n", i);
     }
     cudaStreamDestroy(stream);
   } catch (const std::exception& error) {
-    fmt::print("road: {}\n", error.what());
+    fmt::print("upload: {}\n", error.what());
     return 1;
   }
-  fmt::print("road: {} batches, {} images equal to the twins', {} refused by both, {} wrong\n",
+  fmt::print("upload: {} batches, {} images equal to the twins', {} refused by both, {} wrong\n",
              2 * cases, totals.images, totals.refused, totals.wrong);
   return totals.wrong == 0 ? 0 : 1;
 }

@@ -3,12 +3,12 @@
     ./dev gpu run [STAGE...] [--out DIR]     needs a GPU with its driver, Python and torch
 
 copies     page-locked batches and their copies (copies.py)
-loader     Loader(device="cuda") on every road (loader.py); its kernels (check_upload.cpp)
-decode     10,000 random shapes, samplings and crops, and every photo, on both roads
+loader     Loader(device="cuda") in every mode of decoding (loader.py); its kernels (check_upload.cpp)
+decode     10,000 random shapes, samplings and crops, and every photo, on the GPU and on the CPU
 hostile    every bit flip of 64 KiB of records, then 100,000 random changes, checksums made right
 sanitizer  compute-sanitizer: memcheck, racecheck and initcheck, 200 cases each
 speed      bench gpu_decode: prepared batches, end to end, stages, the host's part; nvJPEG
-feed       bench gpu_feed: training from packed photos against a batch that is there already
+feed       bench gpu_feed: training from packed photos against a batch that is on the GPU already
 
 Each stage takes under eight minutes. The log goes to DIR/gpu_STAGE.log, figures to
 DIR/gpu_decode.json, gpu_feed.json and gpu_copy.json; DIR is bench/results unless said otherwise.
@@ -36,16 +36,16 @@ class Stage:
         self.failed = 0
         out.mkdir(parents=True, exist_ok=True)
         self._log = (out / f"gpu_{name}.log").open("w")
-        self.tell(f"stage {name}")
+        self.log(f"stage {name}")
 
-    def tell(self, text: str) -> None:
+    def log(self, text: str) -> None:
         print(text, flush=True)
         self._log.write(text + "\n")
         self._log.flush()
 
     def run(self, *command: str | Path) -> None:
         words = [Path(word).name if Path(word).is_absolute() else str(word) for word in command]
-        self.tell("$ " + " ".join(words))
+        self.log("$ " + " ".join(words))
         begin = time.monotonic()
         try:
             done = subprocess.run(
@@ -59,10 +59,8 @@ class Stage:
             text, code = done.stdout, done.returncode
         except subprocess.TimeoutExpired as late:
             text, code = str(late), 124
-        self.tell(text.rstrip())
-        self.tell(
-            f"  {'ok' if code == 0 else f'FAILED ({code})'}, {time.monotonic() - begin:.0f} s"
-        )
+        self.log(text.rstrip())
+        self.log(f"  {'ok' if code == 0 else f'FAILED ({code})'}, {time.monotonic() - begin:.0f} s")
         self.failed += code != 0
 
 
@@ -106,7 +104,7 @@ def hostile(stage: Stage) -> None:
 
 def sanitizer(stage: Stage) -> None:
     if not shutil.which("compute-sanitizer"):
-        stage.tell("compute-sanitizer is not here: left out")
+        stage.log("compute-sanitizer is not here: left out")
         return
     for tool in ("memcheck", "racecheck", "initcheck"):
         options = ["--error-exitcode", "9", "--tool", tool]

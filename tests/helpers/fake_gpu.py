@@ -104,10 +104,10 @@ class FakeGpu:
         return chosen
 
     def refuse(self, sample, position, epoch=0):
-        self.refused.append(Refused(sample, epoch, position, wanted=1, there=1))
+        self.refused.append(Refused(sample, epoch, position, wanted=1, pending=1))
 
     def poll_completed(self, _, out):
-        if self.refused and not out._obj.there:
+        if self.refused and not out._obj.pending:
             ctypes.pointer(out._obj)[0] = self.refused.pop(0)
         return OK
 

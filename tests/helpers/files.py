@@ -3,6 +3,7 @@
 import bz2
 import io
 import os
+import random
 import tarfile
 
 from PIL import Image
@@ -12,6 +13,16 @@ def jpeg(color=(200, 30, 30), size=(32, 24)):
     file = io.BytesIO()
     Image.new("RGB", size, color).save(file, "JPEG")
     return file.getvalue()
+
+
+def large_jpegs(folder, count=20):
+    """Some tenths of a second of decoding, in one class."""
+    file = io.BytesIO()
+    noise = random.Random(1).randbytes(1500 * 1500)
+    Image.frombytes("L", (1500, 1500), noise).convert("RGB").save(file, "JPEG", quality=95)
+    for i in range(count):
+        write(folder / f"c/{i}.jpg", file.getvalue())
+    return folder
 
 
 def png(size=(16, 16)):

@@ -53,12 +53,12 @@ def test_a_plan_carried_out_with_pillow_gives_the_image(photos):
     plans = loader.replay(loader.state_dict()).plans
     flips = 0
     for image, sample, plan in zip(images, index, plans, strict=True):
-        (stage,) = plan["stages"]
-        x, y, width, height = stage["crop"]
+        (step,) = plan["steps"]
+        x, y, width, height = step["crop"]
         pixels = Image.fromarray(loader.dataset[int(sample)][0])
         assert list(pixels.size) == plan["image"]
-        expected = pixels.crop((x, y, x + width, y + height)).resize(stage["size"], 2)
-        if stage["mirror_x"]:
+        expected = pixels.crop((x, y, x + width, y + height)).resize(step["size"], 2)
+        if step["mirror_x"]:
             expected = expected.transpose(Image.Transpose.FLIP_LEFT_RIGHT)
             flips += 1
         assert np.array_equal(image.transpose(1, 2, 0), np.asarray(expected))
@@ -193,10 +193,10 @@ def test_the_program_tells_the_plans_in_words(photos, tmp_path):
     lines = out(result).splitlines()
     assert len(lines) == 17
     for line, plan in zip(lines[1:], loader.replay(loader.state_dict()).plans, strict=False):
-        x, y, width, height = plan["stages"][0]["crop"]
+        x, y, width, height = plan["steps"][0]["crop"]
         assert f"sample {plan['sample']} label {plan['label']}" in line
         assert f"crop {width}x{height}+{x}+{y}, to 24x24" in line
-        assert ("flip left-right" in line) == plan["stages"][0]["mirror_x"]
+        assert ("flip left-right" in line) == plan["steps"][0]["mirror_x"]
     assert "repeat 1" in lines[2]
 
 

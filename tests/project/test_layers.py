@@ -79,7 +79,18 @@ def test_no_folder_of_the_sources_is_too_large():
 
 # A part of the package may import itself and what stands before it. "" is the package itself, the
 # public names: what stands behind it uses the library as a user does.
-PARTS = ["_c", "transforms", "data.gpu", "data", "program", "packing", "", "report", "demo"]
+PARTS = [
+    "_c",
+    "transforms",
+    "data.gpu",
+    "data",
+    "program",
+    "progress",
+    "packing",
+    "",
+    "report",
+    "demo",
+]
 PARTS += ["__main__"]
 PACKAGE = ROOT / "python" / "tundish"
 

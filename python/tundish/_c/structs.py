@@ -42,7 +42,7 @@ class Refused(ctypes.Structure):
         ("unit_x", c_int32),
         ("unit_y", c_int32),
         ("wanted", c_int32),
-        ("there", c_int32),
+        ("pending", c_int32),
     ]
 
 

@@ -31,7 +31,7 @@ class Replayed:
     """A batch as the loader gave it, and the plan of each of its images.
 
     A plan: position (global, in the epoch), sample, repeat, key, label, replaces (bad samples it
-    stands in for), image (width and height as stored), size (of the result), stages (each cuts
+    stands in for), image (width and height as stored), size (of the result), steps (each cuts
     `crop` [x, y, width, height], resizes it to `size`, keeps the window `keep`, then mirrors).
     """
 

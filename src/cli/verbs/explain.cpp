@@ -38,8 +38,8 @@ std::string page() {
   std::string out =
       "# Error codes\n\n"
       "Printed by `tundish explain --all`; a test compares the two. A number never changes its\n"
-      "meaning. A message names the file, the record, the byte, the reason and what to do now;\n"
-      "in Python the same text is in the exception, with the code in `.code`.\n";
+      "meaning. A message names the file, the record, the byte (from the beginning of the file),\n"
+      "the reason and the fix; in Python the exception has the same text, and the code in `.code`.\n";
   int group = 0;
   for (const ErrorEntry& entry : error_table()) {
     const int hundred = static_cast<int>(entry.code) / 100;

@@ -3,7 +3,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
+#include <cstdio>
+#include <initializer_list>
+#include <string_view>
 
 #include "cli/json.h"
 #include "cli/progress.h"
@@ -29,7 +33,10 @@ tundish pack photos/ -o train.tnd --codec keep)",
 .gz, .xz, .zst, .bz2), or another pack. The same input gives the same bytes.
 OUT.tnd appears when it is complete, never half. Files that cannot be read, are
 empty or are no image are refused: named here and in OUT.tnd.log, left out of
-the pack, exit code 3. Broken images are packed as they are, and named too.
+the pack, exit code 3. Broken images (a header without sense, a JPEG cut short or
+damaged) are packed as they are, and named too; the exit code does not change.
+PNGs, and JPEGs with --codec keep, are not decoded here: tundish verify --pixels
+decodes every image.
 A file OUT.tnd.log that is no such log is replaced with --force only.
 
 JPEGs are re-coded without loss ("lanes"): smaller, and several times faster to
@@ -38,9 +45,11 @@ cannot be is kept as it came and counted by reason.)",
     .json = R"({output, samples, source_bytes, file_bytes, kept_as_they_came, codecs, refused,
 doubtful, warnings, id, seconds, log, dry_run, lanes}; refused and doubtful are arrays
 of {sample, key, code, message}; null with --dry-run: file_bytes, id, log; lanes
-is {images, jpeg_bytes, record_bytes, restore_bytes, trained_on, kept by reason})"};
+is {images, jpeg_bytes, record_bytes, restore_bytes, trained_on, kept by reason}.
+--progress json prints lines of {"progress": {samples, samples_total, bytes,
+bytes_total, refused}} on stderr; a total of 0 is not known)"};
 
-constexpr std::size_t kShown = 10;  // refused files named on stderr
+constexpr std::size_t kShown = 10;  // of refused files, and of broken images, named on stderr
 constexpr const char* kLogHead = "# refused by tundish pack";
 
 bool is_our_log(const std::string& path) {
@@ -65,7 +74,7 @@ std::string write_log(const std::string& target, const PackReport& report, bool 
   std::string text = fmt::format("{}: {} of {} samples\n", kLogHead, report.refused.size(),
                                  report.refused.size() + report.samples);
   for (const Refusal& refusal : report.refused) text += refusal.text + '\n';
-  for (const Refusal& sample : report.doubtful) text += "packed, but: " + sample.text + '\n';
+  for (const Refusal& sample : report.doubtful) text += "packed, but broken: " + sample.text + '\n';
   try {
     OutputFile log(path, force || is_our_log(path));
     log.write_at(std::as_bytes(std::span(text)), 0);
@@ -223,20 +232,20 @@ void check_log(const std::string& target, bool force) {
 }
 
 struct PackArguments {
-  std::string from;
-  std::string target;
-  bool force = false;
-  bool skip_bad = false;
-  bool dry_run = false;
+  std::string from, target;
+  bool force = false, skip_bad = false, dry_run = false, strip = false;
   std::uint64_t threads = 0;
-  std::string codec = "lanes";
-  std::string tables = "auto";
-  std::string growth = "1.10";
-  double max_growth = 0;  // of `growth`
-  bool strip = false;
+  std::string codec = "lanes", tables = "auto", growth = "1.10", progress = "auto";
 };
 
-// False when help was asked for; throws UsageError.
+void check_choice(const char* option, const std::string& value,
+                  std::initializer_list<std::string_view> choices) {
+  if (std::find(choices.begin(), choices.end(), value) != choices.end()) return;
+  throw UsageError(fmt::format("{} is one of {}, not '{}'", option, fmt::join(choices, ", "),
+                               printable(value)));
+}
+
+// False when only help was asked for.
 bool parse(PackArguments& out, const Words& words, Shell& shell) {
   Arguments arguments(kHelp, shell);
   arguments.word(out.from, "SRC", "a folder, list, archive or pack");
@@ -248,23 +257,33 @@ bool parse(PackArguments& out, const Words& words, Shell& shell) {
   arguments.option(out.tables, "--tables", "T", "of lanes: train, builtin, or auto (default)");
   arguments.option(out.growth, "--max-growth", "X", "keep a JPEG that would grow by more (1.10)");
   arguments.flag(out.strip, "--strip-metadata", "drop EXIF, ICC and comments: no exact restore");
+  arguments.option(out.progress, "--progress", "P",
+                   "auto (default): on a terminal; never; json: on stderr");
   add_threads(arguments, out.threads);
   if (!arguments.parse(words)) return false;
-  if (out.target.empty()) throw UsageError("the name behind -o is empty");
-  if (out.codec != "lanes" && out.codec != "keep") {
-    throw UsageError(fmt::format("--codec is lanes or keep, not '{}'", printable(out.codec)));
-  }
-  if (out.tables != "auto" && out.tables != "train" && out.tables != "builtin") {
-    throw UsageError(
-        fmt::format("--tables is train, builtin or auto, not '{}'", printable(out.tables)));
-  }
-  out.max_growth = number_of(out.growth, "--max-growth");
+  if (out.target.empty()) throw UsageError("the name after -o is empty");
+  check_choice("--codec", out.codec, {"lanes", "keep"});
+  check_choice("--tables", out.tables, {"train", "builtin", "auto"});
+  check_choice("--progress", out.progress, {"auto", "never", "json"});
   return true;
 }
 
-PackReport pack_with_progress(const Source& source, const PackArguments& arguments,
-                              Progress& progress) {
+// A line of JSON, for a program that shows the progress itself. A failed write changes nothing.
+void print_progress(const PackProgress& now) {
+  const Json line{{"progress",
+                   {{"samples", now.samples},
+                    {"samples_total", now.samples_total},
+                    {"bytes", now.bytes},
+                    {"bytes_total", now.bytes_total},
+                    {"refused", now.refused}}}};
+  std::fputs((line.dump() + "\n").c_str(), stderr);
+}
+
+PackReport pack_with_progress(const PackArguments& arguments, double max_growth,
+                              const Source& source, Progress& progress) {
   const auto show = [&](const PackProgress& now) {
+    if (arguments.progress == "never") return;
+    if (arguments.progress == "json") return print_progress(now);
     std::string remark;
     if (now.refused > 0) remark = with_commas(now.refused) + " refused";
     progress.show({.items = now.samples,
@@ -273,51 +292,50 @@ PackReport pack_with_progress(const Source& source, const PackArguments& argumen
                    .bytes_total = now.bytes_total},
                   remark);
   };
-  const LanesTables tables = arguments.tables == "train"     ? LanesTables::train
-                             : arguments.tables == "builtin" ? LanesTables::builtin
-                                                             : LanesTables::automatic;
-  PackReport report = pack(arguments.target, source,
-                           {.threads = static_cast<int>(arguments.threads),
-                            .replace = arguments.force,
-                            .lanes = arguments.codec == "lanes",
-                            .tables = tables,
-                            .max_growth = arguments.max_growth,
-                            .strip_metadata = arguments.strip,
-                            .limits = {},
-                            .progress = show,
-                            .stop = &stop_flag()});
-  progress.wipe();
-  return report;
+  return pack(arguments.target, source,
+              {.threads = static_cast<int>(arguments.threads),
+               .replace = arguments.force,
+               .lanes = arguments.codec == "lanes",
+               .tables = arguments.tables == "train"     ? LanesTables::train
+                         : arguments.tables == "builtin" ? LanesTables::builtin
+                                                         : LanesTables::automatic,
+               .max_growth = max_growth,
+               .strip_metadata = arguments.strip,
+               .limits = {},
+               .progress = show,
+               .stop = &stop_flag()});
 }
 
 void warn_of_samples(const PackReport& report, const Shell& shell) {
   name_some("refused", report.refused, shell);
-  name_some("packed, but doubtful", report.doubtful, shell);
-  if (report.kept_as_they_came > 0) {
-    shell.warn(fmt::format(
-        "{} of {} images are of a kind that cannot be decoded here: unpack gives them back, a "
-        "loader leaves them out (tundish explain TND-402)",
-        with_commas(report.kept_as_they_came), with_commas(report.samples)));
-  }
+  name_some("packed, but broken", report.doubtful, shell);
+  if (report.kept_as_they_came == 0) return;
+  shell.warn(fmt::format(
+      "{} of {} images are of a kind that cannot be decoded here: unpack gives them back, a "
+      "loader leaves them out (tundish explain TND-402)",
+      with_commas(report.kept_as_they_came), with_commas(report.samples)));
 }
 
-void print_lines(const PackReport& report, const PackArguments& arguments, double seconds,
-                 const std::string& log, const Shell& shell) {
+void print_summary(const PackArguments& arguments, const PackReport& report, double seconds,
+                   const std::string& log, const Shell& shell) {
   const std::string& target = arguments.target;
-  shell.line("done",
-             fmt::format("{}  {}, {} samples ({}) in {}", printable(target),
-                         bytes_text(static_cast<double>(report.file_bytes)),
-                         with_commas(report.samples), codecs_text(report), duration_text(seconds)));
+  shell.line("done", fmt::format("{}  {}, {} samples ({}) in {}", printable(target),
+                                 bytes_text(static_cast<double>(report.file_bytes)),
+                                 with_commas(report.samples), codecs_text(report),
+                                 duration_text(seconds)));
   const std::string recoded = lanes_text(report.lanes, arguments.strip);
   if (!recoded.empty()) shell.line("lanes", recoded);
+  const std::string named = log.empty() ? "" : ", all named in " + printable(log);
   if (!report.refused.empty()) {
-    shell.line("refused", fmt::format("{}{}", with_commas(report.refused.size()),
-                                      log.empty() ? "" : ", all named in " + printable(log)));
+    shell.line("refused", with_commas(report.refused.size()) + named);
   }
-  const std::string name = quoted_for_shell(target);
+  if (!report.doubtful.empty()) {
+    shell.line("broken", fmt::format("{}, packed as they are{}",
+                                     with_commas(report.doubtful.size()), named));
+  }
   shell.line("next", fmt::format("tundish bench {}   |   for x, y in tundish.Loader(\"{}\", "
                                  "batch_size=256, ...): ...",
-                                 name, printable(target)));
+                                 quoted_for_shell(target), printable(target)));
 }
 
 }  // namespace
@@ -326,6 +344,7 @@ int run_pack(const Words& words, Shell& shell) {
   PackArguments arguments;
   if (!parse(arguments, words, shell)) return kOk;
   const std::string& target = arguments.target;
+  const double max_growth = number_of(arguments.growth, "--max-growth");
   check_target(target, arguments.force);
   check_log(target, arguments.force);
 
@@ -342,14 +361,15 @@ int run_pack(const Words& words, Shell& shell) {
   }
 
   Progress progress(shell, "packing", "img");
-  report = pack_with_progress(*source, arguments, progress);
+  report = pack_with_progress(arguments, max_growth, *source, progress);
+  progress.wipe();
   const double seconds = progress.seconds();
   const std::string log = write_log(target, report, arguments.force, shell);
   warn_of_samples(report, shell);
   if (shell.json) {
     print_json(shell, report_json(target, *source, report, seconds, log, false));
   } else {
-    print_lines(report, arguments, seconds, log, shell);
+    print_summary(arguments, report, seconds, log, shell);
   }
   return report.refused.empty() || arguments.skip_bad ? kOk : kDamaged;
 }

@@ -53,7 +53,7 @@ TEST_CASE("a planned batch, carried out slowly, is what the CPU path makes") {
       images.push_back({std::move(record), view, place});
     }
     std::vector<std::byte> expected(at(elements) * dtype_bytes(table.dtype)), got(expected.size());
-    CpuRoad path;
+    CpuPath path;
     for (const Image& image : images) {
       const Added added = plan.add(image.record, image.view, image.place, true);
       REQUIRE_FALSE(added.fault.has_value());
@@ -84,7 +84,7 @@ TEST_CASE("a damaged record is refused by the plan or by its unit, with the CPU'
     const std::vector<std::byte> before = record;
     record[at(random.below(record.size()))] ^= static_cast<std::byte>(1 << random.below(8));
     if (!seal_again(record) || size_of(record) != size_of(before)) continue;
-    CpuRoad path;
+    CpuPath path;
     std::vector<std::byte> expected(3 * 16 * 16), got(expected.size());
     const ElementPlace place = {0, 16, 1, 256};
     const auto fault = path.make(expected.data(), record, view, table, place, tables);

@@ -87,11 +87,11 @@ inline bool seal_again(std::vector<std::byte>& bytes) {
     at += code == 0 ? 65 : code == 201 ? 129 : 1;
   }
   at += 2 * static_cast<std::size_t>(geometry.units());
-  return at + 4 <= bytes.size() && lanes::sum_up_again(bytes, at);
+  return at + 4 <= bytes.size() && lanes::recompute_checksums(bytes, at);
 }
 
 // The CPU path for a lanes record, as in sample/sample.cpp.
-class CpuRoad {
+class CpuPath {
  public:
   std::optional<Fault> make(std::byte* base, Bytes record, const View& view,
                             const PixelTable& table, const ElementPlace& place,

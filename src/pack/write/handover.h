@@ -33,7 +33,7 @@ struct Prepared {
   lanes::Unfit unfit = lanes::Unfit::none;  // why a JPEG did not
   std::uint64_t bytes = 0;                  // in flight because of this sample
   std::optional<Refusal> refusal = {};
-  std::optional<Refusal> doubt = {};  // packed, but its header cannot be read
+  std::optional<Refusal> doubt = {};  // packed, but it cannot be decoded
 };
 
 // Thread safety: claim, deliver, finish and fail for the preparers, take and release for one

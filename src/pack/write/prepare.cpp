@@ -26,6 +26,10 @@ void refuse_too_large(Prepared& out, const Source& source, const Limits& limits)
   }
 }
 
+Where where_of_image(const Prepared& out, const Source& source) {
+  return source.where_in(out.number, source.schema().find(FieldType::image));
+}
+
 // What kind of image it is and how large, from its first bytes.
 void look_at_image(Prepared& out, Bytes image, const Source& source, const Limits& limits) {
   const Where where{.file = source.path(), .record = out.number, .key = out.key};
@@ -48,7 +52,7 @@ void look_at_image(Prepared& out, Bytes image, const Source& source, const Limit
     if (fault->code == ErrorCode::codec_unsupported) {
       out.info.codec = Codec::unknown;
     } else {
-      out.doubt = refusal(out.number, out.key, Error(*fault, where));
+      out.doubt = refusal(out.number, out.key, Error(*fault, where_of_image(out, source)));
     }
     return;
   }
@@ -75,6 +79,33 @@ void recode(Prepared& out, std::vector<std::byte>& image, Recoder& recoder) {
   image.swap(record);
 }
 
+// False: the transcoder stopped before it had read all coefficients, or met an error in them.
+bool was_read(lanes::Unfit unfit) {
+  return unfit == lanes::Unfit::none || unfit == lanes::Unfit::range ||
+         unfit == lanes::Unfit::not_restorable || unfit == lanes::Unfit::growth;
+}
+
+class NoSink : public StripSink {
+ public:
+  void push(const Strip&) override {}
+};
+
+// A JPEG that the transcoder did not read is decoded, so that a broken one is named with the fault
+// that a loader would report.
+void find_fault(Prepared& out, Bytes image, const Source& source, const Limits& limits,
+                Recoder& recoder) {
+  if (was_read(out.unfit) || out.unfit == lanes::Unfit::too_large) return;
+  ImageHeader header;
+  std::optional<Fault> fault = read_header(header, image, limits);
+  if (!fault) {
+    NoSink sink;
+    const Window all{.width = static_cast<int>(header.width),
+                     .height = static_cast<int>(header.height)};
+    fault = decode(sink, image, header, all, recoder.scratch, limits);
+  }
+  if (fault) out.doubt = refusal(out.number, out.key, Error(*fault, where_of_image(out, source)));
+}
+
 }  // namespace
 
 void compute_checksums(Prepared& out, const Schema& schema, std::uint64_t record) {
@@ -98,7 +129,10 @@ void prepare(Prepared& out, const Source& source, const Limits& limits, Recoder&
   } else if (!out.refusal) {
     std::vector<std::byte>& bytes = out.sample.fields[static_cast<std::size_t>(image)];
     look_at_image(out, bytes, source, limits);
-    if (!out.refusal && !out.doubt && out.info.codec == Codec::jpeg) recode(out, bytes, recoder);
+    if (!out.refusal && !out.doubt && out.info.codec == Codec::jpeg) {
+      recode(out, bytes, recoder);
+      find_fault(out, bytes, source, limits, recoder);
+    }
   }
   if (out.refusal) {
     out.sample.fields.clear();

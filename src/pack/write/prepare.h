@@ -12,6 +12,7 @@ struct Recoder {
   const lanes::Tables* tables = nullptr;  // nullptr: not at all
   lanes::TranscodeOptions options = {};
   lanes::Transcoder transcoder = {};
+  DecodeScratch scratch = {};  // of JPEGs that the transcoder cannot read
 };
 
 // Looks at the bytes in out.sample: fills info, key, checksums and digest, or refuses the sample.

@@ -65,7 +65,7 @@ struct PackReport {
   std::uint64_t kept_as_they_came = 0;  // codec unknown
   std::uint64_t samples_by_codec[8] = {};
   std::vector<Refusal> refused;
-  std::vector<Refusal> doubtful;  // packed, but their headers cannot be read: loading will fail
+  std::vector<Refusal> doubtful;  // packed, but known to be broken: loading will fail
   std::string id;                 // hex
   LanesReport lanes;
 };

@@ -125,7 +125,7 @@ class PendingGpuBatches:
         while True:
             if lib.tundish_device_poll_completed(self._uploader, refused) != OK:
                 raise last_error()
-            if not self._refused.there:
+            if not self._refused.pending:
                 return found
             found = True
             # Ctrl-C may come in between: it stays in self._refused until it was entered.

@@ -1,0 +1,67 @@
+"""The progress of `tundish.pack`, shown where the program itself has no terminal: notebooks and logs."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from typing import TextIO
+
+Amount = dict[
+    str, int
+]  # samples, samples_total, bytes, bytes_total, refused; a total of 0: not known
+Show = Callable[[Amount], object]
+
+_LOG_EVERY_S = 10.0
+
+
+def in_notebook() -> bool:
+    """stderr is the one of a Jupyter kernel, which shows a line that is drawn again."""
+    return type(sys.stderr).__module__.startswith("ipykernel.")
+
+
+class ProgressLine:
+    """One line that is drawn again in a notebook; in a log a new line every ten seconds, and at the end."""
+
+    def __init__(self, stream: TextIO, redraw: bool) -> None:
+        self._stream, self._redraw = stream, redraw
+        self._begin = self._shown_at = time.monotonic()
+        self._last = ""
+
+    def __call__(self, amount: Amount) -> None:
+        now = time.monotonic()
+        before, self._last = len(self._last), progress_text(amount, now - self._begin)
+        if self._redraw:
+            self._write("\r" + self._last.ljust(before))  # spaces over a longer line
+        elif now - self._shown_at >= _LOG_EVERY_S:
+            self._shown_at = now
+            self._write(self._last + "\n")
+            self._last = ""
+
+    def end(self) -> None:
+        if self._last:
+            self._write("\n" if self._redraw else self._last + "\n")
+
+    def _write(self, text: str) -> None:
+        self._stream.write(text)
+        self._stream.flush()
+
+
+def progress_text(amount: Amount, seconds: float) -> str:
+    """As in: packing   25 %   50 of 100 images   5.0 images/s   30 s left"""
+    done, total = amount["samples"], amount["samples_total"]
+    # Bytes predict the time left better than numbers of images of unequal size.
+    by_bytes = amount["bytes_total"] > 0
+    part = amount["bytes"] if by_bytes else done
+    whole = amount["bytes_total"] if by_bytes else total
+    words = ["packing"]
+    if whole:
+        words += [f"{part / whole:.0%}".replace("%", " %")]
+    words += [f"{done:,} of {total:,} images" if total else f"{done:,} images"]
+    if seconds > 0:
+        words += [f"{done / seconds:,.1f} images/s"]
+    if seconds > 1 and 0 < part < whole:
+        words += [f"{seconds * (whole - part) / part:,.0f} s left"]
+    if amount["refused"]:
+        words += [f"{amount['refused']:,} refused"]
+    return "   ".join(words)

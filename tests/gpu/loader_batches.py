@@ -1,0 +1,109 @@
+"""The batches of a loader on a GPU equal those of a loader on the CPU."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+from tundish import transforms as T
+
+from tests.gpu.loaders import CROP, compare, loader, on_gpu, same
+
+
+def types_and_layouts(pack: Path, mode: str) -> str:
+    count = 0
+    for dtype in (None, "float32", "float16", "bfloat16"):
+        values = [] if dtype is None else [T.ToDtype(dtype, scale=True)]
+        for crop in (CROP, [T.Resize(70), T.CenterCrop(63)]):
+            for layout in ("channels_last", "contiguous"):
+                more = {"transforms": [*crop, *values], "memory_format": layout, "threads": 2}
+                with on_gpu(pack, mode, 13, **more) as gpu_loader:
+                    count += compare(gpu_loader, loader(pack, 13, **more), epochs=1)
+    return f"{count} batches equal"
+
+
+def other_codecs(mixed: Path, mode: str) -> str:
+    with on_gpu(mixed, mode, 8) as gpu_loader:
+        return f"{compare(gpu_loader, loader(mixed, 8))} batches equal"
+
+
+def other_fields(mixed: Path, mode: str) -> str:
+    """Captions are those of their images, whoever decodes."""
+    count = 0
+    with on_gpu(mixed, mode, 8, as_dict=True) as gpu_loader:
+        for one, other in zip(gpu_loader, loader(mixed, 8, as_dict=True), strict=True):
+            assert one.keys() == other.keys()
+            assert one["caption"] == other["caption"]
+            same([one["image"], one["label"]], [other["image"], other["label"]])
+            count += len(one["caption"])
+    return f"{count} captions"
+
+
+def resumed(pack: Path, mode: str) -> str:
+    batches = list(loader(pack))
+    for step in range(len(batches)):
+        with on_gpu(pack, mode) as first:
+            for number, _ in enumerate(first):
+                if number == step:
+                    break
+            state = first.state_dict()
+        with on_gpu(pack, mode) as second:
+            second.load_state_dict(state)
+            rest = [tuple(t.cpu() for t in batch) for batch in second]
+        assert len(rest) == len(batches) - step - 1, (len(rest), step)
+        for one, other in zip(rest, batches[step + 1 :], strict=True):
+            assert all(torch.equal(a, b) for a, b in zip(one, other, strict=True))
+    return f"{len(batches)} places"
+
+
+def kept_and_dropped(pack: Path, mode: str) -> str:
+    """Batches that are kept stay; those that are dropped at once are read by the step before."""
+    with on_gpu(pack, mode, 8) as gpu_loader:
+        kept = [batch for _ in range(4) for batch in gpu_loader]
+        torch.cuda.synchronize()
+        plain = loader(pack, 8)
+        for one, other in zip(kept, (b for _ in range(4) for b in plain), strict=True):
+            same(one, other)
+    with on_gpu(pack, mode, 8) as gpu_loader:
+        big = torch.randn(4096, 4096, device="cuda")
+        sums = []
+        for images, *_ in gpu_loader:
+            for _ in range(20):  # the GPU is far behind when the batch is dropped
+                big = big @ big * 1e-4
+            sums.append(images.float().sum() + 0 * big[0, 0].nan_to_num())
+            del images
+        expected = [images.cuda().float().sum() for images, *_ in loader(pack, 8)]
+        torch.testing.assert_close(torch.stack(sums), torch.stack(expected))
+    return f"{len(kept)} kept, {len(sums)} dropped"
+
+
+def left_early(pack: Path, mode: str) -> str:
+    for leave in range(6):
+        gpu_loader = on_gpu(pack, mode, 8)
+        for number, _ in enumerate(gpu_loader):
+            if number == leave:
+                break
+        if leave % 2:
+            gpu_loader.close()
+        else:
+            del gpu_loader
+    with on_gpu(pack, mode, 8) as gpu_loader:
+        try:
+            for _ in gpu_loader:
+                raise KeyError
+        except KeyError:
+            pass
+        batches, state = iter(gpu_loader), gpu_loader.state_dict()
+        same(next(batches), loader(pack, 8).replay(state).batch)
+    return "6 times"
+
+
+def two_at_once(pack: Path, mode: str) -> str:
+    one, two = on_gpu(pack, mode, 8, seed=1), on_gpu(pack, "cpu", 8, seed=2)
+    pairs = zip(one, loader(pack, 8, seed=1), two, loader(pack, 8, seed=2), strict=True)
+    for a, b, c, d in pairs:
+        same(a, b)
+        same(c, d)
+    one.close()
+    two.close()
+    return "equal"
