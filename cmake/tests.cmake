@@ -6,6 +6,7 @@ add_executable(unit_tests
   src/core/machine/cpu_test.cpp
   src/core/crc32c_test.cpp
   src/core/error_test.cpp
+  src/core/fields_json_test.cpp
   src/core/file_test.cpp
   src/core/machine/memory_limit_test.cpp
   src/core/random_test.cpp
@@ -72,6 +73,8 @@ add_executable(unit_tests
   src/engine/resume_test.cpp
   src/sample/lanes_crop_test.cpp
   src/engine/ring_test.cpp
+  src/state/loader_options_test.cpp
+  src/state/saved_state_test.cpp
   src/engine/batch_rows_test.cpp
   src/memory/sample_cache_test.cpp
   src/sample/sample_test.cpp

@@ -41,6 +41,9 @@ struct Range {
 };
 Range needed_range(int from, int to, int n, PadMode mode);
 
+// A result may be so wide before a crop makes it smaller; 32-bit arithmetic holds it easily.
+constexpr int kMaxPlannedSide = 1 << 26;
+
 class View {
  public:
   // A view of an image as it is.

@@ -28,7 +28,7 @@ Transform read_transform(const Json& from) {
   });
   if (out) return *out;
   refuse_argument("transforms", fmt::format("'{}' is not a transform; there are: {}",
-                                            printable(name), fmt::join(names, ", ")));
+                                            shown_text(name), fmt::join(names, ", ")));
 }
 
 }  // namespace

@@ -128,7 +128,10 @@ class CheckRanges {
     if constexpr (IsOptional<T>::value) {
       if (value) (*this)(field, *value);
     } else if constexpr (std::is_same_v<T, Padding>) {
-      (*this)(field, std::array{value.left, value.top, value.right, value.bottom});
+      const std::array sides{value.left, value.top, value.right, value.bottom};
+      for (const int one : sides) {
+        if (!inside(field, one)) refuse<T>(field, fmt::format("({})", fmt::join(sides, ", ")));
+      }
     } else if constexpr (std::is_base_of_v<Size, T>) {
       const bool one = std::is_same_v<T, SideOrSize> && value.height == 0;
       const bool fine = inside(field, value.width) && (one || inside(field, value.height));

@@ -1,30 +1,69 @@
 #include "core/fields_json.h"
 
 #include <algorithm>
+#include <array>
+#include <functional>
+#include <set>
+
+#include "core/utf8.h"
 
 namespace tundish {
+namespace {
+
+// Called by the parser for every part of the text, before memory is taken for a key's value.
+class CheckJson {
+ public:
+  bool operator()(int depth, Json::parse_event_t event, const Json& part) {
+    if (depth > kMaxJsonDepth) refuse_argument("", "the JSON is nested too deep");
+    const auto at = static_cast<std::size_t>(depth);
+    if (event == Json::parse_event_t::object_start) keys_[at + 1].clear();
+    if (event == Json::parse_event_t::key) check_key(keys_[at], part.get_ref<const std::string&>());
+    return true;
+  }
+
+ private:
+  static void check_key(std::set<std::string>& keys, const std::string& key) {
+    if (keys.size() == kMaxJsonKeys) {
+      refuse_argument("", fmt::format("an object of the JSON has more than {} keys", kMaxJsonKeys));
+    }
+    if (keys.insert(key).second) return;
+    refuse_argument("", fmt::format("the JSON has '{}' twice in one object", shown_text(key)));
+  }
+
+  std::array<std::set<std::string>, kMaxJsonDepth + 2> keys_;  // of the open objects, by depth
+};
+
+}  // namespace
 
 void refuse_argument(const std::string& owner, const std::string& text) {
   throw Error(ErrorCode::argument, {}, owner.empty() ? text : owner + ": " + text);
 }
 
 Json parse_json(const std::string& text) {
-  const auto refuse_depth = [](int depth, Json::parse_event_t, Json&) {
-    if (depth > kMaxJsonDepth) refuse_argument("", "the JSON is nested too deep");
-    return true;
-  };
+  // The parser would take a zero byte for the end, and whatever follows it for nothing.
+  if (text.find('\0') != std::string::npos) refuse_argument("", "it is not JSON: a byte is zero");
+  CheckJson check;
   try {
-    return Json::parse(text, refuse_depth);
+    return Json::parse(text, std::ref(check));
   } catch (const nlohmann::json::exception& error) {
-    refuse_argument("", fmt::format("it is not JSON: {}", printable(error.what())));
+    refuse_argument("", fmt::format("it is not JSON: {}", shown_text(error.what(), 200)));
   }
 }
 
 std::string shown(const Json& value) {
-  constexpr std::size_t kMost = 60;
   std::string text = value.dump(-1, ' ', true, Json::error_handler_t::replace);
-  if (text.size() > kMost) text = text.substr(0, kMost) + "...";
+  if (text.size() > kMostShown) text = text.substr(0, kMostShown) + "...";
   return text;
+}
+
+std::string shown_text(const std::string& text, std::size_t most) {
+  if (text.size() <= most) return printable(text);
+  std::size_t end = 0;  // no character is cut in two
+  for (std::size_t next = 0; next <= most;
+       next += std::max<std::size_t>(1, utf8_length(std::string_view(text).substr(next)))) {
+    end = next;
+  }
+  return printable(text.substr(0, end)) + "...";
 }
 
 void refuse_unknown_names(const Json& from, const std::vector<std::string>& names,
@@ -32,7 +71,7 @@ void refuse_unknown_names(const Json& from, const std::vector<std::string>& name
   if (!from.is_object()) refuse_argument(owner, "the arguments must be a JSON object");
   for (const auto& [name, value] : from.items()) {
     if (name == "name" || std::find(names.begin(), names.end(), name) != names.end()) continue;
-    refuse_argument(owner, fmt::format("there is no argument '{}'; there are: {}", printable(name),
+    refuse_argument(owner, fmt::format("there is no argument '{}'; there are: {}", shown_text(name),
                                        fmt::join(names, ", ")));
   }
 }

@@ -12,12 +12,18 @@ namespace tundish {
 
 using Json = nlohmann::ordered_json;  // fields stay in the order of their description
 
-// Nested at most kMaxJsonDepth deep: the parser's stack has its limits. Throws Error(argument).
+// Throws Error(argument) for what is not JSON, is nested deeper than kMaxJsonDepth (the parser's
+// stack has its limits), or has an object with more than kMaxJsonKeys keys (Json looks for a key
+// one by one, so that an object takes time in proportion to the square of its keys) or a key twice.
 constexpr int kMaxJsonDepth = 16;
+constexpr std::size_t kMaxJsonKeys = 256;
 Json parse_json(const std::string& text);
 
-// A value for a message: cut off when it is long.
+// For a message: cut off when it is long.
+constexpr std::size_t kMostShown = 60;
 std::string shown(const Json& value);
+// Text of a file, printable(); `most` in bytes.
+std::string shown_text(const std::string& text, std::size_t most = kMostShown);
 
 // --- values ----------------------------------------------------------------------------------
 
@@ -152,11 +158,12 @@ void refuse_unknown_names(const Json& from, const std::vector<std::string>& name
                           const std::string& owner);
 
 // Sets the fields that the object names. Throws Error(argument) that names what is not a field, or
-// has a wrong value. Does not check ranges.
+// has a wrong value. Does not check ranges. `saved`: only fields of FieldInfo::saved are allowed.
 template <class T>
-void read_fields(T& to, const Json& from, const std::string& owner) {
+void read_fields(T& to, const Json& from, const std::string& owner, bool saved = false) {
   std::vector<std::string> names;
   T::fields(to, [&](const FieldInfo& field, auto& value) {
+    if (saved && !field.saved) return;
     names.emplace_back(field.name);
     const auto found = from.find(field.name);
     if (found == from.end() || read_value(value, *found)) return;

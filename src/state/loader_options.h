@@ -116,7 +116,7 @@ struct LoaderOptions {
   bool gpu_may_decode() const { return for_gpu && decode != DecodeOn::cpu; }
 };
 
-// Reads JSON text and checks it. Throws Error(argument) that names the option.
+// Reads JSON text; check_fields_of() checks ranges. Throws Error(argument) that names the option.
 LoaderOptions read_loader_options(const std::string& json);
 
 // Fills in what is decided by other options: threads, on_error, uneven.

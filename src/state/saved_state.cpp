@@ -39,7 +39,7 @@ void check_versions(const Json& state) {
       "tundish {} wrote it (format {}), and this is tundish {} (format {}), which draws another "
       "order or other crops from the same seed: finish the run with the version that began it, or "
       "begin an epoch anew with set_epoch()",
-      printable(writer_of(state)), format, version(), kStateFormat));
+      shown_text(writer_of(state)), format, version(), kStateFormat));
 }
 
 LoaderOptions read_run_config(const Json& config, bool& given) {
@@ -50,7 +50,7 @@ LoaderOptions read_run_config(const Json& config, bool& given) {
     given = value_of<bool>(fields, "given");
     fields.erase("given");
   }
-  read_fields(options, fields, "run_config");
+  read_fields(options, fields, "run_config", true);
   check_fields_of(options, "run_config");
   return options;
 }
@@ -119,7 +119,7 @@ void check_state(const SavedState& state, const RunIdentity& run) {
     refuse(
         fmt::format("it was saved with other data, another seed ({}, here {}), other transforms "
                     "or another order ({}, here {})",
-                    state.options.seed, run.seed, printable(state.order), run.order));
+                    state.options.seed, run.seed, shown_text(state.order, 200), run.order));
   }
   if (state.position > run.positions) {
     refuse(fmt::format("its position is {}, and an epoch has {}", with_commas(state.position),

@@ -1,5 +1,9 @@
 #include "augment/operations/pad.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 namespace tundish {
 
 void Pad::plan(View& view, Random&) const {
@@ -9,8 +13,13 @@ void Pad::plan(View& view, Random&) const {
 
 Size Pad::result_size(Size before) const {
   if (before == Size{}) return {};
-  return {before.width + padding.left + padding.right,
-          before.height + padding.top + padding.bottom};
+  // Each argument has its range, but a list may have any number of Pads.
+  const int width = before.width + padding.left + padding.right;
+  const int height = before.height + padding.top + padding.bottom;
+  if (std::max(width, height) > kMaxPlannedSide) {
+    refuse_argument(kName, fmt::format("the padded image would have {}x{} pixels", width, height));
+  }
+  return {width, height};
 }
 
 }  // namespace tundish

@@ -26,6 +26,7 @@ struct Pad {
     visit(FieldInfo{"padding_mode", "what padding is made of"}, self.padding_mode);
   }
 
+  // Both throw Error(argument) when a side would become longer than kMaxPlannedSide.
   void plan(View& view, Random& random) const;
   bool makes_pixels() const { return padding != Padding{}; }
   Size result_size(Size before) const;

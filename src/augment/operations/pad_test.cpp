@@ -21,4 +21,28 @@ TEST_CASE("the size of a padded image is known where that of the image is") {
   CHECK(fixed_size({CenterCrop{{8, 6}}, Pad{.padding = {1, 2, 3, 4}}}) == Size{12, 12});
 }
 
+TEST_CASE("Pads without end are refused before a side overflows") {
+  const Pad pad{.padding = {65'535, 65'535, 65'535, 65'535}};
+  const auto refused = [](const auto& call) {
+    try {
+      call();
+    } catch (const Error& error) {
+      CHECK(error.code() == ErrorCode::argument);
+      return error.reason();
+    }
+    return std::string("nothing");
+  };
+  const Transforms many(20'000, pad);
+  Transforms fixed{CenterCrop{{8, 8}}};
+  fixed.insert(fixed.end(), many.begin(), many.end());
+  // After 512 of them an image of 1,024 pixels is 2^26 wide.
+  const char* reason = "Pad: the padded image would have 67108865x67107847 pixels";
+  CHECK(refused([&] { plan_view(many, {1'025, 7}, {}); }) == reason);
+  CHECK(refused([&] { (void)fixed_size(fixed); }).starts_with("Pad: the padded image would have "));
+  View view({1'024, 7});
+  Random unused({}, 0);
+  for (int i = 0; i < 512; ++i) pad.plan(view, unused);
+  CHECK(view.size() == Size{kMaxPlannedSide, 67'107'847});
+}
+
 }  // namespace tundish

@@ -10,7 +10,7 @@ namespace {
 // Python's int(a * b / c), which is exact enough in double for any image; at least one pixel.
 int scaled(int a, int b, int c) {
   const double length = static_cast<double>(a) * b / c;
-  if (length > kMaxResizedSide) {
+  if (length > kMaxPlannedSide) {
     throw Error(ErrorCode::argument, {},
                 "Resize: the longer side would be " + std::to_string(length) + " pixels");
   }

@@ -29,13 +29,10 @@ struct Resize {
   }
   void check() const;
 
-  // Throws Error(argument) when a thin image would become longer than kMaxResizedSide.
+  // Throws Error(argument) when a thin image would become longer than kMaxPlannedSide.
   void plan(View& view, Random& random) const;
   bool makes_pixels() const { return true; }
   Size result_size(Size before) const;
 };
-
-// A result may be so wide before a crop makes it smaller; 32-bit arithmetic holds it easily.
-constexpr int kMaxResizedSide = 1 << 26;
 
 }  // namespace tundish
