@@ -164,7 +164,7 @@ std::vector<int> join_contexts(std::vector<Counts> counts, std::vector<Counts>& 
     group[i] = counts[seen[i]];
     bits[i] = entropy(group[i]);
   }
-  // The best partner behind each, so that a join costs one row of comparisons and not all.
+  // The best partner after each, so that a join costs one row of comparisons and not all.
   std::vector<double> loss(n * n, kInfinity);
   std::vector<std::size_t> best(n, 0);
   const auto find_best = [&](std::size_t i) {
@@ -204,7 +204,7 @@ std::vector<int> join_contexts(std::vector<Counts> counts, std::vector<Counts>& 
       if (k != j) set_loss(j, k);
     }
     for (std::size_t k = 0; k < n; ++k) {
-      if (k <= j) find_best(k);  // i < j, and a row holds what stands behind it
+      if (k <= j) find_best(k);  // i < j, and a row holds what comes after it
     }
   }
   std::vector<int> number(n, 0);

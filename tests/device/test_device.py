@@ -20,7 +20,7 @@ def small_pack(tmp_path):
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
-def test_without_a_gpu_it_is_said_what_to_do(tmp_path):
+def test_without_a_gpu_the_error_has_a_fix(tmp_path):
     pack = small_pack(tmp_path)
     with pytest.raises(tundish.Error, match=r"TND-509 .*torch sees no GPU\n.*nvidia-smi"):
         tundish.Loader(pack, 4, device="cuda")
@@ -76,7 +76,7 @@ def test_batches_come_in_order_epoch_after_epoch(tmp_path, gpu):
 
 
 @pytest.mark.filterwarnings("ignore:batches are copied from pageable memory")
-def test_what_the_gpu_waited_is_counted_once_it_has_come_so_far(tmp_path, gpu):
+def test_the_wait_of_the_gpu_is_counted_once_the_gpu_has_reached_it(tmp_path, gpu):
     loader = opened(make_folder(tmp_path / "images", 32), device="cuda", decode="cpu")
     list(loader)
     stats = loader.stats(reset=True)
@@ -141,7 +141,7 @@ def test_the_state_is_of_what_was_handed_out_not_of_what_is_on_its_way(tmp_path,
 
 
 @pytest.mark.filterwarnings("ignore:batches are copied from pageable memory")
-def test_an_error_comes_behind_the_batches_before_it_and_the_loader_goes_on(tmp_path, gpu):
+def test_an_error_comes_after_the_batches_before_it_and_the_loader_goes_on(tmp_path, gpu):
     path = make_folder(tmp_path / "images", 32)
     bad = sorted((path / "cat").iterdir())[7]
     bad.write_bytes(b"nothing")
@@ -224,21 +224,19 @@ STEP = {False: 30.0, True: 30.9}  # the GPU's own decoding takes 3 % of a step
 
 @pytest.mark.parametrize("prefetch", [1, 2, 4, 8, 16])
 @pytest.mark.parametrize("share", [0.4, 0.6, 0.8, 0.9])
-def test_a_cpu_that_does_not_keep_up_is_found_out_whatever_was_made_ahead(
-    monkeypatch, prefetch, share
-):
+def test_a_slow_cpu_is_detected_whatever_was_prefetched(monkeypatch, prefetch, share):
     run = Run(monkeypatch, STEP, {False: 30 / share, True: 5}, prefetch)
     assert run.choose(pauses=(0,)) is True
 
 
 @pytest.mark.parametrize("prefetch", [1, 4, 16])
 @pytest.mark.parametrize("share", [1.05, 1.5, 4])
-def test_a_cpu_that_keeps_up_spares_the_gpu(monkeypatch, prefetch, share):
+def test_a_cpu_that_keeps_up_decodes(monkeypatch, prefetch, share):
     run = Run(monkeypatch, STEP, {False: 30 / share, True: 5}, prefetch)
     assert run.choose(pauses=(0, 3, 40)) is False
 
 
-def test_batches_that_come_in_bursts_are_not_taken_for_quick_ones(monkeypatch):
+def test_batches_that_come_in_bursts_do_not_count_as_fast(monkeypatch):
     run = Run(monkeypatch, STEP, {False: 45, True: 120}, burst={False: 1, True: 4})
     assert run.choose() is False
 
@@ -253,9 +251,7 @@ def test_the_choice_takes_some_hundred_batches_at_most(monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore:batches are copied from pageable memory")
-def test_a_batch_that_is_taken_in_another_stream_is_waited_for_there_too(
-    tmp_path, gpu, monkeypatch
-):
+def test_a_batch_taken_in_another_stream_is_waited_for_in_that_stream(tmp_path, gpu, monkeypatch):
     loader = opened(make_folder(tmp_path / "images", 32), device="cuda", decode="cpu")
     batches = iter(loader)
 

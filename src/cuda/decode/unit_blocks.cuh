@@ -98,7 +98,7 @@ __device__ __forceinline__ std::int16_t low_half(int value) {
 
 // Where blocks go: planes of the unit's components.
 struct Target {
-  std::uint8_t* base[3];  // of the unit's first block; may lie before the plane
+  std::uint8_t* base[3];  // of the unit's first block; may be before the plane
   std::uint32_t pitch[2];
 
   __device__ __forceinline__ Target(std::uint8_t* planes, const Unit& unit) {
@@ -147,7 +147,7 @@ __device__ __forceinline__ void make_blocks(WarpMemory& w, const Unit& unit, con
     const int before = w.start[b] - 1;
     const uint4 quantisers = *reinterpret_cast<const uint4*>(w.quantiser[c] + 8 * t);
 
-    // Column t: shifted so that its coefficient stands at the top, a mask's ones are those up to
+    // Column t: shifted so that its coefficient is at the top, a mask's ones are those up to
     // it.
     int column[8] = {};
     unsigned escaped = 0;

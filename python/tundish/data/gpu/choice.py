@@ -36,7 +36,7 @@ class Block:
 
 
 class Choice:
-    """Told of every batch until it is made; then `on_gpu` says whether the GPU decodes."""
+    """Called for every batch until the choice is made; then `on_gpu` says whether the GPU decodes."""
 
     def __init__(
         self, decode_on_gpu: Callable[[bool], None], ready: Callable[[], int], prefetch: int
