@@ -1,4 +1,4 @@
-# Where the licence of a library lies: in TUNDISH_LICENCES under the library's name, or at the first
+# Where the licence of a library is: in TUNDISH_LICENCES under the library's name, or at the first
 # existing one of the paths that follow. A wheel without one of them may not be given away.
 set(TUNDISH_LICENCES "" CACHE PATH "folder with a licence text per linked library, on systems other than Debian")
 function(install_licence name)

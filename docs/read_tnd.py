@@ -44,7 +44,7 @@ def up_to(offset, alignment):
 
 
 def unescape(text):
-    """Names are bytes: what is not UTF-8 stands in the JSON as \\xNN, a backslash as \\\\."""
+    """Names are bytes: what is not UTF-8 is in the JSON as \\xNN, a backslash as \\\\."""
     plain = text.encode()
     return re.sub(rb"\\(\\|x..)", lambda m: bytes.fromhex(m[1][1:].decode()) or b"\\", plain)
 
@@ -94,7 +94,7 @@ class Pack:
         self.labels, names_bytes = column("q", self.count), column("Q", blocks)
         self.widths, self.heights = (column("I", self.count) for _ in "wh")
         self.codecs, self.orientations = (column("B", self.count) for _ in "co")
-        # Where the records lie follows from their lengths: (offset, bytes) of every stored field.
+        # The positions of the records follow from their lengths: (offset, bytes) of every stored field.
         self.places, at = [], 64
         for record in range(self.count):
             at = up_to(at, self.alignment)
@@ -143,7 +143,7 @@ def main(path, number=None, field="image"):
         if xxhash:
             digest = xxhash.xxh3_128(pack.bytes_at(64, pack.tail_offset - 64)).digest()
             require(digest == pack.digest, "the digest over the file differs")
-        print(f"{pack.count} records, all sound, pack id {pack.id.hex()}")
+        print(f"{pack.count} records, all valid, pack id {pack.id.hex()}")
 
 
 if __name__ == "__main__":

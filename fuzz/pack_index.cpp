@@ -1,4 +1,4 @@
-// Any bytes as a pack: opening gives a pack whose every claim lies inside the file, or an Error.
+// Any bytes as a pack: opening gives a pack whose every claim is inside the file, or an Error.
 // Most of the work happens on a repaired copy, whose checksums are right.
 #include "memory_meter.h"
 #include "pack/seal.h"

@@ -100,7 +100,7 @@ TUNDISH_API const char* tundish_reference(void);
 typedef struct tundish_loader tundish_loader;
 typedef struct tundish_batch tundish_batch;
 
-/* `options`: a JSON object; tundish_reference() lists what may stand in it. `lists`: NULL for none.
+/* `options`: a JSON object; tundish_reference() lists its keys. `lists`: NULL for none.
  * Keeps the source open for itself. NULL on error. */
 TUNDISH_API tundish_loader* tundish_loader_new(const tundish_source* source, const char* options,
                                                const tundish_loader_lists* lists);
@@ -133,7 +133,7 @@ TUNDISH_API uint64_t tundish_loader_steps(const tundish_loader* loader, uint64_t
  * people. Lives as long as the loader. */
 TUNDISH_API const char* tundish_loader_describe(const tundish_loader* loader);
 
-/* JSON: the state of a run that stands at this epoch and global position. Valid until this thread's
+/* JSON: the state of a run that is at this epoch and global position. Valid until this thread's
  * next call; NULL on error. */
 TUNDISH_API const char* tundish_loader_state(const tundish_loader* loader, uint64_t epoch,
                                              uint64_t position);
@@ -148,7 +148,7 @@ TUNDISH_API const char* tundish_loader_stats(const tundish_loader* loader);
 /* Positions whose sample was replaced, skipped or zeros. Cheap enough to call for every batch. */
 TUNDISH_API uint64_t tundish_loader_bad_positions(const tundish_loader* loader);
 
-/* The window of shares and quantiles begins anew. */
+/* The window of shares and quantiles begins again. */
 TUNDISH_API void tundish_loader_new_window(tundish_loader* loader);
 
 /* JSON array of the first 10,000: {"sample", "epoch", "position", "file", "record", "key",
@@ -252,8 +252,8 @@ typedef struct tundish_refused {
  * wait. */
 TUNDISH_API int32_t tundish_device_poll_completed(tundish_device* device, tundish_refused* out);
 /* Makes the image a bad sample of the loader, with the text that the CPU would have given, and
- * clears `pending`. Reads its record. An error when the loader fails for bad samples, or when not one
- * sample was good. */
+ * clears `pending`. Reads its record. An error when the loader fails for bad samples, or when not
+ * one sample was good. */
 TUNDISH_API int32_t tundish_loader_enter_refused(tundish_loader* loader, tundish_refused* refused);
 /* The iteration was left: bad images of batches enqueued so far are only counted. */
 TUNDISH_API void tundish_device_forget(tundish_device* device);

@@ -23,12 +23,12 @@ from tests.helpers.program import PROGRAM
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# What a sound machine may lack or have: a skip says one of these. Any other skip fails, since ./dev
+# What a working machine may lack or have: a skip says one of these. Any other skip fails, since ./dev
 # setup and ./dev build make everything else, and a test that is skipped where it should run hides
 # what it would have found.
 MAY_BE_SKIPPED = (
     "cannot mount here",
-    "page-locked memory can be had here",
+    "page-locked memory is available here",
     "there is a GPU",
     "another user is needed",
     "root may read everything",

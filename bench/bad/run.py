@@ -89,7 +89,7 @@ def check_report(
     delivered, report = epoch_of(path, policy)
     listed: list[dict[str, Any]] = report["bad_samples"]
     if not {one["sample"] for one in listed} <= damaged:
-        return "a sound record is called bad"
+        return "a valid record is called bad"
     first = {
         one["position"]: one for one in reversed(listed)
     }  # before its substitutes, if those are bad
@@ -107,8 +107,12 @@ def check_report(
         ):
             return f"what came instead at position {position} is not what it says"
     counts = len(listed), len(delivered), len(first)
-    told = report["bad"], report["delivered"], report["replaced" if policy != SKIP else "skipped"]
-    return "" if counts == told and next(left, None) is None else "the counts are wrong"
+    reported = (
+        report["bad"],
+        report["delivered"],
+        report["replaced" if policy != SKIP else "skipped"],
+    )
+    return "" if counts == reported and next(left, None) is None else "the counts are wrong"
 
 
 def sizes(loader: tundish.Loader) -> Iterator[int]:

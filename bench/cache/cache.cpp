@@ -1,7 +1,7 @@
 // Hit rates over shuffled epochs, for caches of 5 % to 95 % of the data. Prints JSON. The first
 // epoch fills the caches and does not count.
 //   bench_cache COUNT EPOCHS WORLD_SIZE SPREAD SEED
-// SPREAD: of the samples' sizes, the standard deviation of their logarithm; 0: all alike.
+// SPREAD: of the samples' sizes, the standard deviation of their logarithm; 0: all equal.
 #include <fmt/format.h>
 
 #include <cmath>

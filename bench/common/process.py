@@ -48,7 +48,7 @@ class Job:
 
 
 def draw_batches(job: Job) -> Iterator[list[int]]:
-    """The draw numbers of every batch, shuffled anew each epoch, for contestants with no order of their own."""
+    """The draw numbers of every batch, shuffled again each epoch, for contestants without an order."""
     for epoch in range(job.epochs):
         order = np.random.default_rng(epoch).permutation(job.count) + epoch * job.count
         for first in range(0, job.count - job.batch + 1, job.batch):

@@ -49,7 +49,7 @@ def interval(values: Iterable[float]) -> Interval:
 
 
 def measure(batches: Iterable[int], images: int) -> Cost:
-    """Of the first `images` images behind the first batch; `batches` gives sizes of batches."""
+    """Of the first `images` images after the first batch; `batches` gives sizes of batches."""
     done, wall, cpu = -1, 0.0, 0.0
     for size in batches:
         if done < 0:
@@ -79,12 +79,12 @@ def add_overhead(
     rows: Rows, name: str, taken: Sequence[Cost], bare: Sequence[Cost], **more: Any
 ) -> list[str]:
     """Rows for what `taken` costs in parts of `bare`, wall and CPU time, round by round; and what is said of them."""
-    told = []
+    shown = []
     for metric, member in (("overhead", "wall_s"), ("cpu overhead", "cpu_s")):
         pairs = zip(taken, bare, strict=True)
         values = [getattr(one, member) / getattr(other, member) for one, other in pairs]
         sure = interval(values)
         between = {"low": round(sure.low, 5), "high": round(sure.high, 5)}
         rows.add(name, metric, values, "x", **between, **more)
-        told.append(sure.percent())
-    return told
+        shown.append(sure.percent())
+    return shown

@@ -105,7 +105,7 @@ class Rows:
         self._rows.append(row | {"runs": 0, "spread": None, "reason": text} | more | self._origin)
 
     def forget(self, **values: Any) -> None:
-        """Drops the rows with these values: they are made anew."""
+        """Drops the rows with these values: they are made again."""
         self._rows = [
             row for row in self._rows if any(row.get(key) != value for key, value in values.items())
         ]

@@ -128,12 +128,12 @@ class Contest:
                 break
             turns = self.round(number, steps)
             self.results.rounds.append(turns)
-            told = ", ".join(
+            shown = ", ".join(
                 f"{name} {1e3 * turn.step_s:.2f} ms (GPU waits {1e3 * turn.gpu_wait_s:.3f}, next "
                 f"{1e3 * turn.host_wait_s:.3f}, CPU {1e3 * turn.cpu_s:.1f}, loss {turn.loss:.3f})"
                 for name, turn in turns.items()
             )
-            say(f"  round {number}, {steps} steps: {told}")
+            say(f"  round {number}, {steps} steps: {shown}")
             self.write()
 
     def fit(self, per_step: float, aside: float, deadline: float) -> int:

@@ -41,7 +41,7 @@ class Feed:
 
 
 class Normalize:
-    """uint8 images on the device to a batch for the step: what rivals do behind their copy."""
+    """uint8 images on the device to a batch for the step: what the other loaders do after their copy."""
 
     def __init__(self, device: str) -> None:
         import torch

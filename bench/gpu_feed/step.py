@@ -14,7 +14,7 @@ from .feed import CLASSES, Batch, Feed
 
 # The loop stays at most so many steps ahead of the GPU. One that never looks at its loss runs
 # further ahead, until the driver's queue is full; then a call anywhere blocks, also in next(), and
-# what was waiting for room would be taken for waiting for data.
+# time spent waiting for space would count as time waiting for data.
 AHEAD = 3
 
 
@@ -40,7 +40,7 @@ class Training:
         self.last_loss: Any = None
         self._first = [p.detach().clone() for p in self.model.state_dict().values()]
 
-    def begin_anew(self) -> None:
+    def restart(self) -> None:
         """The weights of the first step: every turn trains the same, and nothing diverges."""
         with torch.no_grad():
             for value, first in zip(self.model.state_dict().values(), self._first, strict=True):
@@ -60,7 +60,7 @@ class Training:
         self.last_loss = loss.detach()
 
     def warm_up(self, batch: Batch, steps: int = 5) -> None:
-        """Compiles; without a compiler the step is trained as it is, and says so."""
+        """Compiles; without a compiler the step is trained without compilation, and a message is printed."""
         try:
             self(*batch)
         except Exception as error:

@@ -27,7 +27,7 @@ def measure(feed: Feed, training: Training, steps: int, warm_up: int, busy: Busy
     """`warm_up` steps first. They begin with nothing made ahead: batches from the time in which
     others had their turn would hide a loader that is a little too slow.
     """
-    training.begin_anew()
+    training.restart()
     feed.drain()
     train(feed, training, warm_up)
     cpu = time.process_time() + feed.others_cpu_s()

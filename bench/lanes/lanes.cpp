@@ -189,7 +189,7 @@ std::vector<Contestant> steps(const Set& set) {
   return out;
 }
 
-// The partial decoder with all of its steps and the resize behind it: what is timed in parts must
+// The partial decoder with all of its steps and the resize after it: what is timed in parts must
 // be what makes the picture.
 Contestant all_parts(const Set& set, Cpu level) {
   auto decoder = std::make_shared<PartialDecoder>(Until::rgb, level);

@@ -29,7 +29,7 @@ class Contestant:
 
 
 # By file. FFmpeg takes chroma apart from luma through its filters. FFCV's images were resized and re-encoded when its file was written, and its decoder is
-# told to be fast rather than exact: its pixels are its own by design, and only gross errors are seen.
+# set up to be fast rather than exact: its pixels are its own by design, and only gross errors are seen.
 CONTESTANTS = {
     "tundish_pack": Contestant("tundish", "pack", torch=True),
     "tundish_numpy": Contestant("tundish, NumPy", "pack"),
@@ -58,7 +58,7 @@ def is_ours(contestant: str) -> bool:
 
 
 def with_cpus(chosen: list[str], cpus: list[str]) -> list[str]:
-    """Behind the loader from a pack the same one for every instruction set."""
+    """After the loader from a pack, the same loader with every instruction set."""
     out = []
     for contestant in chosen:
         out.append(contestant)

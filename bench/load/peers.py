@@ -1,6 +1,6 @@
 """Installs the rivals of `bench load`: each in an environment of its own, build/peers/NAME.
 
-An environment sees the packages of ./dev's behind its own, so that torch is there once. Debian's packages
+An environment sees the packages of ./dev after its own, so that torch is installed once. Debian's packages
 that some need are ./dev's matter (peer_packages).
 """
 
@@ -24,7 +24,7 @@ class Peer:
 
 
 # FFCV comes as source only and asks for opencv-python:
-# the one without windows does, and its build needs what is there already.
+# the one without windows does, and its build needs only what is installed.
 PEERS = {
     "dali": Peer("nvidia-dali-cuda130==2.4.0"),
     "tensorflow": Peer("tensorflow-cpu==2.21.0"),

@@ -91,8 +91,8 @@ def race(job: Job, work: Path, racing: list[str], rounds: int) -> Runs:
                     this = replace(job, threads=cores, cpus=where)
                     runs.add(contestant, cores, number, measure(contestant, this, work))
         rates = {c: runs.figures[c, 1][number]["images_per_s"] for c in racing}
-        told = ", ".join(f"{c} {rate:.0f}/s" for c, rate in rates.items())
-        say(f"round {number + 1} of {rounds}: {told}")
+        shown = ", ".join(f"{c} {rate:.0f}/s" for c, rate in rates.items())
+        say(f"round {number + 1} of {rounds}: {shown}")
     return runs
 
 

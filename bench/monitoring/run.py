@@ -3,7 +3,7 @@
 The counters behind stats() are always on: three looks at the clock for a sample, and two more for every
 strip of one sample in 16. What they cost is seen beside a build without them: --before CHECKOUT, a built
 checkout of another commit (f44634c is the last one that had no counters). "bare again" is the
-same as "bare": how far it lies from zero is how much of the other figures is noise.
+same as "bare": its distance from zero is how much of the other figures is noise.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ def main() -> None:
         lines[-1][3:] = add_overhead(rows, name, taken, costs[BARE], **more)
     if options.before:
         more["before"] = commit(options.before)
-        told = add_overhead(rows, "counters", costs[BARE], costs[BEFORE], **more)
-        lines.append(["bare, to the one without counters", "", "", *told])
+        shown = add_overhead(rows, "counters", costs[BARE], costs[BEFORE], **more)
+        lines.append(["bare, to the one without counters", "", "", *shown])
     print(f"page cache warm; {images.about}\n{rows.heading()}\n")
     head = ["what", "us per image", "CPU us", "more time (95 % interval)", "more CPU time"]
     print(table(head, lines))

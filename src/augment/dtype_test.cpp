@@ -53,7 +53,7 @@ TEST_CASE("float16 and bfloat16 are the nearest values, ties to even") {
   }
 }
 
-TEST_CASE("the ends of float16 are torch's") {
+TEST_CASE("the smallest and largest float16 values equal torch's") {
   CHECK(float16_bits(0.0f) == 0x0000);
   CHECK(float16_bits(-0.0f) == 0x8000);
   CHECK(float16_bits(65504.0f) == 0x7bff);

@@ -15,7 +15,7 @@ constexpr std::array<const char*, 4> words(PadMode) {
   return {"constant", "edge", "reflect", "symmetric"};
 }
 
-// Which of n pixels stands at place i of the padded line; -1 where `fill` does.
+// Which of n pixels is at place i of the padded line; -1 where `fill` is.
 // Padding wider than the line goes on reflecting, as NumPy's.
 TUNDISH_HOST_DEVICE int padded_index(int i, int n, PadMode mode) {
   if (i >= 0 && i < n) return i;

@@ -9,7 +9,7 @@
 namespace tundish {
 namespace {
 
-// The line "abcd" from place -6 to 9, '.' where fill stands.
+// The line "abcd" from place -6 to 9, '.' where fill is.
 std::string padded_line(PadMode mode) {
   std::string line;
   for (int i = -6; i < 10; ++i) {
@@ -29,7 +29,7 @@ TEST_CASE("padding repeats the line as NumPy and torchvision do") {
   CHECK(padded_index(-3, 1, PadMode::reflect) == 0);
 }
 
-TEST_CASE("crop, resize, crop and flip fold into one stage") {
+TEST_CASE("crop, resize, crop and flip become one step") {
   View view({500, 400});
   view.crop({100, 50, 300, 200});
   view.resize({150, 100}, Filter::bilinear);
@@ -44,7 +44,7 @@ TEST_CASE("crop, resize, crop and flip fold into one stage") {
   CHECK(view.size() == Size{100, 50});
 }
 
-TEST_CASE("a view of tens of millions of pixels across is not taken for a thin one") {
+TEST_CASE("a view tens of millions of pixels wide is not treated as a thin one") {
   View view({65'535, 60});
   view.resize({65'535'000, 60'000}, Filter::bilinear);
   view.resize({8, 8}, Filter::bilinear);

@@ -62,7 +62,7 @@ Size fixed_size(const Transforms& transforms);
 
 // Element type of the batch and the value of every (channel, level): ToDtype and Normalize in
 // the user's order, each step rounded to float32 as torchvision does. float16 and bfloat16 are
-// rounded to once, at the end, wherever in the list they stand.
+// rounded to once, at the end, wherever in the list they are.
 // Without either, uint8. Normalize on uint8 first scales to 0..1 and gives float32.
 PixelTable pixel_table(const Transforms& transforms);
 

@@ -64,7 +64,7 @@ TEST_CASE("no argument of a transform is left out of its JSON, and it comes back
   }
 }
 
-TEST_CASE("their order counts") {
+TEST_CASE("the order of operations matters") {
   const Transform crop = CenterCrop{{8, 8}}, flip = RandomHorizontalFlip{0.5};
   CHECK(transforms_json({crop, flip}) != transforms_json({flip, crop}));
 }
@@ -122,7 +122,7 @@ TEST_CASE("arguments at their default are left out") {
       R"([{"name":"Normalize"},{"name":"RandomHorizontalFlip"},{"name":"CenterCrop","size":[8,8]}])");
 }
 
-TEST_CASE("a transform draws the same numbers wherever it stands among others") {
+TEST_CASE("a transform draws the same numbers at any place in the list") {
   const Key key{.seed = 5, .sample = 9};
   const RandomHorizontalFlip flip{};
   const Window alone = plan_view({RandomCrop{.size = {8, 8}}}, {90, 70}, key).steps()[0].crop;

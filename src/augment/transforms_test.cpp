@@ -53,7 +53,7 @@ TEST_CASE("wrong arguments are named") {
   CHECK(complaint({kToFloat, ToDtype{Dtype::uint8, true}}) == "ToDtype");
 }
 
-TEST_CASE("what makes new pixels comes before Normalize") {
+TEST_CASE("transforms that make new pixels must come before Normalize") {
   CHECK(complaint({Normalize{}, Resize{.size = {9, 9}}}) == "Resize");
   CHECK(complaint({kToFloat, CenterCrop{{9, 9}}}) == "CenterCrop");
   CHECK(complaint({kToFloat, RandomCrop{.size = {9, 9}, .pad_if_needed = true}}) == "RandomCrop");

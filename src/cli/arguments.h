@@ -1,4 +1,4 @@
-// The words behind a verb. Parsing is CLI11's; the help is ours, because it starts with an example.
+// The words after a verb. Parsing is CLI11's; the help is ours, because it starts with an example.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class UsageError : public std::runtime_error {
 
 struct VerbHelp {
   const char* verb;
-  const char* usage;     // behind the verb: "SRC -o OUT.tnd [options]"
+  const char* usage;     // after the verb: "SRC -o OUT.tnd [options]"
   const char* examples;  // one per line, the plainest first
   const char* text;      // what it does, in a few lines
   const char* json;      // the keys that --json prints, in a few lines

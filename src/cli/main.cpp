@@ -83,7 +83,7 @@ int run(const Words& words, Shell& shell, std::string& verb_name) {
   return verb.run(Words(words.begin() + 1, words.end()), shell);
 }
 
-int run_and_tell(int argc, char** argv) {
+int run_and_report(int argc, char** argv) {
   Shell shell(argc > 0 ? argv[0] : "tundish");
   watch_interrupts();
   const StopScope interruptible(stop_request(&stop_flag()));
@@ -109,11 +109,11 @@ int run_and_tell(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    return tundish::cli::run_and_tell(argc, argv);
+    return tundish::cli::run_and_report(argc, argv);
   } catch (...) {
     // There was not even memory for the message.
     constexpr std::string_view kText = "TND-505 tundish: needs more memory than there is\n";
-    [[maybe_unused]] const auto told = ::write(STDERR_FILENO, kText.data(), kText.size());
+    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kText.data(), kText.size());
     return tundish::cli::kFailed;
   }
 }

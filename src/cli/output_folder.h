@@ -27,7 +27,7 @@ class OutputFolder {
   OutputFolder(const std::string& path, bool replace);
 
   // True when written, false when the file existed with the same bytes. Throws Error: name_unsafe
-  // (of the name, or a file stands where a folder is needed, or a folder where the file is),
+  // (of the name, or a file is where a folder is needed, or a folder where the file is),
   // output_exists (the file has other bytes, and not replace), disk_full, ...
   bool write(const std::string& name, Bytes bytes);
 

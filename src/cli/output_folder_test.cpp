@@ -72,7 +72,7 @@ TEST_CASE("a link in the place of a file is replaced, not written through") {
   CHECK_FALSE(fs::is_symlink(temporary / "out/a.jpg"));
 }
 
-TEST_CASE("a file that is there already is kept, and other bytes are not overwritten") {
+TEST_CASE("an existing file with the same bytes is kept, one with other bytes is not overwritten") {
   const TemporaryFolder temporary;
   OutputFolder folder(temporary / "new/out", false);
   CHECK(folder.write("k/a.jpg", bytes_of("one")));
@@ -86,7 +86,7 @@ TEST_CASE("a file that is there already is kept, and other bytes are not overwri
   folder.sync();
 }
 
-TEST_CASE("temporary files of killed runs are swept, those of living ones are not") {
+TEST_CASE("temporary files of killed runs are removed, those of running ones are not") {
   const TemporaryFolder temporary;
   temporary.write("out/k/.tundish-unpack-999999999", "half");
   const std::string living = temporary.write("out/k/.tundish-unpack-1", "its writer locks it");

@@ -4,7 +4,7 @@
 
 namespace tundish::cli {
 
-TEST_CASE("the progress line tells share, rates and the time left") {
+TEST_CASE("the progress line has share, rates and the time left") {
   const Amount amount{
       .items = 50, .items_total = 100, .bytes = 500'000'000, .bytes_total = 2'000'000'000};
   CHECK(progress_line(amount, 10, "img", "", 100, false) ==

@@ -36,7 +36,7 @@ struct Shell {
   void message(std::string_view word, std::string_view text) const;  // stderr
   void warn(std::string_view text) const;                            // stderr, not with --quiet
 
-  // Tells an error on stderr, and as {"error": ...} on stdout with --json.
+  // Prints an error on stderr, and as {"error": ...} on stdout with --json.
   // Returns the exit code. Never throws.
   int fail(const Error& error) const;
   int fail(std::string_view text, int exit_code) const;

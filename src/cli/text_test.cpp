@@ -4,7 +4,7 @@
 
 namespace tundish::cli {
 
-TEST_CASE("bytes are told in decimal units with one digit behind the point") {
+TEST_CASE("bytes are printed in decimal units with one digit after the point") {
   CHECK(bytes_text(0) == "0 bytes");
   CHECK(bytes_text(1) == "1 byte");
   CHECK(bytes_text(999) == "999 bytes");
@@ -14,7 +14,7 @@ TEST_CASE("bytes are told in decimal units with one digit behind the point") {
   CHECK(bytes_text(140.2e9) == "140.2 GB");
 }
 
-TEST_CASE("durations are told in seconds, then as a clock") {
+TEST_CASE("durations are printed in seconds, from a minute on as a clock does") {
   CHECK(duration_text(0.04) == "0.0 s");
   CHECK(duration_text(9.96) == "10 s");
   CHECK(duration_text(59.6) == "1:00");
@@ -24,7 +24,7 @@ TEST_CASE("durations are told in seconds, then as a clock") {
   CHECK(duration_text(1e300) == "?");
 }
 
-TEST_CASE("a slip of the finger finds the word that was meant") {
+TEST_CASE("a misspelt word finds the intended word") {
   const std::vector<std::string> verbs = {"pack", "unpack", "info", "ls", "cat", "verify", "bench"};
   CHECK(did_you_mean("pakc", verbs) == "pack");
   CHECK(did_you_mean("verfiy", verbs) == "verify");
@@ -35,7 +35,7 @@ TEST_CASE("a slip of the finger finds the word that was meant") {
   CHECK(did_you_mean("", verbs).empty());
 }
 
-TEST_CASE("a swap of neighbours counts as one slip") {
+TEST_CASE("two swapped letters count as one error") {
   CHECK(edit_distance("pakc", "pack") == 1);
   CHECK(edit_distance("", "abc") == 3);
   CHECK(edit_distance("kitten", "sitting") == 3);

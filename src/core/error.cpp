@@ -18,7 +18,7 @@ constexpr std::array kTable = {
                "The pack was written by a newer Tundish.", "install a newer tundish"},
     ErrorEntry{ErrorCode::head_damaged, "has a damaged head",
                "The first 64 bytes fail their checksum: the file changed after it was packed.",
-               "copy the file again from where it was made, or pack it anew"},
+               "copy the file again from where it was made, or pack it again"},
     ErrorEntry{ErrorCode::unknown_feature, "needs a feature this program does not have",
                "An incompatible feature bit is set that this version does not know.",
                "install a newer tundish"},
@@ -26,29 +26,29 @@ constexpr std::array kTable = {
         ErrorCode::incomplete, "is incomplete",
         "The end of the file is missing: a copy or a download stopped early. (A pack that is "
         "killed leaves no such file; it works on a temporary one.)",
-        "copy the file again from where it was made, or pack it anew"},
-    ErrorEntry{ErrorCode::tail_damaged, "has a damaged tail",
-               "The last bytes, which say where everything lies, fail their checksum or contradict "
-               "the file.",
-               "copy the file again from where it was made, or pack it anew"},
+        "copy the file again from where it was made, or pack it again"},
+    ErrorEntry{
+        ErrorCode::tail_damaged, "has a damaged tail",
+        "The last bytes, which hold the position of every part, fail their checksum or contradict "
+        "the file.",
+        "copy the file again from where it was made, or pack it again"},
     ErrorEntry{ErrorCode::index_damaged, "has a damaged index",
                "The index fails its checksum, or its lengths do not fill the file exactly.",
-               "copy the file again from where it was made, or pack it anew"},
-    ErrorEntry{
-        ErrorCode::metadata_damaged, "has damaged metadata",
-        "The JSON that describes the fields fails its checksum or says something impossible.",
-        "copy the file again from where it was made, or pack it anew"},
+               "copy the file again from where it was made, or pack it again"},
+    ErrorEntry{ErrorCode::metadata_damaged, "has damaged metadata",
+               "The JSON that describes the fields fails its checksum or contradicts itself.",
+               "copy the file again from where it was made, or pack it again"},
     ErrorEntry{
         ErrorCode::digest_differs, "differs from its digest",
         "The XXH3-128 digest over the whole file is not the one that was stored.",
-        "tundish verify {file} names the damaged parts; copy the file again or pack it anew"},
+        "tundish verify {file} names the damaged parts; copy the file again or pack it again"},
 
     ErrorEntry{ErrorCode::no_such_record, "has no such record",
-               "A record was asked for whose number is not below the number of records.",
-               "tundish info {file} says how many there are"},
+               "The number of the record is not below the number of records.",
+               "tundish info {file} prints the number of records"},
     ErrorEntry{ErrorCode::record_cut_off, "ends inside a record",
                "The file became shorter after it was opened.",
-               "tundish verify {file} checks the whole file; copy it again or pack it anew"},
+               "tundish verify {file} checks the whole file; copy it again or pack it again"},
     ErrorEntry{ErrorCode::record_checksum, "fails its checksum",
                "The bytes read are not those that were packed: the file changed afterwards (disk, "
                "copy or memory error).",
@@ -56,9 +56,9 @@ constexpr std::array kTable = {
                "trains without it"},
     ErrorEntry{
         ErrorCode::padding_damaged, "has bytes other than zero between its parts",
-        "The gaps between records must hold zeros. The records themselves are checked apart.",
-        "copy the file again from where it was made, or pack it anew"},
-    ErrorEntry{ErrorCode::name_unsafe, "has a name that cannot be that of a file here",
+        "The gaps between records must hold zeros. The records themselves are checked separately.",
+        "copy the file again from where it was made, or pack it again"},
+    ErrorEntry{ErrorCode::name_unsafe, "has a name that is unsafe as a file name",
                "The name is empty or absolute, has a piece '..', is too long, or leads through a "
                "file or a link: unpacking it could write outside the folder given.",
                "tundish cat {file} N > NAME writes a record where you choose"},
@@ -71,7 +71,7 @@ constexpr std::array kTable = {
     ErrorEntry{ErrorCode::source_unreadable, "cannot be read",
                "The system refused to list or read it.", "check the permissions and the disk"},
     ErrorEntry{
-        ErrorCode::source_unknown, "is of no kind that can be packed",
+        ErrorCode::source_unknown, "is no source that can be packed",
         "It is not a folder, a .csv or .tsv list, a .tar (also .gz, .xz, .zst, .bz2) or a .tnd.",
         "give a folder like FOLDER/CLASS/NAME.jpg, a list with a column 'path', an archive or a "
         "pack"},
@@ -79,39 +79,39 @@ constexpr std::array kTable = {
                "The class keeps its number, as in torchvision with allow_empty, but has no sample.",
                "remove the folder if the class is not meant to exist"},
     ErrorEntry{ErrorCode::tar_damaged, "is a damaged tar file",
-               "A header fails its checksum, lies about its size, or the archive ends early.",
+               "A header fails its checksum, has a wrong size, or the archive ends early.",
                "test it with: tar tf {file}; fetch it again"},
     ErrorEntry{ErrorCode::tar_duplicate, "holds the same name twice",
                "Two members of the archive have one name, or a sample has two files of one kind.",
-               "make the archive anew with distinct names"},
+               "make the archive again with distinct names"},
     ErrorEntry{ErrorCode::csv_damaged, "is a list that cannot be read",
-               "A row has another number of columns than the head, or a quote does not end.",
-               "mend the row; the first line names the columns, one of them 'path'"},
-    ErrorEntry{ErrorCode::no_random_access, "can only be read from the front",
+               "A row has another number of columns than the first line, or a quote does not end.",
+               "correct the row; the first line names the columns, one of them 'path'"},
+    ErrorEntry{ErrorCode::no_random_access, "can only be read from the beginning",
                "A compressed tar has no random access, so nothing can be trained from it directly.",
                "pack it first: tundish pack {file} -o OUT.tnd"},
     ErrorEntry{ErrorCode::file_empty, "is empty", "The file has no bytes.",
                "fetch it again or remove it"},
     ErrorEntry{ErrorCode::source_changed, "changed while it was read",
                "Its size is no longer the one seen when the source was opened.",
-               "run the command again when nothing writes there"},
+               "run the command again when no other program writes to it"},
     ErrorEntry{ErrorCode::compression_damaged, "cannot be decompressed",
                "The compressed stream is damaged or ends early.", "fetch the file again"},
     ErrorEntry{
         ErrorCode::label_unreadable, "has a label that cannot be understood",
         "A label is neither a whole number nor a name, or some samples have one and others none.",
-        "mend the list or the archive"},
+        "correct the list or the archive"},
 
     ErrorEntry{ErrorCode::not_an_image, "is not an image",
                "Its first bytes belong to no image format (an error page saved as .jpg?).",
                "look at it; fetch it again or remove it"},
     ErrorEntry{
-        ErrorCode::codec_unsupported, "is an image of a kind that cannot be decoded here",
-        "JPEG, PNG and uint8 .npy are decoded; others are packed as they came and can only be "
-        "given back.",
+        ErrorCode::codec_unsupported, "is an image in a format that cannot be decoded",
+        "JPEG, PNG and uint8 .npy are decoded; other formats are packed unchanged and can only be "
+        "unpacked.",
         "convert it to JPEG or PNG before packing"},
     ErrorEntry{ErrorCode::image_header, "has a damaged image header",
-               "The part that tells the size of the image makes no sense.",
+               "The header, which has the size of the image, makes no sense.",
                "open it with another program; fetch it again or remove it"},
     ErrorEntry{
         ErrorCode::image_too_large, "is larger than the limits allow",
@@ -123,7 +123,7 @@ constexpr std::array kTable = {
                "open it with another program; fetch it again or remove it"},
     ErrorEntry{ErrorCode::image_cut_off, "is an image cut short",
                "The data end before the last row.", "fetch it again or remove it"},
-    ErrorEntry{ErrorCode::image_kind, "is an array that is no picture",
+    ErrorEntry{ErrorCode::image_kind, "is an array that is not an image",
                "An array used as an image must be uint8 of shape (H, W), (H, W, 1) or (H, W, 3).",
                "store it in another field, or convert it"},
     ErrorEntry{ErrorCode::over_budget, "needs more memory than the loader may use",
@@ -143,7 +143,7 @@ constexpr std::array kTable = {
     ErrorEntry{ErrorCode::disk_full, "does not fit on the disk",
                "There is not enough space (or quota). Nothing half-written is left behind.",
                "free some space, or write to another disk"},
-    ErrorEntry{ErrorCode::no_permission, "may not be accessed", "The permissions do not allow it.",
+    ErrorEntry{ErrorCode::no_permission, "cannot be accessed", "The permissions do not allow it.",
                "change the permissions, or use another place"},
     ErrorEntry{ErrorCode::no_memory, "needs more memory than there is", "An allocation failed.",
                "close other programs, use fewer threads or smaller batches"},
@@ -152,25 +152,25 @@ constexpr std::array kTable = {
     ErrorEntry{ErrorCode::interrupted, "was interrupted",
                "Nothing half-written is left behind; an older file of that name is as it was.",
                "run the command again to start over"},
-    ErrorEntry{ErrorCode::thread_stuck, "has a thread that does not come back",
+    ErrorEntry{ErrorCode::thread_stuck, "has a thread that does not return",
                "A loader was ended while a thread was reading or decoding, and the thread did not "
                "return within 0.9 seconds. It is left behind with all that it uses; nothing else "
                "waits for it.",
                "check the disk or the network file system that holds the record"},
     ErrorEntry{ErrorCode::gpu, "was refused by the GPU or its driver",
-               "A call of the CUDA runtime failed; the reason is the driver's own.",
-               "see that nvidia-smi lists the GPU with memory to spare, and that its driver is one "
-               "for CUDA 13"},
+               "A call of the CUDA runtime failed; the reason is the text of the driver.",
+               "check that nvidia-smi lists the GPU with free memory, and that its driver supports "
+               "CUDA 13"},
 
-    ErrorEntry{ErrorCode::argument, "got an argument that makes no sense",
-               "The message says which one and why.",
+    ErrorEntry{ErrorCode::argument, "got an invalid argument",
+               "The message names the argument and the reason.",
                "see the help of the command or of the function"},
     ErrorEntry{ErrorCode::unequal_sizes, "gives images of unequal size",
                "A batch is one array, so all its images must have one size.",
                "add Resize((H, W)), RandomResizedCrop, or Resize followed by CenterCrop to the "
                "transforms"},
     ErrorEntry{
-        ErrorCode::wrong_state, "cannot go on from this state",
+        ErrorCode::wrong_state, "cannot continue from this state",
         "The state was saved with other data, another seed, other transforms or another order.",
         "build the loader as it was when the state was saved"},
     ErrorEntry{ErrorCode::used_after_fork, "was made before a fork",
@@ -179,14 +179,14 @@ constexpr std::array kTable = {
     ErrorEntry{
         ErrorCode::too_many_bad, "has too many bad samples",
         "More of an epoch's samples were bad than max_bad allows; or sixteen replacements for a "
-        "bad sample were bad as well; or a loader that leaves bad samples out has not one image to "
-        "give after 100 of them, or after an epoch.",
+        "bad sample were bad as well; or a loader that skips bad samples found no good one among "
+        "the first 100, or in an epoch.",
         "loader.bad_samples() names them; of a pack also: tundish verify {file} --pixels"},
     ErrorEntry{ErrorCode::closed, "is closed", "The loader was closed and used afterwards.",
                "make a new one"},
     ErrorEntry{ErrorCode::budget_too_small, "does not fit into the memory given",
                "The batches, the index and a little for every thread must fit into "
-               "Loader(memory=...); docs/memory.md says how it is counted.",
+               "Loader(memory=...); docs/memory.md explains how it is counted.",
                "give a larger memory=, or a smaller batch_size, prefetch or threads"},
 };
 

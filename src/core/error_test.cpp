@@ -6,7 +6,7 @@
 
 namespace tundish {
 
-TEST_CASE("a message says what, where, why and what to do") {
+TEST_CASE("a message has the title, the place, the reason and the fix") {
   const Error error(
       ErrorCode::record_checksum,
       {.file = "train.tnd", .record = 81233, .key = "dog/a.jpg", .offset = 9663676416},
@@ -25,15 +25,15 @@ TEST_CASE("a file whose name looks like the placeholder of a remedy is named as 
         "  fix: tundish info {file}/{file}.tnd says how many there are");
   const Error nameless(ErrorCode::no_such_record, {}, "");
   CHECK(std::string(nameless.what()) ==
-        "TND-201 has no such record\n  fix: tundish info FILE says how many there are");
+        "TND-201 has no such record\n  fix: tundish info FILE prints the number of records");
 }
 
-TEST_CASE("a fault's offset is counted from where its bytes begin") {
+TEST_CASE("the offset of a fault is added to the offset of its bytes") {
   const Error error(Fault{ErrorCode::image_damaged, "x", 10}, {.file = "f", .offset = 100});
   CHECK(*error.where().offset == 110);
 }
 
-TEST_CASE("every code stands once in the table, with all its texts") {
+TEST_CASE("every code is in the table once, with all its texts") {
   std::set<int> seen;
   for (const ErrorEntry& entry : error_table()) {
     CHECK(seen.insert(static_cast<int>(entry.code)).second);

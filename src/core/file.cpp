@@ -15,7 +15,7 @@ ErrorCode code_of_errno(int number, bool writing) {
   switch (number) {
     case ENOENT:
       return ErrorCode::source_missing;
-    case ENOTDIR:  // a file stands where a folder is needed
+    case ENOTDIR:  // a file is where a folder is needed
       return writing ? ErrorCode::argument : ErrorCode::source_missing;
     case EACCES:
     case EPERM:

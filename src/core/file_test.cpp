@@ -21,7 +21,7 @@ ErrorCode code_of_open(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("what cannot be opened for reading says so as a reader needs it") {
+TEST_CASE("a file that cannot be opened for reading gives an error with the reason and the fix") {
   const TemporaryFolder folder;
   const std::string file = folder.write("a.tnd", "hello");
   CHECK(code_of_open(file) == ErrorCode::none);
@@ -31,7 +31,7 @@ TEST_CASE("what cannot be opened for reading says so as a reader needs it") {
   CHECK(code_of_open(folder / std::string(300, 'x')) == ErrorCode::io_read);  // ENAMETOOLONG
 }
 
-TEST_CASE("the same number of the system means another thing to a writer") {
+TEST_CASE("the same errno gives another error when writing") {
   CHECK(code_of_errno(ENOTDIR, false) == ErrorCode::source_missing);
   CHECK(code_of_errno(ENOTDIR, true) == ErrorCode::argument);
   CHECK(code_of_errno(EIO, false) == ErrorCode::io_read);

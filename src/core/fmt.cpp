@@ -1,5 +1,5 @@
 // The compiled half of fmt, once. Debian ships it as a shared library only, and fmt's header-only
-// mode compiles it anew in every source: 3 s each, under AddressSanitizer 25 s.
+// mode compiles it again in every source: 3 s each, under AddressSanitizer 25 s.
 #include <fmt/format-inl.h>
 
 #include <locale>

@@ -21,7 +21,7 @@ struct Window {
   bool operator==(const Window&) const = default;
 };
 
-// How the bytes of an image field are coded. The numbers stand in files: never change one.
+// How the bytes of an image field are coded. The numbers are stored in files: never change one.
 enum class Codec : std::uint8_t {
   unknown = 0,  // kept as it came; cannot be decoded
   jpeg = 1,

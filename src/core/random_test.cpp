@@ -25,7 +25,7 @@ TEST_CASE("every part of the key matters") {
   CHECK(base != draw({}, 1));
 }
 
-TEST_CASE("below fills its range evenly") {
+TEST_CASE("below() draws every number of its range equally often") {
   Random random({.seed = 7}, 0);
   std::array<int, 10> counts{};
   for (int i = 0; i < 100'000; ++i) ++counts[random.below(10)];

@@ -10,7 +10,7 @@
 
 namespace tundish {
 
-// As memcpy; fastest where `to` stands at a multiple of 64. Before others look:
+// As memcpy; fastest where `to` is at a multiple of 64. Before others look:
 // finish_stream_copies().
 inline void stream_copy(std::byte* to, const std::byte* from, std::size_t bytes) {
   constexpr std::size_t kLine = 64, kAhead = 2048;

@@ -7,7 +7,7 @@
 namespace tundish {
 
 // Bytes of the valid UTF-8 sequence that the text starts with: 1 to 4, or 0 when it is none (also
-// for overlong forms, surrogates and what lies beyond Unicode). The text is not empty.
+// for overlong forms, surrogates and values outside Unicode). The text is not empty.
 inline std::size_t utf8_length(std::string_view text) {
   const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
   const unsigned char lead = byte(0);

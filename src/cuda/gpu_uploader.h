@@ -22,7 +22,7 @@ namespace tundish::cuda {
 
 class ResidentPack;
 
-// Behind the levels, and behind the flat buffer, is room for upload_tail.h.
+// After the levels, and after the flat buffer, is room for upload_tail.h.
 struct UploadBatch {
   std::shared_ptr<const void> keep;               // owns all memory below until it was copied
   std::size_t count = 0;                          // images

@@ -1,4 +1,4 @@
-// The numbers that go to the GPU with a batch, behind its images: labels, sample numbers, targets.
+// The numbers that go to the GPU with a batch, after its images: labels, sample numbers, targets.
 // Written here once; the engine leaves room for them, the uploader writes them.
 #pragma once
 
@@ -13,8 +13,8 @@ inline constexpr std::size_t kTailAlignment = 64;
 
 // In bytes from the start of what is copied.
 struct UploadTail {
-  UploadTail(std::size_t behind, std::size_t images, std::size_t targets)
-      : labels((behind + kTailAlignment - 1) / kTailAlignment * kTailAlignment),
+  UploadTail(std::size_t begin, std::size_t images, std::size_t targets)
+      : labels((begin + kTailAlignment - 1) / kTailAlignment * kTailAlignment),
         samples(labels + sizeof(std::int64_t) * images),
         target(samples + sizeof(std::int64_t) * images),
         end(target + sizeof(Target) * targets) {}

@@ -33,7 +33,7 @@ struct ImageHeader {
 };
 
 // Says by the first bytes what an image is: jpeg, png, npy, lanes; unknown for other image formats
-// (webp, bmp, gif, tiff, ppm, ...), and empty when the bytes are no image that we have heard of.
+// (webp, bmp, gif, tiff, ppm, ...), and empty when the bytes belong to no known image format.
 std::optional<Codec> sniff(Bytes bytes);
 
 // Size and kind from the header alone. A format that is known but not decodable here gives

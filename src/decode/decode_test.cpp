@@ -15,7 +15,7 @@ std::optional<Codec> sniff_text(const std::string& text) { return sniff(bytes_of
 
 }  // namespace
 
-TEST_CASE("what can be decoded is told by the first bytes, whatever the file is called") {
+TEST_CASE("the first bytes decide the codec, not the file name") {
   CHECK(sniff(make_jpeg(8, 8, {})) == Codec::jpeg);
   CHECK(sniff(make_png(8, 8, 8, 2, false)) == Codec::png);  // ImageNet has one named .JPEG
   CHECK(sniff_text("\x93NUMPY\x01\0"s) == Codec::npy);
@@ -33,7 +33,7 @@ TEST_CASE("other image formats are known, and kept as they came") {
   }
 }
 
-TEST_CASE("what is no image is told apart from an image that cannot be decoded") {
+TEST_CASE("data that are no image and images that cannot be decoded give different errors") {
   for (const std::string& text :
        {""s, "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"s,
         "<!DOCTYPE html><html><body>404 Not Found</body></html>"s, "<?xml version=\"1.0\"?>"s,
@@ -81,7 +81,7 @@ TEST_CASE("a window that is not inside the image is refused") {
   }
 }
 
-TEST_CASE("one scratch serves images of any size and kind, one after the other") {
+TEST_CASE("one scratch serves images of any size and kind in turn") {
   DecodeScratch scratch;
   for (const auto& [width, height] : {std::pair{100, 20}, std::pair{3, 50}, std::pair{64, 64}}) {
     for (const ByteVector& bytes :

@@ -133,7 +133,7 @@ TEST_CASE("a window of a JPEG equals that window of libjpeg's full decode, for e
   }
 }
 
-TEST_CASE("a progressive JPEG that lacks scans is smoothed alike in every window") {
+TEST_CASE("a progressive JPEG that lacks scans is smoothed equally in every window") {
   Random random({.seed = 23}, 0);
   int shown = 0;
   for (const int h : {1, 2}) {
@@ -155,7 +155,7 @@ TEST_CASE("a progressive JPEG that lacks scans is smoothed alike in every window
   CHECK(shown > 10);  // of two files with ten scans each
 }
 
-TEST_CASE("a damaged JPEG that is shown at all shows the same pixels in every window") {
+TEST_CASE("a damaged JPEG that is decoded at all has the same pixels in every window") {
   Random random({.seed = 22}, 0);
   int shown = 0;
   for (const Named& named : kinds()) {
@@ -193,14 +193,14 @@ TEST_CASE("a byte that became a marker inside the data of a JPEG is a fault") {
   CHECK(fault_of(bytes) == ErrorCode::image_damaged);
 }
 
-TEST_CASE("rows above the cut of a cut JPEG can still be decoded") {
+TEST_CASE("rows above the cut of a truncated JPEG can still be decoded") {
   const ByteVector bytes = make_jpeg(64, 200, {});
   const std::vector<std::uint8_t> whole = decode_plainly(bytes);
   CHECK(decode_window(first(bytes, bytes.size() / 2), {3, 0, 20, 16}) ==
         cut(whole, 64, {3, 0, 20, 16}));
 }
 
-TEST_CASE("a JPEG whose data end early but with an end marker is shown, as Pillow does") {
+TEST_CASE("a JPEG whose data end early but with an end marker is decoded, as by Pillow") {
   ByteVector bytes = first(make_jpeg(64, 64, {}), 1500);
   bytes.push_back(std::byte{0xff});
   bytes.push_back(std::byte{0xd9});
@@ -246,7 +246,7 @@ TEST_CASE("JPEG kinds that are not decoded here are named") {
   CHECK(with(frame + 3, 1) == ErrorCode::image_header);          // a segment too short
 }
 
-TEST_CASE("the size and orientation stand in the header of a JPEG") {
+TEST_CASE("the size and orientation are in the header of a JPEG") {
   for (int orientation = 1; orientation <= 8; ++orientation) {
     const std::string exif = "MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0"s +
                              static_cast<char>(orientation) + "\0\0"s;

@@ -45,7 +45,7 @@ TEST_CASE("a .npy of one channel becomes grey RGB") {
   }
 }
 
-TEST_CASE("arrays that are no picture are told apart from damaged files") {
+TEST_CASE("arrays that are no image and damaged files give different errors") {
   const auto code = [](const char* text, std::size_t bytes, int version = 1) {
     return fault_of(make_npy(text, bytes, version));
   };
@@ -81,7 +81,7 @@ TEST_CASE("a .npy cut anywhere is a fault") {
   }
 }
 
-TEST_CASE("an array of any kind is checked as far as its length goes") {
+TEST_CASE("the length of an array of any dtype is checked") {
   const auto file = [](const std::string& descr, const std::string& shape, std::size_t bytes) {
     const std::string header =
         "{'descr': " + descr + ", 'fortran_order': True, 'shape': " + shape + "}\n";

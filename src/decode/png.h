@@ -6,7 +6,7 @@
 
 namespace tundish {
 
-// Reads IHDR and an eXIf chunk that stands before the pixels. Sizes are not checked here.
+// Reads IHDR and an eXIf chunk that is before the pixels. Sizes are not checked here.
 std::optional<Fault> read_png_header(ImageHeader& out, Bytes bytes);
 
 std::optional<Fault> decode_png(StripSink& sink, Bytes bytes, const ImageHeader& header,

@@ -56,7 +56,7 @@ TEST_CASE("every kind of PNG pixel becomes the RGB that Pillow makes of it") {
   CHECK(decode_row(1, 16, 6, "\x01\x09\x02\x09\x03\x09\x04\x09") == Pixels{1, 2, 3});
 }
 
-TEST_CASE("palette entries that the file leaves out are black, and transparency is passed over") {
+TEST_CASE("palette entries that the file leaves out are black, and transparency is ignored") {
   const ByteVector palette = png_chunk("PLTE", bytes_of("\x0a\x14\x1e\x28\x32\x3c"));
   const Pixels expected = {10, 20, 30, 40, 50, 60, 0, 0, 0, 0, 0, 0};
   CHECK(decode_row(4, 8, 3, "\0\x01\x02\xff"s, {palette}) == expected);
@@ -69,7 +69,7 @@ TEST_CASE("palette entries that the file leaves out are black, and transparency 
         Pixels{1, 2, 3});
 }
 
-TEST_CASE("interlaced and plain PNGs of the same pixels are the same picture") {
+TEST_CASE("interlaced and plain PNGs of the same pixels decode to the same image") {
   for (const auto& [colour, depth] : kKinds) {
     for (const auto& [width, height] : {std::pair{1, 1}, {3, 2}, {5, 9}, {33, 29}}) {
       const int colours = colour == 3 ? 1 << depth : 0;
@@ -143,7 +143,7 @@ TEST_CASE("a PNG header that makes no sense is a fault") {
   CHECK(fault_of(png_file({png_ihdr(1, 1, 8, 2), iend})) == ErrorCode::image_header);
 }
 
-TEST_CASE("the orientation of a PNG stands in its eXIf chunk") {
+TEST_CASE("the orientation of a PNG is in its eXIf chunk") {
   const ByteVector exif =
       png_chunk("eXIf", bytes_of("MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0"s));
   ImageHeader header;

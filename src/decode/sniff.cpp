@@ -1,4 +1,4 @@
-// Every format that is likely to stand in an image folder, by its first bytes.
+// Every format that is likely in an image folder, by its first bytes.
 #include <string_view>
 
 #include "decode/decode.h"

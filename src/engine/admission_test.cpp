@@ -98,7 +98,7 @@ TEST_CASE("what a sample takes depends on the plan") {
   CHECK(sample_bytes(padded, header, 1, 0).resample >= 300'000'000);
 }
 
-TEST_CASE("buffers never take more than was said") {
+TEST_CASE("buffers never exceed their limit") {
   Random random({.seed = 5}, 0);
   for (int i = 0; i < 300; ++i) {
     CAPTURE(i);
@@ -197,7 +197,7 @@ TEST_CASE("the batches are the same with a budget and without") {
   CHECK(pixels(0) == pixels(25 * kMiB));
 }
 
-TEST_CASE("buffers that have become large go back, and the batch keeps its turn") {
+TEST_CASE("buffers that have become large are released, and the batch keeps its position") {
   MemoryBudget budget(kMiB);
   Recipe recipe;
   recipe.memory = {.budget = &budget, .places = 1, .uncharged_limit = 1000};

@@ -29,7 +29,7 @@ class BadLedger {
   // `delivered`: images of the batch that was entered; `last`: it is the last of its epoch.
   void check_any_good(std::uint64_t delivered, bool last);
 
-  // The error when more than max_bad were bad, once; then the count begins anew.
+  // The error when more than max_bad were bad, once; then the count begins again.
   std::optional<Error> verdict(bool last);
 
   std::uint64_t replaced() const { return replaced_; }  // positions, as skipped()

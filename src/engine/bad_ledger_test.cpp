@@ -92,7 +92,7 @@ TEST_CASE("an image of zeros of another epoch, or of an iteration that was left,
   CHECK(ledger.bad() == 2);
 }
 
-TEST_CASE("data of which every image is zeros are hopeless") {
+TEST_CASE("data of which every image is zeros are an error") {
   BadLedger ledger("file", -1);
   Slot slot;
   fill(slot, 0, 0, 3, {2}, false);
@@ -130,11 +130,11 @@ TEST_CASE("a budget is exceeded by one sample more than its share") {
     CHECK(std::string(verdict->what())
               .find("5 of 401 samples are bad (1.25 %) and max_bad=0.01 allows 1.00 %; record 7 "
                     "(key7): TND-203, record 8") != std::string::npos);
-    CHECK(!ledger.verdict(false));  // reported once; the count begins anew
+    CHECK(!ledger.verdict(false));  // reported once; the count begins again
   }
 }
 
-TEST_CASE("few draws say nothing until their epoch ends, and every epoch has its own budget") {
+TEST_CASE("after few draws max_bad is checked at the end of the epoch only") {
   BadLedger ledger("file", 0.2);
   Slot slot;
   for (std::uint64_t epoch = 0; epoch < 2; ++epoch) {
@@ -151,8 +151,8 @@ TEST_CASE("few draws say nothing until their epoch ends, and every epoch has its
   CHECK(!ledger.verdict(true));
 }
 
-TEST_CASE("the end of an epoch that was entered in the middle says nothing of few draws") {
-  BadLedger ledger("file", 0.2), hopeless("file", -1), hopeless_from_0("file", -1);
+TEST_CASE("max_bad is not checked for few draws of an epoch entered in the middle") {
+  BadLedger ledger("file", 0.2), all_bad("file", -1), all_bad_from_0("file", -1);
   Slot slot;
   fill(slot, 0, 0, 2, {0, 1}, false);
   ledger.enter(slot, false);
@@ -160,15 +160,15 @@ TEST_CASE("the end of an epoch that was entered in the middle says nothing of fe
   fill(slot, 0, 2, 300, {}, false);
   ledger.enter(slot, false);
   CHECK(!ledger.verdict(true));
-  hopeless.enter(slot, false);
+  all_bad.enter(slot, false);
   fill(slot, 1, 0, 2, {0, 1}, false);
-  hopeless.enter(slot, false);
-  hopeless.check_any_good(0, true);
-  hopeless_from_0.enter(slot, true);
-  CHECK_THROWS_AS(hopeless_from_0.check_any_good(0, true), Error);
+  all_bad.enter(slot, false);
+  all_bad.check_any_good(0, true);
+  all_bad_from_0.enter(slot, true);
+  CHECK_THROWS_AS(all_bad_from_0.check_any_good(0, true), Error);
 }
 
-TEST_CASE("a budget of nothing allows nothing, one of everything all") {
+TEST_CASE("max_bad of 0 allows no bad sample, max_bad of 1 allows all") {
   Slot slot;
   fill(slot, 0, 0, 1000, {999}, false);
   BadLedger strict("file", 0), any("file", 1);

@@ -1,9 +1,9 @@
-// Where the images of a batch lie in its memory while bad ones are left out.
+// Where the images of a batch are in its memory while bad ones are left out.
 //
-// What the trainer gets has no gaps and keeps the order of the places. Moving every image that lies
-// behind a gap, when the batch is delivered, costs more than the bad sample did. So a sample takes
-// its row late, when it is planned, and as far to the front as the places that are known to be
-// empty allow. With one thread all are known and nothing is moved; with many threads a place may
+// What the trainer gets has no gaps and keeps the order of the places. Moving every image that
+// comes after a gap, when the batch is delivered, costs more than the bad sample did. So a sample
+// takes its row late, when it is planned, and as far to the front as the places that are known to
+// be empty allow. With one thread all are known and nothing is moved; with many threads a place may
 // turn out empty after later ones have their rows, and close_gaps() moves those.
 #pragma once
 

@@ -30,7 +30,7 @@ TEST_CASE("rows are the places while nothing is bad, in whatever order they are 
   for (std::size_t i = 0; i < places.size(); ++i) CHECK(places[i].row == i);
 }
 
-TEST_CASE("a place that is known to be empty costs no row") {
+TEST_CASE("a place that is known to be empty takes no row") {
   Slot slot;
   slot.places.resize(5);
   std::vector<Place>& places = slot.places;
@@ -57,7 +57,7 @@ TEST_CASE("a place that is still open keeps room between its neighbours") {
   CHECK(places[2].row == 1);
 }
 
-TEST_CASE("a substitute stays where the bad one was planned") {
+TEST_CASE("a substitute keeps the row of the bad sample") {
   Slot slot;
   slot.places.resize(2);
   std::vector<Place>& places = slot.places;
@@ -67,7 +67,7 @@ TEST_CASE("a substitute stays where the bad one was planned") {
   CHECK(places[1].row == 1);
 }
 
-TEST_CASE("whatever becomes bad and when, images end in order and none is overwritten") {
+TEST_CASE("whichever samples become bad, images stay in order and none is overwritten") {
   std::mt19937 random(7);
   for (int trial = 0; trial < 2000; ++trial) {
     CAPTURE(trial);

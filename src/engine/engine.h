@@ -99,7 +99,7 @@ class Engine {
   const Recipe& recipe() const;                            // for engine/replay.h
   const LoaderOptions& options() const;
   LoaderStats stats() const;
-  void new_window();                           // shares and quantiles of stats() begin anew
+  void new_window();                           // shares and quantiles of stats() begin again
   std::uint64_t bad_positions() const;         // replaced, skipped or zeros; quicker than stats()
   std::uint64_t ready() const;                 // batches that wait for the trainer
   std::vector<std::string> warnings() const;   // about these options and this source, for people

@@ -140,7 +140,7 @@ TEST_CASE("the next epoch is prepared while the last one ends") {
   for (const Seen& seen : next) CHECK(seen.epoch == 1);
 }
 
-TEST_CASE("the end of an epoch is told until another is started") {
+TEST_CASE("the end of an epoch is returned until another epoch is started") {
   Engine engine(std::make_shared<MemorySource>(6), options(1, 4));
   run_epoch(engine, 0);
   Batch batch;
@@ -211,7 +211,7 @@ TEST_CASE("a batch of which nothing is left does not come, unless other ranks ha
   CHECK(both[1].samples == std::vector<std::int64_t>{6, 7});
 }
 
-TEST_CASE("when everything is bad the loader says so and does not hang") {
+TEST_CASE("when every sample is bad the loader throws and does not hang") {
   const auto source = std::make_shared<MemorySource>(4);
   source->bad = {0, 1, 2, 3};
   LoaderOptions wanted = options(2, 2);
@@ -302,7 +302,7 @@ TEST_CASE("a batch in memory that was lent is the lender's once it is delivered"
                     [&](const auto& one) { return one.second == expected[0].pixels; }));
 }
 
-TEST_CASE("an engine ends within a second although a read is stuck, and says where") {
+TEST_CASE("an engine ends within a second although a read is stuck, and names the record") {
   std::atomic<bool> stuck{true};
   const auto source = std::make_shared<MemorySource>(9);
   source->stuck = &stuck;
@@ -334,7 +334,7 @@ TEST_CASE("an engine ends within a second although a read is stuck, and says whe
   while (source.use_count() > 1) std::this_thread::sleep_for(1ms);  // the stuck threads release it
 }
 
-TEST_CASE("figures are sums over the threads, and a window begins where one is told to") {
+TEST_CASE("statistics are sums over the threads, and a reset begins a new window") {
   Engine engine(std::make_shared<MemorySource>(200, 16), options(3, 4));
   CHECK(engine.stats().elapsed_s == 0);
   run_epoch(engine, 0);

@@ -89,7 +89,7 @@ LoaderOptions random_options(Random& random) {
   return options;
 }
 
-// Records of a source as they would lie on a GPU.
+// Records of a source as they would be on a GPU.
 std::shared_ptr<const cuda::ResidentRecords> keep_all(const RecordSource& source,
                                                       std::vector<std::byte>& there) {
   auto out = std::make_shared<cuda::ResidentRecords>(source.count());
@@ -108,7 +108,7 @@ std::shared_ptr<const cuda::ResidentRecords> keep_all(const RecordSource& source
 
 }  // namespace
 
-TEST_CASE("batches for a GPU, finished slowly, are the CPU's, whoever decodes") {
+TEST_CASE("batches for a GPU, finished by the slow twin, equal the CPU's, whoever decodes") {
   const std::uint64_t seed = test_seed();
   CAPTURE(seed);
   Random random({.seed = seed}, 0);
@@ -156,7 +156,7 @@ TEST_CASE("batches for a GPU, finished slowly, are the CPU's, whoever decodes") 
   CHECK(others > 0);
 }
 
-TEST_CASE("images that a flat buffer has no room for go by the CPU") {
+TEST_CASE("images that do not fit into the flat buffer are decoded by the CPU") {
   Random random({.seed = 3}, 0);
   const auto source = std::make_shared<RecordSource>(random, 0);
   // One large record that no batch was meant for.
@@ -193,7 +193,7 @@ TEST_CASE("images that a flat buffer has no room for go by the CPU") {
   }
 }
 
-TEST_CASE("why a GPU cannot decode is said") {
+TEST_CASE("the reason why a GPU cannot decode is given") {
   Random random({.seed = 4}, 0);
   const auto source = std::make_shared<RecordSource>(random, 8);
   LoaderOptions options;

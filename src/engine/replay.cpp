@@ -36,8 +36,7 @@ std::vector<ReplayedSample> replayed(const Batch& batch, const Recipe& recipe) {
     if (const auto fault = recipe.source->read_header(
             header, place.draw.sample, sample.fields[static_cast<std::size_t>(recipe.image_field)],
             recipe.limits)) {
-      throw SampleError(*fault,
-                        recipe.source->where_in(place.draw.sample, recipe.image_field));
+      throw SampleError(*fault, recipe.source->where_in(place.draw.sample, recipe.image_field));
     }
     one.view = plan_draw(recipe, header, batch.epoch, place.draw);
     all.push_back(std::move(one));

@@ -12,7 +12,7 @@ struct ReplayedSample {
   Draw draw;
   std::int64_t label = -1;
   std::string key;
-  std::vector<std::uint64_t> replaces;  // bad samples that this one stands in for
+  std::vector<std::uint64_t> replaces;  // bad samples that this one replaces
   View view{Size{}};
 };
 

@@ -97,7 +97,7 @@ std::uint64_t plans_to_try() {
 
 }  // namespace
 
-TEST_CASE("a run resumed at any of 200 steps, with any threads and ranks, goes on as it was") {
+TEST_CASE("a run resumed at any of 200 steps, with any threads and ranks, gives the same batches") {
   constexpr std::uint32_t kGlobalBatch = 24;
   constexpr std::uint64_t kSteps = 200;
   const auto source = std::make_shared<MemorySource>(image_source(kGlobalBatch * kSteps, 4));

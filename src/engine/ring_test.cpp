@@ -118,7 +118,7 @@ TEST_CASE("a batch that the trainer keeps keeps its memory, and the ring takes a
   CHECK(ring.stats().slots == 5);
 }
 
-TEST_CASE("a slot that comes back is used again") {
+TEST_CASE("a released slot is used again") {
   Ring ring(1);
   ring.restart(batches(50, 1));
   for (int i = 0; i < 50; ++i) {
@@ -128,7 +128,7 @@ TEST_CASE("a slot that comes back is used again") {
   CHECK(ring.stats().slots == 1);
 }
 
-TEST_CASE("a worker that is done has no share in the slot any more") {
+TEST_CASE("a worker that is done holds no reference to the slot") {
   Ring ring(1);
   ring.restart(batches(2, 2));
   auto first = ring.claim(), second = ring.claim();
@@ -320,7 +320,7 @@ TEST_CASE("every state of up to 3 slots, 3 workers and 6 batches does as the mod
   CHECK(seen.moves > seen.states);
 }
 
-TEST_CASE("a trainer or a worker that waits goes on after any move that lets it") {
+TEST_CASE("a waiting trainer or worker wakes after any change that allows it to run") {
   Explored seen;
   for (std::size_t depth = 1; depth <= 2; ++depth) {
     explore(seen, depth, 2, false, true);

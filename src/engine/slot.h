@@ -26,7 +26,7 @@ struct Place {
   bool coded = false;                          // a GPU makes its pixels
   bool mirror = false;                         // a GPU is still to mirror its pixels
 
-  // Where its pixels lie, in images (batch_rows.h); guarded by the slot's mutex until all places
+  // Where its pixels are, in images (batch_rows.h); guarded by the slot's mutex until all places
   // are done.
   std::size_t row = 0;
   bool has_row = false;

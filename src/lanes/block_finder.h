@@ -27,7 +27,7 @@ class BlockFinder {
         above(eighth_, bound) | std::uint64_t{above(eighth_ + 8, bound)} << 16 |
         std::uint64_t{above(eighth_ + 16, bound)} << 32 | std::uint64_t{1} << 48;
     const int first = (__builtin_ctzll(coarse) / 2 - 1) * 8;
-    // start[blocks] is above: what stands behind it does not count.
+    // start[blocks] is above: what comes after it does not count.
     const unsigned fine = above(unit_.start + first, bound) | 1u << 16;
     return first + __builtin_ctz(fine) / 2 - 1;
   }

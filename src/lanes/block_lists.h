@@ -21,7 +21,7 @@ inline constexpr int kMaxPairs = 96;
 
 struct BlockList {
   int count;
-  BlockPair pair[kMaxPairs + 8];  // with room for a whole register behind the last
+  BlockPair pair[kMaxPairs + 8];  // with room for a whole register after the last
 };
 
 struct BlockLists {

@@ -10,8 +10,8 @@ struct Span {
   int first, last;
 };
 
-// The samples behind the pixels first .. last. With `smooth`, the left one of the two pixels of a
-// sample looks at the sample before, the right one at the sample behind.
+// The samples that the pixels first .. last are made of. With `smooth`, the left one of the two
+// pixels of a sample looks at the previous sample, the right one at the next sample.
 Span samples_of(Span pixels, int factor, bool smooth, int count) {
   Span out = {pixels.first / factor, pixels.last / factor};
   if (smooth) {

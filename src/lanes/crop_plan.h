@@ -23,7 +23,7 @@ struct CropPlan {
   int unit_x0 = 0, unit_y0 = 0, unit_x1 = 0, unit_y1 = 0;  // the units that hold them
 };
 
-// The window must lie inside the image and hold a pixel.
+// The window must be inside the image and hold a pixel.
 CropPlan plan_crop(const Geometry& geometry, const Window& window);
 
 }  // namespace tundish::lanes

@@ -13,7 +13,7 @@ Decoder::Decoder(Cpu cpu)
       renderer_(cpu),
       work_(std::make_unique<Work>()) {}
 
-// Fast decoders read a little behind a unit: the last ones of a record are copied first.
+// Fast decoders read a little past the end of a unit: the last ones of a record are copied first.
 CodedUnit Decoder::coded(int x, int y, int place) {
   Bytes bytes = record_.unit(x, y);
   const std::byte* end = record_.bytes().data() + record_.bytes().size();

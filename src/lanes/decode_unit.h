@@ -10,7 +10,7 @@
 
 namespace tundish::lanes {
 
-// Fast decoders read whole registers: behind the coded bytes there must be as many readable ones.
+// Fast decoders read whole registers: after the coded bytes there must be as many readable ones.
 inline constexpr int kReadableBehind = 256;
 
 struct CodedUnit {

@@ -54,8 +54,8 @@ struct BitWriter {
   }
 };
 
-// The unit's last bytes follow what the states had; false when all are fewer than `needed`. What
-// stands behind the unit comes after the last bit.
+// The unit's last bytes follow what the states had; false when all are fewer than `needed`. Bytes
+// after the unit follow the last bit.
 TUNDISH_INLINE bool append_raw(UnitWork& work, BitWriter& bits, const UnitHead& head, int needed) {
   const auto known = static_cast<int>(bits.to - work.raw) * 64 + bits.count;
   const int stored = static_cast<int>(head.end - head.words_end) * 8;
@@ -79,7 +79,7 @@ TUNDISH_INLINE int count_dc_bits(const UnitWork& work, int blocks) {
   return sum;
 }
 
-// DC from the raw bits behind the signs, as differences to the block before in its component.
+// DC from the raw bits after the signs, as differences to the block before in its component.
 TUNDISH_INLINE void read_dc(UnitValues& out, const UnitWork& work, const UnitShape& shape) {
   auto at = static_cast<unsigned>(out.values);
   const auto* raw = reinterpret_cast<const std::byte*>(work.raw);

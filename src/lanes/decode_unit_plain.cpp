@@ -26,8 +26,8 @@ struct Lanes {
     return (next & mask) | (state & ~mask);
   }
 
-  // Once per step of 32 lanes, so that no read goes far behind the unit. A unit that took too
-  // many words stays behind its end, which shows at the end.
+  // Once per step of 32 lanes, so that no read goes far past the unit. A unit that took too
+  // many words stays past its end, which is detected at the end.
   TUNDISH_INLINE void stay_inside() {
     if (word > end) [[unlikely]]
       word = end + 2;

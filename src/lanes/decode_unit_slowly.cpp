@@ -8,7 +8,7 @@
 namespace tundish::lanes {
 namespace {
 
-// 32 states and the words they share. Words behind the last read as 0 and are counted, so that
+// 32 states and the words they share. Words after the last read as 0 and are counted, so that
 // the end shows that there were too few.
 class Lanes {
  public:

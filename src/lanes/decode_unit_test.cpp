@@ -147,7 +147,7 @@ TEST_CASE("every instruction set decodes a unit as its slow twin does") {
   }
 }
 
-TEST_CASE("damaged units are refused or decoded alike by every instruction set") {
+TEST_CASE("damaged units are refused or decoded equally by every instruction set") {
   const std::uint64_t seed = test_seed();
   CAPTURE(seed);
   Random random({.seed = seed}, 0);

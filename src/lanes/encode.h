@@ -16,7 +16,7 @@ inline constexpr int kUnitHeadBytes = 2 + 4 * kLanes;
 inline constexpr int kNarrowHeadBytes = 2 + 2 * kLanes;
 inline constexpr std::uint32_t kNarrow = 1u << 15;
 
-// A state lies in [2^15, 2^31); a lane below takes the next word.
+// A state is in [2^15, 2^31); a lane below takes the next word.
 inline constexpr std::uint32_t kLowState = 1u << 15;
 inline constexpr int kHighStateBits = 31;
 

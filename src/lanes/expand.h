@@ -19,7 +19,7 @@ void expand_blocks_avx2(Block* to, std::ptrdiff_t step, const UnitValues& values
 void expand_blocks_avx512(Block* to, std::ptrdiff_t step, const UnitValues& values, int from,
                           int count);
 
-// Writes the escapes of a unit; block b stands at at[b].
+// Writes the escapes of a unit; block b is at at[b].
 using PutEscapes = void (*)(Block* const* at, const UnitValues& values);
 
 void put_escapes_plainly(Block* const* at, const UnitValues& values);

@@ -28,7 +28,7 @@ inline __attribute__((always_inline)) __m128i load_8(const void* from) {
   return _mm_loadl_epi64(static_cast<const __m128i*>(from));
 }
 
-// Octet o of the mask, its values at their places, zeros elsewhere; moves on behind them.
+// Octet o of the mask, its values at their places, zeros elsewhere; moves past them.
 inline __attribute__((always_inline)) __m128i octet(const std::int8_t*& value, std::uint64_t mask,
                                                     int o) {
   const auto part = static_cast<unsigned>(mask >> (8 * o)) & 255u;

@@ -6,7 +6,7 @@
 
 namespace tundish::lanes {
 
-// How much coarser chroma is sampled. The numbers stand in files: never change one.
+// How much coarser chroma is sampled. The numbers are stored in files: never change one.
 enum class Sampling : std::uint8_t {
   grey = 0,
   full = 1,          // 4:4:4
@@ -17,7 +17,7 @@ enum class Sampling : std::uint8_t {
 };
 inline constexpr int kSamplings = 6;
 
-// What the three components are. The numbers stand in files.
+// What the three components are. The numbers are in files.
 enum class Colour : std::uint8_t { ycc = 0, rgb = 1 };
 
 inline constexpr int kMaxComponents = 3;

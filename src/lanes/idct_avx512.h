@@ -4,7 +4,7 @@
 // A register holds pairs of 16-bit numbers, so that one instruction (vpdpwssd) multiplies both by
 // constants and adds them to a 32-bit sum: in the first pass pairs of rows for each column, in
 // the second pairs of columns for each row. The IDCT is then two 4 x 4 matrices per pass, one for
-// the even rows and one for the odd. Columns stand in the order 0 4 2 6 1 3 5 7, so that what the
+// the even rows and one for the odd. Columns are in the order 0 4 2 6 1 3 5 7, so that what the
 // first pass gives is already paired for the second.
 #pragma once
 

@@ -61,7 +61,7 @@ TUNDISH_INLINE void transform_low(V* sums, V p02, V p13, int start) {
   add_odd(sums, even, odd);
 }
 
-// 16 bits of every sum from bit 11 on, those of `b` behind those of `a`.
+// 16 bits of every sum from bit 11 on, those of `b` after those of `a`.
 template <class V>
 TUNDISH_INLINE V narrow(V a, V b) {
   return odd_words(srl32<11>(a), sll32<5>(b));

@@ -12,7 +12,7 @@
 
 namespace tundish::lanes {
 
-// Bits, the high ones first, with a zero byte behind every byte 0xff. The caller has made room.
+// Bits, the high ones first, with a zero byte after every byte 0xff. The caller has made room.
 struct Bits {
   std::byte* to = nullptr;
   std::uint64_t held = 0;  // the low 64 - free bits

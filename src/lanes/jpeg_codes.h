@@ -11,7 +11,7 @@ namespace tundish::lanes {
 // Where a code is missing its length is 0 and this bit is set.
 inline constexpr std::uint32_t kMissingCode = 1u << 31;
 
-// What stands behind the symbol of a value: negative ones stand one lower, so that their highest
+// The bits after the symbol of a value: negative values are stored one lower, so that their highest
 // bit is 0.
 struct ValueBits {
   std::uint32_t bits;

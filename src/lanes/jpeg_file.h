@@ -12,14 +12,14 @@
 //
 // varint: 7 bits per byte, the low ones first, 0x80 means that more follow; at most 5 bytes.
 // signed: a varint of 0, -1, 1, -2, 2, ... = 0, 1, 2, 3, 4, ...
-// skip: how many scans, intervals or blocks lie between the one before and this one.
+// skip: how many scans, intervals or blocks are between the one before and this one.
 //
 // flags    Bits 0 to 2: edges of component 0, 1, 2 follow; bit 3: padding, bit 4: runs, bit 5:
 //          tails. The others are 0. A file of libjpeg has flags 0 and nothing but literal bytes.
 // literal  Markers with their segments, fill bytes, what follows the end marker. The writer walks
-//          these markers itself: behind each SOS it writes the scan that the coefficients give with
+//          these markers itself: after each SOS it writes the scan that the coefficients give with
 //          the frame (SOF0, SOF1, SOF2), tables (DHT), restart interval (DRI) and scan header valid
-//          at that place, then it goes on with the literal bytes. Behind EOI, or where no marker
+//          at that place, then it goes on with the literal bytes. After EOI, or where no marker
 //          stands, the rest is copied.
 // padding  A scan, and each of its restart intervals, ends on a whole byte. The bits that fill it
 //          up are the low bits of `usual` (0xff when there is no padding section), or of `bits` for
@@ -27,10 +27,10 @@
 // runs     A progressive AC scan joins blocks without further values to runs, as long as its table
 //          has a code for the length, and as libjpeg until the run has more than 937 correction
 //          bits. Scans listed here go on to 65,473, but end their runs at the n blocks listed.
-// tails    Bytes behind the data of a scan, before the next marker.
+// tails    Bytes after the data of a scan, before the next marker.
 // edges    Blocks that fill up an MCU of an interleaved scan beyond the image's edge. Without this
 //          section they repeat the DC of the block before them in the MCU and have no AC: what
-//          libjpeg writes. Otherwise all of them stand here, row by row: those to the right of each
+//          libjpeg writes. Otherwise all of them are here, row by row: those to the right of each
 //          row of blocks, then the rows below. `dc` is the difference to the block before in the
 //          MCU, then follow n AC coefficients by their place in zigzag order.
 #pragma once

@@ -115,7 +115,7 @@ TEST_CASE("coefficients, tables and colour are those of the file") {
   CHECK(rgb.coefficients.geometry.sampling == Sampling::full);
 }
 
-TEST_CASE("memory of an earlier image leaves no trace") {
+TEST_CASE("memory of an earlier image does not affect the next") {
   Apart parts = apart(make_jpeg({.width = 90, .height = 70}));
   const ByteVector grey = make_jpeg({.width = 20, .height = 9, .space = JpegKind::Space::grey});
   REQUIRE(take_apart(parts.coefficients, parts.restore, grey) == Unfit::none);
@@ -149,8 +149,8 @@ TEST_CASE("fill bytes, comments, trailing bytes and lone markers come back") {
   ByteVector file = plain;
   SUBCASE("fill bytes before a table") { insert(file, tables, {0xff, 0xff}); }
   SUBCASE("fill bytes before the end marker") { insert(file, end, {0xff, 0xff, 0xff}); }
-  SUBCASE("garbage behind the end") { insert(file, plain.size(), {1, 2, 0xff, 0xda, 0xff}); }
-  SUBCASE("a second image behind the end") { file.insert(file.end(), plain.begin(), plain.end()); }
+  SUBCASE("garbage after the end") { insert(file, plain.size(), {1, 2, 0xff, 0xda, 0xff}); }
+  SUBCASE("a second image after the end") { file.insert(file.end(), plain.begin(), plain.end()); }
   SUBCASE("no end marker") { file.resize(end); }
   SUBCASE("half an end marker") { file.resize(end + 1); }
   SUBCASE("a comment before the end") { insert(file, end, {0xff, 0xfe, 0, 4, 'h', 'i'}); }
@@ -295,7 +295,7 @@ TEST_CASE("runs with many correction bits end as libjpeg's do, or are settled") 
   CHECK(settles(longer));
 }
 
-TEST_CASE("what cannot be settled is not") {
+TEST_CASE("differences that cannot be settled are refused") {
   ByteVector file = make_jpeg({.restart_mcus = 1});
   insert(file, find_marker(file, 0xd0), {0xff});  // fill bytes inside a scan
   CHECK(apart(file).unfit == Unfit::none);

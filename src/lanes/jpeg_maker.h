@@ -42,7 +42,7 @@ JpegKind random_kind(Random& random, int side);
 // For messages: all that is in it.
 std::string describe(const JpegKind& kind);
 
-// Where the marker's 0xff stands; the test fails when there is none.
+// Where the marker's 0xff is; the test fails when there is none.
 std::size_t find_marker(const ByteVector& file, int marker, std::size_t from = 2);
 
 }  // namespace tundish::lanes

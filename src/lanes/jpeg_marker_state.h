@@ -16,11 +16,11 @@ struct MarkerState {
   int restart_interval = 0;
   ScanHeader scan;          // the last one
   std::uint32_t scans = 0;  // with this one
-  std::size_t at = 0;       // behind its header
+  std::size_t at = 0;       // after its header
   const char* wrong = nullptr;
 };
 
-// Goes on to behind the next scan header; false when there is none, or after a fault: `wrong`.
+// Moves past the next scan header; false when there is none, or after a fault: `wrong`.
 // The frame is then one of these coefficients.
 bool next_scan(MarkerState& state, Bytes literal, const Coefficients& coefficients);
 

@@ -11,7 +11,7 @@
 
 namespace tundish::lanes {
 
-// The byte behind 0xff.
+// The byte after 0xff.
 enum Marker : std::uint8_t {
   kSof0 = 0xc0,  // baseline
   kSof2 = 0xc2,  // progressive
@@ -34,15 +34,15 @@ constexpr bool is_restart(std::uint8_t marker) { return marker >= kRst0 && marke
 // One marker with what belongs to it.
 struct Segment {
   std::uint8_t marker;
-  Bytes body;       // behind marker and length
+  Bytes body;       // after marker and length
   std::size_t end;  // where the next one may begin
 };
 
-// The segment whose first 0xff stands at `at`; empty where no whole segment does.
+// The segment whose first 0xff is at `at`; empty where no whole segment begins.
 std::optional<Segment> segment_at(Bytes bytes, std::size_t at);
 
 // Where the entropy-coded data end that begin at `at`: before the marker that follows, its fill
-// bytes, and restart markers without data behind them. Appends the last data byte of every restart
+// bytes, and restart markers without data after them. Appends the last data byte of every restart
 // interval to `last_bytes`.
 std::size_t find_scan_end(Bytes bytes, std::size_t at, std::vector<std::uint8_t>& last_bytes);
 

@@ -20,7 +20,7 @@ void JpegReader::leave(Unfit unfit) {
 
 void JpegReader::on_error(j_common_ptr info) { self(info).leave(Unfit::corrupt); }
 
-// Behind a warning the coefficients are guesses.
+// After a warning the coefficients are guesses.
 void JpegReader::on_message(j_common_ptr info, int level) {
   if (level < 0) self(info).leave(Unfit::corrupt);
 }

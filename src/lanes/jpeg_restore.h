@@ -19,7 +19,7 @@ struct OddPadding {
   std::uint8_t bits;
 };
 
-// Lists that were read stay as they stand in the restore data, `coded`: a few kilobytes of these,
+// Lists that were read stay as they are in the restore data, `coded`: a few kilobytes of these,
 // expanded, could ask for gigabytes as a vector. A reader takes one number after the other.
 struct Coded {
   Bytes bytes = {};
@@ -78,7 +78,7 @@ class RunEnds {
   bool waits_ = false;
 };
 
-// Bytes behind the data of a scan, before the next marker.
+// Bytes after the data of a scan, before the next marker.
 struct Tail {
   std::uint32_t scan = 0;
   Bytes bytes;

@@ -116,7 +116,7 @@ class AcFirstCoder : public AcCoder {
   }
 };
 
-// One more bit of AC coefficients: those that had bits already get a correction bit each, behind
+// One more bit of AC coefficients: those that had bits already get a correction bit each, after
 // the symbol that passes over them.
 class AcRefineCoder : public AcCoder {
  public:

@@ -52,7 +52,7 @@ bool settle_scan(Restore& restore, ScanSource source, std::uint32_t scan, Bytes 
   return true;
 }
 
-// The scans of the file stand where the literal bytes have none.
+// The scans of the file are where the literal bytes have none.
 bool settle_scans(Restore& restore, const Coefficients& coefficients, Bytes file,
                   std::vector<std::byte>& scratch) {
   std::vector<Bytes> scans;

@@ -175,7 +175,7 @@ TEST_CASE("missing scans are refused") {
     std::size_t scan = find_marker(whole, 0xda);
     const std::size_t second = find_marker(whole, 0xda, scan + 2);
     ByteVector file = first(whole, second);
-    // Behind the first scan stand the tables of the second one, where there are any.
+    // After the first scan come the tables of the second one, where there are any.
     file.insert(file.end(), {std::byte{0xff}, std::byte{0xd9}});
     CHECK(unfit_of(file) == Unfit::incomplete);
   }

@@ -1,4 +1,4 @@
-// Which value of a block stands where: bits of its mask by their rank, without a branch.
+// Which value of a block is where: bits of its mask by their rank, without a branch.
 #pragma once
 
 #include <cstdint>

@@ -7,7 +7,7 @@ namespace tundish::lanes {
 
 // For each of 256 masks: which bytes (or words) it keeps, and where they go back to.
 struct MaskTables {
-  std::uint64_t compress[256];             // byte i: place of the i-th one; 0x80 behind the last
+  std::uint64_t compress[256];             // byte i: place of the i-th one; 0x80 after the last
   std::uint64_t expand[256];               // byte i: number of the one at place i; 0x80 for a zero
   alignas(32) std::uint32_t rank[256][8];  // number of the one at place i; 0 for a zero
 };

@@ -12,7 +12,7 @@ void order_quantisation(QuantisationOrder* out, const std::uint16_t* natural) {
   for (int i = 0; i < 64; ++i) out->value[i] = static_cast<std::int16_t>(natural[i]);
 }
 
-// Coefficients times quantisers, 16 bits of each product. `escape` is the first at or behind the
+// Coefficients times quantisers, 16 bits of each product. `escape` is the first at or after the
 // block's first value.
 static void expand(std::int16_t* out, const UnitValues& unit, int block, const Escape* escape,
                    const QuantisationOrder& quantisation) {

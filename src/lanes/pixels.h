@@ -39,11 +39,11 @@ struct UnitTask {
 };
 
 // A row of pixels. The pointers are for the first pixel, or with upsampling across for the pixel
-// of its sample that stands most to the left.
+// of its sample that is most to the left.
 struct RowTask {
-  std::uint8_t* rgb;              // kRowSlack bytes behind the row may be written
+  std::uint8_t* rgb;              // kRowSlack bytes after the row may be written
   const std::uint8_t* plane[3];   // rows of the components; 64 samples in front and kRowSlack
-                                  // behind may be read
+                                  // after may be read
   const std::uint8_t* beside[3];  // chroma: the row that the pixels look at besides
   int width;                      // pixels
   int repeat;                     // Upsampling::repeat: pixels of a sample
@@ -55,7 +55,7 @@ inline constexpr int kRowSlack = 256;
 struct Pixels {
   void (*order_quantisation)(QuantisationOrder* out, const std::uint16_t* natural);
 
-  // Writes the samples of the wanted blocks; what stood in the 8 bytes behind them may be lost.
+  // Writes the samples of the wanted blocks; what was in the 8 bytes after them may be lost.
   void (*render_unit)(const UnitTask& task);
 
   // One row of RGB, for grey by the first plane alone.

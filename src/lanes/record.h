@@ -1,7 +1,7 @@
-// A lanes record: one image as it stands in a pack. docs/internals/lanes.md is the specification.
+// A lanes record: one image as it is in a pack. docs/internals/lanes.md is the specification.
 //
 //   head   what the image is, how long each unit is; then a checksum
-//   rows   the units of one row after the other; behind each row a checksum
+//   rows   the units of one row after the other; after each row a checksum
 //
 // A checksum of a row covers the head's too, so that rows of two records cannot change places.
 #pragma once

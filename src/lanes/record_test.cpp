@@ -78,7 +78,7 @@ TEST_CASE("every flipped bit and every truncation of a record is found") {
   }
 }
 
-TEST_CASE("a flipped bit under right checksums gives an error or other pixels, alike everywhere") {
+TEST_CASE("a flipped bit under right checksums gives the same error or pixels in every decoder") {
   const std::uint64_t seed = test_seed();
   CAPTURE(seed);
   Random random({.seed = seed}, 0);

@@ -118,7 +118,7 @@ TUNDISH_INLINE Register srl16(Register a) {
   return {_mm_srli_epi16(a.bits, kBits)};
 }
 
-// The lanes of three registers behind each other: first lane of each, then the second.
+// The lanes of three registers concatenated: first lane of each, then the second.
 TUNDISH_INLINE void store_in_turn(std::uint8_t* out, Register a, Register b, Register c) {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(out), a.bits);
   _mm_storeu_si128(reinterpret_cast<__m128i*>(out + 16), b.bits);

@@ -31,7 +31,7 @@ void Renderer::begin(const Geometry& geometry, Colour colour, const Quantisation
   for (int c = 0; c < geometry.components; ++c) {
     Plane& plane = plane_[c];
     pixels_.order_quantisation(&plane.quantisation, quantisation[c].data());
-    // One column on both sides repeats the edge; whole registers may be written behind a row.
+    // One column on both sides repeats the edge; whole registers may be written after a row.
     // An odd number of cache lines keeps rows apart in the cache.
     plane.stride = round_up(plan.blocks[c].width() * kBlock + 1 + kFront) | 64;
     const int rows = geometry.unit_height * geometry.component[c].v / geometry.max_v + kKeptRows;
@@ -107,7 +107,7 @@ void Renderer::extend_edges(int component, int from, int to) {
   }
 }
 
-// One behind the last row of pixels whose samples, and their neighbours below, are all decoded.
+// One past the last row of pixels whose samples, and their neighbours below, are all decoded.
 int Renderer::end_of_complete_rows() const {
   int end = plan_.window.y + plan_.window.height;
   for (int c = 0; c < geometry_.components; ++c) {

@@ -38,7 +38,7 @@ class Renderer {
     std::uint8_t* samples = nullptr;  // row `top`, column 8 * blocks.x0 of the component
     std::ptrdiff_t stride = 0;
     int top = 0;        // first row that is kept
-    int bottom = 0;     // one behind the last row that is decoded
+    int bottom = 0;     // one past the last row that is decoded
     int column = 0;     // of the window's first pixel
     int row_shift = 0;  // from rows of pixels to rows of samples
     QuantisationOrder quantisation = {};

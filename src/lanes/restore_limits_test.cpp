@@ -72,7 +72,7 @@ TEST_CASE("every sampling has room for the blocks beyond its edges") {
   }
 }
 
-TEST_CASE("restore data speak of no more scans than a file may have") {
+TEST_CASE("restore data with more scans than a file may have are refused") {
   const Image image = image_of({});
   for (const int flags : {2 << kMaxComponents, 4 << kMaxComponents}) {  // runs, tails
     CHECK(refusal(image.coefficients, bomb(flags, 500, 2)) == "");

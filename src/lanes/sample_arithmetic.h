@@ -38,7 +38,7 @@ TUNDISH_HOST_DEVICE std::int32_t idct_of_dc(std::int16_t dc) {
   return (static_cast<std::int16_t>(4 * dc) + 16 + (128 << 5)) >> 5;
 }
 
-// Chroma between two samples of a line, three parts of the nearer one; `right`: the pixel stands to
+// Chroma between two samples of a line, three parts of the nearer one; `right`: the pixel is to
 // the right of (below) its sample.
 TUNDISH_HOST_DEVICE int smooth(int near, int far, bool right) {
   return (3 * near + far + (right ? 2 : 1)) >> 2;

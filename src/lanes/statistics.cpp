@@ -135,7 +135,7 @@ class Groups {
       if (k != j) set_loss(j, k);
     }
     for (std::size_t k = 0; k < n_; ++k) {
-      if (k <= j) find_best(k);  // i < j, and a row holds what stands behind it
+      if (k <= j) find_best(k);  // i < j, and a row holds what comes after it
     }
   }
 
@@ -176,7 +176,7 @@ class Groups {
   std::vector<bool> alive_;
   std::vector<double> bits_;
   std::vector<double> loss_;
-  // The best partner behind each, so that a join costs one row of comparisons and not all.
+  // The best partner after each, so that a join costs one row of comparisons and not all.
   std::vector<std::size_t> best_;
 };
 

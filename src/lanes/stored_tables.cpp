@@ -1,4 +1,4 @@
-// Tables as they stand in a pack, compressed, and the ones that are built in.
+// Tables as they are in a pack, compressed, and the ones that are built in.
 #include <fmt/format.h>
 #include <zstd.h>
 

@@ -21,7 +21,7 @@ struct ImageSample {
   double file_bits = 0;  // of the JPEG, for as much of the image; 0: not known
 };
 
-// At most `most` units that stand evenly in the image. `scratch` is memory to use.
+// At most `most` units that are evenly spaced in the image. `scratch` is memory to use.
 void take_sample(ImageSample& out, const Coefficients& image, int most, UnitSymbols& scratch);
 
 // A pure function of the samples, which may be none. Images are sorted into kSets kinds, and each

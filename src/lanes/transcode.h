@@ -40,7 +40,7 @@ class Transcoder {
   Decoder decoder_;
 };
 
-// The two halves of the way back, for callers that know where record and restore data lie. Any
+// The two halves of the way back, for callers that know where record and restore data are. Any
 // bytes give coefficients, a file, or a fault. The first takes at most 6 bytes per pixel, the
 // second three times limits.max_bytes; SECURITY.md has the sum. A fault's offset counts from the
 // beginning of `record`, or of `restore`.

@@ -16,7 +16,7 @@ struct Escape {
   std::int16_t value;
 };
 
-// Blocks stand component by component, each in the order of place_of(). Behind the last value,
+// Blocks are stored component by component, each in the order of place_of(). After the last value,
 // mask and start is room for whole registers; its content has no meaning.
 struct UnitValues {
   int blocks = 0;

@@ -24,7 +24,7 @@ TEST_CASE("what is given back can be taken again") {
   CHECK(budget.most_used() == 100);
 }
 
-TEST_CASE("what can never fit is said at once") {
+TEST_CASE("a request that can never fit is refused at once") {
   MemoryBudget budget(100);
   CHECK(budget.take(101, 0) == Answer::too_large);
   CHECK(budget.reserve(60, 0) == Answer::granted);
@@ -55,7 +55,7 @@ TEST_CASE("close wakes those who wait") {
   CHECK(closed == 3);
 }
 
-TEST_CASE("a waiter that larger batches leave no room for is told") {
+TEST_CASE("a waiter gets an error when larger batches leave no room for it") {
   MemoryBudget budget(100);
   REQUIRE(budget.take(50, 0) == Answer::granted);
   Answer answer = Answer::granted;

@@ -113,7 +113,7 @@ TEST_CASE("the policy holds what its slow twin holds, on random orders and sizes
   CHECK(hits > 1000);
 }
 
-TEST_CASE("after a jump the samples are told anew when they come") {
+TEST_CASE("after a jump in the order each sample is announced again when it is drawn") {
   CachePolicy policy;
   Numbers gone;
   CHECK(policy.admit(1, 1, 10, 2, gone));

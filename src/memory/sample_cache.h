@@ -37,7 +37,7 @@ class CachedSample {
   void read(void* to, std::uint64_t at, std::uint64_t bytes) const;
 
   std::vector<std::uint64_t> fields;  // bytes of each; they come first
-  ImageHeader header;                 // of decoded pixels, which come behind the fields
+  ImageHeader header;                 // of decoded pixels, which come after the fields
   std::uint64_t pixels_at = 0;
 
  private:

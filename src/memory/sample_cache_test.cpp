@@ -52,7 +52,7 @@ TEST_CASE("with all in memory an epoch has no misses after the first") {
   CHECK(cache.bytes() == 100 * 3 * kPageBytes);
 }
 
-TEST_CASE("a room that is not kept goes back") {
+TEST_CASE("cache space that is not used is released") {
   MemoryBudget budget(kMiB);
   SampleCache cache(CacheKind::encoded, budget, kMiB);
   {
@@ -80,7 +80,7 @@ TEST_CASE("a sample at work takes its memory from the cache, the latest ones fir
   CHECK(cache.make_room(7, kMiB / 4, 30));
 }
 
-TEST_CASE("what is being read stays whole until it has been, and is waited for") {
+TEST_CASE("a cached sample is not freed while it is being read") {
   MemoryBudget budget(kMiB);
   SampleCache cache(CacheKind::encoded, budget, kMiB);
   std::atomic<int> wrong{0};

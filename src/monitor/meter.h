@@ -21,7 +21,7 @@ class Meter {
   // Without what the engine adds: bad samples, slots, memory, cache.
   LoaderStats stats(const std::deque<WorkerStatus>& workers, const WorkerStatus& trainer) const;
 
-  // Shares and quantiles begin anew.
+  // Shares and quantiles begin again.
   void new_window(const LoaderStats& stats);
 
  private:

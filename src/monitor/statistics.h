@@ -28,7 +28,7 @@ struct LoaderStats {
   static void fields(Self& self, Visit&& visit) {
     visit(FieldInfo{"batches", "batches handed out"}, self.batches);
     visit(FieldInfo{"samples", "images in those batches"}, self.samples);
-    visit(FieldInfo{"replaced", "bad samples that another one stood in for"}, self.replaced);
+    visit(FieldInfo{"replaced", "bad samples that were replaced by another sample"}, self.replaced);
     visit(FieldInfo{"skipped", "bad samples that were left out"}, self.skipped);
     visit(FieldInfo{"zeros", "images of zeros among the samples, which a GPU could not decode"},
           self.zeros);

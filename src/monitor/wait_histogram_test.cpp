@@ -36,7 +36,7 @@ TEST_CASE("a quantile is the exact one or at most an eighth above it") {
   }
 }
 
-TEST_CASE("the shortest and the longest wait have their place") {
+TEST_CASE("the shortest and the longest wait are counted") {
   WaitHistogram histogram;
   CHECK(histogram.quantile(0.5) == 0);
   for (std::uint64_t ns = 0; ns < 16; ++ns) {

@@ -27,8 +27,8 @@ std::vector<std::string> hanging(std::deque<WorkerStatus>& workers, const Source
     if (activity != WorkerStatus::Activity::reading && activity != WorkerStatus::Activity::decoding)
       continue;
     const std::uint64_t since_ns = status.since_ns;
-    if (since_ns == status.told_ns || now_ns < since_ns + limit_ns) continue;
-    status.told_ns = since_ns;
+    if (since_ns == status.reported_ns || now_ns < since_ns + limit_ns) continue;
+    status.reported_ns = since_ns;
     out.push_back(fmt::format("{} for {} s", describe(status, source, image_field),
                               (now_ns - since_ns) / 1'000'000'000));
   }

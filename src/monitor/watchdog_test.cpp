@@ -7,7 +7,7 @@
 
 namespace tundish {
 
-TEST_CASE("what hangs is named once, with activity, record, file and seconds") {
+TEST_CASE("a hanging thread is reported once, with activity, record, file and seconds") {
   constexpr std::uint64_t kSecond = 1'000'000'000;
   const MemorySource source;
   std::deque<WorkerStatus> workers(4);
@@ -34,7 +34,7 @@ TEST_CASE("what hangs is named once, with activity, record, file and seconds") {
   CHECK(ask(630).size() == 1);
 }
 
-TEST_CASE("a thread says where it is, by the file that holds the record") {
+TEST_CASE("the status of a thread names the file that holds the record") {
   struct InFile : MemorySource {
     bool extent(std::uint64_t i, int, Extent& out) const override {
       out = {.file = "b.tnd", .offset = 1000 * i, .bytes = 10};

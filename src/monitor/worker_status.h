@@ -29,7 +29,7 @@ struct alignas(64) WorkerStatus {  // a separate cache line: its thread writes i
   Counter read_ns, decode_ns, augment_ns, bytes, cache_hits, cache_misses;
   Track* track = nullptr;  // of the trace; null: nothing is traced
 
-  std::uint64_t told_ns = 0;  // since_ns of what the watchdog has named; the trainer's
+  std::uint64_t reported_ns = 0;  // since_ns of what the watchdog has reported; the trainer's
 };
 
 }  // namespace tundish

@@ -63,8 +63,8 @@ std::uint64_t NextUse::among_every(const RunPlace& place, std::uint64_t index) c
 
 std::uint64_t NextUse::among_groups(const RunPlace& place, std::uint64_t index) const {
   const auto later = [](std::uint64_t i, const Order::Group& group) { return i < group.first; };
-  const auto behind = std::upper_bound(order_.groups.begin(), order_.groups.end(), index, later);
-  const auto g = static_cast<std::size_t>(behind - order_.groups.begin()) - 1;
+  const auto next = std::upper_bound(order_.groups.begin(), order_.groups.end(), index, later);
+  const auto g = static_cast<std::size_t>(next - order_.groups.begin()) - 1;
   const Order::Group& group = order_.groups[g];
   const std::uint64_t number = index - group.first;
   const std::uint64_t slots = order_.slots.size(), draws = draws_before(order_, 1);

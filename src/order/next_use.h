@@ -26,7 +26,7 @@ class NextUse {
 
   NextUse(const Order& order, const Schedule& schedule);  // copies what it needs
 
-  // The time of this rank's first visit to a sample at or behind a place, counted in positions
+  // The time of this rank's first visit to a sample at or after a place, counted in positions
   // since epoch 0. kUnknown: not soon, or drawn by weight, which is not invertible. The few
   // visits that pad an epoch's last batch are not foreseen.
   std::uint64_t from(const RunPlace& place, std::uint64_t sample) const;

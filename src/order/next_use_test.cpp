@@ -62,7 +62,7 @@ SamplingOptions random_sampling(Random& random, std::uint64_t count) {
   return out;
 }
 
-TEST_CASE("the next use is the next visit of the rank, for every order that can be turned round") {
+TEST_CASE("the next use is the next visit of the rank, for every invertible order") {
   std::uint64_t checked = 0, unknown = 0;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     Random random({.seed = seed}, 1);
@@ -98,7 +98,7 @@ TEST_CASE("the next use is the next visit of the rank, for every order that can 
   CHECK(unknown * 50 < checked);  // later than is looked for
 }
 
-TEST_CASE("what is drawn by weight is not foreseen") {
+TEST_CASE("the next use of a weighted draw is not known") {
   SamplingOptions options{.sampling = Sampling::weighted};
   options.weights = {1, 2, 3};
   const Order order = make_order(options, 3, [](std::uint64_t) { return 0; }, 1, true);

@@ -46,7 +46,7 @@ std::uint64_t walk(std::uint64_t index, std::uint64_t count, const Rounds& round
 }
 
 // All orders of 0 .. count-1 equally likely (Fisher and Yates; Random::below is biased by less than
-// count / 2^64). Drawn anew by every call, so that there is nothing to keep.
+// count / 2^64). Drawn again by every call, so that there is nothing to keep.
 using List = std::array<std::uint8_t, kMostListed>;
 List draw_list(std::uint64_t count, std::uint64_t key) {
   List list;

@@ -1,4 +1,4 @@
-// Order: which sample stands at which position of an epoch. A function, not a list: O(1), the
+// Order: which sample is at which position of an epoch. A function, not a list: O(1), the
 // same on every rank and thread, and nothing to store or to send.
 #pragma once
 
@@ -61,7 +61,7 @@ std::uint64_t epoch_length(const Order& order);
 // the same manner. count must not be 0.
 Draw draw_at(const Order& order, std::uint64_t epoch, std::uint64_t position);
 
-// What stands in for a sample that cannot be read: a draw of the same order (of the same group)
+// The substitute of a sample that cannot be read: a draw of the same order (of the same group)
 // keyed by the position it was to fill, so that no other position moves. attempt = 0, 1, ... 255
 Draw substitute_draw(const Order& order, std::uint64_t epoch, std::uint64_t position,
                      std::uint32_t attempt);

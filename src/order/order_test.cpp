@@ -66,7 +66,7 @@ TEST_CASE("without shuffling the order is that of the file") {
   CHECK(draw_at({.count = 10, .seed = 5}, 3, 7) == Draw{7, 0});
 }
 
-TEST_CASE("positions beyond the end go round again as repeats") {
+TEST_CASE("positions after the end repeat the epoch, with a repeat number") {
   const Order order{.count = 10, .seed = 5, .shuffle = true};
   CHECK(draw_at(order, 1, 13).sample == draw_at(order, 1, 3).sample);
   CHECK(draw_at(order, 1, 13).repeat == 1);
@@ -114,30 +114,30 @@ double unevenness(const std::vector<double>& counts, double expected, double fre
 }  // namespace
 
 // A Feistel network gave up to 43 (positions) and 109 (neighbours).
-TEST_CASE("a few samples come at every position, and behind every other, equally often") {
+TEST_CASE("a few samples come at every position, and after every other sample, equally often") {
   constexpr int kSeeds = 100'000;
   for (const std::uint64_t count : {2u, 3u, 4u, 5u, 6u, 7u, 8u, 9u, 12u, 15u, 16u}) {
-    std::vector<double> at(count * count), behind(count * count);
+    std::vector<double> at(count * count), after(count * count);
     for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
       const Order order{.count = count, .seed = seed, .shuffle = true};
       std::uint64_t previous = count;
       for (std::uint64_t p = 0; p < count; ++p) {
         const std::uint64_t sample = draw_at(order, 1, p).sample;
         ++at[p * count + sample];
-        if (previous < count) ++behind[previous * count + sample];
+        if (previous < count) ++after[previous * count + sample];
         previous = sample;
       }
     }
     CAPTURE(count);
     const auto n = static_cast<double>(count);
     CHECK(unevenness(at, kSeeds / n, (n - 1) * (n - 1)) < 4);
-    // A sample is never behind itself: those counts are 0, and put to the expected value.
-    for (std::uint64_t i = 0; i < count; ++i) behind[i * (count + 1)] = kSeeds / n;
-    CHECK(unevenness(behind, kSeeds / n, n * (n - 1) - 1) < 4);
+    // A sample never follows itself: those counts are 0, and put to the expected value.
+    for (std::uint64_t i = 0; i < count; ++i) after[i * (count + 1)] = kSeeds / n;
+    CHECK(unevenness(after, kSeeds / n, n * (n - 1) - 1) < 4);
   }
 }
 
-TEST_CASE("up to 64 samples every order is drawn, odd ones too, and unpermute is the way back") {
+TEST_CASE("up to 64 samples every order is drawn, odd ones too, and unpermute is the inverse") {
   for (const std::uint64_t count : {1u, 2u, 16u, 17u, 63u, 64u, 65u, 256u}) {
     int odd = 0;
     constexpr int kKeys = 400;
@@ -176,7 +176,7 @@ TEST_CASE("the order never changes: saved runs depend on it") {
     CHECK(draw_at(order, 7, p).sample == expected[p]);
 }
 
-TEST_CASE("nor does that of a few samples, which are drawn in another way") {
+TEST_CASE("the order of a few samples, which is drawn in another way, never changes") {
   const auto first = [](std::uint64_t count) {
     std::vector<std::uint64_t> out;
     const Order order{.count = count, .seed = 42, .shuffle = true};

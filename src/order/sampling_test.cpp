@@ -121,7 +121,7 @@ TEST_CASE("classes come equally often, and a class's samples in turn, through al
   }
 }
 
-TEST_CASE("a mixture keeps its proportions in every block and wanders through its groups") {
+TEST_CASE("a mixture keeps its proportions in every block and visits its groups in turn") {
   std::vector<std::uint64_t> all(1000);
   for (std::uint64_t i = 0; i < 1000; ++i) all[i] = i;
   const Order order = order_of({.sampling = Sampling::groups,
@@ -175,7 +175,7 @@ TEST_CASE("any sample of a class may come first, and any class") {
   CHECK(chi_square(classes, {kSeeds / 2.0, kSeeds / 2.0}) < 10);
 }
 
-TEST_CASE("repeats stand side by side with numbers of their own") {
+TEST_CASE("repeats are adjacent, each with its own number") {
   for (const Sampling sampling : {Sampling::every, Sampling::groups}) {
     const Order order = order_of({.sampling = sampling, .draws = 90, .repeats = 3}, 60);
     const std::vector<Draw> draws = epoch_of(order, 1);
@@ -203,7 +203,7 @@ TEST_CASE("shares are the smallest whole numbers in the proportions of the weigh
   CHECK(shares_of(std::vector<double>{1e-9, 1})[0] == 1);
 }
 
-TEST_CASE("a substitute comes out of the same order and group, with a repeat number of its own") {
+TEST_CASE("a substitute is drawn from the same order and group, with its own repeat number") {
   const Order subset = order_of({.samples = {40, 3, 17}}, 100);
   const Order weighted =
       order_of({.sampling = Sampling::weighted, .weights = {0, 1, 0, 2}, .draws = 50}, 4);

@@ -1,4 +1,4 @@
-// The checksum behind every piece of a pack.
+// The checksum after every piece of a pack.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace tundish {
 
-// The checksum stored behind a piece: its record number and piece number come first, so that
+// The checksum stored after a piece: its record number and piece number come first, so that
 // two pieces that changed places are found.
 std::uint32_t piece_crc(std::uint64_t record, std::uint32_t piece, Bytes payload);
 

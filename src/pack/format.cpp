@@ -69,13 +69,13 @@ std::optional<Fault> decode_head(Head& out, Bytes bytes) {
         ErrorCode::incomplete,
         fmt::format("the file has {} bytes, the head alone has {}", bytes.size(), kHeadBytes), 0};
   }
-  // The version stands before the checksum: a later version may place that elsewhere.
+  // The version is before the checksum: a later version may place that elsewhere.
   const std::byte* at = bytes.data();
   out.version = load<std::uint32_t>(at + 8);
   const auto crc = differs(ErrorCode::head_damaged, load<std::uint32_t>(at + 60),
                            piece_crc(kNoRecord, kHeadPiece, bytes.first(60)), 0);
   if (out.version != kFormatVersion) {
-    // One wrong bit in the version of a version 1 file must not tell a user to update.
+    // One wrong bit in the version of a version 1 file must not ask a user to update.
     std::array<std::byte, kHeadBytes> mended;
     std::copy_n(bytes.begin(), kHeadBytes, mended.begin());
     store(mended.data() + 8, kFormatVersion);

@@ -17,7 +17,7 @@ struct Index {
   std::vector<std::uint64_t> names_bytes;  // of each block of names, with its checksum
   std::vector<std::uint32_t> width, height;
   std::vector<std::uint8_t> codec, orientation;
-  // Bytes of the restore data of a lanes record, behind its fields; 0 and no piece for other
+  // Bytes of the restore data of a lanes record, after its fields; 0 and no piece for other
   // codecs. Empty in a pack without lanes.
   std::vector<std::uint64_t> restore;
 
@@ -36,7 +36,7 @@ std::size_t stored_fields(const Schema& schema);
 std::optional<std::uint64_t> index_bytes(std::uint64_t count, std::size_t stored, bool lanes);
 
 // Reads a section of exactly index_bytes(count, stored, lanes) bytes: index_damaged on a wrong
-// checksum or an impossible value. The caller has checked that the section lies inside the file.
+// checksum or an impossible value. The caller has checked that the section is inside the file.
 std::optional<Fault> read_index(Index& out, const ByteFile& file, std::uint64_t offset,
                                 std::uint64_t count, std::size_t stored, bool lanes);
 

@@ -6,7 +6,7 @@
 
 namespace tundish {
 
-TEST_CASE("joined sources are one behind the other") {
+TEST_CASE("joined sources are concatenated") {
   const auto first = std::make_shared<MemorySource>(image_source(3, 4, 1));
   const auto second = std::make_shared<MemorySource>(image_source(2, 4, 2));
   const auto joined = join_sources({first, second});
@@ -25,7 +25,7 @@ TEST_CASE("joined sources are one behind the other") {
   CHECK(joined->fingerprint() != join_sources({second, first})->fingerprint());
 }
 
-TEST_CASE("sources that differ in classes or fields are not joined, and the difference is told") {
+TEST_CASE("sources that differ in classes or fields are not joined, and the error says how") {
   const auto first = std::make_shared<MemorySource>(image_source(3, 4));
   const auto why = [&](const auto& change) {
     const auto second = std::make_shared<MemorySource>(image_source(3, 4));

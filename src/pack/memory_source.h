@@ -84,7 +84,7 @@ class MemorySource : public Source {
 
  private:
   void fetch(Sample& out, std::uint64_t i) const {
-    if (!may_be_read) throw Error(ErrorCode::io_read, {.file = path()}, "the disk is gone");
+    if (!may_be_read) throw Error(ErrorCode::io_read, {.file = path()}, "the disk does not answer");
     if (items[i].fails != ErrorCode::none) {
       throw SampleError(items[i].fails, {.file = path(), .record = i, .key = items[i].key}, "");
     }

@@ -82,13 +82,13 @@ class Reader : public nlohmann::json_sax<Json> {
       out_.fields.emplace_back();
       typed_ = false;
     } else if (!path_.empty() && !at({"schema"}) && !at({"provenance"}) && is_ours()) {
-      return fail("an object stands where it may not");
+      return fail("an object is not allowed here");
     }
     return enter("");
   }
   bool key(string_t& name) override {
     if (path_.size() <= 2 && !seen_.insert({path_.size() == 2 ? path_[0] : "", name}).second) {
-      return fail("a key stands twice");
+      return fail("a key occurs twice");
     }
     path_.back() = name;
     return true;
@@ -106,7 +106,7 @@ class Reader : public nlohmann::json_sax<Json> {
     } else if (at({"schema", "fields"})) {
       has_fields_ = true;
     } else if (path_.empty() || is_ours()) {
-      return fail("an array stands where it may not");
+      return fail("an array is not allowed here");
     }
     return enter("*");
   }

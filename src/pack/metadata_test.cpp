@@ -35,7 +35,7 @@ TEST_CASE("the metadata are canonical JSON") {
                                       schema_json(kSchema) + "}");
 }
 
-TEST_CASE("every schema survives the way through JSON") {
+TEST_CASE("every schema is the same after a round trip through JSON") {
   Schema schema = kSchema;
   schema.fields = {{"image", FieldType::image},  {"label", FieldType::label},
                    {"caption", FieldType::text}, {"raw", FieldType::bytes},
@@ -80,13 +80,13 @@ TEST_CASE("names of any bytes survive, and each has one text only") {
 TEST_CASE("metadata that make no sense are refused with a reason") {
   CHECK(parse_reason("") == "it is no JSON after byte 1");
   CHECK(parse_reason("{}") == "it has no fields or no classes");
-  CHECK(parse_reason("[]") == "an array stands where it may not");
+  CHECK(parse_reason("[]") == "an array is not allowed here");
   CHECK(parse_reason("7") == "a value has the wrong type");
   CHECK(parse_reason(with_schema(R"({"classes":[],"fields":[]})")) == "there are no fields");
   CHECK(parse_reason(with_schema(R"({"classes":[1],"fields":[]})")) ==
         "a value has the wrong type");
   CHECK(parse_reason(with_schema(R"({"classes":{},"fields":[]})")) ==
-        "an object stands where it may not");
+        "an object is not allowed here");
   CHECK(parse_reason(with_schema(R"({"classes":[],"fields":["image"]})")) ==
         "a value has the wrong type");
   CHECK(parse_reason(with_schema(R"({"classes":[],"fields":[{"name":"a"}]})")) ==
@@ -94,7 +94,7 @@ TEST_CASE("metadata that make no sense are refused with a reason") {
   CHECK(parse_reason(with_schema(R"({"classes":[],"fields":[{"name":"a","type":"soup"}]})")) ==
         "a field has an unknown type");
   CHECK(parse_reason(with_schema(R"({"classes":[],"classes":[],"fields":[]})")) ==
-        "a key stands twice");
+        "a key occurs twice");
   CHECK(parse_reason(with_schema(R"({"classes":["\\q"],"fields":[]})")) ==
         "a name has a wrong escape");
   CHECK(
@@ -106,11 +106,11 @@ TEST_CASE("metadata that make no sense are refused with a reason") {
           R"({"classes":[],"fields":[{"name":"a","type":"image"},{"name":"b","type":"image"}]})")) ==
       "there is more than one image or label");
   CHECK(parse_reason(metadata_json(kSchema) + "x").starts_with("it is no JSON"));
-  CHECK(parse_reason(std::string(1000, '[')) == "an array stands where it may not");
+  CHECK(parse_reason(std::string(1000, '[')) == "an array is not allowed here");
   CHECK(parse_reason(R"({"later":)" + std::string(100'000, '[')) == "it is nested too deeply");
 }
 
-TEST_CASE("keys of later versions are passed over") {
+TEST_CASE("keys of later versions are ignored") {
   Schema back;
   CHECK_FALSE(parse_metadata(
       back, R"({"later":{"a":[1,{"b":null}],"schema":2},"schema":{"x":[true],"classes":["cat"],)"

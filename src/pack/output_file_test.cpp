@@ -84,7 +84,7 @@ TEST_CASE("a file that appeared meanwhile is not replaced") {
   CHECK(files_in(folder) == 1);
 }
 
-TEST_CASE("what is no regular file is never replaced") {
+TEST_CASE("a target that is no regular file is never replaced") {
   const TemporaryFolder folder;
   CHECK(code_of([&] { OutputFile(folder.path(), true); }) == ErrorCode::argument);
   CHECK(code_of([&] { OutputFile(folder.path() + "/", true); }) == ErrorCode::argument);
@@ -104,7 +104,7 @@ TEST_CASE("through a link the file is replaced, not the link") {
   CHECK(contents(folder / "real/a.tnd") == "new");
 }
 
-TEST_CASE("left-over temporary files of the same target are swept, living ones are not") {
+TEST_CASE("temporary files of ended runs are removed, those of running ones are not") {
   const TemporaryFolder folder;
   folder.write(".a.tnd.tmp.999999999", "of a killed process");
   folder.write(".a.tnd.tmp." + std::to_string(::getpid()), "of a process that had our number");

@@ -312,7 +312,7 @@ std::optional<Fault> decode_names(std::vector<std::string>& out, Bytes block, st
     out.emplace_back(reinterpret_cast<const char*>(names.data()), length);
     names = names.subspan(length);
   }
-  if (!names.empty()) return damaged("there are bytes behind the last name");
+  if (!names.empty()) return damaged("there are bytes after the last name");
   return std::nullopt;
 }
 

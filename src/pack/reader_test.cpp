@@ -83,7 +83,7 @@ TEST_CASE("only the fields asked for are read") {
   CHECK(sample.fields[5].empty());
 }
 
-TEST_CASE("an extent says where a field lies in the file") {
+TEST_CASE("an extent is the position of a field in the file") {
   const MemorySource source = every_field_type();
   const FileBytes bytes = bytes_of_pack(source);
   const auto pack = open_bytes(bytes);
@@ -95,7 +95,7 @@ TEST_CASE("an extent says where a field lies in the file") {
   CHECK_FALSE(pack->extent(17, 3, extent));  // a label has no bytes
 }
 
-TEST_CASE("a record that is not there is named") {
+TEST_CASE("a missing record is named") {
   const FileBytes bytes = small_pack();
   const auto pack = open_bytes(bytes);
   Sample sample;
@@ -158,7 +158,7 @@ TEST_CASE("a file that shrank after it was opened gives an error, not a crash") 
   CHECK(verify_errors(*opened).size() > 5);
 }
 
-TEST_CASE("what is no pack, or half of one, is told apart") {
+TEST_CASE("a file that is no pack and a pack cut short give different errors") {
   const FileBytes bytes = small_pack();
   const auto first = [&](std::size_t count) { return Bytes(bytes).first(count); };
   CHECK(open_code({}) == ErrorCode::not_a_pack);
@@ -193,34 +193,34 @@ TEST_CASE("an unknown version and unknown incompatible features are refused, com
   }
 }
 
-TEST_CASE("a wrong version that is only a damaged byte is called damage") {
+TEST_CASE("a version changed by one damaged byte is reported as damage") {
   FileBytes bytes = small_pack();
   poke(bytes, 8, std::uint32_t{3});
   CHECK(open_code(bytes) == ErrorCode::head_damaged);
 }
 
-TEST_CASE("lies with correct checksums are found before memory is taken") {
+TEST_CASE("wrong values with correct checksums are found before memory is taken") {
   const std::uint64_t huge = ~std::uint64_t{0};
   const FileBytes good = small_pack();
   const std::size_t tail = good.size() - kTailBytes;
   const std::size_t index = peek_tail(good, 72);
-  const auto lie = [&](std::size_t offset, auto value) {
+  const auto with_value = [&](std::size_t offset, auto value) {
     FileBytes bytes = good;
     poke(bytes, offset, value);
     seal(bytes);
     return open_code(bytes);
   };
   // The tail: file length, record count, each section's offset and length.
-  CHECK(lie(tail + 8, good.size() + 1) == ErrorCode::tail_damaged);
+  CHECK(with_value(tail + 8, good.size() + 1) == ErrorCode::tail_damaged);
   for (const std::uint64_t count : {huge, huge / 26, huge / 18, std::uint64_t{1} << 40,
                                     std::uint64_t{6}, std::uint64_t{4}, std::uint64_t{0}}) {
-    CHECK(lie(tail + 16, count) == ErrorCode::index_damaged);
+    CHECK(with_value(tail + 16, count) == ErrorCode::index_damaged);
   }
   for (std::size_t entry = 24; entry < 88; entry += 8) {
     for (const std::uint64_t value : {huge, huge - 7, huge / 2, std::uint64_t{0}, std::uint64_t{64},
                                       std::uint64_t{good.size()}, peek_tail(good, entry) + 8}) {
       if (value != peek_tail(good, entry))
-        CHECK(lie(tail + entry, value) == ErrorCode::tail_damaged);
+        CHECK(with_value(tail + entry, value) == ErrorCode::tail_damaged);
     }
   }
   // The index: lengths of records, bytes of the block of names, sizes, orientation.
@@ -228,20 +228,21 @@ TEST_CASE("lies with correct checksums are found before memory is taken") {
     const auto length = load<std::uint64_t>(good.data() + index + 8 * record);
     for (const std::uint64_t value : {huge, huge - 3, huge - length, huge / 2, length + 64,
                                       length - 64, std::uint64_t{good.size()}}) {
-      CHECK(lie(index + 8 * record, value) == ErrorCode::index_damaged);
+      CHECK(with_value(index + 8 * record, value) == ErrorCode::index_damaged);
     }
   }
   const std::size_t names = index + 5 * 16;
-  CHECK(lie(names, huge) == ErrorCode::index_damaged);
-  CHECK(lie(names, std::uint64_t{0}) == ErrorCode::index_damaged);
-  CHECK(lie(names + 8, huge) == ErrorCode::index_damaged);             // a width
-  CHECK(lie(good.size() - kTailBytes - 10, huge) != ErrorCode::none);  // orientations, checksum
+  CHECK(with_value(names, huge) == ErrorCode::index_damaged);
+  CHECK(with_value(names, std::uint64_t{0}) == ErrorCode::index_damaged);
+  CHECK(with_value(names + 8, huge) == ErrorCode::index_damaged);  // a width
+  CHECK(with_value(good.size() - kTailBytes - 10, huge) !=
+        ErrorCode::none);  // orientations, checksum
   // The head: alignment, pack id.
   for (const std::uint32_t alignment : {0u, 1u, 12u, 1u << 31}) {
-    CHECK(lie(12, alignment) == ErrorCode::head_damaged);
+    CHECK(with_value(12, alignment) == ErrorCode::head_damaged);
   }
-  CHECK(lie(12, std::uint32_t{128}) == ErrorCode::index_damaged);
-  CHECK(lie(32, huge) == ErrorCode::tail_damaged);
+  CHECK(with_value(12, std::uint32_t{128}) == ErrorCode::index_damaged);
+  CHECK(with_value(32, huge) == ErrorCode::tail_damaged);
 }
 
 TEST_CASE("a sparse file that claims two to the forty records takes no memory") {

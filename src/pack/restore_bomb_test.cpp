@@ -83,7 +83,7 @@ TEST_CASE("a small pack that asks for a million blocks beyond the edge is refuse
                 "1,032,192 blocks beyond the edge");
 }
 
-TEST_CASE("limits hold when a JPEG is restored from a pack, and when it is packed anew") {
+TEST_CASE("limits hold when a JPEG is restored from a pack, and when it is packed again") {
   const FileBytes pack_bytes = pack_of_jpeg();
   const auto opened = open_bytes(pack_bytes);
   Sample sample;

@@ -1,4 +1,4 @@
-// For tests: packs as bytes in memory, and packs that lie with correct checksums.
+// For tests: packs as bytes in memory, and packs with wrong values and correct checksums.
 #pragma once
 
 #include <string>

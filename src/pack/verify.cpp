@@ -148,7 +148,7 @@ class Verification {
     }
   }
 
-  // Empty names where they cannot be had; a damaged block is reported in its turn, by names().
+  // Empty names where they cannot be read; a damaged block is reported in its turn, by names().
   std::vector<std::string> names_of(std::uint64_t block) {
     try {
       return pack_.read_names(block);

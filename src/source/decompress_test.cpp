@@ -110,7 +110,7 @@ TEST_CASE("what was compressed comes back, in pieces of any size") {
   }
 }
 
-TEST_CASE("parts one behind the other are read as one, and padding is passed over") {
+TEST_CASE("concatenated parts are read as one, and padding is skipped") {
   for (const Compression compression : kAll) {
     CAPTURE(compression_name(compression));
     const std::string one = compress_text(compression, "first ");
@@ -147,7 +147,7 @@ TEST_CASE("changed bytes of compressed data are refused or change nothing") {
   }
 }
 
-TEST_CASE("what would take too much memory is refused") {
+TEST_CASE("data that would take too much memory are refused") {
   const auto reason = [](Compression compression, const std::string& compressed) {
     try {
       decompress_text(compression, compressed);
@@ -215,7 +215,7 @@ TEST_CASE("a compressed tar is scanned, and has no random access") {
   }
 }
 
-TEST_CASE("what is compressed but no tar is refused") {
+TEST_CASE("compressed data that are no tar are refused") {
   const TemporaryFolder folder;
   for (const Compression compression : kAll) {
     try {

@@ -27,7 +27,7 @@ TEST_CASE("labels that are not all numbers are names in Python's order") {
   CHECK(labels.values == std::vector<std::int64_t>{3, 0, 2, 3, 1, 5, 4});
 }
 
-TEST_CASE("a label that cannot be one is named") {
+TEST_CASE("an invalid label is named") {
   Labels labels;
   for (const char* text : {"", "1.5", "-2", "9223372036854775808", "1e300", "-0.5"}) {
     const auto fault = make_labels(labels, table({"1", text}));

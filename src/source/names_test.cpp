@@ -81,7 +81,7 @@ TEST_CASE("image endings are recognised in any case") {
   }
 }
 
-TEST_CASE("paths are cleaned by their letters alone") {
+TEST_CASE("paths are cleaned as text, without the file system") {
   CHECK(clean_path("a/b.jpg") == "a/b.jpg");
   CHECK(clean_path("./a//./b.jpg") == "a/b.jpg");
   CHECK(clean_path("a/../b.jpg") == "b.jpg");
@@ -99,7 +99,7 @@ TEST_CASE("a path of a million parts is cleaned in one pass") {  // each part co
   CHECK(clean_path('/' + path) == '/' + path.substr(0, path.size() - 1));
 }
 
-TEST_CASE("valid UTF-8 is told from other bytes") {
+TEST_CASE("valid UTF-8 is distinguished from other bytes") {
   CHECK(is_utf8(""));
   CHECK(is_utf8("a\xc3\xa4\xf0\x9f\x98\x80"));
   CHECK_FALSE(is_utf8("a\xc3"));

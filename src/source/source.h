@@ -89,7 +89,7 @@ class Source {
   virtual std::uint64_t memory() const { return 512 * count(); }
   virtual bool sizes_known() const { return true; }  // false: bytes() gives 0 for every sample
   virtual bool random_access() const { return true; }
-  // Where field f of sample i lies, when it is a plain part of a file; false otherwise: use read.
+  // Where field f of sample i is, when it is a plain part of a file; false otherwise: use read.
   virtual bool extent(std::uint64_t i, int field, Extent& out) const;
   // where() of a fault in the bytes of field f, of which it counts its offset.
   Where where_in(std::uint64_t i, int field) const;

@@ -38,7 +38,7 @@ void check_versions(const Json& state) {
   refuse(fmt::format(
       "tundish {} wrote it (format {}), and this is tundish {} (format {}), which draws another "
       "order or other crops from the same seed: finish the run with the version that began it, or "
-      "begin an epoch anew with set_epoch()",
+      "begin an epoch again with set_epoch()",
       shown_text(writer_of(state)), format, version(), kStateFormat));
 }
 

@@ -48,7 +48,7 @@ class Trace {
   Track& new_track(std::string name);  // any thread; lives as long as the trace
 
   // Any thread. JSON as Perfetto and chrome://tracing read it, gzip when the name ends in .gz;
-  // under that name stands the whole file or the one before. Throws Error.
+  // under that name is the whole file or the one before. Throws Error.
   void write() const;
 
  private:

@@ -41,7 +41,7 @@ TEST_CASE("a folder is refused as a trace before anything is recorded") {
                        Error);
 }
 
-TEST_CASE("a full track loses its oldest spans and says how many") {
+TEST_CASE("a full track drops its oldest spans and counts them") {
   Track track("worker", 4);
   for (std::uint64_t i = 0; i < 10; ++i) {
     CHECK(track.dropped() == (i > 4 ? i - 4 : 0));
@@ -78,12 +78,12 @@ TEST_CASE("a trace is JSON, plain or compressed, with a track for each thread") 
   CHECK(files == 2);
 }
 
-TEST_CASE("a trace that has no place is refused when it is made") {
+TEST_CASE("a trace whose folder does not exist is refused at the start") {
   const TemporaryFolder folder;
   CHECK_THROWS_AS(Trace(folder / "no/such/trace.json", 1000, 1, "x", 0), Error);
 }
 
-TEST_CASE("a trace can be written while its threads go on") {
+TEST_CASE("a trace can be written while its threads run") {
   const TemporaryFolder folder;
   Trace trace(folder / "trace.json", std::size_t{1} << 16, 2, "x", 0);
   std::atomic<bool> stop{false};

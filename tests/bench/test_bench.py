@@ -77,7 +77,7 @@ def test_bad_gives_rows_for_reports_that_are_exact(samples, tmp_path):
     [
         (lambda report: None, ""),
         (lambda report: report["bad_samples"].pop(), "not every damaged record"),
-        (lambda report: report["bad_samples"][0].update(sample=1), "a sound record"),
+        (lambda report: report["bad_samples"][0].update(sample=1), "a valid record"),
         (lambda report: report["bad_samples"][0].update(replaced_by=0), "what came instead"),
         (lambda report: report.update(skipped=3), "the counts"),
     ],

@@ -40,7 +40,7 @@ def test_a_dry_run_gives_rows_of_every_contestant_and_a_chart(tmp_path):
     assert out.with_suffix(".svg").read_text().startswith("<svg")
 
 
-def test_waits_in_a_trace_are_told_apart_by_thread_and_place():
+def test_waits_in_a_trace_are_counted_by_thread_and_place():
     def mark(name, begin, end, cat="user_annotation"):
         return {"name": name, "cat": cat, "tid": 1, "ts": begin, "dur": end - begin}
 
@@ -56,7 +56,7 @@ def test_waits_in_a_trace_are_told_apart_by_thread_and_place():
         mark("feed.step", 20, 30),
         call("cudaStreamSynchronize", 25),
         call("cudaEventSynchronize", 26, thread=2),
-        call("cudaDeviceSynchronize", 40),  # behind the last
+        call("cudaDeviceSynchronize", 40),  # after the last
     ]
     inside, trainer, others = syncs.read_trace(events)
     assert inside == ["cudaEventSynchronize"]

@@ -50,13 +50,13 @@ def test_a_missing_verb_is_a_usage_error():
 @pytest.mark.parametrize(
     ("slip", "meant"), [("pakc", "pack"), ("verfy", "verify"), ("unp", "unpack")]
 )
-def test_a_slip_of_a_verb_names_the_right_one(slip, meant):
+def test_a_misspelt_verb_names_the_right_one(slip, meant):
     result = tundish(slip)
     assert result.returncode == 2
     assert f"did you mean {meant}?" in err(result)
 
 
-def test_a_slip_of_an_option_names_the_right_one(three_photos, tmp_path):
+def test_a_misspelt_option_names_the_right_one(three_photos, tmp_path):
     result = tundish("pack", three_photos, "-o", tmp_path / "a.tnd", "--skipbad")
     assert result.returncode == 2
     assert "did you mean --skip-bad?" in err(result)

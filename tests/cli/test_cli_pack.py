@@ -8,7 +8,7 @@ from tests.helpers.program import documented_keys, err, needs_program, out, resu
 pytestmark = needs_program
 
 
-def test_pack_tells_what_it_reads_and_what_it_made(three_photos, tmp_path):
+def test_pack_prints_what_it_reads_and_what_it_made(three_photos, tmp_path):
     result = tundish("pack", three_photos, "-o", tmp_path / "train.tnd")
     assert result.returncode == 0
     assert re.search(r"^  reading +image folder, 2 classes, 3 samples", err(result), re.M)
@@ -38,7 +38,7 @@ def test_a_dry_run_writes_nothing(three_photos, tmp_path):
     assert left_behind(tmp_path, "photos") == []
 
 
-def test_pack_replaces_a_file_only_when_told(three_photos, three_packed):
+def test_pack_replaces_a_file_only_with_force(three_photos, three_packed):
     before = three_packed.read_bytes()
     write(three_photos / "dog/d.jpg", jpeg((9, 9, 9)))
     result = tundish("pack", three_photos, "-o", three_packed)

@@ -100,7 +100,7 @@ def test_images_that_cannot_be_decoded_here_are_counted_when_packed(three_photos
     write(three_photos / "cat/w.webp", file.getvalue())
     result = tundish("pack", three_photos, "-o", tmp_path / "a.tnd")
     assert result.returncode == 0
-    assert "1 of 4 images are of a kind that cannot be decoded here" in err(result)
+    assert "1 of 4 images are in a format that cannot be decoded" in err(result)
 
 
 def test_a_set_of_nothing_but_bad_files_is_no_pack(tmp_path):
@@ -110,7 +110,7 @@ def test_a_set_of_nothing_but_bad_files_is_no_pack(tmp_path):
     assert left_behind(tmp_path, "set") == []
 
 
-def test_an_image_that_lies_about_its_size_is_told(three_photos, tmp_path):
+def test_an_image_with_a_wrong_size_in_its_header_is_named(three_photos, tmp_path):
     lying = bytearray(jpeg())
     at = lying.index(b"\xff\xc0") + 5
     lying[at : at + 4] = b"\xff\xff\xff\xff"  # 65,535 x 65,535 pixels

@@ -57,7 +57,7 @@ def test_messages_name_what_can_be_done(three_photos, three_packed, tmp_path):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="another user is needed")
-def test_what_may_not_be_read_or_written_is_told(three_photos):
+def test_missing_permissions_are_errors(three_photos):
     folder = Path(tempfile.mkdtemp())
     try:
         folder.chmod(0o755)
@@ -89,7 +89,7 @@ def test_what_may_not_be_read_or_written_is_told(three_photos):
         shutil.rmtree(folder)
 
 
-def test_a_missing_folder_for_the_output_is_told(three_photos, tmp_path):
+def test_a_missing_folder_for_the_output_is_an_error(three_photos, tmp_path):
     error = error_of("pack", three_photos, "-o", tmp_path / "no/such/a.tnd", exit_code=1)
     assert (error["code"], error["file"]) == ("TND-301", f"{tmp_path}/no/such/")
     result = tundish("pack", three_photos, "-o", tmp_path)

@@ -31,7 +31,7 @@ def test_unpack_gives_the_original_files(three_photos, three_packed, tmp_path):
     assert again["already_there"] == 3
 
 
-def test_unpack_keeps_other_files_unless_told(three_photos, three_packed, tmp_path):
+def test_unpack_keeps_other_files_without_force(three_photos, three_packed, tmp_path):
     write(tmp_path / "back/cat/a.jpg", b"mine")
     result = tundish("unpack", three_packed, "-o", tmp_path / "back")
     assert result.returncode == 1
@@ -78,7 +78,7 @@ def test_files_beside_images_keep_their_spelling(tmp_path):
     assert report["list"] is None
 
 
-def test_what_unpack_cannot_give_back_is_said_when_packing(tmp_path):
+def test_pack_warns_of_what_unpack_cannot_restore(tmp_path):
     files = {"1.jpg": jpeg(), "1.txt": b"one", "2.jpg": jpeg(), "2.TXT": b"two"}
     files |= {"2.json": b"{}", "3.jpg": jpeg(), "3.json": b""}
     source = tar_of(tmp_path / "in.tar", files)

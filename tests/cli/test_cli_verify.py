@@ -79,7 +79,7 @@ def test_verify_and_the_loader_report_a_fault_in_the_same_words(three_photos, tm
     assert begin <= bad["offset"] <= begin + 2000, "counted from the beginning of the pack"
 
 
-def test_what_is_not_a_pack_is_told(tmp_path):
+def test_a_file_that_is_not_a_pack_is_an_error(tmp_path):
     write(tmp_path / "a.tnd", b"hello, I am a text file and not a pack at all" * 10)
     for verb in (["info"], ["ls"], ["unpack", "-o", tmp_path / "out"], ["bench"]):
         assert error_of(verb[0], tmp_path / "a.tnd", *verb[1:], exit_code=3)["code"] == "TND-101"

@@ -19,7 +19,7 @@ def small_pack(tmp_path):
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
-def test_without_a_gpu_it_is_said_what_to_do(tmp_path):
+def test_without_a_gpu_the_error_has_a_fix(tmp_path):
     pack = small_pack(tmp_path)
     with pytest.raises(tundish.Error, match=r"TND-509 .*torch sees no GPU\n.*nvidia-smi"):
         tundish.Loader(pack, 4, device="cuda")
@@ -75,7 +75,7 @@ def test_batches_come_in_order_epoch_after_epoch(tmp_path, gpu):
 
 
 @pytest.mark.filterwarnings("ignore:batches are copied from pageable memory")
-def test_what_the_gpu_waited_is_counted_once_it_has_come_so_far(tmp_path, gpu):
+def test_the_wait_of_the_gpu_is_counted_once_the_gpu_has_reached_it(tmp_path, gpu):
     loader = opened(make_folder(tmp_path / "images", 32), device="cuda", decode="cpu")
     list(loader)
     stats = loader.stats(reset=True)
@@ -140,7 +140,7 @@ def test_the_state_is_of_what_was_handed_out_not_of_what_is_on_its_way(tmp_path,
 
 
 @pytest.mark.filterwarnings("ignore:batches are copied from pageable memory")
-def test_an_error_comes_behind_the_batches_before_it_and_the_loader_goes_on(tmp_path, gpu):
+def test_an_error_comes_after_the_batches_before_it_and_the_loader_goes_on(tmp_path, gpu):
     path = make_folder(tmp_path / "images", 32)
     bad = sorted((path / "cat").iterdir())[7]
     bad.write_bytes(b"nothing")
@@ -177,9 +177,7 @@ def test_who_decodes_is_logged_once_it_is_chosen(tmp_path, gpu, caplog):
 
 
 @pytest.mark.filterwarnings("ignore:batches are copied from pageable memory")
-def test_a_batch_that_is_taken_in_another_stream_is_waited_for_there_too(
-    tmp_path, gpu, monkeypatch
-):
+def test_a_batch_taken_in_another_stream_is_waited_for_in_that_stream(tmp_path, gpu, monkeypatch):
     loader = opened(make_folder(tmp_path / "images", 32), device="cuda", decode="cpu")
     batches = iter(loader)
 

@@ -49,7 +49,7 @@ def lies_in(folder, name):
 @pytest.mark.parametrize(
     "readme", sorted(ROOT.glob("src/*/README.md")), ids=lambda f: f.parent.name
 )
-def test_every_file_a_folder_describes_lies_in_it(readme):
+def test_every_file_that_a_readme_describes_exists(readme):
     missing = sorted(
         name
         for name in set(SHORT.findall(readme.read_text())) - INVENTED
@@ -89,7 +89,7 @@ FUNCTION = re.compile(r"\b(\w+)\(\)|`(\w+(?:::|\.)_*[a-z]\w*)`|\b(tundish_\w+)")
 
 
 def functions_beside_files(text):
-    """Pairs of a function named in the text and the file it stands beside, in picture and list.
+    """Pairs of a function named in the text and the file it is beside, in picture and list.
 
     A line of the picture without a file belongs to the file above it; a step, to its first line.
     """
@@ -135,7 +135,7 @@ def test_functions_named_on_the_path_are_in_the_files_named_beside_them():
     files = {path for _, path in pairs}
     defined = [(name, path) for name, path in pairs if defines(path, name)]
     others = set(pairs) - set(defined)
-    # A method may stand beside its caller where another file of the path has its body.
+    # A method may be beside its caller where another file of the path has its body.
     missing = [
         f"{name} in {path}"
         for name, path in others
@@ -178,7 +178,7 @@ def anchors(text):
 
 
 def broken_links(text, folder):
-    """Links of a text, as if it stood in this folder, that lead nowhere."""
+    """Links of a text, as if it was in this folder, that lead nowhere."""
     broken = []
     for path, anchor in LINK.findall(re.sub(r"```.*?```", "", text, flags=re.DOTALL)):
         target = folder / path if path else None

@@ -78,7 +78,7 @@ def test_every_guarantee_names_tests_that_run_and_can_fail(section, collected, l
             assert not why, f"{path}, {name!r}: {why}"
 
 
-def test_a_proof_that_is_none_would_be_found(collected, listed):
+def test_an_invalid_proof_would_be_found(collected, listed):
     order = "src/order/order_test.cpp"
     epoch = "an epoch visits every sample exactly once"
     assert why_no_proof(epoch, order, collected, listed) == ""

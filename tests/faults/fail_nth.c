@@ -8,7 +8,7 @@
  *   FAIL_FD     a descriptor that receives one byte when the call is reached
  *
  * Counting begins with main(): what libraries do before cannot be caught by anybody. A program that
- * knows of this library can begin it anew with never_comes_back().
+ * knows of this library can begin it again with never_comes_back().
  */
 #define _GNU_SOURCE
 #include <dirent.h>

@@ -23,7 +23,7 @@ def masked_crc(data: bytes) -> int:
 
 
 def spoil(record: bytearray) -> None:
-    """Every unit says that it has no words, which its lanes need; the checksums say so too."""
+    """Every unit says that it has no words, which its lanes need; the checksums are made to fit."""
     _, kind, width, height = struct.unpack_from("<HBHH", record)
     _, _, unit_width, unit_height = read_lanes.SAMPLINGS[kind & 7]
     at = 7

@@ -27,7 +27,7 @@ def damaged(pack: Path, mode: str) -> str:
                 assert gpu_loader.bad_samples() == cpu_loader.bad_samples()
                 bad += len(cpu_loader.bad_samples())
         assert bad > 0
-    return f"{count} batches equal, {bad} bad samples reported alike"
+    return f"{count} batches equal, {bad} bad samples reported equally"
 
 
 def undecodable(packs: tuple[Path, Path], mode: str) -> str:

@@ -13,10 +13,10 @@ from tundish.data.gpu import device, pending
 
 
 class FakeGpu:
-    """Stands in for torch.cuda and the kernels: labels and numbers arrive, images stay empty."""
+    """Replaces torch.cuda and the kernels: labels and numbers arrive, images stay empty."""
 
     def __init__(self, monkeypatch):
-        self.waits = []  # events that the loop's stream was told to wait for
+        self.waits = []  # events that the loop's stream waits for
         self.waited_for = []  # events that the host waited for
         self.keeps_up = True  # has come to all that the loop has enqueued
         self.records = False  # a graph

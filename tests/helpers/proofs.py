@@ -63,7 +63,7 @@ def known_to(path: Path) -> dict[str, ast.FunctionDef]:
 
 
 def always_skipped(function: ast.FunctionDef) -> bool:
-    """By a mark without a condition, or by a call that stands under none."""
+    """By a mark without a condition, or by a call that is under none."""
     marks = [ast.unparse(mark) for mark in function.decorator_list]
     if any(
         re.match(r"pytest\.mark\.(?:skip|xfail)(?:\((?!.*condition)|$)", mark) for mark in marks
@@ -79,7 +79,7 @@ def always_skipped(function: ast.FunctionDef) -> bool:
 
 
 def cases(text: str) -> dict[str, tuple[str, str]]:
-    """The test cases of a file: what stands behind the name, and the body."""
+    """The test cases of a file: what follows the name, and the body."""
     found = {}
     for case in CASE.finditer(text):
         body = text[case.end() :]

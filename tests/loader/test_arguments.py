@@ -147,7 +147,7 @@ def test_a_compressed_tar_can_be_packed_but_not_trained_from(make, tmp_path, pho
 
 def test_pin_memory_without_cuda_is_left_out_with_a_warning(photos):
     if not pinned.why_not("torch"):
-        pytest.skip("page-locked memory can be had here")
+        pytest.skip("page-locked memory is available here")
     with pytest.warns(UserWarning, match="pin_memory is left out: "):
         loader = opened(photos.pack, pin_memory=True)
     assert len(list(loader)) == 5

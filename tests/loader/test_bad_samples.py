@@ -164,7 +164,7 @@ def test_the_default_is_to_skip_alone_and_to_substitute_among_several_ranks(dama
     assert replaced == 3
 
 
-def test_one_warning_tells_of_the_first_bad_sample(path):
+def test_one_warning_names_the_first_bad_sample(path):
     loader = opened(path, on_error="skip")
     with pytest.warns(UserWarning, match="a bad sample was left out") as caught:
         epochs = [list(loader), list(loader)]
@@ -280,15 +280,15 @@ def test_damaged_names_do_not_end_a_run(damaged, tmp_path):
 
 
 @pytest.fixture(scope="module")
-def hopeless(make, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("hopeless")
+def all_bad(make, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("all_bad")
     for number in range(10):
         make.write(folder / f"x/{number}.jpg", b"this is no image at all" * 9)
     return folder
 
 
 @pytest.mark.parametrize("count", [10, 250])
-def test_data_without_one_good_sample_are_told_and_not_trained_on(make, tmp_path, count):
+def test_data_without_one_good_sample_are_an_error(make, tmp_path, count):
     for number in range(count):
         make.write(tmp_path / f"x/{number:03}.webp", make.encode(make.photo(number, 8, 8), "WEBP"))
     pack = make.pack(tmp_path, tmp_path / "webp.tnd")
@@ -299,15 +299,15 @@ def test_data_without_one_good_sample_are_told_and_not_trained_on(make, tmp_path
     assert loader.stats()["data/skipped"] == min(count, 100)
 
 
-def test_a_hundred_bad_samples_behind_a_good_one_end_nothing(make, tmp_path):
+def test_a_hundred_bad_samples_after_a_good_one_do_not_end_the_epoch(make, tmp_path):
     for number in range(150):
         data = make.png(1, 8, 8) if number in (3, 140) else b"no image at all"
         make.write(tmp_path / f"x/{number:03}.png", data)
     assert numbers(quietly(opened(tmp_path, on_error="skip"))) == [3, 140]
 
 
-def test_data_without_one_good_sample_are_given_up_when_substituting(hopeless):
-    loader = opened(hopeless, on_error="substitute")
+def test_data_without_one_good_sample_are_an_error_when_substituting(all_bad):
+    loader = opened(all_bad, on_error="substitute")
     with pytest.raises(tundish.Error, match=r"TND-605 .*too many bad samples") as caught:
         list(loader)
     assert caught.value.code == "TND-605"
@@ -323,7 +323,7 @@ def test_an_image_too_small_for_a_crop_names_itself(make, tmp_path):
     assert "small.png" in str(caught.value)
 
 
-def test_a_file_that_is_gone_is_one_bad_sample_too(make, tmp_path):
+def test_a_deleted_file_is_one_bad_sample(make, tmp_path):
     for number in range(4):
         make.write(tmp_path / f"x/{number}.png", make.png(number, 16, 16))
     loader = opened(tmp_path, on_error="fail", batch_size=1)

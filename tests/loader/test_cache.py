@@ -100,7 +100,7 @@ def test_a_resumed_run_has_the_same_batches_and_a_cache_that_knows_where_it_is(p
 
 
 @pytest.mark.parametrize("rank", [0, 1])
-def test_ranks_have_caches_of_their_own(photos, rank):
+def test_each_rank_has_its_own_cache(photos, rank):
     options = {"rank": rank, "world_size": 2, "on_error": "skip"}
     expected = batches(opened(photos.pack, **options), epochs=6)
     cached = {"cache": "encoded", "memory": "64MiB", "threads": 1}
@@ -130,7 +130,7 @@ def test_a_damaged_image_is_bad_with_a_cache_where_it_is_bad_without(photos, tmp
         assert run(cache=kind, memory="64MiB") == expected
 
 
-def test_a_cache_that_is_too_small_says_so_with_the_figures(photos):
+def test_a_cache_that_is_too_small_is_an_error_with_the_figures(photos):
     options = {"cache": "decoded", "threads": 1}
     memory = half_of(photos.pack, **options)
     with pytest.warns(

@@ -59,7 +59,7 @@ def test_a_killed_process_leaves_nothing(photos, tmp_path):
     assert os.listdir(folder) == []
 
 
-def test_too_little_room_is_said_before_anything_is_copied(photos, tmp_path, monkeypatch):
+def test_too_little_space_is_an_error_before_anything_is_copied(photos, tmp_path, monkeypatch):
     monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_bavail=1, f_frsize=1024))
     with pytest.raises(OSError, match=r"copy_to: .* has 1 KiB"):
         tundish.Loader(photos.pack, 4, copy_to=tmp_path, **OPTIONS)

@@ -14,7 +14,7 @@ REFERENCE = json.loads(lib.tundish_reference())
 TRANSFORMS = {one["name"]: one for one in REFERENCE["transforms"]}
 
 
-def test_every_transform_of_the_engine_is_a_class_and_the_other_way_round():
+def test_every_transform_of_the_engine_is_a_class_and_vice_versa():
     classes = {one.__name__ for one in transforms.Transform.__subclasses__()}
     assert classes == set(TRANSFORMS)
     assert len(classes) >= 8

@@ -143,7 +143,7 @@ def test_keeping_labels_keeps_no_pixels(tiny):
     assert loader.stats()["data/slots"] <= 2 + 2
 
 
-def test_keeping_batches_takes_new_memory_and_says_so(tiny):
+def test_keeping_batches_takes_new_memory_and_warns(tiny):
     loader = opened(tiny.pack, 5, prefetch=2)
     kept = list(loader)
     assert loader.stats()["data/slots"] >= len(kept)
@@ -295,7 +295,7 @@ def test_the_loader_is_a_context_manager(photos, digest):
         iter(loader)
 
 
-def test_a_closed_loader_says_so_whatever_is_asked(photos):
+def test_every_method_of_a_closed_loader_raises(photos):
     loader = opened(photos.pack)
     iterator = iter(loader)
     next(iterator)

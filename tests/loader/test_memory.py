@@ -227,7 +227,7 @@ def test_ctrl_c_in_close_still_ends_the_threads(photos, monkeypatch):
 
 
 @pytest.mark.usefixtures("eight_gib_left")
-def test_a_loader_that_could_not_be_made_promises_nothing(photos, monkeypatch):
+def test_a_loader_whose_construction_failed_releases_its_budget(photos, monkeypatch):
     def fails(*_):
         raise ArithmeticError("planted")
 

@@ -1,4 +1,4 @@
-"""What a loader tells about itself: figures, a trace, what hangs."""
+"""What a loader reports about itself: figures, a trace, what hangs."""
 
 import gzip
 import itertools
@@ -37,7 +37,7 @@ def test_stats_are_flat_and_ready_for_a_logger(photos):
     json.dumps(stats)
 
 
-def test_a_reset_begins_shares_and_quantiles_anew_and_keeps_the_sums(photos):
+def test_a_reset_restarts_shares_and_quantiles_and_keeps_the_sums(photos):
     loader = opened(photos.pack)
     list(loader)
     first = loader.stats(reset=True)
@@ -108,7 +108,7 @@ def test_span_names_are_those_of_folders(photos, tmp_path):
         assert (ROOT / "src" / name.split(".")[0]).is_dir(), name
 
 
-def test_a_trace_is_bounded_and_says_what_it_dropped(tiny, tmp_path):
+def test_a_trace_is_bounded_and_counts_what_it_dropped(tiny, tmp_path):
     with opened(tiny.pack, 71, trace=tmp_path / "trace.json.gz", threads=1) as loader:
         for _ in range(140):
             for _ in loader:
@@ -122,7 +122,7 @@ def test_a_trace_is_bounded_and_says_what_it_dropped(tiny, tmp_path):
     assert len(newest) == 700
 
 
-def test_each_rank_has_a_trace_of_its_own(photos, tmp_path):
+def test_each_rank_writes_its_own_trace(photos, tmp_path):
     for rank in range(2):
         name = tmp_path / "trace-{rank}.json.gz"
         with opened(photos.pack, trace=name, rank=rank, world_size=2) as loader:
@@ -145,12 +145,12 @@ def test_a_trace_is_written_when_the_program_ends(photos, tmp_path, run_python):
     assert os.listdir(tmp_path) == ["trace.json"]
 
 
-def test_a_trace_without_a_place_is_refused_at_once(photos, tmp_path):
+def test_a_trace_in_a_missing_folder_is_refused_at_once(photos, tmp_path):
     with pytest.raises(tundish.Error, match=r"TND-301 .*no/trace\.json"):
         opened(photos.pack, trace=tmp_path / "no" / "trace.json")
 
 
-def test_a_trace_that_cannot_be_written_in_the_end_is_told(photos, tmp_path):
+def test_a_trace_that_cannot_be_written_at_the_end_is_reported(photos, tmp_path):
     folder = tmp_path / "gone"
     folder.mkdir()
     loader = opened(photos.pack, trace=folder / "trace.json")
@@ -172,7 +172,7 @@ def slow(make, tmp_path_factory):
     return root
 
 
-def test_what_does_not_end_is_named_once_while_it_lasts(slow):
+def test_a_hanging_thread_is_named_once(slow):
     loader = opened(slow, 1, hang_warning=0.01)
     with pytest.warns(
         RuntimeWarning, match=r"the loader waits: decoding record 0 of .*for \d+ s"

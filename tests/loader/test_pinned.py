@@ -1,6 +1,6 @@
 """Page-locked batches, as far as a machine without a GPU can tell; tests/gpu has the rest.
 
-Plain memory stands in for the page-locked kind. The list that keeps every piece does what torch's
+Plain memory replaces page-locked memory. The list that keeps every piece does what torch's
 allocator does while a copy is under way: it does not give the memory out again.
 """
 

@@ -134,7 +134,7 @@ def test_a_budget_that_is_kept_changes_nothing(corrupt):
     assert epoch(held) == epoch(plain)
 
 
-def test_a_small_epoch_is_judged_at_its_end(make, tmp_path):
+def test_a_small_epoch_is_checked_at_its_end(make, tmp_path):
     for number in range(10):
         make.write(tmp_path / f"x/{number}.png", b"no image" if number == 2 else image(number))
     loader = opened(tmp_path, 2, on_error="skip", max_bad=0.05, return_index=True)
@@ -143,7 +143,7 @@ def test_a_small_epoch_is_judged_at_its_end(make, tmp_path):
     assert loader.stats()["data/batches"] == 5
 
 
-def test_where_a_run_was_resumed_is_no_reason_for_a_verdict(make, tmp_path):
+def test_the_point_of_a_resume_does_not_change_the_check_of_max_bad(make, tmp_path):
     for number in range(60):
         make.write(tmp_path / f"x/{number:02}.png", b"no image" if number == 57 else image(number))
     options = {"on_error": "skip", "max_bad": 0.05, "return_index": True}
@@ -159,7 +159,7 @@ def test_where_a_run_was_resumed_is_no_reason_for_a_verdict(make, tmp_path):
         assert [batch[2].tolist() for batch in alone] == [[58], [59]], "one bad sample is no verdict"
 
 
-def test_a_replay_is_not_judged(make, tmp_path):
+def test_a_replay_is_not_checked_against_max_bad(make, tmp_path):
     for number in range(220):
         good = number >= 200
         make.write(tmp_path / f"x/{number:03}.png", image(number) if good else b"no image")

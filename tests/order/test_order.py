@@ -223,7 +223,7 @@ def two_sets(photos, tmp_path_factory, make):
     return photos.pack, make.pack(root / "folder", root / "second.tnd")
 
 
-def test_several_paths_are_one_behind_the_other(two_sets):
+def test_several_paths_are_concatenated(two_sets):
     first, second = (tundish.Dataset(path) for path in two_sets)
     loader = tundish.Loader(list(two_sets), 1, return_index=True, backend="numpy")
     pixels = [images[0].transpose(1, 2, 0) for images, *_ in loader]

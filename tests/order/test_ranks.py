@@ -140,18 +140,18 @@ def place(path, **options):
     return loader.rank, loader.world_size
 
 
-def test_alone_unless_something_says_otherwise(tiny):
+def test_one_rank_is_the_default(tiny):
     assert place(tiny.pack) == (0, 1)
 
 
-def test_torchrun_says_the_rank(tiny, monkeypatch):
+def test_torchrun_gives_the_rank(tiny, monkeypatch):
     monkeypatch.setenv("RANK", "2")
     monkeypatch.setenv("WORLD_SIZE", "5")
     assert place(tiny.pack) == (2, 5)
     assert place(tiny.pack, rank=0, world_size=1) == (0, 1)
 
 
-def test_slurm_says_the_rank_of_a_task_that_srun_started(tiny, monkeypatch):
+def test_slurm_gives_the_rank_of_a_task_that_srun_started(tiny, monkeypatch):
     monkeypatch.setenv("SLURM_PROCID", "3")
     monkeypatch.setenv("SLURM_NTASKS", "4")
     monkeypatch.setenv("SLURM_STEP_NUM_TASKS", "4")
@@ -192,7 +192,7 @@ def test_a_batch_script_of_slurm_is_one_process_whatever_the_job_reserved(tiny, 
     assert place(tiny.pack) == (0, 1)
 
 
-def test_half_an_environment_is_refused(tiny, monkeypatch):
+def test_an_incomplete_environment_is_refused(tiny, monkeypatch):
     monkeypatch.setenv("RANK", "2")
     with pytest.raises(ValueError, match=r"RANK is set and WORLD_SIZE is not"):
         place(tiny.pack)
@@ -237,7 +237,7 @@ torch.distributed.destroy_process_group()
 """
 
 
-def test_torch_distributed_says_the_rank_and_an_environment_that_contradicts_is_refused(
+def test_torch_distributed_gives_the_rank_and_a_contradicting_environment_is_refused(
     tiny, tmp_path
 ):
     store = f"file://{tmp_path}/store"

@@ -47,7 +47,7 @@ def test_every_batch_of_a_run_is_made_again(photos):
     assert other.state_dict()["position"] == 0, "the loader stays where it is"
 
 
-def test_a_plan_carried_out_with_pillow_gives_the_image(photos):
+def test_a_plan_executed_with_pillow_gives_the_image(photos):
     loader = opened(photos.pack, transforms=[CROP, T.RandomHorizontalFlip()], seed=6)
     images, _, index = loader.replay(loader.state_dict()).batch
     plans = loader.replay(loader.state_dict()).plans
@@ -118,7 +118,7 @@ def test_the_batch_is_that_of_the_run_and_of_the_rank_asked_for(photos):
         other.replay(state, rank=3)
 
 
-def test_a_replaced_sample_names_the_one_it_stands_in_for(tiny, tmp_path):
+def test_a_substitute_names_the_sample_it_replaces(tiny, tmp_path):
     files = sorted(tiny.folder.rglob("*.png"))[:6]
     (tmp_path / "bad.png").write_bytes(b"no image")
     rows = ["path,label", *[f"{file},0" for file in files], f"{tmp_path}/bad.png,0"]
@@ -185,7 +185,7 @@ def test_the_program_replays_from_the_state_alone(photos, tmp_path):
 
 
 @needs_program
-def test_the_program_tells_the_plans_in_words(photos, tmp_path):
+def test_the_program_prints_the_plans_in_words(photos, tmp_path):
     loader = opened(photos.pack, order=tundish.Repeated(2, of=tundish.Balanced()))
     state = saved(loader, tmp_path / "state.json")
     result = program("replay", photos.pack, "--state", state, "--batch", "16")

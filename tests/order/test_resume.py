@@ -261,7 +261,7 @@ def test_the_samples_after_a_change_of_world_size_are_those_of_the_unchanged_run
 def test_a_state_of_another_run_is_refused(tiny, change):
     state = opened(tiny.pack).state_dict()
     other = opened(tiny.pack, **change)
-    with pytest.raises(tundish.Error, match=r"TND-603.*cannot go on from this state") as caught:
+    with pytest.raises(tundish.Error, match=r"TND-603.*cannot continue from this state") as caught:
         other.load_state_dict(state)
     assert caught.value.code == "TND-603"
     assert isinstance(caught.value, ValueError)
@@ -292,7 +292,7 @@ def test_a_state_of_another_version_is_refused_and_its_writer_named(tiny):
     assert len(list(loader)) == STEPS
 
 
-def test_a_state_that_is_none_is_refused(tiny):
+def test_an_invalid_state_is_refused(tiny):
     loader = opened(tiny.pack)
     state = loader.state_dict()
     for wrong in (

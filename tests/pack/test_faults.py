@@ -74,22 +74,22 @@ class Run:
         if self.old is not None:
             self.target.write_bytes(self.old)
         self.words = [PROGRAM, *map(str, words)]
-        hears, tells = os.pipe()
-        faults = {"FAIL_CALL": call, "FAIL_NTH": nth, "FAIL_ERRNO": number, "FAIL_FD": tells}
+        reader, writer = os.pipe()
+        faults = {"FAIL_CALL": call, "FAIL_NTH": nth, "FAIL_ERRNO": number, "FAIL_FD": writer}
         if keep:
             faults["FAIL_KEEP"] = 1
         try:
             result = subprocess.run(
                 self.words,
                 env=os.environ | {"LD_PRELOAD": SHIM} | {k: str(v) for k, v in faults.items()},
-                pass_fds=[tells],
+                pass_fds=[writer],
                 capture_output=True,
                 timeout=120,
             )
         finally:
-            os.close(tells)
-        self.reached = bool(os.read(hears, 1))
-        os.close(hears)
+            os.close(writer)
+        self.reached = bool(os.read(reader, 1))
+        os.close(reader)
         self.code = result.returncode
         self.out, self.err = result.stdout.decode(), result.stderr.decode()
 
@@ -180,7 +180,7 @@ def test_a_kill_before_any_call_leaves_the_old_state_or_a_complete_file(place, c
 
 
 @pytest.mark.parametrize("call", ["open", "pread", "write", "pwrite", "fsync", "rename"])
-def test_a_disk_that_stays_broken_is_told_once_and_cleanly(place, call):
+def test_a_disk_that_stays_broken_is_reported_once(place, call):
     for nth in (1, 2, 3):
         run = Run(place, "replace", call, errno.EIO, nth, keep=True)
         assert run.reached or nth > 1, run

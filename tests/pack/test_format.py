@@ -19,7 +19,7 @@ def test_the_reader_is_short_enough_for_a_student():
     assert len(READER.read_text().splitlines()) <= 150
 
 
-def test_the_golden_file_is_read_for_ever():
+def test_the_golden_file_stays_readable():
     with GOLDEN.open("rb") as file:
         pack = read_tnd().Pack(file)
         assert pack.id.hex() == "fcf94010b77b72a4617db6c3082f6f8f"
@@ -72,7 +72,7 @@ def test_both_readers_agree_about_what_the_writer_wrote(kind, tmp_path):
             assert pack.classes == [b"cat", b"dog"]
     listed = subprocess.run([sys.executable, READER, target], capture_output=True, text=True)
     assert listed.returncode == 0, listed.stderr
-    assert listed.stdout.splitlines()[-1].startswith(f"{count} records, all sound, pack id ")
+    assert listed.stdout.splitlines()[-1].startswith(f"{count} records, all valid, pack id ")
     one = subprocess.run([sys.executable, READER, target, "7"], capture_output=True)
     assert one.stdout == wanted[7][1]
 
@@ -97,7 +97,7 @@ HUGE = 2**62
 
 
 @pytest.mark.parametrize(
-    ("offset", "layout", "value", "told"),
+    ("offset", "layout", "value", "message"),
     [
         (12, "<I", 0, "alignment"),
         (12, "<I", 12, "alignment"),
@@ -107,7 +107,9 @@ HUGE = 2**62
         (-136 + 72, "<Q", HUGE, "no .* bytes"),  # where the index begins
     ],
 )
-def test_the_reader_finds_lies_with_right_checksums(offset, layout, value, told, tmp_path):
+def test_the_reader_finds_wrong_values_with_right_checksums(
+    offset, layout, value, message, tmp_path
+):
     module, data = read_tnd(), bytearray(GOLDEN.read_bytes())
     at = offset % len(data)
     struct.pack_into(layout, data, at, value)
@@ -115,7 +117,7 @@ def test_the_reader_finds_lies_with_right_checksums(offset, layout, value, told,
     struct.pack_into("<I", data, 60, module.piece_crc(module.NO_RECORD, 0, data[:60]))
     crc = module.piece_crc(module.NO_RECORD, 5, data[tail : tail + 124])
     struct.pack_into("<I", data, tail + 124, crc)
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=message):
         module.Pack(io.BytesIO(data))
 
 

@@ -62,7 +62,7 @@ def test_a_full_disk_keeps_the_old_file_and_leaves_nothing(source, tmp_path, req
         assert os.listdir(disk) == ["t.tnd"]
 
 
-def test_a_reserved_file_says_before_the_work_that_it_does_not_fit(folder_source, tmp_path):
+def test_a_pack_that_does_not_fit_fails_before_the_work(folder_source, tmp_path):
     with mounted(tmp_path / "disk", "size=256k") as disk:
         result = tundish("pack", folder_source, "-o", disk / "t.tnd")
         assert_refused(result, 503)

@@ -43,7 +43,7 @@ def coefficients(records, read_lanes):
     return {name: read_lanes.read_record(record, tables) for name, record in records[0].items()}
 
 
-def test_the_slow_reader_gives_the_same_coefficients_as_ever(coefficients):
+def test_the_coefficients_of_the_slow_reader_never_change(coefficients):
     digests = {
         name: hashlib.sha256(b"".join(c.astype("<i2").tobytes() for c in image)).hexdigest()
         for name, image in coefficients.items()
@@ -52,7 +52,7 @@ def test_the_slow_reader_gives_the_same_coefficients_as_ever(coefficients):
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
-def test_the_coefficients_are_the_files_by_the_definition_of_the_dct(coefficients, file):
+def test_the_coefficients_equal_those_of_the_file_by_the_definition_of_the_dct(coefficients, file):
     with Image.open(file) as image:
         if file.stem != "rgb":
             image.draft("L" if image.mode == "L" else "YCbCr", image.size)

@@ -45,7 +45,7 @@ def coded(image, **how):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Every sampling, progressive and not, restart markers, grey, odd sizes, CMYK, PNG, metadata, garbage behind."""
+    """Every sampling, progressive and not, restart markers, grey, odd sizes, CMYK, PNG, metadata, garbage after."""
     root = tmp_path_factory.mktemp("lanes") / "photos"
     (root / "a").mkdir(parents=True)
     files = {}
@@ -60,7 +60,7 @@ def folder(tmp_path_factory):
         files[f"{number:02}.jpg"] = coded(image, **how)
     files["20.jpg"] = coded(picture(20, 99, 77, "L"), quality=70)
     files["21.jpg"] = coded(picture(21, 50, 50, "CMYK"))
-    files["22.jpg"] = coded(picture(22, 64, 64)) + b"what stands behind"
+    files["22.jpg"] = coded(picture(22, 64, 64)) + b"what comes after"
     files["23.jpg"] = coded(picture(23, 300, 200))[:-600]
     png = io.BytesIO()
     picture(24, 40, 30).save(png, "PNG")

@@ -73,12 +73,12 @@ def test_refused_files_are_an_error_unless_they_may_be_left_out(three_photos, tm
     assert [one["key"] for one in result["refused"]] == ["dog/d.jpg"]
 
 
-def test_it_prints_nothing_where_there_is_no_terminal(three_photos, tmp_path, capfd):
+def test_it_prints_nothing_without_a_terminal(three_photos, tmp_path, capfd):
     tundish.pack(three_photos, tmp_path / "train.tnd")
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_program_that_dies_is_told(three_photos, tmp_path, monkeypatch):
+def test_a_program_that_dies_is_reported(three_photos, tmp_path, monkeypatch):
     broken = tmp_path / "broken"
     broken.write_text("#!/bin/sh\necho no memory >&2\nkill -9 $$\n")
     broken.chmod(0o755)
@@ -87,7 +87,7 @@ def test_a_program_that_dies_is_told(three_photos, tmp_path, monkeypatch):
         tundish.pack(three_photos, tmp_path / "train.tnd")
 
 
-def test_without_the_program_it_is_said_what_to_do(tmp_path, monkeypatch):
+def test_without_the_program_the_error_has_a_fix(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     with pytest.raises(tundish.MissingError, match=r"no program at .*\n  fix: run ./dev build"):
         tundish.pack(tmp_path, tmp_path / "train.tnd")
@@ -128,9 +128,9 @@ def test_ctrl_c_for_python_alone_ends_the_program_too(tmp_path):
                 assert python.poll() is None
                 time.sleep(0.01)
             python.send_signal(signal.SIGINT)
-            _, told = python.communicate(timeout=60)
+            _, messages = python.communicate(timeout=60)
         finally:
             python.kill()
-    assert "KeyboardInterrupt" in told
+    assert "KeyboardInterrupt" in messages
     assert not any(folder.exists() for folder in programs)
     assert left_behind(tmp_path, tar.name) == []

@@ -39,7 +39,7 @@ def test_a_list_written_by_pythons_csv(ending, options, folder, files, tmp_path)
     assert tree(tmp_path / "again" / "folder") == files
 
 
-def test_a_list_of_absolute_paths_names_no_place_of_the_machine(folder, files, tmp_path):
+def test_a_list_of_absolute_paths_gives_relative_names(folder, files, tmp_path):
     (tmp_path / "lists").mkdir()
     lines = [["path"]] + [[os.fsdecode(os.path.join(os.fsencode(folder), n))] for n in files]
     pack = packed(write_list(tmp_path / "lists" / "list.csv", lines))

@@ -43,7 +43,7 @@ def wheel(leave_out="", tag="py3-none-manylinux_2_35_x86_64", more=()):
 
 
 @needs_program
-def test_a_wheel_is_told_what_it_lacks(tools):
+def test_the_check_of_a_wheel_names_what_is_missing(tools):
     as_built = [
         "tundish/libtundish.so is not stripped",
         "tundish-1.0.data/scripts/tundish is not stripped",

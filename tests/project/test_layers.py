@@ -6,7 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# src/layers.md is the declaration: a folder may include itself and what stands above it.
+# src/layers.md is the declaration: a folder may include itself and what is above it.
 LAYERS = re.findall(r"^\| `(\w+)` \|", (ROOT / "src" / "layers.md").read_text(), re.MULTILINE)
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
@@ -77,8 +77,8 @@ def test_no_folder_of_the_sources_is_too_large():
 
 # --- Python -----------------------------------------------------------------------------------
 
-# A part of the package may import itself and what stands before it. "" is the package itself, the
-# public names: what stands behind it uses the library as a user does.
+# A part of the package may import itself and what is before it. "" is the package itself, the
+# public names: what comes after it uses the library as a user does.
 PARTS = [
     "_c",
     "transforms",

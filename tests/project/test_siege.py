@@ -114,7 +114,7 @@ def test_another_window_is_a_difference(data, tmp_path, monkeypatch):
     assert all("window" in d.what for d in found.differences)
 
 
-def test_no_data_is_told(tmp_path):
+def test_missing_data_are_an_error(tmp_path):
     (tmp_path / "empty").mkdir()
     done = siege(tmp_path / "empty", tmp_path)
     assert done.returncode == 1

@@ -1,4 +1,4 @@
-"""The kinds of JPEG that a siege makes of every photo: transcoded without loss, and coded anew.
+"""The kinds of JPEG that a siege makes of every photo: transcoded without loss, and coded again.
 
 jpegtran turns the photo's own coefficients into other files; Pillow and cjpeg code its pixels again,
 in turn of several qualities and ways. A kind whose program is not installed is left out, and named.
@@ -136,7 +136,7 @@ def rgb(photo: Photo) -> bytes:
 
 
 def with_metadata(photo: Photo) -> bytes:
-    """EXIF with a turned picture, an ICC profile, a comment, and bytes behind the end."""
+    """EXIF with a turned picture, an ICC profile, a comment, and bytes after the end."""
     exif = Image.Exif()
     exif[0x0112] = 1 + photo.number % 8
     profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()

@@ -93,7 +93,7 @@ class Tally:
         return (
             f"{self._name}: {self._done} runs, {self.faults} faults; {self._delivered} delivered images "
             f"({self._hits} of them also from a cache), {self._bad} met images that could not fit, "
-            f"{self._refused} were refused; the worst stood {self._worst / MIB:+.1f} MiB from its budget (allowed: +64)"
+            f"{self._refused} were refused; the worst was {self._worst / MIB:+.1f} MiB from its budget (allowed: +64)"
         )
 
 

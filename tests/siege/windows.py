@@ -96,7 +96,7 @@ def load(pack: Path, transform: T.Transform, seed: int) -> Iterator[tuple[int, n
         world_size=1,
     )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of bad samples: they are missing, and told as that
+        warnings.simplefilter("ignore")  # of bad samples: they are counted as missing
         try:
             for images, _, numbers in loader:
                 for pixels, number in zip(images, numbers, strict=True):

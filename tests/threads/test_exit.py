@@ -218,7 +218,7 @@ print("fine")
 
 
 @pytest.mark.skipif(not SHIM.exists(), reason="./dev build makes it")
-def test_a_thread_that_is_left_behind_is_told(photos, run_python):
+def test_a_thread_that_is_left_behind_is_reported(photos, run_python):
     result = run(
         run_python,
         """
@@ -229,10 +229,10 @@ faults.never_comes_back(b"pread", ctypes.c_long(9))
 next(iter(l))
 while ctypes.c_int.in_dll(faults, "stuck").value == 0:
     time.sleep(0.01)
-with warnings.catch_warnings(record=True) as told:
+with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     l.close()
-print(*(one.message for one in told))
+print(*(one.message for one in caught))
 """,
         photos.pack,
         env={"LD_PRELOAD": str(SHIM)},
@@ -243,7 +243,7 @@ print(*(one.message for one in told))
 
 
 @pytest.mark.parametrize("ending", [[], ["del"]])
-def test_after_a_fork_the_loader_says_so_in_the_child_and_works_in_the_parent(
+def test_after_a_fork_the_loader_raises_in_the_child_and_works_in_the_parent(
     photos, run_python, tmp_path, ending
 ):
     result = run(

@@ -43,7 +43,7 @@ def wait_until(moment):
     while time.monotonic() < moment:
         pass
 
-# Python drops an exception that comes while it runs a __del__, and says so: one presses again, and
+# Python drops an exception that comes while it runs a __del__, with a message: one presses again, and
 # the time counts from there.
 def say_others(dropped):
     if dropped.exc_type not in (KeyboardInterrupt, SystemExit):

@@ -85,7 +85,7 @@ do_fuzz-one() {  # NAME SECONDS: called by fuzz, several at once
   if ! "$program" "${options[@]}" -runs=0 "$corpus" >"$log" 2>&1 ||
     ! "$program" "${options[@]}" "-max_total_time=$seconds" -print_final_stats=1 "$fresh" "$corpus" >>"$log" 2>&1; then
     tail -n 40 "$log" >&2
-    die "fuzz target $name failed; the input lies in build/fuzz/findings, the log is $log"
+    die "fuzz target $name failed; the input is in build/fuzz/findings, the log is $log"
   fi
   say "fuzz $name: $(find "$corpus" -type f | wc -l) inputs replayed, $(
     sed -n 's/^stat::number_of_executed_units: *//p' "$log" | tail -n 1) executions in $seconds s, last new edge at execution $(

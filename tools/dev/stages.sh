@@ -46,7 +46,7 @@ do_test() {
 }
 
 # The sanitizers' builds are compiled while pytest and wheel run, with what these leave over of the
-# cores. Errors are not looked at here: the stage itself compiles again and tells them.
+# cores. Errors are not looked at here: the stage itself compiles again and reports them.
 compiling_ahead=""
 compile_ahead() {
   setsid nice -n 19 "$PWD/dev" compile-ahead >build/log/compile-ahead.log 2>&1 &

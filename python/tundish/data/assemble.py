@@ -72,6 +72,6 @@ class Assembler:
             raise new_error(
                 405,
                 f"TND-405 the field {name!r} of one of the samples {samples.tolist()} cannot be "
-                f"loaded\n  why: {error}\n  fix: mend the data, or leave out as_dict",
+                f"loaded\n  why: {error}\n  fix: correct the data, or leave out as_dict",
                 of_sample=True,
             ) from error

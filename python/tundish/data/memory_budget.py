@@ -38,7 +38,7 @@ def budget(value: Any) -> int:
 
 def default_budget() -> int:
     """Half of what the process may still take (cgroup limits, available memory), divided by the
-    ranks on this machine. What its other loaders may take and have not yet taken is theirs."""
+    ranks on this machine. Memory that other loaders of the process may still take is not counted as free."""
     promised = sum(loader.unused_memory() for loader in list(_loaders))
     left = int(lib.tundish_memory_left()) // local_world_size()
     return max(1, (left - promised) // 2)

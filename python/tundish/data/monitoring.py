@@ -1,4 +1,4 @@
-"""What a loader tells about itself: figures for a logger, and a report of its bad samples."""
+"""What a loader reports about itself: figures for a logger, and a report of its bad samples."""
 
 from __future__ import annotations
 
@@ -87,5 +87,5 @@ def write(path: str | os.PathLike[str], report: dict[str, Any]) -> None:
 
 
 def trace_path(path: str | os.PathLike[str], rank: int) -> bytes:
-    """The ranks of a run share a command line: "{rank}" in the name tells their files apart."""
+    """The ranks of a run share a command line: "{rank}" in the name gives each rank its own file."""
     return os.fsencode(os.fspath(path).replace("{rank}", str(rank)))

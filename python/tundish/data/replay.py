@@ -31,7 +31,7 @@ class Replayed:
     """A batch as the loader gave it, and the plan of each of its images.
 
     A plan: position (global, in the epoch), sample, repeat, key, label, replaces (bad samples it
-    stands in for), image (width and height as stored), size (of the result), steps (each cuts
+    replaces), image (width and height as stored), size (of the result), steps (each cuts
     `crop` [x, y, width, height], resizes it to `size`, keeps the window `keep`, then mirrors).
     """
 
@@ -77,6 +77,4 @@ def replay(path: Any, options: dict[str, Any], state: dict[str, Any], rank: int 
         loader._run.on_batch = keep_plans
         for batch in loader:
             return Replayed(batch, plans)
-    raise ValueError(
-        f"the state stands at the end of epoch {state['epoch']}: no batch follows in it"
-    )
+    raise ValueError(f"the state is at the end of epoch {state['epoch']}: no batch follows in it")

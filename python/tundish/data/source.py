@@ -29,7 +29,7 @@ def plain_paths(path: Paths) -> Any:
 
 def _open(path: str, copy_to: Path | None) -> SourceHandle:
     name = os.fsencode(path)
-    if b"\0" in name:  # C would see what stands before it
+    if b"\0" in name:  # C would see only what comes before it
         raise ValueError(f"the path {path!r} holds a null byte")
     if copy_to is None:
         return _open_watching(name)

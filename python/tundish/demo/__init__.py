@@ -4,7 +4,7 @@ The program makes, packs and verifies the data set in a folder and then calls
 `python -m tundish demo-page --work FOLDER`. There it finds
 
     demo.json   {"pack": "...", "folder": "...", "steps": [["packing", "what was done"], ...]}
-                "pack" lies in FOLDER. "folder" holds the images as loose files: relative to FOLDER
+                "pack" is in FOLDER. "folder" holds the images as loose files: relative to FOLDER
                 when the demo made them, absolute when the user gave them, null when they came from
                 an archive. Without this file the only *.tnd is taken.
 

@@ -14,7 +14,7 @@ OURS, OTHERS, INK, SOFT = "#c2410c", "#94a3b8", "#1e293b", "#64748b"
 class Bar:
     name: str
     value: float
-    text: str  # shown behind the bar
+    text: str  # shown after the bar
     ours: bool = False
 
 

@@ -90,7 +90,7 @@ def _busy(seconds: float = 0.25) -> float:
 
 
 def _first(path: str, key: str) -> str:
-    """The value behind the first `key` of a file of "key: value" or "key=value" lines."""
+    """The value after the first `key` of a file of "key: value" or "key=value" lines."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             for line in file:

@@ -1,4 +1,4 @@
-// Where the pixels of an image lie in a batch.
+// Where the pixels of an image are in a batch.
 #pragma once
 
 #include <cstddef>

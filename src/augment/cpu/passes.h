@@ -24,7 +24,7 @@ struct TapsView {
   const std::int32_t* weight;  // 22 fractional bits
 };
 
-// Slots of the vertical pass: row r of the input lies in slot (r / rows) modulo `slots`.
+// Slots of the vertical pass: row r of the input is in slot (r / rows) modulo `slots`.
 struct SlotRing {
   const std::uint8_t* memory;
   std::size_t slot_bytes;
@@ -32,12 +32,12 @@ struct SlotRing {
 };
 
 constexpr int kMaxRows = 4;
-constexpr int kWrittenBehind = 63;  // bytes that the vertical pass may write behind a row
+constexpr int kWrittenBehind = 63;  // bytes that the vertical pass may write after a row
 
 struct Passes {
   int rows;               // rows in a slot, at most kMaxRows
   int bytes_per_sample;   // of a slot
-  std::size_t row_slack;  // bytes behind the last input of an output that may be read, not used
+  std::size_t row_slack;  // bytes after the last input of an output that may be read, not used
 
   // Weights in the order in which the pass wants them; 64-byte aligned memory.
   std::size_t (*table_x_bytes)(const TapsView& taps);

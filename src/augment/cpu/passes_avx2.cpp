@@ -10,7 +10,7 @@ constexpr int kBits = 22;
 constexpr int kRounding = 1 << (kBits - 1);
 
 // Two ways. Eight samples together, the two pixels that four of them belong to from one load, where
-// these pixels' inputs lie near enough (scales up to about 3); or the three samples of a pixel from
+// these pixels' inputs are near enough (scales up to about 3); or the three samples of a pixel from
 // a load of their own, two pixels together, for any scale.
 //
 // "Samples" are bytes of interleaved RGB: sample s is channel s % 3 of pixel s / 3.
@@ -54,7 +54,7 @@ Pair pair_of(const TapsView& taps, int output, int k) {
   return make_pair(weight[2 * k], 2 * k + 1 < taps.count ? weight[2 * k + 1] : 0);
 }
 
-// Eight samples from 8 g on; those behind the last are those of the last pixel.
+// Eight samples from 8 g on; those after the last are those of the last pixel.
 void make_near_group(int* place, std::uint8_t* block, int pairs, const TapsView& taps, int g) {
   int pixel[8];
   for (int i = 0; i < 8; ++i) {

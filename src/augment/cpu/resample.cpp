@@ -60,7 +60,7 @@ void Resample::make_tables() {
   passes_.make_table_x(table_x_.take(passes_.table_x_bytes(x)), x);
   passes_.make_table_y(table_y_.take(passes_.table_y_bytes(y)), y);
 
-  // An output reads `count` inputs from its first one on, those behind its last with weight 0.
+  // An output reads `count` inputs from its first one on, those after its last with weight 0.
   row_reach_ += 3 * at(x.count) + passes_.row_slack;
   // A slot may be written as soon as the outputs that wait for its rows need none older than
   // `count` rows.
@@ -183,7 +183,7 @@ void Resample::pass_rows() {
   }
 }
 
-// Where the next output is made without a copy, when what is written behind it falls on rows that
+// Where the next output is made without a copy, when what is written after it falls on rows that
 // come later: not into the last ones, nor upwards.
 std::uint8_t* Resample::place_of_next() {
   const int rows_below = step_.keep.height - 1 - next_output_;

@@ -26,7 +26,7 @@ class RowSink {
   virtual ~RowSink() = default;
   virtual void row(int y, const std::uint8_t* rgb, int width, bool mirror_x) = 0;
 
-  // The memory of row y when rows are kept as they are, each directly behind the one above: the row
+  // The memory of row y when rows are kept as they are, each directly after the one above: the row
   // may be written to it instead of being passed to row(). nullptr otherwise.
   virtual std::uint8_t* place_of(int /*y*/, int /*width*/) { return nullptr; }
 };
@@ -42,7 +42,7 @@ class Resample : public StripSink {
   // The part of the input that the step reads; width or height 0 when it is all padding.
   Window needed() const { return needed_; }
 
-  // Strips must cover needed(), top to bottom; what lies outside it is ignored.
+  // Strips must cover needed(), top to bottom; what is outside it is ignored.
   void push(const Strip& strip) override;
 
   // Emits what is left (rows of padding at the bottom). Call once after the last push.
@@ -83,7 +83,7 @@ class Resample : public StripSink {
   const std::uint8_t* row_[kMaxRows] = {};  // waiting for the horizontal pass
   int rows_ = 0;
   std::size_t row_bytes_ = 0;  // of a cropped row
-  std::size_t row_reach_ = 0;  // and what the horizontal pass may read behind it
+  std::size_t row_reach_ = 0;  // and what the horizontal pass may read after it
   std::uint8_t* ring_ = nullptr;
   std::size_t slot_bytes_ = 0;
   int slots_ = 0;

@@ -114,7 +114,7 @@ TEST_CASE("every instruction set gives the bytes of the twin") {
   }
 }
 
-TEST_CASE("rows made where they are to lie touch nothing beyond their image") {
+TEST_CASE("rows that are made in place touch nothing outside their image") {
   const std::uint64_t seed = test_seed();
   CAPTURE(seed);
   Random random({.seed = seed}, 0);

@@ -16,7 +16,7 @@ void store128(std::uint8_t* to, __m128i bytes) {
 }  // namespace
 
 // Five pixels at a time from left to right, which go from right to left: the 16th byte of a
-// store lies before them and is overwritten by the next.
+// store is before them and is overwritten by the next.
 void mirror_row_sse(std::uint8_t* to, const std::uint8_t* rgb, int width) {
   const __m128i reversed = _mm_setr_epi8(-1, 12, 13, 14, 9, 10, 11, 6, 7, 8, 3, 4, 5, 0, 1, 2);
   int x = 0;

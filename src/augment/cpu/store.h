@@ -10,7 +10,7 @@
 
 namespace tundish {
 
-// Where the element (y, x, channel) of one image lies: base + y*dy + x*dx + c*dc bytes.
+// Where the element (y, x, channel) of one image is: base + y*dy + x*dx + c*dc bytes.
 struct Placement {
   std::byte* base = nullptr;
   std::ptrdiff_t dy = 0, dx = 0, dc = 0;

@@ -65,7 +65,7 @@ TEST_CASE("every type and layout is stored as the table says") {
   }
 }
 
-TEST_CASE("rows can be made in place where bytes are stored as they are, row behind row") {
+TEST_CASE("rows can be made in place where bytes are stored as they are, row after row") {
   std::byte memory[24];
   const PixelTable bytes = pixel_table({}), floats = pixel_table({ToDtype{Dtype::float32, true}});
   const auto place_of = [&](const PixelTable& table, const Placement& place) {

@@ -40,11 +40,11 @@ TEST_CASE("Resize with one number sets the shorter side and rounds the longer on
   CHECK(resized({500, 375}, {.size = {10, 20}}) == Size{10, 20});
 }
 
-TEST_CASE("Resize refuses a result that no one can mean") {
+TEST_CASE("Resize refuses a size that is out of range") {
   CHECK_THROWS_AS(resized({65'535, 1}, {.size = {60'000, 0}}), Error);
 }
 
-TEST_CASE("CenterCrop rounds half to even and pads what is missing, less of it on the left") {
+TEST_CASE("CenterCrop rounds half to even and pads missing pixels, fewer of them on the left") {
   CHECK(centered({341, 256}, {224, 224}) == Window{58, 16, 224, 224});
   CHECK(centered({227, 225}, {224, 224}) == Window{2, 0, 224, 224});
   CHECK(centered({229, 231}, {224, 224}) == Window{2, 4, 224, 224});

@@ -6,7 +6,7 @@
 
 namespace tundish {
 
-TEST_CASE("crops lie inside the image and keep to scale and ratio") {
+TEST_CASE("crops are inside the image and keep to scale and ratio") {
   const RandomResizedCrop op{.size = {224, 224}};
   double area = 0;
   constexpr int kDraws = 2000;

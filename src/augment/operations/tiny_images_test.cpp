@@ -94,7 +94,7 @@ void check_plan(const View& view, bool padded) {
 
 }  // namespace
 
-TEST_CASE("every plan of a tiny image has pixels, and only such as there are") {
+TEST_CASE("every plan of a tiny image has pixels, all of them inside the image") {
   int planned = 0;
   for (std::uint64_t i = 0; i < 40'000; ++i) {
     Random random({.seed = 17, .sample = i}, 0);

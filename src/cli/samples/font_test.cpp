@@ -22,7 +22,7 @@ std::string drawn(char letter) {
 
 }  // namespace
 
-TEST_CASE("letters are drawn as people write them") {
+TEST_CASE("letters have the expected shapes") {
   CHECK(drawn('7') == "#####|....#|....#|...#.|..#..|.#...|#....|.....|");
   CHECK(drawn('S') == ".###.|#...#|#....|.###.|....#|#...#|.###.|.....|");
   CHECK(drawn('g') == ".....|.....|.###.|#..##|#..##|.##.#|....#|.###.|");
@@ -35,7 +35,7 @@ TEST_CASE("letters that are not known look like a question mark") {
   CHECK(drawn('\xff') == drawn('?'));
 }
 
-TEST_CASE("every letter has a shape of its own, and all are what they were") {
+TEST_CASE("every letter has its own shape, and no shape has changed") {
   std::set<std::string> shapes;
   std::vector<std::uint8_t> all;
   for (char letter = ' '; letter <= '~'; ++letter) {

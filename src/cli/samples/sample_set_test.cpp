@@ -64,7 +64,7 @@ TEST_CASE("every class of a sample set has its own name") {
   CHECK(names.size() == kMaxSampleClasses);
 }
 
-TEST_CASE("a sample set that cannot be is refused, and one that cannot be written says why") {
+TEST_CASE("an impossible sample set is refused, and one that cannot be written gives the reason") {
   TemporaryFolder folder;
   CHECK_THROWS_AS(make_sample_set(folder.path(), {.count = 10, .classes = 0}), Error);
   CHECK_THROWS_AS(make_sample_set(folder.path(), {.count = 1, .classes = 2}), Error);

@@ -13,7 +13,7 @@ namespace tundish::cli {
 namespace {
 
 constexpr int kMargin = 6;
-constexpr int kLetter = kGlyphWidth + 1;  // with the gap behind it
+constexpr int kLetter = kGlyphWidth + 1;  // with the gap after it
 constexpr int kLine = kGlyphHeight + 2;
 constexpr std::uint8_t kPaper = 255, kInk = 32;
 

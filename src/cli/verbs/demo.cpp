@@ -43,8 +43,8 @@ struct Demo {
   std::vector<std::pair<std::string, std::string>> steps;  // for the page
 };
 
-// Tells a step now and on the page.
-void tell(Demo& demo, Shell& shell, const char* word, const std::string& text) {
+// Prints a step now, and later on the page.
+void print_step(Demo& demo, Shell& shell, const char* word, const std::string& text) {
   demo.steps.emplace_back(word, text);
   shell.message(word, text);
 }
@@ -64,9 +64,10 @@ void make_set(Demo& demo, Shell& shell, std::uint64_t images) {
       .stop = &stop_flag()};
   const std::uint64_t bytes = make_sample_set(demo.source, options);
   progress.wipe();
-  tell(demo, shell, "made",
-       fmt::format("{} sample photos in {} classes, {} in {}", with_commas(images), options.classes,
-                   bytes_text(static_cast<double>(bytes)), duration_text(progress.seconds())));
+  print_step(
+      demo, shell, "made",
+      fmt::format("{} sample photos in {} classes, {} in {}", with_commas(images), options.classes,
+                  bytes_text(static_cast<double>(bytes)), duration_text(progress.seconds())));
 }
 
 // Runs a verb as if it had been typed, without its own output. False when it found bad data: the
@@ -91,14 +92,15 @@ std::shared_ptr<const Pack> pack_and_verify(Demo& demo, Shell& shell) {
     shell.warn(fmt::format("some files were refused; {}.log names them", printable(demo.pack)));
   }
   std::shared_ptr<const Pack> pack = Pack::open(demo.pack);
-  tell(demo, shell, "packed",
-       fmt::format("{}  {} samples, {} in {}", printable(demo.pack), with_commas(pack->count()),
-                   bytes_text(static_cast<double>(pack->file_bytes())), since(packing)));
+  print_step(
+      demo, shell, "packed",
+      fmt::format("{}  {} samples, {} in {}", printable(demo.pack), with_commas(pack->count()),
+                  bytes_text(static_cast<double>(pack->file_bytes())), since(packing)));
   const auto verifying = std::chrono::steady_clock::now();
-  const bool sound = quietly(run_verify, {demo.pack, "--pixels"}, shell);
-  tell(demo, shell, "verified",
-       fmt::format("every checksum and every image in {}{}", since(verifying),
-                   sound ? "" : "; some images are broken: tundish verify --pixels names them"));
+  const bool ok = quietly(run_verify, {demo.pack, "--pixels"}, shell);
+  print_step(demo, shell, "verified",
+             fmt::format("every checksum and every image in {}{}", since(verifying),
+                         ok ? "" : "; some images are broken: tundish verify --pixels names them"));
   return pack;
 }
 
@@ -109,10 +111,11 @@ std::vector<Series> time_loader(Demo& demo, Shell& shell, const std::shared_ptr<
   if (threads[0] == threads[1]) threads.pop_back();
   std::vector<Series> rows = measure_all(pack, {.seconds = seconds}, threads, 3);
   for (const Series& row : rows) {
-    tell(demo, shell, "loaded",
-         fmt::format("{} images/s with {} thread{}: random crops of 224 x 224, median of {} runs",
-                     rate_text(row.median.images_per_second), row.median.threads,
-                     row.median.threads == 1 ? "" : "s", row.runs));
+    print_step(
+        demo, shell, "loaded",
+        fmt::format("{} images/s with {} thread{}: random crops of 224 x 224, median of {} runs",
+                    rate_text(row.median.images_per_second), row.median.threads,
+                    row.median.threads == 1 ? "" : "s", row.runs));
   }
   return rows;
 }
@@ -129,8 +132,8 @@ void write_about(const Demo& demo) {
   if (!out.flush()) throw Error(ErrorCode::io_write, {.file = demo.work + "/demo.json"}, "");
 }
 
-void tell_json(const Demo& demo, const Shell& shell, const Pack& pack,
-               const std::vector<Series>& rows, const std::string& python) {
+void print_as_json(const Demo& demo, const Shell& shell, const Pack& pack,
+                   const std::vector<Series>& rows, const std::string& python) {
   Json out;
   out["work"] = json_text(demo.work);
   out["pack"] = json_text(demo.pack);
@@ -174,7 +177,7 @@ int run_demo(const Words& words, Shell& shell) {
   write_about(demo);
 
   const std::string python = find_python(shell);
-  if (shell.json) tell_json(demo, shell, *pack, rows, python);
+  if (shell.json) print_as_json(demo, shell, *pack, rows, python);
   if (python.empty()) {
     shell.line(
         "next",

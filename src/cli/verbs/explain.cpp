@@ -15,7 +15,7 @@ constexpr VerbHelp kHelp = {
     .usage = "TND-nnn | --all",
     .examples = R"(tundish explain TND-203
 tundish explain 203)",
-    .text = R"(Tells what an error code means, what causes it and what to do. With --all:
+    .text = R"(Prints what an error code means, what causes it and what to do. With --all:
 every code, as the page docs/errors.md.)",
     .json = R"({code, title, explanation, remedy}; with --all an array of these)"};
 
@@ -39,7 +39,8 @@ std::string page() {
       "# Error codes\n\n"
       "Printed by `tundish explain --all`; a test compares the two. A number never changes its\n"
       "meaning. A message names the file, the record, the byte (from the beginning of the file),\n"
-      "the reason and the fix; in Python the exception has the same text, and the code in `.code`.\n";
+      "the reason and the fix; in Python the exception has the same text, and the code in "
+      "`.code`.\n";
   int group = 0;
   for (const ErrorEntry& entry : error_table()) {
     const int hundred = static_cast<int>(entry.code) / 100;

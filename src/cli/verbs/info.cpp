@@ -20,7 +20,7 @@ constexpr VerbHelp kHelp = {
     .usage = "FILE",
     .examples = R"(tundish info train.tnd
 tundish info photos/)",
-    .text = R"(Tells what a pack holds: records, classes, sizes, kinds of image. Any other
+    .text = R"(Prints what a pack holds: records, classes, sizes, kinds of image. Any other
 source that can be packed is described too. Only the index is read.)",
     .json = R"({file, kind, records, bytes, file_bytes, fields, classes, labels, codecs, lanes,
 width, height, id, version, alignment, metadata, warnings}; width and height are
@@ -93,8 +93,8 @@ Json lanes_of(const Pack* pack) {
   return *at;
 }
 
-void tell_json(const std::string& file, const Source& source, const Pack* pack,
-               const Summary& summary, const Shell& shell) {
+void print_as_json(const std::string& file, const Source& source, const Pack* pack,
+                   const Summary& summary, const Shell& shell) {
   const Schema& schema = source.schema();
   Json out;
   out["file"] = json_text(file);
@@ -125,9 +125,9 @@ void tell_json(const std::string& file, const Source& source, const Pack* pack,
   print_json(shell, out);
 }
 
-// The number behind a key of the packer's own JSON; 0 when there is none. No parser: this must not
+// The number after a key of the packer's own JSON; 0 when there is none. No parser: this must not
 // run out of memory.
-std::uint64_t number_behind(std::string_view json, std::string_view key) {
+std::uint64_t number_after(std::string_view json, std::string_view key) {
   const std::size_t at = json.find(key);
   std::uint64_t out = 0;
   if (at != json.npos) {
@@ -136,29 +136,29 @@ std::uint64_t number_behind(std::string_view json, std::string_view key) {
   return out;
 }
 
-void tell_lanes(const Pack& pack, const Shell& shell) {
+void print_lanes(const Pack& pack, const Shell& shell) {
   const std::string_view all = pack.metadata();
   const std::size_t begin = all.find("\"lanes\":{");
   if (begin == all.npos) return;
   const std::string_view json = all.substr(begin);
-  const std::uint64_t images = number_behind(json, "\"images\":");
-  const auto before = static_cast<double>(number_behind(json, "\"jpeg_bytes\":"));
-  const auto now = static_cast<double>(number_behind(json, "\"record_bytes\":") +
-                                       number_behind(json, "\"restore_bytes\":"));
+  const std::uint64_t images = number_after(json, "\"images\":");
+  const auto before = static_cast<double>(number_after(json, "\"jpeg_bytes\":"));
+  const auto now = static_cast<double>(number_after(json, "\"record_bytes\":") +
+                                       number_after(json, "\"restore_bytes\":"));
   if (images == 0 || before == 0) return;
   std::string text =
       fmt::format("{} JPEGs in {:.3f}x their bytes, {} tables", with_commas(images), now / before,
-                  number_behind(json, "\"trained_on\":") > 0 ? "trained" : "built-in");
+                  number_after(json, "\"trained_on\":") > 0 ? "trained" : "built-in");
   for (std::size_t i = 1; i < lanes::kUnfits; ++i) {
     const char* reason = lanes::unfit_name(static_cast<lanes::Unfit>(i));
-    const std::uint64_t kept = number_behind(json, fmt::format("\"{}\":", reason));
+    const std::uint64_t kept = number_after(json, fmt::format("\"{}\":", reason));
     if (kept > 0) text += fmt::format(", {} kept: {}", with_commas(kept), reason);
   }
   shell.line("lanes", text);
 }
 
-void tell(const std::string& file, const Source& source, const Pack* pack, const Summary& summary,
-          const Shell& shell) {
+void print_text(const std::string& file, const Source& source, const Pack* pack,
+                const Summary& summary, const Shell& shell) {
   const Schema& schema = source.schema();
   shell.print(printable(file) + '\n');
   shell.line("kind", pack ? fmt::format("pack, version {}, made from: {}", kFormatVersion,
@@ -190,7 +190,7 @@ void tell(const std::string& file, const Source& source, const Pack* pack, const
     codecs += fmt::format("{}{} {}", codecs.empty() ? "" : ", ", codec, with_commas(count));
   }
   if (!codecs.empty()) shell.line("images", codecs);
-  if (pack) tell_lanes(*pack, shell);
+  if (pack) print_lanes(*pack, shell);
   if (summary.width.max > 0) {
     shell.line("pixels",
                fmt::format("width {} to {} (median {}), height {} to {} (median {})",
@@ -211,7 +211,7 @@ int run_info(const Words& words, Shell& shell) {
 
   const std::shared_ptr<const Source> source = open_source(file);
   const auto* pack = dynamic_cast<const Pack*>(source.get());
-  (shell.json ? tell_json : tell)(file, *source, pack, summarize(*source), shell);
+  (shell.json ? print_as_json : print_text)(file, *source, pack, summarize(*source), shell);
   return kOk;
 }
 

@@ -62,7 +62,7 @@ bool is_our_log(const std::string& path) {
   return first == kLogHead;
 }
 
-// The log belongs to the pack beside it: written anew, or removed when there is nothing to report.
+// The log belongs to the pack beside it: written again, or removed when there is nothing to report.
 // A file that is no such log stays unless `force`. Returns its name, or empty.
 std::string write_log(const std::string& target, const PackReport& report, bool force,
                       const Shell& shell) {
@@ -241,8 +241,8 @@ struct PackArguments {
 void check_choice(const char* option, const std::string& value,
                   std::initializer_list<std::string_view> choices) {
   if (std::find(choices.begin(), choices.end(), value) != choices.end()) return;
-  throw UsageError(fmt::format("{} is one of {}, not '{}'", option, fmt::join(choices, ", "),
-                               printable(value)));
+  throw UsageError(
+      fmt::format("{} is one of {}, not '{}'", option, fmt::join(choices, ", "), printable(value)));
 }
 
 // False when only help was asked for.
@@ -310,19 +310,19 @@ void warn_of_samples(const PackReport& report, const Shell& shell) {
   name_some("refused", report.refused, shell);
   name_some("packed, but broken", report.doubtful, shell);
   if (report.kept_as_they_came == 0) return;
-  shell.warn(fmt::format(
-      "{} of {} images are of a kind that cannot be decoded here: unpack gives them back, a "
-      "loader leaves them out (tundish explain TND-402)",
-      with_commas(report.kept_as_they_came), with_commas(report.samples)));
+  shell.warn(
+      fmt::format("{} of {} images are in a format that cannot be decoded: unpack restores them, a "
+                  "loader leaves them out (tundish explain TND-402)",
+                  with_commas(report.kept_as_they_came), with_commas(report.samples)));
 }
 
 void print_summary(const PackArguments& arguments, const PackReport& report, double seconds,
                    const std::string& log, const Shell& shell) {
   const std::string& target = arguments.target;
-  shell.line("done", fmt::format("{}  {}, {} samples ({}) in {}", printable(target),
-                                 bytes_text(static_cast<double>(report.file_bytes)),
-                                 with_commas(report.samples), codecs_text(report),
-                                 duration_text(seconds)));
+  shell.line("done",
+             fmt::format("{}  {}, {} samples ({}) in {}", printable(target),
+                         bytes_text(static_cast<double>(report.file_bytes)),
+                         with_commas(report.samples), codecs_text(report), duration_text(seconds)));
   const std::string recoded = lanes_text(report.lanes, arguments.strip);
   if (!recoded.empty()) shell.line("lanes", recoded);
   const std::string named = log.empty() ? "" : ", all named in " + printable(log);
@@ -330,8 +330,8 @@ void print_summary(const PackArguments& arguments, const PackReport& report, dou
     shell.line("refused", with_commas(report.refused.size()) + named);
   }
   if (!report.doubtful.empty()) {
-    shell.line("broken", fmt::format("{}, packed as they are{}",
-                                     with_commas(report.doubtful.size()), named));
+    shell.line("broken",
+               fmt::format("{}, packed as they are{}", with_commas(report.doubtful.size()), named));
   }
   shell.line("next", fmt::format("tundish bench {}   |   for x, y in tundish.Loader(\"{}\", "
                                  "batch_size=256, ...): ...",

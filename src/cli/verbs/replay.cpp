@@ -23,7 +23,7 @@ constexpr VerbHelp kHelp = {
     .examples = R"(tundish replay train.tnd --state state.json -o sheet.png
 tundish replay train.tnd --state state.json --rank 3 --json)",
     .text = R"(Makes the next batch of a training run again, from the state that its loader had:
-json.dump(loader.state_dict(), open("state.json", "w")). Tells the sample, crop and
+json.dump(loader.state_dict(), open("state.json", "w")). Prints the sample, crop and
 flip of each image, and draws a sheet of them, as they are before Normalize. What
 was given as a list (Subset, Weighted, Mixture, labels, several packs) is not in a
 state: in Python loader.replay(state) does the same.)",
@@ -175,7 +175,7 @@ void take_batch(Batch& out, Engine& engine, const SavedState& state,
   }
   if (next == Engine::Next::end) {
     throw Error(ErrorCode::wrong_state, {.file = arguments.state_file},
-                fmt::format("it stands at the end of epoch {}; no batch follows", state.epoch));
+                fmt::format("it is at the end of epoch {}; no batch follows", state.epoch));
   }
 }
 

@@ -20,9 +20,9 @@ constexpr VerbHelp kHelp = {
     .usage = "FILE -o DIR [options]",
     .examples = R"(tundish unpack train.tnd -o photos/)",
     .text = R"(Writes the image files below DIR, byte for byte, under the names they had in the
-data set, and never outside DIR; so too the files that lay beside them in an
+data set, and never outside DIR; so are the files that were beside them in an
 archive, but for empty ones. Labels (.cls files too) and columns that do not
-follow from the folders stand in DIR/list.csv, or list-2.csv if that is a file of
+follow from the folders are in DIR/list.csv, or list-2.csv if that is a file of
 the data set. Files that are there already with the same bytes are kept, so an
 interrupted run can be repeated; others are replaced with --force only. Damaged
 and unreadable records are named and left out, and so are records whose names
@@ -36,7 +36,7 @@ constexpr std::size_t kShown = 10;
 
 bool is_list(const Schema& schema) { return schema.source == "csv" || schema.source == "tsv"; }
 
-// What stands in list.csv and not in a separate file.
+// What is in list.csv and not in a separate file.
 bool is_column(const Schema& schema, const Field& field) {
   return field.type == FieldType::number || (field.type == FieldType::text && is_list(schema));
 }
@@ -165,7 +165,7 @@ class Unpacker {
   const Unpacked& done() const { return done_; }
 
  private:
-  // Its key, or one made up where a block of names is damaged: the record itself may be sound.
+  // Its key, or one made up where a block of names is damaged: the record itself may be valid.
   std::string name_of(std::uint64_t i) {
     try {
       return source_.key(i);
@@ -202,8 +202,8 @@ class Unpacker {
   Unpacked done_;
 };
 
-void tell_json(const Unpacked& done, const std::string& target, double seconds,
-               const Shell& shell) {
+void print_as_json(const Unpacked& done, const std::string& target, double seconds,
+                   const Shell& shell) {
   Json out;
   out["output"] = json_text(target);
   out["files"] = done.files;
@@ -216,7 +216,8 @@ void tell_json(const Unpacked& done, const std::string& target, double seconds,
   print_json(shell, out);
 }
 
-void tell(const Unpacked& done, const std::string& target, double seconds, const Shell& shell) {
+void print_text(const Unpacked& done, const std::string& target, double seconds,
+                const Shell& shell) {
   std::string text =
       fmt::format("{}  {} files, {} in {}", printable(target), with_commas(done.files),
                   bytes_text(static_cast<double>(done.bytes)), duration_text(seconds));
@@ -240,7 +241,7 @@ int run_unpack(const Words& words, Shell& shell) {
   arguments.option(target, "-o,--output", "DIR", "where to write; made when missing", true);
   arguments.flag(force, "-f,--force", "replace files that are there with other bytes");
   if (!arguments.parse(words)) return kOk;
-  if (target.empty()) throw UsageError("the name behind -o is empty");
+  if (target.empty()) throw UsageError("the name after -o is empty");
 
   const std::shared_ptr<const Source> source = open_source(file);
   std::uint64_t total = 0;
@@ -265,7 +266,7 @@ int run_unpack(const Words& words, Shell& shell) {
   if (done.damaged.size() > kShown) {
     shell.warn(fmt::format("and {} more", with_commas(done.damaged.size() - kShown)));
   }
-  (shell.json ? tell_json : tell)(done, target, progress.seconds(), shell);
+  (shell.json ? print_as_json : print_text)(done, target, progress.seconds(), shell);
   return done.damaged.empty() ? kOk : kDamaged;
 }
 

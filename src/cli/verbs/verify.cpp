@@ -39,8 +39,8 @@ std::string damage_line(const Error& error) {
   return out;
 }
 
-void tell_json(const PixelCheck& found, const std::string& file, const Pack* pack, double seconds,
-               const Shell& shell) {
+void print_as_json(const PixelCheck& found, const std::string& file, const Pack* pack,
+                   double seconds, const Shell& shell) {
   Json out;
   out["file"] = json_text(file);
   out["ok"] = found.damage.empty();
@@ -54,7 +54,7 @@ void tell_json(const PixelCheck& found, const std::string& file, const Pack* pac
   print_json(shell, out);
 }
 
-void tell_damage(const PixelCheck& found, const std::string& file, const Shell& shell) {
+void print_damage(const PixelCheck& found, const std::string& file, const Shell& shell) {
   for (std::size_t i = 0; i < found.damage.size() && i < kShown; ++i) {
     shell.print(fmt::format("  {}\n", damage_line(found.damage[i])));
   }
@@ -73,14 +73,14 @@ void tell_damage(const PixelCheck& found, const std::string& file, const Shell& 
     return find_error(error.code()) && static_cast<int>(error.code()) / 100 == 4;
   };
   if (any([&](const Error& error) { return !is_image(error); })) {
-    shell.line("next", "copy the file again from where it was made, or pack it anew");
+    shell.line("next", "copy the file again from where it was made, or pack it again");
   }
   if (any([](const Error& error) { return error.where().record.has_value(); })) {
     shell.line("next", "Loader(..., on_error=\"skip\") trains without damaged records");
   }
 }
 
-void tell_quietly(const PixelCheck& found, const std::string& file, const Shell& shell) {
+void print_errors(const PixelCheck& found, const std::string& file, const Shell& shell) {
   for (std::size_t i = 0; i < found.damage.size() && i < kShown; ++i) shell.fail(found.damage[i]);
   if (found.damage.size() > kShown) {
     shell.fail(fmt::format("{}: and {} more; --json lists all", printable(file),
@@ -89,8 +89,8 @@ void tell_quietly(const PixelCheck& found, const std::string& file, const Shell&
   }
 }
 
-void tell_ok(const PixelCheck& found, const Pack& pack, bool pixels, double seconds,
-             const Shell& shell) {
+void print_ok(const PixelCheck& found, const Pack& pack, bool pixels, double seconds,
+              const Shell& shell) {
   const auto bytes = static_cast<double>(pack.file_bytes());
   std::string text =
       fmt::format("{}  {} records, {}, every checksum is right ({}, {:.0f} MB/s)",
@@ -140,11 +140,11 @@ int run_verify(const Words& words, Shell& shell) {
     }
   }
   if (shell.json) {
-    tell_json(found, file, pack.get(), progress.seconds(), shell);
+    print_as_json(found, file, pack.get(), progress.seconds(), shell);
   } else if (!found.damage.empty()) {
-    (shell.quiet || !pack ? tell_quietly : tell_damage)(found, file, shell);
+    (shell.quiet || !pack ? print_errors : print_damage)(found, file, shell);
   } else {
-    tell_ok(found, *pack, pixels, progress.seconds(), shell);
+    print_ok(found, *pack, pixels, progress.seconds(), shell);
   }
   return found.damage.empty() ? kOk : kDamaged;
 }

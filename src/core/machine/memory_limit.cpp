@@ -19,7 +19,7 @@ std::uint64_t number_in(const std::string& path) {
   return file >> value ? value : kNone;
 }
 
-// The number behind a word, in a file of lines of words and numbers; kNone when it is not there.
+// The number after a word, in a file of lines of words and numbers; kNone when the word is missing.
 std::uint64_t number_of(const std::string& path, const std::string& name) {
   std::ifstream file(path);
   std::string line;

@@ -27,7 +27,7 @@ struct System {
 
 constexpr std::uint64_t kMiB = 1 << 20;
 
-TEST_CASE("without control groups the machine says what is left") {
+TEST_CASE("without control groups the memory of the machine counts") {
   System system;
   system.write("proc/meminfo", "MemTotal: 4096 kB\nMemAvailable:   2048 kB\n");
   CHECK(system.left() == 2 * kMiB);
@@ -64,7 +64,7 @@ TEST_CASE("a group that is over its limit leaves nothing") {
   CHECK(system.left() == 0);
 }
 
-TEST_CASE("this machine has some memory") { CHECK(memory_left() > 0); }
+TEST_CASE("the memory of this machine is not 0") { CHECK(memory_left() > 0); }
 
 }  // namespace
 }  // namespace tundish

@@ -47,7 +47,7 @@ TEST_CASE("a quota of version 1 is found beside other controllers") {
   CHECK(machine.quota() == 3);
 }
 
-TEST_CASE("nonsense is no quota") {
+TEST_CASE("an invalid text is no quota") {
   for (const char* text : {"", "0:", "no line\n", "0::\n", "0::x\n"}) {
     Machine machine(text);
     machine.set("x/cpu.max", "1 1\n");

@@ -6,7 +6,7 @@
 //   | Piece |
 //
 // The coded part of records that are on the GPU already is filled on the GPU, piece by piece. The
-// host's buffer does not hold it and begins behind it; other batches have no pieces.
+// host's buffer does not hold it and begins after it; other batches have no pieces.
 //
 // Offsets into device memory that is not copied (planes, weights) are part of the plan too: every
 // byte that a kernel touches is laid out on the host, from the geometry alone.
@@ -21,7 +21,7 @@ namespace tundish::cuda {
 
 inline constexpr int kPlaneAlign = 32;    // bytes; rows and planes begin at multiples
 inline constexpr int kCodedAlign = 64;    // bytes; rows of units begin at multiples
-inline constexpr int kCodedSlack = 1024;  // readable bytes behind the last unit, all of them 0
+inline constexpr int kCodedSlack = 1024;  // readable bytes after the last unit, all of them 0
 
 // One unit to decode.
 struct UnitTask {
@@ -50,7 +50,7 @@ struct AxisTask {
   std::uint16_t taps;        // most inputs of an output
   std::uint8_t backwards;    // the line is resized from its end to its beginning
   std::uint8_t reversed;     // the last output comes first
-  std::uint16_t end;         // one behind the last place of the crop that is read
+  std::uint16_t end;         // one past the last place of the crop that is read
 };
 
 enum class Chroma : std::uint8_t { grey, full, smooth_wide, smooth_both, smooth_high, repeat };
@@ -67,7 +67,7 @@ struct ImageTask {
   Chroma chroma;
   std::uint8_t rgb;               // the components are RGB
   std::uint8_t shift_x, shift_y;  // chroma is coarser by 1 << shift
-  std::uint8_t padded;            // some pixel of the crop lies outside the image
+  std::uint8_t padded;            // some pixel of the crop is outside the image
   PadMode pad_mode;
   Filter filter;
   std::uint8_t fill[3];
@@ -88,7 +88,7 @@ struct Piece {
   std::uint32_t length;  // bytes, even
 };
 
-// Where things stand in the flat buffer, in bytes.
+// Where things are in the flat buffer, in bytes.
 struct BatchLayout {
   std::uint32_t units, images, items, pieces;  // how many
   std::uint32_t tile_columns;                  // of the widest tile
@@ -112,6 +112,6 @@ inline constexpr int kTileRgbBytes = 16 * 1024;
 inline constexpr int kTileRowWords = 3 * 12 * 224;  // three channels, 48 rows of 224 columns
 inline constexpr int kTileColumns = 224;
 inline constexpr int kTileRows = 56;
-inline constexpr int kTileSlackColumns = 16;  // behind each row of RGB
+inline constexpr int kTileSlackColumns = 16;  // after each row of RGB
 
 }  // namespace tundish::cuda

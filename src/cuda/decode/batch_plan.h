@@ -1,5 +1,5 @@
 // The host's part of decoding on a GPU: which units the crops of a batch need, what the kernels
-// make of these units, and where everything lies. Plain C++: it runs and is tested without a GPU.
+// make of these units, and where everything is. Plain C++: it runs and is tested without a GPU.
 //
 //   plan.begin(limits);
 //   for each image: plan.add(record, view, place)     // gpu, cpu or full

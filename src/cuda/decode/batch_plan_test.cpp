@@ -34,7 +34,7 @@ View center_crop_of(const std::vector<std::byte>& record, int side) {
 
 }  // namespace
 
-TEST_CASE("a planned batch, carried out slowly, is what the CPU path makes") {
+TEST_CASE("a planned batch, decoded by the slow twin, equals the CPU path") {
   const std::uint64_t seed = test_seed();
   CAPTURE(seed);
   Random random({.seed = seed}, 0);
@@ -71,7 +71,7 @@ TEST_CASE("a planned batch, carried out slowly, is what the CPU path makes") {
   CHECK(on_gpu > 0);
 }
 
-TEST_CASE("a damaged record is refused by the plan or by its unit, with the CPU's words") {
+TEST_CASE("a damaged record is refused by the plan or by its unit, with the CPU's error text") {
   const std::uint64_t seed = test_seed();
   CAPTURE(seed);
   Random random({.seed = seed}, 0);
@@ -111,7 +111,7 @@ TEST_CASE("a damaged record is refused by the plan or by its unit, with the CPU'
   CHECK(refused > 0);
 }
 
-TEST_CASE("a batch that is full says so and stays as it was") {
+TEST_CASE("a full batch refuses another image and does not change") {
   Random random({.seed = 1}, 0);
   const auto record = random_record(random, 200, lanes::builtin_tables());
   const View view(size_of(record));
@@ -171,7 +171,7 @@ TEST_CASE("rows with a wrong checksum are found only when asked for, the head al
   CHECK(plan.add(record, view, {}, false).fault);
 }
 
-TEST_CASE("units come longest first and each stands where its task says") {
+TEST_CASE("units come longest first and each is where its task says") {
   Random random({.seed = 3}, 0);
   const lanes::Tables& tables = lanes::builtin_tables();
   std::vector<std::vector<std::byte>> records;

@@ -11,7 +11,7 @@
 
 namespace tundish::cuda {
 
-// Fills the coded part of a flat buffer whose pieces lie in `records`.
+// Fills the coded part of a flat buffer whose pieces are in `records`.
 void gather_slowly(std::byte* batch, const BatchLayout& layout, const std::byte* records);
 
 // Writes the batch's elements to `out`; gives a word per image, kNoError or the error_word() of the

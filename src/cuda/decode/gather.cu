@@ -7,7 +7,7 @@ namespace {
 constexpr int kThreads = 128;
 constexpr std::uint32_t kAlignWords = kCodedAlign / 2;
 
-// One block of threads per piece and the gap behind it, into which readers look ahead; one more
+// One block of threads per piece and the gap after it, into which readers look ahead; one more
 // writes the slack. Records begin at any even byte, so that two bytes at a time are the most that
 // is always whole.
 __global__ void __launch_bounds__(kThreads)

@@ -125,7 +125,7 @@ struct Weights {
   }
 };
 
-// The weighted sum over words that stand `step` apart, from `shift` bits of the first on.
+// The weighted sum over words that are `step` apart, from `shift` bits of the first on.
 template <int kGroups>
 __device__ __forceinline__ int weighted(const std::uint32_t* word, int step, int shift,
                                         const Weights<kGroups>& weights) {
@@ -170,7 +170,7 @@ __device__ __forceinline__ void pass_across(std::uint32_t* to, int to_row, int t
   }
 }
 
-// Rows `begin`, begin + step, ... of a column of the tile; `from` is that column behind the pass
+// Rows `begin`, begin + step, ... of a column of the tile; `from` is that column after the pass
 // across, whose first row is input row `base`. `groups` are the rows' first groups.
 template <int kGroups, class Finish>
 __device__ __forceinline__ void pass_down(typename Finish::Element* to, std::ptrdiff_t to_row,

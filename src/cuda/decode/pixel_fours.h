@@ -103,7 +103,7 @@ class FourPixels {
       : image_(image), chroma_(image.chroma), rgb_(image.rgb != 0) {
     for (int c = 0; c < 3; ++c) {
       const PlaneTask& plane = image.plane[c];
-      // Sample (0, 0) of the component; it may lie before the plane.
+      // Sample (0, 0) of the component; it may be before the plane.
       origin_[c] = planes + static_cast<std::size_t>(plane.at) * kPlaneAlign -
                    std::ptrdiff_t{8} * plane.y0 * static_cast<int>(plane.pitch) - 8 * plane.x0;
     }

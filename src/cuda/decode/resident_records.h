@@ -15,7 +15,7 @@ class ResidentRecords {
 
   explicit ResidentRecords(std::uint64_t samples) : entries_(samples) {}
 
-  // The record of a sample; its place on the GPU is behind those that were added before. Call in
+  // The record of a sample; its place on the GPU is after those that were added before. Call in
   // any order, each sample at most once.
   std::uint64_t add(std::uint64_t sample, Bytes record, std::size_t head_bytes) {
     Entry& entry = entries_[sample];

@@ -21,7 +21,7 @@ struct TileShape {
   int eights;        // eight columns each
   int pitch;         // bytes from row to row of a channel
   int rows_at_once;  // of RGB
-  int words;         // of four rows, per column and channel, behind the horizontal pass
+  int words;         // of four rows, per column and channel, after the horizontal pass
 
   TUNDISH_HOST_DEVICE TileShape(const ImageTask& image, Reach x, int columns) {
     indent = image.padded ? 0 : (image.crop_x + x.from) & 7;

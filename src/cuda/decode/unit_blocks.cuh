@@ -98,7 +98,7 @@ __device__ __forceinline__ std::int16_t low_half(int value) {
 
 // Where blocks go: planes of the unit's components.
 struct Target {
-  std::uint8_t* base[3];  // of the unit's first block; may lie before the plane
+  std::uint8_t* base[3];  // of the unit's first block; may be before the plane
   std::uint32_t pitch[2];
 
   __device__ __forceinline__ Target(std::uint8_t* planes, const Unit& unit) {
@@ -134,7 +134,7 @@ template <int kRows>
 __device__ __forceinline__ void read_column(int (&column)[8], std::uint64_t mask, int before,
                                             const std::uint32_t (&shifts)[2], const Values& values,
                                             const RawBits& raw) {
-  // Shifted so that its coefficient stands at the top, a mask's ones are those up to it.
+  // Shifted so that its coefficient is at the top, a mask's ones are those up to it.
   unsigned escaped = 0;
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {

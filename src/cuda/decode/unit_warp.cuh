@@ -1,7 +1,7 @@
 // A warp and the unit it decodes: what it keeps in shared memory, and the parts of the work.
 // docs/internals/lanes.md is the specification, lanes/decode_unit_slowly.cpp the twin.
 //
-// Every loop is bounded by the geometry and every read by the unit's bytes (and the slack behind
+// Every loop is bounded by the geometry and every read by the unit's bytes (and the slack after
 // the coded part), so that any bytes give samples or a refusal.
 #pragma once
 
@@ -20,7 +20,7 @@ constexpr int kMaxBlocks = lanes::kMaxBlocks;
 constexpr int kMaxValues = kMaxBlocks * 63;
 constexpr int kMaxSteps = kMaxValues / 32 + 1;
 
-constexpr int kValueSlack = 64;  // readable behind the values
+constexpr int kValueSlack = 64;  // readable after the values
 constexpr int kRiceRing = 512;   // four blocks have at most 252 values
 
 // Which values of a step of 32 are escapes, and how many there were before the step.
@@ -37,7 +37,7 @@ struct WarpSpace {
   std::uint16_t escape[kMaxValues];
 };
 
-// In shared memory. What stands in a union is used in the order in which it is listed.
+// In shared memory. What is in a union is used in the order in which it is listed.
 struct alignas(16) WarpMemory {
   std::uint64_t mask[kMaxBlocks];
   union {
@@ -89,7 +89,7 @@ __device__ __forceinline__ int sum_up_to_lane(int value) {
   return value;
 }
 
-// The 32 states and the words that they take in turn. A window of 128 words stands in shared
+// The 32 states and the words that they take in turn. A window of 128 words is in shared
 // memory, 64 more are being loaded into registers.
 class Lanes {
  public:
@@ -117,7 +117,7 @@ class Lanes {
     window_ = window;
     taken_ = 0;
     next_ = lane;
-    last_ = expected_;  // words behind the last are read, never used in a sound unit
+    last_ = expected_;  // words after the last are read, never used in a valid unit
 #pragma unroll
     for (int i = 0; i < 4; ++i) window[32 * i + lane] = fetch(32 * i);
     next_ += 128;
@@ -225,7 +225,7 @@ class RawBits {
 
   __device__ __forceinline__ int size() const { return size_; }
 
-  // 32 bits from `at` < size() on; those behind the last have no meaning.
+  // 32 bits from `at` < size() on; those after the last have no meaning.
   __device__ __forceinline__ std::uint32_t from(int at) const {
     if (at >= in_states_) return from_tail(at - in_states_);
     const int word = at >> 5;  // in_states_ is at most 30 * 32

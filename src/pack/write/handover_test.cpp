@@ -63,7 +63,7 @@ TEST_CASE("a sample larger than the budget passes alone") {
   CHECK(handover.done());
 }
 
-TEST_CASE("a failure reaches the writer and ends the others") {
+TEST_CASE("a failure reaches the writer and stops the other threads") {
   Handover handover(10);
   const auto large = [](std::uint64_t) { return std::uint64_t{1000}; };
   REQUIRE(handover.claim(9, large) == 0);

@@ -9,8 +9,8 @@
 
 namespace tundish {
 
-// Built in, or trained on up to 1,000 samples that stand evenly in the source; their number goes
-// to `trained_on`. The same source gives the same tables for any number of threads.
+// Built in, or trained on up to 1,000 samples that are evenly spaced in the source; their number
+// goes to `trained_on`. The same source gives the same tables for any number of threads.
 std::shared_ptr<const lanes::Tables> make_tables(std::uint64_t& trained_on, const Source& source,
                                                  const PackOptions& options);
 

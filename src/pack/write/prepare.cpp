@@ -38,7 +38,7 @@ void look_at_image(Prepared& out, Bytes image, const Source& source, const Limit
     return;
   }
   const std::optional<Codec> codec = sniff(image);
-  if (!codec || *codec == Codec::lanes) {  // which stand in packs only
+  if (!codec || *codec == Codec::lanes) {  // which are in packs only
     out.refusal = refusal(out.number, out.key, Error(ErrorCode::not_an_image, where, ""));
     return;
   }

@@ -18,7 +18,7 @@ struct Recoder {
 // Looks at the bytes in out.sample: fills info, key, checksums and digest, or refuses the sample.
 void prepare(Prepared& out, const Source& source, const Limits& limits, Recoder& recoder);
 
-// A sample whose bytes could not be had.
+// A sample whose bytes could not be read.
 void refuse(Prepared& out, const Source& source, const SampleError& error);
 
 // Checksum of each stored field, and of the restore data, as record `record`.

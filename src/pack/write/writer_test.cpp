@@ -108,7 +108,7 @@ TEST_CASE("records are aligned to 64 bytes, small ones to 8, known sizes or not"
   }
 }
 
-TEST_CASE("the pack id follows the content, not the way it came") {
+TEST_CASE("the pack id depends on the content, not on the source") {
   MemorySource source = image_source(20, 9);
   const auto id_of = [](const Source& from) {
     return open_bytes(bytes_of_pack(from))->fingerprint();

@@ -1,4 +1,4 @@
-// Rows of a CSV or TSV text as RFC 4180 has them: cells may stand in double quotes, in which a
+// Rows of a CSV or TSV text as RFC 4180 has them: cells may be in double quotes, in which a
 // doubled quote stands for one and separators and line ends are plain characters. Lines end in LF
 // or CRLF. Blank lines and a UTF-8 mark at the start are passed over. A quote inside a cell that
 // does not begin with one is a plain character.

@@ -28,7 +28,7 @@ Fault fault_of(std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("rows and cells are told apart") {
+TEST_CASE("a list is split into rows and cells") {
   CHECK(rows_of("a,b\n1,2\n") == Rows{{"a", "b"}, {"1", "2"}});
   CHECK(rows_of("a,b\r\n1,2") == Rows{{"a", "b"}, {"1", "2"}});
   CHECK(rows_of("\n\r\na\n\n\nb\n\n") == Rows{{"a"}, {"b"}});

@@ -5,9 +5,9 @@
 //   any other column becomes a field: number when every value is one that a double holds exactly
 //          as it is written (source/number.h), text when all are UTF-8, otherwise bytes
 //
-// Keys are relative and clean: to the list's folder when every file lies in it, otherwise to the
+// Keys are relative and clean: to the list's folder when every file is in it, otherwise to the
 // folder that all files have in common. So a pack made from a list names no place of the machine
-// above that. A file may stand in several rows.
+// above that. A file may be in several rows.
 #pragma once
 
 #include <memory>

@@ -98,7 +98,7 @@ TEST_CASE("a path longer than any file's is refused by line and column") {
   CHECK(fault.reason.ends_with("aaa...' is longer than 4,000 bytes"));
 }
 
-TEST_CASE("keys are relative and clean, wherever the files lie") {
+TEST_CASE("keys are relative and clean, wherever the files are") {
   CHECK(keys_of({"a.jpg", "./b//c.jpg", "b/../d.jpg"}, "/data") ==
         Texts{"a.jpg", "b/c.jpg", "d.jpg"});
   CHECK(keys_of({"/data/a.jpg", "b/c.jpg"}, "/data") == Texts{"a.jpg", "b/c.jpg"});

@@ -151,7 +151,7 @@ class ImageFolder : public Source {
       if (root.files.empty()) throw Error(ErrorCode::source_empty, {.file = path}, "");
       for (const FileEntry& file : root.files) add(file.name, file.size, -1);
       warnings_.push_back(
-          fmt::format("{}: images lie directly in it, so they have no labels", printable(path)));
+          fmt::format("{}: images are directly in it, so they have no labels", printable(path)));
       left_out_ += root.left_out;
     } else {
       schema_.fields.push_back({"label", FieldType::label});
@@ -159,7 +159,7 @@ class ImageFolder : public Source {
       warn_about_empty(empty_classes);
       if (!root.files.empty()) {
         warnings_.push_back(fmt::format(
-            "{}: {} images lie in no class folder and are left out (first: {})", printable(path),
+            "{}: {} images are in no class folder and are left out (first: {})", printable(path),
             with_commas(root.files.size()), printable(root.files.front().name)));
       }
     }
@@ -206,8 +206,8 @@ class ImageFolder : public Source {
     const Walk walk(join_path(path_, name));
     left_out_ += walk.left_out();
     for (const std::string& loop : walk.loops()) {
-      warnings_.push_back(fmt::format("{}: not followed, it leads back to a folder that it lies in",
-                                      printable(loop)));
+      warnings_.push_back(fmt::format(
+          "{}: not followed, it leads back to a folder that contains it", printable(loop)));
     }
     for (const FolderEntry& folder : walk.folders()) {
       const std::string prefix = join_path(name, folder.path);

@@ -5,7 +5,7 @@
 // Files whose names have no image ending are left out. A folder that holds images directly and
 // none in sub-folders gives a source without labels. Differences from torchvision: .npy files
 // count as images, a class may be empty, a folder that cannot be listed is an error, and a link
-// that leads back to a folder it lies in is not followed.
+// that leads back to a folder it is in is not followed.
 #pragma once
 
 #include <memory>

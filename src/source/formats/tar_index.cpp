@@ -168,7 +168,7 @@ class Indexer {
     return split(paths_[groups_[group].first])->stem;
   }
 
-  // A sample whose files do not lie next to each other would lose some of them.
+  // A sample whose files are not next to each other would lose some of them.
   std::optional<Fault> find_repeats() const {
     std::vector<std::uint32_t> order(groups_.size() - 1);
     std::iota(order.begin(), order.end(), 0u);
@@ -186,7 +186,7 @@ class Indexer {
       const Member& again = members_[groups_[b].first];
       if (first && first->offset <= again.offset) continue;
       first = Fault{ErrorCode::tar_duplicate,
-                    fmt::format("{} comes again, but files of one sample must lie next to each "
+                    fmt::format("{} comes again, but files of one sample must be next to each "
                                 "other (tar --sort=name)",
                                 in_quotes(stem(b))),
                     again.offset};
@@ -252,7 +252,7 @@ class Indexer {
     warn(respelled_,
          "files have endings that others spell in another case: the fields are in lower case",
          first_respelled_);
-    warn(empty_, "files beside images are empty: kept as if they were not there", first_empty_);
+    warn(empty_, "files beside images are empty: kept as if they were missing", first_empty_);
     return {};
   }
 
@@ -320,7 +320,7 @@ class Indexer {
       if (slash == std::string_view::npos) {
         if (out_.keys[0].find('/') != std::string_view::npos) {
           out_.warnings.push_back(
-              fmt::format("samples have no labels, some lie in no folder (first: {})",
+              fmt::format("samples have no labels, some are in no folder (first: {})",
                           printable(std::string(out_.keys[i]))));
         }
         return {};
@@ -350,7 +350,7 @@ class Indexer {
   }
 
   void take(Labels& labels) {
-    // The label stands second, as in the other sources.
+    // The label is second, as in the other sources.
     out_.schema.fields.insert(out_.schema.fields.begin() + 1, {"label", FieldType::label});
     for (TarIndex::Part& part : out_.parts) part.field += part.field > 0;
     out_.labels = std::move(labels.values);

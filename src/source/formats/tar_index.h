@@ -1,6 +1,6 @@
 // Which members of a tar are which fields of which samples: WebDataset's rule.
 //
-// Files whose paths agree up to the first dot of the base name are one sample, and lie next to
+// Files whose paths agree up to the first dot of the base name are one sample, and are next to
 // each other; what follows the dot is the file's kind ("jpg", "cls", "mask.png"), in any case.
 //   image  jpg jpeg png webp bmp ppm pgm tif tiff, or npy when there is none of these. Of several
 //          kinds one without a further dot is taken, then the one the archive began with.

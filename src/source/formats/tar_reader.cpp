@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint64_t kBlock = 512;
 constexpr std::uint64_t kMaxText = 1 << 20;         // of a long name or a pax header
 constexpr std::uint64_t kMaxSize = ~0ull >> 1;      // of a member
-constexpr std::uint64_t kMaxZeros = 1 << 20;        // looked through behind an end mark
+constexpr std::uint64_t kMaxZeros = 1 << 20;        // looked through after an end mark
 constexpr std::uint64_t kMaxHeadersInARow = 1'000;  // extended ones that no member follows
 
 std::uint64_t padding_of(std::uint64_t size) { return (kBlock - size % kBlock) % kBlock; }
@@ -111,7 +111,7 @@ bool TarReader::find_header(Header& header) {
   return true;
 }
 
-// Behind an end mark come zeros, and then nothing, another archive, or what is not ours.
+// After an end mark come zeros, and then nothing, another archive, or what is not ours.
 bool TarReader::pass_end() {
   for (std::uint64_t zeros = 0; zeros < kMaxZeros; zeros += kBlock) {
     header_at_ = stream_.offset();

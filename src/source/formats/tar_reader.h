@@ -59,7 +59,7 @@ class TarReader {
   std::vector<std::byte> block_ = std::vector<std::byte>(512);
   std::uint64_t header_at_ = 0;
   std::uint64_t data_ = 0;     // of the current member, not yet read
-  std::uint64_t padding_ = 0;  // behind them
+  std::uint64_t padding_ = 0;  // after them
   std::uint64_t links_ = 0;
   bool ended_ = false;
   std::optional<Fault> fault_;

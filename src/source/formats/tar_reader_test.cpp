@@ -108,7 +108,7 @@ TEST_CASE("sizes may be in base 256 or in a pax header") {
   CHECK(read.data == std::vector<std::string>{"abc", ""});
 }
 
-TEST_CASE("links, devices and folders are passed over, whatever size they claim") {
+TEST_CASE("links, devices and folders are skipped, whatever size they claim") {
   const Read read = read_all(TarMaker()
                                  .add("hard", "", '1', "00000007777 ")
                                  .add("soft", "", '2')
@@ -124,7 +124,7 @@ TEST_CASE("links, devices and folders are passed over, whatever size they claim"
   CHECK(read.links == 2);
 }
 
-TEST_CASE("archives one behind the other are read as one, other data behind the end are not") {
+TEST_CASE("concatenated archives are read as one, other data after the end are not read") {
   const std::string one = TarMaker().add("a", "x").end();
   const std::string two = TarMaker().add("b", "y").end();
   CHECK(read_all(one + std::string(9216, '\0') + two).names == std::vector<std::string>{"a", "b"});
@@ -165,7 +165,7 @@ TEST_CASE("a changed bit in a header is found by its checksum") {
   }
 }
 
-TEST_CASE("lying sizes are refused before memory is taken") {
+TEST_CASE("wrong sizes are refused before memory is taken") {
   std::string near_2_63(12, '\xff');
   near_2_63[0] = near_2_63[1] = near_2_63[2] = near_2_63[3] = '\0';
   near_2_63[0] = '\x80';
@@ -214,7 +214,7 @@ TEST_CASE("names without letters or with zero bytes, sparse files and volumes ar
   CHECK(has(reason_of(std::string(512, 'x')), "does not begin with a tar header"));
 }
 
-// Whatever is damaged behind a member, it was read as it is in the whole archive; a fault has its
+// Whatever is damaged after a member, it was read as it is in the whole archive; a fault has its
 // place and reason.
 static void check_damaged(const Read& read, const Read& whole, std::size_t damaged_at,
                           std::size_t archive_bytes) {

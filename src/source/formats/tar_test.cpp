@@ -143,7 +143,7 @@ TEST_CASE("without labels the folder is the class") {
   CHECK(warns(mixed.warnings, "no labels"));
 }
 
-TEST_CASE("what is no sample is left out and told") {
+TEST_CASE("members that are no sample are left out with a warning") {
   const TarIndex index = index_of(TarMaker()
                                       .add("README", "x")
                                       .add("LICENSE.txt", "x")
@@ -158,7 +158,7 @@ TEST_CASE("what is no sample is left out and told") {
   CHECK(warns(index.warnings, "1 links are left out"));
 }
 
-TEST_CASE("files with names longer than any path are left out and told") {
+TEST_CASE("files with names longer than any path are left out with a warning") {
   const std::string longest = std::string(3'996, 'a') + ".jpg";
   const std::string longer = std::string(3'997, 'b') + ".jpg";
   std::string deep;

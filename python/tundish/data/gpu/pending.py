@@ -71,7 +71,7 @@ class PendingGpuBatches:
         self.out: Any = None  # what the loop gets
         self.given: tuple[Sent, Any] | None = None  # the same, and the stream that waits for it
         self._refused = Refused()  # an image that could not be decoded; none most of the time
-        self.error: Exception | None = None  # of the batch behind those that wait
+        self.error: Exception | None = None  # of the batch after those that wait
 
     def here(self) -> bool:
         return self.out is not None or bool(self._waiting) or bool(self.batch)
