@@ -68,25 +68,16 @@ class Pack:
         require(crc == piece_crc(NO_RECORD, 5, tail[:124]), "the tail is damaged")
         require(first == TAIL_MAGIC and length == size and tail_id == self.id, "a lying tail")
         metadata, tables, names, index = zip(sections[::2], sections[1::2], strict=True)
-        self.read_schema(metadata, tables, lanes=incompatible)
-        lengths, restore, names_bytes = self.read_index(index, lanes=incompatible)
-        end = self.place_records(lengths, restore)
-        require(up_to(end, 8) == metadata[0], "the records do not end where the metadata begin")
-        self.read_names(names[0], names_bytes)
-
-    def read_schema(self, metadata, tables, lanes):
         self.metadata = json.loads(self.piece(NO_RECORD, METADATA, *metadata))
         self.tables = self.piece(NO_RECORD, TABLES, *tables)  # see read_lanes.py
-        require((self.tables != b"") == lanes, "tables without lanes, or none")
+        require((self.tables != b"") == incompatible, "tables without lanes, or none")
         schema = self.metadata["schema"]
         self.classes = [unescape(name) for name in schema["classes"]]
         self.fields = [(unescape(field["name"]), field["type"]) for field in schema["fields"]]
         self.stored = [f for f, (_, kind) in enumerate(self.fields) if kind != "label"]
-
-    def read_index(self, index, lanes):
-        """One column after the other."""
+        # The index: one column after the other.
         blocks = -(-self.count // NAMES_PER_BLOCK)
-        columns = len(self.stored) + lanes  # one more for restore data
+        columns = len(self.stored) + incompatible  # one more for restore data
         expected = self.count * (8 * columns + 18) + 8 * blocks + 4
         require(index[1] == expected, "the index contradicts the number of records")
         raw, at = self.piece(NO_RECORD, INDEX, *index), 0
@@ -98,26 +89,23 @@ class Pack:
             return layout.unpack_from(raw, at - layout.size)
 
         lengths = [column("Q", self.count) for _ in range(columns)]
-        restore = lengths.pop() if lanes else ()
+        restore = lengths.pop() if incompatible else ()
         self.labels, names_bytes = column("q", self.count), column("Q", blocks)
         self.widths, self.heights = (column("I", self.count) for _ in "wh")
         self.codecs, self.orientations = (column("B", self.count) for _ in "co")
-        return lengths, restore, names_bytes
-
-    def place_records(self, lengths, restore):
-        """Where the records lie follows from their lengths: (offset, bytes) of every stored field."""
-        self.places, at = [], 64
+        # Where the records lie follows from their lengths: (offset, bytes) of every stored field.
+        self.places, self.keys, at = [], [], 64
         for record in range(self.count):
             at = up_to(at, self.alignment)
             self.places.append(places := [])
             for length in lengths:
                 places.append((at, length[record] + 4))
                 at += length[record] + 4
-            at += restore[record] + 4 if restore and self.codecs[record] == 4 else 0
-        return at
+            at += restore[record] + 4 if incompatible and self.codecs[record] == 4 else 0
+        require(up_to(at, 8) == metadata[0], "the records do not end where the metadata begin")
+        self.read_names(names[0], names_bytes)
 
     def read_names(self, at, names_bytes):
-        self.keys = []
         for block, length in enumerate(names_bytes):
             raw, at = self.piece(block, NAMES_PIECE, at, length), at + length
             inside = min(NAMES_PER_BLOCK, self.count - block * NAMES_PER_BLOCK)
