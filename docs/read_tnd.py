@@ -68,7 +68,6 @@ class Pack:
         require(crc == piece_crc(NO_RECORD, 5, tail[:124]), "the tail is damaged")
         require(first == TAIL_MAGIC and length == size and tail_id == self.id, "a lying tail")
         metadata, tables, names, index = zip(sections[::2], sections[1::2], strict=True)
-
         self.metadata = json.loads(self.piece(NO_RECORD, METADATA, *metadata))
         self.tables = self.piece(NO_RECORD, TABLES, *tables)  # see read_lanes.py
         require((self.tables != b"") == incompatible, "tables without lanes, or none")
@@ -95,7 +94,7 @@ class Pack:
         self.widths, self.heights = (column("I", self.count) for _ in "wh")
         self.codecs, self.orientations = (column("B", self.count) for _ in "co")
         # The positions of the records follow from their lengths: (offset, bytes) of every stored field.
-        self.places, at = [], 64
+        self.places, self.keys, at = [], [], 64
         for record in range(self.count):
             at = up_to(at, self.alignment)
             self.places.append(places := [])
@@ -104,8 +103,9 @@ class Pack:
                 at += length[record] + 4
             at += restore[record] + 4 if incompatible and self.codecs[record] == 4 else 0
         require(up_to(at, 8) == metadata[0], "the records do not end where the metadata begin")
+        self.read_names(names[0], names_bytes)
 
-        self.keys, at = [], names[0]
+    def read_names(self, at, names_bytes):
         for block, length in enumerate(names_bytes):
             raw, at = self.piece(block, NAMES_PIECE, at, length), at + length
             inside = min(NAMES_PER_BLOCK, self.count - block * NAMES_PER_BLOCK)

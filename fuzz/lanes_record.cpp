@@ -80,8 +80,9 @@ void restore(Bytes record, Bytes rest, const lanes::RecordSize& size) {
                                                  record.size() + rest.size(), kLimits.max_bytes)
                                : 1 << 12);
   std::vector<std::byte> file;
-  const auto fault =
-      lanes::restore_file(file, record, rest, lanes::builtin_tables(), decoder, kLimits);
+  lanes::Coefficients image;
+  auto fault = lanes::decode_within(image, record, lanes::builtin_tables(), decoder, kLimits);
+  if (!fault) fault = lanes::restore_from(file, image, rest, kLimits);
   check(fits || (fault && fault->code == ErrorCode::image_too_large));
 }
 

@@ -6,6 +6,7 @@
 #include "source/decompress.h"
 #include "source/formats/tar_index.h"
 #include "source/formats/tar_reader.h"
+#include "source/memory_stream.h"
 #include "source/names.h"
 
 namespace {

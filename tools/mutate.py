@@ -32,7 +32,7 @@ PRODUCTS = ("unit_tests", "libtundish.so", "tundish")
 # Sources that only tests use.
 FOR_TESTS = re.compile(
     r"_test\.cpp$|/testing\.h$|/test_\w+\.(?:cpp|h)$|/(?:jpeg|tar)_maker\.(?:cpp|h)$"
-    r"|/memory_source\.h$|/temporary_folder\.h$"
+    r"|/memory_(?:source|stream)\.h$|/temporary_folder\.h$"
 )
 # The tests that a change in a folder of src/ is likely to fail, the quick ones.
 RELEVANT = {

@@ -106,6 +106,45 @@ TEST_CASE("two resizes are two steps, the first of them without what is cut off"
   CHECK(view.steps()[1].crop == Window{0, 0, 80, 60});
 }
 
+// One operation on the view, and the obvious way to do it on the image.
+void random_operation(View& view, TestImage& slow, Random& random) {
+  const auto mode = static_cast<PadMode>(random.below(4));
+  const auto filter = static_cast<Filter>(random.below(3));
+  const std::array<std::uint8_t, 3> fill{9, static_cast<std::uint8_t>(random.next()), 200};
+  const Size now = view.size();
+  switch (random.below(5)) {
+    case 0: {  // inside
+      const int w = between(random, 1, now.width), h = between(random, 1, now.height);
+      const Window window{between(random, 0, now.width - w), between(random, 0, now.height - h), w,
+                          h};
+      view.crop(window, mode, fill);
+      slow = crop_slowly(slow, window, mode, fill);
+      break;
+    }
+    case 1: {  // anywhere
+      const Window window{between(random, -20, 40), between(random, -20, 40),
+                          between(random, 1, 40), between(random, 1, 40)};
+      view.crop(window, mode, fill);
+      slow = crop_slowly(slow, window, mode, fill);
+      break;
+    }
+    case 2: {
+      const Size to{between(random, 1, 50), random.below(4) ? between(random, 1, 50) : now.height};
+      view.resize(to, filter);
+      slow = resize_slowly(slow, to, filter);
+      break;
+    }
+    case 3:
+      view.mirror_x();
+      slow = mirror_slowly(slow, true, false);
+      break;
+    case 4:
+      view.mirror_y();
+      slow = mirror_slowly(slow, false, true);
+      break;
+  }
+}
+
 TEST_CASE("random chains give the pixels of one operation after the other") {
   const std::uint64_t seed = test_seed();
   CAPTURE(seed);
@@ -124,44 +163,7 @@ TEST_CASE("random chains give the pixels of one operation after the other") {
     View view(size);
     TestImage slow = image;
     const int operations = between(random, 1, 6);
-    for (int i = 0; i < operations; ++i) {
-      const auto mode = static_cast<PadMode>(random.below(4));
-      const auto filter = static_cast<Filter>(random.below(3));
-      const std::array<std::uint8_t, 3> fill{9, static_cast<std::uint8_t>(random.next()), 200};
-      const Size now = view.size();
-      switch (random.below(5)) {
-        case 0: {  // inside
-          const int w = between(random, 1, now.width), h = between(random, 1, now.height);
-          const Window window{between(random, 0, now.width - w), between(random, 0, now.height - h),
-                              w, h};
-          view.crop(window, mode, fill);
-          slow = crop_slowly(slow, window, mode, fill);
-          break;
-        }
-        case 1: {  // anywhere
-          const Window window{between(random, -20, 40), between(random, -20, 40),
-                              between(random, 1, 40), between(random, 1, 40)};
-          view.crop(window, mode, fill);
-          slow = crop_slowly(slow, window, mode, fill);
-          break;
-        }
-        case 2: {
-          const Size to{between(random, 1, 50),
-                        random.below(4) ? between(random, 1, 50) : now.height};
-          view.resize(to, filter);
-          slow = resize_slowly(slow, to, filter);
-          break;
-        }
-        case 3:
-          view.mirror_x();
-          slow = mirror_slowly(slow, true, false);
-          break;
-        case 4:
-          view.mirror_y();
-          slow = mirror_slowly(slow, false, true);
-          break;
-      }
-    }
+    for (int i = 0; i < operations; ++i) random_operation(view, slow, random);
     steps += static_cast<int>(view.steps().size());
     REQUIRE(run_view(resamples[level], view, image, random) == slow);
   }

@@ -112,7 +112,9 @@ TEST_CASE("a record of more pixels than are allowed is not restored, nor one of 
           Unfit::none);
   Decoder decoder;
   const auto code = [&](const JpegLimits& limits) {
-    const auto fault = restore_file(again, record, restore, builtin_tables(), decoder, limits);
+    Coefficients image;
+    auto fault = decode_within(image, record, builtin_tables(), decoder, limits);
+    if (!fault) fault = restore_from(again, image, restore, limits);
     return fault ? fault->code : ErrorCode::none;
   };
   CHECK(code({.max_pixels = 40 * 30}) == ErrorCode::none);

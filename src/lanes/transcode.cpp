@@ -85,12 +85,4 @@ std::optional<Fault> restore_from(std::vector<std::byte>& file, const Coefficien
   return fault;
 }
 
-std::optional<Fault> restore_file(std::vector<std::byte>& file, Bytes record, Bytes restore,
-                                  const Tables& tables, Decoder& decoder,
-                                  const JpegLimits& limits) {
-  Coefficients image;
-  if (auto fault = decode_within(image, record, tables, decoder, limits)) return fault;
-  return restore_from(file, image, restore, limits);
-}
-
 }  // namespace tundish::lanes

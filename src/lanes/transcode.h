@@ -49,11 +49,6 @@ std::optional<Fault> decode_within(Coefficients& image, Bytes record, const Tabl
 std::optional<Fault> restore_from(std::vector<std::byte>& file, const Coefficients& image,
                                   Bytes restore, const JpegLimits& limits = {});
 
-// Both: the file that a record was made from.
-std::optional<Fault> restore_file(std::vector<std::byte>& file, Bytes record, Bytes restore,
-                                  const Tables& tables, Decoder& decoder,
-                                  const JpegLimits& limits = {});
-
 // Restore data as they are stored: compressed, with what most JPEGs begin with as a dictionary.
 std::vector<std::byte> compress_restore(Bytes restore, const Quantisation* quantisation,
                                         int components);

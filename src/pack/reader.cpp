@@ -337,13 +337,4 @@ std::string Pack::key(std::uint64_t i) const {
   return names_[i % kNamesPerBlock];
 }
 
-std::vector<std::string> Pack::keys() const {
-  std::vector<std::string> all;
-  all.reserve(count());
-  for (std::uint64_t block = 0; block < index_.names_bytes.size(); ++block) {
-    for (std::string& name : read_names(block)) all.push_back(std::move(name));
-  }
-  return all;
-}
-
 }  // namespace tundish

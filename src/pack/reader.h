@@ -43,14 +43,10 @@ class Pack : public Source {
   std::uint64_t record_offset(std::uint64_t i) const;
   std::uint64_t field_bytes(std::uint64_t i, int field) const;  // payload, without its checksum
   std::uint64_t restore_bytes(std::uint64_t i) const;           // 0 unless a lanes record
-  std::uint64_t tables_bytes() const { return tail_.tables.bytes; }
-  Section names_block(std::uint64_t block) const;  // of 1024 keys, with its checksum
+  Section names_block(std::uint64_t block) const;               // of 1024 keys, with its checksum
   std::uint32_t alignment() const { return head_.alignment; }
   const PackId& id() const { return head_.id; }
   const std::string& metadata() const { return metadata_; }  // the JSON as stored
-
-  // Fetches all keys at once, for `ls`.
-  std::vector<std::string> keys() const;
 
   // All checks: each piece, the padding, the digest of the file, the pack id. Calls
   // `bad` for each damaged record or part and goes on; `progress` with bytes done, false from it

@@ -30,6 +30,12 @@ inline ErrorCode open_code(Bytes bytes) {
   return ErrorCode::none;
 }
 
+inline std::vector<std::string> keys_of(const Source& source) {
+  std::vector<std::string> keys;
+  for (std::uint64_t i = 0; i < source.count(); ++i) keys.push_back(source.key(i));
+  return keys;
+}
+
 inline std::vector<Error> verify_errors(const Pack& pack) {
   std::vector<Error> errors;
   pack.verify([&](const Error& error) { errors.push_back(error); });

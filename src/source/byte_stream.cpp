@@ -17,19 +17,6 @@ std::uint64_t ByteStream::skip(std::uint64_t bytes) {
   return done;
 }
 
-std::size_t MemoryStream::read(std::span<std::byte> out) {
-  const std::size_t bytes = std::min(out.size(), bytes_.size() - offset_);
-  std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(offset_), bytes, out.begin());
-  offset_ += bytes;
-  return bytes;
-}
-
-std::uint64_t MemoryStream::skip(std::uint64_t bytes) {
-  bytes = std::min<std::uint64_t>(bytes, bytes_.size() - offset_);
-  offset_ += bytes;
-  return bytes;
-}
-
 std::size_t FileStream::read(std::span<std::byte> out) {
   const std::size_t wanted = std::min<std::uint64_t>(out.size(), size_ - offset_);
   const std::size_t bytes = file_.read_at(out.first(wanted), offset_);

@@ -1,4 +1,4 @@
-// Bytes that are read from the front to the end: a file, memory, or what a decompressor gives.
+// Bytes that are read from the front to the end: a file, or what a decompressor gives.
 // One thread at a time.
 #pragma once
 
@@ -26,19 +26,6 @@ class ByteStream {
   virtual std::optional<std::uint64_t> left() const { return {}; }
 
   virtual std::uint64_t offset() const = 0;  // bytes read or skipped so far
-};
-
-class MemoryStream : public ByteStream {
- public:
-  explicit MemoryStream(Bytes bytes) : bytes_(bytes) {}  // keeps a view
-  std::size_t read(std::span<std::byte> out) override;
-  std::uint64_t skip(std::uint64_t bytes) override;
-  std::optional<std::uint64_t> left() const override { return bytes_.size() - offset_; }
-  std::uint64_t offset() const override { return offset_; }
-
- private:
-  Bytes bytes_;
-  std::size_t offset_ = 0;
 };
 
 class FileStream : public ByteStream {

@@ -55,109 +55,158 @@ void in_parallel(std::size_t count, const Work& work) {
 
 std::size_t at(std::uint64_t i) { return static_cast<std::size_t>(i); }
 
-// Makes a batch on both paths and compares.
-void check_batch(Totals& totals, std::vector<Case>& cases, std::uint64_t elements,
-                 const PixelTable& table, const lanes::Tables& tables) {
-  const std::size_t bytes = at(elements) * dtype_bytes(table.dtype);
-  std::vector<std::byte> expected(bytes, std::byte{kPoison}), got(bytes);
-  BatchPlan plan;
-  plan.begin();
-  std::vector<std::size_t> planned;  // number of the case of each image
-  std::vector<bool> skipped(cases.size());
-  for (std::size_t i = 0; i < cases.size(); ++i) {
-    const Added added = plan.add(cases[i].record, cases[i].view, cases[i].place, true);
+// A batch on both paths.
+struct Checked {
+  std::vector<Case>& cases;
+  BatchPlan plan = {};
+  std::vector<std::size_t> planned = {};  // number of the case of each image
+  std::vector<bool> skipped = {};         // by the plan
+  std::vector<bool> refused = {};         // by the GPU
+  std::vector<std::byte> expected = {}, got = {};
+  std::vector<std::uint32_t> errors = {};  // of each image
+};
+
+void plan_cases(Totals& totals, Checked& batch) {
+  batch.plan.begin();
+  batch.skipped.resize(batch.cases.size());
+  for (std::size_t i = 0; i < batch.cases.size(); ++i) {
+    Case& one = batch.cases[i];
+    const Added added = batch.plan.add(one.record, one.view, one.place, true);
     if (!added.fault && added.made_by == MadeBy::gpu) {
-      planned.push_back(i);
+      batch.planned.push_back(i);
     } else {
-      skipped[i] = true;
+      batch.skipped[i] = true;
       totals.on_cpu += !added.fault;
-      cases[i].fault = added.fault;
+      one.fault = added.fault;
     }
   }
-  plan.finish();
-  const BatchLayout& layout = plan.layout();
+  batch.plan.finish();
+}
 
-  in_parallel(cases.size(), [&](std::size_t i, CpuPath& path) {
-    if (skipped[i] && !cases[i].fault) return;
+void make_on_cpu(Checked& batch, const PixelTable& table, const lanes::Tables& tables) {
+  in_parallel(batch.cases.size(), [&](std::size_t i, CpuPath& path) {
+    Case& one = batch.cases[i];
+    if (batch.skipped[i] && !one.fault) return;
     const auto fault =
-        path.make(expected.data(), cases[i].record, cases[i].view, table, cases[i].place, tables);
-    if (skipped[i] && (!fault || fault->reason != cases[i].fault->reason)) {
-      cases[i].fault = Fault{ErrorCode::none, "the plan refused what the CPU decodes", 0};
+        path.make(batch.expected.data(), one.record, one.view, table, one.place, tables);
+    if (batch.skipped[i] && (!fault || fault->reason != one.fault->reason)) {
+      one.fault = Fault{ErrorCode::none, "the plan refused what the CPU decodes", 0};
     } else {
-      cases[i].fault = fault;
+      one.fault = fault;
     }
   });
+}
 
+void make_on_gpu(Checked& batch, const PixelTable& table, const lanes::Tables& tables) {
+  const BatchLayout& layout = batch.plan.layout();
+  const std::size_t bytes = batch.got.size();
   std::byte* pinned = nullptr;
   check(cudaMallocHost(&pinned, at(layout.bytes)), "page-locked memory");
-  plan.gather(pinned);
+  batch.plan.gather(pinned);
   std::byte* out = nullptr;
   check(cudaMalloc(&out, bytes + 1), "memory for the batch");
   check(cudaMemset(out, kPoison, bytes), "fill the batch");
   BatchDecoder decoder(tables, table);
   decoder.decode(out, pinned, layout, nullptr);
-  std::vector<std::uint32_t> errors(layout.images + 1);
-  decoder.copy_errors(errors.data(), layout, nullptr);
-  check(cudaMemcpy(got.data(), out, bytes, cudaMemcpyDeviceToHost), "copy the batch back");
+  batch.errors.resize(layout.images + 1);
+  decoder.copy_errors(batch.errors.data(), layout, nullptr);
+  check(cudaMemcpy(batch.got.data(), out, bytes, cudaMemcpyDeviceToHost), "copy the batch back");
   check(cudaDeviceSynchronize(), "run the kernels");
   cudaFreeHost(pinned);
   cudaFree(out);
+}
 
-  // Where the CPU refused a record, the GPU must have, and for the same unit.
-  const auto say = [&](std::size_t i, const std::string& what) {
-    if (totals.wrong++ >= 8) return;
-    const Size image = size_of(cases[i].record);
-    const ResizeStep& step = cases[i].view.steps().front();
-    fmt::print(
-        "case {}: {}x{} kind {:02x}, crop {},{} {}x{} to {}x{} keep {},{} {}x{} filter {} "
-        "pad {} mirror {}{} backwards {}{}: {}\n",
-        totals.cases + i, image.width, image.height, static_cast<unsigned>(cases[i].record[2]),
-        step.crop.x, step.crop.y, step.crop.width, step.crop.height, step.size.width,
-        step.size.height, step.keep.x, step.keep.y, step.keep.width, step.keep.height,
-        static_cast<int>(step.filter), static_cast<int>(step.pad_mode), int{step.mirror_x},
-        int{step.mirror_y}, int{step.backwards_x}, int{step.backwards_y}, what);
-  };
-  std::vector<bool> refused(cases.size());
-  for (std::size_t k = 0; k < planned.size(); ++k) {
-    const std::size_t i = planned[k];
-    refused[i] = errors[k] != kNoError;
-    if (refused[i] != cases[i].fault.has_value()) {
-      say(i, refused[i] ? "refused by the GPU alone" : "refused by the CPU alone");
+void say(Totals& totals, const Checked& batch, std::size_t i, const std::string& what) {
+  if (totals.wrong++ >= 8) return;
+  const Case& one = batch.cases[i];
+  const Size image = size_of(one.record);
+  const ResizeStep& step = one.view.steps().front();
+  fmt::print(
+      "case {}: {}x{} kind {:02x}, crop {},{} {}x{} to {}x{} keep {},{} {}x{} filter {} "
+      "pad {} mirror {}{} backwards {}{}: {}\n",
+      totals.cases + i, image.width, image.height, static_cast<unsigned>(one.record[2]),
+      step.crop.x, step.crop.y, step.crop.width, step.crop.height, step.size.width,
+      step.size.height, step.keep.x, step.keep.y, step.keep.width, step.keep.height,
+      static_cast<int>(step.filter), static_cast<int>(step.pad_mode), int{step.mirror_x},
+      int{step.mirror_y}, int{step.backwards_x}, int{step.backwards_y}, what);
+}
+
+// Where the CPU refused a record, the GPU must have, and for the same unit.
+void compare_refusals(Totals& totals, Checked& batch) {
+  batch.refused.resize(batch.cases.size());
+  for (std::size_t k = 0; k < batch.planned.size(); ++k) {
+    const std::size_t i = batch.planned[k];
+    const Case& one = batch.cases[i];
+    const std::uint32_t error = batch.errors[k];
+    batch.refused[i] = error != kNoError;
+    if (batch.refused[i] != one.fault.has_value()) {
+      say(totals, batch, i,
+          batch.refused[i] ? "refused by the GPU alone" : "refused by the CPU alone");
       continue;
     }
-    if (!refused[i]) continue;
+    if (!batch.refused[i]) continue;
     ++totals.refused;
     lanes::Record record;
-    (void)record.read(cases[i].record);
+    (void)record.read(one.record);
     const Fault fault =
-        record.unit_fault(static_cast<int>(errors[k] & 0xffff), static_cast<int>(errors[k] >> 16));
-    if (fault.reason != cases[i].fault->reason) {
-      say(i, fmt::format("'{}' where the CPU says '{}'", fault.reason, cases[i].fault->reason));
+        record.unit_fault(static_cast<int>(error & 0xffff), static_cast<int>(error >> 16));
+    if (fault.reason != one.fault->reason) {
+      say(totals, batch, i,
+          fmt::format("'{}' where the CPU says '{}'", fault.reason, one.fault->reason));
     }
   }
+}
+
+// Of the bytes of one case, which has some that differ.
+std::string describe_difference(const Checked& batch, std::size_t i, std::size_t begin,
+                                std::size_t end, Dtype dtype) {
+  std::size_t first = begin, count = 0;
+  for (std::size_t k = begin; k < end; ++k) {
+    if (batch.expected[k] == batch.got[k]) continue;
+    if (count++ == 0) first = k;
+  }
+  const ElementPlace& place = batch.cases[i].place;
+  return fmt::format(
+      "{} of {} bytes differ, the first in element {} (dx {} dy {} dc {}): {} where {} is right, "
+      "type {}",
+      count, end - begin, (first - begin) / dtype_bytes(dtype), place.dx, place.dy, place.dc,
+      static_cast<int>(batch.got[first]), static_cast<int>(batch.expected[first]),
+      static_cast<int>(dtype));
+}
+
+void compare_pixels(Totals& totals, Checked& batch, const PixelTable& table) {
+  const std::vector<Case>& cases = batch.cases;
   const std::size_t element = dtype_bytes(table.dtype);
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const std::size_t begin = at(cases[i].place.first) * element;
-    const std::size_t end = i + 1 < cases.size() ? at(cases[i + 1].place.first) * element : bytes;
-    if (skipped[i]) {
-      if (cases[i].fault && cases[i].fault->code == ErrorCode::none) say(i, cases[i].fault->reason);
-      totals.refused += cases[i].fault.has_value();
+    const std::size_t end =
+        i + 1 < cases.size() ? at(cases[i + 1].place.first) * element : batch.got.size();
+    if (batch.skipped[i]) {
+      const auto& fault = cases[i].fault;
+      if (fault && fault->code == ErrorCode::none) say(totals, batch, i, fault->reason);
+      totals.refused += fault.has_value();
       continue;
     }
-    if (refused[i]) std::memset(expected.data() + begin, 0, end - begin);
-    if (std::memcmp(expected.data() + begin, got.data() + begin, end - begin) == 0) continue;
-    std::size_t first = begin, count = 0;
-    for (std::size_t k = begin; k < end; ++k) {
-      if (expected[k] == got[k]) continue;
-      if (count++ == 0) first = k;
+    if (batch.refused[i]) std::memset(batch.expected.data() + begin, 0, end - begin);
+    if (std::memcmp(batch.expected.data() + begin, batch.got.data() + begin, end - begin) == 0) {
+      continue;
     }
-    const std::size_t place = (first - begin) / element;
-    say(i, fmt::format("{} of {} bytes differ, the first in element {} (dx {} dy {} dc {}): {} "
-                       "where {} is right, type {}",
-                       count, end - begin, place, cases[i].place.dx, cases[i].place.dy,
-                       cases[i].place.dc, static_cast<int>(got[first]),
-                       static_cast<int>(expected[first]), static_cast<int>(table.dtype)));
+    say(totals, batch, i, describe_difference(batch, i, begin, end, table.dtype));
   }
+}
+
+// Makes a batch on both paths and compares.
+void check_batch(Totals& totals, std::vector<Case>& cases, std::uint64_t elements,
+                 const PixelTable& table, const lanes::Tables& tables) {
+  const std::size_t bytes = at(elements) * dtype_bytes(table.dtype);
+  Checked batch{.cases = cases};
+  batch.expected.assign(bytes, std::byte{kPoison});
+  batch.got.resize(bytes);
+  plan_cases(totals, batch);
+  make_on_cpu(batch, table, tables);
+  make_on_gpu(batch, table, tables);
+  compare_refusals(totals, batch);
+  compare_pixels(totals, batch, table);
   totals.cases += cases.size();
   totals.elements += elements;
 }

@@ -119,6 +119,33 @@ void plan_batch(BatchPlan& plan, const Batch& batch, const ResidentRecords* resi
   plan.finish();
 }
 
+// The batch as the slow twins make it; returns the error of each image that the GPU decodes.
+std::vector<std::uint32_t> make_slowly(std::vector<std::byte>& out, const Batch& batch) {
+  BatchPlan slow;
+  plan_batch(slow, batch, nullptr);
+  std::vector<std::byte> buffer(at(slow.layout().bytes));
+  slow.gather(buffer.data());
+  auto errors = run_batch_slowly(out.data(), buffer.data(), slow.layout(), lanes::builtin_tables(),
+                                 batch.table);
+  finish_slowly(out.data(), batch.levels.data(), batch.targets, batch.size, batch.table,
+                batch.channels_first);
+  return errors;
+}
+
+void check_errors(Totals& totals, GpuUploader& uploader, const Batch& batch,
+                  const std::vector<std::uint32_t>& errors, bool wanted) {
+  for (std::size_t i = 0; i < errors.size(); ++i) {
+    if (errors[i] == kNoError) continue;
+    const auto refused = uploader.poll_completed();
+    ++totals.refused;
+    totals.wrong += !refused || refused->sample != static_cast<std::int64_t>(i) ||
+                    refused->epoch != 3 || refused->position != 1000 + 7 * batch.numbers[i] ||
+                    refused->wanted != wanted ||
+                    error_word(refused->unit_x, refused->unit_y) != errors[i];
+  }
+  totals.wrong += uploader.poll_completed().has_value();
+}
+
 void check_one(Totals& totals, GpuUploader& uploader, Batch& batch, cudaStream_t stream,
                const ResidentPack* resident) {
   const std::size_t count = batch.labels.size();
@@ -133,14 +160,7 @@ void check_one(Totals& totals, GpuUploader& uploader, Batch& batch, cudaStream_t
   if (!batch.levels.empty()) std::memcpy(levels.data(), batch.levels.data(), batch.levels.size());
 
   std::vector<std::byte> expected(bytes);
-  BatchPlan slow;
-  plan_batch(slow, batch, nullptr);
-  std::vector<std::byte> buffer(at(slow.layout().bytes));
-  slow.gather(buffer.data());
-  const auto errors = run_batch_slowly(expected.data(), buffer.data(), slow.layout(),
-                                       lanes::builtin_tables(), batch.table);
-  finish_slowly(expected.data(), batch.levels.data(), batch.targets, batch.size, batch.table,
-                batch.channels_first);
+  const std::vector<std::uint32_t> errors = make_slowly(expected, batch);
 
   DeviceMemory images, numbers;
   images.reserve(bytes);
@@ -175,17 +195,7 @@ void check_one(Totals& totals, GpuUploader& uploader, Batch& batch, cudaStream_t
   check(cudaStreamSynchronize(stream), "run the kernels");
   totals.images += static_cast<int>(count);
   totals.wrong += got != expected || labels != batch.labels || samples != batch.samples;
-
-  for (std::size_t i = 0; i < errors.size(); ++i) {
-    if (errors[i] == kNoError) continue;
-    const auto refused = uploader.poll_completed();
-    ++totals.refused;
-    totals.wrong += !refused || refused->sample != static_cast<std::int64_t>(i) ||
-                    refused->epoch != 3 || refused->position != 1000 + 7 * batch.numbers[i] ||
-                    refused->wanted != wanted ||
-                    error_word(refused->unit_x, refused->unit_y) != errors[i];
-  }
-  totals.wrong += uploader.poll_completed().has_value();
+  check_errors(totals, uploader, batch, errors, wanted);
 }
 
 }  // namespace

@@ -12,6 +12,52 @@ from tundish._c.tensor import Tensor
 from tundish.data.gpu import device, pending
 
 
+class Nothing:
+    def __init__(self, _):
+        pass
+
+    def __enter__(self):
+        pass
+
+    def __exit__(self, *_):
+        pass
+
+
+def event_of(gpu):
+    class Event:
+        def __init__(self, enable_timing=False):
+            self.timed = enable_timing
+
+        def record(self, stream):
+            self.stream = stream
+
+        def elapsed_time(self, other):
+            assert self.timed
+            assert other.timed
+            return 250.0
+
+        def query(self):
+            return gpu.keeps_up
+
+        def synchronize(self):
+            gpu.waited_for.append(self)
+
+    return Event
+
+
+def stream_of(gpu):
+    class Stream:
+        cuda_stream = 7
+
+        def __init__(self, device=None, priority=0):
+            pass
+
+        def wait_event(self, event):
+            gpu.waits.append(event)
+
+    return Stream
+
+
 class FakeGpu:
     """Replaces torch.cuda and the kernels: labels and numbers arrive, images stay empty."""
 
@@ -23,45 +69,7 @@ class FakeGpu:
         self.decoding = 0  # by the CPU
         self.chosen = None  # the text of a choice, once
         self.refused = []  # images that it could not decode, and nobody has asked for
-        gpu = self
-
-        class Event:
-            def __init__(self, enable_timing=False):
-                self.timed = enable_timing
-
-            def record(self, stream):
-                self.stream = stream
-
-            def elapsed_time(self, other):
-                assert self.timed
-                assert other.timed
-                return 250.0
-
-            def query(self):
-                return gpu.keeps_up
-
-            def synchronize(self):
-                gpu.waited_for.append(self)
-
-        class Stream:
-            cuda_stream = 7
-
-            def __init__(self, device=None, priority=0):
-                pass
-
-            def wait_event(self, event):
-                gpu.waits.append(event)
-
-        class Nothing:
-            def __init__(self, _):
-                pass
-
-            def __enter__(self):
-                pass
-
-            def __exit__(self, *_):
-                pass
-
+        Stream, Event = stream_of(self), event_of(self)
         self.stream = Stream()
         empty = torch.empty
         monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
@@ -74,6 +82,9 @@ class FakeGpu:
         monkeypatch.setattr(torch.cuda, "device", Nothing)
         monkeypatch.setattr(torch, "empty", lambda *a, device, **k: empty(*a, **k))
         monkeypatch.setattr(torch.Tensor, "record_stream", lambda tensor, stream: None)
+        self.fake_library(monkeypatch)
+
+    def fake_library(self, monkeypatch):
         fakes = {
             "tundish_can_pin": lambda: 0,
             "tundish_device_new": lambda *_: DeviceHandle(),

@@ -66,9 +66,9 @@ TEST_CASE("refused samples are named, the others are packed and keep their order
   CHECK(report.samples == 7);
   CHECK(report.samples_by_codec[static_cast<int>(Codec::npy)] == 7);
   const auto opened = Pack::open(folder / "a.tnd");
-  CHECK(opened->keys() == std::vector<std::string>{"cat/1.npy", "cat/2.npy", "cat/3.npy",
-                                                   "cat/5.npy", "cat/6.npy", "cat/7.npy",
-                                                   "cat/8.npy"});
+  CHECK(keys_of(*opened) == std::vector<std::string>{"cat/1.npy", "cat/2.npy", "cat/3.npy",
+                                                     "cat/5.npy", "cat/6.npy", "cat/7.npy",
+                                                     "cat/8.npy"});
   CHECK(verify_errors(*opened).empty());
   CHECK(report.file_bytes == opened->file_bytes());
   CHECK(report.id == opened->fingerprint());
@@ -203,7 +203,7 @@ TEST_CASE("names come in blocks, and each can be read alone") {
     const auto opened = open_bytes(bytes);
     CHECK(opened->key(count - 1) == std::to_string(count - 1));
     CHECK(opened->key(0) == "0");
-    CHECK(opened->keys().size() == count);
+    CHECK(keys_of(*opened).size() == count);
     CHECK(verify_errors(*opened).empty());
   }
 }

@@ -7,6 +7,7 @@
 #include "core/random.h"
 #include "core/testing.h"
 #include "source/formats/tar_maker.h"
+#include "source/memory_stream.h"
 
 namespace tundish {
 namespace {

@@ -5,6 +5,7 @@
 #include "core/temporary_folder.h"
 #include "source/formats/tar_index.h"
 #include "source/formats/tar_maker.h"
+#include "source/memory_stream.h"
 #include "source/open.h"
 
 namespace tundish {
