@@ -2,6 +2,8 @@
 
     .venv/bin/python tools/mutate.py                 30 mutants in build/mutants, by a new seed
     .venv/bin/python tools/mutate.py --seed 7        the same ones again; goes on where it stopped
+    .venv/bin/python tools/mutate.py --under src/state --under src/core/fields
+                                                     only in sources whose path begins so
 
 A copy of the tree is built without CUDA. Each mutant is built there and judged by unit_tests, then by
 the tests of its folder, then by all of pytest; the first that fails has killed it. One that does not
@@ -242,6 +244,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=30)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
+    parser.add_argument("--under", action="append", help="beginning of a path; may be repeated")
     parser.add_argument("--work", type=Path, default=ROOT / "build" / "mutants")
     options = parser.parse_args()
     work = options.work.resolve()
@@ -251,7 +254,11 @@ def main() -> int:
     whole = scratch.compile(jobs=1)
     if whole is None:
         sys.exit("the tree does not compile as it is")
-    every = chosen(scratch.root, scratch.sources(), options.seed)
+    begins = tuple(options.under or ["src/"])
+    files = [name for name in scratch.sources() if name.startswith(begins)]
+    if not files:
+        sys.exit(f"no source of the engine is under {', '.join(begins)}")
+    every = chosen(scratch.root, files, options.seed)
     sites = hashlib.sha256(repr(every).encode()).hexdigest()[:16]
     record = Record(work / f"{options.seed}.json", {"seed": options.seed, "sites": sites})
     if not record.data["mutants"] and (failed := judge(scratch, every[0], options.seed)):
