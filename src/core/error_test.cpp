@@ -22,7 +22,7 @@ TEST_CASE("a file whose name looks like the placeholder of a remedy is named as 
   const Error error(ErrorCode::no_such_record, {.file = "{file}/{file}.tnd", .record = 99}, "");
   CHECK(std::string(error.what()) ==
         "TND-201 {file}/{file}.tnd: record 99 has no such record\n"
-        "  fix: tundish info {file}/{file}.tnd says how many there are");
+        "  fix: tundish info {file}/{file}.tnd prints the number of records");
   const Error nameless(ErrorCode::no_such_record, {}, "");
   CHECK(std::string(nameless.what()) ==
         "TND-201 has no such record\n  fix: tundish info FILE prints the number of records");
