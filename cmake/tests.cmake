@@ -60,6 +60,7 @@ add_executable(unit_tests
   src/augment/operations/tiny_images_test.cpp
   src/engine/admission_test.cpp
   src/engine/bad_ledger_test.cpp
+  src/engine/bad_samples_test.cpp
   src/memory/budget_test.cpp
   src/memory/cache_policy_test.cpp
   src/engine/decode_choice_test.cpp

@@ -4,108 +4,17 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <thread>
 
 #include "core/temporary_folder.h"
+#include "engine/testing.h"
 
 namespace tundish {
-namespace {
-
-using namespace std::chrono_literals;
-
-// Samples in memory: sample i is a .npy image of `side` x `side` pixels of level i % 256.
-class MemorySource : public Source {
- public:
-  explicit MemorySource(std::uint64_t count, int side = 4) : count_(count), side_(side) {
-    schema_.fields = {
-        {"image", FieldType::image}, {"label", FieldType::label}, {"name", FieldType::text}};
-  }
-
-  std::set<std::uint64_t> bad;         // these throw
-  std::set<std::uint64_t> larger;      // these have another size
-  std::atomic<bool>* stuck = nullptr;  // reads wait as long as it is true
-  mutable std::atomic<int> reads{0};   // begun
-
-  std::uint64_t count() const override { return count_; }
-  const Schema& schema() const override { return schema_; }
-  SampleInfo info(std::uint64_t i) const override {
-    return {.label = static_cast<std::int64_t>(i % 10)};
-  }
-  std::string key(std::uint64_t i) const override { return "sample" + std::to_string(i); }
-  std::string path() const override { return "memory"; }
-  std::uint64_t bytes(std::uint64_t) const override { return 0; }
-  bool sizes_known() const override { return false; }
-  std::string fingerprint() const override { return "memory" + std::to_string(count_); }
-  void read(Sample& out, std::uint64_t i, FieldSet fields) const override {
-    ++reads;
-    while (stuck && *stuck) std::this_thread::sleep_for(1ms);
-    if (bad.contains(i))
-      throw SampleError(ErrorCode::record_checksum, {.file = "memory", .record = i}, "planted");
-    const int side = larger.contains(i) ? side_ + 1 : side_;
-    std::string header = "{'descr': '|u1', 'fortran_order': False, 'shape': (" +
-                         std::to_string(side) + ", " + std::to_string(side) + "), }";
-    header.resize(117, ' ');
-    header += '\n';
-    std::string file = std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(header.size()) +
-                       '\0' + header +
-                       std::string(static_cast<std::size_t>(side) * static_cast<std::size_t>(side),
-                                   static_cast<char>(i % 256));
-    out.fields.assign(3, {});
-    out.fields[0].resize(file.size());
-    std::memcpy(out.fields[0].data(), file.data(), file.size());
-    if (fields & 4) {
-      const std::string name = key(i);
-      out.fields[2].resize(name.size());
-      std::memcpy(out.fields[2].data(), name.data(), name.size());
-    }
-  }
-
- private:
-  std::uint64_t count_;
-  int side_;
-  Schema schema_;
-};
-
-struct Seen {
-  std::uint64_t epoch;
-  std::vector<std::int64_t> samples;
-  std::vector<std::byte> pixels;
-  bool operator==(const Seen&) const = default;
-};
-
-std::vector<Seen> run_epoch(Engine& engine, std::uint64_t epoch, std::uint64_t position = 0) {
-  engine.start(epoch, position);
-  std::vector<Seen> all;
-  for (;;) {
-    Batch batch;
-    const Engine::Next next = engine.next(batch, 20s);
-    if (next == Engine::Next::end) return all;
-    REQUIRE(next == Engine::Next::batch);
-    const std::size_t bytes = batch.count * 3 *
-                              static_cast<std::size_t>(batch.size.width * batch.size.height) *
-                              dtype_bytes(batch.dtype);
-    all.push_back({batch.epoch, batch.samples, {batch.pixels, batch.pixels + bytes}});
-  }
-}
-
-LoaderOptions options(int threads, std::uint32_t batch_size) {
-  LoaderOptions out;
-  out.threads = threads;
-  out.batch_size = batch_size;
-  out.shuffle = true;
-  out.seed = 3;
-  out.transforms = {RandomResizedCrop{.size = {5, 5}}, RandomHorizontalFlip{}};
-  return out;
-}
-
-}  // namespace
 
 TEST_CASE("batches are bit-identical for any number of threads") {
-  const auto source = std::make_shared<MemorySource>(50, 16);
+  const auto source = std::make_shared<LevelSource>(50, 16);
   Engine one(source, options(1, 7));
   const auto expected = run_epoch(one, 2);
   CHECK(expected.size() == 8);
@@ -116,7 +25,7 @@ TEST_CASE("batches are bit-identical for any number of threads") {
 }
 
 TEST_CASE("an epoch can be entered at any step") {
-  const auto source = std::make_shared<MemorySource>(40);
+  const auto source = std::make_shared<LevelSource>(40);
   Engine whole(source, options(2, 4));
   const auto expected = run_epoch(whole, 1);
   for (std::size_t step = 0; step < expected.size(); ++step) {
@@ -128,7 +37,7 @@ TEST_CASE("an epoch can be entered at any step") {
 }
 
 TEST_CASE("the next epoch is prepared while the last one ends") {
-  const auto source = std::make_shared<MemorySource>(8);
+  const auto source = std::make_shared<LevelSource>(8);
   Engine engine(source, options(2, 4));
   CHECK(run_epoch(engine, 0).size() == 2);
   const auto until = std::chrono::steady_clock::now() + 60s;
@@ -141,94 +50,17 @@ TEST_CASE("the next epoch is prepared while the last one ends") {
 }
 
 TEST_CASE("the end of an epoch is returned until another epoch is started") {
-  Engine engine(std::make_shared<MemorySource>(6), options(1, 4));
+  Engine engine(std::make_shared<LevelSource>(6), options(1, 4));
   run_epoch(engine, 0);
   Batch batch;
   CHECK(engine.next(batch, 20s) == Engine::Next::end);
   CHECK(engine.next(batch, 20s) == Engine::Next::end);
-  Engine other(std::make_shared<MemorySource>(6), options(1, 4));
+  Engine other(std::make_shared<LevelSource>(6), options(1, 4));
   CHECK(run_epoch(engine, 1) == run_epoch(other, 1));
 }
 
-TEST_CASE("a bad sample is replaced, left out or raised") {
-  const auto source = std::make_shared<MemorySource>(20);
-  source->bad = {3, 11};
-  LoaderOptions wanted = options(2, 5);
-
-  wanted.on_error = OnError::skip;
-  Engine skipping(source, wanted);
-  std::size_t delivered = 0;
-  for (const Seen& seen : run_epoch(skipping, 0)) delivered += seen.samples.size();
-  CHECK(delivered == 18);
-  CHECK(skipping.stats().skipped == 2);
-  CHECK(skipping.bad_samples().size() == 2);
-
-  wanted.on_error = OnError::substitute;
-  Engine replacing(source, wanted);
-  const auto replaced = run_epoch(replacing, 0);
-  delivered = 0;
-  for (const Seen& seen : replaced) {
-    delivered += seen.samples.size();
-    for (const std::int64_t sample : seen.samples)
-      CHECK_FALSE(source->bad.contains(static_cast<std::uint64_t>(sample)));
-  }
-  CHECK(delivered == 20);
-  CHECK(replacing.stats().replaced == 2);
-  Engine again(source, wanted);
-  CHECK(run_epoch(again, 0) == replaced);
-
-  wanted.on_error = OnError::fail;
-  wanted.shuffle = false;
-  Engine failing(source, wanted);
-  failing.start(0, 0);
-  Batch batch;
-  CHECK_THROWS_AS(failing.next(batch, 20s), SampleError);
-  REQUIRE(failing.next(batch, 20s) == Engine::Next::batch);  // still usable
-  CHECK(batch.samples == std::vector<std::int64_t>{5, 6, 7, 8, 9});
-}
-
-TEST_CASE("a batch of which nothing is left does not come, unless other ranks have one") {
-  const auto source = std::make_shared<MemorySource>(8);
-  source->bad = {2, 3, 6, 7};
-  LoaderOptions wanted = options(2, 2);
-  wanted.shuffle = false;
-  wanted.on_error = OnError::skip;
-  Engine alone(source, wanted);
-  const auto batches = run_epoch(alone, 0);
-  REQUIRE(batches.size() == 2);
-  CHECK(batches[0].samples == std::vector<std::int64_t>{0, 1});
-  CHECK(batches[1].samples == std::vector<std::int64_t>{4, 5});
-  CHECK(alone.stats().batches == 2);
-  CHECK(alone.stats().skipped == 4);
-
-  source->bad = {2, 3};
-  wanted.world_size = 2;
-  wanted.rank = 1;
-  Engine of_two(source, wanted);
-  const auto both = run_epoch(of_two, 0);
-  REQUIRE(both.size() == 2);
-  CHECK(both[0].samples.empty());
-  CHECK(both[1].samples == std::vector<std::int64_t>{6, 7});
-}
-
-TEST_CASE("when every sample is bad the loader throws and does not hang") {
-  const auto source = std::make_shared<MemorySource>(4);
-  source->bad = {0, 1, 2, 3};
-  LoaderOptions wanted = options(2, 2);
-  wanted.on_error = OnError::substitute;
-  Engine engine(source, wanted);
-  engine.start(0, 0);
-  Batch batch;
-  try {
-    engine.next(batch, 20s);
-    FAIL("no error");
-  } catch (const Error& error) {
-    CHECK(error.code() == ErrorCode::too_many_bad);
-  }
-}
-
 TEST_CASE("images of unequal size give an error that names two of them") {
-  const auto source = std::make_shared<MemorySource>(4);
+  const auto source = std::make_shared<LevelSource>(4);
   source->larger = {2};
   LoaderOptions wanted;
   wanted.batch_size = 4;
@@ -248,7 +80,7 @@ TEST_CASE("images of unequal size give an error that names two of them") {
 TEST_CASE("all fields come along when asked for") {
   LoaderOptions wanted = options(2, 3);
   wanted.all_fields = true;
-  Engine engine(std::make_shared<MemorySource>(3), wanted);
+  Engine engine(std::make_shared<LevelSource>(3), wanted);
   engine.start(0, 0);
   Batch batch;
   REQUIRE(engine.next(batch, 20s) == Engine::Next::batch);
@@ -262,7 +94,7 @@ TEST_CASE("all fields come along when asked for") {
 }
 
 TEST_CASE("a batch in memory that was lent is the lender's once it is delivered") {
-  const auto source = std::make_shared<MemorySource>(40, 16);
+  const auto source = std::make_shared<LevelSource>(40, 16);
   constexpr std::size_t kBytes = 4 * 3 * 5 * 5;
   struct alignas(kHostAlignment) Piece {
     std::byte bytes[kBytes + 20];
@@ -304,7 +136,7 @@ TEST_CASE("a batch in memory that was lent is the lender's once it is delivered"
 
 TEST_CASE("an engine ends within a second although a read is stuck, and names the record") {
   std::atomic<bool> stuck{true};
-  const auto source = std::make_shared<MemorySource>(9);
+  const auto source = std::make_shared<LevelSource>(9);
   source->stuck = &stuck;
   const auto begin = std::chrono::steady_clock::now();
   {
@@ -335,7 +167,7 @@ TEST_CASE("an engine ends within a second although a read is stuck, and names th
 }
 
 TEST_CASE("statistics are sums over the threads, and a reset begins a new window") {
-  Engine engine(std::make_shared<MemorySource>(200, 16), options(3, 4));
+  Engine engine(std::make_shared<LevelSource>(200, 16), options(3, 4));
   CHECK(engine.stats().elapsed_s == 0);
   run_epoch(engine, 0);
   const LoaderStats first = engine.stats();
@@ -368,7 +200,7 @@ TEST_CASE("a trace has a track for the trainer and for each worker") {
   const TemporaryFolder folder;
   LoaderOptions wanted = options(2, 5);
   wanted.trace = folder / "trace.json";
-  const auto source = std::make_shared<MemorySource>(20);
+  const auto source = std::make_shared<LevelSource>(20);
   source->bad = {3};
   Engine engine(source, wanted);
   run_epoch(engine, 0);
@@ -394,7 +226,7 @@ TEST_CASE("a trace has a track for the trainer and for each worker") {
 TEST_CASE("options that contradict the data are refused with the reason") {
   const auto refused = [](LoaderOptions wanted) {
     try {
-      Engine engine(std::make_shared<MemorySource>(5), std::move(wanted));
+      Engine engine(std::make_shared<LevelSource>(5), std::move(wanted));
       return std::string("accepted");
     } catch (const Error& error) {
       return error.reason();

@@ -186,7 +186,6 @@ TEST_CASE("numbers of options have ranges, both ends inside") {
   edge("max_bad", "0", "-0.1");
   edge("max_bad", "1", "1.1");
   edge("memory", "4611686018427387904", "9223372036854775808");
-  edge("lent_batches", "2147483647", "2147483648");
   edge("draws", "281474976710656", "281474976710657");
   edge("repeats", "1", "0");
   edge("repeats", "2147483647", "2147483648");
