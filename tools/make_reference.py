@@ -109,9 +109,17 @@ def loader_arguments(found: dict[str, Any]) -> str:
     return f"## Loader\n\n`tundish.Loader(path, batch_size=1, ...)`\n\n### Arguments\n\n{table(head, rows)}\n"
 
 
+# How a user writes them.
+SPECIAL = {"__len__": "len({})", "__getitem__": "{}[i]"}
+
+
 def members(owner: Any) -> list[tuple[str, Any]]:
     """Public methods and properties, in the order of the source."""
-    return [(n, m) for n, m in vars(owner).items() if not n.startswith("_") and documented(m)]
+    return [
+        (n, m)
+        for n, m in vars(owner).items()
+        if (n in SPECIAL or not n.startswith("_")) and documented(m)
+    ]
 
 
 def documented(member: Any) -> bool:
@@ -121,7 +129,10 @@ def documented(member: Any) -> bool:
 def methods(owner: Any) -> str:
     parts = []
     for name, member in members(owner):
-        if inspect.isfunction(member):
+        if name in SPECIAL:
+            line = SPECIAL[name].format(owner.__name__.lower())
+            parts.append(f"**`{line}`**\n\n{documentation(member)}\n")
+        elif inspect.isfunction(member):
             parts.append(f"**`{signature(name, member)}`**\n\n{documentation(member)}\n")
         else:
             whole = getattr(member, "func", member)  # of a cached property

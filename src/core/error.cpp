@@ -22,11 +22,10 @@ constexpr std::array kTable = {
     ErrorEntry{ErrorCode::unknown_feature, "needs a feature this program does not have",
                "An incompatible feature bit is set that this version does not know.",
                "install a newer tundish"},
-    ErrorEntry{
-        ErrorCode::incomplete, "is incomplete",
-        "The end of the file is missing: a copy or a download stopped early. (A pack that is "
-        "killed leaves no such file; it works on a temporary one.)",
-        "copy the file again from where it was made, or pack it again"},
+    ErrorEntry{ErrorCode::incomplete, "is incomplete",
+               "The end of the file is missing: a copy or a download stopped early. (A run of "
+               "tundish pack that is killed leaves no such file; it works on a temporary one.)",
+               "copy the file again from where it was made, or pack it again"},
     ErrorEntry{
         ErrorCode::tail_damaged, "has a damaged tail",
         "The last bytes, which hold the position of every part, fail their checksum or contradict "
@@ -39,8 +38,8 @@ constexpr std::array kTable = {
                "The JSON that describes the fields fails its checksum or contradicts itself.",
                "copy the file again from where it was made, or pack it again"},
     ErrorEntry{
-        ErrorCode::digest_differs, "differs from its digest",
-        "The XXH3-128 digest over the whole file is not the one that was stored.",
+        ErrorCode::digest_differs, "differs from its checksum",
+        "The checksum of the whole file is not the one that was stored.",
         "tundish verify {file} names the damaged parts; copy the file again or pack it again"},
 
     ErrorEntry{ErrorCode::no_such_record, "has no such record",
@@ -71,7 +70,7 @@ constexpr std::array kTable = {
     ErrorEntry{ErrorCode::source_unreadable, "cannot be read",
                "The system refused to list or read it.", "check the permissions and the disk"},
     ErrorEntry{
-        ErrorCode::source_unknown, "is no source that can be packed",
+        ErrorCode::source_unknown, "is not a source that can be packed",
         "It is not a folder, a .csv or .tsv list, a .tar (also .gz, .xz, .zst, .bz2) or a .tnd.",
         "give a folder like FOLDER/CLASS/NAME.jpg, a list with a column 'path', an archive or a "
         "pack"},
@@ -111,7 +110,7 @@ constexpr std::array kTable = {
         "unpacked.",
         "convert it to JPEG or PNG before packing"},
     ErrorEntry{ErrorCode::image_header, "has a damaged image header",
-               "The header, which has the size of the image, makes no sense.",
+               "The header, which has the size of the image, makes no sense or is cut off.",
                "open it with another program; fetch it again or remove it"},
     ErrorEntry{
         ErrorCode::image_too_large, "is larger than the limits allow",
@@ -152,7 +151,7 @@ constexpr std::array kTable = {
     ErrorEntry{ErrorCode::interrupted, "was interrupted",
                "Nothing half-written is left behind; an older file of that name is as it was.",
                "run the command again to start over"},
-    ErrorEntry{ErrorCode::thread_stuck, "has a thread that does not return",
+    ErrorEntry{ErrorCode::thread_stuck, "has a thread that is stuck",
                "A loader was ended while a thread was reading or decoding, and the thread did not "
                "return within 0.9 seconds. It is left behind with all that it uses; nothing else "
                "waits for it.",
@@ -209,7 +208,9 @@ std::string describe(ErrorCode code, const Where& where, const std::string& reas
   std::string text = error_name(code) + ' ';
   if (!where.file.empty()) text += file + ": ";
   if (where.record) text += "record " + with_commas(*where.record) + ' ';
-  if (!where.key.empty()) text += '(' + printable(where.key) + ") ";
+  if (!where.key.empty()) {
+    text += where.record ? '(' + printable(where.key) + ") " : printable(where.key) + ' ';
+  }
   text += entry ? entry->title : "is wrong";
   if (where.offset) text += " at byte " + with_commas(*where.offset);
   if (!reason.empty()) text += "\n  why: " + reason;

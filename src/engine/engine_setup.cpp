@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "augment/transforms_json.h"
 #include "engine/engine_memory.h"
 #include "engine/engine_shared.h"
 #include "state/saved_state.h"
@@ -62,7 +63,9 @@ Engine::Shared::Shared(std::shared_ptr<const Source> source, LoaderOptions optio
   identity = {.fingerprint = fingerprint(*recipe.source, order, options),
               .order = describe(order),
               .seed = options.seed,
-              .positions = schedule.count};
+              .positions = schedule.count,
+              .transforms = transforms_json(options.transforms).dump(),
+              .exif_orientation = options.exif_orientation};
   if (options.replay) check_replay(options, recipe, schedule.count);
   if (options.for_gpu) make_gpu_maker();
   if (options.memory > 0) {

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include <vector>
+
 #include "augment/transforms_json.h"
 #include "core/version.h"
 
@@ -53,6 +55,27 @@ LoaderOptions read_run_config(const Json& config, bool& given) {
   read_fields(options, fields, "run_config", true);
   check_fields_of(options, "run_config");
   return options;
+}
+
+// The fingerprints differ: in what? Data are in the fingerprint only.
+std::string difference(const SavedState& state, const RunIdentity& run) {
+  std::vector<std::string> out;
+  if (state.options.seed != run.seed) {
+    out.push_back(fmt::format("another seed ({}, here {})", state.options.seed, run.seed));
+  }
+  if (state.order != run.order) {
+    out.push_back(
+        fmt::format("another order ({}, here {})", shown_text(state.order, 200), run.order));
+  }
+  if (transforms_json(state.options.transforms).dump() != run.transforms) {
+    out.emplace_back("other transforms");
+  }
+  if (state.options.exif_orientation != run.exif_orientation) {
+    out.push_back(fmt::format("exif_orientation={}, here {}",
+                              state.options.exif_orientation ? "True" : "False",
+                              run.exif_orientation ? "True" : "False"));
+  }
+  return out.empty() ? "other data" : fmt::format("{}", fmt::join(out, ", "));
 }
 
 }  // namespace
@@ -116,10 +139,7 @@ SavedState read_state(const std::string& text) {
 
 void check_state(const SavedState& state, const RunIdentity& run) {
   if (state.fingerprint != run.fingerprint) {
-    refuse(
-        fmt::format("it was saved with other data, another seed ({}, here {}), other transforms "
-                    "or another order ({}, here {})",
-                    state.options.seed, run.seed, shown_text(state.order, 200), run.order));
+    refuse("it was saved with " + difference(state, run));
   }
   if (state.position > run.positions) {
     refuse(fmt::format("its position is {}, and an epoch has {}", with_commas(state.position),

@@ -34,6 +34,9 @@ struct RunIdentity {
   std::string order;  // in words
   std::uint64_t seed = 0;
   std::uint64_t positions = 0;  // of an epoch
+  // Only to say in an error what differs.
+  std::string transforms = {};  // JSON
+  bool exif_orientation = false;
 };
 
 Json state_json(const RunIdentity& run, const LoaderOptions& options, std::uint64_t epoch,

@@ -35,6 +35,16 @@ def test_every_argument_of_a_transform_is_in_its_table(transform):
         assert f"| `{argument.name}` |" in section
 
 
+def test_every_attribute_of_loader_and_data_set_is_on_the_page():
+    page = PAGE.read_text()
+    for owner in (tundish.Loader, tundish.Dataset):
+        public = [name for name in vars(owner) if not name.startswith("_")]
+        assert [name for name in public if f"**`{name}" not in page] == []
+    assert "**`len(loader)`**" in page
+    assert "**`len(dataset)`**" in page
+    assert "**`dataset[i]`**" in page
+
+
 def test_text_of_a_cell_cannot_end_its_table():
     assert make_reference.table(("a",), [("x | y\nz",)]) == "| a |\n| --- |\n| x \\| y z |"
 

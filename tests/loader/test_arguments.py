@@ -16,6 +16,11 @@ from tundish.data import pinned
 
 from tests.helpers.loaders import RANDOM, SQUARE, opened
 
+
+class Compose:
+    """As torchvision's: neither a list nor a transform of tundish."""
+
+
 ARGUMENTS = [
     ({"num_workers": 4}, TypeError, "threads=N"),
     ({"collate_fn": list}, TypeError, "as_dict=True"),
@@ -56,7 +61,10 @@ ARGUMENTS = [
     ({"labels": np.zeros(0, np.int64)}, ValueError, "0 labels for 23 samples"),
     ({"labels": [0.5] * 23}, ValueError, "flat sequence of integers"),
     ({"labels": [[1]] * 23}, ValueError, "flat sequence of integers"),
-    ({"transforms": [print]}, TypeError, "not a transform of tundish: use those of"),
+    ({"transforms": [print]}, TypeError, r"not a transform of tundish\. Use those of.*Dataset"),
+    ({"transforms": [Compose()]}, TypeError, "give the Loader a list"),
+    ({"transforms": Compose()}, TypeError, r"must be a list of tundish\.transforms, not Compose"),
+    ({"transforms": print}, TypeError, "must be a list .*not builtin"),
     ({"transforms": T.Resize(8)}, TypeError, r"transforms must be a list.*\[Resize"),
     ({"transforms": [T.Resize(0)]}, ValueError, "size must be a number of pixels or"),
     ({"transforms": [T.Resize((0, 8))]}, ValueError, r"pixels or .*, not \[0,8\]"),
@@ -96,6 +104,27 @@ ARGUMENTS = [
 def test_a_wrong_argument_is_refused_with_a_helpful_message(photos, options, kind, text):
     with pytest.raises(kind, match=text):
         tundish.Loader(photos.pack, **options)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("ColorJitter", "to the batch in the training loop, or use tundish.Dataset"),
+        ("Compose", r"give the Loader a list: transforms=\[T"),
+        ("ToImage", "leave it out: batches are tensors"),
+        ("ToTensor", "leave it out: batches are tensors"),
+        ("ConvertImageDtype", r'use ToDtype\("float32", scale=True\)'),
+    ],
+)
+def test_a_transform_that_does_not_exist_says_what_to_do(name, text):
+    with pytest.raises(AttributeError, match=f"no transform {name}: .*{text}.*It has: .*Resize"):
+        getattr(T, name)
+    assert not hasattr(T, name)
+
+
+def test_other_missing_names_of_the_transforms_are_plain_attribute_errors():
+    with pytest.raises(AttributeError, match="has no attribute 'size'"):
+        T.size  # noqa: B018
 
 
 def test_the_torch_spellings_of_an_argument_are_understood(photos, digest):

@@ -361,6 +361,16 @@ def test_the_program_refuses_several_packs_and_a_changed_seed_as_such(photos, ti
 
 
 @needs_program
+def test_the_program_asks_for_another_state_at_the_end_of_an_epoch(photos, tmp_path):
+    state = changed(opened(photos.pack), tmp_path, position=photos.count)
+    result = program("replay", photos.pack, "--state", state)
+    assert result.returncode == 2
+    assert "was saved at the end of epoch 0, and no batch of it follows" in err(result)
+    assert "give a state that was saved before the batch" in err(result)
+    assert "build the loader" not in err(result)
+
+
+@needs_program
 def test_the_program_refuses_states_that_do_not_fit(photos, tiny, tmp_path):
     state = saved(opened(photos.pack), tmp_path / "state.json")
     assert error_of("replay", tiny.pack, "--state", state, exit_code=1)["code"] == "TND-603"

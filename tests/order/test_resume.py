@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import re
 
 import pytest
 import torch
@@ -248,30 +249,31 @@ def test_the_samples_after_a_change_of_world_size_are_those_of_the_unchanged_run
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("change", "difference"),
     [
-        {"seed": 12},
-        {"shuffle": False},
-        {"transforms": [T.RandomResizedCrop(6)]},
-        {"transforms": TRANSFORMS[:2]},
-        {"exif_orientation": True},
+        ({"seed": 12}, r"another seed \(\d+, here 12\)"),
+        ({"shuffle": False}, r"another order \(shuffled, here as stored\)"),
+        ({"transforms": [T.RandomResizedCrop(6)]}, "other transforms"),
+        ({"transforms": TRANSFORMS[:2]}, "other transforms"),
+        ({"exif_orientation": True}, "exif_orientation=False, here True"),
     ],
     ids=str,
 )
-def test_a_state_of_another_run_is_refused(tiny, change):
+def test_a_state_of_another_run_is_refused(tiny, change, difference):
     state = opened(tiny.pack).state_dict()
     other = opened(tiny.pack, **change)
     with pytest.raises(tundish.Error, match=r"TND-603.*cannot continue from this state") as caught:
         other.load_state_dict(state)
     assert caught.value.code == "TND-603"
     assert isinstance(caught.value, ValueError)
+    assert re.search(rf"why: it was saved with {difference}\n", str(caught.value))
     assert "build the loader as it was" in str(caught.value)
     assert len(list(other)) == STEPS
 
 
 def test_a_state_of_other_data_is_refused(tiny, photos):
     state = opened(tiny.pack).state_dict()
-    with pytest.raises(tundish.Error, match="TND-603"):
+    with pytest.raises(tundish.Error, match=r"TND-603.*\n.*it was saved with other data\n"):
         opened(photos.pack).load_state_dict(state)
 
 

@@ -33,9 +33,11 @@ class Dataset:
         self._labels = self._source.labels()
 
     def __len__(self) -> int:
+        """Number of samples."""
         return self._source.count
 
     def __getitem__(self, index: int) -> tuple[Any, Any]:
+        """The image and the label of one sample. Raises tundish.SampleError when the sample is bad."""
         import numpy as np
 
         number = operator.index(index)

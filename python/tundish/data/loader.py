@@ -94,7 +94,7 @@ class Loader:
         self._run.set_epoch(checks.whole(epoch, "epoch", least=0, most=2**63 - 1))
 
     def state_dict(self) -> dict[str, Any]:
-        """A few integers and strings (JSON); the same on every rank: what was handed out so far."""
+        """A small dict of numbers and strings (JSON); the same on every rank: what was handed out so far."""
         epoch, position = self._run.place  # at once: another thread may take the next batch
         return self._engine.state(epoch, position)
 
@@ -130,7 +130,10 @@ class Loader:
         return stats
 
     def bad_samples(self) -> list[dict[str, Any]]:
-        """The first 10,000 samples that could not be loaded: file, record, byte, why, what came instead."""
+        """The first 10,000 draws of samples that could not be loaded: file, record, byte, why, what came instead.
+
+        A sample that is bad in three epochs is listed three times. Not part of a state.
+        """
         return self._engine.bad_samples()
 
     def report(self) -> dict[str, Any]:
@@ -152,6 +155,7 @@ class Loader:
 
     @property
     def classes(self) -> list[str]:
+        """Names of the labels 0, 1, ...; empty when they have none."""
         return self._source.classes
 
     @functools.cached_property

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .base import Transform as Transform
+from .missing import instead_of
 
 Size = int | Sequence[int]
 
@@ -92,6 +93,15 @@ class ToDtype(Transform):
 
     dtype: Any
     scale: bool = False
+
+
+def __getattr__(name: str) -> Any:
+    """Of a name that is not here."""
+    text = f"module {__name__!r} has no attribute {name!r}"
+    if name[:1].isupper():  # a transform, perhaps of torchvision
+        have = ", ".join(one.__name__ for one in Transform.__subclasses__())
+        text = f"tundish has no transform {name}: {instead_of(name)}. It has: {have}"
+    raise AttributeError(text, name=name)
 
 
 __all__ = ["Transform", *(one.__name__ for one in Transform.__subclasses__())]

@@ -5,11 +5,12 @@ The engine describes and checks every argument (src/augment/); a class here only
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 from .._c.plain import plain
+from .missing import instead_of
 
 
 @dataclass(frozen=True)
@@ -35,10 +36,15 @@ def transforms_json(transforms: Sequence[Transform]) -> list[dict[str, Any]]:
     """All of them, in order, as the engine takes them."""
     if isinstance(transforms, Transform):
         raise TypeError(f"transforms must be a list: transforms=[{transforms!r}]")
+    if not isinstance(transforms, Iterable):  # Compose of torchvision, or a function
+        raise TypeError(
+            f"transforms must be a list of tundish.transforms, not {type(transforms).__name__}: write "
+            "[T.RandomResizedCrop(224), T.Normalize()] with the steps that it has"
+        )
     for transform in transforms:
         if not isinstance(transform, Transform):
             raise TypeError(
-                f"{transform!r} is not a transform of tundish: use those of tundish.transforms, which "
-                "take torchvision's arguments"
+                f"{transform!r} is not a transform of tundish. Use those of tundish.transforms, which "
+                f"take torchvision's arguments. If it is not among them, {instead_of(type(transform).__name__)}"
             )
     return [transform._json() for transform in transforms]

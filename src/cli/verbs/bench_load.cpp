@@ -71,9 +71,9 @@ bool short_of_cpu(const Measured& m, double cpu_share) {
 
 const char* advice(const std::string& limit) {
   if (limit == "read") return "a faster disk, or data that fit in memory";
-  if (limit == "cpu") return "fewer threads, more CPUs or a machine that does nothing else";
-  if (limit == "other") return "fewer threads, or a machine that does nothing else";
-  return "more threads, or smaller images";
+  if (limit == "cpu") return "fewer threads, more CPUs or no other programs on this machine";
+  if (limit == "other") return "fewer threads, or no other programs on this machine";
+  return "more threads if CPUs are idle, or smaller images";
 }
 
 struct LoadArguments {

@@ -37,10 +37,12 @@ Json entry_json(const ErrorEntry& entry) {
 std::string page() {
   std::string out =
       "# Error codes\n\n"
-      "Printed by `tundish explain --all`; a test compares the two. A number never changes its\n"
-      "meaning. A message names the file, the record, the byte (from the beginning of the file),\n"
-      "the reason and the fix; in Python the exception has the same text, and the code in "
-      "`.code`.\n";
+      "Printed by `tundish explain --all`. A number never changes its meaning. A message names "
+      "the\n"
+      "file, the record, the byte (from the beginning of the file), the reason and the fix; in\n"
+      "Python the exception has the same text, and the code in `.code`.\n\n"
+      "The titles below continue a message, after the name of the file or record: `TND-203\n"
+      "train.tnd: record 63 (cat/14.jpg) fails its checksum`.\n";
   int group = 0;
   for (const ErrorEntry& entry : error_table()) {
     const int hundred = static_cast<int>(entry.code) / 100;

@@ -51,16 +51,19 @@ struct Summary {
   Spread width, height;
 };
 
-Summary summarize(const Source& source) {
+// Before packing nobody has looked at the images. In a pack every image has a codec, also one whose
+// size is not known: a broken one, or one in a format that cannot be decoded.
+Summary summarize(const Source& source, bool packed) {
   Summary out;
+  const bool images = source.schema().find(FieldType::image) >= 0;
   std::vector<std::uint32_t> widths;
   std::vector<std::uint32_t> heights;
   for (std::uint64_t i = 0; i < source.count(); ++i) {
     const SampleInfo info = source.info(i);
     out.bytes += source.bytes(i);
     if (info.label >= 0) ++out.labels[info.label];
+    if (images && (packed || info.width > 0)) ++out.codecs[codec_name(info.codec)];
     if (info.width == 0) continue;
-    ++out.codecs[codec_name(info.codec)];
     widths.push_back(info.width);
     heights.push_back(info.height);
   }
@@ -211,7 +214,7 @@ int run_info(const Words& words, Shell& shell) {
 
   const std::shared_ptr<const Source> source = open_source(file);
   const auto* pack = dynamic_cast<const Pack*>(source.get());
-  (shell.json ? print_as_json : print_text)(file, *source, pack, summarize(*source), shell);
+  (shell.json ? print_as_json : print_text)(file, *source, pack, summarize(*source, pack), shell);
   return kOk;
 }
 

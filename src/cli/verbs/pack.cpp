@@ -32,20 +32,23 @@ tundish pack photos/ -o train.tnd --codec keep)",
 (SRC/CLASS/NAME.jpg), a .csv or .tsv list with a column 'path', a .tar (also
 .gz, .xz, .zst, .bz2), or another pack. The same input gives the same bytes.
 OUT.tnd appears when it is complete, never half. Files that cannot be read, are
-empty or are no image are refused: named here and in OUT.tnd.log, left out of
+empty or are not an image are refused: named here and in OUT.tnd.log, left out of
 the pack, exit code 3. Broken images (a header without sense, a JPEG cut short or
 damaged) are packed as they are, and named too; the exit code does not change.
 PNGs, and JPEGs with --codec keep, are not decoded here: tundish verify --pixels
 decodes every image.
-A file OUT.tnd.log that is no such log is replaced with --force only.
+A file OUT.tnd.log that pack did not write is replaced with --force only.
 
 JPEGs are re-coded without loss ("lanes"): smaller, and several times faster to
 decode. Each is proven to come back byte for byte before it is written; one that
-cannot be is kept as it came and counted by reason.)",
+cannot be is kept as a JPEG and counted by reason.)",
     .json = R"({output, samples, source_bytes, file_bytes, kept_as_they_came, codecs, refused,
 doubtful, warnings, id, seconds, log, dry_run, lanes}; refused and doubtful are arrays
-of {sample, key, code, message}; null with --dry-run: file_bytes, id, log; lanes
-is {images, jpeg_bytes, record_bytes, restore_bytes, trained_on, kept by reason}.
+of {sample, key, code, message}, sample counts SRC, also what is refused; codecs
+counts the records of each kind; kept_as_they_came: images in a format that cannot
+be decoded; null with --dry-run: file_bytes, id, log; lanes is {images, jpeg_bytes,
+record_bytes, restore_bytes, trained_on, kept}, kept counts by reason the JPEGs that
+were not re-coded.
 --progress json prints lines of {"progress": {samples, samples_total, bytes,
 bytes_total, refused}} on stderr; a total of 0 is not known)"};
 
@@ -145,7 +148,7 @@ Json lanes_json(const LanesReport& report) {
   return out;
 }
 
-// "96 JPEGs re-coded to 0.937x, every file comes back byte for byte; 4 kept (sampling 3, CMYK 1)"
+// "96 JPEGs re-coded to 0.937x, every file restores byte for byte; 2 kept as JPEG (CMYK 2)"
 std::string lanes_text(const LanesReport& report, bool stripped) {
   std::string out;
   if (report.images > 0) {
@@ -164,7 +167,7 @@ std::string lanes_text(const LanesReport& report, bool stripped) {
                     lanes::unfit_name(static_cast<lanes::Unfit>(i)), with_commas(report.unfit[i]));
   }
   if (count > 0)
-    out += fmt::format("{}{} kept ({})", out.empty() ? "" : "; ", with_commas(count), kept);
+    out += fmt::format("{}{} kept as JPEG ({})", out.empty() ? "" : "; ", with_commas(count), kept);
   return out;
 }
 

@@ -174,8 +174,10 @@ void take_batch(Batch& out, Engine& engine, const SavedState& state,
     next = engine.next(out, std::chrono::milliseconds(100));
   }
   if (next == Engine::Next::end) {
-    throw Error(ErrorCode::wrong_state, {.file = arguments.state_file},
-                fmt::format("it is at the end of epoch {}; no batch follows", state.epoch));
+    throw UsageError(fmt::format(
+        "--state: {} was saved at the end of epoch {}, and no batch of it follows; give a state "
+        "that was saved before the batch you want to see",
+        printable(arguments.state_file), state.epoch));
   }
 }
 

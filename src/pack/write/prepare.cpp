@@ -8,8 +8,14 @@
 namespace tundish {
 namespace {
 
+// The message has the name alone: the number counts the source, and that of the pack is another.
 Refusal refusal(std::uint64_t sample, const std::string& key, const Error& error) {
-  return {sample, key, error.code(), error.what()};
+  Where where = error.where();
+  if (!key.empty()) {
+    where.record.reset();
+    where.key = key;
+  }
+  return {sample, key, error.code(), Error(error.code(), where, error.reason()).what()};
 }
 
 // A reader would refuse such a field before it takes memory for it.
@@ -132,6 +138,9 @@ void prepare(Prepared& out, const Source& source, const Limits& limits, Recoder&
     if (!out.refusal && !out.doubt && out.info.codec == Codec::jpeg) {
       recode(out, bytes, recoder);
       find_fault(out, bytes, source, limits, recoder);
+    } else if (out.doubt && out.info.codec == Codec::jpeg && recoder.tables) {
+      out.unfit = out.doubt->code == ErrorCode::image_too_large ? lanes::Unfit::too_large
+                                                                : lanes::Unfit::corrupt;
     }
   }
   if (out.refusal) {

@@ -62,7 +62,7 @@ TEST_CASE("refused samples are named, the others are packed and keep their order
   CHECK(report.refused[0].key == "cat/0.npy");
   CHECK(report.refused[1].code == ErrorCode::not_an_image);
   CHECK(report.refused[2].code == ErrorCode::source_changed);
-  CHECK(report.refused[2].text.starts_with("TND-311 memory: record 9 (cat/9.npy)"));
+  CHECK(report.refused[2].text.starts_with("TND-311 memory: cat/9.npy changed while it was read"));
   CHECK(report.samples == 7);
   CHECK(report.samples_by_codec[static_cast<int>(Codec::npy)] == 7);
   const auto opened = Pack::open(folder / "a.tnd");
