@@ -156,7 +156,9 @@ def test_the_point_of_a_resume_does_not_change_the_check_of_max_bad(make, tmp_pa
         warnings.simplefilter("ignore")
         alone = opened(tmp_path, 1, **options)
         alone.load_state_dict({**loader.state_dict(), "epoch": 0, "position": 57})
-        assert [batch[2].tolist() for batch in alone] == [[58], [59]], "one bad sample is no verdict"
+        assert [batch[2].tolist() for batch in alone] == [[58], [59]], (
+            "one bad sample is no verdict"
+        )
 
 
 def test_a_replay_is_not_checked_against_max_bad(make, tmp_path):

@@ -8,8 +8,6 @@ import os
 
 import gdb
 
-ROOT = os.environ["ROOT"] + "/"
-
 
 def frames():
     """From the outermost to the point: function and file, of ours only."""
@@ -17,9 +15,9 @@ def frames():
     frame = gdb.newest_frame()
     while frame is not None:
         symtab = frame.find_sal().symtab
-        file = os.path.normpath(symtab.fullname()) if symtab else ""
-        if file.startswith(ROOT + "src/") and frame.name():
-            out.append([frame.name().split("(")[0], file.removeprefix(ROOT)])
+        file = "src/" + (symtab.fullname() if symtab else "").rpartition("/src/")[2]
+        if os.path.isfile(os.path.join(os.environ["ROOT"], file)) and frame.name():
+            out.append([frame.name().split("(")[0], file])
         frame = frame.older()
     return out[::-1]
 

@@ -49,9 +49,7 @@ def main() -> None:
         setattr(lib, name, watched(name, stacks))
     more: dict[str, Any] = {"device": "cuda", "decode": "gpu"} if "--gpu" in sys.argv else {}
     transforms = [T.RandomResizedCrop(64), T.RandomHorizontalFlip(), T.ToDtype("float32")]
-    loader = tundish.Loader(
-        sys.argv[1], 4, shuffle=True, threads=1, transforms=transforms, **more
-    )
+    loader = tundish.Loader(sys.argv[1], 4, shuffle=True, threads=1, transforms=transforms, **more)
     for images, labels in loader:
         assert len(images) == len(labels) == 4
         break

@@ -40,13 +40,14 @@ POINTS = {
         ("plan", "tundish::View::crop"),
         ("gather", "tundish::cuda::BatchPlan::add"),
         ("deliver", "tundish::Engine::Shared::deliver"),
-        ("enqueue", "tundish::cuda::run_units"),
-        ("store", "tundish::cuda::run_output"),
+        ("enqueue", "tundish::cuda::decode_units"),
+        ("store", "tundish::cuda::make_output"),
     ],
     "pack": [
-        ("read", "tundish::read_whole_file"),
-        ("encode", "tundish::lanes::encode"),
-        ("append", "tundish::OutputFile::write"),
+        ("read", "tundish::read_file"),
+        ("take apart", "tundish::lanes::Transcoder::transcode"),
+        ("encode", "tundish::lanes::UnitEncoder::encode"),
+        ("append", "tundish::ByteAppender::put"),
     ],
 }
 
@@ -62,7 +63,7 @@ def lines_of(path: Path) -> list[dict[str, Any]]:
 
 
 def record(walk: str, command: list[str], environment: dict[str, str]) -> dict[str, Any]:
-    debugger = shutil.which("gdb") or shutil.which("cuda-gdb")
+    debugger = shutil.which("gdb") or shutil.which("cuda-gdb")  # cuda-gdb is with CUDA
     if debugger is None:
         sys.exit("paths: needs gdb")
     with tempfile.TemporaryDirectory() as folder:

@@ -1,0 +1,36 @@
+"""Images per second of a Loader with one thread: one_loader.py PACK IMAGES. Which tundish is up to PYTHONPATH."""
+
+import sys
+import time
+
+import tundish
+
+try:
+    from tundish import transforms as T
+
+    T.RandomResizedCrop  # noqa: B018  was tundish.RandomResizedCrop up to 0.1
+except (ImportError, AttributeError):
+    T = tundish  # type: ignore[assignment]
+
+IMAGES = int(sys.argv[2])
+
+loader = tundish.Loader(
+    sys.argv[1],
+    64,
+    shuffle=True,
+    seed=7,
+    threads=1,
+    backend="numpy",
+    uneven="drop",
+    transforms=[T.RandomResizedCrop(224), T.RandomHorizontalFlip()],
+)
+done, begin = -64, 0.0  # the first batch does not count
+while done < IMAGES:
+    for images, _ in loader:
+        done += len(images)
+        if done == 0:
+            begin = time.perf_counter()
+        if done >= IMAGES:
+            break
+print(done / (time.perf_counter() - begin))
+loader.close()

@@ -1,0 +1,151 @@
+"""Is this commit slower than another one? Both are measured in turn; a ratio is of one round.
+
+    ./dev bench before --before CHECKOUT [--data photos/] [--out FILE]      the loader and lanes
+    python -m bench.before.run --before FOLDER --pack FILE.tnd --parts gpu_decode gpu_feed
+
+CHECKOUT is another checkout that was built (./dev build); on a machine with a GPU a folder with the parts bin/, bench/ and
+python/ of another bundle. Figures are speeds of this commit in parts of the other one's, with 95 % intervals.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from tundish.report.machine import commit
+
+from ..common.images import prepare
+from ..common.rounds import interval
+from ..common.rows import ROOT, Rows, arguments, say, table
+
+Speeds = dict[str, float]
+LOADED_IMAGES = "6400"
+CORE = str(min(os.sched_getaffinity(0)))
+
+
+def printed(root: Path, *words: str | Path, pin: bool = False) -> str:
+    """What a command of that checkout prints."""
+    package = f"{root / 'python'}{os.pathsep}{root}"
+    prefix = ["taskset", "-c", CORE] if pin else []
+    done = subprocess.run(
+        [*prefix, *map(str, words)],
+        env=os.environ | {"PYTHONPATH": package},
+        cwd=root,
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode != 0:
+        sys.exit(f"bench: {words[0]} of {root} failed: {done.stderr.strip()[-2000:]}")
+    return done.stdout
+
+
+def program(root: Path, name: str) -> Path:
+    folder = root / "bin" if (root / "bin").is_dir() else root / "build/release"
+    return folder / name
+
+
+def load(root: Path, pack: Path) -> Speeds:
+    """Images per second of one thread: of the program, and of the Python loader."""
+    words = ["--threads", "1", "--runs", "1", "--milliseconds", "1500", "--json"]
+    rows = json.loads(printed(root, program(root, "tundish"), "bench", pack, *words, pin=True))
+    child = Path(__file__).with_name("one_loader.py")
+    speed = printed(root, sys.executable, child, pack, LOADED_IMAGES, pin=True)
+    return {
+        "tundish bench, one thread": rows["rows"][0]["images_per_second"],
+        "Loader, one thread": float(speed),
+    }
+
+
+def lanes(root: Path, pack: Path) -> Speeds:
+    """Crops per second of CPU time, on each instruction set; and JPEGs re-coded."""
+    words = [pack.with_name("jpeg.tnd"), "7", "1", "builtin", "crops"]
+    result = json.loads(printed(root, program(root, "bench_lanes"), *words, pin=True))
+    out = {
+        f"{name}, crops": result["images"] / values[0]
+        for name, values in result["crops"].items()
+        if name.startswith("lanes")
+    }
+    return out | {"re-coding": result["images"] / result["pack_seconds"]}
+
+
+def gpu_decode(root: Path, pack: Path) -> Speeds:
+    out = {}
+    text = printed(root, program(root, "bench_gpu_decode"), pack, "--batch", "512", "--rounds", "1")
+    for line in text.splitlines():
+        figure = json.loads(line)
+        if figure["unit"] == "images/s":
+            out[figure["metric"]] = interval(figure["values"]).median
+    return out
+
+
+def gpu_feed(root: Path, pack: Path) -> Speeds:
+    """Steps per second in parts of those on a batch that is on the GPU already."""
+    module = ["-m", "bench.gpu_feed.run"]
+    if not (root / "bench/__init__.py").is_file():  # before the benchmarks were a package
+        module = ["bench/gpu_feed/run.py"]
+    words = ["--model", "resnet18", "--only", "tundish", "resident", "--without-counts"]
+    words += ["--rounds", "4", "--steps", "30", "--seconds-budget", "75"]
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder, "rows.json")
+        printed(root, sys.executable, *module, "--pack", pack, *words, "--out", out)
+        return {
+            f"{row['contestant']}, step": 1 / row["value"]
+            for row in json.loads(out.read_text())
+            if row["metric"] == "step over the resident batch's" and row.get("value")
+        }
+
+
+PARTS: dict[str, Callable[[Path, Path], Speeds]] = {
+    "load": load,
+    "lanes": lanes,
+    "gpu_decode": gpu_decode,
+    "gpu_feed": gpu_feed,
+}
+
+
+def main() -> None:
+    parser = arguments(__doc__.splitlines()[0], rounds=12)
+    parser.add_argument("--before", type=Path, required=True, help="the other, built checkout")
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=["load", "lanes"])
+    parser.add_argument("--pack", type=Path, help="instead of data: a pack, for the GPU's parts")
+    options = parser.parse_args()
+    rows = Rows("before")
+    pack = options.pack
+    if pack is None:
+        work = options.work or ROOT / "build/bench/before"
+        images = prepare(options.data, work, least_images=256, codecs=["keep", "lanes"])
+        rows.set_data(images.about, images.name, images.digest)
+        pack = images.pack
+        pack.with_name("jpeg.tnd").unlink(missing_ok=True)
+        pack.with_name("jpeg.tnd").symlink_to(images.jpeg_pack)
+    sides = [ROOT, options.before.resolve()]
+    lines = []
+    for part in options.parts:
+        ratios: dict[str, list[float]] = {}
+        for number in range(options.rounds):
+            turn = sides if number % 2 == 0 else sides[::-1]
+            speeds = {side: PARTS[part](side, pack.resolve()) for side in turn}
+            here, there = (speeds[side] for side in sides)
+            for metric in here.keys() & there.keys():
+                ratios.setdefault(metric, []).append(here[metric] / there[metric])
+            say(f"{part}: round {number + 1} of {options.rounds}")
+        for metric, values in sorted(ratios.items()):
+            sure = interval(values)
+            more = {"low": round(sure.low, 4), "high": round(sure.high, 4)}
+            rows.add(metric, "speed", values, "x", before=commit(options.before), part=part, **more)
+            shown = [f"{sure.median:.3f}", f"{sure.low:.3f} to {sure.high:.3f}", str(len(values))]
+            lines.append([part, metric, *shown])
+        rows.write(options.out, quiet=True)
+    print(table(["part", "figure", "speed", "95 % interval", "rounds"], lines))
+    print(rows.heading())
+    if options.out:
+        say(f"rows: {options.out}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+"""docs/internals/follow-one-image.md against the functions that a debugger met (tools/paths/record.py)."""
+
+import json
+import re
+
+import pytest
+
+from tests.helpers.sizes import ROOT
+
+WALKS = {
+    "cpu": "A batch that the CPU makes",
+    "gpu": "A batch that the GPU decodes",
+    "pack": "A record that is packed",
+}
+# What the loop waits for until a row is stored, besides the reading and the planning on the way.
+CHAINS = {
+    "cpu": ("take", "decode", "store", "deliver"),
+    "gpu": ("take", "gather", "deliver", "enqueue"),
+}
+PAGE = (ROOT / "docs/internals/follow-one-image.md").read_text()
+RECORD = json.loads((ROOT / "docs/internals/paths.json").read_text())
+
+
+def section(title):
+    return PAGE.split(f"\n## {title}\n")[1].split("\n## ")[0]
+
+
+def blocks(text):
+    """By step: the functions and files of the lines below it."""
+    out, step = {}, None
+    for line in text.splitlines():
+        if named := re.match(r"\*\*([\w ]+)\*\*:", line):
+            step = named[1]
+        elif row := re.match(r" {4}(\S+) +((?:src|python)/\S+)", line):
+            out.setdefault(step, []).append([row[1], row[2]])
+    return out
+
+
+def is_part_of(rows, frames):
+    """In the same order, with others in between, and to the end."""
+    rest = iter(frames)
+    return all(row in rest for row in rows) and rows[-1] == frames[-1]
+
+
+@pytest.mark.parametrize("walk", WALKS)
+def test_the_walk_names_what_the_debugger_met(walk):
+    for step, rows in blocks(section(WALKS[walk])).items():
+        assert is_part_of(rows, RECORD[walk][step]), f"{walk}, {step}: ./dev paths records again"
+
+
+@pytest.mark.parametrize("walk", ["cpu", "gpu"])
+def test_the_walk_leaves_out_no_file_between_the_loop_and_the_row(walk):
+    page = section(WALKS["cpu"]) + section(WALKS[walk])
+    met = {file for step in CHAINS[walk] for _, file in RECORD[walk][step]}
+    assert {file for file in met if file not in page} == set()
+    assert len(met) <= 16, sorted(met)
+
+
+@pytest.mark.parametrize("walk", WALKS)
+def test_what_was_recorded_is_still_there(walk):
+    for frames in RECORD[walk].values():
+        for function, file in frames:
+            name = re.split(r"::|\.", function)[-1]
+            text = (ROOT / file).read_text()
+            assert re.search(rf"\b{name}\(", text), (
+                f"{function} in {file}: ./dev paths records again"
+            )
+
+
+def test_a_page_that_is_not_true_would_be_found():
+    frames = [["a", "src/a.cpp"], ["b", "src/b.cpp"], ["c", "src/c.cpp"]]
+    assert is_part_of([frames[0], frames[2]], frames)
+    assert not is_part_of([frames[2], frames[0]], frames)
+    assert not is_part_of([frames[0], frames[1]], frames)
+    assert not is_part_of([["a", "src/b.cpp"], frames[2]], frames)
+    page = "**take**: x\n\n    a  src/a.cpp  text\n    b  src/b.cpp\n**read**: y\n    c src/c.cpp\n"
+    assert blocks(page) == {"take": frames[:2], "read": frames[2:]}
+    for walk, title in WALKS.items():
+        assert len(blocks(section(title))) >= 2, walk
