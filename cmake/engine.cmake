@@ -1,8 +1,6 @@
-# The engine: everything but the faces, in the order in which the data meet it.
+# The engine: everything below the C interface and the program. Folders in the order of src/layers.md.
 add_library(engine STATIC
   src/core/buffer.cpp
-  src/core/machine/control_groups.cpp
-  src/core/machine/cpu.cpp
   src/core/crc32c.cpp
   src/core/crc32c_avx512.cpp
   src/core/error.cpp
@@ -12,27 +10,37 @@ add_library(engine STATIC
   src/core/image.cpp
   src/core/interruption.cpp
   src/core/linked_libraries.cpp
+  src/core/machine/control_groups.cpp
+  src/core/machine/cpu.cpp
   src/core/machine/mapped_memory.cpp
   src/core/machine/memory_limit.cpp
-  src/core/temporary_file.cpp
   src/core/machine/usable_cpus.cpp
+  src/core/temporary_file.cpp
   src/core/version.cpp
   src/trace/chrome_json.cpp
   src/trace/trace.cpp
-  src/lanes/geometry.cpp
-  src/lanes/crop_plan.cpp
-  src/lanes/idct.cpp
-  src/lanes/pixels.cpp
   src/lanes/block_lists.cpp
   src/lanes/block_lists_avx512.cpp
-  src/lanes/blocks_sse.cpp
   src/lanes/blocks_avx2.cpp
   src/lanes/blocks_avx512.cpp
-  src/lanes/colour_sse.cpp
+  src/lanes/blocks_sse.cpp
   src/lanes/colour_avx2.cpp
   src/lanes/colour_avx512.cpp
-  src/lanes/renderer.cpp
+  src/lanes/colour_sse.cpp
+  src/lanes/crop_plan.cpp
+  src/lanes/decode.cpp
   src/lanes/decode_slowly.cpp
+  src/lanes/decode_unit.cpp
+  src/lanes/decode_unit_avx2.cpp
+  src/lanes/decode_unit_avx512.cpp
+  src/lanes/decode_unit_plain.cpp
+  src/lanes/decode_unit_slowly.cpp
+  src/lanes/encode.cpp
+  src/lanes/expand.cpp
+  src/lanes/expand_avx2.cpp
+  src/lanes/expand_avx512.cpp
+  src/lanes/geometry.cpp
+  src/lanes/idct.cpp
   src/lanes/jpeg_codes.cpp
   src/lanes/jpeg_marker_state.cpp
   src/lanes/jpeg_markers.cpp
@@ -43,138 +51,130 @@ add_library(engine STATIC
   src/lanes/jpeg_scan.cpp
   src/lanes/jpeg_scan_progressive.cpp
   src/lanes/jpeg_settle.cpp
-  src/lanes/jpeg_take_apart.cpp
   src/lanes/jpeg_strip.cpp
+  src/lanes/jpeg_take_apart.cpp
+  src/lanes/pixels.cpp
+  src/lanes/record.cpp
+  src/lanes/renderer.cpp
+  src/lanes/restore_data.cpp
+  src/lanes/statistics.cpp
+  src/lanes/stored_tables.cpp
   src/lanes/symbols.cpp
   src/lanes/tables.cpp
-  src/lanes/stored_tables.cpp
-  src/lanes/statistics.cpp
   src/lanes/train.cpp
-  src/lanes/encode.cpp
-  src/lanes/decode_unit.cpp
-  src/lanes/decode_unit_slowly.cpp
-  src/lanes/decode_unit_plain.cpp
-  src/lanes/decode_unit_avx2.cpp
-  src/lanes/decode_unit_avx512.cpp
-  src/lanes/expand.cpp
-  src/lanes/expand_avx2.cpp
-  src/lanes/expand_avx512.cpp
-  src/lanes/record.cpp
-  src/lanes/decode.cpp
-  src/lanes/restore_data.cpp
   src/lanes/transcode.cpp
-  src/decode/sniff.cpp
-  src/decode/exif.cpp
-  src/decode/jpeg_header.cpp
-  src/decode/jpeg.cpp
-  src/decode/png_header.cpp
-  src/decode/png.cpp
-  src/decode/npy.cpp
   src/decode/decode.cpp
   src/decode/decode_bytes.cpp
+  src/decode/exif.cpp
+  src/decode/jpeg.cpp
+  src/decode/jpeg_header.cpp
+  src/decode/npy.cpp
+  src/decode/png.cpp
+  src/decode/png_header.cpp
+  src/decode/sniff.cpp
   src/source/byte_stream.cpp
-  src/source/formats/csv.cpp
   src/source/decompress.cpp
+  src/source/formats/csv.cpp
   src/source/formats/file_list.cpp
   src/source/formats/image_folder.cpp
   src/source/formats/joined.cpp
+  src/source/formats/tar.cpp
+  src/source/formats/tar_index.cpp
+  src/source/formats/tar_reader.cpp
   src/source/labels.cpp
   src/source/loose_file.cpp
   src/source/names.cpp
   src/source/number.cpp
   src/source/open.cpp
   src/source/source.cpp
-  src/source/formats/tar.cpp
-  src/source/formats/tar_index.cpp
-  src/source/formats/tar_reader.cpp
   src/pack/checksum.cpp
   src/pack/format.cpp
-  src/pack/metadata.cpp
   src/pack/index.cpp
+  src/pack/metadata.cpp
+  src/pack/open.cpp
+  src/pack/output_file.cpp
   src/pack/reader.cpp
   src/pack/verify.cpp
-  src/pack/output_file.cpp
+  src/pack/write/appender.cpp
   src/pack/write/handover.cpp
   src/pack/write/make_tables.cpp
+  src/pack/write/name_blocks.cpp
   src/pack/write/prepare.cpp
   src/pack/write/preparers.cpp
-  src/pack/write/name_blocks.cpp
-  src/pack/write/appender.cpp
   src/pack/write/writer.cpp
-  src/pack/open.cpp
-  src/augment/plan.cpp
-  src/augment/cpu/taps.cpp
+  src/augment/cpu/layout.cpp
   src/augment/cpu/passes.cpp
-  src/augment/cpu/passes_pairs.cpp
-  src/augment/cpu/passes_sse.cpp
   src/augment/cpu/passes_avx2.cpp
   src/augment/cpu/passes_avx512.cpp
+  src/augment/cpu/passes_pairs.cpp
+  src/augment/cpu/passes_sse.cpp
   src/augment/cpu/passes_x_avx512.cpp
   src/augment/cpu/passes_y_avx512.cpp
-  src/augment/cpu/resample.cpp
-  src/augment/cpu/resample_bytes.cpp
-  src/augment/cpu/resample_slowly.cpp
-  src/augment/operations/random_resized_crop.cpp
-  src/augment/operations/resize.cpp
-  src/augment/operations/center_crop.cpp
-  src/augment/operations/random_crop.cpp
-  src/augment/operations/random_horizontal_flip.cpp
-  src/augment/operations/random_vertical_flip.cpp
-  src/augment/operations/normalize.cpp
-  src/augment/operations/pad.cpp
   src/augment/cpu/pixel_steps.cpp
   src/augment/cpu/pixel_steps_avx2.cpp
   src/augment/cpu/pixel_steps_avx512.cpp
-  src/augment/dtype.cpp
-  src/augment/pixel_table.cpp
-  src/augment/operations/to_dtype.cpp
-  src/augment/transforms.cpp
-  src/augment/transforms_json.cpp
-  src/augment/cpu/weights.cpp
-  src/augment/cpu/weights_avx2.cpp
+  src/augment/cpu/resample.cpp
+  src/augment/cpu/resample_bytes.cpp
+  src/augment/cpu/resample_slowly.cpp
   src/augment/cpu/row_split.cpp
   src/augment/cpu/row_split_sse.cpp
   src/augment/cpu/store.cpp
+  src/augment/cpu/taps.cpp
+  src/augment/cpu/weights.cpp
+  src/augment/cpu/weights_avx2.cpp
+  src/augment/dtype.cpp
+  src/augment/operations/center_crop.cpp
+  src/augment/operations/normalize.cpp
+  src/augment/operations/pad.cpp
+  src/augment/operations/random_crop.cpp
+  src/augment/operations/random_horizontal_flip.cpp
+  src/augment/operations/random_resized_crop.cpp
+  src/augment/operations/random_vertical_flip.cpp
+  src/augment/operations/resize.cpp
+  src/augment/operations/to_dtype.cpp
+  src/augment/pixel_table.cpp
+  src/augment/plan.cpp
+  src/augment/transforms.cpp
+  src/augment/transforms_json.cpp
   src/order/alias_table.cpp
-  src/sample/admission.cpp
-  src/engine/bad_ledger.cpp
+  src/order/next_use.cpp
+  src/order/order.cpp
+  src/order/sampling.cpp
+  src/order/schedule.cpp
   src/memory/budget.cpp
   src/memory/cache_policy.cpp
+  src/memory/memory_plan.cpp
+  src/memory/page_pool.cpp
+  src/memory/sample_bytes.cpp
+  src/memory/sample_cache.cpp
+  src/monitor/meter.cpp
+  src/monitor/watchdog.cpp
+  src/state/loader_options.cpp
+  src/state/saved_state.cpp
+  src/cuda/decode/batch_plan.cpp
+  src/cuda/decode/batch_slowly.cpp
+  src/cuda/decode/decode_tables.cpp
+  src/cuda/decode/tiles.cpp
+  src/sample/admission.cpp
   src/sample/cached.cpp
+  src/sample/orientation.cpp
+  src/sample/sample.cpp
+  src/sample/sample_timer.cpp
+  src/engine/bad_ledger.cpp
+  src/engine/batch_rows.cpp
   src/engine/cpu_maker.cpp
   src/engine/decode_choice.cpp
-  src/engine/gpu_delivery.cpp
-  src/engine/gpu_maker.cpp
   src/engine/deliver.cpp
   src/engine/engine.cpp
   src/engine/engine_cache.cpp
   src/engine/engine_memory.cpp
   src/engine/engine_setup.cpp
-  src/augment/cpu/layout.cpp
-  src/state/loader_options.cpp
-  src/memory/memory_plan.cpp
-  src/monitor/meter.cpp
-  src/order/next_use.cpp
-  src/order/order.cpp
-  src/sample/orientation.cpp
-  src/memory/page_pool.cpp
+  src/engine/gpu_delivery.cpp
+  src/engine/gpu_maker.cpp
   src/engine/replay.cpp
   src/engine/ring.cpp
-  src/engine/batch_rows.cpp
-  src/sample/sample.cpp
-  src/sample/sample_timer.cpp
-  src/order/sampling.cpp
-  src/memory/sample_bytes.cpp
-  src/memory/sample_cache.cpp
-  src/state/saved_state.cpp
-  src/order/schedule.cpp
-  src/monitor/watchdog.cpp
-  src/cuda/decode/tiles.cpp
-  src/cuda/decode/batch_plan.cpp
-  src/cuda/decode/decode_tables.cpp
-  src/cuda/decode/batch_slowly.cpp
 )
-# One instruction set per file; core/cpu.h says which of them may run.
+# One instruction set per file; src/core/machine/cpu.h says which of them may run.
 set_source_files_properties(src/augment/cpu/passes_sse.cpp src/augment/cpu/row_split_sse.cpp src/lanes/blocks_sse.cpp src/lanes/colour_sse.cpp PROPERTIES COMPILE_OPTIONS "-msse4.2")
 set_source_files_properties(src/augment/cpu/passes_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2")
 set_source_files_properties(src/augment/cpu/weights.cpp PROPERTIES COMPILE_OPTIONS "-fno-trapping-math")

@@ -177,8 +177,8 @@ typedef struct tundish_batch_info {
   void* pixels;  /* of the images, until the batch and its tensors are freed */
   int32_t dtype; /* 0 uint8, 1 float32, 2 float16, 3 bfloat16 */
   int32_t channels_first;
-  int32_t lent;  /* pixels is memory that was lent; it is the caller's again, and stays as it is */
-  int32_t coded; /* the GPU is to decode it */
+  int32_t lent; /* pixels is memory that was lent; it is the caller's again, and stays as it is */
+  int32_t gpu_decodes; /* the GPU is to decode it */
 } tundish_batch_info;
 
 TUNDISH_API void tundish_batch_get_info(const tundish_batch* batch, tundish_batch_info* out);
@@ -187,7 +187,8 @@ TUNDISH_API void tundish_batch_get_info(const tundish_batch* batch, tundish_batc
  * which: 0 images (N, C, H, W), 1 labels (N) int64, 2 sample numbers (N) int64. NULL on error. */
 TUNDISH_API void* tundish_batch_tensor(tundish_batch* batch, int32_t which);
 
-/* The bytes of a field of one sample, until the batch is freed; none of the image and the label. */
+/* The bytes of a field of one sample, valid until the batch is freed. The image and the label have
+ * no bytes here. */
 TUNDISH_API int32_t tundish_batch_field(const tundish_batch* batch, uint64_t place, uint32_t field,
                                         const void** bytes, uint64_t* size);
 
@@ -227,15 +228,15 @@ TUNDISH_API tundish_device* tundish_device_new(tundish_loader* loader, int32_t d
 TUNDISH_API int32_t tundish_device_dtype(const tundish_device* device);
 /* Enqueues the batch: into `images` as many elements as it has, in the loader's memory order; into
  * `labels` and `samples` an int64 for each image. The batch may be freed at once. */
-TUNDISH_API int32_t tundish_device_finish(tundish_device* device, const tundish_batch* batch,
-                                          void* images, void* labels, void* samples);
+TUNDISH_API int32_t tundish_device_enqueue(tundish_device* device, const tundish_batch* batch,
+                                           void* images, void* labels, void* samples);
 /* So many batches are to be enqueued ahead of the one that the training loop gets. */
 TUNDISH_API uint32_t tundish_device_lead(void);
 /* Call for every batch that was enqueued, once the training loop's cudaStream_t waits for it;
- * `coded` is that of its info. With decode="auto" this measures CPU and GPU in turn and then lets
- * the faster one decode. NULL, or once the reason of the choice, for people; valid until this
+ * `gpu_decodes` is that of its info. With decode="auto" this measures CPU and GPU in turn and then
+ * lets the faster one decode. NULL, or once the reason of the choice, for people; valid until this
  * thread's next call. */
-TUNDISH_API const char* tundish_device_handed_over(tundish_device* device, int32_t coded,
+TUNDISH_API const char* tundish_device_handed_over(tundish_device* device, int32_t gpu_decodes,
                                                    void* stream);
 /* Who decodes: 0 the CPU, 1 the GPU, -1 not chosen yet. */
 TUNDISH_API int32_t tundish_device_decoding(const tundish_device* device);

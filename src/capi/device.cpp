@@ -44,10 +44,10 @@ int32_t tundish_device_dtype(const tundish_device* device) {
   return static_cast<int32_t>(device->delivery->dtype());
 }
 
-int32_t tundish_device_finish(tundish_device* device, const tundish_batch* batch, void* images,
-                              void* labels, void* samples) {
+int32_t tundish_device_enqueue(tundish_device* device, const tundish_batch* batch, void* images,
+                               void* labels, void* samples) {
   return guarded<int32_t>(TUNDISH_ERROR, [&] {
-    device->delivery->finish(batch->batch, {images, labels, samples});
+    device->delivery->enqueue(batch->batch, {images, labels, samples});
     return TUNDISH_OK;
   });
 }
@@ -84,9 +84,9 @@ int32_t tundish_loader_enter_refused(tundish_loader* loader, tundish_refused* re
 
 uint32_t tundish_device_lead(void) { return kGpuLead; }
 
-const char* tundish_device_handed_over(tundish_device* device, int32_t coded, void* stream) {
+const char* tundish_device_handed_over(tundish_device* device, int32_t gpu_decodes, void* stream) {
   return guarded<const char*>(nullptr, [&]() -> const char* {
-    std::optional<std::string> reason = device->delivery->handed_over(coded != 0, stream);
+    std::optional<std::string> reason = device->delivery->handed_over(gpu_decodes != 0, stream);
     return reason ? keep_text(std::move(*reason)) : nullptr;
   });
 }

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "augment/operations/to_dtype.h"
+#include "augment/dtype.h"
 
 namespace tundish {
 

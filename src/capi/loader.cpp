@@ -203,7 +203,7 @@ void tundish_batch_get_info(const tundish_batch* batch, tundish_batch_info* out)
           .dtype = static_cast<int32_t>(from.dtype),
           .channels_first = from.channels_first,
           .lent = from.lent,
-          .coded = from.slot->single_task};
+          .gpu_decodes = from.slot->single_task};
 }
 
 void* tundish_batch_tensor(tundish_batch* handle, int32_t which) {

@@ -112,7 +112,7 @@ GpuUploader::~GpuUploader() {
   state_.reset();
 }
 
-void GpuUploader::finish(const UploadBatch& batch, const Out& out) {
+void GpuUploader::enqueue(const UploadBatch& batch, const Out& out) {
   State& state = *state_;
   if (batch.count == 0) return;
   const OnDevice on(state.device);
@@ -122,7 +122,7 @@ void GpuUploader::finish(const UploadBatch& batch, const Out& out) {
   one->epoch = batch.epoch;
   one->wanted = true;
   try {
-    enqueue(batch, out, *one);
+    put_on_stream(batch, out, *one);
   } catch (...) {
     // Part of the work may be on the stream, and the batch's memory goes back now.
     cudaStreamSynchronize(state.stream);
@@ -133,7 +133,7 @@ void GpuUploader::finish(const UploadBatch& batch, const Out& out) {
   state.sent.push_back(std::move(one));
 }
 
-void GpuUploader::enqueue(const UploadBatch& batch, const Out& out, Sent& one) {
+void GpuUploader::put_on_stream(const UploadBatch& batch, const Out& out, Sent& one) {
   State& state = *state_;
   // The tail follows the levels or the flat buffer; when the batch has both, the flat buffer.
   const bool flat = batch.coded != nullptr;

@@ -53,7 +53,7 @@ class GpuUploader {
   };
 
   // Enqueues the copy and the kernels.
-  void finish(const UploadBatch& batch, const Out& out);
+  void enqueue(const UploadBatch& batch, const Out& out);
 
   // A unit that no kernel could decode, in a batch that was enqueued before; its image is zeros.
   struct Refused {
@@ -73,7 +73,7 @@ class GpuUploader {
  private:
   struct State;
   struct Sent;
-  void enqueue(const UploadBatch& batch, const Out& out, Sent& one);
+  void put_on_stream(const UploadBatch& batch, const Out& out, Sent& one);
 
   std::unique_ptr<State> state_;
 };

@@ -24,7 +24,7 @@ GpuUploader::GpuUploader(int, void*, const PixelTable&, bool, const lanes::Table
   refuse();
 }
 GpuUploader::~GpuUploader() = default;
-void GpuUploader::finish(const UploadBatch&, const Out&) { refuse(); }
+void GpuUploader::enqueue(const UploadBatch&, const Out&) { refuse(); }
 std::optional<GpuUploader::Refused> GpuUploader::poll_completed() { return std::nullopt; }
 void GpuUploader::forget() {}
 

@@ -5,7 +5,7 @@
 #include "decode/test_images.h"
 #include "engine/engine.h"
 #include "memory/memory_plan.h"
-#include "pack/memory_source.h"
+#include "source/memory_source.h"
 
 namespace tundish {
 namespace {

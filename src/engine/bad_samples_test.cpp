@@ -56,10 +56,11 @@ TEST_CASE("a batch of which nothing is left does not come, unless other ranks ha
   CHECK(alone.stats().batches == 2);
   CHECK(alone.stats().skipped == 4);
 
-  source->bad = {2, 3};
+  const auto other = std::make_shared<LevelSource>(8);  // the threads above still read the first
+  other->bad = {2, 3};
   wanted.world_size = 2;
   wanted.rank = 1;
-  Engine of_two(source, wanted);
+  Engine of_two(other, wanted);
   const auto both = run_epoch(of_two, 0);
   REQUIRE(both.size() == 2);
   CHECK(both[0].samples.empty());

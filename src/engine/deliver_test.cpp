@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "engine/engine.h"
-#include "pack/memory_source.h"
+#include "source/memory_source.h"
 
 namespace tundish {
 namespace {

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "decode/test_images.h"
-#include "pack/memory_source.h"
+#include "source/memory_source.h"
 
 namespace tundish {
 namespace {

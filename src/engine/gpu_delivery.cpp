@@ -44,8 +44,8 @@ GpuDelivery::GpuDelivery(Engine& engine, int device, void* stream,
   }
 }
 
-void GpuDelivery::finish(const std::shared_ptr<const Batch>& batch,
-                         const cuda::GpuUploader::Out& out) {
+void GpuDelivery::enqueue(const std::shared_ptr<const Batch>& batch,
+                          const cuda::GpuUploader::Out& out) {
   const Slot& slot = *batch->slot;
   GpuSlotData* data = gpu_data(slot);
   std::vector<std::uint32_t> numbers;  // of the images that the GPU decodes
@@ -54,19 +54,19 @@ void GpuDelivery::finish(const std::shared_ptr<const Batch>& batch,
   }
   std::vector<std::uint64_t> positions;
   for (const std::size_t place : batch->places) positions.push_back(slot.first + place);
-  uploader_.finish({.keep = batch,
-                    .count = batch->count,
-                    .size = batch->size,
-                    .levels = batch->pixels,
-                    .targets = batch->targets,
-                    .coded = data ? data->coded.data() : nullptr,
-                    .layout = data ? &data->layout : nullptr,
-                    .labels = batch->labels,
-                    .samples = batch->samples,
-                    .epoch = batch->epoch,
-                    .positions = positions,
-                    .numbers = numbers},
-                   out);
+  uploader_.enqueue({.keep = batch,
+                     .count = batch->count,
+                     .size = batch->size,
+                     .levels = batch->pixels,
+                     .targets = batch->targets,
+                     .coded = data ? data->coded.data() : nullptr,
+                     .layout = data ? &data->layout : nullptr,
+                     .labels = batch->labels,
+                     .samples = batch->samples,
+                     .epoch = batch->epoch,
+                     .positions = positions,
+                     .numbers = numbers},
+                    out);
 }
 
 std::optional<std::string> GpuDelivery::handed_over(bool on_gpu, void* stream) {

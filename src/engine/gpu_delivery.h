@@ -24,7 +24,7 @@ class GpuDelivery {
   Dtype dtype() const { return dtype_; }
 
   // Enqueues the copy and the kernels.
-  void finish(const std::shared_ptr<const Batch>& batch, const cuda::GpuUploader::Out& out);
+  void enqueue(const std::shared_ptr<const Batch>& batch, const cuda::GpuUploader::Out& out);
 
   // See cuda/gpu_uploader.h.
   std::optional<cuda::GpuUploader::Refused> poll_completed() { return uploader_.poll_completed(); }

@@ -6,7 +6,7 @@
 #include "cuda/decode/batch_slowly.h"
 #include "cuda/decode/testing.h"
 #include "engine/engine.h"
-#include "pack/memory_source.h"
+#include "source/memory_source.h"
 
 namespace tundish {
 namespace {

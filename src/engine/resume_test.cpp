@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "engine/engine.h"
-#include "pack/memory_source.h"
+#include "source/memory_source.h"
 
 namespace tundish {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <doctest/doctest.h>
 
-#include "pack/memory_source.h"
 #include "source/formats/joined.h"
+#include "source/memory_source.h"
 
 namespace tundish {
 

@@ -8,7 +8,7 @@
 #include <filesystem>
 
 #include "core/temporary_folder.h"
-#include "pack/memory_source.h"
+#include "source/memory_source.h"
 
 namespace tundish {
 namespace {

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "core/temporary_folder.h"
-#include "pack/memory_source.h"
 #include "pack/reader.h"
 #include "pack/seal.h"
 #include "pack/write/writer.h"
+#include "source/memory_source.h"
 
 namespace tundish {
 

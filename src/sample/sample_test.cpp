@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "pack/memory_source.h"
+#include "source/memory_source.h"
 
 namespace tundish {
 namespace {

@@ -61,10 +61,15 @@ struct LoaderOptions {
   static void fields(Self& self, Visit&& visit) {
     constexpr double kMaxInt = 2147483647;
     visit(FieldInfo{"batch_size", "images per batch and rank", 1, kMaxInt, true}, self.batch_size);
-    visit(FieldInfo{.name = "transforms", .about = "in order", .saved = true}, self.transforms);
-    visit(FieldInfo{.name = "shuffle", .about = "a new order in every epoch", .saved = true},
+    visit(
+        FieldInfo{
+            .name = "transforms", .about = "what is done to each image, in order", .saved = true},
+        self.transforms);
+    visit(FieldInfo{.name = "shuffle", .about = "a new random order in every epoch", .saved = true},
           self.shuffle);
-    visit(FieldInfo{"seed", "the order and every random choice are functions of it"}, self.seed);
+    visit(FieldInfo{"seed",
+                    "the order and every random choice are functions of seed, epoch, position"},
+          self.seed);
     visit(FieldInfo{"threads", "that read, decode and augment; none: as many CPUs as may be used",
                     1, 65535},
           self.threads);
@@ -73,33 +78,49 @@ struct LoaderOptions {
     visit(FieldInfo{"rank", "of this process", 0, kMaxInt}, self.rank);
     visit(FieldInfo{"world_size", "processes that share each epoch", 1, kMaxInt, true},
           self.world_size);
-    visit(
-        FieldInfo{.name = "on_error",
-                  .about = "a bad sample is replaced, left out, or an error; none: substitute with "
-                           "several ranks, otherwise skip",
-                  .saved = true},
-        self.on_error);
+    visit(FieldInfo{.name = "on_error",
+                    .about = "a bad sample: \"substitute\" (default with several ranks), \"skip\" "
+                             "(default with one), \"fail\"",
+                    .saved = true},
+          self.on_error);
     visit(FieldInfo{.name = "uneven",
-                    .about =
-                        "samples that do not fill the last global batch; none: pad with a random "
-                        "order, otherwise exact",
+                    .about = "the last global batch: \"pad\" (default with a random order), "
+                             "\"drop\", \"exact\" (default otherwise)",
                     .saved = true},
           self.uneven);
-    visit(FieldInfo{"max_bad", "share of an epoch's samples that may be bad; none: all", 0, 1},
-          self.max_bad);
-    visit(FieldInfo{"memory_format", "memory order of the images"}, self.memory_format);
+    rest_of_fields(self, visit);
+  }
+  template <class Self, class Visit>
+  static void rest_of_fields(Self& self, Visit&& visit) {
+    constexpr double kMaxInt = 2147483647;
+    visit(
+        FieldInfo{
+            "max_bad",
+            "most bad samples of an epoch as a share (0.01), more are an error; None: any number",
+            0, 1},
+        self.max_bad);
+    visit(FieldInfo{"memory_format",
+                    "\"channels_last\" or \"contiguous\": memory order of the images"},
+          self.memory_format);
     visit(FieldInfo{.name = "exif_orientation",
-                    .about = "turn images as their EXIF says; torchvision does not",
+                    .about = "turn images as their EXIF says (torchvision does not)",
                     .saved = true},
           self.exif_orientation);
     visit(FieldInfo{"all_fields", "also read text, bytes, numbers and arrays"}, self.all_fields);
     visit(FieldInfo{"memory", "bytes that the loader may use; 0: not counted", 0, 0x1p62},
           self.memory);
     visit(FieldInfo{"cache", "keep samples in what is left of memory"}, self.cache);
-    visit(FieldInfo{"pin_memory", "page-locked batches"}, self.pin_memory);
+    visit(
+        FieldInfo{"pin_memory", "page-locked batches, for copies to a GPU with non_blocking=True"},
+        self.pin_memory);
     visit(FieldInfo{"for_gpu", "batches that a GPU finishes"}, self.for_gpu);
-    visit(FieldInfo{"decode", "who decodes the batches for a GPU"}, self.decode);
-    visit(FieldInfo{"resident", "the lanes records of the data stay in the GPU's memory"},
+    visit(
+        FieldInfo{
+            "decode",
+            "with device, who decodes: \"cpu\", \"gpu\" or \"auto\" (both are measured first)"},
+        self.decode);
+    visit(FieldInfo{"resident",
+                    "with device: the lanes records of the data are kept in the GPU's memory"},
           self.resident);
     visit(FieldInfo{"lends", "the caller lends the memory of the batches"}, self.lends);
     visit(FieldInfo{"replay", "a batch is made again: max_bad does not count"}, self.replay);

@@ -5,7 +5,7 @@
 #include "augment/transforms_json.h"
 #include "core/version.h"
 #include "order/order.h"
-#include "pack/memory_source.h"
+#include "source/memory_source.h"
 
 namespace tundish {
 namespace {

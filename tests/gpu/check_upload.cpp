@@ -19,7 +19,7 @@
 #include "cuda/gpu_uploader.h"
 #include "cuda/runtime/pinned.h"
 #include "cuda/runtime/runtime.h"
-#include "pack/memory_source.h"
+#include "source/memory_source.h"
 
 namespace {
 
@@ -168,19 +168,19 @@ void check_one(Totals& totals, GpuUploader& uploader, Batch& batch, cudaStream_t
   std::vector<std::uint64_t> positions(count);
   for (std::size_t i = 0; i < count; ++i) positions[i] = 1000 + 7 * i;
   const bool flat = !batch.views.empty() || count % 2 == 0;  // a flat buffer may be empty
-  uploader.finish({.keep = {},
-                   .count = count,
-                   .size = batch.size,
-                   .levels = levels.data(),
-                   .targets = batch.targets,
-                   .coded = flat ? coded.data() : nullptr,
-                   .layout = &layout,
-                   .labels = batch.labels,
-                   .samples = batch.samples,
-                   .epoch = 3,
-                   .positions = positions,
-                   .numbers = batch.numbers},
-                  {images.as<void>(), numbers.as<void>(), numbers.as<std::int64_t>() + count});
+  uploader.enqueue({.keep = {},
+                    .count = count,
+                    .size = batch.size,
+                    .levels = levels.data(),
+                    .targets = batch.targets,
+                    .coded = flat ? coded.data() : nullptr,
+                    .layout = &layout,
+                    .labels = batch.labels,
+                    .samples = batch.samples,
+                    .epoch = 3,
+                    .positions = positions,
+                    .numbers = batch.numbers},
+                   {images.as<void>(), numbers.as<void>(), numbers.as<std::int64_t>() + count});
   const bool wanted = count % 3 != 0;
   if (!wanted) uploader.forget();
   std::vector<std::byte> got(bytes);

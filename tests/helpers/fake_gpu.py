@@ -89,7 +89,7 @@ class FakeGpu:
             "tundish_can_pin": lambda: 0,
             "tundish_device_new": lambda *_: DeviceHandle(),
             "tundish_device_dtype": lambda _: 0,
-            "tundish_device_finish": self.finish,
+            "tundish_device_enqueue": self.finish,
             "tundish_device_poll_completed": self.poll_completed,
             "tundish_device_forget": self.forget,
             "tundish_device_handed_over": self.handed_over,

@@ -17,7 +17,7 @@ from tundish import transforms as T
 from tundish._c.library import lib
 
 PACKAGE = Path(tundish.__file__).resolve().parent
-STEPS = {"tundish_loader_next": "take", "tundish_device_finish": "enqueue"}
+STEPS = {"tundish_loader_next": "take", "tundish_device_enqueue": "enqueue"}
 
 
 def python_stack() -> list[list[str]]:

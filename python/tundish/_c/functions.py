@@ -65,7 +65,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "tundish_resident_free": (None, [c_void_p]),
     "tundish_device_new": (DeviceHandle, [c_void_p, c_int32, c_void_p, c_void_p]),
     "tundish_device_dtype": (c_int32, [c_void_p]),
-    "tundish_device_finish": (c_int32, [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p]),
+    "tundish_device_enqueue": (c_int32, [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p]),
     "tundish_device_lead": (c_uint32, []),
     "tundish_device_handed_over": (c_char_p, [c_void_p, c_int32, c_void_p]),
     "tundish_device_decoding": (c_int32, [c_void_p]),

@@ -60,5 +60,5 @@ class BatchInfo(ctypes.Structure):
         ("dtype", c_int32),
         ("channels_first", c_int32),
         ("lent", c_int32),
-        ("coded", c_int32),
+        ("gpu_decodes", c_int32),
     ]

@@ -83,13 +83,13 @@ class Loader:
 
     @property
     def epoch(self) -> int:
-        """Of the iteration in progress; otherwise of the next one."""
+        """The number of the epoch in progress, or of the next one when none is."""
         return self._run.place[0]
 
     def set_epoch(self, epoch: int) -> None:
         """The next iteration is this epoch, or the one in progress that has given no batch yet.
 
-        Keeps the place of a state just loaded for it.
+        After load_state_dict() with a state of that epoch, the loader still starts at the state's place.
         """
         self._run.set_epoch(checks.whole(epoch, "epoch", least=0, most=2**63 - 1))
 

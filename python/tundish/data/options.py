@@ -1,4 +1,4 @@
-"""The arguments of tundish.Loader: one description of each, with its default.
+"""The arguments of tundish.Loader, with their defaults.
 
 The engine checks most of them (src/state/loader_options.h has the same names); what only Python knows
 about, such as torch, paths and ranks, is settled here.
@@ -7,32 +7,42 @@ about, such as torch, paths and ranks, is settled here.
 from __future__ import annotations
 
 import inspect
+import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from .._c.library import lib
 from .._c.plain import plain
 from .._c.structs import LoaderLists
 from ..transforms.base import Transform, transforms_json
 from . import checks, monitoring
 from .order import Order, add_order
 
+_ENGINE = {
+    one["name"]: one["about"] for one in json.loads(lib.tundish_reference())["options"]["fields"]
+}
+
 
 def _option(default: Any, about: str) -> Any:
+    """An option that only Python knows, or that Python resolves."""
     return field(default=default, metadata={"about": about})
+
+
+def _of_engine(name: str, default: Any) -> Any:
+    """An option that goes to the engine as it is: described there."""
+    return field(default=default, metadata={"about": _ENGINE[name]})
 
 
 @dataclass(frozen=True, kw_only=True)
 class LoaderOptions:
     """Everyday arguments first."""
 
-    batch_size: int = _option(1, "images per batch and rank")
-    transforms: Sequence[Transform] = _option((), "what is done to each image, in order")
-    shuffle: bool = _option(False, "a new random order in every epoch")
-    seed: int = _option(
-        0, "the order and every random choice are functions of seed, epoch, position"
-    )
+    batch_size: int = _of_engine("batch_size", 1)
+    transforms: Sequence[Transform] = _of_engine("transforms", ())
+    shuffle: bool = _of_engine("shuffle", False)
+    seed: int = _of_engine("seed", 0)
     device: Any = _option(
         None, '"cuda": batches come as tensors on that GPU, made ahead of the loop'
     )
@@ -45,25 +55,15 @@ class LoaderOptions:
     labels: Any = _option(None, "integers to use instead of the stored labels, one per sample")
     return_index: bool = _option(False, "also yield the numbers of the samples")
     as_dict: bool = _option(False, "yield a dict of all fields instead of a tuple")
-    memory_format: str = _option(
-        "channels_last", '"channels_last" or "contiguous": memory order of the images'
-    )
-    exif_orientation: bool = _option(False, "turn images as their EXIF says (torchvision does not)")
+    memory_format: str = _of_engine("memory_format", "channels_last")
+    exif_orientation: bool = _of_engine("exif_orientation", False)
     # Ranks.
     rank: int | None = _option(None, "default: from torch.distributed, torchrun or Slurm")
     world_size: int | None = _option(None, "default: from torch.distributed, torchrun or Slurm")
-    uneven: str | None = _option(
-        None,
-        'the last global batch: "pad" (default with a random order), "drop", "exact" (default otherwise)',
-    )
+    uneven: str | None = _of_engine("uneven", None)
     # Bad data.
-    on_error: str | None = _option(
-        None,
-        'a bad sample: "substitute" (default with several ranks), "skip" (default with one), "fail"',
-    )
-    max_bad: float | None = _option(
-        None, "most bad samples of an epoch as a share (0.01), more are an error; None: any number"
-    )
+    on_error: str | None = _of_engine("on_error", None)
+    max_bad: float | None = _of_engine("max_bad", None)
     hang_warning: float | None = _option(
         30.0, "seconds after which a read or decode that does not end is named; None: never"
     )
@@ -71,11 +71,11 @@ class LoaderOptions:
     threads: int | None = _option(
         None, "default: the CPUs this process may use, shared with the other local ranks"
     )
-    prefetch: int = _option(4, "batches kept ready ahead of the trainer")
+    prefetch: int = _of_engine("prefetch", 4)
     memory: str | int | None = _option(
         None,
-        'what the loader may use, "8GiB" or bytes: a promise; "auto": half of what this process may '
-        "take, shared with the other local ranks; None: not counted",
+        'the most that the loader may use, "8GiB" or bytes; "auto": half of what this process may '
+        "take, shared with the other local ranks; None: no limit",
     )
     cache: str | None = _option(
         None,
@@ -85,15 +85,9 @@ class LoaderOptions:
     copy_to: str | os.PathLike[str] | None = _option(
         None, 'a folder, such as "/dev/shm": the pack is copied there first, until the loader ends'
     )
-    pin_memory: bool = _option(
-        False, "page-locked batches, for copies to a GPU with non_blocking=True"
-    )
-    decode: str = _option(
-        "auto", 'with device, who decodes: "cpu", "gpu" or "auto" (both are measured first)'
-    )
-    resident: bool = _option(
-        False, "with device: the lanes records of the data are kept in the GPU's memory"
-    )
+    pin_memory: bool = _of_engine("pin_memory", False)
+    decode: str = _of_engine("decode", "auto")
+    resident: bool = _of_engine("resident", False)
     # Monitoring.
     trace: str | os.PathLike[str] | None = _option(
         None, "file for a trace of every thread, written by close() and at exit"

@@ -1,11 +1,19 @@
 #include "augment/operations/normalize.h"
 
+#include <cmath>
+
 namespace tundish {
 
 void Normalize::check() const {
-  for (const double one : std) {
-    if (static_cast<float>(one) == 0.0f) {
-      refuse_argument(kName, fmt::format("std must be finite and not 0, not {}", one));
+  for (const double one : mean) {
+    if (!std::isfinite(static_cast<float>(one))) {
+      refuse_argument(kName, fmt::format("mean must be finite as float32, not {}", one));
+    }
+  }
+  for (const double one : this->std) {
+    const auto value = static_cast<float>(one);
+    if (value == 0.0f || !std::isfinite(value)) {
+      refuse_argument(kName, fmt::format("std must be finite as float32 and not 0, not {}", one));
     }
   }
 }

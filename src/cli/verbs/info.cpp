@@ -85,10 +85,15 @@ std::string some_of(const std::vector<std::string>& names) {
   return out;
 }
 
+// Not Json, which looks through all keys of an object for each one it adds: a hostile pack may have
+// millions.
+nlohmann::json metadata_of(const Pack* pack) {
+  return pack ? nlohmann::json::parse(pack->metadata(), nullptr, false) : nlohmann::json();
+}
+
 // What the packer wrote down about the JPEGs; null in a pack without lanes.
-Json lanes_of(const Pack* pack) {
-  const Json metadata = pack ? Json::parse(pack->metadata(), nullptr, false) : Json();
-  const Json* at = &metadata;
+nlohmann::json lanes_of(const nlohmann::json& metadata) {
+  const nlohmann::json* at = &metadata;
   for (const char* key : {"provenance", "lanes"}) {
     if (!at->is_object() || !at->contains(key)) return {};
     at = &(*at)[key];
@@ -116,13 +121,14 @@ void print_as_json(const std::string& file, const Source& source, const Pack* pa
   for (const auto& [label, count] : summary.labels) out["labels"][std::to_string(label)] = count;
   out["codecs"] = Json::object();
   for (const auto& [codec, count] : summary.codecs) out["codecs"][codec] = count;
-  out["lanes"] = lanes_of(pack);
+  const nlohmann::json metadata = metadata_of(pack);
+  out["lanes"] = lanes_of(metadata);
   out["width"] = spread_json(summary.width);
   out["height"] = spread_json(summary.height);
   out["id"] = pack ? Json(pack->fingerprint()) : Json();
   out["version"] = pack ? Json(kFormatVersion) : Json();
   out["alignment"] = pack ? Json(pack->alignment()) : Json();
-  out["metadata"] = pack ? Json::parse(pack->metadata(), nullptr, false) : Json();
+  out["metadata"] = metadata;
   out["warnings"] = Json::array();
   for (const std::string& text : source.warnings()) out["warnings"].push_back(json_text(text));
   print_json(shell, out);

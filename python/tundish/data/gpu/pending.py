@@ -170,7 +170,7 @@ class PendingGpuBatches:
             numbers = torch.empty((2, info.count), dtype=torch.int64, device=self._device)
         tensors = [images, numbers[0], numbers[1]]
         pointers = [tensor.data_ptr() for tensor in tensors]
-        if lib.tundish_device_finish(self._uploader, self.batch, *pointers) != OK:
+        if lib.tundish_device_enqueue(self._uploader, self.batch, *pointers) != OK:
             raise last_error()
         ready = self._ready = torch.cuda.Event()
         ready.record(self._stream)
@@ -185,8 +185,8 @@ class PendingGpuBatches:
         self._lag.hand_over(stream, sent.ready)
         for tensor in sent.tensors:
             tensor.record_stream(stream)
-        coded = sent.info.coded
-        chosen = lib.tundish_device_handed_over(self._uploader, coded, stream.cuda_stream)
+        gpu_decodes = sent.info.gpu_decodes
+        chosen = lib.tundish_device_handed_over(self._uploader, gpu_decodes, stream.cuda_stream)
         if chosen is not None:
             log.info(chosen.decode())
         waiting, decoded = self._waiting[1:], self._decoded + sent.info.gpu_decoded
