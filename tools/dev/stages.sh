@@ -15,16 +15,13 @@ do_test() {
   done
   [ ${#stages[@]} -gt 0 ] || read -ra stages <<<"$all_stages"
   mkdir -p build/log
-  trap 'stop_compiling_ahead' EXIT
+  trap 'stop_sanitizers' EXIT
   for stage in "${stages[@]}"; do
     log=build/log/$stage.log
     begin=$SECONDS
-    case $stage in
-      pytest) [[ " ${stages[*]} " != *" asan "* ]] || compile_ahead ;;
-      asan | tsan | clang | fuzz) wait_for_compiling_ahead ;;
-    esac
+    [ "$stage" != pytest ] || start_sanitizers "${stages[@]}"
     say "test: $stage ... (log: $log)"
-    if "$PWD/dev" "$stage" >"$log" 2>&1; then
+    if run_stage "$stage" "$log"; then
       seconds=$((SECONDS - begin))
       if grep -q 'untested: left out' "$log"; then verdict="left out"; else verdict=ok; fi
       summary+=("$(printf '  %-9s %-8s %4d s  %s' "$stage" "$verdict" "$seconds" "$(note_of "$stage" "$log")")")
@@ -45,28 +42,39 @@ do_test() {
   say "all stages passed"
 }
 
-# The sanitizers' builds are compiled while pytest and wheel run, with what these leave over of the
-# cores. Errors are not looked at here: the stage itself compiles again and reports them.
-compiling_ahead=""
-compile_ahead() {
-  setsid nice -n 19 "$PWD/dev" compile-ahead >build/log/compile-ahead.log 2>&1 &
-  compiling_ahead=$!
+# The sanitizers are built and run while pytest and wheel run, with what these leave over of the
+# cores. Each writes its log, and its exit status when it has ended.
+sanitizers=""
+start_sanitizers() {  # STAGE...: all that were asked for
+  local stage ahead=()
+  for stage in asan tsan clang; do [[ " $* " != *" $stage "* ]] || ahead+=("$stage"); done
+  [ ${#ahead[@]} -gt 0 ] || return 0
+  rm -f build/log/{asan,tsan,clang}.status
+  setsid nice -n 10 "$PWD/dev" sanitizers "${ahead[@]}" >/dev/null 2>&1 &
+  sanitizers=$!
 }
-wait_for_compiling_ahead() {
-  [ -n "$compiling_ahead" ] || return 0
-  wait "$compiling_ahead" || true
-  compiling_ahead=""
+stop_sanitizers() {  # setsid: its compilers are of one group, and end with it
+  [ -z "$sanitizers" ] || kill -- "-$sanitizers" 2>/dev/null || true
 }
-stop_compiling_ahead() {  # setsid: its compilers are of one group, and end with it
-  [ -n "$compiling_ahead" ] || return 0
-  kill -- "-$compiling_ahead" 2>/dev/null || true
+do_sanitizers() {
+  local stage status
+  for stage in "$@"; do
+    status=0
+    "$PWD/dev" "$stage" >"build/log/$stage.log" 2>&1 || status=$?
+    echo $status >"build/log/$stage.status"
+  done
 }
-do_compile-ahead() {
-  need_clang || return 0
-  local targets
-  mapfile -t targets < <(printf 'fuzz_%s\n' $(basename -s .cpp fuzz/*.cpp))
-  build_sanitized asan unit_tests "${targets[@]}"
-  build_sanitized tsan unit_tests
+
+run_stage() {  # STAGE LOG
+  local status=build/log/$1.status
+  case $1 in
+    asan | tsan | clang)
+      if [ -n "$sanitizers" ]; then
+        while [ ! -f "$status" ] && kill -0 "$sanitizers" 2>/dev/null; do sleep 1; done
+        [ -f "$status" ] && return "$(cat "$status")"
+      fi ;;
+  esac
+  "$PWD/dev" "$1" >"$2" 2>&1
 }
 
 note_of() {  # one line out of a stage's log
