@@ -57,7 +57,7 @@ def test_the_walk_leaves_out_no_file_between_the_loop_and_the_row(walk):
 
 
 @pytest.mark.parametrize("walk", WALKS)
-def test_what_was_recorded_is_still_there(walk):
+def test_recorded_functions_still_exist(walk):
     for frames in RECORD[walk].values():
         for function, file in frames:
             name = re.split(r"::|\.", function)[-1]
