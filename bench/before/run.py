@@ -74,12 +74,16 @@ def lanes(root: Path, pack: Path) -> Speeds:
 
 
 def gpu_decode(root: Path, pack: Path) -> Speeds:
+    """Images per second, and the speed of each part of the host's work."""
     out = {}
     text = printed(root, program(root, "bench_gpu_decode"), pack, "--batch", "512", "--rounds", "1")
     for line in text.splitlines():
         figure = json.loads(line)
-        if figure["unit"] == "images/s":
-            out[figure["metric"]] = interval(figure["values"]).median
+        middle = interval(figure["values"]).median
+        if figure["unit"] in ("images/s", "GB/s"):
+            out[figure["metric"]] = middle
+        elif figure["unit"] == "us per image":
+            out[figure["metric"]] = 1 / middle
     return out
 
 
