@@ -110,9 +110,12 @@ add_library(engine STATIC
   src/augment/cpu/passes_sse.cpp
   src/augment/cpu/passes_x_avx512.cpp
   src/augment/cpu/passes_y_avx512.cpp
-  src/augment/cpu/pixel_steps.cpp
-  src/augment/cpu/pixel_steps_avx2.cpp
-  src/augment/cpu/pixel_steps_avx512.cpp
+  src/augment/pixels/pixel_runner.cpp
+  src/augment/pixels/pixel_runner_slowly.cpp
+  src/augment/cpu/plan_runner.cpp
+  src/augment/cpu/table_formula.cpp
+  src/augment/cpu/table_formula_avx2.cpp
+  src/augment/cpu/table_formula_avx512.cpp
   src/augment/cpu/resample.cpp
   src/augment/cpu/resample_bytes.cpp
   src/augment/cpu/resample_slowly.cpp
@@ -134,6 +137,7 @@ add_library(engine STATIC
   src/augment/operations/to_dtype.cpp
   src/augment/pixel_table.cpp
   src/augment/plan.cpp
+  src/augment/plan_json.cpp
   src/augment/transforms.cpp
   src/augment/transforms_json.cpp
   src/order/alias_table.cpp
@@ -179,7 +183,7 @@ set_source_files_properties(src/augment/cpu/passes_sse.cpp src/augment/cpu/row_s
 set_source_files_properties(src/augment/cpu/passes_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2")
 set_source_files_properties(src/augment/cpu/weights.cpp PROPERTIES COMPILE_OPTIONS "-fno-trapping-math")
 set_source_files_properties(src/augment/cpu/weights_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2;-fno-trapping-math")
-set_source_files_properties(src/augment/cpu/pixel_steps_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2;-mfma;-mf16c")
+set_source_files_properties(src/augment/cpu/table_formula_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2;-mfma;-mf16c")
 set_source_files_properties(
   src/lanes/blocks_avx2.cpp
   src/lanes/colour_avx2.cpp
@@ -194,7 +198,7 @@ set_source_files_properties(
   src/augment/cpu/passes_avx512.cpp
   src/augment/cpu/passes_x_avx512.cpp
   src/augment/cpu/passes_y_avx512.cpp
-  src/augment/cpu/pixel_steps_avx512.cpp
+  src/augment/cpu/table_formula_avx512.cpp
   src/lanes/block_lists_avx512.cpp
   src/lanes/blocks_avx512.cpp
   src/lanes/colour_avx512.cpp

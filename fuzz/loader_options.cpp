@@ -2,6 +2,7 @@
 // Error that says in a few words what is wrong. Options that pass their check make plans.
 #include "state/loader_options.h"
 
+#include "augment/transform.h"
 #include "augment/transforms_json.h"
 #include "json_round_trip.h"
 

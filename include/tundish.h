@@ -97,6 +97,24 @@ typedef struct tundish_loader_lists {
  * arguments, their defaults and what they mean. Lives as long as the library. */
 TUNDISH_API const char* tundish_reference(void);
 
+/* Which random numbers transforms draw, for an image of this size. */
+typedef struct tundish_draw {
+  uint64_t width, height; /* of the image */
+  uint64_t seed;
+  uint64_t epoch;
+  uint64_t sample;
+  uint64_t repeat;
+} tundish_draw;
+
+/* JSON: what the transforms, a JSON list, would do: {"image", "size", "steps", "dtype"}. Valid
+ * until this thread's next call; NULL on error. */
+TUNDISH_API const char* tundish_plan(const char* transforms, const tundish_draw* draw);
+
+/* Does it. `rgb`: interleaved, 3 * width * height bytes. `out`: (height, width, 3) elements of the
+ * plan's size and dtype, `bytes` of them. */
+TUNDISH_API int32_t tundish_transform(const char* transforms, const tundish_draw* draw,
+                                      const uint8_t* rgb, void* out, uint64_t bytes);
+
 typedef struct tundish_loader tundish_loader;
 typedef struct tundish_batch tundish_batch;
 

@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-#include "augment/transforms.h"
+#include "augment/transform.h"
 #include "pack/open.h"
 
 // jpeglib.h wants size_t and FILE declared before it.
@@ -141,7 +141,7 @@ std::vector<Image> read_images(const std::string& path, std::uint64_t seed) {
     if (read_header(image.header, image.bytes) || image.header.codec != Codec::jpeg) continue;
     const Size size{static_cast<int>(image.header.width), static_cast<int>(image.header.height)};
     if (components(image.bytes) == 4) continue;
-    image.crop = plan_view(transforms, size, {.seed = seed, .sample = i}).steps().at(0).crop;
+    image.crop = plan_view(transforms, size, {.seed = seed, .sample = i}).first().crop;
     images.push_back(std::move(image));
   }
   if (images.empty()) throw Error(ErrorCode::argument, {.file = path}, "it has no JPEG");

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "augment/transform.h"
 #include "cuda/decode/testing.h"
 
 namespace tundish::cuda::bench {

@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "augment/transforms.h"
+#include "augment/transform.h"
 #include "decode/decode.h"
 #include "image.h"
 #include "lanes/transcode.h"
@@ -68,7 +68,7 @@ void read_images(Set& out, const std::string& path, std::uint64_t seed, bool tra
     Image image;
     image.jpeg = sample.fields[field];
     image.size = {static_cast<int>(header.width), static_cast<int>(header.height)};
-    image.crop = plan_view(transforms, image.size, {.seed = seed, .sample = i}).steps()[0].crop;
+    image.crop = plan_view(transforms, image.size, {.seed = seed, .sample = i}).first().crop;
     if (train && samples.size() < 1000) {
       transcoder.sample(samples.emplace_back(), image.jpeg, 60);
     }

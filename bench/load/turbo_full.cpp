@@ -26,7 +26,7 @@
 
 #include "augment/cpu/resample.h"
 #include "augment/cpu/store.h"
-#include "augment/transforms.h"
+#include "augment/transform.h"
 #include "core/machine/cpu.h"
 #include "decode/decode.h"
 #include "order/order.h"
@@ -106,7 +106,7 @@ void load_full(std::byte* out, const Job& job, const PixelTable& table, std::uin
   const Size size = size_of(header);
   const View view = plan(job, size, epoch, number);
   worker.store.begin(table, {.base = out, .dy = 3 * kSide, .dx = 3, .dc = 1});
-  worker.resample.begin(view.steps().at(0), size, worker.store);
+  worker.resample.begin(view.first(), size, worker.store);
   const Window whole{0, 0, size.width, size.height};
   const Bytes bytes = worker.sample.fields[static_cast<std::size_t>(job.image_field)];
   check(decode(worker.resample, bytes, header, whole, worker.decode), job, number);
@@ -121,7 +121,7 @@ void print_plans(const Job& job, std::uint64_t epochs) {
       Size size{static_cast<int>(info.width), static_cast<int>(info.height)};
       if (size.width == 0) size = size_of(read(job, i, worker));
       const View view = plan(job, size, epoch, i);
-      const ResizeStep& step = view.steps().at(0);
+      const ResizeStep& step = view.first();
       const std::int32_t row[5] = {step.crop.x, step.crop.y, step.crop.width, step.crop.height,
                                    step.mirror_x};
       std::fwrite(row, sizeof row, 1, stdout);

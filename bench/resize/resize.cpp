@@ -19,7 +19,7 @@
 #include "augment/cpu/resample.h"
 #include "augment/cpu/store.h"
 #include "augment/cpu/testing.h"
-#include "augment/transforms.h"
+#include "augment/transform.h"
 
 namespace {
 
@@ -129,7 +129,7 @@ nlohmann::json time_resize(const Crop& crop, Cpu cpu, int rounds) {
 }
 
 nlohmann::json time_store(Dtype dtype, bool planes, bool mirror, Cpu cpu, int rounds) {
-  Transforms transforms{ToDtype{dtype, true}};
+  std::vector<Transform> transforms{ToDtype{dtype, true}};
   if (dtype != Dtype::uint8) transforms.emplace_back(Normalize{});
   const PixelTable table = pixel_table(transforms);
   const auto bytes = static_cast<std::ptrdiff_t>(dtype_bytes(dtype));

@@ -44,15 +44,15 @@ PixelTable make_pixel_table(const PixelValues& values) {
     }
   }
   if (values.dtype == Dtype::uint8 || values.normalizes > 1) return table;
-  PixelSteps steps;
-  set_steps(steps, values.factor, values.mean.data(), values.std.data());
+  TableFormula formula;
+  set_formula(formula, values.factor, values.mean.data(), values.std.data());
   for (int c = 0; c < 3; ++c) {
     for (unsigned i = 0; i < 256; ++i) {
-      const float x = step_slowly(steps, 0, c, static_cast<std::uint8_t>(i));
+      const float x = formula_slowly(formula, 0, c, static_cast<std::uint8_t>(i));
       if (bits_of(x, values.dtype) != table.value[static_cast<std::size_t>(c)][i]) return table;
     }
   }
-  table.steps = steps;
+  table.formula = formula;
   return table;
 }
 

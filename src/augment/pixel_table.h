@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "augment/cpu/pixel_steps.h"
+#include "augment/cpu/table_formula.h"
 #include "augment/dtype.h"
 
 namespace tundish {
@@ -15,7 +15,7 @@ namespace tundish {
 struct PixelTable {
   Dtype dtype = Dtype::uint8;
   std::array<std::array<std::uint32_t, 256>, 3> value{};
-  std::optional<PixelSteps> steps{};  // when they give the very same values
+  std::optional<TableFormula> formula{};  // when it gives the very same values
 };
 
 // The table in the making: each transform changes the values in turn, rounded to float32 as
@@ -25,7 +25,7 @@ struct PixelValues {
 
   Dtype dtype = Dtype::uint8;
   std::array<std::array<float, 256>, 3> value;
-  // The same as arithmetic, for PixelSteps; right while there is at most one Normalize.
+  // The same as arithmetic, for TableFormula; right while there is at most one Normalize.
   float factor = 1;
   std::array<float, 3> mean = {0, 0, 0}, std = {1, 1, 1};
   int normalizes = 0;

@@ -32,69 +32,99 @@ Range needed_range(int from, int to, int n, PadMode mode) {
   return high < 0 ? Range{0, 0} : Range{low, high + 1 - low};
 }
 
-View::View(Size image) : image_(image), steps_{whole(image)} {}
+std::size_t leading_pixel_steps(std::span<const PlanStep> steps) {
+  std::size_t count = 0;
+  while (count < steps.size() && std::holds_alternative<PixelStep>(steps[count])) ++count;
+  return count;
+}
 
-Size View::size() const { return {steps_.back().keep.width, steps_.back().keep.height}; }
+View::View(Size image) : image_(image), size_(image), input_(image), steps_{whole(image)} {}
 
-void View::open_step() { steps_.push_back(whole(size())); }
+ResizeStep& View::open_step() {
+  input_ = size_;
+  return std::get<ResizeStep>(steps_.emplace_back(whole(size_)));
+}
+
+ResizeStep& View::last_resize() {
+  ResizeStep* last = std::get_if<ResizeStep>(&steps_.back());
+  return last ? *last : open_step();
+}
+
+ResizeStep& View::before_mirror() {
+  for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
+    if (ResizeStep* resize = std::get_if<ResizeStep>(&*step)) return *resize;
+    if (!allows_mirror_before(std::get_if<PixelStep>(&*step)->op)) break;
+  }
+  return open_step();
+}
 
 void View::crop(const Window& window, PadMode mode, std::array<std::uint8_t, 3> fill) {
   assert(window.width > 0 && window.height > 0);
-  const Size now = size();
-  const bool inside_x = inside(window.x, window.width, now.width);
-  const bool inside_y = inside(window.y, window.height, now.height);
+  const bool inside_x = inside(window.x, window.width, size_.width);
+  const bool inside_y = inside(window.y, window.height, size_.height);
+  ResizeStep* last = &last_resize();
   if (!inside_x || !inside_y) {
     // The padding of this crop is the padding of the step's input only where the result still
     // spans the whole input; otherwise pixels would show that were cut off before.
-    const ResizeStep& last = steps_.back();
-    const Size input = steps_.size() == 1 ? image_
-                                          : Size{steps_[steps_.size() - 2].keep.width,
-                                                 steps_[steps_.size() - 2].keep.height};
-    const bool spans_x = last.crop.x == 0 && last.crop.width == input.width;
-    const bool spans_y = last.crop.y == 0 && last.crop.height == input.height;
-    const bool padded = !inside(last.crop.x, last.crop.width, input.width) ||
-                        !inside(last.crop.y, last.crop.height, input.height);
-    if (resizes(last) || padded || !(inside_x || spans_x) || !(inside_y || spans_y)) open_step();
+    const bool spans_x = last->crop.x == 0 && last->crop.width == input_.width;
+    const bool spans_y = last->crop.y == 0 && last->crop.height == input_.height;
+    const bool padded = !inside(last->crop.x, last->crop.width, input_.width) ||
+                        !inside(last->crop.y, last->crop.height, input_.height);
+    if (resizes(*last) || padded || !(inside_x || spans_x) || !(inside_y || spans_y)) {
+      last = &open_step();
+    }
   }
 
   // Mirroring comes last in a step, so the window moves to the other side of the mirror.
-  ResizeStep& step = steps_.back();
-  const int x = step.mirror_x ? size().width - window.x - window.width : window.x;
-  const int y = step.mirror_y ? size().height - window.y - window.height : window.y;
+  ResizeStep& step = *last;
+  const int x = step.mirror_x ? size_.width - window.x - window.width : window.x;
+  const int y = step.mirror_y ? size_.height - window.y - window.height : window.y;
   if (!inside_x || !inside_y) {
     step.pad_mode = mode;
     step.fill = fill;
   }
+  size_ = {window.width, window.height};
   if (resizes(step)) {
     step.keep = {step.keep.x + x, step.keep.y + y, window.width, window.height};
   } else {
     step.crop = {step.crop.x + x, step.crop.y + y, window.width, window.height};
-    step.size = {window.width, window.height};
+    step.size = size_;
     step.keep = {0, 0, window.width, window.height};
   }
 }
 
 void View::resize(Size size, Filter filter) {
   assert(size.width > 0 && size.height > 0);
-  const Size now = this->size();
-  if (size == now) return;
+  if (size == size_) return;
   // Pillow 12's Image.resize() makes images of this shape flatter before it makes them wider or
   // narrower, the other way round than all others.
-  if (now.height > std::int64_t{100} * now.width && size.height < now.height &&
-      size.width != now.width) {
-    resize({now.width, size.height}, filter);
+  if (size_.height > std::int64_t{100} * size_.width && size.height < size_.height &&
+      size.width != size_.width) {
+    resize({size_.width, size.height}, filter);
   }
-  if (resizes(steps_.back())) open_step();
-  ResizeStep& step = steps_.back();
-  step.size = size;
+  ResizeStep* last = &last_resize();
+  if (resizes(*last)) last = &open_step();
+  ResizeStep& step = *last;
+  step.size = size_ = size;
   step.filter = filter;
   step.keep = {0, 0, size.width, size.height};
   step.backwards_x = step.mirror_x;
   step.backwards_y = step.mirror_y;
 }
 
-void View::mirror_x() { steps_.back().mirror_x = !steps_.back().mirror_x; }
+void View::add(const PixelStep& step) {
+  steps_.emplace_back(step);
+  if (step.size != Size{}) size_ = step.size;
+}
 
-void View::mirror_y() { steps_.back().mirror_y = !steps_.back().mirror_y; }
+void View::mirror_x() {
+  ResizeStep& step = before_mirror();
+  step.mirror_x = !step.mirror_x;
+}
+
+void View::mirror_y() {
+  ResizeStep& step = before_mirror();
+  step.mirror_y = !step.mirror_y;
+}
 
 }  // namespace tundish

@@ -1,20 +1,26 @@
 // A plan: what will be done to the pixels of one draw, as data. Every random choice is made
 // while planning, before a byte is decoded; carrying a plan out draws no numbers.
 //
-// A view is a few steps, nearly always one. A step cuts `crop` out of its input (what lies
-// outside is padding), resizes the cut to `size`, keeps the window `keep` of the result, then
-// mirrors it. A crop that follows a resize costs nothing: only the kept pixels are computed.
+// A view is an ordered list of steps. The first is a ResizeStep: often it is the only one, and the
+// decoder's rows stream through it into the batch. A PixelStep changes an image in
+// memory (augment/pixels/pixel_step.h); another ResizeStep may follow it.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <span>
+#include <variant>
 #include <vector>
 
 #include "augment/filter.h"
+#include "augment/pixels/pixel_step.h"
 #include "core/image.h"
 
 namespace tundish {
 
+// Cuts `crop` out of its input (what lies outside is padding), resizes the cut to `size`, keeps the
+// window `keep` of the result, then mirrors it. A crop that follows a resize costs nothing: only
+// the kept pixels are computed.
 struct ResizeStep {
   Window crop;  // in the coordinates of the step's input
   PadMode pad_mode = PadMode::constant;
@@ -44,14 +50,21 @@ Range needed_range(int from, int to, int n, PadMode mode);
 // A result may be so wide before a crop makes it smaller; 32-bit arithmetic holds it easily.
 constexpr int kMaxPlannedSide = 1 << 26;
 
+using PlanStep = std::variant<ResizeStep, PixelStep>;
+
+// How many PixelSteps come before the first ResizeStep.
+std::size_t leading_pixel_steps(std::span<const PlanStep> steps);
+
 class View {
  public:
   // A view of an image as it is.
   explicit View(Size image);
 
   Size image() const { return image_; }  // size of the decoded image the view starts from
-  Size size() const;                     // of the result so far
-  const std::vector<ResizeStep>& steps() const { return steps_; }  // at least one
+  Size size() const { return size_; }    // of the result so far
+  const std::vector<PlanStep>& steps() const { return steps_; }  // at least one
+  const ResizeStep& first() const { return *std::get_if<ResizeStep>(&steps_.front()); }
+  bool is_one_resize() const { return steps_.size() == 1; }
 
   // Each folds into the last step where that is exact, and otherwise opens a new one.
   void crop(const Window& window, PadMode mode = PadMode::constant,
@@ -60,13 +73,19 @@ class View {
   void mirror_x();
   void mirror_y();
 
+  void add(const PixelStep& step);
+
   bool operator==(const View&) const = default;
 
  private:
-  void open_step();
+  ResizeStep& open_step();
+  ResizeStep& last_resize();    // opened when a PixelStep is last
+  ResizeStep& before_mirror();  // where mirroring the result may be done
 
   Size image_;
-  std::vector<ResizeStep> steps_;
+  Size size_;
+  Size input_;  // of the last ResizeStep
+  std::vector<PlanStep> steps_;
 };
 
 }  // namespace tundish

@@ -36,7 +36,7 @@ TEST_CASE("crop, resize, crop and flip become one step") {
   view.crop({10, 20, 100, 50});
   view.mirror_x();
   REQUIRE(view.steps().size() == 1);
-  const ResizeStep& step = view.steps()[0];
+  const ResizeStep& step = view.first();
   CHECK(step.crop == Window{100, 50, 300, 200});
   CHECK(step.size == Size{150, 100});
   CHECK(step.keep == Window{10, 20, 100, 50});
@@ -56,7 +56,7 @@ TEST_CASE("a crop of a crop is a crop") {
   view.crop({100, 50, 300, 200});
   view.crop({10, 20, 100, 50});
   REQUIRE(view.steps().size() == 1);
-  CHECK(view.steps()[0].crop == Window{110, 70, 100, 50});
+  CHECK(view.first().crop == Window{110, 70, 100, 50});
 }
 
 TEST_CASE("a crop after a mirror takes the pixels from the other side") {
@@ -64,7 +64,7 @@ TEST_CASE("a crop after a mirror takes the pixels from the other side") {
   view.mirror_x();
   view.crop({0, 0, 100, 400});
   REQUIRE(view.steps().size() == 1);
-  CHECK(view.steps()[0].crop == Window{400, 0, 100, 400});
+  CHECK(view.first().crop == Window{400, 0, 100, 400});
 }
 
 TEST_CASE("a padded crop of a whole image is one step, of a part of it two") {
@@ -87,7 +87,7 @@ TEST_CASE("a very tall image is made flatter first, as Pillow does") {
   View view({2, 268});
   view.resize({224, 224}, Filter::bilinear);
   REQUIRE(view.steps().size() == 2);
-  CHECK(view.steps()[0].size == Size{2, 224});
+  CHECK(view.first().size == Size{2, 224});
   View taller({2, 268});
   taller.resize({224, 300}, Filter::bilinear);
   CHECK(taller.steps().size() == 1);
@@ -102,8 +102,8 @@ TEST_CASE("two resizes are two steps, the first of them without what is cut off"
   view.crop({0, 0, 80, 60});
   view.resize({40, 30}, Filter::bilinear);
   REQUIRE(view.steps().size() == 2);
-  CHECK(view.steps()[0].keep == Window{0, 0, 80, 60});
-  CHECK(view.steps()[1].crop == Window{0, 0, 80, 60});
+  CHECK(view.first().keep == Window{0, 0, 80, 60});
+  CHECK(std::get<ResizeStep>(view.steps()[1]).crop == Window{0, 0, 80, 60});
 }
 
 // One operation on the view, and the obvious way to do it on the image.

@@ -5,6 +5,7 @@
 #include <array>
 #include <string_view>
 
+#include "augment/transform.h"
 #include "core/error.h"
 
 namespace tundish {
@@ -19,9 +20,16 @@ constexpr std::uint64_t hash_of(std::string_view name) {
 
 }  // namespace
 
+Transforms::Transforms() : Transforms(std::vector<Transform>{}) {}
+Transforms::Transforms(std::vector<Transform> list)
+    : list_(std::make_shared<const std::vector<Transform>>(std::move(list))) {}
+Transforms::Transforms(std::initializer_list<Transform> list)
+    : Transforms(std::vector<Transform>(list)) {}
+bool Transforms::operator==(const Transforms& other) const { return *list_ == *other.list_; }
+
 void check_transforms(const Transforms& transforms) {
   Dtype dtype = Dtype::uint8;
-  for (const Transform& transform : transforms) {
+  for (const Transform& transform : transforms.list()) {
     std::visit(
         [&]<class Op>(const Op& op) {
           check_fields_of(op);
@@ -44,8 +52,8 @@ void check_transforms(const Transforms& transforms) {
 
 View plan_view(const Transforms& transforms, Size image, const Key& key) {
   View view(image);
-  std::array<std::uint32_t, std::variant_size_v<Transform>> before{};  // of the same name
-  for (const Transform& transform : transforms) {
+  std::array<std::uint32_t, std::variant_size_v<AnyTransform>> before{};  // of the same name
+  for (const Transform& transform : transforms.list()) {
     const std::uint32_t number = before[transform.index()]++;
     std::visit(
         [&]<class Op>(const Op& op) {
@@ -57,8 +65,10 @@ View plan_view(const Transforms& transforms, Size image, const Key& key) {
         },
         transform);
   }
-  for (const ResizeStep& step : view.steps()) {
-    const Window& keep = step.keep;
+  for (const PlanStep& step : view.steps()) {
+    const ResizeStep* resize = std::get_if<ResizeStep>(&step);
+    if (!resize) continue;
+    const Window& keep = resize->keep;
     if (std::int64_t{keep.width} * keep.height <= kMaxResultPixels) continue;
     throw Error(
         ErrorCode::argument, {},
@@ -69,7 +79,7 @@ View plan_view(const Transforms& transforms, Size image, const Key& key) {
 
 Size fixed_size(const Transforms& transforms) {
   Size size;
-  for (const Transform& transform : transforms) {
+  for (const Transform& transform : transforms.list()) {
     std::visit(
         [&](const auto& op) {
           if constexpr (requires { op.result_size(size); }) size = op.result_size(size);
@@ -81,7 +91,7 @@ Size fixed_size(const Transforms& transforms) {
 
 PixelTable pixel_table(const Transforms& transforms) {
   PixelValues values;
-  for (const Transform& transform : transforms) {
+  for (const Transform& transform : transforms.list()) {
     std::visit(
         [&](const auto& op) {
           if constexpr (requires { op.apply(values); }) op.apply(values);

@@ -1,45 +1,32 @@
 // The transforms of a loader, in the user's order, and how they become a plan and a table.
-//
-// A transform is a struct in a file pair of operations/. It has a name, a description of its fields
-// (core/fields.h) and some of these:
-//   check()                 throws Error(argument) when its fields contradict each other
-//   plan(view, random)      adds what it does to the plan; draws every number that it needs
-//   makes_pixels()          true: it resizes or pads, and so works on 8-bit levels only
-//   result_size(size)       of an image of this size; {0, 0} when it depends on the image
-//   apply(pixel_values)     changes single values, as Normalize does
-//   result_dtype(dtype)     of elements of this type
-// HACKING.md explains, step by step, how a transform is added.
 #pragma once
 
 #include <cstdint>
-#include <variant>
+#include <initializer_list>
+#include <memory>
 #include <vector>
 
-#include "augment/operations/center_crop.h"
-#include "augment/operations/normalize.h"
-#include "augment/operations/pad.h"
-#include "augment/operations/random_crop.h"
-#include "augment/operations/random_horizontal_flip.h"
-#include "augment/operations/random_resized_crop.h"
-#include "augment/operations/random_vertical_flip.h"
-#include "augment/operations/resize.h"
-#include "augment/operations/to_dtype.h"
+#include "augment/pixel_table.h"
 #include "augment/plan.h"
 #include "core/random.h"
 
 namespace tundish {
 
-using Transform = std::variant<  //
-    RandomResizedCrop,           //
-    Resize,                      //
-    CenterCrop,                  //
-    Pad,                         //
-    RandomCrop,                  //
-    RandomHorizontalFlip,        //
-    RandomVerticalFlip,          //
-    Normalize,                   //
-    ToDtype>;
-using Transforms = std::vector<Transform>;
+struct Transform;  // any of them: augment/transform.h
+
+// A list that does not change; copies share it. Also what a transform has that holds others.
+class Transforms {
+ public:
+  Transforms();
+  Transforms(std::vector<Transform> list);
+  Transforms(std::initializer_list<Transform> list);
+
+  const std::vector<Transform>& list() const { return *list_; }
+  bool operator==(const Transforms& other) const;
+
+ private:
+  std::shared_ptr<const std::vector<Transform>> list_;  // other owners: copies
+};
 
 // Throws Error(argument) naming the transform when an argument makes no sense: a size of zero,
 // scale[0] > scale[1], std of 0, probability outside 0..1. Also when a transform that may make

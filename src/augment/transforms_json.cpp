@@ -1,5 +1,7 @@
 #include "augment/transforms_json.h"
 
+#include "augment/transform.h"
+
 namespace tundish {
 namespace {
 
@@ -10,7 +12,7 @@ void for_each_transform(std::variant<Ops...>*, const Make& make) {
 }
 template <class Make>
 void for_each_transform(const Make& make) {
-  for_each_transform(static_cast<Transform*>(nullptr), make);
+  for_each_transform(static_cast<AnyTransform*>(nullptr), make);
 }
 
 Transform read_transform(const Json& from) {
@@ -24,7 +26,7 @@ Transform read_transform(const Json& from) {
     names.emplace_back(Op::kName);
     if (name != Op::kName) return;
     read_fields(op, from, name);
-    out = std::move(op);
+    out.emplace(std::move(op));
   });
   if (out) return *out;
   refuse_argument("transforms", fmt::format("'{}' is not a transform; there are: {}",
@@ -35,7 +37,7 @@ Transform read_transform(const Json& from) {
 
 Json transforms_json(const Transforms& transforms) {
   Json out = Json::array();
-  for (const Transform& transform : transforms) {
+  for (const Transform& transform : transforms.list()) {
     std::visit(
         [&]<class Op>(const Op& op) {
           Json one{{"name", Op::kName}};
@@ -49,7 +51,7 @@ Json transforms_json(const Transforms& transforms) {
 
 Transforms read_transforms(const Json& from) {
   if (!from.is_array()) refuse_argument("transforms", "must be a list");
-  Transforms out;
+  std::vector<Transform> out;
   for (const Json& one : from) out.push_back(read_transform(one));
   return out;
 }

@@ -5,6 +5,7 @@
 #include <bit>
 #include <string>
 
+#include "augment/transform.h"
 #include "core/error.h"
 
 namespace tundish {

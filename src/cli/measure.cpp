@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "augment/transform.h"
 #include "engine/engine.h"
 
 namespace tundish::cli {

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "augment/transform.h"
 #include "decode/test_images.h"
 #include "engine/engine.h"
 #include "memory/memory_plan.h"
@@ -117,7 +118,7 @@ TEST_CASE("buffers never exceed their limit") {
     struct Nowhere : RowSink {
       void row(int, const std::uint8_t*, int, bool) override {}
     } nowhere;
-    const ResizeStep& step = view.steps()[0];
+    const ResizeStep& step = view.first();
     Resample resample;
     resample.begin(step, image, nowhere);
     CHECK(resample.held() > 0);

@@ -1,6 +1,7 @@
 // What a GPU could not decode, found after the batch was delivered: Engine::enter_zeros().
 #include <doctest/doctest.h>
 
+#include "augment/transform.h"
 #include "engine/engine.h"
 #include "source/memory_source.h"
 

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "augment/transform.h"
 #include "decode/test_images.h"
 #include "source/memory_source.h"
 

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "augment/transform.h"
 #include "cuda/augment/finish_slowly.h"
 #include "cuda/decode/batch_slowly.h"
 #include "cuda/decode/testing.h"
@@ -75,17 +76,19 @@ LoaderOptions random_options(Random& random) {
   options.threads = between(random, 1, 3);
   options.prefetch = between(random, 1, 3);
   const int side = between(random, 5, 33);
+  std::vector<Transform> transforms;
   if (random.below(2) == 0) {
-    options.transforms = {RandomResizedCrop{.size = {side, side}}, RandomHorizontalFlip{0.5}};
+    transforms = {RandomResizedCrop{.size = {side, side}}, RandomHorizontalFlip{0.5}};
   } else {
-    options.transforms = {Resize{.size = {side, side + 3}}, CenterCrop{{side, side}},
-                          RandomVerticalFlip{0.5}};
+    transforms = {Resize{.size = {side, side + 3}}, CenterCrop{{side, side}},
+                  RandomVerticalFlip{0.5}};
   }
   if (random.below(2) == 0) {
-    options.transforms.push_back(
+    transforms.push_back(
         ToDtype{.dtype = static_cast<Dtype>(between(random, 1, 3)), .scale = true});
-    options.transforms.push_back(Normalize{.mean = {0.5f, 0.4f, 0.3f}, .std = {0.2f, 0.3f, 0.4f}});
+    transforms.push_back(Normalize{.mean = {0.5f, 0.4f, 0.3f}, .std = {0.2f, 0.3f, 0.4f}});
   }
+  options.transforms = transforms;
   return options;
 }
 

@@ -1,25 +1,8 @@
 #include "engine/replay.h"
 
-#include <fmt/format.h>
+#include "augment/plan_json.h"
 
 namespace tundish {
-namespace {
-
-Json json_of(Size size) { return {size.width, size.height}; }
-Json json_of(const Window& w) { return {w.x, w.y, w.width, w.height}; }
-
-Json json_of(const ResizeStep& step) {
-  return {{"crop", json_of(step.crop)},
-          {"size", json_of(step.size)},
-          {"keep", json_of(step.keep)},
-          {"mirror_x", step.mirror_x},
-          {"mirror_y", step.mirror_y},
-          {"filter", resizes(step) ? json_of_value(step.filter) : Json()},
-          {"pad", json_of_value(step.pad_mode)}};
-}
-
-}  // namespace
-
 std::vector<ReplayedSample> replayed(const Batch& batch, const Recipe& recipe) {
   std::vector<ReplayedSample> all;
   Sample sample;
@@ -45,17 +28,11 @@ std::vector<ReplayedSample> replayed(const Batch& batch, const Recipe& recipe) {
 }
 
 Json replay_json(const ReplayedSample& sample) {
-  Json steps = Json::array();
-  for (const ResizeStep& step : sample.view.steps()) steps.push_back(json_of(step));
-  return {{"position", sample.position},
-          {"sample", sample.draw.sample},
-          {"repeat", sample.draw.repeat},
-          {"key", sample.key},
-          {"label", sample.label},
-          {"replaces", sample.replaces},
-          {"image", json_of(sample.view.image())},
-          {"size", json_of(sample.view.size())},
-          {"steps", std::move(steps)}};
+  Json out = {{"position", sample.position},  {"sample", sample.draw.sample},
+              {"repeat", sample.draw.repeat}, {"key", sample.key},
+              {"label", sample.label},        {"replaces", sample.replaces}};
+  out.update(plan_json(sample.view));
+  return out;
 }
 
 }  // namespace tundish

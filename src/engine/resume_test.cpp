@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "augment/transform.h"
 #include "engine/engine.h"
 #include "source/memory_source.h"
 

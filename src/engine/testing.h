@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "augment/transform.h"
 #include "engine/engine.h"
 
 namespace tundish {

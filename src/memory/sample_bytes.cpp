@@ -28,15 +28,22 @@ SampleBytes sample_bytes(const View& view, const ImageHeader& header, std::uint8
   SampleBytes out{.coded = coded};
   // At most: the crop, or all of an image that is turned or padded.
   Window window{0, 0, stored.width, stored.height};
-  if (orientation == 1 && !whole) window.width = std::min(view.steps()[0].crop.width, stored.width);
+  if (orientation == 1 && !whole) window.width = std::min(view.first().crop.width, stored.width);
   out.decoder = decode_bytes(header, window);
   if (orientation != 1) out.upright = rgb_bytes(stored);
   Size size = view.image();
   Size before;
   for (std::size_t i = 0; i < view.steps().size(); ++i) {
-    const ResizeStep& step = view.steps()[i];
-    out.resample = std::max(out.resample, Resample::bytes(step, size));
-    const Size kept{step.keep.width, step.keep.height};
+    const ResizeStep* step = std::get_if<ResizeStep>(&view.steps()[i]);
+    if (!step) {  // an image, and the one that is made of it
+      const Size after = std::get<PixelStep>(view.steps()[i]).size;
+      const Size kept = after == Size{} ? size : after;
+      out.between = std::max(out.between, rgb_bytes(size) + rgb_bytes(kept));
+      before = size = kept;
+      continue;
+    }
+    out.resample = std::max(out.resample, Resample::bytes(*step, size));
+    const Size kept{step->keep.width, step->keep.height};
     const bool last = i + 1 == view.steps().size();
     out.between = std::max(out.between, rgb_bytes(before) + (last ? 0 : rgb_bytes(kept)));
     before = kept;

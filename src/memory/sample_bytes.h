@@ -8,7 +8,7 @@
 
 namespace tundish {
 
-// By the buffers of Scratch, which keep the largest of what was asked of each.
+// By the buffers of Scratch and its PlanRunner, which keep the largest of what was asked of each.
 struct SampleBytes {
   std::uint64_t coded = 0, decoder = 0, upright = 0, between = 0, resample = 0;
 

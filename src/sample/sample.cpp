@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <utility>
-
 #include "decode/npy.h"
 #include "sample/admission.h"
 #include "sample/cached.h"
@@ -11,32 +9,6 @@
 
 namespace tundish {
 namespace {
-
-// A step's rows, kept as an image for the next step.
-class KeepRows : public RowSink {
- public:
-  KeepRows(std::vector<std::uint8_t>& image, Size size) : image_(image), width_(size.width) {
-    image.resize(std::size_t{3} * static_cast<std::size_t>(size.width) *
-                 static_cast<std::size_t>(size.height));
-  }
-  void row(int y, const std::uint8_t* rgb, int width, bool mirror_x) override {
-    std::uint8_t* to = image_.data() + std::ptrdiff_t{3} * y * width_;
-    for (int x = 0; x < width; ++x) {
-      const std::uint8_t* from = rgb + std::ptrdiff_t{3} * (mirror_x ? width - 1 - x : x);
-      to[3 * x] = from[0];
-      to[3 * x + 1] = from[1];
-      to[3 * x + 2] = from[2];
-    }
-  }
-
- private:
-  std::vector<std::uint8_t>& image_;
-  int width_;
-};
-
-Strip whole(const std::vector<std::uint8_t>& image, Size size) {
-  return {image.data(), std::ptrdiff_t{3} * size.width, 0, 0, size.width, size.height};
-}
 
 std::uint8_t orientation_of(const Recipe& recipe, const ImageHeader& header) {
   return recipe.exif_orientation ? header.orientation : std::uint8_t{1};
@@ -67,36 +39,18 @@ void decode_image(StripSink& sink, const Planned& planned, const Window& needed,
                        : decode_upright(scratch.upright, bytes, header, orientation, scratch.decode,
                                         recipe.limits);
   if (fault) throw SampleError(*fault, recipe.source->where_in(draw.sample, recipe.image_field));
-  if (orientation != 1) sink.push(whole(scratch.upright, view.image()));
+  if (orientation != 1) sink.push(whole_strip(scratch.upright, view.image()));
 }
 
-// Step 3: the image streams through the first step of the plan, the last step stores.
-void run_plan(const Planned& planned, const Placement& place, const Recipe& recipe,
-              const Draw& draw, Scratch& scratch) {
-  scratch.store.begin(recipe.table, place);
-  const std::vector<ResizeStep>& steps = planned.view.steps();
-  Size size = planned.view.image();
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    ResizeStep step = steps[i];
-    const bool last = i + 1 == steps.size();
-    if (last && recipe.levels) scratch.mirror = std::exchange(step.mirror_x, false);
-    const Size kept{step.keep.width, step.keep.height};
-    KeepRows keep(scratch.result, last ? Size{} : kept);
-    scratch.resample.begin(step, size, last ? static_cast<RowSink&>(scratch.store) : keep);
-    const Window needed = scratch.resample.needed();
-    if (needed.width > 0 && needed.height > 0) {
-      if (i > 0) {
-        scratch.resample.push(whole(scratch.between, size));
-      } else {
-        scratch.timer.time_decode(scratch.resample, [&](StripSink& sink) {
-          decode_image(sink, planned, needed, recipe, draw, scratch);
-        });
-      }
-    }
-    scratch.resample.finish();
-    scratch.between.swap(scratch.result);
-    size = kept;
-  }
+// Step 3: the plan. With recipe.levels a GPU does the last mirroring.
+void run(const Planned& planned, const Placement& place, const Recipe& recipe, const Draw& draw,
+         Scratch& scratch) {
+  const auto push = [&](StripSink& sink, const Window& needed) {
+    scratch.timer.time_decode(sink, [&](StripSink& timed) {
+      decode_image(timed, planned, needed, recipe, draw, scratch);
+    });
+  };
+  scratch.mirror = scratch.plan.run(planned.view, recipe.table, place, recipe.levels, push);
 }
 
 }  // namespace
@@ -153,7 +107,7 @@ void load_sample(const Placer& placer, const Recipe& recipe, std::uint64_t epoch
   scratch.timer.begin_decode(draw);
   const Placement place = placer(planned.view.size());
   if (!place.base) return;
-  run_plan(planned, place, recipe, draw, scratch);
+  run(planned, place, recipe, draw, scratch);
   keep_encoded(recipe, draw, scratch);
   scratch.timer.end_sample(draw, planned.header.codec);
 }

@@ -6,8 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "augment/cpu/resample.h"
-#include "augment/cpu/store.h"
+#include "augment/cpu/plan_runner.h"
 #include "decode/decode.h"
 #include "memory/budget.h"
 #include "memory/sample_bytes.h"
@@ -27,11 +26,9 @@ struct Scratch {
   SampleBytes kept;  // what the buffers were asked for since they were made
   Sample sample;
   DecodeScratch decode;
-  Resample resample;
-  Store store;
-  std::vector<std::uint8_t> upright;          // a turned image
-  std::vector<std::uint8_t> between, result;  // of the step before, and of the one at work
-  bool mirror = false;                        // the last sample is still to be mirrored
+  PlanRunner plan;
+  std::vector<std::uint8_t> upright;  // a turned image
+  bool mirror = false;                // the last sample is still to be mirrored
   SampleTimer timer;
 };
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 
+#include "augment/transform.h"
 #include "augment/transforms_json.h"
 #include "core/testing.h"
 
@@ -60,7 +61,7 @@ Transform random_transform(Random& random) {
     const std::size_t wanted = random.below(sizeof...(I));
     ((I == wanted ? static_cast<void>(out.emplace<I>()) : static_cast<void>(0)), ...);
   };
-  make(std::make_index_sequence<std::variant_size_v<Transform>>{});
+  make(std::make_index_sequence<std::variant_size_v<AnyTransform>>{});
   std::visit(
       [&]<class Op>(Op& op) {
         Op::fields(op, [&](const FieldInfo& field, auto& value) {
@@ -75,7 +76,9 @@ LoaderOptions random_options(Random& random) {
   LoaderOptions out;
   LoaderOptions::fields(out, [&](const FieldInfo& field, auto& value) {
     if constexpr (std::is_same_v<std::decay_t<decltype(value)>, Transforms>) {
-      for (int i = between(random, 0, 4); i > 0; --i) value.push_back(random_transform(random));
+      std::vector<Transform> list;
+      for (int i = between(random, 0, 6); i > 0; --i) list.push_back(random_transform(random));
+      value = list;
     } else if (random.below(3) > 0) {
       draw(value, field, random);
     }
@@ -114,10 +117,10 @@ TEST_CASE("every option and every transform comes back from its JSON") {
     const LoaderOptions whole = read_loader_options(json_of_all_fields(options).dump());
     REQUIRE(json_of_fields(whole) == some);
     for (const auto& [name, value] : some.items()) written.insert(name);
-    for (const Transform& one : options.transforms) transforms.insert(one.index());
+    for (const Transform& one : options.transforms.list()) transforms.insert(one.index());
   }
   CHECK(written.size() == json_of_all_fields(LoaderOptions{}).size());
-  CHECK(transforms.size() == std::variant_size_v<Transform>);
+  CHECK(transforms.size() == std::variant_size_v<AnyTransform>);
 }
 
 TEST_CASE("JSON of transforms has the arguments that are not at their default, and no other") {

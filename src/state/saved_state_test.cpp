@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "augment/transform.h"
 #include "augment/transforms_json.h"
 #include "core/version.h"
 #include "order/order.h"

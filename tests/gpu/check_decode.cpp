@@ -17,6 +17,7 @@
 #include <string>
 #include <thread>
 
+#include "augment/transform.h"
 #include "core/machine/usable_cpus.h"
 #include "cuda/decode/decoder.h"
 #include "cuda/decode/testing.h"
@@ -120,7 +121,7 @@ void say(Totals& totals, const Checked& batch, std::size_t i, const std::string&
   if (totals.wrong++ >= 8) return;
   const Case& one = batch.cases[i];
   const Size image = size_of(one.record);
-  const ResizeStep& step = one.view.steps().front();
+  const ResizeStep& step = one.view.first();
   fmt::print(
       "case {}: {}x{} kind {:02x}, crop {},{} {}x{} to {}x{} keep {},{} {}x{} filter {} "
       "pad {} mirror {}{} backwards {}{}: {}\n",

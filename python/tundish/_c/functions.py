@@ -13,7 +13,7 @@ from .handles import (
     SourceHandle,
     TensorHandle,
 )
-from .structs import BatchInfo, LoaderLists, Refused
+from .structs import BatchInfo, Draw, LoaderLists, Refused
 
 ABI = 2
 OK, AGAIN, END, ERROR = range(4)
@@ -39,6 +39,8 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "tundish_source_describe": (c_char_p, [c_void_p]),
     "tundish_source_labels": (c_int32, [c_void_p, POINTER(c_int64)]),
     "tundish_reference": (c_char_p, []),
+    "tundish_plan": (c_char_p, [c_char_p, POINTER(Draw)]),
+    "tundish_transform": (c_int32, [c_char_p, POINTER(Draw), c_void_p, c_void_p, c_uint64]),
     "tundish_loader_new": (LoaderHandle, [c_void_p, c_char_p, POINTER(LoaderLists)]),
     "tundish_loader_end": (c_uint32, [c_void_p]),
     "tundish_loader_free": (None, [c_void_p]),

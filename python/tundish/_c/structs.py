@@ -32,6 +32,19 @@ class LoaderLists(ctypes.Structure):
         setattr(self, length, len(array))
 
 
+class Draw(ctypes.Structure):
+    """tundish_draw"""
+
+    _fields_ = [
+        ("width", c_uint64),
+        ("height", c_uint64),
+        ("seed", c_uint64),
+        ("epoch", c_uint64),
+        ("sample", c_uint64),
+        ("repeat", c_uint64),
+    ]
+
+
 class Refused(ctypes.Structure):
     """tundish_refused"""
 

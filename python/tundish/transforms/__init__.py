@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .apply import apply as apply
+from .apply import plan as plan
 from .base import Transform as Transform
 from .missing import instead_of
 
@@ -80,6 +82,29 @@ class RandomVerticalFlip(Transform):
 
 
 @dataclass(frozen=True)
+class RandomInvert(Transform):
+    """Inverts the colours with probability p."""
+
+    p: float = 0.5
+
+
+@dataclass(frozen=True)
+class RandomPosterize(Transform):
+    """Keeps the highest bits of each level, with probability p."""
+
+    bits: int
+    p: float = 0.5
+
+
+@dataclass(frozen=True)
+class RandomSolarize(Transform):
+    """Inverts the levels from a threshold on, with probability p."""
+
+    threshold: float
+    p: float = 0.5
+
+
+@dataclass(frozen=True)
 class Normalize(Transform):
     """(x - mean) / std per channel, in float32; uint8 images are first scaled to 0..1."""
 
@@ -104,4 +129,4 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(text, name=name)
 
 
-__all__ = ["Transform", *(one.__name__ for one in Transform.__subclasses__())]
+__all__ = ["Transform", "apply", "plan", *(one.__name__ for one in Transform.__subclasses__())]

@@ -52,12 +52,12 @@ void store_row(std::byte* to, std::ptrdiff_t dx, std::ptrdiff_t dc, const std::u
 }  // namespace
 
 // By arithmetic where the table allows it; the rest of a row, and other rows, by look-ups.
-bool Store::store_steps(std::byte* to, const std::uint8_t* rgb, int width) {
-  if (!table_->steps || cpu_ < Cpu::avx2) return false;
+bool Store::store_formula(std::byte* to, const std::uint8_t* rgb, int width) {
+  if (!table_->formula || cpu_ < Cpu::avx2) return false;
   const auto bytes = static_cast<std::ptrdiff_t>(dtype_bytes(table_->dtype));
   const auto store = [&](std::byte* at, const std::uint8_t* levels, int count, int which) {
-    const auto fast = cpu_ == Cpu::avx512 ? store_steps_avx512 : store_steps_avx2;
-    int i = fast(at, table_->dtype, levels, count, *table_->steps, which);
+    const auto fast = cpu_ == Cpu::avx512 ? store_formula_avx512 : store_formula_avx2;
+    int i = fast(at, table_->dtype, levels, count, *table_->formula, which);
     for (; i < count; ++i) {
       const auto channel = static_cast<std::size_t>(which == 0 ? i % 3 : which - 1);
       std::memcpy(at + i * bytes, &table_->value[channel][levels[i]],
@@ -86,7 +86,7 @@ void Store::row(int y, const std::uint8_t* rgb, int width, bool mirror_x) {
   std::byte* to = place_.base + y * place_.dy;
   if (table_->dtype == Dtype::uint8) return store_bytes(to, rgb, width, mirror_x);
   if (mirror_x) rgb = mirrored(rgb, width);
-  if (store_steps(to, rgb, width)) return;
+  if (store_formula(to, rgb, width)) return;
   if (table_->dtype == Dtype::float32) {
     store_row<std::uint32_t>(to, place_.dx, place_.dc, rgb, width, *table_);
   } else {

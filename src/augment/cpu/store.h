@@ -25,7 +25,7 @@ class Store : public RowSink {
 
  private:
   void store_bytes(std::byte* to, const std::uint8_t* rgb, int width, bool mirror_x);
-  bool store_steps(std::byte* to, const std::uint8_t* rgb, int width);
+  bool store_formula(std::byte* to, const std::uint8_t* rgb, int width);
   const std::uint8_t* mirrored(const std::uint8_t* rgb, int width);
 
   Cpu cpu_;

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "augment/cpu/testing.h"
-#include "augment/transforms.h"
+#include "augment/transform.h"
 #include "core/random.h"
 
 namespace tundish {
@@ -32,7 +32,7 @@ std::vector<std::byte> store_slowly(const TestImage& image, const PixelTable& ta
 
 TEST_CASE("every type and layout is stored as the table says") {
   for (const Dtype dtype : {Dtype::uint8, Dtype::float32, Dtype::float16, Dtype::bfloat16}) {
-    Transforms transforms{ToDtype{dtype, true}};
+    std::vector<Transform> transforms{ToDtype{dtype, true}};
     if (dtype != Dtype::uint8) transforms.emplace_back(Normalize{});
     const PixelTable table = pixel_table(transforms);
     const auto e = static_cast<std::ptrdiff_t>(dtype_bytes(dtype));
@@ -82,12 +82,12 @@ TEST_CASE("rows can be made in place where bytes are stored as they are, row aft
 
 TEST_CASE("the usual normalizations are arithmetic, bit for bit the table") {
   for (const Dtype dtype : {Dtype::float32, Dtype::float16, Dtype::bfloat16}) {
-    CHECK(pixel_table({Normalize{}, ToDtype{dtype, true}}).steps);
-    CHECK(pixel_table({ToDtype{dtype, true}}).steps);
-    CHECK(pixel_table({ToDtype{dtype, false}}).steps);
+    CHECK(pixel_table({Normalize{}, ToDtype{dtype, true}}).formula);
+    CHECK(pixel_table({ToDtype{dtype, true}}).formula);
+    CHECK(pixel_table({ToDtype{dtype, false}}).formula);
   }
-  CHECK_FALSE(pixel_table({Normalize{}, Normalize{}}).steps);
-  CHECK_FALSE(pixel_table({ToDtype{Dtype::uint8, true}}).steps);
+  CHECK_FALSE(pixel_table({Normalize{}, Normalize{}}).formula);
+  CHECK_FALSE(pixel_table({ToDtype{Dtype::uint8, true}}).formula);
 }
 
 TEST_CASE("whatever the normalization, rows are stored as the table says") {
@@ -102,7 +102,7 @@ TEST_CASE("whatever the normalization, rows are stored as the table says") {
       normalize.std[c] = static_cast<float>(1 + random.below(1000)) / 777;
     }
     const PixelTable table = pixel_table({normalize});
-    arithmetic += table.steps.has_value();
+    arithmetic += table.formula.has_value();
     Placement place{nullptr, 97 * 12, 12, 4};
     for (const Cpu cpu : all_cpus()) {
       std::vector<std::byte> memory(97 * 12);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "augment/cpu/resample.h"
+#include "augment/pixels/pixel_runner.h"
 #include "augment/plan.h"
 #include "core/random.h"
 #include "core/testing.h"
@@ -133,7 +134,13 @@ inline TestImage run_stage(Resample& resample, const ResizeStep& step, const Tes
 }
 
 inline TestImage run_view(Resample& resample, const View& view, TestImage image, Random& random) {
-  for (const ResizeStep& step : view.steps()) image = run_stage(resample, step, image, random);
+  for (const PlanStep& step : view.steps()) {
+    if (const ResizeStep* resize = std::get_if<ResizeStep>(&step)) {
+      image = run_stage(resample, *resize, image, random);
+    } else {
+      run_slowly(std::get<PixelStep>(step), image.rgb, image.size);
+    }
+  }
   return image;
 }
 

@@ -9,6 +9,7 @@
 #include "augment/operations/random_horizontal_flip.h"
 #include "augment/operations/random_vertical_flip.h"
 #include "augment/operations/resize.h"
+#include "augment/transform.h"
 #include "core/error.h"
 
 namespace tundish {
@@ -25,7 +26,7 @@ Window centered(Size image, Size crop) {
   View view(image);
   Random unused({}, 0);
   CenterCrop{crop}.plan(view, unused);
-  return view.steps()[0].crop;
+  return view.first().crop;
 }
 
 }  // namespace
@@ -58,8 +59,8 @@ TEST_CASE("RandomCrop reaches every place of the padded image and no other") {
     View view({32, 32});
     Random random({.sample = i}, 0);
     RandomCrop{.size = {32, 32}, .padding = {4, 3, 2, 1}}.plan(view, random);
-    left.insert(view.steps()[0].crop.x);
-    top.insert(view.steps()[0].crop.y);
+    left.insert(view.first().crop.x);
+    top.insert(view.first().crop.y);
   }
   CHECK(left == std::set<int>{-4, -3, -2, -1, 0, 1, 2});
   CHECK(top == std::set<int>{-3, -2, -1, 0, 1});
@@ -72,7 +73,7 @@ TEST_CASE("RandomCrop pads both sides by all that is missing when asked to") {
     Random random({.sample = i}, 0);
     RandomCrop{.size = {32, 32}, .pad_if_needed = true}.plan(view, random);
     CHECK(view.size() == Size{32, 32});
-    left.insert(view.steps()[0].crop.x);
+    left.insert(view.first().crop.x);
   }
   CHECK(left == std::set<int>{-3, -2, -1, 0});
 }
@@ -97,8 +98,8 @@ TEST_CASE("flips happen with their probability") {
     Random first({.sample = i}, 0), second({.sample = i}, 1);
     RandomHorizontalFlip{.p = 0.25}.plan(view, first);
     RandomVerticalFlip{.p = 1.0}.plan(view, second);
-    x += view.steps()[0].mirror_x;
-    y += view.steps()[0].mirror_y;
+    x += view.first().mirror_x;
+    y += view.first().mirror_y;
   }
   CHECK(x > 420);
   CHECK(x < 580);
@@ -113,8 +114,8 @@ TEST_CASE("flips happen when the number drawn is below p, not when it is p") {
       Random first({.sample = i}, 0), second({.sample = i}, 0);
       RandomHorizontalFlip{.p = drawn + more}.plan(view, first);
       RandomVerticalFlip{.p = drawn + more}.plan(view, second);
-      CHECK(view.steps()[0].mirror_x == (more > 0));
-      CHECK(view.steps()[0].mirror_y == (more > 0));
+      CHECK(view.first().mirror_x == (more > 0));
+      CHECK(view.first().mirror_y == (more > 0));
     }
   }
 }

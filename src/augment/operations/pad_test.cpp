@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "augment/transforms.h"
+#include "augment/transform.h"
 
 namespace tundish {
 
@@ -11,9 +11,9 @@ TEST_CASE("Pad adds pixels on each side, and the plan reads what is inside") {
   const View view = plan_view({pad}, {20, 10}, {});
   CHECK(view.size() == Size{24, 16});
   CHECK(view.steps().size() == 1);
-  CHECK(view.steps()[0].crop == Window{-1, -2, 24, 16});
-  CHECK(view.steps()[0].pad_mode == PadMode::edge);
-  CHECK(view.steps()[0].fill == Fill{7, 8, 9});
+  CHECK(view.first().crop == Window{-1, -2, 24, 16});
+  CHECK(view.first().pad_mode == PadMode::edge);
+  CHECK(view.first().fill == Fill{7, 8, 9});
 }
 
 TEST_CASE("the size of a padded image is known where that of the image is") {
@@ -32,9 +32,9 @@ TEST_CASE("Pads without end are refused before a side overflows") {
     }
     return std::string("nothing");
   };
-  const Transforms many(20'000, pad);
-  Transforms fixed{CenterCrop{{8, 8}}};
-  fixed.insert(fixed.end(), many.begin(), many.end());
+  const Transforms many(std::vector<Transform>(20'000, pad));
+  std::vector<Transform> fixed = many.list();
+  fixed.insert(fixed.begin(), CenterCrop{{8, 8}});
   // After 512 of them an image of 1,024 pixels is 2^26 wide.
   const char* reason = "Pad: the padded image would have 67108865x67107847 pixels";
   CHECK(refused([&] { plan_view(many, {1'025, 7}, {}); }) == reason);

@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "augment/transform.h"
+
 namespace tundish {
 
 TEST_CASE("crops are inside the image and keep to scale and ratio") {
@@ -15,7 +17,7 @@ TEST_CASE("crops are inside the image and keep to scale and ratio") {
     Random random({.seed = 1, .sample = i}, 0);
     op.plan(view, random);
     REQUIRE(view.steps().size() == 1);
-    const Window& crop = view.steps()[0].crop;
+    const Window& crop = view.first().crop;
     REQUIRE(crop.x >= 0);
     REQUIRE(crop.y >= 0);
     REQUIRE(crop.x + crop.width <= 500);
@@ -36,7 +38,7 @@ TEST_CASE("the crop is torchvision's for the same numbers, and never changes") {
     View view(image);
     Random random({.seed = 1, .epoch = 2, .sample = sample}, 0);
     RandomResizedCrop{.size = {224, 224}}.plan(view, random);
-    return view.steps()[0].crop;
+    return view.first().crop;
   };
   CHECK(crop_of({500, 375}, 3) == Window{93, 7, 383, 363});
   CHECK(crop_of({375, 500}, 4) == Window{139, 195, 201, 166});
@@ -49,7 +51,7 @@ TEST_CASE("when no try fits, the largest central part of an allowed ratio is tak
     View view(image);
     Random random({}, 0);
     RandomResizedCrop{.size = {8, 8}, .scale = {4.0, 4.0}}.plan(view, random);
-    return view.steps()[0].crop;
+    return view.first().crop;
   };
   CHECK(crop_of({100, 100}) == Window{0, 0, 100, 100});
   CHECK(crop_of({500, 101}) == Window{182, 0, 135, 101});
@@ -63,7 +65,7 @@ TEST_CASE("that part has at least one pixel, however thin the image") {
     View view(image);
     Random random({}, 0);
     RandomResizedCrop{.size = {8, 8}, .ratio = {low, high}}.plan(view, random);
-    return view.steps()[0].crop;
+    return view.first().crop;
   };
   CHECK(crop_of({1, 5}, 3, 4) == Window{0, 2, 1, 1});
   CHECK(crop_of({1, 1}, 3, 4) == Window{0, 0, 1, 1});

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <optional>
 
-#include "augment/transforms.h"
+#include "augment/transform.h"
 #include "core/error.h"
 #include "core/testing.h"
 
@@ -77,7 +77,8 @@ std::optional<View> plan(const Transforms& transforms, Size image, const Key& ke
 
 void check_plan(const View& view, bool padded) {
   Size input = view.image();
-  for (const ResizeStep& step : view.steps()) {
+  for (const PlanStep& one : view.steps()) {
+    const ResizeStep& step = std::get<ResizeStep>(one);
     CAPTURE(input.width);
     CAPTURE(input.height);
     REQUIRE(step.crop.width > 0);
@@ -99,7 +100,7 @@ TEST_CASE("every plan of a tiny image has pixels, all of them inside the image")
   for (std::uint64_t i = 0; i < 40'000; ++i) {
     Random random({.seed = 17, .sample = i}, 0);
     const Size image = random_size(random);
-    Transforms transforms;
+    std::vector<Transform> transforms;
     bool padded = false;
     for (int n = between(random, 1, 4); n > 0; --n) {
       transforms.push_back(random_transform(random));

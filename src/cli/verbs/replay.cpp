@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "augment/transform.h"
 #include "cli/json.h"
 #include "cli/samples/sheet.h"
 #include "cli/verbs.h"
@@ -63,6 +64,14 @@ std::vector<std::string> texts_of(const ResizeStep& step, Size input) {
   return out;
 }
 
+std::string text_of(const PixelStep& step) {
+  std::string out = words(step.op)[static_cast<std::size_t>(step.op)];
+  for (std::size_t i = 0; i < static_cast<std::size_t>(values_of(step.op)); ++i) {
+    out += fmt::format(" {:g}", step.value[i]);
+  }
+  return out;
+}
+
 std::vector<std::string> words_of(const ReplayedSample& sample) {
   std::vector<std::string> lines = {
       fmt::format("sample {} label {}{}", sample.draw.sample, sample.label,
@@ -70,22 +79,29 @@ std::vector<std::string> words_of(const ReplayedSample& sample) {
       fmt::format("{}x{}", sample.view.image().width, sample.view.image().height)};
   for (const std::uint64_t bad : sample.replaces) lines[0] += fmt::format(" for {}", bad);
   Size input = sample.view.image();
-  for (const ResizeStep& step : sample.view.steps()) {
-    for (const std::string& text : texts_of(step, input)) lines.push_back(text);
-    input = {step.keep.width, step.keep.height};
+  for (const PlanStep& step : sample.view.steps()) {
+    if (const PixelStep* pixels = std::get_if<PixelStep>(&step)) {
+      lines.push_back(text_of(*pixels));
+      if (pixels->size != Size{}) input = pixels->size;
+      continue;
+    }
+    const ResizeStep& resize = std::get<ResizeStep>(step);
+    for (const std::string& text : texts_of(resize, input)) lines.push_back(text);
+    input = {resize.keep.width, resize.keep.height};
   }
   return lines;
 }
 
 // The same draws, but 8 bits per channel.
-Transforms as_bytes(Transforms transforms) {
-  for (Transform& transform : transforms) {
+Transforms as_bytes(const Transforms& transforms) {
+  std::vector<Transform> out = transforms.list();
+  for (Transform& transform : out) {
     if (std::holds_alternative<Normalize>(transform) ||
         std::holds_alternative<ToDtype>(transform)) {
       transform = ToDtype{Dtype::uint8, false};
     }
   }
-  return transforms;
+  return out;
 }
 
 void check_state_file(const std::string& file, const std::shared_ptr<const Source>& source,

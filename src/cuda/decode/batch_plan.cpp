@@ -175,8 +175,8 @@ Added BatchPlan::add_from(std::uint64_t from, Bytes record, const View& view,
   if (auto fault = record_.read(record)) return {MadeBy::cpu, std::move(fault)};
   const lanes::Geometry& geometry = record_.head().geometry;
   assert((view.image() == Size{geometry.width, geometry.height}));
-  const ResizeStep& step = view.steps().front();
-  if (view.steps().size() > 1 || step.crop.width > kMaxSide || step.crop.height > kMaxSide ||
+  const ResizeStep& step = view.first();
+  if (!view.is_one_resize() || step.crop.width > kMaxSide || step.crop.height > kMaxSide ||
       step.size.width > kMaxSide || step.size.height > kMaxSide) {
     return {MadeBy::cpu};
   }

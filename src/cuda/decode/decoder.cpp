@@ -26,13 +26,13 @@ BatchDecoder::BatchDecoder(const lanes::Tables& tables, const PixelTable& table)
 
   values_.dtype = table.dtype;
   values_.value = pixel_table_.as<std::uint32_t>();
-  values_.steps = table.steps.has_value();
-  if (!table.steps) return;
-  values_.factor = table.steps->factor;
+  values_.formula = table.formula.has_value();
+  if (!table.formula) return;
+  values_.factor = table.formula->factor;
   for (int c = 0; c < 3; ++c) {
-    values_.mean[c] = table.steps->mean[0][c];
-    values_.std[c] = table.steps->std[0][c];
-    values_.inverse[c] = table.steps->inverse[0][c];
+    values_.mean[c] = table.formula->mean[0][c];
+    values_.std[c] = table.formula->std[0][c];
+    values_.inverse[c] = table.formula->inverse[0][c];
   }
 }
 

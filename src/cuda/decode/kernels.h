@@ -34,7 +34,7 @@ std::size_t space_bytes(const DeviceShape& shape);
 // The values of a batch's elements: PixelTable on the device.
 struct PixelValues {
   Dtype dtype = Dtype::uint8;
-  bool steps = false;  // by arithmetic, which gives the same
+  bool formula = false;  // by arithmetic, which gives the same
   float factor, mean[3], std[3], inverse[3];
   const std::uint32_t* value = nullptr;  // [3][256]
 };

@@ -66,13 +66,13 @@ struct FromTable {
   }
 };
 
-// augment/cpu/pixel_steps.h, one element at a time; a product is fused with a sum only in the
+// augment/cpu/table_formula.h, one element at a time; a product is fused with a sum only in the
 // calls of __fmaf_rn.
 template <Dtype kDtype>
-struct BySteps {
+struct ByFormula {
   using Element = std::conditional_t<kDtype == Dtype::float32, std::uint32_t, std::uint16_t>;
   const PixelValues& values;  // the kernel's parameter
-  __device__ BySteps(const PixelValues& values) : values(values) {}
+  __device__ ByFormula(const PixelValues& values) : values(values) {}
   __device__ __forceinline__ Element operator()(int c, int level) const {
     const float centered =
         __fsub_rn(__fmul_rn(static_cast<float>(level), values.factor), values.mean[c]);
@@ -324,17 +324,17 @@ void make_output(void* out, const BatchMemory& memory, const BatchLayout& layout
     case Dtype::uint8:
       return launch<Levels>(out, memory, layout, values, stream);
     case Dtype::float32:
-      if (!values.steps)
+      if (!values.formula)
         return launch<FromTable<std::uint32_t>>(out, memory, layout, values, stream);
-      return launch<BySteps<Dtype::float32>>(out, memory, layout, values, stream);
+      return launch<ByFormula<Dtype::float32>>(out, memory, layout, values, stream);
     case Dtype::float16:
-      if (!values.steps)
+      if (!values.formula)
         return launch<FromTable<std::uint16_t>>(out, memory, layout, values, stream);
-      return launch<BySteps<Dtype::float16>>(out, memory, layout, values, stream);
+      return launch<ByFormula<Dtype::float16>>(out, memory, layout, values, stream);
     case Dtype::bfloat16:
-      if (!values.steps)
+      if (!values.formula)
         return launch<FromTable<std::uint16_t>>(out, memory, layout, values, stream);
-      return launch<BySteps<Dtype::bfloat16>>(out, memory, layout, values, stream);
+      return launch<ByFormula<Dtype::bfloat16>>(out, memory, layout, values, stream);
   }
 }
 

@@ -8,7 +8,7 @@
 
 #include "augment/cpu/resample.h"
 #include "augment/cpu/store.h"
-#include "augment/transforms.h"
+#include "augment/transform.h"
 #include "cuda/decode/batch_plan.h"
 #include "lanes/decode.h"
 #include "lanes/record.h"
@@ -99,8 +99,8 @@ class CpuPath {
     const auto bytes = static_cast<std::ptrdiff_t>(dtype_bytes(table.dtype));
     store_.begin(table, {base + static_cast<std::ptrdiff_t>(place.first) * bytes, place.dy * bytes,
                          place.dx * bytes, place.dc * bytes});
-    if (view.steps().size() != 1) return std::nullopt;
-    resample_.begin(view.steps().front(), view.image(), store_);
+    if (!view.is_one_resize()) return std::nullopt;
+    resample_.begin(view.first(), view.image(), store_);
     const Window needed = resample_.needed();
     if (needed.width > 0 && needed.height > 0) {
       if (auto fault = decoder_.decode(resample_, record, needed, tables)) return fault;
@@ -135,7 +135,7 @@ inline ElementPlace next_place(Random& random, Size size, std::uint64_t& element
 
 // Any element type; often with a Normalize that has steps, sometimes with two that have none.
 inline PixelTable random_table(Random& random) {
-  Transforms transforms;
+  std::vector<Transform> transforms;
   const auto dtype = static_cast<Dtype>(random.below(4));
   if (dtype == Dtype::uint8) return pixel_table(transforms);
   transforms.push_back(ToDtype{.dtype = dtype, .scale = true});

@@ -1,0 +1,71 @@
+"""Transforms on one image in memory, without a loader: to look at what a recipe does.
+
+picture = np.asarray(Image.open("a.jpg").convert("RGB"))
+T.apply([T.RandomResizedCrop(224), T.RandomSolarize(128)], picture, sample=7)
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from .._c.errors import last_error
+from .._c.library import lib
+from .._c.structs import Draw
+from .base import Transform, transforms_json
+
+
+def plan(
+    transforms: Sequence[Transform],
+    size: tuple[int, int],
+    *,
+    seed: int = 0,
+    epoch: int = 0,
+    sample: int = 0,
+    repeat: int = 0,
+) -> dict[str, Any]:
+    """What a loader would do to an image of that (height, width), with every number drawn."""
+    return _plan(_text(transforms), Draw(size[1], size[0], seed, epoch, sample, repeat))
+
+
+def apply(
+    transforms: Sequence[Transform],
+    image: Any,
+    *,
+    seed: int = 0,
+    epoch: int = 0,
+    sample: int = 0,
+    repeat: int = 0,
+) -> Any:
+    """A uint8 array (height, width, 3) as a loader would give it: a NumPy array (height, width, 3)."""
+    import numpy as np
+
+    pixels = np.ascontiguousarray(image)
+    if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[2] != 3:
+        raise ValueError(
+            f"image must be a uint8 array (height, width, 3), not {pixels.dtype} {pixels.shape}: "
+            'np.asarray(Image.open(file).convert("RGB"))'
+        )
+    text = _text(transforms)
+    draw = Draw(pixels.shape[1], pixels.shape[0], seed, epoch, sample, repeat)
+    planned = _plan(text, draw)
+    if planned["dtype"] == "bfloat16":
+        raise ValueError("NumPy has no bfloat16: leave out ToDtype, or use float32")
+    width, height = planned["size"]
+    out = np.empty((height, width, 3), planned["dtype"])
+    if lib.tundish_transform(text, draw, pixels.ctypes.data, out.ctypes.data, out.nbytes) != 0:
+        raise last_error()
+    return out
+
+
+def _text(transforms: Sequence[Transform]) -> bytes:
+    return json.dumps(transforms_json(transforms)).encode()
+
+
+def _plan(text: bytes, draw: Draw) -> dict[str, Any]:
+    planned = lib.tundish_plan(text, draw)
+    if planned is None:
+        raise last_error()
+    out: dict[str, Any] = json.loads(planned)
+    return out

@@ -1,0 +1,36 @@
+#include "augment/cpu/plan_runner.h"
+
+namespace tundish {
+
+// The steps after the first, on an image of that size in image_; the last one stores.
+void PlanRunner::run_rest(Size size, std::span<const PlanStep> steps) {
+  while (!steps.empty()) {
+    if (const std::size_t count = leading_pixel_steps(steps); count > 0) {
+      size = pixels_.run(steps.first(count), image_, size);
+      steps = steps.subspan(count);
+      continue;
+    }
+    const ResizeStep& step = std::get<ResizeStep>(steps.front());
+    const bool last = steps.size() == 1;
+    const Size kept{step.keep.width, step.keep.height};
+    if (!last) keep_.begin(result_, kept);
+    resample_.begin(step, size, last ? static_cast<RowSink&>(store_) : keep_);
+    const Window needed = resample_.needed();
+    if (needed.width > 0 && needed.height > 0) resample_.push(whole_strip(image_, size));
+    resample_.finish();
+    if (last) return;
+    image_.swap(result_);
+    size = kept;
+    steps = steps.subspan(1);
+  }
+  store_image(size);
+}
+
+void PlanRunner::store_image(Size size) {
+  const Strip image = whole_strip(image_, size);
+  for (int y = 0; y < size.height; ++y) {
+    store_.row(y, image.pixels + y * image.stride, size.width, false);
+  }
+}
+
+}  // namespace tundish

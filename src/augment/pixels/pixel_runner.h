@@ -1,0 +1,39 @@
+// Carries out the PixelSteps of a plan on an image in memory: interleaved RGB, each row directly
+// after the one above. Steps that look at one level alone are merged into one table.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "augment/plan.h"
+#include "core/machine/cpu.h"
+
+namespace tundish {
+
+// The level that each level of each channel becomes.
+using LevelTable = std::array<std::array<std::uint8_t, 256>, 3>;
+
+// Keeps its buffers from image to image. One thread.
+class PixelRunner {
+ public:
+  explicit PixelRunner(Cpu cpu = tundish::cpu()) : cpu_(cpu) {}
+
+  // All of them PixelSteps. Gives the size of the result; the image may change its memory.
+  Size run(std::span<const PlanStep> steps, std::vector<std::uint8_t>& rgb, Size size);
+
+ private:
+  void run_one(const PixelStep& step, std::vector<std::uint8_t>& rgb, Size& size);
+  void merge(const PixelStep& step);
+  void apply_table(std::vector<std::uint8_t>& rgb);
+
+  const Cpu cpu_;
+  LevelTable table_;  // of the steps that are not carried out yet
+  bool has_table_ = false;
+};
+
+// The obviously right twin, one step and one pixel after the other.
+void run_slowly(const PixelStep& step, std::vector<std::uint8_t>& rgb, Size& size);
+
+}  // namespace tundish

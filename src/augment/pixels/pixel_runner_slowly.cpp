@@ -1,0 +1,16 @@
+#include "augment/pixels/level_ops.h"
+#include "augment/pixels/pixel_runner.h"
+
+namespace tundish {
+
+void run_slowly(const PixelStep& step, std::vector<std::uint8_t>& rgb, Size&) {
+  switch (kind_of(step.op)) {
+    case PixelKind::levels:
+      for (std::uint8_t& level : rgb) level = level_after(step, level);
+      break;
+    default:
+      break;
+  }
+}
+
+}  // namespace tundish

@@ -1,0 +1,85 @@
+// One operation on the pixels of an image, with every number drawn. Plain data: a plan holds it, a
+// GPU gets it as it is.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "augment/filter.h"
+#include "core/image.h"
+
+namespace tundish {
+
+// What an operation takes from its PixelStep is said beside its name; the words are those of
+// `tundish replay`. In the order of PixelKind.
+enum class PixelOp : std::uint8_t {
+  brightness,  // value[0]: factor
+  invert,
+  posterize,         // value[0]: bits that are kept
+  solarize,          // value[0]: levels from here on are inverted
+  saturation,        // value[0]: factor
+  hue,               // value[0]: 0 .. 255, added to the hue of Pillow's HSV
+  grayscale,         //
+  permute_channels,  // value[0 .. 2]: which channel becomes red, green, blue
+  contrast,          // value[0]: factor
+  autocontrast,      //
+  equalize,          //
+  sharpness,         // value[0]: factor
+  gaussian_blur,     // value[0 .. 3]: kernel's width and height, sigma across and down
+  box_blur,          // value[0]: radius of Pillow's GaussianBlur filter
+  jpeg,              // value[0]: quality
+  affine,            // value[0 .. 5]: a .. f: (x, y) shows (ax + by + c, dx + ey + f); filter, fill
+  perspective,       // value[0 .. 7]: Pillow's coefficients a .. h; filter, fill
+  elastic,           // value[0 .. 3]: alpha and sigma across and down; key, filter, fill
+  noise,             // value[0 .. 2]: mean, sigma, 1: clipped; key
+  erase,             // window; value[0]: 0: fill, 1: noise of its own for each pixel; key
+};
+inline constexpr int kPixelOps = 20;
+constexpr std::array<const char*, kPixelOps> words(PixelOp) {
+  return {"brightness", "invert",   "posterize",    "solarize", "saturation", "hue",  "grayscale",
+          "permute",    "contrast", "autocontrast", "equalize", "sharpness",  "blur", "box blur",
+          "jpeg",       "affine",   "perspective",  "elastic",  "noise",      "erase"};
+}
+
+// What must be known to make one pixel of the result.
+enum class PixelKind : std::uint8_t {
+  levels,      // the level
+  colours,     // the pixel
+  statistics,  // all pixels, as a table of levels
+  neighbours,  // pixels around it
+  places,      // a pixel elsewhere
+  noise,       // the pixel and its place
+};
+
+TUNDISH_HOST_DEVICE PixelKind kind_of(PixelOp op) {
+  if (op <= PixelOp::solarize) return PixelKind::levels;
+  if (op <= PixelOp::permute_channels) return PixelKind::colours;
+  if (op <= PixelOp::equalize) return PixelKind::statistics;
+  if (op <= PixelOp::jpeg) return PixelKind::neighbours;
+  if (op <= PixelOp::elastic) return PixelKind::places;
+  return PixelKind::noise;
+}
+
+struct PixelStep {
+  PixelOp op;
+  Filter filter = Filter::nearest;
+  std::array<std::uint8_t, 3> fill{};  // shows where there is no pixel
+  Size size{};                         // of the result; {0, 0}: the image keeps its size
+  Window window{};
+  std::array<double, 8> value{};
+  std::uint64_t key = 0;  // of the random numbers that each pixel has
+  bool operator==(const PixelStep&) const = default;
+};
+
+// How many of value[] an operation takes.
+TUNDISH_HOST_DEVICE int values_of(PixelOp op) {
+  constexpr int kValues[kPixelOps] = {1, 0, 1, 1, 1, 1, 0, 3, 1, 0, 0, 1, 4, 1, 1, 6, 8, 4, 3, 1};
+  return kValues[static_cast<int>(op)];
+}
+
+// Whether mirroring may be done before the operation instead of after it.
+TUNDISH_HOST_DEVICE bool allows_mirror_before(PixelOp op) {
+  return kind_of(op) <= PixelKind::statistics;
+}
+
+}  // namespace tundish

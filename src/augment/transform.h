@@ -1,0 +1,52 @@
+// Every transform there is. Include this only where single transforms matter: a loader's code
+// needs augment/transforms.h alone, and so is not compiled again when a transform is added.
+//
+// A transform is a struct in a file of operations/. It has a name, a description of its fields
+// (core/fields.h) and some of these:
+//   check()                 throws Error(argument) when its fields contradict each other
+//   plan(view, random)      adds what it does to the plan; draws every number that it needs
+//   makes_pixels()          true: it works on 8-bit levels only, as all that resizes or pads does
+//   result_size(size)       of an image of this size; {0, 0} when it depends on the image
+//   apply(pixel_values)     changes single values, as Normalize does
+//   result_dtype(dtype)     of elements of this type
+// HACKING.md explains, step by step, how a transform is added.
+#pragma once
+
+#include <variant>
+
+#include "augment/operations/center_crop.h"
+#include "augment/operations/normalize.h"
+#include "augment/operations/pad.h"
+#include "augment/operations/random_crop.h"
+#include "augment/operations/random_horizontal_flip.h"
+#include "augment/operations/random_invert.h"
+#include "augment/operations/random_posterize.h"
+#include "augment/operations/random_resized_crop.h"
+#include "augment/operations/random_solarize.h"
+#include "augment/operations/random_vertical_flip.h"
+#include "augment/operations/resize.h"
+#include "augment/operations/to_dtype.h"
+#include "augment/transforms.h"
+
+namespace tundish {
+
+using AnyTransform = std::variant<  //
+    RandomResizedCrop,              //
+    Resize,                         //
+    CenterCrop,                     //
+    Pad,                            //
+    RandomCrop,                     //
+    RandomHorizontalFlip,           //
+    RandomVerticalFlip,             //
+    RandomInvert,                   //
+    RandomPosterize,                //
+    RandomSolarize,                 //
+    Normalize,                      //
+    ToDtype>;
+
+struct Transform : AnyTransform {
+  using AnyTransform::AnyTransform;
+  bool operator==(const Transform&) const = default;
+};
+
+}  // namespace tundish

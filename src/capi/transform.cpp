@@ -1,0 +1,53 @@
+// Transforms on one image in memory, without a loader.
+#include "augment/cpu/layout.h"
+#include "augment/cpu/plan_runner.h"
+#include "augment/plan_json.h"
+#include "augment/transforms_json.h"
+#include "capi/call.h"
+#include "tundish.h"
+
+using namespace tundish;
+
+namespace {
+
+View plan_of(const Transforms& transforms, const tundish_draw& draw) {
+  check_transforms(transforms);
+  constexpr std::uint64_t kMost = 65'535;
+  if (draw.width < 1 || draw.height < 1 || draw.width > kMost || draw.height > kMost) {
+    refuse_argument("image", "must have 1 to 65535 pixels on each side");
+  }
+  const Size image{static_cast<int>(draw.width), static_cast<int>(draw.height)};
+  return plan_view(
+      transforms, image,
+      {.seed = draw.seed, .epoch = draw.epoch, .sample = draw.sample, .repeat = draw.repeat});
+}
+
+}  // namespace
+
+const char* tundish_plan(const char* transforms, const tundish_draw* draw) {
+  return guarded<const char*>(nullptr, [&] {
+    const Transforms list = read_transforms(parse_json(transforms));
+    Json out = plan_json(plan_of(list, *draw));
+    out["dtype"] = json_of_value(pixel_table(list).dtype);
+    return keep_text(out.dump());
+  });
+}
+
+int32_t tundish_transform(const char* transforms, const tundish_draw* draw, const uint8_t* rgb,
+                          void* out, uint64_t bytes) {
+  return guarded<int32_t>(-1, [&] {
+    const Transforms list = read_transforms(parse_json(transforms));
+    const View view = plan_of(list, *draw);
+    const PixelTable table = pixel_table(list);
+    if (image_bytes(view.size(), table.dtype) != bytes) {
+      refuse_argument("out", "has not the size of the result");
+    }
+    const Size image = view.image();
+    const Strip strip{rgb, std::ptrdiff_t{3} * image.width, 0, 0, image.width, image.height};
+    const Placement place =
+        placement(static_cast<std::byte*>(out), view.size(), table.dtype, false);
+    PlanRunner().run(view, table, place, false,
+                     [&](StripSink& sink, const Window&) { sink.push(strip); });
+    return 0;
+  });
+}

@@ -1,0 +1,65 @@
+"""One list of transforms, done by torchvision on Pillow images and by the engine, on the same images."""
+
+from pathlib import Path
+
+import numpy as np
+from tundish import transforms as T
+
+from tests.helpers.torchvision_child import ask_torchvision
+
+SIZES = [(1, 1), (1, 9), (7, 1), (2, 2), (3, 5), (17, 16), (64, 80), (113, 97)]  # height, width
+
+_CHILD = """
+import numpy as np
+from PIL import Image
+from torchvision.transforms import InterpolationMode
+from torchvision.transforms.v2 import *
+NEAREST, BILINEAR, BICUBIC = (InterpolationMode(n) for n in ("nearest", "bilinear", "bicubic"))
+results = {}
+with np.load(sys.argv[1]) as images:
+    for number, chain in enumerate(eval(sys.argv[3])):
+        for name in images.files:
+            image = Image.fromarray(images[name])
+            for step in chain:
+                image = step(image)
+            results[f"{number} {name}"] = np.asarray(image)
+np.savez(sys.argv[2], **results)
+"""
+
+
+def test_images(seed: int = 0) -> dict[str, np.ndarray]:
+    """Noise, smooth colours, few colours, one colour, of every size."""
+    random = np.random.default_rng(seed)
+    out = {}
+    for height, width in SIZES:
+        shape = (height, width, 3)
+        y, x = np.mgrid[0:height, 0:width]
+        waves = 127.5 + 127.4 * np.sin(x[..., None] / 9 + y[..., None] / 7 + np.array([0, 2, 4]))
+        out[f"noise {height}x{width}"] = random.integers(0, 256, shape)
+        out[f"smooth {height}x{width}"] = waves
+        out[f"narrow {height}x{width}"] = random.integers(100, 131, shape)
+        out[f"few {height}x{width}"] = random.choice([0, 1, 128, 254, 255], shape)
+        out[f"grey {height}x{width}"] = random.integers(0, 256, (height, width, 1)) * [1, 1, 1]
+        out[f"one {height}x{width}"] = np.full(shape, random.integers(0, 256, 3))
+    return {name: image.astype(np.uint8) for name, image in out.items()}
+
+
+def differences(cases: str, folder: Path, seed: int = 0) -> dict[str, int]:
+    """Of each case and image whose pixels differ, the largest difference in levels. `cases`: text of a list
+    of lists of transforms, whose arguments leave nothing to chance."""
+    images = test_images(seed)
+    np.savez(folder / "images.npz", **images)
+    ask_torchvision(_CHILD, folder / "images.npz", folder / "theirs.npz", cases)
+    names = {name: getattr(T, name) for name in T.__all__}
+    filters = {name.upper(): name for name in ("nearest", "bilinear", "bicubic")}
+    out = {}
+    with np.load(folder / "theirs.npz") as theirs:
+        for number, chain in enumerate(eval(cases, names | filters)):
+            for name, image in images.items():
+                expected = theirs[f"{number} {name}"]
+                result = T.apply(chain, image)
+                assert result.shape == expected.shape, (chain, name)
+                most = int(np.abs(result.astype(int) - expected.astype(int)).max(initial=0))
+                if most > 0:
+                    out[f"{chain} {name}"] = most
+    return out
