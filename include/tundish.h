@@ -99,7 +99,8 @@ TUNDISH_API const char* tundish_reference(void);
 
 /* Which random numbers transforms draw, for an image of this size. */
 typedef struct tundish_draw {
-  uint64_t width, height; /* of the image */
+  uint64_t width; /* of the image, in pixels */
+  uint64_t height;
   uint64_t seed;
   uint64_t epoch;
   uint64_t sample;

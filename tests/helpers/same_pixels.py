@@ -27,7 +27,7 @@ np.savez(sys.argv[2], **results)
 """
 
 
-def test_images(seed: int = 0) -> dict[str, np.ndarray]:
+def sample_images(seed: int = 0) -> dict[str, np.ndarray]:
     """Noise, smooth colours, few colours, one colour, of every size."""
     random = np.random.default_rng(seed)
     out = {}
@@ -47,7 +47,7 @@ def test_images(seed: int = 0) -> dict[str, np.ndarray]:
 def differences(cases: str, folder: Path, seed: int = 0) -> dict[str, int]:
     """Of each case and image whose pixels differ, the largest difference in levels. `cases`: text of a list
     of lists of transforms, whose arguments leave nothing to chance."""
-    images = test_images(seed)
+    images = sample_images(seed)
     np.savez(folder / "images.npz", **images)
     ask_torchvision(_CHILD, folder / "images.npz", folder / "theirs.npz", cases)
     names = {name: getattr(T, name) for name in T.__all__}
