@@ -174,6 +174,7 @@ add_library(engine STATIC
   src/engine/engine_memory.cpp
   src/engine/engine_setup.cpp
   src/engine/gpu_delivery.cpp
+  src/engine/steps_left.cpp
   src/engine/gpu_maker.cpp
   src/engine/replay.cpp
   src/engine/ring.cpp

@@ -38,6 +38,22 @@ std::size_t leading_pixel_steps(std::span<const PlanStep> steps) {
   return count;
 }
 
+void keep_pixel_steps(std::vector<PixelStep>& out, std::span<const PlanStep> steps) {
+  out.clear();
+  for (const PlanStep& step : steps) {
+    if (const PixelStep* pixels = std::get_if<PixelStep>(&step)) out.push_back(*pixels);
+  }
+}
+
+std::size_t steps_for_gpu(std::span<const PlanStep> steps) {
+  std::size_t count = 0;
+  for (; count < steps.size(); ++count) {
+    const PixelStep* step = std::get_if<PixelStep>(&steps[steps.size() - 1 - count]);
+    if (!step || step->size != Size{} || kind_of(step->op) != PixelKind::levels) break;
+  }
+  return count;
+}
+
 View::View(Size image) : image_(image), size_(image), input_(image), steps_{whole(image)} {}
 
 ResizeStep& View::open_step() {

@@ -55,6 +55,12 @@ using PlanStep = std::variant<ResizeStep, PixelStep>;
 // How many PixelSteps come before the first ResizeStep.
 std::size_t leading_pixel_steps(std::span<const PlanStep> steps);
 
+// The PixelSteps among them, in order.
+void keep_pixel_steps(std::vector<PixelStep>& out, std::span<const PlanStep> steps);
+
+// How many of the last steps a GPU can carry out: PixelSteps that keep the image's size.
+std::size_t steps_for_gpu(std::span<const PlanStep> steps);
+
 class View {
  public:
   // A view of an image as it is.

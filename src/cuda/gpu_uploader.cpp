@@ -6,6 +6,7 @@
 
 #include "core/host_memory.h"
 #include "cuda/augment/finish.h"
+#include "cuda/augment/pixel_steps.h"
 #include "cuda/decode/decoder.h"
 #include "cuda/decode/gather.h"
 #include "cuda/decode/resident_pack.h"
@@ -27,6 +28,7 @@ struct GpuUploader::Sent {
   cudaEvent_t done = nullptr;
   std::shared_ptr<const void> keep;
   HostMemory errors;  // a word per image of the flat buffer
+  HostMemory steps;   // what is left to do to images
   std::uint64_t epoch = 0;
   bool wanted = true;
   struct Image {
@@ -43,8 +45,9 @@ struct GpuUploader::State {
   bool channels_first = false;
   std::shared_ptr<const ResidentPack> resident;
   std::unique_ptr<BatchDecoder> decoder;
-  DeviceMemory values;         // of the table
-  DeviceMemory coded, levels;  // one batch each: the stream's order makes them free again
+  DeviceMemory values;                 // of the table
+  DeviceMemory coded, levels;          // one batch each: the stream's order makes them free again
+  DeviceMemory decoded, other, steps;  // with steps that are left: levels, and room for as many
 
   std::deque<Refused> refused;                // found, and not reported yet
   std::deque<std::unique_ptr<Sent>> sent;     // in order; not known yet to have ended
@@ -65,8 +68,57 @@ struct GpuUploader::State {
     check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream), "copy a batch");
   }
 
+  // What is left to do, on the GPU: steps, a range of them for each image, and the targets of those
+  // that the GPU decoded.
+  struct Left {
+    const PixelStep* steps = nullptr;
+    const StepRange* ranges = nullptr;
+    const Target* targets = nullptr;
+  };
+  Left copy_steps(const UploadBatch& batch, Sent& one) {
+    const std::size_t ranges_at = batch.steps.size_bytes();
+    const std::size_t targets_at = ranges_at + batch.left.size_bytes();
+    const std::size_t end = targets_at + batch.numbers.size_bytes();
+    one.steps.reserve(end, kPinnedMemory);
+    put(one.steps.data(), batch.steps.data(), batch.steps.size_bytes());
+    put(one.steps.data() + ranges_at, batch.left.data(), batch.left.size_bytes());
+    put(one.steps.data() + targets_at, batch.numbers.data(), batch.numbers.size_bytes());
+    steps.reserve(end);
+    copy_up(steps.as<std::byte>(), one.steps.data(), end);
+    const std::byte* there = steps.as<std::byte>();
+    return {reinterpret_cast<const PixelStep*>(there),
+            reinterpret_cast<const StepRange*>(there + ranges_at),
+            reinterpret_cast<const Target*>(there + targets_at)};
+  }
+
+  // 8-bit images to elements of the batch, after the steps that are left, if any.
+  void finish_images(const UploadBatch& batch, FinishTask task, std::uint8_t* images,
+                     const Left& left, std::size_t first_range) {
+    const auto bytes = 3 * static_cast<std::size_t>(batch.size.width) *
+                       static_cast<std::size_t>(batch.size.height);
+    if (left.ranges) {
+      other.reserve(bytes * static_cast<std::size_t>(task.count));
+      check(run_pixel_steps({.images = images,
+                             .other = other.as<std::uint8_t>(),
+                             .ranges = left.ranges + first_range,
+                             .steps = left.steps,
+                             .count = task.count,
+                             .size = batch.size},
+                            stream),
+            "change the pixels of a batch");
+    }
+    task.levels = images;
+    task.table = values.as<std::uint32_t>();
+    task.dtype = table.dtype;
+    task.channels_first = channels_first;
+    task.width = batch.size.width;
+    task.height = batch.size.height;
+    check(tundish::cuda::finish(task, stream), "finish a batch");
+  }
+
   // The flat buffer, and its images.
-  void decode(const UploadBatch& batch, const UploadTail& tail, void* images, Sent& one) {
+  void decode(const UploadBatch& batch, const UploadTail& tail, const Left& left, void* images,
+              Sent& one) {
     if (!decoder) throw Error(ErrorCode::argument, {}, "a batch to decode, but no tables");
     const BatchLayout& layout = *batch.layout;
     coded.reserve(tail.end);
@@ -76,7 +128,20 @@ struct GpuUploader::State {
       if (!resident) throw Error(ErrorCode::argument, {}, "a batch of records that are not there");
       gather_on_gpu(coded.as<std::byte>(), layout, resident->data(), stream);
     }
-    decoder->decode_on_gpu(images, coded.as<std::byte>(), layout, stream);
+    if (left.ranges) {
+      const auto bytes = 3 * static_cast<std::size_t>(batch.size.width) *
+                         static_cast<std::size_t>(batch.size.height);
+      decoded.reserve(bytes * layout.images);
+      decoder->decode_on_gpu(decoded.as<void>(), coded.as<std::byte>(), layout, stream, true);
+      finish_images(batch,
+                    {.targets = left.targets,
+                     .errors = decoder->errors(),
+                     .out = images,
+                     .count = static_cast<int>(layout.images)},
+                    decoded.as<std::uint8_t>(), left, batch.targets.size());
+    } else {
+      decoder->decode_on_gpu(images, coded.as<std::byte>(), layout, stream);
+    }
     one.errors.reserve(layout.images * sizeof(std::uint32_t), kPinnedMemory);
     decoder->copy_errors(reinterpret_cast<std::uint32_t*>(one.errors.data()), layout, stream);
     for (const std::uint32_t number : batch.numbers) {
@@ -146,24 +211,19 @@ void GpuUploader::put_on_stream(const UploadBatch& batch, const Out& out, Sent& 
   const std::size_t begin = flat ? batch.layout->host_at : 0;  // of what the host has
   put(host + (tail.labels - begin), batch.labels.data(), 8 * batch.count);
   put(host + (tail.samples - begin), batch.samples.data(), 8 * batch.count);
-  if (flat) state.decode(batch, tail, out.images, one);
+  const State::Left left = batch.left.empty() ? State::Left{} : state.copy_steps(batch, one);
+  if (flat) state.decode(batch, tail, left, out.images, one);
   if (level_count > 0) {
     const UploadTail own = flat ? UploadTail(level_bytes, 0, level_count) : tail;
     put(batch.levels + own.target, batch.targets.data(), batch.targets.size_bytes());
     state.levels.reserve(own.end);
     state.copy_up(state.levels.as<std::byte>(), batch.levels, own.end);
-    const auto* there = state.levels.as<std::uint8_t>();
-    check(tundish::cuda::finish({.levels = there,
-                                 .targets = reinterpret_cast<const Target*>(there + own.target),
-                                 .table = state.values.as<std::uint32_t>(),
-                                 .out = out.images,
-                                 .dtype = state.table.dtype,
-                                 .channels_first = state.channels_first,
-                                 .count = static_cast<int>(level_count),
-                                 .width = batch.size.width,
-                                 .height = batch.size.height},
-                                state.stream),
-          "finish a batch");
+    auto* there = state.levels.as<std::uint8_t>();
+    state.finish_images(batch,
+                        {.targets = reinterpret_cast<const Target*>(there + own.target),
+                         .out = out.images,
+                         .count = static_cast<int>(level_count)},
+                        there, left, 0);
   }
   const std::byte* there = (flat ? state.coded : state.levels).as<std::byte>();
   const auto numbers = [&](void* to, std::size_t from) {

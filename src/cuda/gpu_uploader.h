@@ -14,6 +14,7 @@
 
 #include "augment/pixel_table.h"
 #include "core/image.h"
+#include "cuda/augment/step_range.h"
 #include "cuda/augment/target.h"
 #include "cuda/decode/batch_layout.h"
 #include "lanes/tables.h"
@@ -35,6 +36,11 @@ struct UploadBatch {
   std::uint64_t epoch = 0;                        // of the positions, for Refused
   std::span<const std::uint64_t> positions;
   std::span<const std::uint32_t> numbers;  // in the batch, of the images of the flat buffer
+  // What is left to do to each image: those of `levels`, then those of the flat buffer, which
+  // become 8-bit levels one after the other. Empty: nothing to any, and the flat buffer's are
+  // finished.
+  std::span<const StepRange> left;
+  std::span<const PixelStep> steps;
 };
 
 class GpuUploader {

@@ -54,6 +54,7 @@ void GpuDelivery::enqueue(const std::shared_ptr<const Batch>& batch,
   }
   std::vector<std::uint64_t> positions;
   for (const std::size_t place : batch->places) positions.push_back(slot.first + place);
+  const StepsLeft left = steps_left(*batch);
   uploader_.enqueue({.keep = batch,
                      .count = batch->count,
                      .size = batch->size,
@@ -65,7 +66,9 @@ void GpuDelivery::enqueue(const std::shared_ptr<const Batch>& batch,
                      .samples = batch->samples,
                      .epoch = batch->epoch,
                      .positions = positions,
-                     .numbers = numbers},
+                     .numbers = numbers,
+                     .left = left.ranges,
+                     .steps = left.steps},
                     out);
 }
 

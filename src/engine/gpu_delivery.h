@@ -11,6 +11,7 @@
 #include "cuda/gpu_uploader.h"
 #include "engine/decode_choice.h"
 #include "engine/engine.h"
+#include "engine/steps_left.h"
 
 namespace tundish {
 

@@ -6,6 +6,7 @@
 
 #include "core/clock.h"
 #include "cuda/upload_tail.h"
+#include "engine/steps_left.h"
 #include "sample/admission.h"
 #include "sample/cached.h"
 
@@ -121,6 +122,7 @@ cuda::Added GpuMaker::plan_resident(Slot& slot, Place& place, Scratch& scratch) 
     check_array_fields(recipe_, sample, scratch.sample);
   }
   const View view = plan_draw(recipe_, header, slot.epoch, place.draw);
+  keep_pixel_steps(place.steps, view.steps());
   return gpu_data(slot)->plan.add_resident(resident_->record(sample), resident_->at(sample), view,
                                            element_place(slot.size, options_.channels_first()));
 }
@@ -140,6 +142,7 @@ cuda::Added GpuMaker::plan_read(Slot& slot, std::size_t number, Scratch& scratch
     return {.made_by = cuda::MadeBy::cpu};
   }
   if (options_.all_fields) check_array_fields(recipe_, sample, scratch.sample);
+  keep_pixel_steps(place.steps, planned.view.steps());
   GpuSlotData& data = *gpu_data(slot);
   cuda::Added added = data.plan.add(planned.bytes, planned.view,
                                     element_place(slot.size, options_.channels_first()), true);
@@ -182,6 +185,21 @@ std::vector<std::size_t> GpuMaker::add_all(Slot& slot, std::unique_ptr<Scratch>&
   return others;
 }
 
+// All of them are planned: where each goes.
+void GpuMaker::place_images(Slot& slot) const {
+  cuda::BatchPlan& plan = gpu_data(slot)->plan;
+  const bool levels = has_steps_left(slot);
+  cuda::ElementPlace to = element_place(slot.size, options_.channels_first() && !levels);
+  std::size_t image = 0, row = 0;
+  for (const Place& place : slot.places) {
+    if (place.coded) {
+      to.first = (levels ? image : row) * elements_of(slot.size);
+      plan.move(image++, to);
+    }
+    row += place.filled;
+  }
+}
+
 void GpuMaker::make(Slot& slot, std::size_t, std::unique_ptr<Scratch>& scratch) {
   const std::uint64_t begin_ns = now_ns();
   if (!slot.maker_data) slot.maker_data = std::make_unique<GpuSlotData>();
@@ -202,11 +220,7 @@ void GpuMaker::make(Slot& slot, std::size_t, std::unique_ptr<Scratch>& scratch) 
     cpu_.make(slot, i, scratch);
   }
   if (stopped_()) return;
-  std::size_t image = 0, row = 0;
-  for (const Place& place : slot.places) {
-    if (place.coded) data.plan.move(image++, row * elements_of(slot.size));
-    row += place.filled;
-  }
+  place_images(slot);
   data.plan.finish();
   data.plan.gather(data.coded.data());
   data.layout = data.plan.layout();

@@ -18,7 +18,9 @@
 
 namespace tundish {
 
-// What GpuMaker keeps in a slot: the flat buffer, its layout and its plan.
+// What GpuMaker keeps in a slot: the flat buffer, its layout and its plan. When there are steps
+// left to do to any image of the slot, the flat buffer's images become 8-bit levels (H, W, C), one
+// after the other; otherwise finished images at their place in the batch.
 struct GpuSlotData : MakerData {
   HostMemory coded;
   cuda::BatchLayout layout = {};
@@ -57,6 +59,7 @@ class GpuMaker : public Maker {
   cuda::Added plan_resident(Slot& slot, Place& place, Scratch& scratch);
   cuda::Added plan_read(Slot& slot, std::size_t number, Scratch& scratch);
   bool add(Slot& slot, std::size_t number, Scratch& scratch);
+  void place_images(Slot& slot) const;
   std::vector<std::size_t> add_all(Slot& slot, std::unique_ptr<Scratch>& scratch);
 
   CpuMaker& cpu_;

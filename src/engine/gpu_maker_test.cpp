@@ -2,11 +2,13 @@
 
 #include <doctest/doctest.h>
 
+#include "augment/pixels/pixel_runner.h"
 #include "augment/transform.h"
 #include "cuda/augment/finish_slowly.h"
 #include "cuda/decode/batch_slowly.h"
 #include "cuda/decode/testing.h"
 #include "engine/engine.h"
+#include "engine/steps_left.h"
 #include "source/memory_source.h"
 
 namespace tundish {
@@ -46,21 +48,43 @@ class RecordSource : public MemorySource {
 std::vector<std::byte> made_slowly(const Batch& batch, const LoaderOptions& options,
                                    const std::byte* records) {
   const PixelTable table = pixel_table(options.transforms);
-  const std::size_t image = 3 * static_cast<std::size_t>(batch.size.width) *
-                            static_cast<std::size_t>(batch.size.height) * dtype_bytes(table.dtype);
-  std::vector<std::byte> out(batch.count * image);
-  Slot& slot = *batch.slot;
-  if (const GpuSlotData* data = gpu_data(slot)) {
-    const cuda::BatchLayout& layout = data->layout;
-    std::vector<std::byte> flat(layout.bytes);
-    std::memcpy(flat.data() + layout.host_at, data->coded.data(), layout.host_bytes());
-    if (layout.pieces > 0) cuda::gather_slowly(flat.data(), layout, records);
-    const auto errors =
-        cuda::run_batch_slowly(out.data(), flat.data(), layout, lanes::builtin_tables(), table);
-    for (const std::uint32_t error : errors) CHECK(error == cuda::kNoError);
+  const std::size_t pixels =
+      3 * static_cast<std::size_t>(batch.size.width) * static_cast<std::size_t>(batch.size.height);
+  std::vector<std::byte> out(batch.count * pixels * dtype_bytes(table.dtype));
+  const StepsLeft left = steps_left(batch);
+  std::size_t next = 0;
+  const auto finish = [&](std::vector<std::uint8_t> levels, std::span<const cuda::Target> targets) {
+    for (std::size_t i = 0; !left.ranges.empty() && i < targets.size(); ++i) {
+      const auto at = levels.begin() + static_cast<std::ptrdiff_t>(i * pixels);
+      std::vector<std::uint8_t> image(at, at + static_cast<std::ptrdiff_t>(pixels));
+      Size size = batch.size;
+      const auto [first, count] = left.ranges[next++];
+      for (std::size_t s = first; s < first + count; ++s) run_slowly(left.steps[s], image, size);
+      std::copy(image.begin(), image.end(), at);
+    }
+    cuda::finish_slowly(out.data(), levels.data(), targets, batch.size, table,
+                        options.channels_first());
+  };
+  const auto* from = reinterpret_cast<const std::uint8_t*>(batch.pixels);
+  if (from) finish({from, from + batch.targets.size() * pixels}, batch.targets);
+
+  const GpuSlotData* data = gpu_data(*batch.slot);
+  if (!data) return out;
+  const cuda::BatchLayout& layout = data->layout;
+  std::vector<std::byte> flat(layout.bytes);
+  std::memcpy(flat.data() + layout.host_at, data->coded.data(), layout.host_bytes());
+  if (layout.pieces > 0) cuda::gather_slowly(flat.data(), layout, records);
+  std::vector<std::uint8_t> levels(left.ranges.empty() ? 0 : layout.images * pixels);
+  const auto errors = cuda::run_batch_slowly(
+      left.ranges.empty() ? out.data() : reinterpret_cast<std::byte*>(levels.data()), flat.data(),
+      layout, lanes::builtin_tables(), left.ranges.empty() ? table : pixel_table({}));
+  for (const std::uint32_t error : errors) CHECK(error == cuda::kNoError);
+  if (left.ranges.empty()) return out;
+  std::vector<cuda::Target> numbers;
+  for (std::uint32_t i = 0; i < batch.count; ++i) {
+    if (batch.slot->places[batch.places[i]].coded) numbers.push_back(i);
   }
-  cuda::finish_slowly(out.data(), reinterpret_cast<const std::uint8_t*>(batch.pixels),
-                      batch.targets, batch.size, table, options.channels_first());
+  finish(levels, numbers);
   return out;
 }
 
@@ -83,6 +107,9 @@ LoaderOptions random_options(Random& random) {
     transforms = {Resize{.size = {side, side + 3}}, CenterCrop{{side, side}},
                   RandomVerticalFlip{0.5}};
   }
+  if (random.below(2) == 0) transforms.push_back(RandomSolarize{.threshold = 100});
+  if (random.below(3) == 0) transforms.push_back(RandomInvert{.p = 0.1});
+  if (random.below(3) == 0) transforms.push_back(RandomHorizontalFlip{0.5});
   if (random.below(2) == 0) {
     transforms.push_back(
         ToDtype{.dtype = static_cast<Dtype>(between(random, 1, 3)), .scale = true});

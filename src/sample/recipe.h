@@ -27,7 +27,7 @@ struct Recipe {
   std::uint64_t seed = 0;
   Transforms transforms;
   PixelTable table;
-  bool levels = false;            // store 8-bit levels, and leave mirroring to a GPU
+  bool levels = false;            // store 8-bit levels, and leave the end of a plan to a GPU
   bool exif_orientation = false;  // turn images as their EXIF says; torchvision does not
   Limits limits;
   SampleMemory memory;

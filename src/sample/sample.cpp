@@ -42,7 +42,7 @@ void decode_image(StripSink& sink, const Planned& planned, const Window& needed,
   if (orientation != 1) sink.push(whole_strip(scratch.upright, view.image()));
 }
 
-// Step 3: the plan. With recipe.levels a GPU does the last mirroring.
+// Step 3: the plan. With recipe.levels a GPU does the end of it.
 void run(const Planned& planned, const Placement& place, const Recipe& recipe, const Draw& draw,
          Scratch& scratch) {
   const auto push = [&](StripSink& sink, const Window& needed) {
@@ -50,7 +50,9 @@ void run(const Planned& planned, const Placement& place, const Recipe& recipe, c
       decode_image(timed, planned, needed, recipe, draw, scratch);
     });
   };
-  scratch.mirror = scratch.plan.run(planned.view, recipe.table, place, recipe.levels, push);
+  const LeftToGpu left = scratch.plan.run(planned.view, recipe.table, place, recipe.levels, push);
+  scratch.mirror = left.mirror;
+  keep_pixel_steps(scratch.left, left.steps);
 }
 
 }  // namespace

@@ -28,7 +28,8 @@ struct Scratch {
   DecodeScratch decode;
   PlanRunner plan;
   std::vector<std::uint8_t> upright;  // a turned image
-  bool mirror = false;                // the last sample is still to be mirrored
+  bool mirror = false;                // a GPU is still to mirror the last sample
+  std::vector<PixelStep> left;        // and to do this
   SampleTimer timer;
 };
 

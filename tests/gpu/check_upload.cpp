@@ -11,6 +11,9 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "augment/pixels/pixel_runner.h"
+#include "augment/pixels/random_step.h"
+#include "augment/transforms.h"
 #include "core/host_memory.h"
 #include "cuda/augment/finish_slowly.h"
 #include "cuda/decode/batch_slowly.h"
@@ -53,7 +56,23 @@ struct Batch {
   Size size;
   PixelTable table;
   bool channels_first = false;
+  std::vector<StepRange> left;  // of the images of `levels`, then of the others; or none
+  std::vector<PixelStep> steps;
 };
+
+// Steps that a GPU does, for every image of half of the batches.
+void add_steps(Batch& batch, Random& random) {
+  if (random.below(2) == 0) return;
+  for (std::size_t i = 0; i < batch.labels.size(); ++i) {
+    const auto first = static_cast<std::uint32_t>(batch.steps.size());
+    for (int n = between(random, 0, 3); n > 0; --n) {
+      const PixelStep step = random_step(random, batch.size);
+      const std::array<PlanStep, 1> alone{step};
+      if (steps_for_gpu(alone) == 1) batch.steps.push_back(step);
+    }
+    batch.left.push_back({first, static_cast<std::uint32_t>(batch.steps.size()) - first});
+  }
+}
 
 std::unique_ptr<Batch> random_batch(Random& random) {
   auto out = std::make_unique<Batch>();
@@ -95,6 +114,7 @@ std::unique_ptr<Batch> random_batch(Random& random) {
     out->samples.push_back(static_cast<std::int64_t>(out->source.items.size()));
     out->source.items.push_back({std::to_string(i), 0, {record}, {}});
   }
+  add_steps(*out, random);
   return out;
 }
 
@@ -109,6 +129,7 @@ void plan_batch(BatchPlan& plan, const Batch& batch, const ResidentRecords* resi
   for (std::size_t i = 0; i < batch.views.size(); ++i) {
     ElementPlace place{batch.numbers[i] * elements(batch.size), 3 * width, 3, 1};
     if (batch.channels_first) place = {place.first, width, 1, width * height};
+    if (!batch.left.empty()) place = {i * elements(batch.size), 3 * width, 3, 1};
     const Added added =
         resident ? plan.add_resident(resident->record(i), resident->at(i), batch.views[i], place)
                  : plan.add(batch.source.items[i].fields[0], batch.views[i], place, true);
@@ -119,16 +140,40 @@ void plan_batch(BatchPlan& plan, const Batch& batch, const ResidentRecords* resi
   plan.finish();
 }
 
+// Images of 8-bit levels, through the steps that are left, into the batch.
+void finish_levels(std::vector<std::byte>& out, std::vector<std::uint8_t> levels,
+                   std::span<const Target> targets, std::size_t first_range, const Batch& batch) {
+  const auto pixels = static_cast<std::ptrdiff_t>(elements(batch.size));
+  for (std::size_t i = 0; !batch.left.empty() && i < targets.size(); ++i) {
+    const auto begin = levels.begin() + static_cast<std::ptrdiff_t>(i) * pixels;
+    std::vector<std::uint8_t> image(begin, begin + pixels);
+    Size size = batch.size;
+    const auto [first, count] = batch.left[first_range + i];
+    for (std::size_t k = first; k < first + count; ++k) run_slowly(batch.steps[k], image, size);
+    std::copy(image.begin(), image.end(), begin);
+  }
+  finish_slowly(out.data(), levels.data(), targets, batch.size, batch.table, batch.channels_first);
+}
+
 // The batch as the slow twins make it; returns the error of each image that the GPU decodes.
 std::vector<std::uint32_t> make_slowly(std::vector<std::byte>& out, const Batch& batch) {
   BatchPlan slow;
   plan_batch(slow, batch, nullptr);
   std::vector<std::byte> buffer(at(slow.layout().bytes));
   slow.gather(buffer.data());
-  auto errors = run_batch_slowly(out.data(), buffer.data(), slow.layout(), lanes::builtin_tables(),
-                                 batch.table);
-  finish_slowly(out.data(), batch.levels.data(), batch.targets, batch.size, batch.table,
-                batch.channels_first);
+  finish_levels(out, batch.levels, batch.targets, 0, batch);
+  if (batch.left.empty()) {
+    return run_batch_slowly(out.data(), buffer.data(), slow.layout(), lanes::builtin_tables(),
+                            batch.table);
+  }
+  std::vector<std::uint8_t> levels(at(batch.views.size() * elements(batch.size)));
+  const auto errors = run_batch_slowly(reinterpret_cast<std::byte*>(levels.data()), buffer.data(),
+                                       slow.layout(), lanes::builtin_tables(), pixel_table({}));
+  finish_levels(out, levels, batch.numbers, batch.targets.size(), batch);
+  const std::size_t bytes = at(elements(batch.size)) * dtype_bytes(batch.table.dtype);
+  for (std::size_t i = 0; i < errors.size(); ++i) {
+    if (errors[i] != kNoError) std::memset(out.data() + batch.numbers[i] * bytes, 0, bytes);
+  }
   return errors;
 }
 
@@ -179,7 +224,9 @@ void check_one(Totals& totals, GpuUploader& uploader, Batch& batch, cudaStream_t
                     .samples = batch.samples,
                     .epoch = 3,
                     .positions = positions,
-                    .numbers = batch.numbers},
+                    .numbers = batch.numbers,
+                    .left = batch.left,
+                    .steps = batch.steps},
                    {images.as<void>(), numbers.as<void>(), numbers.as<std::int64_t>() + count});
   const bool wanted = count % 3 != 0;
   if (!wanted) uploader.forget();

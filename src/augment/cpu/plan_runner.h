@@ -22,27 +22,37 @@ inline Strip whole_strip(const std::vector<std::uint8_t>& image, Size size) {
   return {image.data(), std::ptrdiff_t{3} * size.width, 0, 0, size.width, size.height};
 }
 
+// What is still to be done to an image: of a plan's last steps those that a GPU does; or, when
+// there are none of these, mirroring from left to right.
+struct LeftToGpu {
+  std::span<const PlanStep> steps;  // of the plan
+  bool mirror = false;
+};
+
 // Keeps its buffers from image to image. One thread.
 class PlanRunner {
  public:
-  // push(sink, needed) passes the rows of that window of the image to the sink. With leave_mirror,
-  // a plan of one step is not mirrored from left to right, and the result says whether it should
-  // be; otherwise the result is false.
+  // push(sink, needed) passes the rows of that window of the image to the sink. Without for_gpu
+  // nothing is left to do.
   template <class Push>
-  bool run(const View& view, const PixelTable& table, const Placement& place, bool leave_mirror,
-           const Push& push) {
+  LeftToGpu run(const View& view, const PixelTable& table, const Placement& place, bool for_gpu,
+                const Push& push) {
     store_.begin(table, place);
+    std::span<const PlanStep> steps = view.steps();
+    LeftToGpu left;
+    if (for_gpu) left.steps = steps.last(steps_for_gpu(steps));
+    steps = steps.first(steps.size() - left.steps.size());
     ResizeStep step = view.first();
-    const bool alone = view.is_one_resize();
-    const bool mirror = alone && leave_mirror && std::exchange(step.mirror_x, false);
+    const bool alone = steps.size() == 1;
+    left.mirror = alone && for_gpu && left.steps.empty() && std::exchange(step.mirror_x, false);
     const Size size{step.keep.width, step.keep.height};
     if (!alone) keep_.begin(image_, size);
     resample_.begin(step, view.image(), alone ? static_cast<RowSink&>(store_) : keep_);
     const Window needed = resample_.needed();
     if (needed.width > 0 && needed.height > 0) push(resample_, needed);
     resample_.finish();
-    if (!alone) run_rest(size, std::span(view.steps()).subspan(1));
-    return mirror;
+    if (!alone) run_rest(size, steps.subspan(1));
+    return left;
   }
 
   // The memory of images between steps: the same ones for every image that is no larger.

@@ -1,4 +1,5 @@
 #include "cuda/augment/finish.h"
+#include "cuda/decode/batch_layout.h"
 
 namespace tundish::cuda {
 namespace {
@@ -11,8 +12,8 @@ constexpr int kGroup = 4;  // pixels of a row that one thread finishes
 template <class T, bool kChannelsFirst, bool kWhole>
 __global__ void __launch_bounds__(kThreads)
     finish_kernel(const std::uint8_t* __restrict__ levels, const Target* __restrict__ targets,
-                  const std::uint32_t* __restrict__ table, T* __restrict__ out, int width,
-                  int height, std::int64_t groups) {
+                  const std::uint32_t* __restrict__ errors, const std::uint32_t* __restrict__ table,
+                  T* __restrict__ out, int width, int height, std::int64_t groups) {
   __shared__ T value[3][256];
   for (int i = static_cast<int>(threadIdx.x); i < 3 * 256; i += kThreads) {
     value[i / 256][i % 256] = static_cast<T>(table[i]);
@@ -27,6 +28,7 @@ __global__ void __launch_bounds__(kThreads)
     const int x = static_cast<int>(g - row * per_row) * kGroup;
     const int pixels = kWhole ? kGroup : min(kGroup, width - x);
     const Target target = targets[image];
+    const bool good = !errors || errors[image] == kNoError;
     const bool mirrored = (target & kMirrored) != 0;
     const std::int64_t to_image = target & ~kMirrored;
     const std::int64_t y = row - image * height;
@@ -52,7 +54,7 @@ __global__ void __launch_bounds__(kThreads)
       for (int c = 0; c < 3; ++c) {
         const int straight = 3 * p + c;
         const int back = kWhole ? 3 * (kGroup - 1 - p) + c : 3 * max(pixels - 1 - p, 0) + c;
-        element[p][c] = value[c][mirrored ? in[back] : in[straight]];
+        element[p][c] = good ? value[c][mirrored ? in[back] : in[straight]] : T{0};
       }
     }
 
@@ -102,7 +104,7 @@ void launch(const FinishTask& task, cudaStream_t stream) {
   const auto grid = static_cast<unsigned>(blocks < 4096 ? blocks : 4096);
   const auto kernel = task.width % kGroup == 0 ? finish_kernel<T, kChannelsFirst, true>
                                                : finish_kernel<T, kChannelsFirst, false>;
-  kernel<<<grid, kThreads, 0, stream>>>(task.levels, task.targets, task.table,
+  kernel<<<grid, kThreads, 0, stream>>>(task.levels, task.targets, task.errors, task.table,
                                         static_cast<T*>(task.out), task.width, task.height, groups);
 }
 

@@ -16,6 +16,8 @@ namespace tundish::cuda {
 struct FinishTask {
   const std::uint8_t* levels = nullptr;  // aligned to 4 bytes
   const Target* targets = nullptr;       // one per image
+  const std::uint32_t* errors =
+      nullptr;                           // one per image, kNoError or else it is zeros; may be null
   const std::uint32_t* table = nullptr;  // value[3][256] of a PixelTable
   void* out = nullptr;                   // aligned to 16 bytes
   Dtype dtype = Dtype::uint8;

@@ -145,6 +145,14 @@ Added BatchPlan::add_resident(Bytes record, std::uint64_t at, const View& view,
   return add_from(at, record, view, place, false);
 }
 
+void BatchPlan::move(std::size_t image, const ElementPlace& place) {
+  ImageTask& task = images_[image];
+  task.out = place.first;
+  task.dy = place.dy;
+  task.dx = place.dx;
+  task.dc = place.dc;
+}
+
 BatchPlan::Extent BatchPlan::extent() const {
   return {units_.size(), images_.size(), items_.size(), pieces_.size(),
           coded_bytes_,  coded_end_,     plane_bytes_,  weight_words_};
@@ -176,8 +184,8 @@ Added BatchPlan::add_from(std::uint64_t from, Bytes record, const View& view,
   const lanes::Geometry& geometry = record_.head().geometry;
   assert((view.image() == Size{geometry.width, geometry.height}));
   const ResizeStep& step = view.first();
-  if (!view.is_one_resize() || step.crop.width > kMaxSide || step.crop.height > kMaxSide ||
-      step.size.width > kMaxSide || step.size.height > kMaxSide) {
+  if (view.steps().size() - steps_for_gpu(view.steps()) > 1 || step.crop.width > kMaxSide ||
+      step.crop.height > kMaxSide || step.size.width > kMaxSide || step.size.height > kMaxSide) {
     return {MadeBy::cpu};
   }
   if (images_.size() >= limits_.images) return {MadeBy::full};

@@ -41,7 +41,7 @@ struct ElementPlace {
 // Who makes the image.
 enum class MadeBy : std::uint8_t {
   gpu,   // it is in the plan
-  cpu,   // no kernel does this: more than one resize, or one by a factor of hundreds
+  cpu,   // no kernel does this: another resize after the first, or one by a factor of hundreds
   full,  // the batch has no room left; it may have in an empty one
 };
 
@@ -56,16 +56,16 @@ class BatchPlan {
   // `resident`: the records' units are on the GPU; gather() writes Pieces and leaves those out.
   void begin(const BatchLimits& limits = {}, bool resident = false);
 
-  // `record` is a lanes record, `view` a view of its image. With `check`, the checksums of the rows
-  // of units that are needed; the head's is always checked.
+  // `record` is a lanes record, `view` a view of its image: the plan is that of its first step.
+  // With `check`, the checksums of the rows of units that are needed; the head's is always checked.
   Added add(Bytes record, const View& view, const ElementPlace& place, bool check = false);
 
   // The same for a record that begins `at` bytes into the resident records on the GPU: only the
   // head of `record` is read.
   Added add_resident(Bytes record, std::uint64_t at, const View& view, const ElementPlace& place);
 
-  // Image number `image` of those that were added begins so many elements into the batch instead.
-  void move(std::size_t image, std::uint64_t first) { images_[image].out = first; }
+  // Image number `image` of those that were added goes there instead.
+  void move(std::size_t image, const ElementPlace& place);
 
   // Writes the units of the images added since the last time.
   void gather_coded(std::byte* to);

@@ -60,12 +60,12 @@ void BatchDecoder::decode(void* out, const std::byte* batch, const BatchLayout& 
 }
 
 void BatchDecoder::decode_on_gpu(void* out, const std::byte* batch, const BatchLayout& layout,
-                                 cudaStream_t stream) {
+                                 cudaStream_t stream, bool levels) {
   reserve(layout);
   const BatchMemory memory = memory_of(batch);
   make_weights(memory, layout, stream);
   decode_units(memory, layout, tables(), shape_, stream);
-  make_output(out, memory, layout, values_, stream);
+  make_output(out, memory, layout, levels ? PixelValues{} : values_, stream);
 }
 
 void BatchDecoder::copy_errors(std::uint32_t* to, const BatchLayout& layout,

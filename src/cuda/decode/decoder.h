@@ -29,9 +29,13 @@ class BatchDecoder {
   // completed the copy; `out` is device memory.
   void decode(void* out, const std::byte* batch, const BatchLayout& layout, cudaStream_t stream);
 
-  // The same of a flat buffer that is on the device already.
+  // The same of a flat buffer that is on the device already. With `levels` the elements are 8-bit
+  // levels, whatever the table says.
   void decode_on_gpu(void* out, const std::byte* batch, const BatchLayout& layout,
-                     cudaStream_t stream);
+                     cudaStream_t stream, bool levels = false);
+
+  // After decode(): what copy_errors() copies, on the device.
+  const std::uint32_t* errors() const { return errors_.as<std::uint32_t>(); }
 
   // After decode(), on the same stream: a word per image, kNoError or error_word() of the first
   // unit that was refused. Such an image is all zeros.

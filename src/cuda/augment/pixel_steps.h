@@ -1,0 +1,28 @@
+// PixelSteps on the GPU: a block of threads carries out all steps of one image, in the image's own
+// memory and in another one of its size. Its twin is run_slowly() (augment/pixels/pixel_runner.h).
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/image.h"
+#include "cuda/augment/step_range.h"
+
+namespace tundish::cuda {
+
+// All pointers are to GPU memory.
+struct PixelStepsTask {
+  std::uint8_t* images = nullptr;  // count images of 8-bit RGB (H, W, C), one after the other
+  std::uint8_t* other = nullptr;   // as many bytes; what they hold does not matter
+  const StepRange* ranges = nullptr;
+  const PixelStep* steps = nullptr;
+  int count = 0;
+  Size size;
+};
+
+// Enqueues it.
+cudaError_t run_pixel_steps(const PixelStepsTask& task, cudaStream_t stream);
+
+}  // namespace tundish::cuda

@@ -1,0 +1,14 @@
+// Which of a batch's PixelSteps are those of one image.
+#pragma once
+
+#include <cstdint>
+
+#include "augment/pixels/pixel_step.h"
+
+namespace tundish::cuda {
+
+struct StepRange {
+  std::uint32_t first = 0, count = 0;
+};
+
+}  // namespace tundish::cuda
