@@ -167,15 +167,15 @@ add_library(engine STATIC
   src/engine/bad_ledger.cpp
   src/engine/batch_rows.cpp
   src/engine/cpu_maker.cpp
-  src/engine/decode_choice.cpp
+  src/engine/gpu/decode_choice.cpp
   src/engine/deliver.cpp
   src/engine/engine.cpp
   src/engine/engine_cache.cpp
   src/engine/engine_memory.cpp
   src/engine/engine_setup.cpp
-  src/engine/gpu_delivery.cpp
-  src/engine/steps_left.cpp
-  src/engine/gpu_maker.cpp
+  src/engine/gpu/gpu_delivery.cpp
+  src/engine/gpu/steps_left.cpp
+  src/engine/gpu/gpu_maker.cpp
   src/engine/replay.cpp
   src/engine/ring.cpp
 )

@@ -64,8 +64,8 @@ add_executable(unit_tests
   src/engine/bad_samples_test.cpp
   src/memory/budget_test.cpp
   src/memory/cache_policy_test.cpp
-  src/engine/decode_choice_test.cpp
-  src/engine/gpu_maker_test.cpp
+  src/engine/gpu/decode_choice_test.cpp
+  src/engine/gpu/gpu_maker_test.cpp
   src/engine/deliver_test.cpp
   src/engine/engine_cache_test.cpp
   src/engine/engine_test.cpp

@@ -8,7 +8,7 @@
 
 #include "cuda/decode/resident_pack.h"
 #include "engine/engine.h"
-#include "engine/gpu_delivery.h"
+#include "engine/gpu/gpu_delivery.h"
 #include "source/source.h"
 #include "tundish.h"
 

@@ -12,7 +12,7 @@
 #include "engine/cpu_maker.h"
 #include "engine/engine.h"
 #include "engine/engine_cache.h"
-#include "engine/gpu_maker.h"
+#include "engine/gpu/gpu_maker.h"
 #include "memory/budget.h"
 #include "trace/trace.h"
 

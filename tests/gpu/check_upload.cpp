@@ -122,7 +122,7 @@ std::uint64_t elements(Size size) {
   return 3 * static_cast<std::uint64_t>(size.width) * static_cast<std::uint64_t>(size.height);
 }
 
-// As engine/gpu_maker.cpp.
+// As engine/gpu/gpu_maker.cpp.
 void plan_batch(BatchPlan& plan, const Batch& batch, const ResidentRecords* resident) {
   const int width = batch.size.width, height = batch.size.height;
   plan.begin({}, resident != nullptr);

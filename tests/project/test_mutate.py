@@ -88,5 +88,5 @@ def test_sources_that_only_tests_use_are_left_alone(tools):
     for_tests = tools[1].FOR_TESTS
     for name in ("lanes/jpeg_maker.h", "engine/ring_test.cpp", "core/testing.h"):
         assert for_tests.search(f"src/{name}")
-    for name in ("engine/cpu_maker.cpp", "engine/gpu_maker.h", "engine/maker.h"):
+    for name in ("engine/cpu_maker.cpp", "engine/gpu/gpu_maker.h", "engine/maker.h"):
         assert not for_tests.search(f"src/{name}")

@@ -1,4 +1,4 @@
-#include "engine/steps_left.h"
+#include "engine/gpu/steps_left.h"
 
 #include <algorithm>
 

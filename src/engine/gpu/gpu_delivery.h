@@ -9,9 +9,9 @@
 
 #include "cuda/decode/resident_pack.h"
 #include "cuda/gpu_uploader.h"
-#include "engine/decode_choice.h"
+#include "engine/gpu/decode_choice.h"
 #include "engine/engine.h"
-#include "engine/steps_left.h"
+#include "engine/gpu/steps_left.h"
 
 namespace tundish {
 
@@ -31,7 +31,7 @@ class GpuDelivery {
   std::optional<cuda::GpuUploader::Refused> poll_completed() { return uploader_.poll_completed(); }
   void forget() { uploader_.forget(); }
 
-  // The training loop's stream waits for a batch; see engine/decode_choice.h.
+  // The training loop's stream waits for a batch; see engine/gpu/decode_choice.h.
   std::optional<std::string> handed_over(bool on_gpu, void* stream);
   std::optional<bool> decodes_on_gpu() const;  // empty: decode="auto" has not chosen yet
 

@@ -1,4 +1,4 @@
-#include "engine/decode_choice.h"
+#include "engine/gpu/decode_choice.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "engine/gpu_maker.h"
+#include "engine/gpu/gpu_maker.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 
 #include "core/clock.h"
 #include "cuda/upload_tail.h"
-#include "engine/steps_left.h"
+#include "engine/gpu/steps_left.h"
 #include "sample/admission.h"
 #include "sample/cached.h"
 

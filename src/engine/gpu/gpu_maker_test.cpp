@@ -1,4 +1,4 @@
-#include "engine/gpu_maker.h"
+#include "engine/gpu/gpu_maker.h"
 
 #include <doctest/doctest.h>
 
@@ -8,7 +8,7 @@
 #include "cuda/decode/batch_slowly.h"
 #include "cuda/decode/testing.h"
 #include "engine/engine.h"
-#include "engine/steps_left.h"
+#include "engine/gpu/steps_left.h"
 #include "source/memory_source.h"
 
 namespace tundish {

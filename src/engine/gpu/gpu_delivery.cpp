@@ -1,8 +1,8 @@
-#include "engine/gpu_delivery.h"
+#include "engine/gpu/gpu_delivery.h"
 
 #include <vector>
 
-#include "engine/gpu_maker.h"
+#include "engine/gpu/gpu_maker.h"
 #include "lanes/record.h"
 
 namespace tundish {
