@@ -126,15 +126,20 @@ add_library(engine STATIC
   src/augment/cpu/weights.cpp
   src/augment/cpu/weights_avx2.cpp
   src/augment/dtype.cpp
+  src/augment/operations/auto_augment.cpp
   src/augment/operations/center_crop.cpp
+  src/augment/operations/containers.cpp
   src/augment/operations/normalize.cpp
   src/augment/operations/pad.cpp
+  src/augment/operations/policy_ops.cpp
+  src/augment/operations/rand_augment.cpp
   src/augment/operations/random_crop.cpp
   src/augment/operations/random_horizontal_flip.cpp
   src/augment/operations/random_resized_crop.cpp
   src/augment/operations/random_vertical_flip.cpp
   src/augment/operations/resize.cpp
   src/augment/operations/to_dtype.cpp
+  src/augment/operations/trivial_augment_wide.cpp
   src/augment/pixel_table.cpp
   src/augment/plan.cpp
   src/augment/plan_json.cpp

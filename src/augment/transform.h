@@ -5,6 +5,7 @@
 // (core/fields.h) and some of these:
 //   check()                 throws Error(argument) when its fields contradict each other
 //   plan(view, random)      adds what it does to the plan; draws every number that it needs
+//   choose(random)          of a transform that holds others: which of them come, in what order
 //   makes_pixels()          true: it works on 8-bit levels only, as all that resizes or pads does
 //   result_size(size)       of an image of this size; {0, 0} when it depends on the image
 //   apply(pixel_values)     changes single values, as Normalize does
@@ -14,9 +15,12 @@
 
 #include <variant>
 
+#include "augment/operations/auto_augment.h"
 #include "augment/operations/center_crop.h"
+#include "augment/operations/containers.h"
 #include "augment/operations/normalize.h"
 #include "augment/operations/pad.h"
+#include "augment/operations/rand_augment.h"
 #include "augment/operations/random_crop.h"
 #include "augment/operations/random_horizontal_flip.h"
 #include "augment/operations/random_invert.h"
@@ -26,6 +30,7 @@
 #include "augment/operations/random_vertical_flip.h"
 #include "augment/operations/resize.h"
 #include "augment/operations/to_dtype.h"
+#include "augment/operations/trivial_augment_wide.h"
 #include "augment/transforms.h"
 
 namespace tundish {
@@ -41,6 +46,12 @@ using AnyTransform = std::variant<  //
     RandomInvert,                   //
     RandomPosterize,                //
     RandomSolarize,                 //
+    RandAugment,                    //
+    TrivialAugmentWide,             //
+    AutoAugment,                    //
+    RandomApply,                    //
+    RandomChoice,                   //
+    RandomOrder,                    //
     Normalize,                      //
     ToDtype>;
 

@@ -43,6 +43,22 @@ static std::vector<Transform> variants() {
       [](auto& op) { op.fill[2] = 1; }, [](auto& op) { op.padding_mode = PadMode::symmetric; });
   vary(RandomHorizontalFlip{0.5}, [](auto& op) { op.p = 0.25; });
   vary(RandomVerticalFlip{0.5}, [](auto& op) { op.p = 0.25; });
+  const auto p = [](auto& op) { op.p = 0.25; };
+  const auto filter = [](auto& op) { op.interpolation = Filter::bicubic; };
+  const auto fill = [](auto& op) { op.fill[1] = 1; };
+  const auto bins = [](auto& op) { op.num_magnitude_bins = 29; };
+  const auto list = [](auto& op) { op.transforms = {RandomHorizontalFlip{0.5}}; };
+  vary(RandomInvert{}, p);
+  vary(RandomPosterize{}, p, [](auto& op) { op.bits = 3; });
+  vary(RandomSolarize{}, p, [](auto& op) { op.threshold = 3; });
+  vary(
+      RandAugment{}, filter, fill, bins, [](auto& op) { op.num_ops = 3; },
+      [](auto& op) { op.magnitude = 3; });
+  vary(TrivialAugmentWide{}, filter, fill, bins);
+  vary(AutoAugment{}, filter, fill, [](auto& op) { op.policy = AutoAugmentPolicy::svhn; });
+  vary(RandomApply{}, p, list);
+  vary(RandomChoice{}, list, [](auto& op) { op.p = Weights{{1, 2}}; });
+  vary(RandomOrder{}, list);
   vary(
       Normalize{.mean = {0.5, 0.5, 0.5}, .std = {0.2, 0.2, 0.2}},
       [](auto& op) { op.mean[0] = 0.4; }, [](auto& op) { op.mean[1] = 0.4; },

@@ -111,6 +111,10 @@ bool read_padding(Padding& to, const Json& from) {
 }
 
 bool read_fill(Fill& to, const Json& from) {
+  if (from.is_null()) {  // torchvision's None
+    to = {};
+    return true;
+  }
   std::vector<std::uint8_t> levels;
   if (!read_numbers(levels, from)) return false;
   if (levels.size() == 1) levels.resize(3, levels[0]);

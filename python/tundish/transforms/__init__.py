@@ -105,6 +105,58 @@ class RandomSolarize(Transform):
 
 
 @dataclass(frozen=True)
+class RandAugment(Transform):
+    """A few operations of a list of 14, each as strong as the others."""
+
+    num_ops: int = 2
+    magnitude: int = 9
+    num_magnitude_bins: int = 31
+    interpolation: Any = "nearest"
+    fill: int | Sequence[int] | None = None
+
+
+@dataclass(frozen=True)
+class TrivialAugmentWide(Transform):
+    """One operation of a list of 14, as strong as chance says."""
+
+    num_magnitude_bins: int = 31
+    interpolation: Any = "nearest"
+    fill: int | Sequence[int] | None = None
+
+
+@dataclass(frozen=True)
+class AutoAugment(Transform):
+    """Two operations that were found by a search on a data set."""
+
+    policy: Any = "imagenet"
+    interpolation: Any = "nearest"
+    fill: int | Sequence[int] | None = None
+
+
+@dataclass(frozen=True)
+class RandomApply(Transform):
+    """All of its transforms with probability p, or none."""
+
+    transforms: Sequence[Transform]
+    p: float = 0.5
+
+
+@dataclass(frozen=True)
+class RandomChoice(Transform):
+    """One of its transforms."""
+
+    transforms: Sequence[Transform]
+    p: Sequence[float] | None = None
+
+
+@dataclass(frozen=True)
+class RandomOrder(Transform):
+    """All of its transforms, in a random order."""
+
+    transforms: Sequence[Transform]
+
+
+@dataclass(frozen=True)
 class Normalize(Transform):
     """(x - mean) / std per channel, in float32; uint8 images are first scaled to 0..1."""
 

@@ -27,6 +27,8 @@ class Transform:
                     raise ValueError(
                         "antialias=False is not offered: every resize here is antialiased"
                     )
+            elif field.name == "transforms":
+                out[field.name] = transforms_json(value)
             else:
                 out[field.name] = plain(value)
         return out

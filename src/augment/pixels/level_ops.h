@@ -17,6 +17,10 @@ TUNDISH_HOST_DEVICE std::uint8_t level_after(const PixelStep& step, std::uint8_t
     }
     case PixelOp::solarize:
       return level < step.value[0] ? level : static_cast<std::uint8_t>(255 - level);
+    case PixelOp::solarize_add: {
+      const int sum = level + static_cast<int>(step.value[0]);
+      return level < step.value[1] ? static_cast<std::uint8_t>(sum > 255 ? 255 : sum) : level;
+    }
     default:
       return level;
   }

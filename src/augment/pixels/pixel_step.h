@@ -17,6 +17,7 @@ enum class PixelOp : std::uint8_t {
   invert,
   posterize,         // value[0]: bits that are kept
   solarize,          // value[0]: levels from here on are inverted
+  solarize_add,      // value[0]: added to levels below value[1], at most to 255
   saturation,        // value[0]: factor
   hue,               // value[0]: 0 .. 255, added to the hue of Pillow's HSV
   grayscale,         //
@@ -34,11 +35,12 @@ enum class PixelOp : std::uint8_t {
   noise,             // value[0 .. 2]: mean, sigma, 1: clipped; key
   erase,             // window; value[0]: 0: fill, 1: noise of its own for each pixel; key
 };
-inline constexpr int kPixelOps = 20;
+inline constexpr int kPixelOps = 21;
 constexpr std::array<const char*, kPixelOps> words(PixelOp) {
-  return {"brightness", "invert",   "posterize",    "solarize", "saturation", "hue",  "grayscale",
-          "permute",    "contrast", "autocontrast", "equalize", "sharpness",  "blur", "box blur",
-          "jpeg",       "affine",   "perspective",  "elastic",  "noise",      "erase"};
+  return {"brightness", "invert",    "posterize", "solarize", "solarize add", "saturation",
+          "hue",        "grayscale", "permute",   "contrast", "autocontrast", "equalize",
+          "sharpness",  "blur",      "box blur",  "jpeg",     "affine",       "perspective",
+          "elastic",    "noise",     "erase"};
 }
 
 // What must be known to make one pixel of the result.
@@ -52,7 +54,7 @@ enum class PixelKind : std::uint8_t {
 };
 
 TUNDISH_HOST_DEVICE PixelKind kind_of(PixelOp op) {
-  if (op <= PixelOp::solarize) return PixelKind::levels;
+  if (op <= PixelOp::solarize_add) return PixelKind::levels;
   if (op <= PixelOp::permute_channels) return PixelKind::colours;
   if (op <= PixelOp::equalize) return PixelKind::statistics;
   if (op <= PixelOp::jpeg) return PixelKind::neighbours;
@@ -73,7 +75,8 @@ struct PixelStep {
 
 // How many of value[] an operation takes.
 TUNDISH_HOST_DEVICE int values_of(PixelOp op) {
-  constexpr int kValues[kPixelOps] = {1, 0, 1, 1, 1, 1, 0, 3, 1, 0, 0, 1, 4, 1, 1, 6, 8, 4, 3, 1};
+  constexpr int kValues[kPixelOps] = {1, 0, 1, 1, 2, 1, 1, 0, 3, 1, 0,
+                                      0, 1, 4, 1, 1, 6, 8, 4, 3, 1};
   return kValues[static_cast<int>(op)];
 }
 

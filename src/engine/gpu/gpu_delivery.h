@@ -9,8 +9,8 @@
 
 #include "cuda/decode/resident_pack.h"
 #include "cuda/gpu_uploader.h"
-#include "engine/gpu/decode_choice.h"
 #include "engine/engine.h"
+#include "engine/gpu/decode_choice.h"
 #include "engine/gpu/steps_left.h"
 
 namespace tundish {

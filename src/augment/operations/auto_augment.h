@@ -1,0 +1,39 @@
+// torchvision AutoAugment.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "augment/plan.h"
+#include "core/fields.h"
+#include "core/random.h"
+
+namespace tundish {
+
+enum class AutoAugmentPolicy : std::uint8_t { imagenet = 0, cifar10 = 1, svhn = 2 };
+constexpr std::array<const char*, 3> words(AutoAugmentPolicy) {
+  return {"imagenet", "cifar10", "svhn"};
+}
+
+struct AutoAugment {
+  static constexpr const char* kName = "AutoAugment";
+  static constexpr const char* kAbout = "Two operations that were found by a search on a data set.";
+
+  AutoAugmentPolicy policy = AutoAugmentPolicy::imagenet;
+  Filter interpolation = Filter::nearest;
+  Fill fill{};
+  bool operator==(const AutoAugment&) const = default;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(FieldInfo{"policy", "the data set of the search"}, self.policy);
+    visit(FieldInfo{"interpolation", "of operations that move pixels"}, self.interpolation);
+    visit(FieldInfo{"fill", "level of what shows outside the image, or one per channel", 0, 255},
+          self.fill);
+  }
+
+  void plan(View& view, Random& random) const;
+  bool makes_pixels() const { return true; }
+};
+
+}  // namespace tundish

@@ -1,0 +1,72 @@
+// torchvision's RandomApply, RandomChoice and RandomOrder: transforms that hold others. Each says
+// which of its list come, and in what order (augment/transforms.cpp plans these).
+#pragma once
+
+#include <vector>
+
+#include "augment/transforms.h"
+#include "core/fields.h"
+#include "core/fields_json.h"
+#include "core/random.h"
+
+namespace tundish {
+
+// Numbers of a list, one per entry of another list.
+struct Weights {
+  std::vector<double> values;
+  bool operator==(const Weights&) const = default;
+};
+inline Json json_of(const Weights& weights) { return weights.values; }
+inline bool read_json(Weights& to, const Json& from) {
+  to.values.clear();
+  return from.is_array() && read_numbers(to.values, from);
+}
+
+struct RandomApply {
+  static constexpr const char* kName = "RandomApply";
+  static constexpr const char* kAbout = "All of its transforms with probability p, or none.";
+
+  Transforms transforms;
+  double p = 0.5;
+  bool operator==(const RandomApply&) const = default;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(FieldInfo{"transforms", "that are applied together"}, self.transforms);
+    visit(FieldInfo{"p", "probability", 0, 1}, self.p);
+  }
+  std::vector<std::size_t> choose(Random& random) const;
+};
+
+struct RandomChoice {
+  static constexpr const char* kName = "RandomChoice";
+  static constexpr const char* kAbout = "One of its transforms.";
+
+  Transforms transforms;
+  std::optional<Weights> p = {};
+  bool operator==(const RandomChoice&) const = default;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(FieldInfo{"transforms", "of which one is applied"}, self.transforms);
+    visit(FieldInfo{"p", "how likely each of them is; without it all are equally likely"}, self.p);
+  }
+  void check() const;
+  std::vector<std::size_t> choose(Random& random) const;
+};
+
+struct RandomOrder {
+  static constexpr const char* kName = "RandomOrder";
+  static constexpr const char* kAbout = "All of its transforms, in a random order.";
+
+  Transforms transforms;
+  bool operator==(const RandomOrder&) const = default;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(FieldInfo{"transforms", "that are applied"}, self.transforms);
+  }
+  std::vector<std::size_t> choose(Random& random) const;
+};
+
+}  // namespace tundish
