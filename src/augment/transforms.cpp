@@ -18,6 +18,13 @@ constexpr std::uint64_t hash_of(std::string_view name) {
   return hash;
 }
 
+// {0, 0} where the image keeps its size.
+Size size_after(const PlanStep& step) {
+  if (const PixelStep* pixels = std::get_if<PixelStep>(&step)) return pixels->size;
+  const Window& keep = std::get_if<ResizeStep>(&step)->keep;
+  return {keep.width, keep.height};
+}
+
 }  // namespace
 
 Transforms::Transforms() : Transforms(std::vector<Transform>{}) {}
@@ -66,13 +73,11 @@ View plan_view(const Transforms& transforms, Size image, const Key& key) {
         transform);
   }
   for (const PlanStep& step : view.steps()) {
-    const ResizeStep* resize = std::get_if<ResizeStep>(&step);
-    if (!resize) continue;
-    const Window& keep = resize->keep;
-    if (std::int64_t{keep.width} * keep.height <= kMaxResultPixels) continue;
+    const Size size = size_after(step);
+    if (std::int64_t{size.width} * size.height <= kMaxResultPixels) continue;
     throw Error(
         ErrorCode::argument, {},
-        fmt::format("the transforms would make an image of {}x{} pixels", keep.width, keep.height));
+        fmt::format("the transforms would make an image of {}x{} pixels", size.width, size.height));
   }
   return view;
 }
