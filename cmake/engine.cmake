@@ -112,6 +112,11 @@ add_library(engine STATIC
   src/augment/cpu/passes_y_avx512.cpp
   src/augment/pixels/pixel_runner.cpp
   src/augment/pixels/pixel_runner_slowly.cpp
+  src/augment/pixels/warp.cpp
+  src/augment/pixels/warp_avx2.cpp
+  src/augment/pixels/warp_avx512.cpp
+  src/augment/pixels/warp_plain.cpp
+  src/augment/pixels/warp_slowly.cpp
   src/augment/cpu/plan_runner.cpp
   src/augment/cpu/table_formula.cpp
   src/augment/cpu/table_formula_avx2.cpp
@@ -127,14 +132,18 @@ add_library(engine STATIC
   src/augment/cpu/weights_avx2.cpp
   src/augment/dtype.cpp
   src/augment/operations/auto_augment.cpp
+  src/augment/operations/affine_matrix.cpp
+  src/augment/operations/angle_range.cpp
   src/augment/operations/center_crop.cpp
   src/augment/operations/containers.cpp
   src/augment/operations/normalize.cpp
   src/augment/operations/pad.cpp
   src/augment/operations/policy_ops.cpp
   src/augment/operations/rand_augment.cpp
+  src/augment/operations/random_affine.cpp
   src/augment/operations/random_crop.cpp
   src/augment/operations/random_horizontal_flip.cpp
+  src/augment/operations/random_perspective.cpp
   src/augment/operations/random_resized_crop.cpp
   src/augment/operations/random_vertical_flip.cpp
   src/augment/operations/resize.cpp
@@ -186,6 +195,7 @@ add_library(engine STATIC
 )
 # One instruction set per file; src/core/machine/cpu.h says which of them may run.
 set_source_files_properties(src/augment/cpu/passes_sse.cpp src/augment/cpu/row_split_sse.cpp src/lanes/blocks_sse.cpp src/lanes/colour_sse.cpp PROPERTIES COMPILE_OPTIONS "-msse4.2")
+set_source_files_properties(src/augment/pixels/warp_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2")
 set_source_files_properties(src/augment/cpu/passes_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2")
 set_source_files_properties(src/augment/cpu/weights.cpp PROPERTIES COMPILE_OPTIONS "-fno-trapping-math")
 set_source_files_properties(src/augment/cpu/weights_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2;-fno-trapping-math")
@@ -211,6 +221,7 @@ set_source_files_properties(
   src/lanes/decode_unit_avx512.cpp
   src/lanes/expand_avx512.cpp
   PROPERTIES COMPILE_OPTIONS "${avx512}")
+set_source_files_properties(src/augment/pixels/warp_avx512.cpp PROPERTIES COMPILE_OPTIONS "${avx512}")
 set_source_files_properties(src/core/crc32c_avx512.cpp PROPERTIES COMPILE_OPTIONS "${avx512};-mvpclmulqdq;-mpclmul;-msse4.2")
 target_include_directories(engine PUBLIC src include)
 set_source_files_properties(src/core/version.cpp PROPERTIES COMPILE_DEFINITIONS TUNDISH_VERSION="${PROJECT_VERSION}")

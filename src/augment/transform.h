@@ -21,11 +21,14 @@
 #include "augment/operations/normalize.h"
 #include "augment/operations/pad.h"
 #include "augment/operations/rand_augment.h"
+#include "augment/operations/random_affine.h"
 #include "augment/operations/random_crop.h"
 #include "augment/operations/random_horizontal_flip.h"
 #include "augment/operations/random_invert.h"
+#include "augment/operations/random_perspective.h"
 #include "augment/operations/random_posterize.h"
 #include "augment/operations/random_resized_crop.h"
+#include "augment/operations/random_rotation.h"
 #include "augment/operations/random_solarize.h"
 #include "augment/operations/random_vertical_flip.h"
 #include "augment/operations/resize.h"
@@ -43,6 +46,9 @@ using AnyTransform = std::variant<  //
     RandomCrop,                     //
     RandomHorizontalFlip,           //
     RandomVerticalFlip,             //
+    RandomRotation,                 //
+    RandomAffine,                   //
+    RandomPerspective,              //
     RandomInvert,                   //
     RandomPosterize,                //
     RandomSolarize,                 //

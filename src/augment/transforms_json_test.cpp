@@ -59,6 +59,21 @@ static std::vector<Transform> variants() {
   vary(RandomApply{}, p, list);
   vary(RandomChoice{}, list, [](auto& op) { op.p = Weights{{1, 2}}; });
   vary(RandomOrder{}, list);
+  const auto bilinear = [](auto& op) { op.interpolation = Filter::bilinear; };
+  const auto center = [](auto& op) { op.center = {3, 4}; };
+  const auto filled = [](auto& op) { op.fill[1] = 1; };
+  vary(
+      RandomRotation{.degrees = {-5, 5}}, [](auto& op) { op.degrees.low = 1; },
+      [](auto& op) { op.degrees.high = 9; }, [](auto& op) { op.expand = true; }, bilinear, center,
+      filled);
+  vary(
+      RandomAffine{.degrees = {-5, 5}}, [](auto& op) { op.degrees.low = 1; },
+      [](auto& op) { op.translate = {0.1, 0.2}; }, [](auto& op) { op.scale = {0.5, 2}; },
+      [](auto& op) { op.shear = {{-5, 5}, {}}; }, [](auto& op) { op.shear = {{-5, 5}, {1, 2}}; },
+      bilinear, center, filled);
+  vary(
+      RandomPerspective{}, [](auto& op) { op.distortion_scale = 0.25; },
+      [](auto& op) { op.p = 0.25; }, [](auto& op) { op.interpolation = Filter::nearest; }, filled);
   vary(
       Normalize{.mean = {0.5, 0.5, 0.5}, .std = {0.2, 0.2, 0.2}},
       [](auto& op) { op.mean[0] = 0.4; }, [](auto& op) { op.mean[1] = 0.4; },

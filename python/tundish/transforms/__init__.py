@@ -82,6 +82,40 @@ class RandomVerticalFlip(Transform):
 
 
 @dataclass(frozen=True)
+class RandomRotation(Transform):
+    """Turned by a random angle, counter-clockwise."""
+
+    degrees: float | Sequence[float]
+    interpolation: Any = "nearest"
+    expand: bool = False
+    center: Sequence[float] | None = None
+    fill: int | Sequence[int] = 0
+
+
+@dataclass(frozen=True)
+class RandomAffine(Transform):
+    """Turned, moved, scaled and sheared by random amounts."""
+
+    degrees: float | Sequence[float]
+    translate: Sequence[float] | None = None
+    scale: Sequence[float] | None = None
+    shear: float | Sequence[float] | None = None
+    interpolation: Any = "nearest"
+    fill: int | Sequence[int] = 0
+    center: Sequence[float] | None = None
+
+
+@dataclass(frozen=True)
+class RandomPerspective(Transform):
+    """As if seen from a random side, with probability p."""
+
+    distortion_scale: float = 0.5
+    p: float = 0.5
+    interpolation: Any = "bilinear"
+    fill: int | Sequence[int] = 0
+
+
+@dataclass(frozen=True)
 class RandomInvert(Transform):
     """Inverts the colours with probability p."""
 

@@ -13,6 +13,7 @@ Size PixelRunner::run(std::span<const PlanStep> steps, std::vector<std::uint8_t>
 void PixelRunner::run_one(const PixelStep& step, std::vector<std::uint8_t>& rgb, Size& size) {
   if (kind_of(step.op) == PixelKind::levels) return merge(step);
   apply_table(rgb);
+  if (kind_of(step.op) == PixelKind::places) return warp_.run(step, rgb, size, cpu_);
   run_slowly(step, rgb, size);
 }
 

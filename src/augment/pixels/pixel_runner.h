@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "augment/pixels/warp.h"
 #include "augment/plan.h"
 #include "core/machine/cpu.h"
 
@@ -31,6 +32,7 @@ class PixelRunner {
   const Cpu cpu_;
   LevelTable table_;  // of the steps that are not carried out yet
   bool has_table_ = false;
+  Warp warp_;
 };
 
 // The obviously right twin, one step and one pixel after the other.

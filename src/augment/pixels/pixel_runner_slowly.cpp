@@ -3,10 +3,13 @@
 
 namespace tundish {
 
-void run_slowly(const PixelStep& step, std::vector<std::uint8_t>& rgb, Size&) {
+void run_slowly(const PixelStep& step, std::vector<std::uint8_t>& rgb, Size& size) {
   switch (kind_of(step.op)) {
     case PixelKind::levels:
       for (std::uint8_t& level : rgb) level = level_after(step, level);
+      break;
+    case PixelKind::places:
+      warp_slowly(step, rgb, size);
       break;
     default:
       break;

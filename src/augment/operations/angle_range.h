@@ -1,0 +1,42 @@
+// Ranges of angles as torchvision's RandomRotation and RandomAffine take them.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "core/fields.h"
+#include "core/random.h"
+
+namespace tundish {
+
+// In degrees. One number stands for the range from its negative to itself.
+struct AngleRange {
+  double low = 0, high = 0;
+  bool operator==(const AngleRange&) const = default;
+};
+
+// Of shear: parallel to the x axis, and to the y axis where four numbers are given.
+struct ShearRange {
+  AngleRange x, y;
+  bool operator==(const ShearRange&) const = default;
+};
+
+inline constexpr double kMaxAngle = 1e9;
+
+nlohmann::ordered_json json_of(const AngleRange& range);
+nlohmann::ordered_json json_of(const ShearRange& range);
+bool read_json(AngleRange& to, const nlohmann::ordered_json& from);
+bool read_json(ShearRange& to, const nlohmann::ordered_json& from);
+
+template <>
+std::string wanted_text<AngleRange>(const FieldInfo& field);
+template <>
+std::string wanted_text<ShearRange>(const FieldInfo& field);
+
+// Throws Error(argument) for low > high, and for angles beyond kMaxAngle.
+void check_angles(const char* owner, const char* field, const AngleRange& range);
+
+// torch.empty(1).uniform_(low, high): a float32 with 24 random bits, computed in float32.
+double draw_float(Random& random, double low, double high);
+
+}  // namespace tundish

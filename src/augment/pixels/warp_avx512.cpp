@@ -1,0 +1,87 @@
+#include <immintrin.h>
+
+#include "augment/pixels/warp_copy.h"
+#include "augment/pixels/warp_lanes.h"
+
+namespace tundish {
+namespace {
+
+struct Lanes {
+  static constexpr int kLanes = 8;
+  using Double = __m512d;
+  using Int = __m256i;
+  using Bytes = __m512i;
+  using Mask = __mmask8;
+
+  TUNDISH_LANES Double all(double v) { return _mm512_set1_pd(v); }
+  TUNDISH_LANES Double numbers() { return _mm512_setr_pd(0, 1, 2, 3, 4, 5, 6, 7); }
+  TUNDISH_LANES Double add(Double a, Double b) { return _mm512_add_pd(a, b); }
+  TUNDISH_LANES Double sub(Double a, Double b) { return _mm512_sub_pd(a, b); }
+  TUNDISH_LANES Double mul(Double a, Double b) { return _mm512_mul_pd(a, b); }
+  TUNDISH_LANES Double div(Double a, Double b) { return _mm512_div_pd(a, b); }
+  TUNDISH_LANES Double min(Double a, Double b) { return _mm512_min_pd(a, b); }
+  TUNDISH_LANES Double max(Double a, Double b) { return _mm512_max_pd(a, b); }
+  TUNDISH_LANES Double floor(Double a) {
+    return _mm512_roundscale_pd(a, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
+  }
+  TUNDISH_LANES Mask less(Double a, Double b) { return _mm512_cmp_pd_mask(a, b, _CMP_LT_OQ); }
+  TUNDISH_LANES Mask not_less(Double a, Double b) { return _mm512_cmp_pd_mask(a, b, _CMP_GE_OQ); }
+  TUNDISH_LANES Mask less(Int a, Int b) { return _mm256_cmplt_epi32_mask(a, b); }
+  TUNDISH_LANES Mask both(Mask a, Mask b) { return static_cast<Mask>(a & b); }
+  TUNDISH_LANES unsigned bits(Mask mask) { return mask; }
+  TUNDISH_LANES Int all_ints(int v) { return _mm256_set1_epi32(v); }
+  TUNDISH_LANES Int add(Int a, Int b) { return _mm256_add_epi32(a, b); }
+  TUNDISH_LANES Int sub(Int a, Int b) { return _mm256_sub_epi32(a, b); }
+  TUNDISH_LANES Int mul(Int a, Int b) { return _mm256_mullo_epi32(a, b); }
+  TUNDISH_LANES Int min(Int a, Int b) { return _mm256_min_epi32(a, b); }
+  TUNDISH_LANES Int max(Int a, Int b) { return _mm256_max_epi32(a, b); }
+  TUNDISH_LANES Int choose(Mask mask, Int a, Int b) { return _mm256_mask_blend_epi32(mask, b, a); }
+  TUNDISH_LANES Int to_int(Double a) { return _mm512_cvttpd_epi32(a); }
+  TUNDISH_LANES Bytes gather(const std::uint8_t* from, Int offsets, Mask mask) {
+    return _mm512_mask_i32gather_epi64(_mm512_setzero_si512(), mask, offsets, from, 1);
+  }
+  TUNDISH_LANES Int low_ints(Bytes bytes) { return _mm512_cvtepi64_epi32(bytes); }
+  template <int kByte>
+  TUNDISH_LANES Double byte(Bytes bytes) {
+    constexpr auto kLow = static_cast<long long>(0x8080808080808000u + kByte);  // 0x80: zero
+    const __m512i place =
+        _mm512_set_epi64(kLow + 8, kLow, kLow + 8, kLow, kLow + 8, kLow, kLow + 8, kLow);
+    return _mm512_cvtepi64_pd(_mm512_shuffle_epi8(bytes, place));
+  }
+  TUNDISH_LANES Int rgb(Double red, Double green, Double blue) {
+    const Int two = _mm256_or_si256(to_int(red), _mm256_slli_epi32(to_int(green), 8));
+    return _mm256_or_si256(two, _mm256_slli_epi32(to_int(blue), 16));
+  }
+  TUNDISH_LANES void store(double* to, Double a) { _mm512_storeu_pd(to, a); }
+  TUNDISH_LANES void store_pixels(std::uint8_t* to, Int pixels, int count) {
+    const __m256i together =
+        _mm256_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 16, 17, 18, 20, 21, 22, 24, 25, 26,
+                         28, 29, 30, 0, 0, 0, 0, 0, 0, 0, 0);
+    _mm256_mask_storeu_epi8(to, (1u << 3 * count) - 1, _mm256_permutexvar_epi8(together, pixels));
+  }
+};
+
+}  // namespace
+
+void sample_row_avx512(const WarpRows& rows, int y) { SampleRow<Lanes>::run(rows, y); }
+
+void fixed_row_avx512(std::uint8_t* to, const Pixels& image, const FixedRow& row, int n,
+                      std::int32_t* offsets) {
+  const __m512i numbers = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  const __m512i width = _mm512_set1_epi32(image.width);
+  const __m512i x_across = _mm512_set1_epi32(row.x_across);
+  const __m512i y_across = _mm512_set1_epi32(row.y_across);
+  __m512i x = _mm512_add_epi32(_mm512_set1_epi32(row.x), _mm512_mullo_epi32(numbers, x_across));
+  __m512i y = _mm512_add_epi32(_mm512_set1_epi32(row.y), _mm512_mullo_epi32(numbers, y_across));
+  for (int i = 0; i < n; i += 16) {
+    const __m512i lines = _mm512_mullo_epi32(_mm512_srai_epi32(y, 16), width);
+    const __m512i pixel = _mm512_add_epi32(lines, _mm512_srai_epi32(x, 16));
+    const __m512i offset = _mm512_add_epi32(_mm512_add_epi32(pixel, pixel), pixel);
+    _mm512_storeu_si512(offsets + i, offset);
+    x = _mm512_add_epi32(x, _mm512_slli_epi32(x_across, 4));
+    y = _mm512_add_epi32(y, _mm512_slli_epi32(y_across, 4));
+  }
+  copy_pixels_here(to, image.rgb, offsets, n);
+}
+
+}  // namespace tundish

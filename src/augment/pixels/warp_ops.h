@@ -1,0 +1,222 @@
+// Operations that show a pixel from elsewhere, as Pillow 12's Image.transform() does them. CPU and
+// GPU share this. In double, in Pillow's order of operations; no multiplication may be fused with
+// an addition (-ffp-contract=off, nvcc -fmad=false).
+#pragma once
+
+#include <cstddef>
+
+#include "augment/pixels/pixel_step.h"
+
+namespace tundish {
+
+// Interleaved RGB, each row directly after the one above.
+struct Pixels {
+  const std::uint8_t* rgb;
+  int width, height;
+
+  TUNDISH_HOST_DEVICE const std::uint8_t* at(int x, int y) const {
+    return rgb + 3 * (static_cast<std::size_t>(y) * static_cast<std::size_t>(width) +
+                      static_cast<std::size_t>(x));
+  }
+};
+
+// A place in an image; the centre of pixel (0, 0) is (0.5, 0.5).
+struct Spot {
+  double x, y;
+};
+
+// Also false where a coordinate is not a number: Pillow has no rule for those.
+TUNDISH_HOST_DEVICE bool is_inside(const Spot& place, int width, int height) {
+  return place.x >= 0.0 && place.x < width && place.y >= 0.0 && place.y < height;
+}
+
+// The place that pixel (x, y) of the result shows: of PixelOp::affine and PixelOp::perspective.
+TUNDISH_HOST_DEVICE Spot shown_place(const PixelStep& step, int x, int y) {
+  const double* a = step.value.data();
+  const double across = x + 0.5, down = y + 0.5;
+  Spot place{a[0] * across + a[1] * down + a[2], a[3] * across + a[4] * down + a[5]};
+  if (step.op == PixelOp::perspective) {
+    const double depth = a[6] * across + a[7] * down + 1.0;
+    place = {place.x / depth, place.y / depth};
+  }
+  return place;
+}
+
+// --- filters: `place` is inside the image --------------------------------------------------------
+
+TUNDISH_HOST_DEVICE void copy_pixel(std::uint8_t* to, const std::uint8_t* from) {
+  to[0] = from[0];
+  to[1] = from[1];
+  to[2] = from[2];
+}
+
+TUNDISH_HOST_DEVICE void sample_nearest(std::uint8_t* to, const Pixels& image, const Spot& place) {
+  copy_pixel(to, image.at(static_cast<int>(place.x), static_cast<int>(place.y)));
+}
+
+// The largest whole number that is not above; |value| < 2^31.
+TUNDISH_HOST_DEVICE int floor_of(double value) {
+  const int whole = static_cast<int>(value);
+  return whole > value ? whole - 1 : whole;
+}
+
+TUNDISH_HOST_DEVICE int clamp_to(int i, int n) { return i < 0 ? 0 : i < n ? i : n - 1; }
+
+TUNDISH_HOST_DEVICE double lerp_at(double a, double b, double t) { return a + (b - a) * t; }
+
+TUNDISH_HOST_DEVICE void sample_bilinear(std::uint8_t* to, const Pixels& image,
+                                         const Spot& place) {
+  const double x = place.x - 0.5, y = place.y - 0.5;
+  const int left = floor_of(x), top = floor_of(y);
+  const double dx = x - left, dy = y - top;
+  const int x0 = clamp_to(left, image.width), x1 = clamp_to(left + 1, image.width);
+  const int y0 = clamp_to(top, image.height), y1 = clamp_to(top + 1, image.height);
+  const std::uint8_t *p00 = image.at(x0, y0), *p01 = image.at(x1, y0);
+  const std::uint8_t *p10 = image.at(x0, y1), *p11 = image.at(x1, y1);
+  for (int c = 0; c < 3; ++c) {
+    const double above = lerp_at(p00[c], p01[c], dx), below = lerp_at(p10[c], p11[c], dx);
+    to[c] = static_cast<std::uint8_t>(lerp_at(above, below, dy));
+  }
+}
+
+TUNDISH_HOST_DEVICE double cubic_at(double v1, double v2, double v3, double v4, double t) {
+  const double p2 = -v1 + v3;
+  const double p3 = 2 * (v1 - v2) + v3 - v4;
+  const double p4 = -v1 + v2 - v3 + v4;
+  return v2 + t * (p2 + t * (p3 + t * p4));
+}
+
+TUNDISH_HOST_DEVICE std::uint8_t clipped_level(double value) {
+  if (value <= 0.0) return 0;
+  return value >= 255.0 ? 255 : static_cast<std::uint8_t>(value);
+}
+
+TUNDISH_HOST_DEVICE void sample_bicubic(std::uint8_t* to, const Pixels& image, const Spot& place) {
+  const double x = place.x - 0.5, y = place.y - 0.5;
+  const int left = floor_of(x), top = floor_of(y);
+  const double dx = x - left, dy = y - top;
+  int column[4];
+  const std::uint8_t* row[4];
+  for (int i = 0; i < 4; ++i) {
+    column[i] = 3 * clamp_to(left - 1 + i, image.width);
+    row[i] = image.at(0, clamp_to(top - 1 + i, image.height));
+  }
+  for (int c = 0; c < 3; ++c) {
+    double v[4];
+    for (int i = 0; i < 4; ++i) {
+      const std::uint8_t* p = row[i] + c;
+      v[i] = cubic_at(p[column[0]], p[column[1]], p[column[2]], p[column[3]], dx);
+    }
+    to[c] = clipped_level(cubic_at(v[0], v[1], v[2], v[3], dy));
+  }
+}
+
+TUNDISH_HOST_DEVICE void sample_pixel(std::uint8_t* to, const Pixels& image, Filter filter,
+                                      const Spot& place) {
+  if (filter == Filter::nearest) return sample_nearest(to, image, place);
+  if (filter == Filter::bilinear) return sample_bilinear(to, image, place);
+  sample_bicubic(to, image, place);
+}
+
+// --- affine with the filter nearest --------------------------------------------------------------
+
+// Pillow has three ways, each with roundings of its own: an image that is only scaled or moved, one
+// with coordinates of 16 fractional bits, and one with coordinates that are too large for that.
+enum class NearestWay : std::uint8_t { scaled, fixed, wide };
+
+struct NearestAffine {
+  NearestWay way = NearestWay::wide;
+  // fixed: where the result's first pixel is, and the steps to the next one across and down.
+  // Unsigned, because Pillow's sums may wrap around.
+  std::uint32_t x = 0, x_across = 0, x_down = 0, y = 0, y_across = 0, y_down = 0;
+  // scaled and wide: the same. Each pixel adds a step to the place of the one before.
+  double wide_x = 0, wide_y = 0;
+  double across[2] = {}, down[2] = {};  // of x and y
+};
+
+// 16 fractional bits. What is too large becomes the lowest number, as it does in Pillow on x86.
+TUNDISH_HOST_DEVICE std::uint32_t fixed_of(double value) {
+  const double scaled = value * 65536.0 + 0.5;
+  if (!(scaled > -2147483648.0 && scaled < 2147483648.0)) return 0x80000000u;
+  return static_cast<std::uint32_t>(floor_of(scaled));
+}
+
+TUNDISH_HOST_DEVICE bool fits_fixed(const double* a, int x, int y) {
+  const double across = x * a[0] + y * a[1] + a[2], down = x * a[3] + y * a[4] + a[5];
+  return across > -32768.0 && across < 32768.0 && down > -32768.0 && down < 32768.0;
+}
+
+// Of PixelOp::affine; `result` is the size of the result.
+TUNDISH_HOST_DEVICE NearestAffine nearest_affine(const PixelStep& step, Size result) {
+  const double* a = step.value.data();
+  NearestAffine out;
+  const int w = result.width, h = result.height;
+  if (a[1] == 0 && a[3] == 0) {
+    out.way = NearestWay::scaled;
+    out.wide_x = a[2] + a[0] * 0.5;
+    out.wide_y = a[5] + a[4] * 0.5;
+  } else if (fits_fixed(a, 0, 0) && fits_fixed(a, w, h) && fits_fixed(a, 0, h) &&
+             fits_fixed(a, w, 0)) {
+    out.way = NearestWay::fixed;
+    out.x = fixed_of(a[2] + a[0] * 0.5 + a[1] * 0.5);
+    out.y = fixed_of(a[5] + a[3] * 0.5 + a[4] * 0.5);
+    out.x_across = fixed_of(a[0]);
+    out.x_down = fixed_of(a[1]);
+    out.y_across = fixed_of(a[3]);
+    out.y_down = fixed_of(a[4]);
+  } else {
+    out.wide_x = a[2] + a[1] * 0.5 + a[0] * 0.5;
+    out.wide_y = a[5] + a[4] * 0.5 + a[3] * 0.5;
+  }
+  out.across[0] = a[0];
+  out.across[1] = a[3];
+  out.down[0] = a[1];
+  out.down[1] = a[4];
+  return out;
+}
+
+// n steps from a start, one by one: a product is rounded in another way.
+TUNDISH_HOST_DEVICE double walked(double from, double step, int n) {
+  for (int i = 0; i < n; ++i) from += step;
+  return from;
+}
+
+TUNDISH_HOST_DEVICE std::int32_t fixed_x(const NearestAffine& a, int x, int y) {
+  return static_cast<std::int32_t>(a.x + a.x_across * static_cast<std::uint32_t>(x) +
+                                   a.x_down * static_cast<std::uint32_t>(y));
+}
+TUNDISH_HOST_DEVICE std::int32_t fixed_y(const NearestAffine& a, int x, int y) {
+  return static_cast<std::int32_t>(a.y + a.y_across * static_cast<std::uint32_t>(x) +
+                                   a.y_down * static_cast<std::uint32_t>(y));
+}
+
+// The place that pixel (x, y) of the result shows.
+TUNDISH_HOST_DEVICE Spot nearest_place(const NearestAffine& a, int x, int y) {
+  switch (a.way) {
+    case NearestWay::fixed:
+      return {static_cast<double>(fixed_x(a, x, y) >> 16),
+              static_cast<double>(fixed_y(a, x, y) >> 16)};
+    case NearestWay::scaled:
+      return {walked(a.wide_x, a.across[0], x), walked(a.wide_y, a.down[1], y)};
+    default:
+      return {walked(walked(a.wide_x, a.down[0], y), a.across[0], x),
+              walked(walked(a.wide_y, a.down[1], y), a.across[1], x)};
+  }
+}
+
+// --- any of them ---------------------------------------------------------------------------------
+
+// Pixel (x, y) of the result of affine or perspective; `result` is its size.
+TUNDISH_HOST_DEVICE void warped_pixel(std::uint8_t* to, const PixelStep& step, const Pixels& image,
+                                      Size result, int x, int y) {
+  const bool steps = step.op == PixelOp::affine && step.filter == Filter::nearest;
+  const Spot place =
+      steps ? nearest_place(nearest_affine(step, result), x, y) : shown_place(step, x, y);
+  if (is_inside(place, image.width, image.height)) {
+    sample_pixel(to, image, step.filter, place);
+  } else {
+    copy_pixel(to, step.fill.data());
+  }
+}
+
+}  // namespace tundish

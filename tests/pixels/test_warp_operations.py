@@ -1,0 +1,123 @@
+"""Operations that move pixels give torchvision's pixels, and Pillow's for any coefficients."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from tundish import transforms as T
+
+from tests.helpers import same_pixels
+from tests.helpers.same_pixels import differences
+from tests.helpers.torchvision_child import ask_torchvision
+
+ROTATIONS = """
+[
+    [RandomRotation([angle, angle], interpolation, expand, center, fill)]
+    for angle in (0, 1e-9, -1e-30, 0.3, 7, 30, 45, 89.99, 90, 133.7, 180, 222, 270, 360, -90, 450, -1234.5)
+    for interpolation in (NEAREST, BILINEAR, BICUBIC)
+    for expand, center, fill in ((False, None, 0), (True, None, [9, 130, 255]), (False, [3, 11.5], 77))
+]
+"""
+
+AFFINES = """
+[
+    [RandomAffine([angle, angle], None, [scale, scale], shear, interpolation, fill, center)]
+    for angle, scale, shear, center in (
+        (0, 1, None, None), (0, 1.7, None, None), (0, 0.3, None, [0, 0]), (30, 1, None, None), (-12.25, 0.8, None, [5, -3]),
+        (0, 1, [20, 20], None), (0, 1, [0, 0, -31, -31], None), (77, 1.3, [-8, -8, 11, 11], [20, 30]), (180, 0.011, None, None),
+        (33, 2e-4, [5, 5], None), (33, 3e-3, None, None), (10, 4000, None, None), (90, 1, None, None),
+    )
+    for interpolation in (NEAREST, BILINEAR, BICUBIC)
+    for fill in (0, [200, 100, 50])
+]
+"""
+
+MIXED = """
+[
+    [Resize((60, 50)), RandomRotation([20, 20], BILINEAR), CenterCrop(40), RandomHorizontalFlip(p=1)],
+    [RandomRotation([90, 90], expand=True), RandomVerticalFlip(p=1), Resize(33), RandomRotation([180, 180])],
+    [RandomInvert(p=1), RandomAffine([5, 5], shear=[9, 9], fill=40), RandomSolarize(100, p=1), RandomPosterize(3, p=1)],
+    [RandomPerspective(p=0), RandomAffine(0)],
+]
+"""
+
+
+@pytest.mark.parametrize("cases", [ROTATIONS, AFFINES, MIXED], ids=["rotation", "affine", "mixed"])
+def test_moved_pixels_equal_torchvision_on_pillow_images(cases: str, tmp_path: Path) -> None:
+    assert differences(cases, tmp_path) == {}
+
+
+def by_pillow(step: dict, image: np.ndarray) -> np.ndarray:
+    """A step of a plan, done by Pillow."""
+    kind = {"affine": Image.Transform.AFFINE, "perspective": Image.Transform.PERSPECTIVE}[
+        step["op"]
+    ]
+    height, width = image.shape[:2]
+    filters = {"nearest": Image.NEAREST, "bilinear": Image.BILINEAR, "bicubic": Image.BICUBIC}
+    result = Image.fromarray(image).transform(
+        tuple(step.get("size", (width, height))),
+        kind,
+        step["value"],
+        filters[step["filter"]],
+        fillcolor=tuple(step.get("fill", (0, 0, 0))),
+    )
+    return np.asarray(result)
+
+
+@pytest.mark.parametrize("filter", ["nearest", "bilinear", "bicubic"])
+@pytest.mark.parametrize(
+    "transform",
+    [
+        lambda filter: T.RandomPerspective(0.7, p=1, interpolation=filter, fill=(1, 2, 250)),
+        lambda filter: T.RandomAffine(180, (0.3, 0.2), (0.2, 3), (-40, 40, -30, 30), filter, 99),
+        lambda filter: T.RandomRotation(180, filter, expand=True),
+    ],
+    ids=["perspective", "affine", "rotation"],
+)
+def test_random_draws_give_the_pixels_of_pillow(transform, filter: str) -> None:
+    images = same_pixels.test_images()
+    drawn = 0
+    for sample in range(6):
+        for name, image in images.items():
+            chain = [transform(filter)]
+            steps = T.plan(chain, image.shape[:2], sample=sample)["steps"]
+            if len(steps) == 1:  # a perspective of an image of one row or column
+                continue
+            drawn += 1
+            expected = by_pillow(steps[1], image)
+            assert np.array_equal(T.apply(chain, image, sample=sample), expected), (name, steps[1])
+    assert drawn > 150
+
+
+def corners_of(coefficients: list[float], height: int, width: int) -> list[list[int]]:
+    """Where the corners of the image are shown: the numbers that were drawn."""
+    a, b, c, d, e, f, g, h = coefficients
+    back = np.linalg.inv(np.array([[a, b, c], [d, e, f], [g, h, 1]]))
+    corners = [(0, 0), (width - 1, 0), (width - 1, height - 1), (0, height - 1)]
+    places = [back @ (x, y, 1) for x, y in corners]
+    exact = [(p[0] / p[2], p[1] / p[2]) for p in places]
+    rounded = [[round(x), round(y)] for x, y in exact]
+    assert np.abs(np.array(exact) - rounded).max() < 0.05
+    return rounded
+
+
+def test_the_coefficients_of_a_perspective_are_those_of_torchvision() -> None:
+    height, width = 97, 113
+    plans = [
+        T.plan([T.RandomPerspective(0.6, p=1)], (height, width), sample=i) for i in range(2000)
+    ]
+    ours = [plan["steps"][1]["value"] for plan in plans]
+    ends = [corners_of(one, height, width) for one in ours]
+    starts = [[0, 0], [width - 1, 0], [width - 1, height - 1], [0, height - 1]]
+    theirs = ask_torchvision(
+        "from torchvision.transforms.functional import _get_perspective_coeffs as coefficients\n"
+        "for end in eval(sys.argv[2]): print(*coefficients(eval(sys.argv[1]), end))",
+        repr(starts),
+        repr(ends),
+    )
+    expected = np.array([[float(one) for one in line.split()] for line in theirs.splitlines()])
+    # Each is the nearest float32 to a solution in float64; numbers that are 0 but for rounding differ.
+    equal = (np.array(ours) == expected) | (np.abs(np.array(ours) - expected) < 1e-12)
+    assert equal.mean() > 0.999
+    np.testing.assert_allclose(ours, expected, rtol=2e-7, atol=1e-12)
