@@ -110,6 +110,16 @@ add_library(engine STATIC
   src/augment/cpu/passes_sse.cpp
   src/augment/cpu/passes_x_avx512.cpp
   src/augment/cpu/passes_y_avx512.cpp
+  src/augment/pixels/colours.cpp
+  src/augment/pixels/colours_avx2.cpp
+  src/augment/pixels/colours_avx512.cpp
+  src/augment/pixels/colours_slowly.cpp
+  src/augment/pixels/level_range.cpp
+  src/augment/pixels/level_range_avx2.cpp
+  src/augment/pixels/level_range_avx512.cpp
+  src/augment/pixels/level_table.cpp
+  src/augment/pixels/level_table_avx2.cpp
+  src/augment/pixels/level_table_avx512.cpp
   src/augment/pixels/pixel_runner.cpp
   src/augment/pixels/pixel_runner_slowly.cpp
   src/augment/pixels/warp.cpp
@@ -117,6 +127,10 @@ add_library(engine STATIC
   src/augment/pixels/warp_avx512.cpp
   src/augment/pixels/warp_plain.cpp
   src/augment/pixels/warp_slowly.cpp
+  src/augment/pixels/sharpness.cpp
+  src/augment/pixels/sharpness_avx2.cpp
+  src/augment/pixels/sharpness_avx512.cpp
+  src/augment/pixels/statistics.cpp
   src/augment/cpu/plan_runner.cpp
   src/augment/cpu/table_formula.cpp
   src/augment/cpu/table_formula_avx2.cpp
@@ -197,6 +211,7 @@ add_library(engine STATIC
 set_source_files_properties(src/augment/cpu/passes_sse.cpp src/augment/cpu/row_split_sse.cpp src/lanes/blocks_sse.cpp src/lanes/colour_sse.cpp PROPERTIES COMPILE_OPTIONS "-msse4.2")
 set_source_files_properties(src/augment/pixels/warp_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2")
 set_source_files_properties(src/augment/cpu/passes_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2")
+set_source_files_properties(src/augment/pixels/colours_avx2.cpp src/augment/pixels/level_range_avx2.cpp src/augment/pixels/level_table_avx2.cpp src/augment/pixels/sharpness_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2")
 set_source_files_properties(src/augment/cpu/weights.cpp PROPERTIES COMPILE_OPTIONS "-fno-trapping-math")
 set_source_files_properties(src/augment/cpu/weights_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2;-fno-trapping-math")
 set_source_files_properties(src/augment/cpu/table_formula_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2;-mfma;-mf16c")
@@ -215,6 +230,10 @@ set_source_files_properties(
   src/augment/cpu/passes_x_avx512.cpp
   src/augment/cpu/passes_y_avx512.cpp
   src/augment/cpu/table_formula_avx512.cpp
+  src/augment/pixels/colours_avx512.cpp
+  src/augment/pixels/level_range_avx512.cpp
+  src/augment/pixels/level_table_avx512.cpp
+  src/augment/pixels/sharpness_avx512.cpp
   src/lanes/block_lists_avx512.cpp
   src/lanes/blocks_avx512.cpp
   src/lanes/colour_avx512.cpp

@@ -48,6 +48,7 @@ add_executable(unit_tests
   src/pack/damage_test.cpp
   src/pack/write/writer_test.cpp
   src/augment/plan_test.cpp
+  src/augment/pixels/hue_ops_test.cpp
   src/augment/pixels/pixel_runner_test.cpp
   src/augment/cpu/taps_test.cpp
   src/augment/cpu/resample_test.cpp

@@ -45,11 +45,21 @@ void keep_pixel_steps(std::vector<PixelStep>& out, std::span<const PlanStep> ste
   }
 }
 
+namespace {
+
+// What cuda/augment/pixel_steps.cu does.
+bool runs_on_gpu(PixelOp op) {
+  return kind_of(op) <= PixelKind::statistics || op == PixelOp::sharpness ||
+         op == PixelOp::affine || op == PixelOp::perspective;
+}
+
+}  // namespace
+
 std::size_t steps_for_gpu(std::span<const PlanStep> steps) {
   std::size_t count = 0;
   for (; count < steps.size(); ++count) {
     const PixelStep* step = std::get_if<PixelStep>(&steps[steps.size() - 1 - count]);
-    if (!step || step->size != Size{} || kind_of(step->op) != PixelKind::levels) break;
+    if (!step || step->size != Size{} || !runs_on_gpu(step->op)) break;
   }
   return count;
 }

@@ -1,7 +1,8 @@
-// Operations that look at one level alone, as Pillow 12's ImageOps does them. CPU and GPU share
-// this.
+// Operations that look at one level alone, as Pillow 12's ImageOps and ImageEnhance do them. CPU
+// and GPU share this.
 #pragma once
 
+#include "augment/pixels/blend_ops.h"
 #include "augment/pixels/pixel_step.h"
 
 namespace tundish {
@@ -9,6 +10,8 @@ namespace tundish {
 // The level that `level` becomes; of operations of PixelKind::levels.
 TUNDISH_HOST_DEVICE std::uint8_t level_after(const PixelStep& step, std::uint8_t level) {
   switch (step.op) {
+    case PixelOp::brightness:
+      return blend_levels(0, level, static_cast<float>(step.value[0]));
     case PixelOp::invert:
       return static_cast<std::uint8_t>(255 - level);
     case PixelOp::posterize: {

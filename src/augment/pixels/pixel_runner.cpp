@@ -1,43 +1,66 @@
 #include "augment/pixels/pixel_runner.h"
 
+#include "augment/pixels/colours.h"
 #include "augment/pixels/level_ops.h"
+#include "augment/pixels/level_range.h"
+#include "augment/pixels/statistics_ops.h"
 
 namespace tundish {
 
 Size PixelRunner::run(std::span<const PlanStep> steps, std::vector<std::uint8_t>& rgb, Size size) {
+  has_counts_ = false;
   for (const PlanStep& step : steps) run_one(std::get<PixelStep>(step), rgb, size);
   apply_table(rgb);
   return size;
 }
 
 void PixelRunner::run_one(const PixelStep& step, std::vector<std::uint8_t>& rgb, Size& size) {
-  if (kind_of(step.op) == PixelKind::levels) return merge(step);
+  const PixelKind kind = kind_of(step.op);
+  if (kind == PixelKind::levels) return merge(step);
+  if (kind == PixelKind::statistics) return merge_statistics(step, rgb);
   apply_table(rgb);
-  if (kind_of(step.op) == PixelKind::places) return warp_.run(step, rgb, size, cpu_);
-  run_slowly(step, rgb, size);
+  has_counts_ = false;
+  if (kind == PixelKind::colours) return change_colours(rgb.data(), rgb.size() / 3, step, cpu_);
+  if (kind == PixelKind::places) return warp_.run(step, rgb, size, cpu_);
+  switch (step.op) {
+    case PixelOp::sharpness:
+      return sharpness_.run(rgb.data(), size, static_cast<float>(step.value[0]), cpu_);
+    default:
+      return run_slowly(step, rgb, size);
+  }
 }
 
 void PixelRunner::merge(const PixelStep& step) {
-  if (!has_table_) {
-    for (auto& levels : table_) {
-      for (std::size_t i = 0; i < 256; ++i) levels[i] = static_cast<std::uint8_t>(i);
-    }
-  }
+  if (!has_table_) table_ = unchanged_levels();
   has_table_ = true;
   for (auto& levels : table_) {
     for (std::uint8_t& level : levels) level = level_after(step, level);
   }
 }
 
+void PixelRunner::merge_statistics(const PixelStep& step, std::vector<std::uint8_t>& rgb) {
+  const std::size_t pixels = rgb.size() / 3;
+  if (step.op == PixelOp::contrast) {
+    apply_table(rgb);  // a grey is made of three levels
+    const int mean = mean_grey(sum_of_greys(rgb.data(), pixels, cpu_), pixels);
+    table_ = contrast_table(mean, static_cast<float>(step.value[0]));
+  } else if (step.op == PixelOp::autocontrast && !has_table_ && !has_counts_) {
+    table_ = autocontrast_table(level_range(rgb.data(), pixels, cpu_));
+  } else {
+    if (!has_counts_) counts_ = count_levels(rgb.data(), pixels);
+    has_counts_ = true;
+    if (!has_table_) table_ = unchanged_levels();
+    const LevelCounts counts = counts_after(counts_, table_);
+    table_ = joined(table_, step.op == PixelOp::equalize ? equalize_table(counts)
+                                                         : autocontrast_table(range_of(counts)));
+  }
+  has_table_ = true;
+}
+
 void PixelRunner::apply_table(std::vector<std::uint8_t>& rgb) {
   if (!has_table_) return;
-  has_table_ = false;
-  const std::size_t bytes = rgb.size();
-  for (std::size_t i = 0; i + 3 <= bytes; i += 3) {
-    rgb[i] = table_[0][rgb[i]];
-    rgb[i + 1] = table_[1][rgb[i + 1]];
-    rgb[i + 2] = table_[2][rgb[i + 2]];
-  }
+  has_table_ = has_counts_ = false;
+  apply_levels(rgb.data(), rgb.size(), table_, cpu_);
 }
 
 }  // namespace tundish

@@ -1,20 +1,19 @@
 // Carries out the PixelSteps of a plan on an image in memory: interleaved RGB, each row directly
-// after the one above. Steps that look at one level alone are merged into one table.
+// after the one above. Steps that look at one level alone, or at how many pixels have each level,
+// are merged into one table.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "augment/pixels/warp.h"
+#include "augment/pixels/sharpness.h"
+#include "augment/pixels/statistics.h"
 #include "augment/plan.h"
 #include "core/machine/cpu.h"
 
 namespace tundish {
-
-// The level that each level of each channel becomes.
-using LevelTable = std::array<std::array<std::uint8_t, 256>, 3>;
 
 // Keeps its buffers from image to image. One thread.
 class PixelRunner {
@@ -27,12 +26,16 @@ class PixelRunner {
  private:
   void run_one(const PixelStep& step, std::vector<std::uint8_t>& rgb, Size& size);
   void merge(const PixelStep& step);
+  void merge_statistics(const PixelStep& step, std::vector<std::uint8_t>& rgb);
   void apply_table(std::vector<std::uint8_t>& rgb);
 
   const Cpu cpu_;
   LevelTable table_;  // of the steps that are not carried out yet
   bool has_table_ = false;
   Warp warp_;
+  LevelCounts counts_;  // of the image, without that table
+  bool has_counts_ = false;
+  Sharpness sharpness_;
 };
 
 // The obviously right twin, one step and one pixel after the other.
