@@ -31,7 +31,7 @@ __device__ inline void contrast(BlockImage& image, float factor) {
     sum += grey_level(static_cast<int>(pixel & 0xff), static_cast<int>(pixel >> 8 & 0xff),
                       static_cast<int>(pixel >> 16));
   }
-  sum = __reduce_add_sync(0xffffffffu, sum);
+  for (int far = 16; far > 0; far /= 2) sum += __shfl_down_sync(0xffffffffu, sum, far);
   if (threadIdx.x % 32 == 0) atomicAdd(&memory.sum, static_cast<unsigned long long>(sum));
   __syncthreads();
   const int mean = mean_grey(memory.sum, static_cast<std::uint64_t>(image.pixels()));
