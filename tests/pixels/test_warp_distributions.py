@@ -59,7 +59,7 @@ def test_angle_translation_and_scale_of_an_affine_transform() -> None:
     assert_uniform(scale, 0.5, 2)
     # From -6.4 to 6.4 and from -2.5 to 2.5, rounded; a tie would go to the even number.
     assert_counts(x, {k: (0.9 if abs(k) == 6 else 1) / 12.8 for k in range(-6, 7)})
-    assert_counts(y, {k: 1 / 5 for k in range(-2, 3)})
+    assert_counts(y, dict.fromkeys(range(-2, 3), 1 / 5))
     assert_unrelated(angles, scale, x, y)
 
 
