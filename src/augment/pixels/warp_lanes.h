@@ -153,14 +153,13 @@ struct SampleRow {
   }
 
   template <Filter kFilter>
-  TUNDISH_LANES void run(const WarpRows& rows, int y) {
+  TUNDISH_LANES void run(const WarpRows& rows, int y, int from, int end) {
     const Pixels image = rows.image;
-    std::uint8_t* to = rows.row(y);
-    const int width = rows.size.width;
+    std::uint8_t* to = rows.row(y) + 3 * from;
     const Int fill = L::all_ints(rows.fill[0] | rows.fill[1] << 8 | rows.fill[2] << 16);
-    for (int x = 0; x < width; x += L::kLanes, to += 3 * L::kLanes) {
+    for (int x = from; x < end; x += L::kLanes, to += 3 * L::kLanes) {
       const Places at = places(rows, x, y);
-      const int count = width - x < L::kLanes ? width - x : L::kLanes;
+      const int count = end - x < L::kLanes ? end - x : L::kLanes;
       const Mask inside = L::both(between(at.x, 0, image.width), between(at.y, 0, image.height));
       if (L::bits(inside) == 0) {
         L::store_pixels(to, fill, count);
@@ -177,10 +176,11 @@ struct SampleRow {
     }
   }
 
-  TUNDISH_LANES void run(const WarpRows& rows, int y) {
-    if (rows.step.filter == Filter::nearest) return run<Filter::nearest>(rows, y);
-    if (rows.step.filter == Filter::bilinear) return run<Filter::bilinear>(rows, y);
-    run<Filter::bicubic>(rows, y);
+  // Pixels from .. end - 1 of a row.
+  static void run(const WarpRows& rows, int y, int from, int end) {
+    if (rows.step.filter == Filter::nearest) return run<Filter::nearest>(rows, y, from, end);
+    if (rows.step.filter == Filter::bilinear) return run<Filter::bilinear>(rows, y, from, end);
+    run<Filter::bicubic>(rows, y, from, end);
   }
 };
 
