@@ -16,7 +16,8 @@ def values_of(transform: T.Transform) -> np.ndarray:
 def assert_uniform(numbers: np.ndarray, low: float, high: float) -> None:
     """Kolmogorov-Smirnov: one in a million random seeds would fail."""
     shares = np.sort((numbers - low) / (high - low))
-    assert shares[0] > -1e-6 and shares[-1] < 1 + 1e-6
+    assert shares[0] > -1e-6
+    assert shares[-1] < 1 + 1e-6
     places = np.arange(1, len(shares) + 1) / len(shares)
     distance = max(np.abs(places - shares).max(), np.abs(places - 1 / len(shares) - shares).max())
     assert distance * np.sqrt(len(shares)) < 2.7
