@@ -50,6 +50,7 @@ add_executable(unit_tests
   src/augment/plan_test.cpp
   src/augment/pixels/hue_ops_test.cpp
   src/augment/pixels/pixel_runner_test.cpp
+  src/augment/pixels/warp_test.cpp
   src/augment/cpu/taps_test.cpp
   src/augment/cpu/resample_test.cpp
   src/augment/operations/geometry_test.cpp

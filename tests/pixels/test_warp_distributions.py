@@ -16,7 +16,8 @@ def values_of(transform: T.Transform) -> np.ndarray:
 def assert_uniform(numbers: np.ndarray, low: float, high: float) -> None:
     """Kolmogorov-Smirnov: one in a million random seeds would fail."""
     shares = np.sort((numbers - low) / (high - low))
-    assert shares[0] > -1e-6 and shares[-1] < 1 + 1e-6
+    assert shares[0] > -1e-6
+    assert shares[-1] < 1 + 1e-6
     places = np.arange(1, len(shares) + 1) / len(shares)
     distance = max(np.abs(places - shares).max(), np.abs(places - 1 / len(shares) - shares).max())
     assert distance * np.sqrt(len(shares)) < 2.7
@@ -59,7 +60,7 @@ def test_angle_translation_and_scale_of_an_affine_transform() -> None:
     assert_uniform(scale, 0.5, 2)
     # From -6.4 to 6.4 and from -2.5 to 2.5, rounded; a tie would go to the even number.
     assert_counts(x, {k: (0.9 if abs(k) == 6 else 1) / 12.8 for k in range(-6, 7)})
-    assert_counts(y, {k: 1 / 5 for k in range(-2, 3)})
+    assert_counts(y, dict.fromkeys(range(-2, 3), 1 / 5))
     assert_unrelated(angles, scale, x, y)
 
 

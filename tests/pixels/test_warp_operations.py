@@ -121,3 +121,22 @@ def test_the_coefficients_of_a_perspective_are_those_of_torchvision() -> None:
     equal = (np.array(ours) == expected) | (np.abs(np.array(ours) - expected) < 1e-12)
     assert equal.mean() > 0.999
     np.testing.assert_allclose(ours, expected, rtol=2e-7, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("transform", "message"),
+    [
+        (T.RandomRotation(-5), "degrees must be an angle of at least 0, or the lowest"),
+        (T.RandomRotation((5, -5)), "the lowest angle .5. is above the highest .-5."),
+        (T.RandomRotation((1, 2, 3)), "degrees must be"),
+        (T.RandomRotation(5, center=(1,)), "center must be two numbers"),
+        (T.RandomAffine(5, translate=(0.1, 1.5)), "translate must be two numbers from 0 to 1"),
+        (T.RandomAffine(5, scale=(0, 1)), "scale must be two numbers"),
+        (T.RandomAffine(5, scale=(2, 1)), "the lowest factor .2. is above the highest"),
+        (T.RandomAffine(5, shear=(1, 2, 3)), "shear must be an angle"),
+        (T.RandomPerspective(1.5), "distortion_scale must be a number from 0 to 1"),
+    ],
+)
+def test_arguments_that_torchvision_refuses_are_refused(transform, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        T.plan([transform], (8, 8))

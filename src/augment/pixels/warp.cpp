@@ -20,22 +20,42 @@ bool moves_whole_pixels(const PixelStep& step) {
          whole(a[2]) && whole(a[5]);
 }
 
-// Cuts the range of i for which 0 <= from + step * i < limit out of range.
-void cut(Range& range, std::int64_t from, std::int64_t step, std::int64_t limit) {
-  const std::int64_t end = range.from + range.length;
-  std::int64_t first = range.from, last = end;  // last is not in it
-  if (step == 0) {
-    if (from < 0 || from >= limit) last = first;
-  } else if (step > 0) {
-    if (from < 0) first = std::max(first, (-from + step - 1) / step);
-    last = std::min(last, from < limit ? (limit - from + step - 1) / step : 0);
-  } else {
-    if (from >= limit) first = std::max(first, (from - limit) / -step + 1);
-    last = std::min(last, from < 0 ? 0 : from / -step + 1);
-  }
-  first = std::min(first, end);
-  range = {static_cast<int>(first), static_cast<int>(std::max(last, first) - first)};
+// How many i >= 0 have from + step * i < limit; step > 0. An estimate that is then corrected: a row
+// has four of these, and whole numbers are divided slowly.
+std::int64_t count_below(std::int64_t from, std::int64_t step, double inverse, std::int64_t limit) {
+  if (from >= limit) return 0;
+  auto count = static_cast<std::int64_t>(static_cast<double>(limit - from) * inverse);
+  while (count > 0 && from + step * (count - 1) >= limit) --count;
+  while (from + step * count < limit) ++count;
+  return count;
 }
+
+// The coordinate of a row's pixels: i is inside the image where 0 <= from + step * i < limit.
+struct Line {
+  std::int64_t step, limit;
+  double inverse;  // 1 / |step|
+
+  Line(std::int64_t step, int pixels)
+      : step(step),
+        limit(std::int64_t{pixels} << 16),
+        inverse(step == 0 ? 0 : 1.0 / static_cast<double>(std::abs(step))) {}
+
+  void cut(Range& range, std::int64_t from) const {
+    const std::int64_t end = range.from + range.length;
+    std::int64_t first = range.from, last = end;  // last is not in it
+    if (step == 0) {
+      if (from < 0 || from >= limit) last = first;
+    } else if (step > 0) {
+      first = std::max(first, count_below(from, step, inverse, 0));
+      last = std::min(last, count_below(from, step, inverse, limit));
+    } else {
+      first = std::max(first, count_below(-from, -step, inverse, 1 - limit));
+      last = std::min(last, count_below(-from, -step, inverse, 1));
+    }
+    first = std::min(first, end);
+    range = {static_cast<int>(first), static_cast<int>(std::max(last, first) - first)};
+  }
+};
 
 bool wraps(std::int64_t from, std::int64_t step, int n) {
   const std::int64_t last = from + step * n;
@@ -90,6 +110,7 @@ void Warp::fixed_rows(const WarpRows& rows, Cpu cpu) {
   const int width = rows.size.width;
   const auto x_across = static_cast<std::int32_t>(affine.x_across);
   const auto y_across = static_cast<std::int32_t>(affine.y_across);
+  const Line across(x_across, image.width), down(y_across, image.height);
   for (int y = 0; y < rows.size.height; ++y) {
     const std::int64_t x = fixed_x(affine, 0, y), y_place = fixed_y(affine, 0, y);
     if (wraps(x, x_across, width) || wraps(y_place, y_across, width)) {
@@ -97,8 +118,8 @@ void Warp::fixed_rows(const WarpRows& rows, Cpu cpu) {
       continue;
     }
     Range range{0, width};
-    cut(range, x, x_across, std::int64_t{image.width} << 16);
-    cut(range, y_place, y_across, std::int64_t{image.height} << 16);
+    across.cut(range, x);
+    down.cut(range, y_place);
     fill_around(rows, y, range);
     if (range.length == 0) continue;
     const int last = range.from + range.length - 1;

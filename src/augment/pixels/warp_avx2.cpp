@@ -83,7 +83,9 @@ struct Lanes {
 
 }  // namespace
 
-void sample_row_avx2(const WarpRows& rows, int y) { SampleRow<Lanes>::run(rows, y); }
+void sample_row_avx2(const WarpRows& rows, int y) {
+  SampleRow<Lanes>::run(rows, y, 0, rows.size.width);
+}
 
 void copy_pixels_avx2(std::uint8_t* to, const std::uint8_t* from, const std::int32_t* offsets,
                       int n) {

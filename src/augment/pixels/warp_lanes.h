@@ -82,39 +82,56 @@ struct SampleRow {
     return L::rgb(red, green, blue);
   }
 
-  TUNDISH_LANES Double cubic(Double v1, Double v2, Double v3, Double v4, Double t) {
-    const Double p2 = L::sub(v3, v1);
-    const Double twice = L::sub(v1, v2);
-    const Double p3 = L::sub(L::add(L::add(twice, twice), v3), v4);
-    const Double p4 = L::add(L::sub(L::sub(v2, v1), v3), v4);
-    return L::add(v2, L::mul(t, L::add(p2, L::mul(t, L::add(p3, L::mul(t, p4))))));
+  // v2 + t * (p2 + t * (p3 + t * p4)) between the second and the third of four values.
+  struct Cubic {
+    Double v2, p2, p3, p4;
+  };
+
+  TUNDISH_LANES Cubic cubic(Double v1, Double v2, Double v3, Double v4) {
+    const Double less = L::sub(v1, v2);
+    return {v2, L::sub(v3, v1), L::sub(L::add(L::add(less, less), v3), v4),
+            L::add(L::sub(L::sub(v2, v1), v3), v4)};
+  }
+
+  TUNDISH_LANES Double at(const Cubic& c, Double t) {
+    return L::add(c.v2, L::mul(t, L::add(c.p2, L::mul(t, L::add(c.p3, L::mul(t, c.p4))))));
+  }
+
+  // Of red, green and blue of four pixels in a row, whose first byte is at the offset.
+  TUNDISH_LANES void row_cubics(Cubic (&out)[3], const std::uint8_t* rgb, Int first, Mask done) {
+    if constexpr (requires { L::kDots; }) {
+      L::row_cubics(out, rgb, first, done);
+    } else {
+      const Bytes a = L::gather(rgb, first, done), b = L::gather(rgb + 4, first, done);
+      out[0] = cubic(L::template byte<0>(a), L::template byte<3>(a), L::template byte<6>(a),
+                     L::template byte<5>(b));
+      out[1] = cubic(L::template byte<1>(a), L::template byte<4>(a), L::template byte<7>(a),
+                     L::template byte<6>(b));
+      out[2] = cubic(L::template byte<2>(a), L::template byte<5>(a), L::template byte<4>(b),
+                     L::template byte<7>(b));
+    }
   }
 
   TUNDISH_LANES Double clipped(Double value) {
     return L::min(L::max(value, L::all(0.0)), L::all(255.0));
   }
 
-  TUNDISH_LANES Int bicubic(const Pixels& image, const Places& at, Mask inside, Mask& done) {
-    const Double x = L::sub(at.x, L::all(0.5)), y = L::sub(at.y, L::all(0.5));
+  TUNDISH_LANES Int bicubic(const Pixels& image, const Places& places, Mask inside, Mask& done) {
+    const Double x = L::sub(places.x, L::all(0.5)), y = L::sub(places.y, L::all(0.5));
     const Double left = L::floor(x), top = L::floor(y);
     const Double dx = L::sub(x, left), dy = L::sub(y, top);
     const Int column = L::sub(L::to_int(left), L::all_ints(1)), row = L::to_int(top);
     done = L::both(inside, between(left, 1, image.width - 2));
-    Double red[4], green[4], blue[4];
-    for (int i = 0; i < 4; ++i) {  // twelve bytes of each row: the first eight, and the last eight
-      const Int first = offsets(image, column, rows_at(image, row, i - 1));
-      const Bytes a = L::gather(image.rgb, first, done);
-      const Bytes b = L::gather(image.rgb + 4, first, done);
-      red[i] = cubic(L::template byte<0>(a), L::template byte<3>(a), L::template byte<6>(a),
-                     L::template byte<5>(b), dx);
-      green[i] = cubic(L::template byte<1>(a), L::template byte<4>(a), L::template byte<7>(a),
-                       L::template byte<6>(b), dx);
-      blue[i] = cubic(L::template byte<2>(a), L::template byte<5>(a), L::template byte<4>(b),
-                      L::template byte<7>(b), dx);
+    done = L::both(done, readable(image, offsets(image, column, rows_at(image, row, 2)), 16));
+    if (L::bits(done) == 0) return column;
+    Double value[3][4];
+    for (int i = 0; i < 4; ++i) {
+      Cubic cubics[3];
+      row_cubics(cubics, image.rgb, offsets(image, column, rows_at(image, row, i - 1)), done);
+      for (int c = 0; c < 3; ++c) value[c][i] = at(cubics[c], dx);
     }
-    return L::rgb(clipped(cubic(red[0], red[1], red[2], red[3], dy)),
-                  clipped(cubic(green[0], green[1], green[2], green[3], dy)),
-                  clipped(cubic(blue[0], blue[1], blue[2], blue[3], dy)));
+    for (auto& v : value) v[0] = clipped(at(cubic(v[0], v[1], v[2], v[3]), dy));
+    return L::rgb(value[0][0], value[1][0], value[2][0]);
   }
 
   TUNDISH_LANES Int nearest(const Pixels& image, const Places& at, Mask inside, Mask& done) {
@@ -136,14 +153,13 @@ struct SampleRow {
   }
 
   template <Filter kFilter>
-  TUNDISH_LANES void run(const WarpRows& rows, int y) {
+  TUNDISH_LANES void run(const WarpRows& rows, int y, int from, int end) {
     const Pixels image = rows.image;
-    std::uint8_t* to = rows.row(y);
-    const int width = rows.size.width;
+    std::uint8_t* to = rows.row(y) + 3 * from;
     const Int fill = L::all_ints(rows.fill[0] | rows.fill[1] << 8 | rows.fill[2] << 16);
-    for (int x = 0; x < width; x += L::kLanes, to += 3 * L::kLanes) {
+    for (int x = from; x < end; x += L::kLanes, to += 3 * L::kLanes) {
       const Places at = places(rows, x, y);
-      const int count = width - x < L::kLanes ? width - x : L::kLanes;
+      const int count = end - x < L::kLanes ? end - x : L::kLanes;
       const Mask inside = L::both(between(at.x, 0, image.width), between(at.y, 0, image.height));
       if (L::bits(inside) == 0) {
         L::store_pixels(to, fill, count);
@@ -160,10 +176,11 @@ struct SampleRow {
     }
   }
 
-  TUNDISH_LANES void run(const WarpRows& rows, int y) {
-    if (rows.step.filter == Filter::nearest) return run<Filter::nearest>(rows, y);
-    if (rows.step.filter == Filter::bilinear) return run<Filter::bilinear>(rows, y);
-    run<Filter::bicubic>(rows, y);
+  // Pixels from .. end - 1 of a row.
+  static void run(const WarpRows& rows, int y, int from, int end) {
+    if (rows.step.filter == Filter::nearest) return run<Filter::nearest>(rows, y, from, end);
+    if (rows.step.filter == Filter::bilinear) return run<Filter::bilinear>(rows, y, from, end);
+    run<Filter::bicubic>(rows, y, from, end);
   }
 };
 

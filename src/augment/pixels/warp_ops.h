@@ -79,10 +79,12 @@ TUNDISH_HOST_DEVICE void sample_bilinear(std::uint8_t* to, const Pixels& image,
   }
 }
 
-TUNDISH_HOST_DEVICE double cubic_at(double v1, double v2, double v3, double v4, double t) {
-  const double p2 = -v1 + v3;
-  const double p3 = 2 * (v1 - v2) + v3 - v4;
-  const double p4 = -v1 + v2 - v3 + v4;
+// Values are levels (int) or what was made of levels (double).
+template <class Value>
+TUNDISH_HOST_DEVICE double cubic_at(Value v1, Value v2, Value v3, Value v4, double t) {
+  const Value p2 = -v1 + v3;
+  const Value p3 = 2 * (v1 - v2) + v3 - v4;
+  const Value p4 = -v1 + v2 - v3 + v4;
   return v2 + t * (p2 + t * (p3 + t * p4));
 }
 
@@ -105,7 +107,7 @@ TUNDISH_HOST_DEVICE void sample_bicubic(std::uint8_t* to, const Pixels& image, c
     double v[4];
     for (int i = 0; i < 4; ++i) {
       const std::uint8_t* p = row[i] + c;
-      v[i] = cubic_at(p[column[0]], p[column[1]], p[column[2]], p[column[3]], dx);
+      v[i] = cubic_at<int>(p[column[0]], p[column[1]], p[column[2]], p[column[3]], dx);
     }
     to[c] = clipped_level(cubic_at(v[0], v[1], v[2], v[3], dy));
   }
