@@ -141,10 +141,12 @@ add_library(engine STATIC
   src/augment/cpu/weights_avx2.cpp
   src/augment/dtype.cpp
   src/augment/operations/center_crop.cpp
+  src/augment/operations/color_jitter.cpp
   src/augment/operations/normalize.cpp
   src/augment/operations/pad.cpp
   src/augment/operations/random_crop.cpp
   src/augment/operations/random_horizontal_flip.cpp
+  src/augment/operations/random_photometric_distort.cpp
   src/augment/operations/random_resized_crop.cpp
   src/augment/operations/random_vertical_flip.cpp
   src/augment/operations/resize.cpp
