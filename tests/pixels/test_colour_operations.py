@@ -34,6 +34,7 @@ CASES = f"""
 CHAINS = """
 [
     [RandomEqualize(p=1), RandomAutocontrast(p=1), RandomEqualize(p=1)],
+    [RandomEqualize(p=1), ColorJitter(contrast=(0.3, 0.3)), RandomEqualize(p=1), RandomAutocontrast(p=1)],
     [RandomSolarize(100, p=1), RandomAutocontrast(p=1), ColorJitter(brightness=(0.7, 0.7))],
     [ColorJitter(brightness=(0.5, 0.5)), RandomAutocontrast(p=1), ColorJitter(contrast=(1.7, 1.7))],
     [ColorJitter(brightness=(1.6, 1.6)), RandomEqualize(p=1), Grayscale(3), RandomEqualize(p=1)],
