@@ -150,6 +150,7 @@ add_library(engine STATIC
   src/augment/operations/angle_range.cpp
   src/augment/operations/center_crop.cpp
   src/augment/operations/containers.cpp
+  src/augment/operations/color_jitter.cpp
   src/augment/operations/normalize.cpp
   src/augment/operations/pad.cpp
   src/augment/operations/policy_ops.cpp
@@ -158,6 +159,7 @@ add_library(engine STATIC
   src/augment/operations/random_crop.cpp
   src/augment/operations/random_horizontal_flip.cpp
   src/augment/operations/random_perspective.cpp
+  src/augment/operations/random_photometric_distort.cpp
   src/augment/operations/random_resized_crop.cpp
   src/augment/operations/random_vertical_flip.cpp
   src/augment/operations/resize.cpp

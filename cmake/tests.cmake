@@ -53,6 +53,7 @@ add_executable(unit_tests
   src/augment/pixels/warp_test.cpp
   src/augment/cpu/taps_test.cpp
   src/augment/cpu/resample_test.cpp
+  src/augment/operations/colour_draws_test.cpp
   src/augment/operations/geometry_test.cpp
   src/augment/operations/pad_test.cpp
   src/augment/operations/random_resized_crop_test.cpp

@@ -17,15 +17,23 @@
 
 #include "augment/operations/auto_augment.h"
 #include "augment/operations/center_crop.h"
+#include "augment/operations/color_jitter.h"
 #include "augment/operations/containers.h"
+#include "augment/operations/grayscale.h"
 #include "augment/operations/normalize.h"
 #include "augment/operations/pad.h"
 #include "augment/operations/rand_augment.h"
+#include "augment/operations/random_adjust_sharpness.h"
 #include "augment/operations/random_affine.h"
+#include "augment/operations/random_autocontrast.h"
+#include "augment/operations/random_channel_permutation.h"
 #include "augment/operations/random_crop.h"
+#include "augment/operations/random_equalize.h"
+#include "augment/operations/random_grayscale.h"
 #include "augment/operations/random_horizontal_flip.h"
 #include "augment/operations/random_invert.h"
 #include "augment/operations/random_perspective.h"
+#include "augment/operations/random_photometric_distort.h"
 #include "augment/operations/random_posterize.h"
 #include "augment/operations/random_resized_crop.h"
 #include "augment/operations/random_rotation.h"
@@ -49,6 +57,14 @@ using AnyTransform = std::variant<  //
     RandomRotation,                 //
     RandomAffine,                   //
     RandomPerspective,              //
+    ColorJitter,                    //
+    Grayscale,                      //
+    RandomGrayscale,                //
+    RandomPhotometricDistort,       //
+    RandomChannelPermutation,       //
+    RandomAdjustSharpness,          //
+    RandomAutocontrast,             //
+    RandomEqualize,                 //
     RandomInvert,                   //
     RandomPosterize,                //
     RandomSolarize,                 //

@@ -75,6 +75,22 @@ static std::vector<Transform> variants() {
       RandomPerspective{}, [](auto& op) { op.distortion_scale = 0.25; },
       [](auto& op) { op.p = 0.25; }, [](auto& op) { op.interpolation = Filter::nearest; }, filled);
   vary(
+      ColorJitter{}, [](auto& op) { op.brightness.low = 0.5; },
+      [](auto& op) { op.brightness.high = 1.5; }, [](auto& op) { op.contrast.high = 1.5; },
+      [](auto& op) { op.saturation.high = 1.5; }, [](auto& op) { op.hue.high = 0.5; });
+  vary(Grayscale{}, [](auto& op) { op.num_output_channels = 3; });
+  vary(RandomGrayscale{}, [](auto& op) { op.p = 0.25; });
+  out.emplace_back(RandomChannelPermutation{});
+  vary(
+      RandomPhotometricDistort{}, [](auto& op) { op.brightness[0] = 0.5; },
+      [](auto& op) { op.contrast[1] = 1.25; }, [](auto& op) { op.saturation[0] = 0; },
+      [](auto& op) { op.hue[0] = 0; }, [](auto& op) { op.p = 0.25; });
+  vary(
+      RandomAdjustSharpness{.sharpness_factor = 2}, [](auto& op) { op.sharpness_factor = 3; },
+      [](auto& op) { op.p = 0.25; });
+  vary(RandomAutocontrast{}, [](auto& op) { op.p = 0.25; });
+  vary(RandomEqualize{}, [](auto& op) { op.p = 0.25; });
+  vary(
       Normalize{.mean = {0.5, 0.5, 0.5}, .std = {0.2, 0.2, 0.2}},
       [](auto& op) { op.mean[0] = 0.4; }, [](auto& op) { op.mean[1] = 0.4; },
       [](auto& op) { op.mean[2] = 0.4; }, [](auto& op) { op.std[0] = 0.3; },
@@ -149,6 +165,37 @@ TEST_CASE("every way to write a size, a padding and a fill") {
         Padding{1, 2, 3, 4});
   CHECK(padded(R"([{"name": "RandomCrop", "fill": 9}])").fill == Fill{9, 9, 9});
   CHECK(padded(R"([{"name": "RandomCrop", "fill": [7, 8, 9]}])").fill == Fill{7, 8, 9});
+}
+
+TEST_CASE("every way to write the range of a factor") {
+  const auto read = [](const std::string& argument) {
+    const Json json = Json::parse("[{\"name\": \"ColorJitter\", " + argument + "}]");
+    return std::get<ColorJitter>(read_transforms(json).list().at(0));
+  };
+  CHECK(read(R"("brightness": 0.25)").brightness == Spread<1>{0.75, 1.25});
+  CHECK(read(R"("contrast": 3)").contrast == Spread<1>{0, 4});
+  CHECK(read(R"("saturation": [0.5, 0.75])").saturation == Spread<1>{0.5, 0.75});
+  CHECK(read(R"("hue": 0.25)").hue == Spread<0>{-0.25, 0.25});
+  CHECK_FALSE(read(R"("hue": null)").hue.changes());
+  CHECK_FALSE(read(R"("brightness": [1, 1])").brightness.changes());
+  CHECK_FALSE(read(R"("brightness": 0)").brightness.changes());
+}
+
+TEST_CASE("ranges that torchvision refuses are refused") {
+  const auto jitter = [](const std::string& argument) {
+    return refusal(("[{\"name\": \"ColorJitter\", " + argument + "}]").c_str());
+  };
+  CHECK(jitter(R"("brightness": -0.5)") ==
+        "ColorJitter: brightness must be a number of at least 0, or two in order from 0 to 1e+30, "
+        "or none, not -0.5");
+  CHECK(jitter(R"("contrast": [-1, 1])").ends_with("or none, not (-1, 1)"));
+  CHECK(jitter(R"("saturation": [2, 1])").ends_with("or none, not (2, 1)"));
+  CHECK(jitter(R"("saturation": [2])").ends_with("or none, not [2]"));
+  CHECK(jitter(R"("hue": 0.6)").ends_with("from -0.5 to 0.5, or none, not (-0.6, 0.6)"));
+  CHECK(refusal(R"([{"name": "Grayscale"}])")
+            .starts_with("Grayscale: num_output_channels must be 3"));
+  CHECK(refusal(R"([{"name": "RandomPhotometricDistort", "hue": [0.1, 0]}])") ==
+        "RandomPhotometricDistort: hue must be two numbers in order, not (0.1, 0)");
 }
 
 TEST_CASE("arguments at their default are left out") {

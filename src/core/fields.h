@@ -58,6 +58,20 @@ struct SideOrSize : Size {
   bool operator==(const SideOrSize&) const = default;
 };
 
+// What a number is drawn from, uniformly. One number x: from kCenter - x to kCenter + x, but not
+// below 0 around 1; none: kCenter, which changes nothing.
+template <int kCenter>
+struct Spread {
+  double low = kCenter, high = kCenter;
+  bool changes() const { return low != kCenter || high != kCenter; }
+  bool operator==(const Spread&) const = default;
+};
+
+template <class T>
+struct IsSpread : std::false_type {};
+template <int kCenter>
+struct IsSpread<Spread<kCenter>> : std::true_type {};
+
 // An enumeration whose values have words: constexpr std::array<const char*, N> words(Filter).
 template <class T>
 concept Worded = std::is_enum_v<T> && requires(T value) { words(value); };
@@ -99,6 +113,8 @@ std::string wanted_text(const FieldInfo& field) {
     return "a level from 0 to 255, or three";
   } else if constexpr (std::is_same_v<T, Padding>) {
     return "one, two or four numbers of pixels" + range_text(field);
+  } else if constexpr (IsSpread<T>::value) {
+    return "a number of at least 0, or two in order" + range_text(field) + ", or none";
   } else if constexpr (std::is_base_of_v<Size, T>) {
     return "a number of pixels or (height, width)" + range_text(field);
   } else if constexpr (count > 0) {
@@ -131,6 +147,11 @@ class CheckRanges {
       const std::array sides{value.left, value.top, value.right, value.bottom};
       for (const int one : sides) {
         if (!inside(field, one)) refuse<T>(field, fmt::format("({})", fmt::join(sides, ", ")));
+      }
+    } else if constexpr (IsSpread<T>::value) {
+      const bool fine = inside(field, value.low) && inside(field, value.high);
+      if (!fine || value.low > value.high) {
+        refuse<T>(field, fmt::format("({}, {})", value.low, value.high));
       }
     } else if constexpr (std::is_base_of_v<Size, T>) {
       const bool one = std::is_same_v<T, SideOrSize> && value.height == 0;

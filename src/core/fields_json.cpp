@@ -123,4 +123,20 @@ bool read_fill(Fill& to, const Json& from) {
   return true;
 }
 
+bool read_spread(double& low, double& high, const Json& from) {
+  if (from.is_null()) return true;
+  std::vector<double> numbers;
+  if (!read_numbers(numbers, from)) return false;
+  if (from.is_array()) {
+    if (numbers.size() != 2) return false;
+    low = numbers[0];
+    high = numbers[1];
+    return true;
+  }
+  const double least = low > 0 ? 0.0 : -kUnlimited;
+  low = std::max(low - numbers[0], least);
+  high += numbers[0];
+  return numbers[0] >= 0;
+}
+
 }  // namespace tundish

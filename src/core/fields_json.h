@@ -35,6 +35,8 @@ Json json_of_value(const T& value) {
     return words(value)[static_cast<std::size_t>(value)];
   } else if constexpr (std::is_same_v<T, Padding>) {
     return Json{value.left, value.top, value.right, value.bottom};
+  } else if constexpr (IsSpread<T>::value) {
+    return value.changes() ? Json{value.low, value.high} : Json();
   } else if constexpr (std::is_base_of_v<Size, T>) {
     if (std::is_same_v<T, SideOrSize> && value.height == 0) return value.width;
     return Json{value.height, value.width};
@@ -80,6 +82,8 @@ bool read_numbers(std::vector<T>& to, const Json& from) {
 bool read_size(Size& to, bool one_is_shorter_side, const Json& from);
 bool read_padding(Padding& to, const Json& from);
 bool read_fill(Fill& to, const Json& from);
+// `low` and `high` are the center, and stay so for none.
+bool read_spread(double& low, double& high, const Json& from);
 
 template <class T>
 bool read_value(T& to, const Json& from) {
@@ -108,6 +112,9 @@ bool read_value(T& to, const Json& from) {
     return read_fill(to, from);
   } else if constexpr (std::is_same_v<T, Padding>) {
     return read_padding(to, from);
+  } else if constexpr (IsSpread<T>::value) {
+    to = {};
+    return read_spread(to.low, to.high, from);
   } else if constexpr (std::is_base_of_v<Size, T>) {
     return read_size(to, std::is_same_v<T, SideOrSize>, from);
   } else if constexpr (ArrayOf<T>::kSize > 0) {

@@ -31,6 +31,7 @@ struct Described {
   SideOrSize side = {{6, 0}};
   Padding padding = {};
   Fill fill = {};
+  Spread<1> spread = {};
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
@@ -47,6 +48,7 @@ struct Described {
     visit(FieldInfo{"side", "", 1, kMaxSide}, self.side);
     visit(FieldInfo{"padding", "", 0, kMaxSide}, self.padding);
     visit(FieldInfo{"fill", "", 0, 255}, self.fill);
+    visit(FieldInfo{"spread", "", 0, 9}, self.spread);
   }
   bool operator==(const Described&) const = default;
 };
@@ -89,6 +91,7 @@ std::vector<Described> variants() {
   vary([](Described& d) { d.side = {{6, 7}}; });
   vary([](Described& d) { d.padding = {1, 2, 3, 4}; });
   vary([](Described& d) { d.fill = {1, 2, 255}; });
+  vary([](Described& d) { d.spread = {0.5, 9}; });
   return out;
 }
 
@@ -319,7 +322,7 @@ TEST_CASE("messages stay short whatever the text is, and cut no character in two
 TEST_CASE("the reference has every field with what it must be") {
   const Json reference = reference_of<Described>();
   CHECK(reference["name"] == "Described");
-  REQUIRE(reference["fields"].size() == 13);
+  REQUIRE(reference["fields"].size() == 14);
   CHECK(reference["fields"][5].dump() ==
         R"({"name":"maybe","wanted":"a whole number from 1 to 9, or none","default":null,)"
         R"("about":""})");

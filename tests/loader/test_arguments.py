@@ -109,7 +109,7 @@ def test_a_wrong_argument_is_refused_with_a_helpful_message(photos, options, kin
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("ColorJitter", "to the batch in the training loop, or use tundish.Dataset"),
+        ("FiveCrop", "to the batch in the training loop, or use tundish.Dataset"),
         ("Compose", r"give the Loader a list: transforms=\[T"),
         ("ToImage", "leave it out: batches are tensors"),
         ("ToTensor", "leave it out: batches are tensors"),

@@ -17,6 +17,9 @@ from .base import Transform as Transform
 from .missing import instead_of
 
 Size = int | Sequence[int]
+Spread = (
+    float | Sequence[float] | None
+)  # of a factor: how far from 1 (of a hue: from 0), or its range
 
 
 @dataclass(frozen=True)
@@ -113,6 +116,68 @@ class RandomPerspective(Transform):
     p: float = 0.5
     interpolation: Any = "bilinear"
     fill: int | Sequence[int] = 0
+
+
+@dataclass(frozen=True)
+class ColorJitter(Transform):
+    """Changes brightness, contrast, saturation and hue by random factors, in random order."""
+
+    brightness: Spread = None
+    contrast: Spread = None
+    saturation: Spread = None
+    hue: Spread = None
+
+
+@dataclass(frozen=True)
+class Grayscale(Transform):
+    """Colours become greys, in three equal channels."""
+
+    num_output_channels: int = 1
+
+
+@dataclass(frozen=True)
+class RandomGrayscale(Transform):
+    """Colours become greys, with probability p."""
+
+    p: float = 0.1
+
+
+@dataclass(frozen=True)
+class RandomPhotometricDistort(Transform):
+    """Changes brightness, contrast, saturation, hue and the order of the channels, each with probability p."""
+
+    brightness: Sequence[float] = (0.875, 1.125)
+    contrast: Sequence[float] = (0.5, 1.5)
+    saturation: Sequence[float] = (0.5, 1.5)
+    hue: Sequence[float] = (-0.05, 0.05)
+    p: float = 0.5
+
+
+@dataclass(frozen=True)
+class RandomChannelPermutation(Transform):
+    """Puts red, green and blue in random order."""
+
+
+@dataclass(frozen=True)
+class RandomAdjustSharpness(Transform):
+    """Sharpens or smooths with probability p."""
+
+    sharpness_factor: float
+    p: float = 0.5
+
+
+@dataclass(frozen=True)
+class RandomAutocontrast(Transform):
+    """Stretches the levels of each channel to 0..255, with probability p."""
+
+    p: float = 0.5
+
+
+@dataclass(frozen=True)
+class RandomEqualize(Transform):
+    """Makes the levels of each channel equally frequent, with probability p."""
+
+    p: float = 0.5
 
 
 @dataclass(frozen=True)

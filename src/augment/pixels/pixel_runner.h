@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
-#include "augment/pixels/warp.h"
 #include "augment/pixels/sharpness.h"
 #include "augment/pixels/statistics.h"
+#include "augment/pixels/warp.h"
 #include "augment/plan.h"
 #include "core/machine/cpu.h"
 

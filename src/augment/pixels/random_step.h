@@ -34,11 +34,10 @@ inline void set_random_colours(PixelStep& step, Random& random) {
 // One of the operations that have an executor; the rest come with theirs.
 inline PixelStep random_step(Random& random, Size image) {
   constexpr PixelOp kOps[] = {
-      PixelOp::invert,       PixelOp::posterize,        PixelOp::solarize,
-      PixelOp::brightness,   PixelOp::saturation,       PixelOp::hue,
-      PixelOp::grayscale,    PixelOp::contrast,         PixelOp::equalize,
-      PixelOp::solarize_add, PixelOp::permute_channels, PixelOp::sharpness,
-      PixelOp::autocontrast, PixelOp::affine,           PixelOp::perspective,
+      PixelOp::invert,       PixelOp::posterize,    PixelOp::solarize,         PixelOp::brightness,
+      PixelOp::saturation,   PixelOp::hue,          PixelOp::grayscale,        PixelOp::contrast,
+      PixelOp::equalize,     PixelOp::solarize_add, PixelOp::permute_channels, PixelOp::sharpness,
+      PixelOp::autocontrast, PixelOp::affine,       PixelOp::perspective,
   };
   PixelStep step{.op = kOps[random.below(std::size(kOps))]};
   if (step.op == PixelOp::posterize) step.value[0] = static_cast<double>(random.below(9));

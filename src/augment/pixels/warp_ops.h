@@ -64,8 +64,7 @@ TUNDISH_HOST_DEVICE int clamp_to(int i, int n) { return i < 0 ? 0 : i < n ? i : 
 
 TUNDISH_HOST_DEVICE double lerp_at(double a, double b, double t) { return a + (b - a) * t; }
 
-TUNDISH_HOST_DEVICE void sample_bilinear(std::uint8_t* to, const Pixels& image,
-                                         const Spot& place) {
+TUNDISH_HOST_DEVICE void sample_bilinear(std::uint8_t* to, const Pixels& image, const Spot& place) {
   const double x = place.x - 0.5, y = place.y - 0.5;
   const int left = floor_of(x), top = floor_of(y);
   const double dx = x - left, dy = y - top;

@@ -1,0 +1,28 @@
+// torchvision RandomGrayscale: colours become greys with probability p.
+#pragma once
+
+#include "augment/plan.h"
+#include "core/fields.h"
+#include "core/random.h"
+
+namespace tundish {
+
+struct RandomGrayscale {
+  static constexpr const char* kName = "RandomGrayscale";
+  static constexpr const char* kAbout = "Colours become greys, with probability p.";
+
+  double p = 0.1;
+  bool operator==(const RandomGrayscale&) const = default;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(FieldInfo{"p", "probability", 0, 1}, self.p);
+  }
+
+  void plan(View& view, Random& random) const {
+    if (random.uniform() < p) view.add({.op = PixelOp::grayscale});
+  }
+  bool makes_pixels() const { return true; }
+};
+
+}  // namespace tundish
