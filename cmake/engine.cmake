@@ -110,6 +110,15 @@ add_library(engine STATIC
   src/augment/cpu/passes_sse.cpp
   src/augment/cpu/passes_x_avx512.cpp
   src/augment/cpu/passes_y_avx512.cpp
+  src/augment/pixels/blur.cpp
+  src/augment/pixels/blur_slowly.cpp
+  src/augment/pixels/box_avx2.cpp
+  src/augment/pixels/box_avx512.cpp
+  src/augment/pixels/box_plain.cpp
+  src/augment/pixels/gaussian_avx2.cpp
+  src/augment/pixels/gaussian_avx512.cpp
+  src/augment/pixels/gaussian_plain.cpp
+  src/augment/pixels/gaussian_taps.cpp
   src/augment/pixels/pixel_runner.cpp
   src/augment/pixels/pixel_runner_slowly.cpp
   src/augment/cpu/plan_runner.cpp
@@ -127,6 +136,7 @@ add_library(engine STATIC
   src/augment/cpu/weights_avx2.cpp
   src/augment/dtype.cpp
   src/augment/operations/center_crop.cpp
+  src/augment/operations/gaussian_blur.cpp
   src/augment/operations/normalize.cpp
   src/augment/operations/pad.cpp
   src/augment/operations/random_crop.cpp
@@ -180,6 +190,7 @@ add_library(engine STATIC
 )
 # One instruction set per file; src/core/machine/cpu.h says which of them may run.
 set_source_files_properties(src/augment/cpu/passes_sse.cpp src/augment/cpu/row_split_sse.cpp src/lanes/blocks_sse.cpp src/lanes/colour_sse.cpp PROPERTIES COMPILE_OPTIONS "-msse4.2")
+set_source_files_properties(src/augment/pixels/box_avx2.cpp src/augment/pixels/gaussian_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2")
 set_source_files_properties(src/augment/cpu/passes_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2")
 set_source_files_properties(src/augment/cpu/weights.cpp PROPERTIES COMPILE_OPTIONS "-fno-trapping-math")
 set_source_files_properties(src/augment/cpu/weights_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2;-fno-trapping-math")
@@ -199,6 +210,8 @@ set_source_files_properties(
   src/augment/cpu/passes_x_avx512.cpp
   src/augment/cpu/passes_y_avx512.cpp
   src/augment/cpu/table_formula_avx512.cpp
+  src/augment/pixels/box_avx512.cpp
+  src/augment/pixels/gaussian_avx512.cpp
   src/lanes/block_lists_avx512.cpp
   src/lanes/blocks_avx512.cpp
   src/lanes/colour_avx512.cpp

@@ -15,8 +15,10 @@
 #include <variant>
 
 #include "augment/operations/center_crop.h"
+#include "augment/operations/gaussian_blur.h"
 #include "augment/operations/normalize.h"
 #include "augment/operations/pad.h"
+#include "augment/operations/pillow_gaussian_blur.h"
 #include "augment/operations/random_crop.h"
 #include "augment/operations/random_horizontal_flip.h"
 #include "augment/operations/random_invert.h"
@@ -41,6 +43,8 @@ using AnyTransform = std::variant<  //
     RandomInvert,                   //
     RandomPosterize,                //
     RandomSolarize,                 //
+    GaussianBlur,                   //
+    PillowGaussianBlur,             //
     Normalize,                      //
     ToDtype>;
 

@@ -44,6 +44,13 @@ static std::vector<Transform> variants() {
   vary(RandomHorizontalFlip{0.5}, [](auto& op) { op.p = 0.25; });
   vary(RandomVerticalFlip{0.5}, [](auto& op) { op.p = 0.25; });
   vary(
+      GaussianBlur{}, [](auto& op) { op.kernel_size[0] = 5; },
+      [](auto& op) { op.kernel_size[1] = 5; }, [](auto& op) { op.sigma[0] = 0.2; },
+      [](auto& op) { op.sigma[1] = 3; });
+  vary(
+      PillowGaussianBlur{}, [](auto& op) { op.radius[0] = 0.2; },
+      [](auto& op) { op.radius[1] = 3; }, [](auto& op) { op.p = 0.25; });
+  vary(
       Normalize{.mean = {0.5, 0.5, 0.5}, .std = {0.2, 0.2, 0.2}},
       [](auto& op) { op.mean[0] = 0.4; }, [](auto& op) { op.mean[1] = 0.4; },
       [](auto& op) { op.mean[2] = 0.4; }, [](auto& op) { op.std[0] = 0.3; },

@@ -105,6 +105,22 @@ class RandomSolarize(Transform):
 
 
 @dataclass(frozen=True)
+class GaussianBlur(Transform):
+    """Blurs with a Gaussian kernel of fixed size, whose sigma is drawn from a range."""
+
+    kernel_size: int | Sequence[int]
+    sigma: float | Sequence[float] = (0.1, 2.0)
+
+
+@dataclass(frozen=True)
+class PillowGaussianBlur(Transform):
+    """Pillow's ImageFilter.GaussianBlur with probability p, its radius drawn from a range: the blur of timm and DINO."""
+
+    radius: float | Sequence[float] = (0.1, 2.0)
+    p: float = 0.5
+
+
+@dataclass(frozen=True)
 class Normalize(Transform):
     """(x - mean) / std per channel, in float32; uint8 images are first scaled to 0..1."""
 

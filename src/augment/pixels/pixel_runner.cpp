@@ -13,7 +13,18 @@ Size PixelRunner::run(std::span<const PlanStep> steps, std::vector<std::uint8_t>
 void PixelRunner::run_one(const PixelStep& step, std::vector<std::uint8_t>& rgb, Size& size) {
   if (kind_of(step.op) == PixelKind::levels) return merge(step);
   apply_table(rgb);
-  run_slowly(step, rgb, size);
+  switch (step.op) {
+    case PixelOp::gaussian_blur:
+    case PixelOp::box_blur:
+      return blur_.run(step, rgb, size);
+    default:
+      return run_slowly(step, rgb, size);
+  }
+}
+
+std::uint64_t PixelRunner::bytes(const PixelStep& step, Size size) {
+  const bool blurs = step.op == PixelOp::gaussian_blur || step.op == PixelOp::box_blur;
+  return blurs ? Blur::bytes(step, size) : 0;
 }
 
 void PixelRunner::merge(const PixelStep& step) {

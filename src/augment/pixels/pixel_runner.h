@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "augment/pixels/blur.h"
 #include "augment/plan.h"
 #include "core/machine/cpu.h"
 
@@ -23,6 +24,9 @@ class PixelRunner {
   // All of them PixelSteps. Gives the size of the result; the image may change its memory.
   Size run(std::span<const PlanStep> steps, std::vector<std::uint8_t>& rgb, Size size);
 
+  // Memory that one step takes beside the image it reads and the one it makes, at most.
+  static std::uint64_t bytes(const PixelStep& step, Size size);
+
  private:
   void run_one(const PixelStep& step, std::vector<std::uint8_t>& rgb, Size& size);
   void merge(const PixelStep& step);
@@ -31,6 +35,7 @@ class PixelRunner {
   const Cpu cpu_;
   LevelTable table_;  // of the steps that are not carried out yet
   bool has_table_ = false;
+  Blur blur_{cpu_};
 };
 
 // The obviously right twin, one step and one pixel after the other.

@@ -1,12 +1,16 @@
+#include "augment/pixels/blur.h"
 #include "augment/pixels/level_ops.h"
 #include "augment/pixels/pixel_runner.h"
 
 namespace tundish {
 
-void run_slowly(const PixelStep& step, std::vector<std::uint8_t>& rgb, Size&) {
+void run_slowly(const PixelStep& step, std::vector<std::uint8_t>& rgb, Size& size) {
   switch (kind_of(step.op)) {
     case PixelKind::levels:
       for (std::uint8_t& level : rgb) level = level_after(step, level);
+      break;
+    case PixelKind::neighbours:
+      blur_slowly(step, rgb, size);
       break;
     default:
       break;
