@@ -102,6 +102,7 @@ add_library(engine STATIC
   src/pack/write/prepare.cpp
   src/pack/write/preparers.cpp
   src/pack/write/writer.cpp
+  src/augment/cpu/erase_row.cpp
   src/augment/cpu/layout.cpp
   src/augment/cpu/passes.cpp
   src/augment/cpu/passes_avx2.cpp
@@ -119,6 +120,12 @@ add_library(engine STATIC
   src/augment/pixels/gaussian_avx512.cpp
   src/augment/pixels/gaussian_plain.cpp
   src/augment/pixels/gaussian_taps.cpp
+  src/augment/pixels/jpeg_round_trip.cpp
+  src/augment/pixels/noise.cpp
+  src/augment/pixels/noise_avx2.cpp
+  src/augment/pixels/noise_avx512.cpp
+  src/augment/pixels/noise_plain.cpp
+  src/augment/pixels/normal_table.cpp
   src/augment/pixels/pixel_runner.cpp
   src/augment/pixels/pixel_runner_slowly.cpp
   src/augment/cpu/plan_runner.cpp
@@ -140,6 +147,7 @@ add_library(engine STATIC
   src/augment/operations/normalize.cpp
   src/augment/operations/pad.cpp
   src/augment/operations/random_crop.cpp
+  src/augment/operations/random_erasing.cpp
   src/augment/operations/random_horizontal_flip.cpp
   src/augment/operations/random_resized_crop.cpp
   src/augment/operations/random_vertical_flip.cpp
@@ -190,7 +198,7 @@ add_library(engine STATIC
 )
 # One instruction set per file; src/core/machine/cpu.h says which of them may run.
 set_source_files_properties(src/augment/cpu/passes_sse.cpp src/augment/cpu/row_split_sse.cpp src/lanes/blocks_sse.cpp src/lanes/colour_sse.cpp PROPERTIES COMPILE_OPTIONS "-msse4.2")
-set_source_files_properties(src/augment/pixels/box_avx2.cpp src/augment/pixels/gaussian_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2")
+set_source_files_properties(src/augment/pixels/box_avx2.cpp src/augment/pixels/gaussian_avx2.cpp src/augment/pixels/noise_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2")
 set_source_files_properties(src/augment/cpu/passes_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2")
 set_source_files_properties(src/augment/cpu/weights.cpp PROPERTIES COMPILE_OPTIONS "-fno-trapping-math")
 set_source_files_properties(src/augment/cpu/weights_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2;-fno-trapping-math")
@@ -212,6 +220,7 @@ set_source_files_properties(
   src/augment/cpu/table_formula_avx512.cpp
   src/augment/pixels/box_avx512.cpp
   src/augment/pixels/gaussian_avx512.cpp
+  src/augment/pixels/noise_avx512.cpp
   src/lanes/block_lists_avx512.cpp
   src/lanes/blocks_avx512.cpp
   src/lanes/colour_avx512.cpp

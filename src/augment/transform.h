@@ -5,6 +5,8 @@
 // (core/fields.h) and some of these:
 //   check()                 throws Error(argument) when its fields contradict each other
 //   plan(view, random)      adds what it does to the plan; draws every number that it needs
+//   plan_elements(view, random)  the same after ToDtype or Normalize, where elements are no levels
+//   check_on(dtype)         check() of what elements of this type allow
 //   makes_pixels()          true: it works on 8-bit levels only, as all that resizes or pads does
 //   result_size(size)       of an image of this size; {0, 0} when it depends on the image
 //   apply(pixel_values)     changes single values, as Normalize does
@@ -16,10 +18,13 @@
 
 #include "augment/operations/center_crop.h"
 #include "augment/operations/gaussian_blur.h"
+#include "augment/operations/gaussian_noise.h"
+#include "augment/operations/jpeg.h"
 #include "augment/operations/normalize.h"
 #include "augment/operations/pad.h"
 #include "augment/operations/pillow_gaussian_blur.h"
 #include "augment/operations/random_crop.h"
+#include "augment/operations/random_erasing.h"
 #include "augment/operations/random_horizontal_flip.h"
 #include "augment/operations/random_invert.h"
 #include "augment/operations/random_posterize.h"
@@ -45,6 +50,9 @@ using AnyTransform = std::variant<  //
     RandomSolarize,                 //
     GaussianBlur,                   //
     PillowGaussianBlur,             //
+    RandomErasing,                  //
+    GaussianNoise,                  //
+    JPEG,                           //
     Normalize,                      //
     ToDtype>;
 

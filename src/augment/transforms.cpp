@@ -27,12 +27,34 @@ Transforms::Transforms(std::initializer_list<Transform> list)
     : Transforms(std::vector<Transform>(list)) {}
 bool Transforms::operator==(const Transforms& other) const { return *list_ == *other.list_; }
 
+// The type of an element after the transforms so far.
+template <class Op>
+static void follow(Dtype& dtype, const Op& op) {
+  if constexpr (requires { op.result_dtype(dtype); }) dtype = op.result_dtype(dtype);
+}
+
+bool may_erase_elements(const Transforms& transforms) {
+  Dtype dtype = Dtype::uint8;
+  bool erases = false;
+  for (const Transform& transform : transforms.list()) {
+    erases |= std::holds_alternative<RandomErasing>(transform) && dtype != Dtype::uint8;
+    std::visit([&](const auto& op) { follow(dtype, op); }, transform);
+  }
+  return erases;
+}
+
 void check_transforms(const Transforms& transforms) {
   Dtype dtype = Dtype::uint8;
+  bool erased = false;  // elements
   for (const Transform& transform : transforms.list()) {
     std::visit(
         [&]<class Op>(const Op& op) {
           check_fields_of(op);
+          if constexpr (requires { op.check_on(dtype); }) op.check_on(dtype);
+          if constexpr (std::is_same_v<Op, RandomErasing>) erased |= dtype != Dtype::uint8;
+          if (std::is_same_v<Op, Normalize> && erased) {
+            refuse_argument(RandomErasing::kName, "must come after Normalize, or before ToDtype");
+          }
           if constexpr (requires { op.makes_pixels(); }) {
             if (op.makes_pixels() && dtype != Dtype::uint8) {
               refuse_argument(Op::kName, "must come before ToDtype and Normalize");
@@ -52,6 +74,7 @@ void check_transforms(const Transforms& transforms) {
 
 View plan_view(const Transforms& transforms, Size image, const Key& key) {
   View view(image);
+  Dtype dtype = Dtype::uint8;
   std::array<std::uint32_t, std::variant_size_v<AnyTransform>> before{};  // of the same name
   for (const Transform& transform : transforms.list()) {
     const std::uint32_t number = before[transform.index()]++;
@@ -60,8 +83,12 @@ View plan_view(const Transforms& transforms, Size image, const Key& key) {
           if constexpr (requires(Random& random) { op.plan(view, random); }) {
             constexpr std::uint64_t kStream = hash_of(Op::kName);
             Random random(key, kStream + number);
+            if constexpr (requires { op.plan_elements(view, random); }) {
+              if (dtype != Dtype::uint8) return op.plan_elements(view, random);
+            }
             op.plan(view, random);
           }
+          follow(dtype, op);
         },
         transform);
   }

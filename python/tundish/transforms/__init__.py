@@ -121,6 +121,35 @@ class PillowGaussianBlur(Transform):
 
 
 @dataclass(frozen=True)
+class RandomErasing(Transform):
+    """Overwrites a random window with a value or with normal numbers ("random"), with probability p.
+
+    Before ToDtype and Normalize on levels, after them on the elements of the batch."""
+
+    p: float = 0.5
+    scale: Sequence[float] = (0.02, 0.33)
+    ratio: Sequence[float] = (0.3, 3.3)
+    value: float | Sequence[float] | str = 0
+    inplace: bool = False
+
+
+@dataclass(frozen=True)
+class GaussianNoise(Transform):
+    """Adds a normal random number to each level; mean and sigma are shares of 255."""
+
+    mean: float = 0.0
+    sigma: float = 0.1
+    clip: bool = True
+
+
+@dataclass(frozen=True)
+class JPEG(Transform):
+    """Compresses as a JPEG and decompresses, as Pillow does it; the quality is drawn from a range."""
+
+    quality: int | Sequence[int]
+
+
+@dataclass(frozen=True)
 class Normalize(Transform):
     """(x - mean) / std per channel, in float32; uint8 images are first scaled to 0..1."""
 

@@ -31,7 +31,7 @@ class PlanRunner {
   template <class Push>
   bool run(const View& view, const PixelTable& table, const Placement& place, bool leave_mirror,
            const Push& push) {
-    store_.begin(table, place);
+    store_.begin(table, place, view.erasures());
     ResizeStep step = view.first();
     const bool alone = view.is_one_resize();
     const bool mirror = alone && leave_mirror && std::exchange(step.mirror_x, false);

@@ -38,23 +38,6 @@ void pad_line(T* line, int width, int pixels, PadMode mode) {
   }
 }
 
-// Levels of a row between the image and a strip of 16-bit columns; a full strip has a loop of
-// known length, which compilers turn into a few registers.
-void widen(std::uint16_t* to, const std::uint8_t* from, int columns) {
-  if (columns == kBoxStrip) {
-    for (int i = 0; i < kBoxStrip; ++i) to[i] = from[i];
-  } else {
-    for (int i = 0; i < columns; ++i) to[i] = from[i];
-  }
-}
-void narrow(std::uint8_t* to, const std::uint16_t* from, int columns) {
-  if (columns == kBoxStrip) {
-    for (int i = 0; i < kBoxStrip; ++i) to[i] = static_cast<std::uint8_t>(from[i]);
-  } else {
-    for (int i = 0; i < columns; ++i) to[i] = static_cast<std::uint8_t>(from[i]);
-  }
-}
-
 }  // namespace
 
 void Blur::run(const PixelStep& step, std::vector<std::uint8_t>& rgb, Size size) {
@@ -84,7 +67,7 @@ void Blur::gaussian(const PixelStep& step, std::uint8_t* rgb, Size size) {
   for (int y = 0; y < size.height; ++y) {
     for (; done <= std::min(y + reach_y, size.height - 1); ++done) {
       const std::uint8_t* from = rgb + std::ptrdiff_t{done} * samples;
-      for (int i = 0; i < samples; ++i) line[i] = static_cast<float>(from[i]);
+      rows.widen(line, from, samples);
       pad_line(line, size.width, reach_x, PadMode::reflect);
       rows.across(rows_.data() + size_of(done % kept) * stride, line, count, across.data(),
                   reach_x);
@@ -95,8 +78,7 @@ void Blur::gaussian(const PixelStep& step, std::uint8_t* rgb, Size size) {
       middle[d] = rows_.data() + size_of(row % kept) * stride;
     }
     rows.down(sums_.data(), middle, count, down.data(), reach_y);
-    std::uint8_t* to = rgb + std::ptrdiff_t{y} * samples;
-    for (int i = 0; i < samples; ++i) to[i] = static_cast<std::uint8_t>(sums_[size_of(i)]);
+    rows.narrow(rgb + std::ptrdiff_t{y} * samples, sums_.data(), samples);
   }
 }
 
@@ -117,13 +99,13 @@ void Blur::box_across(const Box& box, std::uint8_t* rgb, Size size) {
   for (int y = 0; y < size.height; ++y, rgb += samples) {
     std::uint16_t* line = strip_.data() + border;
     std::uint16_t* to = strip_to_.data() + border;
-    for (int i = 0; i < samples; ++i) line[i] = rgb[i];
+    rows.widen(line, rgb, samples);
     for (int pass = 0; pass < kBoxPasses; ++pass) {
       pad_line(line, size.width, box.radius + 1, PadMode::edge);
       rows.across(to, line, static_cast<int>(stride), box);
       std::swap(line, to);
     }
-    for (int i = 0; i < samples; ++i) rgb[i] = static_cast<std::uint8_t>(line[i]);
+    rows.narrow(rgb, line, samples);
   }
 }
 
@@ -139,7 +121,7 @@ void Blur::box_down(const Box& box, std::uint8_t* rgb, Size size) {
     std::uint16_t* strip = strip_.data() + border * kBoxStrip;
     std::uint16_t* to = strip_to_.data() + border * kBoxStrip;
     for (std::ptrdiff_t y = 0; y < size.height; ++y) {
-      widen(strip + y * kBoxStrip, rgb + y * samples + x, columns);
+      rows.widen(strip + y * kBoxStrip, rgb + y * samples + x, columns);
     }
     for (int pass = 0; pass < kBoxPasses; ++pass) {
       const std::uint16_t* last = strip + (size.height - 1) * std::ptrdiff_t{kBoxStrip};
@@ -151,7 +133,7 @@ void Blur::box_down(const Box& box, std::uint8_t* rgb, Size size) {
       std::swap(strip, to);
     }
     for (std::ptrdiff_t y = 0; y < size.height; ++y) {
-      narrow(rgb + y * samples + x, strip + y * kBoxStrip, columns);
+      rows.narrow(rgb + y * samples + x, strip + y * kBoxStrip, columns);
     }
   }
 }

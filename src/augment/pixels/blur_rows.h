@@ -14,8 +14,10 @@ constexpr std::size_t blur_stride(std::size_t elements) {
   return (elements + kBlurBlock - 1) / kBlurBlock * kBlurBlock;
 }
 
-// Of the Gaussian. `count` is a multiple of kBlurBlock.
+// Of the Gaussian. `count` is a multiple of kBlurBlock but for widen and narrow.
 struct GaussianRows {
+  void (*widen)(float* to, const std::uint8_t* from, int count);
+  void (*narrow)(std::uint8_t* to, const std::uint32_t* from, int count);
   // Along a line of interleaved RGB: line[-3 * reach] to line[count + 3 * reach - 1] are read.
   void (*across)(float* to, const float* line, int count, const float* weight, int reach);
   // The lines from -reach to +reach around one, rounded; `around` points to the middle one.
@@ -26,6 +28,8 @@ extern const GaussianRows kGaussianRowsPlain, kGaussianRowsAvx2, kGaussianRowsAv
 
 // Of the box.
 struct BoxRows {
+  void (*widen)(std::uint16_t* to, const std::uint8_t* from, int count);
+  void (*narrow)(std::uint8_t* to, const std::uint16_t* from, int count);
   // Along a line of interleaved RGB: line[-3 * (radius + 1)] and so on are read.
   void (*across)(std::uint16_t* to, const std::uint16_t* line, int count, const Box& box);
   // Down a strip of kBoxStrip columns: rows -radius - 1 to rows + radius are read.

@@ -35,6 +35,6 @@ class Avx2Lanes {
 
 }  // namespace
 
-const BoxRows kBoxRowsAvx2 = {BoxLanes<Avx2Lanes>::across, BoxLanes<Avx2Lanes>::down};
+const BoxRows kBoxRowsAvx2 = kBoxLanes<Avx2Lanes>;
 
 }  // namespace tundish

@@ -35,6 +35,6 @@ class Avx512Lanes {
 
 }  // namespace
 
-const BoxRows kBoxRowsAvx512 = {BoxLanes<Avx512Lanes>::across, BoxLanes<Avx512Lanes>::down};
+const BoxRows kBoxRowsAvx512 = kBoxLanes<Avx512Lanes>;
 
 }  // namespace tundish

@@ -31,6 +31,22 @@ struct BoxLanes {
     __builtin_memcpy(to, &words, sizeof words);
   }
 
+  // A full strip has a loop of known length: a few registers.
+  static void widen(std::uint16_t* to, const std::uint8_t* from, int count) {
+    if (count == kBoxStrip) {
+      for (int i = 0; i < kBoxStrip; ++i) to[i] = from[i];
+    } else {
+      for (int i = 0; i < count; ++i) to[i] = from[i];
+    }
+  }
+  static void narrow(std::uint8_t* to, const std::uint16_t* from, int count) {
+    if (count == kBoxStrip) {
+      for (int i = 0; i < kBoxStrip; ++i) to[i] = static_cast<std::uint8_t>(from[i]);
+    } else {
+      for (int i = 0; i < count; ++i) to[i] = static_cast<std::uint8_t>(from[i]);
+    }
+  }
+
   static void across(std::uint16_t* to, const std::uint16_t* line, int count, const Box& box) {
     const Lanes lanes(box);
     const int end = 3 * (box.radius + 1);
@@ -59,6 +75,10 @@ struct BoxLanes {
     }
   }
 };
+
+template <class Lanes>
+constexpr BoxRows kBoxLanes = {BoxLanes<Lanes>::widen, BoxLanes<Lanes>::narrow,
+                               BoxLanes<Lanes>::across, BoxLanes<Lanes>::down};
 
 }  // namespace
 }  // namespace tundish

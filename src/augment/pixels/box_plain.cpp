@@ -20,6 +20,6 @@ struct PlainLanes {
 
 }  // namespace
 
-const BoxRows kBoxRowsPlain = {BoxLanes<PlainLanes>::across, BoxLanes<PlainLanes>::down};
+const BoxRows kBoxRowsPlain = kBoxLanes<PlainLanes>;
 
 }  // namespace tundish

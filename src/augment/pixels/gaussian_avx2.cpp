@@ -2,6 +2,6 @@
 
 namespace tundish {
 
-const GaussianRows kGaussianRowsAvx2 = {GaussianLanes<32>::across, GaussianLanes<32>::down};
+const GaussianRows kGaussianRowsAvx2 = kGaussianLanes<32>;
 
 }  // namespace tundish

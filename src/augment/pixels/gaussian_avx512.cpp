@@ -2,6 +2,6 @@
 
 namespace tundish {
 
-const GaussianRows kGaussianRowsAvx512 = {GaussianLanes<64>::across, GaussianLanes<64>::down};
+const GaussianRows kGaussianRowsAvx512 = kGaussianLanes<64>;
 
 }  // namespace tundish

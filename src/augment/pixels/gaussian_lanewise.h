@@ -35,6 +35,13 @@ struct GaussianLanes {
     }
   }
 
+  static void widen(float* to, const std::uint8_t* from, int count) {
+    for (int i = 0; i < count; ++i) to[i] = static_cast<float>(from[i]);
+  }
+  static void narrow(std::uint8_t* to, const std::uint32_t* from, int count) {
+    for (int i = 0; i < count; ++i) to[i] = static_cast<std::uint8_t>(from[i]);
+  }
+
   static void across(float* to, const float* line, int count, const float* weight, int reach) {
     for (int i = 0; i < count; i += kTogether * kLanes) {
       Floats sums[kTogether];
@@ -58,6 +65,11 @@ struct GaussianLanes {
     }
   }
 };
+
+template <int kBytes>
+constexpr GaussianRows kGaussianLanes = {
+    GaussianLanes<kBytes>::widen, GaussianLanes<kBytes>::narrow, GaussianLanes<kBytes>::across,
+    GaussianLanes<kBytes>::down};
 
 }  // namespace
 }  // namespace tundish

@@ -2,6 +2,6 @@
 
 namespace tundish {
 
-const GaussianRows kGaussianRowsPlain = {GaussianLanes<16>::across, GaussianLanes<16>::down};
+const GaussianRows kGaussianRowsPlain = kGaussianLanes<16>;
 
 }  // namespace tundish

@@ -1,6 +1,7 @@
 #include "augment/pixels/pixel_runner.h"
 
 #include "augment/pixels/level_ops.h"
+#include "augment/pixels/noise.h"
 
 namespace tundish {
 
@@ -17,12 +18,19 @@ void PixelRunner::run_one(const PixelStep& step, std::vector<std::uint8_t>& rgb,
     case PixelOp::gaussian_blur:
     case PixelOp::box_blur:
       return blur_.run(step, rgb, size);
+    case PixelOp::jpeg:
+      return jpeg_.run(rgb, size, static_cast<int>(step.value[0]));
+    case PixelOp::noise:
+      return add_noise(step, rgb, cpu_);
+    case PixelOp::erase:
+      return erase_window(step, rgb, size);
     default:
       return run_slowly(step, rgb, size);
   }
 }
 
 std::uint64_t PixelRunner::bytes(const PixelStep& step, Size size) {
+  if (step.op == PixelOp::jpeg) return JpegRoundTrip::bytes(size);
   const bool blurs = step.op == PixelOp::gaussian_blur || step.op == PixelOp::box_blur;
   return blurs ? Blur::bytes(step, size) : 0;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "augment/pixels/blur.h"
+#include "augment/pixels/jpeg_round_trip.h"
 #include "augment/plan.h"
 #include "core/machine/cpu.h"
 
@@ -36,6 +37,7 @@ class PixelRunner {
   LevelTable table_;  // of the steps that are not carried out yet
   bool has_table_ = false;
   Blur blur_{cpu_};
+  JpegRoundTrip jpeg_;
 };
 
 // The obviously right twin, one step and one pixel after the other.

@@ -1,5 +1,6 @@
 #include "augment/pixels/blur.h"
 #include "augment/pixels/level_ops.h"
+#include "augment/pixels/noise.h"
 #include "augment/pixels/pixel_runner.h"
 
 namespace tundish {
@@ -10,7 +11,12 @@ void run_slowly(const PixelStep& step, std::vector<std::uint8_t>& rgb, Size& siz
       for (std::uint8_t& level : rgb) level = level_after(step, level);
       break;
     case PixelKind::neighbours:
+      // The round trip is libjpeg's: Pillow's tests are its twin.
+      if (step.op == PixelOp::jpeg) JpegRoundTrip().run(rgb, size, static_cast<int>(step.value[0]));
       blur_slowly(step, rgb, size);
+      break;
+    case PixelKind::noise:
+      noise_slowly(step, rgb, size);
       break;
     default:
       break;
