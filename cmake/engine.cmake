@@ -102,7 +102,6 @@ add_library(engine STATIC
   src/pack/write/prepare.cpp
   src/pack/write/preparers.cpp
   src/pack/write/writer.cpp
-  src/augment/cpu/erase_row.cpp
   src/augment/cpu/layout.cpp
   src/augment/cpu/passes.cpp
   src/augment/cpu/passes_avx2.cpp
@@ -142,6 +141,7 @@ add_library(engine STATIC
   src/augment/cpu/weights.cpp
   src/augment/cpu/weights_avx2.cpp
   src/augment/dtype.cpp
+  src/augment/erase_row.cpp
   src/augment/operations/center_crop.cpp
   src/augment/operations/gaussian_blur.cpp
   src/augment/operations/normalize.cpp

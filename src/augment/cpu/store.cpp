@@ -2,8 +2,8 @@
 
 #include <cstring>
 
-#include "augment/cpu/erase_row.h"
 #include "augment/cpu/row_split.h"
+#include "augment/erase_row.h"
 
 namespace tundish {
 namespace {

@@ -1,4 +1,4 @@
-#include "augment/cpu/erase_row.h"
+#include "augment/erase_row.h"
 
 #include <algorithm>
 #include <array>
