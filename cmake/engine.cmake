@@ -120,6 +120,21 @@ add_library(engine STATIC
   src/augment/pixels/level_table.cpp
   src/augment/pixels/level_table_avx2.cpp
   src/augment/pixels/level_table_avx512.cpp
+  src/augment/pixels/blur.cpp
+  src/augment/pixels/blur_slowly.cpp
+  src/augment/pixels/box_avx2.cpp
+  src/augment/pixels/box_avx512.cpp
+  src/augment/pixels/box_plain.cpp
+  src/augment/pixels/gaussian_avx2.cpp
+  src/augment/pixels/gaussian_avx512.cpp
+  src/augment/pixels/gaussian_plain.cpp
+  src/augment/pixels/gaussian_taps.cpp
+  src/augment/pixels/jpeg_round_trip.cpp
+  src/augment/pixels/noise.cpp
+  src/augment/pixels/noise_avx2.cpp
+  src/augment/pixels/noise_avx512.cpp
+  src/augment/pixels/noise_plain.cpp
+  src/augment/pixels/normal_table.cpp
   src/augment/pixels/pixel_runner.cpp
   src/augment/pixels/pixel_runner_slowly.cpp
   src/augment/pixels/warp.cpp
@@ -151,12 +166,15 @@ add_library(engine STATIC
   src/augment/operations/center_crop.cpp
   src/augment/operations/containers.cpp
   src/augment/operations/color_jitter.cpp
+  src/augment/erase_row.cpp
+  src/augment/operations/gaussian_blur.cpp
   src/augment/operations/normalize.cpp
   src/augment/operations/pad.cpp
   src/augment/operations/policy_ops.cpp
   src/augment/operations/rand_augment.cpp
   src/augment/operations/random_affine.cpp
   src/augment/operations/random_crop.cpp
+  src/augment/operations/random_erasing.cpp
   src/augment/operations/random_horizontal_flip.cpp
   src/augment/operations/random_perspective.cpp
   src/augment/operations/random_photometric_distort.cpp
@@ -212,6 +230,7 @@ add_library(engine STATIC
 # One instruction set per file; src/core/machine/cpu.h says which of them may run.
 set_source_files_properties(src/augment/cpu/passes_sse.cpp src/augment/cpu/row_split_sse.cpp src/lanes/blocks_sse.cpp src/lanes/colour_sse.cpp PROPERTIES COMPILE_OPTIONS "-msse4.2")
 set_source_files_properties(src/augment/pixels/warp_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2")
+set_source_files_properties(src/augment/pixels/box_avx2.cpp src/augment/pixels/gaussian_avx2.cpp src/augment/pixels/noise_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2")
 set_source_files_properties(src/augment/cpu/passes_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2")
 set_source_files_properties(src/augment/pixels/colours_avx2.cpp src/augment/pixels/level_range_avx2.cpp src/augment/pixels/level_table_avx2.cpp src/augment/pixels/sharpness_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2")
 set_source_files_properties(src/augment/cpu/weights.cpp PROPERTIES COMPILE_OPTIONS "-fno-trapping-math")
@@ -236,6 +255,9 @@ set_source_files_properties(
   src/augment/pixels/level_range_avx512.cpp
   src/augment/pixels/level_table_avx512.cpp
   src/augment/pixels/sharpness_avx512.cpp
+  src/augment/pixels/box_avx512.cpp
+  src/augment/pixels/gaussian_avx512.cpp
+  src/augment/pixels/noise_avx512.cpp
   src/lanes/block_lists_avx512.cpp
   src/lanes/blocks_avx512.cpp
   src/lanes/colour_avx512.cpp

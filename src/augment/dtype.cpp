@@ -39,4 +39,18 @@ std::uint16_t bfloat16_bits(float value) {
   return static_cast<std::uint16_t>(round_off(word, 16));
 }
 
+std::uint32_t element_bits(float value, Dtype dtype) {
+  switch (dtype) {
+    case Dtype::uint8:
+      return static_cast<std::uint8_t>(value);
+    case Dtype::float32:
+      return std::bit_cast<std::uint32_t>(value);
+    case Dtype::float16:
+      return float16_bits(value);
+    case Dtype::bfloat16:
+      return bfloat16_bits(value);
+  }
+  return 0;
+}
+
 }  // namespace tundish

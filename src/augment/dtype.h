@@ -20,4 +20,7 @@ constexpr std::size_t dtype_bytes(Dtype dtype) {
 std::uint16_t float16_bits(float value);   // round to nearest even, as torch
 std::uint16_t bfloat16_bits(float value);  // round to nearest even, as torch
 
+// Of a value that the type has room for, in the low bytes.
+std::uint32_t element_bits(float value, Dtype dtype);
+
 }  // namespace tundish

@@ -1,26 +1,6 @@
 #include "augment/pixel_table.h"
 
-#include <bit>
-
 namespace tundish {
-namespace {
-
-std::uint32_t bits_of(float x, Dtype dtype) {
-  switch (dtype) {
-    case Dtype::uint8:
-      return static_cast<std::uint8_t>(x);
-    case Dtype::float32:
-      return std::bit_cast<std::uint32_t>(x);
-    case Dtype::float16:
-      return float16_bits(x);
-    case Dtype::bfloat16:
-      return bfloat16_bits(x);
-  }
-  return 0;
-}
-
-}  // namespace
-
 PixelValues::PixelValues() {
   for (auto& levels : value) {
     for (std::size_t i = 0; i < 256; ++i) levels[i] = static_cast<float>(i);
@@ -40,7 +20,7 @@ PixelTable make_pixel_table(const PixelValues& values) {
   PixelTable table{.dtype = values.dtype};
   for (std::size_t c = 0; c < 3; ++c) {
     for (std::size_t i = 0; i < 256; ++i) {
-      table.value[c][i] = bits_of(values.value[c][i], values.dtype);
+      table.value[c][i] = element_bits(values.value[c][i], values.dtype);
     }
   }
   if (values.dtype == Dtype::uint8 || values.normalizes > 1) return table;
@@ -49,7 +29,8 @@ PixelTable make_pixel_table(const PixelValues& values) {
   for (int c = 0; c < 3; ++c) {
     for (unsigned i = 0; i < 256; ++i) {
       const float x = formula_slowly(formula, 0, c, static_cast<std::uint8_t>(i));
-      if (bits_of(x, values.dtype) != table.value[static_cast<std::size_t>(c)][i]) return table;
+      if (element_bits(x, values.dtype) != table.value[static_cast<std::size_t>(c)][i])
+        return table;
     }
   }
   table.formula = formula;

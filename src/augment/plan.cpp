@@ -86,6 +86,10 @@ ResizeStep& View::before_mirror() {
 
 void View::crop(const Window& window, PadMode mode, std::array<std::uint8_t, 3> fill) {
   assert(window.width > 0 && window.height > 0);
+  for (Erasure& erasure : erasures_) {
+    erasure.window.x -= window.x;
+    erasure.window.y -= window.y;
+  }
   const bool inside_x = inside(window.x, window.width, size_.width);
   const bool inside_y = inside(window.y, window.height, size_.height);
   ResizeStep* last = &last_resize();
@@ -146,11 +150,17 @@ void View::add(const PixelStep& step) {
 void View::mirror_x() {
   ResizeStep& step = before_mirror();
   step.mirror_x = !step.mirror_x;
+  for (Erasure& erasure : erasures_) {
+    erasure.window.x = size_.width - erasure.window.x - erasure.window.width;
+  }
 }
 
 void View::mirror_y() {
   ResizeStep& step = before_mirror();
   step.mirror_y = !step.mirror_y;
+  for (Erasure& erasure : erasures_) {
+    erasure.window.y = size_.height - erasure.window.y - erasure.window.height;
+  }
 }
 
 }  // namespace tundish

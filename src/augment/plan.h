@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "augment/erasure.h"
 #include "augment/filter.h"
 #include "augment/pixels/pixel_step.h"
 #include "core/image.h"
@@ -81,6 +82,11 @@ class View {
 
   void add(const PixelStep& step);
 
+  // Elements that are overwritten at the very end, in this order. Crops and mirrors that follow
+  // move the windows.
+  void erase(const Erasure& erasure) { erasures_.push_back(erasure); }
+  const std::vector<Erasure>& erasures() const { return erasures_; }
+
   bool operator==(const View&) const = default;
 
  private:
@@ -92,6 +98,7 @@ class View {
   Size size_;
   Size input_;  // of the last ResizeStep
   std::vector<PlanStep> steps_;
+  std::vector<Erasure> erasures_;
 };
 
 }  // namespace tundish

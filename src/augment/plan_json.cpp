@@ -28,6 +28,13 @@ Json json_of(const PixelStep& step) {
   return out;
 }
 
+Json json_of(const Erasure& erasure) {
+  Json out = {{"window", json_of(erasure.window)}};
+  out["value"] = erasure.random ? Json("random") : Json(erasure.value);
+  if (erasure.random) out["key"] = erasure.key;
+  return out;
+}
+
 }  // namespace
 
 Json plan_json(const View& view) {
@@ -35,9 +42,11 @@ Json plan_json(const View& view) {
   for (const PlanStep& step : view.steps()) {
     steps.push_back(std::visit([](const auto& one) { return json_of(one); }, step));
   }
-  return {{"image", json_of(view.image())},
-          {"size", json_of(view.size())},
-          {"steps", std::move(steps)}};
+  Json out = {{"image", json_of(view.image())},
+              {"size", json_of(view.size())},
+              {"steps", std::move(steps)}};
+  for (const Erasure& erasure : view.erasures()) out["erasures"].push_back(json_of(erasure));
+  return out;
 }
 
 }  // namespace tundish

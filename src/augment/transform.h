@@ -6,6 +6,8 @@
 //   check()                 throws Error(argument) when its fields contradict each other
 //   plan(view, random)      adds what it does to the plan; draws every number that it needs
 //   choose(random)          of a transform that holds others: which of them come, in what order
+//   plan_elements(view, random)  the same after ToDtype or Normalize, where elements are no levels
+//   check_on(dtype)         check() of what elements of this type allow
 //   makes_pixels()          true: it works on 8-bit levels only, as all that resizes or pads does
 //   result_size(size)       of an image of this size; {0, 0} when it depends on the image
 //   apply(pixel_values)     changes single values, as Normalize does
@@ -30,6 +32,11 @@
 #include "augment/operations/random_crop.h"
 #include "augment/operations/random_equalize.h"
 #include "augment/operations/random_grayscale.h"
+#include "augment/operations/gaussian_blur.h"
+#include "augment/operations/gaussian_noise.h"
+#include "augment/operations/jpeg.h"
+#include "augment/operations/pillow_gaussian_blur.h"
+#include "augment/operations/random_erasing.h"
 #include "augment/operations/random_horizontal_flip.h"
 #include "augment/operations/random_invert.h"
 #include "augment/operations/random_perspective.h"
@@ -74,6 +81,11 @@ using AnyTransform = std::variant<  //
     RandomApply,                    //
     RandomChoice,                   //
     RandomOrder,                    //
+    GaussianBlur,                   //
+    PillowGaussianBlur,             //
+    RandomErasing,                  //
+    GaussianNoise,                  //
+    JPEG,                           //
     Normalize,                      //
     ToDtype>;
 

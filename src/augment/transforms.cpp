@@ -22,14 +22,25 @@ constexpr std::uint64_t hash_of(std::string_view name) {
 template <class Op>
 concept Container = requires(const Op& op, Random& random) { op.choose(random); };
 
+// What a list has done so far.
+struct Checked {
+  Dtype dtype = Dtype::uint8;  // of an element
+  bool erased = false;         // elements
+};
+
 // `inside`: the transform that holds the list; empty for a loader's list.
-Dtype check_list(const std::vector<Transform>& list, const std::string& inside,
-                 Dtype dtype = Dtype::uint8) {
+void check_list(const std::vector<Transform>& list, const std::string& inside, Checked& so_far) {
   for (const Transform& transform : list) {
     std::visit(
         [&]<class Op>(const Op& op) {
+          const Dtype dtype = so_far.dtype;
           check_fields_of(op);
-          if constexpr (Container<Op>) (void)check_list(op.transforms.list(), Op::kName, dtype);
+          if constexpr (Container<Op>) check_list(op.transforms.list(), Op::kName, so_far);
+          if constexpr (requires { op.check_on(dtype); }) op.check_on(dtype);
+          if constexpr (std::is_same_v<Op, RandomErasing>) so_far.erased |= dtype != Dtype::uint8;
+          if (std::is_same_v<Op, Normalize> && so_far.erased) {
+            refuse_argument(RandomErasing::kName, "must come after Normalize, or before ToDtype");
+          }
           if constexpr (requires { op.makes_pixels(); }) {
             if (op.makes_pixels() && dtype != Dtype::uint8) {
               refuse_argument(Op::kName, "must come before ToDtype and Normalize");
@@ -41,24 +52,23 @@ Dtype check_list(const std::vector<Transform>& list, const std::string& inside,
                                                   "same; put it at the end of the list",
                                                   Op::kName));
             }
-            const Dtype after = op.result_dtype(dtype);
-            if (dtype != Dtype::uint8 && after == Dtype::uint8) {
+            so_far.dtype = op.result_dtype(dtype);
+            if (dtype != Dtype::uint8 && so_far.dtype == Dtype::uint8) {
               refuse_argument(Op::kName, "cannot go back to uint8");
             }
-            dtype = after;
           }
         },
         transform);
   }
-  return dtype;
 }
 
 // How many transforms of each name came before, also those that were not chosen: which one a
 // container chooses changes no draw of the others.
 using Numbers = std::array<std::uint32_t, std::variant_size_v<AnyTransform>>;
 
+// `elements`: ToDtype or Normalize came before.
 void plan_one(View& view, const Transform& transform, const Key& key, Numbers& numbers,
-              bool chosen) {
+              bool elements, bool chosen) {
   const std::uint32_t number = numbers[transform.index()]++;
   std::visit(
       [&]<class Op>(const Op& op) {
@@ -67,16 +77,19 @@ void plan_one(View& view, const Transform& transform, const Key& key, Numbers& n
           std::vector<Numbers> before;
           for (const Transform& one : op.transforms.list()) {
             before.push_back(numbers);
-            plan_one(view, one, key, numbers, false);
+            plan_one(view, one, key, numbers, elements, false);
           }
           if (!chosen) return;
           Random random(key, kStream + number);
           for (const std::size_t i : op.choose(random)) {
-            plan_one(view, op.transforms.list()[i], key, before[i], true);
+            plan_one(view, op.transforms.list()[i], key, before[i], elements, true);
           }
         } else if constexpr (requires(Random& random) { op.plan(view, random); }) {
           if (!chosen) return;
           Random random(key, kStream + number);
+          if constexpr (requires { op.plan_elements(view, random); }) {
+            if (elements) return op.plan_elements(view, random);
+          }
           op.plan(view, random);
         }
       },
@@ -95,6 +108,7 @@ Size size_after(const std::vector<Transform>& list, Size size) {
           } else if constexpr (requires { op.result_size(size); }) {
             size = op.result_size(size);
           }
+          follow(dtype, op);
         },
         transform);
   }
@@ -110,13 +124,26 @@ Transforms::Transforms(std::initializer_list<Transform> list)
     : Transforms(std::vector<Transform>(list)) {}
 bool Transforms::operator==(const Transforms& other) const { return *list_ == *other.list_; }
 
-void check_transforms(const Transforms& transforms) { (void)check_list(transforms.list(), ""); }
+void check_transforms(const Transforms& transforms) {
+  Checked so_far;
+  check_list(transforms.list(), "", so_far);
+}
+
+bool may_erase_elements(const Transforms& transforms) {
+  Checked so_far;
+  check_list(transforms.list(), "", so_far);
+  return so_far.erased;
+}
 
 View plan_view(const Transforms& transforms, Size image, const Key& key) {
   View view(image);
   Numbers numbers{};
+  bool elements = false;
   for (const Transform& transform : transforms.list()) {
-    plan_one(view, transform, key, numbers, true);
+    plan_one(view, transform, key, numbers, elements, true);
+    elements |= std::holds_alternative<Normalize>(transform) ||
+                (std::holds_alternative<ToDtype>(transform) &&
+                 std::get<ToDtype>(transform).dtype != Dtype::uint8);
   }
   for (const PlanStep& step : view.steps()) {
     const ResizeStep* resize = std::get_if<ResizeStep>(&step);

@@ -8,6 +8,27 @@
 
 namespace tundish {
 
+template <class Vary>
+static void vary_blurs_and_noise(const Vary& vary) {
+  vary(
+      GaussianBlur{}, [](auto& op) { op.kernel_size[0] = 5; },
+      [](auto& op) { op.kernel_size[1] = 5; }, [](auto& op) { op.sigma[0] = 0.2; },
+      [](auto& op) { op.sigma[1] = 3; });
+  vary(
+      PillowGaussianBlur{}, [](auto& op) { op.radius[0] = 0.2; },
+      [](auto& op) { op.radius[1] = 3; }, [](auto& op) { op.p = 0.25; });
+  vary(
+      RandomErasing{}, [](auto& op) { op.p = 0.25; }, [](auto& op) { op.scale[0] = 0.1; },
+      [](auto& op) { op.scale[1] = 0.9; }, [](auto& op) { op.ratio[0] = 0.5; },
+      [](auto& op) { op.ratio[1] = 1.5; }, [](auto& op) { op.value.random = true; },
+      [](auto& op) { op.value.number[0] = 1; }, [](auto& op) { op.value.number[1] = 1; },
+      [](auto& op) { op.value.number[2] = 1; }, [](auto& op) { op.inplace = true; });
+  vary(
+      GaussianNoise{}, [](auto& op) { op.mean = 0.5; }, [](auto& op) { op.sigma = 0.5; },
+      [](auto& op) { op.clip = false; });
+  vary(JPEG{}, [](auto& op) { op.quality[0] = 50; }, [](auto& op) { op.quality[1] = 90; });
+}
+
 // Every transform, and each of its arguments changed once.
 static std::vector<Transform> variants() {
   std::vector<Transform> out;
@@ -90,6 +111,7 @@ static std::vector<Transform> variants() {
       [](auto& op) { op.p = 0.25; });
   vary(RandomAutocontrast{}, [](auto& op) { op.p = 0.25; });
   vary(RandomEqualize{}, [](auto& op) { op.p = 0.25; });
+  vary_blurs_and_noise(vary);
   vary(
       Normalize{.mean = {0.5, 0.5, 0.5}, .std = {0.2, 0.2, 0.2}},
       [](auto& op) { op.mean[0] = 0.4; }, [](auto& op) { op.mean[1] = 0.4; },

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "augment/cpu/resample.h"
+#include "augment/pixels/pixel_runner.h"
 
 namespace tundish {
 namespace {
@@ -36,9 +37,10 @@ SampleBytes sample_bytes(const View& view, const ImageHeader& header, std::uint8
   for (std::size_t i = 0; i < view.steps().size(); ++i) {
     const ResizeStep* step = std::get_if<ResizeStep>(&view.steps()[i]);
     if (!step) {  // an image, and the one that is made of it
-      const Size after = std::get<PixelStep>(view.steps()[i]).size;
-      const Size kept = after == Size{} ? size : after;
-      out.between = std::max(out.between, rgb_bytes(size) + rgb_bytes(kept));
+      const PixelStep& pixels = std::get<PixelStep>(view.steps()[i]);
+      const Size kept = pixels.size == Size{} ? size : pixels.size;
+      out.between = std::max(out.between,
+                             rgb_bytes(size) + rgb_bytes(kept) + PixelRunner::bytes(pixels, size));
       before = size = kept;
       continue;
     }

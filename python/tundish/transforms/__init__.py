@@ -204,6 +204,22 @@ class RandomSolarize(Transform):
 
 
 @dataclass(frozen=True)
+class GaussianBlur(Transform):
+    """Blurs with a Gaussian kernel of fixed size, whose sigma is drawn from a range."""
+
+    kernel_size: int | Sequence[int]
+    sigma: float | Sequence[float] = (0.1, 2.0)
+
+
+@dataclass(frozen=True)
+class PillowGaussianBlur(Transform):
+    """Pillow's ImageFilter.GaussianBlur with probability p, its radius drawn from a range: the blur of timm and DINO."""
+
+    radius: float | Sequence[float] = (0.1, 2.0)
+    p: float = 0.5
+
+
+@dataclass(frozen=True)
 class RandAugment(Transform):
     """A few operations of a list of 14, each as strong as the others."""
 
@@ -253,6 +269,35 @@ class RandomOrder(Transform):
     """All of its transforms, in a random order."""
 
     transforms: Sequence[Transform]
+
+
+@dataclass(frozen=True)
+class RandomErasing(Transform):
+    """Overwrites a random window with a value or with normal numbers ("random"), with probability p.
+
+    Before ToDtype and Normalize on levels, after them on the elements of the batch."""
+
+    p: float = 0.5
+    scale: Sequence[float] = (0.02, 0.33)
+    ratio: Sequence[float] = (0.3, 3.3)
+    value: float | Sequence[float] | str = 0
+    inplace: bool = False
+
+
+@dataclass(frozen=True)
+class GaussianNoise(Transform):
+    """Adds a normal random number to each level; mean and sigma are shares of 255."""
+
+    mean: float = 0.0
+    sigma: float = 0.1
+    clip: bool = True
+
+
+@dataclass(frozen=True)
+class JPEG(Transform):
+    """Compresses as a JPEG and decompresses, as Pillow does it; the quality is drawn from a range."""
+
+    quality: int | Sequence[int]
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ class PlanRunner {
   template <class Push>
   LeftToGpu run(const View& view, const PixelTable& table, const Placement& place, bool for_gpu,
                 const Push& push) {
-    store_.begin(table, place);
+    store_.begin(table, place, view.erasures());
     std::span<const PlanStep> steps = view.steps();
     LeftToGpu left;
     if (for_gpu) left.steps = steps.last(steps_for_gpu(steps));

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "augment/cpu/row_split.h"
+#include "augment/erase_row.h"
 
 namespace tundish {
 namespace {
@@ -77,12 +78,19 @@ bool Store::store_formula(std::byte* to, const std::uint8_t* rgb, int width) {
   return true;
 }
 
-void Store::begin(const PixelTable& table, const Placement& place) {
+void Store::begin(const PixelTable& table, const Placement& place,
+                  std::span<const Erasure> erasures) {
   table_ = &table;
   place_ = place;
+  erasures_ = erasures;
 }
 
 void Store::row(int y, const std::uint8_t* rgb, int width, bool mirror_x) {
+  store(y, rgb, width, mirror_x);
+  if (!erasures_.empty()) erase_row(erasures_, place_, table_->dtype, y, width);
+}
+
+void Store::store(int y, const std::uint8_t* rgb, int width, bool mirror_x) {
   std::byte* to = place_.base + y * place_.dy;
   if (table_->dtype == Dtype::uint8) return store_bytes(to, rgb, width, mirror_x);
   if (mirror_x) rgb = mirrored(rgb, width);
@@ -95,7 +103,8 @@ void Store::row(int y, const std::uint8_t* rgb, int width, bool mirror_x) {
 }
 
 std::uint8_t* Store::place_of(int y, int width) {
-  const bool as_given = table_->dtype == Dtype::uint8 && place_.dx == 3 && place_.dc == 1;
+  const bool as_given =
+      erasures_.empty() && table_->dtype == Dtype::uint8 && place_.dx == 3 && place_.dc == 1;
   if (!as_given || place_.dy != std::ptrdiff_t{3} * width) return nullptr;
   return reinterpret_cast<std::uint8_t*>(place_.base + y * place_.dy);
 }

@@ -3,27 +3,27 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
+#include "augment/cpu/placement.h"
 #include "augment/cpu/resample.h"
+#include "augment/erasure.h"
 #include "augment/pixel_table.h"
 
 namespace tundish {
 
-// Where the element (y, x, channel) of one image is: base + y*dy + x*dx + c*dc bytes.
-struct Placement {
-  std::byte* base = nullptr;
-  std::ptrdiff_t dy = 0, dx = 0, dc = 0;
-};
-
 class Store : public RowSink {
  public:
   explicit Store(Cpu cpu = tundish::cpu()) : cpu_(cpu) {}
-  void begin(const PixelTable& table, const Placement& place);  // keeps a pointer to the table
+  // Keeps pointers to the table and to the erasures.
+  void begin(const PixelTable& table, const Placement& place,
+             std::span<const Erasure> erasures = {});
   void row(int y, const std::uint8_t* rgb, int width, bool mirror_x) override;
   std::uint8_t* place_of(int y, int width) override;
 
  private:
+  void store(int y, const std::uint8_t* rgb, int width, bool mirror_x);
   void store_bytes(std::byte* to, const std::uint8_t* rgb, int width, bool mirror_x);
   bool store_formula(std::byte* to, const std::uint8_t* rgb, int width);
   const std::uint8_t* mirrored(const std::uint8_t* rgb, int width);
@@ -31,6 +31,7 @@ class Store : public RowSink {
   Cpu cpu_;
   const PixelTable* table_ = nullptr;
   Placement place_;
+  std::span<const Erasure> erasures_;
   std::vector<std::uint8_t> mirrored_;  // a row
   std::vector<std::uint8_t> planes_;    // a row's channels
 };

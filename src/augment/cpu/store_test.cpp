@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "augment/cpu/testing.h"
+#include "augment/pixels/normal_ops.h"
 #include "augment/transform.h"
 #include "core/random.h"
 
@@ -114,6 +115,48 @@ TEST_CASE("whatever the normalization, rows are stored as the table says") {
     }
   }
   CHECK(arithmetic > 100);
+}
+
+TEST_CASE("an erasure overwrites the elements of its window in every type and layout") {
+  const std::array<Erasure, 2> erasures{
+      Erasure{.window = {3, 1, 9, 2}, .value = {0.5f, -2.0f, 3.0f}},
+      Erasure{.window = {-4, 0, 9, 2}, .random = true, .key = 7}};
+  for (const Dtype dtype : {Dtype::float32, Dtype::float16, Dtype::bfloat16}) {
+    const PixelTable table = pixel_table({ToDtype{dtype, true}, Normalize{}});
+    const auto e = static_cast<std::ptrdiff_t>(dtype_bytes(dtype));
+    constexpr int kWidth = 21;
+    const TestImage image = noise({kWidth, 3}, 5);
+    for (Placement place : {Placement{nullptr, kWidth * 3 * e, 3 * e, e},
+                            Placement{nullptr, kWidth * e, e, 3 * kWidth * e}}) {
+      std::vector<std::byte> memory(static_cast<std::size_t>(3 * 3 * kWidth * e));
+      std::vector<std::byte> expected = store_slowly(image, table, place, memory.size(), true);
+      for (const Erasure& one : erasures) {
+        for (int y = 0; y < 3; ++y) {
+          for (int x = 0; x < kWidth; ++x) {
+            const int in_x = x - one.window.x, in_y = y - one.window.y;
+            if (in_x < 0 || in_x >= one.window.width || in_y < 0 || in_y >= one.window.height) {
+              continue;
+            }
+            const auto number = static_cast<std::uint64_t>(in_y * one.window.width + in_x);
+            for (int c = 0; c < 3; ++c) {
+              const float value =
+                  one.random
+                      ? normal_number(normal_table(), channel_bits(pixel_bits(one.key, number), c))
+                      : one.value[static_cast<std::size_t>(c)];
+              const std::uint32_t bits = element_bits(value, dtype);
+              std::memcpy(expected.data() + y * place.dy + x * place.dx + c * place.dc, &bits,
+                          dtype_bytes(dtype));
+            }
+          }
+        }
+      }
+      place.base = memory.data();
+      Store store;
+      store.begin(table, place, erasures);
+      for (const int y : {0, 1, 2}) store.row(y, pixel(image, 0, y), kWidth, true);
+      CHECK(memory == expected);
+    }
+  }
 }
 
 }  // namespace tundish

@@ -3,6 +3,7 @@
 #include "augment/pixels/colours.h"
 #include "augment/pixels/level_ops.h"
 #include "augment/pixels/level_range.h"
+#include "augment/pixels/noise.h"
 #include "augment/pixels/statistics_ops.h"
 
 namespace tundish {
@@ -25,9 +26,24 @@ void PixelRunner::run_one(const PixelStep& step, std::vector<std::uint8_t>& rgb,
   switch (step.op) {
     case PixelOp::sharpness:
       return sharpness_.run(rgb.data(), size, static_cast<float>(step.value[0]), cpu_);
+    case PixelOp::gaussian_blur:
+    case PixelOp::box_blur:
+      return blur_.run(step, rgb, size);
+    case PixelOp::jpeg:
+      return jpeg_.run(rgb, size, static_cast<int>(step.value[0]));
+    case PixelOp::noise:
+      return add_noise(step, rgb, cpu_);
+    case PixelOp::erase:
+      return erase_window(step, rgb, size);
     default:
       return run_slowly(step, rgb, size);
   }
+}
+
+std::uint64_t PixelRunner::bytes(const PixelStep& step, Size size) {
+  if (step.op == PixelOp::jpeg) return JpegRoundTrip::bytes(size);
+  const bool blurs = step.op == PixelOp::gaussian_blur || step.op == PixelOp::box_blur;
+  return blurs ? Blur::bytes(step, size) : 0;
 }
 
 void PixelRunner::merge(const PixelStep& step) {

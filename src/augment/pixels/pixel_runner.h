@@ -10,6 +10,8 @@
 #include "augment/pixels/sharpness.h"
 #include "augment/pixels/statistics.h"
 #include "augment/pixels/warp.h"
+#include "augment/pixels/blur.h"
+#include "augment/pixels/jpeg_round_trip.h"
 #include "augment/plan.h"
 #include "core/machine/cpu.h"
 
@@ -22,6 +24,9 @@ class PixelRunner {
 
   // All of them PixelSteps. Gives the size of the result; the image may change its memory.
   Size run(std::span<const PlanStep> steps, std::vector<std::uint8_t>& rgb, Size size);
+
+  // Memory that one step takes beside the image it reads and the one it makes, at most.
+  static std::uint64_t bytes(const PixelStep& step, Size size);
 
  private:
   void run_one(const PixelStep& step, std::vector<std::uint8_t>& rgb, Size& size);
@@ -36,6 +41,8 @@ class PixelRunner {
   LevelCounts counts_;  // of the image, without that table
   bool has_counts_ = false;
   Sharpness sharpness_;
+  Blur blur_{cpu_};
+  JpegRoundTrip jpeg_;
 };
 
 // The obviously right twin, one step and one pixel after the other.

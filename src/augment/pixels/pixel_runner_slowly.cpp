@@ -1,5 +1,7 @@
 #include "augment/pixels/colours_slowly.h"
+#include "augment/pixels/blur.h"
 #include "augment/pixels/level_ops.h"
+#include "augment/pixels/noise.h"
 #include "augment/pixels/pixel_runner.h"
 
 namespace tundish {
@@ -14,9 +16,13 @@ void run_slowly(const PixelStep& step, std::vector<std::uint8_t>& rgb, Size& siz
     case PixelKind::colours:
     case PixelKind::statistics:
       return change_colours_slowly(step, rgb, size);
-    default:
-      if (step.op == PixelOp::sharpness) return change_colours_slowly(step, rgb, size);
-      break;
+    case PixelKind::neighbours:
+      // The round trip is libjpeg's: Pillow's tests are its twin.
+      if (step.op == PixelOp::jpeg) JpegRoundTrip().run(rgb, size, static_cast<int>(step.value[0]));
+      if (step.op == PixelOp::sharpness) change_colours_slowly(step, rgb, size);
+      return blur_slowly(step, rgb, size);
+    case PixelKind::noise:
+      return noise_slowly(step, rgb, size);
   }
 }
 

@@ -1,9 +1,12 @@
 // Any operation on pixels with any numbers, for tests.
 #pragma once
 
+#include <algorithm>
+
 #include "augment/pixels/pixel_step.h"
 #include "augment/pixels/random_warp.h"
 #include "core/random.h"
+#include "core/testing.h"
 
 namespace tundish {
 
@@ -31,21 +34,42 @@ inline void set_random_colours(PixelStep& step, Random& random) {
   }
 }
 
-// One of the operations that have an executor; the rest come with theirs.
+// The numbers of blurs, JPEG, noise and erasing.
+inline void set_random_blur(PixelStep& step, Random& random, Size image) {
+  if (step.op == PixelOp::gaussian_blur) {
+    const auto kernel = [&](int side) {
+      return 2.0 * between(random, 0, std::min(side - 1, 12)) + 1;
+    };
+    const double sigma = random.uniform(0.1, 4);
+    step.value = {kernel(image.width), kernel(image.height), sigma, random.uniform(0.1, 4)};
+  }
+  if (step.op == PixelOp::box_blur) step.value[0] = random.uniform(0, 1) * random.uniform(0, 20);
+  if (step.op == PixelOp::jpeg) step.value[0] = between(random, 1, 100);
+  if (kind_of(step.op) == PixelKind::noise) step.key = random.next();
+  if (step.op == PixelOp::noise) {
+    step.value = {random.uniform(-1, 1), random.uniform(), static_cast<double>(random.below(2))};
+  }
+  if (step.op == PixelOp::erase) {
+    step.value[0] = static_cast<double>(random.below(2));
+    step.fill = {1, 2, 3};
+    const int x = between(random, 0, image.width - 1), y = between(random, 0, image.height - 1);
+    step.window = {x, y, between(random, 1, image.width - x), between(random, 1, image.height - y)};
+  }
+}
+
+// Any operation that has an executor.
 inline PixelStep random_step(Random& random, Size image) {
-  constexpr PixelOp kOps[] = {
-      PixelOp::invert,       PixelOp::posterize,    PixelOp::solarize,         PixelOp::brightness,
-      PixelOp::saturation,   PixelOp::hue,          PixelOp::grayscale,        PixelOp::contrast,
-      PixelOp::equalize,     PixelOp::solarize_add, PixelOp::permute_channels, PixelOp::sharpness,
-      PixelOp::autocontrast, PixelOp::affine,       PixelOp::perspective,
-  };
-  PixelStep step{.op = kOps[random.below(std::size(kOps))]};
+  PixelStep step{.op = PixelOp::elastic};
+  while (step.op == PixelOp::elastic) {  // has none yet
+    step.op = static_cast<PixelOp>(random.below(kPixelOps));
+  }
   if (step.op == PixelOp::posterize) step.value[0] = static_cast<double>(random.below(9));
   if (step.op == PixelOp::solarize) step.value[0] = random.uniform(0, 257);
   if (step.op == PixelOp::solarize_add) {
     step.value = {static_cast<double>(random.below(256)), static_cast<double>(random.below(257))};
   }
   set_random_colours(step, random);
+  set_random_blur(step, random, image);
   if (kind_of(step.op) == PixelKind::places) random_warp(step, random, image);
   return step;
 }

@@ -1,0 +1,14 @@
+// Where the elements of one image are.
+#pragma once
+
+#include <cstddef>
+
+namespace tundish {
+
+// Where the element (y, x, channel) of one image is: base + y*dy + x*dx + c*dc bytes.
+struct Placement {
+  std::byte* base = nullptr;
+  std::ptrdiff_t dy = 0, dx = 0, dc = 0;
+};
+
+}  // namespace tundish

@@ -1,0 +1,66 @@
+// The arithmetic of blurs that CPU and GPU share.
+//
+// Gaussian: torchvision multiplies a float32 kernel of two dimensions; here the two axes come one
+// after the other in float32, in a fixed order, no multiplication fused with an addition. The
+// result is rounded once, so it differs from torchvision's only next to a half.
+//
+// Box: Pillow's ImageFilter.GaussianBlur, which is three box blurs along each axis, in 8.24
+// fixed-point numbers.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "core/host_device.h"
+
+namespace tundish {
+
+// The weight of the middle, then of each distance; read(d) is the sample at distance d.
+template <class Read>
+TUNDISH_HOST_DEVICE float gaussian_sum(const float* weight, int reach, const Read& read) {
+  float sum = weight[0] * read(0);
+  for (int d = 1; d <= reach; ++d) sum += weight[d] * (read(-d) + read(d));
+  return sum;
+}
+
+// To the nearest whole number, a half to the even one; of 0 .. 255.5.
+constexpr float kRoundingFloat = 8388608.0f;  // floats from here on are whole
+TUNDISH_HOST_DEVICE std::uint8_t level_of_sum(float sum) {
+  const float whole = (sum + kRoundingFloat) - kRoundingFloat;
+  return static_cast<std::uint8_t>(whole);
+}
+
+constexpr int kBoxPasses = 3;           // along each axis
+constexpr double kMaxBlurRadius = 128;  // so that the sum of a box has 16 bits
+
+// A box that spans 2 * radius + 1 samples, and a part of one more at both ends.
+struct Box {
+  int radius;
+  std::uint32_t whole, part;  // weights, 24 fractional bits
+};
+
+// Pillow 12's _gaussian_blur_radius() and the head of ImagingHorizontalBoxBlur(): in float32 where
+// Pillow has float32.
+TUNDISH_HOST_DEVICE Box box_of(double gaussian_radius) {
+  const float given = static_cast<float>(gaussian_radius);
+  const float variance = given * given / kBoxPasses;
+  const float length = static_cast<float>(sqrt(12.0 * static_cast<double>(variance) + 1.0));
+  const float l = static_cast<float>(floor((static_cast<double>(length) - 1.0) / 2.0));
+  float rest = (2 * l + 1) * (l * (l + 1) - 3 * variance);
+  rest /= 6 * (variance - (l + 1) * (l + 1));
+  const float radius = l + rest;
+  constexpr std::uint32_t kOne = 1u << 24;
+  Box box{};
+  box.radius = static_cast<int>(radius);
+  box.whole = static_cast<std::uint32_t>(static_cast<float>(kOne) / (radius * 2 + 1));
+  box.part = (kOne - static_cast<std::uint32_t>(box.radius * 2 + 1) * box.whole) / 2;
+  return box;
+}
+
+// `inside`: the sum of the samples that the box spans; `ends`: of the two beside them.
+TUNDISH_HOST_DEVICE std::uint8_t box_level(const Box& box, std::uint32_t inside,
+                                           std::uint32_t ends) {
+  return static_cast<std::uint8_t>((inside * box.whole + ends * box.part + (1u << 23)) >> 24);
+}
+
+}  // namespace tundish

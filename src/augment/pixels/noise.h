@@ -1,0 +1,30 @@
+// PixelOp::noise and PixelOp::erase on the CPU, in the image's own memory.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "augment/pixels/pixel_step.h"
+#include "core/machine/cpu.h"
+
+namespace tundish {
+
+void add_noise(const PixelStep& step, std::vector<std::uint8_t>& rgb, Cpu cpu);
+void erase_window(const PixelStep& step, std::vector<std::uint8_t>& rgb, Size size);
+
+// The obviously right twin of both.
+void noise_slowly(const PixelStep& step, std::vector<std::uint8_t>& rgb, Size size);
+
+// Adds to that many pixels of RGB.
+struct NoisePixels {
+  std::uint8_t* rgb;
+  std::uint64_t pixels, key;
+  const float* table;  // normal_table()
+  float mean, sigma;   // in levels
+  bool clip;
+};
+void add_noise_plain(const NoisePixels& noise);
+void add_noise_avx2(const NoisePixels& noise);
+void add_noise_avx512(const NoisePixels& noise);
+
+}  // namespace tundish
