@@ -218,7 +218,7 @@ TEST_CASE("lists have as many numbers as are wanted") {
 TEST_CASE("an unknown name is named, with those that there are") {
   CHECK(refusal(R"({"flg": true})") ==
         "Owner: there is no argument 'flg'; there are: flag, small, number, large, share, maybe, "
-        "colour, text, pair, size, side, padding, fill");
+        "colour, text, pair, size, side, padding, fill, spread");
   CHECK(refusal(R"({"Flag": true})").starts_with("Owner: there is no argument 'Flag'"));
   CHECK(refusal(R"({"": true})").starts_with("Owner: there is no argument ''"));
   CHECK(refusal(R"({"a\nb": 1})").starts_with("Owner: there is no argument 'a\\x0ab'"));
