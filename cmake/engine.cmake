@@ -110,42 +110,42 @@ add_library(engine STATIC
   src/augment/cpu/passes_sse.cpp
   src/augment/cpu/passes_x_avx512.cpp
   src/augment/cpu/passes_y_avx512.cpp
-  src/augment/pixels/colours.cpp
-  src/augment/pixels/colours_avx2.cpp
-  src/augment/pixels/colours_avx512.cpp
-  src/augment/pixels/colours_slowly.cpp
-  src/augment/pixels/level_range.cpp
-  src/augment/pixels/level_range_avx2.cpp
-  src/augment/pixels/level_range_avx512.cpp
-  src/augment/pixels/level_table.cpp
-  src/augment/pixels/level_table_avx2.cpp
-  src/augment/pixels/level_table_avx512.cpp
-  src/augment/pixels/blur.cpp
-  src/augment/pixels/blur_slowly.cpp
-  src/augment/pixels/box_avx2.cpp
-  src/augment/pixels/box_avx512.cpp
-  src/augment/pixels/box_plain.cpp
-  src/augment/pixels/gaussian_avx2.cpp
-  src/augment/pixels/gaussian_avx512.cpp
-  src/augment/pixels/gaussian_plain.cpp
-  src/augment/pixels/gaussian_taps.cpp
-  src/augment/pixels/jpeg_round_trip.cpp
-  src/augment/pixels/noise.cpp
-  src/augment/pixels/noise_avx2.cpp
-  src/augment/pixels/noise_avx512.cpp
-  src/augment/pixels/noise_plain.cpp
-  src/augment/pixels/normal_table.cpp
+  src/augment/pixels/colours/colours.cpp
+  src/augment/pixels/colours/colours_avx2.cpp
+  src/augment/pixels/colours/colours_avx512.cpp
+  src/augment/pixels/colours/colours_slowly.cpp
+  src/augment/pixels/levels/level_range.cpp
+  src/augment/pixels/levels/level_range_avx2.cpp
+  src/augment/pixels/levels/level_range_avx512.cpp
+  src/augment/pixels/levels/level_table.cpp
+  src/augment/pixels/levels/level_table_avx2.cpp
+  src/augment/pixels/levels/level_table_avx512.cpp
+  src/augment/pixels/blur/blur.cpp
+  src/augment/pixels/blur/blur_slowly.cpp
+  src/augment/pixels/blur/box_avx2.cpp
+  src/augment/pixels/blur/box_avx512.cpp
+  src/augment/pixels/blur/box_plain.cpp
+  src/augment/pixels/blur/gaussian_avx2.cpp
+  src/augment/pixels/blur/gaussian_avx512.cpp
+  src/augment/pixels/blur/gaussian_plain.cpp
+  src/augment/pixels/blur/gaussian_taps.cpp
+  src/augment/pixels/blur/jpeg_round_trip.cpp
+  src/augment/pixels/noise/noise.cpp
+  src/augment/pixels/noise/noise_avx2.cpp
+  src/augment/pixels/noise/noise_avx512.cpp
+  src/augment/pixels/noise/noise_plain.cpp
+  src/augment/pixels/noise/normal_table.cpp
   src/augment/pixels/pixel_runner.cpp
   src/augment/pixels/pixel_runner_slowly.cpp
-  src/augment/pixels/warp.cpp
-  src/augment/pixels/warp_avx2.cpp
-  src/augment/pixels/warp_avx512.cpp
-  src/augment/pixels/warp_plain.cpp
-  src/augment/pixels/warp_slowly.cpp
-  src/augment/pixels/sharpness.cpp
-  src/augment/pixels/sharpness_avx2.cpp
-  src/augment/pixels/sharpness_avx512.cpp
-  src/augment/pixels/statistics.cpp
+  src/augment/pixels/warp/warp.cpp
+  src/augment/pixels/warp/warp_avx2.cpp
+  src/augment/pixels/warp/warp_avx512.cpp
+  src/augment/pixels/warp/warp_plain.cpp
+  src/augment/pixels/warp/warp_slowly.cpp
+  src/augment/pixels/colours/sharpness.cpp
+  src/augment/pixels/colours/sharpness_avx2.cpp
+  src/augment/pixels/colours/sharpness_avx512.cpp
+  src/augment/pixels/levels/statistics.cpp
   src/augment/cpu/plan_runner.cpp
   src/augment/cpu/table_formula.cpp
   src/augment/cpu/table_formula_avx2.cpp
@@ -160,29 +160,29 @@ add_library(engine STATIC
   src/augment/cpu/weights.cpp
   src/augment/cpu/weights_avx2.cpp
   src/augment/dtype.cpp
-  src/augment/operations/auto_augment.cpp
-  src/augment/operations/affine_matrix.cpp
-  src/augment/operations/angle_range.cpp
+  src/augment/operations/policies/auto_augment.cpp
+  src/augment/operations/warps/affine_matrix.cpp
+  src/augment/operations/warps/angle_range.cpp
   src/augment/operations/center_crop.cpp
-  src/augment/operations/containers.cpp
-  src/augment/operations/color_jitter.cpp
+  src/augment/operations/policies/containers.cpp
+  src/augment/operations/pixels/color_jitter.cpp
   src/augment/erase_row.cpp
-  src/augment/operations/gaussian_blur.cpp
+  src/augment/operations/pixels/gaussian_blur.cpp
   src/augment/operations/normalize.cpp
   src/augment/operations/pad.cpp
-  src/augment/operations/policy_ops.cpp
-  src/augment/operations/rand_augment.cpp
-  src/augment/operations/random_affine.cpp
+  src/augment/operations/policies/policy_ops.cpp
+  src/augment/operations/policies/rand_augment.cpp
+  src/augment/operations/warps/random_affine.cpp
   src/augment/operations/random_crop.cpp
-  src/augment/operations/random_erasing.cpp
+  src/augment/operations/pixels/random_erasing.cpp
   src/augment/operations/random_horizontal_flip.cpp
-  src/augment/operations/random_perspective.cpp
-  src/augment/operations/random_photometric_distort.cpp
+  src/augment/operations/warps/random_perspective.cpp
+  src/augment/operations/pixels/random_photometric_distort.cpp
   src/augment/operations/random_resized_crop.cpp
   src/augment/operations/random_vertical_flip.cpp
   src/augment/operations/resize.cpp
   src/augment/operations/to_dtype.cpp
-  src/augment/operations/trivial_augment_wide.cpp
+  src/augment/operations/policies/trivial_augment_wide.cpp
   src/augment/pixel_table.cpp
   src/augment/plan.cpp
   src/augment/plan_json.cpp
@@ -229,10 +229,10 @@ add_library(engine STATIC
 )
 # One instruction set per file; src/core/machine/cpu.h says which of them may run.
 set_source_files_properties(src/augment/cpu/passes_sse.cpp src/augment/cpu/row_split_sse.cpp src/lanes/blocks_sse.cpp src/lanes/colour_sse.cpp PROPERTIES COMPILE_OPTIONS "-msse4.2")
-set_source_files_properties(src/augment/pixels/warp_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2")
-set_source_files_properties(src/augment/pixels/box_avx2.cpp src/augment/pixels/gaussian_avx2.cpp src/augment/pixels/noise_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2")
+set_source_files_properties(src/augment/pixels/warp/warp_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2")
+set_source_files_properties(src/augment/pixels/blur/box_avx2.cpp src/augment/pixels/blur/gaussian_avx2.cpp src/augment/pixels/noise/noise_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2")
 set_source_files_properties(src/augment/cpu/passes_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2")
-set_source_files_properties(src/augment/pixels/colours_avx2.cpp src/augment/pixels/level_range_avx2.cpp src/augment/pixels/level_table_avx2.cpp src/augment/pixels/sharpness_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2")
+set_source_files_properties(src/augment/pixels/colours/colours_avx2.cpp src/augment/pixels/levels/level_range_avx2.cpp src/augment/pixels/levels/level_table_avx2.cpp src/augment/pixels/colours/sharpness_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2")
 set_source_files_properties(src/augment/cpu/weights.cpp PROPERTIES COMPILE_OPTIONS "-fno-trapping-math")
 set_source_files_properties(src/augment/cpu/weights_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2;-fno-trapping-math")
 set_source_files_properties(src/augment/cpu/table_formula_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2;-mfma;-mf16c")
@@ -251,20 +251,20 @@ set_source_files_properties(
   src/augment/cpu/passes_x_avx512.cpp
   src/augment/cpu/passes_y_avx512.cpp
   src/augment/cpu/table_formula_avx512.cpp
-  src/augment/pixels/colours_avx512.cpp
-  src/augment/pixels/level_range_avx512.cpp
-  src/augment/pixels/level_table_avx512.cpp
-  src/augment/pixels/sharpness_avx512.cpp
-  src/augment/pixels/box_avx512.cpp
-  src/augment/pixels/gaussian_avx512.cpp
-  src/augment/pixels/noise_avx512.cpp
+  src/augment/pixels/colours/colours_avx512.cpp
+  src/augment/pixels/levels/level_range_avx512.cpp
+  src/augment/pixels/levels/level_table_avx512.cpp
+  src/augment/pixels/colours/sharpness_avx512.cpp
+  src/augment/pixels/blur/box_avx512.cpp
+  src/augment/pixels/blur/gaussian_avx512.cpp
+  src/augment/pixels/noise/noise_avx512.cpp
   src/lanes/block_lists_avx512.cpp
   src/lanes/blocks_avx512.cpp
   src/lanes/colour_avx512.cpp
   src/lanes/decode_unit_avx512.cpp
   src/lanes/expand_avx512.cpp
   PROPERTIES COMPILE_OPTIONS "${avx512}")
-set_source_files_properties(src/augment/pixels/warp_avx512.cpp PROPERTIES COMPILE_OPTIONS "${avx512}")
+set_source_files_properties(src/augment/pixels/warp/warp_avx512.cpp PROPERTIES COMPILE_OPTIONS "${avx512}")
 set_source_files_properties(src/core/crc32c_avx512.cpp PROPERTIES COMPILE_OPTIONS "${avx512};-mvpclmulqdq;-mpclmul;-msse4.2")
 target_include_directories(engine PUBLIC src include)
 set_source_files_properties(src/core/version.cpp PROPERTIES COMPILE_DEFINITIONS TUNDISH_VERSION="${PROJECT_VERSION}")

@@ -48,12 +48,12 @@ add_executable(unit_tests
   src/pack/damage_test.cpp
   src/pack/write/writer_test.cpp
   src/augment/plan_test.cpp
-  src/augment/pixels/hue_ops_test.cpp
+  src/augment/pixels/colours/hue_ops_test.cpp
   src/augment/pixels/pixel_runner_test.cpp
-  src/augment/pixels/warp_test.cpp
+  src/augment/pixels/warp/warp_test.cpp
   src/augment/cpu/taps_test.cpp
   src/augment/cpu/resample_test.cpp
-  src/augment/operations/colour_draws_test.cpp
+  src/augment/operations/pixels/colour_draws_test.cpp
   src/augment/operations/geometry_test.cpp
   src/augment/operations/pad_test.cpp
   src/augment/operations/random_resized_crop_test.cpp

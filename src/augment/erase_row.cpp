@@ -4,7 +4,7 @@
 #include <array>
 #include <cstring>
 
-#include "augment/pixels/normal_ops.h"
+#include "augment/pixels/noise/normal_ops.h"
 
 namespace tundish {
 namespace {

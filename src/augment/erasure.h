@@ -13,7 +13,7 @@ struct Erasure {
   Window window;                 // in the coordinates of the result; a crop may have cut a part off
   bool random = false;           // each element is a normal number of its own
   std::array<float, 3> value{};  // of each channel, otherwise
-  std::uint64_t key = 0;         // of the normal numbers (augment/pixels/normal_ops.h)
+  std::uint64_t key = 0;         // of the normal numbers (augment/pixels/noise/normal_ops.h)
   bool operator==(const Erasure&) const = default;
 };
 

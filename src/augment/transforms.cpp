@@ -108,7 +108,6 @@ Size size_after(const std::vector<Transform>& list, Size size) {
           } else if constexpr (requires { op.result_size(size); }) {
             size = op.result_size(size);
           }
-          follow(dtype, op);
         },
         transform);
   }

@@ -1,7 +1,8 @@
 """RandAugment, TrivialAugmentWide and AutoAugment choose from what torchvision chooses from.
 
 torchvision makes every image that a policy can give; each of ours must be one of them, and none of theirs
-must be missing.
+must be missing. torch.linspace gives magnitudes whose last bit depends on the machine's instruction set: those next to
+its own count as torchvision's, too.
 """
 
 from pathlib import Path
@@ -28,6 +29,10 @@ def variants(name, bins, numbers):
     if all is None:
         return [(name, 0.0)]
     values = {float(all[i]) for i in numbers}
+    if near and all.dtype == torch.float32:
+        up, down = np.float32(1e9), np.float32(-1e9)
+        for v in list(values):
+            values |= {float(np.nextafter(np.float32(v), to)) for to in (up, down) if v}
     return [(name, v) for v in sorted(values | ({-v for v in values} if signed else set()))]
 
 def done(image, steps):
@@ -36,20 +41,27 @@ def done(image, steps):
             image, name, value, interpolation=policy.interpolation, fill=policy._fill)
     return np.asarray(image)
 
-chains = []
-if isinstance(policy, AutoAugment):
-    for pair in policy._policies:
-        parts = []
-        for name, p, number in pair:
-            part = [[one] for one in variants(name, 10, [number or 0])] if p > 0 else []
-            parts.append(part + ([[]] if p < 1 else []))
-        chains += [a + b for a, b in itertools.product(*parts)]
-else:
-    bins = policy.num_magnitude_bins
-    numbers = [policy.magnitude] if isinstance(policy, RandAugment) else range(bins)
-    single = [v for name in policy._AUGMENTATION_SPACE for v in variants(name, bins, numbers)]
-    chains = [list(c) for c in itertools.product(single, repeat=getattr(policy, "num_ops", 1))]
-np.save(sys.argv[2], np.unique(np.stack([done(image, c) for c in chains]), axis=0))
+near = True
+
+def everything():
+    chains = []
+    if isinstance(policy, AutoAugment):
+        for pair in policy._policies:
+            parts = []
+            for name, p, number in pair:
+                part = [[one] for one in variants(name, 10, [number or 0])] if p > 0 else []
+                parts.append(part + ([[]] if p < 1 else []))
+            chains += [a + b for a, b in itertools.product(*parts)]
+    else:
+        bins = policy.num_magnitude_bins
+        numbers = [policy.magnitude] if isinstance(policy, RandAugment) else range(bins)
+        single = [v for name in policy._AUGMENTATION_SPACE for v in variants(name, bins, numbers)]
+        chains = [list(c) for c in itertools.product(single, repeat=getattr(policy, "num_ops", 1))]
+    return np.unique(np.stack([done(image, c) for c in chains]), axis=0)
+
+np.save(sys.argv[2], everything())
+near = False
+np.save(sys.argv[4], everything())
 """
 
 POLICIES = {
@@ -74,10 +86,12 @@ class AutoAugmentPolicy:
 def test_a_policy_gives_the_images_that_torchvision_can_give(policy: str, tmp_path: Path) -> None:
     image = np.random.default_rng(3).integers(0, 256, (11, 14, 3)).astype(np.uint8)
     np.save(tmp_path / "image.npy", image)
-    ask_torchvision(_CHILD, tmp_path / "image.npy", tmp_path / "all.npy", policy)
-    theirs = {one.tobytes() for one in np.load(tmp_path / "all.npy")}
+    near, exact = tmp_path / "near.npy", tmp_path / "exact.npy"
+    ask_torchvision(_CHILD, tmp_path / "image.npy", near, policy, exact)
+    theirs = {one.tobytes() for one in np.load(near)}
+    wanted = {one.tobytes() for one in np.load(exact)}
     names = {name: getattr(T, name) for name in T.__all__}
     ours = [eval(policy, {**names, "AutoAugmentPolicy": AutoAugmentPolicy})]
     made = {T.apply(ours, image, sample=i).tobytes() for i in range(POLICIES[policy])}
     assert len(made - theirs) == 0
-    assert len(made) > 0.97 * len(theirs)  # the rarest may not have come
+    assert len(made & wanted) > 0.95 * len(wanted)  # the rarest may not have come

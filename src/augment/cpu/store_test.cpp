@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "augment/cpu/testing.h"
-#include "augment/pixels/normal_ops.h"
+#include "augment/pixels/noise/normal_ops.h"
 #include "augment/transform.h"
 #include "core/random.h"
 

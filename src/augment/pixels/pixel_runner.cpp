@@ -1,10 +1,10 @@
 #include "augment/pixels/pixel_runner.h"
 
-#include "augment/pixels/colours.h"
-#include "augment/pixels/level_ops.h"
-#include "augment/pixels/level_range.h"
-#include "augment/pixels/noise.h"
-#include "augment/pixels/statistics_ops.h"
+#include "augment/pixels/colours/colours.h"
+#include "augment/pixels/levels/level_ops.h"
+#include "augment/pixels/levels/level_range.h"
+#include "augment/pixels/noise/noise.h"
+#include "augment/pixels/levels/statistics_ops.h"
 
 namespace tundish {
 

@@ -18,7 +18,7 @@ TEST_CASE("every operation on every instruction set gives the pixels of its slow
     std::vector<PlanStep> steps;
     TestImage slow = image;
     for (int n = between(random, 1, 4); n > 0; --n) {
-      const PixelStep step = random_step(random, image.size);
+      const PixelStep step = random_step(random, slow.size);
       steps.emplace_back(step);
       run_slowly(step, slow.rgb, slow.size);
     }

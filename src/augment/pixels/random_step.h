@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "augment/pixels/pixel_step.h"
-#include "augment/pixels/random_warp.h"
+#include "augment/pixels/warp/random_warp.h"
 #include "core/random.h"
 #include "core/testing.h"
 

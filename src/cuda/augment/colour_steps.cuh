@@ -1,10 +1,10 @@
 // Operations on colours, and those whose table depends on all pixels; sharpness.
 #pragma once
 
-#include "augment/pixels/colour_ops.h"
-#include "augment/pixels/level_ops.h"
-#include "augment/pixels/sharpness_ops.h"
-#include "augment/pixels/statistics_ops.h"
+#include "augment/pixels/colours/colour_ops.h"
+#include "augment/pixels/levels/level_ops.h"
+#include "augment/pixels/colours/sharpness_ops.h"
+#include "augment/pixels/levels/statistics_ops.h"
 #include "cuda/augment/image_block.cuh"
 
 namespace tundish::cuda {

@@ -1,7 +1,7 @@
 // Operations that show pixels from elsewhere.
 #pragma once
 
-#include "augment/pixels/warp_ops.h"
+#include "augment/pixels/warp/warp_ops.h"
 #include "cuda/augment/image_block.cuh"
 
 namespace tundish::cuda {

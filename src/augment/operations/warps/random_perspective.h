@@ -1,0 +1,41 @@
+// torchvision RandomPerspective: the image as if seen from a random side, with probability p.
+#pragma once
+
+#include "augment/operations/warps/affine_matrix.h"
+#include "core/fields.h"
+#include "core/random.h"
+
+namespace tundish {
+
+struct RandomPerspective {
+  static constexpr const char* kName = "RandomPerspective";
+  static constexpr const char* kAbout = "As if seen from a random side, with probability p.";
+
+  double distortion_scale = 0.5;
+  double p = 0.5;
+  Filter interpolation = Filter::bilinear;
+  Fill fill{};
+  bool operator==(const RandomPerspective&) const = default;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(
+        FieldInfo{"distortion_scale", "how far the corners move, as a share of half a side", 0, 1},
+        self.distortion_scale);
+    visit(FieldInfo{"p", "probability", 0, 1}, self.p);
+    visit(FieldInfo{"interpolation", "how pixels between pixels are made"}, self.interpolation);
+    visit(FieldInfo{"fill", "level where the image does not reach, or one per channel", 0, 255},
+          self.fill);
+  }
+
+  void plan(View& view, Random& random) const;
+  bool makes_pixels() const { return true; }
+};
+
+// Four points in order. The coefficients of PixelOp::perspective that show `from` at `to`, rounded
+// to float32 as torchvision's are. Empty when there are none: three of the points on a line.
+using Corners = std::array<std::array<int, 2>, 4>;
+std::optional<std::array<double, 8>> perspective_coefficients(const Corners& from,
+                                                              const Corners& to);
+
+}  // namespace tundish

@@ -1,0 +1,41 @@
+// The inner loops of blurs, once per instruction set. Memory of lines is a multiple of
+// kBlurBlock elements, so that no loop has a tail.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "augment/pixels/blur/blur_ops.h"
+
+namespace tundish {
+
+constexpr int kBlurBlock = 64;  // elements
+constexpr std::size_t blur_stride(std::size_t elements) {
+  return (elements + kBlurBlock - 1) / kBlurBlock * kBlurBlock;
+}
+
+// Of the Gaussian. `count` is a multiple of kBlurBlock but for widen and narrow.
+struct GaussianRows {
+  void (*widen)(float* to, const std::uint8_t* from, int count);
+  void (*narrow)(std::uint8_t* to, const std::uint32_t* from, int count);
+  // Along a line of interleaved RGB: line[-3 * reach] to line[count + 3 * reach - 1] are read.
+  void (*across)(float* to, const float* line, int count, const float* weight, int reach);
+  // The lines from -reach to +reach around one, rounded; `around` points to the middle one.
+  void (*down)(std::uint32_t* to, const float* const* around, int count, const float* weight,
+               int reach);
+};
+extern const GaussianRows kGaussianRowsPlain, kGaussianRowsAvx2, kGaussianRowsAvx512;
+
+// Of the box.
+struct BoxRows {
+  void (*widen)(std::uint16_t* to, const std::uint8_t* from, int count);
+  void (*narrow)(std::uint8_t* to, const std::uint16_t* from, int count);
+  // Along a line of interleaved RGB: line[-3 * (radius + 1)] and so on are read.
+  void (*across)(std::uint16_t* to, const std::uint16_t* line, int count, const Box& box);
+  // Down a strip of kBoxStrip columns: rows -radius - 1 to rows + radius are read.
+  void (*down)(std::uint16_t* to, const std::uint16_t* strip, int rows, const Box& box);
+};
+constexpr int kBoxStrip = 32;  // columns; two strips of an image stay in the first-level cache
+extern const BoxRows kBoxRowsPlain, kBoxRowsAvx2, kBoxRowsAvx512;
+
+}  // namespace tundish

@@ -1,0 +1,7 @@
+#include "augment/pixels/blur/gaussian_lanewise.h"
+
+namespace tundish {
+
+const GaussianRows kGaussianRowsAvx512 = kGaussianLanes<64>;
+
+}  // namespace tundish

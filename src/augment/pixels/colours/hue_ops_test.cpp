@@ -1,0 +1,66 @@
+#include "augment/pixels/colours/hue_ops.h"
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include "augment/pixels/colours/colours.h"
+#include "augment/pixels/colours/colours_slowly.h"
+#include "augment/pixels/colours/sharpness_ops.h"
+
+namespace tundish {
+namespace {
+
+template <class Visit>
+void each_colour(Visit visit) {
+  for (int red = 0; red < 256; ++red) {
+    for (int green = 0; green < 256; ++green) {
+      for (int blue = 0; blue < 256; ++blue) visit(red, green, blue);
+    }
+  }
+}
+
+SlowColour colour(int first, int second, int third) {
+  return {{static_cast<std::uint8_t>(first), static_cast<std::uint8_t>(second),
+           static_cast<std::uint8_t>(third)}};
+}
+
+TEST_CASE("every colour has Pillow's HSV, and every HSV Pillow's colour") {
+  int wrong = 0;
+  each_colour([&wrong](int a, int b, int c) {
+    const SlowColour hsv = hsv_slowly(colour(a, b, c)), rgb = rgb_slowly(colour(a, b, c));
+    const Hsv found = hsv_of(a, b, c);
+    wrong +=
+        found.hue != hsv.part[0] || found.saturation != hsv.part[1] || found.value != hsv.part[2];
+    wrong += rgb_of({a, b, c}) !=
+             static_cast<std::uint32_t>(rgb.part[0] | rgb.part[1] << 8 | rgb.part[2] << 16);
+  });
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("every instruction set shifts the hue of every colour alike") {
+  std::vector<std::uint8_t> image, expected;
+  each_colour([&image](int a, int b, int c) {
+    for (const int level : {a, b, c}) image.push_back(static_cast<std::uint8_t>(level));
+  });
+  for (const double added : {0.0, 1.0, 77.0, 128.0, 255.0}) {
+    const PixelStep step{.op = PixelOp::hue, .value = {added}};
+    expected = image;
+    change_colours(expected.data(), expected.size() / 3, step, Cpu::scalar);
+    for (int cpu = 1; cpu <= static_cast<int>(best_cpu()); ++cpu) {
+      std::vector<std::uint8_t> found = image;
+      change_colours(found.data(), found.size() / 3, step, static_cast<Cpu>(cpu));
+      CHECK(found == expected);
+    }
+  }
+}
+
+TEST_CASE("the mean of a 3 x 3 neighbourhood is Pillow's, of every sum") {
+  for (int sum = 0; sum <= 13 * 255; ++sum) {
+    CHECK(smoothed(sum) == static_cast<int>(sum / 13.0 + 0.5));
+    CHECK(smoothed(sum) == (sum + 6) * 5042 >> 16);
+  }
+}
+
+}  // namespace
+}  // namespace tundish

@@ -1,7 +1,0 @@
-#include "augment/pixels/gaussian_lanewise.h"
-
-namespace tundish {
-
-const GaussianRows kGaussianRowsAvx2 = kGaussianLanes<32>;
-
-}  // namespace tundish

@@ -1,7 +1,0 @@
-#include "augment/pixels/gaussian_lanewise.h"
-
-namespace tundish {
-
-const GaussianRows kGaussianRowsAvx512 = kGaussianLanes<64>;
-
-}  // namespace tundish

@@ -1,9 +1,0 @@
-#include "augment/pixels/level_range_lanes.h"
-
-namespace tundish {
-
-std::size_t level_range_avx2(LevelRange& range, const std::uint8_t* rgb, std::size_t bytes) {
-  return range_of<32>(range, rgb, bytes);
-}
-
-}  // namespace tundish

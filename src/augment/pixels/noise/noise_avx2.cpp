@@ -1,0 +1,7 @@
+#include "augment/pixels/noise/noise_lanewise.h"
+
+namespace tundish {
+
+void add_noise_avx2(const NoisePixels& noise) { add_lanewise(noise); }
+
+}  // namespace tundish
