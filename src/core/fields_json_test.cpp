@@ -200,7 +200,7 @@ TEST_CASE("lists have as many numbers as are wanted") {
   for (const char* wrong : {"[]", "[1]", "[1,2,3]", "[1,null]", "[1,[2]]", "{\"a\":1}"}) {
     CHECK(refusal(fmt::format(R"({{"pair": {}}})", wrong)).ends_with(fmt::format("not {}", wrong)));
   }
-  for (const char* wrong : {"[]", "[1,2,3]", "[1.5]", "{}", "null", "\"1\""}) {
+  for (const char* wrong : {"[]", "[1,2,3]", "[1.5]", "{}", "\"1\""}) {
     CHECK(refusal(fmt::format(R"({{"size": {}}})", wrong)).ends_with(fmt::format("not {}", wrong)));
     CHECK(refusal(fmt::format(R"({{"side": {}}})", wrong)).ends_with(fmt::format("not {}", wrong)));
   }
@@ -208,7 +208,7 @@ TEST_CASE("lists have as many numbers as are wanted") {
     CHECK(refusal(fmt::format(R"({{"padding": {}}})", wrong))
               .ends_with(fmt::format("not {}", wrong)));
   }
-  for (const char* wrong : {"[]", "[1,2]", "[1,2,3,4]", "[-1]", "null"}) {
+  for (const char* wrong : {"[]", "[1,2]", "[1,2,3,4]", "[-1]"}) {
     CHECK(refusal(fmt::format(R"({{"fill": {}}})", wrong)).ends_with(fmt::format("not {}", wrong)));
   }
   CHECK(refusal(R"({"side": [0, 9]})").ends_with("not [0,9]"));  // 0 high: what one number means
