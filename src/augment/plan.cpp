@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "augment/pixels/blur/blur_ops.h"
+
 namespace tundish {
 namespace {
 
@@ -38,19 +40,14 @@ std::size_t leading_pixel_steps(std::span<const PlanStep> steps) {
   return count;
 }
 
-void keep_pixel_steps(std::vector<PixelStep>& out, std::span<const PlanStep> steps) {
-  out.clear();
-  for (const PlanStep& step : steps) {
-    if (const PixelStep* pixels = std::get_if<PixelStep>(&step)) out.push_back(*pixels);
-  }
-}
-
 namespace {
 
 // What cuda/augment/pixel_steps.cu does.
-bool runs_on_gpu(PixelOp op) {
-  return kind_of(op) <= PixelKind::statistics || op == PixelOp::sharpness ||
-         op == PixelOp::affine || op == PixelOp::perspective;
+bool runs_on_gpu(const PixelStep& step) {
+  if (step.op == PixelOp::gaussian_blur) {
+    return step.value[0] <= kMaxGaussianKernel && step.value[1] <= kMaxGaussianKernel;
+  }
+  return step.op != PixelOp::jpeg && step.op != PixelOp::elastic;
 }
 
 }  // namespace
@@ -59,7 +56,7 @@ std::size_t steps_for_gpu(std::span<const PlanStep> steps) {
   std::size_t count = 0;
   for (; count < steps.size(); ++count) {
     const PixelStep* step = std::get_if<PixelStep>(&steps[steps.size() - 1 - count]);
-    if (!step || step->size != Size{} || !runs_on_gpu(step->op)) break;
+    if (!step || step->size != Size{} || !runs_on_gpu(*step)) break;
   }
   return count;
 }
@@ -145,6 +142,15 @@ void View::resize(Size size, Filter filter) {
 void View::add(const PixelStep& step) {
   steps_.emplace_back(step);
   if (step.size != Size{}) size_ = step.size;
+}
+
+LeftToGpu View::left_after(std::size_t done) const {
+  LeftToGpu left;
+  for (std::size_t i = done; i < steps_.size(); ++i) {
+    left.steps.push_back(std::get<PixelStep>(steps_[i]));
+  }
+  left.erasures = erasures_;
+  return left;
 }
 
 void View::mirror_x() {

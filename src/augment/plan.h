@@ -14,6 +14,7 @@
 
 #include "augment/erasure.h"
 #include "augment/filter.h"
+#include "augment/left_to_gpu.h"
 #include "augment/pixels/pixel_step.h"
 #include "core/image.h"
 
@@ -56,9 +57,6 @@ using PlanStep = std::variant<ResizeStep, PixelStep>;
 // How many PixelSteps come before the first ResizeStep.
 std::size_t leading_pixel_steps(std::span<const PlanStep> steps);
 
-// The PixelSteps among them, in order.
-void keep_pixel_steps(std::vector<PixelStep>& out, std::span<const PlanStep> steps);
-
 // How many of the last steps a GPU can carry out: PixelSteps that keep the image's size.
 std::size_t steps_for_gpu(std::span<const PlanStep> steps);
 
@@ -86,6 +84,9 @@ class View {
   // move the windows.
   void erase(const Erasure& erasure) { erasures_.push_back(erasure); }
   const std::vector<Erasure>& erasures() const { return erasures_; }
+
+  // What comes after the first `done` steps. All of these are PixelSteps.
+  LeftToGpu left_after(std::size_t done) const;
 
   bool operator==(const View&) const = default;
 

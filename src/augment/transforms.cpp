@@ -128,12 +128,6 @@ void check_transforms(const Transforms& transforms) {
   check_list(transforms.list(), "", so_far);
 }
 
-bool may_erase_elements(const Transforms& transforms) {
-  Checked so_far;
-  check_list(transforms.list(), "", so_far);
-  return so_far.erased;
-}
-
 View plan_view(const Transforms& transforms, Size image, const Key& key) {
   View view(image);
   Numbers numbers{};

@@ -34,9 +34,6 @@ class Transforms {
 // levels, and torchvision would give other values. Flips and unpadded crops may follow.
 void check_transforms(const Transforms& transforms);
 
-// Whether a plan may have erasures: RandomErasing follows ToDtype or Normalize.
-bool may_erase_elements(const Transforms& transforms);
-
 // Which numbers a transform draws: its stream is keyed by its name and its number among those of
 // the same name, so that inserting another transform changes no draw. A saved state names this.
 constexpr int kRandomVersion = 2;  // 1: keyed by the place in the list

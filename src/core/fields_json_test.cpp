@@ -200,7 +200,7 @@ TEST_CASE("lists have as many numbers as are wanted") {
   for (const char* wrong : {"[]", "[1]", "[1,2,3]", "[1,null]", "[1,[2]]", "{\"a\":1}"}) {
     CHECK(refusal(fmt::format(R"({{"pair": {}}})", wrong)).ends_with(fmt::format("not {}", wrong)));
   }
-  for (const char* wrong : {"[]", "[1,2,3]", "[1.5]", "{}", "\"1\""}) {
+  for (const char* wrong : {"[]", "[1,2,3]", "[1.5]", "{}", "null", "\"1\""}) {
     CHECK(refusal(fmt::format(R"({{"size": {}}})", wrong)).ends_with(fmt::format("not {}", wrong)));
     CHECK(refusal(fmt::format(R"({{"side": {}}})", wrong)).ends_with(fmt::format("not {}", wrong)));
   }
@@ -213,6 +213,7 @@ TEST_CASE("lists have as many numbers as are wanted") {
   }
   CHECK(refusal(R"({"side": [0, 9]})").ends_with("not [0,9]"));  // 0 high: what one number means
   CHECK(read(R"({"padding": null})").padding == Padding{});
+  CHECK(read(R"({"fill": null})").fill == Fill{});
 }
 
 TEST_CASE("an unknown name is named, with those that there are") {

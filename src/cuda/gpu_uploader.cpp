@@ -4,6 +4,7 @@
 #include <cstring>
 #include <deque>
 
+#include "augment/pixels/noise/normal_ops.h"
 #include "core/host_memory.h"
 #include "cuda/augment/finish.h"
 #include "cuda/augment/pixel_steps.h"
@@ -28,7 +29,7 @@ struct GpuUploader::Sent {
   cudaEvent_t done = nullptr;
   std::shared_ptr<const void> keep;
   HostMemory errors;  // a word per image of the flat buffer
-  HostMemory steps;   // what is left to do to images
+  HostMemory left;    // what is left to do to images
   std::uint64_t epoch = 0;
   bool wanted = true;
   struct Image {
@@ -45,9 +46,10 @@ struct GpuUploader::State {
   bool channels_first = false;
   std::shared_ptr<const ResidentPack> resident;
   std::unique_ptr<BatchDecoder> decoder;
-  DeviceMemory values;                 // of the table
-  DeviceMemory coded, levels;          // one batch each: the stream's order makes them free again
-  DeviceMemory decoded, other, steps;  // with steps that are left: levels, and room for as many
+  DeviceMemory values;                // of the table
+  DeviceMemory coded, levels;         // one batch each: the stream's order makes them free again
+  DeviceMemory decoded, other, left;  // with steps that are left: levels, and room for as many
+  DeviceMemory normal;                // normal_table()
 
   std::deque<Refused> refused;                // found, and not reported yet
   std::deque<std::unique_ptr<Sent>> sent;     // in order; not known yet to have ended
@@ -68,45 +70,61 @@ struct GpuUploader::State {
     check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream), "copy a batch");
   }
 
-  // What is left to do, on the GPU: steps, a range of them for each image, and the targets of those
-  // that the GPU decoded.
+  // What is left to do, on the GPU; null pointers: nothing.
   struct Left {
     const PixelStep* steps = nullptr;
     const StepRange* ranges = nullptr;
-    const Target* targets = nullptr;
+    const StepRange* erased = nullptr;
+    const GpuErasure* erasures = nullptr;
+    const Target* targets = nullptr;  // of the images that the GPU decoded
   };
-  Left copy_steps(const UploadBatch& batch, Sent& one) {
-    const std::size_t ranges_at = batch.steps.size_bytes();
-    const std::size_t targets_at = ranges_at + batch.left.size_bytes();
-    const std::size_t end = targets_at + batch.numbers.size_bytes();
-    one.steps.reserve(end, kPinnedMemory);
-    put(one.steps.data(), batch.steps.data(), batch.steps.size_bytes());
-    put(one.steps.data() + ranges_at, batch.left.data(), batch.left.size_bytes());
-    put(one.steps.data() + targets_at, batch.numbers.data(), batch.numbers.size_bytes());
-    steps.reserve(end);
-    copy_up(steps.as<std::byte>(), one.steps.data(), end);
-    const std::byte* there = steps.as<std::byte>();
-    return {reinterpret_cast<const PixelStep*>(there),
-            reinterpret_cast<const StepRange*>(there + ranges_at),
-            reinterpret_cast<const Target*>(there + targets_at)};
+  Left copy_left(const UploadBatch& batch, Sent& one) {
+    std::size_t end = 0;
+    const auto place = [&](auto list) {  // wide types first: each is aligned
+      const std::size_t at = end;
+      end += list.size_bytes();
+      return at;
+    };
+    const std::size_t at[] = {place(batch.steps), place(batch.erasures), place(batch.left),
+                              place(batch.erased), place(batch.numbers)};
+    one.left.reserve(end, kPinnedMemory);
+    std::byte* host = one.left.data();
+    put(host + at[0], batch.steps.data(), batch.steps.size_bytes());
+    put(host + at[1], batch.erasures.data(), batch.erasures.size_bytes());
+    put(host + at[2], batch.left.data(), batch.left.size_bytes());
+    put(host + at[3], batch.erased.data(), batch.erased.size_bytes());
+    put(host + at[4], batch.numbers.data(), batch.numbers.size_bytes());
+    left.reserve(end);
+    copy_up(left.as<std::byte>(), host, end);
+    const std::byte* there = left.as<std::byte>();
+    return {.steps = reinterpret_cast<const PixelStep*>(there + at[0]),
+            .ranges = reinterpret_cast<const StepRange*>(there + at[2]),
+            .erased = batch.erasures.empty() ? nullptr
+                                             : reinterpret_cast<const StepRange*>(there + at[3]),
+            .erasures = reinterpret_cast<const GpuErasure*>(there + at[1]),
+            .targets = reinterpret_cast<const Target*>(there + at[4])};
   }
 
   // 8-bit images to elements of the batch, after the steps that are left, if any.
   void finish_images(const UploadBatch& batch, FinishTask task, std::uint8_t* images,
-                     const Left& left, std::size_t first_range) {
+                     const Left& left_there, std::size_t first_range) {
     const auto bytes = 3 * static_cast<std::size_t>(batch.size.width) *
                        static_cast<std::size_t>(batch.size.height);
-    if (left.ranges) {
+    if (left_there.ranges && !batch.steps.empty()) {
       other.reserve(bytes * static_cast<std::size_t>(task.count));
       check(run_pixel_steps({.images = images,
                              .other = other.as<std::uint8_t>(),
-                             .ranges = left.ranges + first_range,
-                             .steps = left.steps,
+                             .ranges = left_there.ranges + first_range,
+                             .steps = left_there.steps,
+                             .normal = normal.as<float>(),
                              .count = task.count,
                              .size = batch.size},
                             stream),
             "change the pixels of a batch");
     }
+    if (left_there.erased) task.erased = left_there.erased + first_range;
+    task.erasures = left_there.erasures;
+    task.normal = normal.as<float>();
     task.levels = images;
     task.table = values.as<std::uint32_t>();
     task.dtype = table.dtype;
@@ -117,8 +135,8 @@ struct GpuUploader::State {
   }
 
   // The flat buffer, and its images.
-  void decode(const UploadBatch& batch, const UploadTail& tail, const Left& left, void* images,
-              Sent& one) {
+  void decode(const UploadBatch& batch, const UploadTail& tail, const Left& left_there,
+              void* images, Sent& one) {
     if (!decoder) throw Error(ErrorCode::argument, {}, "a batch to decode, but no tables");
     const BatchLayout& layout = *batch.layout;
     coded.reserve(tail.end);
@@ -128,17 +146,17 @@ struct GpuUploader::State {
       if (!resident) throw Error(ErrorCode::argument, {}, "a batch of records that are not there");
       gather_on_gpu(coded.as<std::byte>(), layout, resident->data(), stream);
     }
-    if (left.ranges) {
+    if (left_there.ranges) {
       const auto bytes = 3 * static_cast<std::size_t>(batch.size.width) *
                          static_cast<std::size_t>(batch.size.height);
       decoded.reserve(bytes * layout.images);
       decoder->decode_on_gpu(decoded.as<void>(), coded.as<std::byte>(), layout, stream, true);
       finish_images(batch,
-                    {.targets = left.targets,
+                    {.targets = left_there.targets,
                      .errors = decoder->errors(),
                      .out = images,
                      .count = static_cast<int>(layout.images)},
-                    decoded.as<std::uint8_t>(), left, batch.targets.size());
+                    decoded.as<std::uint8_t>(), left_there, batch.targets.size());
     } else {
       decoder->decode_on_gpu(images, coded.as<std::byte>(), layout, stream);
     }
@@ -164,6 +182,10 @@ GpuUploader::GpuUploader(int device, void* stream, const PixelTable& table, bool
   check(cudaMemcpy(state.values.as<void>(), table.value.data(), sizeof table.value,
                    cudaMemcpyHostToDevice),
         "copy the table of values");
+  constexpr std::size_t kNormalBytes = (kNormalParts + 1) * sizeof(float);
+  state.normal.reserve(kNormalBytes);
+  check(cudaMemcpy(state.normal.as<void>(), normal_table(), kNormalBytes, cudaMemcpyHostToDevice),
+        "copy the table of normal numbers");
   if (tables) state.decoder = std::make_unique<BatchDecoder>(*tables, table);
   // What was copied and cleared so far is not ordered before the work of `stream`.
   check(cudaStreamSynchronize(nullptr), "copy tables");
@@ -211,7 +233,7 @@ void GpuUploader::put_on_stream(const UploadBatch& batch, const Out& out, Sent& 
   const std::size_t begin = flat ? batch.layout->host_at : 0;  // of what the host has
   put(host + (tail.labels - begin), batch.labels.data(), 8 * batch.count);
   put(host + (tail.samples - begin), batch.samples.data(), 8 * batch.count);
-  const State::Left left = batch.left.empty() ? State::Left{} : state.copy_steps(batch, one);
+  const State::Left left = batch.left.empty() ? State::Left{} : state.copy_left(batch, one);
   if (flat) state.decode(batch, tail, left, out.images, one);
   if (level_count > 0) {
     const UploadTail own = flat ? UploadTail(level_bytes, 0, level_count) : tail;

@@ -14,6 +14,7 @@
 
 #include "augment/pixel_table.h"
 #include "core/image.h"
+#include "cuda/augment/gpu_erasure.h"
 #include "cuda/augment/step_range.h"
 #include "cuda/augment/target.h"
 #include "cuda/decode/batch_layout.h"
@@ -41,6 +42,8 @@ struct UploadBatch {
   // finished.
   std::span<const StepRange> left;
   std::span<const PixelStep> steps;
+  std::span<const StepRange> erased;  // of `erasures`; as many as `left`
+  std::span<const GpuErasure> erasures;
 };
 
 class GpuUploader {

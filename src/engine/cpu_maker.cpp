@@ -98,8 +98,7 @@ bool CpuMaker::load_draw(const Placer& placer, Slot& slot, std::size_t number, S
     return false;
   }
   place.filled = true;
-  place.mirror = scratch.mirror;
-  place.steps = scratch.left;
+  place.left = scratch.left;
   scratch.timer.tally();
   scratch.timer.status->cache_hits.add(scratch.hit ? 1 : 0);
   scratch.timer.status->cache_misses.add(cache_.samples && !scratch.hit ? 1 : 0);

@@ -74,7 +74,7 @@ void Engine::Shared::deliver(Batch& out, const std::shared_ptr<Slot>& slot, bool
     out.samples.push_back(static_cast<std::int64_t>(slot->places[i].draw.sample));
     out.places.push_back(i);
     if (options.for_gpu && !slot->places[i].coded) {
-      out.targets.push_back(out.count | (slot->places[i].mirror ? cuda::kMirrored : 0));
+      out.targets.push_back(out.count | (slot->places[i].left.mirror ? cuda::kMirrored : 0));
     }
     ++out.count;
   }

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <vector>
 
-#include "augment/pixels/pixel_step.h"
+#include "augment/left_to_gpu.h"
 #include "core/host_memory.h"
 #include "core/image.h"
 #include "monitor/bad_sample.h"
@@ -25,8 +25,7 @@ struct Place {
   std::vector<BadSample> bad;                  // samples that were tried and failed, in order
   std::exception_ptr error;                    // ends the batch
   bool coded = false;                          // a GPU makes its pixels
-  bool mirror = false;                         // a GPU is still to mirror its pixels
-  std::vector<PixelStep> steps;                // a GPU is still to do this to its pixels
+  LeftToGpu left;                              // what a GPU is still to do to its pixels
 
   // Where its pixels are, in images (batch_rows.h); guarded by the slot's mutex until all places
   // are done.

@@ -50,9 +50,7 @@ void run(const Planned& planned, const Placement& place, const Recipe& recipe, c
       decode_image(timed, planned, needed, recipe, draw, scratch);
     });
   };
-  const LeftToGpu left = scratch.plan.run(planned.view, recipe.table, place, recipe.levels, push);
-  scratch.mirror = left.mirror;
-  keep_pixel_steps(scratch.left, left.steps);
+  scratch.left = scratch.plan.run(planned.view, recipe.table, place, recipe.levels, push);
 }
 
 }  // namespace

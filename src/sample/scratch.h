@@ -28,8 +28,7 @@ struct Scratch {
   DecodeScratch decode;
   PlanRunner plan;
   std::vector<std::uint8_t> upright;  // a turned image
-  bool mirror = false;                // a GPU is still to mirror the last sample
-  std::vector<PixelStep> left;        // and to do this
+  LeftToGpu left;                     // of the last sample
   SampleTimer timer;
 };
 

@@ -21,11 +21,6 @@ void LoaderOptions::check() const {
   }
   if (cache != CacheKind::none && memory == 0) refuse("a cache needs memory=, its budget");
   check_transforms(transforms);
-  if (for_gpu && may_erase_elements(transforms)) {
-    refuse(
-        "RandomErasing after ToDtype or Normalize is not possible with device=\"cuda\": put it "
-        "before them");
-  }
 }
 
 LoaderOptions read_loader_options(const std::string& json) {

@@ -11,6 +11,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "augment/cpu/layout.h"
+#include "augment/erase_row.h"
 #include "augment/pixels/pixel_runner.h"
 #include "augment/pixels/random_step.h"
 #include "augment/transforms.h"
@@ -58,6 +60,9 @@ struct Batch {
   bool channels_first = false;
   std::vector<StepRange> left;  // of the images of `levels`, then of the others; or none
   std::vector<PixelStep> steps;
+  std::vector<Erasure> erasures;  // one or none of each image, as `erased` says
+  std::vector<StepRange> erased;
+  std::vector<GpuErasure> gpu_erasures;
 };
 
 // Steps that a GPU does, for every image of half of the batches.
@@ -71,6 +76,17 @@ void add_steps(Batch& batch, Random& random) {
       if (steps_for_gpu(alone) == 1) batch.steps.push_back(step);
     }
     batch.left.push_back({first, static_cast<std::uint32_t>(batch.steps.size()) - first});
+    const auto before = static_cast<std::uint32_t>(batch.erasures.size());
+    if (batch.table.dtype != Dtype::uint8 && random.below(2) == 0) {
+      batch.erasures.push_back(
+          {.window = {between(random, -9, batch.size.width), between(random, -9, 40),
+                      between(random, 1, 50), between(random, 1, 50)},
+           .random = random.below(2) == 0,
+           .value = {0.5f, -1.25f, 3.0f},
+           .key = random.next()});
+      batch.gpu_erasures.push_back(gpu_erasure(batch.erasures.back(), batch.table.dtype));
+    }
+    batch.erased.push_back({before, static_cast<std::uint32_t>(batch.erasures.size()) - before});
   }
 }
 
@@ -153,6 +169,16 @@ void finish_levels(std::vector<std::byte>& out, std::vector<std::uint8_t> levels
     std::copy(image.begin(), image.end(), begin);
   }
   finish_slowly(out.data(), levels.data(), targets, batch.size, batch.table, batch.channels_first);
+  const std::size_t bytes = at(elements(batch.size)) * dtype_bytes(batch.table.dtype);
+  for (std::size_t i = 0; !batch.left.empty() && i < targets.size(); ++i) {
+    const auto [first, count] = batch.erased[first_range + i];
+    const Placement place = placement(out.data() + (targets[i] & ~kMirrored) * bytes, batch.size,
+                                      batch.table.dtype, batch.channels_first);
+    for (int y = 0; y < batch.size.height; ++y) {
+      erase_row(std::span(batch.erasures).subspan(first, count), place, batch.table.dtype, y,
+                batch.size.width);
+    }
+  }
 }
 
 // The batch as the slow twins make it; returns the error of each image that the GPU decodes.
@@ -226,7 +252,9 @@ void check_one(Totals& totals, GpuUploader& uploader, Batch& batch, cudaStream_t
                     .positions = positions,
                     .numbers = batch.numbers,
                     .left = batch.left,
-                    .steps = batch.steps},
+                    .steps = batch.steps,
+                    .erased = batch.erased,
+                    .erasures = batch.gpu_erasures},
                    {images.as<void>(), numbers.as<void>(), numbers.as<std::int64_t>() + count});
   const bool wanted = count % 3 != 0;
   if (!wanted) uploader.forget();

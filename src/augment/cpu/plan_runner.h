@@ -22,13 +22,6 @@ inline Strip whole_strip(const std::vector<std::uint8_t>& image, Size size) {
   return {image.data(), std::ptrdiff_t{3} * size.width, 0, 0, size.width, size.height};
 }
 
-// What is still to be done to an image: of a plan's last steps those that a GPU does; or, when
-// there are none of these, mirroring from left to right.
-struct LeftToGpu {
-  std::span<const PlanStep> steps;  // of the plan
-  bool mirror = false;
-};
-
 // Keeps its buffers from image to image. One thread.
 class PlanRunner {
  public:
@@ -37,11 +30,13 @@ class PlanRunner {
   template <class Push>
   LeftToGpu run(const View& view, const PixelTable& table, const Placement& place, bool for_gpu,
                 const Push& push) {
-    store_.begin(table, place, view.erasures());
+    store_.begin(table, place, for_gpu ? std::span<const Erasure>{} : view.erasures());
     std::span<const PlanStep> steps = view.steps();
     LeftToGpu left;
-    if (for_gpu) left.steps = steps.last(steps_for_gpu(steps));
-    steps = steps.first(steps.size() - left.steps.size());
+    if (for_gpu) {
+      steps = steps.first(steps.size() - steps_for_gpu(steps));
+      left = view.left_after(steps.size());
+    }
     ResizeStep step = view.first();
     const bool alone = steps.size() == 1;
     left.mirror = alone && for_gpu && left.steps.empty() && std::exchange(step.mirror_x, false);

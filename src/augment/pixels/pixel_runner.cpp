@@ -3,8 +3,8 @@
 #include "augment/pixels/colours/colours.h"
 #include "augment/pixels/levels/level_ops.h"
 #include "augment/pixels/levels/level_range.h"
-#include "augment/pixels/noise/noise.h"
 #include "augment/pixels/levels/statistics_ops.h"
+#include "augment/pixels/noise/noise.h"
 
 namespace tundish {
 

@@ -7,11 +7,11 @@
 #include <span>
 #include <vector>
 
+#include "augment/pixels/blur/blur.h"
+#include "augment/pixels/blur/jpeg_round_trip.h"
 #include "augment/pixels/colours/sharpness.h"
 #include "augment/pixels/levels/statistics.h"
 #include "augment/pixels/warp/warp.h"
-#include "augment/pixels/blur/blur.h"
-#include "augment/pixels/blur/jpeg_round_trip.h"
 #include "augment/plan.h"
 #include "core/machine/cpu.h"
 

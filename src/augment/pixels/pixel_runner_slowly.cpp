@@ -1,5 +1,5 @@
-#include "augment/pixels/colours/colours_slowly.h"
 #include "augment/pixels/blur/blur.h"
+#include "augment/pixels/colours/colours_slowly.h"
 #include "augment/pixels/levels/level_ops.h"
 #include "augment/pixels/noise/noise.h"
 #include "augment/pixels/pixel_runner.h"

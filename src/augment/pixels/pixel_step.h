@@ -26,7 +26,8 @@ enum class PixelOp : std::uint8_t {
   autocontrast,      //
   equalize,          //
   sharpness,         // value[0]: factor
-  gaussian_blur,     // value[0 .. 3]: kernel's width and height, sigma across and down
+  gaussian_blur,     // value[0 .. 5]: kernel's width and height, sigma across and down, and
+                     // exp(-1 / (2 sigma^2)) of both
   box_blur,          // value[0]: radius of Pillow's GaussianBlur filter
   jpeg,              // value[0]: quality
   affine,            // value[0 .. 5]: a .. f: (x, y) shows (ax + by + c, dx + ey + f); filter, fill

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 
 #include "augment/pixels/pixel_step.h"
 #include "augment/pixels/warp/random_warp.h"
@@ -40,8 +41,9 @@ inline void set_random_blur(PixelStep& step, Random& random, Size image) {
     const auto kernel = [&](int side) {
       return 2.0 * between(random, 0, std::min(side - 1, 12)) + 1;
     };
-    const double sigma = random.uniform(0.1, 4);
-    step.value = {kernel(image.width), kernel(image.height), sigma, random.uniform(0.1, 4)};
+    const double x = random.uniform(0.1, 4), y = random.uniform(0.1, 4);
+    step.value = {kernel(image.width),      kernel(image.height),    x, y,
+                  std::exp(-0.5 / (x * x)), std::exp(-0.5 / (y * y))};
   }
   if (step.op == PixelOp::box_blur) step.value[0] = random.uniform(0, 1) * random.uniform(0, 20);
   if (step.op == PixelOp::jpeg) step.value[0] = between(random, 1, 100);

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "augment/pixels/colours/colour_ops.h"
-#include "augment/pixels/levels/level_ops.h"
 #include "augment/pixels/colours/sharpness_ops.h"
+#include "augment/pixels/levels/level_ops.h"
 #include "augment/pixels/levels/statistics_ops.h"
 #include "cuda/augment/image_block.cuh"
 

@@ -1,3 +1,7 @@
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include "augment/pixels/noise/normal_ops.h"
 #include "cuda/augment/finish.h"
 #include "cuda/decode/batch_layout.h"
 
@@ -7,13 +11,50 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int kGroup = 4;  // pixels of a row that one thread finishes
 
+// The bits of a number in the batch's type, as element_bits().
+template <class T>
+__device__ T bits_of(float value, Dtype dtype) {
+  if constexpr (sizeof(T) == 4) return __float_as_uint(value);
+  if constexpr (sizeof(T) == 2) {
+    return dtype == Dtype::float16 ? __half_as_ushort(__float2half_rn(value))
+                                   : __bfloat16_as_ushort(__float2bfloat16_rn(value));
+  }
+  return static_cast<T>(value);  // no elements are erased where they are levels
+}
+
+// Overwrites what the erasures cover of `pixels` pixels from (x, y) on.
+template <class T>
+__device__ void erase(T (*element)[3], int pixels, int x, int y, const FinishTask& task,
+                      const StepRange& range) {
+  for (std::uint32_t e = range.first; e < range.first + range.count; ++e) {
+    const GpuErasure& erasure = task.erasures[e];
+    const int row = y - erasure.window.y;
+    if (row < 0 || row >= erasure.window.height) continue;
+    for (int p = 0; p < pixels; ++p) {
+      const int column = x + p - erasure.window.x;
+      if (column < 0 || column >= erasure.window.width) continue;
+      const auto number =
+          static_cast<std::uint64_t>(std::int64_t{row} * erasure.window.width + column);
+      const std::uint64_t random = erasure.random ? pixel_bits(erasure.key, number) : 0;
+      for (int c = 0; c < 3; ++c) {
+        element[p][c] =
+            erasure.random
+                ? bits_of<T>(normal_number(task.normal, channel_bits(random, c)), task.dtype)
+                : static_cast<T>(erasure.bits[c]);
+      }
+    }
+  }
+}
+
 // One thread: four pixels of a row. Where the width is a multiple of four, every read and write is
 // a whole one.
 template <class T, bool kChannelsFirst, bool kWhole>
 __global__ void __launch_bounds__(kThreads)
-    finish_kernel(const std::uint8_t* __restrict__ levels, const Target* __restrict__ targets,
-                  const std::uint32_t* __restrict__ errors, const std::uint32_t* __restrict__ table,
-                  T* __restrict__ out, int width, int height, std::int64_t groups) {
+    finish_kernel(const __grid_constant__ FinishTask task, std::int64_t groups) {
+  const std::uint8_t* __restrict__ levels = task.levels;
+  const std::uint32_t* __restrict__ table = task.table;
+  T* __restrict__ out = static_cast<T*>(task.out);
+  const int width = task.width, height = task.height;
   __shared__ T value[3][256];
   for (int i = static_cast<int>(threadIdx.x); i < 3 * 256; i += kThreads) {
     value[i / 256][i % 256] = static_cast<T>(table[i]);
@@ -27,8 +68,8 @@ __global__ void __launch_bounds__(kThreads)
     const std::int64_t image = row / height;
     const int x = static_cast<int>(g - row * per_row) * kGroup;
     const int pixels = kWhole ? kGroup : min(kGroup, width - x);
-    const Target target = targets[image];
-    const bool good = !errors || errors[image] == kNoError;
+    const Target target = task.targets[image];
+    const bool good = !task.errors || task.errors[image] == kNoError;
     const bool mirrored = (target & kMirrored) != 0;
     const std::int64_t to_image = target & ~kMirrored;
     const std::int64_t y = row - image * height;
@@ -56,6 +97,10 @@ __global__ void __launch_bounds__(kThreads)
         const int back = kWhole ? 3 * (kGroup - 1 - p) + c : 3 * max(pixels - 1 - p, 0) + c;
         element[p][c] = good ? value[c][mirrored ? in[back] : in[straight]] : T{0};
       }
+    }
+
+    if (task.erased && good) {
+      erase(element, pixels, x, static_cast<int>(y), task, task.erased[image]);
     }
 
     if constexpr (kChannelsFirst) {
@@ -104,8 +149,7 @@ void launch(const FinishTask& task, cudaStream_t stream) {
   const auto grid = static_cast<unsigned>(blocks < 4096 ? blocks : 4096);
   const auto kernel = task.width % kGroup == 0 ? finish_kernel<T, kChannelsFirst, true>
                                                : finish_kernel<T, kChannelsFirst, false>;
-  kernel<<<grid, kThreads, 0, stream>>>(task.levels, task.targets, task.errors, task.table,
-                                        static_cast<T*>(task.out), task.width, task.height, groups);
+  kernel<<<grid, kThreads, 0, stream>>>(task, groups);
 }
 
 template <class T>

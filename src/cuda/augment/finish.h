@@ -8,6 +8,8 @@
 #include <cstdint>
 
 #include "augment/pixel_table.h"
+#include "cuda/augment/gpu_erasure.h"
+#include "cuda/augment/step_range.h"
 #include "cuda/augment/target.h"
 
 namespace tundish::cuda {
@@ -19,7 +21,10 @@ struct FinishTask {
   const std::uint32_t* errors =
       nullptr;                           // one per image, kNoError or else it is zeros; may be null
   const std::uint32_t* table = nullptr;  // value[3][256] of a PixelTable
-  void* out = nullptr;                   // aligned to 16 bytes
+  const StepRange* erased = nullptr;     // of `erasures`, one per image; null: nothing is erased
+  const GpuErasure* erasures = nullptr;
+  const float* normal = nullptr;  // normal_table()
+  void* out = nullptr;            // aligned to 16 bytes
   Dtype dtype = Dtype::uint8;
   bool channels_first = false;           // N, C, H, W in memory; otherwise N, H, W, C
   int count = 0, width = 0, height = 0;  // of the images of levels

@@ -10,6 +10,7 @@
 namespace tundish::cuda {
 
 inline constexpr int kBlockThreads = 512;
+inline constexpr int kBandFloats = 14 * 1024;  // 56 KiB: any GPU has 64
 
 // In shared memory.
 struct BlockMemory {
@@ -24,6 +25,7 @@ struct BlockImage {
   std::uint8_t* other;  // as many bytes
   Size size;
   BlockMemory* memory;
+  float* band;           // kBandFloats, in shared memory
   bool pending = false;  // the table is not the identity
 
   __device__ int pixels() const { return size.width * size.height; }
@@ -106,6 +108,13 @@ __device__ inline void apply_table(BlockImage& image) {
   if (image.pending) change_pixels(image, [](std::uint32_t pixel) { return pixel; });
 }
 
+// What was made in image.other is the image now.
+__device__ inline void exchange(BlockImage& image) {
+  std::uint8_t* const made = image.other;
+  image.other = image.rgb;
+  image.rgb = made;
+}
+
 // make(x, y) gives each pixel of a new image from image.rgb, which is as it is in memory.
 template <class Make>
 __device__ void make_pixels(BlockImage& image, const Make& make) {
@@ -115,9 +124,7 @@ __device__ void make_pixels(BlockImage& image, const Make& make) {
     const int y = i / width;
     store_pixel(image.other, i, make(i - y * width, y));
   }
-  std::uint8_t* const made = image.other;
-  image.other = image.rgb;
-  image.rgb = made;
+  exchange(image);
   __syncthreads();
 }
 

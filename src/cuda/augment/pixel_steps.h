@@ -18,6 +18,7 @@ struct PixelStepsTask {
   std::uint8_t* other = nullptr;   // as many bytes; what they hold does not matter
   const StepRange* ranges = nullptr;
   const PixelStep* steps = nullptr;
+  const float* normal = nullptr;  // normal_table()
   int count = 0;
   Size size;
 };

@@ -54,7 +54,7 @@ void GpuDelivery::enqueue(const std::shared_ptr<const Batch>& batch,
   }
   std::vector<std::uint64_t> positions;
   for (const std::size_t place : batch->places) positions.push_back(slot.first + place);
-  const StepsLeft left = steps_left(*batch);
+  const StepsLeft left = steps_left(*batch, dtype_);
   uploader_.enqueue({.keep = batch,
                      .count = batch->count,
                      .size = batch->size,
@@ -68,7 +68,9 @@ void GpuDelivery::enqueue(const std::shared_ptr<const Batch>& batch,
                      .positions = positions,
                      .numbers = numbers,
                      .left = left.ranges,
-                     .steps = left.steps},
+                     .steps = left.steps,
+                     .erased = left.erased,
+                     .erasures = left.erasures},
                     out);
 }
 

@@ -122,7 +122,8 @@ cuda::Added GpuMaker::plan_resident(Slot& slot, Place& place, Scratch& scratch) 
     check_array_fields(recipe_, sample, scratch.sample);
   }
   const View view = plan_draw(recipe_, header, slot.epoch, place.draw);
-  keep_pixel_steps(place.steps, view.steps());
+  const std::size_t for_gpu = steps_for_gpu(view.steps());
+  place.left = view.left_after(view.steps().size() - for_gpu);
   return gpu_data(slot)->plan.add_resident(resident_->record(sample), resident_->at(sample), view,
                                            element_place(slot.size, options_.channels_first()));
 }
@@ -142,7 +143,8 @@ cuda::Added GpuMaker::plan_read(Slot& slot, std::size_t number, Scratch& scratch
     return {.made_by = cuda::MadeBy::cpu};
   }
   if (options_.all_fields) check_array_fields(recipe_, sample, scratch.sample);
-  keep_pixel_steps(place.steps, planned.view.steps());
+  const std::size_t for_gpu = steps_for_gpu(planned.view.steps());
+  place.left = planned.view.left_after(planned.view.steps().size() - for_gpu);
   GpuSlotData& data = *gpu_data(slot);
   cuda::Added added = data.plan.add(planned.bytes, planned.view,
                                     element_place(slot.size, options_.channels_first()), true);
@@ -188,7 +190,7 @@ std::vector<std::size_t> GpuMaker::add_all(Slot& slot, std::unique_ptr<Scratch>&
 // All of them are planned: where each goes.
 void GpuMaker::place_images(Slot& slot) const {
   cuda::BatchPlan& plan = gpu_data(slot)->plan;
-  const bool levels = has_steps_left(slot);
+  const bool levels = has_pixels_left(slot);
   cuda::ElementPlace to = element_place(slot.size, options_.channels_first() && !levels);
   std::size_t image = 0, row = 0;
   for (const Place& place : slot.places) {

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "augment/cpu/layout.h"
+#include "augment/erase_row.h"
 #include "augment/pixels/pixel_runner.h"
 #include "augment/transform.h"
 #include "cuda/augment/finish_slowly.h"
@@ -51,7 +53,7 @@ std::vector<std::byte> made_slowly(const Batch& batch, const LoaderOptions& opti
   const std::size_t pixels =
       3 * static_cast<std::size_t>(batch.size.width) * static_cast<std::size_t>(batch.size.height);
   std::vector<std::byte> out(batch.count * pixels * dtype_bytes(table.dtype));
-  const StepsLeft left = steps_left(batch);
+  const StepsLeft left = steps_left(batch, table.dtype);
   std::size_t next = 0;
   const auto finish = [&](std::vector<std::uint8_t> levels, std::span<const cuda::Target> targets) {
     for (std::size_t i = 0; !left.ranges.empty() && i < targets.size(); ++i) {
@@ -64,6 +66,15 @@ std::vector<std::byte> made_slowly(const Batch& batch, const LoaderOptions& opti
     }
     cuda::finish_slowly(out.data(), levels.data(), targets, batch.size, table,
                         options.channels_first());
+    for (const cuda::Target target : targets) {
+      const std::uint32_t number = target & ~cuda::kMirrored;
+      const Place& place = batch.slot->places[batch.places[number]];
+      std::byte* base = out.data() + number * pixels * dtype_bytes(table.dtype);
+      const Placement to = placement(base, batch.size, table.dtype, options.channels_first());
+      for (int y = 0; y < batch.size.height; ++y) {
+        erase_row(place.left.erasures, to, table.dtype, y, batch.size.width);
+      }
+    }
   };
   const auto* from = reinterpret_cast<const std::uint8_t*>(batch.pixels);
   if (from) finish({from, from + batch.targets.size() * pixels}, batch.targets);
@@ -109,11 +120,13 @@ LoaderOptions random_options(Random& random) {
   }
   if (random.below(2) == 0) transforms.push_back(RandomSolarize{.threshold = 100});
   if (random.below(3) == 0) transforms.push_back(RandomInvert{.p = 0.1});
+  if (random.below(3) == 0) transforms.push_back(RandAugment{});
   if (random.below(3) == 0) transforms.push_back(RandomHorizontalFlip{0.5});
   if (random.below(2) == 0) {
     transforms.push_back(
         ToDtype{.dtype = static_cast<Dtype>(between(random, 1, 3)), .scale = true});
     transforms.push_back(Normalize{.mean = {0.5f, 0.4f, 0.3f}, .std = {0.2f, 0.3f, 0.4f}});
+    if (random.below(2) == 0) transforms.push_back(RandomErasing{.value = {.random = true}});
   }
   options.transforms = transforms;
   return options;

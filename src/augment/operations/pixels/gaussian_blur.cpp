@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 namespace tundish {
 
 void GaussianBlur::check() const {
@@ -27,8 +29,11 @@ void GaussianBlur::plan(View& view, Random& random) const {
                             "Resize before it",
                             across, down, width, height));
   }
+  // The only use of the mathematical library, so that a GPU has the same weights.
+  const double ratio = std::exp(-0.5 / (drawn * drawn));
   view.add({.op = PixelOp::gaussian_blur,
-            .value = {static_cast<double>(across), static_cast<double>(down), drawn, drawn}});
+            .value = {static_cast<double>(across), static_cast<double>(down), drawn, drawn, ratio,
+                      ratio}});
 }
 
 }  // namespace tundish

@@ -47,8 +47,8 @@ void Blur::run(const PixelStep& step, std::vector<std::uint8_t>& rgb, Size size)
 
 // A line is read before a line that many above it is written, and never again.
 void Blur::gaussian(const PixelStep& step, std::uint8_t* rgb, Size size) {
-  const auto across = gaussian_taps(static_cast<int>(step.value[0]), step.value[2]);
-  const auto down = gaussian_taps(static_cast<int>(step.value[1]), step.value[3]);
+  const auto across = gaussian_taps(static_cast<int>(step.value[0]), step.value[4]);
+  const auto down = gaussian_taps(static_cast<int>(step.value[1]), step.value[5]);
   const int reach_x = static_cast<int>(across.size()) - 1;
   const int reach_y = static_cast<int>(down.size()) - 1;
   if (reach_x == 0 && reach_y == 0) return;

@@ -15,6 +15,34 @@
 
 namespace tundish {
 
+// A gaussian blur whose kernel is larger takes the CPU, also in a loader for a GPU.
+inline constexpr int kMaxGaussianKernel = 127;
+
+// The weights of torchvision's Gaussian kernel along one axis: of the middle, then of each
+// distance, kernel_size / 2 + 1 at most; gives their number. Weights below 2^-24 at the end are
+// left out: they would change a level by less than float32's rounding does. `ratio`: exp(-1 / (2
+// sigma^2)).
+TUNDISH_HOST_DEVICE int gaussian_weights(float* weight, int kernel_size, double ratio) {
+  const double squared = ratio * ratio;
+  double sum = 1.0, value = 1.0, factor = ratio;
+  for (int d = 1; d <= kernel_size / 2; ++d, factor *= squared) {
+    value *= factor;
+    sum += 2.0 * value;
+  }
+  value = 1.0;
+  factor = ratio;
+  int count = 0;
+  for (; count <= kernel_size / 2; ++count) {
+    if (count > 0) {
+      value *= factor;
+      factor *= squared;
+      if (value < sum * 0x1p-24) break;
+    }
+    weight[count] = static_cast<float>(value / sum);
+  }
+  return count;
+}
+
 // The weight of the middle, then of each distance; read(d) is the sample at distance d.
 template <class Read>
 TUNDISH_HOST_DEVICE float gaussian_sum(const float* weight, int reach, const Read& read) {

@@ -26,8 +26,8 @@ void for_each_sample(Size size, const Make& make) {
 }
 
 void gaussian_slowly(const PixelStep& step, std::vector<std::uint8_t>& rgb, Size size) {
-  const auto across = gaussian_taps(static_cast<int>(step.value[0]), step.value[2]);
-  const auto down = gaussian_taps(static_cast<int>(step.value[1]), step.value[3]);
+  const auto across = gaussian_taps(static_cast<int>(step.value[0]), step.value[4]);
+  const auto down = gaussian_taps(static_cast<int>(step.value[1]), step.value[5]);
   std::vector<float> between(rgb.size());
   for_each_sample(size, [&](int x, int y, int c) {
     between[at(size, x, y, c)] =

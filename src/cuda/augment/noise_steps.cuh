@@ -1,0 +1,39 @@
+// Noise, and windows that are overwritten.
+#pragma once
+
+#include "augment/pixels/noise/noise_ops.h"
+#include "cuda/augment/image_block.cuh"
+
+namespace tundish::cuda {
+
+__device__ inline void add_noise(BlockImage& image, const PixelStep& step, const float* normal) {
+  apply_table(image);
+  const NoiseScale scale = noise_scale(step);
+  const bool clip = step.value[2] != 0.0;
+  for (int i = first_index(); i < image.pixels(); i += kBlockThreads) {
+    const std::uint64_t bits = pixel_bits(step.key, static_cast<std::uint64_t>(i));
+    std::uint8_t* pixel = image.rgb + std::ptrdiff_t{3} * i;
+    for (int c = 0; c < 3; ++c) {
+      const float number = normal_number(normal, channel_bits(bits, c));
+      pixel[c] = noisy_level(pixel[c], noise_shift(scale, number), clip);
+    }
+  }
+  __syncthreads();
+}
+
+__device__ inline void erase_levels(BlockImage& image, const PixelStep& step, const float* normal) {
+  apply_table(image);
+  const Window w = step.window;
+  for (int i = first_index(); i < w.width * w.height; i += kBlockThreads) {
+    const int y = i / w.width, x = i - y * w.width;
+    const std::uint64_t bits = pixel_bits(step.key, static_cast<std::uint64_t>(i));
+    std::uint8_t* pixel = image.rgb + std::ptrdiff_t{3} * ((w.y + y) * image.size.width + w.x + x);
+    for (int c = 0; c < 3; ++c) {
+      pixel[c] = step.value[0] == 0.0 ? step.fill[static_cast<std::size_t>(c)]
+                                      : normal_level(normal_number(normal, channel_bits(bits, c)));
+    }
+  }
+  __syncthreads();
+}
+
+}  // namespace tundish::cuda
