@@ -39,7 +39,7 @@ np.savez(sys.argv[2], **results)
 
 
 def test_gaussian_blur_is_torchvisions_but_for_roundings_of_a_half(tmp_path: Path) -> None:
-    images = same_pixels.test_images()
+    images = same_pixels.sample_images()
     images["large noise"] = np.random.default_rng(1).integers(0, 256, (300, 400, 3), np.uint8)
     np.savez(tmp_path / "images.npz", **images)
     ask_torchvision(_CHILD, tmp_path / "images.npz", tmp_path / "theirs.npz", str(KERNELS))
@@ -58,7 +58,7 @@ def test_gaussian_blur_is_torchvisions_but_for_roundings_of_a_half(tmp_path: Pat
 
 
 def test_the_pillow_blur_equals_pillow() -> None:
-    for name, image in same_pixels.test_images().items():
+    for name, image in same_pixels.sample_images().items():
         for radius in RADII:
             ours = T.apply([T.PillowGaussianBlur(radius, p=1)], image)
             theirs = Image.fromarray(image).filter(ImageFilter.GaussianBlur(radius))

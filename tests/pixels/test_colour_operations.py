@@ -91,7 +91,9 @@ np.savez(sys.argv[2], **results)
 def test_what_was_drawn_is_done_as_torchvision_does_it(
     transform: T.Transform, tmp_path: Path
 ) -> None:
-    images = {name: image for name, image in same_pixels.test_images(2).items() if "17x16" in name}
+    images = {
+        name: image for name, image in same_pixels.sample_images(2).items() if "17x16" in name
+    }
     plans = [T.plan([transform], (17, 16), sample=sample)["steps"][1:] for sample in range(60)]
     assert len({json.dumps([step["op"] for step in steps]) for steps in plans}) >= (
         1 if transform == T.RandomChannelPermutation() else 15

@@ -143,7 +143,7 @@ def pillow_jpeg(image: np.ndarray, quality: int) -> np.ndarray:
 
 
 def test_jpeg_equals_pillow() -> None:
-    for name, image in same_pixels.test_images().items():
+    for name, image in same_pixels.sample_images().items():
         for quality in (1, 10, 50, 75, 95, 100):
             result = T.apply([T.JPEG(quality)], image)
             np.testing.assert_array_equal(result, pillow_jpeg(image, quality), f"{name} {quality}")

@@ -76,7 +76,7 @@ def by_pillow(step: dict, image: np.ndarray) -> np.ndarray:
     ids=["perspective", "affine", "rotation"],
 )
 def test_random_draws_give_the_pixels_of_pillow(transform, filter: str) -> None:
-    images = same_pixels.test_images()
+    images = same_pixels.sample_images()
     drawn = 0
     for sample in range(6):
         for name, image in images.items():

@@ -14,6 +14,7 @@ from typing import Any
 from .apply import apply as apply
 from .apply import plan as plan
 from .base import Transform as Transform
+from .from_torchvision import from_torchvision as from_torchvision
 from .missing import instead_of
 
 Size = int | Sequence[int]
@@ -325,4 +326,5 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(text, name=name)
 
 
-__all__ = ["Transform", "apply", "plan", *(one.__name__ for one in Transform.__subclasses__())]
+__all__ = ["Transform", "apply", "from_torchvision", "plan"]
+__all__ += [one.__name__ for one in Transform.__subclasses__()]

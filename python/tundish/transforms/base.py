@@ -41,12 +41,12 @@ def transforms_json(transforms: Sequence[Transform]) -> list[dict[str, Any]]:
     if not isinstance(transforms, Iterable):  # Compose of torchvision, or a function
         raise TypeError(
             f"transforms must be a list of tundish.transforms, not {type(transforms).__name__}: write "
-            "[T.RandomResizedCrop(224), T.Normalize()] with the steps that it has"
+            "[T.RandomResizedCrop(224), T.Normalize()] with the steps that it has, or use T.from_torchvision"
         )
     for transform in transforms:
         if not isinstance(transform, Transform):
             raise TypeError(
                 f"{transform!r} is not a transform of tundish. Use those of tundish.transforms, which "
-                f"take torchvision's arguments. If it is not among them, {instead_of(type(transform).__name__)}"
+                f"take torchvision's arguments, or T.from_torchvision. If it is not among them, {instead_of(type(transform).__name__)}"
             )
     return [transform._json() for transform in transforms]
