@@ -9,6 +9,8 @@
 // copied before each call; that is timed with the call, and {"transforms": []} times it alone.
 #include <fmt/format.h>
 
+#include <time.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -27,7 +29,14 @@ using Clock = std::chrono::steady_clock;
 using Image = std::vector<std::uint8_t>;
 
 constexpr Size kSize{224, 224};
-constexpr int kLeastPasses = 3;
+constexpr int kLeastPasses = 5;
+
+// CPU time: on a busy machine a long call is interrupted more often than a short one.
+double thread_us() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return 1e6 * static_cast<double>(now.tv_sec) + 1e-3 * static_cast<double>(now.tv_nsec);
+}
 
 std::vector<Image> read_images(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -79,10 +88,9 @@ class Contestant {
     const auto end = Clock::now() + std::chrono::milliseconds(milliseconds);
     for (int passes = 0; passes < kLeastPasses || Clock::now() < end; ++passes) {
       for (std::size_t i = 0; i < images_.size(); ++i) {
-        const auto begin = Clock::now();
+        const double begin = thread_us();
         run(steps, images_[i]);
-        const std::chrono::duration<double, std::micro> taken = Clock::now() - begin;
-        best[i] = std::min(best[i], taken.count());
+        best[i] = std::min(best[i], thread_us() - begin);
       }
     }
     double sum = 0;

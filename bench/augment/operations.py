@@ -61,7 +61,7 @@ def affine(filter: str) -> Operation:
 def translate(filter: str) -> Operation:
     """By whole pixels, as RandomAffine and RandAugment draw them.
 
-    With a filter it is not in the geometric mean: Pillow filters what ours only copies, 250 times as fast.
+    With a filter it is not in the geometric mean: Pillow filters what ours only copies, a hundred times as fast.
     """
     transform = T.RandomAffine((0, 0), (0.2, 0.2), interpolation=filter)
     given = {"angle": 0.0, "scale": 1.0, "shear": (0.0, 0.0), "filter": filter}

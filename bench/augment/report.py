@@ -37,7 +37,7 @@ def report(
     refused: dict[str, str],
 ) -> str:
     """All that is printed; fills the rows on the way."""
-    text = ["one operation on one 224x224 image, one core, microseconds", rows.heading(), ""]
+    text = ["one operation on one 224x224 image, microseconds of CPU time", rows.heading(), ""]
     text.append(times(rows, operations, results, who))
     for name, values in copies.items():
         us = rows.add(name, "copy", values, "us")
