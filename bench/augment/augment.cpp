@@ -8,7 +8,6 @@
 // The first line is {"cpu": the instruction set}. An operation works in place, so that the image is
 // copied before each call; that is timed with the call, and {"transforms": []} times it alone.
 #include <fmt/format.h>
-
 #include <time.h>
 
 #include <algorithm>

@@ -77,27 +77,21 @@ def race(
     players: list[Player],
     operations: list[Operation],
     results: dict[str, dict[str, Result]],
-    rounds: int,
+    copies: dict[str, list[float]],
     milliseconds: float,
-) -> dict[str, list[float]]:
-    """Fills the times; gives those of the copy that is part of ours. The first contestant is another one in each round."""
-    copies: dict[str, list[float]] = {p.who.name: [] for p in players if not p.who.module}
-    for number in range(rounds):
-        turn = number % len(players)
-        order = [*players[turn:], *players[:turn]]
-        for operation in operations:
-            for player in order:
-                result = results[operation.name].get(player.who.name)
-                if result is None or result.wrong:
-                    continue
-                us = player.us(operation, milliseconds)
-                assert us is not None
-                result.us.append(us)
-        for player in order:
-            if player.who.name in copies:
-                copies[player.who.name].append(player.copy_us(milliseconds))
-        say(f"round {number + 1} of {rounds}")
-    return copies
+) -> None:
+    """One round: adds the times, and those of the copy that is part of ours."""
+    for operation in operations:
+        for player in players:
+            result = results[operation.name].get(player.who.name)
+            if result is None or result.wrong:
+                continue
+            us = player.us(operation, milliseconds)
+            assert us is not None
+            result.us.append(us)
+    for player in players:
+        if not player.who.module:
+            copies.setdefault(player.who.name, []).append(player.copy_us(milliseconds))
 
 
 def main() -> None:
@@ -131,17 +125,23 @@ def main() -> None:
     before.tofile(work / "pictures.raw")
     operations = [one for one in OPERATIONS if one.name in options.only]
     with Players(CONTESTANTS, work / "pictures.raw") as contest:
-        players = contest.players
+        players, refused = contest.players, contest.refused
         say("comparing pixels with torchvision's on PIL images")
         results = {one.name: judge(players, one, before, work) for one in operations}
-        say(f"timing on core {core}, {options.rounds} rounds")
-        copies = race(players, operations, results, options.rounds, options.milliseconds)
+    copies: dict[str, list[float]] = {}
+    who = [player.who for player in players]
+    for number in range(options.rounds):
+        say(f"timing on core {core}, round {number + 1} of {options.rounds}")
+        # New processes: where their memory lies changes what some operations take. Another one is first.
+        turn = number % len(who)
+        with Players([*who[turn:], *who[:turn]], work / "pictures.raw") as contest:
+            race(contest.players, operations, results, copies, options.milliseconds)
     versions = {name: text for p in players for name, text in p.versions.items()}
     rows = Rows("augment", more=versions)
     rows.set_data(f"{images.about}; {len(before)} of them", images.name, images.digest)
-    who = [player.who.name for player in players]
-    print(report(rows, operations, results, copies, who, contest.refused))
-    rows.write(options.out, chart(operations, results, who))
+    names = [one.name for one in who]
+    print(report(rows, operations, results, copies, names, refused))
+    rows.write(options.out, chart(operations, results, names))
 
 
 if __name__ == "__main__":
