@@ -107,6 +107,8 @@ add_library(fail_nth SHARED tests/faults/fail_nth.c)  # preloaded by tests/pack/
 target_link_libraries(fail_nth PRIVATE ${CMAKE_DL_LIBS})
 
 # Parts of bench/ that are written in C++.
+add_executable(bench_augment bench/augment/augment.cpp)
+target_link_libraries(bench_augment PRIVATE engine)
 add_executable(bench_cache bench/cache/cache.cpp bench/cache/known_order.cpp bench/cache/lru.cpp)
 target_link_libraries(bench_cache PRIVATE engine)
 add_executable(bench_decode bench/decode/decode.cpp)

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from ..common import peers
 from ..common.images import Images
 from ..common.process import Job
 from ..common.rows import CPUS
-from . import peers
 from .turbo_full import cpu_of
 
 SAME = 0.5  # mean difference in levels of decoders and resizes that round differently
@@ -45,6 +45,7 @@ CONTESTANTS = {
     "ffcv_jpeg": Contestant("FFCV, JPEG q90 512 px", "own", 4, "ffcv", torch=True),
     "ffcv_raw": Contestant("FFCV, pixels 512 px", "own", 4, "ffcv", torch=True),
 }
+PEERS = sorted({one.peer for one in CONTESTANTS.values()} - {""})
 OURS = [name for name in CONTESTANTS if name.startswith("tundish_")]
 # The loader from a pack can be held to an instruction set: NAME:CPU is NAME with TUNDISH_CPU=CPU.
 CONTESTANTS |= {

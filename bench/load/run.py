@@ -15,11 +15,11 @@ import numpy as np
 from PIL import Image
 from tundish.report.chart import Bar, bar_chart
 
+from ..common import peers
 from ..common.images import Images, prepare
 from ..common.process import Job
 from ..common.rows import CPUS, ROOT, Rows, arguments, say
-from . import peers
-from .contestants import CONTESTANTS, data_bytes, is_ours, start, with_cpus
+from .contestants import CONTESTANTS, PEERS, data_bytes, is_ours, start, with_cpus
 from .report import Runs, report
 from .turbo_full import plans
 
@@ -134,10 +134,10 @@ def main() -> None:
     )
     options = parser.parse_args()
     if options.peers:
-        peers.install_all()
+        peers.install_all(PEERS)
     chosen = with_cpus(options.only, options.cpu)
     work = options.work or ROOT / "build" / "bench" / "load"
-    rows = Rows("load", "torchvision", more=peers.versions())
+    rows = Rows("load", "torchvision", more=peers.versions(PEERS))
     images = prepare(options.data, work, options.images, 0 if options.cached else None)
     rows.set_data(images.about, images.name, images.digest)
     epochs = max(1, -(-options.images // len(images.files)))

@@ -1,4 +1,4 @@
-"""Installs the rivals of `bench load`: each in an environment of its own, build/peers/NAME.
+"""Installs the rivals of benchmarks: each in an environment of its own, build/peers/NAME.
 
 An environment sees the packages of ./dev after its own, so that torch is installed once. Debian's packages
 that some need are ./dev's matter (peer_packages).
@@ -11,10 +11,11 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..common.rows import ROOT, say
+from .rows import ROOT, say
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,18 @@ PEERS = {
     ),
     "spdl": Peer("spdl==0.8.0"),
     "webdataset": Peer("webdataset==1.0.2"),
+    "albumentations": Peer(
+        "albumentations==2.0.8",
+        (
+            "albucore==0.0.24",
+            "opencv-python-headless==4.11.0.86",
+            "stringzilla==5.3.2",
+            "simsimd==6.5.16",
+            "pydantic==2.14.3",
+            "pyyaml==6.0.3",
+            "scipy==1.17.1",
+        ),
+    ),
 }
 
 
@@ -78,15 +91,15 @@ def install(name: str) -> None:
     done.write_text(wanted)
 
 
-def install_all() -> None:
+def install_all(names: Iterable[str]) -> None:
     """Those that fail are named; the others run."""
-    for name in PEERS:
+    for name in names:
         try:
             install(name)
         except subprocess.CalledProcessError as error:
             say(f"bench: {name} could not be installed ({error}); see {folder_of(name)}.log")
 
 
-def versions() -> dict[str, str]:
+def versions(names: Iterable[str]) -> dict[str, str]:
     """Of those that are installed."""
-    return dict(peer.package.split("==") for name, peer in PEERS.items() if python_of(name))
+    return dict(PEERS[name].package.split("==") for name in names if python_of(name))

@@ -1,0 +1,135 @@
+"""Who takes part in `bench augment`, each as a process that waits for its turn."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from ..common import peers
+from ..common.rows import CPUS, ROOT
+from .operations import SIDE, Operation
+
+PROGRAM = ROOT / "build" / "release" / "bench_augment"
+PEERS = ["albumentations"]
+
+
+@dataclass(frozen=True)
+class Contestant:
+    name: str  # in the table
+    module: str = ""  # of this folder; ours is a program
+    cpu: str = ""  # TUNDISH_CPU
+    peer: str = ""  # its environment, of common/peers.py
+
+
+REFERENCE = "torchvision, PIL"
+CONTESTANTS = [
+    *[Contestant(f"tundish, {CPUS[cpu]}", cpu=cpu) for cpu in ("avx512", "avx2")],
+    Contestant(REFERENCE, "torchvision_pil"),
+    Contestant("torchvision, tensors", "torchvision_tensor"),
+    Contestant("albumentations", "albumentations_arrays", peer="albumentations"),
+]
+
+
+class Unavailable(Exception):
+    """This contestant cannot run here; the text says why."""
+
+
+class Player:
+    """A contestant's process."""
+
+    def __init__(self, who: Contestant, pictures: Path) -> None:
+        self.who = who
+        self.versions: dict[str, str] = {}
+        self._process = subprocess.Popen(
+            [*_command(who), str(pictures)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=os.environ | ({"TUNDISH_CPU": who.cpu} if who.cpu else {}),
+        )
+        hello = self._read()
+        self.versions = hello.get("versions", {})
+        if who.cpu and hello["cpu"] != who.cpu:
+            self.end()
+            raise Unavailable(f"this machine has {CPUS[hello['cpu']]} at best")
+
+    def us(self, operation: Operation, milliseconds: float) -> float | None:
+        """Of one image; None where this contestant has no such operation."""
+        return self._ask(operation, milliseconds=milliseconds).get("us")
+
+    def copy_us(self, milliseconds: float) -> float:
+        """Of the copy that each of our calls has in it."""
+        return float(self._send({"transforms": [], "milliseconds": milliseconds})["us"])
+
+    def results(self, operation: Operation, file: Path) -> np.ndarray | None:
+        if "missing" in self._ask(operation, keep=str(file)):
+            return None
+        return np.fromfile(file, np.uint8).reshape(-1, SIDE, SIDE, 3)
+
+    def end(self) -> None:
+        """Its input ends, and so it does."""
+        self._process.communicate()
+
+    def _ask(self, operation: Operation, **more: Any) -> dict[str, Any]:
+        if not self.who.module:
+            return self._send({"transforms": [operation.transform._json()]} | more)
+        asked = {"operation": operation.name, "arguments": operation.all_arguments()}
+        return self._send(asked | more)
+
+    def _send(self, asked: dict[str, Any]) -> dict[str, Any]:
+        assert self._process.stdin
+        self._process.stdin.write(json.dumps(asked) + "\n")
+        self._process.stdin.flush()
+        return self._read()
+
+    def _read(self) -> dict[str, Any]:
+        assert self._process.stdout
+        line = self._process.stdout.readline()
+        if line:
+            answer: dict[str, Any] = json.loads(line)
+            return answer
+        _, errors = self._process.communicate()
+        raise Unavailable((errors.strip().splitlines() or ["it failed without a word"])[-1])
+
+
+class Players:
+    """The contestants that run here; ended together."""
+
+    def __init__(self, chosen: list[Contestant], pictures: Path) -> None:
+        self.players: list[Player] = []
+        self.refused: dict[str, str] = {}  # why some do not take part
+        for who in chosen:
+            try:
+                self.players.append(Player(who, pictures))
+            except Unavailable as error:
+                self.refused[who.name] = f"not available: {error}"
+
+    def __enter__(self) -> Players:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for player in self.players:
+            player.end()
+
+
+def _command(who: Contestant) -> list[str]:
+    if not who.module:
+        return [str(PROGRAM)]
+    python = peers.python_of(who.peer) if who.peer else sys.executable
+    if python is None:
+        raise Unavailable(f"{who.peer} is not installed; --peers installs it")
+    return [str(python), "-W", "ignore", "-m", f"bench.augment.{who.module}"]

@@ -1,0 +1,124 @@
+"""`bench augment` on a tiny set: rows with their origin, no time for wrong pixels, and what the README says of its figures."""
+
+import dataclasses
+import json
+import math
+
+import numpy as np
+import pytest
+from tundish import transforms as T
+
+from bench.augment import report, run
+from bench.augment.contestants import REFERENCE
+from bench.augment.operations import OPERATIONS
+from tests.helpers.bench_runs import ROOT, bench, check_rows, needs_build
+
+pytestmark = needs_build
+
+BRIGHTNESS = OPERATIONS[0]
+
+
+def test_augment_gives_rows_and_ours_are_torchvisions_pixels(samples, tmp_path):
+    chosen = ["brightness", "affine bicubic", "GaussianBlur 23", "noise"]
+    words = ["--rounds", "2", "--milliseconds", "1", "--only", *chosen]
+    rows, table = bench("augment", samples, tmp_path, *words)
+    check_rows(rows, "augment")
+    times = {(row["contestant"], row["operation"]): row for row in rows if row["metric"] == "us"}
+    ours = [name for name, operation in times if "tundish" in name and operation == "brightness"]
+    assert ours
+    for name in ours:
+        assert times[name, "brightness"]["pixels"] == "exact"
+        assert times[name, "affine bicubic"]["pixels"] == "exact"
+        assert times[name, "noise"]["runs"] == 2
+        assert f"{name} is" in table
+    assert times[REFERENCE, "noise"]["reason"] == f"{REFERENCE} has no such operation"
+    means = [row for row in rows if row["metric"] == "geometric mean"]
+    assert {row["over"] for row in means} == {"pixel and affine operations", "all"}
+    assert (tmp_path / "augment.svg").read_text().startswith("<svg")
+
+
+def test_every_transform_on_pixels_takes_part():
+    """Those that only choose among others have no operation of their own."""
+    measured = {type(one.transform).__name__ for one in OPERATIONS}
+    containers = {"RandAugment", "TrivialAugmentWide", "AutoAugment", "RandomApply"}
+    containers |= {"RandomChoice", "RandomOrder", "RandomPhotometricDistort", "RandomGrayscale"}
+    elsewhere = {"RandomResizedCrop", "Resize", "CenterCrop", "Pad", "RandomCrop", "Normalize"}
+    elsewhere |= {"RandomHorizontalFlip", "RandomVerticalFlip", "ToDtype"}
+    names = {one.__name__ for one in T.Transform.__subclasses__()}
+    assert names - containers - elsewhere - measured == set()
+
+
+def test_arguments_that_are_drawn_come_from_the_plan():
+    shift = next(one for one in OPERATIONS if one.name == "translate nearest")
+    value = T.plan([shift.transform], (run.SIDE, run.SIDE))["steps"][1]["value"]
+    assert shift.all_arguments()["translate"] == (-value[2], -value[5])
+
+
+@pytest.mark.parametrize(
+    ("off", "allowed", "said", "wrong"),
+    [(0, 0, "exact", False), (1, 0, "max 1", True), (1, 1, "max 1", False), (2, 1, "max 2", True)],
+)
+def test_other_pixels_than_torchvisions_are_wrong_for_ours(off, allowed, said, wrong):
+    before = np.full((1, run.SIDE, run.SIDE, 3), 7, np.uint8)
+    other = before.copy()
+    other[0, 0, 0, 0] += off
+    operation = dataclasses.replace(BRIGHTNESS, off=allowed)
+    assert run.compare(operation, True, before, other).wrong == wrong
+    assert run.compare(operation, True, before, other).pixels.endswith(said)
+    assert not run.compare(operation, False, before, other).wrong
+
+
+@pytest.mark.parametrize(("sigma", "wrong"), [(20, False), (22, True)])
+def test_noise_of_another_deviation_is_wrong(sigma, wrong):
+    draw = np.random.default_rng(1)
+    before = np.full((2, run.SIDE, run.SIDE, 3), 128, np.uint8)
+    first, second = (
+        (before + draw.normal(0, s, before.shape)).astype(np.uint8) for s in (20, sigma)
+    )
+    assert run.compare_noise(True, second, first, before).wrong == wrong
+
+
+class RowsThatCount:
+    def __init__(self):
+        self.values = {}
+
+    def add(self, contestant, metric, values, unit, **more):
+        self.values[contestant, more["over"]] = values
+        return report.middle(values)[0]
+
+
+def test_the_geometric_mean_is_of_the_ratios_of_a_round():
+    operations = [BRIGHTNESS, dataclasses.replace(BRIGHTNESS, name="blur", group="other")]
+    fast, slow = (lambda *us: report.Result("exact", us=list(us))), "tundish, AVX2"
+    results = {
+        "brightness": {slow: fast(1, 2), REFERENCE: fast(8, 8)},
+        "blur": {slow: fast(4, 1), REFERENCE: fast(2, 2)},
+    }
+    rows = RowsThatCount()
+    report.means(rows, operations, results, [slow, REFERENCE])
+    pair = f"{slow} / {REFERENCE}"
+    assert rows.values[pair, "pixel and affine operations"] == pytest.approx([8, 4])
+    assert rows.values[pair, "all"] == pytest.approx([2, math.sqrt(8)])
+    assert report.lost(operations, {"blur": results["blur"], "brightness": {}}, [slow, REFERENCE])
+
+
+def test_recipes_give_rows(samples, tmp_path):
+    words = ["--recipes", "deit3", "--rounds", "1", "--images", "24", "--cached"]
+    rows, table = bench("augment", samples, tmp_path, *words)
+    check_rows(rows, "augment")
+    assert {row["recipe"] for row in rows} == {"deit3"}
+    assert "x DataLoader" in table
+
+
+def test_the_readme_has_the_means_of_the_rows():
+    rows = json.loads((ROOT / "bench" / "results" / "augment.json").read_text())
+    readme = (ROOT / "bench" / "README.md").read_text()
+    for cpu in ("AVX-512", "AVX2"):
+        (mean,) = (
+            row["value"]
+            for row in rows
+            if row["contestant"] == f"tundish, {cpu} / {REFERENCE}"
+            and row["metric"] == "geometric mean"
+            and row["over"] == "pixel and affine operations"
+        )
+        assert f"{mean:.1f}x with {cpu}" in readme
