@@ -4,6 +4,7 @@
 
 copies     page-locked batches and their copies (copies.py)
 loader     Loader(device="cuda") in every mode of decoding (loader.py); its kernels (check_upload.cpp)
+augment    random lists of transforms, on the GPU and on the CPU; images per second of four recipes (augment.py)
 decode     10,000 random shapes, samplings and crops, and every photo, on the GPU and on the CPU
 hostile    every bit flip of 64 KiB of records, then 100,000 random changes, checksums made right
 sanitizer  compute-sanitizer: memcheck, racecheck and initcheck, 200 cases each
@@ -92,6 +93,11 @@ def loader(stage: Stage) -> None:
     )
 
 
+def augment(stage: Stage) -> None:
+    out = stage.out / "gpu_augment.json"
+    stage.run(sys.executable, "-m", "tests.gpu.augment", "--pack", photos(), "--out", out)
+
+
 def decode(stage: Stage) -> None:
     stage.run(program("check_decode"), "random", "10000", "1")
     stage.run(program("check_decode"), "photos", photos(), "20")
@@ -127,6 +133,7 @@ def feed(stage: Stage) -> None:
 STAGES: dict[str, Callable[[Stage], None]] = {
     "copies": copies,
     "loader": loader,
+    "augment": augment,
     "decode": decode,
     "hostile": hostile,
     "sanitizer": sanitizer,
