@@ -29,6 +29,36 @@ static void vary_blurs_and_noise(const Vary& vary) {
   vary(JPEG{}, [](auto& op) { op.quality[0] = 50; }, [](auto& op) { op.quality[1] = 90; });
 }
 
+template <class Vary>
+static void vary_transforms_of_timm(const Vary& vary) {
+  const auto filter = [](auto& op) { op.interpolation = RandomFilter::nearest; };
+  const auto mean = [](auto& op) { op.img_mean[1] = 1; };
+  const auto far = [](auto& op) { op.translate_pct = 0.3; };
+  vary(TimmRandAugment{}, filter, mean, far, [](auto& op) { op.config = "rand-n1"; });
+  vary(TimmAutoAugment{}, filter, mean, far, [](auto& op) { op.config = "3a"; });
+  vary(
+      TimmRandomErasing{}, [](auto& op) { op.probability = 0.25; },
+      [](auto& op) { op.min_area = 0.1; }, [](auto& op) { op.max_area = 0.5; },
+      [](auto& op) { op.min_aspect = 0.5; }, [](auto& op) { op.max_aspect = 2; },
+      [](auto& op) { op.mode = TimmErasingMode::pixel; }, [](auto& op) { op.min_count = 0; },
+      [](auto& op) { op.max_count = 3; });
+  const auto size = [](auto& op) { op.size.width += 1; };
+  const auto high = [](auto& op) { op.size.height += 1; };
+  vary(
+      ResizeKeepRatio{.size = {9, 9}}, size, high, filter, [](auto& op) { op.longest = 1; },
+      [](auto& op) { op.random_scale_prob = 0.5; },
+      [](auto& op) { op.random_scale_range[0] = 0.5; },
+      [](auto& op) { op.random_scale_range[1] = 2; }, [](auto& op) { op.random_scale_area = true; },
+      [](auto& op) { op.random_aspect_prob = 0.5; },
+      [](auto& op) { op.random_aspect_range[0] = 0.5; },
+      [](auto& op) { op.random_aspect_range[1] = 2; });
+  const auto fill = [](auto& op) { op.fill[1] = 1; };
+  const auto mode = [](auto& op) { op.padding_mode = PadMode::reflect; };
+  vary(CenterCropOrPad{.size = {9, 9}}, size, high, fill, mode);
+  vary(RandomCropOrPad{.size = {9, 9}}, size, high, fill, mode);
+  vary(TrimBorder{}, [](auto& op) { op.border_size = 3; });
+}
+
 // Every transform, and each of its arguments changed once.
 static std::vector<Transform> variants() {
   std::vector<Transform> out;
@@ -112,6 +142,7 @@ static std::vector<Transform> variants() {
   vary(RandomAutocontrast{}, [](auto& op) { op.p = 0.25; });
   vary(RandomEqualize{}, [](auto& op) { op.p = 0.25; });
   vary_blurs_and_noise(vary);
+  vary_transforms_of_timm(vary);
   vary(
       Normalize{.mean = {0.5, 0.5, 0.5}, .std = {0.2, 0.2, 0.2}},
       [](auto& op) { op.mean[0] = 0.4; }, [](auto& op) { op.mean[1] = 0.4; },

@@ -14,7 +14,15 @@ from typing import Any
 from .apply import apply as apply
 from .apply import plan as plan
 from .base import Transform as Transform
+from .from_timm import from_timm as from_timm
 from .missing import instead_of
+from .timm import CenterCropOrPad as CenterCropOrPad
+from .timm import RandomCropOrPad as RandomCropOrPad
+from .timm import ResizeKeepRatio as ResizeKeepRatio
+from .timm import TimmAutoAugment as TimmAutoAugment
+from .timm import TimmRandAugment as TimmRandAugment
+from .timm import TimmRandomErasing as TimmRandomErasing
+from .timm import TrimBorder as TrimBorder
 
 Size = int | Sequence[int]
 Spread = (
@@ -325,4 +333,10 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(text, name=name)
 
 
-__all__ = ["Transform", "apply", "plan", *(one.__name__ for one in Transform.__subclasses__())]
+__all__ = [
+    "Transform",
+    "apply",
+    "from_timm",
+    "plan",
+    *(one.__name__ for one in Transform.__subclasses__()),
+]
