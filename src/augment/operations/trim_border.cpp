@@ -17,4 +17,9 @@ void TrimBorder::plan(View& view, Random&) const {
   view.crop({border_size, border_size, left.width, left.height});
 }
 
+Size TrimBorder::result_size(Size before) const {
+  const Size left = {before.width - 2 * border_size, before.height - 2 * border_size};
+  return left.width < 1 || left.height < 1 ? Size{} : left;
+}
+
 }  // namespace tundish

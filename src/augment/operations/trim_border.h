@@ -21,6 +21,7 @@ struct TrimBorder {
 
   // Throws Error(argument) when nothing of the image would be left.
   void plan(View& view, Random& random) const;
+  Size result_size(Size before) const;
 };
 
 }  // namespace tundish
