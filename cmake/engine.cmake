@@ -164,6 +164,7 @@ add_library(engine STATIC
   src/augment/operations/warps/affine_matrix.cpp
   src/augment/operations/warps/angle_range.cpp
   src/augment/operations/center_crop.cpp
+  src/augment/operations/crop_or_pad.cpp
   src/augment/operations/policies/containers.cpp
   src/augment/operations/pixels/color_jitter.cpp
   src/augment/erase_row.cpp
@@ -181,7 +182,14 @@ add_library(engine STATIC
   src/augment/operations/random_resized_crop.cpp
   src/augment/operations/random_vertical_flip.cpp
   src/augment/operations/resize.cpp
+  src/augment/operations/resize_keep_ratio.cpp
   src/augment/operations/to_dtype.cpp
+  src/augment/operations/policies/timm_auto_augment.cpp
+  src/augment/operations/policies/timm_config.cpp
+  src/augment/operations/policies/timm_ops.cpp
+  src/augment/operations/policies/timm_rand_augment.cpp
+  src/augment/operations/pixels/timm_random_erasing.cpp
+  src/augment/operations/trim_border.cpp
   src/augment/operations/policies/trivial_augment_wide.cpp
   src/augment/pixel_table.cpp
   src/augment/plan.cpp

@@ -18,6 +18,7 @@
 #include <variant>
 
 #include "augment/operations/center_crop.h"
+#include "augment/operations/crop_or_pad.h"
 #include "augment/operations/normalize.h"
 #include "augment/operations/pad.h"
 #include "augment/operations/pixels/color_jitter.h"
@@ -36,16 +37,21 @@
 #include "augment/operations/pixels/random_photometric_distort.h"
 #include "augment/operations/pixels/random_posterize.h"
 #include "augment/operations/pixels/random_solarize.h"
+#include "augment/operations/pixels/timm_random_erasing.h"
 #include "augment/operations/policies/auto_augment.h"
 #include "augment/operations/policies/containers.h"
 #include "augment/operations/policies/rand_augment.h"
+#include "augment/operations/policies/timm_auto_augment.h"
+#include "augment/operations/policies/timm_rand_augment.h"
 #include "augment/operations/policies/trivial_augment_wide.h"
 #include "augment/operations/random_crop.h"
 #include "augment/operations/random_horizontal_flip.h"
 #include "augment/operations/random_resized_crop.h"
 #include "augment/operations/random_vertical_flip.h"
 #include "augment/operations/resize.h"
+#include "augment/operations/resize_keep_ratio.h"
 #include "augment/operations/to_dtype.h"
+#include "augment/operations/trim_border.h"
 #include "augment/operations/warps/random_affine.h"
 #include "augment/operations/warps/random_perspective.h"
 #include "augment/operations/warps/random_rotation.h"
@@ -86,6 +92,13 @@ using AnyTransform = std::variant<  //
     RandomErasing,                  //
     GaussianNoise,                  //
     JPEG,                           //
+    TimmRandAugment,                //
+    TimmAutoAugment,                //
+    TimmRandomErasing,              //
+    ResizeKeepRatio,                //
+    CenterCropOrPad,                //
+    RandomCropOrPad,                //
+    TrimBorder,                     //
     Normalize,                      //
     ToDtype>;
 

@@ -20,12 +20,16 @@ constexpr std::uint64_t hash_of(std::string_view name) {
 }
 
 template <class Op>
+concept ErasesElements =
+    requires(const Op& op, View& view, Random& random) { op.plan_elements(view, random); };
+
+template <class Op>
 concept Container = requires(const Op& op, Random& random) { op.choose(random); };
 
 // What a list has done so far.
 struct Checked {
-  Dtype dtype = Dtype::uint8;  // of an element
-  bool erased = false;         // elements
+  Dtype dtype = Dtype::uint8;    // of an element
+  const char* erased = nullptr;  // the transform that erased elements
 };
 
 // `inside`: the transform that holds the list; empty for a loader's list.
@@ -37,9 +41,11 @@ void check_list(const std::vector<Transform>& list, const std::string& inside, C
           check_fields_of(op);
           if constexpr (Container<Op>) check_list(op.transforms.list(), Op::kName, so_far);
           if constexpr (requires { op.check_on(dtype); }) op.check_on(dtype);
-          if constexpr (std::is_same_v<Op, RandomErasing>) so_far.erased |= dtype != Dtype::uint8;
+          if constexpr (ErasesElements<Op>) {
+            if (dtype != Dtype::uint8) so_far.erased = Op::kName;
+          }
           if (std::is_same_v<Op, Normalize> && so_far.erased) {
-            refuse_argument(RandomErasing::kName, "must come after Normalize, or before ToDtype");
+            refuse_argument(so_far.erased, "must come after Normalize, or before ToDtype");
           }
           if constexpr (requires { op.makes_pixels(); }) {
             if (op.makes_pixels() && dtype != Dtype::uint8) {
@@ -96,12 +102,26 @@ void plan_one(View& view, const Transform& transform, const Key& key, Numbers& n
       transform);
 }
 
+Size size_after(const std::vector<Transform>& list, Size size);
+
+// After one of them, whichever it is.
+Size size_of_any(const std::vector<Transform>& list, Size size) {
+  if (list.empty()) return size;
+  const Size first = size_after({list.front()}, size);
+  for (const Transform& one : list) {
+    if (size_after({one}, size) != first) return {};
+  }
+  return first;
+}
+
 // {0, 0}: it depends on the image, or on what is drawn.
 Size size_after(const std::vector<Transform>& list, Size size) {
   for (const Transform& transform : list) {
     std::visit(
         [&]<class Op>(const Op& op) {
-          if constexpr (Container<Op>) {
+          if constexpr (std::is_same_v<Op, RandomChoice>) {
+            size = size_of_any(op.transforms.list(), size);
+          } else if constexpr (Container<Op>) {
             for (const Transform& one : op.transforms.list()) {
               if (size_after({one}, size) != size) size = {};
             }

@@ -29,6 +29,91 @@ static void vary_blurs_and_noise(const Vary& vary) {
   vary(JPEG{}, [](auto& op) { op.quality[0] = 50; }, [](auto& op) { op.quality[1] = 90; });
 }
 
+template <class Vary>
+static void vary_transforms_of_timm(const Vary& vary) {
+  const auto filter = [](auto& op) { op.interpolation = RandomFilter::nearest; };
+  const auto mean = [](auto& op) { op.img_mean[1] = 1; };
+  const auto far = [](auto& op) { op.translate_pct = 0.3; };
+  vary(TimmRandAugment{}, filter, mean, far, [](auto& op) { op.config = "rand-n1"; });
+  vary(TimmAutoAugment{}, filter, mean, far, [](auto& op) { op.config = "3a"; });
+  vary(
+      TimmRandomErasing{}, [](auto& op) { op.probability = 0.25; },
+      [](auto& op) { op.min_area = 0.1; }, [](auto& op) { op.max_area = 0.5; },
+      [](auto& op) { op.min_aspect = 0.5; }, [](auto& op) { op.max_aspect = 2; },
+      [](auto& op) { op.mode = TimmErasingMode::pixel; }, [](auto& op) { op.min_count = 0; },
+      [](auto& op) { op.max_count = 3; });
+  const auto size = [](auto& op) { op.size.width += 1; };
+  const auto high = [](auto& op) { op.size.height += 1; };
+  vary(
+      ResizeKeepRatio{.size = {9, 9}}, size, high, filter, [](auto& op) { op.longest = 1; },
+      [](auto& op) { op.random_scale_prob = 0.5; },
+      [](auto& op) { op.random_scale_range[0] = 0.5; },
+      [](auto& op) { op.random_scale_range[1] = 2; }, [](auto& op) { op.random_scale_area = true; },
+      [](auto& op) { op.random_aspect_prob = 0.5; },
+      [](auto& op) { op.random_aspect_range[0] = 0.5; },
+      [](auto& op) { op.random_aspect_range[1] = 2; });
+  const auto fill = [](auto& op) { op.fill[1] = 1; };
+  const auto mode = [](auto& op) { op.padding_mode = PadMode::reflect; };
+  vary(CenterCropOrPad{.size = {9, 9}}, size, high, fill, mode);
+  vary(RandomCropOrPad{.size = {9, 9}}, size, high, fill, mode);
+  vary(TrimBorder{}, [](auto& op) { op.border_size = 3; });
+}
+
+template <class Vary>
+static void vary_policies_and_warps(const Vary& vary) {
+  const auto p = [](auto& op) { op.p = 0.25; };
+  const auto filter = [](auto& op) { op.interpolation = Filter::bicubic; };
+  const auto fill = [](auto& op) { op.fill[1] = 1; };
+  const auto bins = [](auto& op) { op.num_magnitude_bins = 29; };
+  const auto list = [](auto& op) { op.transforms = {RandomHorizontalFlip{0.5}}; };
+  vary(RandomInvert{}, p);
+  vary(RandomPosterize{}, p, [](auto& op) { op.bits = 3; });
+  vary(RandomSolarize{}, p, [](auto& op) { op.threshold = 3; });
+  vary(
+      RandAugment{}, filter, fill, bins, [](auto& op) { op.num_ops = 3; },
+      [](auto& op) { op.magnitude = 3; });
+  vary(TrivialAugmentWide{}, filter, fill, bins);
+  vary(AutoAugment{}, filter, fill, [](auto& op) { op.policy = AutoAugmentPolicy::svhn; });
+  vary(RandomApply{}, p, list);
+  vary(RandomChoice{}, list, [](auto& op) { op.p = Weights{{1, 2}}; });
+  vary(RandomOrder{}, list);
+  const auto bilinear = [](auto& op) { op.interpolation = Filter::bilinear; };
+  const auto center = [](auto& op) { op.center = {3, 4}; };
+  const auto filled = [](auto& op) { op.fill[1] = 1; };
+  vary(
+      RandomRotation{.degrees = {-5, 5}}, [](auto& op) { op.degrees.low = 1; },
+      [](auto& op) { op.degrees.high = 9; }, [](auto& op) { op.expand = true; }, bilinear, center,
+      filled);
+  vary(
+      RandomAffine{.degrees = {-5, 5}}, [](auto& op) { op.degrees.low = 1; },
+      [](auto& op) { op.translate = {0.1, 0.2}; }, [](auto& op) { op.scale = {0.5, 2}; },
+      [](auto& op) { op.shear = {{-5, 5}, {}}; }, [](auto& op) { op.shear = {{-5, 5}, {1, 2}}; },
+      bilinear, center, filled);
+  vary(
+      RandomPerspective{}, [](auto& op) { op.distortion_scale = 0.25; },
+      [](auto& op) { op.p = 0.25; }, [](auto& op) { op.interpolation = Filter::nearest; }, filled);
+}
+
+template <class Vary>
+static void vary_colours(const Vary& vary) {
+  vary(
+      ColorJitter{}, [](auto& op) { op.brightness.low = 0.5; },
+      [](auto& op) { op.brightness.high = 1.5; }, [](auto& op) { op.contrast.high = 1.5; },
+      [](auto& op) { op.saturation.high = 1.5; }, [](auto& op) { op.hue.high = 0.5; });
+  vary(Grayscale{}, [](auto& op) { op.num_output_channels = 3; });
+  vary(RandomGrayscale{}, [](auto& op) { op.p = 0.25; });
+  vary(RandomChannelPermutation{});
+  vary(
+      RandomPhotometricDistort{}, [](auto& op) { op.brightness[0] = 0.5; },
+      [](auto& op) { op.contrast[1] = 1.25; }, [](auto& op) { op.saturation[0] = 0; },
+      [](auto& op) { op.hue[0] = 0; }, [](auto& op) { op.p = 0.25; });
+  vary(
+      RandomAdjustSharpness{.sharpness_factor = 2}, [](auto& op) { op.sharpness_factor = 3; },
+      [](auto& op) { op.p = 0.25; });
+  vary(RandomAutocontrast{}, [](auto& op) { op.p = 0.25; });
+  vary(RandomEqualize{}, [](auto& op) { op.p = 0.25; });
+}
+
 // Every transform, and each of its arguments changed once.
 static std::vector<Transform> variants() {
   std::vector<Transform> out;
@@ -64,54 +149,10 @@ static std::vector<Transform> variants() {
       [](auto& op) { op.fill[2] = 1; }, [](auto& op) { op.padding_mode = PadMode::symmetric; });
   vary(RandomHorizontalFlip{0.5}, [](auto& op) { op.p = 0.25; });
   vary(RandomVerticalFlip{0.5}, [](auto& op) { op.p = 0.25; });
-  const auto p = [](auto& op) { op.p = 0.25; };
-  const auto filter = [](auto& op) { op.interpolation = Filter::bicubic; };
-  const auto fill = [](auto& op) { op.fill[1] = 1; };
-  const auto bins = [](auto& op) { op.num_magnitude_bins = 29; };
-  const auto list = [](auto& op) { op.transforms = {RandomHorizontalFlip{0.5}}; };
-  vary(RandomInvert{}, p);
-  vary(RandomPosterize{}, p, [](auto& op) { op.bits = 3; });
-  vary(RandomSolarize{}, p, [](auto& op) { op.threshold = 3; });
-  vary(
-      RandAugment{}, filter, fill, bins, [](auto& op) { op.num_ops = 3; },
-      [](auto& op) { op.magnitude = 3; });
-  vary(TrivialAugmentWide{}, filter, fill, bins);
-  vary(AutoAugment{}, filter, fill, [](auto& op) { op.policy = AutoAugmentPolicy::svhn; });
-  vary(RandomApply{}, p, list);
-  vary(RandomChoice{}, list, [](auto& op) { op.p = Weights{{1, 2}}; });
-  vary(RandomOrder{}, list);
-  const auto bilinear = [](auto& op) { op.interpolation = Filter::bilinear; };
-  const auto center = [](auto& op) { op.center = {3, 4}; };
-  const auto filled = [](auto& op) { op.fill[1] = 1; };
-  vary(
-      RandomRotation{.degrees = {-5, 5}}, [](auto& op) { op.degrees.low = 1; },
-      [](auto& op) { op.degrees.high = 9; }, [](auto& op) { op.expand = true; }, bilinear, center,
-      filled);
-  vary(
-      RandomAffine{.degrees = {-5, 5}}, [](auto& op) { op.degrees.low = 1; },
-      [](auto& op) { op.translate = {0.1, 0.2}; }, [](auto& op) { op.scale = {0.5, 2}; },
-      [](auto& op) { op.shear = {{-5, 5}, {}}; }, [](auto& op) { op.shear = {{-5, 5}, {1, 2}}; },
-      bilinear, center, filled);
-  vary(
-      RandomPerspective{}, [](auto& op) { op.distortion_scale = 0.25; },
-      [](auto& op) { op.p = 0.25; }, [](auto& op) { op.interpolation = Filter::nearest; }, filled);
-  vary(
-      ColorJitter{}, [](auto& op) { op.brightness.low = 0.5; },
-      [](auto& op) { op.brightness.high = 1.5; }, [](auto& op) { op.contrast.high = 1.5; },
-      [](auto& op) { op.saturation.high = 1.5; }, [](auto& op) { op.hue.high = 0.5; });
-  vary(Grayscale{}, [](auto& op) { op.num_output_channels = 3; });
-  vary(RandomGrayscale{}, [](auto& op) { op.p = 0.25; });
-  out.emplace_back(RandomChannelPermutation{});
-  vary(
-      RandomPhotometricDistort{}, [](auto& op) { op.brightness[0] = 0.5; },
-      [](auto& op) { op.contrast[1] = 1.25; }, [](auto& op) { op.saturation[0] = 0; },
-      [](auto& op) { op.hue[0] = 0; }, [](auto& op) { op.p = 0.25; });
-  vary(
-      RandomAdjustSharpness{.sharpness_factor = 2}, [](auto& op) { op.sharpness_factor = 3; },
-      [](auto& op) { op.p = 0.25; });
-  vary(RandomAutocontrast{}, [](auto& op) { op.p = 0.25; });
-  vary(RandomEqualize{}, [](auto& op) { op.p = 0.25; });
+  vary_policies_and_warps(vary);
+  vary_colours(vary);
   vary_blurs_and_noise(vary);
+  vary_transforms_of_timm(vary);
   vary(
       Normalize{.mean = {0.5, 0.5, 0.5}, .std = {0.2, 0.2, 0.2}},
       [](auto& op) { op.mean[0] = 0.4; }, [](auto& op) { op.mean[1] = 0.4; },

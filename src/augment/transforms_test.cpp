@@ -72,6 +72,18 @@ TEST_CASE("the size of the results is known when a transform fixes it") {
   CHECK(fixed_size({RandomCrop{.size = {32, 30}}, RandomVerticalFlip{}}) == Size{32, 30});
 }
 
+TEST_CASE("a choice among transforms of one size has that size") {
+  const Transform crop = RandomCrop{.size = {32, 30}}, same = CenterCrop{{32, 30}};
+  const Transform other = CenterCrop{{30, 32}};
+  CHECK(fixed_size({RandomChoice{{crop, same}}}) == Size{32, 30});
+  CHECK(fixed_size({RandomChoice{{crop, other}}}) == Size{});
+  CHECK(fixed_size({RandomChoice{{crop, RandomHorizontalFlip{}}}}) == Size{});
+  CHECK(fixed_size({RandomChoice{{}}}) == Size{});
+  CHECK(fixed_size({other, RandomChoice{{RandomVerticalFlip{}, RandomHorizontalFlip{}}}}) ==
+        Size{30, 32});
+  CHECK(fixed_size({RandomApply{{crop, same}}}) == Size{});
+}
+
 TEST_CASE("a result that would fill the memory is refused") {
   CHECK_THROWS_AS(plan_view({Resize{.size = {224, 0}}}, {65'535, 1}, {}), Error);
   CHECK(plan_view({Resize{.size = {224, 0}}, CenterCrop{{224, 224}}}, {65'535, 1}, {}).size() ==

@@ -56,7 +56,10 @@ def recipe(number: int) -> list[T.Transform]:
     if pick.random() < 0.3:
         out += [T.RandomCrop(SIDE - 8), operation(pick)]
     if pick.random() < 0.8:
-        out += [T.ToDtype(pick.choice(["float32", "float16", "bfloat16"]), scale=True), T.Normalize()]
+        out += [
+            T.ToDtype(pick.choice(["float32", "float16", "bfloat16"]), scale=True),
+            T.Normalize(),
+        ]
         out += [T.RandomErasing(value=pick.choice([0, "random"]))] * pick.randint(0, 2)
     return out
 
@@ -99,7 +102,13 @@ def images_per_second(pack: Path, name: str, seconds: float) -> float:
         transforms.append(T.RandomErasing(value="random"))
     draws = tundish.Repeated(2, draws=512 * 4000)
     loader = tundish.Loader(
-        pack, batch_size=512, device="cuda", decode="gpu", threads=8, transforms=transforms, order=draws
+        pack,
+        batch_size=512,
+        device="cuda",
+        decode="gpu",
+        threads=8,
+        transforms=transforms,
+        order=draws,
     )
     with loader:
         count, begin = 0, 0.0
@@ -135,7 +144,17 @@ def main() -> int:
         rates[name] = [images_per_second(options.pack, name, options.seconds) for _ in range(2)]
         print(f"{name}: {max(rates[name]):,.0f} images/s", flush=True)
     if options.out:
-        options.out.write_text(json.dumps({"images_per_second": rates, "lists": options.lists, "images": count, "wrong": failed}, indent=1))
+        options.out.write_text(
+            json.dumps(
+                {
+                    "images_per_second": rates,
+                    "lists": options.lists,
+                    "images": count,
+                    "wrong": failed,
+                },
+                indent=1,
+            )
+        )
     return failed != 0
 
 

@@ -19,6 +19,7 @@ python_packages="numpy==2.4.6;python_version>='3.11' numpy==2.2.6;python_version
 # lightning and accelerate are for examples/, the last three for the wheel (pyproject.toml names the first of them too).
 torch_package="torch==2.13.0"              # only when the system's Python has no torch
 torchvision_package="torchvision==0.28.0"  # belongs to it; oracle of tests and benchmarks
+timm_package="timm==1.0.30"                # oracle of tests; what it imports comes with accelerate and torchvision
 
 package_of() {  # the Debian package of a tool
   case $1 in ninja) echo ninja-build ;; *) echo "$1" ;; esac
@@ -72,7 +73,7 @@ need_clang() {
   return 1
 }
 
-need_python() { once python "$PWD $(echo $python_packages) $torch_package $torchvision_package" install_python; }
+need_python() { once python "$PWD $(echo $python_packages) $torch_package $torchvision_package $timm_package" install_python; }
 install_python() {
   python3 -c 'import venv, ensurepip' 2>/dev/null || install_packages python3 python3-venv
   python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))' || die "Python 3.10 or newer is needed"
@@ -91,6 +92,7 @@ install_python() {
     need_build  # gcc
     .venv/bin/python tools/torchvision_on_cpu.py
   fi
+  .venv/bin/python -m pip install -q --disable-pip-version-check --no-deps "$timm_package"
   # `import tundish` finds this checkout.
   printf '%s\n' "$PWD/python" >"$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/tundish.pth"
 }

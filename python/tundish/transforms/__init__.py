@@ -14,8 +14,16 @@ from typing import Any
 from .apply import apply as apply
 from .apply import plan as plan
 from .base import Transform as Transform
+from .from_timm import from_timm as from_timm
 from .from_torchvision import from_torchvision as from_torchvision
 from .missing import instead_of
+from .timm import CenterCropOrPad as CenterCropOrPad
+from .timm import RandomCropOrPad as RandomCropOrPad
+from .timm import ResizeKeepRatio as ResizeKeepRatio
+from .timm import TimmAutoAugment as TimmAutoAugment
+from .timm import TimmRandAugment as TimmRandAugment
+from .timm import TimmRandomErasing as TimmRandomErasing
+from .timm import TrimBorder as TrimBorder
 
 Size = int | Sequence[int]
 Spread = (
@@ -326,5 +334,5 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(text, name=name)
 
 
-__all__ = ["Transform", "apply", "from_torchvision", "plan"]
+__all__ = ["Transform", "apply", "from_timm", "from_torchvision", "plan"]
 __all__ += [one.__name__ for one in Transform.__subclasses__()]

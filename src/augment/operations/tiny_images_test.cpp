@@ -27,10 +27,33 @@ std::array<double, 2> random_pair(Random& random) {
 
 bool pads(const Transform& transform) {
   return std::holds_alternative<CenterCrop>(transform) ||
-         std::holds_alternative<RandomCrop>(transform);
+         std::holds_alternative<RandomCrop>(transform) ||
+         std::holds_alternative<CenterCropOrPad>(transform) ||
+         std::holds_alternative<RandomCropOrPad>(transform);
+}
+
+Transform random_transform_of_timm(Random& random) {
+  const auto mode = static_cast<PadMode>(random.below(4));
+  switch (random.below(4)) {
+    case 0:
+      return ResizeKeepRatio{.size = random_size(random),
+                             .longest = random.uniform(),
+                             .random_scale_prob = 0.5,
+                             .random_scale_range = random_pair(random),
+                             .random_scale_area = random.below(2) == 0,
+                             .random_aspect_prob = 0.5,
+                             .random_aspect_range = random_pair(random)};
+    case 1:
+      return CenterCropOrPad{.size = random_size(random), .padding_mode = mode};
+    case 2:
+      return RandomCropOrPad{.size = random_size(random), .padding_mode = mode};
+    default:
+      return TrimBorder{between(random, 0, 2)};
+  }
 }
 
 Transform random_transform(Random& random) {
+  if (random.below(4) == 0) return random_transform_of_timm(random);
   switch (random.below(6)) {
     case 0:
       return RandomResizedCrop{

@@ -1,0 +1,84 @@
+"""What timm has and torchvision has not, with timm's names and arguments. Where torchvision has the name, it begins with Timm."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .base import Transform
+
+
+@dataclass(frozen=True)
+class TimmRandAugment(Transform):
+    """timm's RandAugment, with timm's config string.
+
+    Sections after "rand": m magnitude, n operations, p probability of each, mstd spread of the magnitude
+    (above 100: uniform), mmax its limit, inc1: stronger with the magnitude, tweights, t3a, t3aw: other lists."""
+
+    config: str = "rand-m9-mstd0.5-inc1"
+    img_mean: int | Sequence[int] = (124, 116, 104)
+    interpolation: str = "random"
+    translate_pct: float = 0.45
+
+
+@dataclass(frozen=True)
+class TimmAutoAugment(Transform):
+    """timm's AutoAugment policies (original, originalr, v0, v0r), or the 3-Augment of DeiT III ("3a")."""
+
+    config: str = "original"
+    img_mean: int | Sequence[int] = (124, 116, 104)
+    interpolation: str = "random"
+    translate_pct: float = 0.45
+
+
+@dataclass(frozen=True)
+class TimmRandomErasing(Transform):
+    """timm's RandomErasing: overwrites random windows of the batch's elements, after Normalize."""
+
+    probability: float = 0.5
+    min_area: float = 0.02
+    max_area: float = 1 / 3
+    min_aspect: float = 0.3
+    max_aspect: float | None = None
+    mode: str = "const"
+    min_count: int = 1
+    max_count: int | None = None
+
+
+@dataclass(frozen=True)
+class ResizeKeepRatio(Transform):
+    """Resizes so that the image covers a size, or fits into it; perhaps scaled and stretched at random."""
+
+    size: int | Sequence[int]
+    longest: float = 0.0
+    interpolation: str = "bilinear"
+    random_scale_prob: float = 0.0
+    random_scale_range: Sequence[float] = (0.85, 1.05)
+    random_scale_area: bool = False
+    random_aspect_prob: float = 0.0
+    random_aspect_range: Sequence[float] = (0.9, 1.11)
+
+
+@dataclass(frozen=True)
+class CenterCropOrPad(Transform):
+    """The middle; a smaller image is padded."""
+
+    size: int | Sequence[int]
+    fill: int | Sequence[int] = 0
+    padding_mode: str = "constant"
+
+
+@dataclass(frozen=True)
+class RandomCropOrPad(Transform):
+    """A random window; a smaller image is padded around a random place."""
+
+    size: int | Sequence[int]
+    fill: int | Sequence[int] = 0
+    padding_mode: str = "constant"
+
+
+@dataclass(frozen=True)
+class TrimBorder(Transform):
+    """Leaves out a border of the image."""
+
+    border_size: int

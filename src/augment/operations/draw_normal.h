@@ -1,0 +1,17 @@
+// A normal random number of a transform's stream.
+#pragma once
+
+#include <cmath>
+#include <numbers>
+
+#include "core/random.h"
+
+namespace tundish {
+
+// Of mean 0 and standard deviation 1, by Box and Muller's method.
+inline double draw_normal(Random& random) {
+  const double angle = 2.0 * std::numbers::pi * random.uniform();
+  return std::sqrt(-2.0 * std::log(1.0 - random.uniform())) * std::cos(angle);
+}
+
+}  // namespace tundish

@@ -1,0 +1,27 @@
+// timm's TrimBorder: leaves out the pixels along each edge.
+#pragma once
+
+#include "augment/plan.h"
+#include "core/fields.h"
+#include "core/random.h"
+
+namespace tundish {
+
+struct TrimBorder {
+  static constexpr const char* kName = "TrimBorder";
+  static constexpr const char* kAbout = "Leaves out a border of the image.";
+
+  int border_size = 0;
+  bool operator==(const TrimBorder&) const = default;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(FieldInfo{"border_size", "pixels along each edge", 0, kMaxSide}, self.border_size);
+  }
+
+  // Throws Error(argument) when nothing of the image would be left.
+  void plan(View& view, Random& random) const;
+  Size result_size(Size before) const;
+};
+
+}  // namespace tundish
