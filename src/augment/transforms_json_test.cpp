@@ -119,7 +119,7 @@ static std::vector<Transform> variants() {
   std::vector<Transform> out;
   const auto vary = [&out](auto plain, auto... changes) {
     out.push_back(plain);
-    const auto one = [&](auto change) {
+    [[maybe_unused]] const auto one = [&](auto change) {
       auto changed = plain;
       change(changed);
       out.push_back(changed);
