@@ -107,23 +107,23 @@ struct GpuUploader::State {
 
   // 8-bit images to elements of the batch, after the steps that are left, if any.
   void finish_images(const UploadBatch& batch, FinishTask task, std::uint8_t* images,
-                     const Left& left_there, std::size_t first_range) {
+                     const Left& left_on_gpu, std::size_t first_range) {
     const auto bytes = 3 * static_cast<std::size_t>(batch.size.width) *
                        static_cast<std::size_t>(batch.size.height);
-    if (left_there.ranges && !batch.steps.empty()) {
+    if (left_on_gpu.ranges && !batch.steps.empty()) {
       other.reserve(bytes * static_cast<std::size_t>(task.count));
       check(run_pixel_steps({.images = images,
                              .other = other.as<std::uint8_t>(),
-                             .ranges = left_there.ranges + first_range,
-                             .steps = left_there.steps,
+                             .ranges = left_on_gpu.ranges + first_range,
+                             .steps = left_on_gpu.steps,
                              .normal = normal.as<float>(),
                              .count = task.count,
                              .size = batch.size},
                             stream),
             "change the pixels of a batch");
     }
-    if (left_there.erased) task.erased = left_there.erased + first_range;
-    task.erasures = left_there.erasures;
+    if (left_on_gpu.erased) task.erased = left_on_gpu.erased + first_range;
+    task.erasures = left_on_gpu.erasures;
     task.normal = normal.as<float>();
     task.levels = images;
     task.table = values.as<std::uint32_t>();
@@ -135,7 +135,7 @@ struct GpuUploader::State {
   }
 
   // The flat buffer, and its images.
-  void decode(const UploadBatch& batch, const UploadTail& tail, const Left& left_there,
+  void decode(const UploadBatch& batch, const UploadTail& tail, const Left& left_on_gpu,
               void* images, Sent& one) {
     if (!decoder) throw Error(ErrorCode::argument, {}, "a batch to decode, but no tables");
     const BatchLayout& layout = *batch.layout;
@@ -146,17 +146,17 @@ struct GpuUploader::State {
       if (!resident) throw Error(ErrorCode::argument, {}, "a batch of records that are not there");
       gather_on_gpu(coded.as<std::byte>(), layout, resident->data(), stream);
     }
-    if (left_there.ranges) {
+    if (left_on_gpu.ranges) {
       const auto bytes = 3 * static_cast<std::size_t>(batch.size.width) *
                          static_cast<std::size_t>(batch.size.height);
       decoded.reserve(bytes * layout.images);
       decoder->decode_on_gpu(decoded.as<void>(), coded.as<std::byte>(), layout, stream, true);
       finish_images(batch,
-                    {.targets = left_there.targets,
+                    {.targets = left_on_gpu.targets,
                      .errors = decoder->errors(),
                      .out = images,
                      .count = static_cast<int>(layout.images)},
-                    decoded.as<std::uint8_t>(), left_there, batch.targets.size());
+                    decoded.as<std::uint8_t>(), left_on_gpu, batch.targets.size());
     } else {
       decoder->decode_on_gpu(images, coded.as<std::byte>(), layout, stream);
     }

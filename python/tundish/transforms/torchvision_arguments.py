@@ -142,7 +142,7 @@ def arguments(ours: type[Transform], place: Place, kind: Kind) -> dict[str, Any]
     """Those of `place.theirs` for `ours`, the class of that name; not what it holds."""
     out: dict[str, Any] = {}
     for field in fields(ours):
-        # Pillow antialiases every resize, whatever torchvision is told.
+        # Pillow antialiases every resize; torchvision ignores the argument.
         if field.name in ("antialias", "transforms"):
             continue
         if not hasattr(place.theirs, field.name):
