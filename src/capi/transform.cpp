@@ -46,8 +46,10 @@ int32_t tundish_transform(const char* transforms, const tundish_draw* draw, cons
     const Strip strip{rgb, std::ptrdiff_t{3} * image.width, 0, 0, image.width, image.height};
     const Placement place =
         placement(static_cast<std::byte*>(out), view.size(), table.dtype, false);
-    PlanRunner().run(view, table, place, false,
-                     [&](StripSink& sink, const Window&) { sink.push(strip); });
+    PlanRunner runner;
+    runner.begin(view, table, place, false);
+    if (runner.needed().width > 0 && runner.needed().height > 0) runner.sink().push(strip);
+    (void)runner.finish();
     return 0;
   });
 }

@@ -45,12 +45,14 @@ void decode_image(StripSink& sink, const Planned& planned, const Window& needed,
 // Step 3: the plan. With recipe.levels a GPU does the end of it.
 void run(const Planned& planned, const Placement& place, const Recipe& recipe, const Draw& draw,
          Scratch& scratch) {
-  const auto push = [&](StripSink& sink, const Window& needed) {
-    scratch.timer.time_decode(sink, [&](StripSink& timed) {
-      decode_image(timed, planned, needed, recipe, draw, scratch);
+  scratch.plan.begin(planned.view, recipe.table, place, recipe.levels);
+  const Window needed = scratch.plan.needed();
+  if (needed.width > 0 && needed.height > 0) {
+    scratch.timer.time_decode(scratch.plan.sink(), [&](StripSink& sink) {
+      decode_image(sink, planned, needed, recipe, draw, scratch);
     });
-  };
-  scratch.left = scratch.plan.run(planned.view, recipe.table, place, recipe.levels, push);
+  }
+  scratch.left = scratch.plan.finish();
 }
 
 }  // namespace

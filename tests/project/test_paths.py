@@ -53,7 +53,7 @@ def test_the_walk_leaves_out_no_file_between_the_loop_and_the_row(walk):
     page = section(WALKS["cpu"]) + section(WALKS[walk])
     met = {file for step in CHAINS[walk] for _, file in RECORD[walk][step]}
     assert {file for file in met if file not in page} == set()
-    assert len(met) <= 17, sorted(met)
+    assert len(met) <= 16, sorted(met)
 
 
 @pytest.mark.parametrize("walk", WALKS)

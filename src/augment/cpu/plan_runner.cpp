@@ -1,6 +1,31 @@
 #include "augment/cpu/plan_runner.h"
 
+#include <utility>
+
 namespace tundish {
+
+void PlanRunner::begin(const View& view, const PixelTable& table, const Placement& place,
+                       bool for_gpu) {
+  store_.begin(table, place, for_gpu ? std::span<const Erasure>{} : view.erasures());
+  steps_ = view.steps();
+  left_ = {};
+  if (for_gpu) {
+    steps_ = steps_.first(steps_.size() - steps_for_gpu(steps_));
+    left_ = view.left_after(steps_.size());
+  }
+  ResizeStep step = view.first();
+  const bool alone = steps_.size() == 1;
+  left_.mirror = alone && for_gpu && left_.steps.empty() && std::exchange(step.mirror_x, false);
+  size_ = {step.keep.width, step.keep.height};
+  if (!alone) keep_.begin(image_, size_);
+  resample_.begin(step, view.image(), alone ? static_cast<RowSink&>(store_) : keep_);
+}
+
+LeftToGpu PlanRunner::finish() {
+  resample_.finish();
+  if (steps_.size() > 1) run_rest(size_, steps_.subspan(1));
+  return std::move(left_);
+}
 
 // The steps after the first, on an image of that size in image_; the last one stores.
 void PlanRunner::run_rest(Size size, std::span<const PlanStep> steps) {

@@ -25,30 +25,15 @@ inline Strip whole_strip(const std::vector<std::uint8_t>& image, Size size) {
 // Keeps its buffers from image to image. One thread.
 class PlanRunner {
  public:
-  // push(sink, needed) passes the rows of that window of the image to the sink. Without for_gpu
-  // nothing is left to do.
-  template <class Push>
-  LeftToGpu run(const View& view, const PixelTable& table, const Placement& place, bool for_gpu,
-                const Push& push) {
-    store_.begin(table, place, for_gpu ? std::span<const Erasure>{} : view.erasures());
-    std::span<const PlanStep> steps = view.steps();
-    LeftToGpu left;
-    if (for_gpu) {
-      steps = steps.first(steps.size() - steps_for_gpu(steps));
-      left = view.left_after(steps.size());
-    }
-    ResizeStep step = view.first();
-    const bool alone = steps.size() == 1;
-    left.mirror = alone && for_gpu && left.steps.empty() && std::exchange(step.mirror_x, false);
-    const Size size{step.keep.width, step.keep.height};
-    if (!alone) keep_.begin(image_, size);
-    resample_.begin(step, view.image(), alone ? static_cast<RowSink&>(store_) : keep_);
-    const Window needed = resample_.needed();
-    if (needed.width > 0 && needed.height > 0) push(resample_, needed);
-    resample_.finish();
-    if (!alone) run_rest(size, steps.subspan(1));
-    return left;
-  }
+  // Prepares for the first step. The rows of needed() of the image are then pushed to sink(),
+  // unless that is empty; finish() carries out the rest. The view and the table must live until
+  // then.
+  void begin(const View& view, const PixelTable& table, const Placement& place, bool for_gpu);
+  Window needed() const { return resample_.needed(); }
+  StripSink& sink() { return resample_; }
+
+  // Gives what is left to do; nothing without for_gpu.
+  LeftToGpu finish();
 
   // The memory of images between steps: the same ones for every image that is no larger.
   std::array<const std::uint8_t*, 2> images() const { return {image_.data(), result_.data()}; }
@@ -57,6 +42,9 @@ class PlanRunner {
   void run_rest(Size size, std::span<const PlanStep> steps);
   void store_image(Size size);
 
+  std::span<const PlanStep> steps_;  // that are carried out here
+  Size size_;                        // of the first step's result
+  LeftToGpu left_;
   Resample resample_;
   PixelRunner pixels_;
   KeptRows keep_;
