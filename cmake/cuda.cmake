@@ -19,6 +19,7 @@ if(TUNDISH_CUDA AND CUDAToolkit_FOUND)
     src/cuda/gpu_uploader.cpp
     src/cuda/decode/resident_pack.cpp
     src/cuda/augment/finish.cu
+    src/cuda/augment/mix.cu
     src/cuda/augment/pixel_steps.cu
     src/cuda/decode/gather.cu
     src/cuda/decode/weights.cu

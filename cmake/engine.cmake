@@ -146,6 +146,7 @@ add_library(engine STATIC
   src/augment/pixels/colours/sharpness_avx2.cpp
   src/augment/pixels/colours/sharpness_avx512.cpp
   src/augment/pixels/levels/statistics.cpp
+  src/augment/cpu/mix_rows.cpp
   src/augment/cpu/plan_runner.cpp
   src/augment/cpu/table_formula.cpp
   src/augment/cpu/table_formula_avx2.cpp
@@ -164,6 +165,9 @@ add_library(engine STATIC
   src/augment/operations/warps/affine_matrix.cpp
   src/augment/operations/warps/angle_range.cpp
   src/augment/operations/center_crop.cpp
+  src/augment/operations/five_crop.cpp
+  src/augment/operations/mixing/mixup.cpp
+  src/augment/operations/mixing/timm_mixup.cpp
   src/augment/operations/crop_or_pad.cpp
   src/augment/operations/policies/containers.cpp
   src/augment/operations/pixels/color_jitter.cpp
@@ -192,6 +196,7 @@ add_library(engine STATIC
   src/augment/operations/trim_border.cpp
   src/augment/operations/policies/trivial_augment_wide.cpp
   src/augment/pixel_table.cpp
+  src/augment/mixing.cpp
   src/augment/plan.cpp
   src/augment/plan_json.cpp
   src/augment/transforms.cpp
@@ -228,10 +233,12 @@ add_library(engine STATIC
   src/engine/engine.cpp
   src/engine/engine_cache.cpp
   src/engine/engine_memory.cpp
+  src/engine/mixer.cpp
   src/engine/engine_setup.cpp
   src/engine/gpu/gpu_delivery.cpp
   src/engine/gpu/steps_left.cpp
   src/engine/gpu/gpu_maker.cpp
+  src/engine/gpu/gpu_mixes.cpp
   src/engine/replay.cpp
   src/engine/ring.cpp
 )

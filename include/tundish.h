@@ -105,6 +105,8 @@ typedef struct tundish_draw {
   uint64_t epoch;
   uint64_t sample;
   uint64_t repeat;
+  uint64_t view; /* number of the view */
+  uint64_t crop; /* which image of FiveCrop or TenCrop */
 } tundish_draw;
 
 /* JSON: what the transforms, a JSON list, would do: {"image", "size", "steps", "dtype"}. Valid
@@ -135,7 +137,7 @@ TUNDISH_API void tundish_loader_free(tundish_loader* loader);
 TUNDISH_API int32_t tundish_loader_start(tundish_loader* loader, uint64_t epoch, uint64_t position);
 
 /* Lends memory of the caller, aligned to 64 bytes: one of the next batches is made in it when it is
- * large enough (tundish_batch_info.lent is then 1), others in memory of the library. It must stay
+ * large enough (tundish_tensor_info.lent is then 1), others in memory of the library. It must stay
  * valid until that batch was handed out, or until tundish_loader_end() has returned 0. So batches
  * can be made in memory of a framework that knows who still reads it. */
 TUNDISH_API int32_t tundish_loader_lend(tundish_loader* loader, void* memory, uint64_t bytes);
@@ -190,20 +192,29 @@ TUNDISH_API int32_t tundish_loader_write_trace(const tundish_loader* loader);
 typedef struct tundish_batch_info {
   uint64_t epoch;
   uint64_t next_position; /* global, after this batch */
-  uint64_t count;         /* images */
+  uint64_t count;         /* samples */
   uint64_t gpu_decoded;   /* of them, by the GPU */
-  uint64_t width, height;
-  void* pixels;  /* of the images, until the batch and its tensors are freed */
-  int32_t dtype; /* 0 uint8, 1 float32, 2 float16, 3 bfloat16 */
-  int32_t channels_first;
-  int32_t lent; /* pixels is memory that was lent; it is the caller's again, and stays as it is */
+  int32_t tensors;
   int32_t gpu_decodes; /* the GPU is to decode it */
 } tundish_batch_info;
 
 TUNDISH_API void tundish_batch_get_info(const tundish_batch* batch, tundish_batch_info* out);
 
-/* A DLManagedTensorVersioned (DLPack 1.0) that keeps the batch's memory alive by itself.
- * which: 0 images (N, C, H, W), 1 labels (N) int64, 2 sample numbers (N) int64. NULL on error. */
+/* One of the tensors of a batch. "images" (N, C, H, W), or with several views "images_0", "images_1"
+ * and so on; with FiveCrop (N, 5, C, H, W); "labels" (N); "samples" (N), their numbers. */
+typedef struct tundish_tensor_info {
+  const char* name;   /* as long as the batch */
+  void* data;         /* until the batch and its tensors are freed; NULL for a batch for a GPU */
+  int32_t dtype;      /* 0 uint8, 1 float32, 2 float16, 3 bfloat16, 4 int64 */
+  int32_t dimensions; /* at most 5 */
+  int64_t shape[5], strides[5]; /* strides count elements */
+  int32_t lent; /* data is memory that was lent; it is the caller's again, and stays as it is */
+} tundish_tensor_info;
+TUNDISH_API void tundish_batch_tensor_info(const tundish_batch* batch, int32_t which,
+                                           tundish_tensor_info* out);
+
+/* A DLManagedTensorVersioned (DLPack 1.0) that keeps the batch's memory alive by itself. NULL on
+ * error. */
 TUNDISH_API void* tundish_batch_tensor(tundish_batch* batch, int32_t which);
 
 /* The bytes of a field of one sample, valid until the batch is freed. The image and the label have
@@ -243,12 +254,10 @@ typedef struct tundish_device tundish_device;
  * NULL, or all loaded; then before the loader is started. NULL on error. */
 TUNDISH_API tundish_device* tundish_device_new(tundish_loader* loader, int32_t device, void* stream,
                                                const tundish_resident* resident);
-/* The element type of the images: 0 uint8, 1 float32, 2 float16, 3 bfloat16. */
-TUNDISH_API int32_t tundish_device_dtype(const tundish_device* device);
-/* Enqueues the batch: into `images` as many elements as it has, in the loader's memory order; into
- * `labels` and `samples` an int64 for each image. The batch may be freed at once. */
+/* Enqueues the batch. `out`: GPU memory for each of its tensors, with their dtype, shape and strides;
+ * NULL for labels or samples that are not wanted. The batch may be freed at once. */
 TUNDISH_API int32_t tundish_device_enqueue(tundish_device* device, const tundish_batch* batch,
-                                           void* images, void* labels, void* samples);
+                                           void* const* out);
 /* So many batches are to be enqueued ahead of the one that the training loop gets. */
 TUNDISH_API uint32_t tundish_device_lead(void);
 /* Call for every batch that was enqueued, once the training loop's cudaStream_t waits for it;

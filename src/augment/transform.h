@@ -9,6 +9,8 @@
 //   plan_elements(view, random)  the same after ToDtype or Normalize, where elements are no levels
 //   check_on(dtype)         check() of what elements of this type allow
 //   makes_pixels()          true: it works on 8-bit levels only, as all that resizes or pads does
+//   plan_crop(view, crop)   instead of plan(): it makes kCrops images of one, this is one of them
+//   draw_mix(size, random)  instead of plan(): it mixes the images of a batch (augment/mixing.h)
 //   result_size(size)       of an image of this size; {0, 0} when it depends on the image
 //   apply(pixel_values)     changes single values, as Normalize does
 //   result_dtype(dtype)     of elements of this type
@@ -19,6 +21,9 @@
 
 #include "augment/operations/center_crop.h"
 #include "augment/operations/crop_or_pad.h"
+#include "augment/operations/five_crop.h"
+#include "augment/operations/mixing/mixup.h"
+#include "augment/operations/mixing/timm_mixup.h"
 #include "augment/operations/normalize.h"
 #include "augment/operations/pad.h"
 #include "augment/operations/pixels/color_jitter.h"
@@ -64,6 +69,8 @@ using AnyTransform = std::variant<  //
     Resize,                         //
     CenterCrop,                     //
     Pad,                            //
+    FiveCrop,                       //
+    TenCrop,                        //
     RandomCrop,                     //
     RandomHorizontalFlip,           //
     RandomVerticalFlip,             //
@@ -99,6 +106,9 @@ using AnyTransform = std::variant<  //
     CenterCropOrPad,                //
     RandomCropOrPad,                //
     TrimBorder,                     //
+    MixUp,                          //
+    CutMix,                         //
+    TimmMixup,                      //
     Normalize,                      //
     ToDtype>;
 

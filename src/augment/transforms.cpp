@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "augment/mixing.h"
 #include "augment/transform.h"
 #include "core/error.h"
 
@@ -24,12 +25,17 @@ concept ErasesElements =
     requires(const Op& op, View& view, Random& random) { op.plan_elements(view, random); };
 
 template <class Op>
+concept MakesCrops =
+    requires(const Op& op, View& view, std::uint32_t crop) { op.plan_crop(view, crop); };
+
+template <class Op>
 concept Container = requires(const Op& op, Random& random) { op.choose(random); };
 
 // What a list has done so far.
 struct Checked {
   Dtype dtype = Dtype::uint8;    // of an element
   const char* erased = nullptr;  // the transform that erased elements
+  const char* crops = nullptr;   // the transform that made several images
 };
 
 // `inside`: the transform that holds the list; empty for a loader's list.
@@ -41,6 +47,13 @@ void check_list(const std::vector<Transform>& list, const std::string& inside, C
           check_fields_of(op);
           if constexpr (Container<Op>) check_list(op.transforms.list(), Op::kName, so_far);
           if constexpr (requires { op.check_on(dtype); }) op.check_on(dtype);
+          if constexpr (MakesCrops<Op>) {
+            if (!inside.empty()) refuse_argument(inside, fmt::format("cannot hold {}", Op::kName));
+            if (so_far.crops) {
+              refuse_argument(Op::kName, fmt::format("cannot follow {}", so_far.crops));
+            }
+            so_far.crops = Op::kName;
+          }
           if constexpr (ErasesElements<Op>) {
             if (dtype != Dtype::uint8) so_far.erased = Op::kName;
           }
@@ -74,7 +87,7 @@ using Numbers = std::array<std::uint32_t, std::variant_size_v<AnyTransform>>;
 
 // `elements`: ToDtype or Normalize came before.
 void plan_one(View& view, const Transform& transform, const Key& key, Numbers& numbers,
-              bool elements, bool chosen) {
+              bool elements, std::uint32_t crop, bool chosen) {
   const std::uint32_t number = numbers[transform.index()]++;
   std::visit(
       [&]<class Op>(const Op& op) {
@@ -83,13 +96,15 @@ void plan_one(View& view, const Transform& transform, const Key& key, Numbers& n
           std::vector<Numbers> before;
           for (const Transform& one : op.transforms.list()) {
             before.push_back(numbers);
-            plan_one(view, one, key, numbers, elements, false);
+            plan_one(view, one, key, numbers, elements, crop, false);
           }
           if (!chosen) return;
           Random random(key, kStream + number);
           for (const std::size_t i : op.choose(random)) {
-            plan_one(view, op.transforms.list()[i], key, before[i], elements, true);
+            plan_one(view, op.transforms.list()[i], key, before[i], elements, crop, true);
           }
+        } else if constexpr (MakesCrops<Op>) {
+          op.plan_crop(view, crop);
         } else if constexpr (requires(Random& random) { op.plan(view, random); }) {
           if (!chosen) return;
           Random random(key, kStream + number);
@@ -134,6 +149,18 @@ Size size_after(const std::vector<Transform>& list, Size size) {
   return size;
 }
 
+PixelValues pixel_values(const Transforms& transforms) {
+  PixelValues values;
+  for (const Transform& transform : transforms.list()) {
+    std::visit(
+        [&](const auto& op) {
+          if constexpr (requires { op.apply(values); }) op.apply(values);
+        },
+        transform);
+  }
+  return values;
+}
+
 }  // namespace
 
 Transforms::Transforms() : Transforms(std::vector<Transform>{}) {}
@@ -146,14 +173,15 @@ bool Transforms::operator==(const Transforms& other) const { return *list_ == *o
 void check_transforms(const Transforms& transforms) {
   Checked so_far;
   check_list(transforms.list(), "", so_far);
+  check_mixing(transforms);
 }
 
-View plan_view(const Transforms& transforms, Size image, const Key& key) {
+View plan_view(const Transforms& transforms, Size image, const Key& key, std::uint32_t crop) {
   View view(image);
   Numbers numbers{};
   bool elements = false;
   for (const Transform& transform : transforms.list()) {
-    plan_one(view, transform, key, numbers, elements, true);
+    plan_one(view, transform, key, numbers, elements, crop, true);
     elements |= std::holds_alternative<Normalize>(transform) ||
                 (std::holds_alternative<ToDtype>(transform) &&
                  std::get<ToDtype>(transform).dtype != Dtype::uint8);
@@ -170,17 +198,27 @@ View plan_view(const Transforms& transforms, Size image, const Key& key) {
   return view;
 }
 
-Size fixed_size(const Transforms& transforms) { return size_after(transforms.list(), {}); }
-
-PixelTable pixel_table(const Transforms& transforms) {
-  PixelValues values;
+std::uint32_t crops_of(const Transforms& transforms) {
+  std::uint32_t crops = 1;
   for (const Transform& transform : transforms.list()) {
     std::visit(
-        [&](const auto& op) {
-          if constexpr (requires { op.apply(values); }) op.apply(values);
+        [&]<class Op>(const Op&) {
+          if constexpr (MakesCrops<Op>) crops = Op::kCrops;
         },
         transform);
   }
+  return crops;
+}
+
+Size fixed_size(const Transforms& transforms) { return size_after(transforms.list(), {}); }
+
+PixelTable pixel_table(const Transforms& transforms) {
+  return make_pixel_table(pixel_values(transforms));
+}
+
+PixelTable float_table(const Transforms& transforms) {
+  PixelValues values = pixel_values(transforms);
+  values.dtype = Dtype::float32;
   return make_pixel_table(values);
 }
 

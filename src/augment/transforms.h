@@ -28,6 +28,9 @@ class Transforms {
   std::shared_ptr<const std::vector<Transform>> list_;  // other owners: copies
 };
 
+// One list for each view of a sample.
+using Views = std::vector<Transforms>;
+
 // Throws Error(argument) naming the transform when an argument makes no sense: a size of zero,
 // scale[0] > scale[1], std of 0, probability outside 0..1. Also when a transform that may make
 // new pixels (anything that resizes or pads) follows ToDtype or Normalize: it works on 8-bit
@@ -42,7 +45,11 @@ constexpr int kRandomVersion = 2;  // 1: keyed by the place in the list
 // Throws Error(argument) when an image cannot be treated: smaller than a RandomCrop, or a result
 // of more than kMaxResultPixels.
 constexpr std::int64_t kMaxResultPixels = 178'956'970;
-View plan_view(const Transforms& transforms, Size image, const Key& key);
+View plan_view(const Transforms& transforms, Size image, const Key& key, std::uint32_t crop = 0);
+
+// Images that the list makes of one: 5 with FiveCrop, 10 with TenCrop, otherwise 1. `crop` above is
+// the number of one of them.
+std::uint32_t crops_of(const Transforms& transforms);
 
 // The size every result has, or {0, 0} when it depends on the image.
 Size fixed_size(const Transforms& transforms);
@@ -52,5 +59,8 @@ Size fixed_size(const Transforms& transforms);
 // rounded to once, at the end, wherever in the list they are.
 // Without either, uint8. Normalize on uint8 first scales to 0..1 and gives float32.
 PixelTable pixel_table(const Transforms& transforms);
+
+// The same values before they are rounded to the batch's type: always float32.
+PixelTable float_table(const Transforms& transforms);
 
 }  // namespace tundish

@@ -18,6 +18,18 @@ inline bool read_json(Transforms& to, const Json& from) {
   return true;
 }
 
+inline Json json_of(const Views& views) {
+  Json out = Json::array();
+  for (const Transforms& view : views) out.push_back(transforms_json(view));
+  return out;
+}
+inline bool read_json(Views& to, const Json& from) {
+  if (!from.is_array()) return false;
+  to.clear();
+  for (const Json& view : from) to.push_back(read_transforms(view));
+  return true;
+}
+
 // The reference page of every transform: core/fields_json.h.
 Json transforms_reference();
 

@@ -30,6 +30,26 @@ static void vary_blurs_and_noise(const Vary& vary) {
 }
 
 template <class Vary>
+static void vary_batches(const Vary& vary) {
+  const auto classes = [](auto& op) { op.num_classes = 7; };
+  vary(MixUp{}, classes, [](auto& op) { op.alpha = 0.2; });
+  vary(CutMix{}, classes, [](auto& op) { op.alpha = 0.2; });
+  vary(
+      TimmMixup{}, classes, [](auto& op) { op.mixup_alpha = 0.2; },
+      [](auto& op) { op.cutmix_alpha = 0.2; },
+      [](auto& op) {
+        op.cutmix_minmax = {0.2, 0.8};
+      },
+      [](auto& op) { op.prob = 0.5; }, [](auto& op) { op.switch_prob = 0.25; },
+      [](auto& op) { op.mode = MixMode::elem; }, [](auto& op) { op.correct_lam = false; },
+      [](auto& op) { op.label_smoothing = 0; });
+  vary(FiveCrop{.size = {9, 9}}, [](auto& op) { op.size.width += 1; },
+       [](auto& op) { op.size.height += 1; });
+  vary(TenCrop{.size = {9, 9}}, [](auto& op) { op.size.width += 1; },
+       [](auto& op) { op.size.height += 1; }, [](auto& op) { op.vertical_flip = true; });
+}
+
+template <class Vary>
 static void vary_transforms_of_timm(const Vary& vary) {
   const auto filter = [](auto& op) { op.interpolation = RandomFilter::nearest; };
   const auto mean = [](auto& op) { op.img_mean[1] = 1; };
@@ -152,6 +172,7 @@ static std::vector<Transform> variants() {
   vary_policies_and_warps(vary);
   vary_colours(vary);
   vary_blurs_and_noise(vary);
+  vary_batches(vary);
   vary_transforms_of_timm(vary);
   vary(
       Normalize{.mean = {0.5, 0.5, 0.5}, .std = {0.2, 0.2, 0.2}},

@@ -40,14 +40,11 @@ tundish_device* tundish_device_new(tundish_loader* loader, int32_t device, void*
   });
 }
 
-int32_t tundish_device_dtype(const tundish_device* device) {
-  return static_cast<int32_t>(device->delivery->dtype());
-}
-
-int32_t tundish_device_enqueue(tundish_device* device, const tundish_batch* batch, void* images,
-                               void* labels, void* samples) {
+int32_t tundish_device_enqueue(tundish_device* device, const tundish_batch* batch,
+                               void* const* out) {
   return guarded<int32_t>(TUNDISH_ERROR, [&] {
-    device->delivery->enqueue(batch->batch, {images, labels, samples});
+    const std::size_t views = batch->batch->views.size();
+    device->delivery->enqueue(batch->batch, {{out, views}, out[views], out[views + 1]});
     return TUNDISH_OK;
   });
 }

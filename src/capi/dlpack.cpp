@@ -49,22 +49,30 @@ struct Tensor {
   std::vector<std::int64_t> shape, strides;
 };
 
-DLDataType element(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::uint8:
+DLDataType element(ElementType type) {
+  switch (type) {
+    case ElementType::uint8:
       return {1, 8, 1};
-    case Dtype::float32:
+    case ElementType::float32:
       return {2, 32, 1};
-    case Dtype::float16:
+    case ElementType::float16:
       return {2, 16, 1};
-    case Dtype::bfloat16:
+    case ElementType::bfloat16:
       return {4, 16, 1};
+    case ElementType::int64:
+      return {0, 64, 1};
   }
   return {};
 }
 
-void* make(std::shared_ptr<void> owner, void* data, DLDataType type,
-           std::vector<std::int64_t> shape, std::vector<std::int64_t> strides) {
+// PyCapsule_IsValid and PyCapsule_GetPointer of the running interpreter.
+int (*capsule_is_valid)(void*, const char*) = nullptr;
+void* (*capsule_get_pointer)(void*, const char*) = nullptr;
+
+}  // namespace
+
+void* new_tensor(std::shared_ptr<void> owner, void* data, ElementType type,
+                 std::vector<std::int64_t> shape, std::vector<std::int64_t> strides) {
   auto tensor = std::make_unique<Tensor>();
   tensor->owner = std::move(owner);
   tensor->shape = std::move(shape);
@@ -78,26 +86,11 @@ void* make(std::shared_ptr<void> owner, void* data, DLDataType type,
       .tensor = {.data = data,
                  .device = {kCpuDevice, 0},
                  .ndim = static_cast<std::int32_t>(tensor->shape.size()),
-                 .dtype = type,
+                 .dtype = element(type),
                  .shape = tensor->shape.data(),
                  .strides = tensor->strides.data(),
                  .byte_offset = 0}};
   return &tensor.release()->managed;
-}
-
-// PyCapsule_IsValid and PyCapsule_GetPointer of the running interpreter.
-int (*capsule_is_valid)(void*, const char*) = nullptr;
-void* (*capsule_get_pointer)(void*, const char*) = nullptr;
-
-}  // namespace
-
-void* new_tensor(std::shared_ptr<void> owner, void* data, Dtype dtype,
-                 std::vector<std::int64_t> shape, std::vector<std::int64_t> strides) {
-  return make(std::move(owner), data, element(dtype), std::move(shape), std::move(strides));
-}
-
-void* new_int64_tensor(std::shared_ptr<void> owner, void* data, std::int64_t count) {
-  return make(std::move(owner), data, {0, 64, 1}, {count}, {1});
 }
 
 }  // namespace tundish

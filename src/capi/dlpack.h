@@ -9,9 +9,15 @@
 
 namespace tundish {
 
+// As tundish_tensor_info.dtype numbers them.
+enum class ElementType : std::int32_t { uint8, float32, float16, bfloat16, int64 };
+inline ElementType element_type(Dtype dtype) { return static_cast<ElementType>(dtype); }
+inline std::size_t bytes_of(ElementType type) {
+  return type == ElementType::int64 ? 8 : dtype_bytes(static_cast<Dtype>(type));
+}
+
 // `owner` is kept until the consumer has freed the tensor. Strides count elements.
-void* new_tensor(std::shared_ptr<void> owner, void* data, Dtype dtype,
+void* new_tensor(std::shared_ptr<void> owner, void* data, ElementType type,
                  std::vector<std::int64_t> shape, std::vector<std::int64_t> strides);
-void* new_int64_tensor(std::shared_ptr<void> owner, void* data, std::int64_t count);
 
 }  // namespace tundish

@@ -5,7 +5,9 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "capi/batch_tensors.h"
 #include "cuda/decode/resident_pack.h"
 #include "engine/engine.h"
 #include "engine/gpu/gpu_delivery.h"
@@ -25,6 +27,7 @@ struct tundish_loader {
 
 struct tundish_batch {
   std::shared_ptr<tundish::Batch> batch;  // second owner: each tensor made from it
+  std::vector<tundish::BatchTensor> tensors;
 };
 
 // In a forked child nothing of the GPU may be touched.

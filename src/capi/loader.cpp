@@ -104,6 +104,7 @@ int32_t tundish_loader_next(tundish_loader* loader, uint32_t timeout_ms, tundish
       case Engine::Next::batch:
         break;
     }
+    handle->tensors = tensors_of(*handle->batch);
     *out = handle.release();
     return TUNDISH_OK;
   });
@@ -197,30 +198,27 @@ void tundish_batch_get_info(const tundish_batch* batch, tundish_batch_info* out)
           .next_position = from.next,
           .count = from.count,
           .gpu_decoded = gpu_decoded,
-          .width = static_cast<uint64_t>(from.size.width),
-          .height = static_cast<uint64_t>(from.size.height),
-          .pixels = from.pixels,
-          .dtype = static_cast<int32_t>(from.dtype),
-          .channels_first = from.channels_first,
-          .lent = from.lent,
+          .tensors = static_cast<int32_t>(batch->tensors.size()),
           .gpu_decodes = from.slot->single_task};
 }
 
+void tundish_batch_tensor_info(const tundish_batch* batch, int32_t which,
+                               tundish_tensor_info* out) {
+  const BatchTensor& tensor = batch->tensors[static_cast<std::size_t>(which)];
+  *out = {.name = tensor.name.c_str(),
+          .data = tensor.data,
+          .dtype = static_cast<int32_t>(tensor.type),
+          .dimensions = static_cast<int32_t>(tensor.shape.size()),
+          .shape = {},
+          .strides = {},
+          .lent = tensor.lent};
+  std::copy(tensor.shape.begin(), tensor.shape.end(), out->shape);
+  std::copy(tensor.strides.begin(), tensor.strides.end(), out->strides);
+}
+
 void* tundish_batch_tensor(tundish_batch* handle, int32_t which) {
-  return guarded<void*>(nullptr, [&]() -> void* {
-    const std::shared_ptr<Batch>& batch = handle->batch;
-    const std::int64_t count = batch->count, width = batch->size.width, height = batch->size.height;
-    if (which == 1 || which == 2) {
-      // A copy: labels that the trainer keeps must not keep the pixels alive.
-      auto numbers =
-          std::make_shared<std::vector<std::int64_t>>(which == 1 ? batch->labels : batch->samples);
-      std::int64_t* data = numbers->data();
-      return new_int64_tensor(std::move(numbers), data, count);
-    }
-    std::vector<std::int64_t> strides = {3 * height * width, 1, 3 * width, 3};
-    if (batch->channels_first) strides = {3 * height * width, height * width, width, 1};
-    return new_tensor(batch, batch->pixels, batch->dtype, {count, 3, height, width},
-                      std::move(strides));
+  return guarded<void*>(nullptr, [&] {
+    return dlpack_of(handle->tensors.at(static_cast<std::size_t>(which)), handle->batch);
   });
 }
 

@@ -150,7 +150,7 @@ void* tundish_source_image(const tundish_source* handle, uint64_t sample,
     const Size size = upright_size(
         {static_cast<int>(header.width), static_cast<int>(header.height)}, orientation);
     std::uint8_t* data = pixels->data();
-    return new_tensor(std::move(pixels), data, Dtype::uint8, {size.height, size.width, 3},
+    return new_tensor(std::move(pixels), data, ElementType::uint8, {size.height, size.width, 3},
                       {std::int64_t{3} * size.width, 3, 1});
   });
 }

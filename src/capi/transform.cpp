@@ -17,9 +17,16 @@ View plan_of(const Transforms& transforms, const tundish_draw& draw) {
     refuse_argument("image", "must have 1 to 65535 pixels on each side");
   }
   const Size image{static_cast<int>(draw.width), static_cast<int>(draw.height)};
-  return plan_view(
-      transforms, image,
-      {.seed = draw.seed, .epoch = draw.epoch, .sample = draw.sample, .repeat = draw.repeat});
+  if (draw.crop >= crops_of(transforms)) {
+    refuse_argument("crop", fmt::format("must be below {}", crops_of(transforms)));
+  }
+  return plan_view(transforms, image,
+                   {.seed = draw.seed,
+                    .epoch = draw.epoch,
+                    .sample = draw.sample,
+                    .repeat = draw.repeat,
+                    .view = static_cast<std::uint32_t>(draw.view)},
+                   static_cast<std::uint32_t>(draw.crop));
 }
 
 }  // namespace
@@ -47,7 +54,7 @@ int32_t tundish_transform(const char* transforms, const tundish_draw* draw, cons
     const Placement place =
         placement(static_cast<std::byte*>(out), view.size(), table.dtype, false);
     PlanRunner runner;
-    runner.begin(view, table, place, false);
+    runner.begin(view, table, place, CpuPart::all);
     if (runner.needed().width > 0 && runner.needed().height > 0) runner.sink().push(strip);
     (void)runner.finish();
     return 0;

@@ -7,6 +7,7 @@
 #include "augment/pixels/noise/normal_ops.h"
 #include "core/host_memory.h"
 #include "cuda/augment/finish.h"
+#include "cuda/augment/mix.h"
 #include "cuda/augment/pixel_steps.h"
 #include "cuda/decode/decoder.h"
 #include "cuda/decode/gather.h"
@@ -32,11 +33,7 @@ struct GpuUploader::Sent {
   HostMemory left;    // what is left to do to images
   std::uint64_t epoch = 0;
   bool wanted = true;
-  struct Image {
-    std::int64_t sample;
-    std::uint64_t position;
-  };
-  std::vector<Image> images;  // one per word
+  std::vector<ImageOrigin> images;  // one per word
 };
 
 struct GpuUploader::State {
@@ -47,6 +44,7 @@ struct GpuUploader::State {
   std::shared_ptr<const ResidentPack> resident;
   std::unique_ptr<BatchDecoder> decoder;
   DeviceMemory values;                // of the table
+  DeviceMemory mix_values;            // of the table of float32, where images are mixed
   DeviceMemory coded, levels;         // one batch each: the stream's order makes them free again
   DeviceMemory decoded, other, left;  // with steps that are left: levels, and room for as many
   DeviceMemory normal;                // normal_table()
@@ -77,6 +75,7 @@ struct GpuUploader::State {
     const StepRange* erased = nullptr;
     const GpuErasure* erasures = nullptr;
     const Target* targets = nullptr;  // of the images that the GPU decoded
+    const GpuMix* mixes = nullptr;
   };
   Left copy_left(const UploadBatch& batch, Sent& one) {
     std::size_t end = 0;
@@ -85,43 +84,78 @@ struct GpuUploader::State {
       end += list.size_bytes();
       return at;
     };
-    const std::size_t at[] = {place(batch.steps), place(batch.erasures), place(batch.left),
-                              place(batch.erased), place(batch.numbers)};
+    const std::size_t at[] = {place(batch.steps),  place(batch.erasures), place(batch.mixes),
+                              place(batch.left),   place(batch.erased),   place(batch.numbers)};
     one.left.reserve(end, kPinnedMemory);
     std::byte* host = one.left.data();
     put(host + at[0], batch.steps.data(), batch.steps.size_bytes());
     put(host + at[1], batch.erasures.data(), batch.erasures.size_bytes());
-    put(host + at[2], batch.left.data(), batch.left.size_bytes());
-    put(host + at[3], batch.erased.data(), batch.erased.size_bytes());
-    put(host + at[4], batch.numbers.data(), batch.numbers.size_bytes());
+    put(host + at[2], batch.mixes.data(), batch.mixes.size_bytes());
+    put(host + at[3], batch.left.data(), batch.left.size_bytes());
+    put(host + at[4], batch.erased.data(), batch.erased.size_bytes());
+    put(host + at[5], batch.numbers.data(), batch.numbers.size_bytes());
     left.reserve(end);
     copy_up(left.as<std::byte>(), host, end);
     const std::byte* there = left.as<std::byte>();
     return {.steps = reinterpret_cast<const PixelStep*>(there + at[0]),
-            .ranges = reinterpret_cast<const StepRange*>(there + at[2]),
+            .ranges = reinterpret_cast<const StepRange*>(there + at[3]),
             .erased = batch.erasures.empty() ? nullptr
-                                             : reinterpret_cast<const StepRange*>(there + at[3]),
+                                             : reinterpret_cast<const StepRange*>(there + at[4]),
             .erasures = reinterpret_cast<const GpuErasure*>(there + at[1]),
-            .targets = reinterpret_cast<const Target*>(there + at[4])};
+            .targets = reinterpret_cast<const Target*>(there + at[5]),
+            .mixes = batch.mixes.empty() ? nullptr
+                                         : reinterpret_cast<const GpuMix*>(there + at[2])};
   }
 
-  // 8-bit images to elements of the batch, after the steps that are left, if any.
-  void finish_images(const UploadBatch& batch, FinishTask task, std::uint8_t* images,
-                     const Left& left_on_gpu, std::size_t first_range) {
+  // The steps that are left, if any, on 8-bit images.
+  void run_steps(const UploadBatch& batch, std::uint8_t* images, int count, const Left& left_on_gpu,
+                 std::size_t first_range) {
+    if (!left_on_gpu.ranges || batch.steps.empty() || count == 0) return;
     const auto bytes = 3 * static_cast<std::size_t>(batch.size.width) *
                        static_cast<std::size_t>(batch.size.height);
-    if (left_on_gpu.ranges && !batch.steps.empty()) {
-      other.reserve(bytes * static_cast<std::size_t>(task.count));
-      check(run_pixel_steps({.images = images,
-                             .other = other.as<std::uint8_t>(),
-                             .ranges = left_on_gpu.ranges + first_range,
-                             .steps = left_on_gpu.steps,
-                             .normal = normal.as<float>(),
-                             .count = task.count,
-                             .size = batch.size},
-                            stream),
-            "change the pixels of a batch");
-    }
+    other.reserve(bytes * static_cast<std::size_t>(count));
+    check(run_pixel_steps({.images = images,
+                           .other = other.as<std::uint8_t>(),
+                           .ranges = left_on_gpu.ranges + first_range,
+                           .steps = left_on_gpu.steps,
+                           .normal = normal.as<float>(),
+                           .count = count,
+                           .size = batch.size},
+                          stream),
+          "change the pixels of a batch");
+  }
+
+  // All images are there as levels: they are mixed, and so are their labels.
+  void mix_images(const UploadBatch& batch, const Left& left_on_gpu, const Out& out) {
+    check(mix({.mixes = left_on_gpu.mixes,
+               .levels = levels.as<std::uint8_t>(),
+               .decoded = decoded.as<std::uint8_t>(),
+               .errors = decoder ? decoder->errors() : nullptr,
+               .table = mix_values.as<std::uint32_t>(),
+               .erased = left_on_gpu.erased,
+               .erasures = left_on_gpu.erased ? left_on_gpu.erasures : nullptr,
+               .normal = normal.as<float>(),
+               .out = out.images,
+               .labels = static_cast<float*>(out.labels),
+               .dtype = table.dtype,
+               .channels_first = channels_first,
+               .count = static_cast<int>(batch.mixes.size()),
+               .width = batch.size.width,
+               .height = batch.size.height,
+               .level_count = static_cast<int>(batch.targets.size()),
+               .classes = batch.classes,
+               .on = batch.label_on,
+               .off = batch.label_off},
+              stream),
+          "mix a batch");
+  }
+
+  // 8-bit images to elements of the batch, after the steps that are left, if any. Images that are
+  // mixed stay levels.
+  void finish_images(const UploadBatch& batch, FinishTask task, std::uint8_t* images,
+                     const Left& left_on_gpu, std::size_t first_range) {
+    run_steps(batch, images, task.count, left_on_gpu, first_range);
+    if (left_on_gpu.mixes) return;
     if (left_on_gpu.erased) task.erased = left_on_gpu.erased + first_range;
     task.erasures = left_on_gpu.erasures;
     task.normal = normal.as<float>();
@@ -162,13 +196,12 @@ struct GpuUploader::State {
     }
     one.errors.reserve(layout.images * sizeof(std::uint32_t), kPinnedMemory);
     decoder->copy_errors(reinterpret_cast<std::uint32_t*>(one.errors.data()), layout, stream);
-    for (const std::uint32_t number : batch.numbers) {
-      one.images.push_back({batch.samples[number], batch.positions[number]});
-    }
+    one.images.assign(batch.origins.begin(), batch.origins.end());
   }
 };
 
-GpuUploader::GpuUploader(int device, void* stream, const PixelTable& table, bool channels_first,
+GpuUploader::GpuUploader(int device, void* stream, const PixelTable& table,
+                         const PixelTable* mix_table, bool channels_first,
                          const lanes::Tables* tables, std::shared_ptr<const ResidentPack> resident)
     : state_(new State) {
   State& state = *state_;
@@ -182,6 +215,12 @@ GpuUploader::GpuUploader(int device, void* stream, const PixelTable& table, bool
   check(cudaMemcpy(state.values.as<void>(), table.value.data(), sizeof table.value,
                    cudaMemcpyHostToDevice),
         "copy the table of values");
+  if (mix_table) {
+    state.mix_values.reserve(sizeof mix_table->value);
+    check(cudaMemcpy(state.mix_values.as<void>(), mix_table->value.data(),
+                     sizeof mix_table->value, cudaMemcpyHostToDevice),
+          "copy the table of values");
+  }
   constexpr std::size_t kNormalBytes = (kNormalParts + 1) * sizeof(float);
   state.normal.reserve(kNormalBytes);
   check(cudaMemcpy(state.normal.as<void>(), normal_table(), kNormalBytes, cudaMemcpyHostToDevice),
@@ -201,7 +240,7 @@ GpuUploader::~GpuUploader() {
 
 void GpuUploader::enqueue(const UploadBatch& batch, const Out& out) {
   State& state = *state_;
-  if (batch.count == 0) return;
+  if (batch.samples.empty()) return;
   const OnDevice on(state.device);
   std::unique_ptr<Sent> one = state.new_sent();
   one->keep = batch.keep;
@@ -227,12 +266,12 @@ void GpuUploader::put_on_stream(const UploadBatch& batch, const Out& out, Sent& 
   const std::size_t level_count = batch.targets.size();
   const std::size_t level_bytes = 3 * static_cast<std::size_t>(batch.size.width) *
                                   static_cast<std::size_t>(batch.size.height) * level_count;
-  const UploadTail tail(flat ? batch.layout->bytes : level_bytes, batch.count,
-                        flat ? 0 : level_count);
+  const std::size_t samples = batch.samples.size();
+  const UploadTail tail(flat ? batch.layout->bytes : level_bytes, samples, flat ? 0 : level_count);
   std::byte* host = flat ? batch.coded : batch.levels;
   const std::size_t begin = flat ? batch.layout->host_at : 0;  // of what the host has
-  put(host + (tail.labels - begin), batch.labels.data(), 8 * batch.count);
-  put(host + (tail.samples - begin), batch.samples.data(), 8 * batch.count);
+  put(host + (tail.labels - begin), batch.labels.data(), 8 * samples);
+  put(host + (tail.samples - begin), batch.samples.data(), 8 * samples);
   const State::Left left = batch.left.empty() ? State::Left{} : state.copy_left(batch, one);
   if (flat) state.decode(batch, tail, left, out.images, one);
   if (level_count > 0) {
@@ -250,11 +289,14 @@ void GpuUploader::put_on_stream(const UploadBatch& batch, const Out& out, Sent& 
   const std::byte* there = (flat ? state.coded : state.levels).as<std::byte>();
   const auto numbers = [&](void* to, std::size_t from) {
     if (!to) return;
-    check(
-        cudaMemcpyAsync(to, there + from, 8 * batch.count, cudaMemcpyDeviceToDevice, state.stream),
-        "copy the numbers of a batch");
+    check(cudaMemcpyAsync(to, there + from, 8 * samples, cudaMemcpyDeviceToDevice, state.stream),
+          "copy the numbers of a batch");
   };
-  numbers(out.labels, tail.labels);
+  if (left.mixes) {
+    state.mix_images(batch, left, out);
+  } else {
+    numbers(out.labels, tail.labels);
+  }
   numbers(out.samples, tail.samples);
   check(cudaEventRecord(one.done, state.stream), "record an event");
 }
@@ -272,7 +314,7 @@ std::optional<GpuUploader::Refused> GpuUploader::poll_completed() {
     check(status, "make a batch");
     const auto* errors = reinterpret_cast<const std::uint32_t*>(one.errors.data());
     for (std::size_t i = 0; i < one.images.size(); ++i) {
-      if (errors[i] == kNoError) continue;
+      if (errors[i] == kNoError || one.images[i].sample < 0) continue;
       state.refused.push_back({.sample = one.images[i].sample,
                                .epoch = one.epoch,
                                .position = one.images[i].position,

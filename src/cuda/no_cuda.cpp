@@ -19,8 +19,8 @@ const HostAllocator* pinned_memory(std::string& why) {
 }
 
 struct GpuUploader::State {};
-GpuUploader::GpuUploader(int, void*, const PixelTable&, bool, const lanes::Tables*,
-                         std::shared_ptr<const ResidentPack>) {
+GpuUploader::GpuUploader(int, void*, const PixelTable&, const PixelTable*, bool,
+                         const lanes::Tables*, std::shared_ptr<const ResidentPack>) {
   refuse();
 }
 GpuUploader::~GpuUploader() = default;

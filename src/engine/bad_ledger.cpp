@@ -21,8 +21,8 @@ std::string brief(const BadSample& one, const std::string& file) {
 
 void BadLedger::enter(const Slot& slot, bool first) {
   if (first || budget_.epoch != slot.epoch) budget_ = {.epoch = slot.epoch, .whole = first};
-  budget_.drawn += slot.places.size();
-  for (const Place& place : slot.places) {
+  budget_.drawn += slot.own();
+  for (const Place& place : slot.own_places()) {
     if (place.bad.empty()) continue;
     replaced_ += place.filled;
     skipped_ += !place.filled && !place.error;

@@ -28,8 +28,8 @@ void leave_empty(Slot& slot, std::size_t number) {
   slot.places[number].empty = true;
 }
 
-std::byte* row_of(Slot& slot, std::size_t number, std::size_t image_bytes) {
-  return slot.pixels.data() + slot.places[number].row * image_bytes;
+std::byte* row_of(Slot& slot, std::size_t view, std::size_t number, std::size_t row_bytes) {
+  return slot.views[view].pixels.data() + slot.places[number].row * row_bytes;
 }
 
 Place only_row(const Place& place) {
@@ -39,13 +39,13 @@ Place only_row(const Place& place) {
   return out;
 }
 
-void close_gaps(Slot& slot, std::size_t image_bytes) {
-  std::byte* const pixels = slot.pixels.data();
+void close_gaps(Slot& slot, std::span<const std::size_t> row_bytes) {
   std::size_t row = 0;
   for (Place& place : slot.places) {
-    if (!place.filled || place.coded) continue;
-    if (place.row != row) {
-      std::memmove(pixels + row * image_bytes, pixels + place.row * image_bytes, image_bytes);
+    if (!place.filled || place.coded || !place.has_row) continue;
+    for (std::size_t v = 0; place.row != row && v < row_bytes.size(); ++v) {
+      std::byte* const pixels = slot.views[v].pixels.data();
+      std::memmove(pixels + row * row_bytes[v], pixels + place.row * row_bytes[v], row_bytes[v]);
     }
     place.row = row++;
   }

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 
 #include "engine/ring.h"
 
@@ -20,13 +21,15 @@ void take_row(Slot& slot, std::size_t number);
 // Nothing will come at this place. Locks the slot.
 void leave_empty(Slot& slot, std::size_t number);
 
-// The pixels of a place that has a row.
-std::byte* row_of(Slot& slot, std::size_t number, std::size_t image_bytes);
+// The pixels of a place that has a row, in one of the views. `row_bytes`: of all images that a place
+// has in it.
+std::byte* row_of(Slot& slot, std::size_t view, std::size_t number, std::size_t row_bytes);
 
 // The place as it was before anything but its row was known.
 Place only_row(const Place& place);
 
 // Brings the filled places to the rows 0, 1, 2, ... in their order; all places are done.
-void close_gaps(Slot& slot, std::size_t image_bytes);
+// `row_bytes`: one for each view.
+void close_gaps(Slot& slot, std::span<const std::size_t> row_bytes);
 
 }  // namespace tundish

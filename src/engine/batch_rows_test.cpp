@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <numeric>
 #include <random>
@@ -74,7 +75,8 @@ TEST_CASE("whichever samples become bad, images stay in order and none is overwr
     Slot slot;
     slot.places.resize(1 + random() % 12);
     std::vector<Place>& places = slot.places;
-    slot.pixels.reserve(places.size(), kPlainMemory);
+    slot.views.resize(1);
+    slot.views[0].pixels.reserve(places.size(), kPlainMemory);
     // Every place is planned, then filled or found empty; some are found empty before. Steps of
     // different places come in any order, as those of many threads do.
     std::vector<std::size_t> steps;        // two of each place
@@ -98,7 +100,7 @@ TEST_CASE("whichever samples become bad, images stay in order and none is overwr
       } else if (fate[i] == 0) {
         places[i].filled = true;
         REQUIRE(places[i].row <= i);
-        *row_of(slot, i, 1) = static_cast<std::byte>(i);
+        *row_of(slot, 0, i, 1) = static_cast<std::byte>(i);
       }
     }
     std::vector<std::byte> expected;
@@ -107,8 +109,8 @@ TEST_CASE("whichever samples become bad, images stay in order and none is overwr
     }
     const std::vector<std::size_t> rows = rows_of(slot);
     REQUIRE(std::adjacent_find(rows.begin(), rows.end(), std::greater_equal<>()) == rows.end());
-    close_gaps(slot, 1);
-    REQUIRE(std::equal(expected.begin(), expected.end(), slot.pixels.data()));
+    close_gaps(slot, std::array<std::size_t, 1>{1});
+    REQUIRE(std::equal(expected.begin(), expected.end(), slot.views[0].pixels.data()));
     std::vector<std::size_t> final_rows(expected.size());
     std::iota(final_rows.begin(), final_rows.end(), std::size_t{0});
     REQUIRE(rows_of(slot) == final_rows);

@@ -4,6 +4,7 @@
 
 #include "cuda/upload_tail.h"
 #include "engine/batch_rows.h"
+#include "engine/mixer.h"
 #include "sample/admission.h"
 
 namespace tundish {
@@ -19,7 +20,34 @@ std::int64_t label_of(const LoaderOptions& options, const Source& source, std::u
 }
 
 void CpuMaker::make(Slot& slot, std::size_t place, std::unique_ptr<Scratch>& scratch) {
-  make_at([&](Size size) { return place_in(slot, place, size); }, slot, place, scratch);
+  const bool mixes = mixer_ && !options_.for_gpu;
+  make_at(
+      [&](std::size_t image, Size size) {
+        return mixes ? place_levels(slot, place, size) : place_in(slot, place, image, size);
+      },
+      slot, place, scratch);
+  if (mixes) mixer_->done(slot, place, *this, scratch->mix);
+}
+
+// Where the levels of an image that is to be mixed go.
+Placement CpuMaker::place_levels(Slot& slot, std::size_t number, Size size) {
+  slot.places[number].size = size;
+  SlotView& view = slot.views.front();
+  {
+    std::lock_guard lock(slot.mutex);
+    if (view.size == Size{}) {
+      take_memory(slot, 0, size);
+      view.levels.reserve(tundish::image_bytes(size, Dtype::uint8) * slot.places.size(),
+                          options_.allocator);
+      view.size = size;
+    }
+  }
+  return tundish::placement(levels_at(slot, number), size, Dtype::uint8, false);
+}
+
+std::byte* CpuMaker::levels_at(Slot& slot, std::size_t number) const {
+  SlotView& view = slot.views.front();
+  return view.levels.data() + number * tundish::image_bytes(view.size, Dtype::uint8);
 }
 
 void CpuMaker::make_at(const Placer& placer, Slot& slot, std::size_t place,
@@ -34,32 +62,40 @@ void CpuMaker::make_at(const Placer& placer, Slot& slot, std::size_t place,
 
 // The first image that is planned sets the size of the batch; one of another size is left out
 // here and examined again when the batch is delivered.
-Placement CpuMaker::place_in(Slot& slot, std::size_t number, Size size) {
-  slot.places[number].size = size;
+Placement CpuMaker::place_in(Slot& slot, std::size_t number, std::size_t image, Size size) {
+  std::size_t view = 0, crop = image;
+  while (crop >= recipe_.views[view].crops) crop -= recipe_.views[view++].crops;
+  if (image == 0) slot.places[number].size = size;
   {
     std::lock_guard lock(slot.mutex);
-    if (slot.size == Size{}) {
-      take_memory(slot, size);
-      slot.size = size;
+    if (slot.views[view].size == Size{}) {
+      take_memory(slot, view, size);
+      slot.views[view].size = size;
     }
     take_row(slot, number);
-    if (slot.size != size) return {};
+    if (slot.views[view].size != size) return {};
   }
-  return placement(row_of(slot, number, image_bytes(size)), size);
+  std::byte* const row = row_of(slot, view, number, row_bytes(view, size));
+  return placement(row + crop * image_bytes(view, size), view, size);
 }
 
-void CpuMaker::take_memory(Slot& slot, Size size) {
-  const auto images = static_cast<std::size_t>(std::count_if(
-      slot.places.begin(), slot.places.end(), [](const Place& place) { return !place.coded; }));
+void CpuMaker::take_memory(Slot& slot, std::size_t view, Size size) {
+  // Guests have levels, for a GPU or apart, and no row of elements.
+  const std::size_t places = options_.for_gpu ? slot.places.size() : slot.own();
+  const auto rows = static_cast<std::size_t>(
+      std::count_if(slot.places.begin(), slot.places.begin() + static_cast<std::ptrdiff_t>(places),
+                    [](const Place& place) { return !place.coded; }));
+  const std::size_t images = rows * recipe_.views[view].crops;
   const std::size_t tail = options_.for_gpu ? cuda::upload_tail_bytes(images) : 0;
-  const std::size_t bytes = image_bytes(size) * images + tail;
-  if (!slot.pixels.borrow(bytes, lent_)) slot.pixels.reserve(bytes, options_.allocator);
+  const std::size_t bytes = image_bytes(view, size) * images + tail;
+  HostMemory& pixels = slot.views[view].pixels;
+  if (!pixels.borrow(bytes, lent_)) pixels.reserve(bytes, options_.allocator);
 }
 
 void CpuMaker::load(const Placer& placer, Slot& slot, std::size_t number,
                     std::unique_ptr<Scratch>& scratch) {
   Place& place = slot.places[number];
-  const std::uint64_t at = slot.first + number;
+  const std::uint64_t at = place.position;
   place.draw = draw_at(order_, slot.epoch, at);
   for (std::uint32_t attempt = 0; !load_draw(placer, slot, number, *scratch); ++attempt) {
     if (options_.on_error == OnError::skip) return leave_empty(slot, number);
@@ -76,7 +112,7 @@ void CpuMaker::load(const Placer& placer, Slot& slot, std::size_t number,
 // False: the sample is bad, and another one may come instead.
 bool CpuMaker::load_draw(const Placer& placer, Slot& slot, std::size_t number, Scratch& scratch) {
   Place& place = slot.places[number];
-  const std::uint64_t at = slot.first + number;
+  const std::uint64_t at = place.position;
   if (cache_.samples) {
     scratch.next_use = cache_.next_use->from({slot.epoch, at + 1, slot.start}, place.draw.sample);
   }

@@ -1,6 +1,7 @@
 // Batches that the CPU makes: a worker loads one sample at a time into the row of its place.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 
@@ -14,6 +15,8 @@
 
 namespace tundish {
 
+class Mixer;
+
 class CpuMaker : public Maker {
  public:
   // All arguments must outlive the maker. `lent`: memory of the caller that batches may be made in.
@@ -21,28 +24,42 @@ class CpuMaker : public Maker {
            const CacheSetup& cache, std::shared_ptr<LentMemory> lent)
       : recipe_(recipe), options_(options), order_(order), cache_(cache), lent_(std::move(lent)) {}
 
+  // The images are mixed. It must outlive the maker.
+  void use_mixer(const Mixer* mixer) { mixer_ = mixer; }
+
   void make(Slot& slot, std::size_t place, std::unique_ptr<Scratch>& scratch) override;
 
   // The same, into the memory that `placer` gives.
   void make_at(const Placer& placer, Slot& slot, std::size_t place,
                std::unique_ptr<Scratch>& scratch);
 
-  // Memory for the images of the slot that the CPU makes, and what goes with them to a GPU.
-  void take_memory(Slot& slot, Size size);
+  // Memory for the images of a view of the slot that the CPU makes, and what goes with them to a
+  // GPU.
+  void take_memory(Slot& slot, std::size_t view, Size size);
 
-  std::size_t image_bytes(Size size) const {
-    return tundish::image_bytes(size, recipe_.table.dtype);
+  std::size_t image_bytes(std::size_t view, Size size) const {
+    return tundish::image_bytes(size, recipe_.views[view].stored);
   }
-  Placement placement(std::byte* base, Size size) const {
-    return tundish::placement(base, size, recipe_.table.dtype,
+  std::size_t row_bytes(std::size_t view, Size size) const {
+    return recipe_.views[view].crops * image_bytes(view, size);
+  }
+  Placement placement(std::byte* base, std::size_t view, Size size) const {
+    return tundish::placement(base, size, recipe_.views[view].stored,
                               options_.channels_first() && !options_.for_gpu);
+  }
+
+  // The levels of an image that is mixed on the CPU.
+  const std::uint8_t* levels_of(Slot& slot, std::size_t number) const {
+    return reinterpret_cast<const std::uint8_t*>(levels_at(slot, number));
   }
 
   // After the pixels: the label and the fields of the draw.
   void finish_place(Place& place, const Scratch& scratch) const;
 
  private:
-  Placement place_in(Slot& slot, std::size_t number, Size size);
+  Placement place_levels(Slot& slot, std::size_t number, Size size);
+  std::byte* levels_at(Slot& slot, std::size_t number) const;
+  Placement place_in(Slot& slot, std::size_t number, std::size_t image, Size size);
   void load(const Placer& placer, Slot& slot, std::size_t number,
             std::unique_ptr<Scratch>& scratch);
   bool load_draw(const Placer& placer, Slot& slot, std::size_t number, Scratch& scratch);
@@ -52,7 +69,14 @@ class CpuMaker : public Maker {
   const Order& order_;
   const CacheSetup& cache_;
   const std::shared_ptr<LentMemory> lent_;  // second owners: the slots
+  const Mixer* mixer_ = nullptr;            // null: nothing is mixed
 };
+
+// How many guests a slot may have (mixer.h): partners of the first images, or of the first and the
+// last.
+inline std::uint32_t most_guests(const LoaderOptions& options) {
+  return std::max<std::uint32_t>(2, options.order.repeats);
+}
 
 // The label of a sample: given with the options, or the source's.
 std::int64_t label_of(const LoaderOptions& options, const Source& source, std::uint64_t sample);

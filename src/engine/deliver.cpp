@@ -12,8 +12,11 @@ namespace tundish {
 // An image of another size than its batch was left out before it was decoded. It may be bad, and
 // so may be the image that set the size. So the trainer's thread now finishes what was left out,
 // in order, until two good images are known to differ (deliver() reports that) or all agree.
+// Several images of a sample have fixed sizes.
 void Engine::Shared::settle_size(Slot& slot) {
-  const auto left_out = [&](const Place& place) { return place.filled && place.size != slot.size; };
+  if (recipe.images() > 1) return;
+  SlotView& view = slot.views.front();
+  const auto left_out = [&](const Place& place) { return place.filled && place.size != view.size; };
   if (std::none_of(slot.places.begin(), slot.places.end(), left_out)) return;
   auto scratch = std::make_unique<Scratch>();  // of age 0: before all workers
   scratch->timer.status = &trainer;
@@ -23,10 +26,10 @@ void Engine::Shared::settle_size(Slot& slot) {
     Place& place = slot.places[i];
     if (left_out(place)) {
       place = only_row(place);
-      const Placer placer = [&](Size planned) {
+      const Placer placer = [&](std::size_t, Size planned) {
         place.size = planned;
-        apart[i].resize(cpu_maker.image_bytes(planned));
-        return cpu_maker.placement(apart[i].data(), planned);
+        apart[i].resize(cpu_maker.image_bytes(0, planned));
+        return cpu_maker.placement(apart[i].data(), 0, planned);
       };
       cpu_maker.make_at(placer, slot, i, scratch);
     }
@@ -35,27 +38,19 @@ void Engine::Shared::settle_size(Slot& slot) {
     if (size == Size{}) size = place.size;
     if (place.size != size) return;
   }
-  if (slot.size != size) cpu_maker.take_memory(slot, size);
-  slot.size = size;
+  if (view.size != size) cpu_maker.take_memory(slot, 0, size);
+  view.size = size;
   for (std::size_t i = 0; i < slot.places.size(); ++i) {
     if (!slot.places[i].filled || apart[i].empty()) continue;
-    std::memcpy(row_of(slot, i, apart[i].size()), apart[i].data(), apart[i].size());
+    std::memcpy(row_of(slot, 0, i, apart[i].size()), apart[i].data(), apart[i].size());
   }
 }
 
-// Checks, then closes the gaps that skipped samples left.
-void Engine::Shared::deliver(Batch& out, const std::shared_ptr<Slot>& slot, bool epoch_begins) {
-  out = {};
-  out.slot = slot;
-  out.epoch = slot->epoch;
-  out.next = slot->next;
-  out.dtype = recipe.table.dtype;
-  out.channels_first = options.channels_first();
-
-  std::lock_guard lock(mutex);
-  bad.enter(*slot, epoch_begins);
+// Throws when a place has an error, or when two images are not of the same size. Gives that of the
+// first view, {0, 0} when there is no image.
+Size Engine::Shared::check_places(const Slot& slot) const {
   const Place* first = nullptr;
-  for (const Place& place : slot->places) {
+  for (const Place& place : slot.own_places()) {
     if (place.error) std::rethrow_exception(place.error);
     if (!place.filled) continue;
     if (!first) first = &place;
@@ -66,24 +61,78 @@ void Engine::Shared::deliver(Batch& out, const std::shared_ptr<Slot>& slot, bool
                               place.draw.sample, place.size.width, place.size.height));
     }
   }
-  out.size = first ? first->size : fixed_size(options.transforms);
-  close_gaps(*slot, cpu_maker.image_bytes(out.size));
-  for (std::size_t i = 0; i < slot->places.size(); ++i) {
+  return first ? first->size : Size{};
+}
+
+// The images of a view, after the gaps were closed. `first_image`: of the view, among a sample's.
+BatchView Engine::Shared::deliver_view(const Batch& batch, std::size_t number, Size size,
+                                       std::size_t first_image) const {
+  const ViewRecipe& view = recipe.views[number];
+  HostMemory& pixels = batch.slot->views[number].pixels;
+  BatchView out{.pixels = pixels.data(),
+                .lent = batch.count > 0 && pixels.is_borrowed(),
+                .size = size,
+                .dtype = view.dtype,
+                .crops = view.crops,
+                .targets = {}};
+  if (out.lent) pixels.part_with();
+  if (!options.for_gpu) return out;
+  std::uint32_t image = 0;
+  for (const std::size_t i : batch.places) {
+    const Place& place = batch.slot->places[i];
+    for (std::uint32_t crop = 0; crop < view.crops; ++crop, ++image) {
+      if (place.coded) continue;
+      const bool mirror = place.left[first_image + crop].mirror;
+      out.targets.push_back(image | (mirror ? cuda::kMirrored : 0));
+    }
+  }
+  for (const std::size_t i : batch.guests) {  // read, and not delivered
+    if (!batch.slot->places[i].coded) out.targets.push_back(0);
+  }
+  return out;
+}
+
+// Checks, then closes the gaps that skipped samples left.
+void Engine::Shared::deliver(Batch& out, const std::shared_ptr<Slot>& slot, bool epoch_begins) {
+  out = {};
+  out.slot = slot;
+  out.epoch = slot->epoch;
+  out.next = slot->next;
+  out.channels_first = options.channels_first();
+
+  std::lock_guard lock(mutex);
+  bad.enter(*slot, epoch_begins);
+  const Size first = check_places(*slot);
+  std::vector<Size> sizes;
+  std::vector<std::size_t> row_bytes;
+  for (std::size_t v = 0; v < recipe.views.size(); ++v) {
+    const bool known = v == 0 && first != Size{};
+    sizes.push_back(known ? first : fixed_size(recipe.views[v].transforms));
+    row_bytes.push_back(cpu_maker.row_bytes(v, sizes.back()));
+  }
+  close_gaps(*slot, row_bytes);
+  if (mixer) {
+    out.classes = mixer->classes();
+    if (!options.for_gpu) out.soft_labels = mixer->soft_labels(*slot);
+  }
+  for (std::size_t i = 0; i < slot->own(); ++i) {
     if (!slot->places[i].filled) continue;
     out.labels.push_back(slot->places[i].label);
     out.samples.push_back(static_cast<std::int64_t>(slot->places[i].draw.sample));
     out.places.push_back(i);
-    if (options.for_gpu && !slot->places[i].coded) {
-      out.targets.push_back(out.count | (slot->places[i].left.mirror ? cuda::kMirrored : 0));
-    }
     ++out.count;
+  }
+  for (std::size_t i = slot->own(); i < slot->places.size(); ++i) {
+    if (slot->places[i].filled) out.guests.push_back(i);
+  }
+  std::size_t first_image = 0;
+  for (std::size_t v = 0; v < recipe.views.size(); ++v) {
+    out.views.push_back(deliver_view(out, v, sizes[v], first_image));
+    first_image += recipe.views[v].crops;
   }
   const bool last = tundish::steps_from(schedule, slot->next) == 0;
   if (!options.replay) bad.check_any_good(out.count, last);
   if (auto now = bad.verdict(last)) verdict = std::move(now);
-  out.pixels = slot->pixels.data();
-  out.lent = out.count > 0 && slot->pixels.is_borrowed();
-  if (out.lent) slot->pixels.part_with();
   if (!is_left_out(out)) meter.deliver(out.count);
 }
 

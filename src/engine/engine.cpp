@@ -31,6 +31,9 @@ bool Engine::Shared::open_next(Slot& slot) {
   slot.start = open_position;
   slot.next = step.next;
   slot.places.resize(step.size);
+  for (std::size_t i = 0; i < step.size; ++i) slot.places[i].position = step.first + i;
+  slot.views.resize(recipe.views.size());
+  if (mixer) mixer->open(slot);
   slot.single_task = decode_on_gpu;
   open_position = step.next;
   return true;
@@ -118,6 +121,8 @@ bool Engine::can_choose_decoder() const {
   return options.decode == DecodeOn::automatic && !options.resident && shared_->gpu_maker &&
          shared_->gpu_maker->possible();
 }
+
+const Mixer* Engine::mixer() const { return shared_->mixer.get(); }
 
 GpuMaker* Engine::gpu_maker() const { return shared_->gpu_maker.get(); }
 

@@ -25,29 +25,39 @@
 namespace tundish {
 
 class GpuMaker;
+class Mixer;
 
 // With LoaderOptions::for_gpu: batches enqueued to the GPU ahead of the one that the training loop
 // gets. Besides them the loop has one, and one is being enqueued.
 inline constexpr std::uint32_t kGpuLead = 2;
 inline constexpr std::uint32_t kBatchesAtGpu = kGpuLead + 2;
 
+// The images of one view of a finished batch.
+struct BatchView {
+  std::byte* pixels = nullptr;
+  bool lent = false;  // the pixels are in lent memory, which is its owner's from now on
+  Size size;
+  Dtype dtype = Dtype::uint8;
+  std::uint32_t crops = 1;  // images of each sample
+  // With LoaderOptions::for_gpu: what becomes of each image of `pixels` (cuda/augment/finish.h).
+  // Images that are not among them are in the slot's GpuSlotData.
+  std::vector<cuda::Target> targets;
+};
+
 // A finished batch. The memory belongs to the slot, which goes back to the ring when the last
 // owner releases it.
 struct Batch {
   std::shared_ptr<Slot> slot;  // second owner: each tensor made from it
-  std::byte* pixels = nullptr;
-  bool lent = false;  // the pixels are in lent memory, which is its owner's from now on
   std::uint64_t epoch = 0;
-  std::uint64_t next = 0;  // global position after it
-  std::uint32_t count = 0;
-  Size size;
-  Dtype dtype = Dtype::uint8;
+  std::uint64_t next = 0;   // global position after it
+  std::uint32_t count = 0;  // samples
   bool channels_first = false;
-  std::vector<std::int64_t> labels, samples;  // one per image
-  std::vector<std::size_t> places;            // of the slot, one per image: for the other fields
-  // With LoaderOptions::for_gpu: what becomes of each image of `pixels` (cuda/augment/finish.h).
-  // Images that are not among them are in the slot's GpuSlotData.
-  std::vector<cuda::Target> targets;
+  std::vector<BatchView> views;
+  std::vector<std::int64_t> labels, samples;  // one per sample
+  std::vector<std::size_t> places;            // of the slot, one per sample: for the other fields
+  std::vector<std::size_t> guests;            // filled places of other ranks' images (mixer.h)
+  std::uint32_t classes = 0;       // when images are mixed: of the labels, which are then (N, classes)
+  std::vector<float> soft_labels;  // unless a GPU makes them
 };
 
 class Engine {
@@ -76,6 +86,7 @@ class Engine {
   bool decodes_on_gpu() const;
   bool can_choose_decoder() const;  // decode="auto", and both can decode
   GpuMaker* gpu_maker() const;      // null without LoaderOptions::for_gpu
+  const Mixer* mixer() const;       // null unless the transforms mix images
 
   enum class Next { batch, again, end };
 

@@ -50,7 +50,8 @@ Pixels run(Engine& engine, std::uint64_t epoch, std::uint64_t position, std::uin
   Batch batch;
   engine.start(epoch, position);
   while (out.size() < most && engine.next(batch, 60s) == Engine::Next::batch) {
-    out.push_back({batch.pixels, batch.pixels + std::size_t{batch.count} * 8 * 8 * 3});
+    const std::byte* pixels = batch.views.front().pixels;
+    out.push_back({pixels, pixels + std::size_t{batch.count} * 8 * 8 * 3});
   }
   return out;
 }

@@ -15,12 +15,23 @@ namespace {
 constexpr std::uint64_t kReplayedBytes = 4096;         // of an image besides its pixels: its plan
 constexpr std::uint64_t kMostIfNotKnown = 4ull << 30;  // of a replayed batch
 
-// Of an image in a batch. Without a fixed size that of the largest image stored, where the source
-// knows it without reading: a pack does.
-std::uint64_t most_image_bytes(const LoaderOptions& options, const Recipe& recipe) {
-  const Dtype dtype = recipe.table.dtype;
-  const Size fixed = fixed_size(options.transforms);
-  if (fixed != Size{}) return image_bytes(fixed, dtype);
+// Of a sample's images in a batch, where their size is fixed; otherwise 0.
+std::uint64_t fixed_image_bytes(const Recipe& recipe) {
+  std::uint64_t sum = 0;
+  for (const ViewRecipe& view : recipe.views) {
+    const Size size = fixed_size(view.transforms);
+    sum += view.crops * image_bytes(size, view.stored);
+    // What is mixed on the CPU; at most every image has a guest.
+    if (recipe.cpu_part == CpuPart::levels) sum += 2 * image_bytes(size, Dtype::uint8);
+  }
+  return sum;
+}
+
+// Without a fixed size that of the largest image stored, where the source knows it without reading:
+// a pack does.
+std::uint64_t most_image_bytes(const Recipe& recipe) {
+  if (const std::uint64_t fixed = fixed_image_bytes(recipe); fixed > 0) return fixed;
+  const Dtype dtype = recipe.views.front().stored;
   std::uint64_t most = 0;
   for (std::uint64_t i = 0; i < recipe.source->count(); ++i) {
     const SampleInfo info = recipe.source->info(i);
@@ -40,7 +51,7 @@ std::uint64_t most_batches(const LoaderOptions& options) {
 
 void check_replay(const LoaderOptions& options, const Recipe& recipe, std::uint64_t count) {
   const std::uint64_t images = std::min<std::uint64_t>(options.batch_size, count);
-  const std::uint64_t each = most_image_bytes(options, recipe) + kReplayedBytes;
+  const std::uint64_t each = most_image_bytes(recipe) + kReplayedBytes;
   const std::uint64_t left = memory_left();
   const std::uint64_t most = left > 0 ? left / 2 : kMostIfNotKnown;
   if (images <= most / each) return;
@@ -68,8 +79,7 @@ std::unique_ptr<MemoryBudget> make_budget(LoaderOptions& options, Recipe& recipe
       .threads = static_cast<std::uint64_t>(*options.threads) + 1,
       .batches = most_batches(options),
       .batch_size = std::min<std::uint64_t>(options.batch_size, count),
-      .image_bytes =
-          image_bytes(fixed_size(options.transforms), recipe.table.dtype) + more_per_image};
+      .image_bytes = fixed_image_bytes(recipe) + more_per_image};
   const MemoryShares shares = share_memory(needs, recipe.source->path());
   auto budget = std::make_unique<MemoryBudget>(shares.shared);
   recipe.memory = {.budget = budget.get(),

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "augment/mixing.h"
 #include "augment/transforms_json.h"
 #include "engine/engine_memory.h"
 #include "engine/engine_shared.h"
@@ -64,8 +65,9 @@ Engine::Shared::Shared(std::shared_ptr<const Source> source, LoaderOptions optio
               .order = describe(order),
               .seed = options.seed,
               .positions = schedule.count,
-              .transforms = transforms_json(options.transforms).dump(),
+              .transforms = transforms_text(options),
               .exif_orientation = options.exif_orientation};
+  make_mixer();
   if (options.replay) check_replay(options, recipe, schedule.count);
   if (options.for_gpu) make_gpu_maker();
   if (options.memory > 0) {
@@ -83,11 +85,42 @@ void Engine::Shared::make_recipe(std::shared_ptr<const Source> source) {
   recipe.source = std::move(source);
   recipe.fields = options.all_fields ? kAllFields : 0;
   recipe.seed = options.seed;
-  recipe.transforms = options.transforms;
-  if (!options.for_gpu) recipe.table = pixel_table(options.transforms);
-  recipe.levels = options.for_gpu;
+  const bool mixes = mixing_of(options.transforms).has_value();
+  for (const Transforms& transforms : options.all_views()) {
+    const PixelTable table = pixel_table(transforms);
+    recipe.views.push_back({.transforms = transforms,
+                            .dtype = table.dtype,
+                            .stored = options.for_gpu ? Dtype::uint8 : table.dtype,
+                            .table = mixes || options.for_gpu ? PixelTable{} : table,
+                            .crops = crops_of(transforms)});
+  }
+  recipe.cpu_part = options.for_gpu ? CpuPart::to_gpu : mixes ? CpuPart::levels : CpuPart::all;
   recipe.exif_orientation = options.exif_orientation;
   recipe.limits = options.limits;
+}
+
+// Labels are needed for every sample: they become vectors.
+void Engine::Shared::make_mixer() {
+  const std::optional<Mixing> mixing = mixing_of(options.transforms);
+  if (!mixing) return;
+  const Source& source = *recipe.source;
+  const auto refuse = [&](const std::string& why) {
+    throw Error(ErrorCode::argument, {.file = source.path()}, "MixUp and CutMix: " + why);
+  };
+  const std::uint64_t classes = mixing->classes().value_or(source.schema().classes.size());
+  if (classes == 0) refuse("the data name no classes; give num_classes");
+  for (std::uint64_t i = 0; i < source.count(); ++i) {
+    const std::int64_t label = label_of(options, source, i);
+    if (label >= 0 && static_cast<std::uint64_t>(label) < classes) continue;
+    refuse(fmt::format("they mix labels from 0 to {}, and the label of sample {} is {}", classes - 1,
+                       i, label));
+  }
+  if (fixed_size(options.transforms) == Size{}) {
+    refuse("the transforms before them must give every image the same size");
+  }
+  mixer = std::make_unique<Mixer>(*mixing, recipe, options, schedule,
+                                  static_cast<std::uint32_t>(classes));
+  cpu_maker.use_mixer(mixer.get());
 }
 
 void Engine::Shared::make_gpu_maker() {

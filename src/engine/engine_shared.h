@@ -13,6 +13,7 @@
 #include "engine/engine.h"
 #include "engine/engine_cache.h"
 #include "engine/gpu/gpu_maker.h"
+#include "engine/mixer.h"
 #include "memory/budget.h"
 #include "trace/trace.h"
 
@@ -23,6 +24,7 @@ struct Engine::Shared {
   Shared(std::shared_ptr<const Source> source, LoaderOptions options_in);
 
   void make_recipe(std::shared_ptr<const Source> source);
+  void make_mixer();
   void make_gpu_maker();
   void work(WorkerStatus& status);
   bool open_next(Slot& slot);
@@ -32,6 +34,9 @@ struct Engine::Shared {
   bool is_left_out(const Batch& batch) const {
     return batch.count == 0 && options.world_size == 1 && !options.replay;
   }
+  Size check_places(const Slot& slot) const;
+  BatchView deliver_view(const Batch& batch, std::size_t number, Size size,
+                         std::size_t first_image) const;
   void deliver(Batch& out, const std::shared_ptr<Slot>& slot, bool epoch_begins);
 
   LoaderOptions options;
@@ -45,6 +50,7 @@ struct Engine::Shared {
   Ring ring;
   std::shared_ptr<LentMemory> lent = std::make_shared<LentMemory>();  // second owners: the slots
   CpuMaker cpu_maker{recipe, options, order, cache, lent};
+  std::unique_ptr<Mixer> mixer;         // when the transforms mix images
   std::unique_ptr<GpuMaker> gpu_maker;  // with for_gpu
   pid_t process = ::getpid();
 

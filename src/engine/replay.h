@@ -1,6 +1,8 @@
 // Which draws a batch was made of, and the plan of each.
 #pragma once
 
+#include <optional>
+
 #include "core/fields_json.h"
 #include "engine/engine.h"
 
@@ -13,14 +15,18 @@ struct ReplayedSample {
   std::int64_t label = -1;
   std::string key;
   std::vector<std::uint64_t> replaces;  // bad samples that this one replaces
-  View view{Size{}};
+  std::vector<View> views;  // of each image
+  Mix mix;                  // with the draw of `partner`
+  std::optional<Draw> partner;
 };
 
 // The plans of a batch, one per image. Reads the heads of the images again. Throws SampleError.
 std::vector<ReplayedSample> replayed(const Batch& batch, const Recipe& recipe);
 
 // {position, sample, repeat, key, label, replaces, image, size, steps}; sizes are [width, height],
-// windows [x, y, width, height]; steps: [{crop, size, keep, mirror_x, mirror_y, filter, pad}].
+// windows [x, y, width, height]; steps: [{crop, size, keep, mirror_x, mirror_y, filter, pad}]. With
+// several images of a sample: views: [{image, size, steps}] instead of these three. A mixed one also
+// has mix: {partner (a sample), repeat, share, box (of CutMix)}.
 Json replay_json(const ReplayedSample& sample);
 
 }  // namespace tundish

@@ -40,7 +40,7 @@ bool take(Engine& engine, Images& into, std::uint64_t& next) {
   if (got == Engine::Next::end) return false;
   const std::size_t bytes = 3 * 3 * 3;
   for (std::uint32_t i = 0; i < batch.count; ++i) {
-    into.emplace_back(batch.samples[i], XXH3_64bits(batch.pixels + i * bytes, bytes));
+    into.emplace_back(batch.samples[i], XXH3_64bits(batch.views.front().pixels + i * bytes, bytes));
   }
   next = batch.next;
   return true;

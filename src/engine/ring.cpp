@@ -38,7 +38,9 @@ std::shared_ptr<Slot> take_slot(const std::shared_ptr<SlotPool>& pool) {
             // In a forked child the lock may be held for ever, and the memory may be a driver's.
             if (::getpid() != pool->process) return;
             std::unique_ptr<Slot> back(used);
-            if (used->pixels.is_borrowed()) used->pixels.release();
+            for (SlotView& view : used->views) {
+              if (view.pixels.is_borrowed()) view.pixels.release();
+            }
             std::lock_guard lock(pool->mutex);
             const bool many = pool->most > 0 && pool->alive > pool->most;
             if (pool->free.size() < pool->spare && !many) {
@@ -70,8 +72,11 @@ void Ring::restart(Opener opener) {
 bool Ring::open_one() {
   if (exhausted_ || open_.size() >= depth_) return false;
   std::shared_ptr<Slot> slot = take_slot(pool_);
-  slot->size = {};
+  for (SlotView& view : slot->views) view.size = {};
   slot->places.clear();
+  slot->guests = 0;
+  slot->mixes.clear();
+  slot->needed_by.clear();
   slot->single_task = false;
   if (!opener_(*slot)) {
     exhausted_ = true;

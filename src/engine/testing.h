@@ -87,10 +87,14 @@ inline std::vector<Seen> run_epoch(Engine& engine, std::uint64_t epoch,
     const Engine::Next next = engine.next(batch, 20s);
     if (next == Engine::Next::end) return all;
     REQUIRE(next == Engine::Next::batch);
-    const std::size_t bytes = batch.count * 3 *
-                              static_cast<std::size_t>(batch.size.width * batch.size.height) *
-                              dtype_bytes(batch.dtype);
-    all.push_back({batch.epoch, batch.samples, {batch.pixels, batch.pixels + bytes}});
+    std::vector<std::byte> pixels;
+    for (const BatchView& view : batch.views) {
+      const std::size_t bytes = batch.count * view.crops * 3 *
+                                static_cast<std::size_t>(view.size.width * view.size.height) *
+                                dtype_bytes(view.dtype);
+      pixels.insert(pixels.end(), view.pixels, view.pixels + bytes);
+    }
+    all.push_back({batch.epoch, batch.samples, std::move(pixels)});
   }
 }
 

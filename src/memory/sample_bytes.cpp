@@ -19,12 +19,15 @@ void SampleBytes::grow_to(const SampleBytes& other) {
   coded = std::max(coded, other.coded);
   decoder = std::max(decoder, other.decoder);
   upright = std::max(upright, other.upright);
+  shared = std::max(shared, other.shared);
   between = std::max(between, other.between);
   resample = std::max(resample, other.resample);
 }
 
-SampleBytes sample_bytes(const View& view, const ImageHeader& header, std::uint8_t orientation,
-                         std::uint64_t coded, bool whole) {
+namespace {
+
+SampleBytes of_one(const View& view, const ImageHeader& header, std::uint8_t orientation,
+                   std::uint64_t coded, bool whole) {
   const Size stored{static_cast<int>(header.width), static_cast<int>(header.height)};
   SampleBytes out{.coded = coded};
   // At most: the crop, or all of an image that is turned or padded.
@@ -51,6 +54,20 @@ SampleBytes sample_bytes(const View& view, const ImageHeader& header, std::uint8
     before = kept;
     size = kept;
   }
+  return out;
+}
+
+}  // namespace
+
+SampleBytes sample_bytes(std::span<const View> views, const ImageHeader& header,
+                         std::uint8_t orientation, std::uint64_t coded, bool whole) {
+  // What several images share may be all of the image.
+  const bool shared = views.size() > 1;
+  SampleBytes out;
+  for (const View& view : views) {
+    out.grow_to(of_one(view, header, orientation, coded, whole || shared));
+  }
+  if (shared) out.shared = rgb_bytes(views.front().image());
   return out;
 }
 

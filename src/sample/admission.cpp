@@ -29,6 +29,20 @@ std::uint64_t bytes_of(const Sample& sample) {
   return sum;
 }
 
+// All images of a sample.
+std::uint64_t bytes_in_batch(const Recipe& recipe, std::span<const View> views) {
+  std::uint64_t sum = 0;
+  std::size_t number = 0;
+  for (const ViewRecipe& view : recipe.views) {
+    for (std::uint32_t crop = 0; crop < view.crops; ++crop) {
+      const Size size = views[number++].size();
+      sum += image_bytes(size, view.stored);
+      if (recipe.cpu_part == CpuPart::levels) sum += 2 * image_bytes(size, Dtype::uint8);
+    }
+  }
+  return sum;
+}
+
 void wait_for(std::uint64_t bytes, const Recipe& recipe, const Draw& draw, Scratch& scratch) {
   MemoryBudget& budget = *recipe.memory.budget;
   check(scratch.charge.take(budget, bytes, scratch.age), "decoding it takes", bytes,
@@ -47,18 +61,19 @@ void admit_read(const Recipe& recipe, const Draw& draw, Scratch& scratch) {
   if (bytes > recipe.memory.uncharged_limit) wait_for(bytes, recipe, draw, scratch);
 }
 
-bool admit(const Recipe& recipe, const Draw& draw, const View& view, const ImageHeader& header,
-           std::uint8_t orientation, Scratch& scratch) {
+bool admit(const Recipe& recipe, const Draw& draw, std::span<const View> views,
+           const ImageHeader& header, std::uint8_t orientation, Scratch& scratch) {
   const SampleMemory& memory = recipe.memory;
   if (!memory.budget) return true;
   const std::uint64_t coded = bytes_of(scratch.sample);
-  const SampleBytes needed = sample_bytes(view, header, orientation, coded);
+  const SampleBytes needed = sample_bytes(views, header, orientation, coded);
   const std::uint64_t charge = needed.total() > memory.uncharged_limit ? needed.total() : 0;
 
   // Fields besides the image stay in the batch as they are.
   const auto image = static_cast<std::size_t>(recipe.image_field);
-  const std::uint64_t place = image_bytes(view.size(), recipe.table.dtype) +
-                              (recipe.fields ? coded - scratch.sample.fields[image].size() : 0);
+  const std::uint64_t place =
+      bytes_in_batch(recipe, views) +
+      (recipe.fields ? coded - scratch.sample.fields[image].size() : 0);
   const std::uint64_t batches = place * memory.places;
   const bool larger_batches = batches > memory.budget->reserved();
   const bool charged = scratch.charge.bytes() >= charge;
@@ -77,8 +92,9 @@ bool admit(const Recipe& recipe, const Draw& draw, const View& view, const Image
   scratch.charge.give();
   if (larger_batches) {
     check(memory.budget->reserve(batches, scratch.age),
-          fmt::format("batches of {} x {} pixels, {} images at a time, take", view.size().width,
-                      view.size().height, with_commas(memory.places)),
+          fmt::format("batches of {} x {} pixels, {} images at a time, take",
+                      views.front().size().width, views.front().size().height,
+                      with_commas(memory.places)),
           batches, memory.budget->bytes(), recipe, draw);
   }
   if (charge > 0) wait_for(charge, recipe, draw, scratch);

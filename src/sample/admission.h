@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "sample/sample.h"
 
@@ -13,8 +14,8 @@ void admit_read(const Recipe& recipe, const Draw& draw, Scratch& scratch);
 
 // After the sample was read and planned. False: it had to wait, and released the bytes meanwhile;
 // read them again. Throws SampleError(over_budget) when it can never fit, Error(closed).
-bool admit(const Recipe& recipe, const Draw& draw, const View& view, const ImageHeader& header,
-           std::uint8_t orientation, Scratch& scratch);
+bool admit(const Recipe& recipe, const Draw& draw, std::span<const View> views,
+           const ImageHeader& header, std::uint8_t orientation, Scratch& scratch);
 
 // After a sample: buffers that have become large go back to the system, then its charge.
 void release_large_buffers(const Recipe& recipe, std::unique_ptr<Scratch>& scratch);

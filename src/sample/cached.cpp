@@ -81,13 +81,13 @@ void keep_encoded(const Recipe& recipe, const Draw& draw, const Scratch& scratch
   room.keep();
 }
 
-void decode_to_cache(const Recipe& recipe, const Draw& draw, const View& view, Bytes bytes,
+void decode_to_cache(const Recipe& recipe, const Draw& draw, std::span<const View> views, Bytes bytes,
                      const ImageHeader& header, std::uint8_t orientation, Scratch& scratch) {
   if (!recipe.cache || recipe.cache->kind() != CacheKind::decoded) return;
   const std::uint64_t coded = bytes_in_front(recipe, scratch, true);
-  const SampleBytes takes = sample_bytes(view, header, orientation, coded, true);
+  const SampleBytes takes = sample_bytes(views, header, orientation, coded, true);
   if (takes.total() > std::max(scratch.charge.bytes(), recipe.memory.uncharged_limit)) return;
-  const Size size = view.image();
+  const Size size = views.front().image();
   const auto width = static_cast<std::uint32_t>(size.width);
   const auto height = static_cast<std::uint32_t>(size.height);
   auto room = recipe.cache->make_room(

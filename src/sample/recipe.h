@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
+#include "augment/cpu/plan_runner.h"
 #include "augment/transforms.h"
 #include "decode/decode.h"
 #include "memory/budget.h"
@@ -20,18 +22,33 @@ struct SampleMemory {
   std::uint64_t uncharged_limit = 0;  // a sample that needs no more is not charged
 };
 
+// A view: what is done to the image of every sample. Most loaders have one.
+struct ViewRecipe {
+  Transforms transforms;
+  Dtype dtype = Dtype::uint8;   // of the batch's elements
+  Dtype stored = Dtype::uint8;  // of what its memory holds: levels, when a GPU makes the elements
+  PixelTable table;             // of what is stored; levels, when images are mixed afterwards
+  std::uint32_t crops = 1;  // images that it gives: FiveCrop and TenCrop give several
+};
+
 struct Recipe {
   std::shared_ptr<const Source> source;  // second owner: whoever opened it
   int image_field = 0;
   FieldSet fields = 0;  // besides the image
   std::uint64_t seed = 0;
-  Transforms transforms;
-  PixelTable table;
-  bool levels = false;            // store 8-bit levels, and leave the end of a plan to a GPU
+  std::vector<ViewRecipe> views;  // at least one
+  CpuPart cpu_part = CpuPart::all;
   bool exif_orientation = false;  // turn images as their EXIF says; torchvision does not
   Limits limits;
   SampleMemory memory;
   SampleCache* cache = nullptr;  // null: every sample is read
+
+  // The images of a sample are numbered: those of the first view, then those of the next.
+  std::size_t images() const {
+    std::size_t count = 0;
+    for (const ViewRecipe& view : views) count += view.crops;
+    return count;
+  }
 };
 
 }  // namespace tundish

@@ -2,10 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <climits>
+#include <span>
+
 #include "decode/npy.h"
 #include "sample/admission.h"
 #include "sample/cached.h"
 #include "sample/orientation.h"
+#include "sample/window_rows.h"
 
 namespace tundish {
 namespace {
@@ -20,7 +25,7 @@ Planned admit_and_plan(const Recipe& recipe, std::uint64_t epoch, const Draw& dr
   admit_read(recipe, draw, scratch);
   for (;;) {
     Planned planned = read_and_plan(recipe, epoch, draw, scratch);
-    if (admit(recipe, draw, planned.view, planned.header, planned.orientation, scratch)) {
+    if (admit(recipe, draw, planned.views, planned.header, planned.orientation, scratch)) {
       return planned;
     }
   }
@@ -29,9 +34,9 @@ Planned admit_and_plan(const Recipe& recipe, std::uint64_t epoch, const Draw& dr
 // Step 2: the rows of `needed` of the image go to the sink, from the cache or decoded.
 void decode_image(StripSink& sink, const Planned& planned, const Window& needed,
                   const Recipe& recipe, const Draw& draw, Scratch& scratch) {
-  const auto& [bytes, header, orientation, view] = planned;
+  const auto& [bytes, header, orientation, views] = planned;
   if (!scratch.cached) {
-    decode_to_cache(recipe, draw, view, bytes, header, orientation, scratch);
+    decode_to_cache(recipe, draw, views, bytes, header, orientation, scratch);
   }
   if (scratch.cached) return push_cached(sink, *scratch.cached, needed, scratch.decode);
   const std::optional<Fault> fault =
@@ -39,31 +44,101 @@ void decode_image(StripSink& sink, const Planned& planned, const Window& needed,
                        : decode_upright(scratch.upright, bytes, header, orientation, scratch.decode,
                                         recipe.limits);
   if (fault) throw SampleError(*fault, recipe.source->where_in(draw.sample, recipe.image_field));
-  if (orientation != 1) sink.push(whole_strip(scratch.upright, view.image()));
+  if (orientation != 1) sink.push(whole_strip(scratch.upright, views.front().image()));
 }
 
-// Step 3: the plan. With recipe.levels a GPU does the end of it.
-void run(const Planned& planned, const Placement& place, const Recipe& recipe, const Draw& draw,
-         Scratch& scratch) {
-  scratch.plan.begin(planned.view, recipe.table, place, recipe.levels);
+bool is_empty(const Window& window) { return window.width <= 0 || window.height <= 0; }
+
+// Step 3: the plan of one image. A GPU may do the end of it.
+void run(const Planned& planned, const View& view, const PixelTable& table, const Placement& place,
+         const Recipe& recipe, const Draw& draw, LeftToGpu& left, Scratch& scratch) {
+  scratch.plan.begin(view, table, place, recipe.cpu_part);
   const Window needed = scratch.plan.needed();
-  if (needed.width > 0 && needed.height > 0) {
+  if (!is_empty(needed)) {
     scratch.timer.time_decode(scratch.plan.sink(), [&](StripSink& sink) {
       decode_image(sink, planned, needed, recipe, draw, scratch);
     });
   }
-  scratch.left = scratch.plan.finish();
+  left = scratch.plan.finish();
+}
+
+// An image of the sample, and where it goes.
+struct ImageTask {
+  std::size_t number;
+  const PixelTable* table;
+  Placement place;
+  Window needed;  // of the decoded image
+};
+
+// The window of the decoded image that several images need together; {} when it saves nothing to
+// decode it once.
+Window shared_window(std::span<const ImageTask> tasks) {
+  std::int64_t sum = 0;
+  int left = INT_MAX, top = INT_MAX, right = 0, bottom = 0;
+  for (const ImageTask& task : tasks) {
+    const Window& needed = task.needed;
+    if (is_empty(needed)) continue;
+    sum += std::int64_t{needed.width} * needed.height;
+    left = std::min(left, needed.x);
+    top = std::min(top, needed.y);
+    right = std::max(right, needed.x + needed.width);
+    bottom = std::max(bottom, needed.y + needed.height);
+  }
+  const std::int64_t together = sum > 0 ? (std::int64_t{right} - left) * (bottom - top) : 0;
+  return sum > together ? Window{left, top, right - left, bottom - top} : Window{};
+}
+
+// The same for several images of one sample: decoded once where their windows overlap.
+void run_all(const Planned& planned, std::span<ImageTask> tasks, const Recipe& recipe,
+             const Draw& draw, Scratch& scratch) {
+  for (ImageTask& task : tasks) {
+    scratch.plan.begin(planned.views[task.number], *task.table, task.place, recipe.cpu_part);
+    task.needed = scratch.plan.needed();
+  }
+  const Window window = scratch.cached ? Window{} : shared_window(tasks);
+  if (!is_empty(window)) {
+    WindowRows rows(scratch.shared, window);
+    scratch.timer.time_decode(rows, [&](StripSink& sink) {
+      decode_image(sink, planned, window, recipe, draw, scratch);
+    });
+  }
+  for (const ImageTask& task : tasks) {
+    const View& view = planned.views[task.number];
+    if (is_empty(window)) {
+      run(planned, view, *task.table, task.place, recipe, draw, scratch.left[task.number],
+          scratch);
+      continue;
+    }
+    scratch.plan.begin(view, *task.table, task.place, recipe.cpu_part);
+    if (!is_empty(task.needed)) {
+      scratch.plan.sink().push({scratch.shared.data(), std::ptrdiff_t{3} * window.width, window.x,
+                                window.y, window.width, window.height});
+    }
+    scratch.left[task.number] = scratch.plan.finish();
+  }
 }
 
 }  // namespace
 
-View plan_draw(const Recipe& recipe, const ImageHeader& header, std::uint64_t epoch,
-               const Draw& draw) {
+std::vector<View> plan_draw(const Recipe& recipe, const ImageHeader& header, std::uint64_t epoch,
+                            const Draw& draw) {
   const Size stored{static_cast<int>(header.width), static_cast<int>(header.height)};
+  const Size image = upright_size(stored, orientation_of(recipe, header));
+  std::vector<View> views;
+  views.reserve(recipe.images());
   try {
-    return plan_view(
-        recipe.transforms, upright_size(stored, orientation_of(recipe, header)),
-        {.seed = recipe.seed, .epoch = epoch, .sample = draw.sample, .repeat = draw.repeat});
+    for (std::uint32_t number = 0; number < recipe.views.size(); ++number) {
+      const ViewRecipe& view = recipe.views[number];
+      const Key key{.seed = recipe.seed,
+                    .epoch = epoch,
+                    .sample = draw.sample,
+                    .repeat = draw.repeat,
+                    .view = number};
+      for (std::uint32_t crop = 0; crop < view.crops; ++crop) {
+        views.push_back(plan_view(view.transforms, image, key, crop));
+      }
+    }
+    return views;
   } catch (const Error& error) {
     throw Error(error.code(), recipe.source->where(draw.sample), error.reason());
   }
@@ -107,9 +182,22 @@ void load_sample(const Placer& placer, const Recipe& recipe, std::uint64_t epoch
   scratch.timer.begin_sample();
   const Planned planned = admit_and_plan(recipe, epoch, draw, scratch);
   scratch.timer.begin_decode(draw);
-  const Placement place = placer(planned.view.size());
-  if (!place.base) return;
-  run(planned, place, recipe, draw, scratch);
+  scratch.left.resize(planned.views.size());
+  std::vector<ImageTask> tasks;
+  std::size_t number = 0;
+  for (const ViewRecipe& view : recipe.views) {
+    for (std::uint32_t crop = 0; crop < view.crops; ++crop, ++number) {
+      const Placement place = placer(number, planned.views[number].size());
+      if (place.base) tasks.push_back({number, &view.table, place, {}});
+    }
+  }
+  if (tasks.empty()) return;
+  if (tasks.size() == 1) {
+    const auto& [image, table, place, needed] = tasks.front();
+    run(planned, planned.views[image], *table, place, recipe, draw, scratch.left[image], scratch);
+  } else {
+    run_all(planned, tasks, recipe, draw, scratch);
+  }
   keep_encoded(recipe, draw, scratch);
   scratch.timer.end_sample(draw, planned.header.codec);
 }

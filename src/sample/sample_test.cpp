@@ -20,8 +20,11 @@ Recipe recipe_of(Transforms transforms) {
   }
   Recipe recipe;
   recipe.source = source;
-  recipe.table = pixel_table(transforms);
-  recipe.transforms = std::move(transforms);
+  const PixelTable table = pixel_table(transforms);
+  recipe.views = {{.transforms = std::move(transforms),
+                   .dtype = table.dtype,
+                   .stored = table.dtype,
+                   .table = table}};
   return recipe;
 }
 
@@ -31,10 +34,10 @@ TEST_CASE("an image that is left out costs its reading and no decoding") {
   const Recipe recipe = recipe_of({Resize{.size = {8, 8}}});
   Scratch scratch;
   std::vector<std::byte> pixels(8 * 8 * 3);
-  const Placer placer = [&](Size) { return Placement{pixels.data(), 24, 3, 1}; };
+  const Placer placer = [&](std::size_t, Size) { return Placement{pixels.data(), 24, 3, 1}; };
   load_sample(placer, recipe, 0, {.sample = 0}, scratch);
   REQUIRE(scratch.timer.times().decode_ns > 0);  // of an image before
-  load_sample([](Size) { return Placement{}; }, recipe, 0, {.sample = 1}, scratch);
+  load_sample([](std::size_t, Size) { return Placement{}; }, recipe, 0, {.sample = 1}, scratch);
   CHECK(scratch.timer.times().bytes > 0);
   CHECK(scratch.timer.times().read_ns > 0);
   CHECK(scratch.timer.times().decode_ns == 0);
@@ -44,7 +47,7 @@ TEST_CASE("an image that is left out costs its reading and no decoding") {
 TEST_CASE("decoding and augmenting share what is measured on one sample of many") {
   const Recipe recipe = recipe_of({Resize{.size = {8, 8}}});
   std::vector<std::byte> pixels(8 * 8 * 3);
-  const Placer placer = [&](Size) { return Placement{pixels.data(), 24, 3, 1}; };
+  const Placer placer = [&](std::size_t, Size) { return Placement{pixels.data(), 24, 3, 1}; };
   Scratch scratch;
   std::uint64_t measured_ns = 0;
   constexpr std::uint64_t kEvery = SampleTimer::kMeasured;
@@ -64,9 +67,9 @@ TEST_CASE("an image that takes several steps takes no new memory after the first
   const Recipe recipe =
       recipe_of({Resize{.size = {20, 20}}, RandomCrop{.size = {24, 24}, .padding = {4, 4, 4, 4}},
                  Resize{.size = {8, 8}}});
-  REQUIRE(plan_view(recipe.transforms, {40, 30}, {}).steps().size() > 1);
+  REQUIRE(plan_view(recipe.views.front().transforms, {40, 30}, {}).steps().size() > 1);
   std::vector<std::byte> pixels(8 * 8 * 3);
-  const Placer placer = [&](Size) { return Placement{pixels.data(), 24, 3, 1}; };
+  const Placer placer = [&](std::size_t, Size) { return Placement{pixels.data(), 24, 3, 1}; };
   Scratch scratch;
   std::array<const std::uint8_t*, 2> memory{};
   for (std::uint64_t i = 0; i < 4; ++i) {

@@ -40,7 +40,7 @@ class SampleTimer {
     TimedSink timed(sink);
     const std::uint64_t from_ns = now_ns();
     decode(timed);
-    times_.decode_ns = now_ns() - from_ns - timed.spent_ns;
+    times_.decode_ns += now_ns() - from_ns - timed.spent_ns;
   }
 
   // Adds the times to those of the thread; of a sample that failed, the time up to the failure.

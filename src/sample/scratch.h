@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "augment/cpu/mix_rows.h"
 #include "augment/cpu/plan_runner.h"
 #include "decode/decode.h"
 #include "memory/budget.h"
@@ -27,8 +28,10 @@ struct Scratch {
   Sample sample;
   DecodeScratch decode;
   PlanRunner plan;
+  MixRows mix;
   std::vector<std::uint8_t> upright;  // a turned image
-  LeftToGpu left;                     // of the last sample
+  std::vector<std::uint8_t> shared;   // what several images of a sample need of it
+  std::vector<LeftToGpu> left;        // of the last sample's images
   SampleTimer timer;
 };
 

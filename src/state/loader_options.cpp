@@ -1,9 +1,46 @@
 #include "state/loader_options.h"
 
+#include "augment/mixing.h"
+#include "augment/transform.h"
 #include "augment/transforms_json.h"
 #include "core/machine/usable_cpus.h"
 
 namespace tundish {
+
+namespace {
+
+constexpr std::size_t kMaxViews = 64;
+
+void check_views(const LoaderOptions& options) {
+  const Views views = options.all_views();
+  if (!options.views.empty() && !options.transforms.list().empty()) {
+    refuse_argument("", "views and transforms contradict each other: give one of them");
+  }
+  if (views.size() > kMaxViews) {
+    refuse_argument("", fmt::format("views: at most {} lists, not {}", kMaxViews, views.size()));
+  }
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    check_transforms(views[i]);
+    if (!options.views.empty() && mixing_of(views[i])) {
+      refuse_argument("", fmt::format("views[{}]: MixUp and CutMix mix batches of one view; use them "
+                                      "in transforms, without views",
+                                      i));
+    }
+    const bool crops = crops_of(views[i]) > 1;
+    if (crops && views.size() > 1) {
+      refuse_argument("", fmt::format("views[{}]: FiveCrop and TenCrop give several images "
+                                      "already; use them in transforms, without views",
+                                      i));
+    }
+    if ((crops || views.size() > 1) && fixed_size(views[i]) == Size{}) {
+      refuse_argument("", fmt::format("views[{}] must give every image the same size: end it with "
+                                      "a crop or a resize to (height, width)",
+                                      i));
+    }
+  }
+}
+
+}  // namespace
 
 void LoaderOptions::check() const {
   const auto refuse = [](const std::string& text) { refuse_argument("", text); };
@@ -20,13 +57,18 @@ void LoaderOptions::check() const {
     refuse("resident=True contradicts decode=\"cpu\": the GPU decodes what it keeps");
   }
   if (cache != CacheKind::none && memory == 0) refuse("a cache needs memory=, its budget");
-  check_transforms(transforms);
+  check_views(*this);
 }
 
 LoaderOptions read_loader_options(const std::string& json) {
   LoaderOptions options;
   read_fields(options, parse_json(json), "");
   return options;
+}
+
+std::string transforms_text(const LoaderOptions& options) {
+  return (options.views.empty() ? transforms_json(options.transforms) : json_of(options.views))
+      .dump();
 }
 
 void resolve_defaults(LoaderOptions& options) {

@@ -29,6 +29,7 @@ constexpr std::array<const char*, 3> words(DecodeOn) { return {"cpu", "gpu", "au
 struct LoaderOptions {
   std::uint32_t batch_size = 1;
   Transforms transforms = {};
+  Views views = {};
   bool shuffle = false;
   std::uint64_t seed = 0;
   std::optional<int> threads = {};
@@ -65,6 +66,10 @@ struct LoaderOptions {
         FieldInfo{
             .name = "transforms", .about = "what is done to each image, in order", .saved = true},
         self.transforms);
+    visit(FieldInfo{.name = "views",
+                    .about = "several lists of transforms: each gives an image of every sample",
+                    .saved = true},
+          self.views);
     visit(FieldInfo{.name = "shuffle", .about = "a new random order in every epoch", .saved = true},
           self.shuffle);
     visit(FieldInfo{"seed",
@@ -133,12 +138,18 @@ struct LoaderOptions {
   }
   void check() const;
 
+  // Of each view; without `views` there is one.
+  Views all_views() const { return views.empty() ? Views{transforms} : views; }
+
   bool channels_first() const { return memory_format == MemoryFormat::contiguous; }
   bool gpu_may_decode() const { return for_gpu && decode != DecodeOn::cpu; }
 };
 
 // Reads JSON text; check_fields_of() checks ranges. Throws Error(argument) that names the option.
 LoaderOptions read_loader_options(const std::string& json);
+
+// The transforms of all views as one text: what a run is compared by.
+std::string transforms_text(const LoaderOptions& options);
 
 // Fills in what is decided by other options: threads, on_error, uneven.
 void resolve_defaults(LoaderOptions& options);

@@ -67,7 +67,7 @@ std::string difference(const SavedState& state, const RunIdentity& run) {
     out.push_back(
         fmt::format("another order ({}, here {})", shown_text(state.order, 200), run.order));
   }
-  if (transforms_json(state.options.transforms).dump() != run.transforms) {
+  if (transforms_text(state.options) != run.transforms) {
     out.emplace_back("other transforms");
   }
   if (state.options.exif_orientation != run.exif_orientation) {
@@ -84,7 +84,7 @@ std::string fingerprint(const Source& source, const Order& order, const LoaderOp
   std::string text = fmt::format("tundish {}\n{}\n{} {} {}\n", kStateFormat, source.fingerprint(),
                                  order.count, order.seed, order.shuffle);
   if (options.exif_orientation) text += "exif\n";
-  text += describe(order) + '\n' + transforms_json(options.transforms).dump();
+  text += describe(order) + '\n' + transforms_text(options);
   const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }

@@ -3,16 +3,18 @@
 //   check_upload CASES SEED
 //
 // Batches of any size, type and layout; images decoded by the CPU and by the GPU in one batch, the
-// latter from host memory or from records kept on the GPU; some of them cannot be decoded. Prints
-// one line, and ends with 1 when something differed.
+// latter from host memory or from records kept on the GPU; some of them cannot be decoded, some are
+// mixed. Prints one line, and ends with 1 when something differed.
 #include <cuda_runtime.h>
 #include <fmt/format.h>
 
+#include <bit>
 #include <cstdlib>
 #include <cstring>
 
 #include "augment/cpu/layout.h"
 #include "augment/erase_row.h"
+#include "augment/mix_slowly.h"
 #include "augment/pixels/pixel_runner.h"
 #include "augment/pixels/random_step.h"
 #include "augment/transforms.h"
@@ -43,7 +45,7 @@ class Records : public MemorySource {
 };
 
 struct Totals {
-  int images = 0, refused = 0, wrong = 0;
+  int images = 0, mixed = 0, refused = 0, wrong = 0;
 };
 
 std::size_t at(std::uint64_t i) { return static_cast<std::size_t>(i); }
@@ -63,7 +65,53 @@ struct Batch {
   std::vector<Erasure> erasures;  // one or none of each image, as `erased` says
   std::vector<StepRange> erased;
   std::vector<GpuErasure> gpu_erasures;
+  std::vector<Mix> mixes;  // of every image, or none
+  std::vector<GpuMix> gpu_mixes;
+  PixelTable float_table;
 };
+
+constexpr int kClasses = 37;
+constexpr float kOn = 0.9f, kOff = 0.0027f;
+
+// All images are mixed with the next one, in a third of the batches that allow it.
+void add_mixes(Batch& batch, Random& random) {
+  if (batch.left.empty() || batch.table.dtype == Dtype::uint8 || random.below(3) > 0) return;
+  const std::size_t count = batch.labels.size();
+  std::vector<ImageRef> images(count);
+  for (std::uint32_t i = 0; i < batch.targets.size(); ++i) {
+    images[batch.targets[i] & ~kMirrored] = i | (batch.targets[i] & kMirrored);
+  }
+  for (std::uint32_t i = 0; i < batch.numbers.size(); ++i) images[batch.numbers[i]] = i | kDecoded;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t partner = (i + 1) % count;
+    Mix mix{.kind = static_cast<Mix::Kind>(random.below(3)), .share = random.uniform()};
+    if (mix.kind == Mix::Kind::cut) {
+      const int x = between(random, 0, batch.size.width), y = between(random, 0, batch.size.height);
+      mix.box = {x, y, between(random, 0, batch.size.width - x),
+                 between(random, 0, batch.size.height - y)};
+    }
+    batch.labels[i] = static_cast<std::int64_t>(random.below(kClasses));
+    batch.mixes.push_back(mix);
+    batch.gpu_mixes.push_back({.own = images[i],
+                               .partner = images[partner],
+                               .kind = mix.kind,
+                               .share = static_cast<float>(mix.share),
+                               .rest = static_cast<float>(1.0 - mix.share),
+                               .box = mix.box});
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    batch.gpu_mixes[i].label = batch.labels[i];
+    batch.gpu_mixes[i].partner_label = batch.labels[(i + 1) % count];
+  }
+  for (auto& channel : batch.float_table.value) {
+    for (std::uint32_t& bits : channel) {
+      bits = std::bit_cast<std::uint32_t>(static_cast<float>(random.uniform(-3.0, 3.0)));
+    }
+  }
+  for (std::size_t i = 0; i < batch.erasures.size(); ++i) {
+    batch.gpu_erasures[i] = gpu_erasure(batch.erasures[i], Dtype::float32);
+  }
+}
 
 // Steps that a GPU does, for every image of half of the batches.
 void add_steps(Batch& batch, Random& random) {
@@ -131,6 +179,7 @@ std::unique_ptr<Batch> random_batch(Random& random) {
     out->source.items.push_back({std::to_string(i), 0, {record}, {}});
   }
   add_steps(*out, random);
+  add_mixes(*out, random);
   return out;
 }
 
@@ -156,11 +205,11 @@ void plan_batch(BatchPlan& plan, const Batch& batch, const ResidentRecords* resi
   plan.finish();
 }
 
-// Images of 8-bit levels, through the steps that are left, into the batch.
-void finish_levels(std::vector<std::byte>& out, std::vector<std::uint8_t> levels,
-                   std::span<const Target> targets, std::size_t first_range, const Batch& batch) {
+// The steps that are left, on images of 8-bit levels.
+void run_steps(std::vector<std::uint8_t>& levels, std::size_t images, std::size_t first_range,
+               const Batch& batch) {
   const auto pixels = static_cast<std::ptrdiff_t>(elements(batch.size));
-  for (std::size_t i = 0; !batch.left.empty() && i < targets.size(); ++i) {
+  for (std::size_t i = 0; !batch.left.empty() && i < images; ++i) {
     const auto begin = levels.begin() + static_cast<std::ptrdiff_t>(i) * pixels;
     std::vector<std::uint8_t> image(begin, begin + pixels);
     Size size = batch.size;
@@ -168,6 +217,47 @@ void finish_levels(std::vector<std::byte>& out, std::vector<std::uint8_t> levels
     for (std::size_t k = first; k < first + count; ++k) run_slowly(batch.steps[k], image, size);
     std::copy(image.begin(), image.end(), begin);
   }
+}
+
+// An image before it is mixed.
+std::vector<float> elements_before(ImageRef image, const std::vector<std::uint8_t>& levels,
+                                   const std::vector<std::uint8_t>& decoded,
+                                   const std::vector<std::uint32_t>& errors, const Batch& batch) {
+  const std::size_t pixels = at(elements(batch.size)), number = number_of(image);
+  if (image & kDecoded && errors[number] != kNoError) return std::vector<float>(pixels);
+  const std::vector<std::uint8_t>& from = image & kDecoded ? decoded : levels;
+  std::vector<std::uint8_t> one(pixels);
+  const auto width = static_cast<std::size_t>(batch.size.width);
+  for (std::size_t i = 0; i < pixels; ++i) {
+    const std::size_t x = i / 3 % width, row = i / 3 / width;
+    const std::size_t from_x = image & kMirrored ? width - 1 - x : x;
+    one[i] = from[number * pixels + 3 * (row * width + from_x) + i % 3];
+  }
+  const auto [first, count] =
+      batch.erased[image & kDecoded ? batch.targets.size() + number : number];
+  return elements_slowly(one.data(), std::span(batch.erasures).subspan(first, count), batch.size,
+                         batch.float_table);
+}
+
+void mix_all(std::vector<std::byte>& out, const std::vector<std::uint8_t>& levels,
+             const std::vector<std::uint8_t>& decoded, const std::vector<std::uint32_t>& errors,
+             const Batch& batch) {
+  const std::size_t bytes = at(elements(batch.size)) * dtype_bytes(batch.table.dtype);
+  for (std::size_t i = 0; i < batch.mixes.size(); ++i) {
+    const auto before = [&](ImageRef image) {
+      return elements_before(image, levels, decoded, errors, batch);
+    };
+    mix_slowly(before(batch.gpu_mixes[i].own), before(batch.gpu_mixes[i].partner), batch.mixes[i],
+               batch.size,
+               placement(out.data() + i * bytes, batch.size, batch.table.dtype,
+                         batch.channels_first),
+               batch.table.dtype);
+  }
+}
+
+// Images of 8-bit levels into the batch.
+void finish_levels(std::vector<std::byte>& out, const std::vector<std::uint8_t>& levels,
+                   std::span<const Target> targets, std::size_t first_range, const Batch& batch) {
   finish_slowly(out.data(), levels.data(), targets, batch.size, batch.table, batch.channels_first);
   const std::size_t bytes = at(elements(batch.size)) * dtype_bytes(batch.table.dtype);
   for (std::size_t i = 0; !batch.left.empty() && i < targets.size(); ++i) {
@@ -187,7 +277,9 @@ std::vector<std::uint32_t> make_slowly(std::vector<std::byte>& out, const Batch&
   plan_batch(slow, batch, nullptr);
   std::vector<std::byte> buffer(at(slow.layout().bytes));
   slow.gather(buffer.data());
-  finish_levels(out, batch.levels, batch.targets, 0, batch);
+  std::vector<std::uint8_t> own = batch.levels;
+  run_steps(own, batch.targets.size(), 0, batch);
+  if (batch.mixes.empty()) finish_levels(out, own, batch.targets, 0, batch);
   if (batch.left.empty()) {
     return run_batch_slowly(out.data(), buffer.data(), slow.layout(), lanes::builtin_tables(),
                             batch.table);
@@ -195,12 +287,28 @@ std::vector<std::uint32_t> make_slowly(std::vector<std::byte>& out, const Batch&
   std::vector<std::uint8_t> levels(at(batch.views.size() * elements(batch.size)));
   const auto errors = run_batch_slowly(reinterpret_cast<std::byte*>(levels.data()), buffer.data(),
                                        slow.layout(), lanes::builtin_tables(), pixel_table({}));
+  run_steps(levels, batch.numbers.size(), batch.targets.size(), batch);
+  if (!batch.mixes.empty()) {
+    mix_all(out, own, levels, errors, batch);
+    return errors;
+  }
   finish_levels(out, levels, batch.numbers, batch.targets.size(), batch);
   const std::size_t bytes = at(elements(batch.size)) * dtype_bytes(batch.table.dtype);
   for (std::size_t i = 0; i < errors.size(); ++i) {
     if (errors[i] != kNoError) std::memset(out.data() + batch.numbers[i] * bytes, 0, bytes);
   }
   return errors;
+}
+
+std::vector<float> soft_labels_slowly(const Batch& batch) {
+  std::vector<float> out;
+  for (const GpuMix& mix : batch.gpu_mixes) {
+    for (int c = 0; c < kClasses; ++c) {
+      const float own = c == mix.label ? kOn : kOff, other = c == mix.partner_label ? kOn : kOff;
+      out.push_back(blend(own, other, mix.share, mix.rest));
+    }
+  }
+  return out;
 }
 
 void check_errors(Totals& totals, GpuUploader& uploader, const Batch& batch,
@@ -233,14 +341,16 @@ void check_one(Totals& totals, GpuUploader& uploader, Batch& batch, cudaStream_t
   std::vector<std::byte> expected(bytes);
   const std::vector<std::uint32_t> errors = make_slowly(expected, batch);
 
-  DeviceMemory images, numbers;
+  DeviceMemory images, numbers, soft;
+  soft.reserve(4 * kClasses * count);
   images.reserve(bytes);
   numbers.reserve(16 * count);
-  std::vector<std::uint64_t> positions(count);
-  for (std::size_t i = 0; i < count; ++i) positions[i] = 1000 + 7 * i;
+  std::vector<ImageOrigin> origins;
+  for (const std::uint32_t number : batch.numbers) {
+    origins.push_back({batch.samples[number], 1000 + 7 * number});
+  }
   const bool flat = !batch.views.empty() || count % 2 == 0;  // a flat buffer may be empty
   uploader.enqueue({.keep = {},
-                    .count = count,
                     .size = batch.size,
                     .levels = levels.data(),
                     .targets = batch.targets,
@@ -249,26 +359,40 @@ void check_one(Totals& totals, GpuUploader& uploader, Batch& batch, cudaStream_t
                     .labels = batch.labels,
                     .samples = batch.samples,
                     .epoch = 3,
-                    .positions = positions,
                     .numbers = batch.numbers,
+                    .origins = origins,
                     .left = batch.left,
                     .steps = batch.steps,
                     .erased = batch.erased,
-                    .erasures = batch.gpu_erasures},
-                   {images.as<void>(), numbers.as<void>(), numbers.as<std::int64_t>() + count});
+                    .erasures = batch.gpu_erasures,
+                    .mixes = batch.gpu_mixes,
+                    .classes = kClasses,
+                    .label_on = kOn,
+                    .label_off = kOff},
+                   {images.as<void>(), batch.mixes.empty() ? numbers.as<void>() : soft.as<void>(),
+                    numbers.as<std::int64_t>() + count});
   const bool wanted = count % 3 != 0;
   if (!wanted) uploader.forget();
   std::vector<std::byte> got(bytes);
   std::vector<std::int64_t> labels(count), samples(count);
   check(cudaMemcpyAsync(got.data(), images.as<void>(), bytes, cudaMemcpyDeviceToHost, stream), "");
-  check(
-      cudaMemcpyAsync(labels.data(), numbers.as<void>(), 8 * count, cudaMemcpyDeviceToHost, stream),
-      "");
+  std::vector<float> soft_labels(batch.mixes.empty() ? 0 : kClasses * count);
+  check(batch.mixes.empty() ? cudaMemcpyAsync(labels.data(), numbers.as<void>(), 8 * count,
+                                              cudaMemcpyDeviceToHost, stream)
+                            : cudaMemcpyAsync(soft_labels.data(), soft.as<void>(),
+                                              4 * soft_labels.size(), cudaMemcpyDeviceToHost,
+                                              stream),
+        "");
   check(cudaMemcpyAsync(samples.data(), numbers.as<std::int64_t>() + count, 8 * count,
                         cudaMemcpyDeviceToHost, stream),
         "");
   check(cudaStreamSynchronize(stream), "run the kernels");
   totals.images += static_cast<int>(count);
+  totals.mixed += static_cast<int>(batch.mixes.size());
+  if (!batch.mixes.empty()) {
+    labels = batch.labels;
+    totals.wrong += soft_labels != soft_labels_slowly(batch);
+  }
   totals.wrong += got != expected || labels != batch.labels || samples != batch.samples;
   check_errors(totals, uploader, batch, errors, wanted);
 }
@@ -296,8 +420,9 @@ int main(int count, char** words) {
         while (resident->load(1 + random.below(4))) {
         }
       }
-      GpuUploader uploader(0, stream, batch->table, batch->channels_first, &lanes::builtin_tables(),
-                           resident);
+      GpuUploader uploader(0, stream, batch->table,
+                           batch->mixes.empty() ? nullptr : &batch->float_table,
+                           batch->channels_first, &lanes::builtin_tables(), resident);
       const int wrong = totals.wrong;
       for (int times = 0; times < 2; ++times) {  // its memory is used again
         check_one(totals, uploader, *batch, stream, resident.get());
@@ -309,7 +434,9 @@ int main(int count, char** words) {
     fmt::print("upload: {}\n", error.what());
     return 1;
   }
-  fmt::print("upload: {} batches, {} images equal to the twins', {} refused by both, {} wrong\n",
-             2 * cases, totals.images, totals.refused, totals.wrong);
+  fmt::print(
+      "upload: {} batches, {} images equal to the twins', {} of them mixed, {} refused by both, {} "
+      "wrong\n",
+      2 * cases, totals.images, totals.mixed, totals.refused, totals.wrong);
   return totals.wrong == 0 ? 0 : 1;
 }

@@ -13,7 +13,7 @@ from .handles import (
     SourceHandle,
     TensorHandle,
 )
-from .structs import BatchInfo, Draw, LoaderLists, Refused
+from .structs import BatchInfo, Draw, LoaderLists, Refused, TensorInfo
 
 ABI = 2
 OK, AGAIN, END, ERROR = range(4)
@@ -66,8 +66,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "tundish_resident_loaded": (c_uint64, [c_void_p]),
     "tundish_resident_free": (None, [c_void_p]),
     "tundish_device_new": (DeviceHandle, [c_void_p, c_int32, c_void_p, c_void_p]),
-    "tundish_device_dtype": (c_int32, [c_void_p]),
-    "tundish_device_enqueue": (c_int32, [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p]),
+    "tundish_device_enqueue": (c_int32, [c_void_p, c_void_p, POINTER(c_void_p)]),
     "tundish_device_lead": (c_uint32, []),
     "tundish_device_handed_over": (c_char_p, [c_void_p, c_int32, c_void_p]),
     "tundish_device_decoding": (c_int32, [c_void_p]),
@@ -76,6 +75,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "tundish_device_forget": (None, [c_void_p]),
     "tundish_device_free": (None, [c_void_p]),
     "tundish_batch_get_info": (None, [c_void_p, POINTER(BatchInfo)]),
+    "tundish_batch_tensor_info": (None, [c_void_p, c_int32, POINTER(TensorInfo)]),
     "tundish_batch_tensor": (TensorHandle, [c_void_p, c_int32]),
     "tundish_batch_field": (
         c_int32,

@@ -6,7 +6,8 @@ import ctypes
 from ctypes import POINTER, c_char_p, c_double, c_int32, c_int64, c_uint64, c_void_p
 from typing import Any
 
-DTYPES = ("uint8", "float32", "float16", "bfloat16")  # by the numbers of tundish_batch_info.dtype
+# By the numbers of tundish_tensor_info.dtype.
+DTYPES = ("uint8", "float32", "float16", "bfloat16", "int64")
 
 
 class LoaderLists(ctypes.Structure):
@@ -42,6 +43,8 @@ class Draw(ctypes.Structure):
         ("epoch", c_uint64),
         ("sample", c_uint64),
         ("repeat", c_uint64),
+        ("view", c_uint64),
+        ("crop", c_uint64),
     ]
 
 
@@ -67,11 +70,29 @@ class BatchInfo(ctypes.Structure):
         ("next_position", c_uint64),
         ("count", c_uint64),
         ("gpu_decoded", c_uint64),
-        ("width", c_uint64),
-        ("height", c_uint64),
-        ("pixels", c_void_p),
-        ("dtype", c_int32),
-        ("channels_first", c_int32),
-        ("lent", c_int32),
+        ("tensors", c_int32),
         ("gpu_decodes", c_int32),
     ]
+
+
+class TensorInfo(ctypes.Structure):
+    """tundish_tensor_info"""
+
+    _fields_ = [
+        ("name", c_char_p),
+        ("data", c_void_p),
+        ("dtype", c_int32),
+        ("dimensions", c_int32),
+        ("shape", c_int64 * 5),
+        ("strides", c_int64 * 5),
+        ("lent", c_int32),
+    ]
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        return tuple(self.shape[: self.dimensions])
+
+    @property
+    def steps(self) -> tuple[int, ...]:
+        """Its strides, in elements."""
+        return tuple(self.strides[: self.dimensions])

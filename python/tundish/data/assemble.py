@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -9,12 +10,22 @@ from typing import Any
 from .._c.errors import new_error
 from .._c.handles import BatchHandle
 from .._c.library import lib
-from .._c.structs import BatchInfo
+from .._c.structs import BatchInfo, TensorInfo
 from .._c.tensor import Tensor
 from . import fields
 from .pinned import PinnedBatches
 
-IMAGES, LABELS, SAMPLES = range(3)  # tensors of a batch
+
+def tensor_infos(batch: BatchHandle, info: BatchInfo) -> list[TensorInfo]:
+    """Of all tensors of the batch."""
+    infos = [TensorInfo() for _ in range(info.tensors)]
+    for number, one in enumerate(infos):
+        lib.tundish_batch_tensor_info(batch, number, ctypes.byref(one))
+    return infos
+
+
+def number_of(name: str, infos: list[TensorInfo]) -> int:
+    return [one.name.decode() for one in infos].index(name)
 
 
 @dataclass(frozen=True)
@@ -34,44 +45,69 @@ class Assembler:
                 "rename the field"
             )
 
-    def __call__(self, batch: BatchHandle, info: BatchInfo, on_gpu: list[Any] | None = None) -> Any:
+    def __call__(self, batch: BatchHandle, infos: list[TensorInfo], on_gpu: Any = None) -> Any:
         """`on_gpu`: the tensors of the batch, when they are on a GPU."""
-
-        def tensor(which: int) -> Any:
-            if on_gpu is not None:
-                return on_gpu[which]
-            if which == IMAGES and self.pinned is not None:
-                return self.pinned.images(info)
-            return self.from_tensor(Tensor(lib.tundish_batch_tensor(batch, which)))
-
+        tensors = Tensors(batch, infos, self, on_gpu)
         if not self.as_dict:
-            return tuple(tensor(which) for which in range(3 if self.return_index else 2))
-        out: dict[str, Any] = {}
+            out = (tensors.images(), tensors.named("labels"))
+            return (*out, tensors.named("samples")) if self.return_index else out
+        by_field: dict[str, Any] = {}
         for number, (name, kind) in enumerate(self.fields):
             if kind == "image":
-                out[name] = tensor(IMAGES)
+                by_field[name] = tensors.images()
             elif kind == "label":
-                out[name] = tensor(LABELS)
+                by_field[name] = tensors.named("labels")
             else:
-                out[name] = self._field(batch, info, number)
+                by_field[name] = self._field(batch, infos, number)
         if self.new_labels and "label" not in [kind for _, kind in self.fields]:
-            out["label"] = tensor(LABELS)
+            by_field["label"] = tensors.named("labels")
         if self.return_index:
-            out["index"] = tensor(SAMPLES)
-        return out
+            by_field["index"] = tensors.named("samples")
+        return by_field
 
-    def _field(self, batch: BatchHandle, info: BatchInfo, number: int) -> Any:
+    def _field(self, batch: BatchHandle, infos: list[TensorInfo], number: int) -> Any:
         import numpy as np
 
         name, kind = self.fields[number]
-        raw = fields.of_batch(batch, info.count, number)
+        which = number_of("samples", infos)
+        raw = fields.of_batch(batch, infos[which].sizes[0], number)
         try:
             return fields.decode(kind, raw, self.from_numpy)
         except (ValueError, OSError, EOFError) as error:
-            samples = np.asarray(Tensor(lib.tundish_batch_tensor(batch, SAMPLES)))
+            samples = np.asarray(Tensor(lib.tundish_batch_tensor(batch, which)))
             raise new_error(
                 405,
                 f"TND-405 the field {name!r} of one of the samples {samples.tolist()} cannot be "
                 f"loaded\n  why: {error}\n  fix: correct the data, or leave out as_dict",
                 of_sample=True,
             ) from error
+
+
+class Tensors:
+    """The tensors of one batch, by name; each is made when it is asked for."""
+
+    def __init__(
+        self, batch: BatchHandle, infos: list[TensorInfo], made_by: Assembler, on_gpu: Any
+    ) -> None:
+        self._batch = batch
+        self._infos = infos
+        self._made_by = made_by
+        self._on_gpu = on_gpu
+
+    def images(self) -> Any:
+        """One tensor; with views a list of them."""
+        if self._infos[0].name == b"images":
+            return self._tensor(0)
+        views = [n for n, one in enumerate(self._infos) if one.name.startswith(b"images_")]
+        return [self._tensor(number) for number in views]
+
+    def named(self, name: str) -> Any:
+        return self._tensor(number_of(name, self._infos))
+
+    def _tensor(self, number: int) -> Any:
+        if self._on_gpu is not None:
+            return self._on_gpu[number]
+        info, pinned = self._infos[number], self._made_by.pinned
+        if pinned is not None and info.name.startswith(b"images"):
+            return pinned.images(info)
+        return self._made_by.from_tensor(Tensor(lib.tundish_batch_tensor(self._batch, number)))

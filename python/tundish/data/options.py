@@ -16,7 +16,7 @@ from typing import Any
 from .._c.library import lib
 from .._c.plain import plain
 from .._c.structs import LoaderLists
-from ..transforms.base import Transform, transforms_json
+from ..transforms.base import Transform, transforms_json, views_json
 from . import checks, monitoring
 from .order import Order, add_order
 
@@ -41,6 +41,7 @@ class LoaderOptions:
 
     batch_size: int = _of_engine("batch_size", 1)
     transforms: Sequence[Transform] = _of_engine("transforms", ())
+    views: Sequence[Sequence[Transform]] = _of_engine("views", ())
     shuffle: bool = _of_engine("shuffle", False)
     seed: int = _of_engine("seed", 0)
     device: Any = _option(
@@ -154,6 +155,7 @@ def engine_options(
     """
     out = {name: plain(getattr(options, name)) for name in _AS_THEY_ARE}
     out["transforms"] = transforms_json(options.transforms)
+    out["views"] = views_json(options.views)
     out["seed"] = checks.whole(options.seed, "seed") % 2**64
     out["all_fields"] = bool(options.as_dict)
     out["uneven"] = "drop" if options.drop_last else plain(options.uneven)

@@ -12,7 +12,8 @@ from typing import Any
 
 from .._c.handles import BatchHandle
 from .._c.library import lib
-from .._c.structs import BatchInfo
+from .._c.structs import BatchInfo, TensorInfo
+from .assemble import tensor_infos
 from .pinned import PinnedBatches
 
 
@@ -22,6 +23,7 @@ class PendingBatch:
         self.decoding = decoding  # who decodes
         self.batch = BatchHandle()  # empty, or what the engine gave
         self.info = BatchInfo()
+        self._tensors: list[TensorInfo] = []  # of the batch
         self.out: Any = None  # what the loop gets
         self.given: Any = None  # of a GPU
 
@@ -38,12 +40,13 @@ class PendingBatch:
     def take_error(self) -> Exception | None:
         return None  # the engine's come from its next batch
 
-    def assemble(self, make: Callable[[BatchHandle, BatchInfo], Any]) -> None:
+    def assemble(self, make: Callable[[BatchHandle, list[TensorInfo]], Any]) -> None:
         """Every step may be interrupted, and is then done again."""
         if self.out is None:
             lib.tundish_batch_get_info(self.batch, ctypes.byref(self.info))
+            self._tensors = tensor_infos(self.batch, self.info)
             try:
-                self.out = make(self.batch, self.info)
+                self.out = make(self.batch, self._tensors)
             except Exception:  # it would come again and again; Ctrl-C is none
                 self.drop()
                 raise
@@ -52,10 +55,11 @@ class PendingBatch:
     def drop(self) -> None:
         if self.batch:
             lib.tundish_batch_get_info(self.batch, ctypes.byref(self.info))
+            self._tensors = tensor_infos(self.batch, self.info)
         self._let_go()
         self.out = None
 
     def _let_go(self) -> None:
         if self.batch and self._pinned is not None:
-            self._pinned.part_with(self.info)
+            self._pinned.part_with(self._tensors)
         self.batch.free()

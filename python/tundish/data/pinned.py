@@ -9,13 +9,14 @@ makes the batches in pieces that are lent to it, and each piece goes to the loop
 from __future__ import annotations
 
 import ctypes
+import math
 from typing import Any
 
 from .._c.errors import last_error
 from .._c.functions import OK
 from .._c.handles import LoaderHandle
 from .._c.library import lib
-from .._c.structs import DTYPES, BatchInfo
+from .._c.structs import DTYPES, TensorInfo
 
 
 def why_not(backend: str) -> str:
@@ -37,9 +38,9 @@ def page_locked(count: int) -> Any:
 class PinnedBatches:
     """The pieces that the engine of one loader has, and the way back from a piece to a tensor."""
 
-    def __init__(self, batch_size: int, prefetch: int) -> None:
+    def __init__(self, batch_size: int, prefetch: int, views: int) -> None:
         self._batch_size = batch_size
-        self._pieces = prefetch + 1  # one for each open batch, one for the next
+        self._pieces = views * (prefetch + 1)  # for each open batch, and for the next
         self._bytes = 0  # of a piece; known once a batch was seen
         self._lent: dict[int, Any] = {}  # by address
 
@@ -55,30 +56,28 @@ class PinnedBatches:
                 del self._lent[piece.data_ptr()]
                 raise last_error()
 
-    def images(self, info: BatchInfo) -> Any:
+    def images(self, info: TensorInfo) -> Any:
         """The images of a batch. What was not made in a lent piece is copied: the first ones."""
         import torch
 
         dtype = getattr(torch, DTYPES[info.dtype])
-        count, height, width = info.count, info.height, info.width
-        image_bytes = 3 * height * width * dtype.itemsize
+        count, *others = info.sizes
+        sample_bytes = math.prod(others) * dtype.itemsize
         if info.lent:
-            piece = self._lent[info.pixels]  # until part_with(): this may be asked for again
+            piece = self._lent[info.data]  # until part_with(): this may be asked for again
         else:
-            piece = page_locked(count * image_bytes)
+            piece = page_locked(count * sample_bytes)
             if count:
-                ctypes.memmove(piece.data_ptr(), info.pixels, count * image_bytes)
-            self._grow(self._batch_size * image_bytes)
-        order = (height * width, width, 1) if info.channels_first else (1, 3 * width, 3)
+                ctypes.memmove(piece.data_ptr(), info.data, count * sample_bytes)
+            self._grow(self._batch_size * sample_bytes)
         tensor = torch.empty(0, dtype=dtype)
-        return tensor.set_(
-            piece.untyped_storage(), 0, (count, 3, height, width), (3 * height * width, *order)
-        )
+        return tensor.set_(piece.untyped_storage(), 0, info.sizes, info.steps)
 
-    def part_with(self, info: BatchInfo) -> None:
+    def part_with(self, infos: list[TensorInfo]) -> None:
         """The engine is done with the memory of this batch."""
-        if info.lent:
-            self._lent.pop(info.pixels, None)
+        for info in infos:
+            if info.lent:
+                self._lent.pop(info.data, None)
 
     def _grow(self, needed: int) -> None:
         # At least twice, so that batches of ever new sizes leave few pieces that fit no more.

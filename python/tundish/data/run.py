@@ -11,7 +11,7 @@ from .._c.errors import last_error
 from .._c.functions import AGAIN, END, ERROR, OK
 from .._c.handles import BatchHandle, LoaderHandle
 from .._c.library import lib
-from .._c.structs import BatchInfo
+from .._c.structs import TensorInfo
 from . import monitoring
 from .assemble import Assembler
 from .engine import Engine
@@ -134,11 +134,11 @@ class Run:
         return result
 
     def _assemble(
-        self, batch: BatchHandle, info: BatchInfo, on_gpu: list[Any] | None = None
+        self, batch: BatchHandle, infos: list[TensorInfo], on_gpu: list[Any] | None = None
     ) -> Any:
         if self.on_batch is not None:
             self.on_batch(batch)
-        return self._assembler(batch, info, on_gpu)
+        return self._assembler(batch, infos, on_gpu)
 
     def _warn_about_bad_samples(self) -> None:
         if lib.tundish_loader_bad_positions(self._engine.open()) == 0:

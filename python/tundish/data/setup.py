@@ -67,4 +67,4 @@ def _pinning(
     if not pin or backend != "torch":
         return pin, None
     prefetch = checks.positive(options.prefetch, "prefetch")
-    return False, pinned.PinnedBatches(options.batch_size, prefetch)
+    return False, pinned.PinnedBatches(options.batch_size, prefetch, max(1, len(options.views)))

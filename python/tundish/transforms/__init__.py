@@ -21,6 +21,7 @@ from .timm import CenterCropOrPad as CenterCropOrPad
 from .timm import RandomCropOrPad as RandomCropOrPad
 from .timm import ResizeKeepRatio as ResizeKeepRatio
 from .timm import TimmAutoAugment as TimmAutoAugment
+from .timm import TimmMixup as TimmMixup
 from .timm import TimmRandAugment as TimmRandAugment
 from .timm import TimmRandomErasing as TimmRandomErasing
 from .timm import TrimBorder as TrimBorder
@@ -66,6 +67,21 @@ class Pad(Transform):
     padding: int | Sequence[int]
     fill: int | Sequence[int] = 0
     padding_mode: str = "constant"
+
+
+@dataclass(frozen=True)
+class FiveCrop(Transform):
+    """The four corners and the middle: a batch is (N, 5, C, H, W)."""
+
+    size: Size
+
+
+@dataclass(frozen=True)
+class TenCrop(Transform):
+    """The four corners and the middle, then the same of the mirrored image: a batch is (N, 10, C, H, W)."""
+
+    size: Size
+    vertical_flip: bool = False
 
 
 @dataclass(frozen=True)
@@ -307,6 +323,22 @@ class JPEG(Transform):
     """Compresses as a JPEG and decompresses, as Pillow does it; the quality is drawn from a range."""
 
     quality: int | Sequence[int]
+
+
+@dataclass(frozen=True)
+class MixUp(Transform):
+    """Blends each image of the batch with the one before it, and their labels."""
+
+    alpha: float = 1.0
+    num_classes: int | None = None
+
+
+@dataclass(frozen=True)
+class CutMix(Transform):
+    """Pastes a random box of the image before it into each image of the batch, and mixes their labels."""
+
+    alpha: float = 1.0
+    num_classes: int | None = None
 
 
 @dataclass(frozen=True)

@@ -24,9 +24,15 @@ def plan(
     epoch: int = 0,
     sample: int = 0,
     repeat: int = 0,
+    view: int = 0,
+    crop: int = 0,
 ) -> dict[str, Any]:
-    """What a loader would do to an image of that (height, width), with every number drawn."""
-    return _plan(_text(transforms), Draw(size[1], size[0], seed, epoch, sample, repeat))
+    """What a loader would do to an image of that (height, width), with every number drawn.
+
+    `view`: with views=, the number of the list. `crop`: with FiveCrop and TenCrop, which of the images.
+    MixUp and CutMix, which work on batches, do nothing here.
+    """
+    return _plan(_text(transforms), Draw(size[1], size[0], seed, epoch, sample, repeat, view, crop))
 
 
 def apply(
@@ -37,6 +43,8 @@ def apply(
     epoch: int = 0,
     sample: int = 0,
     repeat: int = 0,
+    view: int = 0,
+    crop: int = 0,
 ) -> Any:
     """A uint8 array (height, width, 3) as a loader would give it: a NumPy array (height, width, 3)."""
     import numpy as np
@@ -48,7 +56,7 @@ def apply(
             'np.asarray(Image.open(file).convert("RGB"))'
         )
     text = _text(transforms)
-    draw = Draw(pixels.shape[1], pixels.shape[0], seed, epoch, sample, repeat)
+    draw = Draw(pixels.shape[1], pixels.shape[0], seed, epoch, sample, repeat, view, crop)
     planned = _plan(text, draw)
     if planned["dtype"] == "bfloat16":
         raise ValueError("NumPy has no bfloat16: leave out ToDtype, or use float32")

@@ -50,3 +50,15 @@ def transforms_json(transforms: Sequence[Transform]) -> list[dict[str, Any]]:
                 f"take torchvision's arguments, or T.from_torchvision. If it is not among them, {instead_of(type(transform).__name__)}"
             )
     return [transform._json() for transform in transforms]
+
+
+def views_json(views: Sequence[Sequence[Transform]]) -> list[list[dict[str, Any]]]:
+    """One list for each view, as the engine takes them."""
+    if isinstance(views, Transform) or not isinstance(views, Iterable):
+        raise TypeError("views must be lists of transforms: views=[[...], [...]]")
+    if any(isinstance(view, Transform) for view in views):
+        raise TypeError(
+            "views must be lists of transforms, one list for each view: views=[[...], [...]]; for one "
+            "view use transforms=[...]"
+        )
+    return [transforms_json(view) for view in views]

@@ -31,6 +31,7 @@ _LISTS = {"Compose", "Sequential", "ModuleList"}
 _CONTAINERS = {"RandomApply", "RandomChoice", "RandomOrder"}
 _FLIPS = {"RandomHorizontalFlip", "RandomVerticalFlip"}
 _PADDING = {"Pad", "RandomCrop"}
+_MIXES = {"MixUp", "CutMix"}  # work on batches
 # The same on a tensor of levels as on a PIL image.
 _SAME_ON_LEVELS = {"RandomInvert", "RandomPosterize", "RandomSolarize", "RandomChannelPermutation"}
 _SAME_ON_LEVELS |= {"GaussianBlur", "GaussianNoise", "RandomErasing", "CenterCrop"}
@@ -53,7 +54,9 @@ def from_torchvision(transforms: Any) -> list[Transform]:
     children = transforms if isinstance(transforms, list | tuple) else _children(transforms)
     walk.all([transforms] if children is None else children, "transforms")
     out = walk.before + walk.values + walk.after
-    problem = _problem_of(out)
+    # What works on batches may be translated alone, to be put at the end of a list.
+    floats = [_subclass("ToDtype")("float32")] if len(out) == 1 and walk.after else []
+    problem = _problem_of([*floats, *out])
     if problem:
         raise ValueError(f"transforms cannot be translated: {problem}")
     return out
@@ -177,6 +180,10 @@ class _Walk:
         """Where the transform may go; refuses what has other pixels on a tensor."""
         name = type(ours).__name__
         image = self.image
+        if name in _MIXES:
+            if place.theirs._labels_getter.__name__ != "_default_labels_getter":
+                place.refuse("it has a labels_getter", "leave that out: the labels are the batch's")
+            return {_AFTER}
         if image.kind is PIL:
             if name == "GaussianNoise" or (name == "RandomErasing" and not is_v2(place.theirs)):
                 place.refuse("torchvision has it for tensors only", "put it after ToImage()")

@@ -5,7 +5,6 @@ from __future__ import annotations
 _NOTHING = "leave it out: batches are tensors"
 _DATASET = "tundish.Dataset in torch's DataLoader (docs/migrate-from-dataloader.md)"
 _OTHERS = f"apply it to the batch in the training loop, or use {_DATASET}"
-_MIX = "apply it to the batch in the training loop: images, labels = v2.{}(num_classes=N)(images, labels)"
 _ONE_SIZE = f"use Resize or RandomResizedCrop: the images of a batch have one size. Otherwise use {_DATASET}"
 _BOXES = f"a pack has images and labels, no boxes or points: use {_DATASET}"
 _INSTEAD = {
@@ -19,10 +18,6 @@ _INSTEAD = {
     "PILToTensor": _NOTHING,
     "ToPILImage": "leave it out: the loader needs no PIL images",
     "ConvertImageDtype": 'use ToDtype("float32", scale=True)',
-    "MixUp": _MIX.format("MixUp"),
-    "CutMix": _MIX.format("CutMix"),
-    "FiveCrop": f"use CenterCrop for one crop per image. For several, {_OTHERS}",
-    "TenCrop": f"use CenterCrop for one crop per image. For several, {_OTHERS}",
     "AugMix": f"use RandAugment, TrivialAugmentWide or AutoAugment, or {_DATASET}",
     "Lambda": f"a function cannot run in the engine: {_OTHERS}",
     "RandomResize": _ONE_SIZE,

@@ -82,3 +82,18 @@ class TrimBorder(Transform):
     """Leaves out a border of the image."""
 
     border_size: int
+
+
+@dataclass(frozen=True)
+class TimmMixup(Transform):
+    """timm's Mixup: MixUp or CutMix by chance, with label smoothing."""
+
+    mixup_alpha: float = 1.0
+    cutmix_alpha: float = 0.0
+    cutmix_minmax: Sequence[float] | None = None
+    prob: float = 1.0
+    switch_prob: float = 0.5
+    mode: str = "batch"
+    correct_lam: bool = True
+    label_smoothing: float = 0.1
+    num_classes: int | None = None

@@ -5,14 +5,14 @@
 namespace tundish {
 
 void PlanRunner::begin(const View& view, const PixelTable& table, const Placement& place,
-                       bool for_gpu) {
-  store_.begin(table, place, for_gpu ? std::span<const Erasure>{} : view.erasures());
+                       CpuPart part) {
+  const bool for_gpu = part == CpuPart::to_gpu;
+  const bool erases = part == CpuPart::all;
+  store_.begin(table, place, erases ? view.erasures() : std::span<const Erasure>{});
   steps_ = view.steps();
   left_ = {};
-  if (for_gpu) {
-    steps_ = steps_.first(steps_.size() - steps_for_gpu(steps_));
-    left_ = view.left_after(steps_.size());
-  }
+  if (for_gpu) steps_ = steps_.first(steps_.size() - steps_for_gpu(steps_));
+  if (!erases) left_ = view.left_after(steps_.size());
   ResizeStep step = view.first();
   const bool alone = steps_.size() == 1;
   left_.mirror = alone && for_gpu && left_.steps.empty() && std::exchange(step.mirror_x, false);

@@ -22,17 +22,25 @@ inline Strip whole_strip(const std::vector<std::uint8_t>& image, Size size) {
   return {image.data(), std::ptrdiff_t{3} * size.width, 0, 0, size.width, size.height};
 }
 
+// How far the CPU carries a plan out.
+enum class CpuPart : std::uint8_t {
+  all,     // to elements of the batch
+  levels,  // all steps; the table and erasing are left
+  to_gpu,  // what a GPU can do is left to it
+};
+
 // Keeps its buffers from image to image. One thread.
 class PlanRunner {
  public:
   // Prepares for the first step. The rows of needed() of the image are then pushed to sink(),
   // unless that is empty; finish() carries out the rest. The view and the table must live until
   // then.
-  void begin(const View& view, const PixelTable& table, const Placement& place, bool for_gpu);
+  void begin(const View& view, const PixelTable& table, const Placement& place,
+             CpuPart part);
   Window needed() const { return resample_.needed(); }
   StripSink& sink() { return resample_; }
 
-  // Gives what is left to do; nothing without for_gpu.
+  // Gives what is left to do; nothing with CpuPart::all.
   LeftToGpu finish();
 
   // The memory of images between steps: the same ones for every image that is no larger.

@@ -3,10 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstring>
 #include <fstream>
 #include <optional>
 #include <string>
 
+#include "augment/mixing.h"
 #include "augment/transform.h"
 #include "cli/json.h"
 #include "cli/samples/sheet.h"
@@ -29,7 +32,8 @@ flip of each image, and draws a sheet of them, as they are before Normalize. Wha
 was given as a list (Subset, Weighted, Mixture, labels, several packs) is not in a
 state: in Python loader.replay(state) does the same.)",
     .json = R"({file, epoch, position, rank, order, sheet, samples, bad}; samples is an array of
-{position, sample, repeat, key, label, replaces, image, size, steps}, bad of
+{position, sample, repeat, key, label, replaces, image, size, steps} (with several
+images of a sample: views, each with image, size, steps; a mixed one has mix), bad of
 {position, sample, code, message}; rank is null with --batch)"};
 
 SavedState read_state_file(const std::string& file) {
@@ -72,14 +76,17 @@ std::string text_of(const PixelStep& step) {
   return out;
 }
 
-std::vector<std::string> words_of(const ReplayedSample& sample) {
+// Of one of the sample's images.
+std::vector<std::string> words_of(const ReplayedSample& sample, std::size_t image) {
+  const View& view = sample.views[image];
   std::vector<std::string> lines = {
       fmt::format("sample {} label {}{}", sample.draw.sample, sample.label,
                   sample.draw.repeat ? fmt::format(" repeat {}", sample.draw.repeat) : ""),
-      fmt::format("{}x{}", sample.view.image().width, sample.view.image().height)};
+      fmt::format("{}x{}", view.image().width, view.image().height)};
   for (const std::uint64_t bad : sample.replaces) lines[0] += fmt::format(" for {}", bad);
-  Size input = sample.view.image();
-  for (const PlanStep& step : sample.view.steps()) {
+  if (sample.views.size() > 1) lines[0] += fmt::format(" image {}", image);
+  Size input = view.image();
+  for (const PlanStep& step : view.steps()) {
     if (const PixelStep* pixels = std::get_if<PixelStep>(&step)) {
       lines.push_back(text_of(*pixels));
       if (pixels->size != Size{}) input = pixels->size;
@@ -89,16 +96,21 @@ std::vector<std::string> words_of(const ReplayedSample& sample) {
     for (const std::string& text : texts_of(resize, input)) lines.push_back(text);
     input = {resize.keep.width, resize.keep.height};
   }
+  if (sample.partner) {
+    lines.push_back(fmt::format("mixed with {:.0f} % of sample {}", 100 * (1 - sample.mix.share),
+                                sample.partner->sample));
+  }
   return lines;
 }
 
-// The same draws, but 8 bits per channel.
-Transforms as_bytes(const Transforms& transforms) {
+// The same draws, but levels: 8 bits per channel, or numbers from 0 to 255 where images are mixed.
+Transforms as_levels(const Transforms& transforms) {
   std::vector<Transform> out = transforms.list();
+  const Dtype dtype = mixing_of(transforms) ? Dtype::float32 : Dtype::uint8;
   for (Transform& transform : out) {
     if (std::holds_alternative<Normalize>(transform) ||
         std::holds_alternative<ToDtype>(transform)) {
-      transform = ToDtype{Dtype::uint8, false};
+      transform = ToDtype{dtype, false};
     }
   }
   return out;
@@ -165,7 +177,8 @@ bool parse(ReplayArguments& out, const Words& words, Shell& shell) {
 // The options of the run, for one batch of 8 bits per channel.
 LoaderOptions replay_options(const LoaderOptions& saved, const ReplayArguments& arguments) {
   LoaderOptions out = saved;
-  out.transforms = as_bytes(out.transforms);
+  out.transforms = as_levels(out.transforms);
+  for (Transforms& view : out.views) view = as_levels(view);
   if (arguments.images > 0) {
     out.batch_size = static_cast<std::uint32_t>(arguments.images);
     out.world_size = 1;
@@ -197,13 +210,38 @@ void take_batch(Batch& out, Engine& engine, const SavedState& state,
   }
 }
 
-std::vector<Tile> tiles_of(const Batch& batch, const std::vector<ReplayedSample>& samples) {
+// The pixels of a view as bytes.
+std::vector<std::uint8_t> levels_of(const BatchView& view, std::size_t samples) {
+  const auto elements = 3 * static_cast<std::size_t>(view.size.width) *
+                        static_cast<std::size_t>(view.size.height) * view.crops * samples;
+  std::vector<std::uint8_t> out(elements);
+  if (view.dtype == Dtype::uint8) {
+    std::memcpy(out.data(), view.pixels, elements);
+  } else {
+    const auto* from = reinterpret_cast<const float*>(view.pixels);
+    for (std::size_t i = 0; i < elements; ++i) {
+      out[i] = static_cast<std::uint8_t>(std::clamp(from[i] + 0.5f, 0.0f, 255.0f));
+    }
+  }
+  return out;
+}
+
+// `levels`: of each view; must live as long as the tiles.
+std::vector<Tile> tiles_of(const Batch& batch, const std::vector<ReplayedSample>& samples,
+                           std::vector<std::vector<std::uint8_t>>& levels) {
+  for (const BatchView& view : batch.views) levels.push_back(levels_of(view, samples.size()));
   std::vector<Tile> tiles;
-  const auto image_bytes =
-      3 * static_cast<std::size_t>(batch.size.width) * static_cast<std::size_t>(batch.size.height);
-  const auto* pixels = reinterpret_cast<const std::uint8_t*>(batch.pixels);
   for (std::size_t i = 0; i < samples.size(); ++i) {
-    tiles.push_back({pixels + i * image_bytes, batch.size, words_of(samples[i])});
+    std::size_t image = 0;
+    for (std::size_t v = 0; v < batch.views.size(); ++v) {
+      const BatchView& view = batch.views[v];
+      const auto bytes = 3 * static_cast<std::size_t>(view.size.width) *
+                         static_cast<std::size_t>(view.size.height);
+      for (std::size_t crop = 0; crop < view.crops; ++crop, ++image) {
+        tiles.push_back({levels[v].data() + (i * view.crops + crop) * bytes, view.size,
+                         words_of(samples[i], image)});
+      }
+    }
   }
   return tiles;
 }
@@ -243,7 +281,8 @@ int run_replay(const Words& words, Shell& shell) {
   Batch batch;
   take_batch(batch, engine, state, arguments);
   const std::vector<ReplayedSample> samples = replayed(batch, engine.recipe());
-  const std::vector<Tile> tiles = tiles_of(batch, samples);
+  std::vector<std::vector<std::uint8_t>> levels;
+  const std::vector<Tile> tiles = tiles_of(batch, samples, levels);
   if (!arguments.target.empty()) write_file(arguments.target, arguments.force, make_sheet(tiles));
   if (shell.json) {
     print_json(shell, report_json(arguments, state, engine, samples));

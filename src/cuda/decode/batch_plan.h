@@ -85,6 +85,14 @@ class BatchPlan {
   const std::vector<ImageTask>& images() const { return images_; }
   const std::vector<Item>& items() const { return items_; }
 
+  // How much of everything there is; take_back() drops what was added since, and not gathered yet.
+  struct Extent {
+    std::size_t units, images, items, pieces;
+    std::uint64_t coded_bytes, coded_end, plane_bytes, weight_words;
+  };
+  Extent extent() const;
+  void take_back(const Extent& before);
+
  private:
   Added add_from(std::uint64_t from, Bytes record, const View& view, const ElementPlace& place,
                  bool check);
@@ -93,13 +101,6 @@ class BatchPlan {
   std::optional<Fault> add_units(const lanes::CropPlan& crop, std::uint64_t from);
   void add_planes(ImageTask& task, const lanes::CropPlan& crop);
 
-  // How much of everything there is; take_back() drops what was added since.
-  struct Extent {
-    std::size_t units, images, items, pieces;
-    std::uint64_t coded_bytes, coded_end, plane_bytes, weight_words;
-  };
-  Extent extent() const;
-  void take_back(const Extent& before);
   bool is_within_limits() const;
 
   BatchLimits limits_;

@@ -3,6 +3,8 @@
 #include <vector>
 
 #include "engine/gpu/gpu_maker.h"
+#include "engine/gpu/gpu_mixes.h"
+#include "engine/mixer.h"
 #include "lanes/record.h"
 
 namespace tundish {
@@ -34,44 +36,83 @@ SampleError refusal(const Recipe& recipe, const cuda::GpuUploader::Refused& refu
 
 GpuDelivery::GpuDelivery(Engine& engine, int device, void* stream,
                          std::shared_ptr<const cuda::ResidentPack> resident)
-    : engine_(engine),
-      dtype_(pixel_table(engine.options().transforms).dtype),
-      uploader_(device, stream, pixel_table(engine.options().transforms),
-                engine.options().channels_first(), engine.gpu_maker()->tables(), resident) {
+    : engine_(engine) {
+  for (const ViewRecipe& view : engine.recipe().views) {
+    const PixelTable table = pixel_table(view.transforms), mix_table = float_table(view.transforms);
+    uploaders_.push_back(std::make_unique<cuda::GpuUploader>(
+        device, stream, table, engine.mixer() ? &mix_table : nullptr, engine.options().channels_first(), engine.gpu_maker()->tables(),
+        resident));
+  }
   if (resident) engine.gpu_maker()->use_resident(resident->records());
   if (engine.can_choose_decoder()) {
     choice_.emplace(cuda::new_stream_clock(device), engine.options().prefetch);
   }
 }
 
-void GpuDelivery::enqueue(const std::shared_ptr<const Batch>& batch,
-                          const cuda::GpuUploader::Out& out) {
-  const Slot& slot = *batch->slot;
-  GpuSlotData* data = gpu_data(slot);
-  std::vector<std::uint32_t> numbers;  // of the images that the GPU decodes
-  for (std::uint32_t i = 0; data && i < batch->count; ++i) {
-    if (slot.places[batch->places[i]].coded) numbers.push_back(i);
+void GpuDelivery::enqueue(const std::shared_ptr<const Batch>& batch, const Out& out) {
+  for (std::size_t v = 0; v < uploaders_.size(); ++v) {
+    enqueue_view(batch, v,
+                 {.images = out.images[v],
+                  .labels = v == 0 ? out.labels : nullptr,
+                  .samples = v == 0 ? out.samples : nullptr});
   }
-  std::vector<std::uint64_t> positions;
-  for (const std::size_t place : batch->places) positions.push_back(slot.first + place);
-  const StepsLeft left = steps_left(*batch, dtype_);
-  uploader_.enqueue({.keep = batch,
-                     .count = batch->count,
-                     .size = batch->size,
-                     .levels = batch->pixels,
-                     .targets = batch->targets,
-                     .coded = data ? data->coded.data() : nullptr,
-                     .layout = data ? &data->layout : nullptr,
-                     .labels = batch->labels,
-                     .samples = batch->samples,
-                     .epoch = batch->epoch,
-                     .positions = positions,
-                     .numbers = numbers,
-                     .left = left.ranges,
-                     .steps = left.steps,
-                     .erased = left.erased,
-                     .erasures = left.erasures},
-                    out);
+}
+
+void GpuDelivery::enqueue_view(const std::shared_ptr<const Batch>& batch, std::size_t number,
+                               const cuda::GpuUploader::Out& out) {
+  const Slot& slot = *batch->slot;
+  const BatchView& view = batch->views[number];
+  GpuViewData* data = gpu_data(slot) ? &gpu_data(slot)->views[number] : nullptr;
+  std::vector<std::uint32_t> numbers;  // of the images that the GPU decodes
+  std::vector<cuda::ImageOrigin> origins;
+  for (std::uint32_t i = 0; data && i < batch->count * view.crops; ++i) {
+    const std::size_t place = batch->places[i / view.crops];
+    if (!slot.places[place].coded) continue;
+    numbers.push_back(i);
+    origins.push_back({batch->samples[i / view.crops], slot.places[place].position});
+  }
+  for (const std::size_t place : batch->guests) {
+    if (!slot.places[place].coded) continue;
+    numbers.push_back(0);
+    origins.push_back({-1, 0});
+  }
+  const Mixer* const mixer = engine_.mixer();
+  const StepsLeft left = steps_left(*batch, images_of_view(engine_.recipe(), number),
+                                    mixer ? Dtype::float32 : view.dtype);
+  const std::vector<cuda::GpuMix> mixes = gpu_mixes(*batch);
+  const Mixer::LabelValues values = mixer ? mixer->label_values() : Mixer::LabelValues{};
+  uploaders_[number]->enqueue({.keep = batch,
+                               .size = view.size,
+                               .levels = view.pixels,
+                               .targets = view.targets,
+                               .coded = data ? data->coded.data() : nullptr,
+                               .layout = data ? &data->layout : nullptr,
+                               .labels = batch->labels,
+                               .samples = batch->samples,
+                               .epoch = batch->epoch,
+                               .numbers = numbers,
+                               .origins = origins,
+                               .left = left.ranges,
+                               .steps = left.steps,
+                               .erased = left.erased,
+                               .erasures = left.erasures,
+                               .mixes = mixes,
+                               .classes = static_cast<int>(batch->classes),
+                               .label_on = values.on,
+                               .label_off = values.off},
+                              out);
+}
+
+std::optional<cuda::GpuUploader::Refused> GpuDelivery::poll_completed() {
+  std::optional<cuda::GpuUploader::Refused> refused;
+  for (const auto& uploader : uploaders_) {  // all of them: each gives memory back
+    if (!refused) refused = uploader->poll_completed();
+  }
+  return refused;
+}
+
+void GpuDelivery::forget() {
+  for (const auto& uploader : uploaders_) uploader->forget();
 }
 
 std::optional<std::string> GpuDelivery::handed_over(bool on_gpu, void* stream) {

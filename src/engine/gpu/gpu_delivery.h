@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "cuda/decode/resident_pack.h"
 #include "cuda/gpu_uploader.h"
@@ -22,23 +24,30 @@ class GpuDelivery {
   GpuDelivery(Engine& engine, int device, void* stream,
               std::shared_ptr<const cuda::ResidentPack> resident);
 
-  Dtype dtype() const { return dtype_; }
+  // GPU memory for one batch: the images of each view; null: not wanted.
+  struct Out {
+    std::span<void* const> images;
+    void* labels = nullptr;
+    void* samples = nullptr;
+  };
 
   // Enqueues the copy and the kernels.
-  void enqueue(const std::shared_ptr<const Batch>& batch, const cuda::GpuUploader::Out& out);
+  void enqueue(const std::shared_ptr<const Batch>& batch, const Out& out);
 
   // See cuda/gpu_uploader.h.
-  std::optional<cuda::GpuUploader::Refused> poll_completed() { return uploader_.poll_completed(); }
-  void forget() { uploader_.forget(); }
+  std::optional<cuda::GpuUploader::Refused> poll_completed();
+  void forget();
 
   // The training loop's stream waits for a batch; see engine/gpu/decode_choice.h.
   std::optional<std::string> handed_over(bool on_gpu, void* stream);
   std::optional<bool> decodes_on_gpu() const;  // empty: decode="auto" has not chosen yet
 
  private:
+  void enqueue_view(const std::shared_ptr<const Batch>& batch, std::size_t view,
+                    const cuda::GpuUploader::Out& out);
+
   Engine& engine_;
-  const Dtype dtype_;
-  cuda::GpuUploader uploader_;
+  std::vector<std::unique_ptr<cuda::GpuUploader>> uploaders_;  // one for each view
   std::optional<DecodeChoice> choice_;  // decode="auto", when both can decode
 };
 

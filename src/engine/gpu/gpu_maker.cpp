@@ -73,17 +73,13 @@ GpuMaker::GpuMaker(CpuMaker& cpu, const Recipe& recipe, const LoaderOptions& opt
 
 void GpuMaker::find_tables_and_limits() {
   const Source& source = *recipe_.source;
-  const Size size = fixed_size(recipe_.transforms);
-  if (size == Size{}) {
+  for (const ViewRecipe& view : recipe_.views) {
+    if (fixed_size(view.transforms) != Size{}) continue;
     why_not_ = "the transforms do not give every image the same size";
     return;
   }
-  Expected tasks, all;
   const lanes::Tables* last = nullptr;
   for (std::uint64_t i = 0; i < source.count(); ++i) {
-    const double of_tasks = task_bytes(source.info(i), size);
-    tasks.add(of_tasks);
-    all.add(of_tasks + static_cast<double>(source.bytes(i)));
     const lanes::Tables* tables = source.tables(i);
     if (!tables || tables == last || source.info(i).codec != Codec::lanes) continue;
     last = tables;
@@ -94,9 +90,52 @@ void GpuMaker::find_tables_and_limits() {
     why_not_ = "no image of the data is a lanes record: pack them with tundish pack";
     return;
   }
-  // The last images of a larger batch take the CPU path.
-  limits_.buffer_bytes = all.most(options_.batch_size);
-  limits_.host_bytes = (options_.resident ? tasks : all).most(options_.batch_size);
+  for (const ViewRecipe& view : recipe_.views) {
+    const Size size = fixed_size(view.transforms);
+    Expected tasks, all;
+    for (std::uint64_t i = 0; i < source.count(); ++i) {
+      const double of_tasks = task_bytes(source.info(i), size);
+      tasks.add(view.crops * of_tasks);
+      all.add(view.crops * (of_tasks + static_cast<double>(source.bytes(i))));
+    }
+    // The last images of a larger batch take the CPU path.
+    const std::uint32_t images = options_.batch_size + most_guests(options_);
+    limits_.push_back(
+        {.buffer_bytes = all.most(images),
+         .host_bytes = (options_.resident ? tasks : all).most(images)});
+  }
+}
+
+std::uint64_t GpuMaker::host_bytes() const {
+  std::uint64_t sum = 0;
+  for (const cuda::BatchLimits& limits : limits_) sum += limits.host_bytes;
+  return sum;
+}
+
+// All images of a place, or none. `record` begins `resident_at` bytes into the resident records, if
+// there are any.
+bool GpuMaker::add_views(Slot& slot, Place& place, const std::vector<View>& views, Bytes record,
+                         std::uint64_t resident_at) {
+  std::deque<GpuViewData>& data = gpu_data(slot)->views;
+  std::vector<cuda::BatchPlan::Extent> before;
+  for (const GpuViewData& one : data) before.push_back(one.plan.extent());
+  place.left.clear();
+  for (std::size_t v = 0; v < data.size(); ++v) {
+    const cuda::ElementPlace to = element_place(slot.views[v].size, options_.channels_first());
+    for (std::uint32_t crop = 0; crop < recipe_.views[v].crops; ++crop) {
+      const View& view = views[place.left.size()];
+      place.left.push_back(view.left_after(view.steps().size() - steps_for_gpu(view.steps())));
+      const cuda::Added added = resident_ ? data[v].plan.add_resident(record, resident_at, view, to)
+                                          : data[v].plan.add(record, view, to, true);
+      if (!added.fault && added.made_by == cuda::MadeBy::gpu) continue;
+      for (std::size_t i = 0; i < data.size(); ++i) data[i].plan.take_back(before[i]);
+      return false;
+    }
+  }
+  if (!resident_) {
+    for (GpuViewData& one : data) one.plan.gather_coded(one.coded.data());
+  }
+  return true;
 }
 
 bool GpuMaker::can_decode(std::uint64_t sample) const {
@@ -108,7 +147,7 @@ bool GpuMaker::can_decode(std::uint64_t sample) const {
 }
 
 // Of the image only the size is needed: its units are on the GPU.
-cuda::Added GpuMaker::plan_resident(Slot& slot, Place& place, Scratch& scratch) {
+bool GpuMaker::plan_resident(Slot& slot, Place& place, Scratch& scratch) {
   const std::uint64_t sample = place.draw.sample;
   const SampleInfo info = recipe_.source->info(sample);
   ImageHeader header;
@@ -121,52 +160,43 @@ cuda::Added GpuMaker::plan_resident(Slot& slot, Place& place, Scratch& scratch) 
                          recipe_.fields & ~(FieldSet{1} << recipe_.image_field));
     check_array_fields(recipe_, sample, scratch.sample);
   }
-  const View view = plan_draw(recipe_, header, slot.epoch, place.draw);
-  const std::size_t for_gpu = steps_for_gpu(view.steps());
-  place.left = view.left_after(view.steps().size() - for_gpu);
-  return gpu_data(slot)->plan.add_resident(resident_->record(sample), resident_->at(sample), view,
-                                           element_place(slot.size, options_.channels_first()));
+  return add_views(slot, place, plan_draw(recipe_, header, slot.epoch, place.draw),
+                   resident_->record(sample), resident_->at(sample));
 }
 
-cuda::Added GpuMaker::plan_read(Slot& slot, std::size_t number, Scratch& scratch) {
+bool GpuMaker::plan_read(Slot& slot, std::size_t number, Scratch& scratch) {
   Place& place = slot.places[number];
   const std::uint64_t sample = place.draw.sample;
   if (cache_.samples) {
     scratch.next_use =
-        cache_.next_use->from({slot.epoch, slot.first + number + 1, slot.start}, sample);
+        cache_.next_use->from({slot.epoch, place.position + 1, slot.start}, sample);
   }
   scratch.timer.begin_sample();
   admit_read(recipe_, place.draw, scratch);
   const Planned planned = read_and_plan(recipe_, slot.epoch, place.draw, scratch);
   scratch.kept.grow_to({.coded = planned.bytes.size()});
   if (planned.header.codec != Codec::lanes || planned.orientation != 1 || scratch.cached) {
-    return {.made_by = cuda::MadeBy::cpu};
+    return false;
   }
   if (options_.all_fields) check_array_fields(recipe_, sample, scratch.sample);
-  const std::size_t for_gpu = steps_for_gpu(planned.view.steps());
-  place.left = planned.view.left_after(planned.view.steps().size() - for_gpu);
-  GpuSlotData& data = *gpu_data(slot);
-  cuda::Added added = data.plan.add(planned.bytes, planned.view,
-                                    element_place(slot.size, options_.channels_first()), true);
-  if (added.fault || added.made_by != cuda::MadeBy::gpu) return added;
-  data.plan.gather_coded(data.coded.data());
+  if (!add_views(slot, place, planned.views, planned.bytes, 0)) return false;
   keep_encoded(recipe_, place.draw, scratch);
   scratch.timer.status->cache_hits.add(scratch.hit ? 1 : 0);
   scratch.timer.status->cache_misses.add(cache_.samples && !scratch.hit ? 1 : 0);
-  return added;
+  return true;
 }
 
 // False: the CPU makes this place.
 bool GpuMaker::add(Slot& slot, std::size_t number, Scratch& scratch) {
   Place& place = slot.places[number];
-  place.draw = draw_at(order_, slot.epoch, slot.first + number);
+  place.draw = draw_at(order_, slot.epoch, place.position);
   if (!can_decode(place.draw.sample)) return false;
-  const cuda::Added added =
-      resident_ ? plan_resident(slot, place, scratch) : plan_read(slot, number, scratch);
-  if (added.fault || added.made_by != cuda::MadeBy::gpu) return false;
+  if (!(resident_ ? plan_resident(slot, place, scratch) : plan_read(slot, number, scratch))) {
+    return false;
+  }
   scratch.timer.end_gather();
   scratch.timer.tally();
-  place.size = slot.size;
+  place.size = slot.views.front().size;
   cpu_.finish_place(place, scratch);
   place.filled = place.coded = true;
   return true;
@@ -188,44 +218,60 @@ std::vector<std::size_t> GpuMaker::add_all(Slot& slot, std::unique_ptr<Scratch>&
 }
 
 // All of them are planned: where each goes.
-void GpuMaker::place_images(Slot& slot) const {
-  cuda::BatchPlan& plan = gpu_data(slot)->plan;
-  const bool levels = has_pixels_left(slot);
-  cuda::ElementPlace to = element_place(slot.size, options_.channels_first() && !levels);
+void GpuMaker::place_images(Slot& slot, std::size_t view) const {
+  cuda::BatchPlan& plan = gpu_data(slot)->views[view].plan;
+  const Size size = slot.views[view].size;
+  const std::uint32_t crops = recipe_.views[view].crops;
+  const bool levels =
+      !slot.mixes.empty() || has_pixels_left(slot, images_of_view(recipe_, view));
+  cuda::ElementPlace to = element_place(size, options_.channels_first() && !levels);
   std::size_t image = 0, row = 0;
   for (const Place& place : slot.places) {
-    if (place.coded) {
-      to.first = (levels ? image : row) * elements_of(slot.size);
+    for (std::uint32_t crop = 0; place.coded && crop < crops; ++crop) {
+      to.first = (levels ? image : row * crops + crop) * elements_of(size);
       plan.move(image++, to);
     }
     row += place.filled;
   }
 }
 
+void GpuMaker::begin_views(Slot& slot) const {
+  for (std::size_t v = 0; v < recipe_.views.size(); ++v) {
+    slot.views[v].size = fixed_size(recipe_.views[v].transforms);
+    GpuViewData& data = gpu_data(slot)->views[v];
+    const std::size_t images = slot.places.size() * recipe_.views[v].crops;
+    data.coded.reserve(limits_[v].host_bytes + cuda::upload_tail_bytes(images),
+                       options_.allocator);
+    data.plan.begin(limits_[v], resident_ != nullptr);
+  }
+}
+
 void GpuMaker::make(Slot& slot, std::size_t, std::unique_ptr<Scratch>& scratch) {
   const std::uint64_t begin_ns = now_ns();
   if (!slot.maker_data) slot.maker_data = std::make_unique<GpuSlotData>();
-  GpuSlotData& data = *gpu_data(slot);
-  slot.size = fixed_size(options_.transforms);
+  std::deque<GpuViewData>& data = gpu_data(slot)->views;
+  data.resize(recipe_.views.size());
   try {
-    data.coded.reserve(limits_.host_bytes + cuda::upload_tail_bytes(slot.places.size()),
-                       options_.allocator);
+    begin_views(slot);
   } catch (...) {
     slot.places.front().error = std::current_exception();
     return;
   }
-  data.plan.begin(limits_, resident_ != nullptr);
   const std::vector<std::size_t> others = add_all(slot, scratch);
-  if (!others.empty() && !stopped_()) cpu_.take_memory(slot, slot.size);
+  for (std::size_t v = 0; v < data.size() && !others.empty() && !stopped_(); ++v) {
+    cpu_.take_memory(slot, v, slot.views[v].size);
+  }
   for (const std::size_t i : others) {
     if (stopped_()) return;
     cpu_.make(slot, i, scratch);
   }
   if (stopped_()) return;
-  place_images(slot);
-  data.plan.finish();
-  data.plan.gather(data.coded.data());
-  data.layout = data.plan.layout();
+  for (std::size_t v = 0; v < data.size(); ++v) {
+    place_images(slot, v);
+    data[v].plan.finish();
+    data[v].plan.gather(data[v].coded.data());
+    data[v].layout = data[v].plan.layout();
+  }
   if (Track* track = scratch->timer.status->track) {
     track->add("cuda.plan", begin_ns, now_ns() - begin_ns, slot.first);
   }

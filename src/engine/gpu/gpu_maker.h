@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -18,13 +19,16 @@
 
 namespace tundish {
 
-// What GpuMaker keeps in a slot: the flat buffer, its layout and its plan. When there are steps
-// left to do to any image of the slot, the flat buffer's images become 8-bit levels (H, W, C), one
-// after the other; otherwise finished images at their place in the batch.
-struct GpuSlotData : MakerData {
+// What GpuMaker keeps in a slot for each view: the flat buffer, its layout and its plan. When there
+// are steps left to do to any image of the view, the flat buffer's images become 8-bit levels (H, W,
+// C), one after the other; otherwise finished images at their place in the batch.
+struct GpuViewData {
   HostMemory coded;
   cuda::BatchLayout layout = {};
   cuda::BatchPlan plan;
+};
+struct GpuSlotData : MakerData {
+  std::deque<GpuViewData> views;
 };
 // Null: the slot was not made for a GPU that decodes.
 inline GpuSlotData* gpu_data(const Slot& slot) {
@@ -44,7 +48,7 @@ class GpuMaker : public Maker {
 
   // The tables that the GPU decodes with; null: it cannot.
   const lanes::Tables* tables() const { return possible() ? tables_.front() : nullptr; }
-  std::uint64_t host_bytes() const { return limits_.host_bytes; }  // of one batch
+  std::uint64_t host_bytes() const;  // of one batch
 
   // Call before the first batch: the units of these records are on the GPU already.
   void use_resident(std::shared_ptr<const cuda::ResidentRecords> records) {
@@ -56,10 +60,13 @@ class GpuMaker : public Maker {
  private:
   void find_tables_and_limits();
   bool can_decode(std::uint64_t sample) const;
-  cuda::Added plan_resident(Slot& slot, Place& place, Scratch& scratch);
-  cuda::Added plan_read(Slot& slot, std::size_t number, Scratch& scratch);
+  bool plan_resident(Slot& slot, Place& place, Scratch& scratch);
+  bool plan_read(Slot& slot, std::size_t number, Scratch& scratch);
+  bool add_views(Slot& slot, Place& place, const std::vector<View>& views, Bytes record,
+                 std::uint64_t resident_at);
   bool add(Slot& slot, std::size_t number, Scratch& scratch);
-  void place_images(Slot& slot) const;
+  void begin_views(Slot& slot) const;
+  void place_images(Slot& slot, std::size_t view) const;
   std::vector<std::size_t> add_all(Slot& slot, std::unique_ptr<Scratch>& scratch);
 
   CpuMaker& cpu_;
@@ -70,7 +77,7 @@ class GpuMaker : public Maker {
   const std::function<bool()> stopped_;
 
   std::vector<const lanes::Tables*> tables_;  // all with the same content: those of the GPU
-  cuda::BatchLimits limits_;                  // of one batch
+  std::vector<cuda::BatchLimits> limits_;     // of one batch, for each view
   std::string why_not_;
   std::shared_ptr<const cuda::ResidentRecords> resident_;  // null: units come from the source
 };

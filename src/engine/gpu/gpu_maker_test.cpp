@@ -4,12 +4,14 @@
 
 #include "augment/cpu/layout.h"
 #include "augment/erase_row.h"
+#include "augment/mix_slowly.h"
 #include "augment/pixels/pixel_runner.h"
 #include "augment/transform.h"
 #include "cuda/augment/finish_slowly.h"
 #include "cuda/decode/batch_slowly.h"
 #include "cuda/decode/testing.h"
 #include "engine/engine.h"
+#include "engine/gpu/gpu_mixes.h"
 #include "engine/gpu/steps_left.h"
 #include "source/memory_source.h"
 
@@ -46,57 +48,169 @@ class RecordSource : public MemorySource {
   const lanes::Tables* tables(std::uint64_t) const override { return &lanes::builtin_tables(); }
 };
 
-// As cuda/gpu_uploader.cpp does it, slowly.
-std::vector<std::byte> made_slowly(const Batch& batch, const LoaderOptions& options,
-                                   const std::byte* records) {
-  const PixelTable table = pixel_table(options.transforms);
-  const std::size_t pixels =
-      3 * static_cast<std::size_t>(batch.size.width) * static_cast<std::size_t>(batch.size.height);
-  std::vector<std::byte> out(batch.count * pixels * dtype_bytes(table.dtype));
-  const StepsLeft left = steps_left(batch, table.dtype);
-  std::size_t next = 0;
-  const auto finish = [&](std::vector<std::uint8_t> levels, std::span<const cuda::Target> targets) {
-    for (std::size_t i = 0; !left.ranges.empty() && i < targets.size(); ++i) {
-      const auto at = levels.begin() + static_cast<std::ptrdiff_t>(i * pixels);
-      std::vector<std::uint8_t> image(at, at + static_cast<std::ptrdiff_t>(pixels));
-      Size size = batch.size;
-      const auto [first, count] = left.ranges[next++];
-      for (std::size_t s = first; s < first + count; ++s) run_slowly(left.steps[s], image, size);
+// What a GPU makes of one view of a batch, slowly, as cuda/gpu_uploader.cpp does it.
+class SlowGpu {
+ public:
+  SlowGpu(const Batch& batch, const Engine& engine, std::size_t view, const std::byte* records)
+      : batch_(batch),
+        view_(batch.views[view]),
+        recipe_(engine.recipe().views[view]),
+        data_(gpu_data(*batch.slot) ? &gpu_data(*batch.slot)->views[view] : nullptr),
+        mixes_(gpu_mixes(batch)),
+        table_(pixel_table(recipe_.transforms)),
+        float_table_(float_table(recipe_.transforms)),
+        left_(steps_left(batch, images_of_view(engine.recipe(), view), table_.dtype)),
+        images_(images_of_view(engine.recipe(), view)),
+        channels_first_(engine.options().channels_first()),
+        pixels_(3 * static_cast<std::size_t>(view_.size.width) *
+                static_cast<std::size_t>(view_.size.height)),
+        out_(batch.count * view_.crops * pixels_ * dtype_bytes(table_.dtype)) {
+    const auto* from = reinterpret_cast<const std::uint8_t*>(view_.pixels);
+    if (from) levels_ = {from, from + view_.targets.size() * pixels_};
+    if (data_) decode(records);
+    run_steps(levels_, 0);
+    run_steps(decoded_, view_.targets.size());
+    mixes_.empty() ? finish() : mix();
+  }
+
+  const std::vector<std::byte>& elements() const { return out_; }
+
+ private:
+  void decode(const std::byte* records) {
+    const cuda::BatchLayout& layout = data_->layout;
+    std::vector<std::byte> flat(layout.bytes);
+    std::memcpy(flat.data() + layout.host_at, data_->coded.data(), layout.host_bytes());
+    if (layout.pieces > 0) cuda::gather_slowly(flat.data(), layout, records);
+    const bool whole = left_.ranges.empty();
+    if (!whole) decoded_.resize(layout.images * pixels_);
+    const auto errors = cuda::run_batch_slowly(
+        whole ? out_.data() : reinterpret_cast<std::byte*>(decoded_.data()), flat.data(), layout,
+        lanes::builtin_tables(), whole ? table_ : pixel_table({}));
+    for (const std::uint32_t error : errors) CHECK(error == cuda::kNoError);
+  }
+
+  void run_steps(std::vector<std::uint8_t>& levels, std::size_t next) const {
+    for (std::size_t i = 0; !left_.ranges.empty() && i < levels.size() / pixels_; ++i) {
+      const auto at = levels.begin() + static_cast<std::ptrdiff_t>(i * pixels_);
+      std::vector<std::uint8_t> image(at, at + static_cast<std::ptrdiff_t>(pixels_));
+      Size size = view_.size;
+      const auto [first, count] = left_.ranges[next++];
+      for (std::size_t s = first; s < first + count; ++s) run_slowly(left_.steps[s], image, size);
       std::copy(image.begin(), image.end(), at);
     }
-    cuda::finish_slowly(out.data(), levels.data(), targets, batch.size, table,
-                        options.channels_first());
-    for (const cuda::Target target : targets) {
-      const std::uint32_t number = target & ~cuda::kMirrored;
-      const Place& place = batch.slot->places[batch.places[number]];
-      std::byte* base = out.data() + number * pixels * dtype_bytes(table.dtype);
-      const Placement to = placement(base, batch.size, table.dtype, options.channels_first());
-      for (int y = 0; y < batch.size.height; ++y) {
-        erase_row(place.left.erasures, to, table.dtype, y, batch.size.width);
+  }
+
+  std::span<const Erasure> erasures_of(std::size_t place, std::size_t crop) const {
+    return batch_.slot->places[place].left[images_.first + crop].erasures;
+  }
+  Placement place_of(std::size_t image) {
+    return placement(out_.data() + image * pixels_ * dtype_bytes(table_.dtype), view_.size,
+                     table_.dtype, channels_first_);
+  }
+
+  void finish() {
+    std::vector<cuda::Target> numbers;
+    for (std::uint32_t i = 0; i < batch_.count * view_.crops; ++i) {
+      if (batch_.slot->places[batch_.places[i / view_.crops]].coded) numbers.push_back(i);
+    }
+    cuda::finish_slowly(out_.data(), levels_.data(), view_.targets, view_.size, table_,
+                        channels_first_);
+    if (!decoded_.empty()) {
+      cuda::finish_slowly(out_.data(), decoded_.data(), numbers, view_.size, table_,
+                          channels_first_);
+    }
+    for (std::size_t i = 0; i < batch_.count * view_.crops; ++i) {
+      for (int y = 0; y < view_.size.height; ++y) {
+        erase_row(erasures_of(batch_.places[i / view_.crops], i % view_.crops), place_of(i),
+                  table_.dtype, y, view_.size.width);
       }
     }
-  };
-  const auto* from = reinterpret_cast<const std::uint8_t*>(batch.pixels);
-  if (from) finish({from, from + batch.targets.size() * pixels}, batch.targets);
-
-  const GpuSlotData* data = gpu_data(*batch.slot);
-  if (!data) return out;
-  const cuda::BatchLayout& layout = data->layout;
-  std::vector<std::byte> flat(layout.bytes);
-  std::memcpy(flat.data() + layout.host_at, data->coded.data(), layout.host_bytes());
-  if (layout.pieces > 0) cuda::gather_slowly(flat.data(), layout, records);
-  std::vector<std::uint8_t> levels(left.ranges.empty() ? 0 : layout.images * pixels);
-  const auto errors = cuda::run_batch_slowly(
-      left.ranges.empty() ? out.data() : reinterpret_cast<std::byte*>(levels.data()), flat.data(),
-      layout, lanes::builtin_tables(), left.ranges.empty() ? table : pixel_table({}));
-  for (const std::uint32_t error : errors) CHECK(error == cuda::kNoError);
-  if (left.ranges.empty()) return out;
-  std::vector<cuda::Target> numbers;
-  for (std::uint32_t i = 0; i < batch.count; ++i) {
-    if (batch.slot->places[batch.places[i]].coded) numbers.push_back(i);
   }
-  finish(levels, numbers);
-  return out;
+
+  // An image before it is mixed.
+  std::vector<float> elements_of(cuda::ImageRef image) const {
+    const bool decoded = (image & cuda::kDecoded) != 0;
+    const auto& from = decoded ? decoded_ : levels_;
+    const auto at = from.begin() + static_cast<std::ptrdiff_t>(cuda::number_of(image) * pixels_);
+    std::vector<std::uint8_t> levels(at, at + static_cast<std::ptrdiff_t>(pixels_));
+    if (image & cuda::kMirrored) mirror(levels);
+    std::size_t place = 0;  // the one that the reference names
+    for (std::size_t seen = 0;; ++place) {
+      const Place& one = batch_.slot->places[place];
+      if (one.filled && one.coded == decoded && seen++ == cuda::number_of(image)) break;
+    }
+    return elements_slowly(levels.data(), erasures_of(place, 0), view_.size, float_table_);
+  }
+  void mirror(std::vector<std::uint8_t>& levels) const {
+    const auto width = static_cast<std::size_t>(view_.size.width);
+    const std::vector<std::uint8_t> from = levels;
+    for (std::size_t i = 0; i < levels.size(); ++i) {
+      const std::size_t x = i / 3 % width, row = i / 3 / width;
+      levels[i] = from[3 * (row * width + width - 1 - x) + i % 3];
+    }
+  }
+
+  void mix() {
+    for (std::size_t i = 0; i < mixes_.size(); ++i) {
+      const cuda::GpuMix& one = mixes_[i];
+      const double share = batch_.slot->mixes[batch_.places[i]].mix.share;
+      mix_slowly(elements_of(one.own), elements_of(one.partner),
+                 {.kind = one.kind, .share = share, .box = one.box}, view_.size, place_of(i),
+                 table_.dtype);
+    }
+  }
+
+  const Batch& batch_;
+  const BatchView& view_;
+  const ViewRecipe& recipe_;
+  const GpuViewData* data_;
+  const std::vector<cuda::GpuMix> mixes_;
+  const PixelTable table_, float_table_;
+  const StepsLeft left_;
+  const ImageRange images_;
+  const bool channels_first_;
+  const std::size_t pixels_;
+  std::vector<std::byte> out_;
+  std::vector<std::uint8_t> levels_, decoded_;
+};
+
+// The labels of a RecordSource are below 2000.
+void add_mixing(LoaderOptions& options, std::vector<Transform>& transforms, Random& random) {
+  switch (random.below(4)) {
+    case 0:
+      transforms.push_back(MixUp{.alpha = 0.8, .num_classes = 2000});
+      break;
+    case 1:
+      transforms.push_back(CutMix{.num_classes = 2000});
+      break;
+    case 2:
+      transforms.push_back(
+          RandomChoice{.transforms = {MixUp{.num_classes = 2000}, CutMix{.num_classes = 2000}}});
+      break;
+    default:
+      transforms.push_back(TimmMixup{.cutmix_alpha = 1.0,
+                                     .prob = 0.8,
+                                     .mode = static_cast<MixMode>(random.below(3)),
+                                     .num_classes = 2000});
+  }
+  options.world_size = static_cast<std::uint32_t>(between(random, 1, 3));  // guests
+  options.rank = static_cast<std::uint32_t>(random.below(options.world_size));
+}
+
+// Instead of its transforms.
+void add_views(LoaderOptions& options, Random& random) {
+  if (random.below(2) == 0) {
+    options.transforms = {Resize{.size = {40, 40}}, TenCrop{.size = {17, 13}},
+                          RandomSolarize{.threshold = 90}, Normalize{}};
+    return;
+  }
+  options.transforms = {};
+  options.world_size = 1;
+  options.rank = 0;
+  options.views = {
+      {RandomResizedCrop{.size = {24, 20}}, RandomHorizontalFlip{0.5}},
+      {RandomResizedCrop{.size = {9, 8}}, RandomInvert{.p = 0.5}, Normalize{}},
+      {RandomResizedCrop{.size = {9, 8}}, ToDtype{.dtype = Dtype::float16, .scale = true}}};
 }
 
 LoaderOptions random_options(Random& random) {
@@ -127,8 +241,10 @@ LoaderOptions random_options(Random& random) {
         ToDtype{.dtype = static_cast<Dtype>(between(random, 1, 3)), .scale = true});
     transforms.push_back(Normalize{.mean = {0.5f, 0.4f, 0.3f}, .std = {0.2f, 0.3f, 0.4f}});
     if (random.below(2) == 0) transforms.push_back(RandomErasing{.value = {.random = true}});
+    if (random.below(2) == 0) add_mixing(options, transforms, random);
   }
   options.transforms = transforms;
+  if (random.below(4) == 0) add_views(options, random);
   return options;
 }
 
@@ -156,7 +272,7 @@ TEST_CASE("batches for a GPU, finished by the slow twin, equal the CPU's, whoeve
   CAPTURE(seed);
   Random random({.seed = seed}, 0);
   int coded = 0, others = 0;
-  for (int round = 0; round < 12; ++round) {
+  for (int round = 0; round < 24; ++round) {
     const auto source = std::make_shared<RecordSource>(random, 40);
     LoaderOptions options = random_options(random);
     Engine plain(source, options);
@@ -178,15 +294,18 @@ TEST_CASE("batches for a GPU, finished by the slow twin, equal the CPU's, whoeve
       REQUIRE(batch.samples == expected.samples);
       REQUIRE(batch.labels == expected.labels);
       REQUIRE(batch.next == expected.next);
-      const auto made = made_slowly(batch, there.options(), records.data());
-      REQUIRE(std::equal(made.begin(), made.end(), expected.pixels));
+      for (std::size_t v = 0; v < batch.views.size(); ++v) {
+        const SlowGpu gpu(batch, there, v, records.data());
+        REQUIRE(std::equal(gpu.elements().begin(), gpu.elements().end(),
+                           expected.views[v].pixels));
+      }
       for (std::size_t i = 0; options.all_fields && i < batch.count; ++i) {
         const auto name = "name" + std::to_string(batch.samples[i]);
         REQUIRE(batch.slot->places[batch.places[i]].fields[2] == bytes_of(name));
       }
-      CHECK(batch.targets.size() <= batch.count);
-      coded += static_cast<int>(batch.count - batch.targets.size());
-      others += static_cast<int>(batch.targets.size());
+      for (const std::size_t place : batch.places) {
+        (batch.slot->places[place].coded ? coded : others) += 1;
+      }
       if (path == 2) there.decode_on_gpu(step % 2 == 0);
     }
     CHECK(there.stats().bad == plain.stats().bad);
@@ -229,9 +348,10 @@ TEST_CASE("images that do not fit into the flat buffer are decoded by the CPU") 
       Batch expected, batch;
       REQUIRE(plain.next(expected, 60s) == Engine::Next::batch);
       REQUIRE(there.next(batch, 60s) == Engine::Next::batch);
-      CHECK(batch.targets.size() == (step == 0 ? 1 : 0));
-      const auto made = made_slowly(batch, there.options(), records.data());
-      CHECK(std::equal(made.begin(), made.end(), expected.pixels));
+      CHECK(batch.views.front().targets.size() == (step == 0 ? 1 : 0));
+      const SlowGpu gpu(batch, there, 0, records.data());
+      CHECK(std::equal(gpu.elements().begin(), gpu.elements().end(),
+                       expected.views.front().pixels));
     }
   }
 }

@@ -52,4 +52,4 @@ def pending_on_gpu(
 ) -> PendingGpuBatches:
     """Before the loader is started. `path` is shown while a resident pack is loaded."""
     kept = make_resident(source, path, device) if options.resident else None
-    return PendingGpuBatches(loader, device, plain(options.memory_format) == "contiguous", kept)
+    return PendingGpuBatches(loader, device, kept)

@@ -17,12 +17,13 @@ from ..._c.errors import SampleError, last_error
 from ..._c.functions import ERROR, OK
 from ..._c.handles import BatchHandle, DeviceHandle, LoaderHandle, ResidentHandle
 from ..._c.library import lib
-from ..._c.structs import DTYPES, BatchInfo, Refused
+from ..._c.structs import DTYPES, BatchInfo, Refused, TensorInfo
+from ..assemble import tensor_infos
 from .lag import GpuLag
 
 log = logging.getLogger("tundish")
 
-Make = Callable[[BatchHandle, BatchInfo, "list[Any] | None"], Any]
+Make = Callable[[BatchHandle, list[TensorInfo], "list[Any] | None"], Any]
 
 
 @dataclass(frozen=True)
@@ -45,14 +46,12 @@ class PendingGpuBatches:
         self,
         loader: LoaderHandle,
         device: Any,
-        channels_first: bool,
         resident: ResidentHandle | None,
     ) -> None:
         import torch
 
         self._loader = loader
         self._device = device
-        self._layout = torch.contiguous_format if channels_first else torch.channels_last
         self._stream = torch.cuda.Stream(device, priority=-1)
         stream = self._stream.cuda_stream
         with torch.cuda.device(device):
@@ -60,7 +59,6 @@ class PendingGpuBatches:
         if not handle:
             raise last_error()
         self._uploader: DeviceHandle = handle
-        self._dtype = getattr(torch, DTYPES[lib.tundish_device_dtype(handle)])
         self._lead = lib.tundish_device_lead()  # batches enqueued besides the one handed out
         self._waiting: tuple[Sent, ...] = ()
         self._lag = GpuLag()  # of the batches handed out
@@ -162,19 +160,23 @@ class PendingGpuBatches:
         lib.tundish_batch_get_info(self.batch, ctypes.byref(info))
         self._lag.keep_close()
         # On the stream, so that the allocator knows who writes first; for any kind of loop.
+        infos = tensor_infos(self.batch, info)
         with torch.inference_mode(False), torch.cuda.stream(self._stream):
-            shape = (info.count, 3, info.height, info.width)
-            images = torch.empty(
-                shape, dtype=self._dtype, device=self._device, memory_format=self._layout
-            )
-            numbers = torch.empty((2, info.count), dtype=torch.int64, device=self._device)
-        tensors = [images, numbers[0], numbers[1]]
-        pointers = [tensor.data_ptr() for tensor in tensors]
-        if lib.tundish_device_enqueue(self._uploader, self.batch, *pointers) != OK:
+            tensors = [
+                torch.empty_strided(
+                    one.sizes,
+                    one.steps,
+                    dtype=getattr(torch, DTYPES[one.dtype]),
+                    device=self._device,
+                )
+                for one in infos
+            ]
+        pointers = (ctypes.c_void_p * len(tensors))(*[tensor.data_ptr() for tensor in tensors])
+        if lib.tundish_device_enqueue(self._uploader, self.batch, pointers) != OK:
             raise last_error()
         ready = self._ready = torch.cuda.Event()
         ready.record(self._stream)
-        return Sent(make(self.batch, info, tensors), [images, numbers], info, ready)
+        return Sent(make(self.batch, infos, tensors), tensors, info, ready)
 
     def _hand_over(self) -> None:
         """The oldest: the loop's stream waits for it, and the allocator knows that it reads it."""

@@ -1,0 +1,54 @@
+// torchvision FiveCrop and TenCrop: the corners and the middle; TenCrop also mirrored. Each sample
+// gives so many images.
+#pragma once
+
+#include <cstdint>
+
+#include "augment/plan.h"
+#include "core/fields.h"
+#include "core/random.h"
+
+namespace tundish {
+
+struct FiveCrop {
+  static constexpr const char* kName = "FiveCrop";
+  static constexpr const char* kAbout =
+      "The four corners and the middle: a batch is (N, 5, C, H, W).";
+  static constexpr std::uint32_t kCrops = 5;
+
+  Size size;
+  bool operator==(const FiveCrop&) const = default;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(FieldInfo{"size", "of each crop, in pixels", 1, kMaxSide}, self.size);
+  }
+  Size result_size(Size) const { return size; }
+
+  // In torchvision's order: top left, top right, bottom left, bottom right, middle.
+  void plan_crop(View& view, std::uint32_t crop) const;
+};
+
+struct TenCrop {
+  static constexpr const char* kName = "TenCrop";
+  static constexpr const char* kAbout =
+      "The four corners and the middle, then the same of the mirrored image: a batch is (N, 10, C, "
+      "H, W).";
+  static constexpr std::uint32_t kCrops = 10;
+
+  Size size;
+  bool vertical_flip = false;
+  bool operator==(const TenCrop&) const = default;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(FieldInfo{"size", "of each crop, in pixels", 1, kMaxSide}, self.size);
+    visit(FieldInfo{"vertical_flip", "mirrored from top to bottom, not from left to right"},
+          self.vertical_flip);
+  }
+  Size result_size(Size) const { return size; }
+
+  void plan_crop(View& view, std::uint32_t crop) const;
+};
+
+}  // namespace tundish

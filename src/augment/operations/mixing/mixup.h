@@ -1,0 +1,65 @@
+// torchvision MixUp and CutMix: each image of a batch is mixed with the one before it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "augment/dtype.h"
+#include "augment/mix.h"
+#include "core/fields.h"
+#include "core/random.h"
+
+namespace tundish {
+
+inline constexpr double kMaxClasses = 1 << 24;
+
+struct MixUp {
+  static constexpr const char* kName = "MixUp";
+  static constexpr const char* kAbout =
+      "Blends each image of the batch with the one before it, and their labels, which become (N, "
+      "num_classes) float32. At the end of the list.";
+
+  double alpha = 1.0;
+  std::optional<std::uint32_t> num_classes = {};
+  bool operator==(const MixUp&) const = default;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(FieldInfo{"alpha", "of the beta distribution that the image's share is drawn from", 0,
+                    kMaxNumber},
+          self.alpha);
+    visit(FieldInfo{"num_classes", "of the labels; without it those of the data", 1, kMaxClasses},
+          self.num_classes);
+  }
+  void check() const;
+  void check_on(Dtype dtype) const;
+  Mix draw_mix(Size image, Random& random) const;
+};
+
+struct CutMix {
+  static constexpr const char* kName = "CutMix";
+  static constexpr const char* kAbout =
+      "Pastes a random box of the image before it into each image of the batch; labels are mixed by "
+      "area and become (N, num_classes) float32. At the end of the list.";
+
+  double alpha = 1.0;
+  std::optional<std::uint32_t> num_classes = {};
+  bool operator==(const CutMix&) const = default;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(FieldInfo{"alpha", "of the beta distribution that the image's share is drawn from", 0,
+                    kMaxNumber},
+          self.alpha);
+    visit(FieldInfo{"num_classes", "of the labels; without it those of the data", 1, kMaxClasses},
+          self.num_classes);
+  }
+  void check() const;
+  void check_on(Dtype dtype) const;
+  Mix draw_mix(Size image, Random& random) const;
+};
+
+// Refuses levels: what is mixed are numbers.
+void check_mixes(const char* name, Dtype dtype);
+
+}  // namespace tundish

@@ -1,0 +1,70 @@
+#include "capi/batch_tensors.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+namespace tundish {
+namespace {
+
+BatchTensor images_of(const Batch& batch, std::size_t number) {
+  const BatchView& view = batch.views[number];
+  const std::int64_t width = view.size.width, height = view.size.height;
+  const std::int64_t image = 3 * height * width, crops = view.crops;
+  BatchTensor out{
+      .name = batch.views.size() == 1 ? "images" : fmt::format("images_{}", number),
+      .data = view.pixels,
+      .type = element_type(view.dtype),
+      .shape = {batch.count, 3, height, width},
+      .strides = {image * crops, 1, 3 * width, 3},
+      .lent = view.lent,
+  };
+  if (batch.channels_first) out.strides = {image * crops, height * width, width, 1};
+  if (crops > 1) {
+    out.shape.insert(out.shape.begin() + 1, crops);
+    out.strides.insert(out.strides.begin() + 1, image);
+  }
+  return out;
+}
+
+BatchTensor numbers_of(const char* name, std::vector<std::int64_t>& numbers) {
+  return {.name = name,
+          .data = numbers.data(),
+          .type = ElementType::int64,
+          .shape = {static_cast<std::int64_t>(numbers.size())},
+          .strides = {1},
+          .copies = true};
+}
+
+BatchTensor soft_labels_of(Batch& batch) {
+  return {.name = "labels",
+          .data = batch.soft_labels.data(),
+          .type = ElementType::float32,
+          .shape = {batch.count, batch.classes},
+          .strides = {batch.classes, 1},
+          .copies = true};
+}
+
+}  // namespace
+
+std::vector<BatchTensor> tensors_of(Batch& batch) {
+  std::vector<BatchTensor> out;
+  for (std::size_t v = 0; v < batch.views.size(); ++v) out.push_back(images_of(batch, v));
+  out.push_back(batch.classes > 0 ? soft_labels_of(batch) : numbers_of("labels", batch.labels));
+  out.push_back(numbers_of("samples", batch.samples));
+  return out;
+}
+
+void* dlpack_of(const BatchTensor& tensor, const std::shared_ptr<Batch>& batch) {
+  if (!tensor.copies) {
+    return new_tensor(batch, tensor.data, tensor.type, tensor.shape, tensor.strides);
+  }
+  std::size_t bytes = bytes_of(tensor.type);
+  for (const std::int64_t one : tensor.shape) bytes *= static_cast<std::size_t>(one);
+  auto copy = std::make_shared<std::vector<std::byte>>(bytes);
+  if (bytes > 0) std::memcpy(copy->data(), tensor.data, bytes);
+  std::byte* const data = copy->data();
+  return new_tensor(std::move(copy), data, tensor.type, tensor.shape, tensor.strides);
+}
+
+}  // namespace tundish

@@ -1,0 +1,25 @@
+// How one image of a batch is mixed, as the kernels take it.
+#pragma once
+
+#include <cstdint>
+
+#include "augment/mix.h"
+#include "cuda/augment/target.h"
+
+namespace tundish::cuda {
+
+// An image by its number: among those that the CPU decoded (may be kMirrored), or, with kDecoded,
+// among those that the GPU decoded.
+using ImageRef = std::uint32_t;
+inline constexpr ImageRef kDecoded = ImageRef{1} << 30;
+constexpr std::uint32_t number_of(ImageRef image) { return image & ~(kMirrored | kDecoded); }
+
+struct GpuMix {
+  ImageRef own = 0, partner = 0;
+  Mix::Kind kind = Mix::Kind::none;
+  float share = 1, rest = 0;
+  Window box;
+  std::int64_t label = 0, partner_label = 0;
+};
+
+}  // namespace tundish::cuda
