@@ -17,7 +17,19 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAM = ROOT / "build" / "release" / "tundish"
 
-VERBS = ("pack", "info", "ls", "cat", "verify", "unpack", "replay", "bench", "demo", "explain")
+VERBS = (
+    "pack",
+    "info",
+    "stats",
+    "ls",
+    "cat",
+    "verify",
+    "unpack",
+    "replay",
+    "bench",
+    "demo",
+    "explain",
+)
 ORDERS = ("Subset", "Weighted", "Balanced", "Mixture", "Repeated")
 ERRORS = ("Error", "SampleError", "ArgumentError", "MissingError")
 

@@ -9,6 +9,7 @@ namespace tundish::cli {
 
 int run_pack(const Words& words, Shell& shell);
 int run_info(const Words& words, Shell& shell);
+int run_stats(const Words& words, Shell& shell);
 int run_ls(const Words& words, Shell& shell);
 int run_cat(const Words& words, Shell& shell);
 int run_verify(const Words& words, Shell& shell);
