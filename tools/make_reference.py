@@ -26,6 +26,7 @@ VERBS = (
     "verify",
     "unpack",
     "replay",
+    "view",
     "bench",
     "demo",
     "explain",

@@ -29,6 +29,7 @@ constexpr std::array kVerbs = {
     Verb{"unpack", "the image files again, byte for byte", run_unpack},
     Verb{"replay", "the images that came after a saved state, with what was done to each",
          run_replay},
+    Verb{"view", "a contact sheet of what the network will see", run_view},
     Verb{"bench", "how fast this machine loads batches from a pack", run_bench},
     Verb{"demo", "everything end to end on a sample set, against torch's DataLoader", run_demo},
     Verb{"explain", "what an error code means and what to do", run_explain},

@@ -15,6 +15,7 @@ int run_cat(const Words& words, Shell& shell);
 int run_verify(const Words& words, Shell& shell);
 int run_unpack(const Words& words, Shell& shell);
 int run_replay(const Words& words, Shell& shell);
+int run_view(const Words& words, Shell& shell);
 int run_bench(const Words& words, Shell& shell);
 int run_bench_load(const Words& words, Shell& shell);  // bench load FILE
 int run_demo(const Words& words, Shell& shell);

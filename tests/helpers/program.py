@@ -21,6 +21,7 @@ VERBS = [
     "verify",
     "unpack",
     "replay",
+    "view",
     "bench",
     "demo",
     "explain",

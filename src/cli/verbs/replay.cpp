@@ -11,6 +11,7 @@
 #include "cli/json.h"
 #include "cli/samples/sheet.h"
 #include "cli/verbs.h"
+#include "cli/view/step_words.h"
 #include "pack/open.h"
 #include "pack/output_file.h"
 #include "state/saved_state.h"
@@ -45,50 +46,13 @@ SavedState read_state_file(const std::string& file) {
   }
 }
 
-std::string window_text(const Window& w) {
-  return fmt::format("{}x{}+{}+{}", w.width, w.height, w.x, w.y);
-}
-
-// What a step does, word by word, without what it leaves as it is.
-std::vector<std::string> texts_of(const ResizeStep& step, Size input) {
-  std::vector<std::string> out;
-  if (step.crop != Window{0, 0, input.width, input.height}) {
-    out.push_back("crop " + window_text(step.crop));
-  }
-  if (resizes(step)) out.push_back(fmt::format("to {}x{}", step.size.width, step.size.height));
-  if (step.keep != Window{0, 0, step.size.width, step.size.height}) {
-    out.push_back("keep " + window_text(step.keep));
-  }
-  if (step.mirror_x) out.emplace_back("flip left-right");
-  if (step.mirror_y) out.emplace_back("flip top-bottom");
-  return out;
-}
-
-std::string text_of(const PixelStep& step) {
-  std::string out = words(step.op)[static_cast<std::size_t>(step.op)];
-  for (std::size_t i = 0; i < static_cast<std::size_t>(values_of(step.op)); ++i) {
-    out += fmt::format(" {:g}", step.value[i]);
-  }
-  return out;
-}
-
 std::vector<std::string> words_of(const ReplayedSample& sample) {
   std::vector<std::string> lines = {
       fmt::format("sample {} label {}{}", sample.draw.sample, sample.label,
                   sample.draw.repeat ? fmt::format(" repeat {}", sample.draw.repeat) : ""),
       fmt::format("{}x{}", sample.view.image().width, sample.view.image().height)};
   for (const std::uint64_t bad : sample.replaces) lines[0] += fmt::format(" for {}", bad);
-  Size input = sample.view.image();
-  for (const PlanStep& step : sample.view.steps()) {
-    if (const PixelStep* pixels = std::get_if<PixelStep>(&step)) {
-      lines.push_back(text_of(*pixels));
-      if (pixels->size != Size{}) input = pixels->size;
-      continue;
-    }
-    const ResizeStep& resize = std::get<ResizeStep>(step);
-    for (const std::string& text : texts_of(resize, input)) lines.push_back(text);
-    input = {resize.keep.width, resize.keep.height};
-  }
+  for (const std::string& text : words_of_steps(sample.view)) lines.push_back(text);
   return lines;
 }
 
