@@ -158,7 +158,8 @@ def statistics(found: dict[str, Any]) -> str:
         (f"`data/{one['name']}`", one["about"]) for one in found["reference"]["stats"]["fields"]
     ]
     more = (
-        "`data/gpu_wait_s`, `data/gpu_wait_share` and `data/gpu_decoded` are 0 without `device=`."
+        "`data/gpu_wait_s`, `data/gpu_wait_share` and `data/gpu_decoded` are 0 without `device=`. "
+        "`data/batch_transform_s` has the seconds that `batch_transform=` took, on the host."
     )
     page = "[monitoring.md](monitoring.md) shows how to read them."
     return f"### Statistics\n\n`loader.stats()`. {page}\n\n{table(('key', 'meaning'), rows)}\n\n{more}\n"
