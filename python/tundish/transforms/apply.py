@@ -25,7 +25,14 @@ def plan(
     sample: int = 0,
     repeat: int = 0,
 ) -> dict[str, Any]:
-    """What a loader would do to an image of that (height, width), with every number drawn."""
+    """What a loader would do to an image of that (height, width), with every number drawn.
+
+    A dict: image and size are (width, height) before and after, dtype that of the elements, steps what is
+    done, in order. The numbers are those of a loader with this seed, in this epoch, for this sample;
+    `repeat` is the number of its repetition with tundish.Repeated.
+
+        T.plan([T.RandomResizedCrop(224)], (375, 500), sample=7)["steps"]
+    """
     return _plan(_text(transforms), Draw(size[1], size[0], seed, epoch, sample, repeat))
 
 
@@ -38,7 +45,14 @@ def apply(
     sample: int = 0,
     repeat: int = 0,
 ) -> Any:
-    """A uint8 array (height, width, 3) as a loader would give it: a NumPy array (height, width, 3)."""
+    """A uint8 array (height, width, 3) as a loader would give it: a NumPy array (height, width, 3).
+
+    The draw is that of a loader with this seed, in this epoch, for this sample; `repeat` is the number of
+    its repetition with tundish.Repeated.
+
+        picture = np.asarray(Image.open("a.jpg").convert("RGB"))
+        T.apply([T.RandomResizedCrop(224), T.RandomSolarize(128)], picture, sample=7)
+    """
     import numpy as np
 
     pixels = np.ascontiguousarray(image)
