@@ -213,7 +213,11 @@ def test_wrong_use_says_what_to_do(photos, tmp_path):
     assert result.returncode == 2
     assert "ends neither in .html nor in .png" in err(result)
     sheet = tmp_path / "a.png"
-    error = error_of("view", photos.pack, "--transforms", recipe, "-o", sheet, exit_code=2)
+    words = ("view", photos.pack, "--transforms", recipe, "-o", sheet)
+    result = program(*words, "--samples", "1000", "--draws", "11")
+    assert result.returncode == 2
+    assert "--samples 1000 times --draws 11 is more than the 10,000" in err(result)
+    error = error_of(*words, exit_code=2)
     assert "RandomCrop" in error["message"]
     missing = tmp_path / "nothing.json"
     error_of("view", photos.pack, "--transforms", missing, "-o", sheet, exit_code=1)

@@ -33,6 +33,7 @@ file with the pictures inside.)",
 {code, message, title, file, record, key, offset, reason})"};
 
 constexpr std::uint64_t kNotGiven = UINT64_MAX;
+constexpr std::uint64_t kMaxDraws = 10'000;  // of a sheet: all are in memory at once
 
 struct ViewArguments {
   std::string file, recipe, target;
@@ -60,6 +61,14 @@ bool is_html(const std::string& target) {
   if (target.ends_with(".html") || target.ends_with(".htm")) return true;
   if (target.ends_with(".png")) return false;
   throw UsageError(fmt::format("-o: {} ends neither in .html nor in .png", printable(target)));
+}
+
+void check_before_work(const ViewArguments& arguments) {
+  (void)is_html(arguments.target);
+  if (arguments.samples * arguments.draws > kMaxDraws) {
+    throw UsageError(fmt::format("--samples {} times --draws {} is more than the {} of a sheet",
+                                 arguments.samples, arguments.draws, with_commas(kMaxDraws)));
+  }
 }
 
 struct Drawn {
@@ -153,7 +162,7 @@ Json report_json(const Drawn& drawn, const DrawOptions& options, const ViewArgum
 int run_view(const Words& words, Shell& shell) {
   ViewArguments arguments;
   if (!parse(arguments, words, shell)) return kOk;
-  (void)is_html(arguments.target);  // before the work
+  check_before_work(arguments);
   const RecipeFile recipe = read_recipe_file(arguments.recipe);
   const DrawOptions options{
       .transforms = recipe.transforms,
