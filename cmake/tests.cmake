@@ -96,6 +96,10 @@ add_executable(unit_tests
   src/cli/progress_test.cpp
   src/cli/output_folder_test.cpp
   src/cli/samples/sample_set_test.cpp
+  src/cli/stats/level_sums_test.cpp
+  src/cli/stats/size_histogram_test.cpp
+  src/cli/view/level_finder_test.cpp
+  src/cli/view/html_sheet_test.cpp
 )
 target_link_libraries(unit_tests PRIVATE cli)
 if(TUNDISH_PRECOMPILE)

@@ -14,10 +14,25 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
+import make_pictures
+
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAM = ROOT / "build" / "release" / "tundish"
 
-VERBS = ("pack", "info", "ls", "cat", "verify", "unpack", "replay", "bench", "demo", "explain")
+VERBS = (
+    "pack",
+    "info",
+    "stats",
+    "ls",
+    "cat",
+    "verify",
+    "unpack",
+    "replay",
+    "view",
+    "bench",
+    "demo",
+    "explain",
+)
 ORDERS = ("Subset", "Weighted", "Balanced", "Mixture", "Repeated")
 ERRORS = ("Error", "SampleError", "ArgumentError", "MissingError")
 
@@ -29,7 +44,7 @@ pages of `docs/` show how to use it, task by task.
 - [Loader](#loader): [arguments](#arguments), [methods](#methods), [statistics](#statistics)
 - [Dataset](#dataset)
 - [Orders](#orders)
-- [Transforms](#transforms)
+- [Transforms](#transforms), and [functions](#functions-of-transforms) on lists of them
 - [Errors](#errors)
 - [The program tundish](#the-program-tundish)
 """
@@ -145,7 +160,8 @@ def statistics(found: dict[str, Any]) -> str:
         (f"`data/{one['name']}`", one["about"]) for one in found["reference"]["stats"]["fields"]
     ]
     more = (
-        "`data/gpu_wait_s`, `data/gpu_wait_share` and `data/gpu_decoded` are 0 without `device=`."
+        "`data/gpu_wait_s`, `data/gpu_wait_share` and `data/gpu_decoded` are 0 without `device=`. "
+        "`data/batch_transform_s` has the seconds that `batch_transform=` took, on the host."
     )
     page = "[monitoring.md](monitoring.md) shows how to read them."
     return f"### Statistics\n\n`loader.stats()`. {page}\n\n{table(('key', 'meaning'), rows)}\n\n{more}\n"
@@ -171,15 +187,34 @@ def transform(one: dict[str, Any], owner: Any) -> str:
         rows.append(("`antialias`", "`True`", "true", "every resize is antialiased"))
     line = signature(f"T.{one['name']}", getattr(owner, one["name"]))
     head = ("argument", "default", "allowed", "meaning")
-    return f"### {one['name']}\n\n`{line}`\n\n{one['about']}\n\n{table(head, rows)}\n"
+    parts = [f"### {one['name']}", f"`{line}`", one["about"]]
+    if rows:
+        parts.append(table(head, rows))
+    if one["name"] not in make_pictures.WITHOUT_PICTURE:
+        shown_as = make_pictures.example(one["name"])
+        parts.append(f"![{one['name']}](pictures/{one['name']}.jpg)\n\n`{shown_as}`")
+    return "\n\n".join(parts) + "\n"
+
+
+def functions(owner: Any) -> str:
+    """Everything public of tundish.transforms that is no transform."""
+    parts = []
+    for name in owner.__all__:
+        member = getattr(owner, name)
+        if inspect.isfunction(member):
+            line = signature(f"T.{name}", member)
+            parts.append(f"#### T.{name}\n\n`{line}`\n\n{documentation(member)}\n")
+    return "### Functions of transforms\n\n" + "\n".join(parts)
 
 
 def transforms(found: dict[str, Any]) -> str:
     about = (
-        "`from tundish import transforms as T`. Names, arguments and defaults are torchvision v2's."
+        "`from tundish import transforms as T`. Names, arguments and defaults are torchvision v2's. A picture shows the original, then "
+        "what a loader with `seed=0` makes of it in the epochs 0, 1 and 2; one picture, when all three are the same."
     )
     all_of_them = [transform(one, found["transforms"]) for one in found["reference"]["transforms"]]
-    return f"## Transforms\n\n{about}\n\n" + "\n".join(all_of_them)
+    parts = [f"## Transforms\n\n{about}\n", *all_of_them, functions(found["transforms"])]
+    return "\n".join(parts)
 
 
 def help_of(*words: str) -> str:

@@ -9,11 +9,13 @@ namespace tundish::cli {
 
 int run_pack(const Words& words, Shell& shell);
 int run_info(const Words& words, Shell& shell);
+int run_stats(const Words& words, Shell& shell);
 int run_ls(const Words& words, Shell& shell);
 int run_cat(const Words& words, Shell& shell);
 int run_verify(const Words& words, Shell& shell);
 int run_unpack(const Words& words, Shell& shell);
 int run_replay(const Words& words, Shell& shell);
+int run_view(const Words& words, Shell& shell);
 int run_bench(const Words& words, Shell& shell);
 int run_bench_load(const Words& words, Shell& shell);  // bench load FILE
 int run_demo(const Words& words, Shell& shell);

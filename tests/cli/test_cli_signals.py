@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from tests.helpers.files import endless_tar, has_open, jpeg, left_behind, write
+from tests.helpers.files import endless_tar, has_open, jpeg, large_jpegs, left_behind, write
 from tests.helpers.program import PROGRAM, needs_program, tundish
 
 pytestmark = needs_program
@@ -89,6 +89,24 @@ def test_ctrl_c_ends_the_opening_of_a_large_archive(tmp_path, verb):
     assert (process.returncode, stdout) == (130, b"")
     assert b"TND-507" in stderr
     assert left_behind(tmp_path, "a.tar.bz2") == []
+
+
+def test_ctrl_c_ends_stats_before_all_images_are_decoded(tmp_path):
+    photos = large_jpegs(tmp_path / "photos", count=1)
+    for i in range(1, 3000):
+        os.link(photos / "c/0.jpg", photos / f"c/{i}.jpg")
+    with subprocess.Popen(
+        [PROGRAM, "stats", photos], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        try:
+            while not has_open(process, photos / "c/0.jpg"):  # every name is the same file
+                assert process.poll() is None
+            process.send_signal(signal.SIGINT)
+            stdout, stderr = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert (process.returncode, stdout) == (130, b"")
+    assert b"TND-507" in stderr
 
 
 def test_ctrl_c_ends_a_benchmark(three_packed):

@@ -27,8 +27,9 @@ def large(tmp_path):
     return tmp_path / "large.tnd"
 
 
-def test_progress_is_drawn_on_a_terminal_only(large):
-    words = ["verify", large, "--pixels", "--threads", "1"]
+@pytest.mark.parametrize("verb", ["verify", "stats"])
+def test_progress_is_drawn_on_a_terminal_only(large, verb):
+    words = [verb, large, "--threads", "1", *(["--pixels"] if verb == "verify" else [])]
     code, drawn = on_terminal(*words)
     assert code == 0
     assert re.search(r"\r  .*decoding.*%.* img/s", drawn)

@@ -12,7 +12,20 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = Path(sys.executable).parent / "tundish"
 UNIT_TESTS = ROOT / "build" / "release" / "unit_tests"
-VERBS = ["pack", "info", "ls", "cat", "verify", "unpack", "replay", "bench", "demo", "explain"]
+VERBS = [
+    "pack",
+    "info",
+    "stats",
+    "ls",
+    "cat",
+    "verify",
+    "unpack",
+    "replay",
+    "view",
+    "bench",
+    "demo",
+    "explain",
+]
 ERROR_KEYS = {"code", "message", "title", "file", "record", "key", "offset", "reason", "exit"}
 
 needs_program = pytest.mark.skipif(not PROGRAM.exists(), reason="./dev build makes the program")

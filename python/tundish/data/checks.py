@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 # Arguments of torch's DataLoader that have no place here, and why.
 _NOT_NEEDED = {
     "num_workers": "the engine uses threads, not processes: threads=N",
-    "collate_fn": "batches are assembled by the engine; as_dict=True gives all fields",
+    "collate_fn": "batches are assembled by the engine; as_dict=True gives all fields, batch_transform=f changes each batch",
     "worker_init_fn": "there are no worker processes; randomness is a function of the seed",
     "sampler": "orders are data: order=tundish.Weighted(...), Subset, Balanced, Repeated, Mixture",
     "batch_sampler": "the order is a function of seed and epoch: shuffle=True, seed=N",

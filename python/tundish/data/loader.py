@@ -11,6 +11,7 @@ from typing import Any
 from .._c.library import lib
 from . import checks, memory_budget, monitoring
 from .assemble import Assembler
+from .batch_transform import BatchTransform
 from .dataset import Dataset
 from .engine import Engine
 from .gpu.device import pending_on_gpu
@@ -41,6 +42,7 @@ class Loader:
     def __init__(self, path: Paths, batch_size: int = 1, **options: Any) -> None:
         options_ = make_options({"batch_size": batch_size, **options})
         self.path = plain_paths(path)
+        batch_transform = BatchTransform(options_.batch_transform, self.path)
         self._setup = setup = settle(options_)
         self.rank, self.world_size = setup.rank, setup.world_size
         self.device = setup.device  # None: host memory
@@ -66,7 +68,7 @@ class Loader:
         pending: Any = PendingBatch(setup.pinned)
         if self.device is not None:
             pending = pending_on_gpu(engine.open(), source.handle, self.path, self.device, options_)
-        self._run = Run(engine, assembler, pending, setup.pinned, setup.hang_ms)
+        self._run = Run(engine, assembler, pending, setup.pinned, setup.hang_ms, batch_transform)
         self.sampler = Sampler(self)
         memory_budget.promise(self)  # last: a loader that could not be made promises nothing
 
@@ -125,6 +127,7 @@ class Loader:
         Sums are since the loader was made; shares and quantiles since the last stats(reset=True).
         """
         stats = self._engine.stats() | self._run.pending.stats(reset)
+        stats |= self._run.batch_transform.stats()
         if reset:
             self._engine.new_window()
         return stats

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -56,6 +56,11 @@ class LoaderOptions:
     labels: Any = _option(None, "integers to use instead of the stored labels, one per sample")
     return_index: bool = _option(False, "also yield the numbers of the samples")
     as_dict: bool = _option(False, "yield a dict of all fields instead of a tuple")
+    batch_transform: Callable[[Any], Any] | None = _option(
+        None,
+        "a function of what the loop gets (the tuple or the dict), whose result the loop gets instead; "
+        "runs on the loop's thread, with device= on its current stream; not part of a saved state",
+    )
     memory_format: str = _of_engine("memory_format", "channels_last")
     exif_orientation: bool = _of_engine("exif_orientation", False)
     # Ranks.

@@ -14,6 +14,7 @@ from .._c.library import lib
 from .._c.structs import TensorInfo
 from . import monitoring
 from .assemble import Assembler
+from .batch_transform import BatchTransform
 from .engine import Engine
 from .gpu.pending import PendingGpuBatches
 from .pending import PendingBatch
@@ -35,11 +36,13 @@ class Run:
         pending: Pending,
         pinned: PinnedBatches | None,
         hang_ms: int,
+        batch_transform: BatchTransform,
     ) -> None:
         self._engine = engine
         self._assembler = assembler
         self._pinned = pinned
         self._hang_ms = hang_ms
+        self.batch_transform = batch_transform
         self._turn = Turn()
         self.pending = pending
         self.place = (0, 0)  # epoch, position: what was handed out so far
@@ -79,9 +82,14 @@ class Run:
             # does another thread come in between; one may have been faster, or begun an iteration.
             if iteration == self._iteration and pending.out is not None:
                 out, pending.out, pending.given = pending.out, None, None
-                self.place = (self.place[0], pending.info.next_position)
+                epoch, begin = self.place
+                self.place = (epoch, pending.info.next_position)
+                end = self.place[1]
                 self._taken = True
-                return out
+                # From here on the batch is the loop's, as are errors and Ctrl-C of its function.
+                if self.batch_transform.function is None:
+                    return out
+                return self.batch_transform(out, epoch, begin, end)
 
     def _start(self) -> None:
         self.pending.drop()

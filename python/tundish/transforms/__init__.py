@@ -13,6 +13,8 @@ from typing import Any
 
 from .apply import apply as apply
 from .apply import plan as plan
+from .as_json import from_json as from_json
+from .as_json import to_json as to_json
 from .base import Transform as Transform
 from .from_timm import from_timm as from_timm
 from .from_torchvision import from_torchvision as from_torchvision
@@ -366,5 +368,13 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(text, name=name)
 
 
-__all__ = ["Transform", "apply", "from_timm", "from_torchvision", "plan"]
+__all__ = [
+    "Transform",
+    "apply",
+    "from_json",
+    "from_timm",
+    "from_torchvision",
+    "plan",
+    "to_json",
+]
 __all__ += [one.__name__ for one in Transform.__subclasses__()]

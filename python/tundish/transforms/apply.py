@@ -29,8 +29,13 @@ def plan(
 ) -> dict[str, Any]:
     """What a loader would do to an image of that (height, width), with every number drawn.
 
-    `view`: with views=, the number of the list. `crop`: with FiveCrop and TenCrop, which of the images.
-    MixUp and CutMix, which work on batches, do nothing here.
+    A dict: image and size are (width, height) before and after, dtype that of the elements, steps what is
+    done, in order. The numbers are those of a loader with this seed, in this epoch, for this sample;
+    `repeat` is the number of its repetition with tundish.Repeated. `view`: with views=, the number of the
+    list. `crop`: with FiveCrop and TenCrop, which of the images. MixUp and CutMix, which work on batches, do
+    nothing here.
+
+        T.plan([T.RandomResizedCrop(224)], (375, 500), sample=7)["steps"]
     """
     return _plan(_text(transforms), Draw(size[1], size[0], seed, epoch, sample, repeat, view, crop))
 
@@ -46,7 +51,14 @@ def apply(
     view: int = 0,
     crop: int = 0,
 ) -> Any:
-    """A uint8 array (height, width, 3) as a loader would give it: a NumPy array (height, width, 3)."""
+    """A uint8 array (height, width, 3) as a loader would give it: a NumPy array (height, width, 3).
+
+    The draw is that of a loader with this seed, in this epoch, for this sample; `repeat` is the number of
+    its repetition with tundish.Repeated.
+
+        picture = np.asarray(Image.open("a.jpg").convert("RGB"))
+        T.apply([T.RandomResizedCrop(224), T.RandomSolarize(128)], picture, sample=7)
+    """
     import numpy as np
 
     pixels = np.ascontiguousarray(image)

@@ -3,17 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <csetjmp>
-#include <cstdio>
-#include <cstdlib>
 #include <memory>
-#include <new>
 
+#include "cli/samples/encode_jpeg.h"
 #include "core/image.h"
 #include "core/random.h"
-
-// jpeglib.h wants size_t and FILE declared before it.
-#include <jpeglib.h>
 
 namespace tundish {
 namespace {
@@ -190,70 +184,15 @@ void paint_texture(Canvas& canvas, int label, Random& random) {
   }
 }
 
-struct Coding {
-  int quality = 90;
-  bool grey = false;
-  int h = 1, v = 1;  // pixels per sample of chroma
-};
-
 // As one finds them in collections of photos: most are 4:4:4 or 4:2:0 of high quality.
-Coding random_coding(Random& random) {
+cli::JpegCoding random_coding(Random& random) {
   constexpr int kQualities[] = {75, 80, 85, 90, 92, 94, 95, 96};
-  Coding coding{.quality = kQualities[random.below(std::size(kQualities))]};
+  cli::JpegCoding coding{.quality = kQualities[random.below(std::size(kQualities))]};
   const std::uint64_t kind = random.below(100);
   coding.grey = kind < 4;
   if (kind >= 60) coding.h = 2;
   if (kind >= 72) coding.v = 2;
   return coding;
-}
-
-struct Encoder {
-  jpeg_compress_struct info = {};
-  jpeg_error_mgr errors = {};
-  std::jmp_buf jump;
-  unsigned char* out = nullptr;
-  unsigned long size = 0;
-
-  Encoder() = default;
-  Encoder(const Encoder&) = delete;
-  Encoder& operator=(const Encoder&) = delete;
-  ~Encoder() {
-    jpeg_destroy_compress(&info);
-    std::free(out);
-  }
-};
-
-// libjpeg leaves an error by longjmp, so nothing in here may have a destructor.
-bool encode(Encoder& encoder, std::uint8_t* rows, Size size, const Coding& coding) {
-  if (setjmp(encoder.jump) != 0) return false;
-  jpeg_compress_struct& info = encoder.info;
-  info.err = jpeg_std_error(&encoder.errors);
-  encoder.errors.error_exit = [](j_common_ptr common) {
-    std::longjmp(static_cast<Encoder*>(common->client_data)->jump, 1);
-  };
-  encoder.errors.emit_message = [](j_common_ptr, int) {};
-  info.client_data = &encoder;
-  jpeg_create_compress(&info);
-  jpeg_mem_dest(&info, &encoder.out, &encoder.size);
-  info.image_width = static_cast<JDIMENSION>(size.width);
-  info.image_height = static_cast<JDIMENSION>(size.height);
-  info.in_color_space = JCS_RGB;
-  info.input_components = 3;
-  jpeg_set_defaults(&info);
-  if (coding.grey) {
-    jpeg_set_colorspace(&info, JCS_GRAYSCALE);
-  } else {
-    info.comp_info[0].h_samp_factor = coding.h;
-    info.comp_info[0].v_samp_factor = coding.v;
-  }
-  jpeg_set_quality(&info, coding.quality, TRUE);
-  jpeg_start_compress(&info, TRUE);
-  while (info.next_scanline < info.image_height) {
-    JSAMPROW row = rows + std::size_t{info.next_scanline} * info.image_width * 3;
-    jpeg_write_scanlines(&info, &row, 1);
-  }
-  jpeg_finish_compress(&info);
-  return true;
 }
 
 Size random_size(Random& random) {
@@ -293,11 +232,7 @@ std::vector<std::byte> make_sample_image(int label, std::uint64_t seed, std::uin
       rows.push_back(static_cast<std::uint8_t>(std::clamp(value, 0.0f, 255.0f) + 0.5f));
     }
   }
-  Encoder encoder;
-  const Coding coding = random_coding(random);
-  if (!encode(encoder, rows.data(), canvas.size, coding)) throw std::bad_alloc();
-  const auto* begin = reinterpret_cast<const std::byte*>(encoder.out);
-  return std::vector<std::byte>(begin, begin + encoder.size);
+  return cli::encode_jpeg(rows, canvas.size, random_coding(random));
 }
 
 }  // namespace tundish

@@ -1,5 +1,6 @@
 #include "cli/samples/sheet.h"
 
+#include <fmt/format.h>
 #include <png.h>
 
 #include <algorithm>
@@ -37,6 +38,33 @@ void draw_text(Canvas& canvas, const std::string& text, int left, int top) {
   }
 }
 
+// `image_height`: of the place, below which the words begin.
+void draw_tile(Canvas& canvas, const Tile& tile, int left, int top, int image_height) {
+  const auto row_bytes = 3 * static_cast<std::size_t>(tile.size.width);
+  for (int y = 0; y < tile.size.height; ++y) {
+    std::memcpy(canvas.at(left, top + y), tile.rgb + static_cast<std::size_t>(y) * row_bytes,
+                row_bytes);
+  }
+  int under = top + image_height + 2;
+  for (const std::string& line : tile.lines) {
+    draw_text(canvas, line, left, under);
+    under += kLine;
+  }
+}
+
+// libpng reads and writes sides up to this length.
+int side_of(std::size_t places, int step) {
+  constexpr std::size_t kMost = 1'000'000;
+  const std::size_t side = places * static_cast<std::size_t>(step) + kMargin;
+  if (side > kMost) {
+    throw Error(ErrorCode::argument, {},
+                fmt::format("the sheet would be {} pixels wide or high, and a PNG has at most {}: "
+                            "show fewer images",
+                            with_commas(side), with_commas(kMost)));
+  }
+  return static_cast<int>(side);
+}
+
 std::vector<std::byte> png_of(const Canvas& canvas) {
   png_image image{};
   image.version = PNG_IMAGE_VERSION;
@@ -55,33 +83,26 @@ std::vector<std::byte> png_of(const Canvas& canvas) {
 
 }  // namespace
 
-std::vector<std::byte> make_sheet(const std::vector<Tile>& tiles) {
-  const Size image = tiles.empty() ? Size{} : tiles.front().size;
+std::vector<std::byte> make_sheet(const std::vector<Tile>& tiles, std::size_t columns) {
+  Size largest;
   std::size_t lines = 0, letters = 0;
   for (const Tile& tile : tiles) {
+    largest.width = std::max(largest.width, tile.size.width);
+    largest.height = std::max(largest.height, tile.size.height);
     lines = std::max(lines, tile.lines.size());
     for (const std::string& line : tile.lines) letters = std::max(letters, line.size());
   }
-  const int columns = std::max(1, static_cast<int>(std::ceil(std::sqrt(tiles.size()))));
-  const int rows = (static_cast<int>(tiles.size()) + columns - 1) / columns;
-  const int across = std::max(image.width, static_cast<int>(letters) * kLetter) + kMargin;
-  const int down = image.height + 2 + static_cast<int>(lines) * kLine + kMargin;
-  Canvas canvas{.width = columns * across + kMargin, .height = rows * down + kMargin, .rgb = {}};
+  if (columns == 0) columns = static_cast<std::size_t>(std::ceil(std::sqrt(tiles.size())));
+  columns = std::max<std::size_t>(1, columns);
+  const std::size_t rows = (tiles.size() + columns - 1) / columns;
+  const int across = std::max(largest.width, static_cast<int>(letters) * kLetter) + kMargin;
+  const int down = largest.height + 2 + static_cast<int>(lines) * kLine + kMargin;
+  Canvas canvas{.width = side_of(columns, across), .height = side_of(rows, down), .rgb = {}};
   canvas.rgb.assign(
       3 * static_cast<std::size_t>(canvas.width) * static_cast<std::size_t>(canvas.height), kPaper);
   for (std::size_t i = 0; i < tiles.size(); ++i) {
-    const int left = kMargin + static_cast<int>(i) % columns * across;
-    const int top = kMargin + static_cast<int>(i) / columns * down;
-    const auto row_bytes = 3 * static_cast<std::size_t>(image.width);
-    for (int y = 0; y < image.height; ++y) {
-      std::memcpy(canvas.at(left, top + y), tiles[i].rgb + static_cast<std::size_t>(y) * row_bytes,
-                  row_bytes);
-    }
-    int under = top + image.height + 2;
-    for (const std::string& line : tiles[i].lines) {
-      draw_text(canvas, line, left, under);
-      under += kLine;
-    }
+    draw_tile(canvas, tiles[i], kMargin + static_cast<int>(i % columns) * across,
+              kMargin + static_cast<int>(i / columns) * down, largest.height);
   }
   return png_of(canvas);
 }

@@ -15,7 +15,8 @@ struct Tile {
   std::vector<std::string> lines;
 };
 
-// All tiles have the same size. Throws Error(no_memory).
-std::vector<std::byte> make_sheet(const std::vector<Tile>& tiles);
+// Every place of the sheet has the size of the largest tile. columns of 0: about as many as rows.
+// Throws Error(no_memory, argument).
+std::vector<std::byte> make_sheet(const std::vector<Tile>& tiles, std::size_t columns = 0);
 
 }  // namespace tundish::cli

@@ -14,6 +14,7 @@
 #include "cli/json.h"
 #include "cli/samples/sheet.h"
 #include "cli/verbs.h"
+#include "cli/view/step_words.h"
 #include "pack/open.h"
 #include "pack/output_file.h"
 #include "state/saved_state.h"
@@ -49,33 +50,6 @@ SavedState read_state_file(const std::string& file) {
   }
 }
 
-std::string window_text(const Window& w) {
-  return fmt::format("{}x{}+{}+{}", w.width, w.height, w.x, w.y);
-}
-
-// What a step does, word by word, without what it leaves as it is.
-std::vector<std::string> texts_of(const ResizeStep& step, Size input) {
-  std::vector<std::string> out;
-  if (step.crop != Window{0, 0, input.width, input.height}) {
-    out.push_back("crop " + window_text(step.crop));
-  }
-  if (resizes(step)) out.push_back(fmt::format("to {}x{}", step.size.width, step.size.height));
-  if (step.keep != Window{0, 0, step.size.width, step.size.height}) {
-    out.push_back("keep " + window_text(step.keep));
-  }
-  if (step.mirror_x) out.emplace_back("flip left-right");
-  if (step.mirror_y) out.emplace_back("flip top-bottom");
-  return out;
-}
-
-std::string text_of(const PixelStep& step) {
-  std::string out = words(step.op)[static_cast<std::size_t>(step.op)];
-  for (std::size_t i = 0; i < static_cast<std::size_t>(values_of(step.op)); ++i) {
-    out += fmt::format(" {:g}", step.value[i]);
-  }
-  return out;
-}
-
 // Of one of the sample's images.
 std::vector<std::string> words_of(const ReplayedSample& sample, std::size_t image) {
   const View& view = sample.views[image];
@@ -85,17 +59,7 @@ std::vector<std::string> words_of(const ReplayedSample& sample, std::size_t imag
       fmt::format("{}x{}", view.image().width, view.image().height)};
   for (const std::uint64_t bad : sample.replaces) lines[0] += fmt::format(" for {}", bad);
   if (sample.views.size() > 1) lines[0] += fmt::format(" image {}", image);
-  Size input = view.image();
-  for (const PlanStep& step : view.steps()) {
-    if (const PixelStep* pixels = std::get_if<PixelStep>(&step)) {
-      lines.push_back(text_of(*pixels));
-      if (pixels->size != Size{}) input = pixels->size;
-      continue;
-    }
-    const ResizeStep& resize = std::get<ResizeStep>(step);
-    for (const std::string& text : texts_of(resize, input)) lines.push_back(text);
-    input = {resize.keep.width, resize.keep.height};
-  }
+  for (const std::string& text : words_of_steps(view)) lines.push_back(text);
   if (sample.partner) {
     lines.push_back(fmt::format("mixed with {:.0f} % of sample {}", 100 * (1 - sample.mix.share),
                                 sample.partner->sample));

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "cli/check_pixels.h"
+#include "cli/finding.h"
 #include "cli/json.h"
 #include "cli/progress.h"
 #include "cli/text.h"
@@ -27,18 +28,6 @@ damage is an array of {code, message, title, file, record, key, offset, reason})
 
 constexpr std::size_t kShown = 50;  // lines of damage for people; JSON has all
 
-std::string damage_line(const Error& error) {
-  const Where& where = error.where();
-  const ErrorEntry* entry = find_error(error.code());
-  std::string out = error_name(error.code());
-  if (where.record) out += fmt::format("  record {}", with_commas(*where.record));
-  if (!where.key.empty()) out += fmt::format(" ({})", printable(where.key));
-  out += fmt::format("{} {}", where.record ? "" : "  the file", entry ? entry->title : "is wrong");
-  if (where.offset) out += fmt::format(" at byte {}", with_commas(*where.offset));
-  if (!error.reason().empty()) out += ": " + error.reason();
-  return out;
-}
-
 void print_as_json(const PixelCheck& found, const std::string& file, const Pack* pack,
                    double seconds, const Shell& shell) {
   Json out;
@@ -56,7 +45,7 @@ void print_as_json(const PixelCheck& found, const std::string& file, const Pack*
 
 void print_damage(const PixelCheck& found, const std::string& file, const Shell& shell) {
   for (std::size_t i = 0; i < found.damage.size() && i < kShown; ++i) {
-    shell.print(fmt::format("  {}\n", damage_line(found.damage[i])));
+    shell.print(fmt::format("  {}\n", finding_line(found.damage[i])));
   }
   if (found.damage.size() > kShown) {
     shell.print(fmt::format("  and {} more; --json lists all\n",

@@ -1,0 +1,215 @@
+// tundish stats: mean and standard deviation of the levels, sizes, codecs and bad images.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/finding.h"
+#include "cli/json.h"
+#include "cli/stats/image_stats.h"
+#include "cli/stats/size_histogram.h"
+#include "cli/verbs.h"
+#include "core/clock.h"
+#include "core/machine/usable_cpus.h"
+#include "pack/open.h"
+
+namespace tundish::cli {
+namespace {
+
+constexpr VerbHelp kHelp = {
+    .verb = "stats",
+    .usage = "DATA [--samples N]",
+    .examples = R"(tundish stats train.tnd
+tundish stats photos/ --samples 20000)",
+    .text = R"(Decodes the images and prints the mean and the standard deviation of each channel,
+over all pixels of all images at their stored size, with the line to paste into a
+list of transforms: T.Normalize(mean=..., std=...). Also the sizes of the images,
+their codecs, and which of them cannot be decoded: these are left out. The sums are
+whole numbers, so that the result does not depend on the number of threads.)",
+    .json = R"({file, records, looked_at, images, pixels, mean, std, normalize, sum, squares,
+codecs, width, height, shorter_side, smallest, largest, seconds, bad}; sum and squares
+are of the levels 0 to 255 of each channel, exact; width, height and shorter_side are
+{min, median, max}, the last also {histogram}, an array of {from, to, count};
+smallest and largest are {record, key, width, height}; bad is an array of {code,
+message, title, file, record, key, offset, reason}; null what no image has)"};
+
+constexpr std::size_t kShown = 10;  // bad images for people; JSON has all
+
+struct Spread {
+  std::uint32_t min = 0, median = 0, max = 0;
+};
+
+// Sorts the values.
+Spread spread_of(std::vector<std::uint32_t>& values) {
+  if (values.empty()) return {};
+  std::sort(values.begin(), values.end());
+  return {.min = values.front(), .median = values[values.size() / 2], .max = values.back()};
+}
+
+struct Sizes {
+  Spread width, height, shorter;
+  std::vector<SizeBin> bins;             // of the shorter side
+  const SizedImage* smallest = nullptr;  // by pixels; the first of several
+  const SizedImage* largest = nullptr;
+};
+
+Sizes sizes_of(const std::vector<SizedImage>& images) {
+  Sizes out;
+  if (images.empty()) return out;
+  std::vector<std::uint32_t> widths, heights, shorter;
+  for (const SizedImage& image : images) {
+    widths.push_back(static_cast<std::uint32_t>(image.size.width));
+    heights.push_back(static_cast<std::uint32_t>(image.size.height));
+    shorter.push_back(std::min(widths.back(), heights.back()));
+  }
+  out.width = spread_of(widths);
+  out.height = spread_of(heights);
+  out.shorter = spread_of(shorter);
+  out.bins = size_histogram(shorter);
+  const auto fewer_pixels = [](const SizedImage& a, const SizedImage& b) {
+    return std::int64_t{a.size.width} * a.size.height < std::int64_t{b.size.width} * b.size.height;
+  };
+  out.smallest = &*std::min_element(images.begin(), images.end(), fewer_pixels);
+  out.largest = &*std::max_element(images.begin(), images.end(), fewer_pixels);
+  return out;
+}
+
+std::string triple(const std::array<double, 3>& values) {
+  return fmt::format("({:.6g}, {:.6g}, {:.6g})", values[0], values[1], values[2]);
+}
+
+// Empty where Normalize would divide by zero.
+std::string normalize_text(const LevelSums& levels) {
+  const std::array<double, 3> std = levels.std();
+  if (*std::min_element(std.begin(), std.end()) <= 0) return {};
+  return fmt::format("T.Normalize(mean={}, std={})", triple(levels.mean()), triple(std));
+}
+
+Json spread_json(const Spread& spread) {
+  if (spread.max == 0) return {};
+  return {{"min", spread.min}, {"median", spread.median}, {"max", spread.max}};
+}
+
+Json image_json(const SizedImage* image, const Source& source) {
+  if (!image) return {};
+  Json out = {{"record", image->record}};
+  put_key(out, source.key_or_nothing(image->record));
+  out["width"] = image->size.width;
+  out["height"] = image->size.height;
+  return out;
+}
+
+void print_as_json(const ImageStats& stats, const Source& source, const std::string& file,
+                   double seconds, const Shell& shell) {
+  const Sizes sizes = sizes_of(stats.images);
+  const bool any = !stats.images.empty();
+  const std::string normalize = normalize_text(stats.levels);
+  Json out;
+  out["file"] = json_text(file);
+  out["records"] = source.count();
+  out["looked_at"] = stats.looked_at;
+  out["images"] = stats.images.size();
+  out["pixels"] = stats.levels.pixels;
+  out["mean"] = any ? Json(stats.levels.mean()) : Json();
+  out["std"] = any ? Json(stats.levels.std()) : Json();
+  out["normalize"] = normalize.empty() ? Json() : Json(normalize);
+  out["sum"] = stats.levels.sum;
+  out["squares"] = stats.levels.squares;
+  out["codecs"] = Json::object();
+  for (const auto& [codec, count] : stats.codecs) out["codecs"][codec] = count;
+  out["width"] = spread_json(sizes.width);
+  out["height"] = spread_json(sizes.height);
+  out["shorter_side"] = spread_json(sizes.shorter);
+  if (any) {
+    Json& bins = out["shorter_side"]["histogram"] = Json::array();
+    for (const SizeBin& bin : sizes.bins) {
+      bins.push_back({{"from", bin.from}, {"to", bin.to}, {"count", bin.count}});
+    }
+  }
+  out["smallest"] = image_json(sizes.smallest, source);
+  out["largest"] = image_json(sizes.largest, source);
+  out["seconds"] = seconds;
+  out["bad"] = Json::array();
+  for (const Error& error : stats.bad) out["bad"].push_back(error_json(error));
+  print_json(shell, out);
+}
+
+std::string image_text(const SizedImage& image, const Source& source) {
+  return fmt::format("{}x{} ({})", image.size.width, image.size.height,
+                     printable(source.key_or_nothing(image.record)));
+}
+
+std::string spread_text(const Spread& spread) {
+  return fmt::format("{} to {}, median {}", spread.min, spread.max, spread.median);
+}
+
+void print_sizes(const ImageStats& stats, const Source& source, const Shell& shell) {
+  const Sizes sizes = sizes_of(stats.images);
+  shell.line("smallest", image_text(*sizes.smallest, source));
+  shell.line("largest", image_text(*sizes.largest, source));
+  shell.line("width", spread_text(sizes.width));
+  shell.line("height", spread_text(sizes.height));
+  shell.line("shorter", fmt::format("side: {}", spread_text(sizes.shorter)));
+  if (!shell.quiet) shell.print(histogram_text(sizes.bins));
+}
+
+void print_bad(const ImageStats& stats, const Shell& shell) {
+  if (stats.bad.empty()) return;
+  shell.line("bad", fmt::format("{} of {}, left out", with_commas(stats.bad.size()),
+                                with_commas(stats.looked_at)));
+  if (shell.quiet) return;
+  for (std::size_t i = 0; i < stats.bad.size() && i < kShown; ++i) {
+    shell.print(fmt::format("    {}\n", finding_line(stats.bad[i])));
+  }
+  if (stats.bad.size() > kShown) {
+    shell.print(
+        fmt::format("    and {} more; --json lists all\n", with_commas(stats.bad.size() - kShown)));
+  }
+}
+
+void print_text(const ImageStats& stats, const Source& source, const std::string& file,
+                double seconds, const Shell& shell) {
+  if (!shell.quiet) shell.print(printable(file) + '\n');
+  std::string images = fmt::format("{} decoded", with_commas(stats.images.size()));
+  if (stats.looked_at < source.count()) {
+    images += fmt::format(", an evenly spaced part of {}", with_commas(source.count()));
+  }
+  for (const auto& [codec, count] : stats.codecs) {
+    images += fmt::format(", {} {}", codec, with_commas(count));
+  }
+  shell.line("images", fmt::format("{} ({:.1f} s)", images, seconds));
+  print_bad(stats, shell);
+  if (stats.images.empty()) return;
+  print_sizes(stats, source, shell);
+  shell.line("mean", triple(stats.levels.mean()));
+  shell.line("std", triple(stats.levels.std()));
+  const std::string normalize = normalize_text(stats.levels);
+  shell.line("paste", normalize.empty() ? "nothing: a channel has one level only, and Normalize "
+                                          "would divide by a std of 0"
+                                        : normalize);
+}
+
+}  // namespace
+
+int run_stats(const Words& words, Shell& shell) {
+  std::string file;
+  StatsOptions options{.samples = 0, .threads = 0, .exif_orientation = false};
+  Arguments arguments(kHelp, shell);
+  arguments.word(file, "DATA", "a pack, or another source");
+  arguments.option(options.samples, "--samples", "N", "N evenly spaced images only (all)", 1,
+                   UINT32_MAX);
+  arguments.flag(options.exif_orientation, "--exif-orientation",
+                 "sizes as the EXIF orientation turns them");
+  add_threads(arguments, options.threads);
+  if (!arguments.parse(words)) return kOk;
+  if (options.threads == 0) options.threads = usable_cpus();
+
+  const std::uint64_t begin_ns = now_ns();
+  const std::shared_ptr<const Source> source = open_source(file);
+  const ImageStats stats = collect_stats(*source, options, shell);
+  const double seconds = static_cast<double>(now_ns() - begin_ns) / 1e9;
+  (shell.json ? print_as_json : print_text)(stats, *source, file, seconds, shell);
+  for (const std::string& text : source->warnings()) shell.warn(text);
+  return stats.images.empty() ? kDamaged : kOk;
+}
+
+}  // namespace tundish::cli

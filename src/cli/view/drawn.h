@@ -1,0 +1,46 @@
+// Samples as the network sees them: the original, and a few draws of the transforms.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "augment/transforms.h"
+#include "source/source.h"
+
+namespace tundish::cli {
+
+struct Picture {
+  Size size;
+  std::vector<std::uint8_t> rgb;  // rows without gaps
+};
+
+struct DrawnPicture {
+  std::uint64_t epoch = 0;
+  View view{Size{}};  // what was done
+  Picture picture;
+};
+
+struct DrawnSample {
+  std::uint64_t sample = 0;
+  std::int64_t label = -1;
+  std::string key;
+  Size stored;       // of the image, upright with exif_orientation
+  Picture original;  // reduced for the sheet
+  std::vector<DrawnPicture> draws;
+};
+
+struct DrawOptions {
+  Transforms transforms;
+  std::uint64_t seed = 0, epoch = 0;
+  std::uint64_t draws = 8;  // of the epochs epoch, epoch + 1, ...
+  bool exif_orientation = false;
+};
+
+constexpr int kMaxTileSide = 384;  // larger pictures are reduced for the sheet
+
+// What a loader with this seed gives of the sample in these epochs, before ToDtype and Normalize.
+// Throws SampleError when the sample is bad, Error when the transforms cannot treat it.
+DrawnSample draw_sample(const Source& source, std::uint64_t sample, const DrawOptions& options);
+
+}  // namespace tundish::cli

@@ -1,0 +1,37 @@
+#include "cli/view/level_finder.h"
+
+#include <doctest/doctest.h>
+
+#include <bit>
+
+#include "augment/transform.h"
+
+namespace tundish::cli {
+
+TEST_CASE("every level comes back from its element") {
+  for (const Transforms& list :
+       {Transforms{}, Transforms{Normalize{}},
+        Transforms{ToDtype{Dtype::float16, true}, Normalize{}},
+        Transforms{Normalize{.mean = {0.5, 0.5, 0.5}, .std = {-0.2, 0.2, 7}}}}) {
+    const PixelTable table = pixel_table(in_float32(list));
+    const LevelFinder finder(table);
+    for (std::size_t c = 0; c < 3; ++c) {
+      for (std::size_t level = 0; level < 256; ++level) {
+        const std::uint32_t bits = table.value[c][level];
+        const float element =
+            table.dtype == Dtype::uint8 ? static_cast<float>(bits) : std::bit_cast<float>(bits);
+        CHECK(finder.level(element, c) == level);
+      }
+    }
+  }
+}
+
+TEST_CASE("an element that no level has becomes the nearest") {
+  const LevelFinder finder(pixel_table({Normalize{}}));
+  CHECK(finder.level(-100, 0) == 0);
+  CHECK(finder.level(100, 0) == 255);
+  CHECK(finder.level(0, 0) == 124);  // the mean of red, 0.485
+  CHECK(finder.level(0, 2) == 104);  // 0.406
+}
+
+}  // namespace tundish::cli

@@ -1,0 +1,23 @@
+// The transforms that `tundish view` shows, from a file.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "augment/transforms.h"
+
+namespace tundish::cli {
+
+struct RecipeFile {
+  Transforms transforms;
+  std::optional<std::uint64_t> seed;  // of a saved state
+  bool exif_orientation = false;      // of a saved state
+};
+
+// A list as T.to_json() writes it, [{"name": "Resize", "size": 224}, ...], or a saved state of a
+// loader, whose transforms are taken. Throws Error(source_missing, argument, wrong_state) that
+// names the file.
+RecipeFile read_recipe_file(const std::string& file);
+
+}  // namespace tundish::cli

@@ -1,0 +1,47 @@
+"""T.to_json() and T.from_json(): a list of transforms as a file."""
+
+import json
+
+import pytest
+import torch
+from torchvision.transforms import InterpolationMode
+from tundish import transforms as T
+
+RECIPE = [
+    T.RandomResizedCrop(32, scale=(0.2, 1.0), interpolation=InterpolationMode.BICUBIC),
+    T.RandomApply([T.ColorJitter(0.4), T.RandomOrder([T.Grayscale(3), T.RandomInvert()])], p=0.8),
+    T.ToDtype(torch.float32, scale=True),
+    T.Normalize(),
+    T.RandomErasing(value="random"),
+]
+
+
+def test_a_list_comes_back_as_it_was():
+    text = T.to_json(RECIPE)
+    again = T.from_json(text)
+    assert T.to_json(again) == text
+    assert [type(one) for one in again] == [type(one) for one in RECIPE]
+    assert T.plan(again, (50, 60), sample=3) == T.plan(RECIPE, (50, 60), sample=3)
+    assert T.from_json("[]") == []
+
+
+def test_the_text_is_json_that_people_can_read():
+    listed = json.loads(T.to_json([T.Resize(9)]))
+    assert listed == [{"name": "Resize", "size": 9, "interpolation": "bilinear", "max_size": None}]
+    assert len(T.to_json(RECIPE).splitlines()) > 10
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("{}", "JSON array"),
+        ("[3]", "is written as"),
+        ('[{"name": "Lambda"}]', "no transform Lambda: a function cannot run"),
+        ('[{"name": "Resize", "size": 3, "sise": 3}]', "no argument 'sise'"),
+        ('[{"name": "Resize"}]', "size"),
+        ("[", "Expecting"),
+    ],
+)
+def test_other_text_is_refused_with_the_reason(text, why):
+    with pytest.raises(ValueError, match=why):
+        T.from_json(text)

@@ -1,0 +1,126 @@
+"""Makes the pictures of docs/reference.md: .venv/bin/python tools/make_pictures.py
+
+One file per transform in docs/pictures/: first docs/pictures/photo.png (drawn for this project), then what T.apply gives of it.
+A transform that is not in EXAMPLES is shown with its defaults, and with p=1 if it has a p.
+tests/docs/test_pictures.py compares the files with what this tool makes.
+"""
+
+from __future__ import annotations
+
+import io
+from dataclasses import MISSING, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+from tundish import transforms as T
+
+FOLDER = Path(__file__).resolve().parents[1] / "docs" / "pictures"
+PHOTO = "photo.png"
+DRAWS = 3  # epochs 0, 1 and 2, of a loader with seed 0
+GAP = 6  # pixels between pictures
+
+# They change numbers, and a picture of these would look the same.
+WITHOUT_PICTURE = {"Normalize", "ToDtype"}
+
+# Where the defaults show little, or an argument is required.
+EXAMPLES = {
+    "RandomResizedCrop": "T.RandomResizedCrop(108)",
+    "Resize": "T.Resize(54)",
+    "CenterCrop": "T.CenterCrop(80)",
+    "Pad": 'T.Pad(16, padding_mode="reflect")',
+    "RandomCrop": "T.RandomCrop(80)",
+    "RandomRotation": "T.RandomRotation(45)",
+    "RandomAffine": "T.RandomAffine(30, translate=(0.2, 0.2), scale=(0.7, 1.2), shear=20)",
+    "ColorJitter": "T.ColorJitter(0.5, 0.5, 0.5, 0.2)",
+    "Grayscale": "T.Grayscale(3)",
+    "RandomPhotometricDistort": "T.RandomPhotometricDistort()",
+    "RandomAdjustSharpness": "T.RandomAdjustSharpness(8, p=1)",
+    "RandomPosterize": "T.RandomPosterize(2, p=1)",
+    "RandomSolarize": "T.RandomSolarize(128, p=1)",
+    "GaussianBlur": "T.GaussianBlur(9, sigma=(0.5, 3.0))",
+    "PillowGaussianBlur": "T.PillowGaussianBlur((0.5, 3.0), p=1)",
+    "RandomApply": "T.RandomApply([T.RandomInvert(p=1), T.RandomRotation(45)], p=0.5)",
+    "RandomChoice": "T.RandomChoice([T.Grayscale(3), T.RandomInvert(p=1), T.RandomRotation(45)])",
+    "RandomOrder": "T.RandomOrder([T.RandomPosterize(2, p=1), T.GaussianBlur(9, sigma=2.0), T.RandomRotation(45)])",
+    "RandomErasing": 'T.RandomErasing(p=1, value="random")',
+    "JPEG": "T.JPEG((3, 30))",
+    "TimmRandomErasing": 'T.TimmRandomErasing(probability=1, mode="pixel", max_count=3)',
+    "ResizeKeepRatio": "T.ResizeKeepRatio(80, random_aspect_prob=1.0, random_aspect_range=(0.6, 1.6))",
+    "CenterCropOrPad": "T.CenterCropOrPad(128)",
+    "RandomCropOrPad": "T.RandomCropOrPad(128)",
+    "TrimBorder": "T.TrimBorder(12)",
+}
+
+# timm's erases elements: it follows ToDtype.
+AFTER_TO_DTYPE = {"TimmRandomErasing"}
+
+
+def names() -> list[str]:
+    """Every transform that has a picture."""
+    found = [one.__name__ for one in T.Transform.__subclasses__()]
+    return [name for name in found if name not in WITHOUT_PICTURE]
+
+
+def example(name: str) -> str:
+    """The transform as a user writes it, for the picture and the line below it."""
+    if name in EXAMPLES:
+        return EXAMPLES[name]
+    arguments = fields(getattr(T, name))
+    required = [one.name for one in arguments if one.default is MISSING]
+    if required:
+        raise ValueError(
+            f"{name} has arguments without a default ({', '.join(required)}): add an example of it to EXAMPLES"
+        )
+    always = any(one.name == "p" and isinstance(one.default, float) for one in arguments)
+    return f"T.{name}({'p=1' if always else ''})"
+
+
+def draw(name: str, photo: Any, epoch: int) -> Any:
+    """Levels, (height, width, 3)."""
+    transform = eval(example(name), {"T": T})
+    if name not in AFTER_TO_DTYPE:
+        return T.apply([transform], photo, epoch=epoch)
+    elements = T.apply([T.ToDtype("float32", scale=True), transform], photo, epoch=epoch)
+    return np.round(np.clip(elements, 0, 1) * 255).astype(np.uint8)
+
+
+def picture(name: str) -> Any:
+    """The photo and the draws, side by side; one draw when all are equal."""
+    photo = np.asarray(Image.open(FOLDER / PHOTO).convert("RGB"))
+    draws = [draw(name, photo, epoch) for epoch in range(DRAWS)]
+    if all(np.array_equal(one, draws[0]) for one in draws):
+        draws = draws[:1]
+    tiles = [photo, *draws]
+    height = max(len(tile) for tile in tiles)
+    width = sum(tile.shape[1] for tile in tiles) + GAP * (len(tiles) - 1)
+    out = np.full((height, width, 3), 255, np.uint8)
+    left = 0
+    for tile in tiles:
+        out[: tile.shape[0], left : left + tile.shape[1]] = tile
+        left += tile.shape[1] + GAP
+    return out
+
+
+def coded(name: str) -> bytes:
+    """The file: at this quality the whole set stays small."""
+    file = io.BytesIO()
+    Image.fromarray(picture(name)).save(file, "JPEG", quality=82, subsampling=0, optimize=True)
+    return file.getvalue()
+
+
+def main() -> None:
+    """Writes the files that changed and removes those of transforms that are gone."""
+    wanted = {f"{name}.jpg": coded(name) for name in names()}
+    for old in FOLDER.glob("*.jpg"):
+        if old.name not in wanted:
+            old.unlink()
+    for name, data in wanted.items():
+        path = FOLDER / name
+        if not path.exists() or path.read_bytes() != data:
+            path.write_bytes(data)
+
+
+if __name__ == "__main__":
+    main()
