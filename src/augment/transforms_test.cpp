@@ -103,6 +103,15 @@ TEST_CASE("a plan with so many steps that they would fill the memory is refused"
                        Error);
 }
 
+TEST_CASE("an aspect whose inverse is infinite is refused") {
+  const TimmRandomErasing tiny{.min_area = 0, .max_area = 0, .min_aspect = 1e-320};
+  CHECK_THROWS_WITH_AS(check_transforms({Normalize{}, tiny}), doctest::Contains("must be finite"),
+                       Error);
+  TimmRandomErasing both = tiny;
+  both.max_aspect = 1e308;
+  CHECK_NOTHROW(check_transforms({Normalize{}, both}));
+}
+
 TEST_CASE("without ToDtype and Normalize levels stay uint8") {
   const PixelTable table = pixel_table({RandomHorizontalFlip{}});
   CHECK(table.dtype == Dtype::uint8);
