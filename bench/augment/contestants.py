@@ -18,7 +18,7 @@ from ..common.rows import CPUS, ROOT
 from .operations import SIDE, Operation
 
 PROGRAM = ROOT / "build" / "release" / "bench_augment"
-PEERS = ["albumentations"]
+PEERS = ["albumentations", "dali"]
 
 
 @dataclass(frozen=True)
@@ -27,14 +27,16 @@ class Contestant:
     module: str = ""  # of this folder; ours is a program
     cpu: str = ""  # TUNDISH_CPU
     peer: str = ""  # its environment, of common/peers.py
+    part: str = ""  # what a turn without an operation is, of report.PARTS; empty: not measured
 
 
 REFERENCE = "torchvision, PIL"
 CONTESTANTS = [
-    *[Contestant(f"tundish, {CPUS[cpu]}", cpu=cpu) for cpu in ("avx512", "avx2")],
+    *[Contestant(f"tundish, {CPUS[cpu]}", cpu=cpu, part="copy") for cpu in ("avx512", "avx2")],
     Contestant(REFERENCE, "torchvision_pil"),
     Contestant("torchvision, tensors", "torchvision_tensor"),
     Contestant("albumentations", "albumentations_arrays", peer="albumentations"),
+    Contestant("DALI CPU", "dali", peer="dali", part="pipeline"),
 ]
 
 
@@ -66,9 +68,12 @@ class Player:
         """Of one image; None where this contestant has no such operation."""
         return self._ask(operation, milliseconds=milliseconds).get("us")
 
-    def copy_us(self, milliseconds: float) -> float:
-        """Of the copy that each of our calls has in it."""
-        return float(self._send({"transforms": [], "milliseconds": milliseconds})["us"])
+    def part_us(self, milliseconds: float) -> float:
+        """Of a turn without an operation."""
+        nothing = (
+            {"operation": "nothing", "arguments": {}} if self.who.module else {"transforms": []}
+        )
+        return float(self._send(nothing | {"milliseconds": milliseconds})["us"])
 
     def results(self, operation: Operation, file: Path) -> np.ndarray | None:
         if "missing" in self._ask(operation, keep=str(file)):

@@ -9,11 +9,16 @@ from dataclasses import dataclass, field
 from tundish.report.chart import Bar, bar_chart
 
 from ..common.rows import Rows, middle, table
-from .contestants import REFERENCE
+from .contestants import CONTESTANTS, REFERENCE
 from .operations import Operation
 
 # Over which groups of operations the geometric mean is taken.
 MEANS = {"pixel and affine operations": ("pixel", "affine"), "all": ("pixel", "affine", "other")}
+
+PARTS = {
+    "copy": "{:.1f} us of each time are the copy of the image",
+    "pipeline": "a pipeline without an operation takes {:.1f} us of each image",
+}
 
 
 @dataclass
@@ -32,16 +37,17 @@ def report(
     rows: Rows,
     operations: Sequence[Operation],
     results: Results,
-    copies: dict[str, list[float]],
+    parts: dict[str, list[float]],
     who: list[str],
     refused: dict[str, str],
 ) -> str:
     """All that is printed; fills the rows on the way."""
     text = ["one operation on one 224x224 image, microseconds of CPU time", rows.heading(), ""]
     text.append(times(rows, operations, results, who))
-    for name, values in copies.items():
-        us = rows.add(name, "copy", values, "us")
-        text.append(f"{name}: {us:.1f} us of each time are the copy of the image")
+    part_of = {one.name: one.part for one in CONTESTANTS}
+    for name, values in parts.items():
+        us = rows.add(name, part_of[name], values, "us")
+        text.append(f"{name}: {PARTS[part_of[name]].format(us)}")
     for name, reason in refused.items():
         rows.note(name, "us", reason)
         text.append(f"{name}: {reason}")

@@ -77,10 +77,10 @@ def race(
     players: list[Player],
     operations: list[Operation],
     results: dict[str, dict[str, Result]],
-    copies: dict[str, list[float]],
+    parts: dict[str, list[float]],
     milliseconds: float,
 ) -> None:
-    """One round: adds the times, and those of the copy that is part of ours."""
+    """One round: adds the times, and those of Contestant.part."""
     for operation in operations:
         for player in players:
             result = results[operation.name].get(player.who.name)
@@ -90,8 +90,8 @@ def race(
             assert us is not None
             result.us.append(us)
     for player in players:
-        if not player.who.module:
-            copies.setdefault(player.who.name, []).append(player.copy_us(milliseconds))
+        if player.who.part:
+            parts.setdefault(player.who.name, []).append(player.part_us(milliseconds))
 
 
 def main() -> None:
@@ -128,19 +128,19 @@ def main() -> None:
         players, refused = contest.players, contest.refused
         say("comparing pixels with torchvision's on PIL images")
         results = {one.name: judge(players, one, before, work) for one in operations}
-    copies: dict[str, list[float]] = {}
+    parts: dict[str, list[float]] = {}
     who = [player.who for player in players]
     for number in range(options.rounds):
         say(f"timing on core {core}, round {number + 1} of {options.rounds}")
         # New processes: where their memory lies changes what some operations take. Another one is first.
         turn = number % len(who)
         with Players([*who[turn:], *who[:turn]], work / "pictures.raw") as contest:
-            race(contest.players, operations, results, copies, options.milliseconds)
+            race(contest.players, operations, results, parts, options.milliseconds)
     versions = {name: text for p in players for name, text in p.versions.items()}
     rows = Rows("augment", more=versions)
     rows.set_data(f"{images.about}; {len(before)} of them", images.name, images.digest)
     names = [one.name for one in who]
-    print(report(rows, operations, results, copies, names, refused))
+    print(report(rows, operations, results, parts, names, refused))
     rows.write(options.out, chart(operations, results, names))
 
 

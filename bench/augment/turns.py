@@ -20,15 +20,18 @@ LEAST_PASSES = 5
 Work = Callable[..., Any]  # (image, **arguments) -> image
 
 
-def answer_all(
+def read_pictures() -> list[np.ndarray]:
+    arrays = np.fromfile(sys.argv[1], np.uint8).reshape(-1, SIDE, SIDE, 3)
+    return [array.copy() for array in arrays]
+
+
+def serve(
     operations: Mapping[str, Work],
-    from_array: Callable[[np.ndarray], Any],
-    to_array: Callable[[Any], np.ndarray],
+    results: Callable[[Work, dict[str, Any]], np.ndarray],
+    us: Callable[[Work, dict[str, Any], float], float],
     versions: dict[str, str],
 ) -> None:
-    """Images are converted before the clock starts and after it stops."""
-    arrays = np.fromfile(sys.argv[1], np.uint8).reshape(-1, SIDE, SIDE, 3)
-    images = [from_array(array.copy()) for array in arrays]
+    """Answers until the input ends. `results` of all pictures; `us` of one, in a turn of so many milliseconds."""
     print(json.dumps({"versions": versions}), flush=True)
     for line in sys.stdin:
         asked = json.loads(line)
@@ -36,12 +39,29 @@ def answer_all(
         if work is None:
             answer: dict[str, Any] = {"missing": "has no such operation"}
         elif "keep" in asked:
-            results = [to_array(work(image, **asked["arguments"])) for image in images]
-            np.stack(results).tofile(asked["keep"])
+            results(work, asked["arguments"]).tofile(asked["keep"])
             answer = {}
         else:
-            answer = {"us": mean_us(work, images, asked["arguments"], asked["milliseconds"])}
+            answer = {"us": us(work, asked["arguments"], asked["milliseconds"])}
         print(json.dumps(answer), flush=True)
+
+
+def answer_all(
+    operations: Mapping[str, Work],
+    from_array: Callable[[np.ndarray], Any],
+    to_array: Callable[[Any], np.ndarray],
+    versions: dict[str, str],
+) -> None:
+    """Of functions of one image. Images are converted before the clock starts and after it stops."""
+    images = [from_array(array) for array in read_pictures()]
+
+    def results(work: Work, arguments: dict[str, Any]) -> np.ndarray:
+        return np.stack([to_array(work(image, **arguments)) for image in images])
+
+    def us(work: Work, arguments: dict[str, Any], milliseconds: float) -> float:
+        return mean_us(work, images, arguments, milliseconds)
+
+    serve(operations, results, us, versions)
 
 
 def mean_us(work: Work, images: list[Any], arguments: dict[str, Any], milliseconds: float) -> float:

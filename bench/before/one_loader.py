@@ -1,4 +1,4 @@
-"""Images per second of a Loader with one thread: one_loader.py PACK IMAGES. Which tundish is up to PYTHONPATH."""
+"""Images per second of a Loader with one thread: one_loader.py PACK IMAGES [normalize]. Which tundish is up to PYTHONPATH."""
 
 import sys
 import time
@@ -13,6 +13,9 @@ except (ImportError, AttributeError):
     T = tundish  # type: ignore[assignment]
 
 IMAGES = int(sys.argv[2])
+TRANSFORMS = [T.RandomResizedCrop(224), T.RandomHorizontalFlip()]
+if sys.argv[3:] == ["normalize"]:
+    TRANSFORMS.append(T.Normalize())
 
 loader = tundish.Loader(
     sys.argv[1],
@@ -22,7 +25,7 @@ loader = tundish.Loader(
     threads=1,
     backend="numpy",
     uneven="drop",
-    transforms=[T.RandomResizedCrop(224), T.RandomHorizontalFlip()],
+    transforms=TRANSFORMS,
 )
 done, begin = -64, 0.0  # the first batch does not count
 while done < IMAGES:

@@ -50,14 +50,15 @@ def program(root: Path, name: str) -> Path:
 
 
 def load(root: Path, pack: Path) -> Speeds:
-    """Images per second of one thread: of the program, and of the Python loader."""
+    """Images per second of one thread: of the program, and of the Python loader without and with Normalize."""
     words = ["--threads", "1", "--runs", "1", "--milliseconds", "1500", "--json"]
     rows = json.loads(printed(root, program(root, "tundish"), "bench", pack, *words, pin=True))
     child = Path(__file__).with_name("one_loader.py")
-    speed = printed(root, sys.executable, child, pack, LOADED_IMAGES, pin=True)
+    loader = [sys.executable, child, pack, LOADED_IMAGES]
     return {
         "tundish bench, one thread": rows["rows"][0]["images_per_second"],
-        "Loader, one thread": float(speed),
+        "Loader, one thread": float(printed(root, *loader, pin=True)),
+        "Loader with Normalize, one thread": float(printed(root, *loader, "normalize", pin=True)),
     }
 
 

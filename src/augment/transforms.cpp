@@ -85,6 +85,17 @@ void check_list(const std::vector<Transform>& list, const std::string& inside, C
 // container chooses changes no draw of the others.
 using Numbers = std::array<std::uint32_t, std::variant_size_v<AnyTransform>>;
 
+// Of a plan, with erasures. A saved state of a few kilobytes could ask for gigabytes of steps:
+// one RandAugment makes up to 1,000.
+constexpr std::size_t kMaxPlanSteps = 10'000;
+
+void check_length(const View& view) {
+  if (view.steps().size() + view.erasures().size() <= kMaxPlanSteps) return;
+  throw Error(
+      ErrorCode::argument, {},
+      fmt::format("the transforms would do more than {} operations on an image", kMaxPlanSteps));
+}
+
 // `elements`: ToDtype or Normalize came before.
 void plan_one(View& view, const Transform& transform, const Key& key, Numbers& numbers,
               bool elements, std::uint32_t crop, bool chosen) {
@@ -108,10 +119,13 @@ void plan_one(View& view, const Transform& transform, const Key& key, Numbers& n
         } else if constexpr (requires(Random& random) { op.plan(view, random); }) {
           if (!chosen) return;
           Random random(key, kStream + number);
+          bool planned = false;
           if constexpr (requires { op.plan_elements(view, random); }) {
-            if (elements) return op.plan_elements(view, random);
+            if (elements) op.plan_elements(view, random);
+            planned = elements;
           }
-          op.plan(view, random);
+          if (!planned) op.plan(view, random);
+          check_length(view);
         }
       },
       transform);

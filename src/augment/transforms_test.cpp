@@ -90,6 +90,28 @@ TEST_CASE("a result that would fill the memory is refused") {
         Size{224, 224});
 }
 
+TEST_CASE("a plan with so many steps that they would fill the memory is refused") {
+  const RandAugment thousand{.num_ops = 1000};
+  CHECK(plan_view({thousand, thousand}, {9, 9}, {}).steps().size() > 1000);
+  const std::vector<Transform> many(2000, thousand);
+  CHECK_THROWS_WITH_AS(plan_view(many, {9, 9}, {}), doctest::Contains("more than 10000"), Error);
+  CHECK_THROWS_AS(plan_view({RandomOrder{many}}, {9, 9}, {}), Error);
+
+  std::vector<Transform> erase(2000, TimmRandomErasing{.probability = 1, .min_count = 1000});
+  erase.insert(erase.begin(), Normalize{});
+  CHECK_THROWS_WITH_AS(plan_view(erase, {900, 900}, {}), doctest::Contains("more than 10000"),
+                       Error);
+}
+
+TEST_CASE("an aspect whose inverse is infinite is refused") {
+  const TimmRandomErasing tiny{.min_area = 0, .max_area = 0, .min_aspect = 1e-320};
+  CHECK_THROWS_WITH_AS(check_transforms({Normalize{}, tiny}), doctest::Contains("must be finite"),
+                       Error);
+  TimmRandomErasing both = tiny;
+  both.max_aspect = 1e308;
+  CHECK_NOTHROW(check_transforms({Normalize{}, both}));
+}
+
 TEST_CASE("without ToDtype and Normalize levels stay uint8") {
   const PixelTable table = pixel_table({RandomHorizontalFlip{}});
   CHECK(table.dtype == Dtype::uint8);

@@ -9,7 +9,7 @@ import pytest
 from tundish import transforms as T
 
 from bench.augment import report, run
-from bench.augment.contestants import REFERENCE
+from bench.augment.contestants import CONTESTANTS, REFERENCE
 from bench.augment.operations import OPERATIONS
 from tests.helpers.bench_runs import ROOT, bench, check_rows, needs_build
 
@@ -37,6 +37,20 @@ def test_augment_gives_rows_and_ours_are_torchvisions_pixels(samples, tmp_path):
     means = [row for row in rows if row["metric"] == "geometric mean"]
     assert {row["over"] for row in means} == {"pixel and affine operations", "all"}
     assert (tmp_path / "augment.svg").read_text().startswith("<svg")
+
+
+def test_rivals_that_are_not_installed_are_named_with_the_reason(samples, tmp_path, monkeypatch):
+    monkeypatch.setenv("TUNDISH_PEERS", str(tmp_path / "nobody"))
+    words = ["--rounds", "1", "--milliseconds", "1", "--only", "brightness"]
+    rows, table = bench("augment", samples, tmp_path, *words)
+    check_rows(rows, "augment")
+    for name, peer in (("DALI CPU", "dali"), ("albumentations", "albumentations")):
+        assert f"{name}: not available: {peer} is not installed; --peers installs it" in table
+
+
+def test_what_a_turn_without_an_operation_takes_has_words():
+    parts = {one.part for one in CONTESTANTS if one.part}
+    assert parts == set(report.PARTS)
 
 
 def test_every_transform_on_pixels_takes_part():

@@ -11,6 +11,7 @@ def test_a_checkout_is_about_as_fast_as_itself(samples, tmp_path):
     check_rows(rows, "before")
     assert {row["contestant"] for row in rows} == {
         "Loader, one thread",
+        "Loader with Normalize, one thread",
         "tundish bench, one thread",
     }
     for row in rows:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import random
 import sys
 import time
 from pathlib import Path
@@ -16,57 +15,20 @@ import torch
 import tundish
 from tundish import transforms as T
 
+from tests.helpers.random_lists import draw_list
+
 MODES = ("cpu", "gpu")
 SIDE = 96
 
 
-def operation(pick: random.Random) -> T.Transform:
-    """Any that a recipe may have before Normalize."""
-    return pick.choice(
-        [
-            T.ColorJitter(0.4, 0.4, 0.4, 0.1),
-            T.RandomGrayscale(0.3),
-            T.RandomInvert(),
-            T.RandomPosterize(pick.randint(1, 7)),
-            T.RandomSolarize(pick.randint(0, 255)),
-            T.RandomAdjustSharpness(pick.uniform(0, 3)),
-            T.RandomAutocontrast(),
-            T.RandomEqualize(),
-            T.RandomPhotometricDistort(),
-            T.RandomChannelPermutation(),
-            T.GaussianBlur(pick.choice([3, 9, 23])),
-            T.PillowGaussianBlur(),
-            T.GaussianNoise(),
-            T.RandomErasing(value="random"),
-            T.RandomRotation(30, interpolation=pick.choice(["nearest", "bilinear", "bicubic"])),
-            T.RandomAffine(20, (0.1, 0.2), (0.8, 1.2), 10, interpolation="bilinear", fill=99),
-            T.RandomPerspective(),
-            T.RandAugment(interpolation=pick.choice(["nearest", "bilinear"])),
-            T.TrivialAugmentWide(),
-            T.AutoAugment(),
-            T.RandomApply([T.JPEG((30, 90))], p=0.2),
-        ]
-    )
-
-
-def recipe(number: int) -> list[T.Transform]:
-    pick = random.Random(number)
-    out: list[T.Transform] = [T.RandomResizedCrop(SIDE), T.RandomHorizontalFlip()]
-    out += [operation(pick) for _ in range(pick.randint(1, 3))]
-    if pick.random() < 0.3:
-        out += [T.RandomCrop(SIDE - 8), operation(pick)]
-    if pick.random() < 0.8:
-        out += [
-            T.ToDtype(pick.choice(["float32", "float16", "bfloat16"]), scale=True),
-            T.Normalize(),
-        ]
-        out += [T.RandomErasing(value=pick.choice([0, "random"]))] * pick.randint(0, 2)
-    return out
-
-
 def check(pack: Path, number: int) -> int:
     """Images compared. Raises when one differs."""
-    more = {"batch_size": 25, "shuffle": True, "seed": number, "transforms": recipe(number)}
+    more = {
+        "batch_size": 25,
+        "shuffle": True,
+        "seed": number,
+        "transforms": draw_list(number, SIDE),
+    }
     more["memory_format"] = ("channels_last", "contiguous")[number % 2]
     expected = [tuple(t.clone() for t in batch) for batch in tundish.Loader(pack, **more)]
     count = 0

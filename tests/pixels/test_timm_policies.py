@@ -240,3 +240,12 @@ def test_an_unknown_policy_is_refused() -> None:
         T.plan([T.TimmAutoAugment("augmix-m3")], (4, 4))
     with pytest.raises(tundish.ArgumentError, match='"m9" is not one of mstd'):
         T.plan([T.TimmAutoAugment("v0-m9")], (4, 4))
+
+
+@pytest.mark.parametrize("kind", [T.TimmRandAugment, T.TimmAutoAugment])
+@pytest.mark.parametrize("head", ["", "rand-", "rand-m", "rand-t", "v0-", "v0-mstd"])
+def test_a_long_config_is_cut_in_the_message_and_printable(kind: type, head: str) -> None:
+    with pytest.raises(tundish.ArgumentError) as refused:
+        T.plan([kind(head + "\x1b[31m\n" + "9x" * 3000)], (4, 4))
+    assert len(str(refused.value)) < 600
+    assert "\x1b" not in str(refused.value)

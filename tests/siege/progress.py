@@ -7,8 +7,8 @@ import time
 
 
 class Progress:
-    def __init__(self, total: int) -> None:
-        self._total, self._done = total, 0
+    def __init__(self, total: int, unit: str = "files") -> None:
+        self._total, self._done, self._unit = total, 0, unit
         self._begin = time.monotonic()
 
     def step(self, count: int, what: str) -> None:
@@ -16,7 +16,7 @@ class Progress:
         passed = time.monotonic() - self._begin
         rate = self._done / passed if passed else 0.0
         left = round((self._total - self._done) / rate) if rate else 0
-        text = f"siege: {self._done:,} of {self._total:,} files, {rate:.1f}/s"
+        text = f"siege: {self._done:,} of {self._total:,} {self._unit}, {rate:.1f}/s"
         text += f", {left // 60}:{left % 60:02} left  ({what})"
         if sys.stderr.isatty():
             print(f"\r{text}\x1b[K", end="", file=sys.stderr, flush=True)

@@ -28,6 +28,8 @@ gpu_bundle() {
   cp tests/__init__.py $to/tests/
   cp bench/__init__.py $to/bench/
   cp -r tests/gpu $to/tests/
+  mkdir -p $to/tests/helpers
+  cp tests/helpers/{__init__,random_lists}.py $to/tests/helpers/
   cp -r bench/common bench/gpu_decode bench/gpu_feed $to/bench/
   cp -r python/tundish $to/python/
   strip --strip-unneeded $to/python/tundish/libtundish.so

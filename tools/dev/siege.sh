@@ -28,6 +28,7 @@ do_siege() {
       .venv/bin/python -m tests.siege.lanes "$@"
       ;;
     memory) do_build; .venv/bin/python -m tests.siege.memory "$@" ;;
+    augment) do_build; .venv/bin/python -m tests.siege.augment "$@" ;;
     *)
       cat >&2 <<'END'
 usage: ./dev siege NAME
@@ -42,6 +43,8 @@ usage: ./dev siege NAME
            --data DIR (or TUNDISH_DATA), --files N, --json
   memory   1,000 random loaders against their budgets, then 200 under a hard limit of memory;
            --runs N, --limited N, --cgroup DIR
+  augment  20,000 random lists of transforms: threads, ranks, resumed, replayed, T.apply;
+           --lists N, --seed FIRST
 END
       exit 2
       ;;

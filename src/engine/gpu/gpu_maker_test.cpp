@@ -2,11 +2,15 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdlib>
+#include <fstream>
+
 #include "augment/cpu/layout.h"
 #include "augment/erase_row.h"
 #include "augment/mix_slowly.h"
 #include "augment/pixels/pixel_runner.h"
 #include "augment/transform.h"
+#include "augment/transforms_json.h"
 #include "cuda/augment/finish_slowly.h"
 #include "cuda/decode/batch_slowly.h"
 #include "cuda/decode/testing.h"
@@ -265,57 +269,89 @@ std::shared_ptr<const cuda::ResidentRecords> keep_all(const RecordSource& source
   return out;
 }
 
+struct Tally {
+  int coded = 0, others = 0;  // images that the GPU decodes, and those that it gets as levels
+};
+
+// An epoch of both engines. `path`: levels, coded, both by turns, resident.
+void compare(const std::shared_ptr<RecordSource>& source, LoaderOptions options, int path,
+             Tally& tally) {
+  CAPTURE(path);
+  Engine plain(source, options);
+  options.for_gpu = true;
+  options.resident = path == 3;
+  Engine there(source, options);
+  std::vector<std::byte> records;
+  if (path == 3) there.gpu_maker()->use_resident(keep_all(*source, records));
+  REQUIRE(there.decode_on_gpu(path != 0));
+  plain.start(0, 0);
+  there.start(0, 0);
+  for (int step = 0;; ++step) {
+    Batch expected, batch;
+    const auto next = plain.next(expected, 60s);
+    REQUIRE(there.next(batch, 60s) == next);
+    if (next == Engine::Next::end) break;
+    REQUIRE(batch.samples == expected.samples);
+    REQUIRE(batch.labels == expected.labels);
+    REQUIRE(batch.next == expected.next);
+    for (std::size_t v = 0; v < batch.views.size(); ++v) {
+      const SlowGpu gpu(batch, there, v, records.data());
+      REQUIRE(
+          std::equal(gpu.elements().begin(), gpu.elements().end(), expected.views[v].pixels));
+    }
+    for (std::size_t i = 0; options.all_fields && i < batch.count; ++i) {
+      const auto name = "name" + std::to_string(batch.samples[i]);
+      REQUIRE(batch.slot->places[batch.places[i]].fields[2] == bytes_of(name));
+    }
+    for (const std::size_t place : batch.places) {
+      (batch.slot->places[place].coded ? tally.coded : tally.others) += 1;
+    }
+    if (path == 2) there.decode_on_gpu(step % 2 == 0);
+  }
+  CHECK(there.stats().bad == plain.stats().bad);
+  REQUIRE(there.bad_samples().size() == plain.bad_samples().size());
+  for (std::size_t i = 0; i < there.bad_samples().size(); ++i) {
+    CHECK(there.bad_samples()[i].text == plain.bad_samples()[i].text);
+  }
+}
+
 }  // namespace
 
 TEST_CASE("batches for a GPU, finished by the slow twin, equal the CPU's, whoever decodes") {
   const std::uint64_t seed = test_seed();
   CAPTURE(seed);
   Random random({.seed = seed}, 0);
-  int coded = 0, others = 0;
+  Tally tally;
   for (int round = 0; round < 24; ++round) {
     const auto source = std::make_shared<RecordSource>(random, 40);
-    LoaderOptions options = random_options(random);
-    Engine plain(source, options);
-    const int path = round % 4;
-    CAPTURE(path);  // levels, coded, both by turns, resident
-    options.for_gpu = true;
-    options.resident = path == 3;
-    Engine there(source, options);
-    std::vector<std::byte> records;
-    if (path == 3) there.gpu_maker()->use_resident(keep_all(*source, records));
-    REQUIRE(there.decode_on_gpu(path != 0));
-    plain.start(0, 0);
-    there.start(0, 0);
-    for (int step = 0;; ++step) {
-      Batch expected, batch;
-      const auto next = plain.next(expected, 60s);
-      REQUIRE(there.next(batch, 60s) == next);
-      if (next == Engine::Next::end) break;
-      REQUIRE(batch.samples == expected.samples);
-      REQUIRE(batch.labels == expected.labels);
-      REQUIRE(batch.next == expected.next);
-      for (std::size_t v = 0; v < batch.views.size(); ++v) {
-        const SlowGpu gpu(batch, there, v, records.data());
-        REQUIRE(std::equal(gpu.elements().begin(), gpu.elements().end(),
-                           expected.views[v].pixels));
-      }
-      for (std::size_t i = 0; options.all_fields && i < batch.count; ++i) {
-        const auto name = "name" + std::to_string(batch.samples[i]);
-        REQUIRE(batch.slot->places[batch.places[i]].fields[2] == bytes_of(name));
-      }
-      for (const std::size_t place : batch.places) {
-        (batch.slot->places[place].coded ? coded : others) += 1;
-      }
-      if (path == 2) there.decode_on_gpu(step % 2 == 0);
-    }
-    CHECK(there.stats().bad == plain.stats().bad);
-    REQUIRE(there.bad_samples().size() == plain.bad_samples().size());
-    for (std::size_t i = 0; i < there.bad_samples().size(); ++i) {
-      CHECK(there.bad_samples()[i].text == plain.bad_samples()[i].text);
-    }
+    compare(source, random_options(random), round % 4, tally);
   }
-  CHECK(coded > 0);
-  CHECK(others > 0);
+  CHECK(tally.coded > 0);
+  CHECK(tally.others > 0);
+}
+
+// TUNDISH_LISTS: a file of lists of transforms as JSON (tests/loader/test_random_lists.py).
+TEST_CASE("batches for a GPU equal the CPU's for the lists of a file") {
+  Json lists = Json::parse(R"([[{"name": "Resize", "size": [20, 24]}, {"name": "Normalize"}]])");
+  if (const char* path = std::getenv("TUNDISH_LISTS")) {
+    std::ifstream file(path);
+    REQUIRE(file);
+    lists = Json::parse(file);
+  }
+  Random random({.seed = 1}, 0);
+  const auto source = std::make_shared<RecordSource>(random, 12);
+  Tally tally;
+  for (std::size_t i = 0; i < lists.size(); ++i) {
+    const std::string list = lists[i].dump();
+    CAPTURE(i);
+    CAPTURE(list);
+    LoaderOptions options = random_options(random);
+    options.transforms = read_transforms(lists[i]);
+    options.views = {};
+    compare(source, options, static_cast<int>(i % 4), tally);
+  }
+  MESSAGE(lists.size() << " lists, " << tally.coded << " images coded, " << tally.others << " not");
+  CHECK(tally.coded + tally.others > 0);
 }
 
 TEST_CASE("images that do not fit into the flat buffer are decoded by the CPU") {

@@ -51,6 +51,11 @@ void TimmRandomErasing::check() const {
     refuse_argument(kName, "min_aspect and max_aspect must be above 0");
   }
   const double largest = max_aspect.value_or(1.0 / min_aspect);
+  if (!std::isfinite(largest)) {
+    refuse_argument(
+        kName,
+        fmt::format("1 / min_aspect must be finite without max_aspect, not 1 / {}", min_aspect));
+  }
   if (min_aspect > largest) {
     refuse_argument(kName, fmt::format("min_aspect must not be above max_aspect ({}), not {}",
                                        largest, min_aspect));

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/fields_json.h"
+
 namespace tundish {
 namespace {
 
@@ -83,7 +85,7 @@ class Sections {
   }
 
   [[noreturn]] void refuse(const std::string& why) const {
-    refuse_argument(owner_, fmt::format("config \"{}\": {}", text_, why));
+    refuse_argument(owner_, fmt::format("config \"{}\": {}", shown_text(text_), why));
   }
 
   // The value of `key`, or nothing; afterwards it counts as known.
@@ -106,13 +108,15 @@ class Sections {
     const auto [stop, error] = std::from_chars(text->data(), end, to);
     if (error == std::errc{} && stop == end && to >= low && to <= high) return;
     refuse(fmt::format("{} must be a {} from {} to {}, not \"{}\"", key,
-                       std::is_integral_v<Number> ? "whole number" : "number", low, high, *text));
+                       std::is_integral_v<Number> ? "whole number" : "number", low, high,
+                       shown_text(std::string(*text))));
   }
 
   void refuse_others(const char* known) const {
     for (const Section& section : list_) {
       if (section.known) continue;
-      refuse(fmt::format("\"{}{}\" is not one of {}", section.key, section.value, known));
+      const std::string all = fmt::format("{}{}", section.key, section.value);
+      refuse(fmt::format("\"{}\" is not one of {}", shown_text(all), known));
     }
   }
 
@@ -172,7 +176,8 @@ TimmRandConfig timm_rand_config(const char* owner, const std::string& text) {
     } else if (*set == "3a") {
       out.ops = kThreeAugment;
     } else {
-      sections.refuse(fmt::format("t must be weights, 3a or 3aw, not \"{}\"", *set));
+      sections.refuse(
+          fmt::format("t must be weights, 3a or 3aw, not \"{}\"", shown_text(std::string(*set))));
     }
     out.repeats = *set == "3a";
   }

@@ -1,0 +1,116 @@
+"""DALI on the CPU: a pipeline with one operation in it, one thread, batches of the pictures repeated.
+
+DALI's unit is a batch. Its time is the CPU time of the process, of all threads, over the images of a batch; what a pipeline without
+an operation takes is reported too.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+from nvidia import dali
+from nvidia.dali import fn, types
+from nvidia.dali.pipeline import Pipeline
+
+from .turns import LEAST_PASSES, Work, read_pictures, serve
+
+# Of each picture in a batch. More share the fixed cost of a batch among them, but leave the cache, and a turn has fewer
+# batches of which the fastest counts.
+REPEATS = 2
+WARM_SECONDS = 0.06  # the first batches of a pipeline are a fifth slower than later ones
+FILTERS = {"nearest": types.INTERP_NN, "bilinear": types.INTERP_LINEAR}
+
+
+def rotate(images: Any, angle: float, filter: str, matrix: Any) -> Any:
+    how = FILTERS[filter]
+    return fn.rotate(images, angle=angle, keep_size=True, fill_value=0, interp_type=how)
+
+
+def affine(images: Any, matrix: list[float], filter: str, **_: Any) -> Any:
+    """Pillow's matrix: from the result to the image."""
+    how = FILTERS[filter]
+    return fn.warp_affine(images, matrix=matrix, inverse_map=True, fill_value=0, interp_type=how)
+
+
+def erase(images: Any, window: list[int]) -> Any:
+    x, y, width, height = window
+    anchor, shape = [float(y), float(x)], [float(height), float(width)]
+    return fn.erase(images, anchor=anchor, shape=shape, axis_names="HW", fill_value=0)
+
+
+def blur(images: Any, radius: float) -> Any:
+    return fn.gaussian_blur(images, sigma=float(radius))
+
+
+OPERATIONS: dict[str, Work] = {
+    "nothing": lambda images: images,
+    "brightness": lambda images, factor: fn.brightness(images, brightness=factor),
+    "contrast": lambda images, factor: fn.contrast(images, contrast=factor),
+    "saturation": lambda images, factor: fn.color_twist(images, saturation=factor),
+    "hue": lambda images, factor: fn.color_twist(images, hue=360 * factor),
+    "rotate nearest": rotate,
+    "rotate bilinear": rotate,
+    "affine nearest": affine,
+    "affine bilinear": affine,
+    "translate nearest": affine,
+    "translate bilinear": affine,
+    "GaussianBlur 23": lambda images, kernel, sigma: fn.gaussian_blur(
+        images, window_size=kernel, sigma=sigma
+    ),
+    "PillowGaussianBlur 1": blur,
+    "PillowGaussianBlur 2": blur,
+    "noise": lambda images, sigma: fn.noise.gaussian(images, stddev=255 * sigma),
+    "erase": erase,
+    "JPEG 75": lambda images, quality: fn.jpeg_compression_distortion(images, quality=quality),
+}
+
+
+class Pipelines:
+    """One for each operation, made when it is first asked for."""
+
+    def __init__(self, pictures: list[np.ndarray]) -> None:
+        self.count = len(pictures)
+        self._batch = pictures * REPEATS
+        self._made: dict[str, Pipeline] = {}
+
+    def of(self, work: Work, arguments: dict[str, Any]) -> Pipeline:
+        key = repr((id(work), arguments))
+        if key not in self._made:
+            batch = len(self._batch)
+            pipe = Pipeline(batch, num_threads=1, device_id=None, prefetch_queue_depth=1)
+            with pipe:
+                images = fn.external_source(
+                    lambda: self._batch, batch=True, no_copy=True, layout="HWC"
+                )
+                pipe.set_outputs(work(images, **arguments))
+            pipe.build()
+            end = time.perf_counter() + WARM_SECONDS
+            pipe.run()
+            while time.perf_counter() < end:
+                pipe.run()
+            self._made[key] = pipe
+        return self._made[key]
+
+    def results(self, work: Work, arguments: dict[str, Any]) -> np.ndarray:
+        (out,) = self.of(work, arguments).run()
+        return np.ascontiguousarray(out.as_array()[: self.count])
+
+    def us(self, work: Work, arguments: dict[str, Any], milliseconds: float) -> float:
+        """The fastest batch counts: the one that nothing disturbed."""
+        pipe = self.of(work, arguments)
+        best = float("inf")
+        end = time.perf_counter() + milliseconds / 1000
+        passes = 0
+        while passes < LEAST_PASSES or time.perf_counter() < end:
+            begin = time.process_time()
+            pipe.run()
+            best = min(best, time.process_time() - begin)
+            passes += 1
+        return 1e6 * best / len(self._batch)
+
+
+if __name__ == "__main__":
+    pipelines = Pipelines(read_pictures())
+    serve(OPERATIONS, pipelines.results, pipelines.us, {"dali": dali.__version__})
