@@ -165,9 +165,12 @@ add_library(engine STATIC
   src/augment/cpu/weights.cpp
   src/augment/cpu/weights_avx2.cpp
   src/augment/dtype.cpp
+  src/augment/operations/policies/aug_mix.cpp
   src/augment/operations/policies/auto_augment.cpp
+  src/augment/operations/policies/draw_dirichlet.cpp
   src/augment/operations/warps/affine_matrix.cpp
   src/augment/operations/warps/angle_range.cpp
+  src/augment/operations/warps/elastic_transform.cpp
   src/augment/operations/center_crop.cpp
   src/augment/operations/crop_or_pad.cpp
   src/augment/operations/policies/containers.cpp

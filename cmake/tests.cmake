@@ -56,6 +56,7 @@ add_executable(unit_tests
   src/augment/cpu/resample_test.cpp
   src/augment/operations/pixels/colour_draws_test.cpp
   src/augment/operations/geometry_test.cpp
+  src/augment/operations/policies/draw_dirichlet_test.cpp
   src/augment/operations/pad_test.cpp
   src/augment/operations/random_resized_crop_test.cpp
   src/augment/dtype_test.cpp

@@ -41,6 +41,8 @@ def operation(pick: random.Random) -> T.Transform:
             T.RandomRotation(30, interpolation=pick.choice(["nearest", "bilinear", "bicubic"])),
             T.RandomAffine(20, (0.1, 0.2), (0.8, 1.2), 10, interpolation="bilinear", fill=99),
             T.RandomPerspective(),
+            T.ElasticTransform(sigma=pick.choice([3, 5])),
+            T.AugMix(fill=pick.choice([None, 99])),
             T.RandAugment(interpolation=pick.choice(["nearest", "bilinear"])),
             T.TrivialAugmentWide(),
             T.AutoAugment(),

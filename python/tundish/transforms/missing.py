@@ -23,7 +23,6 @@ _INSTEAD = {
     "CutMix": _MIX.format("CutMix"),
     "FiveCrop": f"use CenterCrop for one crop per image. For several, {_OTHERS}",
     "TenCrop": f"use CenterCrop for one crop per image. For several, {_OTHERS}",
-    "AugMix": f"use RandAugment, TrivialAugmentWide or AutoAugment, or {_DATASET}",
     "Lambda": f"a function cannot run in the engine: {_OTHERS}",
     "RandomResize": _ONE_SIZE,
     "RandomShortestSize": _ONE_SIZE,
