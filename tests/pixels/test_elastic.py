@@ -164,7 +164,6 @@ def test_the_pixels_are_torchvisions_for_the_same_random_numbers_but_for_roundin
             assert difference.max() <= 1, (case, name)
         levels[filter][0] += int((difference > 0).any(-1).sum())
         levels[filter][1] += difference[..., 0].size
-    print(levels)
     assert levels["nearest"][0] <= 1e-4 * levels["nearest"][1], levels
     assert levels["bilinear"][0] <= 1e-3 * levels["bilinear"][1], levels
 
