@@ -130,6 +130,7 @@ add_library(engine STATIC
   src/augment/pixels/blur/gaussian_plain.cpp
   src/augment/pixels/blur/gaussian_taps.cpp
   src/augment/pixels/blur/jpeg_round_trip.cpp
+  src/augment/pixels/mix/mix.cpp
   src/augment/pixels/noise/noise.cpp
   src/augment/pixels/noise/noise_avx2.cpp
   src/augment/pixels/noise/noise_avx512.cpp
@@ -137,6 +138,10 @@ add_library(engine STATIC
   src/augment/pixels/noise/normal_table.cpp
   src/augment/pixels/pixel_runner.cpp
   src/augment/pixels/pixel_runner_slowly.cpp
+  src/augment/pixels/tensors/tensor_rows_avx2.cpp
+  src/augment/pixels/tensors/tensor_rows_plain.cpp
+  src/augment/pixels/tensors/tensors.cpp
+  src/augment/pixels/tensors/tensors_slowly.cpp
   src/augment/pixels/warp/warp.cpp
   src/augment/pixels/warp/warp_avx2.cpp
   src/augment/pixels/warp/warp_avx512.cpp
@@ -161,9 +166,12 @@ add_library(engine STATIC
   src/augment/cpu/weights.cpp
   src/augment/cpu/weights_avx2.cpp
   src/augment/dtype.cpp
+  src/augment/operations/policies/aug_mix.cpp
   src/augment/operations/policies/auto_augment.cpp
+  src/augment/operations/policies/draw_dirichlet.cpp
   src/augment/operations/warps/affine_matrix.cpp
   src/augment/operations/warps/angle_range.cpp
+  src/augment/operations/warps/elastic_transform.cpp
   src/augment/operations/center_crop.cpp
   src/augment/operations/five_crop.cpp
   src/augment/operations/mixing/mixup.cpp
@@ -251,6 +259,7 @@ set_source_files_properties(src/augment/pixels/colours/colours_avx2.cpp src/augm
 set_source_files_properties(src/augment/cpu/weights.cpp PROPERTIES COMPILE_OPTIONS "-fno-trapping-math")
 set_source_files_properties(src/augment/cpu/weights_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2;-fno-trapping-math")
 set_source_files_properties(src/augment/cpu/table_formula_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2;-mfma;-mf16c")
+set_source_files_properties(src/augment/pixels/tensors/tensor_rows_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2;-mfma")
 set_source_files_properties(
   src/lanes/blocks_avx2.cpp
   src/lanes/colour_avx2.cpp

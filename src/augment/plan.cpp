@@ -47,7 +47,8 @@ bool runs_on_gpu(const PixelStep& step) {
   if (step.op == PixelOp::gaussian_blur) {
     return step.value[0] <= kMaxGaussianKernel && step.value[1] <= kMaxGaussianKernel;
   }
-  return step.op != PixelOp::jpeg && step.op != PixelOp::elastic;
+  return kind_of(step.op) <= PixelKind::noise && step.op != PixelOp::jpeg &&
+         step.op != PixelOp::elastic;
 }
 
 }  // namespace

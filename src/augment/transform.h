@@ -43,6 +43,7 @@
 #include "augment/operations/pixels/random_posterize.h"
 #include "augment/operations/pixels/random_solarize.h"
 #include "augment/operations/pixels/timm_random_erasing.h"
+#include "augment/operations/policies/aug_mix.h"
 #include "augment/operations/policies/auto_augment.h"
 #include "augment/operations/policies/containers.h"
 #include "augment/operations/policies/rand_augment.h"
@@ -57,6 +58,7 @@
 #include "augment/operations/resize_keep_ratio.h"
 #include "augment/operations/to_dtype.h"
 #include "augment/operations/trim_border.h"
+#include "augment/operations/warps/elastic_transform.h"
 #include "augment/operations/warps/random_affine.h"
 #include "augment/operations/warps/random_perspective.h"
 #include "augment/operations/warps/random_rotation.h"
@@ -77,6 +79,7 @@ using AnyTransform = std::variant<  //
     RandomRotation,                 //
     RandomAffine,                   //
     RandomPerspective,              //
+    ElasticTransform,               //
     ColorJitter,                    //
     Grayscale,                      //
     RandomGrayscale,                //
@@ -91,6 +94,7 @@ using AnyTransform = std::variant<  //
     RandAugment,                    //
     TrivialAugmentWide,             //
     AutoAugment,                    //
+    AugMix,                         //
     RandomApply,                    //
     RandomChoice,                   //
     RandomOrder,                    //

@@ -94,6 +94,17 @@ static void vary_policies_and_warps(const Vary& vary) {
       [](auto& op) { op.magnitude = 3; });
   vary(TrivialAugmentWide{}, filter, fill, bins);
   vary(AutoAugment{}, filter, fill, [](auto& op) { op.policy = AutoAugmentPolicy::svhn; });
+  const auto no_fill = [](auto& op) { op.fill.reset(); };
+  const auto some_fill = [](auto& op) { op.fill = Fill{0, 1, 0}; };
+  vary(
+      AugMix{}, some_fill, [](auto& op) { op.severity = 4; },
+      [](auto& op) { op.mixture_width = 4; }, [](auto& op) { op.chain_depth = 4; },
+      [](auto& op) { op.alpha = 4; }, [](auto& op) { op.all_ops = false; },
+      [](auto& op) { op.interpolation = Filter::nearest; });
+  vary(
+      ElasticTransform{}, no_fill, some_fill, [](auto& op) { op.alpha[0] = 4; },
+      [](auto& op) { op.alpha[1] = 4; }, [](auto& op) { op.sigma[0] = 4; },
+      [](auto& op) { op.sigma[1] = 4; }, [](auto& op) { op.interpolation = Filter::nearest; });
   vary(RandomApply{}, p, list);
   vary(RandomChoice{}, list, [](auto& op) { op.p = Weights{{1, 2}}; });
   vary(RandomOrder{}, list);

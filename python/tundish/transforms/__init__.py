@@ -146,6 +146,16 @@ class RandomPerspective(Transform):
 
 
 @dataclass(frozen=True)
+class ElasticTransform(Transform):
+    """Every pixel moves by a random distance, and its neighbours with it: alpha says how far, sigma how smoothly."""
+
+    alpha: float | Sequence[float] = 50.0
+    sigma: float | Sequence[float] = 5.0
+    interpolation: Any = "bilinear"
+    fill: int | Sequence[int] | None = 0
+
+
+@dataclass(frozen=True)
 class ColorJitter(Transform):
     """Changes brightness, contrast, saturation and hue by random factors, in random order."""
 
@@ -272,6 +282,19 @@ class AutoAugment(Transform):
 
     policy: Any = "imagenet"
     interpolation: Any = "nearest"
+    fill: int | Sequence[int] | None = None
+
+
+@dataclass(frozen=True)
+class AugMix(Transform):
+    """A weighted sum of the image and of results of several chains of operations."""
+
+    severity: int = 3
+    mixture_width: int = 3
+    chain_depth: int = -1
+    alpha: float = 1.0
+    all_ops: bool = True
+    interpolation: Any = "bilinear"
     fill: int | Sequence[int] | None = None
 
 

@@ -35,6 +35,10 @@ _MIXES = {"MixUp", "CutMix"}  # work on batches
 # The same on a tensor of levels as on a PIL image.
 _SAME_ON_LEVELS = {"RandomInvert", "RandomPosterize", "RandomSolarize", "RandomChannelPermutation"}
 _SAME_ON_LEVELS |= {"GaussianBlur", "GaussianNoise", "RandomErasing", "CenterCrop"}
+_SAME_ON_LEVELS |= {
+    "ElasticTransform",
+    "AugMix",
+}  # torchvision makes tensors of PIL images for them
 _SAME_ON_LEVELS |= _FLIPS | _PADDING
 _FLOATS = ("float32", "float16", "bfloat16")
 

@@ -18,7 +18,6 @@ _INSTEAD = {
     "PILToTensor": _NOTHING,
     "ToPILImage": "leave it out: the loader needs no PIL images",
     "ConvertImageDtype": 'use ToDtype("float32", scale=True)',
-    "AugMix": f"use RandAugment, TrivialAugmentWide or AutoAugment, or {_DATASET}",
     "Lambda": f"a function cannot run in the engine: {_OTHERS}",
     "RandomResize": _ONE_SIZE,
     "RandomShortestSize": _ONE_SIZE,

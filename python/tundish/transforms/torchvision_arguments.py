@@ -67,6 +67,10 @@ def _interpolation(value: Any, place: Place, kind: Kind) -> str:
 
 
 def _fill(value: Any, place: Place, kind: Kind) -> Any:
+    name = type(place.theirs).__name__
+    if name == "AugMix":
+        kind = TENSOR  # also of a PIL image, which torchvision makes a tensor of
+    of_tensors = kind is not PIL or name == "ElasticTransform"
     if isinstance(value, Mapping):
         found = kind.entry(value)
         if not found:
@@ -78,7 +82,7 @@ def _fill(value: Any, place: Place, kind: Kind) -> Any:
     if levels is None:
         return None
     many = levels if isinstance(levels, tuple) else (levels,)
-    if kind is not PIL and any(level != int(level) for level in many):
+    if of_tensors and any(level != int(level) for level in many):
         place.refuse(f"fill={value!r} is not a whole level", "give whole numbers from 0 to 255")
     whole = tuple(int(level) for level in many)  # as torchvision does for PIL images
     return whole if len(whole) == 3 else whole[0] if len(whole) == 1 else levels

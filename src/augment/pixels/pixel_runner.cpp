@@ -22,6 +22,10 @@ void PixelRunner::run_one(const PixelStep& step, std::vector<std::uint8_t>& rgb,
   apply_table(rgb);
   has_counts_ = false;
   if (kind == PixelKind::colours) return change_colours(rgb.data(), rgb.size() / 3, step, cpu_);
+  if (kind == PixelKind::mix) return mix_.run(step, rgb);
+  if (kind == PixelKind::tensors || step.op == PixelOp::elastic) {
+    return tensors_.run(step, rgb, size);
+  }
   if (kind == PixelKind::places) return warp_.run(step, rgb, size, cpu_);
   switch (step.op) {
     case PixelOp::sharpness:
@@ -42,6 +46,10 @@ void PixelRunner::run_one(const PixelStep& step, std::vector<std::uint8_t>& rgb,
 
 std::uint64_t PixelRunner::bytes(const PixelStep& step, Size size) {
   if (step.op == PixelOp::jpeg) return JpegRoundTrip::bytes(size);
+  const PixelKind kind = kind_of(step.op);
+  if (kind == PixelKind::mix) return Mix::bytes(size);
+  if (step.op == PixelOp::elastic) return Tensors::bytes(step, size);
+  if (kind == PixelKind::tensors) return Tensors::bytes(step, size) + Mix::bytes(size);
   const bool blurs = step.op == PixelOp::gaussian_blur || step.op == PixelOp::box_blur;
   return blurs ? Blur::bytes(step, size) : 0;
 }

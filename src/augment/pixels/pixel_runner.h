@@ -11,6 +11,8 @@
 #include "augment/pixels/blur/jpeg_round_trip.h"
 #include "augment/pixels/colours/sharpness.h"
 #include "augment/pixels/levels/statistics.h"
+#include "augment/pixels/mix/mix.h"
+#include "augment/pixels/tensors/tensors.h"
 #include "augment/pixels/warp/warp.h"
 #include "augment/plan.h"
 #include "core/machine/cpu.h"
@@ -22,7 +24,8 @@ class PixelRunner {
  public:
   explicit PixelRunner(Cpu cpu = tundish::cpu()) : cpu_(cpu) {}
 
-  // All of them PixelSteps. Gives the size of the result; the image may change its memory.
+  // All of them PixelSteps; with mix_begin comes its mix_end. Gives the size of the result; the
+  // image may change its memory.
   Size run(std::span<const PlanStep> steps, std::vector<std::uint8_t>& rgb, Size size);
 
   // Memory that one step takes beside the image it reads and the one it makes, at most.
@@ -42,10 +45,12 @@ class PixelRunner {
   bool has_counts_ = false;
   Sharpness sharpness_;
   Blur blur_{cpu_};
+  Tensors tensors_{cpu_};
+  Mix mix_;
   JpegRoundTrip jpeg_;
 };
 
-// The obviously right twin, one step and one pixel after the other.
+// The obviously right twin, one step and one pixel after the other. Of all but PixelKind::mix.
 void run_slowly(const PixelStep& step, std::vector<std::uint8_t>& rgb, Size& size);
 
 }  // namespace tundish

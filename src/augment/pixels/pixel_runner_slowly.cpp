@@ -12,6 +12,7 @@ void run_slowly(const PixelStep& step, std::vector<std::uint8_t>& rgb, Size& siz
       for (std::uint8_t& level : rgb) level = level_after(step, level);
       break;
     case PixelKind::places:
+      if (step.op == PixelOp::elastic) return tensors_slowly(step, rgb, size);
       return warp_slowly(step, rgb, size);
     case PixelKind::colours:
     case PixelKind::statistics:
@@ -23,6 +24,10 @@ void run_slowly(const PixelStep& step, std::vector<std::uint8_t>& rgb, Size& siz
       return blur_slowly(step, rgb, size);
     case PixelKind::noise:
       return noise_slowly(step, rgb, size);
+    case PixelKind::tensors:
+      return tensors_slowly(step, rgb, size);
+    case PixelKind::mix:
+      return;
   }
 }
 

@@ -32,16 +32,51 @@ enum class PixelOp : std::uint8_t {
   jpeg,              // value[0]: quality
   affine,            // value[0 .. 5]: a .. f: (x, y) shows (ax + by + c, dx + ey + f); filter, fill
   perspective,       // value[0 .. 7]: Pillow's coefficients a .. h; filter, fill
-  elastic,           // value[0 .. 3]: alpha and sigma across and down; key, filter, fill
+  elastic,           // value[0 .. 3]: alpha and sigma across and down; value[4, 5]: exp(-1 / (2
+                     // sigma^2)) of both; value[6] as of tensor_affine; key, filter, fill
   noise,             // value[0 .. 2]: mean, sigma, 1: clipped; key
   erase,             // window; value[0]: 0: fill, 1: noise of its own for each pixel; key
+  tensor_saturation,    // value[0]: factor
+  tensor_contrast,      // value[0]: factor
+  tensor_autocontrast,  //
+  tensor_sharpness,     // value[0]: factor
+  tensor_affine,        // value[0 .. 5]: as of affine, from the middle of the image; value[6]: 1:
+                        // fill is mixed in at the border, 0: black is; filter, fill
+  mix_begin,            // value[0]: weight of the image, which is kept for what follows
+  mix_add,              // value[0]: weight of the image, whose place the kept one takes
+  mix_end,              // the image becomes the weighted sum
 };
-inline constexpr int kPixelOps = 21;
+inline constexpr int kPixelOps = 29;
 constexpr std::array<const char*, kPixelOps> words(PixelOp) {
-  return {"brightness", "invert",    "posterize", "solarize", "solarize add", "saturation",
-          "hue",        "grayscale", "permute",   "contrast", "autocontrast", "equalize",
-          "sharpness",  "blur",      "box blur",  "jpeg",     "affine",       "perspective",
-          "elastic",    "noise",     "erase"};
+  return {"brightness",
+          "invert",
+          "posterize",
+          "solarize",
+          "solarize add",
+          "saturation",
+          "hue",
+          "grayscale",
+          "permute",
+          "contrast",
+          "autocontrast",
+          "equalize",
+          "sharpness",
+          "blur",
+          "box blur",
+          "jpeg",
+          "affine",
+          "perspective",
+          "elastic",
+          "noise",
+          "erase",
+          "tensor saturation",
+          "tensor contrast",
+          "tensor autocontrast",
+          "tensor sharpness",
+          "tensor affine",
+          "mix begin",
+          "mix add",
+          "mix end"};
 }
 
 // What must be known to make one pixel of the result.
@@ -52,6 +87,8 @@ enum class PixelKind : std::uint8_t {
   neighbours,  // pixels around it
   places,      // a pixel elsewhere
   noise,       // the pixel and its place
+  tensors,     // as torchvision's kernels for tensors do it; the others are Pillow's
+  mix,         // the image as it was at mix_begin, and the sum since then
 };
 
 TUNDISH_HOST_DEVICE PixelKind kind_of(PixelOp op) {
@@ -60,7 +97,8 @@ TUNDISH_HOST_DEVICE PixelKind kind_of(PixelOp op) {
   if (op <= PixelOp::equalize) return PixelKind::statistics;
   if (op <= PixelOp::jpeg) return PixelKind::neighbours;
   if (op <= PixelOp::elastic) return PixelKind::places;
-  return PixelKind::noise;
+  if (op <= PixelOp::erase) return PixelKind::noise;
+  return op <= PixelOp::tensor_affine ? PixelKind::tensors : PixelKind::mix;
 }
 
 struct PixelStep {
@@ -76,8 +114,8 @@ struct PixelStep {
 
 // How many of value[] an operation takes.
 TUNDISH_HOST_DEVICE int values_of(PixelOp op) {
-  constexpr int kValues[kPixelOps] = {1, 0, 1, 1, 2, 1, 1, 0, 3, 1, 0,
-                                      0, 1, 4, 1, 1, 6, 8, 4, 3, 1};
+  constexpr int kValues[kPixelOps] = {1, 0, 1, 1, 2, 1, 1, 0, 3, 1, 0, 0, 1, 4, 1,
+                                      1, 6, 8, 4, 3, 1, 1, 1, 0, 1, 6, 1, 1, 0};
   return kValues[static_cast<int>(op)];
 }
 

@@ -59,11 +59,42 @@ inline void set_random_blur(PixelStep& step, Random& random, Size image) {
   }
 }
 
-// Any operation that has an executor.
+// The numbers of elastic and of operations on tensors.
+inline void set_random_tensors(PixelStep& step, Random& random, Size image) {
+  const bool moves = step.op == PixelOp::tensor_affine || step.op == PixelOp::elastic;
+  if (!moves) {
+    step.value[0] = random.uniform(0, 2);
+    return;
+  }
+  step.filter = random.below(3) ? Filter::bilinear : Filter::nearest;
+  const bool filled = random.below(2) == 0;
+  for (std::uint8_t& level : step.fill) {
+    level = filled ? static_cast<std::uint8_t>(random.below(256)) : std::uint8_t{0};
+  }
+  if (step.op == PixelOp::tensor_affine) {
+    const double angle = random.uniform(-1, 1);
+    step.value = {std::cos(angle),  random.uniform(-0.5, 0.5), random.uniform(-9, 9),
+                  -std::sin(angle), random.uniform(0.5, 1.5),  between(random, -9, 9) * 0.5};
+  } else {
+    const auto sigma = [&] {
+      const int reach = between(random, 0, std::min({image.width, image.height, 15}) - 1);
+      return reach == 0 ? 0.1 : reach / 4.0;  // of a kernel of 2 * reach + 1
+    };
+    const double x = sigma(), y = sigma();
+    step.value = {random.uniform(0, 90),    random.uniform(0, 90),   x, y,
+                  std::exp(-0.5 / (x * x)), std::exp(-0.5 / (y * y))};
+    if (random.below(8) == 0) step.value[2] = step.value[3] = 0;
+    step.key = random.next();
+  }
+  step.value[6] = filled || random.below(2) ? 1 : 0;
+}
+
+// Any operation but those of PixelKind::mix, which come together.
 inline PixelStep random_step(Random& random, Size image) {
-  PixelStep step{.op = PixelOp::elastic};
-  while (step.op == PixelOp::elastic) {  // has none yet
-    step.op = static_cast<PixelOp>(random.below(kPixelOps));
+  PixelStep step{.op = static_cast<PixelOp>(random.below(static_cast<int>(PixelOp::mix_begin)))};
+  if (kind_of(step.op) == PixelKind::tensors || step.op == PixelOp::elastic) {
+    set_random_tensors(step, random, image);
+    return step;
   }
   if (step.op == PixelOp::posterize) step.value[0] = static_cast<double>(random.below(9));
   if (step.op == PixelOp::solarize) step.value[0] = random.uniform(0, 257);

@@ -24,6 +24,9 @@ __device__ void run_step(BlockImage& image, const PixelStep& step, const float* 
     case PixelKind::noise:
       if (step.op == PixelOp::noise) return add_noise(image, step, normal);
       return erase_levels(image, step, normal);
+    case PixelKind::tensors:  // steps_for_gpu() leaves these to the CPU
+    case PixelKind::mix:
+      return;
   }
 }
 

@@ -15,11 +15,6 @@ void grow(std::vector<T>& memory, std::size_t elements) {
   if (memory.size() < elements) memory.resize(elements);
 }
 
-const GaussianRows& gaussian_rows(Cpu cpu) {
-  if (cpu == Cpu::avx512) return kGaussianRowsAvx512;
-  return cpu == Cpu::avx2 ? kGaussianRowsAvx2 : kGaussianRowsPlain;
-}
-
 const BoxRows& box_rows(Cpu cpu) {
   if (cpu == Cpu::avx512) return kBoxRowsAvx512;
   return cpu == Cpu::avx2 ? kBoxRowsAvx2 : kBoxRowsPlain;
@@ -39,6 +34,11 @@ void pad_line(T* line, int width, int pixels, PadMode mode) {
 }
 
 }  // namespace
+
+const GaussianRows& gaussian_rows(Cpu cpu) {
+  if (cpu == Cpu::avx512) return kGaussianRowsAvx512;
+  return cpu == Cpu::avx2 ? kGaussianRowsAvx2 : kGaussianRowsPlain;
+}
 
 void Blur::run(const PixelStep& step, std::vector<std::uint8_t>& rgb, Size size) {
   if (step.op == PixelOp::gaussian_blur) gaussian(step, rgb.data(), size);
@@ -69,8 +69,8 @@ void Blur::gaussian(const PixelStep& step, std::uint8_t* rgb, Size size) {
       const std::uint8_t* from = rgb + std::ptrdiff_t{done} * samples;
       rows.widen(line, from, samples);
       pad_line(line, size.width, reach_x, PadMode::reflect);
-      rows.across(rows_.data() + size_of(done % kept) * stride, line, count, across.data(),
-                  reach_x);
+      rows.across(rows_.data() + size_of(done % kept) * stride, line, count, across.data(), reach_x,
+                  3);
     }
     const float** middle = around_.data() + reach_y;
     for (int d = -reach_y; d <= reach_y; ++d) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "augment/pixels/blur/blur_ops.h"
+#include "core/machine/cpu.h"
 
 namespace tundish {
 
@@ -18,13 +19,18 @@ constexpr std::size_t blur_stride(std::size_t elements) {
 struct GaussianRows {
   void (*widen)(float* to, const std::uint8_t* from, int count);
   void (*narrow)(std::uint8_t* to, const std::uint32_t* from, int count);
-  // Along a line of interleaved RGB: line[-3 * reach] to line[count + 3 * reach - 1] are read.
-  void (*across)(float* to, const float* line, int count, const float* weight, int reach);
+  // Along a line whose neighbours are `step` elements apart, 3 in RGB: line[-step * reach] to
+  // line[count + step * reach - 1] are read.
+  void (*across)(float* to, const float* line, int count, const float* weight, int reach, int step);
   // The lines from -reach to +reach around one, rounded; `around` points to the middle one.
   void (*down)(std::uint32_t* to, const float* const* around, int count, const float* weight,
                int reach);
+  // The same, not rounded.
+  void (*down_sums)(float* to, const float* const* around, int count, const float* weight,
+                    int reach);
 };
 extern const GaussianRows kGaussianRowsPlain, kGaussianRowsAvx2, kGaussianRowsAvx512;
+const GaussianRows& gaussian_rows(Cpu cpu);
 
 // Of the box.
 struct BoxRows {

@@ -42,10 +42,20 @@ struct GaussianLanes {
     for (int i = 0; i < count; ++i) to[i] = static_cast<std::uint8_t>(from[i]);
   }
 
-  static void across(float* to, const float* line, int count, const float* weight, int reach) {
+  static void across(float* to, const float* line, int count, const float* weight, int reach,
+                     int step) {
     for (int i = 0; i < count; i += kTogether * kLanes) {
       Floats sums[kTogether];
-      sum(sums, weight, reach, [&](int d) { return line + i + 3 * d; });
+      sum(sums, weight, reach, [&](int d) { return line + i + step * d; });
+      __builtin_memcpy(to + i, sums, sizeof sums);
+    }
+  }
+
+  static void down_sums(float* to, const float* const* around, int count, const float* weight,
+                        int reach) {
+    for (int i = 0; i < count; i += kTogether * kLanes) {
+      Floats sums[kTogether];
+      sum(sums, weight, reach, [&](int d) { return around[d] + i; });
       __builtin_memcpy(to + i, sums, sizeof sums);
     }
   }
@@ -69,7 +79,7 @@ struct GaussianLanes {
 template <int kBytes>
 constexpr GaussianRows kGaussianLanes = {
     GaussianLanes<kBytes>::widen, GaussianLanes<kBytes>::narrow, GaussianLanes<kBytes>::across,
-    GaussianLanes<kBytes>::down};
+    GaussianLanes<kBytes>::down, GaussianLanes<kBytes>::down_sums};
 
 }  // namespace
 }  // namespace tundish

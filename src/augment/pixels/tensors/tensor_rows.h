@@ -1,0 +1,31 @@
+// The inner loops of Tensors, once for every machine and once for those that can fuse a
+// multiplication with an addition.
+#pragma once
+
+#include "augment/pixels/tensors/elastic_ops.h"
+
+namespace tundish {
+
+// A row of the result of tensor_affine or elastic.
+struct TensorRow {
+  std::uint8_t* to;
+  const PixelStep* step;
+  Pixels image;
+  const float *x, *y;  // of each pixel: the place that it shows
+  int count;
+};
+
+struct TensorRows {
+  void (*affine_places)(float* to, const TensorLine& line, int y, Size size);
+  // In place: `to` has the blurred numbers. Pixels first, first + step and so on.
+  void (*elastic_places)(float* to, const ElasticLine& line, int first, int step, int count);
+  void (*sample)(const TensorRow& row);
+  void (*saturate)(std::uint8_t* rgb, std::size_t pixels, TensorBlend blend);
+  std::uint64_t (*sum_of_greys)(const std::uint8_t* rgb, std::size_t pixels);
+  // Bytes 3 to bytes - 4 of a row; `stride` bytes lie between two rows.
+  void (*sharpen)(std::uint8_t* to, const std::uint8_t* from, std::ptrdiff_t stride,
+                  TensorBlend blend);
+};
+extern const TensorRows kTensorRowsPlain, kTensorRowsAvx2;
+
+}  // namespace tundish

@@ -1,0 +1,202 @@
+"""ElasticTransform: torchvision's pixels for the same random numbers, and how these are distributed."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tundish import transforms as T
+
+from tests.helpers.same_pixels import sample_images
+from tests.helpers.torchvision_child import ask_torchvision
+
+# Arguments of ElasticTransform.
+CASES: list[dict[str, Any]] = [
+    {},
+    {"interpolation": "nearest"},
+    {"fill": None},
+    {"fill": (9, 130, 255), "alpha": (300.0, 20.0), "sigma": (2.0, 4.0)},
+    {
+        "fill": (9, 130, 255),
+        "alpha": (300.0, 20.0),
+        "sigma": (2.0, 4.0),
+        "interpolation": "nearest",
+    },
+    {"alpha": 30.0, "sigma": 0.0, "fill": 77},
+    {"alpha": 9.0, "sigma": 0.1, "fill": None, "interpolation": "nearest"},
+    {"alpha": 0.0, "sigma": 0.1, "fill": 200},
+]
+
+# Each case twice: with the field of displacements that is given, and with the one that torchvision makes of the
+# random numbers that are given.
+_CHILD = """
+import json
+import numpy as np
+from PIL import Image
+from torchvision.transforms import v2
+from torchvision.transforms.v2 import functional as F
+results = {}
+cases = json.loads(sys.argv[3])
+with np.load(sys.argv[1]) as given:
+    for name in [one[6:] for one in given.files if one.startswith("image ")]:
+        image = Image.fromarray(given["image " + name])
+        for number, case in enumerate(cases):
+            if f"field {number} {name}" not in given.files:
+                continue
+            transform = v2.ElasticTransform(**case)
+            field = torch.from_numpy(given[f"field {number} {name}"])
+            fill = transform._fill[Image.Image] if Image.Image in transform._fill else case.get("fill", 0)
+            if isinstance(fill, list) and len(fill) == 3:
+                fill = [float(one) for one in fill]
+            same = F.elastic(image, field, interpolation=transform.interpolation, fill=fill)
+            results[f"given {number} {name}"] = np.asarray(same)
+            numbers = [torch.from_numpy(one) for one in given[f"numbers {number} {name}"]]
+            rand, torch.rand = torch.rand, lambda *size: (numbers.pop(0).reshape(size) + 1) / 2
+            results[f"made {number} {name}"] = np.asarray(transform(image))
+            torch.rand = rand
+np.savez(sys.argv[2], **results)
+"""
+
+
+def random_numbers(key: int, height: int, width: int) -> np.ndarray:
+    """Of x and of y: from -1 to 1, by the arithmetic of elastic_number()."""
+    with np.errstate(over="ignore"):
+        x = np.uint64(key) + np.uint64(0x9E3779B97F4A7C15) * np.arange(
+            1, height * width + 1, dtype=np.uint64
+        )
+        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    bits = (x ^ (x >> np.uint64(31))).reshape(height, width)
+    both = [(bits >> np.uint64(shift) & np.uint64(0xFFFFFF)).astype(np.int64) for shift in (0, 24)]
+    return ((np.stack(both) - 2**23) / 2**23).astype(np.float32)
+
+
+def weights(kernel: int, sigma: float) -> np.ndarray:
+    """Of the middle, then of each distance."""
+    exact = [math.exp(-0.5 * (d / sigma) ** 2) for d in range(kernel // 2 + 1)]
+    total = exact[0] + 2 * sum(exact[1:])
+    return np.array([one / total for one in exact if one >= total * 2**-24], np.float32)
+
+
+def blurred(numbers: np.ndarray, weight: np.ndarray, axis: int) -> np.ndarray:
+    """In float32, from the middle outwards."""
+    reach = len(weight) - 1
+    padding = [(reach, reach) if one == axis else (0, 0) for one in (0, 1)]
+    padded = np.pad(numbers, padding, "reflect")
+    n = numbers.shape[axis]
+
+    def at(d: int) -> np.ndarray:
+        return np.take(padded, range(reach + d, reach + d + n), axis)
+
+    out = weight[0] * at(0)
+    for d in range(1, reach + 1):
+        out += weight[d] * (at(-d) + at(d))
+    return out
+
+
+def displacements(step: dict[str, Any], numbers: np.ndarray) -> np.ndarray:
+    """The field that torchvision's F.elastic takes: (1, height, width, 2)."""
+    alphas, sigmas = step["value"][:2], step["value"][2:4]
+    out = []
+    for axis, one in enumerate(numbers):
+        if sigmas[axis] > 0:
+            kernel = int(8 * sigmas[axis] + 1) | 1
+            across = blurred(one, weights(kernel, sigmas[0]), 1)
+            one = blurred(across, weights(kernel, sigmas[1]), 0)
+        side = numbers.shape[2 - axis]
+        out.append(one * np.float32(alphas[axis]) / np.float32(side))
+    return np.stack(out, -1)[None]
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
+    """By "given" and "made": (case, name, pixels of Tundish, pixels of torchvision)."""
+    folder: Path = tmp_path_factory.mktemp("elastic")
+    photo = sample_images()["smooth 113x97"].repeat(2, 0).repeat(3, 1)
+    noise = np.random.default_rng(1).integers(0, 256, photo.shape, np.uint8)
+    images = sample_images() | {"large": photo, "large noise": noise}
+    sent: dict[str, np.ndarray] = {}
+    ours: dict[str, np.ndarray] = {}
+    for name, image in images.items():
+        sent[f"image {name}"] = image
+        for number, case in enumerate(CASES):
+            transforms = [T.ElasticTransform(**case)]
+            reach = int(8 * np.max(case.get("sigma", 5.0)) + 1) // 2
+            if reach >= min(image.shape[:2]):
+                with pytest.raises(ValueError, match=f"needs more than {reach} pixels"):
+                    T.plan(transforms, image.shape[:2])
+                continue
+            step = T.plan(transforms, image.shape[:2], sample=number)["steps"][1]
+            numbers = random_numbers(step["key"], *image.shape[:2])
+            sent[f"numbers {number} {name}"] = numbers
+            sent[f"field {number} {name}"] = displacements(step, numbers)
+            ours[f"{number} {name}"] = T.apply(transforms, image, sample=number)
+    np.savez(folder / "given.npz", **sent)
+    ask_torchvision(_CHILD, folder / "given.npz", folder / "theirs.npz", json.dumps(CASES))
+    out: dict[str, list[Any]] = {"given": [], "made": []}
+    with np.load(folder / "theirs.npz") as theirs:
+        for key, made in ours.items():
+            case = CASES[int(key.split()[0])]
+            for how, several in out.items():
+                several.append((case, key, made, theirs[f"{how} {key}"]))
+    return out
+
+
+def test_the_pixels_are_torchvisions_for_the_same_displacements(
+    compared: dict[str, list[Any]],
+) -> None:
+    assert len(compared["given"]) > 150
+    for case, name, made, theirs in compared["given"]:
+        np.testing.assert_array_equal(made, theirs, err_msg=f"{case} {name}")
+
+
+def test_the_pixels_are_torchvisions_for_the_same_random_numbers_but_for_roundings(
+    compared: dict[str, list[Any]],
+) -> None:
+    """torchvision blurs with a kernel of two dimensions, and rounds in another order."""
+    levels = {"nearest": [0, 0], "bilinear": [0, 0]}
+    for case, name, made, theirs in compared["made"]:
+        filter = case.get("interpolation", "bilinear")
+        difference = np.abs(made.astype(int) - theirs)
+        if filter == "bilinear":
+            assert difference.max() <= 1, (case, name)
+        levels[filter][0] += int((difference > 0).any(-1).sum())
+        levels[filter][1] += difference[..., 0].size
+    assert levels["nearest"][0] <= 1e-4 * levels["nearest"][1], levels
+    assert levels["bilinear"][0] <= 1e-3 * levels["bilinear"][1], levels
+
+
+def test_the_random_numbers_are_uniform_and_independent() -> None:
+    keys = {
+        T.plan([T.ElasticTransform()], (64, 64), sample=i)["steps"][1]["key"] for i in range(99)
+    }
+    assert len(keys) == 99
+    numbers = random_numbers(min(keys), 400, 500)
+    for one in numbers:  # Kolmogorov-Smirnov at 0.1 %
+        ordered = np.sort(one.ravel().astype(float))
+        ranks = np.arange(len(ordered) + 1) / len(ordered)
+        below = (ordered + 1) / 2
+        worst = max(np.abs(below - ranks[1:]).max(), np.abs(below - ranks[:-1]).max())
+        assert worst < 1.95 / math.sqrt(len(ordered))
+        for neighbour in (one[:, 1:] * one[:, :-1], one[1:] * one[:-1]):
+            assert abs(neighbour.mean() * 3) < 4 / math.sqrt(neighbour.size)
+    assert abs((numbers[0] * numbers[1]).mean() * 3) < 4 / math.sqrt(numbers[0].size)
+
+
+@pytest.mark.parametrize(
+    ("transform", "text"),
+    [
+        (T.ElasticTransform(sigma=(1, 0)), "sigma must be two positive numbers, or 0, not (1, 0)"),
+        (T.ElasticTransform(sigma=-1), "sigma must be one number or two from 0"),
+        (T.ElasticTransform(alpha=(1, 2, 3)), "alpha must be one number or two"),
+        (T.ElasticTransform(interpolation="bicubic"), "interpolation must be nearest or bilinear"),
+        (T.ElasticTransform(fill=300), "fill must be a level from 0 to 255, or three, or none"),
+        (T.ElasticTransform(), "sigma of (5, 5) needs more than 20 pixels across and down, and the image has 30x20"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_refused(transform: T.Transform, text: str) -> None:
+    with pytest.raises(ValueError) as caught:
+        T.plan([transform], (20, 30))
+    assert text in str(caught.value)
