@@ -130,7 +130,7 @@ add_library(engine STATIC
   src/augment/pixels/blur/gaussian_plain.cpp
   src/augment/pixels/blur/gaussian_taps.cpp
   src/augment/pixels/blur/jpeg_round_trip.cpp
-  src/augment/pixels/mix/mix.cpp
+  src/augment/pixels/chains/chain_mix.cpp
   src/augment/pixels/noise/noise.cpp
   src/augment/pixels/noise/noise_avx2.cpp
   src/augment/pixels/noise/noise_avx512.cpp
@@ -168,7 +168,7 @@ add_library(engine STATIC
   src/augment/dtype.cpp
   src/augment/operations/policies/aug_mix.cpp
   src/augment/operations/policies/auto_augment.cpp
-  src/augment/operations/policies/draw_dirichlet.cpp
+  src/augment/operations/draw_dirichlet.cpp
   src/augment/operations/warps/affine_matrix.cpp
   src/augment/operations/warps/angle_range.cpp
   src/augment/operations/warps/elastic_transform.cpp

@@ -49,7 +49,7 @@ add_executable(unit_tests
   src/pack/write/writer_test.cpp
   src/augment/plan_test.cpp
   src/augment/pixels/colours/hue_ops_test.cpp
-  src/augment/pixels/mix/mix_test.cpp
+  src/augment/pixels/chains/chain_mix_test.cpp
   src/augment/pixels/pixel_runner_test.cpp
   src/augment/pixels/warp/warp_test.cpp
   src/augment/cpu/taps_test.cpp
@@ -57,7 +57,7 @@ add_executable(unit_tests
   src/augment/operations/pixels/colour_draws_test.cpp
   src/augment/operations/geometry_test.cpp
   src/augment/mixing_test.cpp
-  src/augment/operations/policies/draw_dirichlet_test.cpp
+  src/augment/operations/draw_dirichlet_test.cpp
   src/augment/operations/pad_test.cpp
   src/augment/operations/random_resized_crop_test.cpp
   src/augment/dtype_test.cpp

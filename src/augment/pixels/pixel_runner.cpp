@@ -47,9 +47,9 @@ void PixelRunner::run_one(const PixelStep& step, std::vector<std::uint8_t>& rgb,
 std::uint64_t PixelRunner::bytes(const PixelStep& step, Size size) {
   if (step.op == PixelOp::jpeg) return JpegRoundTrip::bytes(size);
   const PixelKind kind = kind_of(step.op);
-  if (kind == PixelKind::mix) return Mix::bytes(size);
+  if (kind == PixelKind::mix) return ChainMix::bytes(size);
   if (step.op == PixelOp::elastic) return Tensors::bytes(step, size);
-  if (kind == PixelKind::tensors) return Tensors::bytes(step, size) + Mix::bytes(size);
+  if (kind == PixelKind::tensors) return Tensors::bytes(step, size) + ChainMix::bytes(size);
   const bool blurs = step.op == PixelOp::gaussian_blur || step.op == PixelOp::box_blur;
   return blurs ? Blur::bytes(step, size) : 0;
 }

@@ -11,7 +11,7 @@
 #include "augment/pixels/blur/jpeg_round_trip.h"
 #include "augment/pixels/colours/sharpness.h"
 #include "augment/pixels/levels/statistics.h"
-#include "augment/pixels/mix/mix.h"
+#include "augment/pixels/chains/chain_mix.h"
 #include "augment/pixels/tensors/tensors.h"
 #include "augment/pixels/warp/warp.h"
 #include "augment/plan.h"
@@ -46,7 +46,7 @@ class PixelRunner {
   Sharpness sharpness_;
   Blur blur_{cpu_};
   Tensors tensors_{cpu_};
-  Mix mix_;
+  ChainMix mix_;
   JpegRoundTrip jpeg_;
 };
 

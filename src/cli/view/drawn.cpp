@@ -36,7 +36,7 @@ Picture decode_sample(const Source& source, std::uint64_t i, bool exif_orientati
 std::vector<std::byte> run_plan(const View& view, const PixelTable& table, const Picture& image) {
   std::vector<std::byte> out(image_bytes(view.size(), table.dtype));
   PlanRunner runner;
-  runner.begin(view, table, placement(out.data(), view.size(), table.dtype, false), false);
+  runner.begin(view, table, placement(out.data(), view.size(), table.dtype, false), CpuPart::all);
   if (runner.needed().width > 0 && runner.needed().height > 0) {
     runner.sink().push(whole_strip(image.rgb, image.size));
   }
@@ -71,9 +71,10 @@ Picture reduced(Picture picture, Size most) {
   return levels_of(run_plan(view, table, picture), view.size(), table);
 }
 
-View plan_of(const Source& source, const DrawOptions& options, Size image, const Key& key) {
+View plan_of(const Source& source, const DrawOptions& options, Size image, const Key& key,
+             std::uint32_t crop) {
   try {
-    return plan_view(options.transforms, image, key);
+    return plan_view(options.transforms, image, key, crop);
   } catch (const Error& error) {
     throw Error(error.code(), source.where(key.sample), error.reason());
   }
@@ -92,12 +93,13 @@ DrawnSample draw_sample(const Source& source, std::uint64_t sample, const DrawOp
   DrawOptions shown = options;
   shown.transforms = in_float32(options.transforms);
   const PixelTable table = pixel_table(shown.transforms);
+  const std::uint32_t crops = crops_of(shown.transforms);
   Size largest;
   for (std::uint64_t d = 0; d < options.draws; ++d) {
-    const std::uint64_t epoch = options.epoch + d;
-    const View view =
-        plan_of(source, shown, image.size,
-                {.seed = options.seed, .epoch = epoch, .sample = sample, .repeat = 0});
+    const std::uint64_t epoch = options.epoch + d / crops;
+    const View view = plan_of(source, shown, image.size,
+                              {.seed = options.seed, .epoch = epoch, .sample = sample, .repeat = 0},
+                              static_cast<std::uint32_t>(d % crops));
     Picture picture = levels_of(run_plan(view, table, image), view.size(), table);
     picture = reduced(std::move(picture), {kMaxTileSide, kMaxTileSide});
     largest.width = std::max(largest.width, picture.size.width);

@@ -33,13 +33,14 @@ struct DrawnSample {
 struct DrawOptions {
   Transforms transforms;
   std::uint64_t seed = 0, epoch = 0;
-  std::uint64_t draws = 8;  // of the epochs epoch, epoch + 1, ...
+  std::uint64_t draws = 8;  // of the epochs epoch, epoch + 1, ...; FiveCrop gives 5 in each
   bool exif_orientation = false;
 };
 
 constexpr int kMaxTileSide = 384;  // larger pictures are reduced for the sheet
 
-// What a loader with this seed gives of the sample in these epochs, before ToDtype and Normalize.
+// What a loader with this seed gives of the sample in these epochs, before ToDtype and Normalize, and
+// before images are mixed.
 // Throws SampleError when the sample is bad, Error when the transforms cannot treat it.
 DrawnSample draw_sample(const Source& source, std::uint64_t sample, const DrawOptions& options);
 

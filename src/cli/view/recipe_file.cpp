@@ -23,6 +23,11 @@ RecipeFile read(const std::string& text) {
   const Json json = parse_json(text);
   if (json.is_object() && json.contains("run_config")) {
     const SavedState state = read_state(text);
+    if (!state.options.views.empty()) {
+      throw Error(ErrorCode::argument, {},
+                  "it is a state of a loader with views: write one of them in Python with "
+                  "open(\"recipe.json\", \"w\").write(T.to_json(views[0]))");
+    }
     return {state.options.transforms, state.options.seed, state.options.exif_orientation};
   }
   if (!json.is_array()) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "augment/operations/draw_beta.h"
+#include "augment/operations/draw_dirichlet.h"
 
 namespace tundish {
 namespace {
@@ -24,14 +24,14 @@ void MixUp::check() const { check_alpha(kName, alpha); }
 void MixUp::check_on(Dtype dtype) const { check_mixes(kName, dtype); }
 
 Mix MixUp::draw_mix(Size, Random& random) const {
-  return {.kind = Mix::Kind::blend, .share = draw_beta(alpha, alpha, random)};
+  return {.kind = Mix::Kind::blend, .share = draw_dirichlet(random, 2, alpha)[0]};
 }
 
 void CutMix::check() const { check_alpha(kName, alpha); }
 void CutMix::check_on(Dtype dtype) const { check_mixes(kName, dtype); }
 
 Mix CutMix::draw_mix(Size image, Random& random) const {
-  const double share = draw_beta(alpha, alpha, random);
+  const double share = draw_dirichlet(random, 2, alpha)[0];
   const int x = static_cast<int>(random.below(static_cast<std::uint64_t>(image.width)));
   const int y = static_cast<int>(random.below(static_cast<std::uint64_t>(image.height)));
   const double half = 0.5 * std::sqrt(1.0 - share);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "augment/operations/draw_beta.h"
+#include "augment/operations/draw_dirichlet.h"
 
 namespace tundish {
 namespace {
@@ -48,7 +48,7 @@ Mix TimmMixup::draw_mix(Size image, Random& random) const {
   const bool both = mixup_alpha > 0.0 && cut_alpha > 0.0;
   const bool cuts = both ? random.uniform() < switch_prob : mixup_alpha <= 0.0;
   const double alpha = cuts ? cut_alpha : mixup_alpha;
-  const double share = draw_beta(alpha, alpha, random);
+  const double share = draw_dirichlet(random, 2, alpha)[0];
   Mix out{.kind = Mix::Kind::blend, .share = share};
   if (share == 1.0) return {};
   if (cuts) {

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <numbers>
 
-#include "augment/operations/policies/draw_dirichlet.h"
+#include "augment/operations/draw_dirichlet.h"
 #include "augment/operations/policies/policy_ops.h"
 
 namespace tundish {

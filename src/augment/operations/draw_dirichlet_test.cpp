@@ -1,4 +1,4 @@
-#include "augment/operations/policies/draw_dirichlet.h"
+#include "augment/operations/draw_dirichlet.h"
 
 #include <doctest/doctest.h>
 

@@ -9,7 +9,7 @@
 namespace tundish {
 
 // Keeps its buffers from image to image. One thread.
-class Mix {
+class ChainMix {
  public:
   // The steps come in order: mix_begin, each mix_add, mix_end. The image has the same size in each.
   void run(const PixelStep& step, std::vector<std::uint8_t>& rgb);

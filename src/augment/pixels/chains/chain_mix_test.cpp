@@ -1,4 +1,4 @@
-#include "augment/pixels/mix/mix.h"
+#include "augment/pixels/chains/chain_mix.h"
 
 #include <doctest/doctest.h>
 

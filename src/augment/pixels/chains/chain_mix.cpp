@@ -1,10 +1,10 @@
-#include "augment/pixels/mix/mix.h"
+#include "augment/pixels/chains/chain_mix.h"
 
-#include "augment/pixels/mix/mix_ops.h"
+#include "augment/pixels/chains/chain_ops.h"
 
 namespace tundish {
 
-void Mix::run(const PixelStep& step, std::vector<std::uint8_t>& rgb) {
+void ChainMix::run(const PixelStep& step, std::vector<std::uint8_t>& rgb) {
   const std::size_t bytes = rgb.size();
   const auto weight = static_cast<float>(step.value[0]);
   if (step.op == PixelOp::mix_begin) {
@@ -23,7 +23,7 @@ void Mix::run(const PixelStep& step, std::vector<std::uint8_t>& rgb) {
   }
 }
 
-std::uint64_t Mix::bytes(Size size) {
+std::uint64_t ChainMix::bytes(Size size) {
   return (sizeof(float) + 1) * 3 * static_cast<std::uint64_t>(size.width) *
          static_cast<std::uint64_t>(size.height);
 }
