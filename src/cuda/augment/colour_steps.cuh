@@ -1,97 +1,55 @@
-// Operations on colours, and those whose table depends on all pixels; sharpness.
+// Operations on colours, and sharpness.
 #pragma once
 
 #include "augment/pixels/colours/colour_ops.h"
 #include "augment/pixels/colours/sharpness_ops.h"
-#include "augment/pixels/levels/level_ops.h"
-#include "augment/pixels/levels/statistics_ops.h"
 #include "cuda/augment/image_block.cuh"
 
 namespace tundish::cuda {
 
-// How often each level of each channel comes, after the table.
-__device__ inline void count_levels(BlockImage& image) {
-  auto& counts = image.memory->counts;
-  for (int i = first_index(); i < 3 * 256; i += kBlockThreads) counts[i / 256][i % 256] = 0;
-  __syncthreads();
-  for (int i = first_index(); i < image.pixels(); i += kBlockThreads) {
-    const std::uint32_t pixel = load_pixel(image, i);
-    for (int c = 0; c < 3; ++c) atomicAdd(&counts[c][pixel >> (8 * c) & 0xff], 1u);
-  }
-  __syncthreads();
+// With an operation that the compiler knows, and numbers that stay in registers.
+template <PixelOp kOp>
+TUNDISH_STEP void change_colours(BlockImage& image, const PixelStep& given) {
+  PixelStep step = given;
+  step.op = kOp;
+  change_pixels(image, [step](std::uint32_t pixel) { return colour_after(step, pixel); });
 }
 
-__device__ inline void contrast(BlockImage& image, float factor) {
-  BlockMemory& memory = *image.memory;
-  if (threadIdx.x == 0) memory.sum = 0;
-  __syncthreads();
-  unsigned sum = 0;
-  for (int i = first_index(); i < image.pixels(); i += kBlockThreads) {
-    const std::uint32_t pixel = load_pixel(image, i);
-    sum += grey_level(static_cast<int>(pixel & 0xff), static_cast<int>(pixel >> 8 & 0xff),
-                      static_cast<int>(pixel >> 16));
-  }
-  for (int far = 16; far > 0; far /= 2) sum += __shfl_down_sync(0xffffffffu, sum, far);
-  if (threadIdx.x % 32 == 0) atomicAdd(&memory.sum, static_cast<unsigned long long>(sum));
-  __syncthreads();
-  const int mean = mean_grey(memory.sum, static_cast<std::uint64_t>(image.pixels()));
-  change_table(image, [=](int, std::uint8_t level) { return blend_levels(mean, level, factor); });
+__device__ inline void colours(BlockImage& image, const PixelStep& step) {
+  if (step.op == PixelOp::saturation) return change_colours<PixelOp::saturation>(image, step);
+  if (step.op == PixelOp::hue) return change_colours<PixelOp::hue>(image, step);
+  if (step.op == PixelOp::grayscale) return change_colours<PixelOp::grayscale>(image, step);
+  change_colours<PixelOp::permute_channels>(image, step);
 }
 
-__device__ inline void autocontrast(BlockImage& image) {
-  count_levels(image);
-  const auto& counts = image.memory->counts;
-  change_table(image, [&](int c, std::uint8_t level) {
-    int low = 0, high = 255;
-    while (low < 255 && counts[c][low] == 0) ++low;
-    while (high > 0 && counts[c][high] == 0) --high;
-    return autocontrast_level(level, low, high);
-  });
-}
-
-__device__ inline void equalize(BlockImage& image) {
-  count_levels(image);
-  const auto& counts = image.memory->counts;
-  const auto pixels = static_cast<std::uint32_t>(image.pixels());
-  change_table(image, [&](int c, std::uint8_t level) {
-    int high = 255;
-    while (high > 0 && counts[c][high] == 0) --high;
-    const std::uint32_t step = equalize_step(pixels, counts[c][high]);
-    if (step == 0) return level;
-    std::uint64_t below = 0;
-    for (int i = 0; i < level; ++i) below += counts[c][i];
-    return equalize_level(below, step);
-  });
-}
-
-__device__ inline void statistics(BlockImage& image, const PixelStep& step) {
-  if (step.op == PixelOp::contrast) return contrast(image, static_cast<float>(step.value[0]));
-  if (step.op == PixelOp::autocontrast) return autocontrast(image);
-  equalize(image);
-}
-
-__device__ inline void sharpness(BlockImage& image, float factor) {
-  const int width = image.size.width, height = image.size.height;
+// A thread goes down a column of samples and keeps the sums of three neighbours of each row.
+TUNDISH_STEP void sharpness(BlockImage& image, float factor) {
+  constexpr int kRows = 14;  // that a thread makes
   apply_table(image);
-  const std::uint8_t* rgb = image.rgb;
-  make_pixels(image, [=](int x, int y) {
-    std::uint32_t out = 0;
-    const bool border = x == 0 || y == 0 || x == width - 1 || y == height - 1;
-    const std::uint8_t* here = rgb + std::ptrdiff_t{3} * (y * width + x);
-    const std::ptrdiff_t row = std::ptrdiff_t{3} * width;
-    for (int c = 0; c < 3; ++c, ++here) {
-      int level = *here;
-      if (!border) {
-        int sum = 4 * level;
-        for (int dy = -1; dy <= 1; ++dy) {
-          for (int dx = -3; dx <= 3; dx += 3) sum += here[dy * row + dx];
-        }
-        level = blend_levels(smoothed(sum), level, factor);
-      }
-      out |= static_cast<std::uint32_t>(level) << (8 * c);
+  const int row = 3 * image.size.width, height = image.size.height;
+  const std::uint8_t* const rgb = image.rgb;
+  std::uint8_t* const other = image.other;
+  const int runs = (height + kRows - 1) / kRows;
+  for (int task = first_index(); task < row * runs; task += kBlockThreads) {
+    const int run = task / row, at = task - run * row, first = run * kRows;
+    const int end = min(first + kRows, height);
+    const bool side = at < 3 || at >= row - 3;
+    const std::uint8_t* from = rgb + std::ptrdiff_t{first} * row + at;
+    std::uint8_t* to = other + std::ptrdiff_t{first} * row + at;
+    const auto sum_of = [side](const std::uint8_t* p) { return side ? 0 : p[-3] + p[0] + p[3]; };
+    int above = first > 0 ? sum_of(from - row) : 0, here = sum_of(from);
+#pragma unroll 2
+    for (int y = first; y < end; ++y, from += row, to += row) {
+      const int below = y < height - 1 ? sum_of(from + row) : 0, level = *from;
+      const bool border = side || y == 0 || y == height - 1;
+      *to = border ? static_cast<std::uint8_t>(level)
+                   : blend_levels(smoothed(above + here + below + 4 * level), level, factor);
+      above = here;
+      here = below;
     }
-    return out;
-  });
+  }
+  __syncthreads();
+  exchange(image);
 }
 
 }  // namespace tundish::cuda

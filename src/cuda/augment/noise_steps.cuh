@@ -6,13 +6,16 @@
 
 namespace tundish::cuda {
 
-__device__ inline void add_noise(BlockImage& image, const PixelStep& step, const float* normal) {
+TUNDISH_STEP void add_noise(BlockImage& image, const PixelStep& given, const float* normal) {
+  const PixelStep step = given;  // in registers
   apply_table(image);
   const NoiseScale scale = noise_scale(step);
   const bool clip = step.value[2] != 0.0;
-  for (int i = first_index(); i < image.pixels(); i += kBlockThreads) {
+  std::uint8_t* const rgb = image.rgb;
+  const int pixels = image.pixels();
+  for (int i = first_index(); i < pixels; i += kBlockThreads) {
     const std::uint64_t bits = pixel_bits(step.key, static_cast<std::uint64_t>(i));
-    std::uint8_t* pixel = image.rgb + std::ptrdiff_t{3} * i;
+    std::uint8_t* pixel = rgb + std::ptrdiff_t{3} * i;
     for (int c = 0; c < 3; ++c) {
       const float number = normal_number(normal, channel_bits(bits, c));
       pixel[c] = noisy_level(pixel[c], noise_shift(scale, number), clip);
@@ -21,13 +24,16 @@ __device__ inline void add_noise(BlockImage& image, const PixelStep& step, const
   __syncthreads();
 }
 
-__device__ inline void erase_levels(BlockImage& image, const PixelStep& step, const float* normal) {
+TUNDISH_STEP void erase_levels(BlockImage& image, const PixelStep& given, const float* normal) {
+  const PixelStep step = given;  // in registers
   apply_table(image);
   const Window w = step.window;
+  std::uint8_t* const rgb = image.rgb;
+  const int width = image.size.width;
   for (int i = first_index(); i < w.width * w.height; i += kBlockThreads) {
     const int y = i / w.width, x = i - y * w.width;
     const std::uint64_t bits = pixel_bits(step.key, static_cast<std::uint64_t>(i));
-    std::uint8_t* pixel = image.rgb + std::ptrdiff_t{3} * ((w.y + y) * image.size.width + w.x + x);
+    std::uint8_t* pixel = rgb + std::ptrdiff_t{3} * ((w.y + y) * width + w.x + x);
     for (int c = 0; c < 3; ++c) {
       pixel[c] = step.value[0] == 0.0 ? step.fill[static_cast<std::size_t>(c)]
                                       : normal_level(normal_number(normal, channel_bits(bits, c)));
