@@ -19,6 +19,7 @@
 #include "augment/pixels/pixel_runner.h"
 #include "augment/transforms_json.h"
 #include "cuda/augment/pixel_steps.h"
+#include "cuda/augment/step_order.h"
 #include "cuda/runtime/runtime.h"
 
 namespace {
@@ -83,8 +84,12 @@ class Bench {
     }
     steps_.reserve(steps.size() * sizeof(PixelStep) + 1);
     ranges_.reserve(ranges.size() * sizeof(StepRange));
+    order_.reserve(ranges.size() * sizeof(std::uint32_t));
     copy(steps_.as<void>(), steps.data(), steps.size() * sizeof(PixelStep));
     copy(ranges_.as<void>(), ranges.data(), ranges.size() * sizeof(StepRange));
+    std::vector<std::uint32_t> order;
+    order_by_cost(order, ranges, steps);
+    copy(order_.as<void>(), order.data(), order.size() * sizeof(std::uint32_t));
 
     std::vector<double> us;
     for (int round = -1; round < rounds_; ++round) {
@@ -109,6 +114,7 @@ class Bench {
     check(run_pixel_steps({.images = images_.as<std::uint8_t>(),
                            .other = other_.as<std::uint8_t>(),
                            .ranges = ranges_.as<StepRange>(),
+                           .order = order_.as<std::uint32_t>(),
                            .steps = steps_.as<PixelStep>(),
                            .normal = normal_.as<float>(),
                            .count = static_cast<int>(count_),
@@ -142,7 +148,7 @@ class Bench {
   const std::size_t count_;
   const int rounds_;
   std::vector<std::vector<std::uint8_t>> pictures_;
-  DeviceMemory given_, images_, other_, steps_, ranges_, normal_;
+  DeviceMemory given_, images_, other_, steps_, ranges_, order_, normal_;
   cudaEvent_t begin_ = nullptr, end_ = nullptr;
 };
 

@@ -52,18 +52,23 @@ struct StripLevels {
     return levels + row * pitch() + 3 * (halo + x);
   }
 
-  __device__ void load(const BlockImage& image, int left, int top, int rows, int reach) const {
+  // Begins to load; nothing is read beyond the image.
+  __device__ void load(const BlockImage& image, int left, int top, int rows) const {
     const int width = image.size.width;
     const int from = max(left - halo, 0), to = min(left + kStripPixels + halo, width);
-    copy_rows(at(0, from - left), pitch(), image.rgb + std::ptrdiff_t{3} * (top * width + from),
-              3 * width, 3 * (to - from), rows);
+    load_rows({at(0, from - left), pitch()},
+              {image.rgb + std::ptrdiff_t{3} * (top * width + from), 3 * width}, 3 * (to - from),
+              rows);
+  }
+  // The pixels beyond the image that sums of `reach` need.
+  __device__ void reflect(int width, int left, int rows, int reach) const {
     const int end = min(left + kStripPixels, width) + reach;
     if (left >= reach && end <= width) return;
-    __syncthreads();
     for (int row = first_index(); row < rows; row += kBlockThreads) {
       for (int x = left - reach; x < 0; ++x) copy_pixel(row, x - left, -x - left);
       for (int x = width; x < end; ++x) copy_pixel(row, x - left, 2 * width - 2 - x - left);
     }
+    __syncthreads();
   }
   __device__ void copy_pixel(int row, int to, int from) const {
     for (int c = 0; c < 3; ++c) at(row, to)[c] = at(row, from)[c];
@@ -127,29 +132,25 @@ __device__ inline void sum_down(const BlockImage& image, const SumRows& band, in
   }
 }
 
-// All rows of one strip: the sums of as many as there is room for, and levels of some of these.
-__device__ inline void blur_strip(const BlockImage& image, int left) {
+// How shared memory is divided.
+struct StripSpace {
+  int sum_rows;  // of the image, or as many as there is room for
+  int made;      // rows of the result that these give
+  int at_once;   // rows of levels
+};
+
+// Levels that are loaded at once: of the strip at `left`, for the result's rows from `from` on,
+// number `row` and more of the rows that these need.
+struct StripPart {
+  int left, from, row;
+};
+
+__device__ inline StripSpace strip_space(const BlockImage& image, int pitch, int reach) {
   constexpr int kSumBytes = static_cast<int>(sizeof(float)) * kSumPitch;
-  const Taps &across = block_memory.across, &down = block_memory.down;
   const int height = image.size.height;
-  StripLevels strip{nullptr, (across.reach + 3) / 4 * 4};
-  const int room = min((image.space_bytes - 32 * strip.pitch()) / kSumBytes, height);
-  const int made = room == height ? height : (room - 2 * down.reach) / kRun * kRun;
-  const int at_once = (image.space_bytes - room * kSumBytes) / strip.pitch() / 32 * 32;
-  float* const sums = reinterpret_cast<float*>(block_space);
-  strip.levels = reinterpret_cast<std::uint8_t*>(sums + room * kSumPitch);
-  for (int from = 0; from < height; from += made) {
-    const int to = min(from + made, height);
-    const int top = max(from - down.reach, 0), rows = min(to + down.reach, height) - top;
-    for (int row = 0; row < rows; row += at_once) {
-      const int count = min(at_once, rows - row);
-      strip.load(image, left, top + row, count, across.reach);
-      __syncthreads();  // also: the sums of the strip before have been read
-      sum_across(sums + row * kSumPitch, strip, count, across);
-      __syncthreads();
-    }
-    sum_down(image, {sums, top, rows}, left, from, to, down);
-  }
+  const int rows = min((image.space_bytes - 32 * pitch) / kSumBytes, height);
+  const int made = rows == height ? height : (rows - 2 * reach) / kRun * kRun;
+  return {rows, made, (image.space_bytes - rows * kSumBytes) / pitch / 32 * 32};
 }
 
 static_assert((kLeastSpace - 32 * (3 * (kStripPixels + 2 * 64) + 4)) / (4 * kSumPitch) >=
@@ -166,8 +167,39 @@ TUNDISH_STEP void gaussian_blur(BlockImage& image, const PixelStep& step) {
     down.reach = gaussian_weights(down.weight, static_cast<int>(step.value[1]), step.value[5]) - 1;
   }
   __syncthreads();
-  // A strip's levels are loaded while the sums of the one before are still read.
-  for (int left = 0; left < image.size.width; left += kStripPixels) blur_strip(image, left);
+  const Size size = image.size;
+  StripLevels strip{nullptr, (across.reach + 3) / 4 * 4};
+  const StripSpace space = strip_space(image, strip.pitch(), down.reach);
+  float* const sums = reinterpret_cast<float*>(block_space);
+  strip.levels = reinterpret_cast<std::uint8_t*>(sums + space.sum_rows * kSumPitch);
+  const auto top_of = [&](int from) { return max(from - down.reach, 0); };
+  const auto rows_of = [&](int from) {
+    return min(from + space.made + down.reach, size.height) - top_of(from);
+  };
+  const auto load = [&](const StripPart& part) {
+    strip.load(image, part.left, top_of(part.from) + part.row,
+               min(space.at_once, rows_of(part.from) - part.row));
+  };
+  StripPart part{0, 0, 0};
+  load(part);
+  while (part.left < size.width) {
+    const int top = top_of(part.from), rows = rows_of(part.from);
+    const int count = min(space.at_once, rows - part.row);
+    wait_for_rows();  // also: the sums of the part before have been read
+    strip.reflect(size.width, part.left, count, across.reach);
+    sum_across(sums + part.row * kSumPitch, strip, count, across);
+    __syncthreads();
+    StripPart next = part;
+    next.row += space.at_once;
+    if (next.row >= rows) next = {part.left, part.from + space.made, 0};
+    if (next.from >= size.height) next = {part.left + kStripPixels, 0, 0};
+    if (next.left < size.width) load(next);  // while the sums are read
+    if (next.row == 0) {
+      const int to = min(part.from + space.made, size.height);
+      sum_down(image, {sums, top, rows}, part.left, part.from, to, down);
+    }
+    part = next;
+  }
   __syncthreads();
   exchange(image);
 }

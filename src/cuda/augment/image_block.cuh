@@ -2,6 +2,8 @@
 // threads of the block, and leaves what it wrote visible to all of them.
 #pragma once
 
+#include <cuda_pipeline.h>
+
 #include <cstdint>
 
 #include "augment/pixels/blur/blur_ops.h"
@@ -30,6 +32,7 @@ struct BlockMemory {
   std::uint32_t last[3];  // the count of the highest one
   unsigned long long sum;
   Taps across, down;
+  std::uint32_t hue_below[8], channel_order[8];
 };
 
 // Variables with names, so that the compiler knows that they are in shared memory also in functions
@@ -131,7 +134,8 @@ __device__ void for_each_pixel(const BlockImage& image, const Use& use) {
   }
 }
 
-// Writes to `to`, which may be image.rgb, what change(pixel) makes of each pixel after the table.
+// Writes to `to`, which may be image.rgb, what change(pixel, number) makes of each pixel after the
+// table.
 template <class Change>
 __device__ void write_pixels(std::uint8_t* to, const BlockImage& image, const Change& change) {
   const int pixels = image.pixels();
@@ -150,7 +154,8 @@ __device__ void write_pixels(std::uint8_t* to, const BlockImage& image, const Ch
         std::uint32_t pixel[4];
 #pragma unroll
         for (int p = 0; p < 4; ++p) {
-          pixel[p] = change(pending ? in[i].through(table, p) : in[i].pixel(p));
+          const int number = 4 * (i == 0 ? g : second) + p;
+          pixel[p] = change(pending ? in[i].through(table, p) : in[i].pixel(p), number);
         }
         out[i] = FourPixels::of(pixel);
       }
@@ -159,7 +164,7 @@ __device__ void write_pixels(std::uint8_t* to, const BlockImage& image, const Ch
     }
   } else {
     for (int i = first_index(); i < pixels; i += kBlockThreads) {
-      store_pixel(to, i, change(load_pixel(image, i)));
+      store_pixel(to, i, change(load_pixel(image, i), i));
     }
   }
   __syncthreads();
@@ -172,7 +177,7 @@ __device__ void change_pixels(BlockImage& image, const Change& change) {
 }
 
 TUNDISH_STEP void write_table(BlockImage& image) {
-  change_pixels(image, [](std::uint32_t pixel) { return pixel; });
+  change_pixels(image, [](std::uint32_t pixel, int) { return pixel; });
 }
 __device__ inline void apply_table(BlockImage& image) {
   if (image.pending) write_table(image);
@@ -185,40 +190,100 @@ __device__ inline void exchange(BlockImage& image) {
   image.rgb = made;
 }
 
+// The 32 pixels of a warp, as 24 words.
+__device__ inline void store_warp(std::uint8_t* to, std::uint32_t pixel, int pixels) {
+  const int word = lane_index(), first = min(4 * word / 3, 31);
+  const std::uint32_t low = __shfl_sync(0xffffffffu, pixel, first);
+  const std::uint32_t high = __shfl_sync(0xffffffffu, pixel, first + 1);
+  const int shift = 8 * (4 * word - 3 * first);
+  if (word < 3 * pixels / 4) {
+    reinterpret_cast<std::uint32_t*>(to)[word] =
+        __funnelshift_r(low | high << 24, high >> 8, static_cast<unsigned>(shift));
+  }
+}
+
 // make(x, y) gives each pixel of a new image from image.rgb, which is as it is in memory. A warp
 // makes a row.
 template <class Make>
 __device__ void make_pixels(BlockImage& image, const Make& make) {
   const Size size = image.size;
   std::uint8_t* const to = image.other;
+  const bool words = size.width % 4 == 0;
   for (int y = warp_index(); y < size.height; y += kBlockWarps) {
-    for (int x = lane_index(); x < size.width; x += 32) {
-      store_pixel(to, y * size.width + x, make(x, y));
+    for (int left = 0; left < size.width; left += 32) {
+      const int x = left + lane_index(), at = y * size.width + left;
+      const std::uint32_t pixel = x < size.width ? make(x, y) : 0;
+      if (words) {
+        store_warp(to + std::ptrdiff_t{3} * at, pixel, min(32, size.width - left));
+      } else if (x < size.width) {
+        store_pixel(to, at + lane_index(), pixel);
+      }
     }
   }
   exchange(image);
   __syncthreads();
 }
 
-// Rows of `bytes` bytes, one per warp. Whole words where all rows begin and end at words. Waits for
-// nobody.
-__device__ inline void copy_rows(std::uint8_t* __restrict__ to, int to_pitch,
-                                 const std::uint8_t* __restrict__ from, int from_pitch, int bytes,
-                                 int rows) {
-  const auto places = reinterpret_cast<std::uintptr_t>(to) | reinterpret_cast<std::uintptr_t>(from);
-  const bool words = (places | static_cast<unsigned>(to_pitch | from_pitch | bytes)) % 4 == 0;
+// A pixel by whole words, where the number of an image's pixels is a multiple of four.
+__device__ inline std::uint32_t pixel_by_words(const std::uint8_t* rgb, int number) {
+  const int at = 3 * number, shift = 8 * (at % 4);
+  const auto* words = reinterpret_cast<const std::uint32_t*>(rgb) + at / 4;
+  const std::uint32_t high = shift > 8 ? words[1] : 0;
+  return __funnelshift_r(words[0], high, static_cast<unsigned>(shift)) & 0xffffff;
+}
+
+// Rows of bytes, each at its pitch.
+struct RowsFrom {
+  const std::uint8_t* first;
+  int pitch;
+};
+struct RowsTo {
+  std::uint8_t* first;
+  int pitch;
+};
+
+// Calls word(to, from), or byte(to, from), for all of `rows` rows of `bytes` bytes; a warp has a
+// row. Words where all rows begin and end at words.
+template <class Word, class Byte>
+__device__ void for_rows(RowsTo to, RowsFrom from, int bytes, int rows, const Word& word,
+                         const Byte& byte) {
+  const auto places =
+      reinterpret_cast<std::uintptr_t>(to.first) | reinterpret_cast<std::uintptr_t>(from.first);
+  const bool words = (places | static_cast<unsigned>(to.pitch | from.pitch | bytes)) % 4 == 0;
   for (int row = warp_index(); row < rows; row += kBlockWarps) {
-    std::uint8_t* const line = to + row * to_pitch;
-    const std::uint8_t* const source = from + std::ptrdiff_t{row} * from_pitch;
+    std::uint8_t* const line = to.first + std::ptrdiff_t{row} * to.pitch;
+    const std::uint8_t* const source = from.first + std::ptrdiff_t{row} * from.pitch;
     if (words) {
-      for (int i = 4 * lane_index(); i < bytes; i += 4 * 32) {
-        *reinterpret_cast<std::uint32_t*>(line + i) =
-            *reinterpret_cast<const std::uint32_t*>(source + i);
-      }
+      for (int i = 4 * lane_index(); i < bytes; i += 4 * 32) word(line + i, source + i);
     } else {
-      for (int i = lane_index(); i < bytes; i += 32) line[i] = source[i];
+      for (int i = lane_index(); i < bytes; i += 32) byte(line + i, source + i);
     }
   }
+}
+
+// To shared memory. They are there for all threads after wait_for_rows().
+__device__ inline void load_rows(RowsTo to, RowsFrom from, int bytes, int rows) {
+  for_rows(
+      to, from, bytes, rows,
+      [](std::uint8_t* word, const std::uint8_t* source) {
+        __pipeline_memcpy_async(word, source, 4);
+      },
+      [](std::uint8_t* byte, const std::uint8_t* source) { *byte = *source; });
+  __pipeline_commit();
+}
+__device__ inline void wait_for_rows() {
+  __pipeline_wait_prior(0);
+  __syncthreads();
+}
+
+// From shared memory; waits for nobody.
+__device__ inline void store_rows(RowsTo to, RowsFrom from, int bytes, int rows) {
+  for_rows(
+      to, from, bytes, rows,
+      [](std::uint8_t* word, const std::uint8_t* source) {
+        *reinterpret_cast<std::uint32_t*>(word) = *reinterpret_cast<const std::uint32_t*>(source);
+      },
+      [](std::uint8_t* byte, const std::uint8_t* source) { *byte = *source; });
 }
 
 }  // namespace tundish::cuda

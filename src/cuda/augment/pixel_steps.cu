@@ -32,19 +32,20 @@ __device__ void run_step(BlockImage& image, const PixelStep& step, const float* 
 
 __global__ void __launch_bounds__(kBlockThreads, 2)
     pixel_steps_kernel(const PixelStepsTask task, int space_bytes) {
-  const StepRange range = task.ranges[blockIdx.x];
+  const std::size_t number = task.order ? task.order[blockIdx.x] : blockIdx.x;
+  const StepRange range = task.ranges[number];
   if (range.count == 0) return;
   const std::size_t bytes =
       3 * static_cast<std::size_t>(task.size.width) * static_cast<std::size_t>(task.size.height);
-  std::uint8_t* const home = task.images + blockIdx.x * bytes;
-  BlockImage image{home, task.other + blockIdx.x * bytes, task.size, space_bytes};
+  std::uint8_t* const home = task.images + number * bytes;
+  BlockImage image{home, task.other + number * bytes, task.size, space_bytes};
   clear_table(image);
   for (std::uint32_t s = 0; s < range.count; ++s) {
     run_step(image, task.steps[range.first + s], task.normal);
     __syncthreads();
   }
   if (image.rgb == home) return apply_table(image);
-  write_pixels(home, image, [](std::uint32_t pixel) { return pixel; });
+  write_pixels(home, image, [](std::uint32_t pixel, int) { return pixel; });
 }
 
 // Shared memory that a block can have beside BlockMemory, kMostSpace at most.
