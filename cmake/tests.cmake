@@ -51,6 +51,7 @@ add_executable(unit_tests
   src/augment/pixels/colours/hue_ops_test.cpp
   src/augment/pixels/levels/level_formula_test.cpp
   src/augment/plan_json_test.cpp
+  src/cuda/augment/step_order_test.cpp
   src/augment/pixels/pixel_runner_test.cpp
   src/augment/pixels/warp/warp_test.cpp
   src/augment/cpu/taps_test.cpp

@@ -203,20 +203,28 @@ __device__ inline void store_warp(std::uint8_t* to, std::uint32_t pixel, int pix
 }
 
 // make(x, y) gives each pixel of a new image from image.rgb, which is as it is in memory. A warp
-// makes a row.
-template <class Make>
+// makes a row; a thread reads kAtOnce pixels before it writes them, since it waits for memory.
+template <int kAtOnce, class Make>
 __device__ void make_pixels(BlockImage& image, const Make& make) {
   const Size size = image.size;
   std::uint8_t* const to = image.other;
   const bool words = size.width % 4 == 0;
   for (int y = warp_index(); y < size.height; y += kBlockWarps) {
-    for (int left = 0; left < size.width; left += 32) {
-      const int x = left + lane_index(), at = y * size.width + left;
-      const std::uint32_t pixel = x < size.width ? make(x, y) : 0;
-      if (words) {
-        store_warp(to + std::ptrdiff_t{3} * at, pixel, min(32, size.width - left));
-      } else if (x < size.width) {
-        store_pixel(to, at + lane_index(), pixel);
+    for (int left = 0; left < size.width; left += 32 * kAtOnce) {
+      std::uint32_t pixel[kAtOnce];
+#pragma unroll
+      for (int k = 0; k < kAtOnce; ++k) {
+        const int x = left + 32 * k + lane_index();
+        pixel[k] = x < size.width ? make(x, y) : 0;
+      }
+#pragma unroll
+      for (int k = 0; k < kAtOnce; ++k) {
+        const int x = left + 32 * k, at = y * size.width + x;
+        if (words && x < size.width) {
+          store_warp(to + std::ptrdiff_t{3} * at, pixel[k], min(32, size.width - x));
+        } else if (x + lane_index() < size.width) {
+          store_pixel(to, at + lane_index(), pixel[k]);
+        }
       }
     }
   }

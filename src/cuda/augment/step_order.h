@@ -42,8 +42,9 @@ inline void order_by_cost(std::vector<std::uint32_t>& out, std::span<const StepR
   }
   out.resize(ranges.size());
   std::iota(out.begin(), out.end(), 0u);
-  std::stable_sort(out.begin(), out.end(),
-                   [&](std::uint32_t a, std::uint32_t b) { return cost[a] > cost[b]; });
+  std::sort(out.begin(), out.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return cost[a] != cost[b] ? cost[a] > cost[b] : a < b;
+  });
 }
 
 }  // namespace tundish::cuda

@@ -46,7 +46,7 @@ TUNDISH_STEP void warp_scaled(BlockImage& image, const NearestAffine& affine, st
   if (threadIdx.x == 32) walk_line(rows, height, affine.wide_y, affine.down[1], height);
   __syncthreads();
   const PackedImage<kWords> from{image.rgb, width, height};
-  make_pixels(image, [=](int x, int y) {
+  make_pixels<4>(image, [=](int x, int y) {
     const std::int32_t column = columns[x], row = rows[y];
     return (column | row) < 0 ? fill : from.at(column, row).rgb;
   });
@@ -56,7 +56,7 @@ template <bool kWords>
 TUNDISH_STEP void warp_fixed(BlockImage& image, const NearestAffine& affine, std::uint32_t fill) {
   const int width = image.size.width, height = image.size.height;
   const PackedImage<kWords> from{image.rgb, width, height};
-  make_pixels(image, [=](int x, int y) {
+  make_pixels<4>(image, [=](int x, int y) {
     const std::int32_t column = fixed_x(affine, x, y) >> 16, row = fixed_y(affine, x, y) >> 16;
     const bool inside = column >= 0 && column < width && row >= 0 && row < height;
     return inside ? from.at(column, row).rgb : fill;
@@ -69,7 +69,7 @@ TUNDISH_STEP void warp_sampled(BlockImage& image, const PixelStep& given) {
   step.filter = kFilter;
   const PackedImage<kWords> from{image.rgb, image.size.width, image.size.height};
   const Size size = image.size;
-  make_pixels(image, [&](int x, int y) {
+  make_pixels<1>(image, [&](int x, int y) {
     std::uint8_t pixel[3];
     warped_pixel(pixel, step, from, size, x, y);
     return packed(pixel);
