@@ -39,22 +39,24 @@ void each_cpu(Check check) {
   for (int cpu = 0; cpu <= static_cast<int>(best_cpu()); ++cpu) check(static_cast<Cpu>(cpu));
 }
 
-void check_found(const PixelStep& step) {
+// Machines on which the step has no formula, or a wrong one.
+int count_missing(const PixelStep& step) {
   const Table table = table_of(step);
+  int missing = 0;
   each_cpu([&](Cpu cpu) {
     const LevelFormula formula = formula_of(table.data(), cpu);
-    CHECK(formula.kind != Kind::none);
-    CHECK(count_wrong(formula, table, cpu) == 0);
+    missing += formula.kind == Kind::none || count_wrong(formula, table, cpu) > 0;
   });
+  return missing;
 }
 
 TEST_CASE("inverted, posterized and solarized levels have a formula") {
-  check_found({.op = PixelOp::invert});
+  CHECK(count_missing({.op = PixelOp::invert}) == 0);
   for (int bits = 0; bits <= 8; ++bits) {
-    check_found({.op = PixelOp::posterize, .value = {static_cast<double>(bits)}});
+    CHECK(count_missing({.op = PixelOp::posterize, .value = {static_cast<double>(bits)}}) == 0);
   }
   for (int half = 0; half <= 513; ++half) {
-    check_found({.op = PixelOp::solarize, .value = {half * 0.5}});
+    CHECK(count_missing({.op = PixelOp::solarize, .value = {half * 0.5}}) == 0);
   }
 }
 
