@@ -115,6 +115,9 @@ add_library(engine STATIC
   src/augment/pixels/colours/colours_avx512.cpp
   src/augment/pixels/colours/colours_slowly.cpp
   src/augment/pixels/levels/level_range.cpp
+  src/augment/pixels/levels/level_formula.cpp
+  src/augment/pixels/levels/level_formula_avx2.cpp
+  src/augment/pixels/levels/level_formula_avx512.cpp
   src/augment/pixels/levels/level_range_avx2.cpp
   src/augment/pixels/levels/level_range_avx512.cpp
   src/augment/pixels/levels/level_table.cpp
@@ -255,7 +258,7 @@ set_source_files_properties(src/augment/cpu/passes_sse.cpp src/augment/cpu/row_s
 set_source_files_properties(src/augment/pixels/warp/warp_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2")
 set_source_files_properties(src/augment/pixels/blur/box_avx2.cpp src/augment/pixels/blur/gaussian_avx2.cpp src/augment/pixels/noise/noise_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2")
 set_source_files_properties(src/augment/cpu/passes_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2")
-set_source_files_properties(src/augment/pixels/colours/colours_avx2.cpp src/augment/pixels/levels/level_range_avx2.cpp src/augment/pixels/levels/level_table_avx2.cpp src/augment/pixels/colours/sharpness_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2")
+set_source_files_properties(src/augment/pixels/colours/colours_avx2.cpp src/augment/pixels/levels/level_formula_avx2.cpp src/augment/pixels/levels/level_range_avx2.cpp src/augment/pixels/levels/level_table_avx2.cpp src/augment/pixels/colours/sharpness_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2")
 set_source_files_properties(src/augment/cpu/weights.cpp PROPERTIES COMPILE_OPTIONS "-fno-trapping-math")
 set_source_files_properties(src/augment/cpu/weights_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2;-fno-trapping-math")
 set_source_files_properties(src/augment/cpu/table_formula_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2;-mfma;-mf16c")
@@ -276,6 +279,7 @@ set_source_files_properties(
   src/augment/cpu/passes_y_avx512.cpp
   src/augment/cpu/table_formula_avx512.cpp
   src/augment/pixels/colours/colours_avx512.cpp
+  src/augment/pixels/levels/level_formula_avx512.cpp
   src/augment/pixels/levels/level_range_avx512.cpp
   src/augment/pixels/levels/level_table_avx512.cpp
   src/augment/pixels/colours/sharpness_avx512.cpp

@@ -50,6 +50,9 @@ add_executable(unit_tests
   src/augment/plan_test.cpp
   src/augment/pixels/colours/hue_ops_test.cpp
   src/augment/pixels/chains/chain_mix_test.cpp
+  src/augment/pixels/levels/level_formula_test.cpp
+  src/augment/plan_json_test.cpp
+  src/cuda/augment/step_order_test.cpp
   src/augment/pixels/pixel_runner_test.cpp
   src/augment/pixels/warp/warp_test.cpp
   src/augment/cpu/taps_test.cpp
@@ -135,10 +138,11 @@ if(TARGET CUDA::cudart_static)  # run on a machine with a GPU, by ./dev gpu
   add_executable(check_upload tests/gpu/check_upload.cpp)
   add_executable(bench_gpu_decode bench/gpu_decode/gpu_decode.cpp bench/gpu_decode/batches.cpp
                                   bench/gpu_decode/time_gpu.cpp bench/gpu_decode/time_host.cpp)
-  foreach(program check_upload bench_gpu_decode)
+  add_executable(bench_gpu_augment bench/gpu_augment/gpu_augment.cpp)
+  foreach(program check_upload bench_gpu_decode bench_gpu_augment)
     target_link_libraries(${program} PRIVATE cuda_part)
   endforeach()
-  foreach(program check_decode check_upload bench_gpu_decode)
+  foreach(program check_decode check_upload bench_gpu_decode bench_gpu_augment)
     target_link_options(${program} PRIVATE -static-libstdc++ -static-libgcc)
   endforeach()
 endif()

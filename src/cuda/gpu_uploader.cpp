@@ -9,6 +9,7 @@
 #include "cuda/augment/finish.h"
 #include "cuda/augment/mix.h"
 #include "cuda/augment/pixel_steps.h"
+#include "cuda/augment/step_order.h"
 #include "cuda/decode/decoder.h"
 #include "cuda/decode/gather.h"
 #include "cuda/decode/resident_pack.h"
@@ -49,6 +50,7 @@ struct GpuUploader::State {
   DeviceMemory decoded, other, left;  // with steps that are left: levels, and room for as many
   DeviceMemory normal;                // normal_table()
 
+  std::vector<std::uint32_t> order;           // of the images of a batch
   std::deque<Refused> refused;                // found, and not reported yet
   std::deque<std::unique_ptr<Sent>> sent;     // in order; not known yet to have ended
   std::vector<std::unique_ptr<Sent>> unused;  // their events and memory are used again
@@ -72,20 +74,32 @@ struct GpuUploader::State {
   struct Left {
     const PixelStep* steps = nullptr;
     const StepRange* ranges = nullptr;
+    const std::uint32_t* order = nullptr;  // of the images of each FinishTask
     const StepRange* erased = nullptr;
     const GpuErasure* erasures = nullptr;
     const Target* targets = nullptr;  // of the images that the GPU decoded
     const GpuMix* mixes = nullptr;
   };
+  // Into `order`: first the images that the CPU decoded, then the others, each from 0 on.
+  void order_images(const UploadBatch& batch) {
+    const std::size_t decoded_count = batch.targets.size();
+    order_by_cost(order, batch.left.first(decoded_count), batch.steps);
+    std::vector<std::uint32_t> others;
+    order_by_cost(others, batch.left.subspan(decoded_count), batch.steps);
+    order.insert(order.end(), others.begin(), others.end());
+  }
+
   Left copy_left(const UploadBatch& batch, Sent& one) {
+    order_images(batch);
     std::size_t end = 0;
     const auto place = [&](auto list) {  // wide types first: each is aligned
       const std::size_t at = end;
       end += list.size_bytes();
       return at;
     };
-    const std::size_t at[] = {place(batch.steps),  place(batch.erasures), place(batch.mixes),
-                              place(batch.left),   place(batch.erased),   place(batch.numbers)};
+    const std::size_t at[] = {place(batch.steps),   place(batch.erasures), place(batch.mixes),
+                              place(batch.left),    place(batch.erased),   place(batch.numbers),
+                              place(std::span(order))};
     one.left.reserve(end, kPinnedMemory);
     std::byte* host = one.left.data();
     put(host + at[0], batch.steps.data(), batch.steps.size_bytes());
@@ -94,11 +108,13 @@ struct GpuUploader::State {
     put(host + at[3], batch.left.data(), batch.left.size_bytes());
     put(host + at[4], batch.erased.data(), batch.erased.size_bytes());
     put(host + at[5], batch.numbers.data(), batch.numbers.size_bytes());
+    put(host + at[6], order.data(), order.size() * sizeof(std::uint32_t));
     left.reserve(end);
     copy_up(left.as<std::byte>(), host, end);
     const std::byte* there = left.as<std::byte>();
     return {.steps = reinterpret_cast<const PixelStep*>(there + at[0]),
             .ranges = reinterpret_cast<const StepRange*>(there + at[3]),
+            .order = reinterpret_cast<const std::uint32_t*>(there + at[6]),
             .erased = batch.erasures.empty() ? nullptr
                                              : reinterpret_cast<const StepRange*>(there + at[4]),
             .erasures = reinterpret_cast<const GpuErasure*>(there + at[1]),
@@ -117,6 +133,7 @@ struct GpuUploader::State {
     check(run_pixel_steps({.images = images,
                            .other = other.as<std::uint8_t>(),
                            .ranges = left_on_gpu.ranges + first_range,
+                           .order = left_on_gpu.order + first_range,
                            .steps = left_on_gpu.steps,
                            .normal = normal.as<float>(),
                            .count = count,

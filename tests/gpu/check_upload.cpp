@@ -140,8 +140,12 @@ void add_steps(Batch& batch, Random& random) {
 
 std::unique_ptr<Batch> random_batch(Random& random) {
   auto out = std::make_unique<Batch>();
-  const int count = between(random, 1, 12);
+  int count = between(random, 1, 12);
   out->size = {between(random, 1, 70), between(random, 1, 70)};
+  if (random.below(12) == 0) {  // more than a block's shared memory holds
+    count = between(random, 1, 2);
+    (random.below(2) == 0 ? out->size.width : out->size.height) = between(random, 200, 2500);
+  }
   if (random.below(2) == 0) out->size.width = (out->size.width + 3) / 4 * 4;
   out->table = random_table(random);
   out->channels_first = random.below(2) == 0;

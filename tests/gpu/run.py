@@ -4,7 +4,8 @@
 
 copies     page-locked batches and their copies (copies.py)
 loader     Loader(device="cuda") in every mode of decoding (loader.py); its kernels (check_upload.cpp)
-augment    random lists of transforms, on the GPU and on the CPU; images per second of four recipes (augment.py)
+augment    random lists of transforms, on the GPU and on the CPU; images per second of four recipes (augment.py);
+           bench gpu_augment: the kernels of each operation alone
 decode     10,000 random shapes, samplings and crops, and every photo, on the GPU and on the CPU
 hostile    every bit flip of 64 KiB of records, then 100,000 random changes, checksums made right
 sanitizer  compute-sanitizer: memcheck, racecheck and initcheck, 200 cases each
@@ -96,6 +97,8 @@ def loader(stage: Stage) -> None:
 def augment(stage: Stage) -> None:
     out = stage.out / "gpu_augment.json"
     stage.run(sys.executable, "-m", "tests.gpu.augment", "--pack", photos(), "--out", out)
+    out = stage.out / "gpu_augment_kernels.json"
+    stage.run(sys.executable, "-m", "bench.gpu_augment.run", "--out", out)
 
 
 def decode(stage: Stage) -> None:

@@ -20,7 +20,8 @@ gpu_bundle() {
   local to=build/gpu
   rm -rf $to
   mkdir -p $to/bin $to/tests $to/bench $to/python
-  cp build/release/check_decode build/release/check_upload build/release/bench_gpu_decode $to/bin/
+  cp build/release/check_decode build/release/check_upload build/release/bench_gpu_decode \
+    build/release/bench_gpu_augment $to/bin/
   strip $to/bin/*
   cp dev $to/
   mkdir -p $to/tools
@@ -30,7 +31,7 @@ gpu_bundle() {
   cp -r tests/gpu $to/tests/
   mkdir -p $to/tests/helpers
   cp tests/helpers/{__init__,random_lists}.py $to/tests/helpers/
-  cp -r bench/common bench/gpu_decode bench/gpu_feed $to/bench/
+  cp -r bench/common bench/augment bench/gpu_augment bench/gpu_decode bench/gpu_feed $to/bench/
   cp -r python/tundish $to/python/
   strip --strip-unneeded $to/python/tundish/libtundish.so
   find $to -name __pycache__ -prune -exec rm -rf {} +

@@ -55,11 +55,17 @@ std::uint64_t PixelRunner::bytes(const PixelStep& step, Size size) {
 }
 
 void PixelRunner::merge(const PixelStep& step) {
-  if (!has_table_) table_ = unchanged_levels();
-  has_table_ = true;
-  for (auto& levels : table_) {
-    for (std::uint8_t& level : levels) level = level_after(step, level);
+  if (!has_table_) {  // all channels alike
+    for (std::size_t i = 0; i < 256; ++i) {
+      table_[0][i] = level_after(step, static_cast<std::uint8_t>(i));
+    }
+    table_[1] = table_[2] = table_[0];
+  } else {
+    for (auto& levels : table_) {
+      for (std::uint8_t& level : levels) level = level_after(step, level);
+    }
   }
+  has_table_ = true;
 }
 
 void PixelRunner::merge_statistics(const PixelStep& step, std::vector<std::uint8_t>& rgb) {

@@ -114,7 +114,7 @@ struct PixelStep {
 
 // How many of value[] an operation takes.
 TUNDISH_HOST_DEVICE int values_of(PixelOp op) {
-  constexpr int kValues[kPixelOps] = {1, 0, 1, 1, 2, 1, 1, 0, 3, 1, 0, 0, 1, 4, 1,
+  constexpr int kValues[kPixelOps] = {1, 0, 1, 1, 2, 1, 1, 0, 3, 1, 0, 0, 1, 6, 1,
                                       1, 6, 8, 4, 3, 1, 1, 1, 0, 1, 6, 1, 1, 0};
   return kValues[static_cast<int>(op)];
 }

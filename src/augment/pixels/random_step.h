@@ -38,10 +38,12 @@ inline void set_random_colours(PixelStep& step, Random& random) {
 // The numbers of blurs, JPEG, noise and erasing.
 inline void set_random_blur(PixelStep& step, Random& random, Size image) {
   if (step.op == PixelOp::gaussian_blur) {
+    const bool large = random.below(8) == 0;
     const auto kernel = [&](int side) {
-      return 2.0 * between(random, 0, std::min(side - 1, 12)) + 1;
+      return 2.0 * between(random, 0, std::min(side - 1, large ? 63 : 12)) + 1;
     };
-    const double x = random.uniform(0.1, 4), y = random.uniform(0.1, 4);
+    const double most = large ? 20 : 4;
+    const double x = random.uniform(0.1, most), y = random.uniform(0.1, most);
     step.value = {kernel(image.width),      kernel(image.height),    x, y,
                   std::exp(-0.5 / (x * x)), std::exp(-0.5 / (y * y))};
   }

@@ -1,97 +1,90 @@
-// Operations on colours, and those whose table depends on all pixels; sharpness.
+// Operations on colours, and sharpness.
 #pragma once
 
 #include "augment/pixels/colours/colour_ops.h"
 #include "augment/pixels/colours/sharpness_ops.h"
-#include "augment/pixels/levels/level_ops.h"
-#include "augment/pixels/levels/statistics_ops.h"
 #include "cuda/augment/image_block.cuh"
 
 namespace tundish::cuda {
 
-// How often each level of each channel comes, after the table.
-__device__ inline void count_levels(BlockImage& image) {
-  auto& counts = image.memory->counts;
-  for (int i = first_index(); i < 3 * 256; i += kBlockThreads) counts[i / 256][i % 256] = 0;
-  __syncthreads();
-  for (int i = first_index(); i < image.pixels(); i += kBlockThreads) {
-    const std::uint32_t pixel = load_pixel(image, i);
-    for (int c = 0; c < 3; ++c) atomicAdd(&counts[c][pixel >> (8 * c) & 0xff], 1u);
-  }
-  __syncthreads();
+// With an operation that the compiler knows, and numbers that stay in registers.
+template <PixelOp kOp>
+TUNDISH_STEP void change_colours(BlockImage& image, const PixelStep& given) {
+  PixelStep step = given;
+  step.op = kOp;
+  change_pixels(image, [step](std::uint32_t pixel, int) { return colour_after(step, pixel); });
 }
 
-__device__ inline void contrast(BlockImage& image, float factor) {
-  BlockMemory& memory = *image.memory;
-  if (threadIdx.x == 0) memory.sum = 0;
-  __syncthreads();
-  unsigned sum = 0;
-  for (int i = first_index(); i < image.pixels(); i += kBlockThreads) {
-    const std::uint32_t pixel = load_pixel(image, i);
-    sum += grey_level(static_cast<int>(pixel & 0xff), static_cast<int>(pixel >> 8 & 0xff),
-                      static_cast<int>(pixel >> 16));
+// Hue by quotients that are not exact, and what depends on a hue by tables that all lanes may read
+// at once.
+template <>
+__device__ void change_colours<PixelOp::hue>(BlockImage& image, const PixelStep& step) {
+  const int added = static_cast<int>(step.value[0]);
+  BlockMemory& memory = block_memory;
+  if (threadIdx.x < 8) {
+    memory.hue_below[threadIdx.x] = hue_below(static_cast<int>(threadIdx.x));
+    memory.channel_order[threadIdx.x] = channel_order(static_cast<int>(threadIdx.x));
   }
-  for (int far = 16; far > 0; far /= 2) sum += __shfl_down_sync(0xffffffffu, sum, far);
-  if (threadIdx.x % 32 == 0) atomicAdd(&memory.sum, static_cast<unsigned long long>(sum));
   __syncthreads();
-  const int mean = mean_grey(memory.sum, static_cast<std::uint64_t>(image.pixels()));
-  change_table(image, [=](int, std::uint8_t level) { return blend_levels(mean, level, factor); });
-}
-
-__device__ inline void autocontrast(BlockImage& image) {
-  count_levels(image);
-  const auto& counts = image.memory->counts;
-  change_table(image, [&](int c, std::uint8_t level) {
-    int low = 0, high = 255;
-    while (low < 255 && counts[c][low] == 0) ++low;
-    while (high > 0 && counts[c][high] == 0) --high;
-    return autocontrast_level(level, low, high);
+  change_pixels(image, [added, &memory](std::uint32_t pixel, int) {
+    const int red = static_cast<int>(pixel & 0xff), green = static_cast<int>(pixel >> 8 & 0xff);
+    const int blue = static_cast<int>(pixel >> 16);
+    const int most = max(max(red, green), blue), chroma = most - min(min(red, green), blue);
+    const float sixths = static_cast<float>(sixths_of(red, green, blue, most, chroma));
+    const float parts = static_cast<float>(chroma);
+    const int from = hue_from(__fdividef(42.5f * sixths, fmaxf(parts, 1.0f)), memory.hue_below);
+    const int saturation =
+        saturation_from(__fdividef(255.0f * parts, fmaxf(static_cast<float>(most), 1.0f)));
+    const HueParts made = parts_of({(from + added) & 0xff, saturation, most});
+    return __byte_perm(made.levels, 0, memory.channel_order[made.sixth]);
   });
 }
 
-__device__ inline void equalize(BlockImage& image) {
-  count_levels(image);
-  const auto& counts = image.memory->counts;
-  const auto pixels = static_cast<std::uint32_t>(image.pixels());
-  change_table(image, [&](int c, std::uint8_t level) {
-    int high = 255;
-    while (high > 0 && counts[c][high] == 0) --high;
-    const std::uint32_t step = equalize_step(pixels, counts[c][high]);
-    if (step == 0) return level;
-    std::uint64_t below = 0;
-    for (int i = 0; i < level; ++i) below += counts[c][i];
-    return equalize_level(below, step);
-  });
+__device__ inline void colours(BlockImage& image, const PixelStep& step) {
+  if (step.op == PixelOp::saturation) return change_colours<PixelOp::saturation>(image, step);
+  if (step.op == PixelOp::hue) return change_colours<PixelOp::hue>(image, step);
+  if (step.op == PixelOp::grayscale) return change_colours<PixelOp::grayscale>(image, step);
+  change_colours<PixelOp::permute_channels>(image, step);
 }
 
-__device__ inline void statistics(BlockImage& image, const PixelStep& step) {
-  if (step.op == PixelOp::contrast) return contrast(image, static_cast<float>(step.value[0]));
-  if (step.op == PixelOp::autocontrast) return autocontrast(image);
-  equalize(image);
-}
-
-__device__ inline void sharpness(BlockImage& image, float factor) {
-  const int width = image.size.width, height = image.size.height;
+// A thread goes down a column of samples; it reads all of them before it writes, since it waits for
+// memory.
+TUNDISH_STEP void sharpness(BlockImage& image, float factor) {
+  constexpr int kRows = 8;  // that a thread makes
   apply_table(image);
-  const std::uint8_t* rgb = image.rgb;
-  make_pixels(image, [=](int x, int y) {
-    std::uint32_t out = 0;
-    const bool border = x == 0 || y == 0 || x == width - 1 || y == height - 1;
-    const std::uint8_t* here = rgb + std::ptrdiff_t{3} * (y * width + x);
-    const std::ptrdiff_t row = std::ptrdiff_t{3} * width;
-    for (int c = 0; c < 3; ++c, ++here) {
-      int level = *here;
-      if (!border) {
-        int sum = 4 * level;
-        for (int dy = -1; dy <= 1; ++dy) {
-          for (int dx = -3; dx <= 3; dx += 3) sum += here[dy * row + dx];
-        }
-        level = blend_levels(smoothed(sum), level, factor);
-      }
-      out |= static_cast<std::uint32_t>(level) << (8 * c);
+  const int row = 3 * image.size.width, height = image.size.height;
+  const std::uint8_t* const rgb = image.rgb;
+  std::uint8_t* const other = image.other;
+  const int runs = (height + kRows - 1) / kRows;
+  for (int task = first_index(); task < row * runs; task += kBlockThreads) {
+    const int run = task / row, at = task - run * row, first = run * kRows;
+    const bool side = at < 3 || at >= row - 3;
+    const std::ptrdiff_t begin = std::ptrdiff_t{first} * row + at;
+    int level[kRows + 2], sum[kRows + 2];  // of rows from the one above the first on
+#pragma unroll
+    for (int k = 0; k < kRows + 2; ++k) {
+      const int y = first + k - 1;
+      const std::uint8_t* from = rgb + begin + std::ptrdiff_t{k - 1} * row;
+      const bool there = y >= 0 && y < height;
+      level[k] = there ? *from : 0;
+      sum[k] = there && !side ? from[-3] + from[3] : 0;
     }
-    return out;
-  });
+#pragma unroll
+    for (int k = 0; k < kRows + 2; ++k) sum[k] += level[k];
+#pragma unroll
+    for (int k = 1; k <= kRows; ++k) {
+      const int y = first + k - 1;
+      const bool border = side || y == 0 || y == height - 1;
+      const int around = sum[k - 1] + sum[k] + sum[k + 1] + 4 * level[k];
+      if (y < height) {
+        other[begin + std::ptrdiff_t{k - 1} * row] =
+            border ? static_cast<std::uint8_t>(level[k])
+                   : blend_levels(smoothed(around), level[k], factor);
+      }
+    }
+  }
+  __syncthreads();
+  exchange(image);
 }
 
 }  // namespace tundish::cuda

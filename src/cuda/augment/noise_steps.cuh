@@ -6,28 +6,38 @@
 
 namespace tundish::cuda {
 
-__device__ inline void add_noise(BlockImage& image, const PixelStep& step, const float* normal) {
-  apply_table(image);
+TUNDISH_STEP void add_noise(BlockImage& image, const PixelStep& step, const float* normal) {
+  // The numbers are read at random, which shared memory does faster.
+  static_assert(kLeastSpace >= sizeof(float) * (kNormalParts + 1));
+  float* const table = reinterpret_cast<float*>(block_space);
+  for (int i = first_index(); i <= kNormalParts; i += kBlockThreads) table[i] = normal[i];
+  __syncthreads();
   const NoiseScale scale = noise_scale(step);
   const bool clip = step.value[2] != 0.0;
-  for (int i = first_index(); i < image.pixels(); i += kBlockThreads) {
-    const std::uint64_t bits = pixel_bits(step.key, static_cast<std::uint64_t>(i));
-    std::uint8_t* pixel = image.rgb + std::ptrdiff_t{3} * i;
+  const std::uint64_t key = step.key;
+  change_pixels(image, [=](std::uint32_t pixel, int number) {
+    const std::uint64_t bits = pixel_bits(key, static_cast<std::uint64_t>(number));
+    std::uint32_t out = 0;
+#pragma unroll
     for (int c = 0; c < 3; ++c) {
-      const float number = normal_number(normal, channel_bits(bits, c));
-      pixel[c] = noisy_level(pixel[c], noise_shift(scale, number), clip);
+      const int shift = noise_shift(scale, normal_number(table, channel_bits(bits, c)));
+      const auto level = static_cast<std::uint8_t>(pixel >> (8 * c));
+      out |= std::uint32_t{noisy_level(level, shift, clip)} << (8 * c);
     }
-  }
-  __syncthreads();
+    return out;
+  });
 }
 
-__device__ inline void erase_levels(BlockImage& image, const PixelStep& step, const float* normal) {
+TUNDISH_STEP void erase_levels(BlockImage& image, const PixelStep& given, const float* normal) {
+  const PixelStep step = given;  // in registers
   apply_table(image);
   const Window w = step.window;
+  std::uint8_t* const rgb = image.rgb;
+  const int width = image.size.width;
   for (int i = first_index(); i < w.width * w.height; i += kBlockThreads) {
     const int y = i / w.width, x = i - y * w.width;
     const std::uint64_t bits = pixel_bits(step.key, static_cast<std::uint64_t>(i));
-    std::uint8_t* pixel = image.rgb + std::ptrdiff_t{3} * ((w.y + y) * image.size.width + w.x + x);
+    std::uint8_t* pixel = rgb + std::ptrdiff_t{3} * ((w.y + y) * width + w.x + x);
     for (int c = 0; c < 3; ++c) {
       pixel[c] = step.value[0] == 0.0 ? step.fill[static_cast<std::size_t>(c)]
                                       : normal_level(normal_number(normal, channel_bits(bits, c)));

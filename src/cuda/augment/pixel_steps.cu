@@ -1,7 +1,10 @@
-#include "cuda/augment/blur_steps.cuh"
+#include "augment/pixels/levels/level_ops.h"
+#include "cuda/augment/box_steps.cuh"
 #include "cuda/augment/colour_steps.cuh"
+#include "cuda/augment/gaussian_steps.cuh"
 #include "cuda/augment/noise_steps.cuh"
 #include "cuda/augment/pixel_steps.h"
+#include "cuda/augment/statistic_steps.cuh"
 #include "cuda/augment/warp_steps.cuh"
 
 namespace tundish::cuda {
@@ -12,7 +15,7 @@ __device__ void run_step(BlockImage& image, const PixelStep& step, const float* 
     case PixelKind::levels:
       return change_table(image, [&](int, std::uint8_t level) { return level_after(step, level); });
     case PixelKind::colours:
-      return change_pixels(image, [&](std::uint32_t pixel) { return colour_after(step, pixel); });
+      return colours(image, step);
     case PixelKind::statistics:
       return statistics(image, step);
     case PixelKind::neighbours:
@@ -30,37 +33,48 @@ __device__ void run_step(BlockImage& image, const PixelStep& step, const float* 
   }
 }
 
-__global__ void __launch_bounds__(kBlockThreads) pixel_steps_kernel(const PixelStepsTask task) {
-  __shared__ BlockMemory memory;
-  extern __shared__ float band[];
-  const StepRange range = task.ranges[blockIdx.x];
+__global__ void __launch_bounds__(kBlockThreads, 2)
+    pixel_steps_kernel(const PixelStepsTask task, int space_bytes) {
+  const std::size_t number = task.order ? task.order[blockIdx.x] : blockIdx.x;
+  const StepRange range = task.ranges[number];
   if (range.count == 0) return;
   const std::size_t bytes =
       3 * static_cast<std::size_t>(task.size.width) * static_cast<std::size_t>(task.size.height);
-  std::uint8_t* const home = task.images + blockIdx.x * bytes;
-  BlockImage image{home, task.other + blockIdx.x * bytes, task.size, &memory, band};
+  std::uint8_t* const home = task.images + number * bytes;
+  BlockImage image{home, task.other + number * bytes, task.size, space_bytes};
   clear_table(image);
   for (std::uint32_t s = 0; s < range.count; ++s) {
-    if (threadIdx.x == 0) memory.step = task.steps[range.first + s];
-    __syncthreads();
-    run_step(image, memory.step, task.normal);
+    run_step(image, task.steps[range.first + s], task.normal);
     __syncthreads();
   }
   if (image.rgb == home) return apply_table(image);
-  for (int i = first_index(); i < image.pixels(); i += kBlockThreads) {
-    store_pixel(home, i, load_pixel(image, i));
-  }
+  write_pixels(home, image, [](std::uint32_t pixel, int) { return pixel; });
+}
+
+// Shared memory that a block can have beside BlockMemory, kMostSpace at most.
+cudaError_t find_space(int& space_bytes) {
+  int device = 0, most = 0;
+  cudaError_t error = cudaGetDevice(&device);
+  if (error != cudaSuccess) return error;
+  error = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+  const int rest = (most - static_cast<int>(sizeof(BlockMemory))) / 1024 * 1024;
+  space_bytes = rest < kMostSpace ? rest : kMostSpace;
+  return error;
 }
 
 }  // namespace
 
 cudaError_t run_pixel_steps(const PixelStepsTask& task, cudaStream_t stream) {
+  static_assert(kLeastSpace + sizeof(BlockMemory) <= 64 * 1024);
   if (task.count == 0) return cudaSuccess;
-  constexpr int kBytes = kBandFloats * sizeof(float);
-  const cudaError_t set =
-      cudaFuncSetAttribute(pixel_steps_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
-  if (set != cudaSuccess) return set;
-  pixel_steps_kernel<<<static_cast<unsigned>(task.count), kBlockThreads, kBytes, stream>>>(task);
+  int space_bytes = 0;
+  cudaError_t error = find_space(space_bytes);
+  if (error != cudaSuccess) return error;
+  error = cudaFuncSetAttribute(pixel_steps_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               space_bytes);
+  if (error != cudaSuccess) return error;
+  pixel_steps_kernel<<<static_cast<unsigned>(task.count), kBlockThreads,
+                       static_cast<std::size_t>(space_bytes), stream>>>(task, space_bytes);
   return cudaGetLastError();
 }
 

@@ -14,9 +14,10 @@ namespace tundish::cuda {
 
 // All pointers are to GPU memory.
 struct PixelStepsTask {
-  std::uint8_t* images = nullptr;  // count images of 8-bit RGB (H, W, C), one after the other
-  std::uint8_t* other = nullptr;   // as many bytes; what they hold does not matter
-  const StepRange* ranges = nullptr;
+  std::uint8_t* images = nullptr;        // count images of 8-bit RGB (H, W, C), one after the other
+  std::uint8_t* other = nullptr;         // as many bytes; what they hold does not matter
+  const StepRange* ranges = nullptr;     // one per image
+  const std::uint32_t* order = nullptr;  // of the images (step_order.h); null: as they are
   const PixelStep* steps = nullptr;
   const float* normal = nullptr;  // normal_table()
   int count = 0;

@@ -38,6 +38,32 @@ TEST_CASE("every colour has Pillow's HSV, and every HSV Pillow's colour") {
   CHECK(wrong == 0);
 }
 
+// As far as a GPU's division may be off, and twice that.
+template <class Visit>
+void each_quotient(float exact, Visit visit) {
+  for (const float off : {-0x1p-20f, -0x1p-22f, 0.0f, 0x1p-22f, 0x1p-20f}) {
+    visit(exact + exact * off);
+  }
+}
+
+TEST_CASE("hue and saturation come from any quotient that is nearly exact") {
+  int wrong = 0;
+  for (int chroma = 1; chroma < 256; ++chroma) {
+    const auto parts = static_cast<float>(chroma);
+    for (int sixths = 0; sixths < 6 * chroma; ++sixths) {
+      each_quotient(42.5f * static_cast<float>(sixths) / parts, [&](float quotient) {
+        wrong += hue_from(quotient, kHueBelow) != hue_of(sixths, chroma);
+      });
+    }
+    for (int most = chroma; most < 256; ++most) {
+      each_quotient(255.0f * parts / static_cast<float>(most), [&](float quotient) {
+        wrong += saturation_from(quotient) != 255 * chroma / most;
+      });
+    }
+  }
+  CHECK(wrong == 0);
+}
+
 TEST_CASE("every instruction set shifts the hue of every colour alike") {
   std::vector<std::uint8_t> image, expected;
   each_colour([&image](int a, int b, int c) {

@@ -1,5 +1,7 @@
 #include "augment/pixels/levels/level_table.h"
 
+#include "augment/pixels/levels/level_formula.h"
+
 namespace tundish {
 namespace {
 
@@ -23,6 +25,12 @@ LevelTable unchanged_levels() {
 
 void apply_levels(std::uint8_t* rgb, std::size_t bytes, const LevelTable& table, Cpu cpu) {
   const bool same = table[0] == table[1] && table[0] == table[2];
+  if (same) {
+    const LevelFormula formula = formula_of(table[0].data(), cpu);
+    if (formula.kind != LevelFormula::Kind::none) {
+      return apply_formula(rgb, bytes, formula, cpu);
+    }
+  }
   if (cpu == Cpu::avx512) {
     if (same) return apply_same_levels_avx512(rgb, bytes, table[0].data());
     return apply_levels_avx512(rgb, bytes, table[0].data());

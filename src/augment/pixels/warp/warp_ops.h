@@ -44,13 +44,17 @@ TUNDISH_HOST_DEVICE Spot shown_place(const PixelStep& step, int x, int y) {
 
 // --- filters: `place` is inside the image --------------------------------------------------------
 
-TUNDISH_HOST_DEVICE void copy_pixel(std::uint8_t* to, const std::uint8_t* from) {
+// An image has a width, a height, and at(x, y): the three levels of a pixel, as Pixels has them.
+
+template <class Pixel>
+TUNDISH_HOST_DEVICE void copy_pixel(std::uint8_t* to, const Pixel& from) {
   to[0] = from[0];
   to[1] = from[1];
   to[2] = from[2];
 }
 
-TUNDISH_HOST_DEVICE void sample_nearest(std::uint8_t* to, const Pixels& image, const Spot& place) {
+template <class Image>
+TUNDISH_HOST_DEVICE void sample_nearest(std::uint8_t* to, const Image& image, const Spot& place) {
   copy_pixel(to, image.at(static_cast<int>(place.x), static_cast<int>(place.y)));
 }
 
@@ -62,18 +66,32 @@ TUNDISH_HOST_DEVICE int floor_of(double value) {
 
 TUNDISH_HOST_DEVICE int clamp_to(int i, int n) { return i < 0 ? 0 : i < n ? i : n - 1; }
 
+// An int as a double. A GPU adds doubles faster than it converts.
+TUNDISH_HOST_DEVICE double double_of(int value) {
+#ifdef __CUDA_ARCH__
+  constexpr int kExponent = 0x43300000;  // of 2^52
+  return __hiloint2double(kExponent, static_cast<int>(static_cast<unsigned>(value) ^ 0x80000000u)) -
+         (0x1p52 + 0x1p31);
+#else
+  return value;
+#endif
+}
+TUNDISH_HOST_DEVICE double double_of(double value) { return value; }
+
 TUNDISH_HOST_DEVICE double lerp_at(double a, double b, double t) { return a + (b - a) * t; }
 
-TUNDISH_HOST_DEVICE void sample_bilinear(std::uint8_t* to, const Pixels& image, const Spot& place) {
+template <class Image>
+TUNDISH_HOST_DEVICE void sample_bilinear(std::uint8_t* to, const Image& image, const Spot& place) {
   const double x = place.x - 0.5, y = place.y - 0.5;
   const int left = floor_of(x), top = floor_of(y);
   const double dx = x - left, dy = y - top;
   const int x0 = clamp_to(left, image.width), x1 = clamp_to(left + 1, image.width);
   const int y0 = clamp_to(top, image.height), y1 = clamp_to(top + 1, image.height);
-  const std::uint8_t *p00 = image.at(x0, y0), *p01 = image.at(x1, y0);
-  const std::uint8_t *p10 = image.at(x0, y1), *p11 = image.at(x1, y1);
+  const auto p00 = image.at(x0, y0), p01 = image.at(x1, y0);
+  const auto p10 = image.at(x0, y1), p11 = image.at(x1, y1);
   for (int c = 0; c < 3; ++c) {
-    const double above = lerp_at(p00[c], p01[c], dx), below = lerp_at(p10[c], p11[c], dx);
+    const double above = lerp_at(double_of(p00[c]), double_of(p01[c]), dx);
+    const double below = lerp_at(double_of(p10[c]), double_of(p11[c]), dx);
     to[c] = static_cast<std::uint8_t>(lerp_at(above, below, dy));
   }
 }
@@ -84,7 +102,7 @@ TUNDISH_HOST_DEVICE double cubic_at(Value v1, Value v2, Value v3, Value v4, doub
   const Value p2 = -v1 + v3;
   const Value p3 = 2 * (v1 - v2) + v3 - v4;
   const Value p4 = -v1 + v2 - v3 + v4;
-  return v2 + t * (p2 + t * (p3 + t * p4));
+  return double_of(v2) + t * (double_of(p2) + t * (double_of(p3) + t * double_of(p4)));
 }
 
 TUNDISH_HOST_DEVICE std::uint8_t clipped_level(double value) {
@@ -92,27 +110,27 @@ TUNDISH_HOST_DEVICE std::uint8_t clipped_level(double value) {
   return value >= 255.0 ? 255 : static_cast<std::uint8_t>(value);
 }
 
-TUNDISH_HOST_DEVICE void sample_bicubic(std::uint8_t* to, const Pixels& image, const Spot& place) {
+template <class Image>
+TUNDISH_HOST_DEVICE void sample_bicubic(std::uint8_t* to, const Image& image, const Spot& place) {
   const double x = place.x - 0.5, y = place.y - 0.5;
   const int left = floor_of(x), top = floor_of(y);
   const double dx = x - left, dy = y - top;
   int column[4];
-  const std::uint8_t* row[4];
+  for (int i = 0; i < 4; ++i) column[i] = clamp_to(left - 1 + i, image.width);
+  double v[3][4];
   for (int i = 0; i < 4; ++i) {
-    column[i] = 3 * clamp_to(left - 1 + i, image.width);
-    row[i] = image.at(0, clamp_to(top - 1 + i, image.height));
+    const int row = clamp_to(top - 1 + i, image.height);
+    const auto p0 = image.at(column[0], row), p1 = image.at(column[1], row);
+    const auto p2 = image.at(column[2], row), p3 = image.at(column[3], row);
+    for (int c = 0; c < 3; ++c) v[c][i] = cubic_at<int>(p0[c], p1[c], p2[c], p3[c], dx);
   }
   for (int c = 0; c < 3; ++c) {
-    double v[4];
-    for (int i = 0; i < 4; ++i) {
-      const std::uint8_t* p = row[i] + c;
-      v[i] = cubic_at<int>(p[column[0]], p[column[1]], p[column[2]], p[column[3]], dx);
-    }
-    to[c] = clipped_level(cubic_at(v[0], v[1], v[2], v[3], dy));
+    to[c] = clipped_level(cubic_at(v[c][0], v[c][1], v[c][2], v[c][3], dy));
   }
 }
 
-TUNDISH_HOST_DEVICE void sample_pixel(std::uint8_t* to, const Pixels& image, Filter filter,
+template <class Image>
+TUNDISH_HOST_DEVICE void sample_pixel(std::uint8_t* to, const Image& image, Filter filter,
                                       const Spot& place) {
   if (filter == Filter::nearest) return sample_nearest(to, image, place);
   if (filter == Filter::bilinear) return sample_bilinear(to, image, place);
@@ -208,7 +226,8 @@ TUNDISH_HOST_DEVICE Spot nearest_place(const NearestAffine& a, int x, int y) {
 // --- any of them ---------------------------------------------------------------------------------
 
 // Pixel (x, y) of the result of affine or perspective; `result` is its size.
-TUNDISH_HOST_DEVICE void warped_pixel(std::uint8_t* to, const PixelStep& step, const Pixels& image,
+template <class Image>
+TUNDISH_HOST_DEVICE void warped_pixel(std::uint8_t* to, const PixelStep& step, const Image& image,
                                       Size result, int x, int y) {
   const bool steps = step.op == PixelOp::affine && step.filter == Filter::nearest;
   const Spot place =

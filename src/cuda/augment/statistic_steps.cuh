@@ -1,0 +1,131 @@
+// Operations whose table of levels depends on all pixels.
+#pragma once
+
+#include "augment/pixels/colours/blend_ops.h"
+#include "augment/pixels/levels/statistics_ops.h"
+#include "cuda/augment/image_block.cuh"
+
+namespace tundish::cuda {
+
+// How often each level of each channel comes in image.rgb, without the table, into one of several
+// counts: warps that count the same level wait for each other.
+inline constexpr int kCounts = 8;
+static_assert(kLeastSpace >= kCounts * 3 * 256 * 4);
+
+__device__ inline void count_levels_in_memory(BlockImage& image) {
+  for (int i = first_index(); i < kCounts * 3 * 256; i += kBlockThreads) block_space[i] = 0;
+  __syncthreads();
+  std::uint32_t* const counts = block_space + warp_index() % kCounts * 3 * 256;
+  const int pixels = image.pixels();
+  if (pixels % 4 == 0) {
+    const auto* fours = reinterpret_cast<const FourPixels*>(image.rgb);
+#pragma unroll 2
+    for (int g = first_index(); g < pixels / 4; g += kBlockThreads) {
+      const FourPixels in = fours[g];
+#pragma unroll
+      for (int b = 0; b < 12; ++b) atomicAdd(&counts[b % 3 * 256 + in.level(b / 3, b % 3)], 1u);
+    }
+  } else {
+    const std::uint8_t* const rgb = image.rgb;
+    for (int i = first_index(); i < 3 * pixels; i += kBlockThreads) {
+      atomicAdd(&counts[i % 3 * 256 + rgb[i]], 1u);
+    }
+  }
+  __syncthreads();
+}
+
+// memory.counts, low, high and last: of the image after the table. Each channel has a level.
+__device__ inline void count_levels(BlockImage& image) {
+  BlockMemory& memory = block_memory;
+  count_levels_in_memory(image);
+  for (int i = first_index(); i < 3 * 256; i += kBlockThreads) memory.counts[i / 256][i % 256] = 0;
+  __syncthreads();
+  for (int i = first_index(); i < 3 * 256; i += kBlockThreads) {
+    std::uint32_t count = 0;
+    for (int k = 0; k < kCounts; ++k) count += block_space[k * 3 * 256 + i];
+    if (count > 0) atomicAdd(&memory.counts[i / 256][memory.table[i / 256][i % 256]], count);
+  }
+  __syncthreads();
+  if (const int c = warp_index(); c < 3) {  // a warp per channel
+    int low = 256, high = -1;
+    for (int level = lane_index(); level < 256; level += 32) {
+      if (memory.counts[c][level] == 0) continue;
+      low = min(low, level);
+      high = max(high, level);
+    }
+    for (int far = 16; far > 0; far /= 2) {
+      low = min(low, __shfl_xor_sync(0xffffffffu, low, far));
+      high = max(high, __shfl_xor_sync(0xffffffffu, high, far));
+    }
+    if (lane_index() == 0) {
+      memory.low[c] = low;
+      memory.high[c] = high;
+      memory.last[c] = memory.counts[c][high];
+    }
+  }
+  __syncthreads();
+}
+
+// Each count becomes that of all lower levels.
+__device__ inline void sum_counts(BlockMemory& memory) {
+  if (const int c = warp_index(); c < 3) {
+    std::uint32_t* const counts = memory.counts[c] + 8 * lane_index();
+    std::uint32_t own[8], sum = 0;
+    for (int i = 0; i < 8; ++i) own[i] = counts[i];
+    for (int i = 0; i < 8; ++i) sum += own[i];
+    std::uint32_t below = sum;
+    for (int far = 1; far < 32; far *= 2) {
+      const std::uint32_t more = __shfl_up_sync(0xffffffffu, below, far);
+      if (lane_index() >= far) below += more;
+    }
+    below -= sum;
+    for (int i = 0; i < 8; ++i) {
+      counts[i] = below;
+      below += own[i];
+    }
+  }
+  __syncthreads();
+}
+
+__device__ inline void contrast(BlockImage& image, float factor) {
+  BlockMemory& memory = block_memory;
+  if (threadIdx.x == 0) memory.sum = 0;
+  __syncthreads();
+  unsigned sum = 0;  // of 2^24 greys at most, by a thread
+  for_each_pixel(image, [&sum](std::uint32_t pixel) {
+    sum += grey_level(static_cast<int>(pixel & 0xff), static_cast<int>(pixel >> 8 & 0xff),
+                      static_cast<int>(pixel >> 16));
+  });
+  for (int far = 16; far > 0; far /= 2) sum += __shfl_down_sync(0xffffffffu, sum, far);
+  if (lane_index() == 0) atomicAdd(&memory.sum, static_cast<unsigned long long>(sum));
+  __syncthreads();
+  const int mean = mean_grey(memory.sum, static_cast<std::uint64_t>(image.pixels()));
+  change_table(image, [=](int, std::uint8_t level) { return blend_levels(mean, level, factor); });
+}
+
+__device__ inline void autocontrast(BlockImage& image) {
+  count_levels(image);
+  const BlockMemory& memory = block_memory;
+  change_table(image, [&](int c, std::uint8_t level) {
+    return autocontrast_level(level, memory.low[c], memory.high[c]);
+  });
+}
+
+__device__ inline void equalize(BlockImage& image) {
+  count_levels(image);
+  sum_counts(block_memory);
+  const BlockMemory& memory = block_memory;
+  const auto pixels = static_cast<std::uint32_t>(image.pixels());
+  change_table(image, [&](int c, std::uint8_t level) {
+    const std::uint32_t step = equalize_step(pixels, memory.last[c]);
+    return step == 0 ? level : equalize_level(memory.counts[c][level], step);
+  });
+}
+
+TUNDISH_STEP void statistics(BlockImage& image, const PixelStep& step) {
+  if (step.op == PixelOp::contrast) return contrast(image, static_cast<float>(step.value[0]));
+  if (step.op == PixelOp::autocontrast) return autocontrast(image);
+  equalize(image);
+}
+
+}  // namespace tundish::cuda
