@@ -8,11 +8,13 @@ tests/docs/test_pictures.py compares the files with what this tool makes.
 from __future__ import annotations
 
 import io
+import tempfile
 from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import tundish
 from PIL import Image
 from tundish import transforms as T
 
@@ -30,6 +32,8 @@ EXAMPLES = {
     "Resize": "T.Resize(54)",
     "CenterCrop": "T.CenterCrop(80)",
     "Pad": 'T.Pad(16, padding_mode="reflect")',
+    "FiveCrop": "T.FiveCrop(60)",
+    "TenCrop": "T.TenCrop(60)",
     "RandomCrop": "T.RandomCrop(80)",
     "RandomRotation": "T.RandomRotation(45)",
     "RandomAffine": "T.RandomAffine(30, translate=(0.2, 0.2), scale=(0.7, 1.2), shear=20)",
@@ -56,6 +60,12 @@ EXAMPLES = {
 # timm's erases elements: it follows ToDtype.
 AFTER_TO_DTYPE = {"TimmRandomErasing"}
 
+# Shown instead of draws: the first crops.
+CROPS = {"FiveCrop", "TenCrop"}
+
+# They work on batches: the photo is mixed with a copy that is turned upside down.
+MIXES = {"MixUp", "CutMix", "TimmMixup"}
+
 
 def names() -> list[str]:
     """Every transform that has a picture."""
@@ -80,10 +90,27 @@ def example(name: str) -> str:
 def draw(name: str, photo: Any, epoch: int) -> Any:
     """Levels, (height, width, 3)."""
     transform = eval(example(name), {"T": T})
+    if name in MIXES:
+        return draw_mixed(transform, photo, epoch)
+    if name in CROPS:
+        return T.apply([transform], photo, crop=epoch)
     if name not in AFTER_TO_DTYPE:
         return T.apply([transform], photo, epoch=epoch)
     elements = T.apply([T.ToDtype("float32", scale=True), transform], photo, epoch=epoch)
     return np.round(np.clip(elements, 0, 1) * 255).astype(np.uint8)
+
+
+def draw_mixed(transform: T.Transform, photo: Any, epoch: int) -> Any:
+    with tempfile.TemporaryDirectory() as folder:
+        for label, one in (("a", photo), ("b", photo[::-1, ::-1])):
+            path = Path(folder) / label / "photo.png"
+            path.parent.mkdir()
+            Image.fromarray(one).save(path)
+        transforms = [T.Resize(photo.shape[:2]), T.ToDtype("float32"), transform]
+        with tundish.Loader(folder, 2, transforms=transforms, backend="numpy") as loader:
+            loader.set_epoch(epoch)
+            images, _ = next(iter(loader))
+            return np.round(images[0].transpose(1, 2, 0)).astype(np.uint8)
 
 
 def picture(name: str) -> Any:

@@ -1,6 +1,7 @@
 #include "cuda/gpu_uploader.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <deque>
 
@@ -46,14 +47,36 @@ struct GpuUploader::State {
   std::unique_ptr<BatchDecoder> decoder;
   DeviceMemory values;                // of the table
   DeviceMemory mix_values;            // of the table of float32, where images are mixed
-  DeviceMemory coded, levels;         // one batch each: the stream's order makes them free again
-  DeviceMemory decoded, other, left;  // with steps that are left: levels, and room for as many
+  DeviceMemory decoded, other;        // with steps that are left: levels, and room for as many
   DeviceMemory normal;                // normal_table()
 
   std::vector<std::uint32_t> order;           // of the images of a batch
   std::deque<Refused> refused;                // found, and not reported yet
   std::deque<std::unique_ptr<Sent>> sent;     // in order; not known yet to have ended
   std::vector<std::unique_ptr<Sent>> unused;  // their events and memory are used again
+
+  // What is copied to the GPU, by turns: one batch is copied while the kernels of the one before
+  // it run.
+  struct Buffers {
+    DeviceMemory coded, levels, left;
+    cudaEvent_t copied = nullptr;  // on the stream of copies
+    cudaEvent_t used = nullptr;    // by the last kernel that reads them
+  };
+  std::array<Buffers, 2> buffers;
+  std::size_t turn = 0;
+  cudaStream_t copies = nullptr;
+
+  Buffers& now() { return buffers[turn % buffers.size()]; }
+
+  // Between: copies to now(), which may be in use until then.
+  void begin_copies() {
+    ++turn;
+    check(cudaStreamWaitEvent(copies, now().used), "order the work");
+  }
+  void end_copies() {
+    check(cudaEventRecord(now().copied, copies), "record an event");
+    check(cudaStreamWaitEvent(stream, now().copied), "order the work");
+  }
 
   std::unique_ptr<Sent> new_sent() {
     if (!unused.empty()) {
@@ -67,7 +90,7 @@ struct GpuUploader::State {
   }
 
   void copy_up(std::byte* to, const std::byte* from, std::size_t bytes) const {
-    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream), "copy a batch");
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, copies), "copy a batch");
   }
 
   // What is left to do, on the GPU; null pointers: nothing.
@@ -109,9 +132,9 @@ struct GpuUploader::State {
     put(host + at[4], batch.erased.data(), batch.erased.size_bytes());
     put(host + at[5], batch.numbers.data(), batch.numbers.size_bytes());
     put(host + at[6], order.data(), order.size() * sizeof(std::uint32_t));
-    left.reserve(end);
-    copy_up(left.as<std::byte>(), host, end);
-    const std::byte* there = left.as<std::byte>();
+    now().left.reserve(end);
+    copy_up(now().left.as<std::byte>(), host, end);
+    const std::byte* there = now().left.as<std::byte>();
     return {.steps = reinterpret_cast<const PixelStep*>(there + at[0]),
             .ranges = reinterpret_cast<const StepRange*>(there + at[3]),
             .order = reinterpret_cast<const std::uint32_t*>(there + at[6]),
@@ -145,7 +168,7 @@ struct GpuUploader::State {
   // All images are there as levels: they are mixed, and so are their labels.
   void mix_images(const UploadBatch& batch, const Left& left_on_gpu, const Out& out) {
     check(mix({.mixes = left_on_gpu.mixes,
-               .levels = levels.as<std::uint8_t>(),
+               .levels = now().levels.as<std::uint8_t>(),
                .decoded = decoded.as<std::uint8_t>(),
                .errors = decoder ? decoder->errors() : nullptr,
                .table = mix_values.as<std::uint32_t>(),
@@ -185,13 +208,11 @@ struct GpuUploader::State {
     check(tundish::cuda::finish(task, stream), "finish a batch");
   }
 
-  // The flat buffer, and its images.
-  void decode(const UploadBatch& batch, const UploadTail& tail, const Left& left_on_gpu,
-              void* images, Sent& one) {
+  // The images of the flat buffer, which was copied.
+  void decode(const UploadBatch& batch, const Left& left_on_gpu, void* images, Sent& one) {
     if (!decoder) throw Error(ErrorCode::argument, {}, "a batch to decode, but no tables");
     const BatchLayout& layout = *batch.layout;
-    coded.reserve(tail.end);
-    copy_up(coded.as<std::byte>() + layout.host_at, batch.coded, tail.end - layout.host_at);
+    const DeviceMemory& coded = now().coded;
     if (layout.images == 0) return;
     if (layout.pieces > 0) {
       if (!resident) throw Error(ErrorCode::argument, {}, "a batch of records that are not there");
@@ -228,6 +249,11 @@ GpuUploader::GpuUploader(int device, void* stream, const PixelTable& table,
   state.channels_first = channels_first;
   state.resident = std::move(resident);
   const OnDevice on(device);
+  check(cudaStreamCreateWithFlags(&state.copies, cudaStreamNonBlocking), "make a stream");
+  for (State::Buffers& one : state.buffers) {
+    check(cudaEventCreateWithFlags(&one.copied, cudaEventDisableTiming), "make an event");
+    check(cudaEventCreateWithFlags(&one.used, cudaEventDisableTiming), "make an event");
+  }
   state.values.reserve(sizeof table.value);
   check(cudaMemcpy(state.values.as<void>(), table.value.data(), sizeof table.value,
                    cudaMemcpyHostToDevice),
@@ -249,7 +275,13 @@ GpuUploader::GpuUploader(int device, void* stream, const PixelTable& table,
 
 GpuUploader::~GpuUploader() {
   const OnDevice on(state_->device);
+  cudaStreamSynchronize(state_->copies);
   cudaStreamSynchronize(state_->stream);
+  for (const State::Buffers& one : state_->buffers) {
+    cudaEventDestroy(one.copied);
+    cudaEventDestroy(one.used);
+  }
+  cudaStreamDestroy(state_->copies);
   for (const auto& one : state_->sent) cudaEventDestroy(one->done);
   for (const auto& one : state_->unused) cudaEventDestroy(one->done);
   state_.reset();
@@ -267,7 +299,8 @@ void GpuUploader::enqueue(const UploadBatch& batch, const Out& out) {
   try {
     put_on_stream(batch, out, *one);
   } catch (...) {
-    // Part of the work may be on the stream, and the batch's memory goes back now.
+    // Part of the work may be on the streams, and the batch's memory goes back now.
+    cudaStreamSynchronize(state.copies);
     cudaStreamSynchronize(state.stream);
     one->keep.reset();
     state.unused.push_back(std::move(one));
@@ -289,21 +322,32 @@ void GpuUploader::put_on_stream(const UploadBatch& batch, const Out& out, Sent& 
   const std::size_t begin = flat ? batch.layout->host_at : 0;  // of what the host has
   put(host + (tail.labels - begin), batch.labels.data(), 8 * samples);
   put(host + (tail.samples - begin), batch.samples.data(), 8 * samples);
+
+  state.begin_copies();
+  DeviceMemory &coded = state.now().coded, &levels = state.now().levels;
   const State::Left left = batch.left.empty() ? State::Left{} : state.copy_left(batch, one);
-  if (flat) state.decode(batch, tail, left, out.images, one);
+  if (flat) {
+    coded.reserve(tail.end);
+    state.copy_up(coded.as<std::byte>() + begin, batch.coded, tail.end - begin);
+  }
+  const UploadTail own = flat ? UploadTail(level_bytes, 0, level_count) : tail;
   if (level_count > 0) {
-    const UploadTail own = flat ? UploadTail(level_bytes, 0, level_count) : tail;
     put(batch.levels + own.target, batch.targets.data(), batch.targets.size_bytes());
-    state.levels.reserve(own.end);
-    state.copy_up(state.levels.as<std::byte>(), batch.levels, own.end);
-    auto* there = state.levels.as<std::uint8_t>();
+    levels.reserve(own.end);
+    state.copy_up(levels.as<std::byte>(), batch.levels, own.end);
+  }
+  state.end_copies();
+
+  if (flat) state.decode(batch, left, out.images, one);
+  if (level_count > 0) {
+    auto* there = levels.as<std::uint8_t>();
     state.finish_images(batch,
                         {.targets = reinterpret_cast<const Target*>(there + own.target),
                          .out = out.images,
                          .count = static_cast<int>(level_count)},
                         there, left, 0);
   }
-  const std::byte* there = (flat ? state.coded : state.levels).as<std::byte>();
+  const std::byte* there = (flat ? coded : levels).as<std::byte>();
   const auto numbers = [&](void* to, std::size_t from) {
     if (!to) return;
     check(cudaMemcpyAsync(to, there + from, 8 * samples, cudaMemcpyDeviceToDevice, state.stream),
@@ -315,6 +359,7 @@ void GpuUploader::put_on_stream(const UploadBatch& batch, const Out& out, Sent& 
     numbers(out.labels, tail.labels);
   }
   numbers(out.samples, tail.samples);
+  check(cudaEventRecord(state.now().used, state.stream), "record an event");
   check(cudaEventRecord(one.done, state.stream), "record an event");
 }
 

@@ -1,6 +1,6 @@
-// Uploads a batch from page-locked memory to tensors on a GPU, on a separate stream: one copy, then
-// the kernels. Only the destructor and memory that has to grow wait for the GPU; the caller orders
-// its work after that of the stream by events.
+// Uploads a batch from page-locked memory to tensors on a GPU: a copy, on a stream of its own, then
+// the kernels, on the caller's; the next batch is copied meanwhile. Only the destructor and memory
+// that has to grow wait for the GPU; the caller orders its work after that of the stream by events.
 //
 // A build without CUDA links no_cuda.cpp instead: the same classes, whose constructors throw.
 #pragma once

@@ -5,6 +5,7 @@
 
 #include "augment/mixing.h"
 #include "augment/transforms_json.h"
+#include "core/machine/usable_cpus.h"
 #include "engine/engine_memory.h"
 #include "engine/engine_shared.h"
 #include "state/saved_state.h"
@@ -32,6 +33,14 @@ void check_against(const LoaderOptions& options, const Source& source) {
   if (source.schema().find(FieldType::image) < 0) refuse("its samples have no image");
 }
 
+// A worker plans a whole batch for a GPU: as many batches as workers. A budget pays for those of
+// `prefetch` alone.
+std::size_t more_single(const LoaderOptions& options) {
+  if (!options.gpu_may_decode() || options.memory > 0) return 0;
+  const int threads = options.threads.value_or(static_cast<int>(usable_cpus()));
+  return static_cast<std::size_t>(std::max(threads - 1, 0));
+}
+
 std::unique_ptr<Trace> make_trace(const LoaderOptions& options) {
   if (options.trace.empty()) return nullptr;
   return std::make_unique<Trace>(
@@ -45,7 +54,8 @@ std::unique_ptr<Trace> make_trace(const LoaderOptions& options) {
 Engine::Shared::Shared(std::shared_ptr<const Source> source, LoaderOptions options_in)
     : options(std::move(options_in)),
       ring(static_cast<std::size_t>(std::max(options.prefetch, 1)),
-           options.memory > 0 ? most_batches(options) : 0, options.for_gpu ? kBatchesAtGpu : 0),
+           options.memory > 0 ? most_batches(options) : 0, options.for_gpu ? kBatchesAtGpu : 0,
+           more_single(options)),
       bad(source->path(), options.max_bad.value_or(-1)) {
   check_against(options, *source);
   resolve_defaults(options);

@@ -53,9 +53,10 @@ std::shared_ptr<Slot> take_slot(const std::shared_ptr<SlotPool>& pool) {
 
 }  // namespace
 
-Ring::Ring(std::size_t depth, std::size_t most_slots, std::size_t spare)
+Ring::Ring(std::size_t depth, std::size_t most_slots, std::size_t spare, std::size_t more_single)
     : depth_(std::max<std::size_t>(depth, 1)),
-      pool_(std::make_shared<SlotPool>(depth_ + 1 + spare, most_slots)) {}
+      more_single_(more_single),
+      pool_(std::make_shared<SlotPool>(depth_ + 1 + spare + more_single, most_slots)) {}
 
 Ring::~Ring() { close(); }
 
@@ -70,7 +71,8 @@ void Ring::restart(Opener opener) {
 }
 
 bool Ring::open_one() {
-  if (exhausted_ || open_.size() >= depth_) return false;
+  const bool single = !open_.empty() && open_.back().slot->single_task;
+  if (exhausted_ || open_.size() >= depth_ + (single ? more_single_ : 0)) return false;
   std::shared_ptr<Slot> slot = take_slot(pool_);
   for (SlotView& view : slot->views) view.size = {};
   slot->places.clear();

@@ -42,8 +42,10 @@ class Ring {
   using Opener = std::function<bool(Slot&)>;
 
   // most_slots: slots, in use and free, that are kept for use again; 0: depth + 1 free ones. spare:
-  // so many more, for a trainer that holds several batches.
-  explicit Ring(std::size_t depth, std::size_t most_slots = 0, std::size_t spare = 0);
+  // so many more, for a trainer that holds several batches. more_single: batches open besides
+  // `depth` while batches are single tasks, so that every worker has one.
+  explicit Ring(std::size_t depth, std::size_t most_slots = 0, std::size_t spare = 0,
+                std::size_t more_single = 0);
   ~Ring();
 
   // Forgets all batches not yet taken and goes on with those of `opener`. Workers that still fill
@@ -82,7 +84,7 @@ class Ring {
 
   bool open_one();  // with the lock held
 
-  const std::size_t depth_;
+  const std::size_t depth_, more_single_;
   std::shared_ptr<SlotPool> pool_;
 
   mutable std::mutex mutex_;  // guards everything below

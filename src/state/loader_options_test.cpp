@@ -79,6 +79,10 @@ LoaderOptions random_options(Random& random) {
       std::vector<Transform> list;
       for (int i = between(random, 0, 6); i > 0; --i) list.push_back(random_transform(random));
       value = list;
+    } else if constexpr (std::is_same_v<std::decay_t<decltype(value)>, Views>) {
+      for (int i = between(random, 0, 2); i > 0; --i) {
+        value.push_back({random_transform(random), random_transform(random)});
+      }
     } else if (random.below(3) > 0) {
       draw(value, field, random);
     }

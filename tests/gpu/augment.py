@@ -10,45 +10,70 @@ import json
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import torch
 import tundish
 from tundish import transforms as T
 
-from tests.helpers.random_lists import draw_list
+from tests.helpers.random_lists import CROPS, MIXES, draw_list
 
 MODES = ("cpu", "gpu")
 SIDE = 96
+CLASSES = 1000
+
+
+def labels_of(pack: Path) -> list[int]:
+    """Any: what is mixed needs some."""
+    return [number % CLASSES for number in range(len(tundish.Dataset(pack)))]
+
+
+def alone(transforms: list[T.Transform]) -> list[T.Transform]:
+    """Without what a view cannot have."""
+    return [one for one in transforms if not mixes(one) and type(one).__name__ not in CROPS]
+
+
+def mixes(transform: T.Transform) -> bool:
+    held = getattr(transform, "transforms", ())
+    return type(transform).__name__ in MIXES or any(map(mixes, held))
+
+
+def tensors_of(batch: Any) -> list[torch.Tensor]:
+    images, *others = batch
+    return [*images, *others] if isinstance(images, list) else [images, *others]
 
 
 def check(pack: Path, number: int) -> int:
     """Images compared. Raises when one differs."""
-    more = {
-        "batch_size": 25,
-        "shuffle": True,
-        "seed": number,
-        "transforms": draw_list(number, SIDE),
-    }
+    more: dict[str, Any] = {"batch_size": 25, "shuffle": True, "seed": number}
+    more["labels"] = labels_of(pack)
+    if number % 6 == 5:
+        more["views"] = [alone(draw_list(number + k * 1000, SIDE - 20 * k)) for k in range(3)]
+    else:
+        more["transforms"] = draw_list(number, SIDE)
     more["memory_format"] = ("channels_last", "contiguous")[number % 2]
-    expected = [tuple(t.clone() for t in batch) for batch in tundish.Loader(pack, **more)]
+    expected = [[t.clone() for t in tensors_of(batch)] for batch in tundish.Loader(pack, **more)]
     count = 0
     for mode in MODES:
         with tundish.Loader(pack, device="cuda", decode=mode, threads=4, **more) as loader:
-            for one, other in zip(loader, expected, strict=True):
+            for batch, other in zip(loader, expected, strict=True):
+                one = tensors_of(batch)
                 if not all(torch.equal(a.cpu(), b) for a, b in zip(one, other, strict=True)):
-                    raise AssertionError(f"list {number}, decode={mode}: {more['transforms']}")
-                count += len(one[1])
+                    shown = more.get("transforms", more.get("views"))
+                    raise AssertionError(f"list {number}, decode={mode}: {shown}")
+                count += len(one[0])
     return count
 
 
 RECIPES: dict[str, list[T.Transform]] = {
     "crop, flip": [],
     "RandAugment, RandomErasing": [T.RandAugment()],
-    "3-Augment": [
+    "RandAugment, RandomErasing, MixUp": [T.RandAugment()],
+    "DeiT III": [
         T.RandomChoice([T.Grayscale(3), T.RandomSolarize(128, p=1), T.PillowGaussianBlur(p=1)]),
         T.ColorJitter(0.3, 0.3, 0.3),
     ],
-    "SimCLR, one view": [
+    "SimCLR, two views": [
         T.RandomApply([T.ColorJitter(0.8, 0.8, 0.8, 0.2)], p=0.8),
         T.RandomGrayscale(0.2),
         T.RandomApply([T.GaussianBlur(23)], p=0.5),
@@ -56,30 +81,36 @@ RECIPES: dict[str, list[T.Transform]] = {
 }
 
 
-def images_per_second(pack: Path, name: str, seconds: float) -> float:
+def samples_per_second(pack: Path, name: str, seconds: float) -> float:
     """A loop that does nothing with the batches."""
     transforms = [T.RandomResizedCrop(224), T.RandomHorizontalFlip(), *RECIPES[name]]
     transforms += [T.ToDtype("bfloat16", scale=True), T.Normalize()]
     if "Erasing" in name:
         transforms.append(T.RandomErasing(value="random"))
-    draws = tundish.Repeated(2, draws=512 * 4000)
+    if "MixUp" in name:
+        transforms.append(T.MixUp(num_classes=CLASSES))
+    if "DeiT" in name:
+        both = [T.MixUp(alpha=0.8, num_classes=CLASSES), T.CutMix(num_classes=CLASSES)]
+        transforms.append(T.RandomChoice(both))
+    views = {"views": [transforms] * 2} if "two views" in name else {"transforms": transforms}
     loader = tundish.Loader(
         pack,
         batch_size=512,
         device="cuda",
         decode="gpu",
         threads=8,
-        transforms=transforms,
-        order=draws,
+        labels=labels_of(pack),
+        order=tundish.Repeated(2, draws=512 * 4000),
+        **views,
     )
     with loader:
         count, begin = 0, 0.0
-        for number, (images, _) in enumerate(loader):
+        for number, (_, labels) in enumerate(loader):
             if number == 8:
                 torch.cuda.synchronize()
                 begin = time.perf_counter()
             if number >= 8:
-                count += len(images)
+                count += len(labels)
                 if time.perf_counter() - begin > seconds:
                     break
         torch.cuda.synchronize()
@@ -103,13 +134,13 @@ def main() -> int:
     print(f"{options.lists} lists, {count} images compared, {failed} lists wrong", flush=True)
     rates = {}
     for name in RECIPES:
-        rates[name] = [images_per_second(options.pack, name, options.seconds) for _ in range(2)]
-        print(f"{name}: {max(rates[name]):,.0f} images/s", flush=True)
+        rates[name] = [samples_per_second(options.pack, name, options.seconds) for _ in range(2)]
+        print(f"{name}: {max(rates[name]):,.0f} samples/s", flush=True)
     if options.out:
         options.out.write_text(
             json.dumps(
                 {
-                    "images_per_second": rates,
+                    "samples_per_second": rates,
                     "lists": options.lists,
                     "images": count,
                     "wrong": failed,

@@ -115,7 +115,7 @@ struct PixelStep {
 // How many of value[] an operation takes.
 TUNDISH_HOST_DEVICE int values_of(PixelOp op) {
   constexpr int kValues[kPixelOps] = {1, 0, 1, 1, 2, 1, 1, 0, 3, 1, 0, 0, 1, 6, 1,
-                                      1, 6, 8, 4, 3, 1, 1, 1, 0, 1, 6, 1, 1, 0};
+                                      1, 6, 8, 7, 3, 1, 1, 1, 0, 1, 7, 1, 1, 0};
   return kValues[static_cast<int>(op)];
 }
 

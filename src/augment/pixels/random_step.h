@@ -65,7 +65,7 @@ inline void set_random_blur(PixelStep& step, Random& random, Size image) {
 inline void set_random_tensors(PixelStep& step, Random& random, Size image) {
   const bool moves = step.op == PixelOp::tensor_affine || step.op == PixelOp::elastic;
   if (!moves) {
-    step.value[0] = random.uniform(0, 2);
+    if (values_of(step.op) > 0) step.value[0] = random.uniform(0, 2);
     return;
   }
   step.filter = random.below(3) ? Filter::bilinear : Filter::nearest;
