@@ -15,11 +15,12 @@ namespace {
 constexpr std::uint64_t kReplayedBytes = 4096;         // of an image besides its pixels: its plan
 constexpr std::uint64_t kMostIfNotKnown = 4ull << 30;  // of a replayed batch
 
-// Of a sample's images in a batch, where their size is fixed; otherwise 0.
+// Of a sample's images in a batch, where their size is fixed, in the epoch of the largest;
+// otherwise 0.
 std::uint64_t fixed_image_bytes(const Recipe& recipe) {
   std::uint64_t sum = 0;
   for (const ViewRecipe& view : recipe.views) {
-    const Size size = fixed_size(view.transforms);
+    const Size size = largest_size(view.transforms);
     sum += view.crops * image_bytes(size, view.stored);
     // What is mixed on the CPU; at most every image has a guest.
     if (recipe.cpu_part == CpuPart::levels) sum += 2 * image_bytes(size, Dtype::uint8);

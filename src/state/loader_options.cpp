@@ -32,7 +32,7 @@ void check_views(const LoaderOptions& options) {
                                       "already; use them in transforms, without views",
                                       i));
     }
-    if ((crops || views.size() > 1) && fixed_size(views[i]) == Size{}) {
+    if ((crops || views.size() > 1) && largest_size(views[i]) == Size{}) {
       refuse_argument("", fmt::format("views[{}] must give every image the same size: end it with "
                                       "a crop or a resize to (height, width)",
                                       i));

@@ -287,6 +287,8 @@ def draw_transform(place: Place, keeps_size: bool = False) -> T.Transform:
 
 def sides_of(transform: T.Transform) -> list[int]:
     given = transform.size
+    if isinstance(given, T.Schedule):
+        given = given.sizes[0]  # others have the same sides: scheduled()
     return [given] if isinstance(given, int) else list(given)
 
 
@@ -315,6 +317,14 @@ def fixed_size(place: Place) -> T.Transform:
     return draw_one(place, name)
 
 
+def scheduled(place: Place, transform: T.Transform) -> T.Transform:
+    """Sometimes with sides that change places from epoch to epoch."""
+    sides = sides_of(transform)
+    if place.pick.random() > 0.2 or len(sides) == 1:
+        return transform
+    return replace(transform, size=T.Schedule({0: sides, place.pick.randint(1, 3): sides[::-1]}))
+
+
 def values_of(pick: random.Random) -> list[T.Transform]:
     """ToDtype and Normalize, in the combinations that a loader takes."""
     place = Place(pick)
@@ -336,7 +346,7 @@ def draw_list(number: int, side: int | None = None) -> list[T.Transform]:
     for _ in range(pick.randint(0, 4)):
         out.append(draw_transform(place))
         place = replace(place, least=least_after(out[-1], place.least))
-    out.append(fixed_size(place))
+    out.append(scheduled(place, fixed_size(place)))
     place = replace(place, least=least_after(out[-1], place.least))
     for _ in range(pick.randint(0, 3)):
         out.append(draw_transform(place, keeps_size=True))

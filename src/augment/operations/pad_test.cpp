@@ -17,8 +17,8 @@ TEST_CASE("Pad adds pixels on each side, and the plan reads what is inside") {
 }
 
 TEST_CASE("the size of a padded image is known where that of the image is") {
-  CHECK(fixed_size({Pad{.padding = {1, 1, 1, 1}}}) == Size{});
-  CHECK(fixed_size({CenterCrop{{8, 6}}, Pad{.padding = {1, 2, 3, 4}}}) == Size{12, 12});
+  CHECK(fixed_size({Pad{.padding = {1, 1, 1, 1}}}, 0) == Size{});
+  CHECK(fixed_size({CenterCrop{{8, 6}}, Pad{.padding = {1, 2, 3, 4}}}, 0) == Size{12, 12});
 }
 
 TEST_CASE("Pads without end are refused before a side overflows") {
@@ -38,7 +38,9 @@ TEST_CASE("Pads without end are refused before a side overflows") {
   // After 512 of them an image of 1,024 pixels is 2^26 wide.
   const char* reason = "Pad: the padded image would have 67108865x67107847 pixels";
   CHECK(refused([&] { plan_view(many, {1'025, 7}, {}); }) == reason);
-  CHECK(refused([&] { (void)fixed_size(fixed); }).starts_with("Pad: the padded image would have "));
+  CHECK(refused([&] {
+          (void)fixed_size(fixed, 0);
+        }).starts_with("Pad: the padded image would have "));
   View view({1'024, 7});
   Random unused({}, 0);
   for (int i = 0; i < 512; ++i) pad.plan(view, unused);

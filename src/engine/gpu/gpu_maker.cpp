@@ -74,7 +74,7 @@ GpuMaker::GpuMaker(CpuMaker& cpu, const Recipe& recipe, const LoaderOptions& opt
 void GpuMaker::find_tables_and_limits() {
   const Source& source = *recipe_.source;
   for (const ViewRecipe& view : recipe_.views) {
-    if (fixed_size(view.transforms) != Size{}) continue;
+    if (largest_size(view.transforms) != Size{}) continue;
     why_not_ = "the transforms do not give every image the same size";
     return;
   }
@@ -91,7 +91,7 @@ void GpuMaker::find_tables_and_limits() {
     return;
   }
   for (const ViewRecipe& view : recipe_.views) {
-    const Size size = fixed_size(view.transforms);
+    const Size size = largest_size(view.transforms);
     Expected tasks, all;
     for (std::uint64_t i = 0; i < source.count(); ++i) {
       const double of_tasks = task_bytes(source.info(i), size);
@@ -237,7 +237,7 @@ void GpuMaker::place_images(Slot& slot, std::size_t view) const {
 
 void GpuMaker::begin_views(Slot& slot) const {
   for (std::size_t v = 0; v < recipe_.views.size(); ++v) {
-    slot.views[v].size = fixed_size(recipe_.views[v].transforms);
+    slot.views[v].size = fixed_size(recipe_.views[v].transforms, slot.epoch);
     GpuViewData& data = gpu_data(slot)->views[v];
     const std::size_t images = slot.places.size() * recipe_.views[v].crops;
     data.coded.reserve(limits_[v].host_bytes + cuda::upload_tail_bytes(images),
