@@ -192,6 +192,7 @@ add_library(engine STATIC
   src/augment/operations/warps/random_perspective.cpp
   src/augment/operations/pixels/random_photometric_distort.cpp
   src/augment/operations/random_resized_crop.cpp
+  src/augment/operations/random_sizes.cpp
   src/augment/operations/random_vertical_flip.cpp
   src/augment/operations/resize.cpp
   src/augment/operations/resize_keep_ratio.cpp

@@ -53,6 +53,7 @@
 #include "augment/operations/random_crop.h"
 #include "augment/operations/random_horizontal_flip.h"
 #include "augment/operations/random_resized_crop.h"
+#include "augment/operations/random_sizes.h"
 #include "augment/operations/random_vertical_flip.h"
 #include "augment/operations/resize.h"
 #include "augment/operations/resize_keep_ratio.h"
@@ -74,6 +75,9 @@ using AnyTransform = std::variant<  //
     FiveCrop,                       //
     TenCrop,                        //
     RandomCrop,                     //
+    ScaleJitter,                    //
+    RandomShortestSize,             //
+    RandomResize,                   //
     RandomHorizontalFlip,           //
     RandomVerticalFlip,             //
     RandomRotation,                 //

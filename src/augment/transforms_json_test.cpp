@@ -181,6 +181,17 @@ static std::vector<Transform> variants() {
       [](auto& op) { op.padding.right = 4; }, [](auto& op) { op.padding.bottom = 4; },
       [](auto& op) { op.fill[0] = 1; }, [](auto& op) { op.fill[1] = 1; },
       [](auto& op) { op.fill[2] = 1; }, [](auto& op) { op.padding_mode = PadMode::symmetric; });
+  vary(
+      ScaleJitter{.target_size = {5, 6}}, [](auto& op) { op.target_size[0] = 7; },
+      [](auto& op) { op.target_size[1] = 7; }, [](auto& op) { op.scale_range[0] = 0.2; },
+      [](auto& op) { op.scale_range[1] = 3; },
+      [](auto& op) { op.interpolation = Filter::nearest; });
+  vary(
+      RandomShortestSize{.min_size = {{5}}}, [](auto& op) { op.min_size = {{5, 6}}; },
+      [](auto& op) { op.max_size = 9; }, [](auto& op) { op.interpolation = Filter::nearest; });
+  vary(
+      RandomResize{5, 9}, [](auto& op) { op.min_size = 6; }, [](auto& op) { op.max_size = 8; },
+      [](auto& op) { op.interpolation = Filter::nearest; });
   vary(RandomHorizontalFlip{0.5}, [](auto& op) { op.p = 0.25; });
   vary(RandomVerticalFlip{0.5}, [](auto& op) { op.p = 0.25; });
   vary_policies_and_warps(vary);

@@ -28,7 +28,7 @@ CROPS = ("FiveCrop", "TenCrop")  # at most one of a list, and not in containers
 MIXES = ("MixUp", "CutMix", "TimmMixup")  # the end of a list
 FLOATS = ("float32", "float16", "bfloat16")
 # Arguments of transforms that change the size of an image.
-SIZE_ARGUMENTS = {"size", "padding", "border_size", "expand"}
+SIZE_ARGUMENTS = {"size", "padding", "border_size", "expand", "target_size", "min_size"}
 MOST = 3.0  # of numbers that may be larger: images stay small
 DEPTH = 2  # of containers in containers
 
@@ -212,6 +212,14 @@ SPECIAL: dict[str, Special] = {  # "argument", or "Transform.argument", which co
         if isinstance(drawn["size"], int)
         else None
     ),
+    "target_size": lambda place, _: [place.side(), place.side()],
+    "scale_range": lambda place, _: ordered(place, 0.3, 2.0),
+    "RandomShortestSize.min_size": lambda place, _: place.pick.choice(
+        [place.side(), [place.side() for _ in range(3)]]
+    ),
+    "RandomShortestSize.max_size": lambda place, _: place.pick.choice([None, place.side()]),
+    "RandomResize.min_size": lambda place, _: place.side(),
+    "RandomResize.max_size": lambda place, drawn: drawn["min_size"] + place.pick.randint(1, 20),
     "border_size": lambda place, _: place.pick.randint(0, min(4, (place.least - 1) // 2)),
     "random_scale_range": lambda place, _: ordered(place, 0.5, 1.5),
     "random_aspect_range": lambda place, _: ordered(place, 0.5, 2.0),
@@ -361,8 +369,10 @@ def draw_list(number: int, side: int | None = None) -> list[T.Transform]:
             out.append(mixing(place))
             return out
     if pick.random() < 0.1:
-        crop = draw_one(replace(place, sides=(place.least, place.least // 2 + 1)), pick.choice(CROPS))
-        out.insert(len(out) - len(values) if place.elements else len(out), crop)
+        crop = draw_one(
+            replace(place, sides=(place.least, place.least // 2 + 1)), pick.choice(CROPS)
+        )
+        out.append(crop)  # at the end: what follows could need a larger image
     return out
 
 

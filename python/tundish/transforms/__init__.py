@@ -24,8 +24,11 @@ from .sizes import CenterCrop as CenterCrop
 from .sizes import FiveCrop as FiveCrop
 from .sizes import Pad as Pad
 from .sizes import RandomCrop as RandomCrop
+from .sizes import RandomResize as RandomResize
 from .sizes import RandomResizedCrop as RandomResizedCrop
+from .sizes import RandomShortestSize as RandomShortestSize
 from .sizes import Resize as Resize
+from .sizes import ScaleJitter as ScaleJitter
 from .sizes import TenCrop as TenCrop
 from .timm import CenterCropOrPad as CenterCropOrPad
 from .timm import RandomCropOrPad as RandomCropOrPad

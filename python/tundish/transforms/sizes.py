@@ -73,3 +73,33 @@ class RandomCrop(Transform):
     pad_if_needed: bool = False
     fill: int | Sequence[int] = 0
     padding_mode: str = "constant"
+
+
+@dataclass(frozen=True)
+class ScaleJitter(Transform):
+    """As large as fits into a target size (width, height), times a random factor; the ratio stays."""
+
+    target_size: Sequence[int]
+    scale_range: Sequence[float] = (0.1, 2.0)
+    interpolation: Any = "bilinear"
+    antialias: bool | None = True
+
+
+@dataclass(frozen=True)
+class RandomShortestSize(Transform):
+    """The shorter side to one of several lengths, and the other in proportion."""
+
+    min_size: int | Sequence[int]
+    max_size: int | None = None
+    interpolation: Any = "bilinear"
+    antialias: bool | None = True
+
+
+@dataclass(frozen=True)
+class RandomResize(Transform):
+    """The shorter side to a random length from min_size to max_size - 1, and the other in proportion."""
+
+    min_size: int
+    max_size: int
+    interpolation: Any = "bilinear"
+    antialias: bool | None = True
