@@ -183,6 +183,7 @@ add_library(engine STATIC
   src/augment/operations/pixels/gaussian_blur.cpp
   src/augment/operations/normalize.cpp
   src/augment/operations/pad.cpp
+  src/augment/operations/pad_to.cpp
   src/augment/operations/policies/policy_ops.cpp
   src/augment/operations/policies/rand_augment.cpp
   src/augment/operations/warps/random_affine.cpp

@@ -26,6 +26,7 @@
 #include "augment/operations/mixing/timm_mixup.h"
 #include "augment/operations/normalize.h"
 #include "augment/operations/pad.h"
+#include "augment/operations/pad_to.h"
 #include "augment/operations/pixels/color_jitter.h"
 #include "augment/operations/pixels/gaussian_blur.h"
 #include "augment/operations/pixels/gaussian_noise.h"
@@ -72,6 +73,7 @@ using AnyTransform = std::variant<  //
     Resize,                         //
     CenterCrop,                     //
     Pad,                            //
+    PadTo,                          //
     FiveCrop,                       //
     TenCrop,                        //
     RandomCrop,                     //

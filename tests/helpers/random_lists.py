@@ -24,6 +24,7 @@ HOLDERS = {
     name for name, one in REFERENCE.items() if any(f["name"] == "transforms" for f in one["fields"])
 }
 VALUES = ("Normalize", "ToDtype")
+LARGER = ("PadTo",)  # after a transform that fixes the size: the image must fit
 CROPS = ("FiveCrop", "TenCrop")  # at most one of a list, and not in containers
 MIXES = ("MixUp", "CutMix", "TimmMixup")  # the end of a list
 FLOATS = ("float32", "float16", "bfloat16")
@@ -263,7 +264,7 @@ def names(elements: bool) -> list[str]:
     """Of the transforms that are taken there at all: on levels, or on the elements of a batch."""
     out = sorted(HOLDERS)
     before = [T.Normalize()] if elements else []
-    for name in sorted(set(CLASSES) - set(VALUES + CROPS + MIXES) - HOLDERS):
+    for name in sorted(set(CLASSES) - set(VALUES + CROPS + MIXES + LARGER) - HOLDERS):
         place = Place(random.Random(1), least=32, elements=elements, depth=DEPTH)
         try:
             T.plan([*before, draw_one(place, name)], (64, 64))
@@ -356,6 +357,10 @@ def draw_list(number: int, side: int | None = None) -> list[T.Transform]:
         place = replace(place, least=least_after(out[-1], place.least))
     out.append(scheduled(place, fixed_size(place)))
     place = replace(place, least=least_after(out[-1], place.least))
+    if pick.random() < 0.1:
+        out.append(
+            T.PadTo([max(sides_of(out[-1])) + pick.randint(0, 9) for _ in range(2)], level(place))
+        )
     for _ in range(pick.randint(0, 3)):
         out.append(draw_transform(place, keeps_size=True))
     values = values_of(pick)

@@ -23,6 +23,7 @@ from .schedule import Schedule as Schedule
 from .sizes import CenterCrop as CenterCrop
 from .sizes import FiveCrop as FiveCrop
 from .sizes import Pad as Pad
+from .sizes import PadTo as PadTo
 from .sizes import RandomCrop as RandomCrop
 from .sizes import RandomResize as RandomResize
 from .sizes import RandomResizedCrop as RandomResizedCrop

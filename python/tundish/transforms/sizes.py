@@ -50,6 +50,14 @@ class Pad(Transform):
 
 
 @dataclass(frozen=True)
+class PadTo(Transform):
+    """The image at the top left, and a level where it does not reach; a larger image is an error."""
+
+    size: int | Sequence[int]
+    fill: int | Sequence[int] = 0
+
+
+@dataclass(frozen=True)
 class FiveCrop(Transform):
     """The four corners and the middle: a batch is (N, 5, C, H, W)."""
 

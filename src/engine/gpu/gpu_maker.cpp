@@ -160,8 +160,9 @@ bool GpuMaker::plan_resident(Slot& slot, Place& place, Scratch& scratch) {
                          recipe_.fields & ~(FieldSet{1} << recipe_.image_field));
     check_array_fields(recipe_, sample, scratch.sample);
   }
-  return add_views(slot, place, plan_draw(recipe_, header, slot.epoch, place.draw),
-                   resident_->record(sample), resident_->at(sample));
+  const std::vector<View> views = plan_draw(recipe_, header, slot.epoch, place.draw);
+  scratch.unpadded = views.front().unpadded();
+  return add_views(slot, place, views, resident_->record(sample), resident_->at(sample));
 }
 
 bool GpuMaker::plan_read(Slot& slot, std::size_t number, Scratch& scratch) {
