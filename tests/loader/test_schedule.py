@@ -115,6 +115,10 @@ def test_with_views_and_mixing(folder):
     one = epochs(loader(folder, transforms=mixed, threads=1), 4)
     assert [{tuple(x.shape[2:]) for x, _ in epoch} for epoch in one] == [{s} for s in SHAPES[:4]]
     assert same(one, epochs(loader(folder, transforms=mixed, threads=5), 4))
+    crop = T.RandomResizedCrop(SHAPES[3], scale=(0.4, 1.0))
+    alone = loader(folder, transforms=[crop, *mixed[1:]])
+    alone.set_epoch(3)
+    assert same([one[3]], epochs(alone, 1))  # boxes of CutMix are of that size, too
 
 
 def epochs_of_views(loader, count):
