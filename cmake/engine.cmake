@@ -186,6 +186,7 @@ add_library(engine STATIC
   src/augment/operations/pixels/gaussian_blur.cpp
   src/augment/operations/normalize.cpp
   src/augment/operations/pad.cpp
+  src/augment/operations/pad_to.cpp
   src/augment/operations/policies/policy_ops.cpp
   src/augment/operations/policies/rand_augment.cpp
   src/augment/operations/warps/random_affine.cpp
@@ -195,6 +196,7 @@ add_library(engine STATIC
   src/augment/operations/warps/random_perspective.cpp
   src/augment/operations/pixels/random_photometric_distort.cpp
   src/augment/operations/random_resized_crop.cpp
+  src/augment/operations/random_sizes.cpp
   src/augment/operations/random_vertical_flip.cpp
   src/augment/operations/resize.cpp
   src/augment/operations/resize_keep_ratio.cpp

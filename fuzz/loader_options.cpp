@@ -14,7 +14,7 @@ using namespace tundish;
 void plan_some(const Transforms& transforms) {
   Size fixed;
   try {
-    fixed = fixed_size(transforms);
+    fixed = fixed_size(transforms, 0);
     (void)pixel_table(transforms);
   } catch (const Error& error) {
     check_error(error, ErrorCode::argument);

@@ -200,8 +200,10 @@ typedef struct tundish_batch_info {
 
 TUNDISH_API void tundish_batch_get_info(const tundish_batch* batch, tundish_batch_info* out);
 
-/* One of the tensors of a batch. "images" (N, C, H, W), or with several views "images_0", "images_1"
- * and so on; with FiveCrop (N, 5, C, H, W); "labels" (N); "samples" (N), their numbers. */
+/* One of the tensors of a batch. "images" (N, C, H, W), or with several views "images_0",
+ * "images_1" and so on; with FiveCrop (N, 5, C, H, W); with images_as "list" N times "image" (C, H,
+ * W); "labels" (N); "samples" (N), their numbers; with return_sizes "sizes" (N, 2), heights and
+ * widths. */
 typedef struct tundish_tensor_info {
   const char* name;   /* as long as the batch */
   void* data;         /* until the batch and its tensors are freed; NULL for a batch for a GPU */
@@ -254,8 +256,9 @@ typedef struct tundish_device tundish_device;
  * NULL, or all loaded; then before the loader is started. NULL on error. */
 TUNDISH_API tundish_device* tundish_device_new(tundish_loader* loader, int32_t device, void* stream,
                                                const tundish_resident* resident);
-/* Enqueues the batch. `out`: GPU memory for each of its tensors, with their dtype, shape and strides;
- * NULL for labels or samples that are not wanted. The batch may be freed at once. */
+/* Enqueues the batch. `out`: GPU memory for each of its tensors, with their dtype, shape and
+ * strides; NULL for labels or samples that are not wanted, and for sizes, which are in host memory
+ * only. The batch may be freed at once. */
 TUNDISH_API int32_t tundish_device_enqueue(tundish_device* device, const tundish_batch* batch,
                                            void* const* out);
 /* So many batches are to be enqueued ahead of the one that the training loop gets. */

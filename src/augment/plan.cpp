@@ -112,6 +112,7 @@ void View::crop(const Window& window, PadMode mode, std::array<std::uint8_t, 3> 
     step.fill = fill;
   }
   size_ = {window.width, window.height};
+  unpadded_ = {};
   if (resizes(step)) {
     step.keep = {step.keep.x + x, step.keep.y + y, window.width, window.height};
   } else {
@@ -121,9 +122,23 @@ void View::crop(const Window& window, PadMode mode, std::array<std::uint8_t, 3> 
   }
 }
 
+void View::pad_to(Size size, std::array<std::uint8_t, 3> fill) {
+  const Size image = size_;
+  for (Erasure& erasure : erasures_) {  // what a crop cut off stays off
+    Window& window = erasure.window;
+    window.width = std::min(window.width, image.width - window.x);
+    window.height = std::min(window.height, image.height - window.y);
+  }
+  std::erase_if(erasures_,
+                [](const Erasure& one) { return one.window.width <= 0 || one.window.height <= 0; });
+  if (size != image) crop({0, 0, size.width, size.height}, PadMode::constant, fill);
+  unpadded_ = image;
+}
+
 void View::resize(Size size, Filter filter) {
   assert(size.width > 0 && size.height > 0);
   if (size == size_) return;
+  unpadded_ = {};
   // Pillow 12's Image.resize() makes images of this shape flatter before it makes them wider or
   // narrower, the other way round than all others.
   if (size_.height > std::int64_t{100} * size_.width && size.height < size_.height &&
@@ -142,7 +157,9 @@ void View::resize(Size size, Filter filter) {
 
 void View::add(const PixelStep& step) {
   steps_.emplace_back(step);
-  if (step.size != Size{}) size_ = step.size;
+  if (step.size == Size{}) return;
+  size_ = step.size;
+  unpadded_ = {};
 }
 
 LeftToGpu View::left_after(std::size_t done) const {

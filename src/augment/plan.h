@@ -67,6 +67,8 @@ class View {
 
   Size image() const { return image_; }  // size of the decoded image the view starts from
   Size size() const { return size_; }    // of the result so far
+  // The same without what pad_to() added, unless a crop or a resize followed.
+  Size unpadded() const { return unpadded_ == Size{} ? size_ : unpadded_; }
   const std::vector<PlanStep>& steps() const { return steps_; }  // at least one
   const ResizeStep& first() const { return *std::get_if<ResizeStep>(&steps_.front()); }
   bool is_one_resize() const { return steps_.size() == 1; }
@@ -75,6 +77,8 @@ class View {
   void crop(const Window& window, PadMode mode = PadMode::constant,
             std::array<std::uint8_t, 3> fill = {});
   void resize(Size size, Filter filter);
+  // The image at the top left of a larger one.
+  void pad_to(Size size, std::array<std::uint8_t, 3> fill);
   void mirror_x();
   void mirror_y();
 
@@ -97,6 +101,7 @@ class View {
 
   Size image_;
   Size size_;
+  Size unpadded_;  // {0, 0}: as size_
   Size input_;  // of the last ResizeStep
   std::vector<PlanStep> steps_;
   std::vector<Erasure> erasures_;

@@ -26,6 +26,7 @@
 #include "augment/operations/mixing/timm_mixup.h"
 #include "augment/operations/normalize.h"
 #include "augment/operations/pad.h"
+#include "augment/operations/pad_to.h"
 #include "augment/operations/pixels/color_jitter.h"
 #include "augment/operations/pixels/gaussian_blur.h"
 #include "augment/operations/pixels/gaussian_noise.h"
@@ -53,6 +54,7 @@
 #include "augment/operations/random_crop.h"
 #include "augment/operations/random_horizontal_flip.h"
 #include "augment/operations/random_resized_crop.h"
+#include "augment/operations/random_sizes.h"
 #include "augment/operations/random_vertical_flip.h"
 #include "augment/operations/resize.h"
 #include "augment/operations/resize_keep_ratio.h"
@@ -71,9 +73,13 @@ using AnyTransform = std::variant<  //
     Resize,                         //
     CenterCrop,                     //
     Pad,                            //
+    PadTo,                          //
     FiveCrop,                       //
     TenCrop,                        //
     RandomCrop,                     //
+    ScaleJitter,                    //
+    RandomShortestSize,             //
+    RandomResize,                   //
     RandomHorizontalFlip,           //
     RandomVerticalFlip,             //
     RandomRotation,                 //

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -31,12 +33,35 @@ concept MakesCrops =
 template <class Op>
 concept Container = requires(const Op& op, Random& random) { op.choose(random); };
 
+// A saved state of a few kilobytes could ask for a great many.
+constexpr std::size_t kMaxChanges = 256;
+
 // What a list has done so far.
 struct Checked {
   Dtype dtype = Dtype::uint8;    // of an element
   const char* erased = nullptr;  // the transform that erased elements
   const char* crops = nullptr;   // the transform that made several images
 };
+
+// Calls visit with every Schedule of the transform, and whether it has one.
+template <class AnyOf, class Visit>
+void for_each_schedule(AnyOf& transform, const Visit& visit) {
+  std::visit(
+      [&](auto& op) {
+        std::decay_t<decltype(op)>::fields(op, [&]<class Value>(const FieldInfo&, Value& value) {
+          if constexpr (IsScheduled<std::remove_const_t<Value>>::value) {
+            if (!value.later.empty()) visit(value);
+          }
+        });
+      },
+      transform);
+}
+
+bool is_scheduled(const Transform& transform) {
+  bool found = false;
+  for_each_schedule(transform, [&](const auto&) { found = true; });
+  return found;
+}
 
 // `inside`: the transform that holds the list; empty for a loader's list.
 void check_list(const std::vector<Transform>& list, const std::string& inside, Checked& so_far) {
@@ -45,6 +70,11 @@ void check_list(const std::vector<Transform>& list, const std::string& inside, C
         [&]<class Op>(const Op& op) {
           const Dtype dtype = so_far.dtype;
           check_fields_of(op);
+          if (!inside.empty() && is_scheduled(transform)) {
+            refuse_argument(inside, fmt::format("cannot hold {} with a Schedule: put it into the "
+                                                "list itself",
+                                                Op::kName));
+          }
           if constexpr (Container<Op>) check_list(op.transforms.list(), Op::kName, so_far);
           if constexpr (requires { op.check_on(dtype); }) op.check_on(dtype);
           if constexpr (MakesCrops<Op>) {
@@ -179,22 +209,52 @@ PixelValues pixel_values(const Transforms& transforms) {
 
 Transforms::Transforms() : Transforms(std::vector<Transform>{}) {}
 Transforms::Transforms(std::vector<Transform> list)
-    : list_(std::make_shared<const std::vector<Transform>>(std::move(list))) {}
+    : list_(std::make_shared<const std::vector<Transform>>(std::move(list))),
+      scheduled_(std::any_of(list_->begin(), list_->end(), is_scheduled)) {}
 Transforms::Transforms(std::initializer_list<Transform> list)
     : Transforms(std::vector<Transform>(list)) {}
 bool Transforms::operator==(const Transforms& other) const { return *list_ == *other.list_; }
 
+Transforms Transforms::at(std::uint64_t epoch) const {
+  if (!scheduled_) return *this;
+  std::vector<Transform> now = *list_;
+  for (Transform& transform : now) {
+    for_each_schedule(transform, [&](auto& size) {
+      size = std::remove_cvref_t<decltype(size.at(0))>(size.at(epoch));
+    });
+  }
+  return now;
+}
+
+std::vector<std::uint64_t> Transforms::changes() const {
+  std::set<std::uint64_t> epochs{0};
+  for (const Transform& transform : *list_) {
+    for_each_schedule(transform, [&](const auto& size) {
+      for (const auto& [epoch, of_epoch] : size.later) epochs.insert(epoch);
+    });
+  }
+  return {epochs.begin(), epochs.end()};
+}
+
 void check_transforms(const Transforms& transforms) {
-  Checked so_far;
-  check_list(transforms.list(), "", so_far);
+  const std::vector<std::uint64_t> epochs = transforms.changes();
+  if (epochs.size() > kMaxChanges) {
+    refuse_argument("", fmt::format("the Schedules of a list change it in {} epochs; at most {}",
+                                    epochs.size(), kMaxChanges));
+  }
+  for (const std::uint64_t epoch : epochs) {
+    Checked so_far;
+    check_list(transforms.at(epoch).list(), "", so_far);
+  }
   check_mixing(transforms);
 }
 
 View plan_view(const Transforms& transforms, Size image, const Key& key, std::uint32_t crop) {
+  const Transforms now = transforms.at(key.epoch);
   View view(image);
   Numbers numbers{};
   bool elements = false;
-  for (const Transform& transform : transforms.list()) {
+  for (const Transform& transform : now.list()) {
     plan_one(view, transform, key, numbers, elements, crop, true);
     elements |= std::holds_alternative<Normalize>(transform) ||
                 (std::holds_alternative<ToDtype>(transform) &&
@@ -224,7 +284,19 @@ std::uint32_t crops_of(const Transforms& transforms) {
   return crops;
 }
 
-Size fixed_size(const Transforms& transforms) { return size_after(transforms.list(), {}); }
+Size fixed_size(const Transforms& transforms, std::uint64_t epoch) {
+  return size_after(transforms.at(epoch).list(), {});
+}
+
+Size largest_size(const Transforms& transforms) {
+  Size out;
+  for (const std::uint64_t epoch : transforms.changes()) {
+    const Size size = fixed_size(transforms, epoch);
+    if (size == Size{}) return {};
+    out = {std::max(out.width, size.width), std::max(out.height, size.height)};
+  }
+  return out;
+}
 
 PixelTable pixel_table(const Transforms& transforms) {
   return make_pixel_table(pixel_values(transforms));

@@ -24,8 +24,14 @@ class Transforms {
   const std::vector<Transform>& list() const { return *list_; }
   bool operator==(const Transforms& other) const;
 
+  // The list of one epoch: every Schedule replaced by the size that it has then. Cheap.
+  Transforms at(std::uint64_t epoch) const;
+  // The epochs that begin with another list than the epoch before: 0, and those of every Schedule.
+  std::vector<std::uint64_t> changes() const;
+
  private:
   std::shared_ptr<const std::vector<Transform>> list_;  // other owners: copies
+  bool scheduled_ = false;                              // a size changes with the epoch
 };
 
 // One list for each view of a sample.
@@ -41,9 +47,9 @@ void check_transforms(const Transforms& transforms);
 // the same name, so that inserting another transform changes no draw. A saved state names this.
 constexpr int kRandomVersion = 2;  // 1: keyed by the place in the list
 
-// The plan of one view. Pure: the same image size, transforms and key give the same plan.
-// Throws Error(argument) when an image cannot be treated: smaller than a RandomCrop, or a result
-// of more than kMaxResultPixels.
+// The plan of one view, with the sizes of the key's epoch. Pure: the same image size, transforms
+// and key give the same plan. Throws Error(argument) when an image cannot be treated: smaller than
+// a RandomCrop, or a result of more than kMaxResultPixels.
 constexpr std::int64_t kMaxResultPixels = 178'956'970;
 View plan_view(const Transforms& transforms, Size image, const Key& key, std::uint32_t crop = 0);
 
@@ -51,8 +57,12 @@ View plan_view(const Transforms& transforms, Size image, const Key& key, std::ui
 // the number of one of them.
 std::uint32_t crops_of(const Transforms& transforms);
 
-// The size every result has, or {0, 0} when it depends on the image.
-Size fixed_size(const Transforms& transforms);
+// The size every result of an epoch has, or {0, 0} when it depends on the image.
+Size fixed_size(const Transforms& transforms, std::uint64_t epoch);
+
+// The greatest width and the greatest height that results have in any epoch; {0, 0} when in one of
+// them the size depends on the image.
+Size largest_size(const Transforms& transforms);
 
 // Element type of the batch and the value of every (channel, level): ToDtype and Normalize in
 // the user's order, each step rounded to float32 as torchvision does. float16 and bfloat16 are

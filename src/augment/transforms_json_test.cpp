@@ -30,6 +30,24 @@ static void vary_blurs_and_noise(const Vary& vary) {
 }
 
 template <class Vary>
+static void vary_sizes(const Vary& vary) {
+  vary(
+      PadTo{{5, 6}}, [](auto& op) { op.size.width += 1; }, [](auto& op) { op.size.height += 1; },
+      [](auto& op) { op.fill[1] = 1; });
+  vary(
+      ScaleJitter{.target_size = {5, 6}}, [](auto& op) { op.target_size[0] = 7; },
+      [](auto& op) { op.target_size[1] = 7; }, [](auto& op) { op.scale_range[0] = 0.2; },
+      [](auto& op) { op.scale_range[1] = 3; },
+      [](auto& op) { op.interpolation = Filter::nearest; });
+  vary(
+      RandomShortestSize{.min_size = {{5}}}, [](auto& op) { op.min_size = {{5, 6}}; },
+      [](auto& op) { op.max_size = 9; }, [](auto& op) { op.interpolation = Filter::nearest; });
+  vary(
+      RandomResize{5, 9}, [](auto& op) { op.min_size = 6; }, [](auto& op) { op.max_size = 8; },
+      [](auto& op) { op.interpolation = Filter::nearest; });
+}
+
+template <class Vary>
 static void vary_batches(const Vary& vary) {
   const auto classes = [](auto& op) { op.num_classes = 7; };
   vary(MixUp{}, classes, [](auto& op) { op.alpha = 0.2; });
@@ -166,7 +184,10 @@ static std::vector<Transform> variants() {
   vary(
       Resize{.size = {9, 0}}, size, high, [](auto& op) { op.max_size = 11; },
       [](auto& op) { op.interpolation = Filter::nearest; });
-  vary(CenterCrop{{5, 6}}, size, high);
+  vary(
+      CenterCrop{{5, 6}}, size, high, [](auto& op) { op.size.later = {{7, {5, 6}}}; },
+      [](auto& op) { op.size.later = {{8, {5, 6}}}; },
+      [](auto& op) { op.size.later = {{7, {6, 6}}}; });
   vary(
       RandomCrop{.size = {32, 32}}, size, high, [](auto& op) { op.padding.left = 4; },
       [](auto& op) { op.padding.top = 4; }, [](auto& op) { op.padding.right = 4; },
@@ -178,6 +199,7 @@ static std::vector<Transform> variants() {
       [](auto& op) { op.padding.right = 4; }, [](auto& op) { op.padding.bottom = 4; },
       [](auto& op) { op.fill[0] = 1; }, [](auto& op) { op.fill[1] = 1; },
       [](auto& op) { op.fill[2] = 1; }, [](auto& op) { op.padding_mode = PadMode::symmetric; });
+  vary_sizes(vary);
   vary(RandomHorizontalFlip{0.5}, [](auto& op) { op.p = 0.25; });
   vary(RandomVerticalFlip{0.5}, [](auto& op) { op.p = 0.25; });
   vary_policies_and_warps(vary);
@@ -233,8 +255,14 @@ TEST_CASE("JSON that is no transform is refused, and the argument is named") {
   CHECK(refusal(R"([{"name": "Resize", "size": [0, 8]}])").starts_with("Resize: size must be a n"));
   CHECK(refusal(R"([{"name": "Resize", "size": 1e3}])").starts_with("Resize: size must be a n"));
   CHECK(refusal(R"([{"name": "Resize", "size": 70000}])") ==
-        "Resize: size must be a number of pixels or (height, width) from 1 to 65535, not "
-        "0 (height) x 70000 (width)");
+        "Resize: size must be a number of pixels or (height, width) from 1 to 65535, or a Schedule "
+        "{0: size, epoch: size, ...} of them, not 0 (height) x 70000 (width)");
+  for (const char* wrong : {"{}", R"({"1":8})", R"({"0":8,"-1":9})", R"({"0":8,"01":9})",
+                            R"({"0":8,"1.0":9})", R"({"0":8,"":9})", R"({"0":8,"1":null})",
+                            R"({"0":{"0":8}})", R"({"0":8,"99999999999999999999":9})"}) {
+    CHECK(refusal(fmt::format(R"([{{"name": "Resize", "size": {}}}])", wrong).c_str())
+              .ends_with(fmt::format("of them, not {}", wrong)));
+  }
   CHECK(refusal(R"([{"name": "RandomCrop", "size": 8, "padding": [1, 2, 3]}])") ==
         "RandomCrop: padding must be one, two or four numbers of pixels from 0 to 65535, not "
         "[1,2,3]");
@@ -252,6 +280,11 @@ TEST_CASE("every way to write a size, a padding and a fill") {
   CHECK(read(R"([{"name": "CenterCrop", "size": [7]}])") == Transform(CenterCrop{{7, 7}}));
   CHECK(read(R"([{"name": "CenterCrop", "size": [7, 9]}])") == Transform(CenterCrop{{9, 7}}));
   CHECK(read(R"([{"name": "Resize", "size": 7}])") == Transform(Resize{.size = {7, 0}}));
+  CHECK(read(R"([{"name": "Resize", "size": {"0": 7}}])") == Transform(Resize{.size = {7, 0}}));
+  Resize later{.size = {7, 0}};
+  later.size.later = {{3, {{8, 9}}}, {10, {{4, 0}}}};
+  CHECK(read(R"([{"name": "Resize", "size": {"10": 4, "0": 7, "3": [9, 8]}}])") ==
+        Transform(later));
   CHECK(read(R"([{"name": "Resize", "size": [7, 9]}])") == Transform(Resize{.size = {9, 7}}));
   const auto padded = [&](const char* json) { return std::get<RandomCrop>(read(json)); };
   CHECK(padded(R"([{"name": "RandomCrop", "padding": 3}])").padding == Padding{3, 3, 3, 3});

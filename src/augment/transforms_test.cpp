@@ -64,24 +64,57 @@ TEST_CASE("transforms that make new pixels must come before Normalize") {
 }
 
 TEST_CASE("the size of the results is known when a transform fixes it") {
-  CHECK(fixed_size({}) == Size{});
-  CHECK(fixed_size({Resize{.size = {256, 0}}}) == Size{});
-  CHECK(fixed_size({Resize{.size = {256, 0}}, CenterCrop{{224, 192}}}) == Size{224, 192});
-  CHECK(fixed_size({CenterCrop{{200, 100}}, Resize{.size = {50, 0}}}) == Size{100, 50});
-  CHECK(fixed_size(kTraining) == Size{224, 224});
-  CHECK(fixed_size({RandomCrop{.size = {32, 30}}, RandomVerticalFlip{}}) == Size{32, 30});
+  CHECK(fixed_size({}, 0) == Size{});
+  CHECK(fixed_size({Resize{.size = {256, 0}}}, 0) == Size{});
+  CHECK(fixed_size({Resize{.size = {256, 0}}, CenterCrop{{224, 192}}}, 0) == Size{224, 192});
+  CHECK(fixed_size({CenterCrop{{200, 100}}, Resize{.size = {50, 0}}}, 0) == Size{100, 50});
+  CHECK(fixed_size(kTraining, 0) == Size{224, 224});
+  CHECK(fixed_size({RandomCrop{.size = {32, 30}}, RandomVerticalFlip{}}, 0) == Size{32, 30});
 }
 
 TEST_CASE("a choice among transforms of one size has that size") {
   const Transform crop = RandomCrop{.size = {32, 30}}, same = CenterCrop{{32, 30}};
   const Transform other = CenterCrop{{30, 32}};
-  CHECK(fixed_size({RandomChoice{{crop, same}}}) == Size{32, 30});
-  CHECK(fixed_size({RandomChoice{{crop, other}}}) == Size{});
-  CHECK(fixed_size({RandomChoice{{crop, RandomHorizontalFlip{}}}}) == Size{});
-  CHECK(fixed_size({RandomChoice{{}}}) == Size{});
-  CHECK(fixed_size({other, RandomChoice{{RandomVerticalFlip{}, RandomHorizontalFlip{}}}}) ==
+  CHECK(fixed_size({RandomChoice{{crop, same}}}, 0) == Size{32, 30});
+  CHECK(fixed_size({RandomChoice{{crop, other}}}, 0) == Size{});
+  CHECK(fixed_size({RandomChoice{{crop, RandomHorizontalFlip{}}}}, 0) == Size{});
+  CHECK(fixed_size({RandomChoice{{}}}, 0) == Size{});
+  CHECK(fixed_size({other, RandomChoice{{RandomVerticalFlip{}, RandomHorizontalFlip{}}}}, 0) ==
         Size{30, 32});
-  CHECK(fixed_size({RandomApply{{crop, same}}}) == Size{});
+  CHECK(fixed_size({RandomApply{{crop, same}}}, 0) == Size{});
+}
+
+TEST_CASE("a size may change with the epoch") {
+  RandomResizedCrop crop{.size = {8, 8}};
+  crop.size.later = {{2, {10, 12}}, {5, {6, 20}}};
+  Resize resize{.size = {30, 30}};
+  resize.size.later = {{3, {{31, 31}}}};
+  const Transforms list{resize, crop};
+  CHECK(list.changes() == std::vector<std::uint64_t>{0, 2, 3, 5});
+  CHECK(fixed_size(list, 1) == Size{8, 8});
+  CHECK(fixed_size(list, 2) == Size{10, 12});
+  CHECK(fixed_size(list, 1'000'000) == Size{6, 20});
+  CHECK(largest_size(list) == Size{10, 20});
+  CHECK(list.at(4) == Transforms{Resize{.size = {31, 31}}, RandomResizedCrop{.size = {10, 12}}});
+  CHECK(list.at(4).changes() == std::vector<std::uint64_t>{0});
+  CHECK(plan_view(list, {50, 40}, {.epoch = 5}).size() == Size{6, 20});
+  CHECK(plan_view(list, {50, 40}, {.seed = 1, .epoch = 4}) ==
+        plan_view(list.at(4), {50, 40}, {.seed = 1, .epoch = 4}));
+  resize.size.later = {{3, {{31, 0}}}};  // a shorter side
+  CHECK(largest_size({resize}) == Size{});
+  CHECK(largest_size({resize, crop}) == Size{10, 20});
+}
+
+TEST_CASE("a size that changes is checked in every epoch, and is not held by other transforms") {
+  CenterCrop crop{{8, 8}};
+  crop.size.later = {{3, {70'000, 8}}};
+  CHECK(complaint({crop}) == "CenterCrop");
+  crop.size.later = {{3, {9, 9}}};
+  CHECK(complaint({crop}) == "");
+  CHECK(complaint({RandomApply{{crop}}}) == "RandomApply");
+  Resize resize{.size = {8, 0}, .max_size = 20};
+  resize.size.later = {{3, {{20, 0}}}};
+  CHECK(complaint({resize}) == "Resize");
 }
 
 TEST_CASE("a result that would fill the memory is refused") {

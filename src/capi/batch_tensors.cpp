@@ -27,6 +27,18 @@ BatchTensor images_of(const Batch& batch, std::size_t number) {
   return out;
 }
 
+// An image of a list.
+BatchTensor image_of(const Batch& batch, const BatchImage& image) {
+  const std::int64_t width = image.size.width, height = image.size.height;
+  BatchTensor out{.name = "image",
+                  .data = image.pixels,
+                  .type = element_type(batch.views.front().dtype),
+                  .shape = {3, height, width},
+                  .strides = {1, 3 * width, 3}};
+  if (batch.channels_first) out.strides = {height * width, width, 1};
+  return out;
+}
+
 BatchTensor numbers_of(const char* name, std::vector<std::int64_t>& numbers) {
   return {.name = name,
           .data = numbers.data(),
@@ -49,9 +61,17 @@ BatchTensor soft_labels_of(Batch& batch) {
 
 std::vector<BatchTensor> tensors_of(Batch& batch) {
   std::vector<BatchTensor> out;
-  for (std::size_t v = 0; v < batch.views.size(); ++v) out.push_back(images_of(batch, v));
+  for (std::size_t v = 0; !batch.is_list && v < batch.views.size(); ++v) {
+    out.push_back(images_of(batch, v));
+  }
+  for (const BatchImage& image : batch.list) out.push_back(image_of(batch, image));
   out.push_back(batch.classes > 0 ? soft_labels_of(batch) : numbers_of("labels", batch.labels));
   out.push_back(numbers_of("samples", batch.samples));
+  if (batch.has_sizes) {
+    out.push_back(numbers_of("sizes", batch.sizes));
+    out.back().shape = {batch.count, 2};
+    out.back().strides = {2, 1};
+  }
   return out;
 }
 

@@ -20,7 +20,7 @@ struct BatchTensor {
   bool copies = false;  // a tensor is a copy: it must not keep the pixels alive
 };
 
-// The views' images, then labels and samples.
+// The views' images (or each image of a list), then labels and samples, then sizes if asked for.
 std::vector<BatchTensor> tensors_of(Batch& batch);
 
 // A tensor of `batch`, which is kept alive.

@@ -167,7 +167,7 @@ constexpr std::array kTable = {
     ErrorEntry{ErrorCode::unequal_sizes, "gives images of unequal size",
                "A batch is one array, so all its images must have one size.",
                "add Resize((H, W)), RandomResizedCrop, or Resize followed by CenterCrop to the "
-               "transforms"},
+               "transforms; or use pad_to=(H, W), or images_as=\"list\""},
     ErrorEntry{
         ErrorCode::wrong_state, "cannot continue from this state",
         "The state was saved with other data, another seed, other transforms or another order.",

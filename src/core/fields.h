@@ -26,6 +26,7 @@
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "core/error.h"
 #include "core/image.h"
@@ -57,6 +58,34 @@ struct Padding {
 struct SideOrSize : Size {
   bool operator==(const SideOrSize&) const = default;
 };
+
+// A size that may change from epoch to epoch: `later` has the first epoch of each new size, in
+// order, and the size itself is that of epoch 0.
+template <class T>
+struct Scheduled : T {
+  std::vector<std::pair<std::uint64_t, T>> later;
+
+  Scheduled() = default;
+  Scheduled(const T& size) : T(size) {}
+  Scheduled(int across, int down) {
+    this->width = across;
+    this->height = down;
+  }
+  bool operator==(const Scheduled&) const = default;
+
+  const T& at(std::uint64_t epoch) const {
+    const T* now = this;
+    for (const auto& [first, size] : later) {
+      if (first <= epoch) now = &size;
+    }
+    return *now;
+  }
+};
+
+template <class T>
+struct IsScheduled : std::false_type {};
+template <class T>
+struct IsScheduled<Scheduled<T>> : std::true_type {};
 
 // What a number is drawn from, uniformly. One number x: from kCenter - x to kCenter + x, but not
 // below 0 around 1; none: kCenter, which changes nothing.
@@ -116,7 +145,8 @@ std::string wanted_text(const FieldInfo& field) {
   } else if constexpr (IsSpread<T>::value) {
     return "a number of at least 0, or two in order" + range_text(field) + ", or none";
   } else if constexpr (std::is_base_of_v<Size, T>) {
-    return "a number of pixels or (height, width)" + range_text(field);
+    return "a number of pixels or (height, width)" + range_text(field) +
+           (IsScheduled<T>::value ? ", or a Schedule {0: size, epoch: size, ...} of them" : "");
   } else if constexpr (count > 0) {
     constexpr std::array kCounts = {"no", "one", "two", "three", "four"};
     return fmt::format("{} numbers{}", kCounts[count], range_text(field));
@@ -154,10 +184,9 @@ class CheckRanges {
         refuse<T>(field, fmt::format("({}, {})", value.low, value.high));
       }
     } else if constexpr (std::is_base_of_v<Size, T>) {
-      const bool one = std::is_same_v<T, SideOrSize> && value.height == 0;
-      const bool fine = inside(field, value.width) && (one || inside(field, value.height));
-      if (!fine) {
-        refuse<T>(field, fmt::format("{} (height) x {} (width)", value.height, value.width));
+      check_size<T>(field, value);
+      if constexpr (IsScheduled<T>::value) {
+        for (const auto& [epoch, size] : value.later) check_size<T>(field, size);
       }
     } else if constexpr (ArrayOf<T>::kSize > 0) {
       for (const auto& one : value) {
@@ -173,6 +202,12 @@ class CheckRanges {
  private:
   static bool inside(const FieldInfo& field, double value) {
     return value >= field.low && value <= field.high;
+  }
+  template <class T>
+  void check_size(const FieldInfo& field, const Size& size) const {
+    const bool one = std::is_base_of_v<SideOrSize, T> && size.height == 0;
+    if (inside(field, size.width) && (one || inside(field, size.height))) return;
+    refuse<T>(field, fmt::format("{} (height) x {} (width)", size.height, size.width));
   }
   template <class T>
   [[noreturn]] void refuse(const FieldInfo& field, const std::string& value) const {

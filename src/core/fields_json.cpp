@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <functional>
 #include <set>
 
@@ -86,6 +87,11 @@ bool read_size(Size& to, bool one_is_shorter_side, const Json& from) {
   if (sides.size() != 2 || (one_is_shorter_side && sides[0] == 0)) return false;
   to = {sides[1], sides[0]};
   return true;
+}
+
+bool read_epoch(std::uint64_t& to, const std::string& from) {
+  const auto [end, error] = std::from_chars(from.data(), from.data() + from.size(), to);
+  return error == std::errc{} && std::to_string(to) == from;
 }
 
 bool read_padding(Padding& to, const Json& from) {

@@ -1,6 +1,7 @@
 // Structs that describe themselves (core/fields.h) as JSON, and back again.
 #pragma once
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -37,6 +38,12 @@ Json json_of_value(const T& value) {
     return Json{value.left, value.top, value.right, value.bottom};
   } else if constexpr (IsSpread<T>::value) {
     return value.changes() ? Json{value.low, value.high} : Json();
+  } else if constexpr (IsScheduled<T>::value) {
+    const auto& first = value.at(0);
+    if (value.later.empty()) return json_of_value(first);
+    Json out{{"0", json_of_value(first)}};
+    for (const auto& [epoch, size] : value.later) out[std::to_string(epoch)] = json_of_value(size);
+    return out;
   } else if constexpr (std::is_base_of_v<Size, T>) {
     if (std::is_same_v<T, SideOrSize> && value.height == 0) return value.width;
     return Json{value.height, value.width};
@@ -80,10 +87,33 @@ bool read_numbers(std::vector<T>& to, const Json& from) {
 }
 
 bool read_size(Size& to, bool one_is_shorter_side, const Json& from);
+// A number as the key of an object: "10"; false for "010", "-1" and "1.0".
+bool read_epoch(std::uint64_t& to, const std::string& from);
 bool read_padding(Padding& to, const Json& from);
 bool read_fill(Fill& to, const Json& from);
 // `low` and `high` are the center, and stay so for none.
 bool read_spread(double& low, double& high, const Json& from);
+
+// One size, or an object of them by epoch: {"0": 128, "10": 160}.
+template <class T>
+bool read_schedule(Scheduled<T>& to, const Json& from) {
+  to = {};
+  if (!from.is_object()) return read_size(to, std::is_same_v<T, SideOrSize>, from);
+  bool begins = false;
+  for (const auto& [key, value] : from.items()) {
+    std::pair<std::uint64_t, T> one;
+    if (!read_epoch(one.first, key) || !read_value(one.second, value)) return false;
+    begins |= one.first == 0;
+    if (one.first == 0) {
+      static_cast<T&>(to) = one.second;
+    } else {
+      to.later.push_back(one);
+    }
+  }
+  std::sort(to.later.begin(), to.later.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  return begins;
+}
 
 template <class T>
 bool read_value(T& to, const Json& from) {
@@ -115,6 +145,8 @@ bool read_value(T& to, const Json& from) {
   } else if constexpr (IsSpread<T>::value) {
     to = {};
     return read_spread(to.low, to.high, from);
+  } else if constexpr (IsScheduled<T>::value) {
+    return read_schedule(to, from);
   } else if constexpr (std::is_base_of_v<Size, T>) {
     return read_size(to, std::is_same_v<T, SideOrSize>, from);
   } else if constexpr (ArrayOf<T>::kSize > 0) {

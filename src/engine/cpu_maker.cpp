@@ -21,9 +21,12 @@ std::int64_t label_of(const LoaderOptions& options, const Source& source, std::u
 
 void CpuMaker::make(Slot& slot, std::size_t place, std::unique_ptr<Scratch>& scratch) {
   const bool mixes = mixer_ && !options_.for_gpu;
+  const bool as_list = options_.images_as == ImagesAs::list;
   make_at(
       [&](std::size_t image, Size size) {
-        return mixes ? place_levels(slot, place, size) : place_in(slot, place, image, size);
+        return as_list ? place_apart(slot, place, size)
+               : mixes ? place_levels(slot, place, size)
+                       : place_in(slot, place, image, size);
       },
       slot, place, scratch);
   if (mixes) mixer_->done(slot, place, *this, scratch->mix);
@@ -43,6 +46,20 @@ Placement CpuMaker::place_levels(Slot& slot, std::size_t number, Size size) {
     }
   }
   return tundish::placement(levels_at(slot, number), size, Dtype::uint8, false);
+}
+
+// Where an image that comes in a list goes: memory of its place, which it may have had before.
+Placement CpuMaker::place_apart(Slot& slot, std::size_t number, Size size) {
+  slot.places[number].size = size;
+  SlotView& view = slot.views.front();
+  HostMemory* memory = nullptr;
+  {
+    std::lock_guard lock(slot.mutex);
+    if (view.apart.size() < slot.places.size()) view.apart.resize(slot.places.size());
+    memory = &view.apart[number];
+  }
+  memory->reserve(image_bytes(0, size), options_.allocator);
+  return placement(memory->data(), 0, size);
 }
 
 std::byte* CpuMaker::levels_at(Slot& slot, std::size_t number) const {
@@ -143,6 +160,7 @@ bool CpuMaker::load_draw(const Placer& placer, Slot& slot, std::size_t number, S
 
 void CpuMaker::finish_place(Place& place, const Scratch& scratch) const {
   place.label = label_of(options_, *recipe_.source, place.draw.sample);
+  place.unpadded = scratch.unpadded;
   if (!options_.all_fields) return;
   // All but the image, which is in the batch as pixels; its coded bytes may be larger than these.
   const Sample& sample = scratch.sample;

@@ -57,6 +57,7 @@ class CpuMaker : public Maker {
   void finish_place(Place& place, const Scratch& scratch) const;
 
  private:
+  Placement place_apart(Slot& slot, std::size_t number, Size size);
   Placement place_levels(Slot& slot, std::size_t number, Size size);
   std::byte* levels_at(Slot& slot, std::size_t number) const;
   Placement place_in(Slot& slot, std::size_t number, std::size_t image, Size size);

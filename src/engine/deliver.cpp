@@ -14,7 +14,7 @@ namespace tundish {
 // in order, until two good images are known to differ (deliver() reports that) or all agree.
 // Several images of a sample have fixed sizes.
 void Engine::Shared::settle_size(Slot& slot) {
-  if (recipe.images() > 1) return;
+  if (recipe.images() > 1 || options.images_as == ImagesAs::list) return;
   SlotView& view = slot.views.front();
   const auto left_out = [&](const Place& place) { return place.filled && place.size != view.size; };
   if (std::none_of(slot.places.begin(), slot.places.end(), left_out)) return;
@@ -54,7 +54,7 @@ Size Engine::Shared::check_places(const Slot& slot) const {
     if (place.error) std::rethrow_exception(place.error);
     if (!place.filled) continue;
     if (!first) first = &place;
-    if (place.size != first->size) {
+    if (place.size != first->size && options.images_as != ImagesAs::list) {
       throw Error(ErrorCode::unequal_sizes, {.file = recipe.source->path()},
                   fmt::format("record {} gives {} x {} pixels, record {} in the same batch {} x {}",
                               first->draw.sample, first->size.width, first->size.height,
@@ -92,6 +92,17 @@ BatchView Engine::Shared::deliver_view(const Batch& batch, std::size_t number, S
   return out;
 }
 
+// Of the last place that was added.
+void Engine::Shared::add_sizes(Batch& out, const Place& place, SlotView& view) const {
+  if (options.images_as == ImagesAs::list) {
+    out.list.push_back({view.apart[out.places.back()].data(), place.size});
+  }
+  if (options.return_sizes) {
+    out.sizes.push_back(place.unpadded.height);
+    out.sizes.push_back(place.unpadded.width);
+  }
+}
+
 // Checks, then closes the gaps that skipped samples left.
 void Engine::Shared::deliver(Batch& out, const std::shared_ptr<Slot>& slot, bool epoch_begins) {
   out = {};
@@ -99,6 +110,8 @@ void Engine::Shared::deliver(Batch& out, const std::shared_ptr<Slot>& slot, bool
   out.epoch = slot->epoch;
   out.next = slot->next;
   out.channels_first = options.channels_first();
+  out.is_list = options.images_as == ImagesAs::list;
+  out.has_sizes = options.return_sizes;
 
   std::lock_guard lock(mutex);
   bad.enter(*slot, epoch_begins);
@@ -107,7 +120,7 @@ void Engine::Shared::deliver(Batch& out, const std::shared_ptr<Slot>& slot, bool
   std::vector<std::size_t> row_bytes;
   for (std::size_t v = 0; v < recipe.views.size(); ++v) {
     const bool known = v == 0 && first != Size{};
-    sizes.push_back(known ? first : fixed_size(recipe.views[v].transforms));
+    sizes.push_back(known ? first : fixed_size(recipe.views[v].transforms, slot->epoch));
     row_bytes.push_back(cpu_maker.row_bytes(v, sizes.back()));
   }
   close_gaps(*slot, row_bytes);
@@ -120,6 +133,7 @@ void Engine::Shared::deliver(Batch& out, const std::shared_ptr<Slot>& slot, bool
     out.labels.push_back(slot->places[i].label);
     out.samples.push_back(static_cast<std::int64_t>(slot->places[i].draw.sample));
     out.places.push_back(i);
+    add_sizes(out, slot->places[i], slot->views.front());
     ++out.count;
   }
   for (std::size_t i = slot->own(); i < slot->places.size(); ++i) {

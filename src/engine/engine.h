@@ -44,6 +44,12 @@ struct BatchView {
   std::vector<cuda::Target> targets;
 };
 
+// An image of a batch that comes as a list.
+struct BatchImage {
+  std::byte* pixels;
+  Size size;
+};
+
 // A finished batch. The memory belongs to the slot, which goes back to the ring when the last
 // owner releases it.
 struct Batch {
@@ -53,7 +59,10 @@ struct Batch {
   std::uint32_t count = 0;  // samples
   bool channels_first = false;
   std::vector<BatchView> views;
+  bool is_list = false, has_sizes = false;    // there is one:
+  std::vector<BatchImage> list;               // the images, instead of the view's pixels
   std::vector<std::int64_t> labels, samples;  // one per sample
+  std::vector<std::int64_t> sizes;  // height and width of each image, before it was padded
   std::vector<std::size_t> places;            // of the slot, one per sample: for the other fields
   std::vector<std::size_t> guests;            // filled places of other ranks' images (mixer.h)
   std::uint32_t classes = 0;       // when images are mixed: of the labels, which are then (N, classes)

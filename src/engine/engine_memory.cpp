@@ -12,14 +12,17 @@
 namespace tundish {
 namespace {
 
+// Of mapped memory: what a length is rounded up to, and the length itself.
+constexpr std::uint64_t kMappedBytes = 4096 + kHostAlignment;
 constexpr std::uint64_t kReplayedBytes = 4096;         // of an image besides its pixels: its plan
 constexpr std::uint64_t kMostIfNotKnown = 4ull << 30;  // of a replayed batch
 
-// Of a sample's images in a batch, where their size is fixed; otherwise 0.
+// Of a sample's images in a batch, where their size is fixed, in the epoch of the largest;
+// otherwise 0.
 std::uint64_t fixed_image_bytes(const Recipe& recipe) {
   std::uint64_t sum = 0;
   for (const ViewRecipe& view : recipe.views) {
-    const Size size = fixed_size(view.transforms);
+    const Size size = largest_size(view.transforms);
     sum += view.crops * image_bytes(size, view.stored);
     // What is mixed on the CPU; at most every image has a guest.
     if (recipe.cpu_part == CpuPart::levels) sum += 2 * image_bytes(size, Dtype::uint8);
@@ -84,7 +87,8 @@ std::unique_ptr<MemoryBudget> make_budget(LoaderOptions& options, Recipe& recipe
   auto budget = std::make_unique<MemoryBudget>(shares.shared);
   recipe.memory = {.budget = budget.get(),
                    .places = needs.batches * needs.batch_size,
-                   .uncharged_limit = shares.per_thread / 2};
+                   .uncharged_limit = shares.per_thread / 2,
+                   .besides_pixels = options.images_as == ImagesAs::list ? kMappedBytes : 0};
   budget->reserve(recipe.memory.places * needs.image_bytes, 0);
   if (options.allocator.take == kPlainMemory.take) options.allocator = kMappedMemory;
   keep_malloc_small();

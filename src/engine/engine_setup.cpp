@@ -125,7 +125,7 @@ void Engine::Shared::make_mixer() {
     refuse(fmt::format("they mix labels from 0 to {}, and the label of sample {} is {}", classes - 1,
                        i, label));
   }
-  if (fixed_size(options.transforms) == Size{}) {
+  if (largest_size(options.transforms) == Size{}) {
     refuse("the transforms before them must give every image the same size");
   }
   mixer = std::make_unique<Mixer>(*mixing, recipe, options, schedule,

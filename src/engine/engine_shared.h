@@ -37,6 +37,7 @@ struct Engine::Shared {
   Size check_places(const Slot& slot) const;
   BatchView deliver_view(const Batch& batch, std::size_t number, Size size,
                          std::size_t first_image) const;
+  void add_sizes(Batch& out, const Place& place, SlotView& view) const;
   void deliver(Batch& out, const std::shared_ptr<Slot>& slot, bool epoch_begins);
 
   LoaderOptions options;

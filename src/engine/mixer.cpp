@@ -15,7 +15,6 @@ Mixer::Mixer(const Mixing& mixing, const Recipe& recipe, const LoaderOptions& op
       options_(options),
       schedule_(schedule),
       classes_(classes),
-      size_(fixed_size(recipe.views.front().transforms)),
       table_(float_table(recipe.views.front().transforms)) {}
 
 // Of this rank, or a guest.
@@ -36,16 +35,17 @@ void Mixer::open(Slot& slot) const {
   const std::uint64_t count = end.first + end.size - slot.start;  // images of the global batch
   const std::size_t own = slot.places.size();
   slot.mixes.assign(own, {});
+  const Size size = fixed_size(recipe_.views.front().transforms, slot.epoch);
   Mix of_all;
   if (!mixing_.is_drawn_for_each()) {
-    of_all = mixing_.draw(options_.seed, slot.epoch, slot.start, 0, size_);
+    of_all = mixing_.draw(options_.seed, slot.epoch, slot.start, 0, size);
   }
   for (std::size_t i = 0; i < own; ++i) {
     const std::uint64_t number = slot.first + i - slot.start;
     const std::uint64_t partner = partner_of(number, count, mixing_.partners(), options_.order.repeats);
     PlaceMix& mix = slot.mixes[i];
     mix.mix = mixing_.is_drawn_for_each()
-                  ? mixing_.draw(options_.seed, slot.epoch, slot.start, number, size_)
+                  ? mixing_.draw(options_.seed, slot.epoch, slot.start, number, size)
                   : of_all;
     mix.partner = i;
     if (partner == number || mix.mix.kind == Mix::Kind::none) {
@@ -96,9 +96,10 @@ void Mixer::mix(Slot& slot, std::size_t number, const CpuMaker& maker, MixRows& 
   const bool mixes = planned.partner != number && slot.places[planned.partner].filled;
   const std::size_t partner = mixes ? planned.partner : number;
   const Dtype dtype = recipe_.views.front().dtype;
-  std::byte* const row = row_of(slot, 0, number, image_bytes(size_, dtype));
-  rows.run(image(number), image(partner), mixes ? planned.mix : Mix{}, size_, table_,
-           placement(row, size_, dtype, options_.channels_first()), dtype);
+  const Size size = place.size;
+  std::byte* const row = row_of(slot, 0, number, image_bytes(size, dtype));
+  rows.run(image(number), image(partner), mixes ? planned.mix : Mix{}, size, table_,
+           placement(row, size, dtype, options_.channels_first()), dtype);
 }
 
 Mixer::LabelValues Mixer::label_values() const {

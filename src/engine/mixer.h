@@ -45,7 +45,6 @@ class Mixer {
   const LoaderOptions& options_;
   const Schedule& schedule_;
   const std::uint32_t classes_;
-  const Size size_;         // of every image
   const PixelTable table_;  // float32
 };
 

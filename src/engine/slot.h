@@ -24,6 +24,7 @@ struct Place {
   Draw draw;
   std::int64_t label = -1;
   Size size;                                   // of its first image
+  Size unpadded;                               // the same without the padding of PadTo
   bool filled = false;                         // its pixels are written
   std::vector<std::vector<std::byte>> fields;  // besides the image, by field number
   std::vector<BadSample> bad;                  // samples that were tried and failed, in order
@@ -48,6 +49,7 @@ struct SlotView {
   Size size;  // of every image; {0, 0} until the first one is planned
   HostMemory pixels;
   HostMemory levels;  // where images are mixed on the CPU: what they are mixed of, by place
+  std::deque<HostMemory> apart;  // of images that come as a list: one for each place
 };
 
 inline constexpr std::size_t kNoPlace = ~std::size_t{0};

@@ -40,7 +40,7 @@ std::uint64_t bytes_in_batch(const Recipe& recipe, std::span<const View> views) 
       if (recipe.cpu_part == CpuPart::levels) sum += 2 * image_bytes(size, Dtype::uint8);
     }
   }
-  return sum;
+  return sum + recipe.memory.besides_pixels;
 }
 
 void wait_for(std::uint64_t bytes, const Recipe& recipe, const Draw& draw, Scratch& scratch) {

@@ -20,6 +20,7 @@ struct SampleMemory {
   MemoryBudget* budget = nullptr;     // null: nothing is counted
   std::uint64_t places = 0;           // of all batches that exist at once
   std::uint64_t uncharged_limit = 0;  // a sample that needs no more is not charged
+  std::uint64_t besides_pixels = 0;   // of a place in a batch that has memory of its own
 };
 
 // A view: what is done to the image of every sample. Most loaders have one.

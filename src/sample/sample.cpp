@@ -174,7 +174,10 @@ Planned read_and_plan(const Recipe& recipe, std::uint64_t epoch, const Draw& dra
   } else if (auto fault = source.read_header(header, draw.sample, bytes, recipe.limits)) {
     throw SampleError(*fault, source.where_in(draw.sample, recipe.image_field));
   }
-  return {bytes, header, orientation_of(recipe, header), plan_draw(recipe, header, epoch, draw)};
+  Planned out{bytes, header, orientation_of(recipe, header),
+              plan_draw(recipe, header, epoch, draw)};
+  scratch.unpadded = out.views.front().unpadded();
+  return out;
 }
 
 void load_sample(const Placer& placer, const Recipe& recipe, std::uint64_t epoch, const Draw& draw,

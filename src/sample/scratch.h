@@ -32,6 +32,7 @@ struct Scratch {
   std::vector<std::uint8_t> upright;  // a turned image
   std::vector<std::uint8_t> shared;   // what several images of a sample need of it
   std::vector<LeftToGpu> left;        // of the last sample's images
+  Size unpadded;                      // its first image, without the padding of PadTo
   SampleTimer timer;
 };
 

@@ -32,11 +32,34 @@ void check_views(const LoaderOptions& options) {
                                       "already; use them in transforms, without views",
                                       i));
     }
-    if ((crops || views.size() > 1) && fixed_size(views[i]) == Size{}) {
+    if ((crops || views.size() > 1) && largest_size(views[i]) == Size{}) {
       refuse_argument("", fmt::format("views[{}] must give every image the same size: end it with "
                                       "a crop or a resize to (height, width)",
                                       i));
     }
+  }
+}
+
+// What cannot come as a list, or with the sizes of its images.
+void check_lists(const LoaderOptions& options) {
+  const bool crops = crops_of(options.transforms) > 1;
+  if (options.return_sizes && !options.views.empty()) {
+    refuse_argument("", "return_sizes=True needs images of one view: leave out views");
+  }
+  if (options.images_as != ImagesAs::list) return;
+  if (options.for_gpu) {
+    refuse_argument(
+        "",
+        "images_as=\"list\" makes images on the CPU: leave out device, or use pad_to=(height, "
+        "width), which gives one tensor");
+  }
+  if (!options.views.empty() || crops || mixing_of(options.transforms)) {
+    refuse_argument("",
+                    "images_as=\"list\" cannot have views, FiveCrop, TenCrop, MixUp or CutMix: use "
+                    "images_as=\"tensor\"");
+  }
+  if (options.pin_memory || options.lends) {
+    refuse_argument("", "images_as=\"list\" has no page-locked memory: leave out pin_memory");
   }
 }
 
@@ -58,6 +81,7 @@ void LoaderOptions::check() const {
   }
   if (cache != CacheKind::none && memory == 0) refuse("a cache needs memory=, its budget");
   check_views(*this);
+  check_lists(*this);
 }
 
 LoaderOptions read_loader_options(const std::string& json) {

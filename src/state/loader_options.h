@@ -26,6 +26,10 @@ constexpr std::array<const char*, 2> words(MemoryFormat) { return {"channels_las
 enum class DecodeOn : std::uint8_t { cpu = 0, gpu = 1, automatic = 2 };
 constexpr std::array<const char*, 3> words(DecodeOn) { return {"cpu", "gpu", "auto"}; }
 
+// What the images of a batch are: one tensor, or a list with a tensor for each of them.
+enum class ImagesAs : std::uint8_t { tensor = 0, list = 1 };
+constexpr std::array<const char*, 2> words(ImagesAs) { return {"tensor", "list"}; }
+
 struct LoaderOptions {
   std::uint32_t batch_size = 1;
   Transforms transforms = {};
@@ -39,6 +43,8 @@ struct LoaderOptions {
   std::optional<Uneven> uneven = {};
   std::optional<double> max_bad = {};
   MemoryFormat memory_format = MemoryFormat::channels_last;
+  ImagesAs images_as = ImagesAs::tensor;
+  bool return_sizes = false;
   bool exif_orientation = false;
   bool all_fields = false;
   std::uint64_t memory = 0;
@@ -107,6 +113,14 @@ struct LoaderOptions {
     visit(FieldInfo{"memory_format",
                     "\"channels_last\" or \"contiguous\": memory order of the images"},
           self.memory_format);
+    visit(
+        FieldInfo{.name = "images_as",
+                  .about = "\"tensor\", or \"list\": N tensors (C, H, W) of any sizes, on the CPU",
+                  .saved = true},
+        self.images_as);
+    visit(FieldInfo{"return_sizes",
+                    "also yield (height, width) of each image before it was padded: (N, 2)"},
+          self.return_sizes);
     visit(FieldInfo{.name = "exif_orientation",
                     .about = "turn images as their EXIF says (torchvision does not)",
                     .saved = true},

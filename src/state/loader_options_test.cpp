@@ -39,7 +39,14 @@ void draw(T& value, const FieldInfo& field, Random& random) {
   } else if constexpr (std::is_base_of_v<Size, T>) {
     draw(value.width, field, random);
     draw(value.height, field, random);
-    if (std::is_same_v<T, SideOrSize> && random.below(2) == 0) value.height = 0;
+    if (std::is_base_of_v<SideOrSize, T> && random.below(2) == 0) value.height = 0;
+    if constexpr (IsScheduled<T>::value) {
+      for (std::uint64_t epoch = 1; random.below(3) == 0; epoch += 1 + random.below(99)) {
+        value.later.emplace_back();
+        value.later.back().first = epoch;
+        draw(value.later.back().second, field, random);
+      }
+    }
   } else if constexpr (ArrayOf<T>::kSize > 0) {
     for (auto& one : value) draw(one, field, random);
   } else if constexpr (std::is_floating_point_v<T>) {

@@ -65,6 +65,20 @@ def opened(path, **more):
 
 
 @pytest.mark.filterwarnings("ignore:batches are copied from pageable memory")
+def test_padded_images_have_their_sizes(tmp_path, gpu):
+    path = make_folder(tmp_path / "images", 8)
+    given = {"transforms": [T.RandomResize(3, 9)], "pad_to": 9, "return_sizes": True}
+    with (
+        tundish.Loader(path, 3, device="cuda", decode="cpu", **given) as on_gpu,
+        tundish.Loader(path, 3, **given) as on_cpu,
+    ):
+        for mine, theirs in zip(on_gpu, on_cpu, strict=True):
+            assert mine[0].shape == theirs[0].shape == (len(theirs[1]), 3, 9, 9)
+            assert mine[1].tolist() == theirs[1].tolist()
+            assert mine[2].tolist() == theirs[2].tolist()
+
+
+@pytest.mark.filterwarnings("ignore:batches are copied from pageable memory")
 def test_batches_come_in_order_epoch_after_epoch(tmp_path, gpu):
     path = make_folder(tmp_path / "images", 32)
     on_gpu, on_cpu = opened(path, device="cuda", decode="cpu"), opened(path)

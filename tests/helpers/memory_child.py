@@ -53,6 +53,7 @@ def do(run: dict) -> dict:
             memory=run["memory"] if run["counted"] else None,
             cache=run["cache"],
             exif_orientation=run["exif_orientation"],
+            images_as=run.get("images_as", "tensor"),
             shuffle=True,
             seed=run["seed"],
             on_error="skip",

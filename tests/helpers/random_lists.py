@@ -24,11 +24,12 @@ HOLDERS = {
     name for name, one in REFERENCE.items() if any(f["name"] == "transforms" for f in one["fields"])
 }
 VALUES = ("Normalize", "ToDtype")
+LARGER = ("PadTo",)  # after a transform that fixes the size: the image must fit
 CROPS = ("FiveCrop", "TenCrop")  # at most one of a list, and not in containers
 MIXES = ("MixUp", "CutMix", "TimmMixup")  # the end of a list
 FLOATS = ("float32", "float16", "bfloat16")
 # Arguments of transforms that change the size of an image.
-SIZE_ARGUMENTS = {"size", "padding", "border_size", "expand"}
+SIZE_ARGUMENTS = {"size", "padding", "border_size", "expand", "target_size", "min_size"}
 MOST = 3.0  # of numbers that may be larger: images stay small
 DEPTH = 2  # of containers in containers
 
@@ -218,6 +219,14 @@ SPECIAL: dict[str, Special] = {  # "argument", or "Transform.argument", which co
         if isinstance(drawn["size"], int)
         else None
     ),
+    "target_size": lambda place, _: [place.side(), place.side()],
+    "scale_range": lambda place, _: ordered(place, 0.3, 2.0),
+    "RandomShortestSize.min_size": lambda place, _: place.pick.choice(
+        [place.side(), [place.side() for _ in range(3)]]
+    ),
+    "RandomShortestSize.max_size": lambda place, _: place.pick.choice([None, place.side()]),
+    "RandomResize.min_size": lambda place, _: place.side(),
+    "RandomResize.max_size": lambda place, drawn: drawn["min_size"] + place.pick.randint(1, 20),
     "border_size": lambda place, _: place.pick.randint(0, min(4, (place.least - 1) // 2)),
     "random_scale_range": lambda place, _: ordered(place, 0.5, 1.5),
     "random_aspect_range": lambda place, _: ordered(place, 0.5, 2.0),
@@ -261,7 +270,7 @@ def names(elements: bool) -> list[str]:
     """Of the transforms that are taken there at all: on levels, or on the elements of a batch."""
     out = sorted(HOLDERS)
     before = [T.Normalize()] if elements else []
-    for name in sorted(set(CLASSES) - set(VALUES + CROPS + MIXES) - HOLDERS):
+    for name in sorted(set(CLASSES) - set(VALUES + CROPS + MIXES + LARGER) - HOLDERS):
         place = Place(random.Random(1), least=32, elements=elements, depth=DEPTH)
         try:
             T.plan([*before, draw_one(place, name)], (64, 64))
@@ -293,6 +302,8 @@ def draw_transform(place: Place, keeps_size: bool = False) -> T.Transform:
 
 def sides_of(transform: T.Transform) -> list[int]:
     given = transform.size
+    if isinstance(given, T.Schedule):
+        given = given.sizes[0]  # others have the same sides: scheduled()
     return [given] if isinstance(given, int) else list(given)
 
 
@@ -321,6 +332,14 @@ def fixed_size(place: Place) -> T.Transform:
     return draw_one(place, name)
 
 
+def scheduled(place: Place, transform: T.Transform) -> T.Transform:
+    """Sometimes with sides that change places from epoch to epoch."""
+    sides = sides_of(transform)
+    if place.pick.random() > 0.2 or len(sides) == 1:
+        return transform
+    return replace(transform, size=T.Schedule({0: sides, place.pick.randint(1, 3): sides[::-1]}))
+
+
 def values_of(pick: random.Random) -> list[T.Transform]:
     """ToDtype and Normalize, in the combinations that a loader takes."""
     place = Place(pick)
@@ -342,8 +361,12 @@ def draw_list(number: int, side: int | None = None) -> list[T.Transform]:
     for _ in range(pick.randint(0, 4)):
         out.append(draw_transform(place))
         place = replace(place, least=least_after(out[-1], place.least))
-    out.append(fixed_size(place))
+    out.append(scheduled(place, fixed_size(place)))
     place = replace(place, least=least_after(out[-1], place.least))
+    if pick.random() < 0.1:
+        out.append(
+            T.PadTo([max(sides_of(out[-1])) + pick.randint(0, 9) for _ in range(2)], level(place))
+        )
     for _ in range(pick.randint(0, 3)):
         out.append(draw_transform(place, keeps_size=True))
     values = values_of(pick)
@@ -357,8 +380,10 @@ def draw_list(number: int, side: int | None = None) -> list[T.Transform]:
             out.append(mixing(place))
             return out
     if pick.random() < 0.1:
-        crop = draw_one(replace(place, sides=(place.least, place.least // 2 + 1)), pick.choice(CROPS))
-        out.insert(len(out) - len(values) if place.elements else len(out), crop)
+        crop = draw_one(
+            replace(place, sides=(place.least, place.least // 2 + 1)), pick.choice(CROPS)
+        )
+        out.append(crop)  # at the end: what follows could need a larger image
     return out
 
 

@@ -115,7 +115,6 @@ def test_a_wrong_argument_is_refused_with_a_helpful_message(photos, options, kin
         ("ToTensor", "leave it out: batches are tensors"),
         ("MixUp", r"in the training loop: images, labels = v2\.MixUp\(num_classes=N\)"),
         ("Lambda", "a function cannot run in the engine"),
-        ("ScaleJitter", "the images of a batch have one size"),
         ("SanitizeBoundingBoxes", "no boxes or points"),
         ("ConvertImageDtype", r'use ToDtype\("float32", scale=True\)'),
     ],

@@ -59,6 +59,21 @@ def test_random_loaders_stay_within_their_budgets(data, execute):
     assert hits > 0
 
 
+@pytest.mark.parametrize("kind", ["small", "mixed", "mixed pack"])
+def test_lists_of_images_stay_within_their_budgets(data, execute, kind):
+    changes = {
+        "transforms": [],
+        "images_as": "list",
+        "batch_size": 4,
+        "epochs": 2,
+        "memory": 300 * MIB,
+    }
+    run = plain(data, kind, **changes)
+    result = execute(run)
+    assert not fault_of(run, result), (run, result)
+    assert result["images"] > 4
+
+
 def test_without_a_budget_the_same_image_takes_more(data, execute):
     """So the promise is kept by counting, not by chance."""
     run = plain(data, "huge", threads=1, memory=150 * MIB)

@@ -36,21 +36,32 @@ class Assembler:
     pinned: PinnedBatches | None
     as_dict: bool
     return_index: bool
+    return_sizes: bool
+    as_list: bool  # the images
     new_labels: bool
 
     def __post_init__(self) -> None:
-        if self.as_dict and self.return_index and "index" in dict(self.fields):
-            raise ValueError(
-                "the data have a field 'index', which return_index=True would hide: leave it out, or "
-                "rename the field"
-            )
+        more = {
+            "index": self.return_index and "return_index",
+            "size": self.return_sizes and "return_sizes",
+        }
+        for name, option in more.items():
+            if self.as_dict and option and name in dict(self.fields):
+                raise ValueError(
+                    f"the data have a field {name!r}, which {option}=True would hide: leave it out, or "
+                    "rename the field"
+                )
 
     def __call__(self, batch: BatchHandle, infos: list[TensorInfo], on_gpu: Any = None) -> Any:
         """`on_gpu`: the tensors of the batch, when they are on a GPU."""
         tensors = Tensors(batch, infos, self, on_gpu)
         if not self.as_dict:
-            out = (tensors.images(), tensors.named("labels"))
-            return (*out, tensors.named("samples")) if self.return_index else out
+            out = [tensors.images(), tensors.named("labels")]
+            if self.return_index:
+                out.append(tensors.named("samples"))
+            if self.return_sizes:
+                out.append(tensors.named("sizes"))
+            return tuple(out)
         by_field: dict[str, Any] = {}
         for number, (name, kind) in enumerate(self.fields):
             if kind == "image":
@@ -63,6 +74,8 @@ class Assembler:
             by_field["label"] = tensors.named("labels")
         if self.return_index:
             by_field["index"] = tensors.named("samples")
+        if self.return_sizes:
+            by_field["size"] = tensors.named("sizes")
         return by_field
 
     def _field(self, batch: BatchHandle, infos: list[TensorInfo], number: int) -> Any:
@@ -95,7 +108,9 @@ class Tensors:
         self._on_gpu = on_gpu
 
     def images(self) -> Any:
-        """One tensor; with views a list of them."""
+        """One tensor; with views, and with images_as="list", a list of them."""
+        if self._made_by.as_list:
+            return [self._tensor(n) for n, one in enumerate(self._infos) if one.name == b"image"]
         if self._infos[0].name == b"images":
             return self._tensor(0)
         views = [n for n, one in enumerate(self._infos) if one.name.startswith(b"images_")]

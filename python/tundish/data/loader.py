@@ -27,7 +27,8 @@ from .source import Paths, Source, plain_paths
 class Loader:
     """Batches of a pack (or of a folder, list or tar) for training.
 
-    Yields (images, labels), with return_index also the sample numbers: torch tensors when torch
+    Yields (images, labels), with return_index also the sample numbers, with return_sizes then the sizes of
+    the images: torch tensors when torch
     can be imported, otherwise NumPy arrays. Images are uint8 until Normalize or ToDtype; their
     shape is (N, 3, H, W) in channels_last memory. The batches are bit-identical for any number of
     threads, and for any split of a global batch over ranks. Threads of the program may share a loader, and
@@ -62,6 +63,8 @@ class Loader:
             pinned=setup.pinned,
             as_dict=bool(options_.as_dict),
             return_index=bool(options_.return_index),
+            return_sizes=bool(options_.return_sizes),
+            as_list=options_.images_as == "list",
             new_labels=options_.labels is not None,
         )
         self._engine = engine = Engine(setup, source, self._replays)

@@ -17,6 +17,7 @@ from .._c.library import lib
 from .._c.plain import plain
 from .._c.structs import LoaderLists
 from ..transforms.base import Transform, transforms_json, views_json
+from ..transforms.sizes import PadTo
 from . import checks, monitoring
 from .order import Order, add_order
 
@@ -61,6 +62,14 @@ class LoaderOptions:
         "a function of what the loop gets (the tuple or the dict), whose result the loop gets instead; "
         "runs on the loop's thread, with device= on its current stream; not part of a saved state",
     )
+    # Images of different sizes.
+    pad_to: Any = _option(
+        None,
+        "(height, width) or one number: images of different sizes, each at the top left of one of that size",
+    )
+    pad_to_fill: Any = _option(0, "level of the rest, or one per channel")
+    return_sizes: bool = _of_engine("return_sizes", False)
+    images_as: str = _of_engine("images_as", "tensor")
     memory_format: str = _of_engine("memory_format", "channels_last")
     exif_orientation: bool = _of_engine("exif_orientation", False)
     # Ranks.
@@ -103,6 +112,10 @@ class LoaderOptions:
     def __post_init__(self) -> None:
         if self.drop_last and self.uneven not in (None, "drop"):
             raise ValueError(f"drop_last=True contradicts uneven={self.uneven!r}: give one of them")
+        if self.pad_to is not None and self.images_as == "list":
+            raise ValueError('pad_to contradicts images_as="list": give one of them')
+        if self.pad_to is None and self.pad_to_fill != 0:
+            raise ValueError("pad_to_fill needs pad_to=(height, width)")
 
 
 def make_options(given: dict[str, Any]) -> LoaderOptions:
@@ -141,6 +154,7 @@ _AS_THEY_ARE = (
     "batch_size",
     "shuffle",
     "memory_format",
+    "images_as",
     "exif_orientation",
     "on_error",
     "max_bad",
@@ -148,6 +162,12 @@ _AS_THEY_ARE = (
     "decode",
     "resident",
 )
+
+
+def _mixes(transform: dict[str, Any]) -> bool:
+    """Whether it works on batches: these are the end of a list."""
+    inside = transform.get("transforms", ())
+    return transform["name"] in ("MixUp", "CutMix", "TimmMixup") or any(map(_mixes, inside))
 
 
 def engine_options(
@@ -161,6 +181,11 @@ def engine_options(
     out = {name: plain(getattr(options, name)) for name in _AS_THEY_ARE}
     out["transforms"] = transforms_json(options.transforms)
     out["views"] = views_json(options.views)
+    if options.pad_to is not None:
+        pad = PadTo(options.pad_to, options.pad_to_fill)._json()
+        for view in out["views"] or [out["transforms"]]:
+            view.insert(len(view) - bool(view and _mixes(view[-1])), pad)
+    out["return_sizes"] = bool(options.return_sizes)
     out["seed"] = checks.whole(options.seed, "seed") % 2**64
     out["all_fields"] = bool(options.as_dict)
     out["uneven"] = "drop" if options.drop_last else plain(options.uneven)

@@ -61,6 +61,8 @@ def _pinning(
 ) -> tuple[bool, pinned.PinnedBatches | None]:
     """With torch the batches are made in torch's own memory; otherwise the engine locks its own."""
     pin = bool(options.pin_memory) and device is None
+    if pin and options.images_as == "list":
+        raise ValueError('images_as="list" has no page-locked memory: leave out pin_memory')
     if pin and (reason := pinned.why_not(backend)):
         warnings.warn(f"pin_memory is left out: {reason}", stacklevel=4)
         pin = False

@@ -19,6 +19,18 @@ from .base import Transform as Transform
 from .from_timm import from_timm as from_timm
 from .from_torchvision import from_torchvision as from_torchvision
 from .missing import instead_of
+from .schedule import Schedule as Schedule
+from .sizes import CenterCrop as CenterCrop
+from .sizes import FiveCrop as FiveCrop
+from .sizes import Pad as Pad
+from .sizes import PadTo as PadTo
+from .sizes import RandomCrop as RandomCrop
+from .sizes import RandomResize as RandomResize
+from .sizes import RandomResizedCrop as RandomResizedCrop
+from .sizes import RandomShortestSize as RandomShortestSize
+from .sizes import Resize as Resize
+from .sizes import ScaleJitter as ScaleJitter
+from .sizes import TenCrop as TenCrop
 from .timm import CenterCropOrPad as CenterCropOrPad
 from .timm import RandomCropOrPad as RandomCropOrPad
 from .timm import ResizeKeepRatio as ResizeKeepRatio
@@ -28,73 +40,9 @@ from .timm import TimmRandAugment as TimmRandAugment
 from .timm import TimmRandomErasing as TimmRandomErasing
 from .timm import TrimBorder as TrimBorder
 
-Size = int | Sequence[int]
 Spread = (
     float | Sequence[float] | None
 )  # of a factor: how far from 1 (of a hue: from 0), or its range
-
-
-@dataclass(frozen=True)
-class RandomResizedCrop(Transform):
-    """A random part of random aspect ratio, resized to one size."""
-
-    size: Size
-    scale: Sequence[float] = (0.08, 1.0)
-    ratio: Sequence[float] = (3.0 / 4.0, 4.0 / 3.0)
-    interpolation: Any = "bilinear"
-    antialias: bool | None = True
-
-
-@dataclass(frozen=True)
-class Resize(Transform):
-    """To (height, width), or the shorter side to a length and the other in proportion."""
-
-    size: Size
-    interpolation: Any = "bilinear"
-    max_size: int | None = None
-    antialias: bool | None = True
-
-
-@dataclass(frozen=True)
-class CenterCrop(Transform):
-    """The middle; a smaller image is padded with zeros."""
-
-    size: Size
-
-
-@dataclass(frozen=True)
-class Pad(Transform):
-    """Pixels added around the image."""
-
-    padding: int | Sequence[int]
-    fill: int | Sequence[int] = 0
-    padding_mode: str = "constant"
-
-
-@dataclass(frozen=True)
-class FiveCrop(Transform):
-    """The four corners and the middle: a batch is (N, 5, C, H, W)."""
-
-    size: Size
-
-
-@dataclass(frozen=True)
-class TenCrop(Transform):
-    """The four corners and the middle, then the same of the mirrored image: a batch is (N, 10, C, H, W)."""
-
-    size: Size
-    vertical_flip: bool = False
-
-
-@dataclass(frozen=True)
-class RandomCrop(Transform):
-    """A random window of fixed size, after optional padding."""
-
-    size: Size
-    padding: int | Sequence[int] | None = None
-    pad_if_needed: bool = False
-    fill: int | Sequence[int] = 0
-    padding_mode: str = "constant"
 
 
 @dataclass(frozen=True)
@@ -392,6 +340,7 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
+    "Schedule",
     "Transform",
     "apply",
     "from_json",

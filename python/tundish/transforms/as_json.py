@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
+from . import schedule
 from .base import Transform, transforms_json
 from .missing import instead_of
 
@@ -37,7 +38,7 @@ def _transform(one: Any) -> Transform:
     name = one["name"]
     if name not in known:
         raise ValueError(f"tundish has no transform {name}: {instead_of(name)}")
-    given = {key: value for key, value in one.items() if key != "name"}
+    given = {key: schedule.from_json(value) for key, value in one.items() if key != "name"}
     unknown = set(given) - {field.name for field in fields(known[name])}
     if unknown:
         raise ValueError(f"{name} has no argument {sorted(unknown)[0]!r}")

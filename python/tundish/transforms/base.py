@@ -11,6 +11,7 @@ from typing import Any
 
 from .._c.plain import plain
 from .missing import instead_of
+from .schedule import Schedule
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,8 @@ class Transform:
             elif field.name == "transforms":
                 out[field.name] = transforms_json(value)
             else:
-                out[field.name] = plain(value)
+                is_schedule = isinstance(value, Schedule)
+                out[field.name] = value._json() if is_schedule else plain(value)
         return out
 
 

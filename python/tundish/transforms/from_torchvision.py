@@ -368,7 +368,7 @@ def _three(value: Any) -> Any:
 def _least_side(ours: Any, before: int) -> int:
     size = getattr(ours, "size", None)
     if size is None:
-        return before
+        return 0 if {"target_size", "min_size"} & set(vars(ours)) else before
     if isinstance(size, int):
         return 0 if getattr(ours, "max_size", None) else size
     return int(min(size))

@@ -5,7 +5,6 @@ from __future__ import annotations
 _NOTHING = "leave it out: batches are tensors"
 _DATASET = "tundish.Dataset in torch's DataLoader (docs/migrate-from-dataloader.md)"
 _OTHERS = f"apply it to the batch in the training loop, or use {_DATASET}"
-_ONE_SIZE = f"use Resize or RandomResizedCrop: the images of a batch have one size. Otherwise use {_DATASET}"
 _BOXES = f"a pack has images and labels, no boxes or points: use {_DATASET}"
 _INSTEAD = {
     "Compose": "give the Loader a list: transforms=[T.RandomResizedCrop(224), T.Normalize()]; "
@@ -19,9 +18,6 @@ _INSTEAD = {
     "ToPILImage": "leave it out: the loader needs no PIL images",
     "ConvertImageDtype": 'use ToDtype("float32", scale=True)',
     "Lambda": f"a function cannot run in the engine: {_OTHERS}",
-    "RandomResize": _ONE_SIZE,
-    "RandomShortestSize": _ONE_SIZE,
-    "ScaleJitter": _ONE_SIZE,
     "RandomIoUCrop": _BOXES,
     "SanitizeBoundingBoxes": _BOXES,
     "SanitizeKeyPoints": _BOXES,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .base import Transform
+from .schedule import Schedule
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class ResizeKeepRatio(Transform):
 class CenterCropOrPad(Transform):
     """The middle; a smaller image is padded."""
 
-    size: int | Sequence[int]
+    size: int | Sequence[int] | Schedule
     fill: int | Sequence[int] = 0
     padding_mode: str = "constant"
 
@@ -72,7 +73,7 @@ class CenterCropOrPad(Transform):
 class RandomCropOrPad(Transform):
     """A random window; a smaller image is padded around a random place."""
 
-    size: int | Sequence[int]
+    size: int | Sequence[int] | Schedule
     fill: int | Sequence[int] = 0
     padding_mode: str = "constant"
 

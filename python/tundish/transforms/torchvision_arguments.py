@@ -115,6 +115,11 @@ def _size(value: Any, place: Place, kind: Kind) -> Any:
     return size
 
 
+def _sides(value: Any, place: Place, kind: Kind) -> Any:
+    sides = without_lists(plain(value))
+    return sides[0] if isinstance(sides, tuple) and len(sides) == 1 else sides  # v2 keeps a list
+
+
 def _value(value: Any, place: Place, kind: Kind) -> Any:
     if value is None:  # what v2 makes of "random"
         return "random"
@@ -134,6 +139,7 @@ _CONVERT: dict[str, Callable[[Any, Place, Kind], Any]] = {
     "fill": _fill,
     "padding": _padding,
     "size": _size,
+    "min_size": _sides,
     "value": _value,
 }
 

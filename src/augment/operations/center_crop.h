@@ -11,7 +11,7 @@ struct CenterCrop {
   static constexpr const char* kName = "CenterCrop";
   static constexpr const char* kAbout = "The middle; a smaller image is padded with zeros.";
 
-  Size size;
+  Scheduled<Size> size;
   bool operator==(const CenterCrop&) const = default;
 
   template <class Self, class Visit>

@@ -12,7 +12,7 @@ struct CenterCropOrPad {
   static constexpr const char* kName = "CenterCropOrPad";
   static constexpr const char* kAbout = "The middle; a smaller image is padded, as timm does it.";
 
-  Size size;
+  Scheduled<Size> size;
   Fill fill{};
   PadMode padding_mode = PadMode::constant;
   bool operator==(const CenterCropOrPad&) const = default;
@@ -34,7 +34,7 @@ struct RandomCropOrPad {
   static constexpr const char* kAbout =
       "A random window; a smaller image is padded around a random place, as timm does it.";
 
-  Size size;
+  Scheduled<Size> size;
   Fill fill{};
   PadMode padding_mode = PadMode::constant;
   bool operator==(const RandomCropOrPad&) const = default;

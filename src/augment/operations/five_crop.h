@@ -16,7 +16,7 @@ struct FiveCrop {
       "The four corners and the middle: a batch is (N, 5, C, H, W).";
   static constexpr std::uint32_t kCrops = 5;
 
-  Size size;
+  Scheduled<Size> size;
   bool operator==(const FiveCrop&) const = default;
 
   template <class Self, class Visit>
@@ -36,7 +36,7 @@ struct TenCrop {
       "H, W).";
   static constexpr std::uint32_t kCrops = 10;
 
-  Size size;
+  Scheduled<Size> size;
   bool vertical_flip = false;
   bool operator==(const TenCrop&) const = default;
 

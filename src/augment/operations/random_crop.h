@@ -11,7 +11,7 @@ struct RandomCrop {
   static constexpr const char* kName = "RandomCrop";
   static constexpr const char* kAbout = "A random window of fixed size, after optional padding.";
 
-  Size size;
+  Scheduled<Size> size;
   Padding padding = {};
   bool pad_if_needed = false;
   Fill fill{};

@@ -14,7 +14,7 @@ struct RandomResizedCrop {
   static constexpr const char* kAbout =
       "A random part of random aspect ratio, resized to one size.";
 
-  Size size;
+  Scheduled<Size> size;
   std::array<double, 2> scale = {0.08, 1.0};
   std::array<double, 2> ratio = {3.0 / 4.0, 4.0 / 3.0};
   Filter interpolation = Filter::bilinear;

@@ -12,7 +12,7 @@ struct Resize {
   static constexpr const char* kAbout =
       "To (height, width), or the shorter side to a length and the other in proportion.";
 
-  SideOrSize size;
+  Scheduled<SideOrSize> size;
   Filter interpolation = Filter::bilinear;
   std::optional<int> max_size = {};
   bool operator==(const Resize&) const = default;

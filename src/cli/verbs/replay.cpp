@@ -174,15 +174,16 @@ void take_batch(Batch& out, Engine& engine, const SavedState& state,
   }
 }
 
-// The pixels of a view as bytes.
-std::vector<std::uint8_t> levels_of(const BatchView& view, std::size_t samples) {
-  const auto elements = 3 * static_cast<std::size_t>(view.size.width) *
-                        static_cast<std::size_t>(view.size.height) * view.crops * samples;
+// So many images of one size as bytes.
+std::vector<std::uint8_t> levels_of(const std::byte* pixels, Dtype dtype, Size size,
+                                    std::size_t images) {
+  const auto elements =
+      3 * static_cast<std::size_t>(size.width) * static_cast<std::size_t>(size.height) * images;
   std::vector<std::uint8_t> out(elements);
-  if (view.dtype == Dtype::uint8) {
-    std::memcpy(out.data(), view.pixels, elements);
+  if (dtype == Dtype::uint8) {
+    std::memcpy(out.data(), pixels, elements);
   } else {
-    const auto* from = reinterpret_cast<const float*>(view.pixels);
+    const auto* from = reinterpret_cast<const float*>(pixels);
     for (std::size_t i = 0; i < elements; ++i) {
       out[i] = static_cast<std::uint8_t>(std::clamp(from[i] + 0.5f, 0.0f, 255.0f));
     }
@@ -190,11 +191,19 @@ std::vector<std::uint8_t> levels_of(const BatchView& view, std::size_t samples) 
   return out;
 }
 
-// `levels`: of each view; must live as long as the tiles.
+// `levels`: of each view, or of each image of a list; must live as long as the tiles.
 std::vector<Tile> tiles_of(const Batch& batch, const std::vector<ReplayedSample>& samples,
                            std::vector<std::vector<std::uint8_t>>& levels) {
-  for (const BatchView& view : batch.views) levels.push_back(levels_of(view, samples.size()));
   std::vector<Tile> tiles;
+  for (std::size_t i = 0; i < batch.list.size(); ++i) {
+    const BatchImage& image = batch.list[i];
+    levels.push_back(levels_of(image.pixels, batch.views.front().dtype, image.size, 1));
+    tiles.push_back({levels.back().data(), image.size, words_of(samples[i], 0)});
+  }
+  if (batch.is_list) return tiles;
+  for (const BatchView& view : batch.views) {
+    levels.push_back(levels_of(view.pixels, view.dtype, view.size, view.crops * samples.size()));
+  }
   for (std::size_t i = 0; i < samples.size(); ++i) {
     std::size_t image = 0;
     for (std::size_t v = 0; v < batch.views.size(); ++v) {

@@ -74,7 +74,7 @@ GpuMaker::GpuMaker(CpuMaker& cpu, const Recipe& recipe, const LoaderOptions& opt
 void GpuMaker::find_tables_and_limits() {
   const Source& source = *recipe_.source;
   for (const ViewRecipe& view : recipe_.views) {
-    if (fixed_size(view.transforms) != Size{}) continue;
+    if (largest_size(view.transforms) != Size{}) continue;
     why_not_ = "the transforms do not give every image the same size";
     return;
   }
@@ -91,7 +91,7 @@ void GpuMaker::find_tables_and_limits() {
     return;
   }
   for (const ViewRecipe& view : recipe_.views) {
-    const Size size = fixed_size(view.transforms);
+    const Size size = largest_size(view.transforms);
     Expected tasks, all;
     for (std::uint64_t i = 0; i < source.count(); ++i) {
       const double of_tasks = task_bytes(source.info(i), size);
@@ -160,8 +160,9 @@ bool GpuMaker::plan_resident(Slot& slot, Place& place, Scratch& scratch) {
                          recipe_.fields & ~(FieldSet{1} << recipe_.image_field));
     check_array_fields(recipe_, sample, scratch.sample);
   }
-  return add_views(slot, place, plan_draw(recipe_, header, slot.epoch, place.draw),
-                   resident_->record(sample), resident_->at(sample));
+  const std::vector<View> views = plan_draw(recipe_, header, slot.epoch, place.draw);
+  scratch.unpadded = views.front().unpadded();
+  return add_views(slot, place, views, resident_->record(sample), resident_->at(sample));
 }
 
 bool GpuMaker::plan_read(Slot& slot, std::size_t number, Scratch& scratch) {
@@ -237,7 +238,7 @@ void GpuMaker::place_images(Slot& slot, std::size_t view) const {
 
 void GpuMaker::begin_views(Slot& slot) const {
   for (std::size_t v = 0; v < recipe_.views.size(); ++v) {
-    slot.views[v].size = fixed_size(recipe_.views[v].transforms);
+    slot.views[v].size = fixed_size(recipe_.views[v].transforms, slot.epoch);
     GpuViewData& data = gpu_data(slot)->views[v];
     const std::size_t images = slot.places.size() * recipe_.views[v].crops;
     data.coded.reserve(limits_[v].host_bytes + cuda::upload_tail_bytes(images),

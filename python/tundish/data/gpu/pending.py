@@ -18,6 +18,7 @@ from ..._c.functions import ERROR, OK
 from ..._c.handles import BatchHandle, DeviceHandle, LoaderHandle, ResidentHandle
 from ..._c.library import lib
 from ..._c.structs import DTYPES, BatchInfo, Refused, TensorInfo
+from ..._c.tensor import Tensor
 from ..assemble import tensor_infos
 from .lag import GpuLag
 
@@ -162,21 +163,23 @@ class PendingGpuBatches:
         # On the stream, so that the allocator knows who writes first; for any kind of loop.
         infos = tensor_infos(self.batch, info)
         with torch.inference_mode(False), torch.cuda.stream(self._stream):
-            tensors = [
-                torch.empty_strided(
-                    one.sizes,
-                    one.steps,
-                    dtype=getattr(torch, DTYPES[one.dtype]),
-                    device=self._device,
-                )
-                for one in infos
-            ]
+            tensors = [self._new_tensor(number, one) for number, one in enumerate(infos)]
         pointers = (ctypes.c_void_p * len(tensors))(*[tensor.data_ptr() for tensor in tensors])
         if lib.tundish_device_enqueue(self._uploader, self.batch, pointers) != OK:
             raise last_error()
         ready = self._ready = torch.cuda.Event()
         ready.record(self._stream)
         return Sent(make(self.batch, infos, tensors), tensors, info, ready)
+
+    def _new_tensor(self, number: int, info: TensorInfo) -> Any:
+        """On the GPU, for the engine to fill; the few numbers of "sizes" are copied here."""
+        import torch
+
+        dtype = getattr(torch, DTYPES[info.dtype])
+        tensor = torch.empty_strided(info.sizes, info.steps, dtype=dtype, device=self._device)
+        if info.name == b"sizes":
+            tensor.copy_(torch.from_dlpack(Tensor(lib.tundish_batch_tensor(self.batch, number))))
+        return tensor
 
     def _hand_over(self) -> None:
         """The oldest: the loop's stream waits for it, and the allocator knows that it reads it."""

@@ -1,0 +1,37 @@
+// An image at the top left of a larger one, so that images of different sizes fit into one batch.
+#pragma once
+
+#include "augment/plan.h"
+#include "core/fields.h"
+#include "core/random.h"
+
+namespace tundish {
+
+struct PadTo {
+  static constexpr const char* kName = "PadTo";
+  static constexpr const char* kAbout =
+      "The image at the top left, and a level where it does not reach; a larger image is an error.";
+
+  Size size;
+  Fill fill{};
+  bool operator==(const PadTo&) const = default;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(FieldInfo{"size", "of the result, in pixels", 1, kMaxSide}, self.size);
+    visit(
+        FieldInfo{
+            "fill",
+            "level of the padding, or one per channel; ToDtype and Normalize change it too, also "
+            "those that come before",
+            0, 255},
+        self.fill);
+  }
+
+  // Throws Error(argument) when the image is larger, naming both sizes. It may follow ToDtype and
+  // Normalize: the fill is a level, and becomes an element with all others.
+  void plan(View& view, Random& random) const;
+  Size result_size(Size) const { return size; }
+};
+
+}  // namespace tundish

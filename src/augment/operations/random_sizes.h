@@ -1,0 +1,105 @@
+// torchvision ScaleJitter, RandomShortestSize and RandomResize: a resize to a size that is drawn.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <vector>
+
+#include "augment/plan.h"
+#include "core/fields.h"
+#include "core/fields_json.h"
+#include "core/random.h"
+
+namespace tundish {
+
+// One length or several, of which one is drawn.
+struct Sides {
+  std::vector<int> values;
+  bool operator==(const Sides&) const = default;
+};
+inline Json json_of(const Sides& sides) { return sides.values; }
+inline bool read_json(Sides& to, const Json& from) {
+  to.values.clear();
+  return read_numbers(to.values, from) && !to.values.empty();
+}
+template <>
+inline std::string wanted_text<Sides>(const FieldInfo& field) {
+  return "a number of pixels, or a list of them," + range_text(field);
+}
+
+struct ScaleJitter {
+  static constexpr const char* kName = "ScaleJitter";
+  static constexpr const char* kAbout =
+      "As large as fits into a target size, times a random factor; the ratio stays.";
+
+  std::array<int, 2> target_size = {};
+  std::array<double, 2> scale_range = {0.1, 2.0};
+  Filter interpolation = Filter::bilinear;
+  bool operator==(const ScaleJitter&) const = default;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(
+        FieldInfo{"target_size", "(width, height) in pixels, in torchvision's order", 1, kMaxSide},
+        self.target_size);
+    visit(FieldInfo{"scale_range", "(min, max) of the factor", 0, 1e6}, self.scale_range);
+    visit(FieldInfo{"interpolation", "how the image is resized"}, self.interpolation);
+  }
+  void check() const;
+
+  // Like all below, throws Error(argument) when a side would be longer than kMaxPlannedSide.
+  void plan(View& view, Random& random) const;
+  bool makes_pixels() const { return true; }
+  Size result_size(Size) const { return {}; }
+};
+
+struct RandomShortestSize {
+  static constexpr const char* kName = "RandomShortestSize";
+  static constexpr const char* kAbout =
+      "The shorter side to one of several lengths, and the other in proportion.";
+
+  Sides min_size = {};
+  std::optional<int> max_size = {};
+  Filter interpolation = Filter::bilinear;
+  bool operator==(const RandomShortestSize&) const = default;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(FieldInfo{"min_size", "lengths of the shorter side, of which one is drawn", 1, kMaxSide},
+          self.min_size);
+    visit(FieldInfo{"max_size", "the longer side becomes no longer", 1, kMaxSide}, self.max_size);
+    visit(FieldInfo{"interpolation", "how the image is resized"}, self.interpolation);
+  }
+  void check() const;
+
+  void plan(View& view, Random& random) const;
+  bool makes_pixels() const { return true; }
+  Size result_size(Size) const { return {}; }
+};
+
+struct RandomResize {
+  static constexpr const char* kName = "RandomResize";
+  static constexpr const char* kAbout =
+      "The shorter side to a random length from min_size to max_size - 1, and the other in "
+      "proportion.";
+
+  int min_size = 0;
+  int max_size = 0;
+  Filter interpolation = Filter::bilinear;
+  bool operator==(const RandomResize&) const = default;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(FieldInfo{"min_size", "the least length of the shorter side, in pixels", 1, kMaxSide},
+          self.min_size);
+    visit(FieldInfo{"max_size", "what the length stays below", 1, kMaxSide}, self.max_size);
+    visit(FieldInfo{"interpolation", "how the image is resized"}, self.interpolation);
+  }
+  void check() const;
+
+  void plan(View& view, Random& random) const;
+  bool makes_pixels() const { return true; }
+  Size result_size(Size) const { return {}; }
+};
+
+}  // namespace tundish
