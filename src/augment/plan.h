@@ -62,8 +62,8 @@ std::size_t steps_for_gpu(std::span<const PlanStep> steps);
 
 class View {
  public:
-  // A view of an image as it is.
-  explicit View(Size image);
+  // A view of an image as it is. `grey`: its channels are equal, and stay so.
+  explicit View(Size image, bool grey = false);
 
   Size image() const { return image_; }  // size of the decoded image the view starts from
   Size size() const { return size_; }    // of the result so far
@@ -98,6 +98,7 @@ class View {
   Size image_;
   Size size_;
   Size input_;  // of the last ResizeStep
+  bool grey_ = false;
   std::vector<PlanStep> steps_;
   std::vector<Erasure> erasures_;
 };

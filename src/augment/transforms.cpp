@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "augment/mixing.h"
+#include "augment/mode_check.h"
 #include "augment/transform.h"
 #include "core/error.h"
 
@@ -33,6 +34,7 @@ concept Container = requires(const Op& op, Random& random) { op.choose(random); 
 
 // What a list has done so far.
 struct Checked {
+  ImageMode mode;
   Dtype dtype = Dtype::uint8;    // of an element
   const char* erased = nullptr;  // the transform that erased elements
   const char* crops = nullptr;   // the transform that made several images
@@ -45,6 +47,7 @@ void check_list(const std::vector<Transform>& list, const std::string& inside, C
         [&]<class Op>(const Op& op) {
           const Dtype dtype = so_far.dtype;
           check_fields_of(op);
+          check_mode_of(op, so_far.mode);
           if constexpr (Container<Op>) check_list(op.transforms.list(), Op::kName, so_far);
           if constexpr (requires { op.check_on(dtype); }) op.check_on(dtype);
           if constexpr (MakesCrops<Op>) {
@@ -184,14 +187,15 @@ Transforms::Transforms(std::initializer_list<Transform> list)
     : Transforms(std::vector<Transform>(list)) {}
 bool Transforms::operator==(const Transforms& other) const { return *list_ == *other.list_; }
 
-void check_transforms(const Transforms& transforms) {
-  Checked so_far;
+void check_transforms(const Transforms& transforms, ImageMode mode) {
+  Checked so_far{.mode = mode};
   check_list(transforms.list(), "", so_far);
   check_mixing(transforms);
 }
 
-View plan_view(const Transforms& transforms, Size image, const Key& key, std::uint32_t crop) {
-  View view(image);
+View plan_view(const Transforms& transforms, Size image, const Key& key, std::uint32_t crop,
+               ImageMode mode) {
+  View view(image, mode == ImageMode::l);
   Numbers numbers{};
   bool elements = false;
   for (const Transform& transform : transforms.list()) {

@@ -40,6 +40,7 @@ struct GpuUploader::State {
   int device = 0;
   cudaStream_t stream = nullptr;
   PixelTable table;
+  int channels = 3;
   bool channels_first = false;
   std::shared_ptr<const ResidentPack> resident;
   std::unique_ptr<BatchDecoder> decoder;
@@ -138,6 +139,7 @@ struct GpuUploader::State {
                .out = out.images,
                .labels = static_cast<float*>(out.labels),
                .dtype = table.dtype,
+               .channels = channels,
                .channels_first = channels_first,
                .count = static_cast<int>(batch.mixes.size()),
                .width = batch.size.width,
@@ -162,6 +164,7 @@ struct GpuUploader::State {
     task.levels = images;
     task.table = values.as<std::uint32_t>();
     task.dtype = table.dtype;
+    task.channels = channels;
     task.channels_first = channels_first;
     task.width = batch.size.width;
     task.height = batch.size.height;
@@ -201,13 +204,14 @@ struct GpuUploader::State {
 };
 
 GpuUploader::GpuUploader(int device, void* stream, const PixelTable& table,
-                         const PixelTable* mix_table, bool channels_first,
+                         const PixelTable* mix_table, int channels, bool channels_first,
                          const lanes::Tables* tables, std::shared_ptr<const ResidentPack> resident)
     : state_(new State) {
   State& state = *state_;
   state.device = device;
   state.stream = static_cast<cudaStream_t>(stream);
   state.table = table;
+  state.channels = channels;
   state.channels_first = channels_first;
   state.resident = std::move(resident);
   const OnDevice on(device);

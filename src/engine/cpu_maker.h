@@ -38,14 +38,15 @@ class CpuMaker : public Maker {
   void take_memory(Slot& slot, std::size_t view, Size size);
 
   std::size_t image_bytes(std::size_t view, Size size) const {
-    return tundish::image_bytes(size, recipe_.views[view].stored);
+    return tundish::image_bytes(size, recipe_.views[view].stored, recipe_.stored_channels());
   }
   std::size_t row_bytes(std::size_t view, Size size) const {
     return recipe_.views[view].crops * image_bytes(view, size);
   }
   Placement placement(std::byte* base, std::size_t view, Size size) const {
     return tundish::placement(base, size, recipe_.views[view].stored,
-                              options_.channels_first() && !options_.for_gpu);
+                              options_.channels_first() && !options_.for_gpu,
+                              recipe_.stored_channels());
   }
 
   // The levels of an image that is mixed on the CPU.

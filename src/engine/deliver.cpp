@@ -73,6 +73,7 @@ BatchView Engine::Shared::deliver_view(const Batch& batch, std::size_t number, S
                 .lent = batch.count > 0 && pixels.is_borrowed(),
                 .size = size,
                 .dtype = view.dtype,
+                .channels = channels_of(recipe.mode),
                 .crops = view.crops,
                 .targets = {}};
   if (out.lent) pixels.part_with();

@@ -38,6 +38,7 @@ struct BatchView {
   bool lent = false;  // the pixels are in lent memory, which is its owner's from now on
   Size size;
   Dtype dtype = Dtype::uint8;
+  int channels = 3;
   std::uint32_t crops = 1;  // images of each sample
   // With LoaderOptions::for_gpu: what becomes of each image of `pixels` (cuda/augment/finish.h).
   // Images that are not among them are in the slot's GpuSlotData.

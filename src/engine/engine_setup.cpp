@@ -66,6 +66,7 @@ Engine::Shared::Shared(std::shared_ptr<const Source> source, LoaderOptions optio
               .seed = options.seed,
               .positions = schedule.count,
               .transforms = transforms_text(options),
+              .mode = options.mode,
               .exif_orientation = options.exif_orientation};
   make_mixer();
   if (options.replay) check_replay(options, recipe, schedule.count);
@@ -95,6 +96,7 @@ void Engine::Shared::make_recipe(std::shared_ptr<const Source> source) {
                             .crops = crops_of(transforms)});
   }
   recipe.cpu_part = options.for_gpu ? CpuPart::to_gpu : mixes ? CpuPart::levels : CpuPart::all;
+  recipe.mode = options.mode;
   recipe.exif_orientation = options.exif_orientation;
   recipe.limits = options.limits;
 }

@@ -38,10 +38,14 @@ struct Recipe {
   std::uint64_t seed = 0;
   std::vector<ViewRecipe> views;  // at least one
   CpuPart cpu_part = CpuPart::all;
+  ImageMode mode = ImageMode::rgb;
   bool exif_orientation = false;  // turn images as their EXIF says; torchvision does not
   Limits limits;
   SampleMemory memory;
   SampleCache* cache = nullptr;  // null: every sample is read
+
+  // Of an image in the batch's memory; a GPU gets all three.
+  int stored_channels() const { return cpu_part == CpuPart::to_gpu ? 3 : channels_of(mode); }
 
   // The images of a sample are numbered: those of the first view, then those of the next.
   std::size_t images() const {

@@ -20,7 +20,7 @@ void check_views(const LoaderOptions& options) {
     refuse_argument("", fmt::format("views: at most {} lists, not {}", kMaxViews, views.size()));
   }
   for (std::size_t i = 0; i < views.size(); ++i) {
-    check_transforms(views[i]);
+    check_transforms(views[i], options.mode);
     if (!options.views.empty() && mixing_of(views[i])) {
       refuse_argument("", fmt::format("views[{}]: MixUp and CutMix mix batches of one view; use them "
                                       "in transforms, without views",

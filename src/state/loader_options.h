@@ -38,6 +38,7 @@ struct LoaderOptions {
   std::optional<OnError> on_error = {};
   std::optional<Uneven> uneven = {};
   std::optional<double> max_bad = {};
+  ImageMode mode = ImageMode::rgb;
   MemoryFormat memory_format = MemoryFormat::channels_last;
   bool exif_orientation = false;
   bool all_fields = false;
@@ -104,6 +105,12 @@ struct LoaderOptions {
             "most bad samples of an epoch as a share (0.01), more are an error; None: any number",
             0, 1},
         self.max_bad);
+    visit(
+        FieldInfo{.name = "mode",
+                  .about = "what images are, by Pillow's names: \"RGB\", or \"L\" for one channel "
+                           "of greys",
+                  .saved = true},
+        self.mode);
     visit(FieldInfo{"memory_format",
                     "\"channels_last\" or \"contiguous\": memory order of the images"},
           self.memory_format);

@@ -61,6 +61,7 @@ class LoaderOptions:
         "a function of what the loop gets (the tuple or the dict), whose result the loop gets instead; "
         "runs on the loop's thread, with device= on its current stream; not part of a saved state",
     )
+    mode: str = _of_engine("mode", "RGB")
     memory_format: str = _of_engine("memory_format", "channels_last")
     exif_orientation: bool = _of_engine("exif_orientation", False)
     # Ranks.
@@ -140,6 +141,7 @@ def as_given(options: LoaderOptions) -> dict[str, Any]:
 _AS_THEY_ARE = (
     "batch_size",
     "shuffle",
+    "mode",
     "memory_format",
     "exif_orientation",
     "on_error",

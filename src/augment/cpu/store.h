@@ -25,6 +25,8 @@ class Store : public RowSink {
  private:
   void store(int y, const std::uint8_t* rgb, int width, bool mirror_x);
   void store_bytes(std::byte* to, const std::uint8_t* rgb, int width, bool mirror_x);
+  void store_one(std::byte* to, const std::uint8_t* rgb, int width, bool mirror_x);
+  void store_levels(std::byte* to, const std::uint8_t* levels, int count, int which) const;
   bool store_formula(std::byte* to, const std::uint8_t* rgb, int width);
   const std::uint8_t* mirrored(const std::uint8_t* rgb, int width);
 

@@ -174,9 +174,10 @@ void take_batch(Batch& out, Engine& engine, const SavedState& state,
   }
 }
 
-// The pixels of a view as bytes.
+// The pixels of a view as bytes, in three channels.
 std::vector<std::uint8_t> levels_of(const BatchView& view, std::size_t samples) {
-  const auto elements = 3 * static_cast<std::size_t>(view.size.width) *
+  const auto elements = static_cast<std::size_t>(view.channels) *
+                        static_cast<std::size_t>(view.size.width) *
                         static_cast<std::size_t>(view.size.height) * view.crops * samples;
   std::vector<std::uint8_t> out(elements);
   if (view.dtype == Dtype::uint8) {
@@ -187,7 +188,11 @@ std::vector<std::uint8_t> levels_of(const BatchView& view, std::size_t samples) 
       out[i] = static_cast<std::uint8_t>(std::clamp(from[i] + 0.5f, 0.0f, 255.0f));
     }
   }
-  return out;
+  if (view.channels == 3) return out;
+  std::vector<std::uint8_t> rgb;
+  rgb.reserve(3 * out.size());
+  for (const std::uint8_t level : out) rgb.insert(rgb.end(), 3, level);
+  return rgb;
 }
 
 // `levels`: of each view; must live as long as the tiles.

@@ -73,6 +73,10 @@ GpuMaker::GpuMaker(CpuMaker& cpu, const Recipe& recipe, const LoaderOptions& opt
 
 void GpuMaker::find_tables_and_limits() {
   const Source& source = *recipe_.source;
+  if (recipe_.mode != ImageMode::rgb) {
+    why_not_ = "the GPU decodes to RGB alone, and the mode is another";
+    return;
+  }
   for (const ViewRecipe& view : recipe_.views) {
     if (fixed_size(view.transforms) != Size{}) continue;
     why_not_ = "the transforms do not give every image the same size";
