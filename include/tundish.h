@@ -205,7 +205,7 @@ TUNDISH_API void tundish_batch_get_info(const tundish_batch* batch, tundish_batc
 typedef struct tundish_tensor_info {
   const char* name;   /* as long as the batch */
   void* data;         /* until the batch and its tensors are freed; NULL for a batch for a GPU */
-  int32_t dtype;      /* 0 uint8, 1 float32, 2 float16, 3 bfloat16, 4 int64 */
+  int32_t dtype;      /* 0 uint8, 1 float32, 2 float16, 3 bfloat16, 4 int64, 5 uint16 */
   int32_t dimensions; /* at most 5 */
   int64_t shape[5], strides[5]; /* strides count elements */
   int32_t lent; /* data is memory that was lent; it is the caller's again, and stays as it is */

@@ -6,10 +6,11 @@
 
 namespace tundish {
 
-// Images of every mode are interleaved 8-bit RGB until they are stored; `l` has three equal
-// channels and stores one.
-enum class ImageMode : std::uint8_t { rgb = 0, l = 1 };
-constexpr std::array<const char*, 2> words(ImageMode) { return {"RGB", "L"}; }
+// Images of every mode are interleaved pixels of three bytes until they are stored. Those of `l`
+// are equal, and one is stored. Those of `i16` are the low and the high byte of a 16-bit grey, and
+// 0: plans of this mode only move pixels.
+enum class ImageMode : std::uint8_t { rgb = 0, l = 1, i16 = 2 };
+constexpr std::array<const char*, 3> words(ImageMode) { return {"RGB", "L", "I;16"}; }
 
 // Of an image in a batch.
 constexpr int channels_of(ImageMode mode) { return mode == ImageMode::rgb ? 3 : 1; }

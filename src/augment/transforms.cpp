@@ -166,8 +166,7 @@ Size size_after(const std::vector<Transform>& list, Size size) {
   return size;
 }
 
-PixelValues pixel_values(const Transforms& transforms) {
-  PixelValues values;
+PixelValues pixel_values(const Transforms& transforms, PixelValues values = {}) {
   for (const Transform& transform : transforms.list()) {
     std::visit(
         [&](const auto& op) {
@@ -230,8 +229,19 @@ std::uint32_t crops_of(const Transforms& transforms) {
 
 Size fixed_size(const Transforms& transforms) { return size_after(transforms.list(), {}); }
 
-PixelTable pixel_table(const Transforms& transforms) {
-  return make_pixel_table(pixel_values(transforms));
+PixelTable pixel_table(const Transforms& transforms, ImageMode mode) {
+  PixelTable table = make_pixel_table(pixel_values(transforms));
+  if (mode != ImageMode::i16 || table.dtype == Dtype::uint8) return table;
+  auto wide = std::make_shared<std::vector<std::uint32_t>>();
+  for (int high = 0; high < 256; ++high) {
+    PixelValues values;
+    values.largest = 65535;
+    for (float& level : values.value[0]) level += static_cast<float>(256 * high);
+    values = pixel_values(transforms, values);
+    for (const float value : values.value[0]) wide->push_back(element_bits(value, table.dtype));
+  }
+  table.wide = std::move(wide);
+  return table;
 }
 
 PixelTable float_table(const Transforms& transforms) {

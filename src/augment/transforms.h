@@ -61,7 +61,7 @@ Size fixed_size(const Transforms& transforms);
 // the user's order, each step rounded to float32 as torchvision does. float16 and bfloat16 are
 // rounded to once, at the end, wherever in the list they are.
 // Without either, uint8. Normalize on uint8 first scales to 0..1 and gives float32.
-PixelTable pixel_table(const Transforms& transforms);
+PixelTable pixel_table(const Transforms& transforms, ImageMode mode = ImageMode::rgb);
 
 // The same values before they are rounded to the batch's type: always float32.
 PixelTable float_table(const Transforms& transforms);

@@ -15,7 +15,7 @@ BatchTensor images_of(const Batch& batch, std::size_t number) {
   BatchTensor out{
       .name = batch.views.size() == 1 ? "images" : fmt::format("images_{}", number),
       .data = view.pixels,
-      .type = element_type(view.dtype),
+      .type = view.has_16_bits ? ElementType::uint16 : element_type(view.dtype),
       .shape = {batch.count, channels, height, width},
       .strides = {image * crops, 1, channels * width, channels},
       .lent = view.lent,

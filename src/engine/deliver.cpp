@@ -74,6 +74,7 @@ BatchView Engine::Shared::deliver_view(const Batch& batch, std::size_t number, S
                 .size = size,
                 .dtype = view.dtype,
                 .channels = channels_of(recipe.mode),
+                .has_16_bits = recipe.has_16_bits(view),
                 .crops = view.crops,
                 .targets = {}};
   if (out.lent) pixels.part_with();

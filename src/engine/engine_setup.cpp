@@ -88,7 +88,7 @@ void Engine::Shared::make_recipe(std::shared_ptr<const Source> source) {
   recipe.seed = options.seed;
   const bool mixes = mixing_of(options.transforms).has_value();
   for (const Transforms& transforms : options.all_views()) {
-    const PixelTable table = pixel_table(transforms);
+    const PixelTable table = pixel_table(transforms, options.mode);
     recipe.views.push_back({.transforms = transforms,
                             .dtype = table.dtype,
                             .stored = options.for_gpu ? Dtype::uint8 : table.dtype,

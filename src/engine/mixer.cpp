@@ -96,7 +96,7 @@ void Mixer::mix(Slot& slot, std::size_t number, const CpuMaker& maker, MixRows& 
   const bool mixes = planned.partner != number && slot.places[planned.partner].filled;
   const std::size_t partner = mixes ? planned.partner : number;
   const Dtype dtype = recipe_.views.front().dtype;
-  const int channels = recipe_.stored_channels();
+  const int channels = recipe_.stored_channels(recipe_.views.front());
   std::byte* const row = row_of(slot, 0, number, image_bytes(size_, dtype, channels));
   rows.run(image(number), image(partner), mixes ? planned.mix : Mix{}, size_, table_,
            placement(row, size_, dtype, options_.channels_first(), channels), dtype);

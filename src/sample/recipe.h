@@ -45,7 +45,14 @@ struct Recipe {
   SampleCache* cache = nullptr;  // null: every sample is read
 
   // Of an image in the batch's memory; a GPU gets all three.
-  int stored_channels() const { return cpu_part == CpuPart::to_gpu ? 3 : channels_of(mode); }
+  int stored_channels(const ViewRecipe& view) const {
+    if (cpu_part == CpuPart::to_gpu) return 3;
+    return has_16_bits(view) ? 2 : channels_of(mode);  // of a byte each
+  }
+  // Whether elements of a view are 16-bit levels.
+  bool has_16_bits(const ViewRecipe& view) const {
+    return mode == ImageMode::i16 && view.dtype == Dtype::uint8;
+  }
 
   // The images of a sample are numbered: those of the first view, then those of the next.
   std::size_t images() const {

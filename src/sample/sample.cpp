@@ -50,7 +50,7 @@ void decode_rgb(StripSink& sink, const Planned& planned, const Window& needed, c
 
 void decode_image(StripSink& sink, const Planned& planned, const Window& needed,
                   const Recipe& recipe, const Draw& draw, Scratch& scratch) {
-  if (recipe.mode == ImageMode::rgb) {
+  if (recipe.mode != ImageMode::l) {
     return decode_rgb(sink, planned, needed, recipe, draw, scratch);
   }
   GreyRows grey(sink, scratch.grey);
@@ -184,6 +184,7 @@ Planned read_and_plan(const Recipe& recipe, std::uint64_t epoch, const Draw& dra
   } else if (auto fault = source.read_header(header, draw.sample, bytes, recipe.limits)) {
     throw SampleError(*fault, source.where_in(draw.sample, recipe.image_field));
   }
+  header.keep16 = recipe.mode == ImageMode::i16 && !scratch.cached;
   return {bytes, header, orientation_of(recipe, header), plan_draw(recipe, header, epoch, draw)};
 }
 

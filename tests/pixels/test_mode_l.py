@@ -202,7 +202,7 @@ def test_caches_exif_and_a_pack_change_nothing(files, tmp_path):
     [
         (T.Grayscale(3), "num_output_channels must be 1, not 3"),
         (T.AugMix(), 'AugMix: is not offered with mode="L"'),
-        (T.Pad(1, fill=(1, 2, 3)), r"fill must be one number with mode=\"L\", not \(1, 2, 3\)"),
+        (T.Pad(1, fill=(1, 2, 3)), r"fill must be one number where .*, not \(1, 2, 3\)"),
         (T.Normalize(), "mean must be one number"),
         (T.TimmRandAugment(), "img_mean must be one number"),
         (T.RandomErasing(value=(1, 2, 3)), "value must be one number"),

@@ -7,7 +7,7 @@ from ctypes import POINTER, c_char_p, c_double, c_int32, c_int64, c_uint64, c_vo
 from typing import Any
 
 # By the numbers of tundish_tensor_info.dtype.
-DTYPES = ("uint8", "float32", "float16", "bfloat16", "int64")
+DTYPES = ("uint8", "float32", "float16", "bfloat16", "int64", "uint16")
 
 
 class LoaderLists(ctypes.Structure):

@@ -101,6 +101,18 @@ void Store::store_one(std::byte* to, const std::uint8_t* rgb, int width, bool mi
   }
 }
 
+// Pixels of ImageMode::i16: as levels, or through their table.
+void Store::store_16_bits(std::byte* to, const std::uint8_t* pixels, int width,
+                          bool mirror_x) const {
+  const std::size_t bytes = table_->wide ? dtype_bytes(table_->dtype) : 2;
+  for (int x = 0; x < width; ++x, to += bytes) {
+    const std::uint8_t* const pixel = pixels + 3 * (mirror_x ? width - 1 - x : x);
+    const std::uint32_t level = pixel[0] | static_cast<std::uint32_t>(pixel[1]) << 8;
+    const std::uint32_t value = table_->wide ? (*table_->wide)[level] : level;
+    std::memcpy(to, &value, bytes);  // little-endian
+  }
+}
+
 void Store::begin(const PixelTable& table, const Placement& place,
                   std::span<const Erasure> erasures) {
   table_ = &table;
@@ -115,6 +127,7 @@ void Store::row(int y, const std::uint8_t* rgb, int width, bool mirror_x) {
 
 void Store::store(int y, const std::uint8_t* rgb, int width, bool mirror_x) {
   std::byte* to = place_.base + y * place_.dy;
+  if (place_.channels == 2 || table_->wide) return store_16_bits(to, rgb, width, mirror_x);
   if (place_.channels == 1) return store_one(to, rgb, width, mirror_x);
   if (table_->dtype == Dtype::uint8) return store_bytes(to, rgb, width, mirror_x);
   if (mirror_x) rgb = mirrored(rgb, width);

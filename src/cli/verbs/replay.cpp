@@ -180,7 +180,11 @@ std::vector<std::uint8_t> levels_of(const BatchView& view, std::size_t samples) 
                         static_cast<std::size_t>(view.size.width) *
                         static_cast<std::size_t>(view.size.height) * view.crops * samples;
   std::vector<std::uint8_t> out(elements);
-  if (view.dtype == Dtype::uint8) {
+  if (view.has_16_bits) {  // the high byte
+    for (std::size_t i = 0; i < elements; ++i) {
+      out[i] = std::to_integer<std::uint8_t>(view.pixels[2 * i + 1]);
+    }
+  } else if (view.dtype == Dtype::uint8) {
     std::memcpy(out.data(), view.pixels, elements);
   } else {
     const auto* from = reinterpret_cast<const float*>(view.pixels);
