@@ -34,6 +34,7 @@ std::byte* row_of(Slot& slot, std::size_t view, std::size_t number, std::size_t 
 
 Place only_row(const Place& place) {
   Place out;
+  out.position = place.position;
   out.row = place.row;
   out.has_row = place.has_row;
   return out;
