@@ -81,6 +81,7 @@ add_library(engine STATIC
   src/source/formats/tar.cpp
   src/source/formats/tar_index.cpp
   src/source/formats/tar_reader.cpp
+  src/source/label_vector.cpp
   src/source/labels.cpp
   src/source/loose_file.cpp
   src/source/names.cpp

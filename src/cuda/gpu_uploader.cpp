@@ -31,6 +31,7 @@ struct GpuUploader::Sent {
   std::shared_ptr<const void> keep;
   HostMemory errors;  // a word per image of the flat buffer
   HostMemory left;    // what is left to do to images
+  HostMemory label_vectors;
   std::uint64_t epoch = 0;
   bool wanted = true;
   std::vector<ImageOrigin> images;  // one per word
@@ -137,7 +138,7 @@ struct GpuUploader::State {
                .erasures = left_on_gpu.erased ? left_on_gpu.erasures : nullptr,
                .normal = normal.as<float>(),
                .out = out.images,
-               .labels = static_cast<float*>(out.labels),
+               .labels = batch.label_vectors.empty() ? static_cast<float*>(out.labels) : nullptr,
                .dtype = table.dtype,
                .channels = channels,
                .channels_first = channels_first,
@@ -150,6 +151,14 @@ struct GpuUploader::State {
                .off = batch.label_off},
               stream),
           "mix a batch");
+  }
+
+  void copy_label_vectors(const UploadBatch& batch, const Out& out, Sent& one) const {
+    if (!out.labels) return;
+    const std::size_t bytes = batch.label_vectors.size_bytes();
+    one.label_vectors.reserve(bytes, kPinnedMemory);
+    put(one.label_vectors.data(), batch.label_vectors.data(), bytes);
+    copy_up(static_cast<std::byte*>(out.labels), one.label_vectors.data(), bytes);
   }
 
   // 8-bit images to elements of the batch, after the steps that are left, if any. Images that are
@@ -296,9 +305,10 @@ void GpuUploader::put_on_stream(const UploadBatch& batch, const Out& out, Sent& 
     check(cudaMemcpyAsync(to, there + from, 8 * samples, cudaMemcpyDeviceToDevice, state.stream),
           "copy the numbers of a batch");
   };
-  if (left.mixes) {
-    state.mix_images(batch, left, out);
-  } else {
+  if (left.mixes) state.mix_images(batch, left, out);
+  if (!batch.label_vectors.empty()) {
+    state.copy_label_vectors(batch, out, one);
+  } else if (!left.mixes) {
     numbers(out.labels, tail.labels);
   }
   numbers(out.samples, tail.samples);

@@ -56,6 +56,9 @@ class CpuMaker : public Maker {
     return reinterpret_cast<const std::uint8_t*>(levels_at(slot, number));
   }
 
+  // The vector of a label, where labels are vectors. Throws SampleError.
+  void read_label(Place& place, const Scratch& scratch) const;
+
   // After the pixels: the label and the fields of the draw.
   void finish_place(Place& place, const Scratch& scratch) const;
 

@@ -58,8 +58,8 @@ struct Batch {
   std::vector<std::int64_t> labels, samples;  // one per sample
   std::vector<std::size_t> places;            // of the slot, one per sample: for the other fields
   std::vector<std::size_t> guests;            // filled places of other ranks' images (mixer.h)
-  std::uint32_t classes = 0;       // when images are mixed: of the labels, which are then (N, classes)
-  std::vector<float> soft_labels;  // unless a GPU makes them
+  std::uint32_t classes = 0;       // of labels that are vectors, (N, classes), also by mixing; or 0
+  std::vector<float> soft_labels;  // those vectors, unless a GPU makes them
 };
 
 class Engine {

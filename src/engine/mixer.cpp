@@ -119,6 +119,14 @@ std::vector<float> Mixer::soft_labels(const Slot& slot) const {
     const auto own = static_cast<std::size_t>(slot.places[i].label);
     const auto other = static_cast<std::size_t>(slot.places[planned.partner].label);
     const std::size_t first = out.size();
+    if (recipe_.label_width > 0) {
+      const std::vector<float>& mine = slot.places[i].label_vector;
+      const std::vector<float>& theirs = slot.places[mixes ? planned.partner : i].label_vector;
+      for (std::size_t k = 0; k < classes_; ++k) {
+        out.push_back(mixes ? blend(mine[k], theirs[k], share, rest) : mine[k]);
+      }
+      continue;
+    }
     out.resize(first + classes_, blend(off, off, share, rest));
     out[first + own] = blend(on, own == other ? on : off, share, rest);
     if (own != other) out[first + other] = blend(off, on, share, rest);

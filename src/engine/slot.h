@@ -23,6 +23,7 @@ struct Place {
   std::uint64_t position = 0;  // of the epoch
   Draw draw;
   std::int64_t label = -1;
+  std::vector<float> label_vector;             // instead, where labels are vectors
   Size size;                                   // of its first image
   bool filled = false;                         // its pixels are written
   std::vector<std::vector<std::byte>> fields;  // besides the image, by field number

@@ -100,7 +100,8 @@ std::string fingerprint(const Source& source, const Order& order, const LoaderOp
 Json run_config_json(const LoaderOptions& options) {
   Json out = json_of_fields(options, true);
   if (!options.order.samples.empty() || !options.order.weights.empty() ||
-      !options.order.group_sizes.empty() || !options.labels.empty()) {
+      !options.order.group_sizes.empty() || !options.labels.empty() ||
+      !options.label_vectors.empty()) {
     out["given"] = true;
   }
   return out;

@@ -63,6 +63,7 @@ class Loader:
             as_dict=bool(options_.as_dict),
             return_index=bool(options_.return_index),
             new_labels=options_.labels is not None,
+            label_vectors=source.label_vectors,
         )
         self._engine = engine = Engine(setup, source, self._replays)
         pending: Any = PendingBatch(setup.pinned)

@@ -53,7 +53,11 @@ class LoaderOptions:
     order: Order | None = _option(
         None, "Subset, Weighted, Balanced, Repeated, Mixture; default: every sample once"
     )
-    labels: Any = _option(None, "integers to use instead of the stored labels, one per sample")
+    labels: Any = _option(
+        None,
+        "to use instead of the stored labels: an integer for each sample, or a 2-D array with a row of "
+        "numbers for each",
+    )
     return_index: bool = _option(False, "also yield the numbers of the samples")
     as_dict: bool = _option(False, "yield a dict of all fields instead of a tuple")
     batch_transform: Callable[[Any], Any] | None = _option(
@@ -173,5 +177,10 @@ def engine_options(
     if options.order is not None:
         add_order(options.order, out, lists, sizes)
     if options.labels is not None:
-        lists.put("labels", "label_count", checks.int64_array(options.labels, sum(sizes)))
+        labels = checks.labels(options.labels, sum(sizes))
+        if labels.ndim == 2:
+            lists.label_width = labels.shape[1]
+            lists.put("label_vectors", "label_vector_count", labels.reshape(-1))
+        else:
+            lists.put("labels", "label_count", labels)
     return out, lists

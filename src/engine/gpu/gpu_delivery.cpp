@@ -100,7 +100,8 @@ void GpuDelivery::enqueue_view(const std::shared_ptr<const Batch>& batch, std::s
                                .mixes = mixes,
                                .classes = static_cast<int>(batch->classes),
                                .label_on = values.on,
-                               .label_off = values.off},
+                               .label_off = values.off,
+                               .label_vectors = batch->soft_labels},
                               out);
 }
 

@@ -201,6 +201,7 @@ bool GpuMaker::add(Slot& slot, std::size_t number, Scratch& scratch) {
   scratch.timer.end_gather();
   scratch.timer.tally();
   place.size = slot.views.front().size;
+  cpu_.read_label(place, scratch);
   cpu_.finish_place(place, scratch);
   place.filled = place.coded = true;
   return true;
