@@ -32,10 +32,6 @@ void check_16_bits(const Op& op) {
     refuse_argument(Op::kName,
                     "is not offered with mode=\"I;16\", which has crops, flips, Pad, Resize, "
                     "RandomResizedCrop, ToDtype and Normalize");
-  } else if constexpr (requires { op.interpolation; }) {
-    if (op.interpolation != Filter::nearest) {
-      refuse_argument(Op::kName, "interpolation must be nearest with mode=\"I;16\"");
-    }
   } else if constexpr (requires { op.fill; }) {
     if (op.fill != Fill{}) {
       refuse_argument(Op::kName, "fill must be 0 with mode=\"I;16\"");

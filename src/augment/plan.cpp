@@ -62,8 +62,8 @@ std::size_t steps_for_gpu(std::span<const PlanStep> steps) {
   return count;
 }
 
-View::View(Size image, bool grey)
-    : image_(image), size_(image), input_(image), grey_(grey), steps_{whole(image)} {}
+View::View(Size image, ImageMode mode)
+    : image_(image), size_(image), input_(image), mode_(mode), steps_{whole(image)} {}
 
 ResizeStep& View::open_step() {
   input_ = size_;
@@ -145,7 +145,7 @@ void View::add(const PixelStep& step) {
   steps_.emplace_back(step);
   if (step.size != Size{}) size_ = step.size;
   // Each channel has noise of its own: that of the first one goes to all.
-  if (grey_ && kind_of(step.op) == PixelKind::noise) {
+  if (mode_ == ImageMode::l && kind_of(step.op) == PixelKind::noise) {
     steps_.emplace_back(PixelStep{.op = PixelOp::permute_channels});
   }
 }

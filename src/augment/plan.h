@@ -14,6 +14,7 @@
 
 #include "augment/erasure.h"
 #include "augment/filter.h"
+#include "augment/image_mode.h"
 #include "augment/left_to_gpu.h"
 #include "augment/pixels/pixel_step.h"
 #include "core/image.h"
@@ -62,13 +63,14 @@ std::size_t steps_for_gpu(std::span<const PlanStep> steps);
 
 class View {
  public:
-  // A view of an image as it is. `grey`: its channels are equal, and stay so.
-  explicit View(Size image, bool grey = false);
+  // A view of an image as it is.
+  explicit View(Size image, ImageMode mode = ImageMode::rgb);
 
   Size image() const { return image_; }  // size of the decoded image the view starts from
   Size size() const { return size_; }    // of the result so far
   const std::vector<PlanStep>& steps() const { return steps_; }  // at least one
   const ResizeStep& first() const { return *std::get_if<ResizeStep>(&steps_.front()); }
+  ImageMode mode() const { return mode_; }
   bool is_one_resize() const { return steps_.size() == 1; }
 
   // Each folds into the last step where that is exact, and otherwise opens a new one.
@@ -98,7 +100,7 @@ class View {
   Size image_;
   Size size_;
   Size input_;  // of the last ResizeStep
-  bool grey_ = false;
+  ImageMode mode_ = ImageMode::rgb;
   std::vector<PlanStep> steps_;
   std::vector<Erasure> erasures_;
 };

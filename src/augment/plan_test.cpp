@@ -79,7 +79,7 @@ TEST_CASE("a padded crop of a whole image is one step, of a part of it two") {
 
 TEST_CASE("noise of a grey image is that of its first channel") {
   for (const PixelOp op : {PixelOp::noise, PixelOp::erase, PixelOp::contrast}) {
-    View colour(Size{8, 8}), grey(Size{8, 8}, true);
+    View colour(Size{8, 8}), grey(Size{8, 8}, ImageMode::l);
     colour.add({.op = op});
     grey.add({.op = op});
     CHECK(colour.steps().size() == 2);

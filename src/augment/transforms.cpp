@@ -194,7 +194,7 @@ void check_transforms(const Transforms& transforms, ImageMode mode) {
 
 View plan_view(const Transforms& transforms, Size image, const Key& key, std::uint32_t crop,
                ImageMode mode) {
-  View view(image, mode == ImageMode::l);
+  View view(image, mode);
   Numbers numbers{};
   bool elements = false;
   for (const Transform& transform : transforms.list()) {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import torch
+import tundish
 from tundish import transforms as T
 
 from tests.gpu.loaders import CROP, compare, loader, on_gpu, same
@@ -34,6 +35,17 @@ def greys(pack: Path, mode: str) -> str:
                 options = {"transforms": [*crop, *more], "memory_format": layout, "mode": "L"}
                 with on_gpu(pack, mode, 13, **options) as gpu_loader:
                     count += compare(gpu_loader, loader(pack, 13, **options), epochs=1)
+    return f"{count} batches equal"
+
+
+def label_vectors(pack: Path, mode: str) -> str:
+    """Labels of two dimensions, mixed or not."""
+    count = 0
+    numbers = torch.rand(len(tundish.Dataset(pack)), 7, generator=torch.Generator().manual_seed(1))
+    for more in ([], [T.MixUp()], [T.CutMix()]):
+        options = {"transforms": [*CROP, T.Normalize(), *more], "labels": numbers}
+        with on_gpu(pack, mode, 13, **options) as gpu_loader:
+            count += compare(gpu_loader, loader(pack, 13, **options), epochs=1)
     return f"{count} batches equal"
 
 

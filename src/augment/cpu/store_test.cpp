@@ -95,6 +95,29 @@ TEST_CASE("one channel is stored without the others") {
   }
 }
 
+TEST_CASE("16-bit levels are stored as two bytes, or through their table") {
+  const int width = 23;
+  const TestImage image = noise({width, 1}, 5);
+  const auto level = [&](int x) { return pixel(image, x, 0)[0] + 256 * pixel(image, x, 0)[1]; };
+  for (const bool mirror_x : {false, true}) {
+    std::vector<std::uint16_t> levels(width);
+    const PixelTable plain = pixel_table({}, ImageMode::i16);
+    Store store;
+    store.begin(plain, {reinterpret_cast<std::byte*>(levels.data()), 2 * width, 2, 1, 2});
+    store.row(0, pixel(image, 0, 0), width, mirror_x);
+    std::vector<float> elements(width);
+    const PixelTable scaled = pixel_table({ToDtype{Dtype::float32, true}}, ImageMode::i16);
+    store.begin(scaled, {reinterpret_cast<std::byte*>(elements.data()), 4 * width, 4, 4, 1});
+    store.row(0, pixel(image, 0, 0), width, mirror_x);
+    for (int x = 0; x < width; ++x) {
+      const int from = level(mirror_x ? width - 1 - x : x);
+      CHECK(levels[static_cast<std::size_t>(x)] == from);
+      CHECK(elements[static_cast<std::size_t>(x)] ==
+            static_cast<float>(from) * static_cast<float>(1.0 / 65535));
+    }
+  }
+}
+
 TEST_CASE("rows can be made in place where bytes are stored as they are, row after row") {
   std::byte memory[24];
   const PixelTable bytes = pixel_table({}), floats = pixel_table({ToDtype{Dtype::float32, true}});
