@@ -25,7 +25,7 @@ void leave_empty(Slot& slot, std::size_t number);
 // has in it.
 std::byte* row_of(Slot& slot, std::size_t view, std::size_t number, std::size_t row_bytes);
 
-// The place as it was before anything but its row was known.
+// The place as it was before anything but its position and its row was known.
 Place only_row(const Place& place);
 
 // Brings the filled places to the rows 0, 1, 2, ... in their order; all places are done.

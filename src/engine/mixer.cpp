@@ -117,7 +117,7 @@ std::vector<float> Mixer::soft_labels(const Slot& slot) const {
     const auto share = static_cast<float>(mixes ? planned.mix.share : 1.0);
     const auto rest = static_cast<float>(mixes ? 1.0 - planned.mix.share : 0.0);
     const auto own = static_cast<std::size_t>(slot.places[i].label);
-    const auto other = static_cast<std::size_t>(slot.places[planned.partner].label);
+    const auto other = static_cast<std::size_t>(slot.places[mixes ? planned.partner : i].label);
     const std::size_t first = out.size();
     if (recipe_.label_width > 0) {
       const std::vector<float>& mine = slot.places[i].label_vector;
