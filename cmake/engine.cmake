@@ -81,6 +81,7 @@ add_library(engine STATIC
   src/source/formats/tar.cpp
   src/source/formats/tar_index.cpp
   src/source/formats/tar_reader.cpp
+  src/source/label_vector.cpp
   src/source/labels.cpp
   src/source/loose_file.cpp
   src/source/names.cpp
@@ -153,6 +154,7 @@ add_library(engine STATIC
   src/augment/pixels/colours/sharpness.cpp
   src/augment/pixels/colours/sharpness_avx2.cpp
   src/augment/pixels/colours/sharpness_avx512.cpp
+  src/augment/pixels/levels/resize_16.cpp
   src/augment/pixels/levels/statistics.cpp
   src/augment/cpu/mix_rows.cpp
   src/augment/cpu/plan_runner.cpp

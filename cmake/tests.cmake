@@ -33,6 +33,7 @@ add_executable(unit_tests
   src/source/formats/file_list_test.cpp
   src/source/formats/image_folder_test.cpp
   src/source/formats/joined_test.cpp
+  src/source/label_vector_test.cpp
   src/source/labels_test.cpp
   src/source/names_test.cpp
   src/source/number_test.cpp

@@ -1,8 +1,11 @@
 // Any bytes as a list of files: rows or a fault, and keys that never lead out.
+#include <algorithm>
 #include <cstdlib>
+#include <span>
 #include <string>
 
 #include "source/formats/file_list.h"
+#include "source/label_vector.h"
 #include "source/names.h"
 #include "source/number.h"
 
@@ -27,13 +30,23 @@ void check(const List& list) {
   const std::size_t count = list.paths.size();
   const Schema& schema = list.schema;
   require(schema.fields.size() <= kMaxFields && schema.find(FieldType::image) == 0);
+  const bool vectors = label_vector_field(schema) >= 0;
   const bool labelled = schema.find(FieldType::label) == 1;
+  require(!(vectors && labelled));
+  require(list.label_vectors.size() == (vectors ? count * schema.classes.size() : 0));
+  for (std::size_t i = 0; vectors && i < count; ++i) {
+    const std::span<const float> vector =
+        std::span(list.label_vectors).subspan(i * schema.classes.size(), schema.classes.size());
+    std::vector<float> back(vector.size());
+    require(!read_label_vector(back, label_vector_npy(vector)));
+    require(std::equal(back.begin(), back.end(), vector.begin()));
+  }
   require(list.labels.size() == (labelled ? count : 0));
   for (const std::int64_t label : list.labels) {
     require(label >= -1);
     require(schema.classes.empty() || static_cast<std::size_t>(label) < schema.classes.size());
   }
-  require(list.columns.size() + 1 + (labelled ? 1 : 0) == schema.fields.size());
+  require(list.columns.size() + 1 + (labelled || vectors ? 1 : 0) == schema.fields.size());
   for (std::size_t c = 0; c < list.columns.size(); ++c) {
     const Field& field = schema.fields[schema.fields.size() - list.columns.size() + c];
     require(list.columns[c].size() == count && !field.name.empty() && is_utf8(field.name));

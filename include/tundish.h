@@ -77,6 +77,10 @@ TUNDISH_API const char* tundish_source_describe(const tundish_source* source);
 
 /* All labels, one per sample; -1 for a sample without a label. */
 TUNDISH_API int32_t tundish_source_labels(const tundish_source* source, int64_t* out);
+/* Where labels are vectors ("label_vectors" of tundish_source_describe): that of one sample, a
+ * number for each class. */
+TUNDISH_API int32_t tundish_source_label_vector(const tundish_source* source, uint64_t sample,
+                                                float* out);
 
 /* --- loaders ------------------------------------------------------------------------------- */
 
@@ -84,6 +88,9 @@ TUNDISH_API int32_t tundish_source_labels(const tundish_source* source, int64_t*
 typedef struct tundish_loader_lists {
   const int64_t* labels; /* one per sample; NULL: the source's */
   uint64_t label_count;
+  const float* label_vectors;  /* instead: label_width numbers per sample; NULL: none */
+  uint64_t label_vector_count; /* of all these numbers */
+  uint64_t label_width;
   const uint64_t* samples; /* sample numbers, of groups group after group; NULL: all */
   uint64_t sample_count;
   const double* weights; /* by weight: one per sample; groups: one per group, NULL for equal ones */
@@ -207,7 +214,7 @@ TUNDISH_API void tundish_batch_get_info(const tundish_batch* batch, tundish_batc
 typedef struct tundish_tensor_info {
   const char* name;   /* as long as the batch */
   void* data;         /* until the batch and its tensors are freed; NULL for a batch for a GPU */
-  int32_t dtype;      /* 0 uint8, 1 float32, 2 float16, 3 bfloat16, 4 int64 */
+  int32_t dtype;      /* 0 uint8, 1 float32, 2 float16, 3 bfloat16, 4 int64, 5 uint16 */
   int32_t dimensions; /* at most 5 */
   int64_t shape[5], strides[5]; /* strides count elements */
   int32_t lent; /* data is memory that was lent; it is the caller's again, and stays as it is */

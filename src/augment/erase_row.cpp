@@ -26,7 +26,7 @@ void erase(const Erasure& erasure, const Placement& place, Dtype dtype, int y, i
         bits[c] = element_bits(normal_number(table, mine), dtype);
       }
     }
-    for (int c = 0; c < 3; ++c) {
+    for (int c = 0; c < place.channels; ++c) {
       std::memcpy(pixel + c * place.dc, &bits[static_cast<std::size_t>(c)], bytes);
     }
   }

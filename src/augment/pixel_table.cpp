@@ -9,10 +9,10 @@ PixelValues::PixelValues() {
 
 void scale_to_one(PixelValues& values) {
   // torchvision multiplies by the float nearest to 1/255; dividing by 255 would differ.
-  constexpr auto k255th = static_cast<float>(1.0 / 255);
-  values.factor = k255th;
+  const auto factor = static_cast<float>(1.0 / values.largest);
+  values.factor = factor;
   for (auto& levels : values.value) {
-    for (float& x : levels) x *= k255th;
+    for (float& x : levels) x *= factor;
   }
 }
 

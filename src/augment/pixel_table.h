@@ -4,7 +4,9 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <vector>
 
 #include "augment/cpu/table_formula.h"
 #include "augment/dtype.h"
@@ -16,6 +18,8 @@ struct PixelTable {
   Dtype dtype = Dtype::uint8;
   std::array<std::array<std::uint32_t, 256>, 3> value{};
   std::optional<TableFormula> formula{};  // when it gives the very same values
+  // Of 16-bit levels, one channel of 65,536 values; null otherwise. Shared by copies.
+  std::shared_ptr<const std::vector<std::uint32_t>> wide{};
 };
 
 // The table in the making: each transform changes the values in turn, rounded to float32 as
@@ -23,7 +27,8 @@ struct PixelTable {
 struct PixelValues {
   PixelValues();  // every level as it is
 
-  Dtype dtype = Dtype::uint8;
+  Dtype dtype = Dtype::uint8;  // which stands for levels
+  double largest = 255;        // level
   std::array<std::array<float, 256>, 3> value;
   // The same as arithmetic, for TableFormula; right while there is at most one Normalize.
   float factor = 1;
@@ -31,7 +36,7 @@ struct PixelValues {
   int normalizes = 0;
 };
 
-void scale_to_one(PixelValues& values);  // 0..255 becomes 0..1
+void scale_to_one(PixelValues& values);  // 0..largest becomes 0..1
 
 // float16 and bfloat16 are rounded to once, here.
 PixelTable make_pixel_table(const PixelValues& values);

@@ -62,7 +62,8 @@ std::size_t steps_for_gpu(std::span<const PlanStep> steps) {
   return count;
 }
 
-View::View(Size image) : image_(image), size_(image), input_(image), steps_{whole(image)} {}
+View::View(Size image, ImageMode mode)
+    : image_(image), size_(image), input_(image), mode_(mode), steps_{whole(image)} {}
 
 ResizeStep& View::open_step() {
   input_ = size_;
@@ -157,9 +158,14 @@ void View::resize(Size size, Filter filter) {
 
 void View::add(const PixelStep& step) {
   steps_.emplace_back(step);
-  if (step.size == Size{}) return;
-  size_ = step.size;
-  unpadded_ = {};
+  if (step.size != Size{}) {
+    size_ = step.size;
+    unpadded_ = {};
+  }
+  // Each channel has noise of its own: that of the first one goes to all.
+  if (mode_ == ImageMode::l && kind_of(step.op) == PixelKind::noise) {
+    steps_.emplace_back(PixelStep{.op = PixelOp::permute_channels});
+  }
 }
 
 LeftToGpu View::left_after(std::size_t done) const {

@@ -14,6 +14,7 @@
 
 #include "augment/erasure.h"
 #include "augment/filter.h"
+#include "augment/image_mode.h"
 #include "augment/left_to_gpu.h"
 #include "augment/pixels/pixel_step.h"
 #include "core/image.h"
@@ -63,7 +64,7 @@ std::size_t steps_for_gpu(std::span<const PlanStep> steps);
 class View {
  public:
   // A view of an image as it is.
-  explicit View(Size image);
+  explicit View(Size image, ImageMode mode = ImageMode::rgb);
 
   Size image() const { return image_; }  // size of the decoded image the view starts from
   Size size() const { return size_; }    // of the result so far
@@ -71,6 +72,7 @@ class View {
   Size unpadded() const { return unpadded_ == Size{} ? size_ : unpadded_; }
   const std::vector<PlanStep>& steps() const { return steps_; }  // at least one
   const ResizeStep& first() const { return *std::get_if<ResizeStep>(&steps_.front()); }
+  ImageMode mode() const { return mode_; }
   bool is_one_resize() const { return steps_.size() == 1; }
 
   // Each folds into the last step where that is exact, and otherwise opens a new one.
@@ -103,6 +105,7 @@ class View {
   Size size_;
   Size unpadded_;  // {0, 0}: as size_
   Size input_;  // of the last ResizeStep
+  ImageMode mode_ = ImageMode::rgb;
   std::vector<PlanStep> steps_;
   std::vector<Erasure> erasures_;
 };

@@ -77,6 +77,19 @@ TEST_CASE("a padded crop of a whole image is one step, of a part of it two") {
   CHECK(part.steps().size() == 2);
 }
 
+TEST_CASE("noise of a grey image is that of its first channel") {
+  for (const PixelOp op : {PixelOp::noise, PixelOp::erase, PixelOp::contrast}) {
+    View colour(Size{8, 8}), grey(Size{8, 8}, ImageMode::l);
+    colour.add({.op = op});
+    grey.add({.op = op});
+    CHECK(colour.steps().size() == 2);
+    REQUIRE(grey.steps().size() == (op == PixelOp::contrast ? 2 : 3));
+    if (op == PixelOp::contrast) continue;
+    const PixelStep& last = std::get<PixelStep>(grey.steps().back());
+    CHECK(last == PixelStep{.op = PixelOp::permute_channels});  // all from channel 0
+  }
+}
+
 TEST_CASE("a resize to the same size does nothing") {
   View view({32, 24});
   view.resize({32, 24}, Filter::bicubic);

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "augment/mixing.h"
+#include "augment/mode_check.h"
 #include "augment/transform.h"
 #include "core/error.h"
 
@@ -38,6 +39,7 @@ constexpr std::size_t kMaxChanges = 256;
 
 // What a list has done so far.
 struct Checked {
+  ImageMode mode;
   Dtype dtype = Dtype::uint8;    // of an element
   const char* erased = nullptr;  // the transform that erased elements
   const char* crops = nullptr;   // the transform that made several images
@@ -75,6 +77,7 @@ void check_list(const std::vector<Transform>& list, const std::string& inside, C
                                                 "list itself",
                                                 Op::kName));
           }
+          check_mode_of(op, so_far.mode);
           if constexpr (Container<Op>) check_list(op.transforms.list(), Op::kName, so_far);
           if constexpr (requires { op.check_on(dtype); }) op.check_on(dtype);
           if constexpr (MakesCrops<Op>) {
@@ -193,8 +196,7 @@ Size size_after(const std::vector<Transform>& list, Size size) {
   return size;
 }
 
-PixelValues pixel_values(const Transforms& transforms) {
-  PixelValues values;
+PixelValues pixel_values(const Transforms& transforms, PixelValues values = {}) {
   for (const Transform& transform : transforms.list()) {
     std::visit(
         [&](const auto& op) {
@@ -236,22 +238,23 @@ std::vector<std::uint64_t> Transforms::changes() const {
   return {epochs.begin(), epochs.end()};
 }
 
-void check_transforms(const Transforms& transforms) {
+void check_transforms(const Transforms& transforms, ImageMode mode) {
   const std::vector<std::uint64_t> epochs = transforms.changes();
   if (epochs.size() > kMaxChanges) {
     refuse_argument("", fmt::format("the Schedules of a list change it in {} epochs; at most {}",
                                     epochs.size(), kMaxChanges));
   }
   for (const std::uint64_t epoch : epochs) {
-    Checked so_far;
+    Checked so_far{.mode = mode};
     check_list(transforms.at(epoch).list(), "", so_far);
   }
   check_mixing(transforms);
 }
 
-View plan_view(const Transforms& transforms, Size image, const Key& key, std::uint32_t crop) {
+View plan_view(const Transforms& transforms, Size image, const Key& key, std::uint32_t crop,
+               ImageMode mode) {
   const Transforms now = transforms.at(key.epoch);
-  View view(image);
+  View view(image, mode);
   Numbers numbers{};
   bool elements = false;
   for (const Transform& transform : now.list()) {
@@ -298,8 +301,19 @@ Size largest_size(const Transforms& transforms) {
   return out;
 }
 
-PixelTable pixel_table(const Transforms& transforms) {
-  return make_pixel_table(pixel_values(transforms));
+PixelTable pixel_table(const Transforms& transforms, ImageMode mode) {
+  PixelTable table = make_pixel_table(pixel_values(transforms));
+  if (mode != ImageMode::i16 || table.dtype == Dtype::uint8) return table;
+  auto wide = std::make_shared<std::vector<std::uint32_t>>();
+  for (int high = 0; high < 256; ++high) {
+    PixelValues values;
+    values.largest = 65535;
+    for (float& level : values.value[0]) level += static_cast<float>(256 * high);
+    values = pixel_values(transforms, values);
+    for (const float value : values.value[0]) wide->push_back(element_bits(value, table.dtype));
+  }
+  table.wide = std::move(wide);
+  return table;
 }
 
 PixelTable float_table(const Transforms& transforms) {

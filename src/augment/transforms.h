@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "augment/image_mode.h"
 #include "augment/pixel_table.h"
 #include "augment/plan.h"
 #include "core/random.h"
@@ -40,8 +41,9 @@ using Views = std::vector<Transforms>;
 // Throws Error(argument) naming the transform when an argument makes no sense: a size of zero,
 // scale[0] > scale[1], std of 0, probability outside 0..1. Also when a transform that may make
 // new pixels (anything that resizes or pads) follows ToDtype or Normalize: it works on 8-bit
-// levels, and torchvision would give other values. Flips and unpadded crops may follow.
-void check_transforms(const Transforms& transforms);
+// levels, and torchvision would give other values. Flips and unpadded crops may follow. And when it
+// gives images of this mode other values than torchvision does.
+void check_transforms(const Transforms& transforms, ImageMode mode = ImageMode::rgb);
 
 // Which numbers a transform draws: its stream is keyed by its name and its number among those of
 // the same name, so that inserting another transform changes no draw. A saved state names this.
@@ -51,7 +53,8 @@ constexpr int kRandomVersion = 2;  // 1: keyed by the place in the list
 // and key give the same plan. Throws Error(argument) when an image cannot be treated: smaller than
 // a RandomCrop, or a result of more than kMaxResultPixels.
 constexpr std::int64_t kMaxResultPixels = 178'956'970;
-View plan_view(const Transforms& transforms, Size image, const Key& key, std::uint32_t crop = 0);
+View plan_view(const Transforms& transforms, Size image, const Key& key, std::uint32_t crop = 0,
+               ImageMode mode = ImageMode::rgb);
 
 // Images that the list makes of one: 5 with FiveCrop, 10 with TenCrop, otherwise 1. `crop` above is
 // the number of one of them.
@@ -68,7 +71,7 @@ Size largest_size(const Transforms& transforms);
 // the user's order, each step rounded to float32 as torchvision does. float16 and bfloat16 are
 // rounded to once, at the end, wherever in the list they are.
 // Without either, uint8. Normalize on uint8 first scales to 0..1 and gives float32.
-PixelTable pixel_table(const Transforms& transforms);
+PixelTable pixel_table(const Transforms& transforms, ImageMode mode = ImageMode::rgb);
 
 // The same values before they are rounded to the batch's type: always float32.
 PixelTable float_table(const Transforms& transforms);

@@ -56,6 +56,23 @@ TEST_CASE("wrong arguments are named") {
   CHECK(complaint({kToFloat, ToDtype{Dtype::uint8, true}}) == "ToDtype");
 }
 
+TEST_CASE("a transform of greys has one number for all channels") {
+  const auto refused = [](const Transforms& transforms) {
+    try {
+      check_transforms(transforms, ImageMode::l);
+    } catch (const Error& error) {
+      return error.reason();
+    }
+    return std::string();
+  };
+  CHECK(refused({Pad{.fill = {7, 7, 7}}, Normalize{{{0.5, 0.5, 0.5}}, {{0.2, 0.2, 0.2}}}}) == "");
+  CHECK(refused({Pad{.fill = {7, 7, 8}}}).starts_with("Pad: fill must be one number"));
+  CHECK(refused({Normalize{}}).starts_with("Normalize: mean must be one number"));
+  CHECK(refused({RandomApply{.transforms = {Grayscale{3}}}}).starts_with("Grayscale: "));
+  CHECK(refused({Grayscale{1}}) == "");
+  CHECK(refused({AugMix{}}).starts_with("AugMix: "));
+}
+
 TEST_CASE("transforms that make new pixels must come before Normalize") {
   CHECK(complaint({Normalize{}, Resize{.size = {9, 9}}}) == "Resize");
   CHECK(complaint({kToFloat, CenterCrop{{9, 9}}}) == "CenterCrop");

@@ -10,13 +10,14 @@ namespace {
 BatchTensor images_of(const Batch& batch, std::size_t number) {
   const BatchView& view = batch.views[number];
   const std::int64_t width = view.size.width, height = view.size.height;
-  const std::int64_t image = 3 * height * width, crops = view.crops;
+  const std::int64_t channels = view.channels, crops = view.crops;
+  const std::int64_t image = channels * height * width;
   BatchTensor out{
       .name = batch.views.size() == 1 ? "images" : fmt::format("images_{}", number),
       .data = view.pixels,
-      .type = element_type(view.dtype),
-      .shape = {batch.count, 3, height, width},
-      .strides = {image * crops, 1, 3 * width, 3},
+      .type = view.has_16_bits ? ElementType::uint16 : element_type(view.dtype),
+      .shape = {batch.count, channels, height, width},
+      .strides = {image * crops, 1, channels * width, channels},
       .lent = view.lent,
   };
   if (batch.channels_first) out.strides = {image * crops, height * width, width, 1};

@@ -61,6 +61,8 @@ DLDataType element(ElementType type) {
       return {4, 16, 1};
     case ElementType::int64:
       return {0, 64, 1};
+    case ElementType::uint16:
+      return {1, 16, 1};
   }
   return {};
 }

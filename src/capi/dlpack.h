@@ -10,9 +10,10 @@
 namespace tundish {
 
 // As tundish_tensor_info.dtype numbers them.
-enum class ElementType : std::int32_t { uint8, float32, float16, bfloat16, int64 };
+enum class ElementType : std::int32_t { uint8, float32, float16, bfloat16, int64, uint16 };
 inline ElementType element_type(Dtype dtype) { return static_cast<ElementType>(dtype); }
 inline std::size_t bytes_of(ElementType type) {
+  if (type == ElementType::uint16) return 2;
   return type == ElementType::int64 ? 8 : dtype_bytes(static_cast<Dtype>(type));
 }
 

@@ -19,6 +19,8 @@ void copy_list(std::vector<T>& to, const T* from, uint64_t count) {
   if (from) to.assign(from, from + count);
 }
 
+constexpr uint64_t kMaxLabelWidth = 1u << 24;
+
 LoaderOptions options_of(const char* json, const tundish_loader_lists* lists) {
   LoaderOptions to = read_loader_options(json);
   if (to.pin_memory) {
@@ -29,6 +31,11 @@ LoaderOptions options_of(const char* json, const tundish_loader_lists* lists) {
   }
   if (!lists) return to;
   copy_list(to.labels, lists->labels, lists->label_count);
+  copy_list(to.label_vectors, lists->label_vectors, lists->label_vector_count);
+  if (lists->label_width > kMaxLabelWidth) {
+    throw Error(ErrorCode::argument, {}, "labels: a vector has too many numbers");
+  }
+  to.label_width = static_cast<std::uint32_t>(lists->label_width);
   copy_list(to.order.samples, lists->samples, lists->sample_count);
   copy_list(to.order.weights, lists->weights, lists->weight_count);
   copy_list(to.order.group_sizes, lists->group_sizes, lists->group_count);

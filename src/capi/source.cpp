@@ -15,6 +15,7 @@
 #include "pack/reader.h"
 #include "sample/orientation.h"
 #include "source/formats/joined.h"
+#include "source/label_vector.h"
 
 using namespace tundish;
 
@@ -59,6 +60,7 @@ tundish_source* new_source(std::shared_ptr<const Source> opened) {
                           {"classes", nlohmann::json::array()},
                           {"fingerprint", source.fingerprint()},
                           {"random_access", source.random_access()},
+                          {"label_vectors", label_vector_field(source.schema()) >= 0},
                           {"warnings", nlohmann::json::array()}};
   for (const Field& field : source.schema().fields) {
     about["fields"].push_back({{"name", field.name}, {"type", field_type_name(field.type)}});
@@ -120,6 +122,26 @@ int32_t tundish_source_labels(const tundish_source* source, int64_t* out) {
   return guarded<int32_t>(TUNDISH_ERROR, [&] {
     const std::uint64_t count = source->source->count();
     for (std::uint64_t i = 0; i < count; ++i) out[i] = source->source->info(i).label;
+    return TUNDISH_OK;
+  });
+}
+
+int32_t tundish_source_label_vector(const tundish_source* handle, uint64_t sample, float* out) {
+  return guarded<int32_t>(TUNDISH_ERROR, [&] {
+    const Source& source = *handle->source;
+    const int field = label_vector_field(source.schema());
+    if (field < 0)
+      throw Error(ErrorCode::argument, {.file = source.path()}, "labels are no vectors");
+    if (sample >= source.count()) {
+      throw Error(ErrorCode::no_such_record, {.file = source.path(), .record = sample},
+                  "there are " + with_commas(source.count()));
+    }
+    Sample read;
+    source.read(read, sample, FieldSet{1} << field);
+    if (const auto fault = read_label_vector({out, source.schema().classes.size()},
+                                             read.fields[static_cast<std::size_t>(field)])) {
+      throw SampleError(*fault, source.where_in(sample, field));
+    }
     return TUNDISH_OK;
   });
 }

@@ -122,9 +122,11 @@ constexpr std::array kTable = {
                "open it with another program; fetch it again or remove it"},
     ErrorEntry{ErrorCode::image_cut_off, "is an image cut short",
                "The data end before the last row.", "fetch it again or remove it"},
-    ErrorEntry{ErrorCode::image_kind, "is an array that is not an image",
-               "An array used as an image must be uint8 of shape (H, W), (H, W, 1) or (H, W, 3).",
-               "store it in another field, or convert it"},
+    ErrorEntry{ErrorCode::image_kind, "is not the kind of image that is needed",
+               "An array used as an image must be uint8 of shape (H, W), (H, W, 1) or (H, W, 3). "
+               "Loader(mode=\"I;16\") takes PNGs of 16-bit greys.",
+               "store an array in another field, or convert it; leave mode out, or give images of "
+               "that kind"},
     ErrorEntry{ErrorCode::over_budget, "needs more memory than the loader may use",
                "What decoding an image takes is known from its header and counted against "
                "Loader(memory=...) before it is done.",

@@ -48,6 +48,11 @@ struct FieldInfo {
 // A level of red, green and blue; one number stands for three.
 using Fill = std::array<std::uint8_t, 3>;
 
+// A number of each channel; one number stands for three.
+struct PerChannel : std::array<double, 3> {
+  bool operator==(const PerChannel&) const = default;
+};
+
 // Pixels added around an image. One number: on each side; two: left and right, top and bottom.
 struct Padding {
   int left = 0, top = 0, right = 0, bottom = 0;
@@ -140,6 +145,8 @@ std::string wanted_text(const FieldInfo& field) {
     return "true or false";
   } else if constexpr (std::is_same_v<T, Fill>) {
     return "a level from 0 to 255, or three";
+  } else if constexpr (std::is_same_v<T, PerChannel>) {
+    return "three numbers, or one for all channels" + range_text(field);
   } else if constexpr (std::is_same_v<T, Padding>) {
     return "one, two or four numbers of pixels" + range_text(field);
   } else if constexpr (IsSpread<T>::value) {
@@ -188,7 +195,7 @@ class CheckRanges {
       if constexpr (IsScheduled<T>::value) {
         for (const auto& [epoch, size] : value.later) check_size<T>(field, size);
       }
-    } else if constexpr (ArrayOf<T>::kSize > 0) {
+    } else if constexpr (ArrayOf<T>::kSize > 0 || std::is_same_v<T, PerChannel>) {
       for (const auto& one : value) {
         if (!inside(field, static_cast<double>(one))) {
           refuse<T>(field, fmt::format("({})", fmt::join(value, ", ")));

@@ -129,6 +129,15 @@ bool read_fill(Fill& to, const Json& from) {
   return true;
 }
 
+bool read_per_channel(PerChannel& to, const Json& from) {
+  std::vector<double> numbers;
+  if (!read_numbers(numbers, from)) return false;
+  if (numbers.size() == 1) numbers.resize(3, numbers[0]);
+  if (numbers.size() != 3) return false;
+  std::copy(numbers.begin(), numbers.end(), to.begin());
+  return true;
+}
+
 bool read_spread(double& low, double& high, const Json& from) {
   if (from.is_null()) return true;
   std::vector<double> numbers;

@@ -49,6 +49,8 @@ Json json_of_value(const T& value) {
     return Json{value.height, value.width};
   } else if constexpr (requires { json_of(value); }) {
     return json_of(value);
+  } else if constexpr (std::is_same_v<T, PerChannel>) {
+    return static_cast<const std::array<double, 3>&>(value);
   } else {
     return value;
   }
@@ -91,6 +93,7 @@ bool read_size(Size& to, bool one_is_shorter_side, const Json& from);
 bool read_epoch(std::uint64_t& to, const std::string& from);
 bool read_padding(Padding& to, const Json& from);
 bool read_fill(Fill& to, const Json& from);
+bool read_per_channel(PerChannel& to, const Json& from);
 // `low` and `high` are the center, and stay so for none.
 bool read_spread(double& low, double& high, const Json& from);
 
@@ -140,6 +143,8 @@ bool read_value(T& to, const Json& from) {
     return true;
   } else if constexpr (std::is_same_v<T, Fill>) {
     return read_fill(to, from);
+  } else if constexpr (std::is_same_v<T, PerChannel>) {
+    return read_per_channel(to, from);
   } else if constexpr (std::is_same_v<T, Padding>) {
     return read_padding(to, from);
   } else if constexpr (IsSpread<T>::value) {

@@ -33,6 +33,7 @@ struct GpuUploader::Sent {
   std::shared_ptr<const void> keep;
   HostMemory errors;  // a word per image of the flat buffer
   HostMemory left;    // what is left to do to images
+  HostMemory label_vectors;
   std::uint64_t epoch = 0;
   bool wanted = true;
   std::vector<ImageOrigin> images;  // one per word
@@ -42,6 +43,7 @@ struct GpuUploader::State {
   int device = 0;
   cudaStream_t stream = nullptr;
   PixelTable table;
+  int channels = 3;
   bool channels_first = false;
   std::shared_ptr<const ResidentPack> resident;
   std::unique_ptr<BatchDecoder> decoder;
@@ -176,8 +178,9 @@ struct GpuUploader::State {
                .erasures = left_on_gpu.erased ? left_on_gpu.erasures : nullptr,
                .normal = normal.as<float>(),
                .out = out.images,
-               .labels = static_cast<float*>(out.labels),
+               .labels = batch.label_vectors.empty() ? static_cast<float*>(out.labels) : nullptr,
                .dtype = table.dtype,
+               .channels = channels,
                .channels_first = channels_first,
                .count = static_cast<int>(batch.mixes.size()),
                .width = batch.size.width,
@@ -188,6 +191,14 @@ struct GpuUploader::State {
                .off = batch.label_off},
               stream),
           "mix a batch");
+  }
+
+  void copy_label_vectors(const UploadBatch& batch, const Out& out, Sent& one) const {
+    if (!out.labels) return;
+    const std::size_t bytes = batch.label_vectors.size_bytes();
+    one.label_vectors.reserve(bytes, kPinnedMemory);
+    put(one.label_vectors.data(), batch.label_vectors.data(), bytes);
+    copy_up(static_cast<std::byte*>(out.labels), one.label_vectors.data(), bytes);
   }
 
   // 8-bit images to elements of the batch, after the steps that are left, if any. Images that are
@@ -202,6 +213,7 @@ struct GpuUploader::State {
     task.levels = images;
     task.table = values.as<std::uint32_t>();
     task.dtype = table.dtype;
+    task.channels = channels;
     task.channels_first = channels_first;
     task.width = batch.size.width;
     task.height = batch.size.height;
@@ -239,13 +251,14 @@ struct GpuUploader::State {
 };
 
 GpuUploader::GpuUploader(int device, void* stream, const PixelTable& table,
-                         const PixelTable* mix_table, bool channels_first,
+                         const PixelTable* mix_table, int channels, bool channels_first,
                          const lanes::Tables* tables, std::shared_ptr<const ResidentPack> resident)
     : state_(new State) {
   State& state = *state_;
   state.device = device;
   state.stream = static_cast<cudaStream_t>(stream);
   state.table = table;
+  state.channels = channels;
   state.channels_first = channels_first;
   state.resident = std::move(resident);
   const OnDevice on(device);
@@ -353,9 +366,10 @@ void GpuUploader::put_on_stream(const UploadBatch& batch, const Out& out, Sent& 
     check(cudaMemcpyAsync(to, there + from, 8 * samples, cudaMemcpyDeviceToDevice, state.stream),
           "copy the numbers of a batch");
   };
-  if (left.mixes) {
-    state.mix_images(batch, left, out);
-  } else {
+  if (left.mixes) state.mix_images(batch, left, out);
+  if (!batch.label_vectors.empty()) {
+    state.copy_label_vectors(batch, out, one);
+  } else if (!left.mixes) {
     numbers(out.labels, tail.labels);
   }
   numbers(out.samples, tail.samples);

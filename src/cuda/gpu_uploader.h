@@ -56,15 +56,17 @@ struct UploadBatch {
   std::span<const GpuMix> mixes;
   int classes = 0;
   float label_on = 1, label_off = 0;
+  std::span<const float> label_vectors;  // (count, classes) as they are, instead of labels
 };
 
 class GpuUploader {
  public:
   // `stream` is a cudaStream_t of that device; the stream and the tables must outlive the uploader.
   // Without tables no flat buffer can be decoded. Throws Error(gpu).
+  // `channels`: of the batch; 1 only without tables.
   // `mix_table`: the same values as float32, where images are mixed; otherwise null.
   GpuUploader(int device, void* stream, const PixelTable& table, const PixelTable* mix_table,
-              bool channels_first, const lanes::Tables* tables,
+              int channels, bool channels_first, const lanes::Tables* tables,
               std::shared_ptr<const ResidentPack> resident);
   ~GpuUploader();  // waits until the GPU has read every batch
 

@@ -19,7 +19,7 @@ const HostAllocator* pinned_memory(std::string& why) {
 }
 
 struct GpuUploader::State {};
-GpuUploader::GpuUploader(int, void*, const PixelTable&, const PixelTable*, bool,
+GpuUploader::GpuUploader(int, void*, const PixelTable&, const PixelTable*, int, bool,
                          const lanes::Tables*, std::shared_ptr<const ResidentPack>) {
   refuse();
 }

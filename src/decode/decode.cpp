@@ -99,6 +99,9 @@ std::optional<Fault> decode(StripSink& sink, Bytes bytes, const ImageHeader& hea
                  fmt::format("window {}+{} x {}+{} is not inside {} x {} pixels", window.x,
                              window.width, window.y, window.height, header.width, header.height)};
   }
+  if (header.keep16 && !header.grey16) {
+    return Fault{ErrorCode::image_kind, "it is no PNG of 16-bit greys, which mode=\"I;16\" takes"};
+  }
   try {
     switch (header.codec) {
       case Codec::jpeg:

@@ -27,6 +27,7 @@ struct Reader {
 
   Rows rows = Rows::rgb;
   bool interlaced = false;
+  bool keep16 = false;
   std::size_t row_bytes = 0;
   std::uint8_t palette[256][3] = {};  // entries that the file leaves out are black
 
@@ -128,6 +129,10 @@ void to_rgb(std::uint8_t* to, const std::uint8_t* row, const Reader& reader, std
   for (std::size_t i = x; i < x + width; ++i, to += 3) {
     if (reader.rows == Rows::palette) {
       std::memcpy(to, reader.palette[row[i]], 3);
+    } else if (reader.keep16) {
+      to[0] = row[2 * i + 1];
+      to[1] = row[2 * i];
+      to[2] = 0;
     } else {  // 16-bit grey: Pillow cuts at 255 and does not scale
       to[0] = to[1] = to[2] = row[2 * i] != 0 ? 255 : row[2 * i + 1];
     }
@@ -187,6 +192,7 @@ std::optional<Fault> decode_png(StripSink& sink, Bytes bytes, const ImageHeader&
                                                       width, height, header.width, header.height)};
   }
   if (!start(reader)) return reader.fault();
+  reader.keep16 = header.keep16;
 
   // The rows of an interlaced image are complete only after the last pass.
   const std::size_t kept_rows = reader.interlaced ? height : 1;

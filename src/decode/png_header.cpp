@@ -69,6 +69,7 @@ std::optional<Fault> read_png_header(ImageHeader& out, Bytes bytes) {
                                  std::to_integer<int>(data[9])),
                      at};
       }
+      out.grey16 = data[9] == std::byte{0} && data[8] == std::byte{16};
       out.width = u32(data, 0);
       out.height = u32(data, 4);
       if (out.width == 0 || out.height == 0 || out.width > 0x7fffffff || out.height > 0x7fffffff) {

@@ -56,6 +56,43 @@ TEST_CASE("every kind of PNG pixel becomes the RGB that Pillow makes of it") {
   CHECK(decode_row(1, 16, 6, "\x01\x09\x02\x09\x03\x09\x04\x09") == Pixels{1, 2, 3});
 }
 
+TEST_CASE("16-bit greys can be kept as two bytes, in any window, interlaced or not") {
+  const Size size{21, 13};
+  for (const bool interlaced : {false, true}) {
+    const ByteVector png = make_png(size.width, size.height, 16, 0, interlaced, 7);
+    ImageHeader header;
+    REQUIRE_FALSE(read_header(header, png));
+    CHECK(header.grey16);
+    header.keep16 = true;
+    DecodeScratch scratch;
+    Picture whole({0, 0, size.width, size.height});
+    REQUIRE_FALSE(decode(whole, png, header, whole.window, scratch));
+    const Pixels cut_at_255 = decode_window(png, whole.window);
+    for (std::size_t i = 0; i < whole.pixels.size(); i += 3) {
+      CHECK(whole.pixels[i + 2] == 0);
+      CHECK(cut_at_255[i] == (whole.pixels[i + 1] != 0 ? 255 : whole.pixels[i]));
+    }
+    Random random({.seed = 3}, 0);
+    for (int round = 0; round < 20; ++round) {
+      Picture part(random_window(random, size.width, size.height));
+      REQUIRE_FALSE(decode(part, png, header, part.window, scratch));
+      CHECK(part.pixels == cut(whole.pixels, size.width, part.window));
+    }
+  }
+  for (const auto& [colour, depth] : kKinds) {
+    const ByteVector png = make_png(4, 4, depth, colour, false);
+    ImageHeader header;
+    REQUIRE_FALSE(read_header(header, png));
+    header.keep16 = true;
+    CHECK(header.grey16 == (colour == 0 && depth == 16));
+    Picture picture({0, 0, 4, 4});
+    DecodeScratch scratch;
+    const auto fault = decode(picture, png, header, picture.window, scratch);
+    CHECK((fault ? fault->code : ErrorCode::none) ==
+          (header.grey16 ? ErrorCode::none : ErrorCode::image_kind));
+  }
+}
+
 TEST_CASE("palette entries that the file leaves out are black, and transparency is ignored") {
   const ByteVector palette = png_chunk("PLTE", bytes_of("\x0a\x14\x1e\x28\x32\x3c"));
   const Pixels expected = {10, 20, 30, 40, 50, 60, 0, 0, 0, 0, 0, 0};

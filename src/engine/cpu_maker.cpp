@@ -6,6 +6,7 @@
 #include "engine/batch_rows.h"
 #include "engine/mixer.h"
 #include "sample/admission.h"
+#include "source/label_vector.h"
 
 namespace tundish {
 namespace {
@@ -136,6 +137,7 @@ bool CpuMaker::load_draw(const Placer& placer, Slot& slot, std::size_t number, S
   try {
     load_sample(placer, recipe_, slot.epoch, place.draw, scratch);
     if (options_.all_fields) check_array_fields(recipe_, place.draw.sample, scratch.sample);
+    read_label(place, scratch);
   } catch (const SampleError& error) {
     scratch.timer.tally_failed();
     scratch.timer.trace_bad(place.draw);
@@ -156,6 +158,22 @@ bool CpuMaker::load_draw(const Placer& placer, Slot& slot, std::size_t number, S
   scratch.timer.status->cache_hits.add(scratch.hit ? 1 : 0);
   scratch.timer.status->cache_misses.add(cache_.samples && !scratch.hit ? 1 : 0);
   return true;
+}
+
+void CpuMaker::read_label(Place& place, const Scratch& scratch) const {
+  const std::size_t width = recipe_.label_width;
+  place.label_vector.resize(width);
+  if (width == 0) return;
+  if (recipe_.label_field < 0) {
+    const auto first =
+        options_.label_vectors.begin() + static_cast<std::ptrdiff_t>(place.draw.sample * width);
+    std::copy_n(first, width, place.label_vector.begin());
+    return;
+  }
+  const auto field = static_cast<std::size_t>(recipe_.label_field);
+  if (auto fault = read_label_vector(place.label_vector, scratch.sample.fields.at(field))) {
+    throw SampleError(*fault, recipe_.source->where_in(place.draw.sample, recipe_.label_field));
+  }
 }
 
 void CpuMaker::finish_place(Place& place, const Scratch& scratch) const {

@@ -38,20 +38,26 @@ class CpuMaker : public Maker {
   void take_memory(Slot& slot, std::size_t view, Size size);
 
   std::size_t image_bytes(std::size_t view, Size size) const {
-    return tundish::image_bytes(size, recipe_.views[view].stored);
+    return tundish::image_bytes(size, recipe_.views[view].stored,
+                                recipe_.stored_channels(recipe_.views[view]));
   }
   std::size_t row_bytes(std::size_t view, Size size) const {
     return recipe_.views[view].crops * image_bytes(view, size);
   }
   Placement placement(std::byte* base, std::size_t view, Size size) const {
-    return tundish::placement(base, size, recipe_.views[view].stored,
-                              options_.channels_first() && !options_.for_gpu);
+    // Both bytes of a 16-bit level are together in any memory format.
+    const ViewRecipe& of = recipe_.views[view];
+    const bool first = options_.channels_first() && !options_.for_gpu && !recipe_.has_16_bits(of);
+    return tundish::placement(base, size, of.stored, first, recipe_.stored_channels(of));
   }
 
   // The levels of an image that is mixed on the CPU.
   const std::uint8_t* levels_of(Slot& slot, std::size_t number) const {
     return reinterpret_cast<const std::uint8_t*>(levels_at(slot, number));
   }
+
+  // The vector of a label, where labels are vectors. Throws SampleError.
+  void read_label(Place& place, const Scratch& scratch) const;
 
   // After the pixels: the label and the fields of the draw.
   void finish_place(Place& place, const Scratch& scratch) const;

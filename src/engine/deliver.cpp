@@ -73,6 +73,8 @@ BatchView Engine::Shared::deliver_view(const Batch& batch, std::size_t number, S
                 .lent = batch.count > 0 && pixels.is_borrowed(),
                 .size = size,
                 .dtype = view.dtype,
+                .channels = channels_of(recipe.mode),
+                .has_16_bits = recipe.has_16_bits(view),
                 .crops = view.crops,
                 .targets = {}};
   if (out.lent) pixels.part_with();
@@ -124,12 +126,15 @@ void Engine::Shared::deliver(Batch& out, const std::shared_ptr<Slot>& slot, bool
     row_bytes.push_back(cpu_maker.row_bytes(v, sizes.back()));
   }
   close_gaps(*slot, row_bytes);
+  out.classes = recipe.label_width;
   if (mixer) {
     out.classes = mixer->classes();
-    if (!options.for_gpu) out.soft_labels = mixer->soft_labels(*slot);
+    if (!options.for_gpu || recipe.label_width > 0) out.soft_labels = mixer->soft_labels(*slot);
   }
   for (std::size_t i = 0; i < slot->own(); ++i) {
     if (!slot->places[i].filled) continue;
+    const std::vector<float>& vector = slot->places[i].label_vector;
+    if (!mixer) out.soft_labels.insert(out.soft_labels.end(), vector.begin(), vector.end());
     out.labels.push_back(slot->places[i].label);
     out.samples.push_back(static_cast<std::int64_t>(slot->places[i].draw.sample));
     out.places.push_back(i);

@@ -38,6 +38,8 @@ struct BatchView {
   bool lent = false;  // the pixels are in lent memory, which is its owner's from now on
   Size size;
   Dtype dtype = Dtype::uint8;
+  int channels = 3;
+  bool has_16_bits = false;  // levels do, and dtype is uint8
   std::uint32_t crops = 1;  // images of each sample
   // With LoaderOptions::for_gpu: what becomes of each image of `pixels` (cuda/augment/finish.h).
   // Images that are not among them are in the slot's GpuSlotData.
@@ -65,8 +67,8 @@ struct Batch {
   std::vector<std::int64_t> sizes;  // height and width of each image, before it was padded
   std::vector<std::size_t> places;            // of the slot, one per sample: for the other fields
   std::vector<std::size_t> guests;            // filled places of other ranks' images (mixer.h)
-  std::uint32_t classes = 0;       // when images are mixed: of the labels, which are then (N, classes)
-  std::vector<float> soft_labels;  // unless a GPU makes them
+  std::uint32_t classes = 0;       // of labels that are vectors, (N, classes), also by mixing; or 0
+  std::vector<float> soft_labels;  // those vectors, unless a GPU makes them
 };
 
 class Engine {

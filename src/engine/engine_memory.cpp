@@ -23,7 +23,7 @@ std::uint64_t fixed_image_bytes(const Recipe& recipe) {
   std::uint64_t sum = 0;
   for (const ViewRecipe& view : recipe.views) {
     const Size size = largest_size(view.transforms);
-    sum += view.crops * image_bytes(size, view.stored);
+    sum += view.crops * image_bytes(size, view.stored, recipe.stored_channels(view));
     // What is mixed on the CPU; at most every image has a guest.
     if (recipe.cpu_part == CpuPart::levels) sum += 2 * image_bytes(size, Dtype::uint8);
   }
@@ -39,7 +39,8 @@ std::uint64_t most_image_bytes(const Recipe& recipe) {
   for (std::uint64_t i = 0; i < recipe.source->count(); ++i) {
     const SampleInfo info = recipe.source->info(i);
     const Size stored{static_cast<int>(info.width), static_cast<int>(info.height)};
-    most = std::max<std::uint64_t>(most, image_bytes(stored, dtype));
+    most = std::max<std::uint64_t>(
+        most, image_bytes(stored, dtype, recipe.stored_channels(recipe.views.front())));
   }
   return most;
 }

@@ -8,6 +8,7 @@
 #include "core/machine/usable_cpus.h"
 #include "engine/engine_memory.h"
 #include "engine/engine_shared.h"
+#include "source/label_vector.h"
 #include "state/saved_state.h"
 
 namespace tundish {
@@ -29,6 +30,10 @@ void check_against(const LoaderOptions& options, const Source& source) {
   if (count == 0) throw Error(ErrorCode::source_empty, {.file = source.path()}, "no samples");
   if (!options.labels.empty() && options.labels.size() != count) {
     refuse(fmt::format("{} labels for {} samples", options.labels.size(), count));
+  }
+  if (options.label_vectors.size() != options.label_width * count) {
+    refuse(fmt::format("{} numbers of labels for {} samples of {}", options.label_vectors.size(),
+                       count, options.label_width));
   }
   if (source.schema().find(FieldType::image) < 0) refuse("its samples have no image");
 }
@@ -76,6 +81,7 @@ Engine::Shared::Shared(std::shared_ptr<const Source> source, LoaderOptions optio
               .seed = options.seed,
               .positions = schedule.count,
               .transforms = transforms_text(options),
+              .mode = options.mode,
               .exif_orientation = options.exif_orientation};
   make_mixer();
   if (options.replay) check_replay(options, recipe, schedule.count);
@@ -95,9 +101,10 @@ void Engine::Shared::make_recipe(std::shared_ptr<const Source> source) {
   recipe.source = std::move(source);
   recipe.fields = options.all_fields ? kAllFields : 0;
   recipe.seed = options.seed;
+  find_label_vectors();
   const bool mixes = mixing_of(options.transforms).has_value();
   for (const Transforms& transforms : options.all_views()) {
-    const PixelTable table = pixel_table(transforms);
+    const PixelTable table = pixel_table(transforms, options.mode);
     recipe.views.push_back({.transforms = transforms,
                             .dtype = table.dtype,
                             .stored = options.for_gpu ? Dtype::uint8 : table.dtype,
@@ -105,8 +112,27 @@ void Engine::Shared::make_recipe(std::shared_ptr<const Source> source) {
                             .crops = crops_of(transforms)});
   }
   recipe.cpu_part = options.for_gpu ? CpuPart::to_gpu : mixes ? CpuPart::levels : CpuPart::all;
+  recipe.mode = options.mode;
   recipe.exif_orientation = options.exif_orientation;
   recipe.limits = options.limits;
+}
+
+// Labels that are vectors, from the options or in a field of every sample.
+void Engine::Shared::find_label_vectors() {
+  const Schema& schema = recipe.source->schema();
+  recipe.label_width = options.label_width;
+  const int field = label_vector_field(schema);
+  if (recipe.label_width == 0 && options.labels.empty() && field >= 0) {
+    recipe.label_field = field;
+    recipe.label_width = static_cast<std::uint32_t>(schema.classes.size());
+    recipe.fields |= FieldSet{1} << field;
+  }
+  const bool by_class =
+      options.order.sampling == Sampling::groups && options.order.group_sizes.empty();
+  if (recipe.label_width > 0 && by_class) {
+    throw Error(ErrorCode::argument, {.file = recipe.source->path()},
+                "an order by class needs one label per sample, and these labels are vectors");
+  }
 }
 
 // Labels are needed for every sample: they become vectors.
@@ -117,9 +143,18 @@ void Engine::Shared::make_mixer() {
   const auto refuse = [&](const std::string& why) {
     throw Error(ErrorCode::argument, {.file = source.path()}, "MixUp and CutMix: " + why);
   };
-  const std::uint64_t classes = mixing->classes().value_or(source.schema().classes.size());
+  const bool vectors = recipe.label_width > 0;
+  const std::uint64_t known = vectors ? recipe.label_width : source.schema().classes.size();
+  const std::uint64_t classes = mixing->classes().value_or(known);
+  if (vectors && classes != known) {
+    refuse(
+        fmt::format("the labels are vectors of {} numbers, and num_classes is {}", known, classes));
+  }
+  if (vectors && mixing->label_smoothing() != 0) {
+    refuse("label_smoothing must be 0 where labels are vectors");
+  }
   if (classes == 0) refuse("the data name no classes; give num_classes");
-  for (std::uint64_t i = 0; i < source.count(); ++i) {
+  for (std::uint64_t i = 0; !vectors && i < source.count(); ++i) {
     const std::int64_t label = label_of(options, source, i);
     if (label >= 0 && static_cast<std::uint64_t>(label) < classes) continue;
     refuse(fmt::format("they mix labels from 0 to {}, and the label of sample {} is {}", classes - 1,

@@ -24,6 +24,7 @@ struct Engine::Shared {
   Shared(std::shared_ptr<const Source> source, LoaderOptions options_in);
 
   void make_recipe(std::shared_ptr<const Source> source);
+  void find_label_vectors();
   void make_mixer();
   void make_gpu_maker();
   void work(WorkerStatus& status);

@@ -111,9 +111,9 @@ TEST_CASE("a batch in memory that was lent is the lender's once it is delivered"
     for (int i = 0; i < batches; ++i) {
       Batch batch;
       REQUIRE(engine.next(batch, 20s) == Engine::Next::batch);
-      const auto& [pixels, lent, size, dtype, crops, targets] = batch.views.front();
-      if (!lent) continue;
-      CHECK(delivered.try_emplace(pixels, pixels, pixels + kBytes).second);
+      const BatchView& view = batch.views.front();
+      if (!view.lent) continue;
+      CHECK(delivered.try_emplace(view.pixels, view.pixels, view.pixels + kBytes).second);
     }
   };
   take(0, 0, 1);

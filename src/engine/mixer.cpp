@@ -97,9 +97,10 @@ void Mixer::mix(Slot& slot, std::size_t number, const CpuMaker& maker, MixRows& 
   const std::size_t partner = mixes ? planned.partner : number;
   const Dtype dtype = recipe_.views.front().dtype;
   const Size size = place.size;
-  std::byte* const row = row_of(slot, 0, number, image_bytes(size, dtype));
+  const int channels = recipe_.stored_channels(recipe_.views.front());
+  std::byte* const row = row_of(slot, 0, number, image_bytes(size, dtype, channels));
   rows.run(image(number), image(partner), mixes ? planned.mix : Mix{}, size, table_,
-           placement(row, size, dtype, options_.channels_first()), dtype);
+           placement(row, size, dtype, options_.channels_first(), channels), dtype);
 }
 
 Mixer::LabelValues Mixer::label_values() const {
@@ -119,6 +120,14 @@ std::vector<float> Mixer::soft_labels(const Slot& slot) const {
     const auto own = static_cast<std::size_t>(slot.places[i].label);
     const auto other = static_cast<std::size_t>(slot.places[mixes ? planned.partner : i].label);
     const std::size_t first = out.size();
+    if (recipe_.label_width > 0) {
+      const std::vector<float>& mine = slot.places[i].label_vector;
+      const std::vector<float>& theirs = slot.places[mixes ? planned.partner : i].label_vector;
+      for (std::size_t k = 0; k < classes_; ++k) {
+        out.push_back(mixes ? blend(mine[k], theirs[k], share, rest) : mine[k]);
+      }
+      continue;
+    }
     out.resize(first + classes_, blend(off, off, share, rest));
     out[first + own] = blend(on, own == other ? on : off, share, rest);
     if (own != other) out[first + other] = blend(off, on, share, rest);

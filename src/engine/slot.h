@@ -23,6 +23,7 @@ struct Place {
   std::uint64_t position = 0;  // of the epoch
   Draw draw;
   std::int64_t label = -1;
+  std::vector<float> label_vector;             // instead, where labels are vectors
   Size size;                                   // of its first image
   Size unpadded;                               // the same without the padding of PadTo
   bool filled = false;                         // its pixels are written

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "augment/cpu/resample.h"
+#include "augment/pixels/levels/resize_16.h"
 #include "augment/pixels/pixel_runner.h"
 
 namespace tundish {
@@ -48,6 +49,13 @@ SampleBytes of_one(const View& view, const ImageHeader& header, std::uint8_t ori
       continue;
     }
     out.resample = std::max(out.resample, Resample::bytes(*step, size));
+    if (view.mode() == ImageMode::i16 && computes_levels(*step)) {
+      const Size crop{step->crop.width, step->crop.height};
+      const Size made{step->keep.width, step->keep.height};
+      out.resample = std::max(out.resample, Resample::bytes(crop_of(*step), size));
+      out.between = std::max(out.between, rgb_bytes(before) + rgb_bytes(crop) + rgb_bytes(made) +
+                                              resize_16_bytes(*step));
+    }
     const Size kept{step->keep.width, step->keep.height};
     const bool last = i + 1 == view.steps().size();
     out.between = std::max(out.between, rgb_bytes(before) + (last ? 0 : rgb_bytes(kept)));

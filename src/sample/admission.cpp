@@ -36,7 +36,7 @@ std::uint64_t bytes_in_batch(const Recipe& recipe, std::span<const View> views) 
   for (const ViewRecipe& view : recipe.views) {
     for (std::uint32_t crop = 0; crop < view.crops; ++crop) {
       const Size size = views[number++].size();
-      sum += image_bytes(size, view.stored);
+      sum += image_bytes(size, view.stored, recipe.stored_channels(view));
       if (recipe.cpu_part == CpuPart::levels) sum += 2 * image_bytes(size, Dtype::uint8);
     }
   }

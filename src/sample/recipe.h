@@ -36,13 +36,26 @@ struct Recipe {
   std::shared_ptr<const Source> source;  // second owner: whoever opened it
   int image_field = 0;
   FieldSet fields = 0;  // besides the image
+  std::uint32_t label_width = 0;  // numbers of a label that is a vector; 0: labels are integers
+  int label_field = -1;           // where a sample has its vector; -1: the options have it
   std::uint64_t seed = 0;
   std::vector<ViewRecipe> views;  // at least one
   CpuPart cpu_part = CpuPart::all;
+  ImageMode mode = ImageMode::rgb;
   bool exif_orientation = false;  // turn images as their EXIF says; torchvision does not
   Limits limits;
   SampleMemory memory;
   SampleCache* cache = nullptr;  // null: every sample is read
+
+  // Of an image in the batch's memory; a GPU gets all three.
+  int stored_channels(const ViewRecipe& view) const {
+    if (cpu_part == CpuPart::to_gpu) return 3;
+    return has_16_bits(view) ? 2 : channels_of(mode);  // of a byte each
+  }
+  // Whether elements of a view are 16-bit levels.
+  bool has_16_bits(const ViewRecipe& view) const {
+    return mode == ImageMode::i16 && view.dtype == Dtype::uint8;
+  }
 
   // The images of a sample are numbered: those of the first view, then those of the next.
   std::size_t images() const {

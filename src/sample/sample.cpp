@@ -9,6 +9,7 @@
 #include "decode/npy.h"
 #include "sample/admission.h"
 #include "sample/cached.h"
+#include "sample/grey_rows.h"
 #include "sample/orientation.h"
 #include "sample/window_rows.h"
 
@@ -32,8 +33,8 @@ Planned admit_and_plan(const Recipe& recipe, std::uint64_t epoch, const Draw& dr
 }
 
 // Step 2: the rows of `needed` of the image go to the sink, from the cache or decoded.
-void decode_image(StripSink& sink, const Planned& planned, const Window& needed,
-                  const Recipe& recipe, const Draw& draw, Scratch& scratch) {
+void decode_rgb(StripSink& sink, const Planned& planned, const Window& needed, const Recipe& recipe,
+                const Draw& draw, Scratch& scratch) {
   const auto& [bytes, header, orientation, views] = planned;
   if (!scratch.cached) {
     decode_to_cache(recipe, draw, views, bytes, header, orientation, scratch);
@@ -45,6 +46,15 @@ void decode_image(StripSink& sink, const Planned& planned, const Window& needed,
                                         recipe.limits);
   if (fault) throw SampleError(*fault, recipe.source->where_in(draw.sample, recipe.image_field));
   if (orientation != 1) sink.push(whole_strip(scratch.upright, views.front().image()));
+}
+
+void decode_image(StripSink& sink, const Planned& planned, const Window& needed,
+                  const Recipe& recipe, const Draw& draw, Scratch& scratch) {
+  if (recipe.mode != ImageMode::l) {
+    return decode_rgb(sink, planned, needed, recipe, draw, scratch);
+  }
+  GreyRows grey(sink, scratch.grey);
+  decode_rgb(grey, planned, needed, recipe, draw, scratch);
 }
 
 bool is_empty(const Window& window) { return window.width <= 0 || window.height <= 0; }
@@ -135,7 +145,7 @@ std::vector<View> plan_draw(const Recipe& recipe, const ImageHeader& header, std
                     .repeat = draw.repeat,
                     .view = number};
       for (std::uint32_t crop = 0; crop < view.crops; ++crop) {
-        views.push_back(plan_view(view.transforms, image, key, crop));
+        views.push_back(plan_view(view.transforms, image, key, crop, recipe.mode));
       }
     }
     return views;
@@ -174,6 +184,7 @@ Planned read_and_plan(const Recipe& recipe, std::uint64_t epoch, const Draw& dra
   } else if (auto fault = source.read_header(header, draw.sample, bytes, recipe.limits)) {
     throw SampleError(*fault, source.where_in(draw.sample, recipe.image_field));
   }
+  header.keep16 = recipe.mode == ImageMode::i16 && !scratch.cached;
   Planned out{bytes, header, orientation_of(recipe, header),
               plan_draw(recipe, header, epoch, draw)};
   scratch.unpadded = out.views.front().unpadded();

@@ -31,6 +31,7 @@ struct Scratch {
   MixRows mix;
   std::vector<std::uint8_t> upright;  // a turned image
   std::vector<std::uint8_t> shared;   // what several images of a sample need of it
+  std::vector<std::uint8_t> grey;     // a few rows of a grey image
   std::vector<LeftToGpu> left;        // of the last sample's images
   Size unpadded;                      // its first image, without the padding of PadTo
   SampleTimer timer;

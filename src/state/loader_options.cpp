@@ -20,7 +20,10 @@ void check_views(const LoaderOptions& options) {
     refuse_argument("", fmt::format("views: at most {} lists, not {}", kMaxViews, views.size()));
   }
   for (std::size_t i = 0; i < views.size(); ++i) {
-    check_transforms(views[i]);
+    check_transforms(views[i], options.mode);
+    if (options.mode == ImageMode::i16 && mixing_of(views[i])) {
+      refuse_argument("", "MixUp and CutMix are not offered with mode=\"I;16\"");
+    }
     if (!options.views.empty() && mixing_of(views[i])) {
       refuse_argument("", fmt::format("views[{}]: MixUp and CutMix mix batches of one view; use them "
                                       "in transforms, without views",
@@ -78,6 +81,11 @@ void LoaderOptions::check() const {
   }
   if (resident && decode == DecodeOn::cpu) {
     refuse("resident=True contradicts decode=\"cpu\": the GPU decodes what it keeps");
+  }
+  if (mode == ImageMode::i16 && for_gpu) {
+    refuse(
+        "mode=\"I;16\" is not offered with device=: leave device out, and move each batch to the "
+        "GPU");
   }
   if (cache != CacheKind::none && memory == 0) refuse("a cache needs memory=, its budget");
   check_views(*this);

@@ -42,6 +42,7 @@ struct LoaderOptions {
   std::optional<OnError> on_error = {};
   std::optional<Uneven> uneven = {};
   std::optional<double> max_bad = {};
+  ImageMode mode = ImageMode::rgb;
   MemoryFormat memory_format = MemoryFormat::channels_last;
   ImagesAs images_as = ImagesAs::tensor;
   bool return_sizes = false;
@@ -59,6 +60,8 @@ struct LoaderOptions {
   // Not described: what JSON cannot hold, or only C++ sets.
   SamplingOptions order = {};             // its sampling, draws and repeats are described below
   std::vector<std::int64_t> labels = {};  // instead of the source's, when not empty
+  std::vector<float> label_vectors = {};  // the same; label_width numbers for each sample
+  std::uint32_t label_width = 0;
   std::string trace = {};                 // file that write_trace() writes; empty: none is recorded
   std::size_t trace_bytes = std::size_t{8} << 20;  // of memory, for its newest spans
   HostAllocator allocator = kPlainMemory;          // of the batches; page-locked for a GPU
@@ -110,6 +113,11 @@ struct LoaderOptions {
             "most bad samples of an epoch as a share (0.01), more are an error; None: any number",
             0, 1},
         self.max_bad);
+    visit(FieldInfo{.name = "mode",
+                    .about = "what images are, by Pillow's names: \"RGB\"; \"L\", one channel of "
+                             "greys; \"I;16\", one channel of 16-bit greys",
+                    .saved = true},
+          self.mode);
     visit(FieldInfo{"memory_format",
                     "\"channels_last\" or \"contiguous\": memory order of the images"},
           self.memory_format);

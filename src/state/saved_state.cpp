@@ -75,6 +75,11 @@ std::string difference(const SavedState& state, const RunIdentity& run) {
                               state.options.exif_orientation ? "True" : "False",
                               run.exif_orientation ? "True" : "False"));
   }
+  if (state.options.mode != run.mode) {
+    const auto word = [](ImageMode mode) { return words(mode)[static_cast<std::size_t>(mode)]; };
+    out.push_back(
+        fmt::format("mode=\"{}\", here \"{}\"", word(state.options.mode), word(run.mode)));
+  }
   return out.empty() ? "other data" : fmt::format("{}", fmt::join(out, ", "));
 }
 
@@ -84,6 +89,9 @@ std::string fingerprint(const Source& source, const Order& order, const LoaderOp
   std::string text = fmt::format("tundish {}\n{}\n{} {} {}\n", kStateFormat, source.fingerprint(),
                                  order.count, order.seed, order.shuffle);
   if (options.exif_orientation) text += "exif\n";
+  if (options.mode != ImageMode::rgb) {
+    text += fmt::format("mode {}\n", words(options.mode)[static_cast<std::size_t>(options.mode)]);
+  }
   text += describe(order) + '\n' + transforms_text(options);
   const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
@@ -92,7 +100,8 @@ std::string fingerprint(const Source& source, const Order& order, const LoaderOp
 Json run_config_json(const LoaderOptions& options) {
   Json out = json_of_fields(options, true);
   if (!options.order.samples.empty() || !options.order.weights.empty() ||
-      !options.order.group_sizes.empty() || !options.labels.empty()) {
+      !options.order.group_sizes.empty() || !options.labels.empty() ||
+      !options.label_vectors.empty()) {
     out["given"] = true;
   }
   return out;

@@ -36,6 +36,7 @@ struct RunIdentity {
   std::uint64_t positions = 0;  // of an epoch
   // Only to say in an error what differs.
   std::string transforms = {};  // JSON
+  ImageMode mode = ImageMode::rgb;
   bool exif_orientation = false;
 };
 

@@ -425,7 +425,7 @@ int main(int count, char** words) {
         }
       }
       GpuUploader uploader(0, stream, batch->table,
-                           batch->mixes.empty() ? nullptr : &batch->float_table,
+                           batch->mixes.empty() ? nullptr : &batch->float_table, 3,
                            batch->channels_first, &lanes::builtin_tables(), resident);
       const int wrong = totals.wrong;
       for (int times = 0; times < 2; ++times) {  // its memory is used again

@@ -22,7 +22,9 @@ from typing import Any
 from bench.common.rows import Rows
 from tests.gpu.loader_bad import damaged, undecodable, undecodable_raised
 from tests.gpu.loader_batches import (
+    greys,
     kept_and_dropped,
+    label_vectors,
     left_early,
     other_codecs,
     other_fields,
@@ -42,7 +44,8 @@ from tests.gpu.loader_streams import (
 from tests.gpu.loaders import MODES
 
 PER_MODE = [other_codecs, damaged, resumed, kept_and_dropped, left_early, two_at_once]
-PER_MODE += [in_a_graph, without_waiting, under_load, other_fields]
+PER_MODE += [in_a_graph, without_waiting, under_load, other_fields, greys]
+PER_MODE += [label_vectors]
 PER_MODE += [current_device_is_kept, gpu_wait_is_counted, ahead_of_the_gpu]
 
 

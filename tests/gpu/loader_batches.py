@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import torch
+import tundish
 from tundish import transforms as T
 
 from tests.gpu.loaders import CROP, compare, loader, on_gpu, same
@@ -19,6 +20,32 @@ def types_and_layouts(pack: Path, mode: str) -> str:
                 more = {"transforms": [*crop, *values], "memory_format": layout, "threads": 2}
                 with on_gpu(pack, mode, 13, **more) as gpu_loader:
                     count += compare(gpu_loader, loader(pack, 13, **more), epochs=1)
+    return f"{count} batches equal"
+
+
+def greys(pack: Path, mode: str) -> str:
+    """mode="L": the CPU decodes, the GPU stores one channel; images that are mixed too."""
+    if mode not in ("cpu", "auto"):
+        return "not offered"
+    count = 0
+    values = [T.ToDtype("float16", scale=True), T.Normalize(0.4, 0.3), T.RandomErasing(p=0.5)]
+    for more in ([], [T.ColorJitter(0.4, 0.4), *values], [*values, T.MixUp(num_classes=9)]):
+        for crop in (CROP, [T.Resize(70), T.CenterCrop(63), T.RandomHorizontalFlip()]):
+            for layout in ("channels_last", "contiguous"):
+                options = {"transforms": [*crop, *more], "memory_format": layout, "mode": "L"}
+                with on_gpu(pack, mode, 13, **options) as gpu_loader:
+                    count += compare(gpu_loader, loader(pack, 13, **options), epochs=1)
+    return f"{count} batches equal"
+
+
+def label_vectors(pack: Path, mode: str) -> str:
+    """Labels of two dimensions, mixed or not."""
+    count = 0
+    numbers = torch.rand(len(tundish.Dataset(pack)), 7, generator=torch.Generator().manual_seed(1))
+    for more in ([], [T.MixUp()], [T.CutMix()]):
+        options = {"transforms": [*CROP, T.Normalize(), *more], "labels": numbers}
+        with on_gpu(pack, mode, 13, **options) as gpu_loader:
+            count += compare(gpu_loader, loader(pack, 13, **options), epochs=1)
     return f"{count} batches equal"
 
 

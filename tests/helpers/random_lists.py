@@ -192,6 +192,9 @@ SPECIAL: dict[str, Special] = {  # "argument", or "Transform.argument", which co
     "RandomResizedCrop.scale": lambda place, _: ordered(place, 0.05, 1.3),
     "kernel_size": kernel,
     "sigma": lambda place, _: ordered(place, 0.1, 4.0),
+    "ElasticTransform.sigma": lambda place, _: ordered(  # four of them inside the image
+        place, 0.05, min(4.0, max(0.1, (place.least - 1) / 4 - 0.2))
+    ),
     "GaussianNoise.sigma": lambda place, _: place.pick.uniform(0, 0.5),
     "value": value,
     "TimmRandAugment.config": rand_config,
@@ -242,6 +245,8 @@ SPECIAL: dict[str, Special] = {  # "argument", or "Transform.argument", which co
     "RandomChoice.p": weights,
     "num_classes": lambda place, _: 2000,
     "alpha": lambda place, _: place.pick.uniform(0.1, 3),
+    "AugMix.interpolation": lambda place, _: place.pick.choice(["nearest", "bilinear"]),
+    "ElasticTransform.interpolation": lambda place, _: place.pick.choice(["nearest", "bilinear"]),
     "mixup_alpha": lambda place, _: place.pick.uniform(0.1, 3),
     "cutmix_minmax": lambda place, _: place.pick.choice([None, (0.2, 0.8)]),
     "transforms": lambda place, drawn: held(place, drawn[""]),

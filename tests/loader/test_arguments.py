@@ -84,7 +84,11 @@ ARGUMENTS = [
     ),
     ({"transforms": [T.RandomResizedCrop(8, (1, 2, 3))]}, ValueError, "scale must be two"),
     ({"transforms": [T.Normalize(std=(1, 0, 1))]}, ValueError, "std must be"),
-    ({"transforms": [T.Normalize((0.5,), (0.5,))]}, ValueError, "mean must be three numbers"),
+    (
+        {"transforms": [T.Normalize((0.5, 0.5), (0.5, 0.5))]},
+        ValueError,
+        "mean must be three numbers",
+    ),
     ({"transforms": [T.ToDtype("int8")]}, ValueError, "dtype must be one of uint8"),
     ({"transforms": [T.RandomCrop(8, fill=300)]}, ValueError, "fill must be a level"),
     ({"transforms": [T.RandomCrop(8, padding=(1, 2, 3))]}, ValueError, "one, two or four"),

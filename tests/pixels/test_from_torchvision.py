@@ -185,7 +185,7 @@ REFUSED = [
     ("V.Resize(20, interpolation=InterpolationMode.HAMMING)", "[0]", "interpolation='hamming'"),
     ("v2.Resize(20, interpolation='nearest-exact')", "[0]", 'use "nearest", which gives the same'),
     ("v2.Resize(None, max_size=20)", "[0]", "size=None", "shorter side"),
-    ("V.Grayscale()", "[0]", "num_output_channels must be 3", "images[:, :1]"),
+    ("V.Grayscale()", "[0]", "num_output_channels must be 3", "mode=\"L\""),
     ("V.RandomSolarize(300)", "[0]", "threshold must be a number from 0 to 256"),
     ("V.Pad(-3)", "[0]", "padding must be"),
     ("v2.ElasticTransform(fill=0.5)", "[0]", "fill=0.5 is not a whole level"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctypes import POINTER, c_char_p, c_int32, c_int64, c_uint32, c_uint64, c_void_p
+from ctypes import POINTER, c_char_p, c_float, c_int32, c_int64, c_uint32, c_uint64, c_void_p
 from typing import Any
 
 from .handles import (
@@ -38,6 +38,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "tundish_source_count": (c_uint64, [c_void_p]),
     "tundish_source_describe": (c_char_p, [c_void_p]),
     "tundish_source_labels": (c_int32, [c_void_p, POINTER(c_int64)]),
+    "tundish_source_label_vector": (c_int32, [c_void_p, c_uint64, POINTER(c_float)]),
     "tundish_reference": (c_char_p, []),
     "tundish_plan": (c_char_p, [c_char_p, POINTER(Draw)]),
     "tundish_transform": (c_int32, [c_char_p, POINTER(Draw), c_void_p, c_void_p, c_uint64]),

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ctypes
-from ctypes import POINTER, c_char_p, c_double, c_int32, c_int64, c_uint64, c_void_p
+from ctypes import POINTER, c_char_p, c_double, c_float, c_int32, c_int64, c_uint64, c_void_p
 from typing import Any
 
 # By the numbers of tundish_tensor_info.dtype.
-DTYPES = ("uint8", "float32", "float16", "bfloat16", "int64")
+DTYPES = ("uint8", "float32", "float16", "bfloat16", "int64", "uint16")
 
 
 class LoaderLists(ctypes.Structure):
@@ -16,6 +16,9 @@ class LoaderLists(ctypes.Structure):
     _fields_ = [
         ("labels", POINTER(c_int64)),
         ("label_count", c_uint64),
+        ("label_vectors", POINTER(c_float)),
+        ("label_vector_count", c_uint64),
+        ("label_width", c_uint64),
         ("samples", POINTER(c_uint64)),
         ("sample_count", c_uint64),
         ("weights", POINTER(c_double)),
@@ -27,7 +30,9 @@ class LoaderLists(ctypes.Structure):
 
     def put(self, name: str, length: str, array: Any) -> None:
         """A NumPy array of the list's own type; it is kept as long as the struct."""
-        kind: Any = {"f": c_double, "u": c_uint64, "i": c_int64}[array.dtype.kind]
+        kind: Any = {"f8": c_double, "f4": c_float, "u8": c_uint64, "i8": c_int64}[
+            array.dtype.str[1:]
+        ]
         self.__dict__[name + "_kept"] = array  # a struct keeps the address, not the array
         setattr(self, name, array.ctypes.data_as(POINTER(kind)))
         setattr(self, length, len(array))

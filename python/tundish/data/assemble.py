@@ -39,6 +39,7 @@ class Assembler:
     return_sizes: bool
     as_list: bool  # the images
     new_labels: bool
+    label_vectors: bool
 
     def __post_init__(self) -> None:
         more = {
@@ -66,11 +67,12 @@ class Assembler:
         for number, (name, kind) in enumerate(self.fields):
             if kind == "image":
                 by_field[name] = tensors.images()
-            elif kind == "label":
+            elif kind == "label" or (self.label_vectors and name == "label"):
                 by_field[name] = tensors.named("labels")
             else:
                 by_field[name] = self._field(batch, infos, number)
-        if self.new_labels and "label" not in [kind for _, kind in self.fields]:
+        stored = "label" in [kind for _, kind in self.fields] or self.label_vectors
+        if self.new_labels and not stored:
             by_field["label"] = tensors.named("labels")
         if self.return_index:
             by_field["index"] = tensors.named("samples")

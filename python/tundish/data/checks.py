@@ -57,15 +57,26 @@ def milliseconds(value: Any, name: str) -> int:
     return max(1, round(1000 * number))
 
 
-def int64_array(values: Any, count: int) -> Any:
+def labels(values: Any, count: int) -> Any:
+    """int64 of shape (count,), or float32 of shape (count, K)."""
     import numpy as np
 
     array = np.ascontiguousarray(np.asarray(values))
-    if array.ndim != 1 or array.dtype.kind not in "iu":
-        raise ValueError("labels must be a flat sequence of integers, one per sample")
+    vectors = array.ndim == 2 and array.dtype.kind in "iufb" and array.shape[1] > 0
+    if not vectors and (array.ndim != 1 or array.dtype.kind not in "iu"):
+        raise ValueError(
+            "labels must be a flat sequence of integers, one per sample, or a 2-D array of numbers, "
+            "one row per sample"
+        )
     if len(array) != count:
         raise ValueError(f"{len(array)} labels for {count} samples")
-    return array.astype(np.int64)
+    if not vectors:
+        return array.astype(np.int64)
+    array = array.astype(np.float32)
+    if not np.isfinite(array).all():
+        row, column = np.argwhere(~np.isfinite(array))[0]
+        raise ValueError(f"labels[{row}, {column}] is {array[row, column]}: no finite float32")
+    return array
 
 
 def backend(name: str) -> tuple[str, Any, Any]:

@@ -48,6 +48,8 @@ class Dataset:
         handle = lib.tundish_source_image(self._source.handle, number, self.exif_orientation)
         image: Any = np.asarray(Tensor(handle))
         label: Any = int(self._labels[number])
+        if self._source.label_vectors:
+            label = self._source.label_vector(number)
         if self.transform is not None:
             image = self.transform(image)
         if self.target_transform is not None:
@@ -61,7 +63,9 @@ class Dataset:
 
     @property
     def targets(self) -> list[int]:
-        """The label of every sample, as torchvision's data sets call it."""
+        """The label of every sample, as torchvision's data sets call it. Refused where labels are vectors."""
+        if self._source.label_vectors:
+            raise ValueError(f"the labels of {self.path} are vectors: use dataset[i][1]")
         return [int(label) for label in self._labels]
 
     def __repr__(self) -> str:

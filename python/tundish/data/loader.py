@@ -66,6 +66,7 @@ class Loader:
             return_sizes=bool(options_.return_sizes),
             as_list=options_.images_as == "list",
             new_labels=options_.labels is not None,
+            label_vectors=source.label_vectors,
         )
         self._engine = engine = Engine(setup, source, self._replays)
         pending: Any = PendingBatch(setup.pinned)

@@ -54,7 +54,11 @@ class LoaderOptions:
     order: Order | None = _option(
         None, "Subset, Weighted, Balanced, Repeated, Mixture; default: every sample once"
     )
-    labels: Any = _option(None, "integers to use instead of the stored labels, one per sample")
+    labels: Any = _option(
+        None,
+        "to use instead of the stored labels: an integer for each sample, or a 2-D array with a row of "
+        "numbers for each",
+    )
     return_index: bool = _option(False, "also yield the numbers of the samples")
     as_dict: bool = _option(False, "yield a dict of all fields instead of a tuple")
     batch_transform: Callable[[Any], Any] | None = _option(
@@ -62,6 +66,7 @@ class LoaderOptions:
         "a function of what the loop gets (the tuple or the dict), whose result the loop gets instead; "
         "runs on the loop's thread, with device= on its current stream; not part of a saved state",
     )
+    mode: str = _of_engine("mode", "RGB")
     # Images of different sizes.
     pad_to: Any = _option(
         None,
@@ -153,6 +158,7 @@ def as_given(options: LoaderOptions) -> dict[str, Any]:
 _AS_THEY_ARE = (
     "batch_size",
     "shuffle",
+    "mode",
     "memory_format",
     "images_as",
     "exif_orientation",
@@ -196,5 +202,10 @@ def engine_options(
     if options.order is not None:
         add_order(options.order, out, lists, sizes)
     if options.labels is not None:
-        lists.put("labels", "label_count", checks.int64_array(options.labels, sum(sizes)))
+        labels = checks.labels(options.labels, sum(sizes))
+        if labels.ndim == 2:
+            lists.label_width = labels.shape[1]
+            lists.put("label_vectors", "label_vector_count", labels.reshape(-1))
+        else:
+            lists.put("labels", "label_count", labels)
     return out, lists

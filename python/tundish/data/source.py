@@ -83,7 +83,18 @@ class Source:
         self.sizes = self.sizes or [self.count]  # samples of each path
         self.fields: list[tuple[str, str]] = [(f["name"], f["type"]) for f in about["fields"]]
         self.classes: list[str] = about["classes"]
+        self.label_vectors: bool = about["label_vectors"]  # a number for each class
         self.warnings: list[str] = about["warnings"]
+
+    def label_vector(self, number: int) -> Any:
+        """The label of one sample, a float32 array, where labels are vectors."""
+        import numpy as np
+
+        out = np.empty(len(self.classes), np.float32)
+        pointer = out.ctypes.data_as(ctypes.POINTER(ctypes.c_float))
+        if lib.tundish_source_label_vector(self.handle, number, pointer) != 0:
+            raise last_error()
+        return out
 
     def labels(self) -> Any:
         """All labels as an int64 array; -1 where there is none."""

@@ -7,9 +7,9 @@
 
 namespace tundish {
 
-std::size_t image_bytes(Size size, Dtype dtype);
+std::size_t image_bytes(Size size, Dtype dtype, int channels = 3);
 
 // Of an image that begins at `base`: planes one after the other, or the channels of a pixel.
-Placement placement(std::byte* base, Size size, Dtype dtype, bool channels_first);
+Placement placement(std::byte* base, Size size, Dtype dtype, bool channels_first, int channels = 3);
 
 }  // namespace tundish

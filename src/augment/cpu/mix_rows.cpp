@@ -16,12 +16,12 @@ void MixRows::fill(std::vector<float>& row, const MixImage& image, int y, int wi
 
 void MixRows::store(const Placement& place, Dtype dtype, int y, int width) const {
   std::byte* const to = place.base + y * place.dy;
-  if (dtype == Dtype::float32 && place.dx == 12 && place.dc == 4) {
+  if (dtype == Dtype::float32 && place.dx == 12 && place.dc == 4 && place.channels == 3) {
     std::memcpy(to, own_.data(), std::size_t{12} * static_cast<std::size_t>(width));
     return;
   }
   const std::size_t bytes = dtype_bytes(dtype);
-  for (int c = 0; c < 3; ++c) {
+  for (int c = 0; c < place.channels; ++c) {
     for (int x = 0; x < width; ++x) {
       const std::uint32_t bits = element_bits(own_[static_cast<std::size_t>(3 * x + c)], dtype);
       std::memcpy(to + x * place.dx + c * place.dc, &bits, bytes);

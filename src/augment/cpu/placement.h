@@ -9,6 +9,7 @@ namespace tundish {
 struct Placement {
   std::byte* base = nullptr;
   std::ptrdiff_t dy = 0, dx = 0, dc = 0;
+  int channels = 3;  // 1: the first one of equal ones; 2: of 16-bit levels, low and high byte
 };
 
 }  // namespace tundish

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "augment/pixels/levels/resize_16.h"
+
 namespace tundish {
 
 void PlanRunner::begin(const View& view, const PixelTable& table, const Placement& place,
@@ -17,12 +19,24 @@ void PlanRunner::begin(const View& view, const PixelTable& table, const Placemen
   const bool alone = steps_.size() == 1;
   left_.mirror = alone && for_gpu && left_.steps.empty() && std::exchange(step.mirror_x, false);
   size_ = {step.keep.width, step.keep.height};
+  deep_ = view.mode() == ImageMode::i16;
+  computes_16_ = deep_ && computes_levels(step);
+  if (computes_16_) {
+    first_ = step;
+    keep_.begin(image_, {step.crop.width, step.crop.height});
+    return resample_.begin(crop_of(step), view.image(), keep_);
+  }
   if (!alone) keep_.begin(image_, size_);
   resample_.begin(step, view.image(), alone ? static_cast<RowSink&>(store_) : keep_);
 }
 
 LeftToGpu PlanRunner::finish() {
   resample_.finish();
+  if (computes_16_) {
+    resize_16(result_, image_, first_);
+    image_.swap(result_);
+    if (steps_.size() == 1) store_image(size_);
+  }
   if (steps_.size() > 1) run_rest(size_, steps_.subspan(1));
   return std::move(left_);
 }
@@ -36,6 +50,11 @@ void PlanRunner::run_rest(Size size, std::span<const PlanStep> steps) {
       continue;
     }
     const ResizeStep& step = std::get<ResizeStep>(steps.front());
+    if (deep_ && computes_levels(step)) {
+      size = run_resize(step, size);
+      steps = steps.subspan(1);
+      continue;
+    }
     const bool last = steps.size() == 1;
     const Size kept{step.keep.width, step.keep.height};
     if (!last) keep_.begin(result_, kept);
@@ -49,6 +68,17 @@ void PlanRunner::run_rest(Size size, std::span<const PlanStep> steps) {
     steps = steps.subspan(1);
   }
   store_image(size);
+}
+
+// A step of an image of 16-bit levels in image_.
+Size PlanRunner::run_resize(const ResizeStep& step, Size size) {
+  keep_.begin(result_, {step.crop.width, step.crop.height});
+  resample_.begin(crop_of(step), size, keep_);
+  const Window needed = resample_.needed();
+  if (needed.width > 0 && needed.height > 0) resample_.push(whole_strip(image_, size));
+  resample_.finish();
+  resize_16(image_, result_, step);
+  return {step.keep.width, step.keep.height};
 }
 
 void PlanRunner::store_image(Size size) {

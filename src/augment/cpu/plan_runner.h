@@ -47,11 +47,15 @@ class PlanRunner {
   std::array<const std::uint8_t*, 2> images() const { return {image_.data(), result_.data()}; }
 
  private:
+  Size run_resize(const ResizeStep& step, Size size);
   void run_rest(Size size, std::span<const PlanStep> steps);
   void store_image(Size size);
 
   std::span<const PlanStep> steps_;  // that are carried out here
   Size size_;                        // of the first step's result
+  ResizeStep first_;
+  bool computes_16_ = false;  // the first step does, with 16-bit levels
+  bool deep_ = false;         // of ImageMode::i16
   LeftToGpu left_;
   Resample resample_;
   PixelRunner pixels_;

@@ -1,5 +1,6 @@
 #include "augment/cpu/store.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "augment/cpu/row_split.h"
@@ -52,21 +53,24 @@ void store_row(std::byte* to, std::ptrdiff_t dx, std::ptrdiff_t dc, const std::u
 
 }  // namespace
 
-// By arithmetic where the table allows it; the rest of a row, and other rows, by look-ups.
+// By arithmetic; the rest of a row by look-ups. `which` as of TableFormula.
+void Store::store_levels(std::byte* to, const std::uint8_t* levels, int count, int which) const {
+  const auto bytes = static_cast<std::ptrdiff_t>(dtype_bytes(table_->dtype));
+  const auto fast = cpu_ == Cpu::avx512 ? store_formula_avx512 : store_formula_avx2;
+  int i = fast(to, table_->dtype, levels, count, *table_->formula, which);
+  for (; i < count; ++i) {
+    const auto channel = static_cast<std::size_t>(which == 0 ? i % 3 : which - 1);
+    std::memcpy(to + i * bytes, &table_->value[channel][levels[i]],
+                static_cast<std::size_t>(bytes));
+  }
+}
+
+// False: the table does not allow it, or the place.
 bool Store::store_formula(std::byte* to, const std::uint8_t* rgb, int width) {
   if (!table_->formula || cpu_ < Cpu::avx2) return false;
   const auto bytes = static_cast<std::ptrdiff_t>(dtype_bytes(table_->dtype));
-  const auto store = [&](std::byte* at, const std::uint8_t* levels, int count, int which) {
-    const auto fast = cpu_ == Cpu::avx512 ? store_formula_avx512 : store_formula_avx2;
-    int i = fast(at, table_->dtype, levels, count, *table_->formula, which);
-    for (; i < count; ++i) {
-      const auto channel = static_cast<std::size_t>(which == 0 ? i % 3 : which - 1);
-      std::memcpy(at + i * bytes, &table_->value[channel][levels[i]],
-                  static_cast<std::size_t>(bytes));
-    }
-  };
   if (place_.dx == 3 * bytes && place_.dc == bytes) {
-    store(to, rgb, 3 * width, 0);
+    store_levels(to, rgb, 3 * width, 0);
     return true;
   }
   if (place_.dx != bytes) return false;
@@ -74,8 +78,39 @@ bool Store::store_formula(std::byte* to, const std::uint8_t* rgb, int width) {
   if (planes_.size() < 3 * wide) planes_.resize(3 * wide);
   std::uint8_t* plane = planes_.data();
   split_row_sse(plane, plane + wide, plane + 2 * wide, rgb, width);
-  for (int c = 0; c < 3; ++c, plane += wide) store(to + c * place_.dc, plane, width, 1 + c);
+  for (int c = 0; c < 3; ++c, plane += wide) store_levels(to + c * place_.dc, plane, width, 1 + c);
   return true;
+}
+
+// One channel, without gaps between the pixels.
+void Store::store_one(std::byte* to, const std::uint8_t* rgb, int width, bool mirror_x) {
+  const auto wide = static_cast<std::size_t>(width);
+  if (planes_.size() < 3 * wide) planes_.resize(3 * wide);
+  std::uint8_t* const plane = planes_.data();
+  const auto split = cpu_ >= Cpu::sse ? split_row_sse : split_row;
+  split(plane, plane + wide, plane + 2 * wide, rgb, width);
+  if (mirror_x) std::reverse(plane, plane + wide);
+  if (table_->dtype == Dtype::uint8) {
+    std::memcpy(to, plane, wide);
+  } else if (table_->formula && cpu_ >= Cpu::avx2) {
+    store_levels(to, plane, width, 1);
+  } else if (table_->dtype == Dtype::float32) {
+    look_up<std::uint32_t>(to, 4, plane, 1, width, table_->value[0].data());
+  } else {
+    look_up<std::uint16_t>(to, 2, plane, 1, width, table_->value[0].data());
+  }
+}
+
+// Pixels of ImageMode::i16: as levels, or through their table.
+void Store::store_16_bits(std::byte* to, const std::uint8_t* pixels, int width,
+                          bool mirror_x) const {
+  const std::size_t bytes = table_->wide ? dtype_bytes(table_->dtype) : 2;
+  for (int x = 0; x < width; ++x, to += bytes) {
+    const std::uint8_t* const pixel = pixels + 3 * (mirror_x ? width - 1 - x : x);
+    const std::uint32_t level = pixel[0] | static_cast<std::uint32_t>(pixel[1]) << 8;
+    const std::uint32_t value = table_->wide ? (*table_->wide)[level] : level;
+    std::memcpy(to, &value, bytes);  // little-endian
+  }
 }
 
 void Store::begin(const PixelTable& table, const Placement& place,
@@ -92,6 +127,8 @@ void Store::row(int y, const std::uint8_t* rgb, int width, bool mirror_x) {
 
 void Store::store(int y, const std::uint8_t* rgb, int width, bool mirror_x) {
   std::byte* to = place_.base + y * place_.dy;
+  if (place_.channels == 2 || table_->wide) return store_16_bits(to, rgb, width, mirror_x);
+  if (place_.channels == 1) return store_one(to, rgb, width, mirror_x);
   if (table_->dtype == Dtype::uint8) return store_bytes(to, rgb, width, mirror_x);
   if (mirror_x) rgb = mirrored(rgb, width);
   if (store_formula(to, rgb, width)) return;
@@ -103,8 +140,8 @@ void Store::store(int y, const std::uint8_t* rgb, int width, bool mirror_x) {
 }
 
 std::uint8_t* Store::place_of(int y, int width) {
-  const bool as_given =
-      erasures_.empty() && table_->dtype == Dtype::uint8 && place_.dx == 3 && place_.dc == 1;
+  const bool as_given = erasures_.empty() && table_->dtype == Dtype::uint8 && place_.dx == 3 &&
+                        place_.dc == 1 && place_.channels == 3;
   if (!as_given || place_.dy != std::ptrdiff_t{3} * width) return nullptr;
   return reinterpret_cast<std::uint8_t*>(place_.base + y * place_.dy);
 }

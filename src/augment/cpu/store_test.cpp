@@ -66,6 +66,58 @@ TEST_CASE("every type and layout is stored as the table says") {
   }
 }
 
+TEST_CASE("one channel is stored without the others") {
+  for (const Dtype dtype : {Dtype::uint8, Dtype::float32, Dtype::float16, Dtype::bfloat16}) {
+    std::vector<Transform> transforms{ToDtype{dtype, true}};
+    if (dtype != Dtype::uint8) transforms.emplace_back(Normalize{});
+    const PixelTable table = pixel_table(transforms);
+    const auto e = static_cast<std::ptrdiff_t>(dtype_bytes(dtype));
+    for (const int width : {1, 2, 16, 67, 224}) {
+      const TestImage image = noise({width, 3}, static_cast<std::uint64_t>(width));
+      for (const bool mirror_x : {false, true}) {
+        // The other channels go after the first one, and are cut off.
+        const auto bytes = static_cast<std::size_t>(3 * width * e);
+        Placement planes{nullptr, width * e, e, 3 * width * e};
+        std::vector<std::byte> expected = store_slowly(image, table, planes, 3 * bytes, mirror_x);
+        expected.resize(bytes);
+        for (const Cpu cpu : all_cpus()) {
+          CAPTURE(cpu_name(cpu));
+          std::vector<std::byte> memory(bytes);  // a sanitizer notices a write behind it
+          const Placement place{memory.data(), width * e, e, e, 1};
+          Store store(cpu);
+          store.begin(table, place);
+          for (const int y : {2, 0, 1}) store.row(y, pixel(image, 0, y), width, mirror_x);
+          CHECK(memory == expected);
+          CHECK(store.place_of(0, width) == nullptr);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("16-bit levels are stored as two bytes, or through their table") {
+  const int width = 23;
+  const TestImage image = noise({width, 1}, 5);
+  const auto level = [&](int x) { return pixel(image, x, 0)[0] + 256 * pixel(image, x, 0)[1]; };
+  for (const bool mirror_x : {false, true}) {
+    std::vector<std::uint16_t> levels(width);
+    const PixelTable plain = pixel_table({}, ImageMode::i16);
+    Store store;
+    store.begin(plain, {reinterpret_cast<std::byte*>(levels.data()), 2 * width, 2, 1, 2});
+    store.row(0, pixel(image, 0, 0), width, mirror_x);
+    std::vector<float> elements(width);
+    const PixelTable scaled = pixel_table({ToDtype{Dtype::float32, true}}, ImageMode::i16);
+    store.begin(scaled, {reinterpret_cast<std::byte*>(elements.data()), 4 * width, 4, 4, 1});
+    store.row(0, pixel(image, 0, 0), width, mirror_x);
+    for (int x = 0; x < width; ++x) {
+      const int from = level(mirror_x ? width - 1 - x : x);
+      CHECK(levels[static_cast<std::size_t>(x)] == from);
+      CHECK(elements[static_cast<std::size_t>(x)] ==
+            static_cast<float>(from) * static_cast<float>(1.0 / 65535));
+    }
+  }
+}
+
 TEST_CASE("rows can be made in place where bytes are stored as they are, row after row") {
   std::byte memory[24];
   const PixelTable bytes = pixel_table({}), floats = pixel_table({ToDtype{Dtype::float32, true}});

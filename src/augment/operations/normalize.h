@@ -1,8 +1,6 @@
 // torchvision Normalize: (x - mean) / std per channel, in float32.
 #pragma once
 
-#include <array>
-
 #include "augment/pixel_table.h"
 #include "core/fields.h"
 
@@ -13,8 +11,8 @@ struct Normalize {
   static constexpr const char* kAbout =
       "(x - mean) / std per channel, in float32; uint8 images are first scaled to 0..1.";
 
-  std::array<double, 3> mean = {0.485, 0.456, 0.406};  // ImageNet's
-  std::array<double, 3> std = {0.229, 0.224, 0.225};
+  PerChannel mean = {{0.485, 0.456, 0.406}};  // ImageNet's
+  PerChannel std = {{0.229, 0.224, 0.225}};
   bool operator==(const Normalize&) const = default;
 
   template <class Self, class Visit>

@@ -174,13 +174,18 @@ void take_batch(Batch& out, Engine& engine, const SavedState& state,
   }
 }
 
-// So many images of one size as bytes.
-std::vector<std::uint8_t> levels_of(const std::byte* pixels, Dtype dtype, Size size,
+// So many images of one size as bytes, in three channels. `view`: what kind of elements they are.
+std::vector<std::uint8_t> levels_of(const std::byte* pixels, const BatchView& view, Size size,
                                     std::size_t images) {
-  const auto elements =
-      3 * static_cast<std::size_t>(size.width) * static_cast<std::size_t>(size.height) * images;
+  const auto elements = static_cast<std::size_t>(view.channels) *
+                        static_cast<std::size_t>(size.width) *
+                        static_cast<std::size_t>(size.height) * images;
   std::vector<std::uint8_t> out(elements);
-  if (dtype == Dtype::uint8) {
+  if (view.has_16_bits) {  // the high byte
+    for (std::size_t i = 0; i < elements; ++i) {
+      out[i] = std::to_integer<std::uint8_t>(pixels[2 * i + 1]);
+    }
+  } else if (view.dtype == Dtype::uint8) {
     std::memcpy(out.data(), pixels, elements);
   } else {
     const auto* from = reinterpret_cast<const float*>(pixels);
@@ -188,7 +193,11 @@ std::vector<std::uint8_t> levels_of(const std::byte* pixels, Dtype dtype, Size s
       out[i] = static_cast<std::uint8_t>(std::clamp(from[i] + 0.5f, 0.0f, 255.0f));
     }
   }
-  return out;
+  if (view.channels == 3) return out;
+  std::vector<std::uint8_t> rgb;
+  rgb.reserve(3 * out.size());
+  for (const std::uint8_t level : out) rgb.insert(rgb.end(), 3, level);
+  return rgb;
 }
 
 // `levels`: of each view, or of each image of a list; must live as long as the tiles.
@@ -197,12 +206,12 @@ std::vector<Tile> tiles_of(const Batch& batch, const std::vector<ReplayedSample>
   std::vector<Tile> tiles;
   for (std::size_t i = 0; i < batch.list.size(); ++i) {
     const BatchImage& image = batch.list[i];
-    levels.push_back(levels_of(image.pixels, batch.views.front().dtype, image.size, 1));
+    levels.push_back(levels_of(image.pixels, batch.views.front(), image.size, 1));
     tiles.push_back({levels.back().data(), image.size, words_of(samples[i], 0)});
   }
   if (batch.is_list) return tiles;
   for (const BatchView& view : batch.views) {
-    levels.push_back(levels_of(view.pixels, view.dtype, view.size, view.crops * samples.size()));
+    levels.push_back(levels_of(view.pixels, view, view.size, view.crops * samples.size()));
   }
   for (std::size_t i = 0; i < samples.size(); ++i) {
     std::size_t image = 0;

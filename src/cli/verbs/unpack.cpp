@@ -11,6 +11,7 @@
 #include "cli/text.h"
 #include "cli/verbs.h"
 #include "pack/open.h"
+#include "source/label_vector.h"
 
 namespace tundish::cli {
 namespace {
@@ -37,8 +38,13 @@ constexpr std::size_t kShown = 10;
 bool is_list(const Schema& schema) { return schema.source == "csv" || schema.source == "tsv"; }
 
 // What is in list.csv and not in a separate file.
+bool is_label_vector(const Schema& schema, const Field& field) {
+  return label_vector_field(schema) >= 0 && field.name == kLabelVectorField;
+}
+
 bool is_column(const Schema& schema, const Field& field) {
-  return field.type == FieldType::number || (field.type == FieldType::text && is_list(schema));
+  return field.type == FieldType::number || (field.type == FieldType::text && is_list(schema)) ||
+         is_label_vector(schema, field);
 }
 
 bool needs_list(const Schema& schema) {
@@ -63,7 +69,11 @@ std::string list_head(const Schema& schema) {
   std::string row;
   add_cell(row, "path");
   for (const Field& field : schema.fields) {
-    if (field.type == FieldType::label || is_column(schema, field)) add_cell(row, field.name);
+    if (is_label_vector(schema, field)) {
+      for (const std::string& name : schema.classes) add_cell(row, "label:" + name);
+    } else if (field.type == FieldType::label || is_column(schema, field)) {
+      add_cell(row, field.name);
+    }
   }
   return row + '\n';
 }
@@ -82,6 +92,10 @@ std::string list_row(const Schema& schema, const SampleInfo& info, const std::st
     } else if (field.type == FieldType::number) {
       if (bytes.size() == sizeof number) std::memcpy(&number, bytes.data(), sizeof number);
       add_cell(row, fmt::format("{}", number));
+    } else if (is_label_vector(schema, field)) {
+      std::vector<float> vector(schema.classes.size());
+      const bool damaged = read_label_vector(vector, bytes).has_value();
+      for (const float one : vector) add_cell(row, damaged ? "" : fmt::format("{}", one));
     } else if (is_column(schema, field)) {
       add_cell(row, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
     }

@@ -169,7 +169,8 @@ int run_view(const Words& words, Shell& shell) {
       .seed = arguments.seed == kNotGiven ? recipe.seed.value_or(0) : arguments.seed,
       .epoch = arguments.epoch,
       .draws = arguments.draws,
-      .exif_orientation = arguments.exif_orientation || recipe.exif_orientation};
+      .exif_orientation = arguments.exif_orientation || recipe.exif_orientation,
+      .mode = recipe.mode};
   const std::shared_ptr<const Source> source = open_source(arguments.file);
   const Drawn drawn = draw_all(*source, options, arguments.samples, shell);
   if (!drawn.samples.empty()) write_sheet(drawn, options, arguments);

@@ -6,6 +6,7 @@
 
 #include "augment/cpu/layout.h"
 #include "augment/cpu/plan_runner.h"
+#include "augment/pixels/colours/colours.h"
 #include "augment/transform.h"
 #include "cli/view/level_finder.h"
 #include "sample/orientation.h"
@@ -74,7 +75,7 @@ Picture reduced(Picture picture, Size most) {
 View plan_of(const Source& source, const DrawOptions& options, Size image, const Key& key,
              std::uint32_t crop) {
   try {
-    return plan_view(options.transforms, image, key, crop);
+    return plan_view(options.transforms, image, key, crop, options.mode);
   } catch (const Error& error) {
     throw Error(error.code(), source.where(key.sample), error.reason());
   }
@@ -84,6 +85,9 @@ View plan_of(const Source& source, const DrawOptions& options, Size image, const
 
 DrawnSample draw_sample(const Source& source, std::uint64_t sample, const DrawOptions& options) {
   Picture image = decode_sample(source, sample, options.exif_orientation);
+  if (options.mode == ImageMode::l) {
+    change_colours(image.rgb.data(), image.rgb.size() / 3, {.op = PixelOp::grayscale}, cpu());
+  }
   DrawnSample out{.sample = sample,
                   .label = source.info(sample).label,
                   .key = source.key_or_nothing(sample),

@@ -35,6 +35,7 @@ struct DrawOptions {
   std::uint64_t seed = 0, epoch = 0;
   std::uint64_t draws = 8;  // of the epochs epoch, epoch + 1, ...; FiveCrop gives 5 in each
   bool exif_orientation = false;
+  ImageMode mode = ImageMode::rgb;
 };
 
 constexpr int kMaxTileSide = 384;  // larger pictures are reduced for the sheet

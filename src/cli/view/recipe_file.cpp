@@ -28,14 +28,15 @@ RecipeFile read(const std::string& text) {
                   "it is a state of a loader with views: write one of them in Python with "
                   "open(\"recipe.json\", \"w\").write(T.to_json(views[0]))");
     }
-    return {state.options.transforms, state.options.seed, state.options.exif_orientation};
+    return {state.options.transforms, state.options.seed, state.options.exif_orientation,
+            state.options.mode};
   }
   if (!json.is_array()) {
     throw Error(ErrorCode::argument, {},
                 "it is neither a list of transforms nor a saved state: write it in Python with "
                 "open(\"recipe.json\", \"w\").write(T.to_json(transforms))");
   }
-  RecipeFile out{read_transforms(json), {}, false};
+  RecipeFile out{.transforms = read_transforms(json), .seed = {}};
   check_transforms(out.transforms);
   return out;
 }

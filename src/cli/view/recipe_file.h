@@ -13,6 +13,7 @@ struct RecipeFile {
   Transforms transforms;
   std::optional<std::uint64_t> seed;  // of a saved state
   bool exif_orientation = false;      // of a saved state
+  ImageMode mode = ImageMode::rgb;    // of a saved state
 };
 
 // A list as T.to_json() writes it, [{"name": "Resize", "size": 224}, ...], or a saved state of a

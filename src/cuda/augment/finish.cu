@@ -103,6 +103,11 @@ __global__ void __launch_bounds__(kThreads)
       erase(element, pixels, x, static_cast<int>(y), task, task.erased[image]);
     }
 
+    if (task.channels == 1) {
+      T* to = out + (to_image * height + y) * width + x;
+      for (int p = 0; p < pixels; ++p) to[p] = element[p][0];
+      continue;
+    }
     if constexpr (kChannelsFirst) {
       const std::int64_t plane = std::int64_t{width} * height;
       T* to = out + to_image * 3 * plane + y * width + x;

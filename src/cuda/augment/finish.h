@@ -26,6 +26,7 @@ struct FinishTask {
   const float* normal = nullptr;  // normal_table()
   void* out = nullptr;            // aligned to 16 bytes
   Dtype dtype = Dtype::uint8;
+  int channels = 3;                      // 1: the first one alone is stored
   bool channels_first = false;           // N, C, H, W in memory; otherwise N, H, W, C
   int count = 0, width = 0, height = 0;  // of the images of levels
 };

@@ -88,10 +88,12 @@ __global__ void __launch_bounds__(kThreads)
         }
       }
     }
-    T* const to = static_cast<T*>(task.out) +
-                  (task.channels_first ? image * 3 * plane + place : 3 * (image * plane + place));
+    const int channels = task.channels;
+    T* const to =
+        static_cast<T*>(task.out) + (task.channels_first ? image * channels * plane + place
+                                                         : channels * (image * plane + place));
     const std::int64_t dc = task.channels_first ? plane : 1;
-    for (int c = 0; c < 3; ++c) to[c * dc] = element_of<T>(out.value[c]);
+    for (int c = 0; c < channels; ++c) to[c * dc] = element_of<T>(out.value[c]);
   }
 }
 

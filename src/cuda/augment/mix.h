@@ -26,6 +26,7 @@ struct MixTask {
   void* out = nullptr;
   float* labels = nullptr;  // (count, classes); null: not wanted
   Dtype dtype = Dtype::float32;
+  int channels = 3;  // 1: the first one alone is stored
   bool channels_first = false;
   int count = 0, width = 0, height = 0;
   int level_count = 0;  // images of `levels`

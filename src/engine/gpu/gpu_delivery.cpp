@@ -40,8 +40,9 @@ GpuDelivery::GpuDelivery(Engine& engine, int device, void* stream,
   for (const ViewRecipe& view : engine.recipe().views) {
     const PixelTable table = pixel_table(view.transforms), mix_table = float_table(view.transforms);
     uploaders_.push_back(std::make_unique<cuda::GpuUploader>(
-        device, stream, table, engine.mixer() ? &mix_table : nullptr, engine.options().channels_first(), engine.gpu_maker()->tables(),
-        resident));
+        device, stream, table, engine.mixer() ? &mix_table : nullptr,
+        channels_of(engine.recipe().mode), engine.options().channels_first(),
+        engine.gpu_maker()->tables(), resident));
   }
   if (resident) engine.gpu_maker()->use_resident(resident->records());
   if (engine.can_choose_decoder()) {
@@ -99,7 +100,8 @@ void GpuDelivery::enqueue_view(const std::shared_ptr<const Batch>& batch, std::s
                                .mixes = mixes,
                                .classes = static_cast<int>(batch->classes),
                                .label_on = values.on,
-                               .label_off = values.off},
+                               .label_off = values.off,
+                               .label_vectors = batch->soft_labels},
                               out);
 }
 

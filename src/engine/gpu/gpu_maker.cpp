@@ -73,6 +73,10 @@ GpuMaker::GpuMaker(CpuMaker& cpu, const Recipe& recipe, const LoaderOptions& opt
 
 void GpuMaker::find_tables_and_limits() {
   const Source& source = *recipe_.source;
+  if (recipe_.mode != ImageMode::rgb) {
+    why_not_ = "the GPU decodes to RGB alone, and the mode is another";
+    return;
+  }
   for (const ViewRecipe& view : recipe_.views) {
     if (largest_size(view.transforms) != Size{}) continue;
     why_not_ = "the transforms do not give every image the same size";
@@ -198,6 +202,7 @@ bool GpuMaker::add(Slot& slot, std::size_t number, Scratch& scratch) {
   scratch.timer.end_gather();
   scratch.timer.tally();
   place.size = slot.views.front().size;
+  cpu_.read_label(place, scratch);
   cpu_.finish_place(place, scratch);
   place.filled = place.coded = true;
   return true;

@@ -7,12 +7,14 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <filesystem>
 #include <unordered_set>
 
 #include "core/file.h"
 #include "core/interruption.h"
 #include "source/formats/csv.h"
+#include "source/label_vector.h"
 #include "source/labels.h"
 #include "source/loose_file.h"
 #include "source/names.h"
@@ -23,6 +25,8 @@ namespace {
 
 constexpr std::uint64_t kMaxListBytes = 1ull << 30;
 constexpr std::size_t kNone = ~std::size_t{0};
+constexpr std::size_t kMaxColumns = 20'000;  // most of them are parts of a label
+constexpr std::string_view kVectorColumn = "label:";
 
 constexpr std::string_view kBlanks = " \t";
 
@@ -36,6 +40,9 @@ struct Head {
   std::vector<std::string> names;
   std::size_t path = kNone;
   std::size_t label = kNone;
+  std::vector<std::size_t> vector = {};   // columns of a label that is a vector
+  std::vector<std::string> classes = {};  // their names
+  std::vector<std::size_t> others = {};   // each gives a field
 };
 
 std::size_t find_column(const Head& head, std::initializer_list<const char*> wanted) {
@@ -47,12 +54,44 @@ std::size_t find_column(const Head& head, std::initializer_list<const char*> wan
   return kNone;
 }
 
+// The columns of a vector, and all that remain.
+std::optional<Fault> find_vector(Head& out, const CsvRow& row) {
+  std::unordered_set<std::string_view> seen;
+  out.classes.reserve(out.names.size());  // `seen` keeps views of them
+  for (std::size_t c = 0; c < out.names.size(); ++c) {
+    const std::string& name = out.names[c];
+    if (c == out.path || c == out.label) continue;
+    if (!lower(name).starts_with(kVectorColumn)) {
+      out.others.push_back(c);
+      continue;
+    }
+    if (out.label != kNone) {
+      return row_fault(
+          row, name,
+          fmt::format("column '{}' already is the label", printable(out.names[out.label])));
+    }
+    out.classes.emplace_back(trim(std::string_view(name).substr(kVectorColumn.size()), kBlanks));
+    out.vector.push_back(c);
+    if (out.classes.back().empty()) return row_fault(row, name, "the class has no name");
+    if (!seen.insert(out.classes.back()).second) {
+      return row_fault(row, name, "two columns are of this class");
+    }
+  }
+  const std::size_t fields = 1 + (out.label != kNone || !out.vector.empty()) + out.others.size();
+  if (fields <= kMaxFields) return {};
+  return Fault{ErrorCode::csv_damaged,
+               fmt::format("line {}: {} columns that become fields; {} are allowed", row.line,
+                           fields, kMaxFields),
+               row.offset};
+}
+
 std::optional<Fault> parse_head(Head& out, const CsvRow& row) {
+  std::unordered_set<std::string> seen;
   for (std::size_t c = 0; c < row.cells.size(); ++c) {
     std::string name(trim(row.cells[c], kBlanks));
     if (name.empty()) name = fmt::format("column_{}", c + 1);  // an index that pandas wrote
     if (!is_utf8(name)) return row_fault(row, name, "its name is not UTF-8");
-    if (std::find(out.names.begin(), out.names.end(), name) != out.names.end()) {
+    if (!seen.insert(name).second) {
       return row_fault(row, name, "two columns have this name");
     }
     out.names.push_back(std::move(name));
@@ -63,9 +102,9 @@ std::optional<Fault> parse_head(Head& out, const CsvRow& row) {
     return Fault{ErrorCode::csv_damaged,
                  fmt::format("line {}: no column is named 'path'", row.line), row.offset};
   }
-  for (std::size_t c = 0; c < out.names.size(); ++c) {
-    const bool other = c != out.path && c != out.label;
-    if (other && (out.names[c] == "image" || out.names[c] == "label")) {
+  if (auto fault = find_vector(out, row)) return fault;
+  for (const std::size_t c : out.others) {
+    if ((out.names[c] == "image" || out.names[c] == "label")) {
       return row_fault(row, out.names[c], "another column already is the sample's " + out.names[c]);
     }
   }
@@ -85,6 +124,25 @@ std::optional<Fault> check_path(const CsvRow& row, const Head& head) {
   const std::string clean = clean_path(path);
   if (clean.empty() || clean == "/" || clean == ".." || clean.ends_with("/..")) {
     return row_fault(row, column, fmt::format("'{}' is a folder", printable(path)));
+  }
+  return {};
+}
+
+// The numbers of one row, as float32.
+std::optional<Fault> add_vector(std::vector<float>& out, const CsvRow& row, const Head& head) {
+  for (const std::size_t c : head.vector) {
+    const std::string_view cell = trim(row.cells[c], kBlanks);
+    const std::optional<double> number = parse_number(cell);
+    if (!number || !std::isfinite(static_cast<float>(*number))) {
+      Fault fault =
+          row_fault(row, head.names[c],
+                    cell.empty() ? "it is empty; a label needs a number for every class"
+                                 : fmt::format("'{}' is no finite number",
+                                               printable(std::string(cell.substr(0, 60)))));
+      fault.code = ErrorCode::label_unreadable;
+      return fault;
+    }
+    out.push_back(static_cast<float>(*number));
   }
   return {};
 }
@@ -112,6 +170,7 @@ class FileList : public Source {
     if (list_.paths.size() == 0) {
       throw Error(ErrorCode::source_empty, {.file = path}, "no row follows the first line");
     }
+    vector_field_ = label_vector_field(list_.schema);
     text_digest_ = XXH3_64bits(text.data(), text.size());
 
     const std::size_t slash = path.rfind('/');
@@ -135,6 +194,7 @@ class FileList : public Source {
 
   std::uint64_t bytes(std::uint64_t i) const override {
     std::uint64_t sum = sizes_[i];
+    if (vector_field_ >= 0) sum += label_vector_bytes(list_.schema.classes.size());
     for (std::size_t c = 0; c < list_.columns.size(); ++c) {
       const bool number = list_.schema.fields[field_of(c)].type == FieldType::number;
       sum += number ? sizeof(double) : list_.columns[c][i].size();
@@ -154,6 +214,11 @@ class FileList : public Source {
     if ((fields & 1) != 0) {
       read_loose_file(out.fields[0], file(i), sizes_[i],
                       {.file = path_, .record = i, .key = key(i)});
+    }
+    if (vector_field_ >= 0 && (fields >> vector_field_ & 1) != 0) {
+      const std::size_t classes = list_.schema.classes.size();
+      out.fields[static_cast<std::size_t>(vector_field_)] =
+          label_vector_npy(std::span(list_.label_vectors).subspan(i * classes, classes));
     }
     for (std::size_t c = 0; c < list_.columns.size(); ++c) {
       const std::size_t f = field_of(c);
@@ -208,6 +273,7 @@ class FileList : public Source {
   std::string path_;
   std::string folder_;  // "" or with a slash at the end
   List list_;
+  int vector_field_ = -1;  // of labels that are vectors
   StringTable keys_;
   std::vector<std::uint64_t> sizes_;  // of the images; 0: empty, or not known
   std::vector<std::string> warnings_;
@@ -219,7 +285,7 @@ class FileList : public Source {
 std::optional<Fault> parse_list(List& out, std::string_view text, char separator) {
   out = {};
   out.schema.source = separator == '\t' ? "tsv" : "csv";
-  CsvReader reader(text, separator, kMaxFields);  // each gives one field
+  CsvReader reader(text, separator, kMaxColumns);
   CsvRow row;
   if (!reader.next(row)) {
     return reader.fault() ? reader.fault()
@@ -228,11 +294,7 @@ std::optional<Fault> parse_list(List& out, std::string_view text, char separator
   }
   Head head;
   if (auto fault = parse_head(head, row)) return fault;
-  std::vector<std::size_t> others;
-  for (std::size_t c = 0; c < head.names.size(); ++c) {
-    if (c != head.path && c != head.label) others.push_back(c);
-  }
-  out.columns.resize(others.size());
+  out.columns.resize(head.others.size());
 
   StringTable labels;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> places;  // line and offset, for faults
@@ -250,7 +312,10 @@ std::optional<Fault> parse_list(List& out, std::string_view text, char separator
       labels.add(trim(row.cells[head.label], kBlanks));
       places.emplace_back(row.line, row.offset);
     }
-    for (std::size_t c = 0; c < others.size(); ++c) out.columns[c].add(row.cells[others[c]]);
+    if (auto fault = add_vector(out.label_vectors, row, head)) return fault;
+    for (std::size_t c = 0; c < head.others.size(); ++c) {
+      out.columns[c].add(row.cells[head.others[c]]);
+    }
   }
   if (reader.fault()) return reader.fault();
 
@@ -268,8 +333,12 @@ std::optional<Fault> parse_list(List& out, std::string_view text, char separator
     out.schema.classes = std::move(made.classes);
     out.labels = std::move(made.values);
   }
-  for (std::size_t c = 0; c < others.size(); ++c) {
-    out.schema.fields.push_back({head.names[others[c]], column_type(out.columns[c])});
+  if (!head.vector.empty()) {
+    out.schema.fields.push_back({kLabelVectorField, FieldType::array});
+    out.schema.classes = std::move(head.classes);
+  }
+  for (std::size_t c = 0; c < head.others.size(); ++c) {
+    out.schema.fields.push_back({head.names[head.others[c]], column_type(out.columns[c])});
   }
   return {};
 }

@@ -2,6 +2,8 @@
 //   path   (or file, filename, image; the first of these that exists) the image, relative to
 //          the list's folder or absolute; it may lead out of that folder
 //   label  (or class) optional; all numbers are taken as they are, otherwise names are sorted
+//   label:NAME  instead: a label is a vector, and this is the number of class NAME; the classes are
+//          numbered in the order of their columns (source/label_vector.h)
 //   any other column becomes a field: number when every value is one that a double holds exactly
 //          as it is written (source/number.h), text when all are UTF-8, otherwise bytes
 //
@@ -22,9 +24,10 @@ namespace tundish {
 
 // A list as it is written, before any file is examined.
 struct List {
-  Schema schema;  // image, label when there is one, then the other columns
+  Schema schema;  // image, label or its vector when there is one, then the other columns
   StringTable paths;
   std::vector<std::int64_t> labels;  // empty when there is no such column
+  std::vector<float> label_vectors;  // of each row one number per class; empty when there are none
   std::vector<StringTable> columns;  // the last columns.size() fields of the schema
 };
 

@@ -1,6 +1,7 @@
 #include "source/formats/file_list.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <bit>
 #include <filesystem>
@@ -53,6 +54,23 @@ TEST_CASE("a list gives paths, labels and fields") {
   CHECK(list.columns[1][0] == "one, two");
 }
 
+TEST_CASE("columns label:NAME are a vector, beside other columns") {
+  const List list = list_of("label:b,path,note, Label: a\n1,x.jpg,n,0\n 0.5 ,y.jpg,m,-1e-3\n");
+  CHECK(list.schema.fields == std::vector<Field>{{"image", FieldType::image},
+                                                 {"label", FieldType::array},
+                                                 {"note", FieldType::text}});
+  CHECK(list.schema.classes == Texts{"b", "a"});
+  CHECK(list.label_vectors == std::vector<float>{1, 0, 0.5f, -1e-3f});
+  CHECK(list.labels.empty());
+  CHECK(list.columns[0][1] == "m");
+
+  std::string many = "path";
+  for (int i = 0; i < 20'000; ++i) many += fmt::format(",label:{}", i);
+  CHECK(fault_of(many + "\n").code == ErrorCode::csv_damaged);  // one too many
+  many.resize(many.rfind(','));
+  CHECK(list_of(many + "\n").schema.classes.size() == 19'999);
+}
+
 TEST_CASE("columns are found by any of their names") {
   CHECK(list_of("file\nx\n").paths[0] == "x");
   CHECK(list_of("filename,path\ny,x\n").paths[0] == "x");
@@ -71,6 +89,12 @@ TEST_CASE("a list that cannot be read is refused by line and column") {
   says("name,label\na,1\n", ErrorCode::csv_damaged, "line 1: no column is named 'path'");
   says("path,a,a\nx,1,2\n", ErrorCode::csv_damaged,
        "line 1, column 'a': two columns have this name");
+  says("path,label:a\nx,1\ny,\n", ErrorCode::label_unreadable,
+       "line 3, column 'label:a': it is empty; a label needs a number for every class");
+  says("path,label:a\nx,inf\n", ErrorCode::label_unreadable,
+       "line 2, column 'label:a': 'inf' is no finite number");
+  says("path,label:a,label\nx,1,1\n", ErrorCode::csv_damaged,
+       "line 1, column 'label:a': column 'label' already is the label");
   says("path,image\nx,1\n", ErrorCode::csv_damaged,
        "line 1, column 'image': another column already is the sample's image");
   says("path,\xff\nx,1\n", ErrorCode::csv_damaged, "line 1, column '\\xff': its name is not UTF-8");

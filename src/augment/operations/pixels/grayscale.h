@@ -1,6 +1,7 @@
 // torchvision Grayscale: colours become greys.
 #pragma once
 
+#include "augment/image_mode.h"
 #include "augment/plan.h"
 #include "core/fields.h"
 #include "core/random.h"
@@ -16,14 +17,17 @@ struct Grayscale {
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
-    visit(FieldInfo{"num_output_channels", "3: a batch is RGB; others are refused", 1, 3},
+    visit(FieldInfo{"num_output_channels", "as many as a batch has: 3, or 1 with mode=\"L\"", 1, 3},
           self.num_output_channels);
   }
-  void check() const {
-    if (num_output_channels == 3) return;
-    refuse_argument(kName, fmt::format("num_output_channels must be 3, not {}: a batch is RGB; "
-                                       "take one channel of the batch, images[:, :1]",
-                                       num_output_channels));
+  void check_mode(ImageMode mode) const {
+    const int channels = channels_of(mode);
+    if (num_output_channels == channels) return;
+    refuse_argument(
+        kName,
+        fmt::format("num_output_channels must be {}, not {}: {}", channels, num_output_channels,
+                    channels == 3 ? "a batch is RGB; for one channel use Loader(mode=\"L\")"
+                                  : "a batch of mode=\"L\" has one channel"));
   }
 
   void plan(View& view, Random&) const { view.add({.op = PixelOp::grayscale}); }

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "augment/image_mode.h"
 #include "augment/plan.h"
 #include "core/fields.h"
 #include "core/random.h"
@@ -44,6 +45,10 @@ struct AugMix {
   }
 
   void check() const;
+  // torchvision's kernels for tensors, which it uses, round greys otherwise than colours.
+  void check_mode(ImageMode mode) const {
+    if (mode == ImageMode::l) refuse_argument(kName, "is not offered with mode=\"L\"");
+  }
   void plan(View& view, Random& random) const;
   bool makes_pixels() const { return true; }
 };

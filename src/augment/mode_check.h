@@ -1,0 +1,79 @@
+// What a transform must be for images of another mode than RGB.
+#pragma once
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <type_traits>
+
+#include "augment/image_mode.h"
+#include "augment/operations/pixels/erasing_value.h"
+#include "augment/transform.h"
+#include "core/fields.h"
+
+namespace tundish {
+
+// Whether a plan of it can only move pixels, or it is done where elements are stored.
+template <class Op>
+inline constexpr bool kMovesPixels =
+    std::is_same_v<Op, CenterCrop> || std::is_same_v<Op, RandomCrop> || std::is_same_v<Op, Pad> ||
+    std::is_same_v<Op, FiveCrop> || std::is_same_v<Op, TenCrop> || std::is_same_v<Op, Resize> ||
+    std::is_same_v<Op, RandomResizedCrop> || std::is_same_v<Op, RandomHorizontalFlip> ||
+    std::is_same_v<Op, RandomVerticalFlip> || std::is_same_v<Op, RandomApply> ||
+    std::is_same_v<Op, RandomChoice> || std::is_same_v<Op, RandomOrder> ||
+    std::is_same_v<Op, ToDtype> || std::is_same_v<Op, Normalize>;
+
+template <class Op>
+void check_16_bits(const Op& op) {
+  if constexpr (!kMovesPixels<Op>) {
+    refuse_argument(Op::kName,
+                    "is not offered with mode=\"I;16\", which has crops, flips, Pad, Resize, "
+                    "RandomResizedCrop, ToDtype and Normalize");
+  } else if constexpr (requires { op.fill; }) {
+    if (op.fill != Fill{}) {
+      refuse_argument(Op::kName, "fill must be 0 with mode=\"I;16\"");
+    }
+  }
+}
+
+// Refuses a field that has a number of its own for red, green and blue.
+class CheckOneNumber {
+ public:
+  explicit CheckOneNumber(const char* owner) : owner_(owner) {}
+
+  template <class T>
+  void operator()(const FieldInfo&, const T&) const {}
+  void operator()(const FieldInfo& field, const Fill& value) const { check(field, value); }
+  void operator()(const FieldInfo& field, const std::optional<Fill>& value) const {
+    if (value) check(field, *value);
+  }
+  void operator()(const FieldInfo& field, const PerChannel& value) const { check(field, value); }
+  void operator()(const FieldInfo& field, const ErasingValue& value) const {
+    if (!value.random) check(field, value.number);
+  }
+
+ private:
+  template <class T>
+  void check(const FieldInfo& field, const T& value) const {
+    if (std::all_of(value.begin(), value.end(), [&](auto one) { return one == value[0]; })) return;
+    refuse_argument(owner_,
+                    fmt::format("{} must be one number where images have one channel, not ({})",
+                                field.name, fmt::join(value, ", ")));
+  }
+
+  const char* owner_;
+};
+
+// Throws Error(argument) when the transform does something else to images of this mode than Pillow
+// and torchvision do.
+template <class Op>
+void check_mode_of(const Op& op, ImageMode mode) {
+  if constexpr (requires { op.check_mode(mode); }) op.check_mode(mode);
+  if (mode == ImageMode::i16) check_16_bits(op);
+  if (mode != ImageMode::rgb) Op::fields(op, CheckOneNumber(Op::kName));
+}
+
+}  // namespace tundish
