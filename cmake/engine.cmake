@@ -156,7 +156,7 @@ add_library(engine STATIC
   src/augment/pixels/colours/sharpness_avx512.cpp
   src/augment/pixels/levels/resize_16.cpp
   src/augment/pixels/levels/statistics.cpp
-  src/augment/cpu/mix_rows.cpp
+  src/augment/mix_rows.cpp
   src/augment/cpu/plan_runner.cpp
   src/augment/cpu/table_formula.cpp
   src/augment/cpu/table_formula_avx2.cpp

@@ -1,4 +1,4 @@
-// The twin of cpu/mix_rows.h and of the GPU's mixing, the obvious way.
+// The twin of mix_rows.h and of the GPU's mixing, the obvious way.
 #pragma once
 
 #include <bit>

@@ -7,7 +7,7 @@
 #include <functional>
 #include <numbers>
 
-#include "augment/cpu/mix_rows.h"
+#include "augment/mix_rows.h"
 #include "augment/mix_slowly.h"
 #include "augment/transform.h"
 #include "core/testing.h"

@@ -31,11 +31,13 @@ BatchTensor images_of(const Batch& batch, std::size_t number) {
 // An image of a list.
 BatchTensor image_of(const Batch& batch, const BatchImage& image) {
   const std::int64_t width = image.size.width, height = image.size.height;
+  const BatchView& view = batch.views.front();
+  const std::int64_t channels = view.channels;
   BatchTensor out{.name = "image",
                   .data = image.pixels,
-                  .type = element_type(batch.views.front().dtype),
-                  .shape = {3, height, width},
-                  .strides = {1, 3 * width, 3}};
+                  .type = view.has_16_bits ? ElementType::uint16 : element_type(view.dtype),
+                  .shape = {channels, height, width},
+                  .strides = {1, channels * width, channels}};
   if (batch.channels_first) out.strides = {height * width, width, 1};
   return out;
 }

@@ -1,7 +1,6 @@
 #include "cuda/gpu_uploader.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <deque>
 
@@ -16,6 +15,7 @@
 #include "cuda/decode/resident_pack.h"
 #include "cuda/runtime/on_device.h"
 #include "cuda/runtime/pinned.h"
+#include "cuda/upload_buffers.h"
 #include "cuda/upload_tail.h"
 
 namespace tundish::cuda {
@@ -57,28 +57,7 @@ struct GpuUploader::State {
   std::deque<std::unique_ptr<Sent>> sent;     // in order; not known yet to have ended
   std::vector<std::unique_ptr<Sent>> unused;  // their events and memory are used again
 
-  // What is copied to the GPU, by turns: one batch is copied while the kernels of the one before
-  // it run.
-  struct Buffers {
-    DeviceMemory coded, levels, left;
-    cudaEvent_t copied = nullptr;  // on the stream of copies
-    cudaEvent_t used = nullptr;    // by the last kernel that reads them
-  };
-  std::array<Buffers, 2> buffers;
-  std::size_t turn = 0;
-  cudaStream_t copies = nullptr;
-
-  Buffers& now() { return buffers[turn % buffers.size()]; }
-
-  // Between: copies to now(), which may be in use until then.
-  void begin_copies() {
-    ++turn;
-    check(cudaStreamWaitEvent(copies, now().used), "order the work");
-  }
-  void end_copies() {
-    check(cudaEventRecord(now().copied, copies), "record an event");
-    check(cudaStreamWaitEvent(stream, now().copied), "order the work");
-  }
+  UploadBuffers buffers;
 
   std::unique_ptr<Sent> new_sent() {
     if (!unused.empty()) {
@@ -89,10 +68,6 @@ struct GpuUploader::State {
     auto out = std::make_unique<Sent>();
     check(cudaEventCreateWithFlags(&out->done, cudaEventDisableTiming), "make an event");
     return out;
-  }
-
-  void copy_up(std::byte* to, const std::byte* from, std::size_t bytes) const {
-    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, copies), "copy a batch");
   }
 
   // What is left to do, on the GPU; null pointers: nothing.
@@ -134,9 +109,9 @@ struct GpuUploader::State {
     put(host + at[4], batch.erased.data(), batch.erased.size_bytes());
     put(host + at[5], batch.numbers.data(), batch.numbers.size_bytes());
     put(host + at[6], order.data(), order.size() * sizeof(std::uint32_t));
-    now().left.reserve(end);
-    copy_up(now().left.as<std::byte>(), host, end);
-    const std::byte* there = now().left.as<std::byte>();
+    buffers.now().left.reserve(end);
+    buffers.copy_up(buffers.now().left.as<std::byte>(), host, end);
+    const std::byte* there = buffers.now().left.as<std::byte>();
     return {.steps = reinterpret_cast<const PixelStep*>(there + at[0]),
             .ranges = reinterpret_cast<const StepRange*>(there + at[3]),
             .order = reinterpret_cast<const std::uint32_t*>(there + at[6]),
@@ -170,7 +145,7 @@ struct GpuUploader::State {
   // All images are there as levels: they are mixed, and so are their labels.
   void mix_images(const UploadBatch& batch, const Left& left_on_gpu, const Out& out) {
     check(mix({.mixes = left_on_gpu.mixes,
-               .levels = now().levels.as<std::uint8_t>(),
+               .levels = buffers.now().levels.as<std::uint8_t>(),
                .decoded = decoded.as<std::uint8_t>(),
                .errors = decoder ? decoder->errors() : nullptr,
                .table = mix_values.as<std::uint32_t>(),
@@ -224,7 +199,7 @@ struct GpuUploader::State {
   void decode(const UploadBatch& batch, const Left& left_on_gpu, void* images, Sent& one) {
     if (!decoder) throw Error(ErrorCode::argument, {}, "a batch to decode, but no tables");
     const BatchLayout& layout = *batch.layout;
-    const DeviceMemory& coded = now().coded;
+    const DeviceMemory& coded = buffers.now().coded;
     if (layout.images == 0) return;
     if (layout.pieces > 0) {
       if (!resident) throw Error(ErrorCode::argument, {}, "a batch of records that are not there");
@@ -262,11 +237,7 @@ GpuUploader::GpuUploader(int device, void* stream, const PixelTable& table,
   state.channels_first = channels_first;
   state.resident = std::move(resident);
   const OnDevice on(device);
-  check(cudaStreamCreateWithFlags(&state.copies, cudaStreamNonBlocking), "make a stream");
-  for (State::Buffers& one : state.buffers) {
-    check(cudaEventCreateWithFlags(&one.copied, cudaEventDisableTiming), "make an event");
-    check(cudaEventCreateWithFlags(&one.used, cudaEventDisableTiming), "make an event");
-  }
+  state.buffers.make(state.stream);
   state.values.reserve(sizeof table.value);
   check(cudaMemcpy(state.values.as<void>(), table.value.data(), sizeof table.value,
                    cudaMemcpyHostToDevice),
@@ -288,13 +259,8 @@ GpuUploader::GpuUploader(int device, void* stream, const PixelTable& table,
 
 GpuUploader::~GpuUploader() {
   const OnDevice on(state_->device);
-  cudaStreamSynchronize(state_->copies);
+  state_->buffers.synchronize();
   cudaStreamSynchronize(state_->stream);
-  for (const State::Buffers& one : state_->buffers) {
-    cudaEventDestroy(one.copied);
-    cudaEventDestroy(one.used);
-  }
-  cudaStreamDestroy(state_->copies);
   for (const auto& one : state_->sent) cudaEventDestroy(one->done);
   for (const auto& one : state_->unused) cudaEventDestroy(one->done);
   state_.reset();
@@ -313,7 +279,7 @@ void GpuUploader::enqueue(const UploadBatch& batch, const Out& out) {
     put_on_stream(batch, out, *one);
   } catch (...) {
     // Part of the work may be on the streams, and the batch's memory goes back now.
-    cudaStreamSynchronize(state.copies);
+    state.buffers.synchronize();
     cudaStreamSynchronize(state.stream);
     one->keep.reset();
     state.unused.push_back(std::move(one));
@@ -336,20 +302,20 @@ void GpuUploader::put_on_stream(const UploadBatch& batch, const Out& out, Sent& 
   put(host + (tail.labels - begin), batch.labels.data(), 8 * samples);
   put(host + (tail.samples - begin), batch.samples.data(), 8 * samples);
 
-  state.begin_copies();
-  DeviceMemory &coded = state.now().coded, &levels = state.now().levels;
+  state.buffers.begin();
+  DeviceMemory &coded = state.buffers.now().coded, &levels = state.buffers.now().levels;
   const State::Left left = batch.left.empty() ? State::Left{} : state.copy_left(batch, one);
   if (flat) {
     coded.reserve(tail.end);
-    state.copy_up(coded.as<std::byte>() + begin, batch.coded, tail.end - begin);
+    state.buffers.copy_up(coded.as<std::byte>() + begin, batch.coded, tail.end - begin);
   }
   const UploadTail own = flat ? UploadTail(level_bytes, 0, level_count) : tail;
   if (level_count > 0) {
     put(batch.levels + own.target, batch.targets.data(), batch.targets.size_bytes());
     levels.reserve(own.end);
-    state.copy_up(levels.as<std::byte>(), batch.levels, own.end);
+    state.buffers.copy_up(levels.as<std::byte>(), batch.levels, own.end);
   }
-  state.end_copies();
+  state.buffers.end();
 
   if (flat) state.decode(batch, left, out.images, one);
   if (level_count > 0) {
@@ -373,7 +339,7 @@ void GpuUploader::put_on_stream(const UploadBatch& batch, const Out& out, Sent& 
     numbers(out.labels, tail.labels);
   }
   numbers(out.samples, tail.samples);
-  check(cudaEventRecord(state.now().used, state.stream), "record an event");
+  state.buffers.used();
   check(cudaEventRecord(one.done, state.stream), "record an event");
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "augment/cpu/mix_rows.h"
+#include "augment/mix_rows.h"
 #include "engine/batch_rows.h"
 
 namespace tundish {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "augment/cpu/mix_rows.h"
+#include "augment/mix_rows.h"
 #include "augment/cpu/plan_runner.h"
 #include "decode/decode.h"
 #include "memory/budget.h"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -10,18 +9,10 @@ from typing import Any
 from .._c.errors import new_error
 from .._c.handles import BatchHandle
 from .._c.library import lib
-from .._c.structs import BatchInfo, TensorInfo
+from .._c.structs import TensorInfo
 from .._c.tensor import Tensor
 from . import fields
 from .pinned import PinnedBatches
-
-
-def tensor_infos(batch: BatchHandle, info: BatchInfo) -> list[TensorInfo]:
-    """Of all tensors of the batch."""
-    infos = [TensorInfo() for _ in range(info.tensors)]
-    for number, one in enumerate(infos):
-        lib.tundish_batch_tensor_info(batch, number, ctypes.byref(one))
-    return infos
 
 
 def number_of(name: str, infos: list[TensorInfo]) -> int:

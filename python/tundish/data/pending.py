@@ -10,10 +10,10 @@ import ctypes
 from collections.abc import Callable
 from typing import Any
 
+from .._c.batches import tensor_infos
 from .._c.handles import BatchHandle
 from .._c.library import lib
 from .._c.structs import BatchInfo, TensorInfo
-from .assemble import tensor_infos
 from .pinned import PinnedBatches
 
 

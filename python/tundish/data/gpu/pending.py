@@ -13,13 +13,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ..._c.batches import tensor_infos
 from ..._c.errors import SampleError, last_error
 from ..._c.functions import ERROR, OK
 from ..._c.handles import BatchHandle, DeviceHandle, LoaderHandle, ResidentHandle
 from ..._c.library import lib
 from ..._c.structs import DTYPES, BatchInfo, Refused, TensorInfo
 from ..._c.tensor import Tensor
-from ..assemble import tensor_infos
 from .lag import GpuLag
 
 log = logging.getLogger("tundish")

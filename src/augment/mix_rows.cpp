@@ -1,4 +1,4 @@
-#include "augment/cpu/mix_rows.h"
+#include "augment/mix_rows.h"
 
 #include <algorithm>
 #include <cstring>

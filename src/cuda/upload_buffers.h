@@ -1,0 +1,68 @@
+// What is copied to the GPU, by turns: one batch is copied, on a stream of its own, while the kernels
+// of the one before it run.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <array>
+#include <cstddef>
+
+#include "cuda/runtime/runtime.h"
+
+namespace tundish::cuda {
+
+class UploadBuffers {
+ public:
+  struct Batch {
+    DeviceMemory coded, levels, left;
+    cudaEvent_t copied = nullptr;  // on the stream of copies
+    cudaEvent_t used = nullptr;    // by the last kernel that reads them
+  };
+
+  UploadBuffers() = default;
+  UploadBuffers(const UploadBuffers&) = delete;
+  UploadBuffers& operator=(const UploadBuffers&) = delete;
+  // Its device must be the current one, and its streams at rest.
+  ~UploadBuffers() {
+    for (const Batch& one : batches_) {
+      if (one.copied) cudaEventDestroy(one.copied);
+      if (one.used) cudaEventDestroy(one.used);
+    }
+    if (copies_) cudaStreamDestroy(copies_);
+  }
+
+  // Once, before all others. `kernels`: the stream of the kernels.
+  void make(cudaStream_t kernels) {
+    kernels_ = kernels;
+    check(cudaStreamCreateWithFlags(&copies_, cudaStreamNonBlocking), "make a stream");
+    for (Batch& one : batches_) {
+      check(cudaEventCreateWithFlags(&one.copied, cudaEventDisableTiming), "make an event");
+      check(cudaEventCreateWithFlags(&one.used, cudaEventDisableTiming), "make an event");
+    }
+  }
+
+  Batch& now() { return batches_[turn_ % batches_.size()]; }
+
+  // For each batch, in this order: begin(), copy_up() to now(), end(), kernels, used().
+  void begin() {
+    ++turn_;
+    check(cudaStreamWaitEvent(copies_, now().used), "order the work");
+  }
+  void copy_up(std::byte* to, const std::byte* from, std::size_t bytes) const {
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, copies_), "copy a batch");
+  }
+  void end() {
+    check(cudaEventRecord(now().copied, copies_), "record an event");
+    check(cudaStreamWaitEvent(kernels_, now().copied), "order the work");
+  }
+  void used() { check(cudaEventRecord(now().used, kernels_), "record an event"); }
+
+  void synchronize() const { cudaStreamSynchronize(copies_); }
+
+ private:
+  std::array<Batch, 2> batches_;
+  std::size_t turn_ = 0;
+  cudaStream_t kernels_ = nullptr, copies_ = nullptr;
+};
+
+}  // namespace tundish::cuda
