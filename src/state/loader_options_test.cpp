@@ -40,7 +40,7 @@ void draw(T& value, const FieldInfo& field, Random& random) {
     draw(value.width, field, random);
     draw(value.height, field, random);
     if (std::is_same_v<T, SideOrSize> && random.below(2) == 0) value.height = 0;
-  } else if constexpr (ArrayOf<T>::kSize > 0) {
+  } else if constexpr (ArrayOf<T>::kSize > 0 || std::is_same_v<T, PerChannel>) {
     for (auto& one : value) draw(one, field, random);
   } else if constexpr (std::is_floating_point_v<T>) {
     const double low = std::max(field.low, -1e9), high = std::min(field.high, 1e9);
