@@ -173,7 +173,9 @@ struct GpuUploader::State {
     const std::size_t bytes = batch.label_vectors.size_bytes();
     one.label_vectors.reserve(bytes, kPinnedMemory);
     put(one.label_vectors.data(), batch.label_vectors.data(), bytes);
-    copy_up(static_cast<std::byte*>(out.labels), one.label_vectors.data(), bytes);
+    check(cudaMemcpyAsync(out.labels, one.label_vectors.data(), bytes, cudaMemcpyHostToDevice,
+                          stream),
+          "copy the labels of a batch");
   }
 
   // 8-bit images to elements of the batch, after the steps that are left, if any. Images that are

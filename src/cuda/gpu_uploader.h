@@ -56,7 +56,7 @@ struct UploadBatch {
   std::span<const GpuMix> mixes;
   int classes = 0;
   float label_on = 1, label_off = 0;
-  std::span<const float> label_vectors;  // (count, classes) as they are, instead of labels
+  std::span<const float> label_vectors = {};  // (count, classes) as they are, instead of labels
 };
 
 class GpuUploader {

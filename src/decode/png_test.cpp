@@ -80,7 +80,7 @@ TEST_CASE("16-bit greys can be kept as two bytes, in any window, interlaced or n
     }
   }
   for (const auto& [colour, depth] : kKinds) {
-    const ByteVector png = make_png(4, 4, depth, colour, false);
+    const ByteVector png = make_png(4, 4, depth, colour, false, 1, colour == 3 ? 1 << depth : 0);
     ImageHeader header;
     REQUIRE_FALSE(read_header(header, png));
     header.keep16 = true;

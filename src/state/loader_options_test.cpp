@@ -47,7 +47,7 @@ void draw(T& value, const FieldInfo& field, Random& random) {
         draw(value.later.back().second, field, random);
       }
     }
-  } else if constexpr (ArrayOf<T>::kSize > 0) {
+  } else if constexpr (ArrayOf<T>::kSize > 0 || std::is_same_v<T, PerChannel>) {
     for (auto& one : value) draw(one, field, random);
   } else if constexpr (std::is_floating_point_v<T>) {
     const double low = std::max(field.low, -1e9), high = std::min(field.high, 1e9);

@@ -381,7 +381,7 @@ def draw_list(number: int, side: int | None = None) -> list[T.Transform]:
         if pick.random() < 0.3:
             out.append(mixing(place))
             return out
-    if pick.random() < 0.1:
+    if pick.random() < 0.15:
         crop = draw_one(
             replace(place, sides=(place.least, place.least // 2 + 1)), pick.choice(CROPS)
         )

@@ -60,7 +60,7 @@ ARGUMENTS = [
     ({"labels": []}, ValueError, "labels"),
     ({"labels": np.zeros(0, np.int64)}, ValueError, "0 labels for 23 samples"),
     ({"labels": [0.5] * 23}, ValueError, "flat sequence of integers"),
-    ({"labels": [[1]] * 23}, ValueError, "flat sequence of integers"),
+    ({"labels": [[[1]]] * 23}, ValueError, "flat sequence of integers"),
     ({"transforms": [print]}, TypeError, r"not a transform of tundish\. Use those of.*Dataset"),
     ({"transforms": [Compose()]}, TypeError, "give the Loader a list"),
     ({"transforms": Compose()}, TypeError, r"must be a list of tundish\.transforms, not Compose"),

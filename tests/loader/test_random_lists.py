@@ -81,6 +81,6 @@ def test_a_batch_that_differs_is_reported_with_its_list(pack, monkeypatch):
 
     monkeypatch.setattr(T, "apply", wrong)
     with pytest.raises(
-        list_checks.Difference, match=r'T.apply of sample \d+: list 3, .*\n\[\{"name": '
+        list_checks.Difference, match=r'T.apply of sample \d+: list 2, .*\n\[\{"name": '
     ):
-        list_checks.check_list(pack, 3)
+        list_checks.check_list(pack, 2)
