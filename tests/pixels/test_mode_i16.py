@@ -72,7 +72,10 @@ def load(files, transforms, **options):
 def test_pixels_are_those_of_torchvision_on_pillow_images(files, tmp_path, memory_format):
     names = json.dumps([str(one) for one in files])
     ask_torchvision(_CHILD, tmp_path / "theirs.npz", CHAINS, names)
-    known = {name: getattr(T, name) for name in T.__all__} | {"NEAREST": "nearest", "BICUBIC": "bicubic"}
+    known = {name: getattr(T, name) for name in T.__all__} | {
+        "NEAREST": "nearest",
+        "BICUBIC": "bicubic",
+    }
     with np.load(tmp_path / "theirs.npz") as theirs:
         for number, chain in enumerate(eval(CHAINS, known)):
             for place, image in enumerate(load(files, chain, memory_format=memory_format)):
