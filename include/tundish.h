@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-#define TUNDISH_ABI 2
+#define TUNDISH_ABI 3
 #define TUNDISH_API __attribute__((visibility("default")))
 
 /* Results of calls. */

@@ -26,8 +26,8 @@ enum class Partners : std::uint8_t {
   pairs,  // 0 with 1, 2 with 3, ...; a last one that is left over with none
 };
 
-// The place of its partner in a batch of `count` images; its own: it has none. `repeats`: images in a
-// row that are of the same sample, so that Partners::roll leads to another one.
+// The place of its partner in a batch of `count` images; its own: it has none. `repeats`: images in
+// a row that are of the same sample, so that Partners::roll leads to another one.
 constexpr std::uint64_t partner_of(std::uint64_t number, std::uint64_t count, Partners partners,
                                    std::uint64_t repeats = 1) {
   if (partners == Partners::roll) return (number + count - repeats % count) % count;

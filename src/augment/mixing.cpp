@@ -36,7 +36,8 @@ Mix draw_one(const Transform& transform, const Key& key, Size size, std::uint64_
         if constexpr (MixesImages<Op>) {
           if (chosen) out = op.draw_mix(size, random);
         } else if constexpr (Holds<Op>) {
-          const std::vector<std::size_t> order = chosen ? op.choose(random) : std::vector<std::size_t>{};
+          const std::vector<std::size_t> order =
+              chosen ? op.choose(random) : std::vector<std::size_t>{};
           for (std::size_t i = 0; i < op.transforms.list().size(); ++i) {
             const bool comes = !order.empty() && order.front() == i;
             const Mix one = draw_one(op.transforms.list()[i], key, size, number, comes);

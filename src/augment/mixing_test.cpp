@@ -95,7 +95,8 @@ TEST_CASE("timm's Mixup mixes, cuts and leaves alone as often as it says") {
   }
   CHECK(none == doctest::Approx(0.2 * kDraws).epsilon(0.05));
   CHECK(cuts == doctest::Approx(0.8 * 0.25 * kDraws).epsilon(0.05));
-  for (const Mix& mix : draws_of(TimmMixup{.mixup_alpha = 0, .cutmix_minmax = {{0.2, 0.8}}}, {20, 10})) {
+  for (const Mix& mix :
+       draws_of(TimmMixup{.mixup_alpha = 0, .cutmix_minmax = {{0.2, 0.8}}}, {20, 10})) {
     REQUIRE(mix.box.width >= 4);
     REQUIRE(mix.box.width < 16);
     REQUIRE(mix.box.height >= 2);

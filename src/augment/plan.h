@@ -104,7 +104,7 @@ class View {
   Size image_;
   Size size_;
   Size unpadded_;  // {0, 0}: as size_
-  Size input_;  // of the last ResizeStep
+  Size input_;     // of the last ResizeStep
   ImageMode mode_ = ImageMode::rgb;
   std::vector<PlanStep> steps_;
   std::vector<Erasure> erasures_;

@@ -20,8 +20,8 @@ Json json_of(const PixelStep& step) {
   const auto count = static_cast<std::size_t>(values_of(step.op));
   Json out = {{"op", json_of_value(step.op)},
               {"value", std::vector<double>(step.value.begin(), step.value.begin() + count)}};
-  const bool moves = kind_of(step.op) == PixelKind::places ||
-                     step.op == PixelOp::tensor_affine || step.op == PixelOp::elastic;
+  const bool moves = kind_of(step.op) == PixelKind::places || step.op == PixelOp::tensor_affine ||
+                     step.op == PixelOp::elastic;
   if (moves) out["filter"] = json_of_value(step.filter);
   if (step.fill != Fill{}) out["fill"] = step.fill;
   if (step.size != Size{}) out["size"] = json_of(step.size);

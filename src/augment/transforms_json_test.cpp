@@ -54,17 +54,16 @@ static void vary_batches(const Vary& vary) {
   vary(CutMix{}, classes, [](auto& op) { op.alpha = 0.2; });
   vary(
       TimmMixup{}, classes, [](auto& op) { op.mixup_alpha = 0.2; },
-      [](auto& op) { op.cutmix_alpha = 0.2; },
-      [](auto& op) {
-        op.cutmix_minmax = {0.2, 0.8};
-      },
+      [](auto& op) { op.cutmix_alpha = 0.2; }, [](auto& op) { op.cutmix_minmax = {0.2, 0.8}; },
       [](auto& op) { op.prob = 0.5; }, [](auto& op) { op.switch_prob = 0.25; },
       [](auto& op) { op.mode = MixMode::elem; }, [](auto& op) { op.correct_lam = false; },
       [](auto& op) { op.label_smoothing = 0; });
-  vary(FiveCrop{.size = {9, 9}}, [](auto& op) { op.size.width += 1; },
-       [](auto& op) { op.size.height += 1; });
-  vary(TenCrop{.size = {9, 9}}, [](auto& op) { op.size.width += 1; },
-       [](auto& op) { op.size.height += 1; }, [](auto& op) { op.vertical_flip = true; });
+  vary(
+      FiveCrop{.size = {9, 9}}, [](auto& op) { op.size.width += 1; },
+      [](auto& op) { op.size.height += 1; });
+  vary(
+      TenCrop{.size = {9, 9}}, [](auto& op) { op.size.width += 1; },
+      [](auto& op) { op.size.height += 1; }, [](auto& op) { op.vertical_flip = true; });
 }
 
 template <class Vary>

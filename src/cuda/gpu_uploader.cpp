@@ -47,10 +47,10 @@ struct GpuUploader::State {
   bool channels_first = false;
   std::shared_ptr<const ResidentPack> resident;
   std::unique_ptr<BatchDecoder> decoder;
-  DeviceMemory values;                // of the table
-  DeviceMemory mix_values;            // of the table of float32, where images are mixed
-  DeviceMemory decoded, other;        // with steps that are left: levels, and room for as many
-  DeviceMemory normal;                // normal_table()
+  DeviceMemory values;          // of the table
+  DeviceMemory mix_values;      // of the table of float32, where images are mixed
+  DeviceMemory decoded, other;  // with steps that are left: levels, and room for as many
+  DeviceMemory normal;          // normal_table()
 
   std::vector<std::uint32_t> order;           // of the images of a batch
   std::deque<Refused> refused;                // found, and not reported yet
@@ -97,8 +97,8 @@ struct GpuUploader::State {
       end += list.size_bytes();
       return at;
     };
-    const std::size_t at[] = {place(batch.steps),   place(batch.erasures), place(batch.mixes),
-                              place(batch.left),    place(batch.erased),   place(batch.numbers),
+    const std::size_t at[] = {place(batch.steps),     place(batch.erasures), place(batch.mixes),
+                              place(batch.left),      place(batch.erased),   place(batch.numbers),
                               place(std::span(order))};
     one.left.reserve(end, kPinnedMemory);
     std::byte* host = one.left.data();
@@ -112,15 +112,15 @@ struct GpuUploader::State {
     buffers.now().left.reserve(end);
     buffers.copy_up(buffers.now().left.as<std::byte>(), host, end);
     const std::byte* there = buffers.now().left.as<std::byte>();
-    return {.steps = reinterpret_cast<const PixelStep*>(there + at[0]),
-            .ranges = reinterpret_cast<const StepRange*>(there + at[3]),
-            .order = reinterpret_cast<const std::uint32_t*>(there + at[6]),
-            .erased = batch.erasures.empty() ? nullptr
-                                             : reinterpret_cast<const StepRange*>(there + at[4]),
-            .erasures = reinterpret_cast<const GpuErasure*>(there + at[1]),
-            .targets = reinterpret_cast<const Target*>(there + at[5]),
-            .mixes = batch.mixes.empty() ? nullptr
-                                         : reinterpret_cast<const GpuMix*>(there + at[2])};
+    return {
+        .steps = reinterpret_cast<const PixelStep*>(there + at[0]),
+        .ranges = reinterpret_cast<const StepRange*>(there + at[3]),
+        .order = reinterpret_cast<const std::uint32_t*>(there + at[6]),
+        .erased =
+            batch.erasures.empty() ? nullptr : reinterpret_cast<const StepRange*>(there + at[4]),
+        .erasures = reinterpret_cast<const GpuErasure*>(there + at[1]),
+        .targets = reinterpret_cast<const Target*>(there + at[5]),
+        .mixes = batch.mixes.empty() ? nullptr : reinterpret_cast<const GpuMix*>(there + at[2])};
   }
 
   // The steps that are left, if any, on 8-bit images.
@@ -246,8 +246,8 @@ GpuUploader::GpuUploader(int device, void* stream, const PixelTable& table,
         "copy the table of values");
   if (mix_table) {
     state.mix_values.reserve(sizeof mix_table->value);
-    check(cudaMemcpy(state.mix_values.as<void>(), mix_table->value.data(),
-                     sizeof mix_table->value, cudaMemcpyHostToDevice),
+    check(cudaMemcpy(state.mix_values.as<void>(), mix_table->value.data(), sizeof mix_table->value,
+                     cudaMemcpyHostToDevice),
           "copy the table of values");
   }
   constexpr std::size_t kNormalBytes = (kNormalParts + 1) * sizeof(float);

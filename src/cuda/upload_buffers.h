@@ -1,5 +1,5 @@
-// What is copied to the GPU, by turns: one batch is copied, on a stream of its own, while the kernels
-// of the one before it run.
+// What is copied to the GPU, by turns: one batch is copied, on a stream of its own, while the
+// kernels of the one before it run.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -21,8 +21,8 @@ void take_row(Slot& slot, std::size_t number);
 // Nothing will come at this place. Locks the slot.
 void leave_empty(Slot& slot, std::size_t number);
 
-// The pixels of a place that has a row, in one of the views. `row_bytes`: of all images that a place
-// has in it.
+// The pixels of a place that has a row, in one of the views. `row_bytes`: of all images that a
+// place has in it.
 std::byte* row_of(Slot& slot, std::size_t view, std::size_t number, std::size_t row_bytes);
 
 // The place as it was before anything but its position and its row was known.

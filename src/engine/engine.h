@@ -40,7 +40,7 @@ struct BatchView {
   Dtype dtype = Dtype::uint8;
   int channels = 3;
   bool has_16_bits = false;  // levels do, and dtype is uint8
-  std::uint32_t crops = 1;  // images of each sample
+  std::uint32_t crops = 1;   // images of each sample
   // With LoaderOptions::for_gpu: what becomes of each image of `pixels` (cuda/augment/finish.h).
   // Images that are not among them are in the slot's GpuSlotData.
   std::vector<cuda::Target> targets;
@@ -65,8 +65,8 @@ struct Batch {
   std::vector<BatchImage> list;               // the images, instead of the view's pixels
   std::vector<std::int64_t> labels, samples;  // one per sample
   std::vector<std::int64_t> sizes;  // height and width of each image, before it was padded
-  std::vector<std::size_t> places;            // of the slot, one per sample: for the other fields
-  std::vector<std::size_t> guests;            // filled places of other ranks' images (mixer.h)
+  std::vector<std::size_t> places;  // of the slot, one per sample: for the other fields
+  std::vector<std::size_t> guests;  // filled places of other ranks' images (mixer.h)
   std::uint32_t classes = 0;       // of labels that are vectors, (N, classes), also by mixing; or 0
   std::vector<float> soft_labels;  // those vectors, unless a GPU makes them
 };

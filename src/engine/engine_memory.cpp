@@ -77,13 +77,12 @@ std::unique_ptr<MemoryBudget> make_budget(LoaderOptions& options, Recipe& recipe
       tables += 3 * sizeof(std::uint64_t) * samples;  // of NextUse
     }
   }
-  const MemoryNeeds needs{
-      .budget = options.memory,
-      .source = recipe.source->memory() + tables,
-      .threads = static_cast<std::uint64_t>(*options.threads) + 1,
-      .batches = most_batches(options),
-      .batch_size = std::min<std::uint64_t>(options.batch_size, count),
-      .image_bytes = fixed_image_bytes(recipe) + more_per_image};
+  const MemoryNeeds needs{.budget = options.memory,
+                          .source = recipe.source->memory() + tables,
+                          .threads = static_cast<std::uint64_t>(*options.threads) + 1,
+                          .batches = most_batches(options),
+                          .batch_size = std::min<std::uint64_t>(options.batch_size, count),
+                          .image_bytes = fixed_image_bytes(recipe) + more_per_image};
   const MemoryShares shares = share_memory(needs, recipe.source->path());
   auto budget = std::make_unique<MemoryBudget>(shares.shared);
   recipe.memory = {.budget = budget.get(),

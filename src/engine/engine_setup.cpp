@@ -157,8 +157,8 @@ void Engine::Shared::make_mixer() {
   for (std::uint64_t i = 0; !vectors && i < source.count(); ++i) {
     const std::int64_t label = label_of(options, source, i);
     if (label >= 0 && static_cast<std::uint64_t>(label) < classes) continue;
-    refuse(fmt::format("they mix labels from 0 to {}, and the label of sample {} is {}", classes - 1,
-                       i, label));
+    refuse(fmt::format("they mix labels from 0 to {}, and the label of sample {} is {}",
+                       classes - 1, i, label));
   }
   if (largest_size(options.transforms) == Size{}) {
     refuse("the transforms before them must give every image the same size");

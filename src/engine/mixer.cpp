@@ -42,7 +42,8 @@ void Mixer::open(Slot& slot) const {
   }
   for (std::size_t i = 0; i < own; ++i) {
     const std::uint64_t number = slot.first + i - slot.start;
-    const std::uint64_t partner = partner_of(number, count, mixing_.partners(), options_.order.repeats);
+    const std::uint64_t partner =
+        partner_of(number, count, mixing_.partners(), options_.order.repeats);
     PlaceMix& mix = slot.mixes[i];
     mix.mix = mixing_.is_drawn_for_each()
                   ? mixing_.draw(options_.seed, slot.epoch, slot.start, number, size)
@@ -52,8 +53,8 @@ void Mixer::open(Slot& slot) const {
       mix.mix = {};
       continue;
     }
-    const bool is_here = partner >= slot.first - slot.start &&
-                         partner < slot.first - slot.start + own;
+    const bool is_here =
+        partner >= slot.first - slot.start && partner < slot.first - slot.start + own;
     mix.partner = is_here ? static_cast<std::size_t>(slot.start + partner - slot.first)
                           : place_of(slot, slot.start + partner);
   }

@@ -1,6 +1,6 @@
 // MixUp and CutMix in the engine: which images of a batch are mixed with which, and on the CPU the
-// mixing itself. A partner that another rank has is loaded here too: a guest, in a place of the slot
-// after the others. An image whose partner is bad and skipped is not mixed.
+// mixing itself. A partner that another rank has is loaded here too: a guest, in a place of the
+// slot after the others. An image whose partner is bad and skipped is not mixed.
 #pragma once
 
 #include <cstdint>

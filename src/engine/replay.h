@@ -15,8 +15,8 @@ struct ReplayedSample {
   std::int64_t label = -1;
   std::string key;
   std::vector<std::uint64_t> replaces;  // bad samples that this one replaces
-  std::vector<View> views;  // of each image
-  Mix mix;                  // with the draw of `partner`
+  std::vector<View> views;              // of each image
+  Mix mix;                              // with the draw of `partner`
   std::optional<Draw> partner;
 };
 
@@ -25,8 +25,8 @@ std::vector<ReplayedSample> replayed(const Batch& batch, const Recipe& recipe);
 
 // {position, sample, repeat, key, label, replaces, image, size, steps}; sizes are [width, height],
 // windows [x, y, width, height]; steps: [{crop, size, keep, mirror_x, mirror_y, filter, pad}]. With
-// several images of a sample: views: [{image, size, steps}] instead of these three. A mixed one also
-// has mix: {partner (a sample), repeat, share, box (of CutMix)}.
+// several images of a sample: views: [{image, size, steps}] instead of these three. A mixed one
+// also has mix: {partner (a sample), repeat, share, box (of CutMix)}.
 Json replay_json(const ReplayedSample& sample);
 
 }  // namespace tundish

@@ -18,7 +18,8 @@
 
 namespace tundish {
 
-// One sample of a batch, with all its images. Written by the worker that claimed it, read after the batch was taken.
+// One sample of a batch, with all its images. Written by the worker that claimed it, read after the
+// batch was taken.
 struct Place {
   std::uint64_t position = 0;  // of the epoch
   Draw draw;
@@ -68,12 +69,12 @@ struct Slot {
   std::uint64_t start = 0;  // global position (of all ranks) where its step begins
   std::uint64_t next = 0;   // global position after its step
   std::vector<Place> places;
-  std::size_t guests = 0;              // of the places, the last ones: partners that other ranks have
-  std::vector<PlaceMix> mixes;         // of the other places; empty: nothing is mixed
+  std::size_t guests = 0;       // of the places, the last ones: partners that other ranks have
+  std::vector<PlaceMix> mixes;  // of the other places; empty: nothing is mixed
   std::vector<std::size_t> needed_by;  // by place: whose partner it is, or kNoPlace
-  bool single_task = false;  // one worker fills all places: gpu_maker.h
+  bool single_task = false;            // one worker fills all places: gpu_maker.h
 
-  std::mutex mutex;  // guards the rows of places, and the views until they are set
+  std::mutex mutex;            // guards the rows of places, and the views until they are set
   std::deque<SlotView> views;  // stay where they are
   std::unique_ptr<MakerData> maker_data;
 

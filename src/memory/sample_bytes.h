@@ -17,8 +17,8 @@ struct SampleBytes {
   void grow_to(const SampleBytes& other);
 };
 
-// Pure: of the plans of its images, the header, and the bytes that were read. `orientation` is 1 for an image that
-// is not turned; `whole`: all of the image is decoded, whatever the plan needs.
+// Pure: of the plans of its images, the header, and the bytes that were read. `orientation` is 1
+// for an image that is not turned; `whole`: all of the image is decoded, whatever the plan needs.
 SampleBytes sample_bytes(std::span<const View> views, const ImageHeader& header,
                          std::uint8_t orientation, std::uint64_t coded, bool whole = false);
 

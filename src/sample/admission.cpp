@@ -71,9 +71,8 @@ bool admit(const Recipe& recipe, const Draw& draw, std::span<const View> views,
 
   // Fields besides the image stay in the batch as they are.
   const auto image = static_cast<std::size_t>(recipe.image_field);
-  const std::uint64_t place =
-      bytes_in_batch(recipe, views) +
-      (recipe.fields ? coded - scratch.sample.fields[image].size() : 0);
+  const std::uint64_t place = bytes_in_batch(recipe, views) +
+                              (recipe.fields ? coded - scratch.sample.fields[image].size() : 0);
   const std::uint64_t batches = place * memory.places;
   const bool larger_batches = batches > memory.budget->reserved();
   const bool charged = scratch.charge.bytes() >= charge;

@@ -81,8 +81,9 @@ void keep_encoded(const Recipe& recipe, const Draw& draw, const Scratch& scratch
   room.keep();
 }
 
-void decode_to_cache(const Recipe& recipe, const Draw& draw, std::span<const View> views, Bytes bytes,
-                     const ImageHeader& header, std::uint8_t orientation, Scratch& scratch) {
+void decode_to_cache(const Recipe& recipe, const Draw& draw, std::span<const View> views,
+                     Bytes bytes, const ImageHeader& header, std::uint8_t orientation,
+                     Scratch& scratch) {
   if (!recipe.cache || recipe.cache->kind() != CacheKind::decoded) return;
   const std::uint64_t coded = bytes_in_front(recipe, scratch, true);
   const SampleBytes takes = sample_bytes(views, header, orientation, coded, true);

@@ -16,8 +16,9 @@ void keep_encoded(const Recipe& recipe, const Draw& draw, const Scratch& scratch
 // Decodes the whole image into a cache of pixels: scratch.cached has them. Not when other samples
 // come sooner, or when a whole image takes more memory than this sample was given, or when it is
 // damaged: the part that is needed may be valid.
-void decode_to_cache(const Recipe& recipe, const Draw& draw, std::span<const View> views, Bytes bytes,
-                     const ImageHeader& header, std::uint8_t orientation, Scratch& scratch);
+void decode_to_cache(const Recipe& recipe, const Draw& draw, std::span<const View> views,
+                     Bytes bytes, const ImageHeader& header, std::uint8_t orientation,
+                     Scratch& scratch);
 
 // Pushes the rows of `window` of a cached image.
 void push_cached(StripSink& sink, const CachedSample& cached, const Window& window,

@@ -29,13 +29,13 @@ struct ViewRecipe {
   Dtype dtype = Dtype::uint8;   // of the batch's elements
   Dtype stored = Dtype::uint8;  // of what its memory holds: levels, when a GPU makes the elements
   PixelTable table;             // of what is stored; levels, when images are mixed afterwards
-  std::uint32_t crops = 1;  // images that it gives: FiveCrop and TenCrop give several
+  std::uint32_t crops = 1;      // images that it gives: FiveCrop and TenCrop give several
 };
 
 struct Recipe {
   std::shared_ptr<const Source> source;  // second owner: whoever opened it
   int image_field = 0;
-  FieldSet fields = 0;  // besides the image
+  FieldSet fields = 0;            // besides the image
   std::uint32_t label_width = 0;  // numbers of a label that is a vector; 0: labels are integers
   int label_field = -1;           // where a sample has its vector; -1: the options have it
   std::uint64_t seed = 0;

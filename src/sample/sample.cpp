@@ -108,15 +108,13 @@ void run_all(const Planned& planned, std::span<ImageTask> tasks, const Recipe& r
   const Window window = scratch.cached ? Window{} : shared_window(tasks);
   if (!is_empty(window)) {
     WindowRows rows(scratch.shared, window);
-    scratch.timer.time_decode(rows, [&](StripSink& sink) {
-      decode_image(sink, planned, window, recipe, draw, scratch);
-    });
+    scratch.timer.time_decode(
+        rows, [&](StripSink& sink) { decode_image(sink, planned, window, recipe, draw, scratch); });
   }
   for (const ImageTask& task : tasks) {
     const View& view = planned.views[task.number];
     if (is_empty(window)) {
-      run(planned, view, *task.table, task.place, recipe, draw, scratch.left[task.number],
-          scratch);
+      run(planned, view, *task.table, task.place, recipe, draw, scratch.left[task.number], scratch);
       continue;
     }
     scratch.plan.begin(view, *task.table, task.place, recipe.cpu_part);

@@ -14,8 +14,8 @@ namespace tundish {
 // Throws SampleError when an array field cannot be loaded.
 void check_array_fields(const Recipe& recipe, std::uint64_t number, const Sample& sample);
 
-// What will be done to a draw whose image has this header, for each image that is made of it. Throws
-// Error that names it when the transforms cannot treat it.
+// What will be done to a draw whose image has this header, for each image that is made of it.
+// Throws Error that names it when the transforms cannot treat it.
 std::vector<View> plan_draw(const Recipe& recipe, const ImageHeader& header, std::uint64_t epoch,
                             const Draw& draw);
 
@@ -35,8 +35,8 @@ Planned read_and_plan(const Recipe& recipe, std::uint64_t epoch, const Draw& dra
 // out.
 using Placer = std::function<Placement(std::size_t image, Size size)>;
 
-// Loads one draw. Afterwards scratch.sample holds the fields asked for, and scratch.left what a GPU is
-// still to do to each image. Throws SampleError.
+// Loads one draw. Afterwards scratch.sample holds the fields asked for, and scratch.left what a GPU
+// is still to do to each image. Throws SampleError.
 void load_sample(const Placer& placer, const Recipe& recipe, std::uint64_t epoch, const Draw& draw,
                  Scratch& scratch);
 

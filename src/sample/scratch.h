@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "augment/mix_rows.h"
 #include "augment/cpu/plan_runner.h"
+#include "augment/mix_rows.h"
 #include "decode/decode.h"
 #include "memory/budget.h"
 #include "memory/sample_bytes.h"

@@ -27,8 +27,9 @@ class WindowRows : public StripSink {
     for (int y = top; y < bottom; ++y) {
       const std::uint8_t* from =
           strip.pixels + (y - strip.y) * strip.stride + std::ptrdiff_t{3} * (left - strip.x);
-      std::uint8_t* to = rgb_.data() + std::ptrdiff_t{3} * ((y - window_.y) * std::ptrdiff_t{window_.width} +
-                                                           (left - window_.x));
+      std::uint8_t* to =
+          rgb_.data() + std::ptrdiff_t{3} *
+                            ((y - window_.y) * std::ptrdiff_t{window_.width} + (left - window_.x));
       std::copy_n(from, 3 * (right - left), to);
     }
   }

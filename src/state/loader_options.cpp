@@ -25,9 +25,10 @@ void check_views(const LoaderOptions& options) {
       refuse_argument("", "MixUp and CutMix are not offered with mode=\"I;16\"");
     }
     if (!options.views.empty() && mixing_of(views[i])) {
-      refuse_argument("", fmt::format("views[{}]: MixUp and CutMix mix batches of one view; use them "
-                                      "in transforms, without views",
-                                      i));
+      refuse_argument("",
+                      fmt::format("views[{}]: MixUp and CutMix mix batches of one view; use them "
+                                  "in transforms, without views",
+                                  i));
     }
     const bool crops = crops_of(views[i]) > 1;
     if (crops && views.size() > 1) {

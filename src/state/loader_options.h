@@ -62,7 +62,7 @@ struct LoaderOptions {
   std::vector<std::int64_t> labels = {};  // instead of the source's, when not empty
   std::vector<float> label_vectors = {};  // the same; label_width numbers for each sample
   std::uint32_t label_width = 0;
-  std::string trace = {};                 // file that write_trace() writes; empty: none is recorded
+  std::string trace = {};  // file that write_trace() writes; empty: none is recorded
   std::size_t trace_bytes = std::size_t{8} << 20;  // of memory, for its newest spans
   HostAllocator allocator = kPlainMemory;          // of the batches; page-locked for a GPU
   Limits limits = {};

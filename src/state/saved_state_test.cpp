@@ -167,7 +167,7 @@ TEST_CASE("a run configuration holds what the next batch depends on, and nothing
           "it is no state of a loader: run_config: there is no argument '{}'; there are: ", name)));
     }
   }
-  CHECK(saved == 12);
+  CHECK(saved == 13);
   CHECK(refusal(with_config("prefetch", 2'147'483'647)) != "nothing");
   CHECK(refusal(with_config("batch_size", 0)) ==
         "it is no state of a loader: run_config: batch_size must be a whole number from 1 to "

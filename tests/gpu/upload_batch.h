@@ -99,8 +99,9 @@ inline void add_mixes(Batch& batch, Random& random) {
 
 // An image before it is mixed.
 inline std::vector<float> elements_before(ImageRef image, const std::vector<std::uint8_t>& levels,
-                                   const std::vector<std::uint8_t>& decoded,
-                                   const std::vector<std::uint32_t>& errors, const Batch& batch) {
+                                          const std::vector<std::uint8_t>& decoded,
+                                          const std::vector<std::uint32_t>& errors,
+                                          const Batch& batch) {
   const std::size_t pixels = at(elements(batch.size)), number = number_of(image);
   if (image & kDecoded && errors[number] != kNoError) return std::vector<float>(pixels);
   const std::vector<std::uint8_t>& from = image & kDecoded ? decoded : levels;
@@ -118,18 +119,18 @@ inline std::vector<float> elements_before(ImageRef image, const std::vector<std:
 }
 
 inline void mix_all(std::vector<std::byte>& out, const std::vector<std::uint8_t>& levels,
-             const std::vector<std::uint8_t>& decoded, const std::vector<std::uint32_t>& errors,
-             const Batch& batch) {
+                    const std::vector<std::uint8_t>& decoded,
+                    const std::vector<std::uint32_t>& errors, const Batch& batch) {
   const std::size_t bytes = at(elements(batch.size)) * dtype_bytes(batch.table.dtype);
   for (std::size_t i = 0; i < batch.mixes.size(); ++i) {
     const auto before = [&](ImageRef image) {
       return elements_before(image, levels, decoded, errors, batch);
     };
-    mix_slowly(before(batch.gpu_mixes[i].own), before(batch.gpu_mixes[i].partner), batch.mixes[i],
-               batch.size,
-               placement(out.data() + i * bytes, batch.size, batch.table.dtype,
-                         batch.channels_first),
-               batch.table.dtype);
+    mix_slowly(
+        before(batch.gpu_mixes[i].own), before(batch.gpu_mixes[i].partner), batch.mixes[i],
+        batch.size,
+        placement(out.data() + i * bytes, batch.size, batch.table.dtype, batch.channels_first),
+        batch.table.dtype);
   }
 }
 

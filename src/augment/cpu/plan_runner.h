@@ -35,8 +35,7 @@ class PlanRunner {
   // Prepares for the first step. The rows of needed() of the image are then pushed to sink(),
   // unless that is empty; finish() carries out the rest. The view and the table must live until
   // then.
-  void begin(const View& view, const PixelTable& table, const Placement& place,
-             CpuPart part);
+  void begin(const View& view, const PixelTable& table, const Placement& place, CpuPart part);
   Window needed() const { return resample_.needed(); }
   StripSink& sink() { return resample_; }
 

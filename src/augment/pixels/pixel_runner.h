@@ -9,9 +9,9 @@
 
 #include "augment/pixels/blur/blur.h"
 #include "augment/pixels/blur/jpeg_round_trip.h"
+#include "augment/pixels/chains/chain_mix.h"
 #include "augment/pixels/colours/sharpness.h"
 #include "augment/pixels/levels/statistics.h"
-#include "augment/pixels/chains/chain_mix.h"
 #include "augment/pixels/tensors/tensors.h"
 #include "augment/pixels/warp/warp.h"
 #include "augment/plan.h"

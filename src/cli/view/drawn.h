@@ -40,9 +40,9 @@ struct DrawOptions {
 
 constexpr int kMaxTileSide = 384;  // larger pictures are reduced for the sheet
 
-// What a loader with this seed gives of the sample in these epochs, before ToDtype and Normalize, and
-// before images are mixed.
-// Throws SampleError when the sample is bad, Error when the transforms cannot treat it.
+// What a loader with this seed gives of the sample in these epochs, before ToDtype and Normalize,
+// and before images are mixed. Throws SampleError when the sample is bad, Error when the transforms
+// cannot treat it.
 DrawnSample draw_sample(const Source& source, std::uint64_t sample, const DrawOptions& options);
 
 }  // namespace tundish::cli

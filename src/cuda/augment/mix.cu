@@ -45,13 +45,12 @@ __device__ Pixel pixel_of(ImageRef image, int x, int y, const MixTask& task,
   Pixel out{};
   if (decoded && task.errors[number] != kNoError) return out;
   const int from_x = (image & kMirrored) != 0 ? task.width - 1 - x : x;
-  const std::uint8_t* levels =
-      (decoded ? task.decoded : task.levels) +
-      3 * ((std::int64_t{number} * task.height + y) * task.width + from_x);
+  const std::uint8_t* levels = (decoded ? task.decoded : task.levels) +
+                               3 * ((std::int64_t{number} * task.height + y) * task.width + from_x);
   for (int c = 0; c < 3; ++c) out.value[c] = table[c][levels[c]];
   if (task.erasures) {
-    const std::uint32_t range = decoded ? static_cast<std::uint32_t>(task.level_count) + number
-                                        : number;
+    const std::uint32_t range =
+        decoded ? static_cast<std::uint32_t>(task.level_count) + number : number;
     erase(out, x, y, task, task.erased[range]);
   }
   return out;
@@ -83,8 +82,8 @@ __global__ void __launch_bounds__(kThreads)
       if (mix.kind == Mix::Kind::blend) {
         const Pixel other = pixel_of(mix.partner, x, y, task, table);
         for (int c = 0; c < 3; ++c) {  // rounded as blend() does, never contracted
-          out.value[c] = __fadd_rn(__fmul_rn(other.value[c], mix.rest),
-                                   __fmul_rn(out.value[c], mix.share));
+          out.value[c] =
+              __fadd_rn(__fmul_rn(other.value[c], mix.rest), __fmul_rn(out.value[c], mix.share));
         }
       }
     }

@@ -104,9 +104,8 @@ void GpuMaker::find_tables_and_limits() {
     }
     // The last images of a larger batch take the CPU path.
     const std::uint32_t images = options_.batch_size + most_guests(options_);
-    limits_.push_back(
-        {.buffer_bytes = all.most(images),
-         .host_bytes = (options_.resident ? tasks : all).most(images)});
+    limits_.push_back({.buffer_bytes = all.most(images),
+                       .host_bytes = (options_.resident ? tasks : all).most(images)});
   }
 }
 
@@ -173,8 +172,7 @@ bool GpuMaker::plan_read(Slot& slot, std::size_t number, Scratch& scratch) {
   Place& place = slot.places[number];
   const std::uint64_t sample = place.draw.sample;
   if (cache_.samples) {
-    scratch.next_use =
-        cache_.next_use->from({slot.epoch, place.position + 1, slot.start}, sample);
+    scratch.next_use = cache_.next_use->from({slot.epoch, place.position + 1, slot.start}, sample);
   }
   scratch.timer.begin_sample();
   admit_read(recipe_, place.draw, scratch);
@@ -228,8 +226,7 @@ void GpuMaker::place_images(Slot& slot, std::size_t view) const {
   cuda::BatchPlan& plan = gpu_data(slot)->views[view].plan;
   const Size size = slot.views[view].size;
   const std::uint32_t crops = recipe_.views[view].crops;
-  const bool levels =
-      !slot.mixes.empty() || has_pixels_left(slot, images_of_view(recipe_, view));
+  const bool levels = !slot.mixes.empty() || has_pixels_left(slot, images_of_view(recipe_, view));
   cuda::ElementPlace to = element_place(size, options_.channels_first() && !levels);
   std::size_t image = 0, row = 0;
   for (const Place& place : slot.places) {
@@ -246,8 +243,7 @@ void GpuMaker::begin_views(Slot& slot) const {
     slot.views[v].size = fixed_size(recipe_.views[v].transforms, slot.epoch);
     GpuViewData& data = gpu_data(slot)->views[v];
     const std::size_t images = slot.places.size() * recipe_.views[v].crops;
-    data.coded.reserve(limits_[v].host_bytes + cuda::upload_tail_bytes(images),
-                       options_.allocator);
+    data.coded.reserve(limits_[v].host_bytes + cuda::upload_tail_bytes(images), options_.allocator);
     data.plan.begin(limits_[v], resident_ != nullptr);
   }
 }

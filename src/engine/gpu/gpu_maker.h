@@ -20,8 +20,8 @@
 namespace tundish {
 
 // What GpuMaker keeps in a slot for each view: the flat buffer, its layout and its plan. When there
-// are steps left to do to any image of the view, the flat buffer's images become 8-bit levels (H, W,
-// C), one after the other; otherwise finished images at their place in the batch.
+// are steps left to do to any image of the view, the flat buffer's images become 8-bit levels (H,
+// W, C), one after the other; otherwise finished images at their place in the batch.
 struct GpuViewData {
   HostMemory coded;
   cuda::BatchLayout layout = {};

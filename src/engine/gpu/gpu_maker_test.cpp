@@ -164,8 +164,7 @@ void compare(const std::shared_ptr<RecordSource>& source, LoaderOptions options,
     REQUIRE(batch.next == expected.next);
     for (std::size_t v = 0; v < batch.views.size(); ++v) {
       const SlowGpu gpu(batch, there, v, records.data());
-      REQUIRE(
-          std::equal(gpu.elements().begin(), gpu.elements().end(), expected.views[v].pixels));
+      REQUIRE(std::equal(gpu.elements().begin(), gpu.elements().end(), expected.views[v].pixels));
     }
     for (std::size_t i = 0; options.all_fields && i < batch.count; ++i) {
       const auto name = "name" + std::to_string(batch.samples[i]);
@@ -254,8 +253,8 @@ TEST_CASE("images that do not fit into the flat buffer are decoded by the CPU") 
       REQUIRE(there.next(batch, 60s) == Engine::Next::batch);
       CHECK(batch.views.front().targets.size() == (step == 0 ? 1 : 0));
       const SlowGpu gpu(batch, there, 0, records.data());
-      CHECK(std::equal(gpu.elements().begin(), gpu.elements().end(),
-                       expected.views.front().pixels));
+      CHECK(
+          std::equal(gpu.elements().begin(), gpu.elements().end(), expected.views.front().pixels));
     }
   }
 }

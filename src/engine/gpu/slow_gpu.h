@@ -37,6 +37,7 @@ class SlowGpu {
         pixels_(3 * static_cast<std::size_t>(view_.size.width) *
                 static_cast<std::size_t>(view_.size.height)),
         out_(batch.count * view_.crops * pixels_ * dtype_bytes(table_.dtype)) {
+    if (batch.count == 0) return;  // there may be guests, and nothing is uploaded
     const auto* from = reinterpret_cast<const std::uint8_t*>(view_.pixels);
     if (from) levels_ = {from, from + view_.targets.size() * pixels_};
     if (data_) decode(records);

@@ -16,8 +16,9 @@ void check_alpha(const char* name, double alpha) {
 
 void check_mixes(const char* name, Dtype dtype) {
   if (dtype != Dtype::uint8) return;
-  refuse_argument(name, "works on float images: put Normalize() or ToDtype(\"float32\", scale=True) "
-                        "before it");
+  refuse_argument(name,
+                  "works on float images: put Normalize() or ToDtype(\"float32\", scale=True) "
+                  "before it");
 }
 
 void MixUp::check() const { check_alpha(kName, alpha); }

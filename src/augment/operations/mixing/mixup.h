@@ -39,7 +39,8 @@ struct MixUp {
 struct CutMix {
   static constexpr const char* kName = "CutMix";
   static constexpr const char* kAbout =
-      "Pastes a random box of the image before it into each image of the batch; labels are mixed by "
+      "Pastes a random box of the image before it into each image of the batch; labels are mixed "
+      "by "
       "area and become (N, num_classes) float32. At the end of the list.";
 
   double alpha = 1.0;

@@ -16,8 +16,10 @@ constexpr std::array<const char*, 3> words(MixMode) { return {"batch", "pair", "
 struct TimmMixup {
   static constexpr const char* kName = "TimmMixup";
   static constexpr const char* kAbout =
-      "timm's Mixup: MixUp or CutMix by chance, with label smoothing. An image's partner is the one "
-      "before it; with mode=\"pair\" images 0 and 1, 2 and 3, ... are mixed with each other. Labels "
+      "timm's Mixup: MixUp or CutMix by chance, with label smoothing. An image's partner is the "
+      "one "
+      "before it; with mode=\"pair\" images 0 and 1, 2 and 3, ... are mixed with each other. "
+      "Labels "
       "become (N, num_classes) float32. At the end of the list.";
 
   double mixup_alpha = 1.0;
@@ -37,11 +39,12 @@ struct TimmMixup {
           self.mixup_alpha);
     visit(FieldInfo{"cutmix_alpha", "of CutMix's beta distribution; 0: no CutMix", 0, kMaxNumber},
           self.cutmix_alpha);
-    visit(FieldInfo{"cutmix_minmax",
-                    "smallest and largest side of CutMix's box, as a share of the image's; CutMix is "
-                    "then used",
-                    0, 1},
-          self.cutmix_minmax);
+    visit(
+        FieldInfo{"cutmix_minmax",
+                  "smallest and largest side of CutMix's box, as a share of the image's; CutMix is "
+                  "then used",
+                  0, 1},
+        self.cutmix_minmax);
     visit(FieldInfo{"prob", "probability that images are mixed", 0, 1}, self.prob);
     visit(FieldInfo{"switch_prob", "probability of CutMix where both are used", 0, 1},
           self.switch_prob);
