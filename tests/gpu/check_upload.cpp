@@ -207,6 +207,37 @@ void copy_down(std::vector<T>& to, const void* from, cudaStream_t stream) {
         "");
 }
 
+// Where a batch is on the GPU: its images; its labels, then the numbers of its samples; mixed
+// labels.
+struct Uploaded {
+  const void* images;
+  const std::int64_t* numbers;
+  const void* soft;
+};
+
+void compare(Totals& totals, const Batch& batch, const Uploaded& there,
+             const std::vector<std::byte>& expected, cudaStream_t stream) {
+  const std::size_t count = batch.labels.size();
+  std::vector<std::byte> got(expected.size());
+  std::vector<std::int64_t> labels(count), samples(count);
+  copy_down(got, there.images, stream);
+  std::vector<float> soft_labels(batch.mixes.empty() ? 0 : kClasses * count);
+  if (batch.mixes.empty()) {
+    copy_down(labels, there.numbers, stream);
+  } else {
+    copy_down(soft_labels, there.soft, stream);
+  }
+  copy_down(samples, there.numbers + count, stream);
+  check(cudaStreamSynchronize(stream), "run the kernels");
+  totals.images += static_cast<int>(count);
+  totals.mixed += static_cast<int>(batch.mixes.size());
+  if (!batch.mixes.empty()) {
+    labels = batch.labels;
+    totals.wrong += soft_labels != soft_labels_slowly(batch);
+  }
+  totals.wrong += got != expected || labels != batch.labels || samples != batch.samples;
+}
+
 void check_one(Totals& totals, GpuUploader& uploader, Batch& batch, cudaStream_t stream,
                const ResidentPack* resident) {
   const std::size_t count = batch.labels.size();
@@ -255,24 +286,8 @@ void check_one(Totals& totals, GpuUploader& uploader, Batch& batch, cudaStream_t
                     numbers.as<std::int64_t>() + count});
   const bool wanted = count % 3 != 0;
   if (!wanted) uploader.forget();
-  std::vector<std::byte> got(bytes);
-  std::vector<std::int64_t> labels(count), samples(count);
-  copy_down(got, images.as<void>(), stream);
-  std::vector<float> soft_labels(batch.mixes.empty() ? 0 : kClasses * count);
-  if (batch.mixes.empty()) {
-    copy_down(labels, numbers.as<void>(), stream);
-  } else {
-    copy_down(soft_labels, soft.as<void>(), stream);
-  }
-  copy_down(samples, numbers.as<std::int64_t>() + count, stream);
-  check(cudaStreamSynchronize(stream), "run the kernels");
-  totals.images += static_cast<int>(count);
-  totals.mixed += static_cast<int>(batch.mixes.size());
-  if (!batch.mixes.empty()) {
-    labels = batch.labels;
-    totals.wrong += soft_labels != soft_labels_slowly(batch);
-  }
-  totals.wrong += got != expected || labels != batch.labels || samples != batch.samples;
+  compare(totals, batch, {images.as<void>(), numbers.as<std::int64_t>(), soft.as<void>()}, expected,
+          stream);
   check_errors(totals, uploader, batch, errors, wanted);
 }
 

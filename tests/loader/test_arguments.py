@@ -113,11 +113,10 @@ def test_a_wrong_argument_is_refused_with_a_helpful_message(photos, options, kin
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("FiveCrop", "to the batch in the training loop, or use tundish.Dataset"),
+        ("LinearTransformation", "to the batch in the training loop, or use tundish.Dataset"),
         ("Compose", r"give the Loader a list: transforms=\[T"),
         ("ToImage", "leave it out: batches are tensors"),
         ("ToTensor", "leave it out: batches are tensors"),
-        ("MixUp", r"in the training loop: images, labels = v2\.MixUp\(num_classes=N\)"),
         ("Lambda", "a function cannot run in the engine"),
         ("SanitizeBoundingBoxes", "no boxes or points"),
         ("ConvertImageDtype", r'use ToDtype\("float32", scale=True\)'),

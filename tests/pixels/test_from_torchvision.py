@@ -156,6 +156,8 @@ DRAWN = [
     ("V.TrivialAugmentWide(interpolation=InterpolationMode.BILINEAR)", "[TrivialAugmentWide(interpolation='bilinear')]"),
     ("V.AutoAugment(V.AutoAugmentPolicy.CIFAR10)", "[AutoAugment('cifar10')]"),
     ("V.AugMix()", "[AugMix()]"),
+    ("V.FiveCrop(9)", "[FiveCrop((9, 9))]"),
+    ("V.TenCrop((9, 8), vertical_flip=True)", "[TenCrop((9, 8), True)]"),
     ("[V.PILToTensor(), V.AugMix(5, 4, 2, 0.5, False, InterpolationMode.NEAREST, [1, 2, 3])]",
      "[AugMix(5, 4, 2, 0.5, False, 'nearest', (1, 2, 3))]"),
     ("V.ElasticTransform()", "[ElasticTransform((50.0, 50.0), (5.0, 5.0))]"),
@@ -175,6 +177,10 @@ DRAWN_V2 = [
     ("v2.ElasticTransform(fill=None)", "[ElasticTransform((50.0, 50.0), (5.0, 5.0), fill=None)]"),
     ("v2.AugMix(fill={torch.Tensor: 9, Image.Image: 1})", "[AugMix(fill=9)]"),
     ("v2.JPEG((40, 60))", "[JPEG((40, 60))]"),
+    ("v2.MixUp(alpha=0.2, num_classes=9)", "[MixUp(0.2, 9)]"),
+    ("v2.RandomChoice([v2.MixUp(num_classes=9), v2.CutMix(num_classes=9)])",
+     "[RandomChoice((MixUp(num_classes=9), CutMix(num_classes=9)))]"),
+    (f"[{SCALED}, v2.CutMix(num_classes=9)]", "[ToDtype('float32', True), CutMix(num_classes=9)]"),
     ("[v2.ToImage(), v2.ToDtype(torch.bfloat16, scale=True)]", "[ToDtype('bfloat16', True)]"),
 ]
 
@@ -228,8 +234,10 @@ REFUSED = [
     ("V.RandomApply([V.ToTensor()])", "[0].transforms[0]", "inside RandomApply"),
     # What Tundish does not have.
     ("V.Lambda(len)", "[0]", "a function cannot run in the engine"),
-    ("V.Compose([V.Resize(9), V.Compose([V.FiveCrop(9)])])", "[1].transforms[0]", "no such transform", "CenterCrop"),
-    ("v2.MixUp(num_classes=3)", "[0]", "to the batch in the training loop", "v2.MixUp"),
+    ("V.Compose([V.Resize(9), V.Compose([V.LinearTransformation(torch.eye(3), torch.zeros(3))])])",
+     "[1].transforms[0]", "no such transform", "training loop"),
+    ("v2.MixUp(num_classes=3, labels_getter=lambda batch: batch[1])", "[0]", "labels_getter", "leave that out"),
+    ("V.RandomApply([V.FiveCrop(9)])", "", "cannot hold FiveCrop"),
     ("v2.RandomIoUCrop()", "[0]", "no boxes"),
     ("[V.Resize(9), Mine(9)]", "[1]", "Mine(size=[9]", "not a transform of torchvision"),
     ("[V.Resize(9), abs]", "[1]", "built-in function abs", "tundish.Dataset"),

@@ -15,7 +15,7 @@ from .handles import (
 )
 from .structs import BatchInfo, Draw, LoaderLists, Refused, TensorInfo
 
-ABI = 2
+ABI = 3
 OK, AGAIN, END, ERROR = range(4)
 
 # name: (result, arguments)

@@ -185,7 +185,7 @@ class _Walk:
         name = type(ours).__name__
         image = self.image
         if name in _MIXES:
-            if place.theirs._labels_getter.__name__ != "_default_labels_getter":
+            if place.theirs._labels_getter.__name__ != "_find_labels_default_heuristic":
                 place.refuse("it has a labels_getter", "leave that out: the labels are the batch's")
             return {_AFTER}
         if image.kind is PIL:
