@@ -21,6 +21,7 @@ from tests.helpers.random_lists import CROPS, MIXES, draw_list
 MODES = ("cpu", "gpu")
 SIDE = 96
 CLASSES = 1000
+THREADS = (6, 8)
 
 
 def labels_of(pack: Path) -> list[int]:
@@ -81,7 +82,7 @@ RECIPES: dict[str, list[T.Transform]] = {
 }
 
 
-def samples_per_second(pack: Path, name: str, seconds: float) -> float:
+def samples_per_second(pack: Path, name: str, seconds: float, threads: int) -> float:
     """A loop that does nothing with the batches."""
     transforms = [T.RandomResizedCrop(224), T.RandomHorizontalFlip(), *RECIPES[name]]
     transforms += [T.ToDtype("bfloat16", scale=True), T.Normalize()]
@@ -98,7 +99,7 @@ def samples_per_second(pack: Path, name: str, seconds: float) -> float:
         batch_size=512,
         device="cuda",
         decode="gpu",
-        threads=8,
+        threads=threads,
         labels=labels_of(pack),
         order=tundish.Repeated(2, draws=512 * 4000),
         **views,
@@ -134,8 +135,12 @@ def main() -> int:
     print(f"{options.lists} lists, {count} images compared, {failed} lists wrong", flush=True)
     rates = {}
     for name in RECIPES:
-        rates[name] = [samples_per_second(options.pack, name, options.seconds) for _ in range(2)]
-        print(f"{name}: {max(rates[name]):,.0f} samples/s", flush=True)
+        for threads in THREADS:
+            runs = [
+                samples_per_second(options.pack, name, options.seconds, threads) for _ in range(3)
+            ]
+            rates[f"{name}, {threads} threads"] = runs
+            print(f"{name}, {threads} threads: {sorted(runs)[1]:,.0f} samples/s", flush=True)
     if options.out:
         options.out.write_text(
             json.dumps(

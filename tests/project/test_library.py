@@ -16,12 +16,13 @@ NUMBERS = {
     "uint64_t": ctypes.c_uint64,
     "int64_t": ctypes.c_int64,
     "double": ctypes.c_double,
+    "float": ctypes.c_float,
 }
 
 
 def expected_type(c_type: str):
     """What ctypes must say for a C type."""
-    c_type = c_type.replace("const ", "").strip()
+    c_type = c_type.replace("const *", "*").replace("* const*", "**").replace("const ", "").strip()
     if c_type == "void":
         return None
     if c_type == "char*":
@@ -74,10 +75,12 @@ def test_every_struct_has_the_same_members():
             if not found:
                 continue
             for member in found[2].split(","):
-                members.append((member.strip(), expected_type(found[1])))
+                plain, length = re.fullmatch(r"(\w+)(?:\[(\d+)\])?", member.strip()).groups()
+                kind = expected_type(found[1])
+                members.append((plain, kind * int(length) if length else kind))
         assert members == struct._fields_
         checked += 1
-    assert checked == 4
+    assert checked == 5
 
 
 def test_the_constants_agree():
