@@ -25,7 +25,7 @@ def loader(path: Any, batch_size: int = 16, **more: Any) -> tundish.Loader:
     return tundish.Loader(path, batch_size, **options)
 
 
-def on_gpu(path: Any, mode: str, batch_size: int = 16, **more: Any) -> tundish.Loader:
+def on_gpu(path: Any, mode: str, batch_size: int = 16, /, **more: Any) -> tundish.Loader:
     return loader(path, batch_size, device="cuda", **MODES[mode], **more)
 
 

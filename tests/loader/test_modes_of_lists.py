@@ -9,8 +9,9 @@ from tundish import transforms as T
 def test_grey_images_of_different_sizes_come_as_a_list(tmp_path):
     rng = np.random.default_rng(1)
     pictures = [rng.integers(0, 256, (9 + n, 14 - n, 3), dtype=np.uint8) for n in range(4)]
+    (tmp_path / "a").mkdir()
     for number, picture in enumerate(pictures):
-        Image.fromarray(picture).save(tmp_path / f"{number}.png")
+        Image.fromarray(picture).save(tmp_path / "a" / f"{number}.png")
     for memory_format in ("channels_last", "contiguous"):
         loader = tundish.Loader(
             tmp_path, 4, mode="L", images_as="list", memory_format=memory_format, backend="numpy"
@@ -23,7 +24,8 @@ def test_grey_images_of_different_sizes_come_as_a_list(tmp_path):
 
 
 def test_padded_grey_images_keep_their_sizes(tmp_path):
-    Image.new("RGB", (7, 5), (9, 9, 9)).save(tmp_path / "a.png")
+    (tmp_path / "a").mkdir()
+    Image.new("RGB", (7, 5), (9, 9, 9)).save(tmp_path / "a" / "1.png")
     loader = tundish.Loader(
         tmp_path,
         1,
