@@ -178,8 +178,10 @@ DRAWN_V2 = [
     ("v2.AugMix(fill={torch.Tensor: 9, Image.Image: 1})", "[AugMix(fill=9)]"),
     ("v2.JPEG((40, 60))", "[JPEG((40, 60))]"),
     ("v2.MixUp(alpha=0.2, num_classes=9)", "[MixUp(0.2, 9)]"),
-    ("v2.RandomChoice([v2.MixUp(num_classes=9), v2.CutMix(num_classes=9)])",
-     "[RandomChoice((MixUp(num_classes=9), CutMix(num_classes=9)))]"),
+    (
+        "v2.RandomChoice([v2.MixUp(num_classes=9), v2.CutMix(num_classes=9)])",
+        "[RandomChoice((MixUp(num_classes=9), CutMix(num_classes=9)))]",
+    ),
     (f"[{SCALED}, v2.CutMix(num_classes=9)]", "[ToDtype('float32', True), CutMix(num_classes=9)]"),
     ("[v2.ToImage(), v2.ToDtype(torch.bfloat16, scale=True)]", "[ToDtype('bfloat16', True)]"),
 ]
