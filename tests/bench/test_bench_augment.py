@@ -61,7 +61,9 @@ def test_every_transform_on_pixels_takes_part():
     containers |= {"RandomChoice", "RandomOrder", "RandomPhotometricDistort", "RandomGrayscale"}
     elsewhere = {"RandomResizedCrop", "Resize", "CenterCrop", "Pad", "RandomCrop", "Normalize"}
     elsewhere |= {"ResizeKeepRatio", "CenterCropOrPad", "RandomCropOrPad", "TrimBorder"}
-    elsewhere |= {"RandomHorizontalFlip", "RandomVerticalFlip", "ToDtype"}
+    elsewhere |= {"RandomHorizontalFlip", "RandomVerticalFlip", "ToDtype", "PadTo"}
+    elsewhere |= {"FiveCrop", "TenCrop", "RandomResize", "RandomShortestSize", "ScaleJitter"}
+    elsewhere |= {"MixUp", "CutMix", "TimmMixup"}  # of batches
     elsewhere |= {"ElasticTransform"}  # what it draws is a field, which no plan holds
     names = {one.__name__ for one in T.Transform.__subclasses__()}
     assert names - containers - elsewhere - measured == set()

@@ -26,8 +26,9 @@ tundish view train.tnd --transforms recipe.json -o sheet.png --samples 4 --draws
 this seed gives in one epoch after the other. Write the recipe in Python:
 open("recipe.json", "w").write(T.to_json(transforms)); a saved state of a loader will
 do too. The pictures are shown before ToDtype and Normalize, which only change the
-numbers; what comes after these, such as RandomErasing, is shown. MixUp and CutMix, which
-work on batches, are not. An HTML sheet is one file with the pictures inside.)",
+numbers; what comes after these, such as RandomErasing, is shown. MixUp and CutMix,
+which work on batches, are not: tundish replay shows them. An HTML sheet is one file
+with the pictures inside.)",
     .json = R"({file, transforms, seed, epoch, sheet, samples, bad}; samples is an array of
 {sample, key, label, draws}, draws of {epoch, image, size, steps, erasures}; bad of
 {code, message, title, file, record, key, offset, reason})"};
