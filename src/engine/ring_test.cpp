@@ -35,6 +35,22 @@ std::uint64_t take_number(Ring& ring) {
 
 }  // namespace
 
+TEST_CASE("batches that are one task each are open for every worker, others as deep as asked for") {
+  for (const bool single : {true, false}) {
+    Ring ring(1, 0, 0, 2);
+    ring.restart([single, next = std::uint64_t{0}](Slot& slot) mutable {
+      slot.first = next++;
+      slot.single_task = single;
+      slot.places.resize(3);
+      return true;
+    });
+    std::set<std::uint64_t> open;
+    for (int i = 0; i < 3; ++i) open.insert(ring.claim()->slot->first);
+    CHECK(open.size() == (single ? 3 : 1));
+    ring.close();
+  }
+}
+
 TEST_CASE("batches leave in order although they finished out of order") {
   Ring ring(2);
   ring.restart(batches(2, 1));
