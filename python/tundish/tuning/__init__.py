@@ -1,0 +1,1 @@
+"""Tries every known training trick on the user's own model and keeps what pays."""

@@ -1,0 +1,201 @@
+"""What is tuned: a model, its optimiser, its loss and batches; and how a child process makes them again.
+
+Every trial runs in a process of its own, so the four are made anew there: by the user's `build()`
+function, which is imported from its file, or from a pickle.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import os
+import random
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from .._c.errors import ArgumentError
+from .batches import signature, tensors_of
+
+Build = Callable[[], Any]
+MOST_BATCHES = 8  # of an iterable: enough to see whether shapes vary
+
+
+@dataclass
+class Job:
+    """Ready to train, in this process."""
+
+    model: torch.nn.Module
+    optimizer: torch.optim.Optimizer
+    loss_fn: Callable[..., torch.Tensor]
+    batches: list[Any]
+
+    @property
+    def shapes_vary(self) -> bool:
+        return len({signature(batch) for batch in self.batches}) > 1
+
+
+@dataclass(frozen=True)
+class JobSource:
+    """Where a child gets its job from. Either `function` of `file`, or `pickle` with `file` as its main."""
+
+    file: str = ""
+    function: str = ""
+    pickle: str = ""
+
+    def make(self, seed: int) -> Job:
+        set_seeds(seed)
+        if self.function:
+            build = getattr(import_file(self.file), self.function, None)
+            if not callable(build):
+                raise ArgumentError(
+                    f"{self.file} has no function {self.function}()\n"
+                    f"  fix: write a function {self.function}() there that returns model, optimizer, loss_fn, batch"
+                )
+            return as_job(build(), f"{os.path.basename(self.file)}:{self.function}()")
+        if self.file:
+            sys.modules["__main__"] = import_file(
+                self.file
+            )  # classes of the script are found there
+        made = torch.load(self.pickle, weights_only=False)
+        return as_job(made, "the arguments of tundish.tune")
+
+
+def set_seeds(seed: int) -> None:
+    """The generators that a build function may draw from."""
+    random.seed(seed)
+    torch.manual_seed(seed)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        numpy.random.seed(seed)
+
+
+def as_job(made: Any, where: str) -> Job:
+    """Checks what a build function returned. ArgumentError says what is wrong with it."""
+    names = ("model", "optimizer", "loss_fn", "batch")
+    if isinstance(made, dict):
+        missing = [name for name in names if name not in made]
+        if missing:
+            raise ArgumentError(f"{where} returned a dict without {missing[0]!r}")
+        made = tuple(made[name] for name in names)
+    if not isinstance(made, (tuple, list)) or len(made) != 4:
+        raise ArgumentError(
+            f"{where} returned {_described(made)}, not model, optimizer, loss_fn, batch\n"
+            "  fix: end it with: return model, optimizer, loss_fn, batch"
+        )
+    model, optimizer, loss_fn, batch = made
+    if not isinstance(model, torch.nn.Module):
+        raise ArgumentError(f"{where}: the model is {_described(model)}, not a torch.nn.Module")
+    if not isinstance(optimizer, torch.optim.Optimizer):
+        raise ArgumentError(
+            f"{where}: the optimizer is {_described(optimizer)}, not a torch.optim.Optimizer"
+        )
+    if not callable(loss_fn):
+        raise ArgumentError(f"{where}: loss_fn is {_described(loss_fn)}, not a function")
+    job = Job(model, optimizer, loss_fn, list_batches(batch, where))
+    check_devices(job, where)
+    return job
+
+
+def list_batches(batch: Any, where: str) -> list[Any]:
+    """One batch, or the first ones of an iterable of batches (a list of them, a loader)."""
+    if isinstance(batch, (torch.Tensor, dict, tuple)):
+        return [batch]
+    if isinstance(batch, list) and any(isinstance(part, torch.Tensor) for part in batch):
+        return [batch]  # what torch's default collate makes: [inputs, targets]
+    if not isinstance(batch, Iterable):
+        raise ArgumentError(
+            f"{where}: the batch is {_described(batch)}\n"
+            "  fix: return one batch, as in (inputs, targets), or an iterable of batches"
+        )
+    out = []
+    for one in batch:
+        out.append(one)
+        if len(out) == MOST_BATCHES:
+            break
+    if not out or not any(True for _ in tensors_of(out[0])):
+        raise ArgumentError(f"{where}: the batch holds no tensor")
+    return out
+
+
+def check_devices(job: Job, where: str) -> None:
+    parameters = list(job.model.parameters())
+    trained = [p for p in parameters if p.requires_grad]
+    if not trained:
+        raise ArgumentError(f"{where}: no parameter of the model requires a gradient")
+    device = parameters[0].device
+    for i, batch in enumerate(job.batches):
+        for tensor in tensors_of(batch):
+            if tensor.device != device:
+                raise ArgumentError(
+                    f"{where}: batch {i} is on {tensor.device}, the model on {device}\n"
+                    f'  fix: move the batch, as in inputs.to("{device}")'
+                )
+    own = {id(p) for p in parameters}
+    steps = [p for group in job.optimizer.param_groups for p in group["params"]]
+    if not any(id(p) in own for p in steps):
+        raise ArgumentError(
+            f"{where}: the optimizer trains none of the model's parameters\n"
+            "  fix: make the optimizer after the model is complete and on its device"
+        )
+
+
+def source_of(build: Build | str) -> JobSource:
+    """The source of `tundish.tune(build)` or of the words "train.py:build"."""
+    if isinstance(build, str):
+        file, _, function = build.rpartition(":")
+        if not file or not function.isidentifier():
+            raise ArgumentError(f"{build!r} is not FILE:FUNCTION, as in train.py:build")
+        if not os.path.isfile(file):
+            raise ArgumentError(f"{file}: no such file")
+        return JobSource(file=os.path.abspath(file), function=function)
+    name = getattr(build, "__qualname__", "")
+    try:
+        found = inspect.getsourcefile(build)
+    except TypeError:
+        found = None
+    if not found or not os.path.isfile(found) or not name.isidentifier():
+        raise ArgumentError(
+            f"tundish.tune: {name or build!r} cannot be imported by the trials' processes\n"
+            "  fix: make it a function at the top of a .py file, not a lambda or an inner function"
+        )
+    return JobSource(file=os.path.abspath(found), function=name)
+
+
+def pickled_source(job: Job, path: str) -> JobSource:
+    """Writes model, optimiser, loss and batches to `path`, as one object: the optimiser's parameters
+    stay the model's."""
+    try:
+        torch.save((job.model, job.optimizer, job.loss_fn, job.batches), path)
+    except Exception as error:
+        raise ArgumentError(
+            f"tundish.tune: the model, optimizer, loss_fn and batch cannot be pickled: {error}\n"
+            "  fix: pass a function that makes them: tundish.tune(build)"
+        ) from error
+    main = getattr(sys.modules.get("__main__"), "__file__", None)
+    by_name = getattr(sys.modules.get("__main__"), "__spec__", None) is not None  # python -m ...
+    return JobSource(file=os.path.abspath(main) if main and not by_name else "", pickle=path)
+
+
+def import_file(path: str) -> Any:
+    """The user's file as a module that is not __main__: what it guards by that name does not run."""
+    folder, base = os.path.split(path)
+    name = os.path.splitext(base)[0]
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ArgumentError(f"{path} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _described(value: Any) -> str:
+    if isinstance(value, (tuple, list)):
+        return f"a {type(value).__name__} of {len(value)}"
+    return f"a {type(value).__name__}"

@@ -1,0 +1,161 @@
+"""The training step that tricks change: forward, loss, backward, clipping, optimiser.
+
+Without a trick it does what a plain loop does:
+
+    optimizer.zero_grad(); loss = loss_fn(model(inputs), targets); loss.backward(); optimizer.step()
+
+A trick sets attributes of the step (and flags of torch); `Step` reads them. It trains the user's own
+model and optimiser, so that checkpoints and learning-rate schedulers stay what they are.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from .batches import map_tensors, signature, split_samples
+
+LossFunction = Callable[..., torch.Tensor]
+
+
+def takes_model(loss_fn: LossFunction) -> bool:
+    """loss_fn(model, batch), for steps that are more than loss_fn(model(inputs), *targets)."""
+    try:
+        names = list(inspect.signature(loss_fn).parameters)
+    except (TypeError, ValueError):
+        return False
+    return names[:1] == ["model"]
+
+
+class Step:
+    """`step(batch)` trains on one batch and returns its loss, detached: a copy that stays as it is."""
+
+    def __init__(
+        self, model: torch.nn.Module, optimizer: torch.optim.Optimizer, loss_fn: LossFunction
+    ) -> None:
+        self.model, self.optimizer, self.loss_fn = model, optimizer, loss_fn
+        self._loss_takes_model = takes_model(loss_fn)
+        # What tricks set.
+        self.autocast: torch.dtype | None = None
+        self.scaler: Any = None  # a torch.amp.GradScaler
+        self.channels_last = False
+        self.compile_options: dict[str, Any] | None = None  # the arguments of torch.compile
+        self.capture = False  # replay the whole step as one CUDA graph
+        self.accumulate = 1  # micro-batches of one step
+        self.clip_norm: float | None = None
+        self.set_to_none = True
+        self.shapes_vary = False  # of the batches that will come
+        self.kept: dict[str, Any] = {}  # what a trick needs for its undo()
+        # What was made for the batches of one shape, the first one's.
+        self.main_signature: Any = None
+        self._compiled: Callable[[Any], torch.Tensor] | None = None
+        self._graph: Any = None
+
+    @property
+    def device(self) -> torch.device:
+        for parameter in self.model.parameters():
+            return parameter.device
+        return torch.device("cpu")
+
+    def __call__(self, batch: Any) -> torch.Tensor:
+        shape = (signature(batch), self.model.training)
+        if self.main_signature is None:
+            self.main_signature = shape
+        if shape != self.main_signature:  # the last batch of an epoch: not worth a compilation
+            return self.train_on(batch, self.loss_of)
+        if self.capture:
+            if self._graph is None:
+                from .graph import StepGraph
+
+                self._graph = StepGraph(self)
+            return self._graph(batch)
+        return self.train_on(batch, self.compiled_loss_of)
+
+    def reset(self) -> None:
+        """Forgets what was compiled and captured; after a trick was applied or undone."""
+        self.main_signature = self._compiled = None
+        if self._graph is not None:
+            self._graph.release()
+            self._graph = None
+
+    def loss_of(self, batch: Any) -> torch.Tensor:
+        """The loss of a batch, as the user's code computes it, under autocast if a trick asks for it."""
+        with self._autocast():
+            if self._loss_takes_model:
+                return self.loss_fn(self.model, batch)
+            if isinstance(batch, (tuple, list)):
+                return self.loss_fn(self.model(batch[0]), *batch[1:])
+            return self.loss_fn(self.model(batch))
+
+    def compiled_loss_of(self, batch: Any) -> torch.Tensor:
+        if self.compile_options is None:
+            return self.loss_of(batch)
+        if self._compiled is None:
+            self._compiled = torch.compile(self.loss_of, **self.compile_options)
+        return self._compiled(batch)
+
+    def train_on(self, batch: Any, loss_of: Callable[[Any], torch.Tensor]) -> torch.Tensor:
+        """One step, launched operation by operation."""
+        self.optimizer.zero_grad(set_to_none=self.set_to_none)
+        loss = self.add_gradients(batch, loss_of)
+        self.update()
+        return loss
+
+    def add_gradients(self, batch: Any, loss_of: Callable[[Any], torch.Tensor]) -> torch.Tensor:
+        """Forward and backward, micro-batch by micro-batch."""
+        batch = self.as_channels_last(batch)
+        if self.accumulate == 1:
+            loss = loss_of(batch)
+            self._scaled(loss).backward()
+            return loss.detach()
+        total = torch.zeros((), device=self.device)
+        mean = getattr(self.loss_fn, "reduction", "mean") != "sum"
+        pieces = split_samples(batch, self.accumulate)
+        for i, (piece, share) in enumerate(pieces):
+            with self._gradients_stay_here(last=i == len(pieces) - 1):
+                loss = loss_of(piece)
+                loss = loss * share if mean else loss
+                self._scaled(loss).backward()
+            total += loss.detach()
+        return total
+
+    def update(self) -> None:
+        """Clipping and the optimiser's step."""
+        if self.clip_norm is not None:
+            if self.scaler is not None:
+                self.scaler.unscale_(self.optimizer)
+            torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.clip_norm)
+        if self.scaler is None:
+            self.optimizer.step()
+        else:
+            self.scaler.step(self.optimizer)
+            self.scaler.update()
+
+    def as_channels_last(self, batch: Any) -> Any:
+        if not self.channels_last:
+            return batch
+        return map_tensors(
+            lambda tensor: (
+                tensor.contiguous(memory_format=torch.channels_last)
+                if tensor.dim() == 4 and tensor.is_floating_point()
+                else tensor
+            ),
+            batch,
+        )
+
+    def _scaled(self, loss: torch.Tensor) -> torch.Tensor:
+        return loss if self.scaler is None else self.scaler.scale(loss)
+
+    def _autocast(self) -> Any:
+        if self.autocast is None:
+            return contextlib.nullcontext()
+        return torch.autocast(self.device.type, dtype=self.autocast)
+
+    def _gradients_stay_here(self, last: bool) -> Any:
+        """DDP sends gradients once per step, with the last micro-batch."""
+        no_sync = getattr(self.model, "no_sync", None)
+        return contextlib.nullcontext() if last or no_sync is None else no_sync()

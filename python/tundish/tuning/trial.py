@@ -1,0 +1,126 @@
+"""The parent's side of a trial: starts the child, asks it, ends it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from multiprocessing.connection import Pipe
+from typing import Any
+
+from .._c.errors import ArgumentError
+from .job import JobSource
+from .tricks import Trick, in_order
+
+SLOWEST_TURN_S = 120.0
+
+
+class TrialFailed(RuntimeError):
+    """A trial's process failed; `kind` is "out of memory", "capture", "hang", "died" or "error"."""
+
+    def __init__(self, text: str, kind: str, details: str = "") -> None:
+        super().__init__(text)
+        self.kind, self.details = kind, details
+
+
+class TrialProcess:
+    """One child process. Requests go out by send(), replies come by receive(): several can be busy."""
+
+    def __init__(self, tricks: list[Trick], cache: str = "") -> None:
+        self.tricks = in_order(tricks)
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115
+        ours, theirs = Pipe()
+        environment = dict(os.environ)
+        if cache:  # compiled kernels: a folder for each precision
+            environment["TORCHINDUCTOR_CACHE_DIR"] = os.path.join(cache, "inductor")
+            environment["TRITON_CACHE_DIR"] = os.path.join(cache, "triton")
+        self._connection = ours
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tundish.tuning.child", str(theirs.fileno())],
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            stdout=self._errors,
+            stderr=self._errors,
+            env=environment,
+        )
+        theirs.close()
+        self._waiting_until = 0.0
+
+    def send(self, do: str, timeout_s: float, **words: Any) -> None:
+        self._waiting_until = time.monotonic() + timeout_s
+        try:
+            self._connection.send({"do": do, **words})
+        except (BrokenPipeError, OSError):
+            raise self._died() from None
+
+    def ready(self, wait_s: float = 0.0) -> bool:
+        """A reply is there, or the child is gone or late: receive() will not block."""
+        return self._connection.poll(wait_s) or time.monotonic() > self._waiting_until
+
+    def receive(self) -> Any:
+        """The reply. TrialFailed if the child failed, died or did not answer in time."""
+        left = self._waiting_until - time.monotonic()
+        if not self._connection.poll(max(0.0, left)):
+            self.end()
+            raise TrialFailed("it did not answer in time and was ended", "hang", self._tail())
+        try:
+            reply = self._connection.recv()
+        except (EOFError, ConnectionResetError):
+            raise self._died() from None
+        if isinstance(reply, dict) and "failed" in reply:
+            if reply["kind"] == "argument":
+                raise ArgumentError(reply["failed"])
+            raise TrialFailed(reply["failed"], reply["kind"], reply["traceback"])
+        return reply
+
+    def ask(self, do: str, timeout_s: float = SLOWEST_TURN_S, **words: Any) -> Any:
+        self.send(do, timeout_s, **words)
+        return self.receive()
+
+    def prepare(
+        self, source: JobSource, seed: int, steps: int, timeout_s: float, nudge: int = 0
+    ) -> None:
+        """Starts the preparation; receive() waits for it."""
+        tricks = [trick.as_json() for trick in self.tricks]
+        self.send(
+            "prepare", timeout_s, source=source, tricks=tricks, seed=seed, steps=steps, nudge=nudge
+        )
+
+    def pause(self) -> None:
+        """Stops a child that is busy, so that another one can be timed."""
+        self._signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    def end(self) -> None:
+        """Ends the child and everything that it started. Waits until it is gone."""
+        self._signal(signal.SIGKILL)
+        self._process.wait()
+        self._connection.close()
+
+    def _signal(self, number: int) -> None:
+        if self._process.poll() is None:
+            try:
+                os.killpg(self._process.pid, number)
+            except ProcessLookupError:  # it has not made its group yet
+                self._process.send_signal(number)
+
+    def _died(self) -> TrialFailed:
+        code = self._process.wait()
+        tail = self._tail()
+        self.end()
+        last = tail.strip().splitlines()[-1:] or [""]
+        return TrialFailed(f"its process ended with {_word(code)}: {last[0]}", "died", tail)
+
+    def _tail(self) -> str:
+        self._errors.seek(0, os.SEEK_END)
+        self._errors.seek(max(0, self._errors.tell() - 4000))
+        return self._errors.read().decode("utf-8", "replace")
+
+
+def _word(code: int) -> str:
+    return signal.Signals(-code).name if code < 0 else f"status {code}"

@@ -1,0 +1,55 @@
+"""Every trick that the tuner knows, one file each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import fields
+from typing import Any
+
+from .autocast import Bf16, Fp16
+from .base import Grade, Trick
+from .channels_last import ChannelsLast
+from .compile import Compile
+from .cuda_graph import CudaGraph
+from .cudnn_benchmark import CudnnBenchmark
+from .inplace import InplaceActivations
+from .optimizer_kernels import ForeachOptimizer, FusedOptimizer
+from .set_to_none import SetToNone
+from .strict_fp32 import StrictFp32
+from .tf32 import TF32
+
+# In the order in which they are applied: flags, layout and modules, optimiser, precision, compiler, graph.
+TRICKS: tuple[type[Trick], ...] = (
+    StrictFp32,
+    TF32,
+    CudnnBenchmark,
+    SetToNone,
+    InplaceActivations,
+    ChannelsLast,
+    ForeachOptimizer,
+    FusedOptimizer,
+    Bf16,
+    Fp16,
+    Compile,
+    CudaGraph,
+)
+
+__all__ = ["TRICKS", "Grade", "Trick", "in_order", "trick_from_json"]
+
+
+def in_order(tricks: Iterable[Trick]) -> list[Trick]:
+    """As they are applied; undone in the opposite order."""
+    return sorted(tricks, key=lambda trick: TRICKS.index(type(trick)))
+
+
+def trick_from_json(values: dict[str, Any]) -> Trick:
+    """The trick of a plan file. ValueError names what is unknown."""
+    values = dict(values)
+    name = values.pop("name", None)
+    for kind in TRICKS:
+        if kind.name == name:
+            unknown = values.keys() - {field.name for field in fields(kind)}
+            if unknown:
+                raise ValueError(f"trick {name!r} has no option {sorted(unknown)[0]!r}")
+            return kind(**values)
+    raise ValueError(f"no trick is called {name!r}; known: {', '.join(k.name for k in TRICKS)}")

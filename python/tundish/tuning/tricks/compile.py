@@ -1,0 +1,37 @@
+"""torch.compile: forward, loss and backward as generated kernels with the point-wise work fused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .base import Grade, Trick
+
+if TYPE_CHECKING:
+    from ..step import Step
+
+
+@dataclass(frozen=True)
+class Compile(Trick):
+    mode: str = "default"
+
+    name = "compile"
+    title = "torch.compile"
+    grade = Grade.REASSOCIATION
+
+    def obstacle(self, step: Step) -> str:
+        if self.mode == "reduce-overhead" and step.device.type != "cuda":
+            return "needs a GPU"
+        return ""
+
+    def apply(self, step: Step) -> None:
+        step.compile_options = {"mode": self.mode, "dynamic": False}
+        step.reset()
+
+    def undo(self, step: Step) -> None:
+        step.compile_options = None
+        step.reset()
+
+    def code(self) -> list[str]:
+        mode = "" if self.mode == "default" else f', mode="{self.mode}"'
+        return [f"model = torch.compile(model{mode})"]

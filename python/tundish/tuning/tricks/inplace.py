@@ -1,0 +1,56 @@
+"""In-place activations: ReLU and its kin write over their input, where autograd does not need it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+
+from .base import Grade, Trick
+
+if TYPE_CHECKING:
+    from ..step import Step
+
+
+@dataclass(frozen=True)
+class InplaceActivations(Trick):
+    name = "inplace"
+    title = "in-place activations"
+    grade = Grade.BITWISE
+
+    def obstacle(self, step: Step) -> str:
+        if not _candidates(step.model):
+            return "no activation of the model can be made in-place"
+        return ""
+
+    def apply(self, step: Step) -> None:
+        """Where autograd forbids it, the backward pass fails and the trial says where."""
+        modules = _candidates(step.model)
+        for module in modules:
+            module.inplace = True
+        step.kept["inplace"] = modules
+        step.reset()
+
+    def undo(self, step: Step) -> None:
+        for module in step.kept.pop("inplace"):
+            module.inplace = False
+        step.reset()
+
+    def code(self) -> list[str]:
+        return ["nn.ReLU(inplace=True)  # and the model's other activations"]
+
+
+# Activations whose backward needs their output only. SiLU, GELU and Hardswish need their input.
+_FROM_OUTPUT = (
+    torch.nn.ReLU,
+    torch.nn.ReLU6,
+    torch.nn.LeakyReLU,
+    torch.nn.ELU,
+    torch.nn.Hardtanh,
+    torch.nn.Threshold,
+)
+
+
+def _candidates(model: torch.nn.Module) -> list[torch.nn.Module]:
+    return [m for m in model.modules() if isinstance(m, _FROM_OUTPUT) and not m.inplace]
