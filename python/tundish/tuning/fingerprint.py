@@ -1,0 +1,97 @@
+"""What a plan was made for, so that another job or another machine is noticed."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+
+from .batches import tensors_of
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    model: str  # the class
+    weights: str  # a digest of names, shapes and types
+    parameters: int
+    optimizer: str
+    batch: list[str]
+    device: str
+    torch: str
+    cudnn: str
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @staticmethod
+    def from_json(values: dict[str, Any]) -> Fingerprint:
+        return Fingerprint(**values)
+
+
+@dataclass(frozen=True)
+class Difference:
+    text: str
+    fatal: bool  # the plan cannot be applied; otherwise it should be measured again
+
+
+def fingerprint_of(
+    model: torch.nn.Module, optimizer: torch.optim.Optimizer, batch: Any
+) -> Fingerprint:
+    return Fingerprint(
+        model=type(model).__name__,
+        weights=digest_of(model),
+        parameters=sum(p.numel() for p in model.parameters()),
+        optimizer=type(optimizer).__name__,
+        batch=[f"{tuple(t.shape)} {t.dtype}".replace("torch.", "") for t in tensors_of(batch)],
+        **machine_of(next(model.parameters()).device),
+    )
+
+
+def machine_of(device: torch.device) -> dict[str, str]:
+    cuda = device.type == "cuda"
+    return {
+        "device": torch.cuda.get_device_name(device) if cuda else device.type,
+        "torch": str(torch.__version__),
+        "cudnn": str(torch.backends.cudnn.version()) if cuda else "",
+    }
+
+
+def digest_of(model: torch.nn.Module) -> str:
+    text = ";".join(f"{n} {tuple(p.shape)} {p.dtype}" for n, p in model.named_parameters())
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def differences(
+    made_for: Fingerprint, model: torch.nn.Module | None, optimizer: Any = None
+) -> list[Difference]:
+    out = []
+    if model is not None and digest_of(model) != made_for.weights:
+        count = sum(p.numel() for p in model.parameters())
+        out.append(
+            Difference(
+                f"the plan's model was {made_for.model} with {made_for.parameters:,} parameters, "
+                f"this one is {type(model).__name__} with {count:,}",
+                fatal=True,
+            )
+        )
+    if optimizer is not None and type(optimizer).__name__ != made_for.optimizer:
+        text = (
+            f"the plan's optimizer was {made_for.optimizer}, this one is {type(optimizer).__name__}"
+        )
+        out.append(Difference(text, fatal=True))
+    if model is not None:
+        device = next(model.parameters()).device
+    else:
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    for key, now in machine_of(device).items():
+        then = getattr(made_for, key)
+        if then != now:
+            word = {"device": "measured on", "torch": "measured with torch", "cudnn": "cuDNN was"}[
+                key
+            ]
+            out.append(
+                Difference(f"{word} {then or 'none'}, here it is {now or 'none'}", fatal=False)
+            )
+    return out

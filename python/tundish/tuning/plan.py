@@ -1,0 +1,122 @@
+"""A plan: the tricks that paid on one model, with what was measured; applied to the user's own objects."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from .._c.errors import ArgumentError
+from .fingerprint import Fingerprint, differences
+from .results import Report, report_from_json
+from .step import LossFunction, Step
+from .tricks import Trick, in_order, trick_from_json
+
+FORMAT = 1
+
+
+@dataclass
+class Plan:
+    """`step = plan.apply(model, optimizer, loss_fn)`; then `loss = step(batch)` for every batch."""
+
+    tricks: list[Trick]
+    fingerprint: Fingerprint  # of what was tuned: model, optimiser, batch, machine, torch
+    report: Report
+    _applied: list[tuple[Step, list[Trick]]] = field(default_factory=list, repr=False)
+
+    def apply(
+        self,
+        model: torch.nn.Module,
+        optimizer: torch.optim.Optimizer,
+        loss_fn: LossFunction,
+        clip_norm: float | None = None,
+    ) -> Step:
+        """A training step with the plan's tricks: `step(batch)` returns the loss.
+
+        The model and the optimizer stay yours: save their state_dict() as before, and step a
+        learning-rate scheduler after each batch as before. `clip_norm`: gradients are clipped to
+        this norm, inside the step.
+        """
+        changed = [one for one in differences(self.fingerprint, model, optimizer) if one.fatal]
+        if changed:
+            raise ArgumentError(
+                f"this plan is for another job: {changed[0].text}\n"
+                "  fix: tune again: tundish tune FILE:FUNCTION"
+            )
+        step = Step(model, optimizer, loss_fn)
+        step.clip_norm = clip_norm
+        done: list[Trick] = []
+        try:
+            for trick in in_order(self.tricks):
+                obstacle = trick.obstacle(step)
+                if obstacle:
+                    raise ArgumentError(f"the plan's {trick.title} cannot be used here: {obstacle}")
+                trick.apply(step)
+                done.append(trick)
+        except BaseException:
+            for trick in reversed(done):
+                trick.undo(step)
+            raise
+        self._applied.append((step, done))
+        return step
+
+    def undo(self) -> None:
+        """Takes back what apply() changed: flags of torch, the layout of weights, the optimiser's kernels."""
+        while self._applied:
+            step, done = self._applied.pop()
+            step.reset()
+            for trick in reversed(done):
+                trick.undo(step)
+
+    def changes(self, model: torch.nn.Module | None = None, optimizer: Any = None) -> list[str]:
+        """What differs from where the plan was made: GPU, torch, and, if given, model and optimiser."""
+        return [one.text for one in differences(self.fingerprint, model, optimizer)]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """As JSON, by a temporary file and a rename."""
+        values = {
+            "format": FORMAT,
+            "tricks": [trick.as_json() for trick in in_order(self.tricks)],
+            "fingerprint": self.fingerprint.as_json(),
+            "report": self.report.as_json(),
+        }
+        name = os.fspath(path)
+        temporary = f"{name}.{os.getpid()}.tmp"
+        try:
+            with open(temporary, "w", encoding="utf-8") as file:
+                json.dump(values, file, indent=1)
+                file.write("\n")
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, name)
+        except BaseException:
+            if os.path.exists(temporary):
+                os.unlink(temporary)
+            raise
+        folder = os.open(os.path.dirname(os.path.abspath(name)), os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def load_plan(path: str | os.PathLike[str]) -> Plan:
+    """The plan of a file that Plan.save() wrote. `plan.changes()` says what is different here."""
+    name = os.fspath(path)
+    try:
+        with open(name, encoding="utf-8") as file:
+            values = json.load(file)
+        if not isinstance(values, dict) or values.get("format") != FORMAT:
+            raise ValueError(f"its format is not {FORMAT}")
+        return Plan(
+            [trick_from_json(one) for one in values["tricks"]],
+            Fingerprint.from_json(values["fingerprint"]),
+            report_from_json(values["report"]),
+        )
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ArgumentError(
+            f"{name} is not a plan: {error}\n  fix: make it again: tundish tune FILE:FUNCTION -o {name}"
+        ) from error
