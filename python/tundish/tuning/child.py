@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import ctypes
 import importlib
-import os
 import signal
 import sys
 import time
@@ -77,6 +76,7 @@ class Trial:
             "one_off_s": max(0.0, ends[-1] - made_at - len(ends) * usual_s) if ends else 0.0,
             "step_ms": 1e3 * usual_s,
             "device": describe_device(step.device),
+            "memory_total": total_memory(step.device),
             "scale": None if step.scaler is None else step.scaler.get_scale(),
             "graphs": compiled_graphs(),
         }
@@ -138,6 +138,10 @@ def describe_device(device: torch.device) -> str:
     return str(torch.cuda.get_device_name(device) if device.type == "cuda" else device.type)
 
 
+def total_memory(device: torch.device) -> int:
+    return int(torch.cuda.mem_get_info(device)[1]) if device.type == "cuda" else 0
+
+
 def compiled_graphs() -> int:
     """How many graphs torch.compile made in this process: 0 means that it ran eagerly."""
     dynamo = sys.modules.get("torch._dynamo.utils")
@@ -173,7 +177,6 @@ def failure(error: BaseException) -> dict[str, Any]:
 
 
 def main(fd: int) -> None:
-    os.setsid()  # a group of its own: ended with everything it started
     ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's
     connection, trial = Connection(fd), Trial()

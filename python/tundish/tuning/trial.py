@@ -45,6 +45,7 @@ class TrialProcess:
             stdout=self._errors,
             stderr=self._errors,
             env=environment,
+            start_new_session=True,  # a group of its own: ended with everything that it started
         )
         theirs.close()
         self._waiting_until = 0.0
@@ -64,8 +65,9 @@ class TrialProcess:
         """The reply. TrialFailed if the child failed, died or did not answer in time."""
         left = self._waiting_until - time.monotonic()
         if not self._connection.poll(max(0.0, left)):
+            tail = self._tail()
             self.end()
-            raise TrialFailed("it did not answer in time and was ended", "hang", self._tail())
+            raise TrialFailed("it did not answer in time and was ended", "hang", tail)
         try:
             reply = self._connection.recv()
         except (EOFError, ConnectionResetError):
@@ -93,7 +95,8 @@ class TrialProcess:
         """Stops a child that is busy, so that another one can be timed."""
         self._signal(signal.SIGSTOP)
 
-    def resume(self) -> None:
+    def resume(self, paused_s: float) -> None:
+        self._waiting_until += paused_s
         self._signal(signal.SIGCONT)
 
     def end(self) -> None:
@@ -101,13 +104,11 @@ class TrialProcess:
         self._signal(signal.SIGKILL)
         self._process.wait()
         self._connection.close()
+        self._errors.close()
 
     def _signal(self, number: int) -> None:
         if self._process.poll() is None:
-            try:
-                os.killpg(self._process.pid, number)
-            except ProcessLookupError:  # it has not made its group yet
-                self._process.send_signal(number)
+            os.killpg(self._process.pid, number)
 
     def _died(self) -> TrialFailed:
         code = self._process.wait()

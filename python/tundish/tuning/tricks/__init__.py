@@ -14,13 +14,14 @@ from .cuda_graph import CudaGraph
 from .cudnn_benchmark import CudnnBenchmark
 from .inplace import InplaceActivations
 from .optimizer_kernels import ForeachOptimizer, FusedOptimizer
+from .reference_flags import StrictFp32, TorchDefaults
 from .set_to_none import SetToNone
-from .strict_fp32 import StrictFp32
 from .tf32 import TF32
 
 # In the order in which they are applied: flags, layout and modules, optimiser, precision, compiler, graph.
 TRICKS: tuple[type[Trick], ...] = (
     StrictFp32,
+    TorchDefaults,
     TF32,
     CudnnBenchmark,
     SetToNone,

@@ -17,6 +17,9 @@ class SetToNone(Trick):
     title = "set_to_none"
     grade = Grade.BITWISE
 
+    def obstacle(self, step: Step) -> str:
+        return "the step does it already: it is torch's default" if step.set_to_none else ""
+
     def apply(self, step: Step) -> None:
         step.set_to_none = True
 

@@ -1,0 +1,95 @@
+"""Is one step faster than another? Paired turns, and an identical twin that shows the noise.
+
+All variants take turns in rounds; a turn is compared with the baseline's turn of the same round, so
+that what disturbs the machine for a while disturbs both. The baseline runs in two processes. What
+the second one, the twin, seems to gain is noise: a gain counts if it is clearly more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+# The least gain that counts. Host-bound steps vary more than their turns show.
+GPU_BOUND_THRESHOLD = 0.01
+HOST_BOUND_THRESHOLD = 0.05
+HOST_BOUND_SHARE = 0.95  # host time over step time
+TWIN_SPREADS = 3.0
+
+# The t distribution's 97.5 % point, by degrees of freedom; 1.96 for many.
+_T = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13)
+
+
+@dataclass(frozen=True)
+class Turn:
+    ms: float
+    host_ms: float
+
+
+@dataclass(frozen=True)
+class Gain:
+    """Times faster, with its 95 % interval; `threshold` is what it must exceed to count."""
+
+    gain: float
+    low: float
+    high: float
+    threshold: float  # 1.01: at least one percent
+    turns: int
+
+    @property
+    def faster(self) -> bool:
+        return self.gain > self.threshold and self.low > 1.0
+
+    @property
+    def slower(self) -> bool:
+        return self.gain < 1 / self.threshold and self.high < 1.0
+
+
+def compare(base: Sequence[Turn], other: Sequence[Turn], twin: Sequence[Turn]) -> Gain:
+    """How many times faster `other` is than `base`. The three took part in the same rounds."""
+    logs = [math.log(a.ms / b.ms) for a, b in zip(base, other)]
+    noise = [math.log(a.ms / b.ms) for a, b in zip(base, twin)]
+    turns = len(logs)
+    middle = median(logs)
+    # Few turns can agree by chance: never less spread than the twin's.
+    spread = max(deviation(logs), deviation(noise))
+    error = 1.2533 * spread / math.sqrt(turns)  # of a median
+    half = t_point(turns - 1) * error
+    least = (
+        HOST_BOUND_THRESHOLD if is_host_bound(base) or is_host_bound(other) else GPU_BOUND_THRESHOLD
+    )
+    twin_error = 1.2533 * deviation(noise) / math.sqrt(turns)
+    threshold = max(math.log1p(least), TWIN_SPREADS * twin_error, abs(median(noise)) + twin_error)
+    return Gain(
+        math.exp(middle),
+        math.exp(middle - half),
+        math.exp(middle + half),
+        math.exp(threshold),
+        turns,
+    )
+
+
+def middle_ms(turns: Sequence[Turn]) -> float:
+    return median(turn.ms for turn in turns)
+
+
+def is_host_bound(turns: Sequence[Turn]) -> bool:
+    """The host needs as long to launch a step as the device to run it."""
+    return median(turn.host_ms / turn.ms for turn in turns) >= HOST_BOUND_SHARE
+
+
+def deviation(values: Sequence[float]) -> float:
+    """The standard deviation; robust against a single disturbed turn where there are enough."""
+    if len(values) < 2:
+        return math.inf
+    middle = median(values)
+    if len(values) >= 8:
+        return 1.4826 * median(abs(value - middle) for value in values) * (1 + 2 / len(values))
+    mean = sum(values) / len(values)
+    return math.sqrt(sum((value - mean) ** 2 for value in values) / (len(values) - 1))
+
+
+def t_point(freedom: int) -> float:
+    return _T[max(0, freedom - 1)] if freedom <= len(_T) else 1.96

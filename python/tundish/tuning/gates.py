@@ -1,0 +1,95 @@
+"""Whether a variant's numbers may be trusted: each trick's own check, then the loss of the whole stack."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from .job import JobSource
+from .tricks import Grade, Trick
+
+if TYPE_CHECKING:
+    from .stage import Stage
+
+_CHECK = "tundish.tuning.numerics.gate:check_tricks"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    broken: bool
+    text: str
+    grade: str
+
+
+@dataclass
+class Gates:
+    """Checks run in processes of their own, in fp32, before a trick is stacked on a lower precision."""
+
+    source: JobSource
+    seed: int
+    found: dict[str, Verdict] = field(default_factory=dict)
+
+    def start(self, stage: Stage, tricks: Iterable[Trick]) -> None:
+        """Starts the check of each trick that only changes the order of sums, or nothing at all."""
+        for trick in tricks:
+            if trick.grade is not Grade.STATISTICAL:
+                stage.start_call(
+                    gate_name(trick),
+                    _CHECK,
+                    source=self.source,
+                    tricks=[trick.as_json()],
+                    seed=self.seed,
+                )
+
+    def judge(self, stage: Stage, variant: tuple[Trick, ...], name: str) -> Verdict:
+        """`name` is the trial whose first losses are looked at."""
+        grades = [trick.grade for trick in variant]
+        grade = weakest(grades).value
+        texts = []
+        for trick in variant:
+            if trick.grade is Grade.STATISTICAL:
+                continue
+            verdict = self._of_trick(stage, trick)
+            if verdict.broken:
+                return verdict
+            texts.append(verdict.text)
+        band = self._of_losses(stage, variant, name)
+        if band.broken or grade == Grade.STATISTICAL.value:
+            return Verdict(band.broken, band.text, grade)
+        return Verdict(False, texts[-1] if texts else band.text, grade)
+
+    def _of_trick(self, stage: Stage, trick: Trick) -> Verdict:
+        key = gate_name(trick)
+        if key not in self.found:
+            from .trial import TrialFailed
+
+            self.start(stage, [trick])
+            try:
+                result = stage.result(key)
+                self.found[key] = Verdict(not result.passed, result.text, trick.grade.value)
+            except TrialFailed as error:
+                text = f"{trick.title} could not be checked: {error}"
+                self.found[key] = Verdict(True, text, trick.grade.value)
+        return self.found[key]
+
+    def _of_losses(self, stage: Stage, variant: tuple[Trick, ...], name: str) -> Verdict:
+        from .numerics.band import check_losses
+
+        outcome = stage.outcome(name)
+        if outcome.failed:
+            return Verdict(True, outcome.failed, "")
+        if any(trick.name == "compile" for trick in variant) and outcome.graphs == 0:
+            return Verdict(True, "torch.compile made no graph: the step ran eagerly", "")
+        fp32 = [stage.outcome(one) for one in ("baseline", "twin", "nudge 1", "nudge 2")]
+        result = check_losses(outcome.losses, [one.losses for one in fp32 if not one.failed])
+        return Verdict(not result.passed, result.text, Grade.STATISTICAL.value)
+
+
+def gate_name(trick: Trick) -> str:
+    return f"gate {trick.as_json()}"
+
+
+def weakest(grades: list[Grade]) -> Grade:
+    order = [Grade.BITWISE, Grade.REASSOCIATION, Grade.STATISTICAL]
+    return max(grades, key=order.index, default=Grade.BITWISE)

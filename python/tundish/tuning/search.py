@@ -1,0 +1,397 @@
+"""The order in which tricks are tried.
+
+"Each alone, then stack what pays" ends below what people do by hand: a CUDA graph is worth nothing
+alone and everything under a compiled step; fp16 wins in one layout and loses in the other. So:
+
+    1  the ground: the whole step as a CUDA graph with the fused optimiser
+    2  on it precision x layout, as one choice
+    3  torch.compile on the best of them, in both layouts
+    4  flags: cudnn.benchmark, TF32 beside the precision; in-place activations
+    5  removal: does the plan need each of its tricks?
+    6  a fresh run of the winner against the baseline, its twin and the human recipe
+
+What is compiled prepares in the background from the start; only one trial is timed at a time.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from .compare import Gain, Turn, compare, middle_ms
+from .gates import Gates, Verdict
+from .results import COMPARED, IMPOSSIBLE, KEPT, Row
+from .rows import Variant, fill_row, label, reference_row, variant_row
+from .stage import Outcome, Stage
+from .tricks import Trick, in_order
+from .tricks.autocast import Bf16, Fp16
+from .tricks.channels_last import ChannelsLast
+from .tricks.compile import Compile
+from .tricks.cuda_graph import CudaGraph
+from .tricks.cudnn_benchmark import CudnnBenchmark
+from .tricks.inplace import InplaceActivations
+from .tricks.optimizer_kernels import FusedOptimizer
+from .tricks.reference_flags import StrictFp32, TorchDefaults
+from .tricks.tf32 import TF32
+
+BASELINE, TWIN, HUMAN = "baseline", "twin", "human recipe"
+STRICT, DEFAULTS = "strict fp32", "torch defaults"
+NOT_WORTH = 1.003  # a trick that gives less is left out: a simpler plan
+
+
+@dataclass
+class Facts:
+    """What the search must know of the job before it starts."""
+
+    cuda: bool
+    obstacles: dict[str, str]  # of each trick, by name; empty text: it can be used
+    trainable_bytes: int = 0
+
+
+@dataclass
+class Measured:
+    """A variant that was timed, beside the baseline and its twin of the same rounds."""
+
+    turns: list[Turn]
+    base: list[Turn]
+    twin: list[Turn]
+    peak_bytes: int | None
+
+    @property
+    def ms(self) -> float:
+        return middle_ms(self.turns)
+
+    @property
+    def gain(self) -> Gain:
+        return compare(self.base, self.turns, self.twin)
+
+
+@dataclass
+class Search:
+    """One tuning run. `winner` is the best variant so far, at any time."""
+
+    stage: Stage
+    gates: Gates
+    facts: Facts
+    deadline: float  # of time.monotonic()
+    quick: bool = False
+    allowed: Callable[[Trick], bool] = lambda trick: True
+    progress: Callable[[str], None] = lambda text: None
+    rows: list[Row] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    winner: Variant = ()
+    measured: dict[Variant, Measured] = field(default_factory=dict)
+    gains: dict[str, Gain] = field(default_factory=dict)
+    _names: dict[Variant, str] = field(default_factory=dict)
+
+    def run(self) -> None:
+        self.start_references()
+        self.start_ground()
+        self.choose_precision_and_layout()
+        self.choose_compiler()
+        self.choose_flags()
+        self.try_removal()
+        self.confirm()
+
+    # 0: what everything is compared with.
+
+    def start_references(self) -> None:
+        self.progress("the step as it is")
+        self.stage.start(BASELINE, ())
+        base = self.stage.outcome(BASELINE)
+        if base.failed:
+            return
+        self._make_room()
+        self.stage.start(TWIN, ())
+        human = self.human_recipe()
+        if Compile() in human:  # the slowest to prepare comes first
+            self._start(human)
+        for nudge in (1, 2):
+            self.stage.start(f"nudge {nudge}", (), nudge)
+        self.gates.start(self.stage, self._checked_first())
+        self.rows.append(reference_row(BASELINE, base, self.stage.memory(BASELINE)))
+
+    def _checked_first(self) -> list[Trick]:
+        tricks: list[Trick] = [Compile(), *self.ground(), ChannelsLast()]
+        return [trick for trick in tricks if self._can(trick)]
+
+    def human_recipe(self) -> Variant:
+        """What people do by hand: bf16 autocast, channels_last, compile, the fused optimiser."""
+        return self._usable([Bf16(), ChannelsLast(), Compile(), FusedOptimizer()])
+
+    # 1, 2
+
+    def start_ground(self) -> None:
+        for cell in self.cells():
+            self._start(cell)
+        # The compiled variants that will most likely be wanted.
+        if self._can(Compile()) and self._can(Bf16()):
+            self._start(self._usable([*self.ground(), Bf16(), ChannelsLast(), Compile()]))
+
+    def ground(self) -> list[Trick]:
+        return list(self._usable([CudaGraph(), FusedOptimizer()]))
+
+    def cells(self) -> list[Variant]:
+        precisions: list[list[Trick]] = [[], [TF32()], [Bf16()], [Fp16()]]
+        if self.quick:
+            precisions = [[], [Bf16()]]
+        layouts: list[list[Trick]] = [[], [ChannelsLast()]]
+        cells = [
+            self._usable([*self.ground(), *precision, *layout])
+            for precision in precisions
+            for layout in layouts
+        ]
+        return list(dict.fromkeys(cells))
+
+    def choose_precision_and_layout(self) -> None:
+        self.progress("precision and layout")
+        cells = self.cells()
+        if self._can(CudaGraph()):
+            first = self.stage.outcome(self._name(cells[0]))
+            if first.kind == "capture":
+                self._give_up(CudaGraph(), first)
+                cells = self.cells()
+                self.start_ground()
+        self.measure(cells, "precision and layout")
+        self._settle(cells)
+
+    # 3
+
+    def choose_compiler(self) -> None:
+        if not self._can(Compile()) or not self._time_for(40):
+            return
+        self.progress("torch.compile")
+        candidates = []
+        for found in self._best_first(self.cells())[: 1 if self.quick else 2]:
+            candidates.append(self._usable([*found, Compile()]))
+        best = candidates[0] if candidates else ()
+        if (
+            ChannelsLast() in best
+        ):  # the removal test of the layout, where compilation changes its worth
+            if not self.quick:
+                candidates.append(without(best, ChannelsLast()))
+        elif best:
+            candidates.append(self._usable([*best, ChannelsLast()]))
+        if best and not self._can(CudaGraph()) and self.facts.cuda:
+            candidates.append(self._usable([*without(best, Compile()), Compile("reduce-overhead")]))
+        candidates = list(dict.fromkeys(candidates))
+        self._end_all_but([*candidates, self.winner, self.human_recipe()])
+        for candidate in candidates:
+            self._start(candidate)
+        self.measure([*candidates, self.winner], "compile")
+        self._settle([*candidates, self.winner])
+
+    # 4
+
+    def choose_flags(self) -> None:
+        extra: list[Trick] = [TF32(), CudnnBenchmark(), InplaceActivations()]
+        extra = [one for one in extra if self._can(one) and one not in self.winner]
+        if self.quick or not extra or not self._time_for(45):
+            return
+        self.progress("flags")
+        candidates = [in_variant([*self.winner, one]) for one in extra]
+        self._try_beside_winner(candidates, "flags")
+        better = [c for c in candidates if self._pays(c, self.winner)]
+        if len(better) > 1:
+            every = in_variant({trick for one in better for trick in one})
+            self._try_beside_winner([every], "flags")
+            better.append(every)
+        if better:
+            self.winner = min(better, key=lambda one: self.measured[one].ms)
+
+    # 5
+
+    def try_removal(self) -> None:
+        if self.quick or len(self.winner) < 2 or not self._time_for(40):
+            return
+        self.progress("is every trick needed?")
+        removable = [one for one in self.winner if self._cheap_to_remove(one)]
+        candidates = [without(self.winner, one) for one in removable]
+        self._try_beside_winner(candidates, "removal")
+        needless = [
+            trick
+            for trick, candidate in zip(removable, candidates)
+            if candidate in self.measured
+            and self.measured[candidate].ms <= self.measured[self.winner].ms * NOT_WORTH
+        ]
+        if needless:
+            simpler = tuple(one for one in self.winner if one not in needless)
+            if len(needless) > 1:
+                self._try_beside_winner([simpler], "removal")
+            if simpler in self.measured and (
+                self.measured[simpler].ms <= self.measured[self.winner].ms * NOT_WORTH
+            ):
+                self.winner = simpler
+
+    def _cheap_to_remove(self, trick: Trick) -> bool:
+        """A precision under a compiled step would be compiled anew for an answer that is known."""
+        return not (Compile() in self.winner and trick.name in ("bf16", "fp16", "channels_last"))
+
+    # 6
+
+    def confirm(self) -> None:
+        """Fresh processes: the best of many measurements looks better than it is."""
+        self.progress("a fresh run of the winner")
+        human = self.human_recipe()
+        names: dict[str, Variant] = {BASELINE: (), TWIN: (), "winner": self.winner, HUMAN: human}
+        if self.facts.cuda:
+            names |= {STRICT: (StrictFp32(),), DEFAULTS: (TorchDefaults(),)}
+        self.stage.end(*[n for n in self.stage.alive() if n not in (BASELINE, TWIN)])
+        self._make_room()
+        for name, variant in names.items():
+            self.stage.start(name if name in (BASELINE, TWIN) else f"fresh {name}", variant)
+        fresh = {name: name if name in (BASELINE, TWIN) else f"fresh {name}" for name in names}
+        turns = self.stage.measure(list(fresh.values()), rounds=10)
+        base, twin = turns.get(BASELINE), turns.get(TWIN)
+        if not base or not twin:
+            return
+        won = turns.get(fresh["winner"], base)
+        theirs = turns.get(fresh[HUMAN], base)
+        if middle_ms(theirs) < 0.99 * middle_ms(won) and self._passes(human):
+            self.notes.append("the human recipe was faster in the fresh run: it is the plan")
+            self.winner, won = human, theirs
+        for name in names:
+            if name not in (TWIN, "winner") and (other := turns.get(fresh[name])):
+                self.gains[name] = compare(other, won, pair_noise(other, base, twin))
+        if self.winner and not self.gains[BASELINE].faster:
+            self.notes.append("in a fresh run the best variant was not faster: the plan is empty")
+            self.winner = ()
+        for name, variant in names.items():
+            if fresh[name] in turns:
+                self.rows.append(self._confirmed_row(name, fresh[name], variant, turns))
+
+    def _confirmed_row(
+        self, name: str, trial: str, variant: Variant, turns: dict[str, list[Turn]]
+    ) -> Row:
+        gate = self.gates.judge(self.stage, variant, trial) if variant else Verdict(False, "", "")
+        gain = compare(turns[BASELINE], turns[trial], turns[TWIN])
+        row = variant_row(
+            label(variant) if name == "winner" else name,
+            "confirm",
+            variant,
+            self.stage.outcome(trial),
+        )
+        fill_row(row, turns[trial], turns[BASELINE], gain, self.stage.memory(trial), gate)
+        row.verdict = KEPT if name == "winner" and variant == self.winner else COMPARED
+        return row
+
+    # The parts that the phases share.
+
+    def measure(self, variants: Sequence[Variant], phase: str) -> None:
+        """Prepares and times variants beside the baseline and its twin, and writes their rows."""
+        wanted = [one for one in dict.fromkeys(variants) if one]
+        for variant in wanted:
+            self._start(variant)
+        for group in self._groups(wanted):
+            names = [self._name(one) for one in group]
+            for name in names:
+                self.stage.outcome(name)
+            turns = self.stage.measure([BASELINE, TWIN, *names])
+            base, twin = turns.pop(BASELINE, []), turns.pop(TWIN, [])
+            for variant, name in zip(group, names):
+                if name in turns and base and twin:
+                    peak = self.stage.memory(name)
+                    self.measured[variant] = Measured(turns[name], base, twin, peak)
+                self._report(variant, phase)
+
+    def _groups(self, variants: list[Variant]) -> Iterable[list[Variant]]:
+        """As many at once as the device's memory holds."""
+        size = max(1, self.stage.most_alive - 2)
+        for begin in range(0, len(variants), size):
+            group = variants[begin : begin + size]
+            yield group
+            if begin + size < len(variants):
+                self.stage.end(*(self._name(one) for one in group))
+
+    def _try_beside_winner(self, candidates: list[Variant], phase: str) -> None:
+        self._end_all_but([self.winner, *candidates])
+        self.measure([self.winner, *candidates], phase)
+
+    def _best_first(self, variants: Iterable[Variant]) -> list[Variant]:
+        good = [one for one in variants if one in self.measured and self._passes(one)]
+        return sorted(good, key=lambda one: self.measured[one].ms)
+
+    def _settle(self, variants: Iterable[Variant]) -> None:
+        """The fastest that passes the gates and beats the baseline; the simpler one of two equals."""
+        order = [one for one in self._best_first(variants) if self.measured[one].gain.faster]
+        if not order:
+            return
+        near = [
+            one for one in order if self.measured[one].ms <= self.measured[order[0]].ms * NOT_WORTH
+        ]
+        self.winner = min(near, key=len)
+
+    def _pays(self, candidate: Variant, than: Variant) -> bool:
+        if candidate not in self.measured or not self._passes(candidate):
+            return False
+        ours, theirs = self.measured[candidate], self.measured[than]
+        gain = compare(theirs.turns, ours.turns, theirs.turns[1:] + theirs.turns[:1])
+        return gain.gain > NOT_WORTH and gain.low > 1.0
+
+    def _passes(self, variant: Variant) -> bool:
+        return not self.gates.judge(self.stage, variant, self._name(variant)).broken
+
+    def _can(self, trick: Trick) -> bool:
+        return self.allowed(trick) and not self.facts.obstacles.get(trick.name, "")
+
+    def _usable(self, tricks: Iterable[Trick]) -> Variant:
+        return in_variant(trick for trick in tricks if self._can(trick))
+
+    def _give_up(self, trick: Trick, outcome: Outcome) -> None:
+        self.facts.obstacles[trick.name] = outcome.failed
+        self.rows.append(
+            Row(trick.title, "ground", [trick.as_json()], IMPOSSIBLE, numerics=outcome.failed)
+        )
+
+    def _start(self, variant: Variant) -> None:
+        if variant:
+            self.stage.start(self._name(variant), variant)
+
+    def _name(self, variant: Variant) -> str:
+        return label(variant) or BASELINE
+
+    def _end_all_but(self, variants: Iterable[Variant]) -> None:
+        wanted = {self._name(one) for one in variants} | {BASELINE, TWIN}
+        calls = {name for name in self.stage.alive() if name.startswith("gate ")}
+        self.stage.end(*[name for name in self.stage.alive() if name not in wanted | calls])
+
+    def _time_for(self, seconds: float) -> bool:
+        """There is time for a phase of about this length, and for the fresh run after it."""
+        return time.monotonic() + seconds + (20 if self.quick else 45) < self.deadline
+
+    def _make_room(self) -> None:
+        """How many trials fit into the device's memory beside each other."""
+        if not self.facts.cuda:
+            self.stage.most_preparing, self.stage.most_alive = 2, 12
+            return
+        peak = self.stage.memory(BASELINE) or 0
+        total = int(self.stage.outcome(BASELINE).details.get("memory_total") or 0)
+        fit = int(0.85 * total // (1.1 * peak + (600 << 20))) if total else 4
+        self.stage.most_alive = max(4, min(16, fit))
+        self.stage.most_preparing = self.stage.most_alive
+
+    def _report(self, variant: Variant, phase: str) -> None:
+        name = self._name(variant)
+        row = variant_row(name, phase, variant, self.stage.outcome(name))
+        found = self.measured.get(variant)
+        if found is not None and row.verdict != IMPOSSIBLE:
+            gate = self.gates.judge(self.stage, variant, name)
+            fill_row(row, found.turns, found.base, found.gain, found.peak_bytes, gate)
+        self.rows = [r for r in self.rows if (r.label, r.phase) != (name, phase)] + [row]
+
+
+def pair_noise(other: list[Turn], base: list[Turn], twin: list[Turn]) -> list[Turn]:
+    """A twin for `other`: as far from it, round by round, as the baseline's twin from the baseline."""
+    return [
+        Turn(o.ms * t.ms / b.ms, o.host_ms * t.host_ms / b.host_ms)
+        for o, b, t in zip(other, base, twin)
+    ]
+
+
+def in_variant(tricks: Iterable[Trick]) -> Variant:
+    return tuple(in_order(dict.fromkeys(tricks)))
+
+
+def without(variant: Variant, trick: Trick) -> Variant:
+    return tuple(one for one in variant if one != trick)

@@ -1,0 +1,233 @@
+"""Where trials live: many processes that prepare side by side, of which one at a time is timed."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .compare import Turn, is_host_bound
+from .job import JobSource
+from .trial import TrialFailed, TrialProcess
+from .tricks import Trick
+
+TURN_S = 0.25  # of a turn that the GPU limits
+LEAST_STEPS, MOST_STEPS = 2, 500
+ROUNDS, HOST_BOUND_ROUNDS = 5, 10
+
+
+@dataclass
+class Outcome:
+    """How a trial's preparation ended."""
+
+    failed: str = ""  # why it cannot be timed; empty if it can
+    kind: str = ""  # "obstacle", "capture", "out of memory", "hang", "died", "error"
+    losses: list[float] = field(default_factory=list)
+    one_off_s: float = 0.0
+    step_ms: float = 0.0
+    graphs: int = 0  # that torch.compile made
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class _Entry:
+    tricks: Sequence[Trick]
+    nudge: int = 0
+    process: TrialProcess | None = None
+    outcome: Outcome | None = None
+    call: dict[str, Any] | None = None  # instead of a preparation
+    answer: Any = None
+
+
+class Stage:
+    """Trials by name. One thread. close() ends every process."""
+
+    def __init__(
+        self,
+        source: JobSource,
+        folder: str,
+        *,
+        seed: int,
+        steps: int,
+        prepare_s: float,
+        on_wait: Callable[[str], None] = lambda text: None,
+    ) -> None:
+        self._source, self._folder = source, folder
+        self._seed, self._steps, self._prepare_s = seed, steps, prepare_s
+        self._entries: dict[str, _Entry] = {}
+        self._on_wait = on_wait
+        self.most_preparing = 1
+        self.most_alive = 2
+
+    def start(self, name: str, tricks: Sequence[Trick], nudge: int = 0) -> None:
+        """Queues a trial; it prepares in the background as soon as there is room."""
+        if name not in self._entries:
+            self._entries[name] = _Entry(tricks, nudge)
+            self._pump()
+
+    def start_call(self, name: str, function: str, **words: Any) -> None:
+        """Queues a function that a process of its own runs; result() waits for what it returns."""
+        if name not in self._entries:
+            self._entries[name] = _Entry((), call={"function": function, **words})
+            self._pump()
+
+    def outcome(self, name: str) -> Outcome:
+        """Waits until a trial is prepared."""
+        entry = self._wait_for(name)
+        assert entry.outcome is not None
+        return entry.outcome
+
+    def result(self, name: str) -> Any:
+        """Waits for a function's answer. TrialFailed if its process failed."""
+        entry = self._wait_for(name)
+        if isinstance(entry.answer, TrialFailed):
+            raise entry.answer
+        return entry.answer
+
+    def measure(self, names: Sequence[str], rounds: int = 0) -> dict[str, list[Turn]]:
+        """Times prepared trials in rounds, everyone else paused. A trial that fails is left out."""
+        names = [name for name in names if not self.outcome(name).failed]
+        busy = [e for e in self._entries.values() if e.process and e.outcome is None]
+        turns: dict[str, list[Turn]] = {name: [] for name in names}
+        paused_at = time.monotonic()
+        for entry in busy:
+            assert entry.process is not None
+            entry.process.pause()
+        try:
+            wanted, done = rounds or ROUNDS, 0
+            while done < wanted and turns:
+                order = list(turns)
+                for name in order[done % len(order) :] + order[: done % len(order)]:
+                    self._on_wait(f"timing, round {done + 1} of {wanted}")
+                    self._turn(name, turns)
+                done += 1
+                if not rounds and done == ROUNDS and any(map(is_host_bound, turns.values())):
+                    wanted = HOST_BOUND_ROUNDS
+        finally:
+            for entry in busy:
+                assert entry.process is not None
+                entry.process.resume(time.monotonic() - paused_at)
+        return turns
+
+    def memory(self, name: str) -> int | None:
+        entry = self._entries[name]
+        if entry.process is None or entry.outcome is None or entry.outcome.failed:
+            return None
+        try:
+            return int(entry.process.ask("memory")["peak"])
+        except TrialFailed as error:
+            self._fail(entry, error)
+            return None
+
+    def end(self, *names: str) -> None:
+        """Ends processes; what they found stays."""
+        for name in names:
+            entry = self._entries.get(name)
+            if entry is None:
+                continue
+            if entry.process is not None:
+                entry.process.end()
+                entry.process = None
+            if entry.outcome is None:
+                entry.outcome = Outcome("it was not needed any more", "ended")
+
+    def close(self) -> None:
+        self.end(*self._entries)
+
+    def names(self) -> list[str]:
+        return list(self._entries)
+
+    def alive(self) -> list[str]:
+        return [name for name, entry in self._entries.items() if entry.process is not None]
+
+    def _turn(self, name: str, turns: dict[str, list[Turn]]) -> None:
+        entry = self._entries[name]
+        assert entry.outcome is not None
+        assert entry.process is not None
+        usual = max(entry.outcome.step_ms, 1e-3)
+        steps = min(MOST_STEPS, max(LEAST_STEPS, math.ceil(1e3 * TURN_S / usual)))
+        try:
+            found = entry.process.ask("turn", steps=steps)
+        except TrialFailed as error:
+            self._fail(entry, error)
+            del turns[name]
+            return
+        turns[name].append(Turn(found["ms"], found["host_ms"]))
+        entry.outcome.step_ms = found["ms"]
+
+    def _wait_for(self, name: str) -> _Entry:
+        entry = self._entries[name]
+        while entry.outcome is None:
+            self._pump(force=name)
+            self._collect(0.1)
+            self._on_wait("")
+        return entry
+
+    def _pump(self, force: str = "") -> None:
+        """Starts queued trials while there is room; `force` at once if nothing else can make room."""
+        for name, entry in self._entries.items():
+            if entry.process is not None or entry.outcome is not None:
+                continue
+            preparing = sum(
+                e.process is not None and e.outcome is None for e in self._entries.values()
+            )
+            room = preparing < self.most_preparing and len(self.alive()) < self.most_alive
+            if room or (name == force and preparing == 0):
+                self._launch(entry)
+
+    def _launch(self, entry: _Entry) -> None:
+        entry.process = TrialProcess(list(entry.tricks), self._cache_of(entry.tricks))
+        if entry.call is None:
+            entry.process.prepare(
+                self._source, self._seed, self._steps, self._prepare_s, entry.nudge
+            )
+        else:
+            entry.process.send("call", self._prepare_s, **entry.call)
+
+    def _collect(self, wait_s: float) -> None:
+        for entry in list(self._entries.values()):
+            if (
+                entry.process is None
+                or entry.outcome is not None
+                or not entry.process.ready(wait_s)
+            ):
+                continue
+            wait_s = 0.0
+            try:
+                self._receive(entry, entry.process.receive())
+            except TrialFailed as error:
+                self._fail(entry, error)
+
+    def _receive(self, entry: _Entry, found: Any) -> None:
+        if entry.call is not None:
+            entry.answer, entry.outcome = found, Outcome()
+            self._drop(entry)
+        elif "obstacle" in found:
+            entry.outcome = Outcome(found["obstacle"], "obstacle")
+            self._drop(entry)
+        else:
+            entry.outcome = Outcome(
+                losses=found["losses"],
+                one_off_s=found["one_off_s"],
+                step_ms=found["step_ms"],
+                graphs=found["graphs"],
+                details=found,
+            )
+
+    def _fail(self, entry: _Entry, error: TrialFailed) -> None:
+        entry.outcome = Outcome(str(error), error.kind, details={"details": error.details})
+        entry.answer = error
+        self._drop(entry)
+
+    def _drop(self, entry: _Entry) -> None:
+        if entry.process is not None:
+            entry.process.end()
+            entry.process = None
+
+    def _cache_of(self, tricks: Sequence[Trick]) -> str:
+        """A folder of compiled kernels for each precision: keys of old torch versions mix them up."""
+        kinds = [trick.name for trick in tricks if trick.name in ("tf32", "bf16", "fp16")]
+        return os.path.join(self._folder, "-".join(["cache", *kinds]))

@@ -1,0 +1,68 @@
+"""torch's flags as gains are compared with: strict fp32, and what torch starts with. Not tricks to keep."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+
+from .base import Grade, Trick
+from .tf32 import flags, set_flags
+
+if TYPE_CHECKING:
+    from ..step import Step
+
+
+@dataclass(frozen=True)
+class StrictFp32(Trick):
+    """No TF32 anywhere: what fp32 says."""
+
+    name = "strict_fp32"
+    title = "strict fp32"
+    grade = Grade.REASSOCIATION
+
+    def obstacle(self, step: Step) -> str:
+        return "" if step.device.type == "cuda" else "needs a GPU"
+
+    def apply(self, step: Step) -> None:
+        step.kept["strict_fp32"] = flags()
+        set_flags(False, False)
+
+    def undo(self, step: Step) -> None:
+        set_flags(*step.kept.pop("strict_fp32"))
+
+    def code(self) -> list[str]:
+        return [
+            "torch.backends.cuda.matmul.allow_tf32 = False",
+            "torch.backends.cudnn.allow_tf32 = False",
+        ]
+
+
+@dataclass(frozen=True)
+class TorchDefaults(Trick):
+    """TF32 in convolutions only, cudnn.benchmark off."""
+
+    name = "torch_defaults"
+    title = "torch's default flags"
+    grade = Grade.STATISTICAL
+
+    def obstacle(self, step: Step) -> str:
+        return "" if step.device.type == "cuda" else "needs a GPU"
+
+    def apply(self, step: Step) -> None:
+        step.kept["torch_defaults"] = (*flags(), torch.backends.cudnn.benchmark)
+        set_flags(False, True)
+        torch.backends.cudnn.benchmark = False
+
+    def undo(self, step: Step) -> None:
+        products, convolutions, benchmark = step.kept.pop("torch_defaults")
+        set_flags(products, convolutions)
+        torch.backends.cudnn.benchmark = benchmark
+
+    def code(self) -> list[str]:
+        return [
+            "torch.backends.cuda.matmul.allow_tf32 = False",
+            "torch.backends.cudnn.allow_tf32 = True",
+            "torch.backends.cudnn.benchmark = False",
+        ]

@@ -1,0 +1,181 @@
+"""tundish.tune: tries the tricks, keeps what pays, gives a plan."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from .._c.errors import ArgumentError
+from ..report.machine import machine, versions
+from .fingerprint import Fingerprint
+from .gates import Gates
+from .job import Build, Job, JobSource, as_job, pickled_source, source_of
+from .plan import Plan
+from .results import Report
+from .search import BASELINE, Facts, Search
+from .stage import Stage
+from .step import LossFunction
+from .trial import TrialFailed, TrialProcess
+from .tricks import TRICKS, Trick
+
+FIRST_STEPS = 30  # of every trial: they warm up, and their losses are compared
+MINUTES, QUICK_MINUTES = 6.0, 2.0
+
+
+def tune(
+    build: Build | str | torch.nn.Module,
+    optimizer: torch.optim.Optimizer | None = None,
+    loss_fn: LossFunction | None = None,
+    batch: Any = None,
+    *,
+    quick: bool = False,
+    minutes: float | None = None,
+    seed: int = 0,
+    tricks: Sequence[str] | None = None,
+    without: Sequence[str] = (),
+    progress: Callable[[str], None] = lambda text: None,
+) -> Plan:
+    """Measures training tricks on a copy of your step and returns the plan of those that pay.
+
+    plan = tundish.tune("train.py:build")     # build() returns model, optimizer, loss_fn, batch
+    step = plan.apply(model, optimizer, loss_fn)
+    loss = step(batch)
+
+    `build`: such a function, or FILE:FUNCTION, or the model itself, followed by optimizer, loss_fn
+    and batch, which are pickled. `quick`: about two minutes instead of six. `minutes`: another limit.
+    `tricks`, `without`: names of tricks to try, or not to. Ctrl-C ends it with the best plan so far.
+    """
+    limit = minutes if minutes is not None else QUICK_MINUTES if quick else MINUTES
+    allowed = name_filter(tricks, without)
+    folder = tempfile.mkdtemp(prefix="tundish-tune-")
+    try:
+        source = make_source(build, optimizer, loss_fn, batch, folder)
+        return run(source, folder, limit, quick, seed, allowed, progress, job_name(build))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def run(
+    source: JobSource,
+    folder: str,
+    minutes: float,
+    quick: bool,
+    seed: int,
+    allowed: Callable[[Trick], bool],
+    progress: Callable[[str], None],
+    name: str,
+) -> Plan:
+    began = time.monotonic()
+    progress("the job")
+    described = describe(source, seed)
+    facts = Facts(described["device_type"] == "cuda", described["obstacles"])
+    stage = Stage(
+        source,
+        folder,
+        seed=seed,
+        steps=FIRST_STEPS,
+        prepare_s=max(120.0, 60 * minutes),
+    )
+    search = Search(
+        stage, Gates(source, seed), facts, began + 60 * minutes, quick, allowed, progress
+    )
+    finished = True
+    try:
+        search.run()
+    except KeyboardInterrupt:
+        finished = False
+        search.notes.append("stopped by Ctrl-C: the best plan so far")
+    finally:
+        failure = stage.outcome(BASELINE) if BASELINE in stage.names() else None
+        stage.close()
+    if failure is not None and failure.failed and failure.kind != "ended":
+        raise baseline_error(failure.failed, failure.kind, failure.details)
+    report = Report(
+        job=name,
+        model=described["model"],
+        optimizer=described["optimizer"],
+        batch=described["batch"],
+        samples=described["samples"],
+        device=described["device"],
+        baseline=described["baseline"],
+        rows=search.rows,
+        gains={
+            name: {"gain": one.gain, "low": one.low, "high": one.high}
+            for name, one in search.gains.items()
+        },
+        seconds=time.monotonic() - began,
+        finished=finished,
+        notes=search.notes,
+        machine=machine() | ({"gpu": described["device"]} if facts.cuda else {}),
+        versions=versions(),
+        command=" ".join(sys.argv),
+    )
+    return Plan(list(search.winner), Fingerprint.from_json(described["fingerprint"]), report)
+
+
+def describe(source: JobSource, seed: int) -> dict[str, Any]:
+    """Makes the job once in a child: what it is, and which tricks it cannot take."""
+    process = TrialProcess([])
+    try:
+        found = process.ask(
+            "call", 600.0, function="tundish.tuning.describe:describe_job", source=source, seed=seed
+        )
+    except TrialFailed as error:
+        raise baseline_error(str(error), error.kind, {"details": error.details}) from None
+    finally:
+        process.end()
+    return dict(found)
+
+
+def baseline_error(text: str, kind: str, details: dict[str, Any]) -> ArgumentError:
+    """The user's own step failed, without any trick."""
+    last = str(details.get("details", "")).rstrip()
+    if kind == "out of memory":
+        fix = "a smaller batch: the step must fit without any trick before it can be tuned"
+    elif kind == "hang":
+        fix = "see where the step waits: for a lock, a data loader, another rank"
+    else:
+        fix = "run one step by hand: optimizer.zero_grad(); loss_fn(model(inputs), targets).backward(); optimizer.step()"
+    return ArgumentError(
+        f"your step fails without any trick: {text}\n  fix: {fix}\n{last}".rstrip()
+    )
+
+
+def make_source(build: Any, optimizer: Any, loss_fn: Any, batch: Any, folder: str) -> JobSource:
+    if not isinstance(build, torch.nn.Module):
+        if optimizer is not None or loss_fn is not None or batch is not None:
+            raise ArgumentError(
+                "tundish.tune: optimizer, loss_fn and batch follow a model; a build function returns them"
+            )
+        return source_of(build)
+    missing = [
+        n
+        for n, v in (("optimizer", optimizer), ("loss_fn", loss_fn), ("batch", batch))
+        if v is None
+    ]
+    if missing:
+        raise ArgumentError(
+            f"tundish.tune: {missing[0]} is missing: tune(model, optimizer, loss_fn, batch)"
+        )
+    job: Job = as_job((build, optimizer, loss_fn, batch), "tundish.tune")
+    return pickled_source(job, f"{folder}/job.pt")
+
+
+def name_filter(only: Sequence[str] | None, without: Sequence[str]) -> Callable[[Trick], bool]:
+    known = [kind.name for kind in TRICKS]
+    for name in [*(only or ()), *without]:
+        if name not in known:
+            raise ArgumentError(f"no trick is called {name!r}; known: {', '.join(known)}")
+    return lambda trick: (only is None or trick.name in only) and trick.name not in without
+
+
+def job_name(build: Any) -> str:
+    if isinstance(build, str):
+        return build
+    return str(getattr(build, "__qualname__", type(build).__name__))
