@@ -63,15 +63,15 @@ def main() -> None:
             f"{median(ms):.3f} ({median(h):.3f})" for ms, h in zip(found["ms"], found["host_ms"])
         ]
         print(f"{name}: median ms (host ms) of each process: {', '.join(shown)}", flush=True)
-    if asked.out:
-        import torch
+        if asked.out:
+            write(asked.out, cases)
 
-        values = {
-            "machine": machine() | {"gpu": torch.cuda.get_device_name()},
-            "versions": versions(),
-            "cases": cases,
-        }
-        asked.out.write_text(json.dumps(values) + "\n")
+
+def write(path: Path, cases: dict[str, Any]) -> None:
+    import torch
+
+    about = {"machine": machine() | {"gpu": torch.cuda.get_device_name()}, "versions": versions()}
+    path.write_text(json.dumps({**about, "cases": cases}) + "\n")
 
 
 if __name__ == "__main__":

@@ -204,3 +204,23 @@ def test_batches_are_split_by_samples() -> None:
     assert [piece["x"].tolist() for piece, _ in pieces] == [[0, 1, 2], [3, 4, 5], [6, 7, 8, 9]]
     assert sum(share for _, share in pieces) == pytest.approx(1)
     assert len(split_samples(batch, 99)) == 10
+
+
+def test_a_checkpoint_of_channels_last_is_ordinary() -> None:
+    """Saved with the trick, loaded without it, and the other way round; fused kernels want one layout."""
+    model, optimizer, loss_fn, batch = made()
+    step = Step(model, optimizer, loss_fn)
+    for trick in (ChannelsLast(), FusedOptimizer()):
+        trick.apply(step)
+    step(batch)
+    saved = copy.deepcopy(optimizer.state_dict())
+    assert all(v.is_contiguous() for s in saved["state"].values() for v in s.values())
+    other = made()
+    other[0].load_state_dict(model.state_dict())
+    other[1].load_state_dict(copy.deepcopy(saved))  # it would share the tensors
+    plain_loop(other, [batch])
+    optimizer.load_state_dict(saved)
+    step(batch)
+    strides = [optimizer.state[p]["momentum_buffer"].stride() for p in model.parameters()]
+    assert strides == [p.stride() for p in model.parameters()]
+    torch.testing.assert_close(weights(model), weights(other[0]), rtol=1e-4, atol=1e-6)

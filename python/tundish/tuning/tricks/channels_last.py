@@ -27,10 +27,20 @@ class ChannelsLast(Trick):
     def apply(self, step: Step) -> None:
         set_layout(step, torch.channels_last)
         step.channels_last = True
+        # Checkpoints stay ordinary: fused kernels refuse a state that is laid out unlike its weights.
+        optimizer: Any = step.optimizer
+        step.kept["channels_last"] = [
+            optimizer.register_state_dict_post_hook(as_ordinary),
+            optimizer.register_load_state_dict_post_hook(as_weights),
+        ]
+        step.reset()
 
     def undo(self, step: Step) -> None:
+        for hook in step.kept.pop("channels_last"):
+            hook.remove()
         set_layout(step, torch.contiguous_format)
         step.channels_last = False
+        step.reset()
 
     def code(self) -> list[str]:
         return [
@@ -40,9 +50,23 @@ class ChannelsLast(Trick):
 
 
 def set_layout(step: Step, layout: Any) -> None:
-    """Of the parameters, their gradients and the optimiser's state, so that its kernels see one layout."""
+    """Of the parameters and of the optimiser's state, so that its kernels see one layout."""
     step.model.to(memory_format=layout)
-    for state in step.optimizer.state.values():
+    as_weights(step.optimizer)
+
+
+def as_weights(optimizer: torch.optim.Optimizer) -> None:
+    """The optimiser's state, laid out as its parameters are."""
+    for parameter, state in optimizer.state.items():
         for key, value in state.items():
-            if isinstance(value, torch.Tensor) and value.dim() == 4:
-                state[key] = value.contiguous(memory_format=layout)
+            if isinstance(value, torch.Tensor) and value.shape == parameter.shape:
+                state[key] = torch.empty_like(parameter, dtype=value.dtype).copy_(value)
+
+
+def as_ordinary(optimizer: torch.optim.Optimizer, saved: dict[str, Any]) -> dict[str, Any]:
+    """The state as an optimiser of a contiguous model has it."""
+    state = {
+        key: {k: v.contiguous() if isinstance(v, torch.Tensor) else v for k, v in values.items()}
+        for key, values in saved["state"].items()
+    }
+    return {**saved, "state": state}
