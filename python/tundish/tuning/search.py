@@ -40,6 +40,14 @@ STRICT, DEFAULTS = "strict fp32", "torch defaults"
 NOT_WORTH = 1.003  # a trick that gives less is left out: a simpler plan
 
 
+class BaselineFailed(RuntimeError):
+    """The user's step fails without any trick."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__(outcome.failed)
+        self.outcome = outcome
+
+
 @dataclass
 class Facts:
     """What the search must know of the job before it starts."""
@@ -94,6 +102,13 @@ class Search:
         self.try_removal()
         self.confirm()
 
+    def run_only(self, variant: Variant) -> None:
+        """The fresh run of a plan that exists."""
+        self.start_references()
+        self.winner = variant
+        self.gates.start(self.stage, variant)
+        self.confirm()
+
     # 0: what everything is compared with.
 
     def start_references(self) -> None:
@@ -101,7 +116,7 @@ class Search:
         self.stage.start(BASELINE, ())
         base = self.stage.outcome(BASELINE)
         if base.failed:
-            return
+            raise BaselineFailed(base)
         self._make_room()
         self.stage.start(TWIN, ())
         human = self.human_recipe()

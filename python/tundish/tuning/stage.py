@@ -137,9 +137,6 @@ class Stage:
     def close(self) -> None:
         self.end(*self._entries)
 
-    def names(self) -> list[str]:
-        return list(self._entries)
-
     def alive(self) -> list[str]:
         return [name for name, entry in self._entries.items() if entry.process is not None]
 

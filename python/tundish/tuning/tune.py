@@ -18,7 +18,7 @@ from .gates import Gates
 from .job import Build, Job, JobSource, as_job, pickled_source, source_of
 from .plan import Plan
 from .results import Report
-from .search import BASELINE, Facts, Search
+from .search import BaselineFailed, Facts, Search
 from .stage import Stage
 from .step import LossFunction
 from .trial import TrialFailed, TrialProcess
@@ -61,6 +61,32 @@ def tune(
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def measure_plan(
+    build: Build | str,
+    plan: Plan,
+    *,
+    quick: bool = False,
+    seed: int = 0,
+    progress: Callable[[str], None] = lambda text: None,
+) -> Report:
+    """Times a plan again, beside the baseline, its twin and the human recipe, and checks its numerics."""
+    folder = tempfile.mkdtemp(prefix="tundish-tune-")
+    try:
+        return run(
+            make_source(build, None, None, None, folder),
+            folder,
+            MINUTES,
+            quick,
+            seed,
+            lambda trick: True,
+            progress,
+            job_name(build),
+            tuple(plan.tricks),
+        ).report
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def run(
     source: JobSource,
     folder: str,
@@ -70,7 +96,9 @@ def run(
     allowed: Callable[[Trick], bool],
     progress: Callable[[str], None],
     name: str,
+    only: tuple[Trick, ...] | None = None,
 ) -> Plan:
+    """A search; or, with `only`, the fresh run of that variant alone."""
     began = time.monotonic()
     progress("the job")
     described = describe(source, seed)
@@ -87,15 +115,18 @@ def run(
     )
     finished = True
     try:
-        search.run()
+        if only is None:
+            search.run()
+        else:
+            search.run_only(only)
     except KeyboardInterrupt:
         finished = False
         search.notes.append("stopped by Ctrl-C: the best plan so far")
+    except BaselineFailed as error:
+        found = error.outcome
+        raise baseline_error(found.failed, found.kind, found.details) from None
     finally:
-        failure = stage.outcome(BASELINE) if BASELINE in stage.names() else None
         stage.close()
-    if failure is not None and failure.failed and failure.kind != "ended":
-        raise baseline_error(failure.failed, failure.kind, failure.details)
     report = Report(
         job=name,
         model=described["model"],

@@ -1,0 +1,228 @@
+"""The search on a fake stage: times come from a table, so that what is kept can be foretold."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from tundish.tuning.compare import Turn
+from tundish.tuning.gates import Gates
+from tundish.tuning.job import JobSource
+from tundish.tuning.results import IMPOSSIBLE, KEPT, REJECTED
+from tundish.tuning.search import BASELINE, HUMAN, TWIN, BaselineFailed, Facts, Search
+from tundish.tuning.stage import Outcome
+from tundish.tuning.tricks import TRICKS, Trick
+
+Time = Callable[[set[str]], float]
+
+
+@dataclass
+class Checked:
+    passed: bool
+    text: str
+
+
+@dataclass
+class FakeStage:
+    """Steps that take what `time_of` says, with noise; gates that pass unless `broken` names the trick."""
+
+    time_of: Time
+    noise: float = 0.0
+    host_bound: bool = False
+    broken: set[str] = field(default_factory=set)
+    failing: dict[str, Outcome] = field(default_factory=dict)  # by trick
+    wrong_losses: set[str] = field(default_factory=set)
+    most_preparing: int = 1
+    most_alive: int = 8
+    tricks: dict[str, set[str]] = field(default_factory=dict)
+    calls: dict[str, Any] = field(default_factory=dict)
+    ended: set[str] = field(default_factory=set)
+    random: random.Random = field(default_factory=lambda: random.Random(0))
+    timed: list[list[str]] = field(default_factory=list)
+
+    def start(self, name: str, tricks: Sequence[Trick], nudge: int = 0) -> None:
+        self.tricks[name] = {trick.name for trick in tricks}
+        self.ended.discard(name)
+
+    def start_call(self, name: str, function: str, **words: Any) -> None:
+        self.calls[name] = words["tricks"][0]["name"]
+
+    def outcome(self, name: str) -> Outcome:
+        for trick in self.tricks[name] | ({"baseline"} if name == BASELINE else set()):
+            if trick in self.failing:
+                return self.failing[trick]
+        wrong = bool(self.tricks[name] & self.wrong_losses)
+        losses = [2.0 + 0.5 * wrong + 1e-4 * self.random.random() - 0.01 * i for i in range(30)]
+        return Outcome(
+            losses=losses, step_ms=self.time_of(self.tricks[name]), one_off_s=5.0, graphs=1
+        )
+
+    def result(self, name: str) -> Checked:
+        bad = self.calls[name] in self.broken
+        return Checked(
+            not bad, f"gradient of fc.weight: {self.calls[name]}" if bad else "within fp32 noise"
+        )
+
+    def measure(self, names: Sequence[str], rounds: int = 0) -> dict[str, list[Turn]]:
+        names = [name for name in names if not self.outcome(name).failed]
+        self.timed.append(list(names))
+        turns: dict[str, list[Turn]] = {name: [] for name in names}
+        for _ in range(rounds or (10 if self.host_bound else 5)):
+            for name in names:
+                assert name not in self.ended
+                ms = self.time_of(self.tricks[name]) * self.random.lognormvariate(0, self.noise)
+                turns[name].append(Turn(ms, ms if self.host_bound else 0.1 * ms))
+        return turns
+
+    def memory(self, name: str) -> int | None:
+        return 1 << 30
+
+    def end(self, *names: str) -> None:
+        self.ended |= set(names)
+
+    def alive(self) -> list[str]:
+        return [name for name in self.tricks if name not in self.ended]
+
+
+def searched(
+    time_of: Time,
+    cuda: bool = True,
+    quick: bool = False,
+    obstacles: dict[str, str] | None = None,
+    seconds: float = 1e6,
+    **words: Any,
+) -> Search:
+    stage: Any = FakeStage(time_of, **words)
+    known = {kind.name: "" for kind in TRICKS} | (obstacles or {})
+    if not cuda:
+        known |= dict.fromkeys(("tf32", "fp16", "cuda_graph", "cudnn_benchmark"), "needs a GPU")
+    search = Search(
+        stage, Gates(JobSource(), 0), Facts(cuda, known), time.monotonic() + seconds, quick
+    )
+    search.run()
+    return search
+
+
+def names(search: Search) -> set[str]:
+    return {trick.name for trick in search.winner}
+
+
+def product(**factors: float) -> Time:
+    """Every trick multiplies the time by its factor."""
+
+    def time_of(tricks: set[str]) -> float:
+        ms = 100.0
+        for trick in tricks:
+            ms *= factors.get(trick, 1.0)
+        return ms
+
+    return time_of
+
+
+def test_a_trick_that_pays_is_kept_and_one_that_does_not_is_not() -> None:
+    search = searched(product(bf16=0.4, channels_last=1.3, compile=0.9, cudnn_benchmark=1.1))
+    assert names(search) == {"bf16", "compile"}
+    assert search.gains[BASELINE].gain == pytest.approx(1 / 0.36, rel=1e-3)
+    kept = [row for row in search.rows if row.verdict == KEPT]
+    assert [row.phase for row in kept] == ["confirm"]
+
+
+def resnet50(tricks: set[str]) -> float:
+    """Measured on an H200: a graph pays under a compiled step only; fp16 wins in one layout."""
+    if tricks & {"bf16", "fp16"}:
+        last = "channels_last" in tricks
+        ms = (30.5 if last else 55.0) if "bf16" in tricks else (33.1 if last else 47.0)
+    else:
+        ms = 60.2 if "tf32" in tricks else 145.0
+    device = ms * (0.64 if "compile" in tricks else 1.0)
+    host = 20.0 if "cuda_graph" in tricks else 28.6
+    return max(device, host) if "cuda_graph" not in tricks else device
+
+
+def test_interactions_are_found() -> None:
+    search = searched(resnet50)
+    assert {"bf16", "channels_last", "compile", "cuda_graph"} <= names(search)
+    assert "fp16" not in names(search)
+    assert search.gains[BASELINE].gain == pytest.approx(145 / 19.5, rel=0.01)
+    assert search.gains[HUMAN].gain > 1.4
+
+
+def test_a_model_that_nothing_helps_keeps_its_step() -> None:
+    search = searched(lambda tricks: 10.0 + len(tricks))
+    assert search.winner == ()
+    assert not [row for row in search.rows if row.verdict == KEPT and row.tricks]
+
+
+def test_a_broken_trick_is_rejected_by_name() -> None:
+    search = searched(product(channels_last=0.5, bf16=0.6), broken={"channels_last"})
+    assert names(search) == {"bf16"}
+    rejected = [row for row in search.rows if row.verdict == REJECTED]
+    assert rejected
+    assert all("gradient of fc.weight: channels_last" in row.numerics for row in rejected)
+
+
+def test_a_loss_outside_the_band_is_rejected() -> None:
+    search = searched(product(bf16=0.5, tf32=0.8), wrong_losses={"bf16"})
+    assert names(search) == {"tf32"}
+
+
+def test_a_step_that_cannot_be_captured_goes_on_without_a_graph() -> None:
+    cause = Outcome("train.py:7: float(y.sum()): not permitted when capturing", "capture")
+    search = searched(product(bf16=0.5, compile=0.8), failing={"cuda_graph": cause})
+    assert names(search) == {"bf16", "compile"}
+    rows = [row for row in search.rows if row.verdict == IMPOSSIBLE]
+    assert "train.py:7" in rows[0].numerics
+
+
+def test_out_of_memory_in_one_trial_is_not_the_end() -> None:
+    search = searched(
+        product(bf16=0.5, tf32=0.9),
+        failing={"tf32": Outcome("CUDA out of memory", "out of memory")},
+    )
+    assert names(search) == {"bf16"}
+
+
+def test_a_failing_baseline_ends_it() -> None:
+    with pytest.raises(BaselineFailed, match="shapes"):
+        searched(product(), failing={"baseline": Outcome("shapes cannot be multiplied", "error")})
+
+
+def test_the_human_recipe_is_taken_where_it_is_faster() -> None:
+    """A search that is cut short still gives what people have."""
+    search = searched(product(bf16=0.5, channels_last=0.9, compile=0.5), seconds=60)
+    assert names(search) >= {"bf16", "compile"}
+
+
+def test_on_a_cpu() -> None:
+    search = searched(
+        product(channels_last=0.7, bf16=3.0, fused_optimizer=0.9, compile=1.2), cuda=False
+    )
+    assert names(search) == {"channels_last", "fused_optimizer"}
+
+
+def test_quick_times_fewer() -> None:
+    whole, quick = (searched(resnet50, quick=quick) for quick in (False, True))
+    assert names(quick) >= {"bf16", "channels_last", "compile", "cuda_graph"}
+    assert len(quick.rows) < len(whole.rows) / 2
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_noise_does_not_make_a_plan(seed: int) -> None:
+    search = searched(product(), noise=0.05, host_bound=True, random=random.Random(seed))
+    assert search.winner == ()
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_noise_does_not_hide_a_gain_of_three(seed: int) -> None:
+    search = searched(product(bf16=1 / 3), noise=0.1, host_bound=True, random=random.Random(seed))
+    assert "bf16" in names(search)
+
+
+def test_baseline_and_twin_take_part_in_every_round() -> None:
+    search = searched(resnet50)
+    stage: Any = search.stage
+    assert all(group[:2] == [BASELINE, TWIN] for group in stage.timed)
