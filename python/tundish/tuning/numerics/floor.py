@@ -1,0 +1,138 @@
+"""How far correct fp32 steps lie from the reference, tensor by tensor: the noise that a trick may have.
+
+One run is not enough: where it happens to lie close, a correct trick looks wrong. The floor of a tensor
+is its largest error over two equal runs, three with nudged inputs and three with nudged weights.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import torch
+
+from .observe import Observation
+
+EPS = torch.finfo(torch.float32).eps
+LEAST = 8 * EPS  # a sum of a thousand terms one after the other is off by that much
+NOISE_FROM = 0.1  # a tensor with a larger relative error in fp32 is rounding noise
+NOISE_SIZE = 1000 * EPS  # of such a tensor, relative to its kind: sums of 10^6 terms that cancel
+MOST = 1e12  # stands for infinity, which JSON has not
+
+
+@dataclass
+class Errors:
+    """Relative errors of one run by tensor, and the least error that counts (both per tensor)."""
+
+    error: dict[str, float] = field(default_factory=dict)
+    least: dict[str, float] = field(default_factory=dict)
+    least_if_noise: dict[str, float] = field(default_factory=dict)
+
+    def merge(self, other: Errors) -> None:
+        """The larger of both, tensor by tensor: NaN counts as the largest."""
+        for mine, theirs in (
+            (self.error, other.error),
+            (self.least, other.least),
+            (self.least_if_noise, other.least_if_noise),
+        ):
+            for name, value in theirs.items():
+                mine[name] = max(_finite(mine.get(name, 0.0)), _finite(value))
+
+
+def errors_of(seen: Observation, reference: Observation) -> Errors:
+    """Loss, outputs, gradients and buffers against the reference."""
+    names = [name for name in reference if not name.startswith("weight ")]
+    extra = [
+        name for name in seen if name not in reference and name.startswith(("gradient", "output"))
+    ]
+    sizes = _norms([reference[name] for name in names])
+    counts = [max(1, reference[name].numel()) for name in names]
+    differences = _norms([_difference(seen.get(name), reference[name]) for name in names])
+    typical = _typical_sizes(names, sizes, counts)
+    out = Errors()
+    for name, size, count, difference in zip(names, sizes, counts, differences):
+        # The size of a tensor of its kind with that many elements: what a tiny tensor is compared with.
+        usual = typical[_kind(name)] * math.sqrt(count)
+        whole = max(size, EPS * usual, 1e-300)
+        out.error[name] = difference / whole
+        out.least[name] = LEAST * max(size, usual) / whole
+        out.least_if_noise[name] = NOISE_SIZE * max(size, usual) / whole
+        if not torch.is_floating_point(reference[name]):
+            out.error[name] = 0.0 if difference == 0.0 else MOST
+    for name, size in zip(extra, _norms([seen[name] for name in extra])):
+        out.error[name] = 0.0 if size == 0.0 else MOST  # a gradient of zeros may stand for none
+        out.least[name] = out.least_if_noise[name] = LEAST
+    return out
+
+
+def update_errors(
+    after: Observation, before: Observation, expected: dict[str, torch.Tensor]
+) -> Errors:
+    """Of the optimiser's updates, relative to the update: in the weights themselves it would hide.
+
+    `expected` is what the plain optimiser does in fp64 with the gradients of the same run. With the
+    reference's gradients Adam would turn the sign of a gradient that is noise into a whole update.
+    """
+    names = list(expected)
+    sizes = _norms([expected[name] for name in names])
+    weights = _norms([before[name] for name in names])
+    moved = [after[f"weight {name}"].double() - before[name].double() for name in names]
+    differences = _norms([_difference(m, expected[name]) for m, name in zip(moved, names)])
+    out = Errors()
+    for name, size, weight, difference in zip(names, sizes, weights, differences):
+        least = EPS * (size + weight)  # the sum of weight and update is rounded to fp32
+        whole = max(size, least, 1e-300)
+        out.error[f"update of {name}"] = difference / whole
+        out.least[f"update of {name}"] = least / whole
+    return out
+
+
+def ratios(run: Errors, floor: Errors) -> dict[str, tuple[float, float, float]]:
+    """By tensor: error / floor, error, floor."""
+    out = {}
+    for name, error in run.error.items():
+        measured = _finite(floor.error.get(name, 0.0))
+        noise = measured > NOISE_FROM
+        least = floor.least_if_noise if noise and name in floor.least_if_noise else floor.least
+        limit = max(measured, least.get(name, run.least.get(name, EPS)), 1e-300)
+        out[name] = (min(MOST, _finite(error) / limit), _finite(error), limit)
+    return out
+
+
+def _kind(name: str) -> str:
+    return name.split(" ", 1)[0]
+
+
+def _typical_sizes(names: list[str], sizes: list[float], counts: list[int]) -> dict[str, float]:
+    """Root mean square of all elements of a kind."""
+    squares: dict[str, float] = {}
+    elements: dict[str, int] = {}
+    for name, size, count in zip(names, sizes, counts):
+        kind = _kind(name)
+        if kind == "buffer":  # means, variances and counts: not of one scale
+            squares[kind], elements[kind] = 0.0, 1
+            continue
+        squares[kind] = squares.get(kind, 0.0) + (size * size if math.isfinite(size) else 0.0)
+        elements[kind] = elements.get(kind, 0) + count
+    return {kind: math.sqrt(squares[kind] / elements[kind]) for kind in squares}
+
+
+def _difference(seen: torch.Tensor | None, reference: torch.Tensor) -> torch.Tensor:
+    if seen is None:
+        return reference.double()
+    if seen.shape != reference.shape:
+        return torch.full((), math.inf, dtype=torch.float64, device=reference.device)
+    return seen.double() - reference.double()
+
+
+def _norms(tensors: list[torch.Tensor]) -> list[float]:
+    if not tensors:
+        return []
+    device = tensors[0].device
+    norms = [torch.linalg.vector_norm(tensor.detach().double()).to(device) for tensor in tensors]
+    values: list[float] = torch.stack(norms).tolist()
+    return values
+
+
+def _finite(value: float) -> float:
+    return value if math.isfinite(value) else MOST

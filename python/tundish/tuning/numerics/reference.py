@@ -1,0 +1,168 @@
+"""The plain step: its fp64 reference, its fp32 noise floor, and what its optimiser does with given gradients."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+
+from ..child import nudged
+from ..job import Job
+from ..step import Step
+from .floor import Errors, errors_of, update_errors
+from .observe import (
+    Observation,
+    Point,
+    Start,
+    Watch,
+    observe,
+    observe_in_fp64,
+    points_of,
+    whole_points,
+)
+
+MakeJob = Callable[[], Job]
+USABLE_BELOW = 1e-3  # error of the plain fp32 outputs: above it, fp64 ran another computation
+NUDGED_INPUTS = NUDGED_WEIGHTS = 3
+_STAND_IN_RATE = 1e-3
+
+
+class Plain:
+    """The plain job in fp32, where it starts, and its reference in fp64."""
+
+    def __init__(self, make: MakeJob, seed: int, samples: int, accumulate: int) -> None:
+        self.notes: list[str] = []
+        self.accumulate = accumulate
+        self._job, self._exact = make(), make()
+        for job in (self._job, self._exact):
+            use_a_rate(job.optimizer)
+        self.start = Start.of(self._job.model)
+        self.optimizer_state = copy.deepcopy(self._job.optimizer.state_dict())
+        self._optimizer = ExactOptimizer(self._exact, self.optimizer_state)
+        self.points = points_of(self._job, seed, samples)
+        self.eager = self._first_run(seed)
+        self.reference = self._make_reference()
+        self.floor, self.deterministic = self._make_floor()
+
+    def _first_run(self, seed: int) -> list[Observation]:
+        try:
+            return self._run(self.points, self.start)
+        except torch.OutOfMemoryError:
+            raise
+        except Exception as error:
+            self.points = whole_points(self._job, seed)
+            seen = self._run(self.points, self.start)
+            self.notes.append(
+                f"the batch could not be cut ({_first_line(error)}); it is used whole"
+            )
+            return seen
+
+    def _make_reference(self) -> list[Observation] | None:
+        try:
+            exact = [
+                observe_in_fp64(self._exact, self.start, point, self.accumulate)
+                for point in self.points
+            ]
+        except Exception as error:
+            self.notes.append(
+                f"no fp64 reference: the step does not run in fp64 ({_first_line(error)}); "
+                "compared with strict fp32"
+            )
+            return None
+        for seen, reference in zip(self.eager, exact):
+            errors = errors_of(seen, reference).error
+            off = max(errors[name] for name in errors if name.startswith(("loss", "output")))
+            if not off < USABLE_BELOW:
+                self.notes.append(
+                    f"no fp64 reference: in fp64 the outputs differ by {off:.1e}, so it draws other random "
+                    "numbers there or computes in lower precision here; compared with strict fp32"
+                )
+                return None
+        return exact
+
+    def _make_floor(self) -> tuple[Errors, bool]:
+        floor = Errors()
+        if self.reference is not None:
+            floor.merge(self.compare(self.eager, self.start))
+        twin = self._run(self.points, self.start)
+        floor.merge(self.compare(twin, self.start))
+        for i in range(NUDGED_INPUTS):
+            points = [Point(nudged(point.batch, i + 1), point.seed) for point in self.points]
+            floor.merge(self.compare(self._run(points, self.start), self.start))
+        for i in range(NUDGED_WEIGHTS):
+            start = Start(nudged(self.start.parameters, i + 1), self.start.buffers)
+            floor.merge(self.compare(self._run(self.points, start), start))
+        return floor, all(same_bits(a, b) == "" for a, b in zip(self.eager, twin))
+
+    def compare(self, run: Iterable[Observation], start: Start, skip: int = 0) -> Errors:
+        """The errors of a run's steps, the largest over the points; those of the first `skip` steps
+        do not count. The run may be a generator: a step is dropped when the next one begins."""
+        out, exact = Errors(), self.reference or self.eager
+        self._optimizer.begin()
+        for i, seen in enumerate(run):
+            expected = self._optimizer.update_for(start, seen)
+            if i >= skip:
+                out.merge(errors_of(seen, exact[i % len(exact)]))
+                out.merge(update_errors(seen, start.parameters, expected))
+        return out
+
+    def _run(self, points: list[Point], start: Start) -> list[Observation]:
+        self._job.optimizer.load_state_dict(copy.deepcopy(self.optimizer_state))
+        step = Step(self._job.model, self._job.optimizer, self._job.loss_fn)
+        step.accumulate = self.accumulate
+        watch = Watch(step.model)
+        try:
+            return [observe(step, watch, start, point) for point in points]
+        finally:
+            watch.end()
+
+
+class ExactOptimizer:
+    """The plain optimiser in fp64, fed with the gradients of a run: the updates it should have made."""
+
+    def __init__(self, job: Job, state: dict[str, Any]) -> None:
+        self.job, self._state = job, state
+        job.model.double()
+        if isinstance(job.loss_fn, torch.nn.Module):
+            job.loss_fn.double()
+
+    def begin(self) -> None:
+        self.job.optimizer.load_state_dict(copy.deepcopy(self._state))
+
+    def update_for(self, start: Start, seen: Observation) -> dict[str, torch.Tensor]:
+        start.restore(self.job.model)
+        trained = {id(p) for group in self.job.optimizer.param_groups for p in group["params"]}
+        named = [(n, p) for n, p in self.job.model.named_parameters() if id(p) in trained]
+        for name, parameter in named:
+            gradient = seen.get(f"gradient of {name}")
+            parameter.grad = None if gradient is None else gradient.to(parameter.dtype)
+        self.job.optimizer.step()
+        return {name: p.detach() - start.parameters[name].double() for name, p in named}
+
+
+def use_a_rate(optimizer: torch.optim.Optimizer) -> None:
+    """A scheduler's warm-up may begin at 0, where the optimiser does nothing that could be compared."""
+    for group in optimizer.param_groups:
+        if float(group["lr"]) == 0.0:
+            group["lr"] = _STAND_IN_RATE
+
+
+def same_bits(seen: Observation, other: Observation) -> str:
+    """The first tensor that differs; empty if none does."""
+    for name in dict.fromkeys([*other, *seen]):
+        a, b = seen.get(name), other.get(name)
+        if a is None or b is None:
+            present = a if a is not None else b
+            same = present is None or not bool(torch.any(present != 0))
+        else:
+            same = a.dtype == b.dtype and a.shape == b.shape
+            same = same and bool(torch.all((a == b) | (torch.isnan(a) & torch.isnan(b))))
+        if not same:
+            return name
+    return ""
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
