@@ -23,7 +23,7 @@ Time = Callable[[set[str]], float]
 @dataclass
 class Checked:
     passed: bool
-    text: str
+    sentence: str
 
 
 @dataclass

@@ -67,23 +67,27 @@ class Gates:
             self.start(stage, [trick])
             try:
                 result = stage.result(key)
-                self.found[key] = Verdict(not result.passed, result.text, trick.grade.value)
+                self.found[key] = Verdict(not result.passed, result.sentence, trick.grade.value)
             except TrialFailed as error:
                 text = f"{trick.title} could not be checked: {error}"
                 self.found[key] = Verdict(True, text, trick.grade.value)
         return self.found[key]
 
     def _of_losses(self, stage: Stage, variant: tuple[Trick, ...], name: str) -> Verdict:
-        from .numerics.band import check_losses
+        from .numerics.band import check_band
 
         outcome = stage.outcome(name)
         if outcome.failed:
             return Verdict(True, outcome.failed, "")
         if any(trick.name == "compile" for trick in variant) and outcome.graphs == 0:
             return Verdict(True, "torch.compile made no graph: the step ran eagerly", "")
-        fp32 = [stage.outcome(one) for one in ("baseline", "twin", "nudge 1", "nudge 2")]
-        result = check_losses(outcome.losses, [one.losses for one in fp32 if not one.failed])
-        return Verdict(not result.passed, result.text, Grade.STATISTICAL.value)
+        equals = [stage.outcome(one) for one in ("twin", "nudge 1", "nudge 2")]
+        result = check_band(
+            stage.outcome("baseline").losses,
+            [one.losses for one in equals if not one.failed],
+            outcome.losses,
+        )
+        return Verdict(not result.passed, result.sentence, Grade.STATISTICAL.value)
 
 
 def gate_name(trick: Trick) -> str:

@@ -340,6 +340,8 @@ class Search:
     def _pays(self, candidate: Variant, than: Variant) -> bool:
         if candidate not in self.measured or not self._passes(candidate):
             return False
+        if not than:
+            return self.measured[candidate].gain.faster
         ours, theirs = self.measured[candidate], self.measured[than]
         gain = compare(theirs.turns, ours.turns, theirs.turns[1:] + theirs.turns[:1])
         return gain.gain > NOT_WORTH and gain.low > 1.0

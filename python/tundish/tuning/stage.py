@@ -41,6 +41,12 @@ class _Entry:
     call: dict[str, Any] | None = None  # instead of a preparation
     answer: Any = None
 
+    def was_ended(self) -> bool:
+        """By us, and not because it failed."""
+        if self.process is not None or self.outcome is None:
+            return False
+        return self.outcome.kind in ("", "ended")
+
 
 class Stage:
     """Trials by name. One thread. close() ends every process."""
@@ -63,8 +69,9 @@ class Stage:
         self.most_alive = 2
 
     def start(self, name: str, tricks: Sequence[Trick], nudge: int = 0) -> None:
-        """Queues a trial; it prepares in the background as soon as there is room."""
-        if name not in self._entries:
+        """Queues a trial; it prepares in the background as soon as there is room. Again, if it was ended."""
+        entry = self._entries.get(name)
+        if entry is None or entry.was_ended():
             self._entries[name] = _Entry(tricks, nudge)
             self._pump()
 
