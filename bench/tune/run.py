@@ -23,14 +23,14 @@ from . import models
 FILE = Path(models.__file__).resolve()
 
 
-def tuned(name: str, quick: bool, folder: Path | None) -> dict[str, Any]:
+def tuned(name: str, quick: bool, minutes: float | None, folder: Path | None) -> dict[str, Any]:
     began = time.monotonic()
 
     def say(text: str) -> None:
         print(f"  {time.monotonic() - began:6.1f} s  {text}", flush=True)
 
     print(name, flush=True)
-    plan = tune(f"{FILE}:{name}", quick=quick, progress=say)
+    plan = tune(f"{FILE}:{name}", quick=quick, minutes=minutes, progress=say)
     if folder is not None:
         plan.save(folder / f"tune_{name}.json")
     report = plan.report.as_json()
@@ -66,12 +66,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--models", nargs="+", default=[*models.SEEN, *models.UNSEEN])
     parser.add_argument("--quick", action="store_true", help="two minutes a model instead of six")
+    parser.add_argument("--minutes", type=float, help="of a model, instead")
     parser.add_argument("--out", type=Path, help="write the rows as JSON")
     parser.add_argument("--plans", type=Path, help="folder for each model's plan")
     asked = parser.parse_args()
     rows = []
     for name in asked.models:
-        rows.append(tuned(name, asked.quick, asked.plans))
+        rows.append(tuned(name, asked.quick, asked.minutes, asked.plans))
         if asked.out:  # after each model: a run may be cut off
             values = {"rows": rows, "summary": summed(rows)}
             asked.out.write_text(json.dumps(values, indent=1) + "\n")

@@ -37,7 +37,7 @@ def record(model: str, tricks: list[Trick], rounds: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         source = source_of(f"{Path(models.__file__).resolve()}:{model}")
         stage = Stage(source, folder, seed=0, steps=12, prepare_s=120)
-        stage.most_alive = stage.most_preparing = PROCESSES
+        stage.most_preparing = PROCESSES
         try:
             names = [f"twin {i}" for i in range(PROCESSES)]
             for name in names:

@@ -212,7 +212,7 @@ def test_batches_in_every_form() -> None:
 
 def test_a_stage_times_in_rounds_and_leaves_out_what_fails(tmp_path: Path) -> None:
     stage = Stage(source_of(jobs.cnn), str(tmp_path), seed=0, steps=4, prepare_s=60)
-    stage.most_alive = 4
+    stage.most_preparing = 4
     try:
         stage.start("plain", ())
         stage.start("layout", [ChannelsLast()])

@@ -28,6 +28,7 @@ class Gates:
 
     source: JobSource
     seed: int
+    need_bytes: int = 0
     found: dict[str, Verdict] = field(default_factory=dict)
 
     def start(self, stage: Stage, tricks: Iterable[Trick]) -> None:
@@ -37,6 +38,7 @@ class Gates:
                 stage.start_call(
                     gate_name(trick),
                     _CHECK,
+                    need_bytes=self.need_bytes,
                     source=self.source,
                     tricks=[trick.as_json()],
                     seed=self.seed,

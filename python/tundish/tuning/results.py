@@ -59,6 +59,8 @@ class Report:
     seconds: float = 0.0
     finished: bool = True  # False: Ctrl-C or the time limit ended it; the best plan so far
     notes: list[str] = field(default_factory=list)
+    # Where the time of the tuning went: seconds, what happened, to which trial.
+    timeline: list[tuple[float, str, str]] = field(default_factory=list)
     machine: dict[str, Any] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
     command: str = ""

@@ -24,7 +24,7 @@ from .gates import Gates, Verdict
 from .results import COMPARED, IMPOSSIBLE, KEPT, Row
 from .rows import Variant, fill_row, label, reference_row, variant_row
 from .stage import Outcome, Stage
-from .tricks import Trick, in_order
+from .tricks import Trick
 from .tricks.autocast import Bf16, Fp16
 from .tricks.channels_last import ChannelsLast
 from .tricks.compile import Compile
@@ -34,45 +34,11 @@ from .tricks.inplace import InplaceActivations
 from .tricks.optimizer_kernels import FusedOptimizer
 from .tricks.reference_flags import StrictFp32, TorchDefaults
 from .tricks.tf32 import TF32
+from .variants import BaselineFailed, Facts, Measured, in_variant, pair_noise, without
 
 BASELINE, TWIN, HUMAN = "baseline", "twin", "human recipe"
 STRICT, DEFAULTS = "strict fp32", "torch defaults"
 NOT_WORTH = 1.003  # a trick that gives less is left out: a simpler plan
-
-
-class BaselineFailed(RuntimeError):
-    """The user's step fails without any trick."""
-
-    def __init__(self, outcome: Outcome) -> None:
-        super().__init__(outcome.failed)
-        self.outcome = outcome
-
-
-@dataclass
-class Facts:
-    """What the search must know of the job before it starts."""
-
-    cuda: bool
-    obstacles: dict[str, str]  # of each trick, by name; empty text: it can be used
-    trainable_bytes: int = 0
-
-
-@dataclass
-class Measured:
-    """A variant that was timed, beside the baseline and its twin of the same rounds."""
-
-    turns: list[Turn]
-    base: list[Turn]
-    twin: list[Turn]
-    peak_bytes: int | None
-
-    @property
-    def ms(self) -> float:
-        return middle_ms(self.turns)
-
-    @property
-    def gain(self) -> Gain:
-        return compare(self.base, self.turns, self.twin)
 
 
 @dataclass
@@ -118,12 +84,12 @@ class Search:
         if base.failed:
             raise BaselineFailed(base)
         self._make_room()
-        self.stage.start(TWIN, ())
+        self.stage.start(TWIN, (), need_bytes=self._need(()))
         human = self.human_recipe()
         if Compile() in human:  # the slowest to prepare comes first
             self._start(human)
         for nudge in (1, 2):
-            self.stage.start(f"nudge {nudge}", (), nudge)
+            self.stage.start(f"nudge {nudge}", (), nudge, self._need(()))
         self.gates.start(self.stage, self._checked_first())
         self.rows.append(reference_row(BASELINE, base, self.stage.memory(BASELINE)))
 
@@ -200,8 +166,7 @@ class Search:
     # 4
 
     def choose_flags(self) -> None:
-        extra: list[Trick] = [TF32(), CudnnBenchmark(), InplaceActivations()]
-        extra = [one for one in extra if self._can(one) and one not in self.winner]
+        extra = [one for one in self._extra() if self._can(one) and one not in self.winner]
         if self.quick or not extra or not self._time_for(45):
             return
         self.progress("flags")
@@ -214,6 +179,15 @@ class Search:
             better.append(every)
         if better:
             self.winner = min(better, key=lambda one: self.measured[one].ms)
+
+    def _extra(self) -> list[Trick]:
+        """TF32 has nothing to do beside 16 bits, in-place activations nothing under the compiler."""
+        extra: list[Trick] = [CudnnBenchmark()]
+        if not any(trick.name in ("bf16", "fp16") for trick in self.winner):
+            extra.append(TF32())
+        if Compile() not in self.winner:
+            extra.append(InplaceActivations())
+        return extra
 
     # 5
 
@@ -253,9 +227,9 @@ class Search:
         if self.facts.cuda:
             names |= {STRICT: (StrictFp32(),), DEFAULTS: (TorchDefaults(),)}
         self.stage.end(*[n for n in self.stage.alive() if n not in (BASELINE, TWIN)])
-        self._make_room()
         for name, variant in names.items():
-            self.stage.start(name if name in (BASELINE, TWIN) else f"fresh {name}", variant)
+            trial = name if name in (BASELINE, TWIN) else f"fresh {name}"
+            self.stage.start(trial, variant, need_bytes=self._need(variant))
         fresh = {name: name if name in (BASELINE, TWIN) else f"fresh {name}" for name in names}
         turns = self.stage.measure(list(fresh.values()), rounds=10)
         base, twin = turns.get(BASELINE), turns.get(TWIN)
@@ -311,13 +285,18 @@ class Search:
                 self._report(variant, phase)
 
     def _groups(self, variants: list[Variant]) -> Iterable[list[Variant]]:
-        """As many at once as the device's memory holds."""
-        size = max(1, self.stage.most_alive - 2)
-        for begin in range(0, len(variants), size):
-            group = variants[begin : begin + size]
-            yield group
-            if begin + size < len(variants):
+        """As many at once as the device's memory holds, beside the baseline and its twin."""
+        room = self.stage.memory_limit - 2 * self._need(())
+        group: list[Variant] = []
+        for variant in variants:
+            taken = sum(map(self._need, group))
+            if group and self.facts.cuda and taken + self._need(variant) > room:
+                yield group
                 self.stage.end(*(self._name(one) for one in group))
+                group = []
+            group.append(variant)
+        if group:
+            yield group
 
     def _try_beside_winner(self, candidates: list[Variant], phase: str) -> None:
         self._end_all_but([self.winner, *candidates])
@@ -363,7 +342,7 @@ class Search:
 
     def _start(self, variant: Variant) -> None:
         if variant:
-            self.stage.start(self._name(variant), variant)
+            self.stage.start(self._name(variant), variant, need_bytes=self._need(variant))
 
     def _name(self, variant: Variant) -> str:
         return label(variant) or BASELINE
@@ -378,15 +357,20 @@ class Search:
         return time.monotonic() + seconds + (20 if self.quick else 45) < self.deadline
 
     def _make_room(self) -> None:
-        """How many trials fit into the device's memory beside each other."""
+        """How much of the device's memory trials may take beside each other."""
         if not self.facts.cuda:
-            self.stage.most_preparing, self.stage.most_alive = 2, 12
+            self.stage.most_preparing = 2
             return
-        peak = self.stage.memory(BASELINE) or 0
         total = int(self.stage.outcome(BASELINE).details.get("memory_total") or 0)
-        fit = int(0.85 * total // (1.1 * peak + (600 << 20))) if total else 4
-        self.stage.most_alive = max(4, min(16, fit))
-        self.stage.most_preparing = self.stage.most_alive
+        self.facts.peak_bytes = self.stage.memory(BASELINE) or 0
+        self.gates.need_bytes = self._need(())
+        self.stage.memory_limit = int(0.85 * total)
+        self.stage.most_preparing = 16
+
+    def _need(self, variant: Variant) -> int:
+        """The memory of a trial, by the baseline's; a graph keeps a pool of its own."""
+        low = any(trick.name in ("bf16", "fp16") for trick in variant)
+        return int((0.7 if low else 1.2) * self.facts.peak_bytes) + (700 << 20)
 
     def _report(self, variant: Variant, phase: str) -> None:
         name = self._name(variant)
@@ -396,19 +380,3 @@ class Search:
             gate = self.gates.judge(self.stage, variant, name)
             fill_row(row, found.turns, found.base, found.gain, found.peak_bytes, gate)
         self.rows = [r for r in self.rows if (r.label, r.phase) != (name, phase)] + [row]
-
-
-def pair_noise(other: list[Turn], base: list[Turn], twin: list[Turn]) -> list[Turn]:
-    """A twin for `other`: as far from it, round by round, as the baseline's twin from the baseline."""
-    return [
-        Turn(o.ms * t.ms / b.ms, o.host_ms * t.host_ms / b.host_ms)
-        for o, b, t in zip(other, base, twin)
-    ]
-
-
-def in_variant(tricks: Iterable[Trick]) -> Variant:
-    return tuple(in_order(dict.fromkeys(tricks)))
-
-
-def without(variant: Variant, trick: Trick) -> Variant:
-    return tuple(one for one in variant if one != trick)

@@ -40,6 +40,8 @@ class _Entry:
     outcome: Outcome | None = None
     call: dict[str, Any] | None = None  # instead of a preparation
     answer: Any = None
+    need_bytes: int = 0  # of the device's memory, as far as one can tell before
+    only_losses: bool = False  # it will not be timed
 
     def was_ended(self) -> bool:
         """By us, and not because it failed."""
@@ -66,19 +68,27 @@ class Stage:
         self._entries: dict[str, _Entry] = {}
         self._on_wait = on_wait
         self.most_preparing = 1
-        self.most_alive = 2
+        self.memory_limit = 0  # of all trials together; 0: no limit
+        self.began = time.monotonic()
+        self.events: list[tuple[float, str, str]] = []  # seconds, what happened, to whom
 
-    def start(self, name: str, tricks: Sequence[Trick], nudge: int = 0) -> None:
+    def start(
+        self, name: str, tricks: Sequence[Trick], nudge: int = 0, need_bytes: int = 0
+    ) -> None:
         """Queues a trial; it prepares in the background as soon as there is room. Again, if it was ended."""
         entry = self._entries.get(name)
         if entry is None or entry.was_ended():
-            self._entries[name] = _Entry(tricks, nudge)
+            self._entries[name] = _Entry(
+                tricks, nudge, need_bytes=need_bytes, only_losses=nudge > 0
+            )
             self._pump()
 
-    def start_call(self, name: str, function: str, **words: Any) -> None:
+    def start_call(self, name: str, function: str, need_bytes: int = 0, **words: Any) -> None:
         """Queues a function that a process of its own runs; result() waits for what it returns."""
         if name not in self._entries:
-            self._entries[name] = _Entry((), call={"function": function, **words})
+            self._entries[name] = _Entry(
+                (), call={"function": function, **words}, need_bytes=need_bytes
+            )
             self._pump()
 
     def outcome(self, name: str) -> Outcome:
@@ -100,6 +110,7 @@ class Stage:
         busy = [e for e in self._entries.values() if e.process and e.outcome is None]
         turns: dict[str, list[Turn]] = {name: [] for name in names}
         paused_at = time.monotonic()
+        self._note("timing", f"{len(names)} trials")
         for entry in busy:
             assert entry.process is not None
             entry.process.pause()
@@ -117,6 +128,7 @@ class Stage:
             for entry in busy:
                 assert entry.process is not None
                 entry.process.resume(time.monotonic() - paused_at)
+        self._note("timed", f"{len(names)} trials")
         return turns
 
     def memory(self, name: str) -> int | None:
@@ -173,16 +185,20 @@ class Stage:
     def _pump(self, force: str = "") -> None:
         """Starts queued trials while there is room; `force` at once if nothing else can make room."""
         for name, entry in self._entries.items():
-            if entry.process is not None or entry.outcome is not None:
-                continue
-            preparing = sum(
-                e.process is not None and e.outcome is None for e in self._entries.values()
-            )
-            room = preparing < self.most_preparing and len(self.alive()) < self.most_alive
-            if room or (name == force and preparing == 0):
-                self._launch(entry)
+            queued = entry.process is None and entry.outcome is None
+            if queued and (self._has_room(entry) or (name == force and not self._preparing())):
+                self._launch(name, entry)
 
-    def _launch(self, entry: _Entry) -> None:
+    def _preparing(self) -> int:
+        return sum(e.process is not None and e.outcome is None for e in self._entries.values())
+
+    def _has_room(self, entry: _Entry) -> bool:
+        taken = sum(e.need_bytes for e in self._entries.values() if e.process is not None)
+        fits = not self.memory_limit or taken + entry.need_bytes <= self.memory_limit
+        return fits and self._preparing() < self.most_preparing
+
+    def _launch(self, name: str, entry: _Entry) -> None:
+        self._note("start", name)
         entry.process = TrialProcess(list(entry.tricks), self._cache_of(entry.tricks))
         if entry.call is None:
             entry.process.prepare(
@@ -190,6 +206,9 @@ class Stage:
             )
         else:
             entry.process.send("call", self._prepare_s, **entry.call)
+
+    def _note(self, what: str, name: str) -> None:
+        self.events.append((round(time.monotonic() - self.began, 2), what, name))
 
     def _collect(self, wait_s: float) -> None:
         for entry in list(self._entries.values()):
@@ -220,6 +239,8 @@ class Stage:
                 graphs=found["graphs"],
                 details=found,
             )
+            if entry.only_losses:
+                self._drop(entry)
 
     def _fail(self, entry: _Entry, error: TrialFailed) -> None:
         entry.outcome = Outcome(str(error), error.kind, details={"details": error.details})

@@ -18,11 +18,12 @@ from .gates import Gates
 from .job import Build, Job, JobSource, as_job, pickled_source, source_of
 from .plan import Plan
 from .results import Report
-from .search import BaselineFailed, Facts, Search
+from .search import Search
 from .stage import Stage
 from .step import LossFunction
 from .trial import TrialFailed, TrialProcess
 from .tricks import TRICKS, Trick
+from .variants import BaselineFailed, Facts
 
 FIRST_STEPS = 30  # of every trial: they warm up, and their losses are compared
 MINUTES, QUICK_MINUTES = 6.0, 2.0
@@ -143,6 +144,7 @@ def run(
         seconds=time.monotonic() - began,
         finished=finished,
         notes=search.notes,
+        timeline=stage.events,
         machine=machine() | ({"gpu": described["device"]} if facts.cuda else {}),
         versions=versions(),
         command=" ".join(sys.argv),
