@@ -64,8 +64,9 @@ class TrialProcess:
         """The reply. TrialFailed if the child failed, died or did not answer in time."""
         left = self._waiting_until - time.monotonic()
         if not self._connection.poll(max(0.0, left)):
+            tail = self._tail()
             self.end()
-            raise TrialFailed("it did not answer in time and was ended", "hang", self._tail())
+            raise TrialFailed("it did not answer in time and was ended", "hang", tail)
         try:
             reply = self._connection.recv()
         except (EOFError, ConnectionResetError):
@@ -101,6 +102,7 @@ class TrialProcess:
         self._signal(signal.SIGKILL)
         self._process.wait()
         self._connection.close()
+        self._errors.close()
 
     def _signal(self, number: int) -> None:
         if self._process.poll() is None:
@@ -117,6 +119,8 @@ class TrialProcess:
         return TrialFailed(f"its process ended with {_word(code)}: {last[0]}", "died", tail)
 
     def _tail(self) -> str:
+        if self._errors.closed:
+            return ""
         self._errors.seek(0, os.SEEK_END)
         self._errors.seek(max(0, self._errors.tell() - 4000))
         return self._errors.read().decode("utf-8", "replace")
