@@ -118,6 +118,8 @@ class TrialProcess:
         return TrialFailed(f"its process ended with {_word(code)}: {last[0]}", "died", tail)
 
     def _tail(self) -> str:
+        if self._errors.closed:
+            return ""
         self._errors.seek(0, os.SEEK_END)
         self._errors.seek(max(0, self._errors.tell() - 4000))
         return self._errors.read().decode("utf-8", "replace")

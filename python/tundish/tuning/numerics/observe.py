@@ -77,7 +77,7 @@ class Watch:
 
     def __init__(self, model: torch.nn.Module) -> None:
         self._seen: dict[str, Any] = {}
-        self._last: Any = None
+        self._last: list[torch.Tensor] = []
         seen = self._seen
 
         def keep(module: Any, inputs: Any, output: Any) -> None:
@@ -88,13 +88,14 @@ class Watch:
 
     def outputs(self) -> Iterator[tuple[str, torch.Tensor]]:
         # Taken out: with anything in it, the next call of a compiled step would be compiled again.
-        self._last = self._seen.pop("output", self._last)
-        for i, tensor in enumerate(tensors_of(self._last)):
-            yield ("output" if i == 0 else f"output {i}"), tensor.detach()
+        if "output" in self._seen:
+            self._last = [tensor.detach() for tensor in tensors_of(self._seen.pop("output"))]
+        for i, tensor in enumerate(self._last):
+            yield ("output" if i == 0 else f"output {i}"), tensor
 
     def end(self) -> None:
         self._handle.remove()
-        self._last = None
+        self._last = []
 
 
 def observe(step: Step, watch: Watch, start: Start, point: Point) -> Observation:

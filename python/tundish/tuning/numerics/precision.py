@@ -107,8 +107,9 @@ def first_fault(
             return f"{name} is there, but not in the plain step", name
         if not bool(torch.isfinite(tensor).all()) and bool(torch.isfinite(usual).all()):
             return f"{name} is not finite", name
-    for name, tensor in seen.items():
-        usual_type = plain[name].dtype
+    # Outputs first: the loss has its type from them.
+    for name in sorted(seen, key=lambda name: not name.startswith("output")):
+        tensor, usual_type = seen[name], plain[name].dtype
         allowed = {usual_type}
         if name.startswith(("loss", "output")) and usual_type == torch.float32:
             allowed |= {candidate.step.autocast} - {None}
