@@ -6,6 +6,7 @@ import linecache
 import os
 import re
 import sys
+import types
 from dataclasses import dataclass
 
 import torch
@@ -45,10 +46,10 @@ def is_users(file: str) -> bool:
     return any(f"{os.sep}{name}{os.sep}" in file for name in _PACKAGES)
 
 
-def current_line() -> Line:
-    """The innermost line of the user's code on this thread's stack."""
+def current_line(stop: types.CodeType | None = None) -> Line:
+    """The innermost line of the user's code on this thread's stack, above the function `stop`."""
     frame = sys._getframe(1)
-    while frame is not None:
+    while frame is not None and frame.f_code is not stop:
         if is_users(frame.f_code.co_filename):
             return Line(frame.f_code.co_filename, frame.f_lineno)
         frame = frame.f_back  # type: ignore[assignment]
