@@ -66,7 +66,7 @@ def test_what_autograd_saved_is_counted_until_the_backward_pass():
 SETTINGS = [
     {},
     {"autocast": torch.bfloat16},
-    {"accumulate": 2, "clip_norm": 1.0, "set_to_none": False, "channels_last": True},
+    {"accumulate": 2, "clip_norm": 1.0, "channels_last": True},
 ]
 
 
@@ -153,6 +153,17 @@ def test_temporaries_of_a_foreach_optimizer_can_be_the_peak():
     assert peaks[True].at_peak["temporary"] >= 1_000_000
 
 
+@pytest.mark.parametrize("set_to_none", [True, False])
+def test_gradients_that_are_not_dropped_are_there_in_the_forward_pass(set_to_none):
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(500, 500), nn.Linear(500, 500))
+    batch = (torch.randn(2000, 500), torch.randint(500, (2000,)))
+    job = Job(model, torch.optim.SGD(model.parameters()), nn.CrossEntropyLoss(), [batch])
+    predicted = predict_memory(step_of(job, set_to_none=set_to_none), batch)
+    in_forward = predicted.phases["forward"]["gradients"]
+    assert in_forward == (0 if set_to_none else predicted.gradients)
+
+
 def test_activations_of_a_layer_that_can_be_counted_by_hand():
     """exp() keeps its result, the linear layer its input (the batch), the sum nothing."""
     model = nn.Linear(10, 30, bias=False)
@@ -183,9 +194,11 @@ class ReadsValues(nn.Module):
         return self.body(x) * (1 if x.mean() > -100 else 0)
 
 
-@pytest.mark.parametrize(("name", "samples"), [("resnet", 8), ("resnet", 32), ("vit", 32)])
-def test_a_model_that_reads_values_is_predicted_by_small_batches(name, samples):
-    job = image_job(name, samples=8, optimizer=torch.optim.AdamW)
+@pytest.mark.parametrize(
+    ("name", "given", "samples"), [("resnet", 8, 8), ("resnet", 1, 32), ("vit", 8, 32)]
+)
+def test_a_model_that_reads_values_is_predicted_by_small_batches(name, given, samples):
+    job = image_job(name, samples=given, optimizer=torch.optim.AdamW)
     job.model = ReadsValues(job.model)
     predicted = predict_memory(job, samples=samples)
     assert predicted.method == "small batches"
@@ -234,6 +247,13 @@ def test_a_model_that_cannot_be_copied_is_an_argument_error():
     job = image_job("resnet")
     job.model.lock = threading.Lock()
     with pytest.raises(tundish.ArgumentError, match=r"cannot be copied.*\n  fix:"):
+        predict_memory(job)
+
+
+def test_a_type_error_of_the_model_is_its_own():
+    job = image_job("resnet")
+    job.loss_fn = lambda output: output.sum()  # takes no targets
+    with pytest.raises(TypeError, match="takes 1 positional argument"):
         predict_memory(job)
 
 

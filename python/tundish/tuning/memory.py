@@ -9,6 +9,7 @@ and a straight line through the two gives the answer.
 from __future__ import annotations
 
 import copy
+import gc
 import os
 import re
 from collections import Counter
@@ -20,7 +21,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeCopyMode, FakeTensorMode
 
 from .._c.errors import ArgumentError
-from .batches import map_tensors, samples_of, slice_samples, tensors_of
+from .batches import map_tensors, samples_of, tensors_of
 from .job import Job
 from .live_memory import LiveMemory
 from .nondeterminism import step_and_batch
@@ -63,7 +64,7 @@ def predict_memory(
     """The peak of one training step, for `samples` samples (those of the batch unless given).
 
     The model and the optimiser stay as they are. A compiled or captured step is predicted as if it
-    was neither. Kernels' own workspaces are not seen, except for cuBLAS's.
+    was neither, and without a gradient scaler, which is small. Kernels' own workspaces are not seen, except for cuBLAS's.
     """
     step, batch = step_and_batch(job, batch)
     count = samples_of(batch)
@@ -181,7 +182,7 @@ def _by_fake_tensors(step: Step, batch: Any, samples: int) -> MemoryPrediction:
     with mode:
         fake_batch = _resized(map_tensors(mode.from_tensor, batch), samples_of(batch), samples)
         counted = count_step(fake_step, fake_batch, _FakeMemory(step.device))
-    return _with_method(counted, samples, "fake tensors")
+    return replace(counted, method="fake tensors")
 
 
 class _FakeMemory(LiveMemory):
@@ -200,18 +201,9 @@ class _FakeMemory(LiveMemory):
 
 def _by_small_batches(step: Step, batch: Any, samples: int, reason: str) -> MemoryPrediction:
     """Bytes of every kind are a + b * samples: from two batches that really run."""
-    count = samples_of(batch)
-    large = min(4, count, samples)
-    small = max(1, large // 2)
-    try:
-        counted = {n: count_step(_copied(step), slice_samples(batch, 0, n)) for n in {small, large}}
-    except (TypeError, copy.Error) as error:
-        raise ArgumentError(
-            f"predict_memory: the model, optimizer and loss_fn cannot be copied: {error}\n"
-            "  fix: remove what cannot be copied (a lock, a file, a generator) from the model"
-        ) from error
-    if small == large:
-        return _with_method(counted[large], samples, "small batches", reason)
+    small, large = 2, 4
+    counted = {n: count_step(_real_copy(step), _repeated(batch, n)) for n in (small, large)}
+    gc.collect()  # the copies: an optimiser refers to itself
     a, b = counted[small], counted[large]
 
     def line(low: int, high: int) -> int:
@@ -233,10 +225,26 @@ def _by_small_batches(step: Step, batch: Any, samples: int, reason: str) -> Memo
     )
 
 
-def _with_method(
-    counted: MemoryPrediction, samples: int, method: str, reason: str = ""
-) -> MemoryPrediction:
-    return replace(counted, samples=samples, method=method, reason=reason)
+def _real_copy(step: Step) -> Step:
+    try:
+        return _copied(step)
+    except Exception as error:
+        raise ArgumentError(
+            f"predict_memory: the model, optimizer and loss_fn cannot be copied: {error}\n"
+            "  fix: remove what cannot be copied (a lock, a file, a generator) from the model"
+        ) from error
+
+
+def _repeated(batch: Any, samples: int) -> Any:
+    """A batch of `samples` samples, the first ones again where there are fewer."""
+    count = samples_of(batch)
+
+    def repeat(tensor: torch.Tensor) -> torch.Tensor:
+        if tensor.dim() == 0 or tensor.shape[0] != count:
+            return tensor
+        return tensor[torch.arange(samples, device=tensor.device) % count]
+
+    return map_tensors(repeat, batch)
 
 
 def _copied(step: Step) -> Step:
