@@ -1,0 +1,160 @@
+"""Tensors that live too long, with the line that made each."""
+
+from __future__ import annotations
+
+import gc
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import torch
+
+from .batches import tensors_of
+from .job import Job
+from .lines import Line
+from .live_memory import Block, LiveMemory
+from .step import Step
+
+_SMALLEST_SHARE = 0.01  # of the peak: what is idle there and smaller is not worth a line
+
+
+@dataclass(frozen=True)
+class LongLived:
+    """Tensors made by one line.
+
+    why: "grows": every step leaves more of them behind. "kept": alive after the step that made them,
+    replaced by the next one's. "idle": alive at the peak, although nothing uses them any more.
+    """
+
+    why: str
+    file: str
+    line: int
+    text: str  # the source line
+    count: int  # alive after the last step; "idle": at the peak
+    bytes: int
+    bytes_per_step: int = 0  # "grows" only
+    holds_graph: bool = False  # it keeps autograd's graph, and what that saved, alive
+
+    def __str__(self) -> str:
+        where = f"{self.file}:{self.line}: {self.text}" if self.line else "(in the backward pass)"
+        more = f", {self.bytes_per_step:,} bytes more each step" if self.why == "grows" else ""
+        graph = "; holds its graph: keep .detach() of it" if self.holds_graph else ""
+        return f"{self.why}: {self.count} tensors, {self.bytes:,} bytes{more}: {where}{graph}"
+
+
+def find_long_lived(
+    job: Job | Step | Callable[[Any], Any], batch: Any = None, *, steps: int = 3
+) -> list[LongLived]:
+    """Trains `steps` steps after a first one, and looks at what each leaves behind; the worst first.
+
+    job: a job, or a function that trains on one batch, as your loop does. It is called with `batch`,
+    and what it returns is dropped: let it append to your lists what your loop appends.
+    """
+    step, batches = _callable(job, batch)
+    live = LiveMemory(lines=True, stop=find_long_lived.__code__)
+    live.name((tensor for batch in batches for tensor in tensors_of(batch)), "other")
+    left: list[dict[Line, list[Block]]] = []
+    last_began = 0
+    owners = _owners()
+    with live:
+        for number in range(steps + 1):
+            live.peaks.clear()
+            live.made, last_began = [], live.operations
+            step(batches[number % len(batches)])
+            with _paused():
+                gc.collect()  # cycles are freed sooner or later: no leak
+                _name_owned(live, owners)
+            left.append(_by_line(live.live.values()))
+    found = [
+        _kept(line, left)
+        for line, blocks in left[-1].items()
+        if any(block.made > last_began for block in blocks)  # not what was made once and for all
+    ]
+    found += _idle(live)
+    order = {"grows": 0, "kept": 1, "idle": 2}
+    return sorted(found, key=lambda one: (order[one.why], -one.bytes))
+
+
+def _callable(job: Any, batch: Any) -> tuple[Callable[[Any], Any], list[Any]]:
+    if isinstance(job, Job):
+        step = Step(job.model, job.optimizer, job.loss_fn)
+        return step, job.batches if batch is None else [batch]
+    return job, [batch]
+
+
+def _paused() -> Any:
+    return torch.utils._python_dispatch._disable_current_modes()
+
+
+def _owners() -> list[Any]:
+    """Every module and optimiser of this process: a function does not say which it trains."""
+    kinds = (torch.nn.Module, torch.optim.Optimizer)
+    # By type(): isinstance() would ask objects that answer for another one, and wake those.
+    return [thing for thing in gc.get_objects() if issubclass(type(thing), kinds)]
+
+
+def _name_owned(live: LiveMemory, owners: list[Any]) -> None:
+    """What a training step leaves behind rightly: parameters, buffers, gradients, optimisers' state."""
+    for owner in owners:
+        if isinstance(owner, torch.optim.Optimizer):
+            parameters = [p for group in owner.param_groups for p in group["params"]]
+            for state in owner.state.values():
+                live.name(state.values() if isinstance(state, dict) else (), "owned")
+        elif "_parameters" in vars(owner):  # its __init__ is done
+            parameters = list(owner.parameters(recurse=False))
+            live.name(owner.buffers(recurse=False), "owned")
+        else:
+            continue
+        live.name(parameters, "owned")
+        live.name((p.grad for p in parameters), "owned")
+
+
+def _by_line(blocks: Any) -> dict[Line, list[Block]]:
+    found: defaultdict[Line, list[Block]] = defaultdict(list)
+    for block in blocks:
+        if block.kind == "temporary":
+            found[block.line].append(block)
+    return found
+
+
+def _kept(line: Line, left: list[dict[Line, list[Block]]]) -> LongLived:
+    counts = [len(blocks.get(line, ())) for blocks in left]
+    sizes = [sum(block.bytes for block in blocks.get(line, ())) for blocks in left]
+    grows = _rises(counts) or _rises(sizes)
+    tensors = [block.tensor() for block in left[-1][line]]
+    return LongLived(
+        why="grows" if grows else "kept",
+        file=line.file,
+        line=line.number,
+        text=line.text,
+        count=counts[-1],
+        bytes=sizes[-1],
+        bytes_per_step=sizes[-1] - sizes[-2] if grows else 0,
+        holds_graph=any(tensor is not None and tensor.grad_fn is not None for tensor in tensors),
+    )
+
+
+def _rises(numbers: list[int]) -> bool:
+    return len(numbers) > 1 and all(a < b for a, b in pairwise(numbers))
+
+
+def _idle(live: LiveMemory) -> list[LongLived]:
+    """Blocks of the last step that were alive at its peak and used before it for the last time."""
+    peak = max(live.peaks.values(), key=lambda peak: peak.bytes, default=None)
+    if peak is None or live.made is None:
+        return []
+    counts: Counter[Line] = Counter()
+    sizes: Counter[Line] = Counter()
+    for block in live.made:
+        if block.freed is None:  # kept: reported already
+            continue
+        if block.kind == "temporary" and block.used < peak.operation < block.freed:
+            counts[block.line] += 1
+            sizes[block.line] += block.bytes
+    return [
+        LongLived("idle", line.file, line.number, line.text, counts[line], size)
+        for line, size in sizes.items()
+        if size >= _SMALLEST_SHARE * peak.bytes
+    ]

@@ -1,0 +1,163 @@
+"""One call that seeds every generator, and on request makes torch compute the same bits in every run."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import random
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from .._c.errors import ArgumentError
+from .preserve import RandomState
+
+LARGEST_SEED = 2**32 - 1  # NumPy's and PYTHONHASHSEED's
+_WORKSPACES = (":4096:8", ":16:8")  # with these cuBLAS gives the same bits in every run
+
+
+@dataclass(frozen=True)
+class WorkerSeeds:
+    """`worker_init_fn` of torch's DataLoader: each worker of each rank and epoch draws other numbers.
+
+    torch gives each worker the seed of the epoch plus the worker's number. Workers of two ranks have
+    equal seeds there; before torch 1.9 NumPy's generator was the same in all workers.
+    """
+
+    rank: int = 0
+
+    def __call__(self, worker: int) -> None:
+        words = f"{torch.initial_seed()} {self.rank}".encode()
+        digest = hashlib.blake2b(words, digest_size=16).digest()
+        random.seed(digest)
+        torch.manual_seed(int.from_bytes(digest[:8], "little") >> 1)
+        numpy = _numpy()
+        if numpy is not None:
+            numpy.random.seed([int.from_bytes(digest[i : i + 4], "little") for i in (0, 4, 8, 12)])
+
+
+@dataclass
+class Seeds:
+    """What `seed_everything` set, what torch's DataLoader needs, and the way back."""
+
+    seed: int
+    deterministic: bool | str
+    generator: Any  # torch.Generator for DataLoader(generator=): shuffling and the workers' seeds
+    worker_init_fn: Callable[[int], None]
+    _before: RandomState = field(repr=False)
+    _flags: dict[str, Any] = field(repr=False)
+    _environment: dict[str, str | None] = field(repr=False)
+
+    def undo(self, generators: bool = False) -> None:
+        """Flags and environment as they were before; with `generators=True` random numbers, too."""
+        _set_flags(self._flags)
+        for name, value in self._environment.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+        if generators:
+            self._before.restore()
+
+
+def seed_everything(seed: int, deterministic: bool | str = False) -> Seeds:
+    """Seeds Python, NumPy and torch (CPU and all GPUs), and child processes' string hashes.
+
+    deterministic: True makes torch use algorithms that give the same bits in every run; an operation
+    that has none raises. "warn" warns there instead. TF32 stays as it is: it is deterministic.
+    """
+    _check(seed, deterministic)
+    environment = {"PYTHONHASHSEED": str(seed)}
+    if deterministic:
+        environment.update(_cublas_workspace(deterministic))
+    seeds = Seeds(
+        seed,
+        deterministic,
+        torch.Generator().manual_seed(seed),
+        WorkerSeeds(_rank()),
+        RandomState(),
+        _flags(),
+        {name: os.environ.get(name) for name in environment},
+    )
+    os.environ.update(environment)
+    random.seed(seed)
+    numpy = _numpy()
+    if numpy is not None:
+        numpy.random.seed(seed)
+    torch.manual_seed(seed)  # every GPU's generator as well
+    if deterministic:
+        _set_flags(
+            {
+                "algorithms": (True, deterministic == "warn"),
+                "cudnn_deterministic": True,
+                "cudnn_benchmark": False,
+            }
+        )
+    return seeds
+
+
+def _check(seed: int, deterministic: bool | str) -> None:
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= LARGEST_SEED:
+        raise ArgumentError(
+            f"seed_everything: the seed is {seed!r}\n  fix: pass an integer from 0 to {LARGEST_SEED}"
+        )
+    if not (isinstance(deterministic, bool) or deterministic == "warn"):
+        raise ArgumentError(
+            f"seed_everything: deterministic is {deterministic!r}\n"
+            '  fix: pass True, False or "warn"'
+        )
+
+
+def _cublas_workspace(deterministic: bool | str) -> dict[str, str]:
+    """cuBLAS reads the variable once, when CUDA starts to multiply."""
+    if os.environ.get("CUBLAS_WORKSPACE_CONFIG") in _WORKSPACES:
+        return {}
+    if torch.cuda.is_initialized():
+        text = (
+            "seed_everything: CUDA was used before, so cuBLAS may have chosen workspaces that make "
+            "matrix products differ from run to run\n"
+            "  fix: call seed_everything before the first use of CUDA, or start Python with "
+            f"CUBLAS_WORKSPACE_CONFIG={_WORKSPACES[0]}"
+        )
+        if deterministic != "warn":
+            raise ArgumentError(text)
+        warnings.warn(text, RuntimeWarning, stacklevel=3)
+    return {"CUBLAS_WORKSPACE_CONFIG": _WORKSPACES[0]}
+
+
+def _flags() -> dict[str, Any]:
+    return {
+        "algorithms": (
+            torch.are_deterministic_algorithms_enabled(),
+            torch.is_deterministic_algorithms_warn_only_enabled(),
+        ),
+        "cudnn_deterministic": torch.backends.cudnn.deterministic,
+        "cudnn_benchmark": torch.backends.cudnn.benchmark,
+    }
+
+
+def _set_flags(flags: dict[str, Any]) -> None:
+    enabled, warn_only = flags["algorithms"]
+    torch.use_deterministic_algorithms(enabled, warn_only=warn_only)
+    torch.backends.cudnn.deterministic = flags["cudnn_deterministic"]
+    torch.backends.cudnn.benchmark = flags["cudnn_benchmark"]
+
+
+def _rank() -> int:
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
+        return int(torch.distributed.get_rank())
+    for name in ("RANK", "SLURM_PROCID"):
+        if os.environ.get(name, "").isdigit():
+            return int(os.environ[name])
+    return 0
+
+
+def _numpy() -> Any:
+    try:
+        import numpy
+    except ImportError:
+        return None
+    return numpy
