@@ -1,0 +1,130 @@
+"""What readers of a report look for: the baseline's row, the plan's row, memory compared, gains by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .results import COMPARED, KEPT, Report, Row
+
+# The references of Report.gains, in the order in which they are shown, and how they are called.
+REFERENCES = {
+    "baseline": "your step",
+    "torch defaults": "torch's default flags",
+    "strict fp32": "strict fp32, no TF32",
+    "human recipe": "the usual recipe",
+}
+HUMAN_RECIPE = "bf16 autocast + channels_last + torch.compile + fused optimiser"
+_SAME_MEMORY = 0.02  # of the baseline's peak
+
+
+def baseline_row(report: Report) -> Row | None:
+    """The user's own step. The confirming run measures it again: the first measurement is the table's."""
+    for row in report.rows:
+        if row.verdict == COMPARED and row.label.startswith("baseline"):
+            return row
+    return None
+
+
+def plan_row(report: Report) -> Row | None:
+    """The winner: as the confirming run measured it, or as it was last kept; None if nothing pays."""
+    kept = [row for row in report.rows if row.verdict == KEPT]
+    confirmed = [row for row in kept if row.phase == "confirm"]
+    return next(reversed(confirmed or kept), None)
+
+
+def kept_rows(report: Report) -> list[Row]:
+    """The rows that led from the baseline to the plan, in order; without the confirming run."""
+    return [row for row in report.rows if row.verdict == KEPT and row.phase != "confirm"]
+
+
+def plan_step_ms(report: Report) -> float | None:
+    """The step's time under the plan; the baseline's if nothing pays."""
+    row = plan_row(report) or baseline_row(report)
+    return None if row is None else row.step_ms
+
+
+def memory_text(row: Row, baseline: Row | None) -> str:
+    """As in "31.2 GB" of the baseline; "=", "-38 %" or "+4 %" of the others."""
+    if row.peak_bytes is None:
+        return ""
+    if baseline is None or row is baseline or not baseline.peak_bytes:
+        return bytes_text(row.peak_bytes)
+    change = row.peak_bytes / baseline.peak_bytes - 1
+    return "=" if abs(change) < _SAME_MEMORY else f"{100 * change:+.0f} %"
+
+
+def gain_text(row: Row) -> str:
+    """As in "1.55x (1.53-1.56)"; "more" when it is compared with another row than the baseline."""
+    if row.gain is None:
+        return ""
+    more = "" if row.compared_with == "baseline" else " more"
+    text = times_text(row.gain) + more
+    if row.low is not None and row.high is not None:
+        text += f" ({interval_text(row.low, row.high)})"
+    return text
+
+
+def verdict_text(row: Row) -> str:
+    """As in "keep (pays after 5,000 steps)"."""
+    if row.verdict == COMPARED:
+        return ""
+    if row.verdict == KEPT and row.break_even_steps:
+        return f"{row.verdict} (pays after {row.break_even_steps:,} steps)"
+    return row.verdict
+
+
+def gains(report: Report) -> Iterator[tuple[str, str]]:
+    """What the plan is compared with, and how much faster it is."""
+    known = [name for name in REFERENCES if name in report.gains]
+    for name in known + [name for name in report.gains if name not in REFERENCES]:
+        values = report.gains[name]
+        text = times_text(values["gain"])
+        if "low" in values and "high" in values:
+            text += f" ({interval_text(values['low'], values['high'])})"
+        yield REFERENCES.get(name, name), text
+
+
+def headline(report: Report) -> str:
+    """The one sentence."""
+    gain = report.gains.get("baseline", {}).get("gain")
+    row, baseline = plan_row(report), baseline_row(report)
+    before = baseline.step_ms if baseline is not None else None
+    after = row.step_ms if row is not None else None
+    if gain is None and before and after:
+        gain = before / after
+    if row is None or gain is None:
+        return "Nothing that was tried pays: your step stays as it is"
+    times = f": {ms_text(before)} -> {ms_text(after)} ms" if before and after else ""
+    return f"{times_text(gain)} faster than your step{times}"
+
+
+def times_text(value: float) -> str:
+    return f"{value:.2f}x" if value < 9.995 else f"{value:.1f}x"
+
+
+def interval_text(low: float, high: float) -> str:
+    digits = 2 if high < 9.995 else 1
+    return f"{low:.{digits}f}-{high:.{digits}f}"
+
+
+def ms_text(ms: float) -> str:
+    return f"{ms:.1f}" if ms >= 9.995 else f"{ms:.2f}" if ms >= 0.9995 else f"{ms:.3f}"
+
+
+def bytes_text(count: float) -> str:
+    for unit in ("bytes", "KB", "MB"):
+        if count < 999.95:
+            return f"{count:.0f} bytes" if unit == "bytes" else f"{count:.1f} {unit}"
+        count /= 1000
+    return f"{count:.1f} GB"
+
+
+def duration_text(seconds: float) -> str:
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60}:{whole % 60:02}"
+    return f"{whole // 3600}:{whole // 60 % 60:02}:{whole % 60:02}"

@@ -1,0 +1,177 @@
+"""The table of `tundish tune` for a terminal or a log."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+
+from .reading import (
+    HUMAN_RECIPE,
+    baseline_row,
+    duration_text,
+    gain_text,
+    gains,
+    headline,
+    memory_text,
+    ms_text,
+    plan_row,
+    verdict_text,
+)
+from .results import COMPARED, IMPOSSIBLE, KEPT, REJECTED, Report, Row
+
+_HEADS = ("trick", "step ms", "gain (95 % interval)", "memory", "numerics", "verdict")
+_TO_THE_RIGHT = ("step ms", "memory")
+_NUMERICS = _HEADS.index("numerics")
+_LEAST_NUMERICS = 16  # columns; in less space the numerics are left out
+_LONGEST_NUMERICS = 48
+_LONGEST_LABEL = 34
+_GAP = 2  # between columns
+_BOLD, _RED, _PLAIN = "\x1b[1m", "\x1b[31m", "\x1b[0m"
+
+
+def report_text(report: Report, width: int = 100, color: bool = False, plan: str = "") -> str:
+    """Everything that was tried, and what came of it. `plan`: the file that holds the plan."""
+    width = max(70, width)
+    parts = [_head(report, width), _table(report, width, color), _summary(report, width, color)]
+    if report.notes:
+        parts.append([line for note in report.notes for line in _said("note", note, width)])
+    parts.append(_usage(report, plan, width))
+    return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
+
+
+def _head(report: Report, width: int) -> list[str]:
+    lines = _said("job", f"{report.job}: {report.model}, {report.optimizer}", width)
+    lines += _said("batch", report.batch, width)
+    torch = report.versions.get("torch", "")
+    lines += _said("device", report.device + (f", torch {torch}" if torch else ""), width)
+    return lines + _said("baseline", report.baseline, width)
+
+
+def _table(report: Report, width: int, color: bool) -> list[str]:
+    baseline = baseline_row(report)
+    shown = [row for row in report.rows if row.phase != "confirm"]
+    for short in (0, 1, 2):  # less in each row until it fits
+        heads = [*_HEADS]
+        heads[2] = heads[2] if short < 2 else "gain"
+        cells = [heads, *(_cells(row, baseline, short) for row in shown)]
+        widths = _widths(cells, width)
+        if _total(widths) <= width:
+            break
+    lines = [_painted(_line(heads, widths), _BOLD, color)]
+    for row, texts in zip(shown, cells[1:]):
+        below = _below(row, widths[_NUMERICS], short)
+        if row.numerics in below:
+            texts[_NUMERICS] = ""
+        code = {KEPT: _BOLD, REJECTED: _RED}.get(row.verdict, "")
+        lines.append(_painted(_line(texts, widths), code, color))
+        for text in below:
+            indent = " " * 6
+            lines += textwrap.wrap(text, width, initial_indent=indent, subsequent_indent=indent)
+    lines.append("  " + "-" * (min(width, _total(widths)) - 2))
+    winner = plan_row(report)
+    if winner is not None:
+        texts = ["plan", *_cells(winner, baseline, short)[1:]]
+        texts[-1] = ""
+        lines.append(_painted(_line(texts, widths), _BOLD, color))
+    return lines
+
+
+def _cells(row: Row, baseline: Row | None, short: int) -> list[str]:
+    """`short`: 1 leaves out what is paid once, 2 also the intervals."""
+    gain, verdict = gain_text(row), verdict_text(row)
+    if short == 0 and _once(row):
+        gain += f"{', ' if gain else ''}{_once(row)}"
+    return [
+        _cut(row.label, _LONGEST_LABEL if short == 0 else _LONGEST_LABEL - 12),
+        "" if row.step_ms is None else ms_text(row.step_ms) + ("*" if row.host_bound else ""),
+        gain if short < 2 else gain.partition(" (")[0],
+        memory_text(row, baseline),
+        row.numerics,
+        verdict if short == 0 else verdict.partition(" (")[0],
+    ]
+
+
+def _once(row: Row) -> str:
+    """What compilation, capture and cuDNN's trials cost at the start."""
+    if row.one_off_s is None or row.one_off_s < 1 or row.verdict == COMPARED:
+        return ""
+    return f"{row.one_off_s:.0f} s once"
+
+
+def _below(row: Row, numerics: int, short: int) -> list[str]:
+    """Lines of their own for what does not fit into the columns: a reason is never cut."""
+    out = []
+    if row.verdict in (REJECTED, IMPOSSIBLE) and len(row.numerics) > numerics:
+        out.append(row.numerics)
+    if short and _once(row) and row.verdict == KEPT:
+        pays = f", pays after {row.break_even_steps:,} steps" if row.break_even_steps else ""
+        out.append(_once(row) + pays)
+    return out
+
+
+def _widths(cells: Sequence[Sequence[str]], width: int) -> list[int]:
+    """Of each column; the numerics get what the others leave, 0 if that is too little."""
+    widths = [max(len(row[i]) for row in cells) for i in range(len(_HEADS))]
+    natural, widths[_NUMERICS] = widths[_NUMERICS], 0
+    left = width - _total(widths) - _GAP
+    widths[_NUMERICS] = min(natural, _LONGEST_NUMERICS, left)
+    if widths[_NUMERICS] < _LEAST_NUMERICS:
+        widths[_NUMERICS] = 0
+    return widths
+
+
+def _total(widths: Sequence[int]) -> int:
+    shown = [columns for columns in widths if columns]
+    return 2 + sum(shown) + _GAP * (len(shown) - 1)
+
+
+def _line(texts: Sequence[str], widths: Sequence[int]) -> str:
+    out = []
+    for head, text, columns in zip(_HEADS, texts, widths):
+        if columns:
+            text = _cut(text, columns)
+            out.append(text.rjust(columns) if head in _TO_THE_RIGHT else text.ljust(columns))
+    return ("  " + (" " * _GAP).join(out)).rstrip()
+
+
+def _summary(report: Report, width: int, color: bool) -> list[str]:
+    sentence = headline(report)
+    if not report.finished:
+        sentence += " (the run was ended early: the best plan so far)"
+    lines = [_painted("  " + line, _BOLD, color) for line in textwrap.wrap(sentence, width - 2)]
+    found = list(gains(report))
+    columns = max((len(name) for name, _ in found), default=0)
+    for name, text in found:
+        recipe = f"   {HUMAN_RECIPE}" if name == "the usual recipe" else ""
+        line = f"    {text:<20} {'than ' + name:<{columns + 5}}{recipe}".rstrip()
+        lines.append(line if len(line) <= width else line[: -len(recipe)].rstrip())
+    if any(row.host_bound for row in report.rows):
+        lines += _said("*", "the GPU waits for the host in this step", width)
+    spread = report.twin.get("spread")
+    if spread is not None:
+        text = f"an identical twin of the baseline varied by {100 * spread:.1f} %"
+        if "threshold" in report.twin:
+            text += f"; a gain must be above {100 * report.twin['threshold']:.1f} %"
+        lines += _said("noise", text, width)
+    return lines + _said("time", duration_text(report.seconds), width)
+
+
+def _usage(report: Report, plan: str, width: int) -> list[str]:
+    """One line at the end: how to use the plan. Never broken, so that it can be copied."""
+    if plan_row(report) is None:
+        return []
+    load = f'tundish.load_plan("{plan}")' if plan else "plan"
+    return [f"  {'next':<9} step = {load}.apply(model, optimizer, loss_fn); loss = step(batch)"]
+
+
+def _said(word: str, text: str, width: int) -> list[str]:
+    lines = textwrap.wrap(text, width, initial_indent=f"  {word:<9} ", subsequent_indent=" " * 12)
+    return lines if text else []
+
+
+def _cut(text: str, columns: int) -> str:
+    return text if len(text) <= columns else text[: columns - 3] + "..."
+
+
+def _painted(text: str, code: str, color: bool) -> str:
+    return f"{code}{text}{_PLAIN}" if color and code else text

@@ -1,0 +1,112 @@
+"""Reports of tuning runs as they could come out: figures by hand, every verdict among them."""
+
+from tundish.tuning.fingerprint import Fingerprint
+from tundish.tuning.plan import Plan
+from tundish.tuning.results import (
+    COMPARED,
+    IMPOSSIBLE,
+    KEPT,
+    NO_GAIN,
+    REJECTED,
+    SLOWER,
+    Report,
+    Row,
+)
+from tundish.tuning.tricks import trick_from_json
+
+GB = 1_000_000_000
+OVERFLOW = (
+    "fp16 overflow: the gradient of layer4.2.conv3.weight was infinite in 14 of 30 steps, "
+    "the scale fell to 2"
+)
+NO_CAPTURE = "train.py:31: if loss.item() > 9: operation not permitted when stream is capturing"
+
+
+def _row(label, phase, tricks, verdict, ms, gain=None, more=None, **values):
+    low, high = (None, None) if gain is None else (gain * 0.99, gain * 1.01)
+    return Row(
+        label,
+        phase,
+        [{"name": name} for name in tricks],
+        verdict,
+        step_ms=ms,
+        gain=gain,
+        low=low,
+        high=high,
+        compared_with=more or "baseline",
+        turns=5,
+        **values,
+    )
+
+
+def image_model():
+    """A complete run on a GPU."""
+    bf16 = ["fused_optimizer", "bf16"]
+    best = ["channels_last", *bf16, "compile"]
+    rows = [
+        _row("baseline", "reference", [], COMPARED, 152.1, peak_bytes=31.2 * GB),
+        _row("TF32", "precision and layout", ["tf32"], KEPT, 98.4, 1.55, peak_bytes=31.2 * GB,
+             numerics="loss band ok (30 steps)", grade="statistical"),
+        _row("channels_last", "precision and layout", ["channels_last"], NO_GAIN, 149.0, 1.02,
+             peak_bytes=31.3 * GB, numerics="within fp32 noise (worst: fc.weight, 1.0 x)"),
+        _row("in-place activations", "optimiser", ["inplace"], SLOWER, 160.0, 0.95,
+             peak_bytes=29.0 * GB),
+        _row("CUDA graph of the step", "optimiser", ["cuda_graph"], IMPOSSIBLE, None,
+             numerics=NO_CAPTURE),
+        _row("fp16 autocast, scaler", "precision and layout", ["fp16"], REJECTED, 66.0, 2.3,
+             numerics=OVERFLOW, grade="statistical"),
+        _row("bf16 autocast", "precision and layout", bf16, KEPT, 70.2, 2.17, peak_bytes=19.3 * GB,
+             numerics="loss band ok (30 steps)", grade="statistical"),
+        _row("+ channels_last", "precision and layout", ["channels_last", *bf16], KEPT, 41.3, 1.70,
+             "bf16 autocast", peak_bytes=19.3 * GB, numerics="within fp32 noise"),
+        _row("torch.compile", "compile", best, KEPT, 33.0, 1.25, "+ channels_last",
+             peak_bytes=17.0 * GB, one_off_s=41.2, break_even_steps=5000, host_bound=True,
+             numerics="loss band ok (30 steps)"),
+        _row("baseline", "confirm", [], COMPARED, 152.3, peak_bytes=31.2 * GB),
+        _row("human recipe", "confirm", best, COMPARED, 35.0),
+        _row("plan", "confirm", best, KEPT, 33.1, 4.60, peak_bytes=17.0 * GB),
+    ]  # fmt: skip
+    gains = {
+        "human recipe": {"gain": 1.06, "low": 1.05, "high": 1.07},
+        "baseline": {"gain": 4.60, "low": 4.55, "high": 4.66},
+        "torch defaults": {"gain": 4.60, "low": 4.55, "high": 4.66},
+        "strict fp32": {"gain": 11.21, "low": 11.1, "high": 11.3},
+    }
+    return Report(
+        job="train.py:build",
+        model="ResNet, 25.6 M parameters",
+        optimizer="SGD",
+        batch="(128, 3, 224, 224) float32, (128,) int64",
+        samples=128,
+        device="NVIDIA H200",
+        baseline="your flags: TF32 in convolutions, eager, foreach",
+        rows=rows,
+        gains=gains,
+        twin={"spread": 0.004, "threshold": 0.012},
+        seconds=231.0,
+        notes=["bf16 was stacked on a step that was gated in fp32 first"],
+        machine={"cpu": "a CPU", "cores": 16, "memory_gb": 128.0, "system": "Linux", "busy": 0.0},
+        versions={"torch": "2.11.0", "python": "3.12.3"},
+    )
+
+
+def nothing_pays():
+    report = image_model()
+    report.rows = [row for row in report.rows if row.verdict != KEPT]
+    report.gains = {}
+    return report
+
+
+def interrupted():
+    """Ctrl-C before the confirming run."""
+    report = image_model()
+    report.rows = [row for row in report.rows if row.phase not in ("confirm", "compile")]
+    report.gains = {}
+    report.finished = False
+    return report
+
+
+def plan_of(report):
+    tricks = [{"name": "bf16"}, {"name": "channels_last"}, {"name": "fused_optimizer"}]
+    made_for = Fingerprint("ResNet", "0" * 16, 25_600_000, "SGD", ["(128,)"], "cpu", "2.11", "")
+    return Plan([trick_from_json(one) for one in tricks], made_for, report)
