@@ -5,6 +5,7 @@ import io
 import pytest
 from tundish.tuning.progress import Progress
 from tundish.tuning.report_text import report_text
+from tundish.tuning.results import KEPT
 
 from tests.helpers import tuning_reports as examples
 
@@ -17,30 +18,52 @@ def test_every_row_has_its_figures():
     text = report_text(examples.image_model(), 160, plan="plan.json")
     assert line_of(text, "baseline  your flags").endswith("TF32 in convolutions, eager, foreach")
     tf32 = " ".join(line_of(text, "TF32").split())
-    assert tf32 == "TF32 98.4 1.55x (1.53-1.57) = loss band ok (30 steps) keep"
+    assert tf32 == "TF32 98.4 1.55x (1.53-1.57) = loss band ok (30 steps) faster"
     assert "152.1" in line_of(text, "baseline     ")
     assert "31.2 GB" in line_of(text, "baseline     ")
     assert "-38 %" in line_of(text, "bf16 autocast")
-    assert "1.70x more (1.68-1.72)" in line_of(text, "+ channels_last")
     compiled = line_of(text, "torch.compile")
     assert "33.0*" in compiled
-    assert "1.25x more (1.24-1.26), 41 s once" in compiled
-    assert compiled.endswith("keep (pays after 5,000 steps)")
+    assert "4.61x (4.56-4.66), 41 s once" in compiled
     assert line_of(text, "in-place").endswith("slower")
     assert line_of(text, "plan ").split()[:3] == ["plan", "33.1", "4.60x"]
+    assert "\n    channels_last + fused optimiser + bf16 autocast + torch.compile\n" in text
+
+
+def test_rows_of_a_phase_say_only_what_differs():
+    lines = report_text(examples.image_model(), 160).splitlines()
+    at = lines.index("  compile, each with channels_last + fused optimiser + bf16 autocast")
+    assert lines[at + 1].startswith("    torch.compile  ")
+    assert lines[at + 2].startswith("    only these  ")
+    at = lines.index("  removal: is every trick needed?")
+    assert lines[at + 1].startswith("    without fused optimiser  ")
+
+
+def test_a_row_compared_with_another_one_says_more_and_when_it_pays():
+    report = examples.image_model()
+    row = next(row for row in report.rows if row.one_off_s)
+    row.compared_with, row.gain, row.low, row.high = "both", 1.25, 1.24, 1.26
+    row.verdict, row.break_even_steps = KEPT, 5000
+    line = line_of(report_text(report, 200), "torch.compile")
+    assert "1.25x more (1.24-1.26), 41 s once" in line
+    assert line.endswith("keep (pays after 5,000 steps)")
+    narrow = report_text(report, 100).splitlines()
+    at = next(i for i, line in enumerate(narrow) if line.startswith("    torch.compile"))
+    assert narrow[at + 1].strip() == "41 s once, pays after 5,000 steps"
 
 
 def test_the_gains_name_what_they_are_compared_with():
     lines = report_text(examples.image_model(), 160).splitlines()
     at = next(i for i, line in enumerate(lines) if "faster than your step" in line)
     assert lines[at].strip() == "4.60x faster than your step: 152.1 -> 33.1 ms"
-    assert [line.split("than ")[1].split("  ")[0] for line in lines[at + 1 : at + 5]] == [
+    shown = lines[at + 2 : at + 6]
+    assert [line.split("than ")[1].split("  ")[0] for line in shown] == [
         "your step",
         "torch's default flags",
         "strict fp32, no TF32",
         "the usual recipe",
     ]
-    assert lines[at + 4].endswith("bf16 autocast + channels_last + torch.compile + fused optimiser")
+    assert shown[3].endswith("bf16 autocast + channels_last + torch.compile + fused optimiser")
 
 
 @pytest.mark.parametrize("width", [70, 80, 100, 120, 200])
@@ -79,7 +102,7 @@ def test_colours_only_where_they_are_wanted():
     report = examples.image_model()
     plain, painted = report_text(report), report_text(report, color=True)
     assert "\x1b" not in plain
-    assert "\x1b[31m  fp16 autocast" in painted
+    assert "\x1b[31m    fp16 autocast" in painted
     assert painted.replace("\x1b[1m", "").replace("\x1b[31m", "").replace("\x1b[0m", "") == plain
 
 

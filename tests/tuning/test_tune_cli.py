@@ -59,7 +59,7 @@ def test_every_option_reaches_the_search(search):
     words = "--quick --minutes 1.5 --seed 7 --tricks bf16,compile --without fp16 --memory 12 -q"
     assert tune("a.py:make", *words.split(), "-o", "x.json") == 0
     job, asked = search.asked
-    asked.pop("progress")
+    asked.pop("progress")  # the fake has called it
     assert job == "a.py:make"
     assert asked == {
         "seed": 7,

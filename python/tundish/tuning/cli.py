@@ -51,6 +51,7 @@ def _tune(options: argparse.Namespace, words: list[str]) -> int:
     check_names([*(options.tricks or []), *options.without], _trick_names())
     _check_output(output)
     with _interrupts() as interrupts, _progress(options) as progress:
+        more = {} if options.memory is None else {"memory_gb": options.memory}
         plan = tuner.tune(
             options.job,
             seed=options.seed,
@@ -58,8 +59,8 @@ def _tune(options: argparse.Namespace, words: list[str]) -> int:
             minutes=options.minutes,
             tricks=options.tricks,
             without=options.without,
-            memory_gb=options.memory,
             progress=progress,
+            **more,
         )
     plan.report.command = shlex.join(["tundish", "tune", *words])
     plan.save(output)

@@ -40,6 +40,9 @@ class Progress:
         self._predicted_at = 0.0  # ... at this time
         self.done = self.total = 0
 
+    def __call__(self, text: str) -> None:
+        self.phase(text)
+
     def phase(self, text: str) -> None:
         self._phase = text
         if self._redraw:

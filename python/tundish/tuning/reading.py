@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
-from .results import COMPARED, KEPT, Report, Row
+from .results import COMPARED, FASTER, IMPOSSIBLE, KEPT, REJECTED, Report, Row
 
 # The references of Report.gains, in the order in which they are shown, and how they are called.
 REFERENCES = {
@@ -26,15 +27,61 @@ def baseline_row(report: Report) -> Row | None:
 
 
 def plan_row(report: Report) -> Row | None:
-    """The winner: as the confirming run measured it, or as it was last kept; None if nothing pays."""
+    """The winner as the confirming run measured it; None if nothing pays.
+
+    Of a run that was ended before: what was kept last, or the fastest variant that passed.
+    """
     kept = [row for row in report.rows if row.verdict == KEPT]
     confirmed = [row for row in kept if row.phase == "confirm"]
-    return next(reversed(confirmed or kept), None)
+    if confirmed or kept:
+        return (confirmed or kept)[-1]
+    if report.finished:
+        return None
+    passed = [row for row in report.rows if row.verdict == FASTER and row.step_ms]
+    return min(passed, key=lambda row: row.step_ms or 0.0, default=None)
 
 
-def kept_rows(report: Report) -> list[Row]:
-    """The rows that led from the baseline to the plan, in order; without the confirming run."""
-    return [row for row in report.rows if row.verdict == KEPT and row.phase != "confirm"]
+def path_to_plan(report: Report) -> list[Row]:
+    """Measured rows, each with more of the plan's tricks than the one before: how the plan came about.
+
+    The longest such path, and of equal ones that with the faster rows. The last one has all tricks.
+    """
+    plan = plan_row(report)
+    if plan is None:
+        return []
+    goal = trick_set(plan)
+    usable = {
+        trick_set(row): row
+        for row in report.rows
+        if row.phase not in ("reference", "confirm")
+        and row.verdict not in (REJECTED, IMPOSSIBLE, COMPARED)
+        and row.step_ms
+        and trick_set(row)
+        and trick_set(row) <= goal
+    }
+    best: dict[frozenset[str], list[Row]] = {}
+    for one in sorted(usable, key=len):
+        before = [best[other] for other in best if other < one]
+        best[one] = [*max(before, key=_length_and_speed, default=[]), usable[one]]
+    ends = [path for one, path in best.items() if one == goal] or list(best.values())
+    return max(ends, key=_length_and_speed, default=[])
+
+
+def _length_and_speed(path: list[Row]) -> tuple[int, float]:
+    return len(path), -sum(row.step_ms or 0.0 for row in path)
+
+
+def trick_set(row: Row) -> frozenset[str]:
+    return frozenset(trick_title(values) for values in row.tricks)
+
+
+def trick_title(values: dict[str, Any]) -> str:
+    """As tables show a trick of a row."""
+    from .tricks import TRICKS
+
+    title = next((kind.title for kind in TRICKS if kind.name == values["name"]), values["name"])
+    mode = values.get("mode", "default")
+    return str(title if mode == "default" else f"{title} ({mode})")
 
 
 def plan_step_ms(report: Report) -> float | None:

@@ -15,16 +15,18 @@ from .reading import (
     memory_text,
     ms_text,
     plan_row,
+    trick_title,
     verdict_text,
 )
 from .results import COMPARED, IMPOSSIBLE, KEPT, REJECTED, Report, Row
+from .sections import sections
 
 _HEADS = ("trick", "step ms", "gain (95 % interval)", "memory", "numerics", "verdict")
 _TO_THE_RIGHT = ("step ms", "memory")
 _NUMERICS = _HEADS.index("numerics")
 _LEAST_NUMERICS = 16  # columns; in less space the numerics are left out
 _LONGEST_NUMERICS = 48
-_LONGEST_LABEL = 34
+_LONGEST_LABELS = (40, 28, 24)
 _GAP = 2  # between columns
 _BOLD, _RED, _PLAIN = "\x1b[1m", "\x1b[31m", "\x1b[0m"
 
@@ -49,40 +51,53 @@ def _head(report: Report, width: int) -> list[str]:
 
 def _table(report: Report, width: int, color: bool) -> list[str]:
     baseline = baseline_row(report)
-    shown = [row for row in report.rows if row.phase != "confirm"]
+    parts = sections(report)
+    shown = [(label, row) for part in parts for label, row in part.rows]
+    winner = plan_row(report)
     for short in (0, 1, 2):  # less in each row until it fits
         heads = [*_HEADS]
         heads[2] = heads[2] if short < 2 else "gain"
-        cells = [heads, *(_cells(row, baseline, short) for row in shown)]
-        widths = _widths(cells, width)
+        cells = [heads, *(_cells(label, row, baseline, short) for label, row in shown)]
+        last = [] if winner is None else _cells("plan", winner, baseline, short)
+        widths = _widths([*cells, *([last] if last else [])], width)
         if _total(widths) <= width:
             break
     lines = [_painted(_line(heads, widths), _BOLD, color)]
-    for row, texts in zip(shown, cells[1:]):
-        below = _below(row, widths[_NUMERICS], short)
-        if row.numerics in below:
-            texts[_NUMERICS] = ""
-        code = {KEPT: _BOLD, REJECTED: _RED}.get(row.verdict, "")
-        lines.append(_painted(_line(texts, widths), code, color))
-        for text in below:
-            indent = " " * 6
-            lines += textwrap.wrap(text, width, initial_indent=indent, subsequent_indent=indent)
+    for part in parts:
+        if part.head:
+            lines += textwrap.wrap(part.head, width, initial_indent="  ", subsequent_indent="    ")
+        for label, row in part.rows:
+            texts = _cells(label, row, baseline, short)
+            if part.head:
+                texts[0] = "  " + texts[0]
+            lines += _row_lines(row, texts, widths, short, width, color)
     lines.append("  " + "-" * (min(width, _total(widths)) - 2))
-    winner = plan_row(report)
-    if winner is not None:
-        texts = ["plan", *_cells(winner, baseline, short)[1:]]
-        texts[-1] = ""
-        lines.append(_painted(_line(texts, widths), _BOLD, color))
+    if last:
+        lines.append(_painted(_line([*last[:-1], ""], widths), _BOLD, color))
     return lines
 
 
-def _cells(row: Row, baseline: Row | None, short: int) -> list[str]:
+def _row_lines(
+    row: Row, texts: list[str], widths: list[int], short: int, width: int, color: bool
+) -> list[str]:
+    below = _below(row, widths[_NUMERICS], short)
+    if row.numerics in below:
+        texts[_NUMERICS] = ""
+    code = {KEPT: _BOLD, REJECTED: _RED}.get(row.verdict, "")
+    lines = [_painted(_line(texts, widths), code, color)]
+    for text in below:
+        indent = " " * 6
+        lines += textwrap.wrap(text, width, initial_indent=indent, subsequent_indent=indent)
+    return lines
+
+
+def _cells(label: str, row: Row, baseline: Row | None, short: int) -> list[str]:
     """`short`: 1 leaves out what is paid once, 2 also the intervals."""
     gain, verdict = gain_text(row), verdict_text(row)
     if short == 0 and _once(row):
         gain += f"{', ' if gain else ''}{_once(row)}"
     return [
-        _cut(row.label, _LONGEST_LABEL if short == 0 else _LONGEST_LABEL - 12),
+        _cut(label, _LONGEST_LABELS[short]),
         "" if row.step_ms is None else ms_text(row.step_ms) + ("*" if row.host_bound else ""),
         gain if short < 2 else gain.partition(" (")[0],
         memory_text(row, baseline),
@@ -112,6 +127,7 @@ def _below(row: Row, numerics: int, short: int) -> list[str]:
 def _widths(cells: Sequence[Sequence[str]], width: int) -> list[int]:
     """Of each column; the numerics get what the others leave, 0 if that is too little."""
     widths = [max(len(row[i]) for row in cells) for i in range(len(_HEADS))]
+    widths[0] += 2  # rows of a phase are indented
     natural, widths[_NUMERICS] = widths[_NUMERICS], 0
     left = width - _total(widths) - _GAP
     widths[_NUMERICS] = min(natural, _LONGEST_NUMERICS, left)
@@ -139,6 +155,10 @@ def _summary(report: Report, width: int, color: bool) -> list[str]:
     if not report.finished:
         sentence += " (the run was ended early: the best plan so far)"
     lines = [_painted("  " + line, _BOLD, color) for line in textwrap.wrap(sentence, width - 2)]
+    winner = plan_row(report)
+    if winner is not None:
+        titles = " + ".join(trick_title(values) for values in winner.tricks)
+        lines += textwrap.wrap(titles, width, initial_indent="    ", subsequent_indent="    ")
     found = list(gains(report))
     columns = max((len(name) for name, _ in found), default=0)
     for name, text in found:

@@ -7,6 +7,7 @@ from typing import Any
 
 # What becomes of a variant.
 KEPT = "keep"
+FASTER = "faster"  # than the baseline, and not the fastest
 NO_GAIN = "no gain"
 SLOWER = "slower"
 REJECTED = "rejected"  # by the numerics gate; `numerics` names the tensor
