@@ -12,7 +12,7 @@ import sys
 from ._c.errors import MissingError
 from .program import find_program
 
-# The verbs that are Python: module and function. src/cli/python_verbs.cpp has the same names.
+# The verbs that are written in Python: module and function. src/cli/main.cpp lists them too.
 _VERBS = {
     "demo-page": ("tundish.demo", "run"),  # how the program's own demo goes on
     "tune": ("tundish.tuning.cli", "main"),

@@ -46,10 +46,11 @@ def main(words: list[str]) -> int:
 
 
 def _tune(options: argparse.Namespace, words: list[str]) -> int:
-    tuner = _tuner()
+    _need_torch()
     output = options.output or "plan.json"
     check_names([*(options.tricks or []), *options.without], _trick_names())
     _check_output(output)
+    tuner = importlib.import_module("tundish.tuning.tune")
     with _interrupts() as interrupts, _progress(options) as progress:
         more = {} if options.memory is None else {"memory_gb": options.memory}
         plan = tuner.tune(
@@ -81,12 +82,13 @@ def _tune(options: argparse.Namespace, words: list[str]) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
-    tuner = _tuner()
+    _need_torch()
     from .plan import load_plan
 
     if not os.path.isfile(options.check):
         raise ArgumentError(f"{options.check}: no such file; --check needs a plan that was saved")
     plan = load_plan(options.check)
+    tuner = importlib.import_module("tundish.tuning.tune")
     with _interrupts(), _progress(options) as progress:
         for change in plan.changes():
             progress.note(f"since the plan was saved: {change}")
@@ -104,15 +106,14 @@ def _check(options: argparse.Namespace) -> int:
     return OK if checked.ok else FAILED
 
 
-def _tuner() -> Any:
-    """The search, with torch; help and mistakes in the words do not wait for them."""
+def _need_torch() -> None:
+    """Imported here: help and mistakes in the words do not wait for it."""
     try:
         importlib.import_module("torch")
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise
         raise Error("tundish tune needs PyTorch\n  fix: pip install torch") from None
-    return importlib.import_module("tundish.tuning.tune")
 
 
 def _trick_names() -> list[str]:
