@@ -28,7 +28,7 @@ def _row(label, phase, tricks, verdict, ms, gain=None, more=None, **values):
     return Row(
         label,
         phase,
-        [{"name": name} for name in tricks],
+        [trick_from_json({"name": name}).as_json() for name in tricks],
         verdict,
         step_ms=ms,
         gain=gain,
@@ -111,6 +111,7 @@ def interrupted():
 
 
 def plan_of(report):
-    tricks = [{"name": "bf16"}, {"name": "channels_last"}, {"name": "fused_optimizer"}]
+    names = ("bf16", "channels_last", "fused_optimizer", "compile")
+    tricks = [{"name": name} for name in names]
     made_for = Fingerprint("ResNet", "0" * 16, 25_600_000, "SGD", ["(128,)"], "cpu", "2.11", "")
     return Plan([trick_from_json(one) for one in tricks], made_for, report)

@@ -63,7 +63,7 @@ def test_the_gains_name_what_they_are_compared_with():
         "strict fp32, no TF32",
         "the usual recipe",
     ]
-    assert shown[3].endswith("bf16 autocast + channels_last + torch.compile + fused optimiser")
+    assert shown[3].endswith("channels_last + fused optimiser + bf16 autocast + torch.compile")
 
 
 @pytest.mark.parametrize("width", [70, 80, 100, 120, 200])
@@ -89,6 +89,20 @@ def test_without_a_gain_there_is_no_plan_to_use():
     assert "Nothing that was tried pays: your step stays as it is" in text
     assert "next" not in text
     assert "\n  plan " not in text
+
+
+def test_a_confirmed_baseline_is_no_plan():
+    report = examples.nothing_pays()
+    report.rows[-1].verdict = KEPT
+    report.rows[-1].tricks = []
+    assert "Nothing that was tried pays" in report_text(report)
+
+
+def test_on_a_cpu_no_gpu_waits():
+    report = examples.image_model()
+    assert "33.0*" in report_text(report)
+    report.device = "cpu"
+    assert "*" not in report_text(report)
 
 
 def test_a_run_that_was_ended_says_so():

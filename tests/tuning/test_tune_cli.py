@@ -26,7 +26,7 @@ def search(monkeypatch, tmp_path):
 
     def tune(job, **words):
         fake.asked = (job, words)
-        words["progress"].phase("baseline")
+        words["progress"]("baseline")
         return fake.act()
 
     def measure_plan(job, plan, **words):
@@ -51,7 +51,12 @@ def test_a_run_prints_the_table_and_saves_the_plan(search, tmp_path, capsys):
     assert "baseline" in err
     assert "\x1b" not in out + err
     plan = load_plan(tmp_path / "plan.json")
-    assert [trick.name for trick in plan.tricks] == ["channels_last", "fused_optimizer", "bf16"]
+    assert [trick.name for trick in plan.tricks] == [
+        "channels_last",
+        "fused_optimizer",
+        "bf16",
+        "compile",
+    ]
     assert plan.report.command == "tundish tune train.py:build"
 
 
@@ -177,8 +182,8 @@ def test_a_file_that_is_no_plan_is_not_replaced(search, tmp_path, capsys):
 def measured(scale, device="NVIDIA H200", gain=4.6):
     report = examples.image_model()
     report.device = device
-    report.gains["baseline"]["gain"] = gain
     for row in report.rows:
+        row.gain = gain if row.phase == "confirm" and row.tricks else row.gain
         row.step_ms = row.step_ms and row.step_ms * scale
     return report
 
@@ -203,7 +208,7 @@ def test_check_compares_with_the_saved_plan(search, capsys, scale, words, code):
     assert "since the plan was saved: measured with torch 2.11" in err
     job, asked = search.asked
     assert job == "train.py:build"
-    assert len(asked["plan"].tricks) == 3
+    assert len(asked["plan"].tricks) == 4
 
 
 def test_check_on_another_device_compares_gains(search, capsys):
@@ -225,6 +230,18 @@ def test_check_says_when_the_limit_is_below_the_noise(search, capsys):
     assert values["ok"] is False
     assert values["slower_percent"] == 4.0
     assert "identical steps varied by 5.0 % here, more than the limit" in values["text"]
+
+
+def test_check_measures_the_plan_also_when_it_is_not_the_winner_any_more(search, capsys):
+    examples.plan_of(examples.image_model()).save("plan.json")
+    now = measured(1.5)
+    for row in now.rows:
+        row.verdict = "compared"
+    search.act = lambda: now
+    assert tune("train.py:build", "--check", "plan.json", "--json") == 1
+    values = json.loads(capsys.readouterr().out)
+    assert values["saved_step_ms"] == 33.1
+    assert values["step_ms"] > 49
 
 
 def test_a_plan_without_figures_cannot_be_checked(search, capsys):

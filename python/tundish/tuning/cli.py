@@ -96,9 +96,10 @@ def _check(options: argparse.Namespace) -> int:
             options.job, plan, seed=options.seed, quick=options.quick, progress=progress
         )
     limit = 3.0 if options.slower_than is None else options.slower_than
-    checked = compare(plan.report, now, limit)
+    tricks = [trick.as_json() for trick in plan.tricks]
+    checked = compare(tricks, plan.report, now, limit)
     if options.json:
-        _print_json(checked.as_json(plan.report, now))
+        _print_json(checked.as_json(now))
     elif not options.quiet:
         print(f"  {'ok' if checked.ok else 'slower':<9} {checked.text}", flush=True)
     if not checked.ok and not options.json:

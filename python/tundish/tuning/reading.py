@@ -31,7 +31,7 @@ def plan_row(report: Report) -> Row | None:
 
     Of a run that was ended before: what was kept last, or the fastest variant that passed.
     """
-    kept = [row for row in report.rows if row.verdict == KEPT]
+    kept = [row for row in report.rows if row.verdict == KEPT and row.tricks]
     confirmed = [row for row in kept if row.phase == "confirm"]
     if confirmed or kept:
         return (confirmed or kept)[-1]
@@ -84,10 +84,37 @@ def trick_title(values: dict[str, Any]) -> str:
     return str(title if mode == "default" else f"{title} ({mode})")
 
 
-def plan_step_ms(report: Report) -> float | None:
-    """The step's time under the plan; the baseline's if nothing pays."""
-    row = plan_row(report) or baseline_row(report)
-    return None if row is None else row.step_ms
+def row_of(report: Report, tricks: list[dict[str, Any]]) -> Row | None:
+    """A variant as the confirming run measured it, whatever became of it."""
+    again = [row for row in report.rows if row.phase == "confirm" and same(row.tricks, tricks)]
+    kept = [row for row in again if row.verdict == KEPT]
+    return next(iter(kept or again), None)
+
+
+def same(tricks: list[dict[str, Any]], others: list[dict[str, Any]]) -> bool:
+    """The same tricks with the same options, in any order."""
+    return sorted(map(str, map(sorted, map(dict.items, tricks)))) == sorted(
+        map(str, map(sorted, map(dict.items, others)))
+    )
+
+
+def step_ms_text(report: Report, row: Row) -> str:
+    """With a star where the GPU waits for the host; on a CPU there is nobody to wait."""
+    if row.step_ms is None:
+        return ""
+    return ms_text(row.step_ms) + ("*" if waits_for_host(report, row) else "")
+
+
+def waits_for_host(report: Report, row: Row) -> bool:
+    return row.host_bound and report.device != "cpu"
+
+
+def human_recipe(report: Report) -> str:
+    """The tricks of the usual recipe, as far as they could be used here."""
+    for row in report.rows:
+        if row.label == "human recipe" and row.tricks:
+            return " + ".join(trick_title(values) for values in row.tricks)
+    return HUMAN_RECIPE
 
 
 def memory_text(row: Row, baseline: Row | None) -> str:

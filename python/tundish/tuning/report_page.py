@@ -9,18 +9,19 @@ from ..report import page as html
 from ..report.chart import Bar, bar_chart
 from ..report.machine import describe, note
 from .reading import (
-    HUMAN_RECIPE,
     baseline_row,
     bytes_text,
     duration_text,
     gain_text,
     gains,
     headline,
+    human_recipe,
     memory_text,
-    ms_text,
     path_to_plan,
     plan_row,
+    step_ms_text,
     verdict_text,
+    waits_for_host,
 )
 from .results import Report, Row
 from .sections import sections
@@ -65,7 +66,10 @@ def _gains(report: Report) -> list[str]:
     if not found:
         return []
     rows = [
-        (f"than {name}" + (f" ({HUMAN_RECIPE})" if name == "the usual recipe" else ""), text)
+        (
+            f"than {name}" + (f" ({human_recipe(report)})" if name == "the usual recipe" else ""),
+            text,
+        )
         for name, text in found
     ]
     return ["<h2>The plan is faster</h2>", html.table(rows)]
@@ -90,25 +94,25 @@ def _memory(report: Report) -> list[str]:
 
 
 def _rows(report: Report) -> list[str]:
-    baseline = baseline_row(report)
     out = ["<h2>Everything that was tried</h2>"]
     for part in sections(report):
         out += [f"<h3>{escape(part.head)}</h3>"] if part.head else []
-        out.append(html.grid(_HEADS, [_cells(label, row, baseline) for label, row in part.rows]))
+        out.append(html.grid(_HEADS, [_cells(report, label, row) for label, row in part.rows]))
     again = [row for row in report.rows if row.phase == "confirm"]
     if again:
         out.append("<h3>in a fresh run</h3>")
-        out.append(html.grid(_HEADS, [_cells(row.label, row, baseline) for row in again]))
-    out.append("<p class='soft'>*: the GPU waits for the host in this step.</p>")
+        out.append(html.grid(_HEADS, [_cells(report, row.label, row) for row in again]))
+    if any(waits_for_host(report, row) for row in report.rows):
+        out.append("<p class='soft'>*: the GPU waits for the host in this step.</p>")
     return out
 
 
-def _cells(label: str, row: Row, baseline: Row | None) -> list[str]:
+def _cells(report: Report, label: str, row: Row) -> list[str]:
     return [
         label,
-        "" if row.step_ms is None else ms_text(row.step_ms) + ("*" if row.host_bound else ""),
+        step_ms_text(report, row),
         gain_text(row),
-        memory_text(row, baseline),
+        memory_text(row, baseline_row(report)),
         "" if not row.one_off_s or row.one_off_s < 1 else f"{row.one_off_s:.0f} s",
         verdict_text(row) or "reference",
         row.numerics,
@@ -133,8 +137,10 @@ def _measured(report: Report) -> list[tuple[str, str]]:
         "The variants ran in turns, each in a process of its own, one at a time; CUDA events on a GPU, "
         "wall time on a CPU. The figure is the median of the turns"
     )
-    timing += f", {min(turns)} to {max(turns)} of each." if turns else "."
-    rows = [("timing", timing)]
+    if turns:
+        few, many = min(turns), max(turns)
+        timing += f", {few} of each" if few == many else f", {few} to {many} of each"
+    rows = [("timing", timing + ".")]
     if "spread" in report.twin:
         text = f"An identical twin of the baseline varied by {100 * report.twin['spread']:.2f} %."
         if "threshold" in report.twin:

@@ -6,17 +6,18 @@ import textwrap
 from collections.abc import Sequence
 
 from .reading import (
-    HUMAN_RECIPE,
     baseline_row,
     duration_text,
     gain_text,
     gains,
     headline,
+    human_recipe,
     memory_text,
-    ms_text,
     plan_row,
+    step_ms_text,
     trick_title,
     verdict_text,
+    waits_for_host,
 )
 from .results import COMPARED, IMPOSSIBLE, KEPT, REJECTED, Report, Row
 from .sections import sections
@@ -50,15 +51,14 @@ def _head(report: Report, width: int) -> list[str]:
 
 
 def _table(report: Report, width: int, color: bool) -> list[str]:
-    baseline = baseline_row(report)
     parts = sections(report)
     shown = [(label, row) for part in parts for label, row in part.rows]
     winner = plan_row(report)
     for short in (0, 1, 2):  # less in each row until it fits
         heads = [*_HEADS]
         heads[2] = heads[2] if short < 2 else "gain"
-        cells = [heads, *(_cells(label, row, baseline, short) for label, row in shown)]
-        last = [] if winner is None else _cells("plan", winner, baseline, short)
+        cells = [heads, *(_cells(report, label, row, short) for label, row in shown)]
+        last = [] if winner is None else _cells(report, "plan", winner, short)
         widths = _widths([*cells, *([last] if last else [])], width)
         if _total(widths) <= width:
             break
@@ -67,7 +67,7 @@ def _table(report: Report, width: int, color: bool) -> list[str]:
         if part.head:
             lines += textwrap.wrap(part.head, width, initial_indent="  ", subsequent_indent="    ")
         for label, row in part.rows:
-            texts = _cells(label, row, baseline, short)
+            texts = _cells(report, label, row, short)
             if part.head:
                 texts[0] = "  " + texts[0]
             lines += _row_lines(row, texts, widths, short, width, color)
@@ -91,16 +91,16 @@ def _row_lines(
     return lines
 
 
-def _cells(label: str, row: Row, baseline: Row | None, short: int) -> list[str]:
+def _cells(report: Report, label: str, row: Row, short: int) -> list[str]:
     """`short`: 1 leaves out what is paid once, 2 also the intervals."""
     gain, verdict = gain_text(row), verdict_text(row)
     if short == 0 and _once(row):
         gain += f"{', ' if gain else ''}{_once(row)}"
     return [
         _cut(label, _LONGEST_LABELS[short]),
-        "" if row.step_ms is None else ms_text(row.step_ms) + ("*" if row.host_bound else ""),
+        step_ms_text(report, row),
         gain if short < 2 else gain.partition(" (")[0],
-        memory_text(row, baseline),
+        memory_text(row, baseline_row(report)),
         row.numerics,
         verdict if short == 0 else verdict.partition(" (")[0],
     ]
@@ -162,10 +162,10 @@ def _summary(report: Report, width: int, color: bool) -> list[str]:
     found = list(gains(report))
     columns = max((len(name) for name, _ in found), default=0)
     for name, text in found:
-        recipe = f"   {HUMAN_RECIPE}" if name == "the usual recipe" else ""
+        recipe = f"   {human_recipe(report)}" if name == "the usual recipe" else ""
         line = f"    {text:<20} {'than ' + name:<{columns + 5}}{recipe}".rstrip()
         lines.append(line if len(line) <= width else line[: -len(recipe)].rstrip())
-    if any(row.host_bound for row in report.rows):
+    if any(waits_for_host(report, row) for row in report.rows):
         lines += _said("*", "the GPU waits for the host in this step", width)
     spread = report.twin.get("spread")
     if spread is not None:
