@@ -81,6 +81,8 @@ def test_the_lines_train_as_the_plan_does(names, optimizer):
     plan = plan_of([{"name": name} for name in names], optimizer)
     ours, theirs = run_patch(plan.patch(), optimizer), run_plan(plan, optimizer)
     assert largest_difference(ours, theirs) == 0
+    assert [p.stride() for p in ours.parameters()] == [p.stride() for p in theirs.parameters()]
+    assert ours[1].inplace == theirs[1].inplace
     untrained = job(optimizer)[0]
     assert largest_difference(ours, untrained) > 0.01
 
@@ -134,6 +136,13 @@ def test_every_trick_has_its_place_or_is_named_as_left_out():
         "# Left out: the CUDA graph of the step. It needs plan.apply():",
     ):
         assert words in text
+
+
+def test_a_trick_without_a_place_in_the_lines_is_a_comment(monkeypatch):
+    monkeypatch.setattr(patch, "in_order", list)
+    new = SimpleNamespace(name="new", title="a new trick", code=lambda: ["x = 1", "y = 2"])
+    text = patch.patch_text([new], "SGD", "cpu")
+    assert text.endswith("\n# Left out: a new trick:\n#     x = 1\n#     y = 2\n")
 
 
 def order_of(text, *parts):
