@@ -17,7 +17,7 @@ from typing import Any
 import make_pictures
 
 ROOT = Path(__file__).resolve().parents[1]
-PROGRAM = ROOT / "build" / "release" / "tundish"
+PROGRAM = ROOT / ".venv" / "bin" / "tundish"  # with its Python beside it: some verbs need it
 
 VERBS = (
     "pack",
@@ -30,6 +30,7 @@ VERBS = (
     "replay",
     "view",
     "bench",
+    "tune",
     "demo",
     "explain",
 )

@@ -5,18 +5,24 @@ The program is C++; the parts that need PyTorch are here, and the program calls 
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 
 from ._c.errors import MissingError
 from .program import find_program
 
+# The verbs that are written in Python: module and function. src/cli/main.cpp lists them too.
+_VERBS = {
+    "demo-page": ("tundish.demo", "run"),  # how the program's own demo goes on
+    "tune": ("tundish.tuning.cli", "main"),
+}
+
 
 def main(words: list[str]) -> int:
-    if words[:1] == ["demo-page"]:  # how the program's own demo goes on
-        from .demo import run
-
-        return run(words[1:])
+    if words and words[0] in _VERBS:
+        module, function = _VERBS[words[0]]
+        return int(getattr(importlib.import_module(module), function)(words[1:]))
     try:
         program = find_program()
     except MissingError as error:

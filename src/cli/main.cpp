@@ -6,6 +6,7 @@
 #include <new>
 #include <string_view>
 
+#include "cli/python.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
 #include "core/interruption.h"
@@ -16,7 +17,7 @@ namespace {
 struct Verb {
   const char* name;
   const char* summary;
-  int (*run)(const Words& words, Shell& shell);
+  int (*run)(const Words& words, Shell& shell);  // null: `python -m tundish` has the verb
 };
 
 constexpr std::array kVerbs = {
@@ -31,6 +32,7 @@ constexpr std::array kVerbs = {
          run_replay},
     Verb{"view", "a contact sheet of what the network will see", run_view},
     Verb{"bench", "how fast this machine loads batches from a pack", run_bench},
+    Verb{"tune", "the training tricks that make your own model faster, and only those", nullptr},
     Verb{"demo", "everything end to end on a sample set, against torch's DataLoader", run_demo},
     Verb{"explain", "what an error code means and what to do", run_explain},
 };
@@ -69,6 +71,10 @@ const Verb& verb_or_hint(const std::string& name) {
                                near.empty() ? "" : fmt::format("; did you mean {}?", near)));
 }
 
+int run_verb(const Verb& verb, const Words& words, Shell& shell) {
+  return verb.run ? verb.run(words, shell) : run_python_verb(verb.name, words, shell);
+}
+
 int run(const Words& words, Shell& shell, std::string& verb_name) {
   if (words.empty()) throw UsageError("a verb is missing\n\n" + overview());
   const std::string& first = words[0];
@@ -81,8 +87,8 @@ int run(const Words& words, Shell& shell, std::string& verb_name) {
   }
   const Verb& verb = verb_or_hint(asks_help ? words[1] : first);
   verb_name = verb.name;
-  if (asks_help) return verb.run({"--help"}, shell);
-  return verb.run(Words(words.begin() + 1, words.end()), shell);
+  if (asks_help) return run_verb(verb, {"--help"}, shell);
+  return run_verb(verb, Words(words.begin() + 1, words.end()), shell);
 }
 
 int run_and_report(int argc, char** argv) {

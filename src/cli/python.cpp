@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -93,6 +94,21 @@ int run_python(const std::string& python, const std::vector<std::string>& words)
   all.insert(all.end(), words.begin(), words.end());
   const int code = run(all, false);
   return stop_flag().load() ? int{kInterrupted} : code;
+}
+
+int run_python_verb(const std::string& verb, const std::vector<std::string>& words, Shell& shell) {
+  const std::string python = find_python(shell);
+  if (python.empty()) {
+    shell.json = std::find(words.begin(), words.end(), "--json") != words.end();
+    return shell.fail(fmt::format("{} is written in Python, and no Python here can import tundish\n"
+                                  "  fix: pip install tundish torch, and run the program of that "
+                                  "environment",
+                                  verb),
+                      kFailed);
+  }
+  std::vector<std::string> all = {verb};
+  all.insert(all.end(), words.begin(), words.end());
+  return run_python(python, all);
 }
 
 }  // namespace tundish::cli

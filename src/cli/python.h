@@ -17,4 +17,8 @@ std::string find_python(const Shell& shell);
 // Returns its exit code, 130 when it was interrupted. Throws Error(no_memory, io_read).
 int run_python(const std::string& python, const std::vector<std::string>& words);
 
+// A verb that is written in Python (python/tundish/__main__.py lists them): its words go there as
+// they are, and its exit code comes back. Without such a Python a message says how to get one.
+int run_python_verb(const std::string& verb, const std::vector<std::string>& words, Shell& shell);
+
 }  // namespace tundish::cli

@@ -23,6 +23,7 @@ VERBS = [
     "replay",
     "view",
     "bench",
+    "tune",
     "demo",
     "explain",
 ]

@@ -87,8 +87,9 @@ PARTS = [
     "program",
     "progress",
     "packing",
-    "",
     "report",
+    "tuning",
+    "",
     "demo",
 ]
 PARTS += ["__main__"]
@@ -151,6 +152,8 @@ def test_an_import_that_points_up_would_be_found():
     assert upward("tundish._c.errors", "def f():\n    from .. import Loader") == ["tundish.Loader"]
     assert upward("tundish.demo.train", "import tundish\nfrom tundish import transforms") == []
     assert upward("tundish.report.chart", "from ..demo import page") == ["tundish.demo.page"]
+    assert upward("tundish.tuning.cli", "from ..report import page") == []
+    assert upward("tundish.tuning.cli", "from .. import Loader") == ["tundish.Loader"]
 
 
 def test_every_part_of_the_package_has_its_place_in_the_order():

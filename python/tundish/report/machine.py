@@ -31,9 +31,9 @@ def machine() -> dict[str, Any]:
 
 def versions(*more: str) -> dict[str, str]:
     """Versions of what is installed, without importing it."""
-    import tundish
+    from .._c.library import version
 
-    out = {"tundish": tundish.__version__, "python": platform.python_version()}
+    out = {"tundish": version(), "python": platform.python_version()}
     for name in ("numpy", "torch", "pillow", *more):
         try:
             out[name] = metadata.version(name)

@@ -11,6 +11,7 @@ body { margin: 0; background: #f8fafc; color: #1e293b;
 main { max-width: 800px; margin: 0 auto; padding: 40px 24px 64px; }
 h1 { font-size: 27px; line-height: 1.25; margin: 0 0 6px; }
 h2 { font-size: 18px; margin: 40px 0 10px; }
+h3 { font-size: 15px; margin: 20px 0 4px; }
 p { margin: 8px 0; }
 .soft { color: #64748b; font-size: 14px; }
 .card { background: #fff; border: 1px solid #e2e8f0; border-radius: 10px; padding: 20px 20px 12px; margin: 20px 0; }
@@ -18,7 +19,7 @@ svg { display: block; width: 100%; height: auto; }
 pre { background: #0f172a; color: #e2e8f0; border-radius: 10px; padding: 16px 20px; overflow-x: auto;
       font: 13.5px/1.5 ui-monospace, "DejaVu Sans Mono", monospace; }
 table { border-collapse: collapse; font-size: 14px; width: 100%; }
-td { padding: 5px 12px 5px 0; vertical-align: top; border-bottom: 1px solid #e2e8f0; }
+td, th { padding: 5px 12px 5px 0; vertical-align: top; border-bottom: 1px solid #e2e8f0; text-align: left; }
 td:first-child { color: #64748b; white-space: nowrap; }
 """
 
@@ -45,3 +46,12 @@ def table(rows: Iterable[tuple[str, str]]) -> str:
         f"<tr><td>{escape(word)}</td><td>{escape(text)}</td></tr>" for word, text in rows
     )
     return f"<table>{cells}</table>"
+
+
+def grid(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table with a line of heads."""
+    head = "".join(f"<th>{escape(word)}</th>" for word in heads)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
+    )
+    return f"<table><tr>{head}</tr>{body}</table>"

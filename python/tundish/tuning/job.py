@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+import itertools
 import os
 import random
 import sys
@@ -55,7 +56,9 @@ class JobSource:
                     f"{self.file} has no function {self.function}()\n"
                     f"  fix: write a function {self.function}() there that returns model, optimizer, loss_fn, batch"
                 )
-            return as_job(build(), f"{os.path.basename(self.file)}:{self.function}()")
+            where = f"{os.path.basename(self.file)}:{self.function}()"
+            check_arguments(build, where)
+            return as_job(build(), where)
         if self.file:
             sys.modules["__main__"] = import_file(
                 self.file
@@ -79,7 +82,10 @@ def as_job(made: Any, where: str) -> Job:
     if isinstance(made, dict):
         missing = [name for name in names if name not in made]
         if missing:
-            raise ArgumentError(f"{where} returned a dict without {missing[0]!r}")
+            raise ArgumentError(
+                f"{where} returned a dict without {missing[0]!r}\n"
+                f"  fix: return a dict with the keys {', '.join(names)}"
+            )
         made = tuple(made[name] for name in names)
     if not isinstance(made, (tuple, list)) or len(made) != 4:
         raise ArgumentError(
@@ -88,20 +94,58 @@ def as_job(made: Any, where: str) -> Job:
         )
     model, optimizer, loss_fn, batch = made
     if not isinstance(model, torch.nn.Module):
-        raise ArgumentError(f"{where}: the model is {_described(model)}, not a torch.nn.Module")
+        raise ArgumentError(
+            f"{where}: the model is {_described(model)}, not a torch.nn.Module\n"
+            "  fix: return in this order: model, optimizer, loss_fn, batch"
+        )
     if not isinstance(optimizer, torch.optim.Optimizer):
         raise ArgumentError(
-            f"{where}: the optimizer is {_described(optimizer)}, not a torch.optim.Optimizer"
+            f"{where}: the optimizer is {_described(optimizer)}, not a torch.optim.Optimizer\n"
+            "  fix: return in this order: model, optimizer, loss_fn, batch; the optimizer itself, "
+            "not its scheduler or a wrapper"
         )
     if not callable(loss_fn):
-        raise ArgumentError(f"{where}: loss_fn is {_described(loss_fn)}, not a function")
+        raise ArgumentError(
+            f"{where}: loss_fn is {_described(loss_fn)}, not a function\n"
+            "  fix: return the function, as in torch.nn.CrossEntropyLoss(), not a loss that it computed"
+        )
     job = Job(model, optimizer, loss_fn, list_batches(batch, where))
     check_devices(job, where)
     return job
 
 
+def check_arguments(build: Build, where: str) -> None:
+    try:
+        parameters = inspect.signature(build).parameters.values()
+    except (TypeError, ValueError):
+        return
+    optional = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    for one in parameters:
+        if one.default is inspect.Parameter.empty and one.kind not in optional:
+            raise ArgumentError(
+                f"{where} needs an argument, {one.name}; it is called without any\n"
+                f"  fix: give {one.name} a default, or write a function around it"
+            )
+
+
 def list_batches(batch: Any, where: str) -> list[Any]:
     """One batch, or the first ones of an iterable of batches (a list of them, a loader)."""
+    out = _first_batches(batch, where)
+    for i, one in enumerate(out):
+        if not any(True for _ in tensors_of(one)):
+            raise ArgumentError(
+                f"{where}: batch {i} holds no tensor; it is {_described(one)}\n"
+                "  fix: return tensors, as in (inputs, targets); torch.as_tensor() makes them of arrays"
+            )
+    if not out:
+        raise ArgumentError(
+            f"{where}: there is no batch in the {type(batch).__name__}\n"
+            "  fix: return one batch, as in (inputs, targets), or an iterable of batches"
+        )
+    return out
+
+
+def _first_batches(batch: Any, where: str) -> list[Any]:
     if isinstance(batch, (torch.Tensor, dict, tuple)):
         return [batch]
     if isinstance(batch, list) and any(isinstance(part, torch.Tensor) for part in batch):
@@ -111,21 +155,17 @@ def list_batches(batch: Any, where: str) -> list[Any]:
             f"{where}: the batch is {_described(batch)}\n"
             "  fix: return one batch, as in (inputs, targets), or an iterable of batches"
         )
-    out = []
-    for one in batch:
-        out.append(one)
-        if len(out) == MOST_BATCHES:
-            break
-    if not out or not any(True for _ in tensors_of(out[0])):
-        raise ArgumentError(f"{where}: the batch holds no tensor")
-    return out
+    return list(itertools.islice(batch, MOST_BATCHES))
 
 
 def check_devices(job: Job, where: str) -> None:
     parameters = list(job.model.parameters())
     trained = [p for p in parameters if p.requires_grad]
     if not trained:
-        raise ArgumentError(f"{where}: no parameter of the model requires a gradient")
+        raise ArgumentError(
+            f"{where}: no parameter of the model requires a gradient, so there is nothing to train\n"
+            "  fix: set requires_grad = True on the parameters that are trained"
+        )
     device = parameters[0].device
     for i, batch in enumerate(job.batches):
         for tensor in tensors_of(batch):
@@ -148,9 +188,14 @@ def source_of(build: Build | str) -> JobSource:
     if isinstance(build, str):
         file, _, function = build.rpartition(":")
         if not file or not function.isidentifier():
-            raise ArgumentError(f"{build!r} is not FILE:FUNCTION, as in train.py:build")
+            name = build if build.endswith(".py") else "train.py"
+            raise ArgumentError(
+                f"{build!r} is not FILE:FUNCTION\n  fix: name the function too, as in {name}:build"
+            )
         if not os.path.isfile(file):
-            raise ArgumentError(f"{file}: no such file")
+            raise ArgumentError(
+                f"{file}: no such file\n  fix: name the Python file that has {function}()"
+            )
         return JobSource(file=os.path.abspath(file), function=function)
     name = getattr(build, "__qualname__", "")
     try:

@@ -11,6 +11,7 @@ import torch
 
 from .._c.errors import ArgumentError
 from .fingerprint import Fingerprint, differences
+from .patch import patch_text
 from .results import Report, report_from_json
 from .step import LossFunction, Step
 from .tricks import Trick, in_order, trick_from_json
@@ -74,6 +75,11 @@ class Plan:
     def changes(self, model: torch.nn.Module | None = None, optimizer: Any = None) -> list[str]:
         """What differs from where the plan was made: GPU, torch, and, if given, model and optimiser."""
         return [one.text for one in differences(self.fingerprint, model, optimizer)]
+
+    def patch(self) -> str:
+        """The plan as lines for a training loop of one's own; the CUDA graph needs apply()."""
+        device = "cpu" if self.fingerprint.device == "cpu" else "cuda"
+        return patch_text(self.tricks, self.fingerprint.optimizer, device)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """As JSON, by a temporary file and a rename."""

@@ -1,0 +1,103 @@
+"""What of a plan works in a loop that is not ours: Lightning's, Accelerate's, one's own.
+
+Flags, layout, in-place activations and the optimiser's kernels are set on the user's objects, and the
+model is compiled in place. Precision and accumulation are the framework's: it is told. A CUDA graph
+of the whole step needs plan.apply().
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from .plan import Plan
+from .step import Step
+from .tricks import Trick, in_order
+
+_ON_OBJECTS = (
+    "strict_fp32",
+    "torch_defaults",
+    "tf32",
+    "cudnn_benchmark",
+    "inplace",
+    "channels_last",
+    "foreach_optimizer",
+    "fused_optimizer",
+)
+_BY_FRAMEWORK = ("bf16", "fp16", "accumulate", "set_to_none")
+
+
+class FrameworkPlan:
+    """`apply(model, optimizer)` and `undo()`; what the framework is to be told; what is left out.
+
+    precision   "bf16", "fp16" or "no", as Accelerate calls them
+    accumulate  the micro-batches of one step
+    applied     titles of the tricks that apply() set
+    left_out    "title: reason" of the others
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        names = {trick.name: trick for trick in plan.tricks}
+        self.precision = "bf16" if "bf16" in names else "fp16" if "fp16" in names else "no"
+        self.accumulate = int(getattr(names.get("accumulate"), "parts", 1))
+        self.applied: list[str] = []
+        self.left_out: list[str] = []
+        self._plan = plan
+        self._step: Step | None = None
+        self._done: list[Trick] = []
+        self._compiled: list[torch.nn.Module] = []
+
+    def apply(self, model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> None:
+        """Once the model is on its device. Before or after a checkpoint is loaded."""
+        step = self._step = Step(model, optimizer, torch.nn.functional.mse_loss)
+        try:
+            for trick in in_order(self._plan.tricks):
+                reason = self._apply_one(trick, step)
+                if reason:
+                    self.left_out.append(f"{trick.title}: {reason}")
+        except BaseException:
+            self.undo()
+            raise
+
+    def undo(self) -> None:
+        """Takes back what apply() changed."""
+        for module in self._compiled:
+            module._compiled_call_impl = None
+        while self._done:
+            assert self._step is not None
+            self._done.pop().undo(self._step)
+        self._compiled, self.applied, self.left_out = [], [], []
+
+    def _apply_one(self, trick: Trick, step: Step) -> str:
+        """Empty, or why the trick is left out."""
+        if trick.name in _BY_FRAMEWORK:
+            return ""
+        if trick.name == "compile":
+            self._compile(trick, step.model)
+        elif trick.name in _ON_OBJECTS:
+            obstacle = trick.obstacle(step)
+            if obstacle:
+                return obstacle
+            trick.apply(step)
+            self._done.append(trick)
+        else:
+            return "needs step = plan.apply(model, optimizer, loss_fn)"
+        self.applied.append(trick.title)
+        return ""
+
+    def _compile(self, trick: Any, model: torch.nn.Module) -> None:
+        """In place, so that names and checkpoints stay. The parts are compiled, not the whole: a
+        framework's module calls them from its own training step."""
+        for module in _parts(model):
+            module.compile(mode=trick.mode, dynamic=False)
+            self._compiled.append(module)
+
+
+def _parts(model: torch.nn.Module) -> list[torch.nn.Module]:
+    """The outermost modules that a training step calls: the model itself, or its children if it has no
+    forward pass of its own."""
+    if type(model).forward is not torch.nn.Module.forward and not hasattr(model, "training_step"):
+        return [model]
+    children = [child for child in model.children() if any(True for _ in child.parameters())]
+    return [part for child in children for part in _parts(child)]

@@ -1,0 +1,51 @@
+"""Verbs that are written in Python, called by the program: words, exit codes, and no Python at all."""
+
+import json
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from tests.helpers.program import PROGRAM, ROOT, err, needs_program, out, tundish
+
+pytestmark = needs_program
+
+
+def python_verbs():
+    """The rows of the program's table without a function of their own."""
+    table = (ROOT / "src/cli/main.cpp").read_text()
+    return re.findall(r'Verb\{"(\w+)",[^}]*nullptr\}', table)
+
+
+def test_the_package_has_every_verb_that_the_program_sends_to_it():
+    from tundish.__main__ import _VERBS
+
+    assert python_verbs()
+    assert set(python_verbs()) == set(_VERBS) - {"demo-page"}
+
+
+def test_words_and_exit_code_go_through(tmp_path):
+    result = tundish("tune", "no.py:build", "--tricks", "with space", "--json", cwd=tmp_path)
+    assert result.returncode == 2
+    assert "no trick is called 'with space'" in json.loads(result.stdout)["error"]["message"]
+    assert "tundish: no trick is called" in err(result)
+
+
+def test_wrong_words_are_explained_by_the_verb(tmp_path):
+    result = tundish("tune", "--quik", cwd=tmp_path)
+    assert result.returncode == 2
+    assert out(result) == ""
+    assert "did you mean --quick?" in err(result)
+
+
+@pytest.mark.parametrize("words", [["tune", "train.py:build"], ["help", "tune"]])
+def test_without_python_the_message_says_how_to_get_it(words, tmp_path):
+    shutil.copy(PROGRAM, tmp_path / "tundish")
+    alone = {"PATH": "", "HOME": str(tmp_path)}
+    result = subprocess.run(["./tundish", *words], capture_output=True, cwd=tmp_path, env=alone)
+    assert result.returncode == 1
+    assert err(result) == (
+        "tundish: tune is written in Python, and no Python here can import tundish\n"
+        "  fix: pip install tundish torch, and run the program of that environment\n"
+    )

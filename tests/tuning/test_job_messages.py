@@ -1,0 +1,113 @@
+"""What `tundish tune` says to a job that cannot be tuned: what is wrong, and what to do."""
+
+import sys
+
+import numpy as np
+import pytest
+import torch
+from tundish import ArgumentError
+from tundish.tuning.job import JobSource, as_job, source_of
+
+
+def parts():
+    model = torch.nn.Linear(4, 2)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    batch = (torch.zeros(3, 4), torch.zeros(3, dtype=torch.int64))
+    return {
+        "model": model,
+        "optimizer": optimizer,
+        "loss_fn": torch.nn.CrossEntropyLoss(),
+        "batch": batch,
+    }
+
+
+def frozen():
+    return torch.nn.Linear(4, 2).requires_grad_(False)
+
+
+WRONG = [
+    ({"model": None}, "the model is a NoneType, not a torch.nn.Module", "in this order: model"),
+    ({"model": frozen()}, "no parameter of the model requires a gradient", "requires_grad = True"),
+    ({"model": torch.nn.ReLU()}, "nothing to train", "requires_grad = True"),
+    (
+        {"model": torch.nn.Linear(4, 2)},
+        "trains none of the model's parameters",
+        "make the optimizer",
+    ),
+    (
+        {"optimizer": "SGD"},
+        "the optimizer is a str, not a torch.optim.Optimizer",
+        "not its scheduler",
+    ),
+    ({"loss_fn": torch.tensor(1.0)}, "loss_fn is a Tensor, not a function", "not a loss that it"),
+    ({"batch": 3}, "the batch is a int", "return one batch, as in (inputs, targets)"),
+    ({"batch": []}, "there is no batch in the list", "return one batch"),
+    ({"batch": iter(())}, "there is no batch in the tuple_iterator", "return one batch"),
+    ({"batch": (np.zeros(3), np.zeros(3))}, "batch 0 holds no tensor", "torch.as_tensor()"),
+    ({"batch": {"x": [1, 2]}}, "batch 0 holds no tensor; it is a dict", "torch.as_tensor()"),
+    (
+        {"batch": torch.zeros(3, 4, device="meta")},
+        "batch 0 is on meta, the model on cpu",
+        "move the",
+    ),
+]
+
+
+@pytest.mark.parametrize(("change", "wrong", "fix"), WRONG, ids=[one[1] for one in WRONG])
+def test_what_is_wrong_is_said_with_a_fix(change, wrong, fix):
+    with pytest.raises(ArgumentError) as error:
+        as_job({**parts(), **change}, "train.py:build()")
+    first, *rest = str(error.value).splitlines()
+    assert first.startswith("train.py:build(): ")
+    assert wrong in first
+    assert rest[0].startswith("  fix: ")
+    assert fix in rest[0]
+
+
+def test_what_is_right_is_taken():
+    job = as_job(parts(), "train.py:build()")
+    assert len(job.batches) == 1
+    many = as_job({**parts(), "batch": (parts()["batch"] for _ in range(20))}, "x")
+    assert len(many.batches) == 8
+    assert len(as_job({**parts(), "batch": list(parts()["batch"])}, "x").batches) == 1
+
+
+@pytest.mark.parametrize("made", [None, (1, 2, 3), {"model": 1}])
+def test_the_four_values_are_named(made):
+    with pytest.raises(ArgumentError, match=r"fix: .*model, optimizer, loss_fn, batch"):
+        as_job(made, "train.py:build()")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("train.py", "as in train.py:build"),
+        ("build", "as in train.py:build"),
+        ("train.py:", "as in train.py:build"),
+        ("a:b c", "as in train.py:build"),
+        ("gone.py:build", "gone.py: no such file\n  fix: name the Python file that has build()"),
+    ],
+)
+def test_file_and_function_are_explained(words, said, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ArgumentError) as error:
+        source_of(words)
+    assert said in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("build = 3", "has no function build()"),
+        ("def build(size): pass", "needs an argument, size; it is called without any"),
+        ("def build(size=3, *more, **words): pass", "returned a NoneType, not model"),
+    ],
+)
+def test_the_function_is_checked_before_it_is_called(text, said, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setitem(sys.modules, "job_of_test", None)  # to be put back
+    (tmp_path / "job_of_test.py").write_text(text)
+    with pytest.raises(ArgumentError) as error:
+        JobSource(str(tmp_path / "job_of_test.py"), "build").make(0)
+    assert said in str(error.value)
+    assert "\n  fix: " in str(error.value)

@@ -1,0 +1,180 @@
+"""The table of `tundish tune`, and its progress."""
+
+import io
+
+import pytest
+from tundish.tuning.progress import Progress
+from tundish.tuning.report_text import report_text
+from tundish.tuning.results import KEPT
+
+from tests.helpers import tuning_reports as examples
+
+
+def line_of(text, start):
+    return next(line for line in text.splitlines() if line.strip().startswith(start))
+
+
+def test_every_row_has_its_figures():
+    text = report_text(examples.image_model(), 160, plan="plan.json")
+    assert line_of(text, "baseline  your flags").endswith("TF32 in convolutions, eager, foreach")
+    tf32 = " ".join(line_of(text, "TF32").split())
+    assert tf32 == "TF32 98.4 1.55x (1.53-1.57) = loss band ok (30 steps) faster"
+    assert "152.1" in line_of(text, "baseline     ")
+    assert "31.2 GB" in line_of(text, "baseline     ")
+    assert "-38 %" in line_of(text, "bf16 autocast")
+    compiled = line_of(text, "torch.compile")
+    assert "33.0*" in compiled
+    assert "4.61x (4.56-4.66), 41 s once" in compiled
+    assert line_of(text, "in-place").endswith("slower")
+    assert line_of(text, "plan ").split()[:3] == ["plan", "33.1", "4.60x"]
+    assert "\n    channels_last + fused optimiser + bf16 autocast + torch.compile\n" in text
+
+
+def test_rows_of_a_phase_say_only_what_differs():
+    lines = report_text(examples.image_model(), 160).splitlines()
+    at = lines.index("  compile, each with channels_last + fused optimiser + bf16 autocast")
+    assert lines[at + 1].startswith("    torch.compile  ")
+    assert lines[at + 2].startswith("    only these  ")
+    at = lines.index("  removal: is every trick needed?")
+    assert lines[at + 1].startswith("    without fused optimiser  ")
+
+
+def test_a_row_compared_with_another_one_says_more_and_when_it_pays():
+    report = examples.image_model()
+    row = next(row for row in report.rows if row.one_off_s)
+    row.compared_with, row.gain, row.low, row.high = "both", 1.25, 1.24, 1.26
+    row.verdict, row.break_even_steps = KEPT, 5000
+    line = line_of(report_text(report, 200), "torch.compile")
+    assert "1.25x more (1.24-1.26), 41 s once" in line
+    assert line.endswith("keep (pays after 5,000 steps)")
+    narrow = report_text(report, 100).splitlines()
+    at = next(i for i, line in enumerate(narrow) if line.startswith("    torch.compile"))
+    assert narrow[at + 1].strip() == "41 s once, pays after 5,000 steps"
+
+
+def test_the_gains_name_what_they_are_compared_with():
+    lines = report_text(examples.image_model(), 160).splitlines()
+    at = next(i for i, line in enumerate(lines) if "faster than your step" in line)
+    assert lines[at].strip() == "4.60x faster than your step: 152.1 -> 33.1 ms"
+    shown = lines[at + 2 : at + 6]
+    assert [line.split("than ")[1].split("  ")[0] for line in shown] == [
+        "your step",
+        "torch's default flags",
+        "strict fp32, no TF32",
+        "the usual recipe",
+    ]
+    assert shown[3].endswith("channels_last + fused optimiser + bf16 autocast + torch.compile")
+
+
+@pytest.mark.parametrize("width", [70, 80, 100, 120, 200])
+def test_no_line_is_wider_than_the_terminal_and_no_reason_is_cut(width):
+    text = report_text(examples.image_model(), width, plan="plan.json")
+    table = text.split("step = ")[0].splitlines()[:-1]  # the last line can be copied: never broken
+    assert max(len(line) for line in table) <= width
+    words = " ".join(text.split())
+    assert examples.OVERFLOW in words
+    assert examples.NO_CAPTURE in words
+
+
+def test_the_last_line_is_how_to_use_the_plan():
+    last = report_text(examples.image_model(), 80, plan="my plan.json").splitlines()[-1]
+    assert last.split(maxsplit=1) == [
+        "next",
+        'step = tundish.load_plan("my plan.json").apply(model, optimizer, loss_fn); loss = step(batch)',
+    ]
+
+
+def test_without_a_gain_there_is_no_plan_to_use():
+    text = report_text(examples.nothing_pays(), plan="plan.json")
+    assert "Nothing that was tried pays: your step stays as it is" in text
+    assert "next" not in text
+    assert "\n  plan " not in text
+
+
+def test_a_confirmed_baseline_is_no_plan():
+    report = examples.nothing_pays()
+    report.rows[-1].verdict = KEPT
+    report.rows[-1].tricks = []
+    assert "Nothing that was tried pays" in report_text(report)
+
+
+def test_on_a_cpu_no_gpu_waits():
+    report = examples.image_model()
+    assert "33.0*" in report_text(report)
+    report.device = "cpu"
+    assert "*" not in report_text(report)
+
+
+def test_a_run_that_was_ended_says_so():
+    text = report_text(examples.interrupted(), 160, plan="plan.json")
+    assert "the run was ended early: the best plan so far" in text
+    assert "3.68x faster than your step: 152.1 -> 41.3 ms" in text
+    assert "load_plan" in text
+
+
+def test_colours_only_where_they_are_wanted():
+    report = examples.image_model()
+    plain, painted = report_text(report), report_text(report, color=True)
+    assert "\x1b" not in plain
+    assert "\x1b[31m    fp16 autocast" in painted
+    assert painted.replace("\x1b[1m", "").replace("\x1b[31m", "").replace("\x1b[0m", "") == plain
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+def test_a_log_gets_a_line_for_each_phase_and_every_ten_seconds():
+    clock, stream = Clock(), io.StringIO()
+    progress = Progress(stream, redraw=False, clock=clock)
+    progress.phase("baseline")
+    for clock.now in range(1, 31):
+        progress.advance(clock.now, 60)
+    progress.note("channels_last: no gain")
+    assert stream.getvalue().splitlines() == [
+        "  baseline   0.0 s",
+        "  baseline   10 of 60   10 s   50 s left",
+        "  baseline   20 of 60   20 s   40 s left",
+        "  baseline   30 of 60   30 s   30 s left",
+        "  channels_last: no gain",
+    ]
+
+
+def test_a_terminal_gets_one_line_that_is_drawn_again(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    clock, stream = Clock(), io.StringIO()
+    progress = Progress(stream, redraw=True, clock=clock)
+    progress.phase("a phase with a long name that has to be cut somewhere")
+    clock.now = 30.0
+    progress.advance(15, 30)
+    progress.note("kept")
+    progress.end()
+    text = stream.getvalue()
+    drawn = text.split("\r")
+    assert max(len(line.rstrip()) for line in drawn) <= 59
+    assert "15 of 30   30 s   30 s left" in text
+    assert text.count("\n") == 1
+    assert text.endswith(" " * 50 + "\r")
+
+
+def test_the_time_left_runs_down_while_a_trial_compiles():
+    clock = Clock()
+    progress = Progress(io.StringIO(), clock=clock)
+    clock.now = 100.0
+    progress.advance(1, 10, left_s=80)
+    clock.now = 150.0
+    assert "30 s left" in progress.text()
+    clock.now = 200.0
+    assert "0.0 s left" in progress.text()
+
+
+def test_without_a_stream_nothing_is_shown(capsys):
+    progress = Progress()
+    progress.phase("baseline")
+    progress.advance(1, 2)
+    progress.note("kept")
+    progress.end()
+    assert capsys.readouterr() == ("", "")

@@ -1,0 +1,288 @@
+"""`tundish tune`: its words, what it prints and writes, its exit codes. The search is a fake one."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+from dataclasses import fields
+from types import SimpleNamespace
+
+import pytest
+from tundish import ArgumentError, __main__
+from tundish.tuning import cli
+from tundish.tuning.cli_words import HELP
+from tundish.tuning.plan import load_plan
+from tundish.tuning.results import Report, Row, report_from_json
+from tundish.tuning.tricks import TRICKS
+
+from tests.helpers import tuning_reports as examples
+
+
+@pytest.fixture
+def search(monkeypatch, tmp_path):
+    """The fake: what tune() and measure_plan() were asked; set `act` for what they do."""
+    fake = SimpleNamespace(asked=None, act=lambda: examples.plan_of(examples.image_model()))
+
+    def tune(job, **words):
+        fake.asked = (job, words)
+        words["progress"]("baseline")
+        return fake.act()
+
+    def measure_plan(job, plan, **words):
+        fake.asked = (job, {"plan": plan, **words})
+        return fake.act()
+
+    fake.tune, fake.measure_plan = tune, measure_plan
+    monkeypatch.setitem(sys.modules, "tundish.tuning.tune", fake)
+    monkeypatch.chdir(tmp_path)
+    return fake
+
+
+def tune(*words):
+    return cli.main(list(words))
+
+
+def test_a_run_prints_the_table_and_saves_the_plan(search, tmp_path, capsys):
+    assert tune("train.py:build") == 0
+    out, err = capsys.readouterr()
+    assert "torch.compile" in out
+    assert out.splitlines()[-1].endswith("loss = step(batch)")
+    assert "baseline" in err
+    assert "\x1b" not in out + err
+    plan = load_plan(tmp_path / "plan.json")
+    assert [trick.name for trick in plan.tricks] == [
+        "channels_last",
+        "fused_optimizer",
+        "bf16",
+        "compile",
+    ]
+    assert plan.report.command == "tundish tune train.py:build"
+
+
+def test_every_option_reaches_the_search(search):
+    words = "--quick --minutes 1.5 --seed 7 --tricks bf16,compile --without fp16 --memory 12 -q"
+    assert tune("a.py:make", *words.split(), "-o", "x.json") == 0
+    job, asked = search.asked
+    asked.pop("progress")  # the fake has called it
+    assert job == "a.py:make"
+    assert asked == {
+        "seed": 7,
+        "quick": True,
+        "minutes": 1.5,
+        "tricks": ["bf16", "compile"],
+        "without": ["fp16"],
+        "memory_gb": 12.0,
+    }
+
+
+def test_json_is_the_report_and_nothing_else_is_on_stdout(search, capsys):
+    report = examples.image_model()
+    report.rows[0].host_ms = float("nan")  # is not JSON
+    search.act = lambda: examples.plan_of(report)
+    assert tune("train.py:build", "--json") == 0
+    out, err = capsys.readouterr()
+    values = json.loads(out, parse_constant=pytest.fail)
+    assert report_from_json(values).gains == report.gains
+    assert values["rows"][0]["host_ms"] is None
+    assert "baseline" in err
+
+
+def test_quiet_prints_nothing(search, capsys, tmp_path):
+    assert tune("train.py:build", "--quiet") == 0
+    assert capsys.readouterr() == ("", "")
+    assert (tmp_path / "plan.json").exists()
+
+
+def test_ctrl_c_saves_the_best_plan_so_far(search, tmp_path, capsys):
+    def interrupted():
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            return examples.plan_of(examples.interrupted())
+
+    before = signal.getsignal(signal.SIGINT)
+    search.act = interrupted
+    assert tune("train.py:build") == 130
+    assert not load_plan(tmp_path / "plan.json").report.finished
+    assert "ended early" in capsys.readouterr().out
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_ctrl_c_before_there_is_a_plan(search, tmp_path, capsys):
+    search.act = lambda: signal.raise_signal(signal.SIGINT)
+    assert tune("train.py:build") == 130
+    assert "interrupted before there was a plan" in capsys.readouterr().err
+    assert not (tmp_path / "plan.json").exists()
+
+
+def test_a_time_limit_is_no_failure(search):
+    search.act = lambda: examples.plan_of(examples.interrupted())
+    assert tune("train.py:build", "--minutes", "1", "-q") == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "FILE:FUNCTION is missing"),
+        (["a.py:b", "--quik"], "did you mean --quick?"),
+        (["a.py:b", "c.py:d"], "what is 'c.py:d'?"),
+        (["a.py:b", "--minutes", "0"], "'0' is not a number above 0"),
+        (["a.py:b", "--minutes", "nan"], "'nan' is not a number above 0"),
+        (["a.py:b", "--memory", "much"], "'much' is not a number above 0"),
+        (["a.py:b", "--seed", "x"], "--seed"),
+        (["a.py:b", "--tricks", ","], "names no trick"),
+        (["a.py:b", "--tricks", "bf61"], "no trick is called 'bf61'; did you mean bf16?"),
+        (["a.py:b", "--without", "x"], "fix: use one of strict_fp32, tf32"),
+        (["a.py:b", "--tricks", "tf32", "--without", "tf32"], "in --tricks and in --without"),
+        (["a.py:b", "--slower-than", "3"], "--slower-than is for --check PLAN"),
+        (["a.py:b", "--check", "p.json", "--slower-than", "-1"], "'-1' is not a percentage"),
+        (["a.py:b", "--check", "p.json", "-o", "q.json"], "-o cannot be used with --check"),
+        (["a.py:b", "--check", "p.json"], "p.json: no such file"),
+        (["a.py:b", "-o", "no/where.json"], "there is no folder"),
+    ],
+)
+def test_wrong_words_are_explained_and_nothing_is_tried(search, capsys, words, said):
+    assert tune(*words) == 2
+    assert said in capsys.readouterr().err
+    assert search.asked is None
+
+
+def test_a_job_that_does_not_train_is_wrong_use(search, capsys):
+    def refuse():
+        raise ArgumentError("train.py:build() returned a dict\n  fix: end it with: return model")
+
+    search.act = refuse
+    assert tune("train.py:build", "--json") == 2
+    out, err = capsys.readouterr()
+    error = json.loads(out)["error"]
+    assert error["exit"] == 2
+    assert error["message"] in err
+
+
+def test_a_failing_trial_is_a_failure(search, capsys):
+    def fail():
+        raise RuntimeError("the baseline ran out of memory")
+
+    search.act = fail
+    assert tune("train.py:build") == 1
+    assert "tundish: the baseline ran out of memory" in capsys.readouterr().err
+
+
+def test_a_file_that_is_no_plan_is_not_replaced(search, tmp_path, capsys):
+    (tmp_path / "plan.json").write_text('{"mine": 1}')
+    assert tune("train.py:build") == 2
+    assert "exists and is not a plan" in capsys.readouterr().err
+    assert (tmp_path / "plan.json").read_text() == '{"mine": 1}'
+    assert search.asked is None
+    assert tune("train.py:build", "-q", "-o", "other.json") == 0
+    assert tune("train.py:build", "-q", "-o", "other.json") == 0
+
+
+def measured(scale, device="NVIDIA H200", gain=4.6):
+    report = examples.image_model()
+    report.device = device
+    for row in report.rows:
+        row.gain = gain if row.phase == "confirm" and row.tricks else row.gain
+        row.step_ms = row.step_ms and row.step_ms * scale
+    return report
+
+
+@pytest.mark.parametrize(
+    ("scale", "words", "code"),
+    [
+        (1.029, [], 0),
+        (1.04, [], 1),
+        (1.04, ["--slower-than", "5"], 0),
+        (1.01, ["--slower-than", "0.5%"], 1),
+        (0.5, ["--slower-than", "0"], 0),
+    ],
+)
+def test_check_compares_with_the_saved_plan(search, capsys, scale, words, code):
+    examples.plan_of(examples.image_model()).save("plan.json")
+    search.act = lambda: measured(scale)
+    assert tune("train.py:build", "--check", "plan.json", *words) == code
+    out, err = capsys.readouterr()
+    assert ("slower than the saved plan" in err) == (code == 1)
+    assert f"{33.1 * scale:.1f} ms a step, 33.1 ms when the plan was saved" in out
+    assert "since the plan was saved: measured with torch 2.11" in err
+    job, asked = search.asked
+    assert job == "train.py:build"
+    assert len(asked["plan"].tricks) == 4
+
+
+def test_check_on_another_device_compares_gains(search, capsys):
+    examples.plan_of(examples.image_model()).save("plan.json")
+    search.act = lambda: measured(9.0, "NVIDIA L4", gain=4.59)
+    assert tune("train.py:build", "--check", "plan.json") == 0
+    search.act = lambda: measured(0.5, "NVIDIA L4", gain=4.0)
+    assert tune("train.py:build", "--check", "plan.json") == 1
+    assert "15.0 % slower than the saved plan" in capsys.readouterr().err
+
+
+def test_check_says_when_the_limit_is_below_the_noise(search, capsys):
+    examples.plan_of(examples.image_model()).save("plan.json")
+    now = measured(1.04)
+    now.twin["spread"] = 0.05
+    search.act = lambda: now
+    assert tune("train.py:build", "--check", "plan.json", "--json") == 1
+    values = json.loads(capsys.readouterr().out)
+    assert values["ok"] is False
+    assert values["slower_percent"] == 4.0
+    assert "identical steps varied by 5.0 % here, more than the limit" in values["text"]
+
+
+def test_check_measures_the_plan_also_when_it_is_not_the_winner_any_more(search, capsys):
+    examples.plan_of(examples.image_model()).save("plan.json")
+    now = measured(1.5)
+    for row in now.rows:
+        row.verdict = "compared"
+    search.act = lambda: now
+    assert tune("train.py:build", "--check", "plan.json", "--json") == 1
+    values = json.loads(capsys.readouterr().out)
+    assert values["saved_step_ms"] == 33.1
+    assert values["step_ms"] > 49
+
+
+def test_a_plan_without_figures_cannot_be_checked(search, capsys):
+    report = examples.image_model()
+    report.rows = []
+    examples.plan_of(report).save("plan.json")
+    search.act = lambda: measured(1.0)
+    assert tune("train.py:build", "--check", "plan.json", "--json") == 1
+    assert json.loads(capsys.readouterr().out)["slower_percent"] is None
+
+
+def test_help_starts_with_an_example_and_names_every_key(capsys):
+    assert cli.main(["--help"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("examples:\n  tundish tune train.py:build\n")
+    assert max(len(line) for line in out.splitlines()) <= 88
+    for kind in (Report, Row):
+        for field in fields(kind):
+            assert re.search(rf"\b{field.name}\b", HELP.split("with --json:")[1]), field.name
+    assert {kind.name for kind in TRICKS} == set(cli._trick_names())
+
+
+def test_without_torch_the_message_says_how_to_get_it():
+    code = (
+        "import sys; sys.modules['torch'] = None\n"
+        "from tundish.__main__ import main; sys.exit(main(['tune', 'a.py:b']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert done.stderr == "tundish: tundish tune needs PyTorch\n  fix: pip install torch\n"
+
+
+def test_help_needs_no_torch():
+    code = (
+        "import sys; from tundish.__main__ import main; code = main(['tune', '--help'])\n"
+        "sys.exit(code or 'torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60)
+    assert done.returncode == 0
+
+
+def test_the_package_finds_the_verb(search):
+    assert __main__.main(["tune", "train.py:build", "-q"]) == 0
+    assert search.asked[0] == "train.py:build"
