@@ -44,7 +44,7 @@ def tuned(name: str, quick: bool, minutes: float | None, folder: Path | None) ->
         )
     gains = {key: f"{one['gain']:.2f}x" for key, one in report["gains"].items()}
     print(f"  {name}: {gains}, {report['seconds']:.0f} s; {report['notes']}", flush=True)
-    return {"model": name, "tricks": [t.name for t in plan.tricks], "quick": quick, **report}
+    return {**report, "model": name, "tricks": [t.name for t in plan.tricks], "quick": quick}
 
 
 def summed(rows: list[dict[str, Any]]) -> dict[str, Any]:

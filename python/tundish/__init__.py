@@ -9,7 +9,8 @@ for images, labels in loader:
     ...
 """
 
-from typing import NoReturn
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from . import transforms
 from ._c.errors import ArgumentError, Error, MissingError, SampleError
@@ -19,6 +20,11 @@ from .data.loader import Loader
 from .data.order import Balanced, Mixture, Order, Repeated, Subset, Weighted
 from .data.replay import Replayed
 from .packing import pack
+
+if TYPE_CHECKING:
+    from .tuning.plan import Plan, load_plan
+    from .tuning.seeds import seed_everything
+    from .tuning.tune import tune
 
 __version__ = _version()
 __all__ = [
@@ -30,17 +36,31 @@ __all__ = [
     "MissingError",
     "Mixture",
     "Order",
+    "Plan",
     "Repeated",
     "Replayed",
     "SampleError",
     "Subset",
     "Weighted",
+    "load_plan",
     "pack",
+    "seed_everything",
     "transforms",
+    "tune",
 ]
 
+# What needs torch, imported when it is first used.
+_WITH_TORCH = {
+    "Plan": ".tuning.plan",
+    "load_plan": ".tuning.plan",
+    "seed_everything": ".tuning.seeds",
+    "tune": ".tuning.tune",
+}
 
-def __getattr__(name: str) -> NoReturn:
+
+def __getattr__(name: str) -> Any:
+    if name in _WITH_TORCH:
+        return getattr(importlib.import_module(_WITH_TORCH[name], __name__), name)
     if name in transforms.__all__:
         raise AttributeError(
             f"tundish.{name} is now tundish.transforms.{name}: from tundish import transforms as T"

@@ -84,11 +84,12 @@ def deviation(values: Sequence[float]) -> float:
     """The standard deviation; robust against a single disturbed turn where there are enough."""
     if len(values) < 2:
         return math.inf
-    middle = median(values)
-    if len(values) >= 8:
-        return 1.4826 * median(abs(value - middle) for value in values) * (1 + 2 / len(values))
     mean = sum(values) / len(values)
-    return math.sqrt(sum((value - mean) ** 2 for value in values) / (len(values) - 1))
+    if len(values) < 5:
+        return math.sqrt(sum((value - mean) ** 2 for value in values) / (len(values) - 1))
+    middle = median(values)
+    # Of few values the median deviation comes out small: by 1.8 / (n - 1) and more.
+    return 1.4826 * median(abs(value - middle) for value in values) * (1 + 1.8 / (len(values) - 1))
 
 
 def t_point(freedom: int) -> float:

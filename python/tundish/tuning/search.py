@@ -57,6 +57,7 @@ class Search:
     winner: Variant = ()
     measured: dict[Variant, Measured] = field(default_factory=dict)
     gains: dict[str, Gain] = field(default_factory=dict)
+    twin_noise: dict[str, float] = field(default_factory=dict)
     _names: dict[Variant, str] = field(default_factory=dict)
 
     def run(self) -> None:
@@ -107,8 +108,9 @@ class Search:
         for cell in self.cells():
             self._start(cell)
         # The compiled variants that will most likely be wanted.
-        if self._can(Compile()) and self._can(Bf16()):
-            self._start(self._usable([*self.ground(), Bf16(), ChannelsLast(), Compile()]))
+        for precision in [Bf16()] if self.quick else [Bf16(), Fp16()]:
+            if self._can(Compile()) and self._can(precision):
+                self._start(self._usable([*self.ground(), precision, ChannelsLast(), Compile()]))
 
     def ground(self) -> list[Trick]:
         return list(self._usable([CudaGraph(), FusedOptimizer()]))
@@ -170,6 +172,7 @@ class Search:
         if self.quick or not extra or not self._time_for(45):
             return
         self.progress("flags")
+        self.gates.start(self.stage, extra)
         candidates = [in_variant([*self.winner, one]) for one in extra]
         self._try_beside_winner(candidates, "flags")
         better = [c for c in candidates if self._pays(c, self.winner)]
@@ -235,6 +238,11 @@ class Search:
         base, twin = turns.get(BASELINE), turns.get(TWIN)
         if not base or not twin:
             return
+        noise = compare(base, twin, base[1:] + base[:1])
+        self.twin_noise = {
+            "spread": abs(noise.gain - 1),
+            "threshold": compare(base, twin, twin).threshold - 1,
+        }
         won = turns.get(fresh["winner"], base)
         theirs = turns.get(fresh[HUMAN], base)
         if middle_ms(theirs) < 0.99 * middle_ms(won) and self._passes(human):
@@ -253,7 +261,8 @@ class Search:
     def _confirmed_row(
         self, name: str, trial: str, variant: Variant, turns: dict[str, list[Turn]]
     ) -> Row:
-        gate = self.gates.judge(self.stage, variant, trial) if variant else Verdict(False, "", "")
+        checked = variant and name in ("winner", HUMAN)
+        gate = self.gates.judge(self.stage, variant, trial) if checked else Verdict(False, "", "")
         gain = compare(turns[BASELINE], turns[trial], turns[TWIN])
         row = variant_row(
             label(variant) if name == "winner" else name,
@@ -262,7 +271,7 @@ class Search:
             self.stage.outcome(trial),
         )
         fill_row(row, turns[trial], turns[BASELINE], gain, self.stage.memory(trial), gate)
-        row.verdict = KEPT if name == "winner" and variant == self.winner else COMPARED
+        row.verdict = KEPT if checked and variant == self.winner else COMPARED
         return row
 
     # The parts that the phases share.
@@ -363,7 +372,9 @@ class Search:
             return
         total = int(self.stage.outcome(BASELINE).details.get("memory_total") or 0)
         self.facts.peak_bytes = self.stage.memory(BASELINE) or 0
-        self.gates.need_bytes = self._need(())
+        # Two samples' worth for each: fp64, of a batch that is cut to 32 samples.
+        share = min(1.0, 32 / max(1, self.facts.samples))
+        self.gates.need_bytes = int(2 * share * self.facts.peak_bytes) + (700 << 20)
         self.stage.memory_limit = int(0.85 * total)
         self.stage.most_preparing = 16
 

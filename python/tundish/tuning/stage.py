@@ -11,7 +11,7 @@ from typing import Any
 
 from .compare import Turn, is_host_bound
 from .job import JobSource
-from .trial import TrialFailed, TrialProcess
+from .trial import TrialFailed, TrialProcess, ready
 from .tricks import Trick
 
 TURN_S = 0.25  # of a turn that the GPU limits
@@ -211,14 +211,11 @@ class Stage:
         self.events.append((round(time.monotonic() - self.began, 2), what, name))
 
     def _collect(self, wait_s: float) -> None:
-        for entry in list(self._entries.values()):
-            if (
-                entry.process is None
-                or entry.outcome is not None
-                or not entry.process.ready(wait_s)
-            ):
-                continue
-            wait_s = 0.0
+        busy = {n: e.process for n, e in self._entries.items() if e.process and e.outcome is None}
+        for name in ready(busy, wait_s):
+            entry = self._entries[name]
+            assert entry.process is not None
+            self._note("ready", name)
             try:
                 self._receive(entry, entry.process.receive())
             except TrialFailed as error:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from multiprocessing.connection import Pipe
+from multiprocessing.connection import Pipe, wait
 from typing import Any
 
 from .._c.errors import ArgumentError
@@ -57,9 +57,8 @@ class TrialProcess:
         except (BrokenPipeError, OSError):
             raise self._died() from None
 
-    def ready(self, wait_s: float = 0.0) -> bool:
-        """A reply is there, or the child is gone or late: receive() will not block."""
-        return self._connection.poll(wait_s) or time.monotonic() > self._waiting_until
+    def is_late(self) -> bool:
+        return time.monotonic() > self._waiting_until
 
     def receive(self) -> Any:
         """The reply. TrialFailed if the child failed, died or did not answer in time."""
@@ -123,6 +122,13 @@ class TrialProcess:
         self._errors.seek(0, os.SEEK_END)
         self._errors.seek(max(0, self._errors.tell() - 4000))
         return self._errors.read().decode("utf-8", "replace")
+
+
+def ready(processes: dict[str, TrialProcess], wait_s: float) -> list[str]:
+    """Those that have answered, are gone or are late: receive() will not block."""
+    connections = {process._connection: name for name, process in processes.items()}
+    answered = {connections[one] for one in wait(list(connections), wait_s)}  # type: ignore[index]
+    return [name for name, process in processes.items() if name in answered or process.is_late()]
 
 
 def _word(code: int) -> str:

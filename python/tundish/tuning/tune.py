@@ -18,7 +18,7 @@ from .gates import Gates
 from .job import Build, Job, JobSource, as_job, pickled_source, source_of
 from .plan import Plan
 from .results import Report
-from .search import Search
+from .search import BASELINE, Search
 from .stage import Stage
 from .step import LossFunction
 from .trial import TrialFailed, TrialProcess
@@ -102,15 +102,14 @@ def run(
     """A search; or, with `only`, the fresh run of that variant alone."""
     began = time.monotonic()
     progress("the job")
-    described = describe(source, seed)
-    facts = Facts(described["device_type"] == "cuda", described["obstacles"])
-    stage = Stage(
-        source,
-        folder,
-        seed=seed,
-        steps=FIRST_STEPS,
-        prepare_s=max(120.0, 60 * minutes),
-    )
+    stage = Stage(source, folder, seed=seed, steps=FIRST_STEPS, prepare_s=max(120.0, 60 * minutes))
+    stage.start(BASELINE, ())  # it prepares while the job is described
+    try:
+        described = describe(source, seed)
+    except BaseException:
+        stage.close()
+        raise
+    facts = Facts(described["device_type"] == "cuda", described["obstacles"], described["samples"])
     search = Search(
         stage, Gates(source, seed), facts, began + 60 * minutes, quick, allowed, progress
     )
@@ -141,6 +140,7 @@ def run(
             name: {"gain": one.gain, "low": one.low, "high": one.high}
             for name, one in search.gains.items()
         },
+        twin=search.twin_noise,
         seconds=time.monotonic() - began,
         finished=finished,
         notes=search.notes,

@@ -25,6 +25,7 @@ class Facts:
 
     cuda: bool
     obstacles: dict[str, str]  # of each trick, by name; empty text: it can be used
+    samples: int = 0  # of a batch
     peak_bytes: int = 0  # of the baseline, once it has run
 
 
