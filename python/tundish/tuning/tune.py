@@ -127,7 +127,13 @@ def run(
         raise baseline_error(found.failed, found.kind, found.details) from None
     finally:
         stage.close()
-    report = Report(
+    report = make_report(described, search, name)
+    report.seconds, report.finished = time.monotonic() - began, finished
+    return Plan(list(search.winner), Fingerprint.from_json(described["fingerprint"]), report)
+
+
+def make_report(described: dict[str, Any], search: Search, name: str) -> Report:
+    return Report(
         job=name,
         model=described["model"],
         optimizer=described["optimizer"],
@@ -137,19 +143,16 @@ def run(
         baseline=described["baseline"],
         rows=search.rows,
         gains={
-            name: {"gain": one.gain, "low": one.low, "high": one.high}
-            for name, one in search.gains.items()
+            other: {"gain": one.gain, "low": one.low, "high": one.high}
+            for other, one in search.gains.items()
         },
         twin=search.twin_noise,
-        seconds=time.monotonic() - began,
-        finished=finished,
         notes=search.notes,
-        timeline=stage.events,
-        machine=machine() | ({"gpu": described["device"]} if facts.cuda else {}),
+        timeline=search.stage.events,
+        machine=machine() | ({"gpu": described["device"]} if search.facts.cuda else {}),
         versions=versions(),
         command=" ".join(sys.argv),
     )
-    return Plan(list(search.winner), Fingerprint.from_json(described["fingerprint"]), report)
 
 
 def describe(source: JobSource, seed: int) -> dict[str, Any]:
