@@ -160,7 +160,7 @@ add_library(engine STATIC
   src/augment/pixels/levels/statistics.cpp
   src/augment/mix_rows.cpp
   src/augment/cpu/plan_runner.cpp
-  src/augment/cpu/rgba_runner.cpp
+  src/augment/cpu/rgba/rgba_runner.cpp
   src/augment/cpu/table_formula.cpp
   src/augment/cpu/table_formula_avx2.cpp
   src/augment/cpu/table_formula_avx512.cpp

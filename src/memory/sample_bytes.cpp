@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "augment/cpu/resample.h"
-#include "augment/cpu/rgba_runner.h"
+#include "augment/cpu/rgba/rgba_runner.h"
 #include "augment/pixels/levels/resize_16.h"
 #include "augment/pixels/pixel_runner.h"
 

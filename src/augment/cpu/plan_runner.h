@@ -10,7 +10,7 @@
 
 #include "augment/cpu/kept_rows.h"
 #include "augment/cpu/resample.h"
-#include "augment/cpu/rgba_runner.h"
+#include "augment/cpu/rgba/rgba_runner.h"
 #include "augment/cpu/store.h"
 #include "augment/pixel_table.h"
 #include "augment/pixels/pixel_runner.h"

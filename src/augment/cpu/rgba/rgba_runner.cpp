@@ -1,4 +1,4 @@
-#include "augment/cpu/rgba_runner.h"
+#include "augment/cpu/rgba/rgba_runner.h"
 
 #include <algorithm>
 
