@@ -27,13 +27,9 @@ void multiply_by_alpha(std::span<std::uint8_t> rgb, std::span<const std::uint8_t
 }
 
 void divide_by_alpha(std::span<std::uint8_t> rgb, std::span<const std::uint8_t> alpha) {
-  for (std::size_t i = 0; i + 3 <= rgb.size(); i += 3) {
-    if (alpha[i] == 255) continue;  // most pixels of most images
-    const std::uint64_t factor = kFactor[alpha[i]];
-    for (std::size_t c = 0; c < 3; ++c) {
-      const std::uint64_t level = (rgb[i + c] * factor) >> 24;
-      rgb[i + c] = static_cast<std::uint8_t>(level < 255 ? level : 255);
-    }
+  for (std::size_t i = 0; i < rgb.size(); ++i) {
+    const std::uint64_t level = (std::uint64_t{rgb[i]} * kFactor[alpha[i]]) >> 24;
+    rgb[i] = static_cast<std::uint8_t>(level < 255 ? level : 255);
   }
 }
 
