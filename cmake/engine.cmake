@@ -71,6 +71,7 @@ add_library(engine STATIC
   src/decode/npy.cpp
   src/decode/png.cpp
   src/decode/png_header.cpp
+  src/decode/png_transparency.cpp
   src/decode/sniff.cpp
   src/source/byte_stream.cpp
   src/source/decompress.cpp
@@ -155,9 +156,11 @@ add_library(engine STATIC
   src/augment/pixels/colours/sharpness_avx2.cpp
   src/augment/pixels/colours/sharpness_avx512.cpp
   src/augment/pixels/levels/resize_16.cpp
+  src/augment/pixels/alpha/premultiply.cpp
   src/augment/pixels/levels/statistics.cpp
   src/augment/mix_rows.cpp
   src/augment/cpu/plan_runner.cpp
+  src/augment/cpu/rgba/rgba_runner.cpp
   src/augment/cpu/table_formula.cpp
   src/augment/cpu/table_formula_avx2.cpp
   src/augment/cpu/table_formula_avx512.cpp

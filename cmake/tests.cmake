@@ -68,6 +68,7 @@ add_executable(unit_tests
   src/augment/transforms_test.cpp
   src/augment/transforms_json_test.cpp
   src/augment/cpu/store_test.cpp
+  src/augment/pixels/alpha/premultiply_test.cpp
   src/augment/operations/tiny_images_test.cpp
   src/engine/admission_test.cpp
   src/engine/bad_ledger_test.cpp

@@ -26,17 +26,23 @@ struct FuzzPicture : StripSink {
     for (int y = 0; y < strip.rows; ++y, row += strip.stride) {
       pixels.insert(pixels.end(), row, row + std::ptrdiff_t{window.width} * 3);
     }
+    for (int y = 0; y < strip.rows; ++y) {
+      for (int x = window.x; x < window.x + window.width; ++x) {
+        alpha.push_back(alpha_of(strip, y, x - strip.x));
+      }
+    }
     rows += strip.rows;
   }
 
   Window window;
   int rows = 0;
-  std::vector<std::uint8_t> pixels;
+  std::vector<std::uint8_t> pixels, alpha;
 };
 
-inline void decode_both_ways(Bytes bytes) {
+inline void decode_both_ways(Bytes bytes, bool keep_alpha = false) {
   ImageHeader header;
   if (read_header(header, bytes, kFuzzLimits)) return;
+  header.keep_alpha = keep_alpha;
   const int width = static_cast<int>(header.width);
   const int height = static_cast<int>(header.height);
   DecodeScratch scratch;
@@ -60,6 +66,10 @@ inline void decode_both_ways(Bytes bytes) {
           whole.pixels.begin() + (std::ptrdiff_t{window.y + y} * width + window.x) * 3;
       const auto row = part.pixels.begin() + std::ptrdiff_t{y} * window.width * 3;
       if (!std::equal(row, row + std::ptrdiff_t{window.width} * 3, expected)) std::abort();
+      const auto alpha = part.alpha.begin() + std::ptrdiff_t{y} * window.width;
+      const auto expected_alpha =
+          whole.alpha.begin() + std::ptrdiff_t{window.y + y} * width + window.x;
+      if (!std::equal(alpha, alpha + window.width, expected_alpha)) std::abort();
     }
   }
 }

@@ -30,5 +30,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::vector<std::byte> repaired(bytes.begin(), bytes.end());
   repair_checksums(repaired);
   tundish::decode_both_ways(repaired);
+  tundish::decode_both_ways(repaired, true);
   return 0;
 }

@@ -26,6 +26,30 @@ inline constexpr bool kMovesPixels =
     std::is_same_v<Op, RandomChoice> || std::is_same_v<Op, RandomOrder> ||
     std::is_same_v<Op, ToDtype> || std::is_same_v<Op, Normalize>;
 
+// What else RGBA has, where every channel is treated alike.
+template <class Op>
+inline constexpr bool kTakesAlpha =
+    kMovesPixels<Op> || std::is_same_v<Op, PadTo> || std::is_same_v<Op, ScaleJitter> ||
+    std::is_same_v<Op, RandomShortestSize> || std::is_same_v<Op, RandomResize> ||
+    std::is_same_v<Op, RandomRotation> || std::is_same_v<Op, RandomAffine> ||
+    std::is_same_v<Op, RandomPerspective> || std::is_same_v<Op, RandomErasing> ||
+    std::is_same_v<Op, ResizeKeepRatio> || std::is_same_v<Op, CenterCropOrPad> ||
+    std::is_same_v<Op, RandomCropOrPad> || std::is_same_v<Op, TrimBorder>;
+
+template <class Op>
+void check_alpha(const Op& op) {
+  if constexpr (!kTakesAlpha<Op>) {
+    refuse_argument(Op::kName,
+                    "is not offered with mode=\"RGBA\", which has crops, flips, Pad, resizes, "
+                    "rotations, RandomAffine, RandomPerspective, RandomErasing, ToDtype and "
+                    "Normalize; leave it out, or use mode=\"RGB\"");
+  } else if constexpr (std::is_same_v<Op, RandomErasing>) {
+    if (op.value.random) {
+      refuse_argument(Op::kName, "value must be one number with mode=\"RGBA\", not \"random\"");
+    }
+  }
+}
+
 template <class Op>
 void check_16_bits(const Op& op) {
   if constexpr (!kMovesPixels<Op>) {
@@ -42,7 +66,7 @@ void check_16_bits(const Op& op) {
 // Refuses a field that has a number of its own for red, green and blue.
 class CheckOneNumber {
  public:
-  explicit CheckOneNumber(const char* owner) : owner_(owner) {}
+  CheckOneNumber(const char* owner, ImageMode mode) : owner_(owner), mode_(mode) {}
 
   template <class T>
   void operator()(const FieldInfo&, const T&) const {}
@@ -50,7 +74,9 @@ class CheckOneNumber {
   void operator()(const FieldInfo& field, const std::optional<Fill>& value) const {
     if (value) check(field, *value);
   }
-  void operator()(const FieldInfo& field, const PerChannel& value) const { check(field, value); }
+  void operator()(const FieldInfo& field, const PerChannel& value) const {
+    if (mode_ != ImageMode::rgba) check(field, value);  // Normalize has four numbers
+  }
   void operator()(const FieldInfo& field, const ErasingValue& value) const {
     if (!value.random) check(field, value.number);
   }
@@ -60,11 +86,13 @@ class CheckOneNumber {
   void check(const FieldInfo& field, const T& value) const {
     if (std::all_of(value.begin(), value.end(), [&](auto one) { return one == value[0]; })) return;
     refuse_argument(owner_,
-                    fmt::format("{} must be one number where images have one channel, not ({})",
-                                field.name, fmt::join(value, ", ")));
+                    fmt::format("{} must be one number where images have {}, not ({})", field.name,
+                                mode_ == ImageMode::rgba ? "an alpha channel" : "one channel",
+                                fmt::join(value, ", ")));
   }
 
   const char* owner_;
+  const ImageMode mode_;
 };
 
 // Throws Error(argument) when the transform does something else to images of this mode than Pillow
@@ -73,7 +101,8 @@ template <class Op>
 void check_mode_of(const Op& op, ImageMode mode) {
   if constexpr (requires { op.check_mode(mode); }) op.check_mode(mode);
   if (mode == ImageMode::i16) check_16_bits(op);
-  if (mode != ImageMode::rgb) Op::fields(op, CheckOneNumber(Op::kName));
+  if (mode == ImageMode::rgba) check_alpha(op);
+  if (mode != ImageMode::rgb) Op::fields(op, CheckOneNumber(Op::kName, mode));
 }
 
 }  // namespace tundish

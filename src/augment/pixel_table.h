@@ -20,6 +20,8 @@ struct PixelTable {
   std::optional<TableFormula> formula{};  // when it gives the very same values
   // Of 16-bit levels, one channel of 65,536 values; null otherwise. Shared by copies.
   std::shared_ptr<const std::vector<std::uint32_t>> wide{};
+  // Of the alpha, in its first channel; null without alpha. Shared by copies.
+  std::shared_ptr<const PixelTable> alpha{};
 };
 
 // The table in the making: each transform changes the values in turn, rounded to float32 as
@@ -29,6 +31,7 @@ struct PixelValues {
 
   Dtype dtype = Dtype::uint8;  // which stands for levels
   double largest = 255;        // level
+  bool of_alpha = false;       // all channels are the fourth one of an image
   std::array<std::array<float, 256>, 3> value;
   // The same as arithmetic, for TableFormula; right while there is at most one Normalize.
   float factor = 1;

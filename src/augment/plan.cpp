@@ -145,6 +145,7 @@ void View::resize(Size size, Filter filter) {
   if (size_.height > std::int64_t{100} * size_.width && size.height < size_.height &&
       size.width != size_.width) {
     resize({size_.width, size.height}, filter);
+    std::get<ResizeStep>(steps_.back()).resize_continues = mode_ == ImageMode::rgba;
   }
   ResizeStep* last = &last_resize();
   if (resizes(*last)) last = &open_step();

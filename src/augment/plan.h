@@ -37,6 +37,9 @@ struct ResizeStep {
   Window keep;  // inside size
   bool mirror_x = false;
   bool mirror_y = false;
+  // With ImageMode::rgba: the next step is the rest of the same resize, so that colours stay
+  // multiplied by their alpha.
+  bool resize_continues = false;
   bool operator==(const ResizeStep&) const = default;
 };
 

@@ -303,6 +303,12 @@ Size largest_size(const Transforms& transforms) {
 
 PixelTable pixel_table(const Transforms& transforms, ImageMode mode) {
   PixelTable table = make_pixel_table(pixel_values(transforms));
+  if (mode == ImageMode::rgba) {
+    PixelValues fourth;
+    fourth.of_alpha = true;
+    table.alpha =
+        std::make_shared<const PixelTable>(make_pixel_table(pixel_values(transforms, fourth)));
+  }
   if (mode != ImageMode::i16 || table.dtype == Dtype::uint8) return table;
   auto wide = std::make_shared<std::vector<std::uint32_t>>();
   for (int high = 0; high < 256; ++high) {

@@ -210,6 +210,7 @@ static std::vector<Transform> variants() {
       Normalize{.mean = {0.5, 0.5, 0.5}, .std = {0.2, 0.2, 0.2}},
       [](auto& op) { op.mean[0] = 0.4; }, [](auto& op) { op.mean[1] = 0.4; },
       [](auto& op) { op.mean[2] = 0.4; }, [](auto& op) { op.std[0] = 0.3; },
+      [](auto& op) { op.mean.fourth = 0.4; }, [](auto& op) { op.std.fourth = 0.3; },
       [](auto& op) { op.std[1] = 0.3; }, [](auto& op) { op.std[2] = 0.3; });
   vary(
       ToDtype{.dtype = Dtype::float16, .scale = true}, [](auto& op) { op.dtype = Dtype::bfloat16; },

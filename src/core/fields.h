@@ -48,8 +48,9 @@ struct FieldInfo {
 // A level of red, green and blue; one number stands for three.
 using Fill = std::array<std::uint8_t, 3>;
 
-// A number of each channel; one number stands for three.
+// A number of each channel; one number stands for all.
 struct PerChannel : std::array<double, 3> {
+  std::optional<double> fourth{};  // of the alpha, when there were four
   bool operator==(const PerChannel&) const = default;
 };
 
@@ -146,7 +147,7 @@ std::string wanted_text(const FieldInfo& field) {
   } else if constexpr (std::is_same_v<T, Fill>) {
     return "a level from 0 to 255, or three";
   } else if constexpr (std::is_same_v<T, PerChannel>) {
-    return "three numbers, or one for all channels" + range_text(field);
+    return "three numbers (four with mode=\"RGBA\"), or one for all channels" + range_text(field);
   } else if constexpr (std::is_same_v<T, Padding>) {
     return "one, two or four numbers of pixels" + range_text(field);
   } else if constexpr (IsSpread<T>::value) {
@@ -199,6 +200,11 @@ class CheckRanges {
       for (const auto& one : value) {
         if (!inside(field, static_cast<double>(one))) {
           refuse<T>(field, fmt::format("({})", fmt::join(value, ", ")));
+        }
+      }
+      if constexpr (std::is_same_v<T, PerChannel>) {
+        if (value.fourth && !inside(field, *value.fourth)) {
+          refuse<T>(field, fmt::format("({}, {})", fmt::join(value, ", "), *value.fourth));
         }
       }
     } else if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {

@@ -133,8 +133,10 @@ bool read_per_channel(PerChannel& to, const Json& from) {
   std::vector<double> numbers;
   if (!read_numbers(numbers, from)) return false;
   if (numbers.size() == 1) numbers.resize(3, numbers[0]);
-  if (numbers.size() != 3) return false;
-  std::copy(numbers.begin(), numbers.end(), to.begin());
+  if (numbers.size() != 3 && numbers.size() != 4) return false;
+  std::copy_n(numbers.begin(), 3, to.begin());
+  to.fourth.reset();
+  if (numbers.size() == 4) to.fourth = numbers[3];
   return true;
 }
 

@@ -50,7 +50,9 @@ Json json_of_value(const T& value) {
   } else if constexpr (requires { json_of(value); }) {
     return json_of(value);
   } else if constexpr (std::is_same_v<T, PerChannel>) {
-    return static_cast<const std::array<double, 3>&>(value);
+    Json out = static_cast<const std::array<double, 3>&>(value);
+    if (value.fourth) out.push_back(*value.fourth);
+    return out;
   } else {
     return value;
   }

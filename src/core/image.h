@@ -39,7 +39,14 @@ struct Strip {
   std::ptrdiff_t stride;       // bytes from one row to the next
   int x, y;                    // in the coordinates of the whole image
   int width, rows;
+  // Of the same pixels, one byte each; null: all are opaque, or nobody asked for it.
+  const std::uint8_t* alpha = nullptr;
+  std::ptrdiff_t alpha_stride = 0;
 };
+
+inline std::uint8_t alpha_of(const Strip& strip, int row, int column) {
+  return strip.alpha ? strip.alpha[row * strip.alpha_stride + column] : std::uint8_t{255};
+}
 
 // Receives strips from top to bottom, every row of the window once, none left out.
 // A strip may be wider than the window asked for; it always covers it.

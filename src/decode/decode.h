@@ -31,6 +31,7 @@ struct ImageHeader {
   std::uint64_t held_bytes = 0;           // what a decoder holds of the whole image: see below
   bool grey16 = false;                    // a PNG of 16-bit greys
   bool keep16 = false;                    // set by whoever decodes: see decode()
+  bool keep_alpha = false;                // the same
   const lanes::Tables* tables = nullptr;  // what a lanes record is decoded with; not in its bytes
 };
 
@@ -56,7 +57,8 @@ struct DecodeScratch {
 // Pushes the rows of `window` (inside the image) into the sink, top to bottom. The pixels equal
 // the same window of a full decode, which equals Pillow's convert("RGB"). On a fault some rows
 // may have been pushed already. With keep16 the image must be of 16-bit greys (otherwise
-// image_kind), and a pixel is the low byte, the high byte, and 0.
+// image_kind), and a pixel is the low byte, the high byte, and 0. With keep_alpha strips have the
+// alpha of Pillow's convert("RGBA"); without it, and of images that have none, they have none.
 std::optional<Fault> decode(StripSink& sink, Bytes bytes, const ImageHeader& header, Window window,
                             DecodeScratch& scratch, const Limits& limits = {});
 

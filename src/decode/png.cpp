@@ -9,11 +9,13 @@
 #include <cstdio>
 #include <cstring>
 
+#include "decode/png_transparency.h"
+
 namespace tundish {
 namespace {
 
 // What the rows hold when libpng hands them over.
-enum class Rows { rgb, palette, grey16 };
+enum class Rows { rgb, rgba, palette, grey16 };
 
 // As in jpeg.cpp: longjmp stays inside the functions that call the library.
 struct Reader {
@@ -28,8 +30,10 @@ struct Reader {
   Rows rows = Rows::rgb;
   bool interlaced = false;
   bool keep16 = false;
+  bool keep_alpha = false;
   std::size_t row_bytes = 0;
   std::uint8_t palette[256][3] = {};  // entries that the file leaves out are black
+  PngTransparency transparency{};     // with keep_alpha
 
   explicit Reader(Bytes coded) : bytes(coded) {}
   ~Reader() { png_destroy_read_struct(&png, &info, nullptr); }
@@ -98,13 +102,18 @@ bool start(Reader& reader) {
   } else {
     if (depth == 16) png_set_strip_16(png);
     if (colour == PNG_COLOR_TYPE_GRAY && depth < 8) png_set_expand_gray_1_2_4_to_8(png);
-    if ((colour & PNG_COLOR_MASK_ALPHA) != 0) png_set_strip_alpha(png);
+    const bool has_alpha = (colour & PNG_COLOR_MASK_ALPHA) != 0;
+    if (has_alpha && reader.keep_alpha) reader.rows = Rows::rgba;
+    if (has_alpha && !reader.keep_alpha) png_set_strip_alpha(png);
     if ((colour & PNG_COLOR_MASK_COLOR) == 0) png_set_gray_to_rgb(png);
   }
   reader.interlaced = png_set_interlace_handling(png) > 1;
   png_read_update_info(png, reader.info);
   reader.row_bytes = png_get_rowbytes(png, reader.info);
 
+  if (reader.keep_alpha) {
+    reader.transparency = read_transparency(reader.bytes, depth, colour);
+  }
   png_colorp colours = nullptr;
   int count = 0;
   if (png_get_PLTE(png, reader.info, &colours, &count) != 0) {
@@ -129,12 +138,31 @@ void to_rgb(std::uint8_t* to, const std::uint8_t* row, const Reader& reader, std
   for (std::size_t i = x; i < x + width; ++i, to += 3) {
     if (reader.rows == Rows::palette) {
       std::memcpy(to, reader.palette[row[i]], 3);
+    } else if (reader.rows == Rows::rgba) {
+      std::memcpy(to, row + 4 * i, 3);
     } else if (reader.keep16) {
       to[0] = row[2 * i + 1];
       to[1] = row[2 * i];
       to[2] = 0;
     } else {  // 16-bit grey: Pillow cuts at 255 and does not scale
       to[0] = to[1] = to[2] = row[2 * i] != 0 ? 255 : row[2 * i + 1];
+    }
+  }
+}
+
+// Of the pixels `rgb`, which to_rgb() made of the row.
+void to_alpha(std::uint8_t* to, const std::uint8_t* row, const std::uint8_t* rgb,
+              const Reader& reader, std::size_t x, std::size_t width) {
+  if (reader.rows == Rows::rgba) {
+    for (std::size_t i = 0; i < width; ++i) to[i] = row[4 * (x + i) + 3];
+  } else if (reader.rows == Rows::palette) {
+    for (std::size_t i = 0; i < width; ++i) to[i] = reader.transparency.alpha[row[x + i]];
+  } else {
+    std::memset(to, 255, width);
+    if (!reader.transparency.colour) return;
+    const std::uint8_t* const colour = reader.transparency.colour->data();
+    for (std::size_t i = 0; i < width; ++i) {
+      if (std::memcmp(rgb + 3 * i, colour, 3) == 0) to[i] = 0;
     }
   }
 }
@@ -146,7 +174,7 @@ class Strips {
       : sink_(sink), reader_(reader), window_(window), memory_(memory) {}
 
   static std::size_t bytes(const Window& window) {
-    return static_cast<std::size_t>(window.width) * 3 * kRowsPerStrip;
+    return static_cast<std::size_t>(window.width) * 4 * kRowsPerStrip;
   }
 
   void add(const std::uint8_t* row) {
@@ -158,6 +186,10 @@ class Strips {
     } else {
       to_rgb(to, row, reader_, x, width);
     }
+    std::uint8_t* const alpha = memory_ + 3 * width * kRowsPerStrip;
+    if (reader_.keep_alpha) {
+      to_alpha(alpha + static_cast<std::size_t>(rows_) * width, row, to, reader_, x, width);
+    }
     ++rows_;
     if (rows_ < kRowsPerStrip && done_ + rows_ < window_.height) return;
     sink_.push({.pixels = memory_,
@@ -165,7 +197,9 @@ class Strips {
                 .x = window_.x,
                 .y = window_.y + done_,
                 .width = window_.width,
-                .rows = rows_});
+                .rows = rows_,
+                .alpha = reader_.keep_alpha ? alpha : nullptr,
+                .alpha_stride = window_.width});
     done_ += rows_;
     rows_ = 0;
   }
@@ -191,8 +225,9 @@ std::optional<Fault> decode_png(StripSink& sink, Bytes bytes, const ImageHeader&
     return Fault{ErrorCode::image_header, fmt::format("{} x {} pixels where {} x {} were expected",
                                                       width, height, header.width, header.height)};
   }
-  if (!start(reader)) return reader.fault();
   reader.keep16 = header.keep16;
+  reader.keep_alpha = header.keep_alpha;
+  if (!start(reader)) return reader.fault();
 
   // The rows of an interlaced image are complete only after the last pass.
   const std::size_t kept_rows = reader.interlaced ? height : 1;

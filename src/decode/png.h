@@ -1,5 +1,5 @@
-// PNG by libpng: every depth, colour type and interlacing. Alpha, transparency and gamma are
-// passed over, as Pillow's convert("RGB") does.
+// PNG by libpng: every depth, colour type and interlacing. Gamma is passed over, and so are alpha
+// and transparency unless they are asked for, as Pillow's convert("RGB") does.
 #pragma once
 
 #include "decode/decode.h"

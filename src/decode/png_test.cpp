@@ -2,8 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
 
+#include "decode/png_transparency.h"
 #include "decode/test_images.h"
 
 namespace tundish {
@@ -93,6 +95,53 @@ TEST_CASE("16-bit greys can be kept as two bytes, in any window, interlaced or n
   }
 }
 
+// The colours and, in the same order, the alpha of a window.
+struct WithAlpha : StripSink {
+  explicit WithAlpha(const Window& window) : window(window) {}
+  void push(const Strip& strip) override {
+    CHECK(strip.alpha != nullptr);
+    for (int y = 0; y < strip.rows; ++y) {
+      for (int x = window.x - strip.x; x < window.x - strip.x + window.width; ++x) {
+        const std::uint8_t* const pixel = strip.pixels + y * strip.stride + std::ptrdiff_t{3} * x;
+        pixels.insert(pixels.end(), pixel, pixel + 3);
+        alpha.insert(alpha.end(), 3, alpha_of(strip, y, x));
+      }
+    }
+  }
+  Window window;
+  Pixels pixels, alpha;
+};
+
+TEST_CASE("alpha can be kept, in any window, interlaced or not, and changes no colour") {
+  const Size size{21, 13};
+  Random random({.seed = 3}, 0);
+  for (const auto& [colour, depth] : kKinds) {
+    Pixels known;
+    for (const bool interlaced : {false, true}) {
+      const ByteVector png = make_png(size.width, size.height, depth, colour, interlaced, 7,
+                                      colour == 3 ? 1 << depth : 0);
+      ImageHeader header;
+      REQUIRE_FALSE(read_header(header, png));
+      header.keep_alpha = true;
+      DecodeScratch scratch;
+      WithAlpha whole({0, 0, size.width, size.height});
+      REQUIRE_FALSE(decode(whole, png, header, whole.window, scratch));
+      CHECK(whole.pixels == decode_window(png, whole.window));
+      const bool opaque = std::all_of(whole.alpha.begin(), whole.alpha.end(),
+                                      [](std::uint8_t one) { return one == 255; });
+      CHECK(opaque == (colour < 4));
+      if (interlaced) CHECK(whole.alpha == known);
+      known = whole.alpha;
+      for (int round = 0; round < 10; ++round) {
+        WithAlpha part(random_window(random, size.width, size.height));
+        REQUIRE_FALSE(decode(part, png, header, part.window, scratch));
+        CHECK(part.pixels == cut(whole.pixels, size.width, part.window));
+        CHECK(part.alpha == cut(whole.alpha, size.width, part.window));
+      }
+    }
+  }
+}
+
 TEST_CASE("palette entries that the file leaves out are black, and transparency is ignored") {
   const ByteVector palette = png_chunk("PLTE", bytes_of("\x0a\x14\x1e\x28\x32\x3c"));
   const Pixels expected = {10, 20, 30, 40, 50, 60, 0, 0, 0, 0, 0, 0};
@@ -178,6 +227,24 @@ TEST_CASE("a PNG header that makes no sense is a fault") {
   }
   CHECK(fault_of(png_file({idat})) == ErrorCode::image_header);
   CHECK(fault_of(png_file({png_ihdr(1, 1, 8, 2), iend})) == ErrorCode::image_header);
+}
+
+TEST_CASE("a transparency of any length leaves what it does not name opaque") {
+  const ByteVector idat = png_idat(bytes_of("\0abc"s));
+  for (const int colour : {0, 2, 3, 4, 6}) {
+    for (std::size_t length : {0, 1, 2, 5, 6, 256, 300}) {
+      const ByteVector chunk = png_chunk("tRNS", bytes_of(std::string(length, 'a')));
+      const ByteVector png = png_file({png_ihdr(1, 1, 8, colour), chunk, idat});
+      const PngTransparency out = read_transparency(png, 8, colour);
+      CHECK(out.colour.has_value() ==
+            ((colour == 0 && length >= 2) || (colour == 2 && length >= 6)));
+      const std::size_t named = colour == 3 ? std::min<std::size_t>(length, 256) : 0;
+      for (std::size_t i = 0; i < 256; ++i) CHECK(out.alpha[i] == (i < named ? 'a' : 255));
+    }
+  }
+  const ByteVector late = png_chunk("tRNS", bytes_of("aaaaaa"));
+  CHECK_FALSE(read_transparency(png_file({png_ihdr(1, 1, 8, 2), idat, late}), 8, 2).colour);
+  CHECK_FALSE(read_transparency(Bytes{}, 8, 2).colour);
 }
 
 TEST_CASE("the orientation of a PNG is in its eXIf chunk") {

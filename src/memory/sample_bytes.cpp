@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "augment/cpu/resample.h"
+#include "augment/cpu/rgba/rgba_runner.h"
 #include "augment/pixels/levels/resize_16.h"
 #include "augment/pixels/pixel_runner.h"
 
@@ -12,6 +13,11 @@ namespace {
 std::uint64_t rgb_bytes(Size size) {
   return std::uint64_t{3} * static_cast<std::uint64_t>(size.width) *
          static_cast<std::uint64_t>(size.height);
+}
+
+// Of an image with its alpha behind it.
+std::uint64_t pixel_bytes(Size size, bool has_alpha) {
+  return rgb_bytes(size) + (has_alpha ? rgb_bytes(size) / 3 : 0);
 }
 
 }  // namespace
@@ -35,7 +41,9 @@ SampleBytes of_one(const View& view, const ImageHeader& header, std::uint8_t ori
   Window window{0, 0, stored.width, stored.height};
   if (orientation == 1 && !whole) window.width = std::min(view.first().crop.width, stored.width);
   out.decoder = decode_bytes(header, window);
-  if (orientation != 1) out.upright = rgb_bytes(stored);
+  const bool has_alpha = view.mode() == ImageMode::rgba;
+  if (orientation != 1) out.upright = pixel_bytes(stored, has_alpha);
+  if (has_alpha) out.between = RgbaRunner::bytes(view);
   Size size = view.image();
   Size before;
   for (std::size_t i = 0; i < view.steps().size(); ++i) {
@@ -75,7 +83,10 @@ SampleBytes sample_bytes(std::span<const View> views, const ImageHeader& header,
   for (const View& view : views) {
     out.grow_to(of_one(view, header, orientation, coded, whole || shared));
   }
-  if (shared) out.shared = rgb_bytes(views.front().image());
+  if (shared) {
+    const bool has_alpha = views.front().mode() == ImageMode::rgba;
+    out.shared = pixel_bytes(views.front().image(), has_alpha);
+  }
   return out;
 }
 

@@ -7,11 +7,16 @@
 namespace tundish {
 namespace {
 
-std::uint64_t pixel_bytes(std::uint64_t width, std::uint64_t height) { return 3 * width * height; }
+// Of an image with its alpha behind it, if that is kept.
+std::uint64_t pixel_bytes(Size size, bool keep_alpha) {
+  return std::uint64_t{keep_alpha ? 4u : 3u} * static_cast<std::uint64_t>(size.width) *
+         static_cast<std::uint64_t>(size.height);
+}
 
 class ToCache : public StripSink {
  public:
-  ToCache(const SampleCache::Room& room, Size size) : room_(room), size_(size) {}
+  ToCache(const SampleCache::Room& room, Size size, bool keep_alpha)
+      : room_(room), size_(size), keep_alpha_(keep_alpha) {}
   void push(const Strip& strip) override {
     const int width = std::min(strip.width, size_.width - strip.x);
     for (int y = 0; y < std::min(strip.rows, size_.height - strip.y); ++y) {
@@ -20,12 +25,24 @@ class ToCache : public StripSink {
           row * static_cast<std::uint64_t>(size_.width) + static_cast<std::uint64_t>(strip.x);
       room_->write(room_->pixels_at + 3 * at, strip.pixels + y * strip.stride,
                    3 * static_cast<std::uint64_t>(width));
+      if (keep_alpha_) write_alpha(strip, y, width, at);
     }
   }
 
  private:
+  // `at`: the number of the row's first pixel.
+  void write_alpha(const Strip& strip, int row, int width, std::uint64_t at) {
+    alpha_.resize(static_cast<std::size_t>(width));
+    for (int x = 0; x < width; ++x) {
+      alpha_[static_cast<std::size_t>(x)] = alpha_of(strip, row, x);
+    }
+    room_->write(room_->pixels_at + pixel_bytes(size_, false) + at, alpha_.data(), alpha_.size());
+  }
+
   const SampleCache::Room& room_;
   Size size_;
+  const bool keep_alpha_;
+  std::vector<std::uint8_t> alpha_;  // of a row
 };
 
 // Fields go in front. Of decoded images the coded bytes are left out.
@@ -92,14 +109,14 @@ void decode_to_cache(const Recipe& recipe, const Draw& draw, std::span<const Vie
   const auto width = static_cast<std::uint32_t>(size.width);
   const auto height = static_cast<std::uint32_t>(size.height);
   auto room = recipe.cache->make_room(
-      draw.sample, bytes_in_front(recipe, scratch, false) + pixel_bytes(width, height),
+      draw.sample, bytes_in_front(recipe, scratch, false) + pixel_bytes(size, header.keep_alpha),
       scratch.next_use);
   if (!room) return;
   scratch.kept.grow_to(takes);
   write_fields(room, recipe, scratch, false);
   room->header = {.codec = header.codec, .width = width, .height = height};
   if (orientation == 1) {
-    ToCache sink(room, size);
+    ToCache sink(room, size, header.keep_alpha);
     if (decode(sink, bytes, header, {0, 0, size.width, size.height}, scratch.decode,
                recipe.limits)) {
       return;
@@ -114,12 +131,15 @@ void decode_to_cache(const Recipe& recipe, const Draw& draw, std::span<const Vie
   scratch.cached = room.keep();
 }
 
-void push_cached(StripSink& sink, const CachedSample& cached, const Window& window,
+void push_cached(StripSink& sink, const CachedSample& cached, const Window& window, bool has_alpha,
                  DecodeScratch& scratch) {
-  const auto row_bytes = 3 * static_cast<std::size_t>(window.width);
-  if (scratch.rows.size() < row_bytes * kRowsPerStrip) {
-    scratch.rows.resize(row_bytes * kRowsPerStrip);
-  }
+  const auto width = static_cast<std::size_t>(window.width);
+  const std::size_t row_bytes = 3 * width;
+  const std::size_t bytes = (row_bytes + (has_alpha ? width : 0)) * kRowsPerStrip;
+  if (scratch.rows.size() < bytes) scratch.rows.resize(bytes);
+  std::uint8_t* const alpha = has_alpha ? scratch.rows.data() + row_bytes * kRowsPerStrip : nullptr;
+  const std::uint64_t alpha_at =
+      cached.pixels_at + std::uint64_t{3} * cached.header.width * cached.header.height;
   for (int done = 0; done < window.height;) {
     const int count = std::min(kRowsPerStrip, window.height - done);
     for (int y = 0; y < count; ++y) {
@@ -127,13 +147,18 @@ void push_cached(StripSink& sink, const CachedSample& cached, const Window& wind
       const std::uint64_t at = row * cached.header.width + static_cast<std::uint64_t>(window.x);
       cached.read(scratch.rows.data() + static_cast<std::size_t>(y) * row_bytes,
                   cached.pixels_at + 3 * at, row_bytes);
+      if (has_alpha) {
+        cached.read(alpha + static_cast<std::size_t>(y) * width, alpha_at + at, width);
+      }
     }
     sink.push({.pixels = scratch.rows.data(),
                .stride = static_cast<std::ptrdiff_t>(row_bytes),
                .x = window.x,
                .y = window.y + done,
                .width = window.width,
-               .rows = count});
+               .rows = count,
+               .alpha = alpha,
+               .alpha_stride = window.width});
     done += count;
   }
 }

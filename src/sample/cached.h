@@ -20,8 +20,8 @@ void decode_to_cache(const Recipe& recipe, const Draw& draw, std::span<const Vie
                      Bytes bytes, const ImageHeader& header, std::uint8_t orientation,
                      Scratch& scratch);
 
-// Pushes the rows of `window` of a cached image.
-void push_cached(StripSink& sink, const CachedSample& cached, const Window& window,
+// Pushes the rows of `window` of a cached image, which was kept with its alpha or without.
+void push_cached(StripSink& sink, const CachedSample& cached, const Window& window, bool has_alpha,
                  DecodeScratch& scratch);
 
 }  // namespace tundish

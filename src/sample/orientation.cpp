@@ -8,8 +8,9 @@ namespace {
 // Writes every pixel to its upright place as the rows come in.
 class Turn : public StripSink {
  public:
-  Turn(std::uint8_t* out, Size stored, std::uint8_t orientation)
-      : out_(out), stored_(stored), orientation_(orientation) {}
+  // `alpha`: null when it is not kept.
+  Turn(std::uint8_t* out, std::uint8_t* alpha, Size stored, std::uint8_t orientation)
+      : out_(out), alpha_(alpha), stored_(stored), orientation_(orientation) {}
 
   void push(const Strip& strip) override {
     const Size size = upright_size(stored_, orientation_);
@@ -44,13 +45,16 @@ class Turn : public StripSink {
           default:
             break;
         }
-        std::memcpy(out_ + 3 * (std::ptrdiff_t{to_y} * size.width + to_x), from, 3);
+        const std::ptrdiff_t place = std::ptrdiff_t{to_y} * size.width + to_x;
+        std::memcpy(out_ + 3 * place, from, 3);
+        if (alpha_) alpha_[place] = alpha_of(strip, row, column);
       }
     }
   }
 
  private:
   std::uint8_t* out_;
+  std::uint8_t* alpha_;
   Size stored_;
   std::uint8_t orientation_;
 };
@@ -65,8 +69,9 @@ std::optional<Fault> decode_upright(std::vector<std::uint8_t>& out, Bytes bytes,
                                     const ImageHeader& header, std::uint8_t orientation,
                                     DecodeScratch& scratch, const Limits& limits) {
   const Size stored{static_cast<int>(header.width), static_cast<int>(header.height)};
-  out.resize(std::size_t{3} * header.width * header.height);
-  Turn turn(out.data(), stored, orientation);
+  const std::size_t pixels = std::size_t{header.width} * header.height;
+  out.resize((header.keep_alpha ? 4 : 3) * pixels);
+  Turn turn(out.data(), header.keep_alpha ? out.data() + 3 * pixels : nullptr, stored, orientation);
   return decode(turn, bytes, header, {0, 0, stored.width, stored.height}, scratch, limits);
 }
 

@@ -39,13 +39,21 @@ void decode_rgb(StripSink& sink, const Planned& planned, const Window& needed, c
   if (!scratch.cached) {
     decode_to_cache(recipe, draw, views, bytes, header, orientation, scratch);
   }
-  if (scratch.cached) return push_cached(sink, *scratch.cached, needed, scratch.decode);
+  if (scratch.cached) {
+    return push_cached(sink, *scratch.cached, needed, header.keep_alpha, scratch.decode);
+  }
   const std::optional<Fault> fault =
       orientation == 1 ? decode(sink, bytes, header, needed, scratch.decode, recipe.limits)
                        : decode_upright(scratch.upright, bytes, header, orientation, scratch.decode,
                                         recipe.limits);
   if (fault) throw SampleError(*fault, recipe.source->where_in(draw.sample, recipe.image_field));
-  if (orientation != 1) sink.push(whole_strip(scratch.upright, views.front().image()));
+  if (orientation == 1) return;
+  Strip upright = whole_strip(scratch.upright, views.front().image());
+  if (header.keep_alpha) {
+    upright.alpha = scratch.upright.data() + scratch.upright.size() / 4 * 3;
+    upright.alpha_stride = upright.width;
+  }
+  sink.push(upright);
 }
 
 void decode_image(StripSink& sink, const Planned& planned, const Window& needed,
@@ -106,8 +114,8 @@ void run_all(const Planned& planned, std::span<ImageTask> tasks, const Recipe& r
     task.needed = scratch.plan.needed();
   }
   const Window window = scratch.cached ? Window{} : shared_window(tasks);
+  WindowRows rows(scratch.shared, window, planned.header.keep_alpha);
   if (!is_empty(window)) {
-    WindowRows rows(scratch.shared, window);
     scratch.timer.time_decode(
         rows, [&](StripSink& sink) { decode_image(sink, planned, window, recipe, draw, scratch); });
   }
@@ -118,10 +126,7 @@ void run_all(const Planned& planned, std::span<ImageTask> tasks, const Recipe& r
       continue;
     }
     scratch.plan.begin(view, *task.table, task.place, recipe.cpu_part);
-    if (!is_empty(task.needed)) {
-      scratch.plan.sink().push({scratch.shared.data(), std::ptrdiff_t{3} * window.width, window.x,
-                                window.y, window.width, window.height});
-    }
+    if (!is_empty(task.needed)) scratch.plan.sink().push(rows.strip());
     scratch.left[task.number] = scratch.plan.finish();
   }
 }
@@ -182,6 +187,7 @@ Planned read_and_plan(const Recipe& recipe, std::uint64_t epoch, const Draw& dra
   } else if (auto fault = source.read_header(header, draw.sample, bytes, recipe.limits)) {
     throw SampleError(*fault, source.where_in(draw.sample, recipe.image_field));
   }
+  header.keep_alpha = recipe.mode == ImageMode::rgba;
   header.keep16 = recipe.mode == ImageMode::i16 && !scratch.cached;
   Planned out{bytes, header, orientation_of(recipe, header),
               plan_draw(recipe, header, epoch, draw)};

@@ -88,6 +88,11 @@ void LoaderOptions::check() const {
         "mode=\"I;16\" is not offered with device=: leave device out, and move each batch to the "
         "GPU");
   }
+  if (mode == ImageMode::rgba && for_gpu) {
+    refuse(
+        "mode=\"RGBA\" is not offered with device=: leave device out, and move each batch to the "
+        "GPU");
+  }
   if (cache != CacheKind::none && memory == 0) refuse("a cache needs memory=, its budget");
   check_views(*this);
   check_lists(*this);

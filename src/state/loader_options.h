@@ -113,11 +113,12 @@ struct LoaderOptions {
             "most bad samples of an epoch as a share (0.01), more are an error; None: any number",
             0, 1},
         self.max_bad);
-    visit(FieldInfo{.name = "mode",
-                    .about = "what images are, by Pillow's names: \"RGB\"; \"L\", one channel of "
-                             "greys; \"I;16\", one channel of 16-bit greys",
-                    .saved = true},
-          self.mode);
+    visit(
+        FieldInfo{.name = "mode",
+                  .about = "what images are, by Pillow's names: \"RGB\"; \"L\", one channel of "
+                           "greys; \"I;16\", one channel of 16-bit greys; \"RGBA\", four channels",
+                  .saved = true},
+        self.mode);
     visit(FieldInfo{"memory_format",
                     "\"channels_last\" or \"contiguous\": memory order of the images"},
           self.memory_format);

@@ -221,6 +221,12 @@ TEST_CASE("options that contradict each other are refused") {
   CHECK(refusal(R"({"resident": true, "for_gpu": true})") == "nothing");
   CHECK(refusal(R"({"transforms": [{"name": "Normalize"}, {"name": "RandomErasing"}],
                     "for_gpu": true})") == "nothing");
+  for (const char* mode : {"I;16", "RGBA"}) {
+    const std::string of_mode = fmt::format(R"({{"mode": "{}")", mode);
+    CHECK(refusal(of_mode + "}") == "nothing");
+    CHECK(refusal(of_mode + R"(, "for_gpu": true})")
+              .starts_with(fmt::format("mode=\"{}\" is not offered with device=", mode)));
+  }
   CHECK(refusal(R"({"cache": "decoded"})") == "a cache needs memory=, its budget");
   CHECK(refusal(R"({"cache": "decoded", "memory": 1})") == "nothing");
   CHECK(refusal(R"({"transforms": [{"name": "ToDtype"}, {"name": "CenterCrop", "size": 8}]})") ==

@@ -9,7 +9,8 @@ namespace tundish {
 struct Placement {
   std::byte* base = nullptr;
   std::ptrdiff_t dy = 0, dx = 0, dc = 0;
-  int channels = 3;  // 1: the first one of equal ones; 2: of 16-bit levels, low and high byte
+  // 1: the first one of equal ones; 2: of 16-bit levels, low and high byte; 4: RGBA.
+  int channels = 3;
 };
 
 }  // namespace tundish

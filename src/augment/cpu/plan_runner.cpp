@@ -8,6 +8,8 @@ namespace tundish {
 
 void PlanRunner::begin(const View& view, const PixelTable& table, const Placement& place,
                        CpuPart part) {
+  has_alpha_ = view.mode() == ImageMode::rgba;
+  if (has_alpha_) return rgba_.begin(view, table, place);
   const bool for_gpu = part == CpuPart::to_gpu;
   const bool erases = part == CpuPart::all;
   store_.begin(table, place, erases ? view.erasures() : std::span<const Erasure>{});
@@ -31,6 +33,10 @@ void PlanRunner::begin(const View& view, const PixelTable& table, const Placemen
 }
 
 LeftToGpu PlanRunner::finish() {
+  if (has_alpha_) {
+    rgba_.finish();
+    return {};
+  }
   resample_.finish();
   if (computes_16_) {
     resize_16(result_, image_, first_);

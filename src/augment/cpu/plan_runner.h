@@ -10,6 +10,7 @@
 
 #include "augment/cpu/kept_rows.h"
 #include "augment/cpu/resample.h"
+#include "augment/cpu/rgba/rgba_runner.h"
 #include "augment/cpu/store.h"
 #include "augment/pixel_table.h"
 #include "augment/pixels/pixel_runner.h"
@@ -36,8 +37,11 @@ class PlanRunner {
   // unless that is empty; finish() carries out the rest. The view and the table must live until
   // then.
   void begin(const View& view, const PixelTable& table, const Placement& place, CpuPart part);
-  Window needed() const { return resample_.needed(); }
-  StripSink& sink() { return resample_; }
+  Window needed() const { return has_alpha_ ? rgba_.needed() : resample_.needed(); }
+  StripSink& sink() {
+    if (has_alpha_) return rgba_.sink();
+    return resample_;
+  }
 
   // Gives what is left to do; nothing with CpuPart::all.
   LeftToGpu finish();
@@ -55,6 +59,8 @@ class PlanRunner {
   ResizeStep first_;
   bool computes_16_ = false;  // the first step does, with 16-bit levels
   bool deep_ = false;         // of ImageMode::i16
+  bool has_alpha_ = false;    // of ImageMode::rgba: rgba_ does it all
+  RgbaRunner rgba_;
   LeftToGpu left_;
   Resample resample_;
   PixelRunner pixels_;

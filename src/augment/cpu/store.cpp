@@ -82,7 +82,20 @@ bool Store::store_formula(std::byte* to, const std::uint8_t* rgb, int width) {
   return true;
 }
 
-// One channel, without gaps between the pixels.
+// The levels of the first channel, place_.dx from one to the next.
+void Store::store_apart(std::byte* to, const std::uint8_t* levels, int width) const {
+  const std::uint32_t* const value = table_->value[0].data();
+  switch (dtype_bytes(table_->dtype)) {
+    case 1:
+      return look_up<std::uint8_t>(to, place_.dx, levels, 1, width, value);
+    case 2:
+      return look_up<std::uint16_t>(to, place_.dx, levels, 1, width, value);
+    default:
+      return look_up<std::uint32_t>(to, place_.dx, levels, 1, width, value);
+  }
+}
+
+// One channel.
 void Store::store_one(std::byte* to, const std::uint8_t* rgb, int width, bool mirror_x) {
   const auto wide = static_cast<std::size_t>(width);
   if (planes_.size() < 3 * wide) planes_.resize(3 * wide);
@@ -90,7 +103,9 @@ void Store::store_one(std::byte* to, const std::uint8_t* rgb, int width, bool mi
   const auto split = cpu_ >= Cpu::sse ? split_row_sse : split_row;
   split(plane, plane + wide, plane + 2 * wide, rgb, width);
   if (mirror_x) std::reverse(plane, plane + wide);
-  if (table_->dtype == Dtype::uint8) {
+  if (place_.dx != static_cast<std::ptrdiff_t>(dtype_bytes(table_->dtype))) {
+    store_apart(to, plane, width);  // other channels are in between
+  } else if (table_->dtype == Dtype::uint8) {
     std::memcpy(to, plane, wide);
   } else if (table_->formula && cpu_ >= Cpu::avx2) {
     store_levels(to, plane, width, 1);

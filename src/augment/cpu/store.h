@@ -26,6 +26,7 @@ class Store : public RowSink {
   void store(int y, const std::uint8_t* rgb, int width, bool mirror_x);
   void store_bytes(std::byte* to, const std::uint8_t* rgb, int width, bool mirror_x);
   void store_one(std::byte* to, const std::uint8_t* rgb, int width, bool mirror_x);
+  void store_apart(std::byte* to, const std::uint8_t* levels, int width) const;
   void store_16_bits(std::byte* to, const std::uint8_t* pixels, int width, bool mirror_x) const;
   void store_levels(std::byte* to, const std::uint8_t* levels, int count, int which) const;
   bool store_formula(std::byte* to, const std::uint8_t* rgb, int width);

@@ -1,6 +1,7 @@
 // torchvision Normalize: (x - mean) / std per channel, in float32.
 #pragma once
 
+#include "augment/image_mode.h"
 #include "augment/pixel_table.h"
 #include "core/fields.h"
 
@@ -21,6 +22,7 @@ struct Normalize {
     visit(FieldInfo{"std", "of each channel", -kMaxNumber, kMaxNumber}, self.std);
   }
   void check() const;
+  void check_mode(ImageMode mode) const;
 
   Dtype result_dtype(Dtype before) const {
     return before == Dtype::uint8 ? Dtype::float32 : before;

@@ -14,6 +14,7 @@
 #include "cli/json.h"
 #include "cli/samples/sheet.h"
 #include "cli/verbs.h"
+#include "cli/view/over_white.h"
 #include "cli/view/step_words.h"
 #include "pack/open.h"
 #include "pack/output_file.h"
@@ -194,6 +195,7 @@ std::vector<std::uint8_t> levels_of(const std::byte* pixels, const BatchView& vi
     }
   }
   if (view.channels == 3) return out;
+  if (view.channels == 4) return over_white(out);
   std::vector<std::uint8_t> rgb;
   rgb.reserve(3 * out.size());
   for (const std::uint8_t level : out) rgb.insert(rgb.end(), 3, level);

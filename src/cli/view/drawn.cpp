@@ -9,12 +9,14 @@
 #include "augment/pixels/colours/colours.h"
 #include "augment/transform.h"
 #include "cli/view/level_finder.h"
+#include "cli/view/over_white.h"
 #include "sample/orientation.h"
 
 namespace tundish::cli {
 namespace {
 
-Picture decode_sample(const Source& source, std::uint64_t i, bool exif_orientation) {
+// With its alpha behind the pixels in ImageMode::rgba.
+Picture decode_sample(const Source& source, std::uint64_t i, const DrawOptions& options) {
   const int field = source.schema().find(FieldType::image);
   Sample sample;
   source.read(sample, i, FieldSet{1} << field);
@@ -23,7 +25,8 @@ Picture decode_sample(const Source& source, std::uint64_t i, bool exif_orientati
   if (const auto fault = source.read_header(header, i, bytes, Limits{})) {
     throw SampleError(*fault, source.where_in(i, field));
   }
-  const std::uint8_t orientation = exif_orientation ? header.orientation : std::uint8_t{1};
+  header.keep_alpha = options.mode == ImageMode::rgba;
+  const std::uint8_t orientation = options.exif_orientation ? header.orientation : std::uint8_t{1};
   const Size stored{static_cast<int>(header.width), static_cast<int>(header.height)};
   Picture out{upright_size(stored, orientation), {}};
   DecodeScratch scratch;
@@ -33,13 +36,23 @@ Picture decode_sample(const Source& source, std::uint64_t i, bool exif_orientati
   return out;
 }
 
-// The elements of a plan's result, (height, width, 3).
+// Of a picture that is drawn, which has three channels where a batch has one.
+int channels_in(const PixelTable& table) { return table.alpha ? 4 : 3; }
+
+// The elements of a plan's result, (height, width, channels).
 std::vector<std::byte> run_plan(const View& view, const PixelTable& table, const Picture& image) {
-  std::vector<std::byte> out(image_bytes(view.size(), table.dtype));
+  const int channels = channels_in(table);
+  std::vector<std::byte> out(image_bytes(view.size(), table.dtype, channels));
   PlanRunner runner;
-  runner.begin(view, table, placement(out.data(), view.size(), table.dtype, false), CpuPart::all);
+  runner.begin(view, table, placement(out.data(), view.size(), table.dtype, false, channels),
+               CpuPart::all);
   if (runner.needed().width > 0 && runner.needed().height > 0) {
-    runner.sink().push(whole_strip(image.rgb, image.size));
+    Strip strip = whole_strip(image.rgb, image.size);
+    if (channels == 4) {
+      strip.alpha = image.rgb.data() + image_bytes(image.size, Dtype::uint8);
+      strip.alpha_stride = image.size.width;
+    }
+    runner.sink().push(strip);
   }
   (void)runner.finish();
   return out;
@@ -47,7 +60,8 @@ std::vector<std::byte> run_plan(const View& view, const PixelTable& table, const
 
 Picture levels_of(const std::vector<std::byte>& elements, Size size, const PixelTable& table) {
   const LevelFinder finder(table);
-  Picture out{size, std::vector<std::uint8_t>(image_bytes(size, Dtype::uint8))};
+  const auto channels = static_cast<std::size_t>(channels_in(table));
+  Picture out{size, std::vector<std::uint8_t>(image_bytes(size, Dtype::uint8, channels_in(table)))};
   const std::size_t bytes = dtype_bytes(table.dtype);
   for (std::size_t i = 0; i < out.rgb.size(); ++i) {
     float element = 0;
@@ -56,8 +70,9 @@ Picture levels_of(const std::vector<std::byte>& elements, Size size, const Pixel
     } else {
       std::memcpy(&element, elements.data() + i * bytes, sizeof element);
     }
-    out.rgb[i] = finder.level(element, i % 3);
+    out.rgb[i] = finder.level(element, i % channels);
   }
+  if (channels == 4) out.rgb = over_white(out.rgb);
   return out;
 }
 
@@ -84,7 +99,7 @@ View plan_of(const Source& source, const DrawOptions& options, Size image, const
 }  // namespace
 
 DrawnSample draw_sample(const Source& source, std::uint64_t sample, const DrawOptions& options) {
-  Picture image = decode_sample(source, sample, options.exif_orientation);
+  Picture image = decode_sample(source, sample, options);
   if (options.mode == ImageMode::l) {
     change_colours(image.rgb.data(), image.rgb.size() / 3, {.op = PixelOp::grayscale}, cpu());
   }
@@ -96,7 +111,9 @@ DrawnSample draw_sample(const Source& source, std::uint64_t sample, const DrawOp
                   .draws = {}};
   DrawOptions shown = options;
   shown.transforms = in_float32(options.transforms);
-  const PixelTable table = pixel_table(shown.transforms);
+  const bool has_alpha = options.mode == ImageMode::rgba;
+  const PixelTable table =
+      pixel_table(shown.transforms, has_alpha ? ImageMode::rgba : ImageMode::rgb);
   const std::uint32_t crops = crops_of(shown.transforms);
   Size largest;
   for (std::uint64_t d = 0; d < options.draws; ++d) {
@@ -109,6 +126,11 @@ DrawnSample draw_sample(const Source& source, std::uint64_t sample, const DrawOp
     largest.width = std::max(largest.width, picture.size.width);
     largest.height = std::max(largest.height, picture.size.height);
     out.draws.push_back({epoch, view, std::move(picture)});
+  }
+  if (has_alpha) {  // as it is, over white
+    const PixelTable levels = pixel_table({}, ImageMode::rgba);
+    const View whole(image.size, ImageMode::rgba);
+    image = levels_of(run_plan(whole, levels, image), image.size, levels);
   }
   out.original = reduced(std::move(image), largest);
   return out;

@@ -17,9 +17,10 @@ Transforms in_float32(const Transforms& transforms) {
 }
 
 LevelFinder::LevelFinder(const PixelTable& table) : elements_() {
-  for (std::size_t c = 0; c < 3; ++c) {
+  for (std::size_t c = 0; c < elements_.size(); ++c) {
+    const PixelTable& of_channel = c == 3 && table.alpha ? *table.alpha : table;
     for (std::size_t level = 0; level < 256; ++level) {
-      const std::uint32_t bits = table.value[c][level];
+      const std::uint32_t bits = of_channel.value[c % 3][level];
       const float element =
           table.dtype == Dtype::uint8 ? static_cast<float>(bits) : std::bit_cast<float>(bits);
       elements_[c][level] = {element, static_cast<std::uint8_t>(level)};

@@ -21,7 +21,8 @@ class LevelFinder {
   std::uint8_t level(float element, std::size_t channel) const;
 
  private:
-  std::array<std::array<std::pair<float, std::uint8_t>, 256>, 3> elements_;  // in ascending order
+  // In ascending order; the fourth channel is the alpha, if there is one.
+  std::array<std::array<std::pair<float, std::uint8_t>, 256>, 4> elements_;
 };
 
 }  // namespace tundish::cli

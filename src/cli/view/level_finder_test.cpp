@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "augment/transform.h"
+#include "cli/view/over_white.h"
 
 namespace tundish::cli {
 
@@ -32,6 +33,21 @@ TEST_CASE("an element that no level has becomes the nearest") {
   CHECK(finder.level(100, 0) == 255);
   CHECK(finder.level(0, 0) == 124);  // the mean of red, 0.485
   CHECK(finder.level(0, 2) == 104);  // 0.406
+}
+
+TEST_CASE("the alpha has a table of its own") {
+  Normalize four{.mean = {0.5, 0.5, 0.5}, .std = {0.2, 0.2, 0.2}};
+  four.mean.fourth = 0;
+  four.std.fourth = 1;
+  const LevelFinder finder(pixel_table({four}, ImageMode::rgba));
+  CHECK(finder.level(0, 2) == 127);
+  CHECK(finder.level(0, 3) == 0);
+  CHECK(finder.level(1, 3) == 255);
+}
+
+TEST_CASE("what is transparent is shown as white") {
+  const std::vector<std::uint8_t> rgba = {9, 8, 7, 255, 9, 8, 7, 0, 0, 100, 255, 51};
+  CHECK(over_white(rgba) == std::vector<std::uint8_t>{9, 8, 7, 255, 255, 255, 204, 224, 255});
 }
 
 }  // namespace tundish::cli

@@ -1,0 +1,22 @@
+// Colours multiplied by their alpha and back, bit for bit as Pillow converts between "RGBA" and
+// "RGBa". Pillow resizes and warps images with alpha in between.
+#pragma once
+
+#include <cstdint>
+
+#include "core/host_device.h"
+
+namespace tundish {
+
+TUNDISH_HOST_DEVICE std::uint8_t multiplied(std::uint8_t level, std::uint8_t alpha) {
+  const unsigned product = unsigned{level} * alpha + 128;
+  return static_cast<std::uint8_t>(((product >> 8) + product) >> 8);
+}
+
+TUNDISH_HOST_DEVICE std::uint8_t divided(std::uint8_t level, std::uint8_t alpha) {
+  if (alpha == 0 || alpha == 255) return level;
+  const unsigned quotient = 255u * level / alpha;
+  return static_cast<std::uint8_t>(quotient < 255 ? quotient : 255);
+}
+
+}  // namespace tundish
