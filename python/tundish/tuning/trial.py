@@ -64,8 +64,9 @@ class TrialProcess:
         """The reply. TrialFailed if the child failed, died or did not answer in time."""
         left = self._waiting_until - time.monotonic()
         if not self._connection.poll(max(0.0, left)):
+            tail = self._tail()
             self.end()
-            raise TrialFailed("it did not answer in time and was ended", "hang", self._tail())
+            raise TrialFailed("it did not answer in time and was ended", "hang", tail)
         try:
             reply = self._connection.recv()
         except (EOFError, ConnectionResetError):
@@ -101,6 +102,7 @@ class TrialProcess:
         self._signal(signal.SIGKILL)
         self._process.wait()
         self._connection.close()
+        self._errors.close()
 
     def _signal(self, number: int) -> None:
         if self._process.poll() is None:
