@@ -232,10 +232,14 @@ def measure_size(
 def time_step(run: Callable[[], Any], device: torch.device) -> dict[str, Any]:
     for _ in range(5):  # a graph is captured with the fourth step
         run()
-    steps = min(1000, max(3, round(TURN_S / max(1e-6, _seconds(run, 3, device)))))
-    step_s = _seconds(run, steps, device)
+    # In groups of steps: on a busy machine the first guess says little about how long a turn takes.
+    group = max(1, round(0.1 * TURN_S / max(1e-6, _seconds(run, 3, device))))
+    steps, total = 0, 0.0
+    while steps < 3 or total < TURN_S:
+        total += group * _seconds(run, group, device)
+        steps += group
     peak = torch.cuda.max_memory_reserved(device) if device.type == "cuda" else resident_bytes()
-    return {"step_s": step_s, "peak": int(peak)}
+    return {"step_s": total / steps, "peak": int(peak)}
 
 
 def _seconds(run: Callable[[], Any], steps: int, device: torch.device) -> float:
