@@ -8,6 +8,7 @@ from tundish import ArgumentError
 from tundish.tuning import batch_size
 from tundish.tuning.batch_search import DoesNotFit, Measured, Search, split_batch
 from tundish.tuning.batch_size import find_batch_size, resize_batch
+from tundish.tuning.graph import CannotCapture
 from tundish.tuning.job import Job
 from tundish.tuning.tricks.autocast import Bf16
 from tundish.tuning.tricks.tf32 import TF32
@@ -217,6 +218,18 @@ def test_out_of_memory_is_caught_and_what_was_made_is_released(monkeypatch):
     assert reply == {"does_not_fit": "CUDA out of memory. Tried to allocate"}
     assert all(p.grad is None for p in job.model.parameters())
     assert batch_size.measure_size(**words, batch=16)["step_s"] > 0
+
+
+def test_out_of_memory_is_known_by_what_an_error_came_from():
+    capture = CannotCapture("train.py:3: loss.backward()")
+    capture.__cause__ = torch.OutOfMemoryError("CUDA out of memory.")
+    assert batch_size.out_of_memory(capture) == "CUDA out of memory."
+    refused = RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried\nmore")
+    assert (
+        batch_size.out_of_memory(refused) == "DefaultCPUAllocator: can't allocate memory: you tried"
+    )
+    assert batch_size.out_of_memory(MemoryError()) == "out of memory"
+    assert batch_size.out_of_memory(RuntimeError("shapes differ")) == ""
 
 
 def test_a_process_that_dies_of_a_large_batch_is_replaced():

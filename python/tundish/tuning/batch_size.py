@@ -27,6 +27,8 @@ from .tricks import Trick, in_order, trick_from_json
 
 SLOWEST_SIZE_S = 300.0
 TURN_S = 0.5
+# Of cuBLAS and cuDNN, and of the CPU's allocator, which raise RuntimeError.
+_OUT_OF_MEMORY = ("CUDA error: out of memory", "STATUS_ALLOC_FAILED", "can't allocate memory")
 
 
 @dataclass(frozen=True)
@@ -221,12 +223,25 @@ def measure_size(
     try:
         inputs = resize_batch(example, batch)
         return time_step(lambda: step(inputs), step.device)
-    except torch.OutOfMemoryError as error:
-        return {"does_not_fit": str(error).splitlines()[0]}
-    except MemoryError as error:
-        return {"does_not_fit": str(error) or "out of memory"}
+    except Exception as error:
+        text = out_of_memory(error)
+        if not text:
+            raise
+        return {"does_not_fit": text}
     finally:
         release(step)
+
+
+def out_of_memory(error: BaseException | None) -> str:
+    """The first line of the error that says so: itself, or what it came from (a capture, a compilation)."""
+    while error is not None:
+        text = str(error)
+        if isinstance(error, (torch.OutOfMemoryError, MemoryError)) or any(
+            words in text for words in _OUT_OF_MEMORY
+        ):
+            return (text.strip().splitlines() or ["out of memory"])[0]
+        error = error.__cause__ or error.__context__
+    return ""
 
 
 def time_step(run: Callable[[], Any], device: torch.device) -> dict[str, Any]:

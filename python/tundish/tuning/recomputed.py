@@ -40,7 +40,7 @@ class RecomputedForward:
             return checkpoint(run, *inputs, use_reentrant=False)
         versions = [(t, t._version) for t in tensors_of((inputs, words)) if not t.is_inference()]
         buffers = [] if self._checked else changing_buffers(self.module)
-        capturing = torch.cuda.is_available() and torch.cuda.is_current_stream_capturing()
+        capturing = torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing()
         if capturing and self._draws:
             raise RuntimeError(
                 f"{self.name} draws random numbers: under checkpointing a CUDA graph cannot repeat them"
