@@ -61,6 +61,8 @@ def test_a_scheduler_that_was_there_before_does_not_bring_the_old_rate_back():
     for _ in range(3):
         step(optimizer, warmup)
     assert rates(optimizer) == pytest.approx([0.2])
+    torch.optim.lr_scheduler.LambdaLR(optimizer, lambda _: 0.5)  # it begins with initial_lr
+    assert rates(optimizer) == pytest.approx([0.1])
 
 
 def test_the_commented_line_joins_warmup_and_the_users_scheduler():
