@@ -67,6 +67,8 @@ def slice_samples(batch: Any, begin: int, end: int) -> Any:
 def split_samples(batch: Any, parts: int) -> list[tuple[Any, float]]:
     """`parts` pieces as equal as can be, each with its share of the samples."""
     count = samples_of(batch)
+    if count == 0:
+        return [(batch, 1.0)]
     parts = max(1, min(parts, count))
     bounds = [count * i // parts for i in range(parts + 1)]
     return [

@@ -31,6 +31,15 @@ def takes_model(loss_fn: LossFunction) -> bool:
     return names[:1] == ["model"]
 
 
+def is_mean(loss_fn: LossFunction) -> bool:
+    """A mean over samples, not their sum: what a micro-batch's loss is multiplied by depends on it.
+
+    Known from `reduction` of torch's losses, or of functools.partial; a mean without either.
+    """
+    words = getattr(loss_fn, "keywords", {})
+    return bool(getattr(loss_fn, "reduction", words.get("reduction", "mean")) != "sum")
+
+
 class Step:
     """`step(batch)` trains on one batch and returns its loss, detached: a copy that stays as it is."""
 
@@ -39,6 +48,7 @@ class Step:
     ) -> None:
         self.model, self.optimizer, self.loss_fn = model, optimizer, loss_fn
         self._loss_takes_model = takes_model(loss_fn)
+        self.mean_loss = is_mean(loss_fn)
         # What tricks set.
         self.autocast: torch.dtype | None = None
         self.scaler: Any = None  # a torch.amp.GradScaler
@@ -113,14 +123,13 @@ class Step:
             self._scaled(loss).backward()
             return loss.detach()
         total = torch.zeros((), device=self.device)
-        mean = getattr(self.loss_fn, "reduction", "mean") != "sum"
         pieces = split_samples(batch, self.accumulate)
         for i, (piece, share) in enumerate(pieces):
             with self._gradients_stay_here(last=i == len(pieces) - 1):
                 loss = loss_of(piece)
-                loss = loss * share if mean else loss
+                loss = loss * share if self.mean_loss else loss
                 self._scaled(loss).backward()
-            total += loss.detach()
+            total = total + loss.detach()  # of the loss's own type
         return total
 
     def update(self) -> None:

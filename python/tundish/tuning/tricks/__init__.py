@@ -6,12 +6,15 @@ from collections.abc import Iterable
 from dataclasses import fields
 from typing import Any
 
+from .accumulate import Accumulate
 from .autocast import Bf16, Fp16
 from .base import Grade, Trick
 from .channels_last import ChannelsLast
+from .checkpointing import Checkpointing
 from .compile import Compile
 from .cuda_graph import CudaGraph
 from .cudnn_benchmark import CudnnBenchmark
+from .ddp import DdpOptions
 from .inplace import InplaceActivations
 from .optimizer_kernels import ForeachOptimizer, FusedOptimizer
 from .reference_flags import StrictFp32, TorchDefaults
@@ -27,6 +30,9 @@ TRICKS: tuple[type[Trick], ...] = (
     SetToNone,
     InplaceActivations,
     ChannelsLast,
+    Checkpointing,
+    DdpOptions,
+    Accumulate,
     ForeachOptimizer,
     FusedOptimizer,
     Bf16,

@@ -1,0 +1,316 @@
+"""find_batch_size: the batch size at which the GPU is busy, under a memory cap.
+
+Not the largest that fits: from some size on a larger batch brings no more samples per second, only
+fewer updates per epoch. The answer is the smallest size within 3 % of the best rate.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from .._c.errors import ArgumentError
+from .batch_search import DoesNotFit, Measure, Measured, Search, split_batch
+from .batches import map_tensors, samples_of
+from .job import Build, Job, JobSource, pickled_source, source_of
+from .step import Step
+from .trial import TrialFailed, TrialProcess
+from .tricks import Trick, in_order, trick_from_json
+
+SLOWEST_SIZE_S = 300.0
+TURN_S = 0.5
+# Of cuBLAS and cuDNN, and of the CPU's allocator, which raise RuntimeError.
+_OUT_OF_MEMORY = ("CUDA error: out of memory", "STATUS_ALLOC_FAILED", "can't allocate memory")
+
+
+@dataclass(frozen=True)
+class BatchPoint:
+    """One size of the curve."""
+
+    batch: int
+    samples_per_s: float
+    step_ms: float
+    peak_bytes: int
+
+
+@dataclass(frozen=True)
+class BatchReport:
+    """What find_batch_size() found."""
+
+    batch: int  # the knee
+    points: tuple[BatchPoint, ...]  # by size
+    stopped: str  # why no larger size was tried
+    wanted: int  # the batch that one update shall have
+    micro_batch: int  # of the wanted batch, what is computed at once
+    accumulate: int  # micro-batches per update: Accumulate(parts) if more than 1
+
+    def __str__(self) -> str:
+        lines = ["  batch   samples/s    step ms    peak GiB"]
+        for point in self.points:
+            mark = "  <- use this" if point.batch == self.batch else ""
+            lines.append(
+                f"{point.batch:>7}{point.samples_per_s:>12,.0f}{point.step_ms:>11.2f}"
+                f"{point.peak_bytes / 2**30:>12.2f}{mark}"
+            )
+        lines.append(f"larger sizes: {self.stopped}")
+        if self.accumulate > 1:
+            lines.append(
+                f"for {self.wanted} samples per update: {self.accumulate} micro-batches of {self.micro_batch}"
+            )
+        return "\n".join(lines)
+
+
+def find_batch_size(
+    build: Build | str | JobSource | Job,
+    *,
+    wanted: int | None = None,
+    memory_cap_bytes: int | None = None,
+    within: float = 0.03,
+    multiple: int = 8,
+    largest: int = 65536,
+    tricks: Sequence[Trick] = (),
+    seed: int = 0,
+    measure: Measure | None = None,
+) -> BatchReport:
+    """Trains with growing batches, made by repeating the example batch, in a process of its own.
+
+    build             a function that returns model, optimizer, loss_fn, batch; or "train.py:build"; or a Job
+    wanted            samples per update that shall be kept; accumulated if they do not fit. Default: the knee
+    memory_cap_bytes  of the GPU's memory; by default all of it, on a CPU half of what is free
+    within            how far below the best samples/s a smaller batch may be
+    tricks            as the step will have them: precision and compilation move the knee
+    measure           measures one size; default: in a child process
+    """
+    if not 0 <= within < 1:
+        raise ArgumentError(f"find_batch_size: within must be from 0 to below 1, not {within}")
+    if wanted is not None and wanted < 1:
+        raise ArgumentError(f"find_batch_size: wanted must be at least 1, not {wanted}")
+    if multiple < 1 or largest < multiple:
+        raise ArgumentError(
+            f"find_batch_size: no multiple of {multiple} is at most largest={largest}"
+        )
+    with tempfile.TemporaryDirectory() as folder:
+        child = None if measure else InChild(_source(build, folder), tricks, seed)
+        used = measure or child
+        assert used is not None
+        try:
+            search = Search(
+                measure=used,
+                memory_cap_bytes=memory_cap_bytes,
+                within=within,
+                multiple=multiple,
+                largest=largest,
+            )
+            if child is not None and memory_cap_bytes is None:
+                search.memory_cap_bytes = child.default_cap()
+            knee = search.run()
+        finally:
+            if child is not None:
+                child.end()
+    return report_of(search, knee, wanted)
+
+
+def report_of(search: Search, knee: int, wanted: int | None) -> BatchReport:
+    points = tuple(
+        BatchPoint(batch, result.rate, 1e3 * batch / result.rate, result.peak_bytes)
+        for batch, result in sorted(search.results.items())
+    )
+    wanted = knee if wanted is None else wanted
+    fits = search.largest_fit()
+    micro, parts = (wanted, 1) if wanted <= fits else split_batch(wanted, knee, search.multiple)
+    return BatchReport(knee, points, search.stopped, wanted, micro, parts)
+
+
+def _source(build: Build | str | JobSource | Job, folder: str) -> JobSource:
+    if isinstance(build, JobSource):
+        return build
+    if isinstance(build, Job):
+        return pickled_source(build, os.path.join(folder, "job.pt"))
+    return source_of(build)
+
+
+class InChild:
+    """Measures sizes in a child process; starts another one when that one died."""
+
+    def __init__(self, source: JobSource, tricks: Sequence[Trick], seed: int) -> None:
+        self._words: dict[str, Any] = {
+            "source": source,
+            "tricks": [trick.as_json() for trick in in_order(tricks)],
+            "seed": seed,
+        }
+        self._process: TrialProcess | None = None
+        self._worked = False
+
+    def __call__(self, batch: int) -> Measured:
+        try:
+            reply = self._ask("measure_size", batch=batch)
+        except TrialFailed as error:
+            if error.kind in ("died", "hang"):
+                self.end()
+            killed = error.kind == "died" and self._worked  # a CPU's memory ends by SIGKILL
+            if error.kind == "out of memory" or killed:
+                raise DoesNotFit(str(error)) from None
+            raise ArgumentError(
+                f"the step fails with a batch of {batch} samples: {error}\n"
+                "  fix: make the model and the loss work with any number of samples"
+            ) from error
+        if "does_not_fit" in reply:
+            raise DoesNotFit(reply["does_not_fit"])
+        self._worked = True
+        return Measured(reply["step_s"], reply["peak"])
+
+    def default_cap(self) -> int | None:
+        cap = self._ask("memory_limit")["bytes"]
+        return None if cap is None else int(cap)
+
+    def end(self) -> None:
+        if self._process is not None:
+            self._process.end()
+            self._process = None
+
+    def _ask(self, function: str, **words: Any) -> Any:
+        if self._process is None:
+            self._process = TrialProcess([])
+        return self._process.ask(
+            "call", SLOWEST_SIZE_S, function=f"{__name__}:{function}", **self._words, **words
+        )
+
+
+# --- in the child ---------------------------------------------------------------------------------
+
+_made: dict[str, Any] = {}  # the step and the example batch of this process
+
+
+def make_step(source: JobSource, tricks: list[dict[str, Any]], seed: int) -> tuple[Step, Any]:
+    if "step" not in _made:
+        job = source.make(seed)
+        if samples_of(job.batches[0]) == 0:
+            raise ArgumentError("find_batch_size: the batch has no samples to repeat")
+        step = Step(job.model, job.optimizer, job.loss_fn)
+        for trick in in_order(trick_from_json(values) for values in tricks):
+            obstacle = trick.obstacle(step)
+            if obstacle:
+                raise ArgumentError(f"find_batch_size: {trick.title}: {obstacle}")
+            trick.apply(step)
+        _made["step"], _made["batch"] = step, job.batches[0]
+    return _made["step"], _made["batch"]
+
+
+def memory_limit(source: JobSource, tricks: list[dict[str, Any]], seed: int) -> dict[str, Any]:
+    """On a CPU half of what is free: a machine without memory ends other programs. On a GPU none."""
+    step, _ = make_step(source, tricks, seed)
+    if step.device.type == "cuda":
+        return {"bytes": None}
+    from ..data.memory_budget import default_budget
+
+    return {"bytes": resident_bytes() + default_budget()}
+
+
+def measure_size(
+    source: JobSource, tricks: list[dict[str, Any]], seed: int, batch: int
+) -> dict[str, Any]:
+    """One turn: a few steps to warm up, then about half a second of them."""
+    step, example = make_step(source, tricks, seed)
+    release(step)
+    try:
+        inputs = resize_batch(example, batch)
+        return time_step(lambda: step(inputs), step.device)
+    except Exception as error:
+        text = out_of_memory(error)
+        if not text:
+            raise
+        return {"does_not_fit": text}
+    finally:
+        release(step)
+
+
+def out_of_memory(error: BaseException | None) -> str:
+    """The first line of the error that says so: itself, or what it came from (a capture, a compilation)."""
+    while error is not None:
+        text = str(error)
+        if isinstance(error, (torch.OutOfMemoryError, MemoryError)) or any(
+            words in text for words in _OUT_OF_MEMORY
+        ):
+            return (text.strip().splitlines() or ["out of memory"])[0]
+        error = error.__cause__ or error.__context__
+    return ""
+
+
+def time_step(run: Callable[[], Any], device: torch.device) -> dict[str, Any]:
+    for _ in range(5):  # a graph is captured with the fourth step
+        run()
+    # In groups of steps: on a busy machine the first guess says little about how long a turn takes.
+    group = max(1, round(0.1 * TURN_S / max(1e-6, _seconds(run, 3, device))))
+    steps, total = 0, 0.0
+    while steps < 3 or total < TURN_S:
+        total += group * _seconds(run, group, device)
+        steps += group
+    peak = torch.cuda.max_memory_reserved(device) if device.type == "cuda" else resident_bytes()
+    return {"step_s": total / steps, "peak": int(peak)}
+
+
+def _seconds(run: Callable[[], Any], steps: int, device: torch.device) -> float:
+    """Per step."""
+    _wait(device)
+    begin = time.perf_counter()
+    for _ in range(steps):
+        run()
+    _wait(device)
+    return (time.perf_counter() - begin) / steps
+
+
+def release(step: Step) -> None:
+    """What the last size left behind: its graph, its gradients, the allocator's free blocks."""
+    step.reset()
+    if step.compile_options is not None:
+        torch.compiler.reset()  # after eight shapes of one function it would run eagerly
+    step.optimizer.zero_grad(set_to_none=True)
+    gc.collect()
+    if step.device.type == "cuda":
+        torch.cuda.synchronize(step.device)
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats(step.device)
+    else:
+        with contextlib.suppress(OSError), open("/proc/self/clear_refs", "w") as file:
+            file.write("5")  # the peak of the resident memory begins anew
+
+
+def resident_bytes() -> int:
+    """The highest resident memory of this process since release()."""
+    try:
+        with open("/proc/self/status") as file:
+            for line in file:
+                if line.startswith("VmHWM:"):
+                    return 1024 * int(line.split()[1])
+    except OSError:
+        pass
+    return 0
+
+
+def resize_batch(batch: Any, samples: int) -> Any:
+    """A batch of this many samples: the example's, repeated or cut. Layout in memory as it was."""
+    count = samples_of(batch)
+
+    def resize(tensor: torch.Tensor) -> torch.Tensor:
+        if tensor.dim() == 0 or tensor.shape[0] != count:
+            return tensor  # for all samples
+        rows = torch.arange(samples, device=tensor.device) % count
+        out = tensor.index_select(0, rows)
+        if tensor.dim() == 4 and tensor.is_contiguous(memory_format=torch.channels_last):
+            return out.contiguous(memory_format=torch.channels_last)
+        return out
+
+    return map_tensors(resize, batch)
+
+
+def _wait(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)

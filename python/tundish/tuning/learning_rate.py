@@ -1,0 +1,119 @@
+"""The learning rate for a changed batch, printed as the code to put into a training script.
+
+Two rules of thumb, for models that train well at the old batch: linear for SGD (Goyal et al., 2017),
+square root for Adam and its kin, whose steps do not grow with the gradient (Malladi et al., 2022). They
+are where a search begins, not a proof: beyond some batch, different for each task, no rate keeps the
+accuracy per epoch.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+from .._c.errors import ArgumentError
+
+LINEAR, SQUARE_ROOT = "linear", "square root"
+# By the names of their classes, so that those of other packages are known too.
+_LINEAR = ("sgd", "lars", "asgd")
+_SQUARE_ROOT = ("adam", "lamb", "rmsprop", "adagrad", "adafactor", "lion", "adadelta", "novograd")
+WARMUP_EPOCHS = 5
+WARMUP_SAMPLES = 640_000  # without the length of an epoch: half an epoch of ImageNet
+
+
+def rule_of(optimizer: torch.optim.Optimizer) -> str:
+    """The rule for this optimiser; square root, the more careful one, for one that is not known."""
+    name = type(optimizer).__name__.lower()
+    if any(word in name for word in _SQUARE_ROOT):
+        return SQUARE_ROOT
+    return LINEAR if any(word in name for word in _LINEAR) else SQUARE_ROOT
+
+
+def is_known(optimizer: torch.optim.Optimizer) -> bool:
+    name = type(optimizer).__name__.lower()
+    return any(word in name for word in (*_LINEAR, *_SQUARE_ROOT))
+
+
+def factor_of(rule: str, old: int, new: int) -> float:
+    """What learning rates are multiplied by."""
+    return new / old if rule == LINEAR else math.sqrt(new / old)
+
+
+def warmup_steps_of(new: int, samples_per_epoch: int | None = None) -> int:
+    """Steps until the new rate is reached: 5 epochs, as Goyal et al. did."""
+    samples = WARMUP_SAMPLES if samples_per_epoch is None else WARMUP_EPOCHS * samples_per_epoch
+    return max(1, -(-samples // new))
+
+
+def scale_learning_rate(
+    optimizer: torch.optim.Optimizer,
+    old: int,
+    new: int,
+    *,
+    rule: str | None = None,
+    warmup_steps: int | None = None,
+    samples_per_epoch: int | None = None,
+) -> list[str]:
+    """Lines of Python that set the learning rates for batches of `new` samples instead of `old`.
+
+    They work on `optimizer` as it was when the rates were found; they change nothing by themselves.
+    Batches are samples per update: of all ranks, and all accumulated micro-batches. A larger batch gets a
+    warmup from the old rate to the new one. `rule`: "linear" or "square root", by default the optimiser's.
+    """
+    _check(old, new, rule, warmup_steps)
+    rule = rule or rule_of(optimizer)
+    factor = factor_of(rule, old, new)
+    rates = [float(group["lr"]) for group in optimizer.param_groups]
+    scaled = [_short(rate * factor) for rate in rates]
+    lines = [
+        f"# batch {old} -> {new}: {rule} rule, learning rate x {factor:.4g} "
+        f"({', '.join(f'{rate:.4g}' for rate in rates)} -> {', '.join(map(str, scaled))})",
+        *(f"# {caveat}" for caveat in caveats(optimizer, old, new)),
+        f"for group, rate in zip(optimizer.param_groups, {scaled}):",
+        '    group["lr"] = group["initial_lr"] = rate',
+    ]
+    if new <= old:  # a smaller rate is reached at once
+        return lines
+    if warmup_steps is None:
+        warmup_steps = warmup_steps_of(new, samples_per_epoch)
+    if warmup_steps == 0:
+        return lines
+    return [
+        *lines,
+        "warmup = torch.optim.lr_scheduler.LinearLR(",
+        f"    optimizer, start_factor={_short(1 / factor)}, total_iters={warmup_steps}",
+        ")  # warmup.step() after each of the first optimizer.step()",
+        "# With a scheduler of your own that is stepped once per update, both as one:",
+        f"# scheduler = torch.optim.lr_scheduler.SequentialLR(optimizer, [warmup, scheduler], [{warmup_steps}])",
+    ]
+
+
+def caveats(optimizer: torch.optim.Optimizer, old: int, new: int) -> list[str]:
+    """What the rule does not know."""
+    out = []
+    if not is_known(optimizer):
+        out.append(f"{type(optimizer).__name__} has no known rule: square root is the careful one")
+    if max(new / old, old / new) > 8:
+        out.append("more than 8x: the rules were seen to fail; compare the accuracy of short runs")
+    if rule_of(optimizer) == SQUARE_ROOT and new != old:
+        out.append("betas are per update: with far fewer updates try smaller ones")
+    out.append("steps per epoch change too: give schedulers their lengths in epochs or samples")
+    return out
+
+
+def _short(number: float) -> float:
+    """As people write it; exact to six digits."""
+    return float(f"{number:.6g}")
+
+
+def _check(old: int, new: int, rule: str | None, warmup_steps: int | None) -> None:
+    for name, value in (("old", old), ("new", new)):
+        if value < 1:
+            raise ArgumentError(f"scale_learning_rate: {name} must be at least 1, not {value}")
+    if rule not in (None, LINEAR, SQUARE_ROOT):
+        raise ArgumentError(
+            f'scale_learning_rate: rule must be "{LINEAR}" or "{SQUARE_ROOT}", not {rule!r}'
+        )
+    if warmup_steps is not None and warmup_steps < 0:
+        raise ArgumentError(f"scale_learning_rate: warmup_steps must not be {warmup_steps}")

@@ -1,0 +1,229 @@
+"""tune_loader: threads, prefetch and where images are decoded, tried on the user's own loader.
+
+The settings change speed and memory only: batches are the same bytes with all of them. The defaults
+are good for most machines, so another setting is named only if it pays by more than the noise, which a
+twin of the default, measured in the same rounds, shows.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from statistics import median, pstdev
+from typing import Any
+
+from .._c.errors import ArgumentError
+
+Settings = dict[str, Any]
+Clock = Callable[[], float]
+MakeLoader = Callable[
+    ..., Any
+]  # make(**settings) -> a tundish.Loader or another iterable of batches
+ROUNDS = 5
+LEAST_GAIN = 0.05  # a host is noisy
+
+
+@dataclass(frozen=True)
+class LoaderTrial:
+    """One setting against the default, measured in the same rounds."""
+
+    settings: Settings
+    samples_per_s: float
+    gain: float  # over the default: 1.10 is 10 % faster
+    threshold: float  # the gain that noise alone can give
+
+
+@dataclass(frozen=True)
+class LoaderReport:
+    """What tune_loader() found."""
+
+    settings: (
+        Settings  # what to give to tundish.Loader besides the rest; empty: the defaults are best
+    )
+    default_samples_per_s: float
+    samples_per_s: float  # with `settings`, in the rounds that confirmed them
+    trials: tuple[LoaderTrial, ...]
+
+    def code(self) -> str:
+        words = "".join(f", {key}={value!r}" for key, value in self.settings.items())
+        return f"loader = tundish.Loader(...{words})" if words else "the defaults are best"
+
+    def __str__(self) -> str:
+        lines = [f"default{self.default_samples_per_s:>43,.0f} samples/s"]
+        for trial in self.trials:
+            words = ", ".join(f"{key}={value}" for key, value in trial.settings.items())
+            lines.append(
+                f"{words:<36}{trial.samples_per_s:>14,.0f} samples/s{trial.gain:>8.3f}x "
+                f"(noise up to {trial.threshold:.3f}x)"
+            )
+        return "\n".join([*lines, self.code()])
+
+
+def tune_loader(
+    data: MakeLoader | Any,
+    batch_size: int | None = None,
+    *,
+    seconds: float = 60.0,
+    step: Callable[[Any], Any] | None = None,
+    clock: Clock = time.perf_counter,
+    cpus: int | None = None,
+    **options: Any,
+) -> LoaderReport:
+    """Measures a loader with its default settings and with others, in turns.
+
+    data      what tundish.Loader takes, followed by its other arguments; or make(**settings), which
+              returns a loader with these settings
+    seconds   about how long all of it takes
+    step      called with each batch, as the training loop does: more threads than the loop needs can cost it
+    """
+    if seconds <= 0:
+        raise ArgumentError(f"tune_loader: {seconds} seconds are too few")
+    make = data if callable(data) else _maker(data, batch_size, options)
+    if callable(data) and (batch_size is not None or options):
+        raise ArgumentError(
+            "tune_loader: give arguments of the loader to the function that makes it"
+        )
+    return _Tuner(make, seconds, step, clock).run(stages(options, cpus or _cpus()))
+
+
+def stages(options: Settings, cpus: int) -> list[list[Settings]]:
+    """What is tried, one setting after the other; what the user has set stays."""
+    out: list[list[Settings]] = []
+    if options.get("threads") is None:
+        counts = sorted({max(1, cpus // 2), max(1, cpus - 1), cpus + 2, 2 * cpus} - {cpus})
+        out.append([{"threads": count} for count in counts])
+    if "prefetch" not in options:
+        out.append([{"prefetch": count} for count in (2, 8, 16)])
+    if options.get("device") is not None and "decode" not in options:
+        out.append([{"decode": place} for place in ("cpu", "gpu")])
+    return out
+
+
+def _cpus() -> int:
+    """The loader's default number of threads."""
+    from .._c.library import lib
+    from ..data.world import local_world_size
+
+    return max(1, int(lib.tundish_usable_cpus()) // local_world_size())
+
+
+def _maker(path: Any, batch_size: int | None, options: Settings) -> MakeLoader:
+    from ..data.loader import Loader
+
+    given: Settings = {"batch_size": 1 if batch_size is None else batch_size, **options}
+    given["trace"] = None  # the loaders would write over each other's
+    return lambda **settings: Loader(path, **{**given, **settings})
+
+
+@dataclass
+class _Lane:
+    """A loader that is measured turn by turn; between turns it waits with its batches prefetched."""
+
+    settings: Settings
+    loader: Any
+    rates: list[float] = field(default_factory=list)
+    _batches: Iterator[Any] | None = None
+
+    def next_batch(self) -> Any:
+        for _ in range(2):  # at the end of an epoch: the next one
+            if self._batches is None:
+                self._batches = iter(self.loader)
+            for batch in self._batches:
+                return batch
+            self._batches = None
+        raise ArgumentError("tune_loader: the loader has no batches")
+
+    def close(self) -> None:
+        self._batches = None
+        with contextlib.suppress(AttributeError):
+            self.loader.close()
+
+
+class _Tuner:
+    def __init__(
+        self, make: MakeLoader, seconds: float, step: Callable[[Any], Any] | None, clock: Clock
+    ) -> None:
+        self._make, self._seconds, self._step, self._clock = make, seconds, step, clock
+        self._turn_s = 0.0
+        self._trials: list[LoaderTrial] = []
+
+    def run(self, all_stages: Sequence[Sequence[Settings]]) -> LoaderReport:
+        lanes = sum(len(stage) + 2 for stage in all_stages) + 3  # 3: the confirming rounds
+        self._turn_s = self._seconds / (ROUNDS * lanes)
+        chosen: Settings = {}
+        for stage in all_stages:
+            found = self._compare(chosen, [{**chosen, **one} for one in stage])
+            self._trials += found
+            paying = [trial for trial in found if trial.gain > trial.threshold]
+            if paying:
+                chosen = max(paying, key=lambda trial: trial.gain).settings
+        # The best of several is partly the luckiest: it must win again, in rounds of its own.
+        final = self._compare({}, [chosen])[0]
+        if chosen and final.gain <= final.threshold:
+            chosen = {}
+        default = final.samples_per_s / final.gain
+        rate = final.samples_per_s if chosen else default
+        return LoaderReport(chosen, default, rate, tuple(self._trials))
+
+    def _compare(self, base: Settings, others: list[Settings]) -> list[LoaderTrial]:
+        """Each of `others` against `base`, in interleaved turns with a twin of `base`."""
+        lanes: list[_Lane] = []
+        try:
+            for settings in (base, base, *others):
+                try:
+                    lanes.append(_Lane(settings, self._make(**settings)))
+                except (ValueError, RuntimeError):
+                    if len(lanes) < 2:  # the default itself
+                        raise
+            for i in range(ROUNDS):
+                # Another order in each round: what follows a lane is not always the same one.
+                for lane in lanes[i % len(lanes) :] + lanes[: i % len(lanes)]:
+                    lane.rates.append(self._turn(lane))
+        finally:
+            for lane in lanes:
+                lane.close()
+        first, twin, *rest = lanes
+        threshold = 1 + max(LEAST_GAIN, 3 * noise(log_ratios(twin.rates, first.rates)))
+        return [
+            LoaderTrial(
+                lane.settings,
+                median(lane.rates),
+                math.exp(median(log_ratios(lane.rates, first.rates))),
+                threshold,
+            )
+            for lane in rest
+        ]
+
+    def _turn(self, lane: _Lane) -> float:
+        """Samples per second. First the batches that were prefetched while others ran are used up."""
+        for _ in range(int(lane.settings.get("prefetch", 4)) + 2):
+            self._use(lane.next_batch())
+        begin, samples, end = self._clock(), 0, 0.0
+        while samples == 0 or end - begin < self._turn_s:
+            samples += self._use(lane.next_batch())
+            end = self._clock()
+        return samples / max(end - begin, 1e-9)
+
+    def _use(self, batch: Any) -> int:
+        if self._step is not None:
+            self._step(batch)
+        first = next(iter(batch.values())) if isinstance(batch, dict) else batch[0]
+        device = getattr(first, "device", None)
+        if getattr(device, "type", "") == "cuda":
+            import torch
+
+            # The batch is there, not only asked for; the next ones are made on streams of their own.
+            torch.cuda.current_stream(device).synchronize()
+        return len(first)
+
+
+def log_ratios(rates: Sequence[float], base: Sequence[float]) -> list[float]:
+    return [math.log(one / other) for one, other in zip(rates, base)]
+
+
+def noise(ratios: Sequence[float]) -> float:
+    """How far the median of equal loaders lies from 1: seen, or expected from how the rounds spread."""
+    return max(abs(median(ratios)), 1.25 * pstdev(ratios) / math.sqrt(len(ratios)))

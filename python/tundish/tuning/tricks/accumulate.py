@@ -1,0 +1,63 @@
+"""Gradient accumulation: a batch in micro-batches, one update for all of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .base import Grade, Trick
+
+if TYPE_CHECKING:
+    from ..step import Step
+
+
+# no_sync() of a static graph fails in torch with an internal error.
+STATIC_GRAPH = "a DistributedDataParallel with static_graph=True cannot accumulate"
+
+
+@dataclass(frozen=True)
+class Accumulate(Trick):
+    """The gradients of the whole batch with the activations of one micro-batch.
+
+    Equal to the large batch for a loss that is a mean or a sum over samples. Not equal with
+    BatchNorm: it normalises by the statistics of a micro-batch. Then the step equals one that was
+    made of micro-batches from the start.
+    """
+
+    parts: int = 2
+
+    name = "accumulate"
+    title = "gradient accumulation"
+    grade = Grade.REASSOCIATION
+
+    def obstacle(self, step: Step) -> str:
+        if self.parts < 1:
+            return f"{self.parts} micro-batches are no batch"
+        if step.accumulate != 1:
+            return "the step accumulates already"
+        if getattr(step.model, "static_graph", False) and self.parts > 1:
+            return STATIC_GRAPH
+        if getattr(step.loss_fn, "weight", None) is not None and step.mean_loss:
+            return (
+                "a mean with class weights depends on the labels of its micro-batch; "
+                'use reduction="sum" and divide by the sum of weights of the batch'
+            )
+        return ""
+
+    def apply(self, step: Step) -> None:
+        step.accumulate = self.parts
+        step.reset()
+
+    def undo(self, step: Step) -> None:
+        step.accumulate = 1
+        step.reset()
+
+    def code(self) -> list[str]:
+        return [
+            "optimizer.zero_grad()",
+            f"pieces = list(zip(inputs.chunk({self.parts}), targets.chunk({self.parts})))",
+            "for i, (x, y) in enumerate(pieces):",
+            "    loss = loss_fn(model(x), y) * len(x) / len(inputs)  # without the factor for a sum",
+            "    loss.backward()  # DDP: under model.no_sync() for all but the last",
+            "optimizer.step()",
+        ]

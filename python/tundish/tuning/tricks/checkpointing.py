@@ -1,0 +1,74 @@
+"""Gradient checkpointing: chosen blocks keep their inputs only and run again in the backward pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+
+from ..recomputed import RecomputedForward
+from .base import Grade, Trick
+
+if TYPE_CHECKING:
+    from ..step import Step
+
+
+@dataclass(frozen=True)
+class Checkpointing(Trick):
+    """`blocks` are names of submodules; choose_blocks() of recompute.py finds them for a memory target.
+
+    The same operations run on the same inputs with the same random numbers: bitwise equal where these
+    operations are deterministic. cuDNN's are not all, hence the grade.
+    """
+
+    blocks: tuple[str, ...] = ()
+
+    name = "checkpointing"
+    title = "gradient checkpointing"
+    grade = Grade.REASSOCIATION
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "blocks", tuple(self.blocks))  # a plan file has a list
+
+    def obstacle(self, step: Step) -> str:
+        if not self.blocks:
+            return "no block of the model was chosen"
+        modules = dict(step.model.named_modules())
+        for name in self.blocks:
+            if name not in modules or not name:
+                return f"the model has no submodule {name!r}"
+            if isinstance(modules[name].forward, RecomputedForward):
+                return f"{name} is checkpointed already"
+            if isinstance(modules[name], (torch.nn.ModuleList, torch.nn.ModuleDict)):
+                return f"{name} is a list of modules, which has no forward pass of its own"
+            for other in self.blocks:
+                if name.startswith(f"{other}."):
+                    return f"{name} is inside {other}, which is checkpointed as a whole"
+        return ""
+
+    def apply(self, step: Step) -> None:
+        """Replaces forward() of the blocks; names, parameters and hooks of the model stay as they are."""
+        for name in self.blocks:
+            module = step.model.get_submodule(name)
+            before = module.__dict__.get("forward")  # usually the class has it, not the object
+            step.kept[f"checkpointing {name}"] = (module, before)
+            module.forward = RecomputedForward(name, module)
+        step.reset()
+
+    def undo(self, step: Step) -> None:
+        for name in self.blocks:
+            module, before = step.kept.pop(f"checkpointing {name}")
+            if before is None:
+                del module.forward
+            else:
+                module.forward = before
+        step.reset()
+
+    def code(self) -> list[str]:
+        return [
+            "from torch.utils.checkpoint import checkpoint",
+            f"# in the forward pass of the model, for {', '.join(self.blocks)}:",
+            "x = checkpoint(self.block, x, use_reentrant=False)  # instead of x = self.block(x)",
+            "# BatchNorm inside such a block updates its running statistics twice; plan.apply() does not",
+        ]

@@ -1,0 +1,100 @@
+"""Options of DistributedDataParallel: gradients as views of its buckets, a static graph."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from .accumulate import STATIC_GRAPH
+from .base import Grade, Trick
+
+if TYPE_CHECKING:
+    from ..step import Step
+
+_PARALLEL = torch.nn.parallel.DistributedDataParallel
+
+
+@dataclass(frozen=True)
+class DdpOptions(Trick):
+    """gradient_as_bucket_view saves a copy of all gradients; static_graph saves the search for unused
+    parameters in every step.
+
+    A DistributedDataParallel that lives cannot be changed: apply() makes another one around the same
+    module, with the same arguments otherwise, and the step trains through it. The user's object stays
+    as it was: without a forward pass of its own it does nothing. undo() goes back to it. Making
+    one is a collective operation: every rank must apply the same plan.
+    """
+
+    gradient_as_bucket_view: bool = True
+    static_graph: bool = False
+
+    name = "ddp"
+    title = "DDP bucket views, static graph"
+    grade = Grade.REASSOCIATION  # other buckets, other order of sums over more than two ranks
+
+    def obstacle(self, step: Step) -> str:
+        model = step.model
+        if not isinstance(model, _PARALLEL):
+            return "the model is no DistributedDataParallel"
+        if getattr(model, "_comm_hooks", None):
+            return (
+                "the model has a communication hook, which a new DistributedDataParallel would lose"
+            )
+        if getattr(model, "mixed_precision", None) is not None:
+            return "the model was made with mixed_precision"
+        if self.static_graph and step.accumulate > 1:
+            return STATIC_GRAPH
+        if all(getattr(model, key) == value for key, value in self._options().items()):
+            return "the model has these options already"
+        return ""
+
+    def apply(self, step: Step) -> None:
+        step.kept["ddp"] = step.model
+        step.model = _PARALLEL(
+            step.model.module, **{**arguments(step.model), **self._options()}
+        ).train(step.model.training)
+        _drop_gradients(step)
+
+    def undo(self, step: Step) -> None:
+        step.model = step.kept.pop("ddp")
+        _drop_gradients(step)
+
+    def code(self) -> list[str]:
+        words = ", ".join(f"{key}=True" for key, value in self._options().items() if value)
+        return [f"model = DistributedDataParallel(model, device_ids=[...], {words})"]
+
+    def _options(self) -> dict[str, bool]:
+        return {
+            "gradient_as_bucket_view": self.gradient_as_bucket_view,
+            "static_graph": self.static_graph,
+        }
+
+
+def arguments(model: Any) -> dict[str, Any]:
+    """What the model was made with, as far as it keeps it."""
+    known = inspect.signature(_PARALLEL.__init__).parameters
+    out: dict[str, Any] = {
+        "device_ids": model.device_ids or None,
+        "output_device": model.output_device if model.device_ids else None,
+        "find_unused_parameters": model.find_unused_parameters,
+        "process_group": model.process_group,
+        "dim": model.dim,
+        "init_sync": False,  # the ranks agree already; buffers that may differ stay as they are
+    }
+    if "forward_sync_buffers" in known:  # torch 2.13's name
+        out["forward_sync_buffers"] = model.forward_sync_buffers
+    else:
+        out["broadcast_buffers"] = model.broadcast_buffers
+    if not model.bucket_bytes_cap_default:
+        out["bucket_cap_mb"] = model.bucket_bytes_cap // 2**20
+    return out
+
+
+def _drop_gradients(step: Step) -> None:
+    """They may be views of the other object's buckets."""
+    for parameter in step.model.parameters():
+        parameter.grad = None
+    step.reset()

@@ -1,0 +1,47 @@
+"""Small training steps, and what a test compares of them."""
+
+import copy
+
+import torch
+from tundish.tuning.step import Step
+
+
+def sgd_step(model, loss_fn=None, lr=0.1):
+    optimizer = torch.optim.SGD(model.parameters(), lr=lr, momentum=0.9)
+    return Step(model, optimizer, loss_fn or torch.nn.CrossEntropyLoss())
+
+
+def twin(step):
+    """A step of its own on a copy of the model, with the same optimiser's options."""
+    return sgd_step(copy.deepcopy(step.model), step.loss_fn, step.optimizer.param_groups[0]["lr"])
+
+
+def train(step, batches, seed=0):
+    """Losses of a few steps."""
+    torch.manual_seed(seed)
+    return [float(step(batch)) for batch in batches]
+
+
+def differing(one, other):
+    """Names of parameters, buffers and gradients of two models that are not the same bits."""
+    mine, others = dict(one.named_parameters()), dict(other.named_parameters())
+    assert mine.keys() == others.keys()
+    out = [
+        n for n, value in one.state_dict().items() if not torch.equal(value, other.state_dict()[n])
+    ]
+    for name, parameter in mine.items():
+        grads = parameter.grad, others[name].grad
+        if (grads[0] is None) != (grads[1] is None) or (
+            grads[0] is not None and not torch.equal(*grads)
+        ):
+            out.append(f"{name}.grad")
+    return out
+
+
+def worst_difference(one, other):
+    """The largest difference of two models' states, relative to the tensor's largest value."""
+    states = zip(one.state_dict().values(), other.state_dict().values())
+    return max(
+        float((a.double() - b.double()).abs().max() / b.double().abs().max().clamp(min=1e-30))
+        for a, b in states
+    )

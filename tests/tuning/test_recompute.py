@@ -1,0 +1,208 @@
+"""choose_blocks: which blocks to recompute for a memory target."""
+
+import copy
+
+import pytest
+import torch
+from torch import nn
+from tundish import ArgumentError
+from tundish.tuning import recompute
+from tundish.tuning.job import Job
+from tundish.tuning.recompute import Block, choose_blocks, measure_blocks, predicted_peak, select
+from tundish.tuning.tricks.checkpointing import Checkpointing
+
+from tests.helpers.live_memory import LiveMemory
+from tests.helpers.steps import sgd_step
+
+
+def block(channels=8):
+    return nn.Sequential(
+        nn.Conv2d(channels, channels, 3, padding=1),
+        nn.BatchNorm2d(channels),
+        nn.ReLU(),
+        nn.Dropout(0.1),
+        nn.Conv2d(channels, channels, 3, padding=1),
+        nn.Tanh(),
+    )
+
+
+def job_of(model=None, samples=16):
+    torch.manual_seed(0)
+    if model is None:
+        model = nn.Sequential(
+            nn.Conv2d(3, 8, 3, padding=1),
+            *(block() for _ in range(4)),
+            nn.Flatten(),
+            nn.Linear(8 * 64, 4),
+        )
+    batch = (torch.randn(samples, 3, 8, 8), torch.randint(4, (samples,)))
+    return Job(model, torch.optim.SGD(model.parameters(), 0.1), nn.CrossEntropyLoss(), [batch])
+
+
+PIECE = 16 * 8 * 64 * 4  # bytes of one activation of a block
+
+
+def test_what_a_block_frees_is_what_only_it_keeps():
+    plain, blocks = measure_blocks(job_of())
+    freed = {b.name: b.freed_bytes for b in blocks}
+    # Kept: conv's input (as the block's input, kept anyway); norm's input; ReLU's output; dropout's mask
+    # and output (the input of the second conv). tanh's output is the next block's input.
+    small = 2 * 8 * 4  # the statistics of a batch, which BatchNorm's backward needs
+    mask = PIECE // 4 if freed["1"] < 4 * PIECE else PIECE
+    assert freed["1"] == freed["2"] == 3 * PIECE + mask + small
+    assert freed["4"] >= freed["1"]
+    assert "5" not in freed  # Flatten keeps nothing
+    assert plain > 4 * freed["1"]
+
+
+def peak_with(job, blocks):
+    """Bytes of tensors that a step makes, at their peak."""
+    step = sgd_step(copy.deepcopy(job.model))
+    if blocks:
+        Checkpointing(blocks).apply(step)
+    step(job.batches[0])
+    with LiveMemory() as memory:
+        step(job.batches[0])
+    return memory.peak
+
+
+@pytest.mark.parametrize("share", [0.8, 0.6, 0.5])
+def test_the_target_is_kept_by_real_steps(share):
+    job = job_of()
+    plain, _ = measure_blocks(job)
+    choice = choose_blocks(job, int(share * plain))
+    assert choice.reached
+    assert choice.plain_bytes == plain
+    saved = peak_with(job, ()) - peak_with(job, choice.blocks)
+    promised = plain - choice.peak_bytes
+    # Gradients and what an operation needs while it runs come on top of both.
+    assert saved > promised - 2 * PIECE
+
+
+def test_a_target_that_is_met_already_chooses_nothing_and_one_out_of_reach_is_said():
+    job = job_of()
+    plain, _ = measure_blocks(job)
+    assert choose_blocks(job, plain).blocks == ()
+    out_of_reach = choose_blocks(job, 1)
+    assert not out_of_reach.reached
+    assert out_of_reach.peak_bytes < 0.6 * plain
+    with pytest.raises(ArgumentError, match="0 bytes"):
+        choose_blocks(job, 0)
+
+
+def names(blocks):
+    return {b.name for b in blocks}
+
+
+def test_the_cheapest_recomputation_comes_first():
+    blocks = [
+        Block("dear", 1000, 100.0, before_bytes=0),
+        Block("cheap", 1000, 1.0, before_bytes=1000),
+        Block("other", 1000, 2.0, before_bytes=2000),
+    ]
+    assert names(select(blocks, 4000, 3000)) == {"cheap"}
+    assert names(select(blocks, 4000, 2000)) == {"cheap", "other"}
+    assert names(select(blocks, 4000, 1000)) == {"cheap", "other", "dear"}
+
+
+def test_a_block_that_lives_again_at_the_peak_saves_nothing():
+    last = Block("last", 1000, 1.0, before_bytes=3000)
+    first = Block("first", 1000, 2.0, before_bytes=0)
+    assert predicted_peak([last], 4000) == 4000
+    assert predicted_peak([first], 4000) == 3000
+    assert predicted_peak([first, last], 4000) == 3000
+
+
+def test_small_blocks_are_taken_where_a_large_one_would_live_again_as_a_whole():
+    stage = Block("stage", 4000, 1.0, before_bytes=1000)
+    parts = [Block(f"stage.{i}", 1000, 0.3, 1000 + 1000 * i) for i in range(4)]
+    # The last one is needed again when nothing else is there: it may stay as it is.
+    assert names(select([stage, *parts], 5000, 2000)) == {"stage.0", "stage.1", "stage.2"}
+
+
+def test_what_the_last_choice_makes_needless_is_left_out():
+    first, last = Block("first", 4000, 1.1, 0), Block("last", 4000, 1.0, 5000)
+    assert predicted_peak([last], 9000) == 9000
+    assert names(select([first, last], 9000, 5000)) == {"first"}
+
+
+def test_a_block_takes_the_place_of_cheap_parts_of_it_that_do_not_suffice():
+    blocks = [
+        Block("a", 1000, 1.0, 0),
+        Block("a.dropout", 100, 0.01, 500),
+        Block("b", 1000, 1.0, 1000),
+        Block("b.dropout", 100, 0.01, 1500),
+    ]
+    assert names(select(blocks, 3000, 2850)) == {"a.dropout", "b.dropout"}
+    assert names(select(blocks, 3000, 2000)) in ({"a"}, {"b"})  # not the dropouts besides
+    assert names(select(blocks, 3000, 1000)) == {"a", "b"}
+    assert recompute.enclosing("a.b.c") == ["a", "a.b"]
+
+
+def test_the_time_of_a_block_is_its_forward_time():
+    class Clock:
+        now = 0.0
+
+        def __call__(self):
+            return self.now
+
+    clock = Clock()
+
+    class Slow(nn.Module):
+        def __init__(self, seconds):
+            super().__init__()
+            self.seconds, self.layer = seconds, block()
+
+        def forward(self, x):
+            clock.now += self.seconds
+            return self.layer(x)
+
+    model = nn.Sequential(
+        nn.Conv2d(3, 8, 3, padding=1),
+        *(Slow(s) for s in (3.0, 1.0, 2.0, 4.0)),
+        nn.Flatten(),
+        nn.Linear(8 * 64, 4),
+    )
+    plain, blocks = measure_blocks(job_of(model), clock)
+    assert {b.name: b.seconds for b in blocks if "." not in b.name} == {
+        "1": 3.0,
+        "2": 1.0,
+        "3": 2.0,
+        "4": 4.0,
+    }
+    outer = [b for b in blocks if "." not in b.name]
+    chosen = select(outer, plain, plain - 2 * outer[0].freed_bytes)
+    assert names(chosen) == {"2", "3"}
+
+
+def test_blocks_whose_second_pass_would_differ_are_left_out():
+    class Overwrites(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = block()
+
+        def forward(self, x):
+            return self.inner(x.mul_(1.5))
+
+    model = nn.Sequential(
+        nn.Conv2d(3, 8, 3, padding=1),
+        Overwrites(),
+        block(),
+        nn.Flatten(),
+        nn.Linear(8 * 64, 4),
+    )
+    _, blocks = measure_blocks(job_of(model))
+    assert "1" not in names(blocks)
+    assert {"1.inner", "2"} <= names(blocks)
+
+
+def test_the_model_and_the_random_numbers_stay_as_they_were():
+    job = job_of()
+    before = copy.deepcopy(job.model.state_dict())
+    state = torch.get_rng_state()
+    choose_blocks(job, 1)
+    assert torch.equal(torch.get_rng_state(), state)
+    for name, value in job.model.state_dict().items():
+        assert torch.equal(value, before[name])
+    assert all(p.grad is None for p in job.model.parameters())
+    assert not any(m._forward_hooks or m._forward_pre_hooks for m in job.model.modules())
