@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from tundish import transforms as T
 
+from bench.augment.elastic_numbers import random_numbers
 from tests.helpers.same_pixels import sample_images
 from tests.helpers.torchvision_child import ask_torchvision
 
@@ -58,19 +59,6 @@ with np.load(sys.argv[1]) as given:
             torch.rand = rand
 np.savez(sys.argv[2], **results)
 """
-
-
-def random_numbers(key: int, height: int, width: int) -> np.ndarray:
-    """Of x and of y: from -1 to 1, by the arithmetic of elastic_number()."""
-    with np.errstate(over="ignore"):
-        x = np.uint64(key) + np.uint64(0x9E3779B97F4A7C15) * np.arange(
-            1, height * width + 1, dtype=np.uint64
-        )
-        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    bits = (x ^ (x >> np.uint64(31))).reshape(height, width)
-    both = [(bits >> np.uint64(shift) & np.uint64(0xFFFFFF)).astype(np.int64) for shift in (0, 24)]
-    return ((np.stack(both) - 2**23) / 2**23).astype(np.float32)
 
 
 def weights(kernel: int, sigma: float) -> np.ndarray:
