@@ -160,10 +160,14 @@ class Loader:
         """Who decodes: "cpu" or "gpu"; None while decode="auto" has not chosen yet."""
         return self._run.pending.decoding
 
-    @property
+    @functools.cached_property
     def classes(self) -> list[str]:
-        """Names of the labels 0, 1, ...; empty when they have none."""
-        return self._source.classes
+        """Names of the labels 0, 1, ...; empty when they have none.
+
+        Of labels that are vectors, the names of their columns. With labels=: the names that the data have,
+        if they are as many as the columns, or as the integers need; otherwise empty.
+        """
+        return checks.fitting_classes(self._source.classes, self._setup.options.labels)
 
     @functools.cached_property
     def dataset(self) -> Dataset:
