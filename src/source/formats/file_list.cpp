@@ -147,6 +147,13 @@ std::optional<Fault> add_vector(std::vector<float>& out, const CsvRow& row, cons
   return {};
 }
 
+// What to do about a label that is no whole number.
+std::string advice_for(std::string_view label) {
+  const std::optional<double> number = parse_number(label);
+  if (!number || *number == std::floor(*number)) return "";
+  return "; for a number per class use a column 'label:NAME' for each class";
+}
+
 FieldType column_type(const StringTable& column) {
   bool numbers = true;
   bool text = true;
@@ -155,6 +162,13 @@ FieldType column_type(const StringTable& column) {
     text = numbers || is_utf8(column[i]);
   }
   return numbers ? FieldType::number : text ? FieldType::text : FieldType::bytes;
+}
+
+// Whether somebody may have named the column of the labels so. In small letters.
+bool may_mean_label(const std::string& name) {
+  constexpr std::array kOthers = {"target", "targets", "category", "categories", "y"};
+  return name.find("label") != name.npos || name.find("class") != name.npos ||
+         std::find(kOthers.begin(), kOthers.end(), name) != kOthers.end();
 }
 
 std::string parent(const std::string& path) { return path.substr(0, path.rfind('/')); }
@@ -180,6 +194,7 @@ class FileList : public Source {
     keys_ = make_keys(list_.paths, parent(clean_path(failed ? "/" : absolute.string())));
     ask_sizes();
     warn_about_repeats();
+    warn_about_labels();
   }
 
   std::uint64_t count() const override { return keys_.size(); }
@@ -270,6 +285,19 @@ class FileList : public Source {
     }
   }
 
+  // A list without labels is fine; one whose labels have another name would train on nothing.
+  void warn_about_labels() {
+    if (list_.schema.find(FieldType::label) >= 0 || vector_field_ >= 0) return;
+    for (const Field& field : list_.schema.fields) {
+      if (!may_mean_label(lower(field.name))) continue;
+      warnings_.push_back(fmt::format(
+          "{}: its samples have no label, because no column is named 'label', 'class' or "
+          "'label:NAME'; column '{}' is a field: did you mean 'label'?",
+          printable(path_), printable(field.name)));
+      return;
+    }
+  }
+
   std::string path_;
   std::string folder_;  // "" or with a slash at the end
   List list_;
@@ -324,10 +352,10 @@ std::optional<Fault> parse_list(List& out, std::string_view text, char separator
     Labels made;
     if (const auto fault = make_labels(made, labels)) {
       const auto [line, offset] = places[fault->sample];
-      return Fault{
-          ErrorCode::label_unreadable,
-          fmt::format("line {}, column '{}': {}", line, head.names[head.label], fault->reason),
-          offset};
+      return Fault{ErrorCode::label_unreadable,
+                   fmt::format("line {}, column '{}': {}{}", line, head.names[head.label],
+                               fault->reason, advice_for(labels[fault->sample])),
+                   offset};
     }
     out.schema.fields.push_back({"label", FieldType::label});
     out.schema.classes = std::move(made.classes);
