@@ -105,6 +105,7 @@ add_executable(unit_tests
   src/cli/stats/level_sums_test.cpp
   src/cli/stats/size_histogram_test.cpp
   src/cli/view/level_finder_test.cpp
+  src/cli/view/step_words_test.cpp
   src/cli/view/html_sheet_test.cpp
 )
 target_link_libraries(unit_tests PRIVATE cli)
