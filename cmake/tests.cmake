@@ -87,6 +87,7 @@ add_executable(unit_tests
   src/engine/ring_test.cpp
   src/state/loader_options_test.cpp
   src/state/saved_state_test.cpp
+  src/state/transforms_difference_test.cpp
   src/engine/batch_rows_test.cpp
   src/memory/sample_cache_test.cpp
   src/sample/sample_test.cpp
