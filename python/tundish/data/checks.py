@@ -46,6 +46,13 @@ def whole(value: Any, name: str, least: int | None = None, most: int | None = No
     raise ValueError(f"{name} must be a whole number{limits}, not {value!r}")
 
 
+def mode(value: Any) -> str:
+    """Of images; the engine checks that of a Loader."""
+    if value not in ("RGB", "L", "I;16"):
+        raise ValueError(f"mode must be one of RGB, L, I;16, not {value!r}")
+    return str(value)
+
+
 def positive(value: Any, name: str) -> int:
     return whole(value, name, least=1, most=2**31 - 1)
 

@@ -172,7 +172,9 @@ class Loader:
     @functools.cached_property
     def dataset(self) -> Dataset:
         """The same data by number."""
-        return Dataset(self.path, exif_orientation=bool(self._setup.options.exif_orientation))
+        options = self._setup.options
+        upright = bool(options.exif_orientation)
+        return Dataset(self.path, exif_orientation=upright, mode=options.mode)
 
     @property
     def batch_sampler(self) -> Loader:
