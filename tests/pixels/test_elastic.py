@@ -10,7 +10,7 @@ import pytest
 from tundish import transforms as T
 
 from bench.augment.elastic_numbers import random_numbers
-from tests.helpers.same_pixels import sample_images
+from tests.helpers.same_pixels import MOVED, sample_images
 from tests.helpers.torchvision_child import ask_torchvision
 
 # Arguments of ElasticTransform.
@@ -104,7 +104,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
     folder: Path = tmp_path_factory.mktemp("elastic")
     photo = sample_images()["smooth 113x97"].repeat(2, 0).repeat(3, 1)
     noise = np.random.default_rng(1).integers(0, 256, photo.shape, np.uint8)
-    images = sample_images() | {"large": photo, "large noise": noise}
+    images = sample_images(kinds=MOVED) | {"large": photo, "large noise": noise}
     sent: dict[str, np.ndarray] = {}
     ours: dict[str, np.ndarray] = {}
     for name, image in images.items():
@@ -135,7 +135,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
 def test_the_pixels_are_torchvisions_for_the_same_displacements(
     compared: dict[str, list[Any]],
 ) -> None:
-    assert len(compared["given"]) > 150
+    assert len(compared["given"]) > 60
     for case, name, made, theirs in compared["given"]:
         np.testing.assert_array_equal(made, theirs, err_msg=f"{case} {name}")
 
