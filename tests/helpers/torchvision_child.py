@@ -3,7 +3,6 @@
 import subprocess
 import sys
 
-
 # Threads of torch that share a busy CPU wait for each other many times as long as they work.
 _BEGIN = "import sys, torch\ntorch.set_num_threads(1)\n"
 

@@ -147,13 +147,6 @@ std::optional<Fault> add_vector(std::vector<float>& out, const CsvRow& row, cons
   return {};
 }
 
-// What to do about a label that is no whole number.
-std::string advice_for(std::string_view label) {
-  const std::optional<double> number = parse_number(label);
-  if (!number || *number == std::floor(*number)) return "";
-  return "; for a number per class use a column 'label:NAME' for each class";
-}
-
 FieldType column_type(const StringTable& column) {
   bool numbers = true;
   bool text = true;
@@ -162,13 +155,6 @@ FieldType column_type(const StringTable& column) {
     text = numbers || is_utf8(column[i]);
   }
   return numbers ? FieldType::number : text ? FieldType::text : FieldType::bytes;
-}
-
-// Whether somebody may have named the column of the labels so. In small letters.
-bool may_mean_label(const std::string& name) {
-  constexpr std::array kOthers = {"target", "targets", "category", "categories", "y"};
-  return name.find("label") != name.npos || name.find("class") != name.npos ||
-         std::find(kOthers.begin(), kOthers.end(), name) != kOthers.end();
 }
 
 std::string parent(const std::string& path) { return path.substr(0, path.rfind('/')); }
@@ -354,7 +340,7 @@ std::optional<Fault> parse_list(List& out, std::string_view text, char separator
       const auto [line, offset] = places[fault->sample];
       return Fault{ErrorCode::label_unreadable,
                    fmt::format("line {}, column '{}': {}{}", line, head.names[head.label],
-                               fault->reason, advice_for(labels[fault->sample])),
+                               fault->reason, label_advice(labels[fault->sample])),
                    offset};
     }
     out.schema.fields.push_back({"label", FieldType::label});
