@@ -234,6 +234,7 @@ add_library(engine STATIC
   src/monitor/watchdog.cpp
   src/state/loader_options.cpp
   src/state/saved_state.cpp
+  src/state/transforms_difference.cpp
   src/cuda/decode/batch_plan.cpp
   src/cuda/decode/batch_slowly.cpp
   src/cuda/decode/decode_tables.cpp

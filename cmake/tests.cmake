@@ -88,6 +88,7 @@ add_executable(unit_tests
   src/engine/ring_test.cpp
   src/state/loader_options_test.cpp
   src/state/saved_state_test.cpp
+  src/state/transforms_difference_test.cpp
   src/engine/batch_rows_test.cpp
   src/memory/sample_cache_test.cpp
   src/sample/sample_test.cpp
@@ -106,6 +107,7 @@ add_executable(unit_tests
   src/cli/stats/level_sums_test.cpp
   src/cli/stats/size_histogram_test.cpp
   src/cli/view/level_finder_test.cpp
+  src/cli/view/step_words_test.cpp
   src/cli/view/html_sheet_test.cpp
 )
 target_link_libraries(unit_tests PRIVATE cli)

@@ -239,9 +239,10 @@ TUNDISH_API const char* tundish_batch_plans(const tundish_loader* loader, tundis
 /* Tensors made from it stay valid. */
 TUNDISH_API void tundish_batch_free(tundish_batch* batch);
 
-/* One image as it is stored: a DLManagedTensorVersioned (H, W, 3) of uint8. NULL on error. */
+/* One image as it is stored, a DLManagedTensorVersioned. mode "RGB": (H, W, 3) of uint8; "L": (H,
+ * W) of uint8; "I;16": (H, W) of uint16. NULL on error. */
 TUNDISH_API void* tundish_source_image(const tundish_source* source, uint64_t sample,
-                                       int32_t exif_orientation);
+                                       int32_t exif_orientation, const char* mode);
 
 /* --- a GPU --------------------------------------------------------------------------------- */
 

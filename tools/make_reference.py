@@ -214,7 +214,10 @@ def transforms(found: dict[str, Any]) -> str:
         "what a loader with `seed=0` makes of it in the epochs 0, 1 and 2; one picture, when all three are the same."
     )
     all_of_them = [transform(one, found["transforms"]) for one in found["reference"]["transforms"]]
-    parts = [f"## Transforms\n\n{about}\n", *all_of_them, functions(found["transforms"])]
+    owner = found["transforms"]
+    line = signature("T.Schedule", owner.Schedule)
+    schedule = f"### Schedule\n\n`{line}`\n\n{documentation(owner.Schedule)}\n"
+    parts = [f"## Transforms\n\n{about}\n", *all_of_them, schedule, functions(owner)]
     return "\n".join(parts)
 
 

@@ -109,6 +109,15 @@ OPERATIONS = [
     Operation(
         "GaussianBlur 23", "other", T.GaussianBlur(23, 1.25), {"kernel": 23, "sigma": 1.25}, off=1
     ),
+    # Ours makes the random numbers of the key while the clock runs; the others have them.
+    Operation(
+        "elastic",
+        "other",
+        T.ElasticTransform(50.0, 5.0),
+        {"alpha": 50.0, "sigma": 5.0},
+        lambda step: {"key": step["key"]},
+        off=1,
+    ),
     Operation("PillowGaussianBlur 1", "other", T.PillowGaussianBlur(1, 1), {"radius": 1}),
     Operation("PillowGaussianBlur 2", "other", T.PillowGaussianBlur(2, 1), {"radius": 2}),
     Operation("noise", "other", T.GaussianNoise(0, 0.1), {"sigma": 0.1}, random=True),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ from PIL import Image, ImageFilter
 from torchvision.transforms import InterpolationMode
 from torchvision.transforms.v2 import functional as F
 
-from .turns import Work, answer_all
+from .elastic_numbers import random_numbers
+from .turns import SIDE, Work, answer_all
 
 BLACK = torch.zeros(3, 1, 1)
 
@@ -34,6 +36,19 @@ def perspective(image: Any, coefficients: list[float], filter: str) -> Any:
 def erase(image: Any, window: list[int]) -> Any:
     x, y, width, height = window
     return F.erase(image, y, x, height, width, BLACK)
+
+
+@cache
+def drawn_field(key: int) -> Any:
+    return torch.from_numpy(random_numbers(key, SIDE, SIDE))[:, None, None]
+
+
+def elastic(image: Any, alpha: float, sigma: float, key: int) -> Any:
+    """What ElasticTransform makes of its random numbers."""
+    kernel = int(8 * sigma + 1) | 1
+    moved = [F.gaussian_blur(one, [kernel] * 2, [sigma] * 2) for one in drawn_field(key)]
+    field = torch.cat([one * alpha / SIDE for one in moved], 1).permute(0, 2, 3, 1)
+    return F.elastic(image, field, InterpolationMode.BILINEAR, fill=0)
 
 
 # On PIL images as on tensors.
@@ -58,6 +73,7 @@ OPERATIONS: dict[str, Work] = {
     "translate bilinear": affine,
     "perspective bilinear": perspective,
     "GaussianBlur 23": lambda image, kernel, sigma: F.gaussian_blur(image, kernel, sigma),
+    "elastic": elastic,
     "erase": erase,
     "JPEG 75": lambda image, quality: F.jpeg(image, quality),
 }

@@ -320,8 +320,11 @@ TEST_CASE("ranges that torchvision refuses are refused") {
   CHECK(jitter(R"("saturation": [2, 1])").ends_with("or none, not (2, 1)"));
   CHECK(jitter(R"("saturation": [2])").ends_with("or none, not [2]"));
   CHECK(jitter(R"("hue": 0.6)").ends_with("from -0.5 to 0.5, or none, not (-0.6, 0.6)"));
-  CHECK(refusal(R"([{"name": "Grayscale"}])")
-            .starts_with("Grayscale: num_output_channels must be 3"));
+  CHECK(
+      refusal(R"([{"name": "Grayscale"}])") ==
+      "Grayscale: num_output_channels must be 3, not 1: a batch has three channels. Write "
+      "Grayscale(3) for three equal ones; for batches of one channel leave Grayscale out, and use "
+      "Loader(mode=\"L\")");
   CHECK(refusal(R"([{"name": "RandomPhotometricDistort", "hue": [0.1, 0]}])") ==
         "RandomPhotometricDistort: hue must be two numbers in order, not (0.1, 0)");
 }

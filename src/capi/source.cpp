@@ -4,6 +4,8 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "augment/image_mode.h"
+#include "augment/pixels/colours/colours.h"
 #include "capi/call.h"
 #include "capi/dlpack.h"
 #include "capi/handles.h"
@@ -146,10 +148,39 @@ int32_t tundish_source_label_vector(const tundish_source* handle, uint64_t sampl
   });
 }
 
-void* tundish_source_image(const tundish_source* handle, uint64_t sample,
-                           int32_t exif_orientation) {
+namespace {
+
+ImageMode mode_named(const char* name) {
+  constexpr auto kWords = words(ImageMode{});
+  for (std::size_t i = 0; i < kWords.size(); ++i) {
+    if (std::strcmp(name, kWords[i]) == 0) return static_cast<ImageMode>(i);
+  }
+  throw Error(ErrorCode::argument, {},
+              std::string("mode must be RGB, L or I;16, not ") + printable(name));
+}
+
+// Decoded pixels of three bytes as a tensor of this mode.
+void* tensor_of(std::shared_ptr<std::vector<std::uint8_t>> pixels, Size size, ImageMode mode) {
+  std::uint8_t* data = pixels->data();
+  if (mode == ImageMode::rgb) {
+    return new_tensor(std::move(pixels), data, ElementType::uint8, {size.height, size.width, 3},
+                      {std::int64_t{3} * size.width, 3, 1});
+  }
+  const std::size_t count = pixels->size() / 3;
+  const std::size_t bytes = mode == ImageMode::l ? 1 : 2;
+  if (mode == ImageMode::l) change_colours(data, count, {.op = PixelOp::grayscale}, cpu());
+  for (std::size_t i = 0; i < count; ++i) std::memmove(data + bytes * i, data + 3 * i, bytes);
+  const ElementType type = mode == ImageMode::l ? ElementType::uint8 : ElementType::uint16;
+  return new_tensor(std::move(pixels), data, type, {size.height, size.width}, {size.width, 1});
+}
+
+}  // namespace
+
+void* tundish_source_image(const tundish_source* handle, uint64_t sample, int32_t exif_orientation,
+                           const char* mode_name) {
   return guarded<void*>(nullptr, [&]() -> void* {
     const Source& source = *handle->source;
+    const ImageMode mode = mode_named(mode_name);
     const int field = source.schema().find(FieldType::image);
     if (field < 0)
       throw Error(ErrorCode::argument, {.file = source.path()}, "its samples have no image");
@@ -165,14 +196,13 @@ void* tundish_source_image(const tundish_source* handle, uint64_t sample,
     };
     ImageHeader header;
     check(source.read_header(header, sample, bytes, Limits{}));
+    header.keep16 = mode == ImageMode::i16;
     const std::uint8_t orientation = exif_orientation ? header.orientation : 1;
     auto pixels = std::make_shared<std::vector<std::uint8_t>>();  // second owner: the tensor
     DecodeScratch scratch;
     check(decode_upright(*pixels, bytes, header, orientation, scratch, Limits{}));
     const Size size = upright_size(
         {static_cast<int>(header.width), static_cast<int>(header.height)}, orientation);
-    std::uint8_t* data = pixels->data();
-    return new_tensor(std::move(pixels), data, ElementType::uint8, {size.height, size.width, 3},
-                      {std::int64_t{3} * size.width, 3, 1});
+    return tensor_of(std::move(pixels), size, mode);
   });
 }

@@ -165,7 +165,7 @@ constexpr std::array kTable = {
 
     ErrorEntry{ErrorCode::argument, "got an invalid argument",
                "The message names the argument and the reason.",
-               "see the help of the command or of the function"},
+               "change the argument as the reason says; docs/reference.md lists what each takes"},
     ErrorEntry{ErrorCode::unequal_sizes, "gives images of unequal size",
                "A batch is one array, so all its images must have one size.",
                "add Resize((H, W)), RandomResizedCrop, or Resize followed by CenterCrop to the "
@@ -173,7 +173,8 @@ constexpr std::array kTable = {
     ErrorEntry{
         ErrorCode::wrong_state, "cannot continue from this state",
         "The state was saved with other data, another seed, other transforms or another order.",
-        "build the loader as it was when the state was saved"},
+        "build the loader as it was when the state was saved, with what the reason names; or begin "
+        "an epoch again with set_epoch()"},
     ErrorEntry{ErrorCode::used_after_fork, "was made before a fork",
                "The loader's threads live in the parent process only.",
                "make the loader in the child process"},

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 
@@ -65,6 +66,18 @@ void number_names(Labels& out, const StringTable& texts) {
                          names.begin());
   }
   out.classes.assign(names.begin(), names.end());
+}
+
+bool may_mean_label(const std::string& name) {
+  constexpr std::array kOthers = {"target", "targets", "category", "categories", "y"};
+  return name.find("label") != name.npos || name.find("class") != name.npos ||
+         std::find(kOthers.begin(), kOthers.end(), name) != kOthers.end();
+}
+
+std::string label_advice(std::string_view label) {
+  const std::optional<double> number = parse_number(label);
+  if (!number || *number == std::floor(*number)) return "";
+  return "; for a number per class use a column 'label:NAME' for each class";
 }
 
 }  // namespace tundish

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "source/string_table.h"
@@ -26,5 +27,11 @@ std::optional<LabelFault> make_labels(Labels& out, const StringTable& texts);
 
 // Sorted distinct names and the place of each text among them.
 void number_names(Labels& out, const StringTable& texts);
+
+// Whether somebody may have named the column of the labels so. In small letters.
+bool may_mean_label(const std::string& name);
+
+// What to do about a label that is no whole number, as the end of a reason; empty for others.
+std::string label_advice(std::string_view label);
 
 }  // namespace tundish

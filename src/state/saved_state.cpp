@@ -7,6 +7,7 @@
 
 #include "augment/transforms_json.h"
 #include "core/version.h"
+#include "state/transforms_difference.h"
 
 namespace tundish {
 namespace {
@@ -67,8 +68,9 @@ std::string difference(const SavedState& state, const RunIdentity& run) {
     out.push_back(
         fmt::format("another order ({}, here {})", shown_text(state.order, 200), run.order));
   }
-  if (transforms_text(state.options) != run.transforms) {
-    out.emplace_back("other transforms");
+  if (const std::string saved = transforms_text(state.options); saved != run.transforms) {
+    out.push_back("other transforms (" +
+                  transforms_difference(parse_json(saved), parse_json(run.transforms)) + ")");
   }
   if (state.options.exif_orientation != run.exif_orientation) {
     out.push_back(fmt::format("exif_orientation={}, here {}",

@@ -107,6 +107,25 @@ def test_the_figures_are_those_of_pillow_and_numpy(mixed, packed):
             assert image.size == (found[key]["width"], found[key]["height"])
 
 
+def test_of_mode_l_are_the_levels_of_one_channel(mixed, packed):
+    images = [np.asarray(Image.open(file).convert("L")) for file in sorted(mixed.rglob("*.*"))]
+    levels = np.concatenate([image.ravel() for image in images]).astype(np.uint64)
+    found = result_json("stats", packed, "--mode", "L")
+    assert found["mode"] == "L"
+    assert (found["pixels"], found["sum"]) == (len(levels), [levels.sum()])
+    assert found["squares"] == [(levels**2).sum()]
+    np.testing.assert_allclose(found["mean"], [levels.mean() / 255], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(found["std"], [levels.std() / 255], rtol=0, atol=1e-12)
+    assert found["normalize"] == (
+        f"T.Normalize(mean={levels.mean() / 255:.6g}, std={levels.std() / 255:.6g})"
+    )
+    transforms = [T.CenterCrop(16), eval(found["normalize"])]
+    tundish.Loader(packed, mode="L", transforms=transforms)
+    result = program("stats", packed, "--mode", "CMYK")
+    assert result.returncode == 2
+    assert "--mode: CMYK is neither RGB nor L" in err(result)
+
+
 def test_the_number_of_threads_changes_nothing(packed):
     results = [result_json("stats", packed, "--threads", n) for n in ("1", "2", "7")]
     for one in results:

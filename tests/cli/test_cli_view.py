@@ -147,6 +147,46 @@ def test_json_of_python_and_saved_states_are_recipes(photos, tmp_path):
     assert sheet.read_bytes() == (tmp_path / "b.png").read_bytes()
 
 
+def test_one_of_several_views_is_shown_from_a_file_and_from_a_state(photos, tmp_path):
+    views = [LEVELS, [T.RandomCrop(32, pad_if_needed=True), *LEVELS[1:]]]
+    recipe = recipe_file(tmp_path, views)
+    state, sheet = tmp_path / "state.json", tmp_path / "sheet.png"
+    loader = tundish.Loader(photos.pack, 1, views=views, seed=3)
+    state.write_text(json.dumps(loader.state_dict()))
+    words = ("-o", sheet, "--force", "--samples", "1", "--draws", "1")
+    for number, (file, more) in enumerate([(recipe, ["--seed", "3"]), (state, [])] * 2):
+        view = number // 2
+        given = ("view", photos.pack, "--transforms", file, "--view", str(view), *more, *words)
+        found = result_json(*given)
+        assert found["view"] == view
+        (draw,) = found["samples"][0]["draws"]
+        width, height = draw["image"]
+        plan = T.plan(views[view], (height, width), seed=3, view=view)
+        assert draw["steps"] == plan["steps"]
+    result = program("view", photos.pack, "--transforms", recipe, "--view", "2", *words)
+    assert result.returncode == 2
+    assert "--view 2: " in err(result)
+    assert "has 2 views, and the first is 0" in err(result)
+
+
+def test_long_words_do_not_make_the_columns_of_a_png_wide(photos, tmp_path):
+    """Nor does what an affine step has as numbers."""
+    long = [T.Resize((200, 200)), T.RandomAffine((9, 9), (0.3, 0.3), (0.8, 0.8), (5, 5))]
+    sheet = tmp_path / "sheet.png"
+    words = ("--samples", "2", "--draws", "2")
+    result_json(
+        "view", photos.pack, "--transforms", recipe_file(tmp_path, long), "-o", sheet, *words
+    )
+    with Image.open(sheet) as image:
+        assert image.size[0] == 3 * (200 + MARGIN) + MARGIN
+    page = tmp_path / "sheet.html"
+    result_json(
+        "view", photos.pack, "--transforms", recipe_file(tmp_path, long), "-o", page, *words
+    )
+    assert "rotate -9 deg, scale 0.8, shear x " in page.read_text()
+    assert "affine" not in page.read_text().split("</details>")[1]
+
+
 def test_images_without_one_size_have_a_sheet_too(photos, tmp_path):
     """The loader refuses such batches; whoever looks for the reason sees them."""
     sheet = tmp_path / "sheet.png"

@@ -26,6 +26,16 @@ def test_every_public_name_is_on_the_page():
     assert [name for name in set(tundish.__all__) - BASES if name not in page] == []
 
 
+def test_every_public_name_of_transforms_has_a_heading():
+    transforms = make_reference.sources()["transforms"]
+    page = make_reference.transforms(make_reference.sources())
+    names = set(transforms.__all__) - BASES
+    assert [
+        one for one in names if f"### {one}\n" not in page and f"### T.{one}\n" not in page
+    ] == []
+    assert "T.Schedule({0: 128, 10: 160, 18: 192})" in page
+
+
 @pytest.mark.parametrize(
     "transform", make_reference.sources()["transforms"].Transform.__subclasses__()
 )

@@ -33,6 +33,9 @@ ARGUMENTS = [
     ({"multiprocessing_context": "fork"}, TypeError, "no worker processes"),
     ({"stage": "/dev/shm"}, TypeError, "copy_to"),
     ({"colour": 1}, TypeError, r"no argument 'colour': see help\(tundish.Loader\)"),
+    ({"batchsize": 8}, TypeError, r"no argument 'batchsize': did you mean batch_size\?"),
+    ({"transform": []}, TypeError, r"no argument 'transform': did you mean transforms\?"),
+    ({"return_indices": 1}, TypeError, r"did you mean return_index\?"),
     ({"batch_size": 0}, ValueError, "batch_size must be a whole number from 1 to .*, not 0"),
     ({"batch_size": None}, ValueError, "batch_size must be a whole number.*not null"),
     ({"batch_size": "8"}, ValueError, 'batch_size must be a whole number.*not "8"'),
@@ -126,6 +129,22 @@ def test_a_transform_that_does_not_exist_says_what_to_do(name, text):
     with pytest.raises(AttributeError, match=f"no transform {name}: .*{text}.*It has: .*Resize"):
         getattr(T, name)
     assert not hasattr(T, name)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("RandomResizeCrop", "tundish has no transform RandomResizeCrop: did you mean RandomResizedCrop?"),
+        ("ColourJitter", "did you mean ColorJitter? It has: "),
+        ("Cutmix", "did you mean CutMix?"),
+        ("Shedule", "did you mean Schedule?"),
+        ("from_torchvison", "no attribute 'from_torchvison': did you mean from_torchvision?"),
+    ],
+)  # fmt: skip
+def test_a_misspelled_name_is_guessed(name, text):
+    with pytest.raises(AttributeError, match=re.escape(text)):
+        getattr(T, name)
+    assert not hasattr(T, "__wrapped__")
 
 
 def test_other_missing_names_of_the_transforms_are_plain_attribute_errors():

@@ -21,6 +21,29 @@ def test_every_image_is_that_of_pillow_and_every_label_that_of_its_folder(photos
         assert label == photos.labels[number]
 
 
+def test_mode_l_gives_the_greys_of_pillow(photos):
+    data = pickle.loads(pickle.dumps(tundish.Dataset(photos.pack, mode="L")))
+    for number, name in enumerate(photos.names):
+        with Image.open(photos.folder / name) as file:
+            expected = np.asarray(file.convert("RGB").convert("L"))
+        np.testing.assert_array_equal(data[number][0], expected, err_msg=name)
+    of_loader = tundish.Loader(photos.pack, 1, mode="L").dataset
+    assert np.array_equal(of_loader[0][0], data[0][0])
+    with pytest.raises(ValueError, match="mode must be one of RGB, L, I;16, not 'P'"):
+        tundish.Dataset(photos.pack, mode="P")
+
+
+def test_mode_i16_gives_16_bit_greys_and_refuses_other_images(photos, tmp_path):
+    levels = np.random.default_rng(1).integers(0, 65536, (5, 7)).astype(np.uint16)
+    (tmp_path / "c").mkdir()
+    Image.fromarray(levels).save(tmp_path / "c/a.png")
+    image, _ = tundish.Dataset(tmp_path, mode="I;16")[0]
+    assert image.dtype == np.uint16
+    np.testing.assert_array_equal(image, levels)
+    with pytest.raises(tundish.SampleError):
+        tundish.Dataset(photos.pack, mode="I;16")[0]
+
+
 def test_all_kinds_of_sources_hold_the_same_samples(photos):
     expected = tundish.Dataset(photos.pack)
     for path in (photos.folder, photos.tar, photos.csv, str(photos.pack)):

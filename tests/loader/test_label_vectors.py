@@ -80,6 +80,16 @@ def test_labels_may_be_given_as_a_2d_array(made):
         assert torch.equal(batch, samples)
 
 
+def test_classes_are_the_names_that_fit_the_given_labels(made):
+    folder, given = made
+    pack = folder / "set.tnd"
+    assert loader(pack).classes == CLASSES
+    assert loader(pack, labels=given).classes == CLASSES
+    assert loader(pack, labels=given[:, :2]).classes == []  # columns of something else
+    assert loader(pack, labels=[2] * 10).classes == CLASSES
+    assert loader(pack, labels=[-1] * 9 + [3]).classes == []
+
+
 def test_ranks_threads_and_a_resume_change_nothing(made):
     folder, expected = made
     whole = [(labels, samples) for _, labels, samples in loader(folder / "set.tnd", threads=1)]

@@ -25,6 +25,18 @@ def test_a_list_comes_back_as_it_was():
     assert T.from_json("[]") == []
 
 
+def test_the_lists_of_views_come_back_as_they_were():
+    views = [RECIPE, [T.CenterCrop(8)]]
+    again = T.from_json(T.to_json(views))
+    assert [[type(one) for one in view] for view in again] == [
+        [type(one) for one in view] for view in views
+    ]
+    assert T.to_json(again) == T.to_json(views)
+    assert json.loads(T.to_json(views)) == [json.loads(T.to_json(view)) for view in views]
+    with pytest.raises(TypeError, match="one list for each view"):
+        T.to_json([RECIPE, T.CenterCrop(8)])
+
+
 def test_the_text_is_json_that_people_can_read():
     listed = json.loads(T.to_json([T.Resize(9)]))
     assert listed == [{"name": "Resize", "size": 9, "interpolation": "bilinear", "max_size": None}]
@@ -37,7 +49,10 @@ def test_the_text_is_json_that_people_can_read():
         ("{}", "JSON array"),
         ("[3]", "is written as"),
         ('[{"name": "Lambda"}]', "no transform Lambda: a function cannot run"),
-        ('[{"name": "Resize", "size": 3, "sise": 3}]', "no argument 'sise'"),
+        ('[{"name": "Resize", "size": 3, "sise": 3}]', "no argument 'sise': did you mean size?"),
+        ('[{"name": "resize"}]', "no transform resize: did you mean Resize?"),
+        ('[{"name": "ColourJitter"}]', "no transform ColourJitter: did you mean ColorJitter?"),
+        ('[[{"name": "Resiz", "size": 3}]]', "did you mean Resize?"),
         ('[{"name": "Resize"}]', "size"),
         ("[", "Expecting"),
     ],

@@ -152,8 +152,10 @@ def test_json_and_back():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: T.Schedule({1: 8}), "the epochs are 0 and later"),
-        (lambda: T.Schedule({0: 8, -1: 9}), "the epochs are 0 and later"),
+        (lambda: T.Schedule({5: 8}), r"epoch 0, .* is missing: write T.Schedule\(\{0: 128, 5: 8\}\)"),
+        (lambda: T.Schedule({9: 8, 5: 4}), r"write T.Schedule\(\{0: 128, 5: 4, ...\}\)"),
+        (lambda: T.Schedule({}), r"write T.Schedule\(\{0: 128\}\)"),
+        (lambda: T.Schedule({0: 8, -1: 9}), "an epoch is 0 or later, not -1"),
         (lambda: T.from_json('[{"name": "Resize", "size": {"x": 8}}]'), "written as"),
         (lambda: T.plan([T.CenterCrop(T.Schedule({0: 8, 1: 0}))], (9, 9)), "CenterCrop: size must"),
         (lambda: T.plan([T.CenterCrop(T.Schedule({0: "8"}))], (9, 9)), "CenterCrop: size must"),
@@ -170,6 +172,16 @@ def test_json_and_back():
 def test_what_is_no_schedule_is_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_a_schedule_of_epoch_0_alone_is_its_size_also_inside_a_container(folder):
+    plain, scheduled = 8, T.Schedule({0: 8})
+    states = []
+    for size in (plain, scheduled):
+        given = [T.RandomApply([T.RandomCrop(size, padding=4)], p=1), T.CenterCrop(6)]
+        states.append(loader(folder, transforms=given).state_dict())
+        assert T.plan(given, (9, 9))["size"] == [6, 6]
+    assert states[0] == states[1]
 
 
 def test_no_dictionary_is_named():

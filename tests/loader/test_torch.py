@@ -141,7 +141,7 @@ def test_a_torch_older_than_dlpack_1_gets_the_capsule_it_knows(photos, digest, m
     assert digest(batches) == digest(expected)
     data = tundish.Dataset(photos.pack)
     for version, name in [(None, '"dltensor"'), ((0, 8), '"dltensor"'), ((1, 0), "_versioned")]:
-        pointer = lib.tundish_source_image(data._source.handle, 0, 0)
+        pointer = lib.tundish_source_image(data._source.handle, 0, 0, b"RGB")
         assert name in repr(Tensor(pointer).__dlpack__(max_version=version))
 
 

@@ -253,8 +253,14 @@ def test_the_samples_after_a_change_of_world_size_are_those_of_the_unchanged_run
     [
         ({"seed": 12}, r"another seed \(\d+, here 12\)"),
         ({"shuffle": False}, r"another order \(shuffled, here as stored\)"),
-        ({"transforms": [T.RandomResizedCrop(6)]}, "other transforms"),
-        ({"transforms": TRANSFORMS[:2]}, "other transforms"),
+        (
+            {"transforms": [T.RandomResizedCrop(6)]},
+            r"other transforms \(transforms\[0\], RandomResizedCrop: .*",
+        ),
+        (
+            {"transforms": TRANSFORMS[:2]},
+            r"other transforms \(transforms\[2\] is Normalize, here nothing\)",
+        ),
         ({"exif_orientation": True}, "exif_orientation=False, here True"),
     ],
     ids=str,

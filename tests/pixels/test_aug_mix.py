@@ -91,7 +91,7 @@ def test_the_pixels_are_torchvisions_for_the_same_draws(tmp_path: Path) -> None:
     seen: Counter[str] = Counter()
     for number, case in enumerate(CASES):
         transforms = [T.AugMix(**case)]
-        for sample in range(6):
+        for sample in range(2):
             for name, image in images.items():
                 key = f"{number} {sample} {name}"
                 steps = T.plan(transforms, image.shape[:2], sample=sample)["steps"][1:]
@@ -99,7 +99,7 @@ def test_the_pixels_are_torchvisions_for_the_same_draws(tmp_path: Path) -> None:
                 seen.update(step["op"] for step in steps)
                 ours[key] = T.apply(transforms, image, sample=sample)
     assert len(seen) == 12, seen
-    assert min(seen.values()) > 100, seen
+    assert min(seen.values()) > 40, seen
     np.savez(tmp_path / "images.npz", **images)
     (tmp_path / "plans.json").write_text(json.dumps(plans))
     files = (tmp_path / "images.npz", tmp_path / "theirs.npz", json.dumps(CASES))
@@ -187,7 +187,7 @@ def assert_shares(counts: Counter[Any], shares: Counter[Any]) -> None:
 def test_operations_are_drawn_as_torchvision_draws_them(severity: int) -> None:
     one = [T.AugMix(severity, mixture_width=1, chain_depth=1)]
     counts: Counter[Any] = Counter()
-    for sample in range(20_000):
+    for sample in range(8_000):
         steps = T.plan(one, (70, 90), sample=sample)["steps"][2:-2]
         counts[(steps[0]["op"], rounded(steps[0]["value"][:6])) if steps else "nothing"] += 1
     assert_shares(counts, expected_shares(severity))
@@ -202,7 +202,7 @@ def assert_drawn_from(numbers: np.ndarray, below: np.ndarray) -> None:
 
 def test_weights_are_dirichlets_and_chains_have_one_to_three_operations() -> None:
     shares, weights, lengths = [], [], []
-    for sample in range(20_000):
+    for sample in range(8_000):
         steps = T.plan([T.AugMix()], (70, 90), sample=sample)["steps"][1:]
         adds = [i for i, step in enumerate(steps) if step["op"] == "mix add"]
         assert len(adds) == 3

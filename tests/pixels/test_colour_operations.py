@@ -124,7 +124,10 @@ def test_every_colour_has_pillows_hue_grey_and_saturation() -> None:
 @pytest.mark.parametrize(
     ("transform", "text"),
     [
-        (T.Grayscale(), r"num_output_channels must be 3, not 1: a batch is RGB; .*mode=.L."),
+        (
+            T.Grayscale(),
+            r"must be 3, not 1: a batch has three .*Write Grayscale\(3\).*leave Grayscale out, .*mode=.L.",
+        ),
         (
             T.ColorJitter(brightness=-1),
             "brightness must be a number of at least 0, or two in order",

@@ -19,7 +19,7 @@ CASES = """[
     [RandomResize(20, 21)], [RandomResize(33, 34, NEAREST)],
 ]"""
 IMAGE = (47, 61)  # height, width
-DRAWS = 20_000
+DRAWS = 5_000
 
 
 def test_a_size_that_is_not_random_has_the_pixels_of_torchvision(tmp_path: Path) -> None:
@@ -45,7 +45,7 @@ def test_scale_jitter_has_torchvisions_size_for_the_same_draw() -> None:
 
     rng = np.random.default_rng(5)
     asked, ours = [], []
-    for sample in range(1000):
+    for sample in range(300):
         low, high = sorted(rng.uniform(0.05, 3, 2).tolist())
         target = rng.integers(20, 900, 2).tolist()
         height, width = rng.integers(20, 900, 2).tolist()
@@ -55,7 +55,7 @@ def test_scale_jitter_has_torchvisions_size_for_the_same_draw() -> None:
         ours.append(planned["size"][::-1])
     theirs = json.loads(ask_torchvision(_SIZES, json.dumps(asked)))
     keep = [n for n, size in enumerate(theirs) if min(size) > 0]
-    assert len(keep) > 950
+    assert len(keep) > 285
     assert [ours[n] for n in keep] == [theirs[n] for n in keep]
 
 
@@ -64,7 +64,7 @@ import json
 from torchvision.transforms import v2
 torch.manual_seed(1)
 image = torch.zeros(3, 47, 61)
-print(json.dumps([[one.make_params([image])["size"][0] for _ in range(20000)] for one in eval(sys.argv[1])]))
+print(json.dumps([[one.make_params([image])["size"][0] for _ in range(5000)] for one in eval(sys.argv[1])]))
 """
 DRAWN = [
     "v2.ScaleJitter((100, 90))",

@@ -1,9 +1,9 @@
-"""The numbers of rotations, affine transforms and perspectives are drawn by torchvision's rules: 100,000 plans each."""
+"""The numbers of rotations, affine transforms and perspectives are drawn by torchvision's rules: 20,000 plans each."""
 
 import numpy as np
 from tundish import transforms as T
 
-DRAWS = 100_000
+DRAWS = 20_000
 HEIGHT, WIDTH = 40, 64
 
 

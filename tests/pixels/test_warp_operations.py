@@ -8,7 +8,7 @@ from PIL import Image
 from tundish import transforms as T
 
 from tests.helpers import same_pixels
-from tests.helpers.same_pixels import differences
+from tests.helpers.same_pixels import KINDS, MOVED, differences
 from tests.helpers.torchvision_child import ask_torchvision
 
 ROTATIONS = """
@@ -43,9 +43,15 @@ MIXED = """
 """
 
 
-@pytest.mark.parametrize("cases", [ROTATIONS, AFFINES, MIXED], ids=["rotation", "affine", "mixed"])
-def test_moved_pixels_equal_torchvision_on_pillow_images(cases: str, tmp_path: Path) -> None:
-    assert differences(cases, tmp_path) == {}
+@pytest.mark.parametrize(
+    ("cases", "kinds"),
+    [(ROTATIONS, MOVED), (AFFINES, MOVED), (MIXED, KINDS)],
+    ids=["rotation", "affine", "mixed"],
+)
+def test_moved_pixels_equal_torchvision_on_pillow_images(
+    cases: str, kinds: tuple[str, ...], tmp_path: Path
+) -> None:
+    assert differences(cases, tmp_path, kinds=kinds) == {}
 
 
 def by_pillow(step: dict, image: np.ndarray) -> np.ndarray:
@@ -76,7 +82,7 @@ def by_pillow(step: dict, image: np.ndarray) -> np.ndarray:
     ids=["perspective", "affine", "rotation"],
 )
 def test_random_draws_give_the_pixels_of_pillow(transform, filter: str) -> None:
-    images = same_pixels.sample_images()
+    images = same_pixels.sample_images(kinds=MOVED)
     drawn = 0
     for sample in range(6):
         for name, image in images.items():
@@ -87,7 +93,7 @@ def test_random_draws_give_the_pixels_of_pillow(transform, filter: str) -> None:
             drawn += 1
             expected = by_pillow(steps[1], image)
             assert np.array_equal(T.apply(chain, image, sample=sample), expected), (name, steps[1])
-    assert drawn > 150
+    assert drawn > 50
 
 
 def corners_of(coefficients: list[float], height: int, width: int) -> list[list[int]]:
@@ -104,9 +110,7 @@ def corners_of(coefficients: list[float], height: int, width: int) -> list[list[
 
 def test_the_coefficients_of_a_perspective_are_those_of_torchvision() -> None:
     height, width = 97, 113
-    plans = [
-        T.plan([T.RandomPerspective(0.6, p=1)], (height, width), sample=i) for i in range(2000)
-    ]
+    plans = [T.plan([T.RandomPerspective(0.6, p=1)], (height, width), sample=i) for i in range(400)]
     ours = [plan["steps"][1]["value"] for plan in plans]
     ends = [corners_of(one, height, width) for one in ours]
     starts = [[0, 0], [width - 1, 0], [width - 1, height - 1], [0, height - 1]]

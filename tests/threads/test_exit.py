@@ -156,10 +156,10 @@ from tundish._c.library import lib
 from tundish._c.tensor import Tensor
 data = tundish.Dataset(sys.argv[1])
 kept.append(data[0])
-unused = Tensor(lib.tundish_source_image(data._source.handle, 0, 0))
+unused = Tensor(lib.tundish_source_image(data._source.handle, 0, 0, b"RGB"))
 capsules = [
     Tensor(
-        lib.tundish_source_image(data._source.handle, 0, 0)
+        lib.tundish_source_image(data._source.handle, 0, 0, b"RGB")
     ).__dlpack__(max_version=version)
     for version in (None, (1, 0))
 ]

@@ -84,7 +84,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     ),
     "tundish_batch_plans": (c_char_p, [c_void_p, c_void_p]),
     "tundish_batch_free": (None, [c_void_p]),
-    "tundish_source_image": (TensorHandle, [c_void_p, c_uint64, c_int32]),
+    "tundish_source_image": (TensorHandle, [c_void_p, c_uint64, c_int32, c_char_p]),
     "tundish_tensor_free": (None, [c_void_p]),
     "tundish_tensor_unversioned": (c_void_p, [c_void_p]),
     "tundish_capsule_functions": (None, [c_void_p, c_void_p]),

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterable
 from typing import Any, NoReturn
+
+from .._c.close_name import close_name
 
 # Arguments of torch's DataLoader that have no place here, and why.
 _NOT_NEEDED = {
@@ -20,8 +23,11 @@ _NOT_NEEDED = {
 }
 
 
-def refuse_unknown(name: str) -> NoReturn:
-    why = _NOT_NEEDED.get(name, "see help(tundish.Loader)")
+def refuse_unknown(name: str, known: Iterable[str]) -> NoReturn:
+    """`known`: the names that there are."""
+    close = close_name(name, known)
+    why = f"did you mean {close}?" if close else "see help(tundish.Loader)"
+    why = _NOT_NEEDED.get(name, why)
     raise TypeError(f"Loader has no argument {name!r}: {why}")
 
 
@@ -38,6 +44,13 @@ def whole(value: Any, name: str, least: int | None = None, most: int | None = No
     except TypeError:
         pass
     raise ValueError(f"{name} must be a whole number{limits}, not {value!r}")
+
+
+def mode(value: Any) -> str:
+    """Of images; the engine checks that of a Loader."""
+    if value not in ("RGB", "L", "I;16"):
+        raise ValueError(f"mode must be one of RGB, L, I;16, not {value!r}")
+    return str(value)
 
 
 def positive(value: Any, name: str) -> int:
@@ -77,6 +90,17 @@ def labels(values: Any, count: int) -> Any:
         row, column = np.argwhere(~np.isfinite(array))[0]
         raise ValueError(f"labels[{row}, {column}] is {array[row, column]}: no finite float32")
     return array
+
+
+def fitting_classes(names: list[str], labels: Any) -> list[str]:
+    """Names of classes, where they can be those of labels that were given instead of the stored ones."""
+    if labels is None or not names:
+        return names
+    import numpy as np
+
+    array = np.asarray(labels)
+    fits = len(names) == array.shape[1] if array.ndim == 2 else array.max(initial=-1) < len(names)
+    return names if fits else []
 
 
 def backend(name: str) -> tuple[str, Any, Any]:

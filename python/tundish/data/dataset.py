@@ -8,6 +8,7 @@ from typing import Any
 
 from .._c.library import lib
 from .._c.tensor import Tensor
+from . import checks
 from .source import Paths, Source, plain_paths
 
 
@@ -16,6 +17,7 @@ class Dataset:
 
     Map-style: works with torch.utils.data.DataLoader, pickles (the path travels, not the data)
     and survives fork and spawn. `transform` is applied to the array, `target_transform` to the label.
+    `mode` as of the Loader: with "L" an array is (H, W) of uint8, with "I;16" (H, W) of uint16.
     """
 
     def __init__(
@@ -24,11 +26,13 @@ class Dataset:
         transform: Callable[[Any], Any] | None = None,
         target_transform: Callable[[Any], Any] | None = None,
         exif_orientation: bool = False,
+        mode: str = "RGB",
     ) -> None:
         self.path = plain_paths(path)
         self.transform = transform
         self.target_transform = target_transform
         self.exif_orientation = exif_orientation
+        self.mode = checks.mode(mode)
         self._source = Source(self.path)
         self._labels = self._source.labels()
 
@@ -45,7 +49,8 @@ class Dataset:
             number += len(self)
         if not 0 <= number < len(self):
             raise IndexError(f"{self.path} has {len(self):,} samples, not one numbered {index:,}")
-        handle = lib.tundish_source_image(self._source.handle, number, self.exif_orientation)
+        mode = self.mode.encode()
+        handle = lib.tundish_source_image(self._source.handle, number, self.exif_orientation, mode)
         image: Any = np.asarray(Tensor(handle))
         label: Any = int(self._labels[number])
         if self._source.label_vectors:

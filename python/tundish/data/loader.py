@@ -160,15 +160,21 @@ class Loader:
         """Who decodes: "cpu" or "gpu"; None while decode="auto" has not chosen yet."""
         return self._run.pending.decoding
 
-    @property
+    @functools.cached_property
     def classes(self) -> list[str]:
-        """Names of the labels 0, 1, ...; empty when they have none."""
-        return self._source.classes
+        """Names of the labels 0, 1, ...; empty when they have none.
+
+        Of labels that are vectors, the names of their columns. With labels=: the names that the data have,
+        if they are as many as the columns, or as the integers need; otherwise empty.
+        """
+        return checks.fitting_classes(self._source.classes, self._setup.options.labels)
 
     @functools.cached_property
     def dataset(self) -> Dataset:
         """The same data by number."""
-        return Dataset(self.path, exif_orientation=bool(self._setup.options.exif_orientation))
+        options = self._setup.options
+        upright = bool(options.exif_orientation)
+        return Dataset(self.path, exif_orientation=upright, mode=options.mode)
 
     @property
     def batch_sampler(self) -> Loader:

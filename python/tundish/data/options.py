@@ -128,7 +128,7 @@ def make_options(given: dict[str, Any]) -> LoaderOptions:
     known = {one.name for one in fields(LoaderOptions)}
     for name in given:
         if name not in known:
-            checks.refuse_unknown(name)
+            checks.refuse_unknown(name, known)
     return LoaderOptions(**given)
 
 

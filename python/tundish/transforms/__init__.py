@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .._c.close_name import close_name
 from .apply import apply as apply
 from .apply import plan as plan
 from .as_json import from_json as from_json
@@ -18,7 +19,7 @@ from .as_json import to_json as to_json
 from .base import Transform as Transform
 from .from_timm import from_timm as from_timm
 from .from_torchvision import from_torchvision as from_torchvision
-from .missing import instead_of
+from .missing import meant_or_instead
 from .schedule import Schedule as Schedule
 from .sizes import CenterCrop as CenterCrop
 from .sizes import FiveCrop as FiveCrop
@@ -334,8 +335,11 @@ def __getattr__(name: str) -> Any:
     """Of a name that is not here."""
     text = f"module {__name__!r} has no attribute {name!r}"
     if name[:1].isupper():  # a transform, perhaps of torchvision
-        have = ", ".join(one.__name__ for one in Transform.__subclasses__())
-        text = f"tundish has no transform {name}: {instead_of(name)}. It has: {have}"
+        have = [one.__name__ for one in Transform.__subclasses__()]
+        advice = meant_or_instead(name, [*have, "Schedule"])
+        text = f"tundish has no transform {name}: {advice}{'' if advice.endswith('?') else '.'} It has: {', '.join(have)}"
+    elif not name.startswith("_") and (close := close_name(name, __all__)):
+        text += f": did you mean {close}?"
     raise AttributeError(text, name=name)
 
 

@@ -1,4 +1,4 @@
-"""A list of transforms as JSON text, and back: a recipe as a file.
+"""A list of transforms, or the lists of several views, as JSON text, and back: a recipe as a file.
 
 open("recipe.json", "w").write(T.to_json(transforms))
 transforms = T.from_json(open("recipe.json").read())
@@ -11,21 +11,31 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
+from .._c.close_name import close_name
 from . import schedule
-from .base import Transform, transforms_json
-from .missing import instead_of
+from .base import Transform, transforms_json, views_json
+from .missing import meant_or_instead
 
 
-def to_json(transforms: Sequence[Transform]) -> str:
-    """The list as JSON text, for `tundish view --transforms` and T.from_json()."""
-    return json.dumps(transforms_json(transforms), indent=1) + "\n"
+def to_json(transforms: Sequence[Transform] | Sequence[Sequence[Transform]]) -> str:
+    """The list as JSON text, for `tundish view --transforms` and T.from_json().
+
+    Also the lists of several views, as Loader(views=...) takes them; `tundish view --view N` shows one.
+    """
+    views = isinstance(transforms, list | tuple) and isinstance(
+        next(iter(transforms), None), list | tuple
+    )
+    given: Any = transforms
+    return json.dumps(views_json(given) if views else transforms_json(given), indent=1) + "\n"
 
 
-def from_json(text: str) -> list[Transform]:
-    """The list that T.to_json() was given. The engine checks the arguments when the list is used."""
+def from_json(text: str) -> list[Any]:
+    """The list that T.to_json() was given, or the lists. The engine checks the arguments when they are used."""
     listed = json.loads(text)
     if not isinstance(listed, list):
         raise ValueError(f"a list of transforms is a JSON array, not {type(listed).__name__}")
+    if listed and all(isinstance(one, list) for one in listed):
+        return [[_transform(one) for one in view] for view in listed]
     return [_transform(one) for one in listed]
 
 
@@ -37,11 +47,13 @@ def _transform(one: Any) -> Transform:
         )
     name = one["name"]
     if name not in known:
-        raise ValueError(f"tundish has no transform {name}: {instead_of(name)}")
+        raise ValueError(f"tundish has no transform {name}: {meant_or_instead(name, known)}")
     given = {key: schedule.from_json(value) for key, value in one.items() if key != "name"}
-    unknown = set(given) - {field.name for field in fields(known[name])}
-    if unknown:
-        raise ValueError(f"{name} has no argument {sorted(unknown)[0]!r}")
+    arguments = [field.name for field in fields(known[name])]
+    for unknown in sorted(set(given) - set(arguments)):
+        close = close_name(unknown, arguments)
+        advice = f": did you mean {close}?" if close else ""
+        raise ValueError(f"{name} has no argument {unknown!r}{advice}")
     if "transforms" in given:
         given["transforms"] = [_transform(inner) for inner in given["transforms"]]
     try:

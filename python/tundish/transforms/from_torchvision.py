@@ -177,7 +177,9 @@ class _Walk:
         floats = [_subclass("ToDtype")("float32")] if _BEFORE not in allowed else []
         problem = _problem_of([*floats, ours])
         if problem:
-            place.refuse(problem, "give arguments that Tundish takes (docs/reference.md)")
+            place.refuse(
+                problem, "change that argument in the list, or write the list of Tundish by hand"
+            )
         self.image = replace(self.image, least_side=_least_side(ours, self.image.least_side))
 
     def places(self, ours: Transform, place: Place) -> set[str]:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from .._c.close_name import close_name
+
 _NOTHING = "leave it out: batches are tensors"
 _DATASET = "tundish.Dataset in torch's DataLoader (docs/migrate-from-dataloader.md)"
 _OTHERS = f"apply it to the batch in the training loop, or use {_DATASET}"
@@ -31,3 +35,9 @@ _INSTEAD = {
 def instead_of(name: str) -> str:
     """An advice, as a clause: "leave it out: ..."."""
     return _INSTEAD.get(name, _OTHERS)
+
+
+def meant_or_instead(name: str, known: Iterable[str]) -> str:
+    """The same of a name that somebody wrote, who may have misspelled one of those known."""
+    close = None if name in _INSTEAD else close_name(name, known)
+    return f"did you mean {close}?" if close else instead_of(name)

@@ -16,7 +16,11 @@ class Schedule:
 
     T.RandomResizedCrop(T.Schedule({0: 128, 10: 160, 18: 192}))
 
-    From epoch 0 on 128, from epoch 10 on 160, from epoch 18 on 192. One of the epochs must be 0.
+    From epoch 0 on 128, from epoch 10 on 160, from epoch 18 on 192. One of the epochs must be 0. A size is a
+    number or (height, width), as without a Schedule. Memory is reserved for the largest one.
+
+    It stands in the list itself: RandomApply, RandomChoice and RandomOrder hold no transform whose size changes.
+    T.Schedule({0: 128}) changes nothing, and is 128 wherever it stands.
     """
 
     sizes: Mapping[int, int | Sequence[int]]
@@ -27,9 +31,13 @@ class Schedule:
                 f"Schedule takes a size by epoch, {{0: 128, 10: 160}}, not {self.sizes!r}"
             )
         epochs = {operator.index(epoch): size for epoch, size in self.sizes.items()}
-        if 0 not in epochs or min(epochs) < 0:
+        if min(epochs, default=0) < 0:
+            raise ValueError(f"Schedule: an epoch is 0 or later, not {min(epochs)}")
+        if 0 not in epochs:
+            first = "".join(f", {epoch}: {size!r}" for epoch, size in sorted(epochs.items())[:1])
             raise ValueError(
-                f"Schedule: the epochs are 0 and later ones, {{0: 128, 10: 160}}, not {sorted(epochs)}"
+                f"Schedule: the size of epoch 0, with which a training begins, is missing: write "
+                f"T.Schedule({{0: 128{first}{', ...' if len(epochs) > 1 else ''}}})"
             )
         object.__setattr__(self, "sizes", dict(sorted(epochs.items())))
 

@@ -17,6 +17,23 @@ constexpr int kMargin = 6;
 constexpr int kLetter = kGlyphWidth + 1;  // with the gap after it
 constexpr int kLine = kGlyphHeight + 2;
 constexpr std::uint8_t kPaper = 255, kInk = 32;
+constexpr std::size_t kLeastLetters = 24;  // of a line: images may be tiny
+
+// Lines of at most so many letters, broken at blanks where there are some. What goes on is
+// indented.
+std::vector<std::string> wrapped(const std::vector<std::string>& lines, std::size_t most) {
+  std::vector<std::string> out;
+  for (std::string rest : lines) {
+    while (rest.size() > most) {
+      const std::size_t blank = rest.rfind(' ', most);
+      const bool breaks = blank != std::string::npos && blank > 1;  // 1: the indentation
+      out.push_back(rest.substr(0, breaks ? blank : most));
+      rest = "  " + rest.substr(breaks ? blank + 1 : most);
+    }
+    out.push_back(std::move(rest));
+  }
+  return out;
+}
 
 struct Canvas {
   int width, height;
@@ -83,12 +100,17 @@ std::vector<std::byte> png_of(const Canvas& canvas) {
 
 }  // namespace
 
-std::vector<std::byte> make_sheet(const std::vector<Tile>& tiles, std::size_t columns) {
+std::vector<std::byte> make_sheet(std::vector<Tile> tiles, std::size_t columns) {
   Size largest;
-  std::size_t lines = 0, letters = 0;
   for (const Tile& tile : tiles) {
     largest.width = std::max(largest.width, tile.size.width);
     largest.height = std::max(largest.height, tile.size.height);
+  }
+  const std::size_t most =
+      std::max(kLeastLetters, static_cast<std::size_t>(largest.width / kLetter));
+  std::size_t lines = 0, letters = 0;
+  for (Tile& tile : tiles) {
+    tile.lines = wrapped(tile.lines, most);
     lines = std::max(lines, tile.lines.size());
     for (const std::string& line : tile.lines) letters = std::max(letters, line.size());
   }

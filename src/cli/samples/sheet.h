@@ -15,8 +15,8 @@ struct Tile {
   std::vector<std::string> lines;
 };
 
-// Every place of the sheet has the size of the largest tile. columns of 0: about as many as rows.
-// Throws Error(no_memory, argument).
-std::vector<std::byte> make_sheet(const std::vector<Tile>& tiles, std::size_t columns = 0);
+// Every place of the sheet has the size of the largest tile; lines that are wider are broken.
+// columns of 0: about as many as rows. Throws Error(no_memory, argument).
+std::vector<std::byte> make_sheet(std::vector<Tile> tiles, std::size_t columns = 0);
 
 }  // namespace tundish::cli

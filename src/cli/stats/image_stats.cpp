@@ -10,6 +10,7 @@
 #include "cli/evenly_spaced.h"
 #include "cli/progress.h"
 #include "decode/decode.h"
+#include "sample/grey_rows.h"
 #include "sample/orientation.h"
 
 namespace tundish::cli {
@@ -20,6 +21,7 @@ class Work {
   Work(const Source& source, const StatsOptions& options, int field)
       : source_(source),
         field_(field),
+        grey_(options.grey),
         exif_orientation_(options.exif_orientation),
         wanted_(options.samples == 0 ? source.count() : std::min(options.samples, source.count())) {
     result_.looked_at = wanted_;
@@ -104,7 +106,10 @@ class Work {
     const Size stored{static_cast<int>(header.width), static_cast<int>(header.height)};
     SumSink sink(stored);  // of this image alone: a fault may come after half of the rows
     const Window all{.width = stored.width, .height = stored.height};
-    if (const auto fault = decode(sink, bytes, header, all, scratch)) {
+    std::vector<std::uint8_t> rows;
+    GreyRows grey(sink, rows);
+    StripSink& to = grey_ ? static_cast<StripSink&>(grey) : sink;
+    if (const auto fault = decode(to, bytes, header, all, scratch)) {
       return add_bad(Error(*fault, source_.where_in(i, field_)));
     }
     const Size size = exif_orientation_ ? upright_size(stored, header.orientation) : stored;
@@ -126,6 +131,7 @@ class Work {
 
   const Source& source_;
   const int field_;
+  const bool grey_;
   const bool exif_orientation_;
   const std::uint64_t wanted_;
   std::atomic<std::uint64_t> next_{0}, done_{0}, ended_{0};

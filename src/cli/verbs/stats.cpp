@@ -17,17 +17,20 @@ namespace {
 
 constexpr VerbHelp kHelp = {
     .verb = "stats",
-    .usage = "DATA [--samples N]",
+    .usage = "DATA [--samples N] [--mode L]",
     .examples = R"(tundish stats train.tnd
+tundish stats scans.tnd --mode L
 tundish stats photos/ --samples 20000)",
     .text = R"(Decodes the images and prints the mean and the standard deviation of each channel,
 over all pixels of all images at their stored size, with the line to paste into a
-list of transforms: T.Normalize(mean=..., std=...). Also the sizes of the images,
+list of transforms: T.Normalize(mean=..., std=...). --mode L: of the one channel that
+Loader(mode="L") gives. Also the sizes of the images,
 their codecs, and which of them cannot be decoded: these are left out. The sums are
 whole numbers, so that the result does not depend on the number of threads.)",
-    .json = R"({file, records, looked_at, images, pixels, mean, std, normalize, sum, squares,
-codecs, width, height, shorter_side, smallest, largest, seconds, bad}; sum and squares
-are of the levels 0 to 255 of each channel, exact; width, height and shorter_side are
+    .json = R"({file, mode, records, looked_at, images, pixels, mean, std, normalize, sum, squares,
+codecs, width, height, shorter_side, smallest, largest, seconds, bad}; mean, std, sum
+and squares are arrays with a number for each channel, three or one; sum and squares
+are of the levels 0 to 255, exact; width, height and shorter_side are
 {min, median, max}, the last also {histogram}, an array of {from, to, count};
 smallest and largest are {record, key, width, height}; bad is an array of {code,
 message, title, file, record, key, offset, reason}; null what no image has)"};
@@ -73,15 +76,23 @@ Sizes sizes_of(const std::vector<SizedImage>& images) {
   return out;
 }
 
-std::string triple(const std::array<double, 3>& values) {
+// Of one channel a number.
+std::string channels_text(const std::array<double, 3>& values, bool grey) {
+  if (grey) return fmt::format("{:.6g}", values[0]);
   return fmt::format("({:.6g}, {:.6g}, {:.6g})", values[0], values[1], values[2]);
 }
 
+template <class T>
+Json channels_json(const std::array<T, 3>& values, bool grey) {
+  return grey ? Json{values[0]} : Json(values);
+}
+
 // Empty where Normalize would divide by zero.
-std::string normalize_text(const LevelSums& levels) {
+std::string normalize_text(const LevelSums& levels, bool grey) {
   const std::array<double, 3> std = levels.std();
   if (*std::min_element(std.begin(), std.end()) <= 0) return {};
-  return fmt::format("T.Normalize(mean={}, std={})", triple(levels.mean()), triple(std));
+  return fmt::format("T.Normalize(mean={}, std={})", channels_text(levels.mean(), grey),
+                     channels_text(std, grey));
 }
 
 Json spread_json(const Spread& spread) {
@@ -98,22 +109,32 @@ Json image_json(const SizedImage* image, const Source& source) {
   return out;
 }
 
-void print_as_json(const ImageStats& stats, const Source& source, const std::string& file,
-                   double seconds, const Shell& shell) {
+// What both ways of printing need.
+struct Report {
+  const ImageStats& stats;
+  const Source& source;
+  const std::string& file;
+  bool grey;
+  double seconds;
+};
+
+void print_as_json(const Report& report, const Shell& shell) {
+  const auto& [stats, source, file, grey, seconds] = report;
   const Sizes sizes = sizes_of(stats.images);
   const bool any = !stats.images.empty();
-  const std::string normalize = normalize_text(stats.levels);
+  const std::string normalize = normalize_text(stats.levels, grey);
   Json out;
   out["file"] = json_text(file);
+  out["mode"] = grey ? "L" : "RGB";
   out["records"] = source.count();
   out["looked_at"] = stats.looked_at;
   out["images"] = stats.images.size();
   out["pixels"] = stats.levels.pixels;
-  out["mean"] = any ? Json(stats.levels.mean()) : Json();
-  out["std"] = any ? Json(stats.levels.std()) : Json();
+  out["mean"] = any ? channels_json(stats.levels.mean(), grey) : Json();
+  out["std"] = any ? channels_json(stats.levels.std(), grey) : Json();
   out["normalize"] = normalize.empty() ? Json() : Json(normalize);
-  out["sum"] = stats.levels.sum;
-  out["squares"] = stats.levels.squares;
+  out["sum"] = channels_json(stats.levels.sum, grey);
+  out["squares"] = channels_json(stats.levels.squares, grey);
   out["codecs"] = Json::object();
   for (const auto& [codec, count] : stats.codecs) out["codecs"][codec] = count;
   out["width"] = spread_json(sizes.width);
@@ -166,8 +187,8 @@ void print_bad(const ImageStats& stats, const Shell& shell) {
   }
 }
 
-void print_text(const ImageStats& stats, const Source& source, const std::string& file,
-                double seconds, const Shell& shell) {
+void print_text(const Report& report, const Shell& shell) {
+  const auto& [stats, source, file, grey, seconds] = report;
   if (!shell.quiet) shell.print(printable(file) + '\n');
   std::string images = fmt::format("{} decoded", with_commas(stats.images.size()));
   if (stats.looked_at < source.count()) {
@@ -180,9 +201,9 @@ void print_text(const ImageStats& stats, const Source& source, const std::string
   print_bad(stats, shell);
   if (stats.images.empty()) return;
   print_sizes(stats, source, shell);
-  shell.line("mean", triple(stats.levels.mean()));
-  shell.line("std", triple(stats.levels.std()));
-  const std::string normalize = normalize_text(stats.levels);
+  shell.line("mean", channels_text(stats.levels.mean(), grey));
+  shell.line("std", channels_text(stats.levels.std(), grey));
+  const std::string normalize = normalize_text(stats.levels, grey);
   shell.line("paste", normalize.empty() ? "nothing: a channel has one level only, and Normalize "
                                           "would divide by a std of 0"
                                         : normalize);
@@ -191,23 +212,28 @@ void print_text(const ImageStats& stats, const Source& source, const std::string
 }  // namespace
 
 int run_stats(const Words& words, Shell& shell) {
-  std::string file;
-  StatsOptions options{.samples = 0, .threads = 0, .exif_orientation = false};
+  std::string file, mode = "RGB";
+  StatsOptions options{.samples = 0, .threads = 0};
   Arguments arguments(kHelp, shell);
   arguments.word(file, "DATA", "a pack, or another source");
   arguments.option(options.samples, "--samples", "N", "N evenly spaced images only (all)", 1,
                    UINT32_MAX);
+  arguments.option(mode, "--mode", "MODE", "RGB, or L: greys, as Loader(mode=\"L\") gives (RGB)");
   arguments.flag(options.exif_orientation, "--exif-orientation",
                  "sizes as the EXIF orientation turns them");
   add_threads(arguments, options.threads);
   if (!arguments.parse(words)) return kOk;
+  if (mode != "RGB" && mode != "L") {
+    throw UsageError(fmt::format("--mode: {} is neither RGB nor L", printable(mode)));
+  }
+  options.grey = mode == "L";
   if (options.threads == 0) options.threads = usable_cpus();
 
   const std::uint64_t begin_ns = now_ns();
   const std::shared_ptr<const Source> source = open_source(file);
   const ImageStats stats = collect_stats(*source, options, shell);
   const double seconds = static_cast<double>(now_ns() - begin_ns) / 1e9;
-  (shell.json ? print_as_json : print_text)(stats, *source, file, seconds, shell);
+  (shell.json ? print_as_json : print_text)({stats, *source, file, options.grey, seconds}, shell);
   for (const std::string& text : source->warnings()) shell.warn(text);
   return stats.images.empty() ? kDamaged : kOk;
 }

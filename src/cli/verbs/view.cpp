@@ -21,15 +21,17 @@ constexpr VerbHelp kHelp = {
     .verb = "view",
     .usage = "DATA --transforms RECIPE.json -o SHEET.html [options]",
     .examples = R"(tundish view train.tnd --transforms recipe.json -o sheet.html
-tundish view train.tnd --transforms recipe.json -o sheet.png --samples 4 --draws 6)",
+tundish view train.tnd --transforms recipe.json -o sheet.png --samples 4 --draws 6
+tundish view train.tnd --transforms views.json -o second.html --view 1)",
     .text = R"(Draws a contact sheet: a row per sample, first the original, then what a loader with
 this seed gives in one epoch after the other. Write the recipe in Python:
 open("recipe.json", "w").write(T.to_json(transforms)); a saved state of a loader will
-do too. The pictures are shown before ToDtype and Normalize, which only change the
+do too. Of T.to_json(views), and of a state of a loader with views, --view N shows
+one. The pictures are shown before ToDtype and Normalize, which only change the
 numbers; what comes after these, such as RandomErasing, is shown. MixUp and CutMix,
 which work on batches, are not: tundish replay shows them. An HTML sheet is one file
 with the pictures inside.)",
-    .json = R"({file, transforms, seed, epoch, sheet, samples, bad}; samples is an array of
+    .json = R"({file, transforms, view, seed, epoch, sheet, samples, bad}; samples is an array of
 {sample, key, label, draws}, draws of {epoch, image, size, steps, erasures}; bad of
 {code, message, title, file, record, key, offset, reason})"};
 
@@ -38,7 +40,7 @@ constexpr std::uint64_t kMaxDraws = 10'000;  // of a sheet: all are in memory at
 
 struct ViewArguments {
   std::string file, recipe, target;
-  std::uint64_t samples = 8, draws = 8, seed = kNotGiven, epoch = 0;
+  std::uint64_t samples = 8, draws = 8, seed = kNotGiven, epoch = 0, view = 0;
   bool exif_orientation = false, force = false;
 };
 
@@ -53,6 +55,8 @@ bool parse(ViewArguments& out, const Words& words, Shell& shell) {
   arguments.option(out.seed, "--seed", "N", "seed of the loader (0, or that of the state)", 0,
                    kNotGiven - 1);
   arguments.option(out.epoch, "--epoch", "N", "the first epoch (0)", 0, UINT32_MAX);
+  arguments.option(out.view, "--view", "N", "of a recipe with several views, which one (0)", 0,
+                   UINT32_MAX);
   arguments.flag(out.exif_orientation, "--exif-orientation", "turn images as their EXIF says");
   arguments.flag(out.force, "-f,--force", "replace the sheet if it exists");
   return arguments.parse(words);
@@ -70,6 +74,14 @@ void check_before_work(const ViewArguments& arguments) {
     throw UsageError(fmt::format("--samples {} times --draws {} is more than the {} of a sheet",
                                  arguments.samples, arguments.draws, with_commas(kMaxDraws)));
   }
+}
+
+const Transforms& view_of(const RecipeFile& recipe, const ViewArguments& arguments) {
+  if (arguments.view < recipe.views.size()) return recipe.views[arguments.view];
+  throw UsageError(fmt::format(
+      "--view {}: {} has {}, and the first is 0", arguments.view, printable(arguments.recipe),
+      recipe.views.size() == 1 ? std::string("one view")
+                               : fmt::format("{} views", recipe.views.size())));
 }
 
 struct Drawn {
@@ -126,8 +138,9 @@ void write_sheet(const Drawn& drawn, const DrawOptions& options, const ViewArgum
   }
   const SheetText text{
       .title = arguments.file,
-      .about = fmt::format("Seed {}, epochs {} to {}. First the original, then a draw per epoch.",
-                           options.seed, options.epoch, options.epoch + options.draws - 1),
+      .about = fmt::format(
+          "Seed {}, view {}, epochs {} to {}. First the original, then a draw per epoch.",
+          options.seed, options.view, options.epoch, options.epoch + options.draws - 1),
       .recipe = transforms_json(options.transforms).dump(1)};
   const std::string page = html_sheet(drawn.samples, text);
   write_file(arguments.target, arguments.force, std::as_bytes(std::span(page)));
@@ -151,6 +164,7 @@ Json report_json(const Drawn& drawn, const DrawOptions& options, const ViewArgum
   for (const Error& error : drawn.bad) bad.push_back(error_json(error));
   return {{"file", json_text(arguments.file)},
           {"transforms", Json(transforms_json(options.transforms))},
+          {"view", options.view},
           {"seed", options.seed},
           {"epoch", options.epoch},
           {"sheet", drawn.samples.empty() ? Json() : Json(json_text(arguments.target))},
@@ -166,9 +180,10 @@ int run_view(const Words& words, Shell& shell) {
   check_before_work(arguments);
   const RecipeFile recipe = read_recipe_file(arguments.recipe);
   const DrawOptions options{
-      .transforms = recipe.transforms,
+      .transforms = view_of(recipe, arguments),
       .seed = arguments.seed == kNotGiven ? recipe.seed.value_or(0) : arguments.seed,
       .epoch = arguments.epoch,
+      .view = static_cast<std::uint32_t>(arguments.view),
       .draws = arguments.draws,
       .exif_orientation = arguments.exif_orientation || recipe.exif_orientation,
       .mode = recipe.mode};

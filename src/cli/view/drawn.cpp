@@ -118,9 +118,10 @@ DrawnSample draw_sample(const Source& source, std::uint64_t sample, const DrawOp
   Size largest;
   for (std::uint64_t d = 0; d < options.draws; ++d) {
     const std::uint64_t epoch = options.epoch + d / crops;
-    const View view = plan_of(source, shown, image.size,
-                              {.seed = options.seed, .epoch = epoch, .sample = sample, .repeat = 0},
-                              static_cast<std::uint32_t>(d % crops));
+    const View view = plan_of(
+        source, shown, image.size,
+        {.seed = options.seed, .epoch = epoch, .sample = sample, .repeat = 0, .view = options.view},
+        static_cast<std::uint32_t>(d % crops));
     Picture picture = levels_of(run_plan(view, table, image), view.size(), table);
     picture = reduced(std::move(picture), {kMaxTileSide, kMaxTileSide});
     largest.width = std::max(largest.width, picture.size.width);

@@ -33,6 +33,7 @@ struct DrawnSample {
 struct DrawOptions {
   Transforms transforms;
   std::uint64_t seed = 0, epoch = 0;
+  std::uint32_t view = 0;   // which one of a loader's
   std::uint64_t draws = 8;  // of the epochs epoch, epoch + 1, ...; FiveCrop gives 5 in each
   bool exif_orientation = false;
   ImageMode mode = ImageMode::rgb;

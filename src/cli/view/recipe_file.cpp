@@ -23,12 +23,7 @@ RecipeFile read(const std::string& text) {
   const Json json = parse_json(text);
   if (json.is_object() && json.contains("run_config")) {
     const SavedState state = read_state(text);
-    if (!state.options.views.empty()) {
-      throw Error(ErrorCode::argument, {},
-                  "it is a state of a loader with views: write one of them in Python with "
-                  "open(\"recipe.json\", \"w\").write(T.to_json(views[0]))");
-    }
-    return {state.options.transforms, state.options.seed, state.options.exif_orientation,
+    return {state.options.all_views(), state.options.seed, state.options.exif_orientation,
             state.options.mode};
   }
   if (!json.is_array()) {
@@ -36,8 +31,13 @@ RecipeFile read(const std::string& text) {
                 "it is neither a list of transforms nor a saved state: write it in Python with "
                 "open(\"recipe.json\", \"w\").write(T.to_json(transforms))");
   }
-  RecipeFile out{.transforms = read_transforms(json), .seed = {}};
-  check_transforms(out.transforms);
+  RecipeFile out{.views = {}, .seed = {}};
+  if (!json.empty() && json.front().is_array()) {
+    for (const Json& view : json) out.views.push_back(read_transforms(view));
+  } else {
+    out.views = {read_transforms(json)};
+  }
+  for (const Transforms& view : out.views) check_transforms(view);
   return out;
 }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "cli/view/affine_words.h"
+
 namespace tundish::cli {
 namespace {
 
@@ -24,12 +26,42 @@ std::vector<std::string> texts_of(const ResizeStep& step, Size input) {
   return out;
 }
 
-std::string text_of(const PixelStep& step) {
-  std::string out = words(step.op)[static_cast<std::size_t>(step.op)];
-  for (std::size_t i = 0; i < static_cast<std::size_t>(values_of(step.op)); ++i) {
-    out += fmt::format(" {:g}", step.value[i]);
+// Where the numbers of an operation need words of their own; empty: they follow its name.
+std::string numbers_text(const PixelStep& step) {
+  const auto& v = step.value;
+  const auto pair = [](double across, double down) {
+    return across == down ? fmt::format("{:.3g}", across)
+                          : fmt::format("{:.3g} x {:.3g}", across, down);
+  };
+  switch (step.op) {
+    case PixelOp::gaussian_blur:
+      return fmt::format("{}x{} sigma {}", v[0], v[1], pair(v[2], v[3]));
+    case PixelOp::elastic:
+      return fmt::format("alpha {} sigma {}", pair(v[0], v[1]), pair(v[2], v[3]));
+    case PixelOp::noise:
+      return fmt::format("mean {:.3g} sigma {:.3g}", v[0], v[1]);
+    case PixelOp::erase:
+      return window_text(step.window);
+    case PixelOp::solarize_add:
+      return fmt::format("{:.3g} below {:.3g}", v[0], v[1]);
+    default:
+      return "";
   }
-  return out;
+}
+
+// `input`: size of the image before the step.
+std::vector<std::string> texts_of(const PixelStep& step, Size input) {
+  if (step.op == PixelOp::affine || step.op == PixelOp::tensor_affine) {
+    return words_of_affine(step, input);
+  }
+  std::string out = words(step.op)[static_cast<std::size_t>(step.op)];
+  if (const std::string numbers = numbers_text(step); !numbers.empty())
+    return {out + ' ' + numbers};
+  if (step.op == PixelOp::perspective) return {out};  // nobody reads its eight numbers
+  for (std::size_t i = 0; i < static_cast<std::size_t>(values_of(step.op)); ++i) {
+    out += fmt::format(" {:.3g}", step.value[i]);
+  }
+  return {out};
 }
 
 // What Erasure::window covers of the elements.
@@ -42,7 +74,7 @@ std::vector<std::string> words_of_steps(const View& view) {
   Size input = view.image();
   for (const PlanStep& step : view.steps()) {
     if (const PixelStep* pixels = std::get_if<PixelStep>(&step)) {
-      lines.push_back(text_of(*pixels));
+      for (const std::string& text : texts_of(*pixels, input)) lines.push_back(text);
       if (pixels->size != Size{}) input = pixels->size;
       continue;
     }

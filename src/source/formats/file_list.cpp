@@ -180,6 +180,7 @@ class FileList : public Source {
     keys_ = make_keys(list_.paths, parent(clean_path(failed ? "/" : absolute.string())));
     ask_sizes();
     warn_about_repeats();
+    warn_about_labels();
   }
 
   std::uint64_t count() const override { return keys_.size(); }
@@ -270,6 +271,19 @@ class FileList : public Source {
     }
   }
 
+  // A list without labels is fine; one whose labels have another name would train on nothing.
+  void warn_about_labels() {
+    if (list_.schema.find(FieldType::label) >= 0 || vector_field_ >= 0) return;
+    for (const Field& field : list_.schema.fields) {
+      if (!may_mean_label(lower(field.name))) continue;
+      warnings_.push_back(fmt::format(
+          "{}: its samples have no label, because no column is named 'label', 'class' or "
+          "'label:NAME'; column '{}' is a field: did you mean 'label'?",
+          printable(path_), printable(field.name)));
+      return;
+    }
+  }
+
   std::string path_;
   std::string folder_;  // "" or with a slash at the end
   List list_;
@@ -324,10 +338,10 @@ std::optional<Fault> parse_list(List& out, std::string_view text, char separator
     Labels made;
     if (const auto fault = make_labels(made, labels)) {
       const auto [line, offset] = places[fault->sample];
-      return Fault{
-          ErrorCode::label_unreadable,
-          fmt::format("line {}, column '{}': {}", line, head.names[head.label], fault->reason),
-          offset};
+      return Fault{ErrorCode::label_unreadable,
+                   fmt::format("line {}, column '{}': {}{}", line, head.names[head.label],
+                               fault->reason, label_advice(labels[fault->sample])),
+                   offset};
     }
     out.schema.fields.push_back({"label", FieldType::label});
     out.schema.classes = std::move(made.classes);

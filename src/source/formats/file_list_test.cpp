@@ -106,7 +106,8 @@ TEST_CASE("a list that cannot be read is refused by line and column") {
   says("path,label\na,1\n\nb,\n", ErrorCode::label_unreadable,
        "line 4, column 'label': the label is empty");
   says("path,label\na,1\nb,0.5\n", ErrorCode::label_unreadable,
-       "line 3, column 'label': the label '0.5' is no whole number from 0 on (-1 for none)");
+       "line 3, column 'label': the label '0.5' is no whole number from 0 on (-1 for none); for a "
+       "number per class use a column 'label:NAME' for each class");
   CHECK(fault_of(std::string_view("path\na\0b\n", 9)).code == ErrorCode::csv_damaged);
   std::string many = "path";
   for (int n = 1; n < 64; ++n) many += ",c" + std::to_string(n);
@@ -190,6 +191,23 @@ TEST_CASE("a list in the current folder finds its files") {
   std::filesystem::current_path(before);
   CHECK(text_of(sample.fields[0]) == "image");
   CHECK(source->key(0) == "a.jpg");
+}
+
+TEST_CASE("a column that looks like a label, in a list without labels, is warned about") {
+  const TemporaryFolder folder;
+  folder.write("a.jpg", "image");
+  const auto warned = [&](const std::string& columns, const std::string& row) {
+    const auto source = open_loose(folder.write("list.csv", columns + '\n' + row + '\n'));
+    const std::vector<std::string>& all = source->warnings();
+    return all.empty() ? std::string() : all.front();
+  };
+  for (const std::string name : {"labels", "Classes", "class_id", "target", "y"}) {
+    CHECK(warned("path," + name, "a.jpg,1")
+              .ends_with("column '" + name + "' is a field: did you mean 'label'?"));
+  }
+  CHECK(warned("path,label,labels", "a.jpg,1,1").empty());
+  CHECK(warned("path,label:cat,labels", "a.jpg,1,1").empty());
+  CHECK(warned("path,weight", "a.jpg,1").empty());
 }
 
 TEST_CASE("an empty list is refused") {

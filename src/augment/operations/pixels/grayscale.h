@@ -24,10 +24,13 @@ struct Grayscale {
     const int channels = channels_of(mode);
     if (num_output_channels == channels) return;
     refuse_argument(
-        kName,
-        fmt::format("num_output_channels must be {}, not {}: {}", channels, num_output_channels,
-                    channels == 3 ? "a batch is RGB; for one channel use Loader(mode=\"L\")"
-                                  : "a batch of mode=\"L\" has one channel"));
+        kName, fmt::format(
+                   "num_output_channels must be {}, not {}: {}", channels, num_output_channels,
+                   channels == 3
+                       ? "a batch has three channels. Write Grayscale(3) for three equal ones; for "
+                         "batches of one channel leave Grayscale out, and use Loader(mode=\"L\")"
+                       : "a batch of mode=\"L\" has one channel. Leave Grayscale out, or write "
+                         "Grayscale(1)"));
   }
 
   void plan(View& view, Random&) const { view.add({.op = PixelOp::grayscale}); }

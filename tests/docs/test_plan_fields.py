@@ -1,0 +1,48 @@
+"""docs/resume.md explains every field of a plan, and every operation."""
+
+import re
+
+import tundish
+from tundish import transforms as T
+
+from tests.helpers.program import ROOT
+
+PAGE = (ROOT / "docs" / "resume.md").read_text().split("## What a plan holds")[1].split("\n## ")[0]
+EXPLAINED = set(re.findall(r"`([^`]+)`", "".join(re.findall(r"^\|(.*?)\|.*$", PAGE, re.M))))
+EXPLAINED |= set(re.findall(r"`(\w+)`", PAGE))
+
+
+def keys_of(value):
+    """Of all objects inside."""
+    if isinstance(value, dict):
+        return set(value) | {key for one in value.values() for key in keys_of(one)}
+    return {key for one in value for key in keys_of(one)} if isinstance(value, list) else set()
+
+
+def test_every_operation_is_explained():
+    header = (ROOT / "src/augment/pixels/pixel_step.h").read_text()
+    names = re.search(r"words\(PixelOp\) \{\s*return \{(.*?)\};", header, re.S)[1]
+    words = re.findall(r'"([^"]+)"', names)
+    assert len(words) == 29
+    assert [word for word in words if word not in EXPLAINED] == []
+
+
+def test_every_field_is_explained(photos):
+    transforms = [
+        T.RandomResizedCrop(32),
+        T.RandomRotation((9, 9), expand=True, fill=7),
+        T.Resize((32, 32)),
+        T.ElasticTransform(sigma=1.0),
+        T.RandomErasing(1),
+        T.ToDtype("float32", scale=True),
+        T.RandomErasing(1, value="random"),
+    ]
+    found = keys_of(T.plan(transforms, (60, 80)))
+    for given in (
+        {"transforms": [*transforms, T.CutMix(num_classes=9)]},
+        {"views": [transforms] * 2},
+    ):
+        loader = tundish.Loader(photos.pack, 4, **given)
+        found |= keys_of(loader.replay(loader.state_dict()).plans)
+    assert {"erasures", "mix", "box", "views", "window", "fill", "op", "replaces"} <= found
+    assert [key for key in sorted(found) if key not in EXPLAINED] == []
