@@ -9,7 +9,7 @@ from tundish import transforms as T
 
 from tests.helpers.torchvision_child import ask_torchvision
 
-DRAWS = 20_000
+DRAWS = 100_000
 
 
 def steps(transform: T.Transform, op: str, count: int = DRAWS) -> list[dict[str, Any]]:
@@ -58,7 +58,7 @@ out = []
 image = torch.zeros(3, 40, 60)
 for arguments in json.loads(sys.argv[1]):
     erase = RandomErasing(**arguments)
-    drawn = (erase.make_params([image]) for _ in range(10000))
+    drawn = (erase.make_params([image]) for _ in range(20000))
     out.append([[one[k] for k in "jiwh"] for one in drawn if one["v"] is not None])
 print(json.dumps(out))
 """
@@ -70,8 +70,8 @@ def test_erased_windows_are_drawn_as_torchvision_draws_them() -> None:
     theirs = json.loads(ask_torchvision(_CHILD, json.dumps(cases)))
     for case, expected in zip(cases, theirs, strict=True):
         drawn = steps(T.RandomErasing(p=1, **case), "erase")
-        share, chance = len(drawn) / DRAWS, len(expected) / 10_000
-        assert abs(share - chance) < 4 * math.sqrt(chance * (1 - chance) / 6_600) + 1e-9
+        share, chance = len(drawn) / DRAWS, len(expected) / 20_000
+        assert abs(share - chance) < 4 * math.sqrt(chance * (1 - chance) / 16_000) + 1e-9
         limit = 1.95 * math.sqrt(1 / len(drawn) + 1 / len(expected))
         for k in range(4):
             ours = np.bincount([step["window"][k] for step in drawn], minlength=64).cumsum()

@@ -19,7 +19,7 @@ CASES = """[
     [RandomResize(20, 21)], [RandomResize(33, 34, NEAREST)],
 ]"""
 IMAGE = (47, 61)  # height, width
-DRAWS = 5_000
+DRAWS = 20_000
 
 
 def test_a_size_that_is_not_random_has_the_pixels_of_torchvision(tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ import json
 from torchvision.transforms import v2
 torch.manual_seed(1)
 image = torch.zeros(3, 47, 61)
-print(json.dumps([[one.make_params([image])["size"][0] for _ in range(5000)] for one in eval(sys.argv[1])]))
+print(json.dumps([[one.make_params([image])["size"][0] for _ in range(20000)] for one in eval(sys.argv[1])]))
 """
 DRAWN = [
     "v2.ScaleJitter((100, 90))",

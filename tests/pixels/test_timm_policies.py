@@ -110,7 +110,7 @@ def test_a_policy_gives_the_images_that_timm_gives(
     assert len(made) > 0.95 * len(theirs[config])  # the rarest chains may not have come
 
 
-def steps(transform: T.Transform, draws: int = 25_000) -> list[list[dict]]:
+def steps(transform: T.Transform, draws: int = 100_000) -> list[list[dict]]:
     plans = (T.plan([transform], (40, 64), seed=7, sample=i) for i in range(draws))
     return [plan["steps"][1:] for plan in plans]
 

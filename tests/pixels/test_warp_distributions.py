@@ -3,7 +3,7 @@
 import numpy as np
 from tundish import transforms as T
 
-DRAWS = 20_000
+DRAWS = 100_000
 HEIGHT, WIDTH = 40, 64
 
 
