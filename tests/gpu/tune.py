@@ -196,6 +196,7 @@ def check_capture_failure() -> bool:
 
     model = Syncs().cuda()
     step = Step(model, torch.optim.SGD(model.parameters(), 0.1), lambda y: y.mean())
+    step.must_capture = True
     CudaGraph().apply(step)
     batch = torch.randn(4, 8, device="cuda")
     try:

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 from tundish.tuning.compare import Turn
+from tundish.tuning.confirm import BASELINE, HUMAN, TWIN
 from tundish.tuning.gates import Gates
 from tundish.tuning.job import JobSource
 from tundish.tuning.results import IMPOSSIBLE, KEPT, REJECTED
-from tundish.tuning.search import BASELINE, HUMAN, TWIN, Search
+from tundish.tuning.search import Search
 from tundish.tuning.stage import Outcome
 from tundish.tuning.tricks import TRICKS, Trick
 from tundish.tuning.variants import BaselineFailed, Facts

@@ -50,6 +50,7 @@ class Trial:
         self.job = job = source.make(seed)
         step = self.step = Step(job.model, job.optimizer, job.loss_fn)
         step.shapes_vary = job.shapes_vary
+        step.must_capture = True
         if nudge:
             job.batches = [nudged(batch, nudge) for batch in job.batches]
         made_at = time.perf_counter()
@@ -59,10 +60,13 @@ class Trial:
                 return {"obstacle": f"{trick.title}: {obstacle}"}
             trick.apply(step)
         set_seeds(seed + nudge)
+        scales = [] if step.scaler is None else [step.scaler.get_scale()]
         losses: list[torch.Tensor] = []
         ends: list[float] = []
         for _ in range(steps):
             losses.append(self._one())
+            if step.scaler is not None:
+                scales.append(step.scaler.get_scale())
             if len(ends) < 8:  # the first steps hold what is done once; wait for each
                 self._wait()
                 ends.append(time.perf_counter())
@@ -77,7 +81,7 @@ class Trial:
             "step_ms": 1e3 * usual_s,
             "device": describe_device(step.device),
             "memory_total": total_memory(step.device),
-            "scale": None if step.scaler is None else step.scaler.get_scale(),
+            "scales": scales,
             "graphs": compiled_graphs(),
         }
 

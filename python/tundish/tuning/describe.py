@@ -10,11 +10,13 @@ from .batches import samples_of, tensors_of
 from .fingerprint import fingerprint_of
 from .job import JobSource
 from .step import Step
-from .tricks import TRICKS
+from .tricks import TRICKS, trick_from_json
 from .tricks.tf32 import flags
 
 
-def describe_job(source: JobSource, seed: int) -> dict[str, Any]:
+def describe_job(
+    source: JobSource, seed: int, own: list[dict[str, Any]] | None = None
+) -> dict[str, Any]:
     job = source.make(seed)
     step = Step(job.model, job.optimizer, job.loss_fn)
     step.shapes_vary = job.shapes_vary
@@ -22,6 +24,7 @@ def describe_job(source: JobSource, seed: int) -> dict[str, Any]:
     found = fingerprint_of(job.model, job.optimizer, batch)
     shapes = [f"{'x'.join(map(str, t.shape))} {t.dtype}" for t in tensors_of(batch)]
     cuda = step.device.type == "cuda"
+    tricks = [kind() for kind in TRICKS] + [trick_from_json(values) for values in own or []]
     return {
         "model": f"{found.model}, {found.parameters:,} parameters",
         "optimizer": found.optimizer,
@@ -30,7 +33,7 @@ def describe_job(source: JobSource, seed: int) -> dict[str, Any]:
         "device": found.device,
         "device_type": step.device.type,
         "baseline": describe_flags(step, cuda),
-        "obstacles": {kind.name: kind().obstacle(step) for kind in TRICKS},
+        "obstacles": {trick.name: trick.obstacle(step) for trick in tricks},
         "fingerprint": found.as_json(),
     }
 

@@ -29,6 +29,7 @@ class Gates:
     source: JobSource
     seed: int
     need_bytes: int = 0
+    deterministic: bool = True  # the plain step gave the same bits twice, in every check
     found: dict[str, Verdict] = field(default_factory=dict)
 
     def start(self, stage: Stage, tricks: Iterable[Trick]) -> None:
@@ -70,6 +71,7 @@ class Gates:
             try:
                 result = stage.result(key)
                 self.found[key] = Verdict(not result.passed, result.sentence, trick.grade.value)
+                self.deterministic &= getattr(result, "deterministic", True)
             except TrialFailed as error:
                 text = f"{trick.title} could not be checked: {error}"
                 self.found[key] = Verdict(True, text, trick.grade.value)
@@ -89,7 +91,16 @@ class Gates:
             [one.losses for one in equals if not one.failed],
             outcome.losses,
         )
-        return Verdict(not result.passed, result.sentence, Grade.STATISTICAL.value)
+        text = result.sentence
+        scales = outcome.details.get("scales")
+        if scales:
+            from .numerics.overflow import overflow_of
+
+            overflow = overflow_of(scales)
+            if not overflow.settled:
+                return Verdict(True, overflow.sentence, Grade.STATISTICAL.value)
+            text += f"; {overflow.sentence}" if overflow.skipped else ""
+        return Verdict(not result.passed, text, Grade.STATISTICAL.value)
 
 
 def gate_name(trick: Trick) -> str:

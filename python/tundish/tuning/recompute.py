@@ -16,7 +16,7 @@ import torch
 
 from .._c.errors import ArgumentError
 from .batches import tensors_of
-from .job import Job
+from .job import Job, JobSource
 from .recomputed import changing_buffers
 from .step import Step
 
@@ -72,6 +72,22 @@ def choose_blocks(job: Job, target_bytes: int, clock: Clock = time.perf_counter)
         peak_bytes=predicted_peak(chosen, plain),
         seconds=sum(block.seconds for block in chosen),
     )
+
+
+def choose_for_peak(
+    source: JobSource, seed: int, peak_bytes: int, target_bytes: int
+) -> tuple[str, ...]:
+    """For a child: blocks that bring a step of `peak_bytes` down to about `target_bytes`.
+
+    Activations are measured in the plain step; with other number types they are smaller by the same
+    share. Weights, gradients and the optimiser's state stay.
+    """
+    job = source.make(seed)
+    plain, blocks = measure_blocks(job)
+    fixed = sum(p.numel() * p.element_size() for p in job.model.parameters())
+    held = max(1, peak_bytes - 2 * fixed)
+    share = max(0.02, 1 - (peak_bytes - target_bytes) / held)
+    return tuple(block.name for block in select(blocks, plain, int(share * plain)))
 
 
 def predicted_peak(chosen: list[Block], plain_bytes: int) -> int:

@@ -8,7 +8,8 @@ alone and everything under a compiled step; fp16 wins in one layout and loses in
     3  torch.compile on the best of them, in both layouts
     4  flags: cudnn.benchmark, TF32 beside the precision; in-place activations
     5  removal: does the plan need each of its tricks?
-    6  a fresh run of the winner against the baseline, its twin and the human recipe
+    6  with a memory target: recomputation of the cheapest blocks
+    7  a fresh run of the winner against the baseline, its twin and the human recipe (confirm.py)
 
 What is compiled prepares in the background from the start; only one trial is timed at a time.
 """
@@ -19,25 +20,25 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from .compare import Gain, Turn, compare, middle_ms
-from .gates import Gates, Verdict
-from .results import COMPARED, IMPOSSIBLE, KEPT, Row
+from .compare import Gain, compare
+from .confirm import BASELINE, TWIN, confirm
+from .gates import Gates
+from .results import IMPOSSIBLE, Row
 from .rows import Variant, fill_row, label, reference_row, variant_row
 from .stage import Outcome, Stage
 from .tricks import Trick
 from .tricks.autocast import Bf16, Fp16
 from .tricks.channels_last import ChannelsLast
+from .tricks.checkpointing import Checkpointing
 from .tricks.compile import Compile
 from .tricks.cuda_graph import CudaGraph
 from .tricks.cudnn_benchmark import CudnnBenchmark
+from .tricks.ddp import DdpOptions
 from .tricks.inplace import InplaceActivations
 from .tricks.optimizer_kernels import FusedOptimizer
-from .tricks.reference_flags import StrictFp32, TorchDefaults
 from .tricks.tf32 import TF32
-from .variants import BaselineFailed, Facts, Measured, in_variant, pair_noise, without
+from .variants import BaselineFailed, Facts, Measured, in_variant, without
 
-BASELINE, TWIN, HUMAN = "baseline", "twin", "human recipe"
-STRICT, DEFAULTS = "strict fp32", "torch defaults"
 NOT_WORTH = 1.003  # a trick that gives less is left out: a simpler plan
 
 
@@ -50,6 +51,8 @@ class Search:
     facts: Facts
     deadline: float  # of time.monotonic()
     quick: bool = False
+    own: list[Trick] = field(default_factory=list)  # the user's own tricks
+    target_bytes: int = 0  # of the device's memory; 0: no target
     allowed: Callable[[Trick], bool] = lambda trick: True
     progress: Callable[[str], None] = lambda text: None
     rows: list[Row] = field(default_factory=list)
@@ -58,7 +61,6 @@ class Search:
     measured: dict[Variant, Measured] = field(default_factory=dict)
     gains: dict[str, Gain] = field(default_factory=dict)
     twin_noise: dict[str, float] = field(default_factory=dict)
-    _names: dict[Variant, str] = field(default_factory=dict)
 
     def run(self) -> None:
         self.start_references()
@@ -67,14 +69,15 @@ class Search:
         self.choose_compiler()
         self.choose_flags()
         self.try_removal()
-        self.confirm()
+        self.fit_memory()
+        confirm(self)
 
     def run_only(self, variant: Variant) -> None:
         """The fresh run of a plan that exists."""
         self.start_references()
         self.winner = variant
         self.gates.start(self.stage, variant)
-        self.confirm()
+        confirm(self)
 
     # 0: what everything is compared with.
 
@@ -85,12 +88,12 @@ class Search:
         if base.failed:
             raise BaselineFailed(base)
         self._make_room()
-        self.stage.start(TWIN, (), need_bytes=self._need(()))
+        self.stage.start(TWIN, (), need_bytes=self.need(()))
         human = self.human_recipe()
         if Compile() in human:  # the slowest to prepare comes first
             self._start(human)
         for nudge in (1, 2):
-            self.stage.start(f"nudge {nudge}", (), nudge, self._need(()))
+            self.stage.start(f"nudge {nudge}", (), nudge, self.need(()))
         self.gates.start(self.stage, self._checked_first())
         self.rows.append(reference_row(BASELINE, base, self.stage.memory(BASELINE)))
 
@@ -149,9 +152,7 @@ class Search:
         for found in self._best_first(self.cells())[: 1 if self.quick else 2]:
             candidates.append(self._usable([*found, Compile()]))
         best = candidates[0] if candidates else ()
-        if (
-            ChannelsLast() in best
-        ):  # the removal test of the layout, where compilation changes its worth
+        if ChannelsLast() in best:  # compilation changes the worth of a layout: both are timed
             if not self.quick:
                 candidates.append(without(best, ChannelsLast()))
         elif best:
@@ -168,8 +169,9 @@ class Search:
     # 4
 
     def choose_flags(self) -> None:
-        extra = [one for one in self._extra() if self._can(one) and one not in self.winner]
-        if self.quick or not extra or not self._time_for(45):
+        extra = [] if self.quick else self._extra()
+        extra = [one for one in [*extra, *self.own] if self._can(one) and one not in self.winner]
+        if not extra or not self._time_for(45):
             return
         self.progress("flags")
         self.gates.start(self.stage, extra)
@@ -185,7 +187,7 @@ class Search:
 
     def _extra(self) -> list[Trick]:
         """TF32 has nothing to do beside 16 bits, in-place activations nothing under the compiler."""
-        extra: list[Trick] = [CudnnBenchmark()]
+        extra: list[Trick] = [CudnnBenchmark(), DdpOptions()]
         if not any(trick.name in ("bf16", "fp16") for trick in self.winner):
             extra.append(TF32())
         if Compile() not in self.winner:
@@ -220,59 +222,43 @@ class Search:
         """A precision under a compiled step would be compiled anew for an answer that is known."""
         return not (Compile() in self.winner and trick.name in ("bf16", "fp16", "channels_last"))
 
-    # 6
+    # 6: only with a memory target.
 
-    def confirm(self) -> None:
-        """Fresh processes: the best of many measurements looks better than it is."""
-        self.progress("a fresh run of the winner")
-        human = self.human_recipe()
-        names: dict[str, Variant] = {BASELINE: (), TWIN: (), "winner": self.winner, HUMAN: human}
-        if self.facts.cuda:
-            names |= {STRICT: (StrictFp32(),), DEFAULTS: (TorchDefaults(),)}
-        self.stage.end(*[n for n in self.stage.alive() if n not in (BASELINE, TWIN)])
-        for name, variant in names.items():
-            trial = name if name in (BASELINE, TWIN) else f"fresh {name}"
-            self.stage.start(trial, variant, need_bytes=self._need(variant))
-        fresh = {name: name if name in (BASELINE, TWIN) else f"fresh {name}" for name in names}
-        turns = self.stage.measure(list(fresh.values()), rounds=10)
-        base, twin = turns.get(BASELINE), turns.get(TWIN)
-        if not base or not twin:
+    def fit_memory(self) -> None:
+        """Recomputes the cheapest blocks in the backward pass until the step fits the target."""
+        if not self.target_bytes or self._fits(self.winner):
             return
-        noise = compare(base, twin, base[1:] + base[:1])
-        self.twin_noise = {
-            "spread": abs(noise.gain - 1),
-            "threshold": compare(base, twin, twin).threshold - 1,
-        }
-        won = turns.get(fresh["winner"], base)
-        theirs = turns.get(fresh[HUMAN], base)
-        if middle_ms(theirs) < 0.99 * middle_ms(won) and self._passes(human):
-            self.notes.append("the human recipe was faster in the fresh run: it is the plan")
-            self.winner, won = human, theirs
-        for name in names:
-            if name not in (TWIN, "winner") and (other := turns.get(fresh[name])):
-                self.gains[name] = compare(other, won, pair_noise(other, base, twin))
-        if self.winner and not self.gains[BASELINE].faster:
-            self.notes.append("in a fresh run the best variant was not faster: the plan is empty")
-            self.winner = ()
-        for name, variant in names.items():
-            if fresh[name] in turns:
-                self.rows.append(self._confirmed_row(name, fresh[name], variant, turns))
-
-    def _confirmed_row(
-        self, name: str, trial: str, variant: Variant, turns: dict[str, list[Turn]]
-    ) -> Row:
-        checked = variant and name in ("winner", HUMAN)
-        gate = self.gates.judge(self.stage, variant, trial) if checked else Verdict(False, "", "")
-        gain = compare(turns[BASELINE], turns[trial], turns[TWIN])
-        row = variant_row(
-            label(variant) if name == "winner" else name,
-            "confirm",
-            variant,
-            self.stage.outcome(trial),
+        self.progress("memory")
+        plain, aim = self.winner, self.target_bytes
+        for _ in range(3):
+            blocks = self.stage.call(
+                f"blocks {aim}",
+                "tundish.tuning.recompute:choose_for_peak",
+                source=self.gates.source,
+                seed=self.gates.seed,
+                peak_bytes=self._peak(plain),
+                target_bytes=aim,
+            )
+            candidate = in_variant([*plain, Checkpointing(tuple(blocks))]) if blocks else plain
+            if candidate == plain:
+                break
+            self._try_beside_winner([candidate], "memory")
+            if candidate in self.measured and self._passes(candidate):
+                self.winner = candidate
+                if self._fits(candidate):
+                    return
+            aim = int(0.8 * aim)
+        gb = self._peak(self.winner) / 2**30
+        self.notes.append(
+            f"the memory target is not reached: {gb:.1f} GB is the least that was found"
         )
-        fill_row(row, turns[trial], turns[BASELINE], gain, self.stage.memory(trial), gate)
-        row.verdict = KEPT if checked and variant == self.winner else COMPARED
-        return row
+
+    def _peak(self, variant: Variant) -> int:
+        found = self.measured.get(variant)
+        return (found.peak_bytes if found else self.facts.peak_bytes) or 0
+
+    def _fits(self, variant: Variant) -> bool:
+        return not self.target_bytes or self._peak(variant) <= self.target_bytes
 
     # The parts that the phases share.
 
@@ -295,11 +281,11 @@ class Search:
 
     def _groups(self, variants: list[Variant]) -> Iterable[list[Variant]]:
         """As many at once as the device's memory holds, beside the baseline and its twin."""
-        room = self.stage.memory_limit - 2 * self._need(())
+        room = self.stage.memory_limit - 2 * self.need(())
         group: list[Variant] = []
         for variant in variants:
-            taken = sum(map(self._need, group))
-            if group and self.facts.cuda and taken + self._need(variant) > room:
+            taken = sum(map(self.need, group))
+            if group and self.facts.cuda and taken + self.need(variant) > room:
                 yield group
                 self.stage.end(*(self._name(one) for one in group))
                 group = []
@@ -351,7 +337,7 @@ class Search:
 
     def _start(self, variant: Variant) -> None:
         if variant:
-            self.stage.start(self._name(variant), variant, need_bytes=self._need(variant))
+            self.stage.start(self._name(variant), variant, need_bytes=self.need(variant))
 
     def _name(self, variant: Variant) -> str:
         return label(variant) or BASELINE
@@ -378,7 +364,7 @@ class Search:
         self.stage.memory_limit = int(0.85 * total)
         self.stage.most_preparing = 16
 
-    def _need(self, variant: Variant) -> int:
+    def need(self, variant: Variant) -> int:
         """The memory of a trial, by the baseline's; a graph keeps a pool of its own."""
         low = any(trick.name in ("bf16", "fp16") for trick in variant)
         return int((0.7 if low else 1.2) * self.facts.peak_bytes) + (700 << 20)

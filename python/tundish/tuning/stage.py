@@ -91,6 +91,14 @@ class Stage:
             )
             self._pump()
 
+    def call(self, name: str, function: str, **words: Any) -> Any:
+        """start_call() and result(). None if it failed."""
+        self.start_call(name, function, **words)
+        try:
+            return self.result(name)
+        except TrialFailed:
+            return None
+
     def outcome(self, name: str) -> Outcome:
         """Waits until a trial is prepared."""
         entry = self._wait_for(name)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -55,6 +56,7 @@ class Step:
         self.channels_last = False
         self.compile_options: dict[str, Any] | None = None  # the arguments of torch.compile
         self.capture = False  # replay the whole step as one CUDA graph
+        self.must_capture = False  # a trial fails where training goes on without the graph
         self.accumulate = 1  # micro-batches of one step
         self.clip_norm: float | None = None
         self.set_to_none = True
@@ -78,12 +80,24 @@ class Step:
         if shape != self.main_signature:  # the last batch of an epoch: not worth a compilation
             return self.train_on(batch, self.loss_of)
         if self.capture:
-            if self._graph is None:
-                from .graph import StepGraph
-
-                self._graph = StepGraph(self)
-            return self._graph(batch)
+            return self._replay(batch)
         return self.train_on(batch, self.compiled_loss_of)
+
+    def _replay(self, batch: Any) -> torch.Tensor:
+        from .graph import CannotCapture, StepGraph
+
+        if self._graph is None:
+            self._graph = StepGraph(self)
+        try:
+            return self._graph(batch)
+        except CannotCapture as error:
+            if self.must_capture:
+                raise
+            warnings.warn(
+                f"the step cannot be a CUDA graph here and runs without it: {error}", stacklevel=3
+            )
+            self.capture = False
+            return self.train_on(batch, self.compiled_loss_of)
 
     def reset(self) -> None:
         """Forgets what was compiled and captured; after a trick was applied or undone."""

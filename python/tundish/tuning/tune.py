@@ -7,22 +7,24 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
 from .._c.errors import ArgumentError
 from ..report.machine import machine, versions
+from .confirm import BASELINE
 from .fingerprint import Fingerprint
 from .gates import Gates
 from .job import Build, Job, JobSource, as_job, pickled_source, source_of
 from .plan import Plan
 from .results import Report
-from .search import BASELINE, Search
+from .search import Search
 from .stage import Stage
 from .step import LossFunction
 from .trial import TrialFailed, TrialProcess
-from .tricks import TRICKS, Trick
+from .tricks import TRICKS, Trick, load_own
 from .variants import BaselineFailed, Facts
 
 FIRST_STEPS = 30  # of every trial: they warm up, and their losses are compared
@@ -40,6 +42,8 @@ def tune(
     seed: int = 0,
     tricks: Sequence[str] | None = None,
     without: Sequence[str] = (),
+    own: Sequence[str] = (),
+    memory_gb: float | None = None,
     progress: Callable[[str], None] = lambda text: None,
 ) -> Plan:
     """Measures training tricks on a copy of your step and returns the plan of those that pay.
@@ -50,14 +54,18 @@ def tune(
 
     `build`: such a function, or FILE:FUNCTION, or the model itself, followed by optimizer, loss_fn
     and batch, which are pickled. `quick`: about two minutes instead of six. `minutes`: another limit.
-    `tricks`, `without`: names of tricks to try, or not to. Ctrl-C ends it with the best plan so far.
+    `tricks`, `without`: names of tricks to try, or not to. `own`: tricks of yours, FILE:CLASS.
+    `memory_gb`: the step must fit into this much memory of the GPU, by recomputation if it has to.
+    Ctrl-C ends it with the best plan so far.
     """
     limit = minutes if minutes is not None else QUICK_MINUTES if quick else MINUTES
     allowed = name_filter(tricks, without)
     folder = tempfile.mkdtemp(prefix="tundish-tune-")
     try:
         source = make_source(build, optimizer, loss_fn, batch, folder)
-        return run(source, folder, limit, quick, seed, allowed, progress, job_name(build))
+        asked = Asked(limit, quick, seed, allowed, [load_own(one)() for one in own])
+        asked.target_bytes = int((memory_gb or 0) * 2**30)
+        return run(source, folder, asked, progress, job_name(build))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -73,52 +81,58 @@ def measure_plan(
     """Times a plan again, beside the baseline, its twin and the human recipe, and checks its numerics."""
     folder = tempfile.mkdtemp(prefix="tundish-tune-")
     try:
-        return run(
-            make_source(build, None, None, None, folder),
-            folder,
-            MINUTES,
-            quick,
-            seed,
-            lambda trick: True,
-            progress,
-            job_name(build),
-            tuple(plan.tricks),
-        ).report
+        source = make_source(build, None, None, None, folder)
+        asked = Asked(MINUTES, quick, seed, lambda trick: True, only=tuple(plan.tricks))
+        return run(source, folder, asked, progress, job_name(build)).report
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+@dataclass
+class Asked:
+    """What a run is asked for."""
+
+    minutes: float
+    quick: bool
+    seed: int
+    allowed: Callable[[Trick], bool]
+    own: list[Trick] = field(default_factory=list)
+    target_bytes: int = 0
+    only: tuple[Trick, ...] | None = None  # no search: the fresh run of this variant
+
+
 def run(
-    source: JobSource,
-    folder: str,
-    minutes: float,
-    quick: bool,
-    seed: int,
-    allowed: Callable[[Trick], bool],
-    progress: Callable[[str], None],
-    name: str,
-    only: tuple[Trick, ...] | None = None,
+    source: JobSource, folder: str, asked: Asked, progress: Callable[[str], None], name: str
 ) -> Plan:
-    """A search; or, with `only`, the fresh run of that variant alone."""
     began = time.monotonic()
     progress("the job")
-    stage = Stage(source, folder, seed=seed, steps=FIRST_STEPS, prepare_s=max(120.0, 60 * minutes))
+    prepare_s = max(120.0, 60 * asked.minutes)
+    stage = Stage(source, folder, seed=asked.seed, steps=FIRST_STEPS, prepare_s=prepare_s)
     stage.start(BASELINE, ())  # it prepares while the job is described
     try:
-        described = describe(source, seed)
+        described = describe(source, asked.seed, asked.own)
     except BaseException:
         stage.close()
         raise
     facts = Facts(described["device_type"] == "cuda", described["obstacles"], described["samples"])
     search = Search(
-        stage, Gates(source, seed), facts, began + 60 * minutes, quick, allowed, progress
+        stage,
+        Gates(source, asked.seed),
+        facts,
+        began + 60 * asked.minutes,
+        asked.quick,
+        asked.own,
+        asked.target_bytes,
+        asked.allowed,
+        progress,
     )
     finished = True
     try:
-        if only is None:
+        if asked.only is None:
             search.run()
         else:
-            search.run_only(only)
+            search.run_only(asked.only)
+        search.notes += remarks(search)
     except KeyboardInterrupt:
         finished = False
         search.notes.append("stopped by Ctrl-C: the best plan so far")
@@ -130,6 +144,26 @@ def run(
     report = make_report(described, search, name)
     report.seconds, report.finished = time.monotonic() - began, finished
     return Plan(list(search.winner), Fingerprint.from_json(described["fingerprint"]), report)
+
+
+def remarks(search: Search) -> list[str]:
+    """What the user should know of the step itself."""
+    out = []
+    if not search.gates.deterministic:
+        out.append(
+            "your step does not give the same bits twice; tundish.tuning.nondeterminism finds where"
+        )
+    if any(trick.name == "channels_last" for trick in search.winner):
+        layers = search.stage.call(
+            "fallback layers",
+            "tundish.tuning.tricks.channels_last:find_fallback_layers",
+            source=search.gates.source,
+            seed=search.gates.seed,
+        )
+        if layers:
+            more = f" and {len(layers) - 5} more" if len(layers) > 5 else ""
+            out.append(f"channels_last is lost in {', '.join(layers[:5])}{more}: each costs a copy")
+    return out
 
 
 def make_report(described: dict[str, Any], search: Search, name: str) -> Report:
@@ -155,12 +189,17 @@ def make_report(described: dict[str, Any], search: Search, name: str) -> Report:
     )
 
 
-def describe(source: JobSource, seed: int) -> dict[str, Any]:
+def describe(source: JobSource, seed: int, own: Sequence[Trick] = ()) -> dict[str, Any]:
     """Makes the job once in a child: what it is, and which tricks it cannot take."""
     process = TrialProcess([])
     try:
         found = process.ask(
-            "call", 600.0, function="tundish.tuning.describe:describe_job", source=source, seed=seed
+            "call",
+            600.0,
+            function="tundish.tuning.describe:describe_job",
+            source=source,
+            seed=seed,
+            own=[trick.as_json() for trick in own],
         )
     except TrialFailed as error:
         raise baseline_error(str(error), error.kind, {"details": error.details}) from None
@@ -208,7 +247,9 @@ def name_filter(only: Sequence[str] | None, without: Sequence[str]) -> Callable[
     for name in [*(only or ()), *without]:
         if name not in known:
             raise ArgumentError(f"no trick is called {name!r}; known: {', '.join(known)}")
-    return lambda trick: (only is None or trick.name in only) and trick.name not in without
+    return lambda trick: bool(
+        trick.own or ((only is None or trick.name in only) and trick.name not in without)
+    )
 
 
 def job_name(build: Any) -> str:

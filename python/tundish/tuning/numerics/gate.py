@@ -89,6 +89,7 @@ class Candidate:
         use_a_rate(self.job.optimizer)
         self.step = Step(self.job.model, self.job.optimizer, self.job.loss_fn)
         self.step.shapes_vary = self.job.shapes_vary
+        self.step.must_capture = True
         self._applied: list[Trick] = []
         self._tricks = tricks
         self._config = contextlib.ExitStack()

@@ -17,6 +17,7 @@ from .cudnn_benchmark import CudnnBenchmark
 from .ddp import DdpOptions
 from .inplace import InplaceActivations
 from .optimizer_kernels import ForeachOptimizer, FusedOptimizer
+from .own import load_own
 from .reference_flags import StrictFp32, TorchDefaults
 from .set_to_none import SetToNone
 from .tf32 import TF32
@@ -41,19 +42,22 @@ TRICKS: tuple[type[Trick], ...] = (
     CudaGraph,
 )
 
-__all__ = ["TRICKS", "Grade", "Trick", "in_order", "trick_from_json"]
+__all__ = ["TRICKS", "Grade", "Trick", "in_order", "load_own", "trick_from_json"]
 
 
 def in_order(tricks: Iterable[Trick]) -> list[Trick]:
-    """As they are applied; undone in the opposite order."""
-    return sorted(tricks, key=lambda trick: TRICKS.index(type(trick)))
+    """As they are applied; undone in the opposite order. A user's own come before the optimiser's."""
+    own = TRICKS.index(ForeachOptimizer) - 0.5
+    places: dict[type[Trick], float] = {kind: place for place, kind in enumerate(TRICKS)}
+    return sorted(tricks, key=lambda trick: places.get(type(trick), own))
 
 
 def trick_from_json(values: dict[str, Any]) -> Trick:
     """The trick of a plan file. ValueError names what is unknown."""
     values = dict(values)
     name = values.pop("name", None)
-    for kind in TRICKS:
+    own = values.pop("own", None)
+    for kind in [load_own(own)] if own else TRICKS:
         if kind.name == name:
             unknown = values.keys() - {field.name for field in fields(kind)}
             if unknown:

@@ -25,6 +25,7 @@ class Trick:
     name: ClassVar[str] = ""
     title: ClassVar[str] = ""  # as tables show it
     grade: ClassVar[Grade] = Grade.BITWISE
+    own: ClassVar[str] = ""  # FILE:CLASS of a user's own trick
 
     def obstacle(self, step: Step) -> str:
         """Why this trick cannot be used on this step; empty if it can."""
@@ -41,4 +42,5 @@ class Trick:
         return []
 
     def as_json(self) -> dict[str, Any]:
-        return {"name": self.name, **asdict(self)}
+        own = {"own": self.own} if self.own else {}
+        return {"name": self.name, **asdict(self), **own}

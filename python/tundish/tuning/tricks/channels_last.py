@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
+from ..batches import slice_samples
+from ..job import JobSource
+from ..step import Step
 from .base import Grade, Trick
-
-if TYPE_CHECKING:
-    from ..step import Step
 
 
 @dataclass(frozen=True)
@@ -70,3 +70,26 @@ def as_ordinary(optimizer: torch.optim.Optimizer, saved: dict[str, Any]) -> dict
         for key, values in saved["state"].items()
     }
     return {**saved, "state": state}
+
+
+def find_fallback_layers(source: JobSource, seed: int) -> list[str]:
+    """Layers whose output is not channels_last though the model and the batch are: each costs a copy."""
+    job = source.make(seed)
+    step = Step(job.model, job.optimizer, job.loss_fn)
+    ChannelsLast().apply(step)
+    found: list[str] = []
+
+    def watch(name: str, kind: str) -> Any:
+        def look(module: Any, inputs: Any, output: Any) -> None:
+            image = isinstance(output, torch.Tensor) and output.dim() == 4
+            if image and not output.is_contiguous(memory_format=torch.channels_last):
+                found.append(f"{name} ({kind})")
+
+        return look
+
+    for name, module in job.model.named_modules():
+        if not any(True for _ in module.children()):
+            module.register_forward_hook(watch(name, type(module).__name__))
+    with torch.no_grad():
+        step.loss_of(step.as_channels_last(slice_samples(job.batches[0], 0, 2)))
+    return list(dict.fromkeys(found))

@@ -1,0 +1,148 @@
+"""A whole tuning run on a CPU, with tricks whose effect is known."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import tundish
+from tundish.tuning import tune as tuner
+from tundish.tuning.results import KEPT, REJECTED
+
+from . import jobs, planted
+from .test_trial import children
+
+HERE = Path(__file__).parent
+OWN = ["NoWait", "WrongScale", "HalfSum", "Slower"]
+
+
+@pytest.fixture(scope="module")
+def plan() -> Iterator[tundish.Plan]:
+    """The tricks of torch are left out: on a busy machine their gains are noise. The planted ones make a
+    wait of 120 ms ten times shorter or three times longer."""
+    names = [f"{HERE / 'planted.py'}:{name}" for name in OWN]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OMP_NUM_THREADS", "1")  # threads that wait for each other make noise
+        patch.setattr(tuner, "FIRST_STEPS", 15)
+        yield tundish.tune(planted.build, tricks=["fused_optimizer"], own=names)
+
+
+def test_the_good_trick_is_kept(plan: tundish.Plan) -> None:
+    assert "no_wait" in [trick.name for trick in plan.tricks]
+    assert not {"wrong_scale", "half_sum", "slower"} & {trick.name for trick in plan.tricks}
+    assert plan.report.gains["baseline"]["gain"] > 1.5
+    kept = [row for row in plan.report.rows if row.verdict == KEPT]
+    assert kept[0].tricks == [trick.as_json() for trick in plan.tricks]
+
+
+@pytest.mark.parametrize("name", ["half the output", "a mean in fp16"])
+def test_a_bad_trick_is_rejected_with_the_tensor(plan: tundish.Plan, name: str) -> None:
+    rows = [row for row in plan.report.rows if name in row.label]
+    assert rows
+    assert {row.verdict for row in rows} == {REJECTED}
+    assert all("x the fp32 noise" in row.numerics for row in rows)
+
+
+def test_a_slow_trick_is_not_kept(plan: tundish.Plan) -> None:
+    row = next(row for row in plan.report.rows if "waits longer" in row.label)
+    assert row.verdict != KEPT
+    assert row.gain is not None
+    assert row.gain < 1
+
+
+def test_nothing_stays_behind(plan: tundish.Plan) -> None:
+    assert not children()
+
+
+def test_the_plan_trains_the_users_objects(plan: tundish.Plan, tmp_path: Path) -> None:
+    plan.save(tmp_path / "plan.json")
+    loaded = tundish.load_plan(tmp_path / "plan.json")
+    assert loaded.tricks == plan.tricks
+    assert loaded.changes() == []
+    torch.manual_seed(0)
+    model, optimizer, loss_fn, batch = planted.build()
+    before = [p.detach().clone() for p in model.parameters()]
+    step = loaded.apply(model, optimizer, loss_fn)
+    losses = [float(step(batch)) for _ in range(5)]
+    assert losses[-1] < losses[0]
+    assert not all(torch.equal(a, b) for a, b in zip(before, model.parameters()))
+    assert model.wait_s == 0.01
+    loaded.undo()
+    assert model.wait_s == 0.12
+
+
+def test_a_plan_for_another_model_is_refused(plan: tundish.Plan) -> None:
+    model, optimizer, loss_fn, _ = jobs.mlp()
+    with pytest.raises(
+        tundish.ArgumentError, match="this plan is for another job: the plan's model was Net"
+    ):
+        plan.apply(model, optimizer, loss_fn)
+    assert any("optimizer" in text for text in plan.changes(model, optimizer))
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (lambda v: "nothing", "is not a plan"),
+        (lambda v: {**v, "format": 99}, "its format is not 1"),
+        (lambda v: {**v, "tricks": [{"name": "warp"}]}, "no trick is called 'warp'"),
+        (lambda v: {k: v[k] for k in v if k != "report"}, "'report'"),
+    ],
+)
+def test_a_file_that_is_no_plan(plan: tundish.Plan, tmp_path: Path, change: Any, text: str) -> None:
+    path = tmp_path / "plan.json"
+    plan.save(path)
+    path.write_text(json.dumps(change(json.loads(path.read_text()))))
+    with pytest.raises(tundish.ArgumentError, match=text):
+        tundish.load_plan(path)
+
+
+def test_ctrl_c_gives_what_there_is() -> None:
+    """The signal comes once the baseline runs; the plan may be empty, and no child stays."""
+    phases: list[str] = []
+
+    def interrupt(text: str) -> None:
+        phases.append(text)
+        if len(phases) == 3:
+            threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+
+    plan = tundish.tune(jobs.mlp, without=["compile"], progress=interrupt)
+    assert not plan.report.finished
+    assert "Ctrl-C" in plan.report.notes[-1]
+    assert not children()
+
+
+@pytest.mark.parametrize(
+    ("build", "text"),
+    [
+        (jobs.forward_fails, "your step fails without any trick: mat1 and mat2"),
+        (jobs.loss_without_gradient, "your step fails without any trick: element 0 of tensors"),
+    ],
+)
+def test_a_step_that_fails_by_itself(build: Any, text: str) -> None:
+    with pytest.raises(tundish.ArgumentError, match=text) as caught:
+        tundish.tune(build)
+    assert "fix:" in str(caught.value)
+    assert not children()
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ({"tricks": ["warp"]}, "no trick is called 'warp'"),
+        ({"own": ["nowhere.py:A"]}, "no such file"),
+        ({"own": [f"{HERE / 'planted.py'}:Net"]}, "is not a trick"),
+        ({"own": ["planted.py"]}, "is not FILE:CLASS"),
+        ({"optimizer": 1}, "follow a model"),
+    ],
+)
+def test_wrong_arguments(words: dict[str, Any], text: str) -> None:
+    with pytest.raises(tundish.ArgumentError, match=text):
+        tundish.tune(jobs.mlp, **words)
