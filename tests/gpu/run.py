@@ -11,6 +11,8 @@ hostile    every bit flip of 64 KiB of records, then 100,000 random changes, che
 sanitizer  compute-sanitizer: memcheck, racecheck and initcheck, 200 cases each
 speed      bench gpu_decode: prepared batches, end to end, stages, the host's part; nvJPEG
 feed       bench gpu_feed: training from packed photos against a batch that is on the GPU already
+tune       steps of plans against the plain loop (tune.py), predicted memory (tune_memory.py), seeds (tune_seeds.py);
+           identical twins recorded (bench/tune/twins.py). The models: ./dev bench tune, six minutes each
 
 Each stage takes under eight minutes. The log goes to DIR/gpu_STAGE.log, figures to
 DIR/gpu_decode.json, gpu_feed.json and gpu_copy.json; DIR is bench/results unless said otherwise.
@@ -133,6 +135,16 @@ def feed(stage: Stage) -> None:
     stage.run(sys.executable, "-m", "bench.gpu_feed.run", "--pack", photos(), "--out", out)
 
 
+def tune(stage: Stage) -> None:
+    for module, out in (
+        ("tests.gpu.tune", "gpu_tune.json"),
+        ("tests.gpu.tune_memory", "gpu_tune_memory.json"),
+        ("bench.tune.twins", "tune_twins.json"),
+    ):
+        stage.run(sys.executable, "-m", module, "--out", stage.out / out)
+    stage.run(sys.executable, "-m", "tests.gpu.tune_seeds")
+
+
 STAGES: dict[str, Callable[[Stage], None]] = {
     "copies": copies,
     "loader": loader,
@@ -142,6 +154,7 @@ STAGES: dict[str, Callable[[Stage], None]] = {
     "sanitizer": sanitizer,
     "speed": speed,
     "feed": feed,
+    "tune": tune,
 }
 
 

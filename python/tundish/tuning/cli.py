@@ -60,6 +60,7 @@ def _tune(options: argparse.Namespace, words: list[str]) -> int:
             minutes=options.minutes,
             tricks=options.tricks,
             without=options.without,
+            own=options.own,
             progress=progress,
             **more,
         )

@@ -32,7 +32,8 @@ in a process of its own; your files are not changed.
       --seed N           of the weights and the batches (0)
       --tricks A,B       try only these; docs/tricks.md has the names
       --without A,B      try all but these
-      --memory GB        no variant may need more memory on the GPU
+      --own FILE:CLASS   also try a trick of your own (docs/tricks.md); repeat it for more
+      --memory GB        the step must fit into this much memory of the GPU
       --check PLAN       measure a saved plan again; exit code 1 if it is slower
       --slower-than P    ... by more than P percent (3)
       --json             print JSON on stdout, for programs
@@ -42,7 +43,7 @@ in a process of its own; your files are not changed.
 
 with --json:
 {job, model, optimizer, batch, samples, device, baseline, rows, gains, twin, seconds,
-finished, notes, machine, versions, command}; rows is an array of {label, phase,
+finished, notes, timeline, machine, versions, command}; rows is an array of {label, phase,
 tricks, verdict, step_ms, host_ms, host_bound, compared_with, gain, low, high, turns,
 peak_bytes, one_off_s, break_even_steps, numerics, grade}. With --check: {ok, text,
 slower_percent, limit_percent, saved_step_ms, step_ms, gains, report}
@@ -69,6 +70,7 @@ def parse(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--tricks", type=_names)
     parser.add_argument("--without", type=_names, default=[])
+    parser.add_argument("--own", action="append", default=[])
     parser.add_argument("--memory", type=_positive)
     parser.add_argument("--check", metavar="PLAN", default="")
     parser.add_argument("--slower-than", type=_percent)
@@ -95,7 +97,7 @@ def _check_together(options: argparse.Namespace) -> None:
     if not options.check and options.slower_than is not None:
         raise ArgumentError("--slower-than is for --check PLAN" + SEE)
     if options.check:
-        for name in ("output", "html", "minutes", "tricks", "without", "memory"):
+        for name in ("output", "html", "minutes", "tricks", "without", "own", "memory"):
             if getattr(options, name):
                 flag = "-o" if name == "output" else f"--{name}"
                 raise ArgumentError(f"{flag} cannot be used with --check: the plan is fixed" + SEE)
