@@ -31,7 +31,7 @@ gpu_bundle() {
   cp -r tests/gpu $to/tests/
   mkdir -p $to/tests/helpers
   cp tests/helpers/{__init__,random_lists}.py $to/tests/helpers/
-  cp -r bench/common bench/augment bench/gpu_augment bench/gpu_decode bench/gpu_feed $to/bench/
+  cp -r bench/common bench/augment bench/gpu_augment bench/gpu_decode bench/gpu_feed bench/tune $to/bench/
   cp -r python/tundish $to/python/
   strip --strip-unneeded $to/python/tundish/libtundish.so
   find $to -name __pycache__ -prune -exec rm -rf {} +
