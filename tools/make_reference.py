@@ -46,6 +46,7 @@ pages of `docs/` show how to use it, task by task.
 - [Dataset](#dataset)
 - [Orders](#orders)
 - [Transforms](#transforms), and [functions](#functions-of-transforms) on lists of them
+- [Tuning](#tuning)
 - [Errors](#errors)
 - [The program tundish](#the-program-tundish)
 """
@@ -221,6 +222,17 @@ def transforms(found: dict[str, Any]) -> str:
     return "\n".join(parts)
 
 
+def tuning(package: Any) -> str:
+    """What makes the training step faster. docs/tune.md shows how it is used."""
+    parts = ["## Tuning\n\n[tune.md](tune.md) and [seeds.md](seeds.md) show how to use it.\n"]
+    for name in ("tune", "load_plan", "seed_everything"):
+        function = getattr(package, name)
+        line = signature(f"tundish.{name}", function)
+        parts.append(f"### {name}\n\n`{line}`\n\n{documentation(function)}\n")
+    parts.append(f"### Plan\n\n{documentation(package.Plan)}\n\n{methods(package.Plan)}")
+    return "\n".join(parts)
+
+
 def help_of(*words: str) -> str:
     line = [PROGRAM, *words, "--help"]
     done = subprocess.run(line, capture_output=True, text=True, timeout=60, check=True)
@@ -247,6 +259,7 @@ def page() -> str:
         f"{documentation(package.Dataset)}\n\n{methods(package.Dataset)}",
         classes(package, ORDERS, "Orders"),
         transforms(found),
+        tuning(package),
         classes(package, ERRORS, "Errors"),
         program(),
     ]

@@ -102,7 +102,7 @@ def test_undo_brings_everything_back(kind: type[Trick]) -> None:
 
 
 OBSTACLES_HERE = {
-    "set_to_none", "strict_fp32", "torch_defaults", "tf32", "fp16", "cuda_graph", "cudnn_benchmark",
+    "strict_fp32", "torch_defaults", "tf32", "fp16", "cuda_graph", "cudnn_benchmark",
     "ddp", "checkpointing",
 }  # fmt: skip
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import threading
 from collections.abc import Iterator
@@ -63,7 +64,11 @@ def test_nothing_stays_behind(plan: tundish.Plan) -> None:
 
 def test_the_plan_trains_the_users_objects(plan: tundish.Plan, tmp_path: Path) -> None:
     plan.save(tmp_path / "plan.json")
-    loaded = tundish.load_plan(tmp_path / "plan.json")
+    with pytest.raises(
+        tundish.ArgumentError, match=r"has a trick of your own, NoWait\n  fix: say where"
+    ):
+        tundish.load_plan(tmp_path / "plan.json")
+    loaded = tundish.load_plan(tmp_path / "plan.json", own=[f"{HERE / 'planted.py'}:NoWait"])
     assert loaded.tricks == plan.tricks
     assert loaded.changes() == []
     torch.manual_seed(0)
@@ -101,7 +106,34 @@ def test_a_file_that_is_no_plan(plan: tundish.Plan, tmp_path: Path, change: Any,
     plan.save(path)
     path.write_text(json.dumps(change(json.loads(path.read_text()))))
     with pytest.raises(tundish.ArgumentError, match=text):
+        tundish.load_plan(path, own=[f"{HERE / 'planted.py'}:NoWait"])
+
+
+def test_any_bytes_are_a_plan_or_an_error(plan: tundish.Plan, tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    plan.save(path)
+    whole = path.read_bytes()
+    draw = random.Random(5)
+    refused = 0
+    for _ in range(300):
+        data = bytearray(whole)
+        for _ in range(draw.randint(1, 4)):
+            at = draw.randrange(len(data))
+            if draw.random() < 0.5:
+                data[at] = draw.randrange(256)
+            else:
+                del data[at : at + draw.randint(1, 200)]
+        path.write_bytes(bytes(data))
+        try:
+            tundish.load_plan(path, own=[f"{HERE / 'planted.py'}:NoWait"])
+        except tundish.ArgumentError as error:
+            refused += "is not a plan" in str(error)
+    assert refused > 100
+    path.write_text("[" * 100_000)
+    with pytest.raises(tundish.ArgumentError, match="is not a plan"):
         tundish.load_plan(path)
+    with pytest.raises(tundish.MissingError, match="no such file"):
+        tundish.load_plan(tmp_path / "nowhere.json")
 
 
 def test_ctrl_c_gives_what_there_is() -> None:

@@ -133,7 +133,7 @@ def test_a_time_limit_is_no_failure(search):
         (["a.py:b", "--seed", "x"], "--seed"),
         (["a.py:b", "--tricks", ","], "names no trick"),
         (["a.py:b", "--tricks", "bf61"], "no trick is called 'bf61'; did you mean bf16?"),
-        (["a.py:b", "--without", "x"], "fix: use one of strict_fp32, tf32"),
+        (["a.py:b", "--without", "x"], "fix: use one of strict_fp32, torch_defaults"),
         (["a.py:b", "--tricks", "tf32", "--without", "tf32"], "in --tricks and in --without"),
         (["a.py:b", "--slower-than", "3"], "--slower-than is for --check PLAN"),
         (["a.py:b", "--check", "p.json", "--slower-than", "-1"], "'-1' is not a percentage"),

@@ -49,7 +49,7 @@ def _tune(options: argparse.Namespace, words: list[str]) -> int:
     _need_torch()
     output = options.output or "plan.json"
     check_names([*(options.tricks or []), *options.without], _trick_names())
-    _check_output(output)
+    _check_output(output, options.own)
     tuner = importlib.import_module("tundish.tuning.tune")
     with _interrupts() as interrupts, _progress(options) as progress:
         more = {} if options.memory is None else {"memory_gb": options.memory}
@@ -88,7 +88,7 @@ def _check(options: argparse.Namespace) -> int:
 
     if not os.path.isfile(options.check):
         raise ArgumentError(f"{options.check}: no such file; --check needs a plan that was saved")
-    plan = load_plan(options.check)
+    plan = load_plan(options.check, options.own)
     tuner = importlib.import_module("tundish.tuning.tune")
     with _interrupts(), _progress(options) as progress:
         for change in plan.changes():
@@ -124,14 +124,14 @@ def _trick_names() -> list[str]:
     return [kind.name for kind in TRICKS]
 
 
-def _check_output(path: str) -> None:
+def _check_output(path: str, own: list[str]) -> None:
     """Known before minutes are spent. A plan may be replaced by a new one, nothing else."""
     if not os.path.exists(path):
         return
     from .plan import load_plan
 
     try:
-        load_plan(path)
+        load_plan(path, own)
     except (ArgumentError, OSError):
         raise ArgumentError(
             f"{path} exists and is not a plan; it stays as it is\n  fix: choose another name with -o"

@@ -97,7 +97,7 @@ def _check_together(options: argparse.Namespace) -> None:
     if not options.check and options.slower_than is not None:
         raise ArgumentError("--slower-than is for --check PLAN" + SEE)
     if options.check:
-        for name in ("output", "html", "minutes", "tricks", "without", "own", "memory"):
+        for name in ("output", "html", "minutes", "tricks", "without", "memory"):
             if getattr(options, name):
                 flag = "-o" if name == "output" else f"--{name}"
                 raise ArgumentError(f"{flag} cannot be used with --check: the plan is fixed" + SEE)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
-from .._c.errors import ArgumentError
+from .._c.errors import ArgumentError, MissingError
 from .fingerprint import Fingerprint, differences
 from .patch import patch_text
 from .results import Report, report_from_json
@@ -109,8 +110,11 @@ class Plan:
             os.close(folder)
 
 
-def load_plan(path: str | os.PathLike[str]) -> Plan:
-    """The plan of a file that Plan.save() wrote. `plan.changes()` says what is different here."""
+def load_plan(path: str | os.PathLike[str], own: Sequence[str] = ()) -> Plan:
+    """The plan of a file that Plan.save() wrote. `plan.changes()` says what is different here.
+
+    `own`: FILE:CLASS of your own tricks in it. A plan file cannot name code to run by itself.
+    """
     name = os.fspath(path)
     try:
         with open(name, encoding="utf-8") as file:
@@ -118,11 +122,32 @@ def load_plan(path: str | os.PathLike[str]) -> Plan:
         if not isinstance(values, dict) or values.get("format") != FORMAT:
             raise ValueError(f"its format is not {FORMAT}")
         return Plan(
-            [trick_from_json(one) for one in values["tricks"]],
+            [trick_from_json(with_own(one, own, name)) for one in values["tricks"]],
             Fingerprint.from_json(values["fingerprint"]),
             report_from_json(values["report"]),
         )
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except ArgumentError:
+        raise
+    except FileNotFoundError:
+        raise MissingError(
+            f"{name}: no such file\n  fix: make a plan: tundish tune FILE:FUNCTION -o {name}"
+        ) from None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ArgumentError(
             f"{name} is not a plan: {error}\n  fix: make it again: tundish tune FILE:FUNCTION -o {name}"
         ) from error
+
+
+def with_own(values: dict[str, Any], own: Sequence[str], name: str) -> dict[str, Any]:
+    """A user's own trick, from the file that the caller names: never from the one in the plan."""
+    wanted = values.get("own")
+    if wanted is None:
+        return values
+    kind = str(wanted).rpartition(":")[2]
+    for words in own:
+        if words.rpartition(":")[2] == kind:
+            return {**values, "own": words}
+    raise ArgumentError(
+        f"{name} has a trick of your own, {kind}\n"
+        f'  fix: say where it is: tundish.load_plan("{name}", own=["FILE:{kind}"])'
+    )

@@ -44,13 +44,13 @@ def tune(
     without: Sequence[str] = (),
     own: Sequence[str] = (),
     memory_gb: float | None = None,
-    progress: Callable[[str], None] = lambda text: None,
+    progress: Callable[[str], None] | None = None,
 ) -> Plan:
     """Measures training tricks on a copy of your step and returns the plan of those that pay.
 
-    plan = tundish.tune("train.py:build")     # build() returns model, optimizer, loss_fn, batch
-    step = plan.apply(model, optimizer, loss_fn)
-    loss = step(batch)
+        plan = tundish.tune("train.py:build")     # build() returns model, optimizer, loss_fn, batch
+        step = plan.apply(model, optimizer, loss_fn)
+        loss = step(batch)
 
     `build`: such a function, or FILE:FUNCTION, or the model itself, followed by optimizer, loss_fn
     and batch, which are pickled. `quick`: about two minutes instead of six. `minutes`: another limit.
@@ -65,7 +65,7 @@ def tune(
         source = make_source(build, optimizer, loss_fn, batch, folder)
         asked = Asked(limit, quick, seed, allowed, [load_own(one)() for one in own])
         asked.target_bytes = int((memory_gb or 0) * 2**30)
-        return run(source, folder, asked, progress, job_name(build))
+        return run(source, folder, asked, progress or silent, job_name(build))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -76,14 +76,14 @@ def measure_plan(
     *,
     quick: bool = False,
     seed: int = 0,
-    progress: Callable[[str], None] = lambda text: None,
+    progress: Callable[[str], None] | None = None,
 ) -> Report:
     """Times a plan again, beside the baseline, its twin and the human recipe, and checks its numerics."""
     folder = tempfile.mkdtemp(prefix="tundish-tune-")
     try:
         source = make_source(build, None, None, None, folder)
         asked = Asked(MINUTES, quick, seed, lambda trick: True, only=tuple(plan.tricks))
-        return run(source, folder, asked, progress, job_name(build)).report
+        return run(source, folder, asked, progress or silent, job_name(build)).report
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -250,6 +250,10 @@ def name_filter(only: Sequence[str] | None, without: Sequence[str]) -> Callable[
     return lambda trick: bool(
         trick.own or ((only is None or trick.name in only) and trick.name not in without)
     )
+
+
+def silent(text: str) -> None:
+    """Progress that nobody wants to see."""
 
 
 def job_name(build: Any) -> str:

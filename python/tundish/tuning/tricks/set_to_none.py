@@ -17,14 +17,12 @@ class SetToNone(Trick):
     title = "set_to_none"
     grade = Grade.BITWISE
 
-    def obstacle(self, step: Step) -> str:
-        return "the step does it already: it is torch's default" if step.set_to_none else ""
-
     def apply(self, step: Step) -> None:
+        step.kept["set_to_none"] = step.set_to_none
         step.set_to_none = True
 
     def undo(self, step: Step) -> None:
-        step.set_to_none = False
+        step.set_to_none = step.kept.pop("set_to_none")
 
     def code(self) -> list[str]:
         return ["optimizer.zero_grad(set_to_none=True)"]
