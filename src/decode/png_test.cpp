@@ -232,7 +232,7 @@ TEST_CASE("a PNG header that makes no sense is a fault") {
 TEST_CASE("a transparency of any length leaves what it does not name opaque") {
   const ByteVector idat = png_idat(bytes_of("\0abc"s));
   for (const int colour : {0, 2, 3, 4, 6}) {
-    for (std::size_t length : {0, 1, 2, 5, 6, 256, 300}) {
+    for (const std::size_t length : {0U, 1U, 2U, 5U, 6U, 256U, 300U}) {
       const ByteVector chunk = png_chunk("tRNS", bytes_of(std::string(length, 'a')));
       const ByteVector png = png_file({png_ihdr(1, 1, 8, colour), chunk, idat});
       const PngTransparency out = read_transparency(png, 8, colour);

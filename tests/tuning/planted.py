@@ -20,7 +20,7 @@ class Net(nn.Module):
         self.convolution = nn.Conv2d(3, 8, 3)
         self.norm = nn.BatchNorm2d(8)
         self.head = nn.Linear(8, 10)
-        self.wait_s = 0.12
+        self.wait_s = 0.06
         self.scale = 1.0
         self.half = False
 
@@ -50,13 +50,13 @@ class Planted(Trick):
 
     def undo(self, step: Step) -> None:
         setattr(step.model, self.attribute, self.usual)
-        step.model.wait_s = 0.12
+        step.model.wait_s = 0.06
 
 
 @dataclass(frozen=True)
 class NoWait(Planted):
     name, title, grade = "no_wait", "no wait", Grade.BITWISE
-    attribute, value, usual, wait_s = "wait_s", 0.01, 0.12, 0.01
+    attribute, value, usual, wait_s = "wait_s", 0.01, 0.06, 0.01
 
 
 @dataclass(frozen=True)
@@ -74,4 +74,4 @@ class HalfSum(Planted):
 @dataclass(frozen=True)
 class Slower(Planted):
     name, title, grade = "slower", "waits longer", Grade.BITWISE
-    attribute, value, usual, wait_s = "wait_s", 0.3, 0.12, 0.3
+    attribute, value, usual, wait_s = "wait_s", 0.15, 0.06, 0.15

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import torch
 import tundish
+from tundish.tuning import stage
 from tundish.tuning import tune as tuner
 from tundish.tuning.results import KEPT, REJECTED
 
@@ -32,7 +33,8 @@ def plan() -> Iterator[tundish.Plan]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OMP_NUM_THREADS", "1")  # threads that wait for each other make noise
         patch.setattr(tuner, "FIRST_STEPS", 15)
-        yield tundish.tune(planted.build, tricks=["fused_optimizer"], own=names)
+        patch.setattr(stage, "TURN_S", 0.1)
+        yield tundish.tune(planted.build, quick=True, tricks=["fused_optimizer"], own=names)
 
 
 def test_the_good_trick_is_kept(plan: tundish.Plan) -> None:
@@ -80,7 +82,7 @@ def test_the_plan_trains_the_users_objects(plan: tundish.Plan, tmp_path: Path) -
     assert not all(torch.equal(a, b) for a, b in zip(before, model.parameters()))
     assert model.wait_s == 0.01
     loaded.undo()
-    assert model.wait_s == 0.12
+    assert model.wait_s == 0.06
 
 
 def test_a_plan_for_another_model_is_refused(plan: tundish.Plan) -> None:

@@ -72,6 +72,7 @@ def test_every_option_reaches_the_search(search):
         "minutes": 1.5,
         "tricks": ["bf16", "compile"],
         "without": ["fp16"],
+        "own": [],
         "memory_gb": 12.0,
     }
 

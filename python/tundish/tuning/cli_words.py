@@ -32,7 +32,7 @@ in a process of its own; your files are not changed.
       --seed N           of the weights and the batches (0)
       --tricks A,B       try only these; docs/tricks.md has the names
       --without A,B      try all but these
-      --own FILE:CLASS   also try a trick of your own (docs/tricks.md); repeat it for more
+      --own FILE:CLASS   also try a trick of your own (docs/tricks.md); may be repeated
       --memory GB        the step must fit into this much memory of the GPU
       --check PLAN       measure a saved plan again; exit code 1 if it is slower
       --slower-than P    ... by more than P percent (3)
@@ -43,10 +43,10 @@ in a process of its own; your files are not changed.
 
 with --json:
 {job, model, optimizer, batch, samples, device, baseline, rows, gains, twin, seconds,
-finished, notes, timeline, machine, versions, command}; rows is an array of {label, phase,
-tricks, verdict, step_ms, host_ms, host_bound, compared_with, gain, low, high, turns,
-peak_bytes, one_off_s, break_even_steps, numerics, grade}. With --check: {ok, text,
-slower_percent, limit_percent, saved_step_ms, step_ms, gains, report}
+finished, notes, timeline, machine, versions, command}; rows is an array of {label,
+phase, tricks, verdict, step_ms, host_ms, host_bound, compared_with, gain, low, high,
+turns, peak_bytes, one_off_s, break_even_steps, numerics, grade}. With --check: {ok,
+text, slower_percent, limit_percent, saved_step_ms, step_ms, gains, report}
 
 exit codes: 0 done, 1 failed or slower than the plan, 2 wrong use or a job that does not
 train, 130 interrupted: the best plan so far is saved
