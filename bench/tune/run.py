@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from tundish.tuning.tune import tune
 
 from . import models
 
-FILE = Path(models.__file__).resolve()
+FILE = os.path.relpath(models.__file__)  # a result names no folder of a machine
 
 
 def tuned(name: str, quick: bool, minutes: float | None, folder: Path | None) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -185,7 +184,7 @@ def make_report(described: dict[str, Any], search: Search, name: str) -> Report:
         timeline=search.stage.events,
         machine=machine() | ({"gpu": described["device"]} if search.facts.cuda else {}),
         versions=versions(),
-        command=" ".join(sys.argv),
+        command=f"tundish tune {name}",
     )
 
 

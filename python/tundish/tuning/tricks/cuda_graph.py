@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import torch
+
 from .base import Grade, Trick
 
 if TYPE_CHECKING:
@@ -18,6 +20,8 @@ class CudaGraph(Trick):
     grade = Grade.REASSOCIATION  # the same kernels; but cuDNN's own sums vary from run to run
 
     def obstacle(self, step: Step) -> str:
+        if isinstance(step.model, torch.nn.parallel.DistributedDataParallel):
+            return "a DistributedDataParallel step waits for other ranks, which a graph cannot"
         return "" if step.device.type == "cuda" else "needs a GPU"
 
     def apply(self, step: Step) -> None:
