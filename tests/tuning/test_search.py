@@ -38,6 +38,9 @@ class FakeStage:
     broken: set[str] = field(default_factory=set)
     failing: dict[str, Outcome] = field(default_factory=dict)  # by trick
     wrong_losses: set[str] = field(default_factory=set)
+    memory_of: Callable[[set[str]], int] = lambda tricks: 1 << 30
+    blocks: tuple[str, ...] | None = ("layer1",)
+    asked: list[Any] = field(default_factory=list)
     most_preparing: int = 1
     memory_limit: int = 0
     tricks: dict[str, set[str]] = field(default_factory=dict)
@@ -83,7 +86,11 @@ class FakeStage:
         return turns
 
     def memory(self, name: str) -> int | None:
-        return 1 << 30
+        return self.memory_of(self.tricks[name])
+
+    def call(self, name: str, function: str, **words: Any) -> Any:
+        self.asked.append(words)
+        return self.blocks
 
     def end(self, *names: str) -> None:
         self.ended |= set(names)
@@ -98,15 +105,18 @@ def searched(
     quick: bool = False,
     obstacles: dict[str, str] | None = None,
     seconds: float = 1e6,
+    target_bytes: int = 0,
     **words: Any,
 ) -> Search:
     stage: Any = FakeStage(time_of, **words)
     known = {kind.name: "" for kind in TRICKS} | (obstacles or {})
     if not cuda:
         known |= dict.fromkeys(("tf32", "fp16", "cuda_graph", "cudnn_benchmark"), "needs a GPU")
+    known["checkpointing"] = ""
     search = Search(
         stage, Gates(JobSource(), 0), Facts(cuda, known), time.monotonic() + seconds, quick
     )
+    search.target_bytes = target_bytes
     search.run()
     return search
 
@@ -230,3 +240,29 @@ def test_baseline_and_twin_take_part_in_every_round() -> None:
     search = searched(resnet50)
     stage: Any = search.stage
     assert all(group[:2] == [BASELINE, TWIN] for group in stage.timed)
+
+
+def halved(tricks: set[str]) -> int:
+    """Recomputation takes half of the memory, bf16 a quarter."""
+    return int(
+        (1 << 30) * (0.75 if "bf16" in tricks else 1) * (0.5 if "checkpointing" in tricks else 1)
+    )
+
+
+def test_a_memory_target_costs_time() -> None:
+    times = product(bf16=0.5, checkpointing=1.3)
+    search = searched(times, memory_of=halved, target_bytes=500 << 20)
+    assert names(search) == {"bf16", "checkpointing"}
+    assert search.gains[BASELINE].gain == pytest.approx(1 / 0.65, rel=1e-3)
+    assert not search.notes
+
+
+def test_a_memory_target_that_holds_anyway_costs_nothing() -> None:
+    search = searched(product(bf16=0.5), memory_of=halved, target_bytes=900 << 20)
+    assert names(search) == {"bf16"}
+
+
+@pytest.mark.parametrize("blocks", [("layer1",), (), None])
+def test_a_memory_target_out_of_reach_is_said(blocks: Any) -> None:
+    search = searched(product(bf16=0.5), memory_of=halved, target_bytes=100 << 20, blocks=blocks)
+    assert any("memory target is not reached" in note for note in search.notes)
