@@ -19,9 +19,10 @@ constexpr std::size_t kSetBytes = std::size_t{1} << 30;  // records in memory
 void load(Set& set, const std::string& path) {
   set.pack = Pack::open(path);
   set.tables = set.pack->tables(0);
-  set.transforms = {RandomResizedCrop{.size = {kSide, kSide}}, RandomHorizontalFlip{},
-                    ToDtype{.dtype = Dtype::bfloat16, .scale = true},
-                    Normalize{.mean = {0.485f, 0.456f, 0.406f}, .std = {0.229f, 0.224f, 0.225f}}};
+  set.transforms = {
+      RandomResizedCrop{.size = {kSide, kSide}}, RandomHorizontalFlip{},
+      ToDtype{.dtype = Dtype::bfloat16, .scale = true},
+      Normalize{.mean = {{0.485f, 0.456f, 0.406f}}, .std = {{0.229f, 0.224f, 0.225f}}}};
   set.table = pixel_table(set.transforms);
   std::vector<Sample> samples;
   std::size_t bytes = 0;

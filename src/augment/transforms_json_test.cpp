@@ -207,7 +207,7 @@ static std::vector<Transform> variants() {
   vary_batches(vary);
   vary_transforms_of_timm(vary);
   vary(
-      Normalize{.mean = {0.5, 0.5, 0.5}, .std = {0.2, 0.2, 0.2}},
+      Normalize{.mean = {{0.5, 0.5, 0.5}}, .std = {{0.2, 0.2, 0.2}}},
       [](auto& op) { op.mean[0] = 0.4; }, [](auto& op) { op.mean[1] = 0.4; },
       [](auto& op) { op.mean[2] = 0.4; }, [](auto& op) { op.std[0] = 0.3; },
       [](auto& op) { op.mean.fourth = 0.4; }, [](auto& op) { op.std.fourth = 0.3; },

@@ -50,9 +50,9 @@ TEST_CASE("wrong arguments are named") {
   CHECK(complaint({RandomCrop{.size = {32, 32}, .padding = {-1, 0, 0, 0}}}) == "RandomCrop");
   CHECK(complaint({RandomHorizontalFlip{1.5}}) == "RandomHorizontalFlip");
   CHECK(complaint({RandomVerticalFlip{-0.5}}) == "RandomVerticalFlip");
-  CHECK(complaint({Normalize{.std = {1, 0, 1}}}) == "Normalize");
-  CHECK(complaint({Normalize{.std = {1, 1e300, 1}}}) == "Normalize");  // infinite as float32
-  CHECK(complaint({Normalize{.mean = {-1e300, 0, 0}}}) == "Normalize");
+  CHECK(complaint({Normalize{.std = {{1, 0, 1}}}}) == "Normalize");
+  CHECK(complaint({Normalize{.std = {{1, 1e300, 1}}}}) == "Normalize");  // infinite as float32
+  CHECK(complaint({Normalize{.mean = {{-1e300, 0, 0}}}}) == "Normalize");
   CHECK(complaint({kToFloat, ToDtype{Dtype::uint8, true}}) == "ToDtype");
 }
 

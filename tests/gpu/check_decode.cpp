@@ -275,7 +275,7 @@ void check_photos(Totals& totals, const std::string& path, std::uint64_t crops) 
   const Transforms transforms = {
       RandomResizedCrop{.size = {224, 224}}, RandomHorizontalFlip{},
       ToDtype{.dtype = Dtype::bfloat16, .scale = true},
-      Normalize{.mean = {0.485f, 0.456f, 0.406f}, .std = {0.229f, 0.224f, 0.225f}}};
+      Normalize{.mean = {{0.485f, 0.456f, 0.406f}}, .std = {{0.229f, 0.224f, 0.225f}}}};
   const PixelTable table = pixel_table(transforms);
   for (std::uint64_t round = 0; round < crops; ++round) {
     std::vector<Case> cases;

@@ -13,7 +13,7 @@ TEST_CASE("every level comes back from its element") {
   for (const Transforms& list :
        {Transforms{}, Transforms{Normalize{}},
         Transforms{ToDtype{Dtype::float16, true}, Normalize{}},
-        Transforms{Normalize{.mean = {0.5, 0.5, 0.5}, .std = {-0.2, 0.2, 7}}}}) {
+        Transforms{Normalize{.mean = {{0.5, 0.5, 0.5}}, .std = {{-0.2, 0.2, 7}}}}}) {
     const PixelTable table = pixel_table(in_float32(list));
     const LevelFinder finder(table);
     for (std::size_t c = 0; c < 3; ++c) {
@@ -36,7 +36,7 @@ TEST_CASE("an element that no level has becomes the nearest") {
 }
 
 TEST_CASE("the alpha has a table of its own") {
-  Normalize four{.mean = {0.5, 0.5, 0.5}, .std = {0.2, 0.2, 0.2}};
+  Normalize four{.mean = {{0.5, 0.5, 0.5}}, .std = {{0.2, 0.2, 0.2}}};
   four.mean.fourth = 0;
   four.std.fourth = 1;
   const LevelFinder finder(pixel_table({four}, ImageMode::rgba));

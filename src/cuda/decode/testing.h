@@ -142,7 +142,7 @@ inline PixelTable random_table(Random& random) {
   const std::uint64_t times = random.below(3);
   for (std::uint64_t i = 0; i < times; ++i) {
     transforms.push_back(
-        Normalize{.mean = {0.485f, 0.456f, 0.406f}, .std = {0.229f, 0.224f, 0.225f}});
+        Normalize{.mean = {{0.485f, 0.456f, 0.406f}}, .std = {{0.229f, 0.224f, 0.225f}}});
   }
   return pixel_table(transforms);
 }

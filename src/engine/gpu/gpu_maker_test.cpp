@@ -111,7 +111,7 @@ LoaderOptions random_options(Random& random) {
   if (random.below(2) == 0) {
     transforms.push_back(
         ToDtype{.dtype = static_cast<Dtype>(between(random, 1, 3)), .scale = true});
-    transforms.push_back(Normalize{.mean = {0.5f, 0.4f, 0.3f}, .std = {0.2f, 0.3f, 0.4f}});
+    transforms.push_back(Normalize{.mean = {{0.5f, 0.4f, 0.3f}}, .std = {{0.2f, 0.3f, 0.4f}}});
     if (random.below(2) == 0) transforms.push_back(RandomErasing{.value = {.random = true}});
     if (random.below(2) == 0) add_mixing(options, transforms, random);
   }
