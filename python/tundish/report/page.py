@@ -8,7 +8,7 @@ from html import escape
 _STYLE = """
 body { margin: 0; background: #f8fafc; color: #1e293b;
        font: 16px/1.55 system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif; }
-main { max-width: 800px; margin: 0 auto; padding: 40px 24px 64px; }
+main { max-width: 860px; margin: 0 auto; padding: 40px 24px 64px; }
 h1 { font-size: 27px; line-height: 1.25; margin: 0 0 6px; }
 h2 { font-size: 18px; margin: 40px 0 10px; }
 h3 { font-size: 15px; margin: 20px 0 4px; }
@@ -51,7 +51,11 @@ def table(rows: Iterable[tuple[str, str]]) -> str:
 def grid(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table with a line of heads."""
     head = "".join(f"<th>{escape(word)}</th>" for word in heads)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
-    )
+    body = "".join("<tr>" + "".join(_cell(cell) for cell in row) + "</tr>" for row in rows)
     return f"<table><tr>{head}</tr>{body}</table>"
+
+
+def _cell(text: str) -> str:
+    """Figures are not broken over lines, sentences are."""
+    short = " style='white-space: nowrap'" if len(text) < 26 else ""
+    return f"<td{short}>{escape(text)}</td>"

@@ -10,7 +10,7 @@ from .results import Report, Row
 
 _SAVED = "#fed7aa"  # what the trick took away
 _BAR, _GAP = 26, 12
-LEFT = 300  # pixels for the names
+LEFT = 312  # pixels for the names
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,9 @@ def waterfall(bars: list[Fall], label: str, width: int = 760, left: int = LEFT) 
         if bar.before > bar.ms and not bar.ours:
             body.append(_rect(left + bar.ms * scale, y, (bar.before - bar.ms) * scale, _SAVED))
         if bar.high > bar.low:
-            body.append(_whisker(left + bar.low * scale, left + bar.high * scale, y + _BAR / 2))
-        end = left + max(bar.ms, bar.high, 0 if bar.ours else bar.before) * scale
+            high = min(bar.high, longest)  # an interval that is wider than the picture is cut
+            body.append(_whisker(left + bar.low * scale, left + high * scale, y + _BAR / 2))
+        end = left + max(bar.ms, min(bar.high, longest), 0 if bar.ours else bar.before) * scale
         body.append(text(end + 8, y + 18, bar.text, INK, 14, bold=bar.ours))
         y += _BAR + _GAP
     return svg(width, y, label, body)
