@@ -79,13 +79,13 @@ def names() -> list[str]:
 
 def example(name: str) -> str:
     """The transform as a user writes it, for the picture and the line below it."""
-    if name in EXAMPLES:
-        return EXAMPLES[name]
+    if name in EXAMPLES or getattr(T, name).example:
+        return EXAMPLES.get(name) or str(getattr(T, name).example)
     arguments = fields(getattr(T, name))
     required = [one.name for one in arguments if one.default is MISSING]
     if required:
         raise ValueError(
-            f"{name} has arguments without a default ({', '.join(required)}): add an example of it to EXAMPLES"
+            f"{name} has arguments without a default ({', '.join(required)}): give the class an example"
         )
     always = any(one.name == "p" and isinstance(one.default, float) for one in arguments)
     return f"T.{name}({'p=1' if always else ''})"

@@ -219,6 +219,7 @@ def transforms(found: dict[str, Any]) -> str:
     line = signature("T.Schedule", owner.Schedule)
     schedule = f"### Schedule\n\n`{line}`\n\n{documentation(owner.Schedule)}\n"
     parts = [f"## Transforms\n\n{about}\n", *all_of_them, schedule, functions(owner)]
+    parts.append(plan_operations())
     return "\n".join(parts)
 
 
@@ -231,6 +232,26 @@ def tuning(package: Any) -> str:
         parts.append(f"### {name}\n\n`{line}`\n\n{documentation(function)}\n")
     parts.append(f"### Plan\n\n{documentation(package.Plan)}\n\n{methods(package.Plan)}")
     return "\n".join(parts)
+
+
+def plan_operations() -> str:
+    """What the enumeration of the header says of each operation, by the word that a plan has."""
+    header = (ROOT / "src/augment/pixels/pixel_step.h").read_text()
+    listed = re.search(r"enum class PixelOp[^{]*\{(.*?)\n\};", header, re.S)
+    named = re.search(r"words\(PixelOp\) \{\s*return \{(.*?)\};", header, re.S)
+    assert listed
+    assert named
+    meanings: list[str] = []
+    for line in listed[1].strip().splitlines():
+        code, _, comment = line.partition("//")
+        if code.strip():
+            meanings.append("")
+        meanings[-1] = f"{meanings[-1]} {comment.strip()}".strip()
+    words = re.findall(r'"([^"]+)"', named[1])
+    assert len(words) == len(meanings)
+    rows = [(f"`{word}`", meaning or "none") for word, meaning in zip(words, meanings)]
+    about = "A step of a [plan](resume.md#what-a-plan-holds) that changes pixels has one of these as `op`."
+    return f"### Operations of a plan\n\n{about}\n\n{table(('op', 'its numbers'), rows)}\n"
 
 
 def help_of(*words: str) -> str:

@@ -129,3 +129,9 @@ OPERATIONS = [
     ),
     Operation("JPEG 75", "other", T.JPEG(75), {"quality": 75}),
 ]
+# A transform with an example takes part at once; who has it too is written above when it is compared.
+OPERATIONS += [
+    Operation(kind.__name__, "other", eval(kind.example, {"T": T}))
+    for kind in T.Transform.__subclasses__()
+    if kind.example and kind not in {type(one.transform) for one in OPERATIONS}
+]

@@ -106,9 +106,16 @@ int run_python_verb(const std::string& verb, const std::vector<std::string>& wor
                                   verb),
                       kFailed);
   }
-  std::vector<std::string> all = {verb};
+  std::vector<std::string> all = {python, "-m", "tundish", verb};
   all.insert(all.end(), words.begin(), words.end());
-  return run_python(python, all);
+  // Python takes this process over: a signal that is sent to it alone is Python's, too.
+  std::vector<char*> arguments;
+  for (std::string& word : all) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  ::signal(SIGINT, SIG_DFL);
+  ::signal(SIGTERM, SIG_DFL);
+  ::execvp(arguments[0], arguments.data());
+  return shell.fail(fmt::format("{}: {}", python, std::strerror(errno)), kFailed);
 }
 
 }  // namespace tundish::cli

@@ -54,6 +54,6 @@ def test_a_new_transform_needs_no_entry_unless_an_argument_is_required(monkeypat
     assert make_pictures.example("TrivialAugmentWide") == "T.TrivialAugmentWide()"
     monkeypatch.setattr(make_pictures, "EXAMPLES", {})
     with pytest.raises(
-        ValueError, match=r"Resize has arguments without a default \(size\): add an"
+        ValueError, match=r"Resize has arguments without a default \(size\): give the"
     ):
         make_pictures.example("Resize")

@@ -101,6 +101,11 @@ def build_raises() -> Job:
     raise RuntimeError("the data set is not there")
 
 
+def not_finite() -> Job:
+    model, optimizer, loss_fn, (inputs, targets) = mlp()
+    return model, optimizer, loss_fn, (inputs * float("nan"), targets)
+
+
 class Plain(nn.Module):
     """For pickles."""
 

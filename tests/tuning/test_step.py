@@ -224,3 +224,19 @@ def test_a_checkpoint_of_channels_last_is_ordinary() -> None:
     strides = [optimizer.state[p]["momentum_buffer"].stride() for p in model.parameters()]
     assert strides == [p.stride() for p in model.parameters()]
     torch.testing.assert_close(weights(model), weights(other[0]), rtol=1e-4, atol=1e-6)
+
+
+def test_a_checkpoint_of_fused_kernels_is_ordinary() -> None:
+    model, optimizer, loss_fn, batch = made()
+    before = [dict(group) for group in optimizer.state_dict()["param_groups"]]
+    step = Step(model, optimizer, loss_fn)
+    FusedOptimizer().apply(step)
+    step(batch)
+    saved = copy.deepcopy(optimizer.state_dict())
+    assert saved["param_groups"] == before
+    optimizer.load_state_dict(saved)
+    assert all(group["fused"] for group in optimizer.param_groups)
+    step(batch)
+    FusedOptimizer().undo(step)
+    optimizer.load_state_dict(saved)
+    assert not any(group["fused"] for group in optimizer.param_groups)

@@ -158,6 +158,8 @@ def test_ctrl_c_gives_what_there_is() -> None:
     [
         (jobs.forward_fails, "your step fails without any trick: mat1 and mat2"),
         (jobs.loss_without_gradient, "your step fails without any trick: element 0 of tensors"),
+        (jobs.build_raises, r"build_raises\(\) fails: the data set is not there"),
+        (jobs.not_finite, "your step fails without any trick: its loss is not finite"),
     ],
 )
 def test_a_step_that_fails_by_itself(build: Any, text: str) -> None:
@@ -174,6 +176,7 @@ def test_a_step_that_fails_by_itself(build: Any, text: str) -> None:
         ({"own": ["nowhere.py:A"]}, "no such file"),
         ({"own": [f"{HERE / 'planted.py'}:Net"]}, "is not a trick"),
         ({"own": ["planted.py"]}, "is not FILE:CLASS"),
+        ({"own": f"{HERE / 'planted.py'}:Nothing"}, "has no class Nothing"),
         ({"optimizer": 1}, "follow a model"),
     ],
 )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, ClassVar
 
 from .._c.plain import plain
 from .missing import instead_of
@@ -17,6 +17,9 @@ from .schedule import Schedule
 @dataclass(frozen=True)
 class Transform:
     """One step on the way from a decoded image to a batch."""
+
+    # As the reference's picture and the benchmark show it, where an argument has no default.
+    example: ClassVar[str] = ""
 
     def _json(self) -> dict[str, Any]:
         """As the engine takes it: its name and its arguments."""

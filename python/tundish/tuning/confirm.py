@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 BASELINE, TWIN, HUMAN = "baseline", "twin", "human recipe"
 STRICT, DEFAULTS, WINNER = "strict fp32", "torch defaults", "winner"
 ROUNDS = 10
+USELESS = 0.5  # a threshold above this: only a gain of half could be seen
 
 
 def confirm(search: Search) -> None:
@@ -47,6 +48,13 @@ def confirm(search: Search) -> None:
     if search.winner and not search.gains[BASELINE].faster and not search.target_bytes:
         search.notes.append("in a fresh run the best variant was not faster: the plan is empty")
         search.winner = ()
+    if not search.winner:
+        search.gains = {}
+    if search.twin_noise["threshold"] > USELESS:
+        search.notes.append(
+            f"this machine is too busy to measure: identical steps differ by "
+            f"{search.twin_noise['spread']:.0%}; run again when it is idle"
+        )
     for name in turns:
         search.rows.append(confirmed_row(search, name, trials[name], variants[name], turns))
 
@@ -72,9 +80,10 @@ def settle(
         return won
     gate = search.gates.judge(search.stage, variants[HUMAN], f"fresh {HUMAN}")
     peak = search.stage.memory(f"fresh {HUMAN}") or 0
-    if gate.broken or (search.target_bytes and peak > search.target_bytes):
+    gain = compare(turns[BASELINE], theirs, turns[TWIN])
+    if gate.broken or not gain.faster or (search.target_bytes and peak > search.target_bytes):
         return won
-    search.notes.append("the human recipe was faster in the fresh run: it is the plan")
+    search.notes.append("the usual recipe was faster in the fresh run: it is the plan")
     search.winner = variants[HUMAN]
     return theirs
 

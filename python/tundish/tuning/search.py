@@ -16,6 +16,7 @@ What is compiled prepares in the background from the start; only one trial is ti
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -87,6 +88,8 @@ class Search:
         base = self.stage.outcome(BASELINE)
         if base.failed:
             raise BaselineFailed(base)
+        if not all(map(math.isfinite, base.losses)):
+            raise BaselineFailed(Outcome("its loss is not finite", "not finite"))
         self._make_room()
         self.stage.start(TWIN, (), need_bytes=self.need(()))
         human = self.human_recipe()
@@ -145,7 +148,10 @@ class Search:
     # 3
 
     def choose_compiler(self) -> None:
-        if not self._can(Compile()) or not self._time_for(40):
+        if not self._can(Compile()):
+            return
+        if not self._time_for(40):
+            self.notes.append("no time was left for torch.compile; --minutes gives more")
             return
         self.progress("torch.compile")
         candidates = []
@@ -171,7 +177,10 @@ class Search:
     def choose_flags(self) -> None:
         extra = [] if self.quick else self._extra()
         extra = [one for one in [*extra, *self.own] if self._can(one) and one not in self.winner]
-        if not extra or not self._time_for(45):
+        if not self._time_for(45):  # a user's own are tried in any case
+            extra = [one for one in extra if one in self.own]
+            self.notes += [] if self.quick else ["no time was left for flags; --minutes gives more"]
+        if not extra:
             return
         self.progress("flags")
         self.gates.start(self.stage, extra)

@@ -62,6 +62,7 @@ def tune(
     folder = tempfile.mkdtemp(prefix="tundish-tune-")
     try:
         source = make_source(build, optimizer, loss_fn, batch, folder)
+        own = [own] if isinstance(own, str) else own
         asked = Asked(limit, quick, seed, allowed, [load_own(one)() for one in own])
         asked.target_bytes = int((memory_gb or 0) * 2**30)
         return run(source, folder, asked, progress or silent, job_name(build))
@@ -82,6 +83,7 @@ def measure_plan(
     try:
         source = make_source(build, None, None, None, folder)
         asked = Asked(MINUTES, quick, seed, lambda trick: True, only=tuple(plan.tricks))
+        asked.made_for = plan.fingerprint
         return run(source, folder, asked, progress or silent, job_name(build)).report
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -98,6 +100,7 @@ class Asked:
     own: list[Trick] = field(default_factory=list)
     target_bytes: int = 0
     only: tuple[Trick, ...] | None = None  # no search: the fresh run of this variant
+    made_for: Fingerprint | None = None  # the job of that variant's plan
 
 
 def run(
@@ -110,6 +113,7 @@ def run(
     stage.start(BASELINE, ())  # it prepares while the job is described
     try:
         described = describe(source, asked.seed, asked.own)
+        check_same_job(asked.made_for, described["fingerprint"])
     except BaseException:
         stage.close()
         raise
@@ -143,6 +147,18 @@ def run(
     report = make_report(described, search, name)
     report.seconds, report.finished = time.monotonic() - began, finished
     return Plan(list(search.winner), Fingerprint.from_json(described["fingerprint"]), report)
+
+
+def check_same_job(made_for: Fingerprint | None, found: dict[str, Any]) -> None:
+    if made_for is None:
+        return
+    for key, word in (("weights", "model"), ("optimizer", "optimizer")):
+        if getattr(made_for, key) != found[key]:
+            raise ArgumentError(
+                f"this plan is for another {word}: {made_for.model} with {made_for.parameters:,} parameters, "
+                f"{made_for.optimizer}; the job has {found['model']} with {found['parameters']:,}, {found['optimizer']}\n"
+                "  fix: tune again: tundish tune FILE:FUNCTION"
+            )
 
 
 def remarks(search: Search) -> list[str]:
@@ -201,7 +217,12 @@ def describe(source: JobSource, seed: int, own: Sequence[Trick] = ()) -> dict[st
             own=[trick.as_json() for trick in own],
         )
     except TrialFailed as error:
-        raise baseline_error(str(error), error.kind, {"details": error.details}) from None
+        where = source.function + "()" if source.function else "the pickled job"
+        raise ArgumentError(
+            f"{where} fails: {error}\n"
+            f"  fix: call {where} by hand until it works; it runs in a process of its own, without "
+            f"what your main program sets up\n{error.details.rstrip()}".rstrip()
+        ) from None
     finally:
         process.end()
     return dict(found)
@@ -210,7 +231,9 @@ def describe(source: JobSource, seed: int, own: Sequence[Trick] = ()) -> dict[st
 def baseline_error(text: str, kind: str, details: dict[str, Any]) -> ArgumentError:
     """The user's own step failed, without any trick."""
     last = str(details.get("details", "")).rstrip()
-    if kind == "out of memory":
+    if kind == "not finite":
+        fix = "look at the batch for NaN, and at the learning rate"
+    elif kind == "out of memory":
         fix = "a smaller batch: the step must fit without any trick before it can be tuned"
     elif kind == "hang":
         fix = "see where the step waits: for a lock, a data loader, another rank"

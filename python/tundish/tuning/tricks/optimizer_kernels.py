@@ -24,12 +24,16 @@ class FusedOptimizer(Trick):
         return missing_option(step, "fused")
 
     def apply(self, step: Step) -> None:
-        step.kept["fused_optimizer"] = options(step.optimizer)
+        before = options(step.optimizer)
         set_options(step, fused=True, foreach=False)
         make_momentum(step.optimizer)
+        step.kept["fused_optimizer"] = before, keep_checkpoints_ordinary(step, before)
 
     def undo(self, step: Step) -> None:
-        restore(step, step.kept.pop("fused_optimizer"))
+        before, hooks = step.kept.pop("fused_optimizer")
+        for hook in hooks:
+            hook.remove()
+        restore(step, before)
 
     def code(self) -> list[str]:
         return ["optimizer = ...(model.parameters(), ..., fused=True)"]
@@ -99,6 +103,24 @@ def _follow_options(step: Step) -> None:
                 device = parameter.device if on_device else "cpu"
                 optimizer.state[parameter]["step"] = count.to(device, torch.float32)
     step.reset()
+
+
+def keep_checkpoints_ordinary(step: Step, before: Options) -> list[Any]:
+    """A checkpoint has the user's own options; loading one keeps the fused kernels."""
+
+    def saved(optimizer: Any, state: dict[str, Any]) -> dict[str, Any]:
+        groups = [{**group, **values} for group, values in zip(state["param_groups"], before)]
+        return {**state, "param_groups": groups}
+
+    def loaded(optimizer: Any) -> None:
+        set_options(step, fused=True, foreach=False)
+        make_momentum(step.optimizer)
+
+    optimizer: Any = step.optimizer
+    return [
+        optimizer.register_state_dict_post_hook(saved),
+        optimizer.register_load_state_dict_post_hook(loaded),
+    ]
 
 
 def make_momentum(optimizer: torch.optim.Optimizer) -> None:

@@ -35,6 +35,8 @@ def load_own(words: str) -> type[Trick]:
         if not os.path.isfile(file):
             raise ArgumentError(f"{file}: no such file")
         kind = getattr(import_file(os.path.abspath(file)), name, None)
+        if kind is None:
+            raise ArgumentError(f"{file} has no class {name}")
         if not isinstance(kind, type) or not issubclass(kind, Trick) or not kind.name:
             raise ArgumentError(
                 f"{words} is not a trick\n"
