@@ -75,3 +75,12 @@ class HalfSum(Planted):
 class Slower(Planted):
     name, title, grade = "slower", "waits longer", Grade.BITWISE
     attribute, value, usual, wait_s = "wait_s", 0.15, 0.06, 0.15
+
+
+class HalfDone(Trick):
+    """Cannot be taken back."""
+
+    name, title = "half_done", "half done"
+
+    def apply(self, step: Step) -> None:
+        step.model.wait_s = 0.0

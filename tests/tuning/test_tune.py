@@ -176,6 +176,7 @@ def test_a_step_that_fails_by_itself(build: Any, text: str) -> None:
         ({"own": ["nowhere.py:A"]}, "no such file"),
         ({"own": [f"{HERE / 'planted.py'}:Net"]}, "is not a trick"),
         ({"own": ["planted.py"]}, "is not FILE:CLASS"),
+        ({"own": [f"{HERE / 'planted.py'}:HalfDone"]}, r"has no apply\(\) or no undo\(\)"),
         ({"own": f"{HERE / 'planted.py'}:Nothing"}, "has no class Nothing"),
         ({"optimizer": 1}, "follow a model"),
     ],

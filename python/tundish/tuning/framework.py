@@ -1,8 +1,8 @@
 """What of a plan works in a loop that is not ours: Lightning's, Accelerate's, one's own.
 
 Flags, layout, in-place activations and the optimiser's kernels are set on the user's objects, and the
-model is compiled in place. Precision and accumulation are the framework's: it is told. A CUDA graph
-of the whole step needs plan.apply().
+model is compiled in place. Precision and accumulation are arguments of the framework, which the caller passes
+to it. A CUDA graph of the whole step needs plan.apply().
 """
 
 from __future__ import annotations

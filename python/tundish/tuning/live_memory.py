@@ -116,7 +116,7 @@ class LiveMemory(TorchDispatchMode):  # type: ignore[misc]
             return None
         try:
             storage = tensor.untyped_storage()
-        except (NotImplementedError, RuntimeError):  # a sparse tensor has none
+        except RuntimeError:  # a sparse tensor has no storage
             return None
         key, size = storage._cdata, self._rounded(storage.nbytes())
         block = self.live.get(key)

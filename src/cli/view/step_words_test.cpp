@@ -24,7 +24,7 @@ Lines words_of(const PixelStep& step, Size size = {200, 100}) {
 
 }  // namespace
 
-TEST_CASE("an affine step is told as rotation, scale, shear and shift") {
+TEST_CASE("an affine step reads as rotation, scale, shear and shift") {
   CHECK(words_of({.angle = -12.3}) == Lines{"rotate 12.3 deg"});  // clockwise in AffineNumbers
   CHECK(words_of({.angle = 12.3, .translate = {4, -2}, .scale = 0.9}) ==
         Lines{"rotate -12.3 deg", "scale 0.9", "shift right 4 px", "shift up 2 px"});
@@ -43,7 +43,7 @@ TEST_CASE("a rotation that enlarges the image shifts nothing") {
   }
 }
 
-TEST_CASE("an affine step of a tensor is told from the middle of the image") {
+TEST_CASE("an affine step of a tensor is described from the middle of the image") {
   const PixelStep step{.op = PixelOp::tensor_affine, .value = {1, 0, 9, 0, 1, 0, 1}};
   CHECK(words_of(step) == Lines{"shift left 9 px"});
 }

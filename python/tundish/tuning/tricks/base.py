@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -19,7 +20,7 @@ class Grade(Enum):
 
 
 @dataclass(frozen=True)
-class Trick:
+class Trick(ABC):
     """One trick. The fields of a subclass are its options; they are what a plan file keeps."""
 
     name: ClassVar[str] = ""
@@ -31,11 +32,13 @@ class Trick:
         """Why this trick cannot be used on this step; empty if it can."""
         return ""
 
+    @abstractmethod
     def apply(self, step: Step) -> None:
-        raise NotImplementedError
+        """Changes the step, or flags of torch; what undo() needs goes into step.kept."""
 
+    @abstractmethod
     def undo(self, step: Step) -> None:
-        raise NotImplementedError
+        """Takes back what apply() did."""
 
     def code(self) -> list[str]:
         """The lines that do the same in a training loop of one's own."""

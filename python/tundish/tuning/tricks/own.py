@@ -17,6 +17,7 @@ tundish tune train.py:build --own tricks.py:NoAuxiliaryHead
 
 from __future__ import annotations
 
+import inspect
 import os
 
 from ..._c.errors import ArgumentError
@@ -42,6 +43,8 @@ def load_own(words: str) -> type[Trick]:
                 f"{words} is not a trick\n"
                 "  fix: make it a subclass of tundish.tuning.tricks.Trick with a name, as docs/tricks.md shows"
             )
+        if inspect.isabstract(kind):
+            raise ArgumentError(f"{words} has no apply() or no undo(): a trick needs both")
         kind.own = f"{os.path.abspath(file)}:{name}"
         _LOADED[words] = _LOADED[kind.own] = kind
     return _LOADED[words]
