@@ -9,7 +9,8 @@ import pytest
 import torch
 from torch import nn
 from tundish.tuning.job import Job, JobSource
-from tundish.tuning.numerics.gate import check_tricks, gate
+from tundish.tuning.numerics.floor import ratios, update_errors
+from tundish.tuning.numerics.gate import LIMIT, check_each, check_tricks, gate
 from tundish.tuning.numerics.observe import points_of
 from tundish.tuning.trial import TrialProcess
 from tundish.tuning.tricks import Grade
@@ -269,3 +270,24 @@ def test_a_child_process_checks_tricks(tmp_path):
     assert theirs.passed, theirs
     ours = check_tricks(source, tricks, seed=2)
     assert (ours.passed, ours.grade, ours.reference) == (True, theirs.grade, theirs.reference)
+
+
+def test_tricks_that_are_checked_in_one_process_get_the_verdicts_they_get_alone(tmp_path):
+    file = tmp_path / "train.py"
+    file.write_text(BUILD)
+    source = JobSource(file=str(file), function="build")
+    tricks = [FusedOptimizer().as_json(), ChannelsLast().as_json(), CudaGraph().as_json()]
+    together = check_each(source, tricks, seed=2)
+    alone = [check_tricks(source, [one], seed=2) for one in tricks]
+    assert [one.as_json() for one in together] == [one.as_json() for one in alone]
+
+
+@pytest.mark.parametrize(("off", "passes"), [(0.0, True), (3e-5, True), (1e-3, False)])
+def test_an_update_of_zeros_may_have_bias_corrections_in_fp32(off, passes):
+    """Weights that begin as zeros show the update with all its digits; 1 - beta2 has few in fp32."""
+    before = {"bias": torch.zeros(100)}
+    expected = {"bias": 1e-3 * torch.sign(torch.randn(100, dtype=torch.float64))}
+    plain = update_errors({"weight bias": expected["bias"].float()}, before, expected)
+    moved = update_errors({"weight bias": (expected["bias"] * (1 + off)).float()}, before, expected)
+    ratio, _, _ = ratios(moved, plain)["update of bias"]
+    assert (ratio <= LIMIT) is passes

@@ -16,7 +16,11 @@ from tundish.tuning.job import JobSource
 from tundish.tuning.results import IMPOSSIBLE, KEPT, REJECTED
 from tundish.tuning.search import Search
 from tundish.tuning.stage import Outcome
+from tundish.tuning.trial import TrialFailed
 from tundish.tuning.tricks import TRICKS, Trick
+from tundish.tuning.tricks.channels_last import ChannelsLast
+from tundish.tuning.tricks.compile import Compile
+from tundish.tuning.tricks.optimizer_kernels import FusedOptimizer
 from tundish.tuning.variants import BaselineFailed, Facts
 
 Time = Callable[[set[str]], float]
@@ -44,19 +48,30 @@ class FakeStage:
     most_preparing: int = 1
     memory_limit: int = 0
     tricks: dict[str, set[str]] = field(default_factory=dict)
-    calls: dict[str, Any] = field(default_factory=dict)
+    calls: dict[str, list[str]] = field(default_factory=dict)
+    functions: dict[str, str] = field(default_factory=dict)
+    late: set[str] = field(default_factory=set)  # tricks whose trials are never ready in time
     ended: set[str] = field(default_factory=set)
     random: random.Random = field(default_factory=lambda: random.Random(0))
     timed: list[list[str]] = field(default_factory=list)
 
     def start(
-        self, name: str, tricks: Sequence[Trick], nudge: int = 0, need_bytes: int = 0
+        self,
+        name: str,
+        tricks: Sequence[Trick],
+        nudge: int = 0,
+        need_bytes: int = 0,
+        steps: int = 0,
     ) -> None:
         self.tricks[name] = {trick.name for trick in tricks}
         self.ended.discard(name)
 
     def start_call(self, name: str, function: str, **words: Any) -> None:
-        self.calls[name] = words["tricks"][0]["name"]
+        self.calls[name] = [one["name"] for one in words.get("tricks", [])]
+        self.functions[name] = function
+
+    def is_ready_by(self, name: str, limit: float) -> bool:
+        return not self.tricks[name] & self.late
 
     def outcome(self, name: str) -> Outcome:
         for trick in self.tricks[name] | ({"baseline"} if name == BASELINE else set()):
@@ -68,11 +83,15 @@ class FakeStage:
             losses=losses, step_ms=self.time_of(self.tricks[name]), one_off_s=5.0, graphs=1
         )
 
-    def result(self, name: str) -> Checked:
-        bad = self.calls[name] in self.broken
-        return Checked(
-            not bad, f"gradient of fc.weight: {self.calls[name]}" if bad else "within fp32 noise"
-        )
+    def result(self, name: str) -> Any:
+        found = [
+            Checked(
+                one not in self.broken,
+                f"gradient of fc.weight: {one}" if one in self.broken else "within fp32 noise",
+            )
+            for one in self.calls[name]
+        ]
+        return found if self.functions[name].endswith("check_each") else found[0]
 
     def measure(self, names: Sequence[str], rounds: int = 0) -> dict[str, list[Turn]]:
         names = [name for name in names if not self.outcome(name).failed]
@@ -266,3 +285,43 @@ def test_a_memory_target_that_holds_anyway_costs_nothing() -> None:
 def test_a_memory_target_out_of_reach_is_said(blocks: Any) -> None:
     search = searched(product(bf16=0.5), memory_of=halved, target_bytes=100 << 20, blocks=blocks)
     assert any("memory target is not reached" in note for note in search.notes)
+
+
+def test_what_is_not_ready_in_time_is_left_out_and_said() -> None:
+    search = searched(product(bf16=0.5, compile=0.5), quick=True, late={"compile"})
+    assert "bf16" in names(search)
+    assert "compile" not in names(search)
+    assert HUMAN not in search.gains
+    assert any("no time was left" in note and "torch.compile" in note for note in search.notes)
+    assert any("no time was left to compare with human recipe" in note for note in search.notes)
+
+
+def test_the_winner_is_timed_in_a_fresh_process_but_with_quick() -> None:
+    for quick in (False, True):
+        search = searched(resnet50, quick=quick)
+        stage: Any = search.stage
+        last = stage.timed[-1]
+        assert ("fresh winner" in last) is not quick
+        assert search.name(search.human_recipe()) in last
+        assert "fresh strict fp32" in last
+
+
+def test_checks_of_one_process_that_fails_are_done_alone() -> None:
+    class Failing(FakeStage):
+        def result(self, name: str) -> Any:
+            if self.functions[name].endswith("check_each"):
+                raise TrialFailed("its process ended with SIGKILL", "died")
+            return super().result(name)
+
+    stage: Any = Failing(product())
+    gates = Gates(JobSource(), 0)
+    fused, last = FusedOptimizer(), ChannelsLast()
+    gates.start(stage, [fused, last, Compile()])
+    assert [name for name in stage.calls if "," in name and "channels_last" in name]
+    stage.start(BASELINE, ())
+    for equal in (TWIN, "nudge 1", "nudge 2"):
+        stage.start(equal, ())
+    stage.start("both", [fused, last])
+    stage.broken = {"channels_last"}
+    assert "channels_last" in gates.judge(stage, (fused, last), "both").text
+    assert not gates.judge(stage, (fused,), "both").broken

@@ -122,8 +122,11 @@ class Trial:
         return self.step(batch)
 
     def _wait(self) -> None:
+        """Sleeps until the GPU is done. torch's own wait would keep a core busy that others compile on."""
         if self.step is not None and self.step.device.type == "cuda":
-            torch.cuda.synchronize(self.step.device)
+            done = torch.cuda.Event(blocking=True)
+            done.record(torch.cuda.current_stream(self.step.device))
+            done.synchronize()
 
 
 def nudged(batch: Any, seed: int) -> Any:

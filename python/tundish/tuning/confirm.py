@@ -1,7 +1,8 @@
 """The fresh run: the best of many measurements looks better than it is, so the winner is timed again.
 
-In processes of their own, in turns: baseline, its twin, the winner, the human recipe; on a GPU also
-strict fp32 and torch's default flags, so that a report can name every baseline.
+In turns: baseline, its twin, the winner, the human recipe; on a GPU also strict fp32 and torch's
+default flags, so that a report can name every baseline. The winner gets a fresh process, since one
+process may be lucky; with --quick fresh turns must do. The others prepare while the search goes on.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from .compare import Turn, compare, middle_ms
 from .gates import Verdict
 from .results import COMPARED, KEPT, Row
 from .rows import Variant, fill_row, label, variant_row
+from .stage import TURN_S
+from .trial import TrialFailed
 from .tricks.reference_flags import StrictFp32, TorchDefaults
 from .variants import pair_noise
 
@@ -20,7 +23,10 @@ if TYPE_CHECKING:
 
 BASELINE, TWIN, HUMAN = "baseline", "twin", "human recipe"
 STRICT, DEFAULTS, WINNER = "strict fp32", "torch defaults", "winner"
-ROUNDS = 10
+FALLBACK_LAYERS = "layers that lose channels_last"
+ROUNDS, QUICK_ROUNDS = 10, 6
+FRESH_S = 25.0  # a process starts, and what was compiled before is loaded
+REFERENCE_STEPS = 12  # of trials whose losses nobody looks at
 USELESS = 0.5  # a threshold above this: only a gain of half could be seen
 
 
@@ -28,11 +34,16 @@ def confirm(search: Search) -> None:
     """Sets the winner for good, the gains against every baseline, and the rows of the fresh run."""
     search.progress("a fresh run of the winner")
     variants = chosen(search)
-    trials = {name: name if name in (BASELINE, TWIN) else f"fresh {name}" for name in variants}
-    search.stage.end(*[n for n in search.stage.alive() if n not in (BASELINE, TWIN)])
+    trials = {name: trial_name(search, name, variant) for name, variant in variants.items()}
+    search.stage.end(*[n for n in search.stage.alive() if n not in trials.values()])
     for name, variant in variants.items():
-        search.stage.start(trials[name], variant, need_bytes=search.need(variant))
-    found = search.stage.measure(list(trials.values()), rounds=ROUNDS)
+        start_trial(search, trials[name], name, variant)
+    for name in (HUMAN, STRICT, DEFAULTS):
+        limit = search.deadline - timing_s(search)
+        if name in trials and not search.stage.is_ready_by(trials[name], limit):
+            search.stage.end(trials.pop(name))
+            search.notes.append(f"no time was left to compare with {name}; --minutes gives more")
+    found = search.stage.measure(list(trials.values()), rounds=rounds_of(search))
     turns = {name: found[trial] for name, trial in trials.items() if trial in found}
     if BASELINE not in turns or TWIN not in turns:
         search.notes.append("the fresh run failed: nothing was confirmed, the plan is empty")
@@ -41,7 +52,7 @@ def confirm(search: Search) -> None:
     base, twin = turns[BASELINE], turns[TWIN]
     noise = compare(base, twin, twin)
     search.twin_noise = {"spread": abs(noise.gain - 1), "threshold": noise.threshold - 1}
-    won = settle(search, variants, turns)
+    won = settle(search, variants, trials, turns)
     for name, other in turns.items():
         if name not in (TWIN, WINNER):
             search.gains[name] = compare(other, won, pair_noise(other, base, twin))
@@ -59,27 +70,94 @@ def confirm(search: Search) -> None:
         search.rows.append(confirmed_row(search, name, trials[name], variants[name], turns))
 
 
+def start_early(search: Search) -> None:
+    """What the fresh run will be compared with prepares while the search goes on."""
+    human = search.human_recipe()
+    if human:
+        start_trial(search, search.name(human), HUMAN, human)
+    for name, variant in flags_of(search).items():
+        start_trial(search, trial_name(search, name, variant), name, variant)
+    if any(trick.name == "channels_last" for trick in search.winner):
+        start_fallback_layers(search)
+
+
+def start_fallback_layers(search: Search) -> None:
+    search.stage.start_call(
+        FALLBACK_LAYERS,
+        "tundish.tuning.tricks.channels_last:find_fallback_layers",
+        need_bytes=search.gates.need_bytes,
+        source=search.gates.source,
+        seed=search.gates.seed,
+    )
+
+
+def fallback_layers(search: Search) -> list[str]:
+    """The layers of the winner that lose channels_last, each at the cost of a copy."""
+    if not any(trick.name == "channels_last" for trick in search.winner):
+        return []
+    start_fallback_layers(search)
+    try:
+        return list(search.stage.result(FALLBACK_LAYERS) or [])
+    except TrialFailed:
+        return []
+
+
+def start_trial(search: Search, trial: str, name: str, variant: Variant) -> None:
+    steps = REFERENCE_STEPS if name in (STRICT, DEFAULTS) else 0
+    search.stage.start(trial, variant, need_bytes=search.need(variant), steps=steps)
+
+
+def trial_name(search: Search, name: str, variant: Variant) -> str:
+    """A process of the search where it will do; else one of its own."""
+    if name in (BASELINE, TWIN):
+        return name
+    if name == HUMAN and variant != search.winner:
+        return search.name(variant)
+    if name == WINNER and search.quick:
+        return search.name(variant)
+    return f"fresh {name}"
+
+
+def rounds_of(search: Search) -> int:
+    return QUICK_ROUNDS if search.quick else ROUNDS
+
+
+def timing_s(search: Search) -> float:
+    """About how long the turns of the fresh run take."""
+    step_s = 1e-3 * search.stage.outcome(BASELINE).step_ms
+    return rounds_of(search) * len(chosen(search)) * (0.1 + 1.2 * max(TURN_S, 2 * step_s))
+
+
+def confirm_s(search: Search) -> float:
+    return timing_s(search) + (0.0 if search.quick else FRESH_S)
+
+
+def flags_of(search: Search) -> dict[str, Variant]:
+    return {STRICT: (StrictFp32(),), DEFAULTS: (TorchDefaults(),)} if search.facts.cuda else {}
+
+
 def chosen(search: Search) -> dict[str, Variant]:
     variants: dict[str, Variant] = {BASELINE: (), TWIN: ()}
     if search.winner:
         variants[WINNER] = search.winner
     if human := search.human_recipe():
         variants[HUMAN] = human
-    if search.facts.cuda:
-        variants |= {STRICT: (StrictFp32(),), DEFAULTS: (TorchDefaults(),)}
-    return variants
+    return variants | flags_of(search)
 
 
 def settle(
-    search: Search, variants: dict[str, Variant], turns: dict[str, list[Turn]]
+    search: Search,
+    variants: dict[str, Variant],
+    trials: dict[str, str],
+    turns: dict[str, list[Turn]],
 ) -> list[Turn]:
     """The turns of the plan: the winner's; the human recipe's where that is faster, sound, and fits."""
     won = turns.get(WINNER, turns[BASELINE])
     theirs = turns.get(HUMAN)
     if theirs is None or middle_ms(theirs) >= 0.99 * middle_ms(won):
         return won
-    gate = search.gates.judge(search.stage, variants[HUMAN], f"fresh {HUMAN}")
-    peak = search.stage.memory(f"fresh {HUMAN}") or 0
+    gate = search.gates.judge(search.stage, variants[HUMAN], trials[HUMAN])
+    peak = search.stage.memory(trials[HUMAN]) or 0
     gain = compare(turns[BASELINE], theirs, turns[TWIN])
     if gate.broken or not gain.faster or (search.target_bytes and peak > search.target_bytes):
         return won

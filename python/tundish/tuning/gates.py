@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .job import JobSource
 from .tricks import Grade, Trick
@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from .stage import Stage
 
 _CHECK = "tundish.tuning.numerics.gate:check_tricks"
+_CHECK_EACH = "tundish.tuning.numerics.gate:check_each"
+# Checked in one process: they are quick, and the plain step's reference is made once. A capture that
+# fails can spoil its process, so it comes last.
+_TOGETHER = ("fused_optimizer", "foreach_optimizer", "channels_last", "cuda_graph")
 
 
 @dataclass(frozen=True)
@@ -31,19 +35,52 @@ class Gates:
     need_bytes: int = 0
     deterministic: bool = True  # the plain step gave the same bits twice, in every check
     found: dict[str, Verdict] = field(default_factory=dict)
+    _shared: dict[str, tuple[str, int]] = field(default_factory=dict)  # call, place in its answer
 
     def start(self, stage: Stage, tricks: Iterable[Trick]) -> None:
         """Starts the check of each trick that only changes the order of sums, or nothing at all."""
-        for trick in tricks:
-            if trick.grade is not Grade.STATISTICAL:
-                stage.start_call(
-                    gate_name(trick),
-                    _CHECK,
-                    need_bytes=self.need_bytes,
-                    source=self.source,
-                    tricks=[trick.as_json()],
-                    seed=self.seed,
-                )
+        checked = [
+            one
+            for one in tricks
+            if one.grade is not Grade.STATISTICAL and gate_name(one) not in self._shared
+        ]
+        together = sorted(
+            (one for one in checked if one.name in _TOGETHER),
+            key=lambda one: _TOGETHER.index(one.name),
+        )
+        if len(together) < 2:
+            together = []
+        for trick in checked:
+            if trick not in together:
+                self._call(stage, gate_name(trick), _CHECK, [trick])
+        if together:
+            name = "gate " + ", ".join(trick.name for trick in together)
+            self._call(stage, name, _CHECK_EACH, together)
+            self._shared |= {gate_name(trick): (name, i) for i, trick in enumerate(together)}
+
+    def _call(self, stage: Stage, name: str, function: str, tricks: list[Trick]) -> None:
+        stage.start_call(
+            name,
+            function,
+            need_bytes=self.need_bytes,
+            source=self.source,
+            tricks=[trick.as_json() for trick in tricks],
+            seed=self.seed,
+        )
+
+    def _result(self, stage: Stage, trick: Trick) -> Any:
+        """TrialFailed if the check's process failed; those of one process are then checked alone."""
+        from .trial import TrialFailed
+
+        key = gate_name(trick)
+        if key in self._shared:
+            name, place = self._shared[key]
+            try:
+                return stage.result(name)[place]
+            except TrialFailed:
+                pass
+        self._call(stage, key, _CHECK, [trick])
+        return stage.result(key)
 
     def judge(self, stage: Stage, variant: tuple[Trick, ...], name: str) -> Verdict:
         """`name` is the trial whose first losses are looked at."""
@@ -67,9 +104,8 @@ class Gates:
         if key not in self.found:
             from .trial import TrialFailed
 
-            self.start(stage, [trick])
             try:
-                result = stage.result(key)
+                result = self._result(stage, trick)
                 self.found[key] = Verdict(not result.passed, result.sentence, trick.grade.value)
                 self.deterministic &= getattr(result, "deterministic", True)
             except TrialFailed as error:

@@ -22,15 +22,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from .compare import Gain, compare
-from .confirm import BASELINE, TWIN, confirm
+from .confirm import BASELINE, TWIN, confirm, confirm_s, start_early
+from .fit_memory import fit_memory
 from .gates import Gates
 from .results import IMPOSSIBLE, Row
 from .rows import Variant, fill_row, label, reference_row, variant_row
 from .stage import Outcome, Stage
-from .tricks import Trick
+from .tricks import Grade, Trick
 from .tricks.autocast import Bf16, Fp16
 from .tricks.channels_last import ChannelsLast
-from .tricks.checkpointing import Checkpointing
 from .tricks.compile import Compile
 from .tricks.cuda_graph import CudaGraph
 from .tricks.cudnn_benchmark import CudnnBenchmark
@@ -41,6 +41,7 @@ from .tricks.tf32 import TF32
 from .variants import BaselineFailed, Facts, Measured, in_variant, without
 
 NOT_WORTH = 1.003  # a trick that gives less is left out: a simpler plan
+EXACT_STEPS = 15
 
 
 @dataclass
@@ -70,7 +71,7 @@ class Search:
         self.choose_compiler()
         self.choose_flags()
         self.try_removal()
-        self.fit_memory()
+        fit_memory(self)
         confirm(self)
 
     def run_only(self, variant: Variant) -> None:
@@ -91,14 +92,19 @@ class Search:
         if not all(map(math.isfinite, base.losses)):
             raise BaselineFailed(Outcome("its loss is not finite", "not finite"))
         self._make_room()
+        self._start_compiling()  # the slowest to prepare comes first
         self.stage.start(TWIN, (), need_bytes=self.need(()))
-        human = self.human_recipe()
-        if Compile() in human:  # the slowest to prepare comes first
-            self._start(human)
         for nudge in (1, 2):
             self.stage.start(f"nudge {nudge}", (), nudge, self.need(()))
         self.gates.start(self.stage, self._checked_first())
         self.rows.append(reference_row(BASELINE, base, self.stage.memory(BASELINE)))
+
+    def _start_compiling(self) -> None:
+        """The compiled variants that will most likely be wanted. The human recipe comes later: it is
+        compiled to the same kernels, and finds them."""
+        for precision in [Bf16()] if self.quick else [Bf16(), Fp16()]:
+            if self._can(Compile()) and self._can(precision):
+                self._start(self._usable([*self.ground(), precision, ChannelsLast(), Compile()]))
 
     def _checked_first(self) -> list[Trick]:
         tricks: list[Trick] = [Compile(), *self.ground(), ChannelsLast()]
@@ -113,10 +119,6 @@ class Search:
     def start_ground(self) -> None:
         for cell in self.cells():
             self._start(cell)
-        # The compiled variants that will most likely be wanted.
-        for precision in [Bf16()] if self.quick else [Bf16(), Fp16()]:
-            if self._can(Compile()) and self._can(precision):
-                self._start(self._usable([*self.ground(), precision, ChannelsLast(), Compile()]))
 
     def ground(self) -> list[Trick]:
         return list(self._usable([CudaGraph(), FusedOptimizer()]))
@@ -137,11 +139,12 @@ class Search:
         self.progress("precision and layout")
         cells = self.cells()
         if self._can(CudaGraph()):
-            first = self.stage.outcome(self._name(cells[0]))
+            first = self.stage.outcome(self.name(cells[0]))
             if first.kind == "capture":
                 self._give_up(CudaGraph(), first)
                 cells = self.cells()
                 self.start_ground()
+                self._start_compiling()
         self.measure(cells, "precision and layout")
         self._settle(cells)
 
@@ -149,8 +152,9 @@ class Search:
 
     def choose_compiler(self) -> None:
         if not self._can(Compile()):
+            start_early(self)
             return
-        if not self._time_for(40):
+        if not self._time_for(10 if self.quick else 40):
             self.notes.append("no time was left for torch.compile; --minutes gives more")
             return
         self.progress("torch.compile")
@@ -169,6 +173,9 @@ class Search:
         self._end_all_but([*candidates, self.winner, self.human_recipe()])
         for candidate in candidates:
             self._start(candidate)
+        for candidate in candidates[:1]:
+            self.stage.is_ready_by(self.name(candidate), self._latest())
+        start_early(self)
         self.measure([*candidates, self.winner], "compile")
         self._settle([*candidates, self.winner])
 
@@ -185,11 +192,11 @@ class Search:
         self.progress("flags")
         self.gates.start(self.stage, extra)
         candidates = [in_variant([*self.winner, one]) for one in extra]
-        self._try_beside_winner(candidates, "flags")
+        self.try_beside_winner(candidates, "flags")
         better = [c for c in candidates if self._pays(c, self.winner)]
         if len(better) > 1:
             every = in_variant({trick for one in better for trick in one})
-            self._try_beside_winner([every], "flags")
+            self.try_beside_winner([every], "flags")
             better.append(every)
         if better:
             self.winner = min(better, key=lambda one: self.measured[one].ms)
@@ -211,7 +218,7 @@ class Search:
         self.progress("is every trick needed?")
         removable = [one for one in self.winner if self._cheap_to_remove(one)]
         candidates = [without(self.winner, one) for one in removable]
-        self._try_beside_winner(candidates, "removal")
+        self.try_beside_winner(candidates, "removal")
         needless = [
             trick
             for trick, candidate in zip(removable, candidates)
@@ -221,7 +228,7 @@ class Search:
         if needless:
             simpler = tuple(one for one in self.winner if one not in needless)
             if len(needless) > 1:
-                self._try_beside_winner([simpler], "removal")
+                self.try_beside_winner([simpler], "removal")
             if simpler in self.measured and (
                 self.measured[simpler].ms <= self.measured[self.winner].ms * NOT_WORTH
             ):
@@ -231,44 +238,6 @@ class Search:
         """A precision under a compiled step would be compiled anew for an answer that is known."""
         return not (Compile() in self.winner and trick.name in ("bf16", "fp16", "channels_last"))
 
-    # 6: only with a memory target.
-
-    def fit_memory(self) -> None:
-        """Recomputes the cheapest blocks in the backward pass until the step fits the target."""
-        if not self.target_bytes or self._fits(self.winner):
-            return
-        self.progress("memory")
-        plain, aim = self.winner, self.target_bytes
-        for _ in range(3):
-            blocks = self.stage.call(
-                f"blocks {aim}",
-                "tundish.tuning.recompute:choose_for_peak",
-                source=self.gates.source,
-                seed=self.gates.seed,
-                peak_bytes=self._peak(plain),
-                target_bytes=aim,
-            )
-            candidate = in_variant([*plain, Checkpointing(tuple(blocks))]) if blocks else plain
-            if candidate == plain:
-                break
-            self._try_beside_winner([candidate], "memory")
-            if candidate in self.measured and self._passes(candidate):
-                self.winner = candidate
-                if self._fits(candidate):
-                    return
-            aim = int(0.8 * aim)
-        gb = self._peak(self.winner) / 2**30
-        self.notes.append(
-            f"the memory target is not reached: {gb:.1f} GB is the least that was found"
-        )
-
-    def _peak(self, variant: Variant) -> int:
-        found = self.measured.get(variant)
-        return (found.peak_bytes if found else self.facts.peak_bytes) or 0
-
-    def _fits(self, variant: Variant) -> bool:
-        return not self.target_bytes or self._peak(variant) <= self.target_bytes
-
     # The parts that the phases share.
 
     def measure(self, variants: Sequence[Variant], phase: str) -> None:
@@ -277,9 +246,10 @@ class Search:
         for variant in wanted:
             self._start(variant)
         for group in self._groups(wanted):
-            names = [self._name(one) for one in group]
-            for name in names:
-                self.stage.outcome(name)
+            group = [one for one in group if self._is_in_time(one)]
+            if not group:
+                continue
+            names = [self.name(one) for one in group]
             turns = self.stage.measure([BASELINE, TWIN, *names])
             base, twin = turns.pop(BASELINE, []), turns.pop(TWIN, [])
             for variant, name in zip(group, names):
@@ -296,18 +266,27 @@ class Search:
             taken = sum(map(self.need, group))
             if group and self.facts.cuda and taken + self.need(variant) > room:
                 yield group
-                self.stage.end(*(self._name(one) for one in group))
+                self.stage.end(*(self.name(one) for one in group))
                 group = []
             group.append(variant)
         if group:
             yield group
 
-    def _try_beside_winner(self, candidates: list[Variant], phase: str) -> None:
+    def _is_in_time(self, variant: Variant) -> bool:
+        """Waits for a trial to be prepared; gives it up where the fresh run would come too late."""
+        name = self.name(variant)
+        if self.stage.is_ready_by(name, self._latest()):
+            return True
+        self.stage.end(name)
+        self.notes.append(f"no time was left for {name}; --minutes gives more")
+        return False
+
+    def try_beside_winner(self, candidates: list[Variant], phase: str) -> None:
         self._end_all_but([self.winner, *candidates])
         self.measure([self.winner, *candidates], phase)
 
     def _best_first(self, variants: Iterable[Variant]) -> list[Variant]:
-        good = [one for one in variants if one in self.measured and self._passes(one)]
+        good = [one for one in variants if one in self.measured and self.passes(one)]
         return sorted(good, key=lambda one: self.measured[one].ms)
 
     def _settle(self, variants: Iterable[Variant]) -> None:
@@ -321,7 +300,7 @@ class Search:
         self.winner = min(near, key=len)
 
     def _pays(self, candidate: Variant, than: Variant) -> bool:
-        if candidate not in self.measured or not self._passes(candidate):
+        if candidate not in self.measured or not self.passes(candidate):
             return False
         if not than:
             return self.measured[candidate].gain.faster
@@ -329,8 +308,8 @@ class Search:
         gain = compare(theirs.turns, ours.turns, theirs.turns[1:] + theirs.turns[:1])
         return gain.gain > NOT_WORTH and gain.low > 1.0
 
-    def _passes(self, variant: Variant) -> bool:
-        return not self.gates.judge(self.stage, variant, self._name(variant)).broken
+    def passes(self, variant: Variant) -> bool:
+        return not self.gates.judge(self.stage, variant, self.name(variant)).broken
 
     def _can(self, trick: Trick) -> bool:
         return self.allowed(trick) and not self.facts.obstacles.get(trick.name, "")
@@ -345,20 +324,27 @@ class Search:
         )
 
     def _start(self, variant: Variant) -> None:
+        # What the gates compare with fp64, trick by trick, needs no long run beside that.
+        exact = all(trick.grade is not Grade.STATISTICAL for trick in variant)
         if variant:
-            self.stage.start(self._name(variant), variant, need_bytes=self.need(variant))
+            need = self.need(variant)
+            self.stage.start(self.name(variant), variant, 0, need, EXACT_STEPS if exact else 0)
 
-    def _name(self, variant: Variant) -> str:
+    def name(self, variant: Variant) -> str:
         return label(variant) or BASELINE
 
     def _end_all_but(self, variants: Iterable[Variant]) -> None:
-        wanted = {self._name(one) for one in variants} | {BASELINE, TWIN}
-        calls = {name for name in self.stage.alive() if name.startswith("gate ")}
-        self.stage.end(*[name for name in self.stage.alive() if name not in wanted | calls])
+        wanted = {self.name(one) for one in [*variants, self.human_recipe()]} | {BASELINE, TWIN}
+        alive = [one for one in self.stage.alive() if not one.startswith(("fresh ", "nudge "))]
+        self.stage.end(*[name for name in alive if name not in wanted])
+
+    def _latest(self) -> float:
+        """When the fresh run must begin."""
+        return self.deadline - confirm_s(self)
 
     def _time_for(self, seconds: float) -> bool:
         """There is time for a phase of about this length, and for the fresh run after it."""
-        return time.monotonic() + seconds + (20 if self.quick else 45) < self.deadline
+        return time.monotonic() + seconds < self._latest()
 
     def _make_room(self) -> None:
         """How much of the device's memory trials may take beside each other."""
@@ -379,7 +365,7 @@ class Search:
         return int((0.7 if low else 1.2) * self.facts.peak_bytes) + (700 << 20)
 
     def _report(self, variant: Variant, phase: str) -> None:
-        name = self._name(variant)
+        name = self.name(variant)
         row = variant_row(name, phase, variant, self.stage.outcome(name))
         found = self.measured.get(variant)
         if found is not None and row.verdict != IMPOSSIBLE:

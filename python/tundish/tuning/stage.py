@@ -42,6 +42,7 @@ class _Entry:
     answer: Any = None
     need_bytes: int = 0  # of the device's memory, as far as one can tell before
     only_losses: bool = False  # it will not be timed
+    steps: int = 0  # that it runs before it is timed; 0: as all do
 
     def was_ended(self) -> bool:
         """By us, and not because it failed."""
@@ -73,13 +74,18 @@ class Stage:
         self.events: list[tuple[float, str, str]] = []  # seconds, what happened, to whom
 
     def start(
-        self, name: str, tricks: Sequence[Trick], nudge: int = 0, need_bytes: int = 0
+        self,
+        name: str,
+        tricks: Sequence[Trick],
+        nudge: int = 0,
+        need_bytes: int = 0,
+        steps: int = 0,
     ) -> None:
         """Queues a trial; it prepares in the background as soon as there is room. Again, if it was ended."""
         entry = self._entries.get(name)
         if entry is None or entry.was_ended():
             self._entries[name] = _Entry(
-                tricks, nudge, need_bytes=need_bytes, only_losses=nudge > 0
+                tricks, nudge, need_bytes=need_bytes, only_losses=nudge > 0, steps=steps
             )
             self._pump()
 
@@ -104,6 +110,10 @@ class Stage:
         entry = self._wait_for(name)
         assert entry.outcome is not None
         return entry.outcome
+
+    def is_ready_by(self, name: str, limit: float) -> bool:
+        """Waits until a trial is prepared, but not beyond `limit` of time.monotonic()."""
+        return self._wait_for(name, limit).outcome is not None
 
     def result(self, name: str) -> Any:
         """Waits for a function's answer. TrialFailed if its process failed."""
@@ -165,7 +175,9 @@ class Stage:
         self.end(*self._entries)
 
     def alive(self) -> list[str]:
-        return [name for name, entry in self._entries.items() if entry.process is not None]
+        """Trials that have a process. Functions that are called end by themselves."""
+        entries = self._entries.items()
+        return [name for name, one in entries if one.process is not None and one.call is None]
 
     def _turn(self, name: str, turns: dict[str, list[Turn]]) -> None:
         entry = self._entries[name]
@@ -182,9 +194,9 @@ class Stage:
         turns[name].append(Turn(found["ms"], found["host_ms"]))
         entry.outcome.step_ms = found["ms"]
 
-    def _wait_for(self, name: str) -> _Entry:
+    def _wait_for(self, name: str, limit: float = math.inf) -> _Entry:
         entry = self._entries[name]
-        while entry.outcome is None:
+        while entry.outcome is None and (limit == math.inf or time.monotonic() < limit):
             self._pump(force=name)
             self._collect(0.1)
             self._on_wait("")
@@ -209,9 +221,8 @@ class Stage:
         self._note("start", name)
         entry.process = TrialProcess(list(entry.tricks), self._cache_of(entry.tricks))
         if entry.call is None:
-            entry.process.prepare(
-                self._source, self._seed, self._steps, self._prepare_s, entry.nudge
-            )
+            steps = entry.steps or self._steps
+            entry.process.prepare(self._source, self._seed, steps, self._prepare_s, entry.nudge)
         else:
             entry.process.send("call", self._prepare_s, **entry.call)
 

@@ -13,7 +13,7 @@ import torch
 
 from .._c.errors import ArgumentError
 from ..report.machine import machine, versions
-from .confirm import BASELINE
+from .confirm import BASELINE, fallback_layers
 from .fingerprint import Fingerprint
 from .gates import Gates
 from .job import Build, Job, JobSource, as_job, pickled_source, source_of
@@ -168,16 +168,9 @@ def remarks(search: Search) -> list[str]:
         out.append(
             "your step does not give the same bits twice; tundish.tuning.nondeterminism finds where"
         )
-    if any(trick.name == "channels_last" for trick in search.winner):
-        layers = search.stage.call(
-            "fallback layers",
-            "tundish.tuning.tricks.channels_last:find_fallback_layers",
-            source=search.gates.source,
-            seed=search.gates.seed,
-        )
-        if layers:
-            more = f" and {len(layers) - 5} more" if len(layers) > 5 else ""
-            out.append(f"channels_last is lost in {', '.join(layers[:5])}{more}: each costs a copy")
+    if layers := fallback_layers(search):
+        more = f" and {len(layers) - 5} more" if len(layers) > 5 else ""
+        out.append(f"channels_last is lost in {', '.join(layers[:5])}{more}: each costs a copy")
     return out
 
 

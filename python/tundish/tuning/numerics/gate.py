@@ -11,7 +11,7 @@ import torch
 
 from ..child import compiled_graphs
 from ..graph import WARM_UP_STEPS
-from ..job import JobSource
+from ..job import Job, JobSource
 from ..step import Step
 from ..tricks import Grade, Trick, in_order, trick_from_json
 from ..tricks.tf32 import flags, set_flags
@@ -52,6 +52,25 @@ def check_tricks(
     """For a child process: {"do": "call", "function": "tundish.tuning.numerics.gate:check_tricks", ...}."""
     chosen = in_order(trick_from_json(values) for values in tricks)
     return gate(lambda: source.make(seed), chosen, seed, samples)
+
+
+def check_each(
+    source: JobSource, tricks: list[dict[str, Any]], seed: int, samples: int = 32
+) -> list[GateResult]:
+    """As check_tricks, each trick by itself; the plain step's reference and noise are made once."""
+
+    def make() -> Job:
+        return source.make(seed)
+
+    plain: Plain | None = None
+    found = []
+    with ground():
+        for values in tricks:
+            chosen = [trick_from_json(values)]
+            if plain is None:
+                plain = Plain(make, seed, samples, 1)
+            found.append(_gate_fp32(make, chosen, seed, samples, plain))
+    return found
 
 
 def gate(make: MakeJob, tricks: list[Trick], seed: int, samples: int = 32) -> GateResult:
@@ -123,7 +142,9 @@ class Candidate:
         self._config.close()
 
 
-def _gate_fp32(make: MakeJob, tricks: list[Trick], seed: int, samples: int) -> GateResult:
+def _gate_fp32(
+    make: MakeJob, tricks: list[Trick], seed: int, samples: int, known: Plain | None = None
+) -> GateResult:
     candidate = Candidate(make, tricks)
     try:
         grade = grade_of(tricks)
@@ -131,7 +152,10 @@ def _gate_fp32(make: MakeJob, tricks: list[Trick], seed: int, samples: int) -> G
         if obstacle:
             return GateResult(False, grade.value, obstacle, obstacle=obstacle)
         accumulate, note = reference_pieces(candidate.step)
-        plain = Plain(make, seed, samples, accumulate)
+        if known is not None and accumulate == known.accumulate:
+            plain = known
+        else:
+            plain = Plain(make, seed, samples, accumulate)
         plain.notes += [note] if note else []
         result = judge(candidate, plain, grade)
         result.graphs = candidate.graphs()
