@@ -171,3 +171,12 @@ def test_the_overflow_report():
     assert late.skipped == (9,)
     assert not late.settled
     assert overflow_of([1024.0, 1024.0, 2048.0]).skipped == ()
+
+
+def test_less_than_a_step_apart_is_in_the_band_where_the_loss_falls_fast():
+    """Measured on DenseNet-121 and one batch: 3 % between bf16 and fp32 while the loss falls by 10 % a step."""
+    off = [loss * 1.03 for loss in curve(decay=0.1, noise=0.0)]
+    assert band(off, decay=0.1, noise=0.0).passed
+    assert not band([loss * 1.03 for loss in curve(decay=0.0, noise=0.0)], 0.0, 0.0).passed
+    for wrong in (0.08, 0.12):  # a learning rate that is wrong by a fifth
+        assert not band(curve(decay=wrong, noise=0.0), decay=0.1, noise=0.0).passed

@@ -256,7 +256,7 @@ def test_a_child_process_checks_tricks(tmp_path):
     file.write_text(BUILD)
     source = JobSource(file=str(file), function="build")
     tricks = [FusedOptimizer().as_json(), InplaceActivations().as_json()]
-    child = TrialProcess([])
+    child = TrialProcess()
     try:
         theirs = child.ask(
             "call",

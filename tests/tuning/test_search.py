@@ -46,6 +46,7 @@ class FakeStage:
     blocks: tuple[str, ...] | None = ("layer1",)
     asked: list[Any] = field(default_factory=list)
     most_preparing: int = 1
+    rounds: int = 5
     memory_limit: int = 0
     tricks: dict[str, set[str]] = field(default_factory=dict)
     calls: dict[str, list[str]] = field(default_factory=dict)
@@ -71,7 +72,7 @@ class FakeStage:
         self.functions[name] = function
 
     def is_ready_by(self, name: str, limit: float) -> bool:
-        return not self.tricks[name] & self.late
+        return not self.tricks.get(name, set()) & self.late
 
     def outcome(self, name: str) -> Outcome:
         for trick in self.tricks[name] | ({"baseline"} if name == BASELINE else set()):
@@ -97,7 +98,7 @@ class FakeStage:
         names = [name for name in names if not self.outcome(name).failed]
         self.timed.append(list(names))
         turns: dict[str, list[Turn]] = {name: [] for name in names}
-        for _ in range(rounds or (10 if self.host_bound else 5)):
+        for _ in range(rounds or (10 if self.host_bound else self.rounds)):
             for name in names:
                 assert name not in self.ended
                 ms = self.time_of(self.tricks[name]) * self.random.lognormvariate(0, self.noise)
@@ -325,3 +326,19 @@ def test_checks_of_one_process_that_fails_are_done_alone() -> None:
     stage.broken = {"channels_last"}
     assert "channels_last" in gates.judge(stage, (fused, last), "both").text
     assert not gates.judge(stage, (fused,), "both").broken
+
+
+def test_a_check_that_is_not_done_in_time_is_not_trusted() -> None:
+    class Late(FakeStage):
+        def is_ready_by(self, name: str, limit: float) -> bool:
+            return not (name.startswith("gate ") and "compile" in self.calls[name])
+
+    stage: Any = Late(product(bf16=0.5, compile=0.5))
+    known = {kind.name: "" for kind in TRICKS}
+    search = Search(
+        stage, Gates(JobSource(), 0), Facts(True, known), time.monotonic() + 1e6, quick=True
+    )
+    search.run()
+    assert "bf16" in names(search)
+    assert "compile" not in names(search)
+    assert any("no time was left" in row.numerics for row in search.rows if row.verdict == REJECTED)

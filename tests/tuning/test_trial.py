@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from torch import nn
 from tundish.tuning.job import Job, JobSource, as_job, list_batches, pickled_source, source_of
 from tundish.tuning.stage import Stage
 from tundish.tuning.trial import TrialFailed, TrialProcess
+from tundish.tuning.tricks import Trick
 from tundish.tuning.tricks.channels_last import ChannelsLast
 from tundish.tuning.tricks.cuda_graph import CudaGraph
 
@@ -24,7 +25,7 @@ from . import jobs
 
 @pytest.fixture
 def process() -> Iterator[TrialProcess]:
-    made = TrialProcess([])
+    made = TrialProcess()
     yield made
     before = made._process.pid
     made.end()
@@ -34,7 +35,7 @@ def process() -> Iterator[TrialProcess]:
 @pytest.fixture(scope="module")
 def shared() -> Iterator[TrialProcess]:
     """A child takes one job after the other; starting one takes seconds."""
-    made = TrialProcess([])
+    made = TrialProcess()
     yield made
     made.end()
 
@@ -54,8 +55,10 @@ def children() -> list[int]:
     return found
 
 
-def prepared(process: TrialProcess, build: Any, timeout_s: float = 60.0) -> Any:
-    process.prepare(source_of(build), 0, 4, timeout_s)
+def prepared(
+    process: TrialProcess, build: Any, timeout_s: float = 60.0, tricks: Sequence[Trick] = ()
+) -> Any:
+    process.prepare(source_of(build), tricks, 0, 4, timeout_s)
     return process.receive()
 
 
@@ -123,9 +126,10 @@ def test_a_process_that_hangs_is_ended(process: TrialProcess) -> None:
 
 
 def test_an_obstacle_is_no_failure() -> None:
-    process = TrialProcess([CudaGraph()])
+    process = TrialProcess()
     try:
-        assert prepared(process, jobs.mlp) == {"obstacle": "CUDA graph of the step: needs a GPU"}
+        found = prepared(process, jobs.mlp, tricks=[CudaGraph()])
+        assert found == {"obstacle": "CUDA graph of the step: needs a GPU"}
     finally:
         process.end()
 
@@ -135,7 +139,7 @@ def test_a_child_ends_with_its_parent() -> None:
     reader, writer = os.pipe()
     parent = os.fork()
     if parent == 0:
-        process = TrialProcess([])
+        process = TrialProcess()
         prepared(process, jobs.mlp)
         os.write(writer, str(process._process.pid).encode())
         time.sleep(600)
@@ -167,7 +171,7 @@ def test_objects_are_pickled_and_unchanged(tmp_path: Path, process: TrialProcess
     before = [p.detach().clone() for p in model.parameters()]
     job = as_job((model, optimizer, nn.CrossEntropyLoss(), batch), "here")
     source = pickled_source(job, str(tmp_path / "job.pt"))
-    process.prepare(JobSource(pickle=source.pickle), 0, 3, 60)
+    process.prepare(JobSource(pickle=source.pickle), [], 0, 3, 60)
     losses = process.receive()["losses"]
     assert losses[2] < losses[0]  # the optimiser's parameters are the model's there, too
     assert all(torch.equal(a, b) for a, b in zip(before, model.parameters()))
@@ -230,3 +234,18 @@ def test_a_stage_times_in_rounds_and_leaves_out_what_fails(tmp_path: Path) -> No
         stage.close()
     assert own
     assert not set(own) & set(children())
+
+
+def test_a_spare_process_is_used_and_ended(tmp_path: Path) -> None:
+    stage = Stage(source_of(jobs.cnn), str(tmp_path), seed=0, steps=2, prepare_s=60)
+    try:
+        stage._spare += [TrialProcess(), TrialProcess()]
+        first, second = (one._process.pid for one in stage._spare)
+        stage.start("plain", ())
+        assert not stage.outcome("plain").failed
+        process = stage._entries["plain"].process
+        assert process is not None
+        assert process._process.pid == second
+    finally:
+        stage.close()
+    assert not {first, second} & set(children())

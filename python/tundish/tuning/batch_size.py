@@ -178,7 +178,7 @@ class InChild:
 
     def _ask(self, function: str, **words: Any) -> Any:
         if self._process is None:
-            self._process = TrialProcess([])
+            self._process = TrialProcess()
         return self._process.ask(
             "call", SLOWEST_SIZE_S, function=f"{__name__}:{function}", **self._words, **words
         )

@@ -7,6 +7,7 @@ process may be lucky; with --quick fresh turns must do. The others prepare while
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from .compare import Turn, compare, middle_ms
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
 BASELINE, TWIN, HUMAN = "baseline", "twin", "human recipe"
 STRICT, DEFAULTS, WINNER = "strict fp32", "torch defaults", "winner"
 FALLBACK_LAYERS = "layers that lose channels_last"
-ROUNDS, QUICK_ROUNDS = 10, 6
+ROUNDS, QUICK_ROUNDS, FEWEST_ROUNDS = 10, 6, 4
 FRESH_S = 25.0  # a process starts, and what was compiled before is loaded
+END_S = 2.0  # rows, and the end of all processes
 REFERENCE_STEPS = 12  # of trials whose losses nobody looks at
 USELESS = 0.5  # a threshold above this: only a gain of half could be seen
 
@@ -39,7 +41,7 @@ def confirm(search: Search) -> None:
     for name, variant in variants.items():
         start_trial(search, trials[name], name, variant)
     for name in (HUMAN, STRICT, DEFAULTS):
-        limit = search.deadline - timing_s(search)
+        limit = search.deadline - FEWEST_ROUNDS * round_s(search) - END_S
         if name in trials and not search.stage.is_ready_by(trials[name], limit):
             search.stage.end(trials.pop(name))
             search.notes.append(f"no time was left to compare with {name}; --minutes gives more")
@@ -70,11 +72,14 @@ def confirm(search: Search) -> None:
         search.rows.append(confirmed_row(search, name, trials[name], variants[name], turns))
 
 
-def start_early(search: Search) -> None:
-    """What the fresh run will be compared with prepares while the search goes on."""
-    human = search.human_recipe()
-    if human:
+def start_human(search: Search) -> None:
+    """Once the winner is compiled: the human recipe has the same kernels."""
+    if human := search.human_recipe():
         start_trial(search, search.name(human), HUMAN, human)
+
+
+def start_references(search: Search) -> None:
+    """What the fresh run will be compared with prepares while the search goes on."""
     for name, variant in flags_of(search).items():
         start_trial(search, trial_name(search, name, variant), name, variant)
     if any(trick.name == "channels_last" for trick in search.winner):
@@ -96,6 +101,8 @@ def fallback_layers(search: Search) -> list[str]:
     if not any(trick.name == "channels_last" for trick in search.winner):
         return []
     start_fallback_layers(search)
+    if not search.stage.is_ready_by(FALLBACK_LAYERS, search.deadline):
+        return []
     try:
         return list(search.stage.result(FALLBACK_LAYERS) or [])
     except TrialFailed:
@@ -119,17 +126,22 @@ def trial_name(search: Search, name: str, variant: Variant) -> str:
 
 
 def rounds_of(search: Search) -> int:
-    return QUICK_ROUNDS if search.quick else ROUNDS
+    """As many as there is time for."""
+    usual = QUICK_ROUNDS if search.quick else ROUNDS
+    left = search.deadline - time.monotonic() - END_S
+    return min(usual, max(FEWEST_ROUNDS, int(left / round_s(search))))
 
 
-def timing_s(search: Search) -> float:
-    """About how long the turns of the fresh run take."""
+def round_s(search: Search) -> float:
+    """About how long a round of the fresh run takes."""
     step_s = 1e-3 * search.stage.outcome(BASELINE).step_ms
-    return rounds_of(search) * len(chosen(search)) * (0.1 + 1.2 * max(TURN_S, 2 * step_s))
+    return len(chosen(search)) * (0.1 + 1.2 * max(TURN_S, 2 * step_s))
 
 
 def confirm_s(search: Search) -> float:
-    return timing_s(search) + (0.0 if search.quick else FRESH_S)
+    """About how long the fresh run takes at least."""
+    turns_s = (FEWEST_ROUNDS if search.quick else ROUNDS) * round_s(search)
+    return turns_s + END_S + (0.0 if search.quick else FRESH_S)
 
 
 def flags_of(search: Search) -> dict[str, Variant]:

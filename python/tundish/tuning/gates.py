@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,7 @@ class Gates:
     source: JobSource
     seed: int
     need_bytes: int = 0
+    limit: float = math.inf  # of time.monotonic(): what is not checked by then is not trusted
     deterministic: bool = True  # the plain step gave the same bits twice, in every check
     found: dict[str, Verdict] = field(default_factory=dict)
     _shared: dict[str, tuple[str, int]] = field(default_factory=dict)  # call, place in its answer
@@ -76,11 +78,19 @@ class Gates:
         if key in self._shared:
             name, place = self._shared[key]
             try:
-                return stage.result(name)[place]
-            except TrialFailed:
-                pass
+                return self._wait(stage, name)[place]
+            except TrialFailed as error:
+                if error.kind == "late":
+                    raise
         self._call(stage, key, _CHECK, [trick])
-        return stage.result(key)
+        return self._wait(stage, key)
+
+    def _wait(self, stage: Stage, name: str) -> Any:
+        from .trial import TrialFailed
+
+        if not stage.is_ready_by(name, self.limit):
+            raise TrialFailed("no time was left; --minutes gives more", "late")
+        return stage.result(name)
 
     def judge(self, stage: Stage, variant: tuple[Trick, ...], name: str) -> Verdict:
         """`name` is the trial whose first losses are looked at."""

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from .compare import Gain, compare
-from .confirm import BASELINE, TWIN, confirm, confirm_s, start_early
+from .confirm import BASELINE, TWIN, confirm, confirm_s, start_human, start_references
 from .fit_memory import fit_memory
 from .gates import Gates
 from .results import IMPOSSIBLE, Row
@@ -41,7 +41,8 @@ from .tricks.tf32 import TF32
 from .variants import BaselineFailed, Facts, Measured, in_variant, without
 
 NOT_WORTH = 1.003  # a trick that gives less is left out: a simpler plan
-EXACT_STEPS = 15
+EXACT_STEPS = 15  # of a variant whose tricks are compared with fp64 one by one
+QUICK_ROUNDS = 4
 
 
 @dataclass
@@ -65,6 +66,8 @@ class Search:
     twin_noise: dict[str, float] = field(default_factory=dict)
 
     def run(self) -> None:
+        if self.quick:
+            self.stage.rounds = QUICK_ROUNDS
         self.start_references()
         self.start_ground()
         self.choose_precision_and_layout()
@@ -92,6 +95,7 @@ class Search:
         if not all(map(math.isfinite, base.losses)):
             raise BaselineFailed(Outcome("its loss is not finite", "not finite"))
         self._make_room()
+        self.gates.limit = self._latest()
         self._start_compiling()  # the slowest to prepare comes first
         self.stage.start(TWIN, (), need_bytes=self.need(()))
         for nudge in (1, 2):
@@ -147,12 +151,13 @@ class Search:
                 self._start_compiling()
         self.measure(cells, "precision and layout")
         self._settle(cells)
+        start_references(self)
 
     # 3
 
     def choose_compiler(self) -> None:
         if not self._can(Compile()):
-            start_early(self)
+            start_human(self)
             return
         if not self._time_for(10 if self.quick else 40):
             self.notes.append("no time was left for torch.compile; --minutes gives more")
@@ -175,7 +180,7 @@ class Search:
             self._start(candidate)
         for candidate in candidates[:1]:
             self.stage.is_ready_by(self.name(candidate), self._latest())
-        start_early(self)
+        start_human(self)
         self.measure([*candidates, self.winner], "compile")
         self._settle([*candidates, self.winner])
 
@@ -324,7 +329,6 @@ class Search:
         )
 
     def _start(self, variant: Variant) -> None:
-        # What the gates compare with fp64, trick by trick, needs no long run beside that.
         exact = all(trick.grade is not Grade.STATISTICAL for trick in variant)
         if variant:
             need = self.need(variant)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from .._c.library import lib
 from .compare import Turn, is_host_bound
 from .job import JobSource
 from .trial import TrialFailed, TrialProcess, ready
@@ -66,8 +67,11 @@ class Stage:
     ) -> None:
         self._source, self._folder = source, folder
         self._seed, self._steps, self._prepare_s = seed, steps, prepare_s
+        # Processes that have imported torch by the time they are wanted; none where cores are few.
         self._entries: dict[str, _Entry] = {}
         self._on_wait = on_wait
+        self._spare = [TrialProcess() for _ in range(min(6, lib.tundish_usable_cpus() // 3))]
+        self.rounds = ROUNDS  # of what the GPU limits
         self.most_preparing = 1
         self.memory_limit = 0  # of all trials together; 0: no limit
         self.began = time.monotonic()
@@ -133,14 +137,14 @@ class Stage:
             assert entry.process is not None
             entry.process.pause()
         try:
-            wanted, done = rounds or ROUNDS, 0
+            wanted, done = rounds or self.rounds, 0
             while done < wanted and turns:
                 order = list(turns)
                 for name in order[done % len(order) :] + order[: done % len(order)]:
                     self._on_wait(f"timing, round {done + 1} of {wanted}")
                     self._turn(name, turns)
                 done += 1
-                if not rounds and done == ROUNDS and any(map(is_host_bound, turns.values())):
+                if not rounds and done == self.rounds and any(map(is_host_bound, turns.values())):
                     wanted = HOST_BOUND_ROUNDS
         finally:
             for entry in busy:
@@ -173,6 +177,8 @@ class Stage:
 
     def close(self) -> None:
         self.end(*self._entries)
+        while self._spare:
+            self._spare.pop().end()
 
     def alive(self) -> list[str]:
         """Trials that have a process. Functions that are called end by themselves."""
@@ -219,12 +225,13 @@ class Stage:
 
     def _launch(self, name: str, entry: _Entry) -> None:
         self._note("start", name)
-        entry.process = TrialProcess(list(entry.tricks), self._cache_of(entry.tricks))
-        if entry.call is None:
-            steps = entry.steps or self._steps
-            entry.process.prepare(self._source, self._seed, steps, self._prepare_s, entry.nudge)
-        else:
-            entry.process.send("call", self._prepare_s, **entry.call)
+        process = entry.process = self._spare.pop() if self._spare else TrialProcess()
+        process.use_cache(self._cache_of(entry.tricks))
+        if entry.call is not None:
+            process.send("call", self._prepare_s, **entry.call)
+            return
+        steps = entry.steps or self._steps
+        process.prepare(self._source, entry.tricks, self._seed, steps, self._prepare_s, entry.nudge)
 
     def _note(self, what: str, name: str) -> None:
         self.events.append((round(time.monotonic() - self.began, 2), what, name))

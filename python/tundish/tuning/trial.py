@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterable
 from multiprocessing.connection import Pipe, wait
 from typing import Any
 
@@ -19,7 +20,7 @@ SLOWEST_TURN_S = 120.0
 
 
 class TrialFailed(RuntimeError):
-    """A trial's process failed; `kind` is "out of memory", "capture", "hang", "died" or "error"."""
+    """A trial's process failed; `kind` is "out of memory", "capture", "hang", "late", "died" or "error"."""
 
     def __init__(self, text: str, kind: str, details: str = "") -> None:
         super().__init__(text)
@@ -29,14 +30,9 @@ class TrialFailed(RuntimeError):
 class TrialProcess:
     """One child process. Requests go out by send(), replies come by receive(): several can be busy."""
 
-    def __init__(self, tricks: list[Trick], cache: str = "") -> None:
-        self.tricks = in_order(tricks)
+    def __init__(self) -> None:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115
         ours, theirs = Pipe()
-        environment = dict(os.environ)
-        if cache:  # compiled kernels: a folder for each precision
-            environment["TORCHINDUCTOR_CACHE_DIR"] = os.path.join(cache, "inductor")
-            environment["TRITON_CACHE_DIR"] = os.path.join(cache, "triton")
         self._connection = ours
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tundish.tuning.child", str(theirs.fileno())],
@@ -44,16 +40,23 @@ class TrialProcess:
             stdin=subprocess.DEVNULL,
             stdout=self._errors,
             stderr=self._errors,
-            env=environment,
             start_new_session=True,  # a group of its own: ended with everything that it started
         )
         theirs.close()
         self._waiting_until = 0.0
+        self._environment: dict[str, str] = {}
+
+    def use_cache(self, folder: str) -> None:
+        """Where compiled kernels go; to be said before the first request."""
+        self._environment = {
+            "TORCHINDUCTOR_CACHE_DIR": os.path.join(folder, "inductor"),
+            "TRITON_CACHE_DIR": os.path.join(folder, "triton"),
+        }
 
     def send(self, do: str, timeout_s: float, **words: Any) -> None:
         self._waiting_until = time.monotonic() + timeout_s
         try:
-            self._connection.send({"do": do, **words})
+            self._connection.send({"do": do, "environment": self._environment, **words})
         except (BrokenPipeError, OSError):
             raise self._died() from None
 
@@ -82,12 +85,18 @@ class TrialProcess:
         return self.receive()
 
     def prepare(
-        self, source: JobSource, seed: int, steps: int, timeout_s: float, nudge: int = 0
+        self,
+        source: JobSource,
+        tricks: Iterable[Trick],
+        seed: int,
+        steps: int,
+        timeout_s: float,
+        nudge: int = 0,
     ) -> None:
         """Starts the preparation; receive() waits for it."""
-        tricks = [trick.as_json() for trick in self.tricks]
+        values = [trick.as_json() for trick in in_order(tricks)]
         self.send(
-            "prepare", timeout_s, source=source, tricks=tricks, seed=seed, steps=steps, nudge=nudge
+            "prepare", timeout_s, source=source, tricks=values, seed=seed, steps=steps, nudge=nudge
         )
 
     def pause(self) -> None:

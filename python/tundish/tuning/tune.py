@@ -199,7 +199,7 @@ def make_report(described: dict[str, Any], search: Search, name: str) -> Report:
 
 def describe(source: JobSource, seed: int, own: Sequence[Trick] = ()) -> dict[str, Any]:
     """Makes the job once in a child: what it is, and which tricks it cannot take."""
-    process = TrialProcess([])
+    process = TrialProcess()
     try:
         found = process.ask(
             "call",

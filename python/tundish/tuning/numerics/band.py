@@ -18,6 +18,9 @@ TIMES = 3.0  # the fp32 spread; correct tricks stayed below 1.2, a wrong scale w
 # Models that hardly multiply errors: the spread of fp32 is 1e-6 there, and a correct bf16 run, whose
 # numbers have 8 bits, drifts by 1e-3 to 1e-2.
 LEAST_LIMIT = 0.02
+# A run may be this many steps ahead or behind. While a loss falls by 10 % a step, as when a batch is
+# memorised, equal runs in 16 bits are 3 % apart: a third of a step. A wrong scale loses many steps.
+STEPS_APART = 1.0
 # A loss below this part of the first one is a memorised batch: what is left of it is noise.
 MEMORISED = 0.02
 SMALLEST_NORM, LARGEST_NORM = 0.8, 1.25
@@ -64,7 +67,7 @@ def check_band(
     window = window_of(min(len(baseline), len(candidate)))
     size = scale_of_losses(baseline, window)
     spread = max((difference(run, baseline, window, size) for run in usable), default=0.0)
-    limit = max(LEAST_LIMIT, TIMES * spread)
+    limit = max(LEAST_LIMIT, TIMES * spread, STEPS_APART * fall_per_step(baseline, window) / size)
     found = difference(candidate, baseline, window, size)
     if found <= limit:
         text = f"the loss stays within {found:.1%} of fp32 (band {limit:.1%})"
@@ -95,6 +98,12 @@ def difference(
     return sum(abs(run[i] - baseline[i]) for i in steps) / max(1, len(steps)) / size
 
 
+def fall_per_step(baseline: Sequence[float], window: range) -> float:
+    """How much the loss changes from one step to the next: up and down cancel, so noise does not count."""
+    first, last = window.start, window.stop - 1
+    return abs(baseline[first] - baseline[last]) / max(1, last - first)
+
+
 def leaves_at(
     candidate: Sequence[float],
     baseline: Sequence[float],
@@ -109,7 +118,8 @@ def leaves_at(
         spread = max(
             (abs(run[i] - baseline[i]) / size for run in equals if i < len(run)), default=0.0
         )
-        if value > max(LEAST_LIMIT, TIMES * spread):
+        falls = abs(baseline[max(i - 1, 0)] - baseline[min(i + 1, len(baseline) - 1)]) / 2
+        if value > max(LEAST_LIMIT, TIMES * spread, STEPS_APART * falls / size):
             return i + 1
     return max(window, key=lambda i: off[i]) + 1
 
