@@ -75,8 +75,8 @@ TUNDISH_HOST_DEVICE std::uint32_t rounding_bits(std::uint64_t key, std::uint64_t
 
 TUNDISH_HOST_DEVICE std::uint16_t to_bfloat16_randomly(float value, std::uint32_t random) {
   const std::uint32_t bits = bits_of(value);
-  const bool infinite = (bits & 0x7fffffffu) == 0x7f800000u;
-  return cut_to_bfloat16(bits, infinite ? 0u : random >> 16);
+  const std::uint32_t rounding = random >> 16;
+  return cut_to_bfloat16(bits, (bits & 0x7fffffffu) == 0x7f800000u ? 0u : rounding);
 }
 
 // Above the largest number of the type, 65504, as to_float16(): rounding up would be infinity.
@@ -92,7 +92,8 @@ TUNDISH_HOST_DEVICE std::uint16_t to_float16_randomly(float value, std::uint32_t
   const std::uint32_t small = static_cast<std::uint32_t>(whole) + (rest > chance ? 1u : 0u);
   const std::uint32_t half = magnitude < 0x38800000u ? small : normal;
   const std::uint32_t out = ((bits >> 16) & 0x8000u) | half;
-  return magnitude > 0x477fe000u ? to_float16(value) : static_cast<std::uint16_t>(out);
+  const std::uint32_t nearest = to_float16(value);
+  return static_cast<std::uint16_t>(magnitude > 0x477fe000u ? nearest : out);
 }
 
 }  // namespace tundish::optim
