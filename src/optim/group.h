@@ -19,7 +19,7 @@ struct Group {
   std::int64_t step = 1;             // the number of the step that is made now: 1 is the first one
   std::int32_t nesterov = 0;         // sgd, lars
   std::int32_t maximize = 0;
-  std::int32_t decoupled = 0;          // lamb: the weights decay before the norms are taken
+  std::int32_t decoupled = 0;          // adam: as adamw; lamb: decay before the norms
   std::int32_t always_adapt = 0;       // lars, lamb: a trust ratio also without weight decay
   std::int32_t trust_clip = 0;         // lars, lamb: the trust ratio is at most 1
   std::int32_t grad_averaging = 1;     // lamb, novograd: the gradient counts 1 - beta1

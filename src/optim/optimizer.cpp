@@ -25,7 +25,7 @@ GroupValues make_values(const Group& group, OptimizerKind kind) {
       break;
     case OptimizerKind::adam:
     case OptimizerKind::adamw:
-      out.adam = make_adam_values(group, kind == OptimizerKind::adamw);
+      out.adam = make_adam_values(group, group.decoupled || kind == OptimizerKind::adamw);
       break;
     default:
       break;
@@ -44,6 +44,7 @@ void check_tensor(const TensorEntry& tensor, std::size_t number, OptimizerKind k
     refuse_argument("optimizer", fmt::format("tensor {}: {}", number, text));
   };
   if (tensor.group >= groups.size()) refuse("its group does not exist");
+  if (!tensor.gradient) return;
   const int needed = states_needed(kind, groups[tensor.group]);
   for (int i = 0; i < needed; ++i) {
     if (!tensor.state[i] && tensor.count) refuse("its state is missing");

@@ -12,7 +12,19 @@
 
 namespace tundish::optim {
 
+namespace {
+
+// Numbers that are still to be called, of one thread's part.
+struct alignas(64) Part {
+  std::atomic<std::size_t> next = 0;
+  std::size_t end = 0;
+};
+
+}  // namespace
+
 struct WorkerPool::Shared {
+  explicit Shared(unsigned count) : parts(count) {}
+
   pid_t process = ::getpid();
   std::mutex mutex;
   std::condition_variable begin, done;
@@ -20,18 +32,28 @@ struct WorkerPool::Shared {
   std::size_t working = 0;  // threads that have not finished this round
   bool ending = false;
   const std::function<void(std::size_t)>* task = nullptr;
-  std::size_t count = 0;
-  std::atomic<std::size_t> next = 0;
+  std::vector<Part> parts;
   std::vector<std::thread> threads;
 
-  void take() {
-    for (std::size_t i = next.fetch_add(1, std::memory_order_relaxed); i < count;
-         i = next.fetch_add(1, std::memory_order_relaxed)) {
-      (*task)(i);
+  // Each thread has a contiguous part, so that it reads memory in order, and helps others after.
+  void divide(std::size_t count) {
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      parts[i].next.store(count * i / parts.size(), std::memory_order_relaxed);
+      parts[i].end = count * (i + 1) / parts.size();
     }
   }
 
-  void work() {
+  void take(std::size_t own) {
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      Part& part = parts[(own + i) % parts.size()];
+      for (std::size_t number = part.next.fetch_add(1, std::memory_order_relaxed);
+           number < part.end; number = part.next.fetch_add(1, std::memory_order_relaxed)) {
+        (*task)(number);
+      }
+    }
+  }
+
+  void work(std::size_t own) {
     std::uint64_t seen = 0;
     std::unique_lock lock(mutex);
     for (;;) {
@@ -39,7 +61,7 @@ struct WorkerPool::Shared {
       if (ending) return;
       seen = round;
       lock.unlock();
-      take();
+      take(own);
       lock.lock();
       if (--working == 0) done.notify_one();
     }
@@ -51,10 +73,10 @@ WorkerPool::WorkerPool(unsigned threads) : threads_(threads ? threads : usable_c
 WorkerPool::~WorkerPool() { end(); }
 
 void WorkerPool::start() {
-  shared_ = std::make_unique<Shared>();
+  shared_ = std::make_unique<Shared>(threads_);
   for (unsigned i = 1; i < threads_; ++i) {
     try {
-      shared_->threads.emplace_back([shared = shared_.get()] { shared->work(); });
+      shared_->threads.emplace_back([shared = shared_.get(), i] { shared->work(i); });
     } catch (const std::system_error&) {
       break;  // the system gives no more: fewer do the work
     }
@@ -87,13 +109,12 @@ void WorkerPool::run(std::size_t count, const std::function<void(std::size_t)>& 
   {
     const std::lock_guard lock(shared.mutex);
     shared.task = &task;
-    shared.count = count;
-    shared.next.store(0, std::memory_order_relaxed);
+    shared.divide(count);
     shared.working = shared.threads.size();
     ++shared.round;
   }
   shared.begin.notify_all();
-  shared.take();
+  shared.take(0);
   std::unique_lock lock(shared.mutex);
   shared.done.wait(lock, [&] { return shared.working == 0; });
 }
