@@ -17,6 +17,13 @@ add_library(engine STATIC
   src/core/machine/usable_cpus.cpp
   src/core/temporary_file.cpp
   src/core/version.cpp
+  src/optim/chunk_loops.cpp
+  src/optim/optimizer.cpp
+  src/optim/run_slowly.cpp
+  src/optim/update_avx2.cpp
+  src/optim/update_avx512.cpp
+  src/optim/update_sse.cpp
+  src/optim/worker_pool.cpp
   src/trace/chrome_json.cpp
   src/trace/trace.cpp
   src/lanes/block_lists.cpp
@@ -302,6 +309,11 @@ set_source_files_properties(
   PROPERTIES COMPILE_OPTIONS "${avx512}")
 set_source_files_properties(src/augment/pixels/warp/warp_avx512.cpp PROPERTIES COMPILE_OPTIONS "${avx512}")
 set_source_files_properties(src/core/crc32c_avx512.cpp PROPERTIES COMPILE_OPTIONS "${avx512};-mvpclmulqdq;-mpclmul;-msse4.2")
+# Roots and selects become registers only where nothing watches errno and exceptions of floats.
+set(registers -fno-math-errno -fno-trapping-math)
+set_source_files_properties(src/optim/update_sse.cpp PROPERTIES COMPILE_OPTIONS "${registers}")
+set_source_files_properties(src/optim/update_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2;${registers}")
+set_source_files_properties(src/optim/update_avx512.cpp PROPERTIES COMPILE_OPTIONS "${avx512};${registers}")
 target_include_directories(engine PUBLIC src include)
 set_source_files_properties(src/core/version.cpp PROPERTIES COMPILE_DEFINITIONS TUNDISH_VERSION="${PROJECT_VERSION}")
 target_link_libraries(engine PUBLIC ${third_party} standard_streams Threads::Threads nlohmann_json::nlohmann_json)

@@ -11,6 +11,9 @@ add_executable(unit_tests
   src/core/machine/memory_limit_test.cpp
   src/core/random_test.cpp
   src/core/machine/usable_cpus_test.cpp
+  src/optim/element_test.cpp
+  src/optim/optimizer_test.cpp
+  src/optim/worker_pool_test.cpp
   src/trace/trace_test.cpp
   src/lanes/decode_unit_test.cpp
   src/lanes/pixels_test.cpp

@@ -300,6 +300,63 @@ TUNDISH_API void tundish_device_forget(tundish_device* device);
 /* Waits until every batch was read by the GPU. */
 TUNDISH_API void tundish_device_free(tundish_device* device);
 
+/* --- optimisers ---------------------------------------------------------------------------- */
+
+/* Updates parameter tensors of the caller. Used by one thread at a time. */
+typedef struct tundish_optimizer tundish_optimizer;
+
+/* One parameter tensor: arrays of `count` elements in one order, which stay the caller's. NULL:
+ * there is none. */
+typedef struct tundish_optimizer_tensor {
+  void* parameter;
+  void* gradient; /* NULL: the tensor is left out */
+  void* state[2]; /* float: momentum or first moment, second moment; zeros before the first step */
+  void* master;   /* float: the weights; the parameter is this, rounded to its type */
+  void* average;  /* float: the exponential moving average of the weights */
+  void* copy;     /* receives the weights rounded to copy_type */
+  void* tensor_state; /* novograd: one float, the average of the gradient's norm */
+  uint64_t count;
+  int32_t parameter_type, gradient_type, copy_type; /* 0 float32, 1 bfloat16, 2 float16 */
+  uint32_t group;                                   /* which group of the step */
+} tundish_optimizer_tensor;
+
+/* Hyper-parameters of tensors that are updated alike. Each optimiser reads its own. */
+typedef struct tundish_optimizer_group {
+  double lr, beta1, beta2, eps, weight_decay, momentum, dampening, trust_coefficient;
+  int64_t step; /* the number of the step that is made now: 1 is the first one */
+  int32_t nesterov, maximize, decoupled, always_adapt, trust_clip, grad_averaging;
+  int32_t bias_correction, reg_inside_moment, init_zero, reserved;
+} tundish_optimizer_group;
+
+typedef struct tundish_optimizer_step_options {
+  const tundish_optimizer_group* groups;
+  uint64_t group_count;
+  const float* scale;   /* gradients are divided by it first; NULL: by 1 */
+  double max_norm;      /* limit of the norm of all gradients; 0: none */
+  float* norm_out;      /* receives that norm; NULL: not wanted */
+  float* found_inf;     /* not 0: nothing is updated; NULL: never skipped */
+  double ema_decay;     /* of averages; 0: they stay as they are */
+  uint64_t seed;        /* of stochastic rounding */
+  void* stream;         /* a GPU's cudaStream_t */
+  int32_t check_finite; /* found_inf becomes 1 when a gradient is not finite */
+  int32_t clear_gradients, stochastic_rounding;
+  int32_t skipped; /* out, on the CPU: 1 when found_inf made it skip the update */
+} tundish_optimizer_step_options;
+
+/* kind: 0 sgd, 1 adam, 2 adamw, 3 lion, 4 lars, 5 lamb, 6 novograd. device: -1 the CPU. threads: 0
+ * for as many as CPUs may be used. NULL on error. */
+TUNDISH_API tundish_optimizer* tundish_optimizer_new(int32_t kind, int32_t device,
+                                                     uint32_t threads);
+TUNDISH_API void tundish_optimizer_free(tundish_optimizer* optimizer);
+/* The tensors of the next steps, until the next call. The structs are copied. */
+TUNDISH_API int32_t tundish_optimizer_bind(tundish_optimizer* optimizer,
+                                           const tundish_optimizer_tensor* tensors, uint64_t count);
+/* Other gradients of the bound tensors, of the same types; 0: the tensor is left out. */
+TUNDISH_API int32_t tundish_optimizer_gradients(tundish_optimizer* optimizer,
+                                                const uint64_t* addresses, uint64_t count);
+TUNDISH_API int32_t tundish_optimizer_step(tundish_optimizer* optimizer,
+                                           tundish_optimizer_step_options* options);
+
 /* --- DLPack capsules ----------------------------------------------------------------------- */
 
 /* Frees a tensor that no one consumed. */

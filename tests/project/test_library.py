@@ -56,6 +56,7 @@ def test_every_function_is_declared_with_the_same_types():
         "tundish_loader_new": "LoaderHandle",
         "tundish_resident_new": "ResidentHandle",
         "tundish_device_new": "DeviceHandle",
+        "tundish_optimizer_new": "OptimizerHandle",
         "tundish_batch_tensor": "TensorHandle",
         "tundish_source_image": "TensorHandle",
     }
@@ -80,7 +81,7 @@ def test_every_struct_has_the_same_members():
                 members.append((plain, kind * int(length) if length else kind))
         assert members == struct._fields_
         checked += 1
-    assert checked == 5
+    assert checked == 8
 
 
 def test_the_constants_agree():

@@ -9,11 +9,20 @@ from .handles import (
     DeviceHandle,
     LoaderHandle,
     OpeningHandle,
+    OptimizerHandle,
     ResidentHandle,
     SourceHandle,
     TensorHandle,
 )
-from .structs import BatchInfo, Draw, LoaderLists, Refused, TensorInfo
+from .structs import (
+    BatchInfo,
+    Draw,
+    LoaderLists,
+    OptimizerStepOptions,
+    OptimizerTensor,
+    Refused,
+    TensorInfo,
+)
 
 ABI = 3
 OK, AGAIN, END, ERROR = range(4)
@@ -85,6 +94,11 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "tundish_batch_plans": (c_char_p, [c_void_p, c_void_p]),
     "tundish_batch_free": (None, [c_void_p]),
     "tundish_source_image": (TensorHandle, [c_void_p, c_uint64, c_int32, c_char_p]),
+    "tundish_optimizer_new": (OptimizerHandle, [c_int32, c_int32, c_uint32]),
+    "tundish_optimizer_free": (None, [c_void_p]),
+    "tundish_optimizer_bind": (c_int32, [c_void_p, POINTER(OptimizerTensor), c_uint64]),
+    "tundish_optimizer_gradients": (c_int32, [c_void_p, POINTER(c_uint64), c_uint64]),
+    "tundish_optimizer_step": (c_int32, [c_void_p, POINTER(OptimizerStepOptions)]),
     "tundish_tensor_free": (None, [c_void_p]),
     "tundish_tensor_unversioned": (c_void_p, [c_void_p]),
     "tundish_capsule_functions": (None, [c_void_p, c_void_p]),

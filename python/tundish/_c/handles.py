@@ -49,5 +49,9 @@ class DeviceHandle(Handle):
     free_name = "tundish_device_free"
 
 
+class OptimizerHandle(Handle):
+    free_name = "tundish_optimizer_free"
+
+
 class TensorHandle(Handle):
     free_name = "tundish_tensor_free"

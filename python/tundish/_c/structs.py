@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 import ctypes
-from ctypes import POINTER, c_char_p, c_double, c_float, c_int32, c_int64, c_uint64, c_void_p
+from ctypes import (
+    POINTER,
+    c_char_p,
+    c_double,
+    c_float,
+    c_int32,
+    c_int64,
+    c_uint32,
+    c_uint64,
+    c_void_p,
+)
 from typing import Any
 
 # By the numbers of tundish_tensor_info.dtype.
@@ -101,3 +111,68 @@ class TensorInfo(ctypes.Structure):
     def steps(self) -> tuple[int, ...]:
         """Its strides, in elements."""
         return tuple(self.strides[: self.dimensions])
+
+
+class OptimizerTensor(ctypes.Structure):
+    """tundish_optimizer_tensor"""
+
+    _fields_ = [
+        ("parameter", c_void_p),
+        ("gradient", c_void_p),
+        ("state", c_void_p * 2),
+        ("master", c_void_p),
+        ("average", c_void_p),
+        ("copy", c_void_p),
+        ("tensor_state", c_void_p),
+        ("count", c_uint64),
+        ("parameter_type", c_int32),
+        ("gradient_type", c_int32),
+        ("copy_type", c_int32),
+        ("group", c_uint32),
+    ]
+
+
+class OptimizerGroup(ctypes.Structure):
+    """tundish_optimizer_group"""
+
+    _fields_ = [
+        ("lr", c_double),
+        ("beta1", c_double),
+        ("beta2", c_double),
+        ("eps", c_double),
+        ("weight_decay", c_double),
+        ("momentum", c_double),
+        ("dampening", c_double),
+        ("trust_coefficient", c_double),
+        ("step", c_int64),
+        ("nesterov", c_int32),
+        ("maximize", c_int32),
+        ("decoupled", c_int32),
+        ("always_adapt", c_int32),
+        ("trust_clip", c_int32),
+        ("grad_averaging", c_int32),
+        ("bias_correction", c_int32),
+        ("reg_inside_moment", c_int32),
+        ("init_zero", c_int32),
+        ("reserved", c_int32),
+    ]
+
+
+class OptimizerStepOptions(ctypes.Structure):
+    """tundish_optimizer_step_options"""
+
+    _fields_ = [
+        ("groups", POINTER(OptimizerGroup)),
+        ("group_count", c_uint64),
+        ("scale", POINTER(c_float)),
+        ("max_norm", c_double),
+        ("norm_out", POINTER(c_float)),
+        ("found_inf", POINTER(c_float)),
+        ("ema_decay", c_double),
+        ("seed", c_uint64),
+        ("stream", c_void_p),
+        ("check_finite", c_int32),
+        ("clear_gradients", c_int32),
+        ("stochastic_rounding", c_int32),
+        ("skipped", c_int32),
+    ]

@@ -1,0 +1,12 @@
+"""Optimisers of the engine, with the names, arguments and states of torch's and timm's.
+
+from tundish import optim
+
+optimizer = optim.AdamW(model.parameters(), lr=1e-3, max_norm=1.0, ema_decay=0.999)
+"""
+
+from .adam import Adam
+from .adamw import AdamW
+from .sgd import SGD
+
+__all__ = ["SGD", "Adam", "AdamW"]

@@ -1,0 +1,68 @@
+"""What a parameter or a gradient may look like, and errors that name it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from .._c.errors import ArgumentError
+
+# By the numbers of tundish_optimizer_tensor.parameter_type.
+TYPES = {torch.float32: 0, torch.bfloat16: 1, torch.float16: 2}
+
+
+def name_of(groups: list[dict[str, Any]], group: int, place: int) -> str:
+    """ "parameter 3 of group 0 (layer.weight)" """
+    names = groups[group].get("param_names")
+    name = f" ({names[place]})" if names and place < len(names) else ""
+    return f"parameter {place} of group {group}{name}"
+
+
+def check_parameter(parameter: Any, device: Any, name: str) -> None:
+    if parameter.dtype not in TYPES:
+        raise ArgumentError(
+            f"{name} is {str(parameter.dtype).removeprefix('torch.')}; "
+            "parameters must be float32, bfloat16 or float16"
+        )
+    if parameter.device != device:
+        raise ArgumentError(
+            f"{name} is on {parameter.device}, other parameters are on {device}\n"
+            "  fix: an optimiser for each device"
+        )
+    if not torch.ops.aten.is_non_overlapping_and_dense.default(parameter):
+        raise ArgumentError(
+            f"{name} has gaps in memory or elements that share it\n"
+            "  fix: parameter.data = parameter.data.contiguous()"
+        )
+
+
+def check_gradient(gradient: Any, parameter: Any, name: str) -> None:
+    if gradient.layout != torch.strided:
+        layout = str(gradient.layout).removeprefix("torch.")
+        raise ArgumentError(
+            f"the gradient of {name} is sparse ({layout})\n"
+            "  fix: Embedding(..., sparse=False), or torch.optim.SparseAdam for this parameter"
+        )
+    if gradient.device != parameter.device:
+        raise ArgumentError(
+            f"the gradient of {name} is on {gradient.device}, the parameter on {parameter.device}"
+        )
+    if gradient.dtype not in TYPES:
+        raise ArgumentError(
+            f"the gradient of {name} is {str(gradient.dtype).removeprefix('torch.')}; "
+            "gradients must be float32, bfloat16 or float16"
+        )
+    if gradient.shape != parameter.shape:
+        raise ArgumentError(
+            f"the gradient of {name} has the shape {tuple(gradient.shape)}, "
+            f"the parameter {tuple(parameter.shape)}"
+        )
+
+
+def same_order(gradient: Any, parameter: Any) -> bool:
+    """Elements lie in memory in the same order: strides agree wherever a size is not 1."""
+    return all(
+        size == 1 or a == b
+        for size, a, b in zip(parameter.shape, gradient.stride(), parameter.stride())
+    )

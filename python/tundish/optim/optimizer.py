@@ -1,0 +1,262 @@
+"""What all optimisers of the engine share: torch's interface around one call per step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from .._c.errors import ArgumentError
+from .._c.structs import OptimizerGroup
+from ._engine import Engine
+from .checks import name_of, same_order
+from .options import read_options
+from .saved_state import check_state, restore_fp32
+from .table import (
+    Bucket,
+    Table,
+    check_rows,
+    extra_states,
+    fp32_like,
+    refresh_masters,
+    rows_of,
+    tensor_of,
+)
+
+_address = torch.Tensor.data_ptr
+_is_contiguous = torch.Tensor.is_contiguous
+
+
+class EngineOptimizer(torch.optim.Optimizer):  # type: ignore[misc]  # torch is Any to mypy
+    """Base of the optimisers. The extra keyword arguments are those of `Options`.
+
+    `grad_norm`, with max_norm: the norm of all gradients in the last step, a tensor of one number.
+    state[p]["ema"], with ema_decay: the average of the weights.
+    """
+
+    _step_supports_amp_scaling = True  # a GradScaler leaves dividing by the scale to step()
+    _kind = ""
+    _counts_steps = True  # state["step"]
+
+    _engine: Engine | None
+    _table: Table | None  # None: bound again by the next step
+    _device: Any
+    grad_norm: Any
+
+    def __init__(self, params: Any, defaults: dict[str, Any], more: dict[str, Any]) -> None:
+        self._options = read_options(type(self).__name__, more)
+        self._seed = torch.initial_seed() % (1 << 64)
+        self._forget()
+        super().__init__(params, defaults)
+
+    # --- what an optimiser adds ---------------------------------------------------------------
+
+    def _state_names(self, group: dict[str, Any]) -> tuple[str, ...]:
+        """States with one number per element, at most two."""
+        raise NotImplementedError
+
+    def _fill(self, out: OptimizerGroup, group: dict[str, Any]) -> None:
+        """The hyper-parameters of this step."""
+        raise NotImplementedError
+
+    # --- torch's interface --------------------------------------------------------------------
+
+    @torch.no_grad()  # type: ignore[untyped-decorator]
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        self._update()
+        return loss
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        super().add_param_group(param_group)
+        self._table = None
+
+    def state_dict(self) -> dict[str, Any]:
+        """torch's: each parameter gets a step count of its own."""
+        out: dict[str, Any] = super().state_dict()
+        for key, state in out["state"].items():
+            if isinstance(state, dict) and isinstance(state.get("step"), torch.Tensor):
+                out["state"][key] = {**state, "step": state["step"].clone()}
+        return out
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """A state of this optimiser, or of torch's or timm's of the same name."""
+        names = [set(self._state_names(group)) for group in self.param_groups]
+        check_state(type(self).__name__, self.param_groups, state_dict, names)
+        super().load_state_dict(state_dict)
+        restore_fp32(self, state_dict)
+        self._table = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_options": self._options, "_seed": self._seed}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:
+            for name, value in self.defaults.items():
+                group.setdefault(name, value)
+        self._forget()
+
+    # --- the step -----------------------------------------------------------------------------
+
+    def _forget(self) -> None:
+        self._engine = self._table = None
+        self._device = self.grad_norm = None
+
+    def _update(self) -> None:
+        parameters = [p for group in self.param_groups for p in group["params"]]
+        gradients = [p.grad for p in parameters]
+        try:
+            addresses = [0 if g is None else g.data_ptr() for g in gradients]
+            places = list(map(_address, parameters))
+            table = self._table_for(gradients, addresses, places)
+            copies = self._put_in_order(parameters, gradients, addresses, table)
+        except (RuntimeError, NotImplementedError, TypeError):
+            check_rows(self.param_groups)  # names the parameter, where one is the reason
+            raise
+        engine = self._engine
+        if table is None or engine is None:
+            return  # no parameter has a gradient
+        if addresses != table.gradients:
+            engine.set_gradients(addresses)
+            table.gradients = addresses
+        refresh_masters(table)
+        for out, bucket in zip(engine.groups, table.buckets):
+            self._fill(out, bucket.group)
+            out.step = bucket.step + 1
+        if self._call(engine):
+            for bucket in table.buckets:
+                if bucket.active:
+                    bucket.step += 1
+                    if bucket.count is not None:
+                        bucket.count += 1
+            torch.autograd.graph.increment_version(parameters)
+            table.versions = [parameter._version for parameter, _ in table.masters]
+        if self._options.clear_gradients:
+            for gradient in copies:
+                gradient.zero_()
+
+    def _call(self, engine: Engine) -> bool:
+        """False: gradients were not finite, and a GradScaler wants such a step skipped."""
+        options = self._options
+        engine.options.max_norm = options.max_norm
+        engine.options.ema_decay = options.ema_decay
+        engine.options.clear_gradients = options.clear_gradients
+        engine.options.stochastic_rounding = options.stochastic_rounding
+        engine.options.seed = self._seed
+        scale, found_inf = (
+            None if one is None else one.to(self._device, torch.float32)
+            for one in (getattr(self, "grad_scale", None), getattr(self, "found_inf", None))
+        )
+        if options.max_norm > 0 and self.grad_norm is None:
+            self.grad_norm = torch.zeros((), device=self._device)
+        return engine.step(scale, found_inf, self.grad_norm)
+
+    def _table_for(
+        self, gradients: list[Any], addresses: list[int], places: list[int]
+    ) -> Table | None:
+        """The table as it is, or bound again where something moved."""
+        table = self._table
+        if table is not None and places == table.places:
+            if addresses == table.gradients:
+                return table
+            present = [one is not None for one in gradients]
+            dtypes = [None if one is None else one.dtype for one in gradients]
+            if present == table.present and dtypes == table.dtypes:
+                return table
+        self._table = self._bind() if any(one is not None for one in gradients) else None
+        return self._table
+
+    def _put_in_order(
+        self, parameters: list[Any], gradients: list[Any], addresses: list[int], table: Table | None
+    ) -> list[Any]:
+        """Replaces the addresses of gradients whose elements lie in another order than the
+        parameter's by those of copies. Returns such gradients; `table` keeps the copies."""
+        if table is None:
+            return []
+        present = [g for g in gradients if g is not None]
+        if table.contiguous and all(map(_is_contiguous, present)):
+            return []
+        moved = []
+        table.copies = []
+        for i, (parameter, gradient) in enumerate(zip(parameters, gradients)):
+            if gradient is None or same_order(gradient, parameter):
+                continue
+            copy = torch.empty_like(parameter, dtype=gradient.dtype).copy_(gradient)
+            addresses[i] = copy.data_ptr()
+            table.copies.append(copy)
+            moved.append(gradient)
+        return moved
+
+    # --- binding ------------------------------------------------------------------------------
+
+    def _bind(self) -> Table:
+        check_rows(self.param_groups)
+        rows = list(rows_of(self.param_groups))
+        self._start_engine(rows[0][2].device)
+        table = Table(
+            places=[p.data_ptr() for _, _, p in rows],
+            gradients=[0 if p.grad is None else p.grad.data_ptr() for _, _, p in rows],
+            present=[p.grad is not None for _, _, p in rows],
+            dtypes=[None if p.grad is None else p.grad.dtype for _, _, p in rows],
+            contiguous=all(p.is_contiguous() for _, _, p in rows),
+        )
+        buckets: dict[Any, int] = {}
+        tensors = []
+        for number, place, parameter in rows:
+            name = name_of(self.param_groups, number, place)
+            group = self.param_groups[number]
+            active = parameter.grad is not None
+            needed = active or self._options.ema_decay > 0
+            state = self.state[parameter] if needed else self.state.get(parameter, {})
+            done = self._steps_made(state, group)
+            states = self._own_states(parameter, state, group, name) if active else []
+            key = (number, done, active)
+            if key not in buckets:
+                buckets[key] = len(table.buckets)
+                count = torch.tensor(float(done)) if self._counts_steps else None
+                table.buckets.append(Bucket(group, done, active, count))
+            bucket = table.buckets[buckets[key]]
+            if bucket.count is not None and active:
+                state["step"] = bucket.count
+            extra = extra_states(parameter, state, self._options, name) if needed else {}
+            if "master" in extra:
+                table.masters.append((parameter, extra["master"]))
+            tensors.append(tensor_of(parameter, states, extra, buckets[key]))
+        assert self._engine is not None
+        self._engine.bind(tensors, len(table.buckets))
+        return table
+
+    def _steps_made(self, state: dict[str, Any], group: dict[str, Any]) -> int:
+        """By a parameter, before this step. Without a count: whether it has made any."""
+        if self._counts_steps:
+            return int(state.get("step", 0))
+        return int(any(state.get(name) is not None for name in self._state_names(group)))
+
+    def _own_states(
+        self, parameter: Any, state: dict[str, Any], group: dict[str, Any], name: str
+    ) -> list[Any]:
+        out = []
+        for key in self._state_names(group):
+            value = state.get(key)
+            if value is None:
+                value = torch.zeros_like(parameter, dtype=torch.float32)
+            state[key] = fp32_like(parameter, value, name)
+            out.append(state[key])
+        return out
+
+    def _start_engine(self, device: Any) -> None:
+        if self._engine is not None and device == self._device:
+            return
+        number = -1 if device.type == "cpu" else device.index
+        if device.type not in ("cpu", "cuda"):
+            raise ArgumentError(
+                f"{type(self).__name__} runs on CPUs and CUDA GPUs, not on {device}"
+            )
+        self._engine = Engine(self._kind, number, torch.get_num_threads())
+        self._device = device
+        self.grad_norm = None

@@ -1,0 +1,121 @@
+"""The tensors of an optimiser as they were bound, and parameters that are updated alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from .._c.errors import ArgumentError
+from .._c.structs import OptimizerTensor
+from .checks import TYPES, check_gradient, check_parameter, name_of
+from .options import Options
+
+
+@dataclass
+class Bucket:
+    """Parameters of one group that made the same number of steps and all have a gradient, or none.
+
+    They share one tensor as state["step"]: counting 500 tensors would take longer than the step.
+    """
+
+    group: dict[str, Any]
+    step: int
+    active: bool
+    count: Any = None  # the tensor, where the optimiser has one
+
+
+@dataclass
+class Table:
+    """What must stay as it is for the bound addresses to be right."""
+
+    places: list[int]  # addresses of the parameters
+    gradients: list[int]  # addresses, 0 for none
+    present: list[bool]  # has a gradient
+    dtypes: list[Any]  # of the gradients
+    contiguous: bool  # all parameters
+    buckets: list[Bucket] = field(default_factory=list)
+    masters: list[tuple[Any, Any]] = field(default_factory=list)  # (parameter, its weights in fp32)
+    versions: list[int] = field(default_factory=list)  # of such parameters, after the last step
+    copies: list[Any] = field(default_factory=list)  # of gradients in another order
+
+
+def rows_of(groups: list[dict[str, Any]]) -> Iterator[tuple[int, int, Any]]:
+    """(number of the group, place in it, parameter)"""
+    for number, group in enumerate(groups):
+        for place, parameter in enumerate(group["params"]):
+            yield number, place, parameter
+
+
+def fp32_like(parameter: Any, value: Any, name: str) -> Any:
+    """A state as the engine needs it: fp32, in the order of the parameter's memory."""
+    if value.shape != parameter.shape:
+        raise ArgumentError(
+            f"the state of {name} has the shape {tuple(value.shape)}, the parameter "
+            f"{tuple(parameter.shape)}: it is the state of another model"
+        )
+    good = value.dtype == torch.float32 and value.device == parameter.device
+    if good and value.stride() == parameter.stride():
+        return value
+    return torch.empty_like(parameter, dtype=torch.float32).copy_(value)
+
+
+def check_rows(groups: list[dict[str, Any]]) -> None:
+    device = None
+    for group, place, parameter in rows_of(groups):
+        name = name_of(groups, group, place)
+        device = device or parameter.device
+        check_parameter(parameter, device, name)
+        if parameter.grad is not None:
+            check_gradient(parameter.grad, parameter, name)
+
+
+def extra_states(
+    parameter: Any, state: dict[str, Any], options: Options, name: str
+) -> dict[str, Any]:
+    """Master weights and the average, which begin as the weights are; by their names in the struct."""
+    out: dict[str, Any] = {}
+    if options.master_weights and parameter.dtype != torch.float32:
+        out["master"] = "master"
+    if options.ema_decay > 0:
+        out["average"] = "ema"
+    for member, key in out.items():
+        value = state.get(key)
+        if value is None:
+            value = torch.empty_like(parameter, dtype=torch.float32)
+            value.copy_(out["master"] if member == "average" and "master" in out else parameter)
+        state[key] = out[member] = fp32_like(parameter, value, name)
+    return out
+
+
+def tensor_of(
+    parameter: Any, states: list[Any], extra: dict[str, Any], group: int
+) -> OptimizerTensor:
+    """The struct of one parameter. `states`: tensors of the optimiser's own, at most two."""
+    gradient = parameter.grad
+    out = OptimizerTensor(
+        parameter=parameter.data_ptr(),
+        gradient=gradient.data_ptr() if gradient is not None else None,
+        count=parameter.numel(),
+        parameter_type=TYPES[parameter.dtype],
+        gradient_type=TYPES[gradient.dtype] if gradient is not None else 0,
+        copy_type=1,
+        group=group,
+    )
+    for i, one in enumerate(states):
+        out.state[i] = one.data_ptr()
+    for member, tensor in extra.items():
+        setattr(out, member, tensor.data_ptr())
+    return out
+
+
+def refresh_masters(table: Table) -> None:
+    """Where somebody else wrote a parameter since the last step (a checkpoint of the model was loaded,
+    say), its weights in fp32 follow."""
+    if [parameter._version for parameter, _ in table.masters] == table.versions:
+        return
+    for parameter, master in table.masters:
+        written = master.to(parameter.dtype) != parameter
+        master.copy_(torch.where(written, parameter.to(torch.float32), master))

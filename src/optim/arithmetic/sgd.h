@@ -1,0 +1,42 @@
+// SGD, one element: the order of operations of torch.optim.SGD. CPU and GPU share this.
+#pragma once
+
+#include "core/host_device.h"
+#include "optim/group.h"
+
+namespace tundish::optim {
+
+struct SgdValues {
+  float weight_decay;
+  float kept;             // of the momentum buffer
+  float gradient_weight;  // with which the gradient enters the buffer
+  float momentum;         // Nesterov's step beyond the buffer
+  float negative_lr;
+  std::int32_t nesterov;
+};
+
+// In the first step the buffer holds zeros and becomes the gradient, whatever the dampening.
+TUNDISH_HOST_DEVICE SgdValues make_sgd_values(const Group& group) {
+  const bool first = group.step <= 1;
+  return {.weight_decay = static_cast<float>(group.weight_decay),
+          .kept = first ? 0.0f : static_cast<float>(group.momentum),
+          .gradient_weight = first ? 1.0f : static_cast<float>(1 - group.dampening),
+          .momentum = static_cast<float>(group.momentum),
+          .negative_lr = static_cast<float>(-group.lr),
+          .nesterov = group.nesterov};
+}
+
+TUNDISH_HOST_DEVICE void update_sgd(float& weight, float gradient, const SgdValues& values) {
+  const float decayed = gradient + values.weight_decay * weight;
+  weight = weight + values.negative_lr * decayed;
+}
+
+TUNDISH_HOST_DEVICE void update_sgd_momentum(float& weight, float gradient, float& buffer,
+                                             const SgdValues& values) {
+  const float decayed = gradient + values.weight_decay * weight;
+  buffer = buffer * values.kept + values.gradient_weight * decayed;
+  const float beyond = decayed + values.momentum * buffer;
+  weight = weight + values.negative_lr * (values.nesterov ? beyond : buffer);
+}
+
+}  // namespace tundish::optim

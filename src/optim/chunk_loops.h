@@ -1,0 +1,41 @@
+// The loops over one chunk, once per instruction set. All sets give the same bits.
+#pragma once
+
+#include "core/machine/cpu.h"
+#include "optim/arithmetic/adam.h"
+#include "optim/arithmetic/sgd.h"
+#include "optim/tensor_entry.h"
+
+namespace tundish::optim {
+
+// One chunk, and what a step does to each of its elements beside the optimiser's own formula.
+struct ChunkTask {
+  const TensorEntry* tensor;
+  std::uint64_t begin;
+  std::uint32_t elements;
+  float gradient_factor;  // scale, clipping, and the sign of `maximize`
+  Lerp average;           // towards the new weights
+  bool keep_average;      // the average is updated
+  bool clear_gradients;
+  bool stochastic_rounding;
+  std::uint64_t rounding_key;
+};
+
+// Sums are over 16 lanes, lane i of elements i, i + 16, ...; then over lanes in order.
+struct ChunkLoops {
+  double (*gradient_squares)(const ChunkTask&);  // of the gradients as they are
+  void (*sgd)(const ChunkTask&, const SgdValues&);
+  void (*sgd_momentum)(const ChunkTask&, const SgdValues&);
+  void (*adam)(const ChunkTask&, const AdamValues&);
+  // For a tensor that is not updated: its average, and cleared gradients.
+  void (*leave)(const ChunkTask&);
+};
+
+const ChunkLoops& chunk_loops(Cpu set = cpu());
+
+// Made by update_*.cpp; that of SSE2 runs on every x86-64.
+extern const ChunkLoops kChunkLoopsSse;
+extern const ChunkLoops kChunkLoopsAvx2;
+extern const ChunkLoops kChunkLoopsAvx512;
+
+}  // namespace tundish::optim

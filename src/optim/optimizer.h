@@ -1,0 +1,44 @@
+// One step over all tensors of an optimiser, on the CPU.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "optim/chunk_loops.h"
+#include "optim/optimizer_kind.h"
+#include "optim/step_options.h"
+#include "optim/tensor_entry.h"
+#include "optim/worker_pool.h"
+
+namespace tundish::optim {
+
+// Used by one thread at a time. Wrong arguments throw Error (TND-601) before anything is changed.
+class Optimizer {
+ public:
+  // threads: 0 for as many as CPUs may be used. Results do not depend on it, nor on the set.
+  explicit Optimizer(OptimizerKind kind, unsigned threads = 0, Cpu set = cpu());
+
+  // The tensors of the next steps, until the next call. Their memory stays the caller's.
+  void bind(std::span<const TensorEntry> tensors);
+
+  // Other gradients for the bound tensors, of the same types. Null: the tensor is left out.
+  void set_gradients(std::span<void* const> gradients);
+
+  // False: a gradient was not finite and nothing was updated (StepOptions::found_inf).
+  bool step(const StepOptions& options);
+
+ private:
+  struct Step;
+
+  OptimizerKind kind_;
+  const ChunkLoops* loops_;
+  WorkerPool pool_;
+  std::vector<TensorEntry> tensors_;
+  std::vector<Chunk> chunks_;   // in the order of the tensors
+  std::uint64_t elements_ = 0;  // of all tensors
+};
+
+// The chunks of tensors, in order: what a step deals out. A tensor without elements has none.
+std::vector<Chunk> cut_into_chunks(std::span<const TensorEntry> tensors);
+
+}  // namespace tundish::optim

@@ -1,0 +1,20 @@
+// The optimisers that the engine knows.
+#pragma once
+
+#include <cstdint>
+
+namespace tundish::optim {
+
+// The numbers are those of tundish_optimizer_new(). NVLAMB is lamb with Group::always_adapt.
+enum class OptimizerKind : std::int32_t {
+  sgd = 0,
+  adam = 1,
+  adamw = 2,
+  lion = 3,
+  lars = 4,
+  lamb = 5,
+  novograd = 6,
+};
+inline constexpr int kOptimizerKinds = 7;
+
+}  // namespace tundish::optim

@@ -1,0 +1,109 @@
+// The loops of chunk_loops.h, as compilers turn them into registers. Included by one file per
+// instruction set, so everything here is inlined or local to that file.
+#pragma once
+
+#include "optim/block_elements.h"
+#include "optim/square_sums.h"
+
+namespace tundish::optim {
+namespace {
+
+double gradient_squares(const ChunkTask& task) {
+  const TensorEntry& tensor = *task.tensor;
+  alignas(64) float buffer[kBlock];
+  SquareSums sums;
+  for (std::size_t done = 0; done < task.elements; done += kBlock) {
+    const std::size_t left = task.elements - done;
+    const std::size_t count = left < kBlock ? left : kBlock;
+    void* from = element_at(tensor.gradient, tensor.gradient_type, task.begin + done);
+    sums.add(as_floats(from, tensor.gradient_type, count, buffer), count);
+  }
+  return sums.sum();
+}
+
+TUNDISH_INLINE void finish(const ChunkTask& task, const Block& block) {
+  store_weights(task, block);
+  update_average(task, block);
+  clear_gradients(task, block);
+}
+
+// update(weight, gradient) for the elements of a chunk; then the same with one and two states.
+template <class Update>
+TUNDISH_INLINE void update_stateless(const ChunkTask& task, const Update& update) {
+  for_blocks(task, [&](const Block& block) __attribute__((always_inline)) {
+    float* __restrict weights = block.weights;
+    const float* __restrict gradients = block.gradients;
+    const float factor = task.gradient_factor;
+    for (std::size_t i = 0; i < block.count; ++i) update(weights[i], gradients[i] * factor);
+    finish(task, block);
+  });
+}
+
+template <class Update>
+TUNDISH_INLINE void update_one_state(const ChunkTask& task, const Update& update) {
+  for_blocks(task, [&](const Block& block) __attribute__((always_inline)) {
+    float* __restrict weights = block.weights;
+    const float* __restrict gradients = block.gradients;
+    float* __restrict first = task.tensor->state[0] + block.place;
+    const float factor = task.gradient_factor;
+    for (std::size_t i = 0; i < block.count; ++i) {
+      update(weights[i], gradients[i] * factor, first[i]);
+    }
+    finish(task, block);
+  });
+}
+
+template <class Update>
+TUNDISH_INLINE void update_two_states(const ChunkTask& task, const Update& update) {
+  for_blocks(task, [&](const Block& block) __attribute__((always_inline)) {
+    float* __restrict weights = block.weights;
+    const float* __restrict gradients = block.gradients;
+    float* __restrict first = task.tensor->state[0] + block.place;
+    float* __restrict second = task.tensor->state[1] + block.place;
+    const float factor = task.gradient_factor;
+    for (std::size_t i = 0; i < block.count; ++i) {
+      update(weights[i], gradients[i] * factor, first[i], second[i]);
+    }
+    finish(task, block);
+  });
+}
+
+// The values are copied: stores to weights could otherwise change them, for all a compiler knows.
+void sgd(const ChunkTask& task, const SgdValues& given) {
+  const SgdValues values = given;
+  update_stateless(task, [values](float& weight, float gradient) __attribute__((always_inline)) {
+    update_sgd(weight, gradient, values);
+  });
+}
+
+void sgd_momentum(const ChunkTask& task, const SgdValues& given) {
+  const SgdValues values = given;
+  update_one_state(
+      task, [values](float& weight, float gradient, float& buffer) __attribute__((always_inline)) {
+        update_sgd_momentum(weight, gradient, buffer, values);
+      });
+}
+
+void adam(const ChunkTask& task, const AdamValues& given) {
+  const AdamValues values = given;
+  update_two_states(task, [values](float& weight, float gradient, float& first, float& second)
+                              __attribute__((always_inline)) {
+                                update_adam(weight, gradient, first, second, values);
+                              });
+}
+
+void leave(const ChunkTask& task) {
+  for_blocks(task, [&](const Block& block) __attribute__((always_inline)) {
+    update_average(task, block);
+    clear_gradients(task, block);
+  });
+}
+
+constexpr ChunkLoops kLoops = {.gradient_squares = gradient_squares,
+                               .sgd = sgd,
+                               .sgd_momentum = sgd_momentum,
+                               .adam = adam,
+                               .leave = leave};
+
+}  // namespace
+}  // namespace tundish::optim

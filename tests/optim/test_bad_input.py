@@ -1,0 +1,177 @@
+"""Parameters and gradients of all kinds: handled, or an error that names the parameter."""
+
+from __future__ import annotations
+
+import copy
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+import torch
+import tundish
+from torch import nn
+from tundish import optim
+
+
+def stepped(*parameters: Any, **more: Any) -> Any:
+    optimizer = optim.AdamW(parameters, **more)
+    optimizer.step()
+    return optimizer
+
+
+def with_gradient(tensor: Any) -> nn.Parameter:
+    parameter = nn.Parameter(tensor)
+    parameter.grad = torch.ones_like(parameter)
+    return parameter
+
+
+def test_importing_tundish_does_not_import_torch() -> None:
+    code = "import sys, tundish; assert 'torch' not in sys.modules; tundish.optim.AdamW"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_sparse_gradient_is_refused_by_name() -> None:
+    embedding = nn.Embedding(10, 4, sparse=True)
+    optimizer = optim.AdamW(embedding.named_parameters())
+    embedding(torch.tensor([1, 2])).sum().backward()
+    with pytest.raises(tundish.ArgumentError, match=r"parameter 0 of group 0 \(weight\) is sparse"):
+        optimizer.step()
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.complex64, torch.int32])
+def test_other_types_are_refused_by_name(dtype: Any) -> None:
+    good = with_gradient(torch.randn(3))
+    bad = nn.Parameter(torch.ones(3, dtype=dtype), requires_grad=False)
+    with pytest.raises(tundish.ArgumentError, match="parameter 1 of group 0 is " + str(dtype)[6:]):
+        stepped(good, bad)
+
+
+def test_parameters_on_two_devices_are_refused_by_name() -> None:
+    good, bad = with_gradient(torch.randn(3)), nn.Parameter(torch.ones(3, device="meta"))
+    with pytest.raises(tundish.ArgumentError, match="parameter 1 of group 0 is on meta"):
+        stepped(good, bad)
+    bad.grad = torch.ones_like(bad)
+    with pytest.raises(tundish.ArgumentError, match="not on meta"):
+        stepped(bad)
+
+
+def test_parameters_with_gaps_are_refused_by_name() -> None:
+    with pytest.raises(tundish.ArgumentError, match="parameter 0 of group 0 has gaps in memory"):
+        stepped(with_gradient(torch.randn(8, 8)[:, :4]))
+    with pytest.raises(tundish.ArgumentError, match="parameter 0 of group 0 has gaps in memory"):
+        stepped(with_gradient(torch.randn(1, 8).expand(4, 8)))
+
+
+@pytest.mark.parametrize("case", ["transposed", "expanded", "channels_last", "contiguous"])
+def test_gradients_in_another_order_give_the_same_update(case: str) -> None:
+    weights, gradient = torch.randn(6, 4, 3, 3), torch.randn(6, 4, 3, 3)
+    if case == "expanded":
+        gradient = torch.randn(6, 1, 1, 1).expand(6, 4, 3, 3)
+    theirs = nn.Parameter(weights.clone())
+    theirs.grad = gradient.clone(memory_format=torch.contiguous_format)
+    torch.optim.AdamW([theirs]).step()
+    ours = nn.Parameter(weights.clone())
+    if case == "transposed":
+        gradient = gradient.permute(3, 2, 1, 0).contiguous().permute(3, 2, 1, 0)
+    elif case == "channels_last":
+        gradient = gradient.to(memory_format=torch.channels_last)
+    elif case == "contiguous":
+        ours = nn.Parameter(weights.to(memory_format=torch.channels_last))
+    ours.grad = gradient
+    stepped(ours)
+    torch.testing.assert_close(ours, theirs)
+
+
+def test_moved_and_replaced_parameters_are_found() -> None:
+    parameter = with_gradient(torch.zeros(100))
+    optimizer = optim.SGD([parameter], lr=1.0)
+    optimizer.step()
+    old = parameter.data
+    parameter.data = torch.zeros(100)
+    optimizer.step()
+    assert torch.equal(old, torch.full((100,), -1.0))
+    assert torch.equal(parameter.detach(), torch.full((100,), -1.0))
+    other = with_gradient(torch.zeros(7))
+    optimizer.param_groups[0]["params"][0] = other
+    optimizer.step()
+    assert torch.equal(other.detach(), torch.full((7,), -1.0))
+
+
+def test_a_change_of_precision_is_followed() -> None:
+    model = nn.Linear(8, 8)
+    optimizer = optim.AdamW(model.parameters(), lr=0.1)
+    for dtype in (torch.float32, torch.bfloat16, torch.float32):
+        model.to(dtype)
+        optimizer.zero_grad()
+        model(torch.ones(2, 8, dtype=dtype)).sum().backward()
+        before = model.weight.detach().clone()
+        optimizer.step()
+        assert not torch.equal(before, model.weight)
+        assert optimizer.state[model.weight]["exp_avg"].dtype == torch.float32
+
+
+def test_the_state_of_another_optimiser_is_refused() -> None:
+    parameter = with_gradient(torch.randn(5))
+    theirs = torch.optim.SGD([parameter], lr=0.1, momentum=0.9)
+    theirs.step()
+    saved = theirs.state_dict()
+    with pytest.raises(tundish.ArgumentError, match=r"parameter 0 of group 0 has momentum_buffer"):
+        optim.AdamW([parameter]).load_state_dict(saved)
+    adam = torch.optim.AdamW([parameter])
+    adam.step()
+    with pytest.raises(tundish.ArgumentError, match="state of another optimiser"):
+        optim.SGD([parameter], momentum=0.9).load_state_dict(adam.state_dict())
+    amsgrad = torch.optim.AdamW([parameter], amsgrad=True)
+    amsgrad.step()
+    with pytest.raises(tundish.ArgumentError, match="amsgrad"):
+        optim.AdamW([parameter]).load_state_dict(amsgrad.state_dict())
+
+
+def test_the_state_of_another_model_is_refused_by_name() -> None:
+    saved = copy.deepcopy(stepped(with_gradient(torch.randn(5))).state_dict())
+    other = with_gradient(torch.randn(6))
+    optimizer = optim.AdamW([("fc.bias", other)])
+    optimizer.load_state_dict(saved)
+    with pytest.raises(tundish.ArgumentError, match=r"group 0 \(fc.bias\) has the shape \(5,\)"):
+        optimizer.step()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"max_norm": -1}, "max_norm must be 0 or more"),
+        ({"ema_decay": 1.0}, "ema_decay must be from 0 to below 1"),
+        ({"master_weights": True, "stochastic_rounding": True}, "exclude each other"),
+        ({"amsgrad": True}, "amsgrad=True is not supported"),
+        ({"lr": -1.0}, "lr must be 0 or more"),
+        ({"betas": (0.9, 1.0)}, "betas must be"),
+    ],
+)
+def test_wrong_arguments_are_refused(arguments: dict[str, Any], text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        optim.AdamW([nn.Parameter(torch.ones(1))], **arguments)
+
+
+def test_an_unknown_argument_is_a_type_error() -> None:
+    with pytest.raises(TypeError, match="unexpected keyword argument 'max_nrom'"):
+        optim.SGD([nn.Parameter(torch.ones(1))], max_nrom=1.0)
+
+
+def test_a_step_without_any_gradient_does_nothing() -> None:
+    parameter = nn.Parameter(torch.ones(3))
+    optimizer = stepped(parameter)
+    assert not optimizer.state
+    assert torch.equal(parameter.detach(), torch.ones(3))
+
+
+def test_not_finite_gradients_do_what_they_do_in_torch() -> None:
+    for bad in (float("inf"), float("nan")):
+        results = []
+        for module in (optim, torch.optim):
+            parameter = with_gradient(torch.zeros(3))
+            assert parameter.grad is not None
+            parameter.grad[1] = bad
+            module.SGD([parameter], lr=1.0).step()
+            results.append(parameter.detach())
+        torch.testing.assert_close(*results, equal_nan=True)
