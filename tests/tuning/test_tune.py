@@ -157,7 +157,14 @@ def test_ctrl_c_gives_what_there_is() -> None:
     ("build", "text"),
     [
         (jobs.forward_fails, "your step fails without any trick: mat1 and mat2"),
-        (jobs.loss_without_gradient, "your step fails without any trick: element 0 of tensors"),
+        (
+            jobs.loss_without_gradient,
+            r"your step fails without any trick: element 0 of tensors.*\n  fix: the loss has no gradient",
+        ),
+        (
+            jobs.label_out_of_range,
+            r"Target \d+ is out of bounds.*\n  fix: labels must be from 0 to the number of classes",
+        ),
         (jobs.build_raises, r"build_raises\(\) fails: the data set is not there"),
         (jobs.not_finite, "your step fails without any trick: its loss is not finite"),
     ],

@@ -21,6 +21,7 @@ from .._c.errors import ArgumentError
 from .batch_search import DoesNotFit, Measure, Measured, Search, split_batch
 from .batches import map_tensors, samples_of
 from .job import Build, Job, JobSource, pickled_source, source_of
+from .known_failures import fix_of
 from .step import Step
 from .trial import TrialFailed, TrialProcess
 from .tricks import Trick, in_order, trick_from_json
@@ -158,9 +159,11 @@ class InChild:
             killed = error.kind == "died" and self._worked  # a CPU's memory ends by SIGKILL
             if error.kind == "out of memory" or killed:
                 raise DoesNotFit(str(error)) from None
+            known = fix_of(str(error))
+            fix = "make the model and the loss work with any number of samples"
+            fix = f"{known}; and {fix}" if known else fix
             raise ArgumentError(
-                f"the step fails with a batch of {batch} samples: {error}\n"
-                "  fix: make the model and the loss work with any number of samples"
+                f"the step fails with a batch of {batch} samples: {error}\n  fix: {fix}"
             ) from error
         if "does_not_fit" in reply:
             raise DoesNotFit(reply["does_not_fit"])

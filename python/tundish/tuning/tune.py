@@ -17,6 +17,7 @@ from .confirm import BASELINE
 from .fingerprint import Fingerprint
 from .gates import Gates
 from .job import Build, Job, JobSource, as_job, pickled_source, source_of
+from .known_failures import fix_of
 from .plan import Plan
 from .results import Report
 from .search import Search
@@ -238,7 +239,9 @@ def baseline_error(text: str, kind: str, details: dict[str, Any]) -> ArgumentErr
     elif kind == "hang":
         fix = "see where the step waits: for a lock, a data loader, another rank"
     else:
-        fix = "run one step by hand: optimizer.zero_grad(); loss_fn(model(inputs), targets).backward(); optimizer.step()"
+        fix = fix_of(text) or (
+            "run one step by hand: optimizer.zero_grad(); loss_fn(model(inputs), targets).backward(); optimizer.step()"
+        )
     return ArgumentError(
         f"your step fails without any trick: {text}\n  fix: {fix}\n{last}".rstrip()
     )
