@@ -1,9 +1,11 @@
 """The table of `tundish tune`, and its progress."""
 
 import io
+from html import escape
 
 import pytest
 from tundish.tuning.progress import Progress
+from tundish.tuning.report_page import report_page
 from tundish.tuning.report_text import report_text
 from tundish.tuning.results import KEPT
 
@@ -82,6 +84,19 @@ def test_the_last_line_is_how_to_use_the_plan():
         "next",
         'step = tundish.load_plan("my plan.json").apply(model, optimizer, loss_fn); loss = step(batch)',
     ]
+
+
+def test_the_last_line_says_where_own_tricks_are(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    report = examples.image_model()
+    for path in (tmp_path / "tricks.py", "/elsewhere/tricks.py"):
+        own = {"name": "no_wait", "own": f"{path}:NoWait"}
+        report.rows[-1].tricks = [*report.rows[-1].tricks, own]
+    last = report_text(report, 80, plan="plan.json").splitlines()[-1]
+    load = 'tundish.load_plan("plan.json", own=["tricks.py:NoWait", "/elsewhere/tricks.py:NoWait"])'
+    assert f"step = {load}.apply(" in last
+    page = report_page(report, None, "other.json")
+    assert escape(load.replace("plan.json", "other.json")) in page
 
 
 def test_without_a_gain_there_is_no_plan_to_use():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shlex
 import signal
 import threading
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ import torch
 import tundish
 from tundish.tuning import stage
 from tundish.tuning import tune as tuner
+from tundish.tuning.cli_words import parse
 from tundish.tuning.results import KEPT, REJECTED
 
 from . import jobs, planted
@@ -60,6 +62,17 @@ def test_a_slow_trick_is_not_kept(plan: tundish.Plan) -> None:
     assert row.gain < 1
 
 
+def test_the_command_is_the_whole_one(plan: tundish.Plan) -> None:
+    words = shlex.split(plan.report.command)
+    options = parse(words[2:])
+    assert words[:2] == ["tundish", "tune"]
+    assert Path(options.job.rpartition(":")[0]).resolve() == HERE / "planted.py"
+    assert options.job.endswith(":build")
+    assert options.quick
+    assert options.tricks == ["fused_optimizer"]
+    assert [one.rpartition(":")[2] for one in options.own] == OWN
+
+
 def test_nothing_stays_behind(plan: tundish.Plan) -> None:
     assert not children()
 
@@ -67,7 +80,8 @@ def test_nothing_stays_behind(plan: tundish.Plan) -> None:
 def test_the_plan_trains_the_users_objects(plan: tundish.Plan, tmp_path: Path) -> None:
     plan.save(tmp_path / "plan.json")
     with pytest.raises(
-        tundish.ArgumentError, match=r"has a trick of your own, NoWait\n  fix: say where"
+        tundish.ArgumentError,
+        match=r"has a trick of your own, NoWait\n  fix: say where.*load_plan\(.*, own=.*--own FILE:NoWait",
     ):
         tundish.load_plan(tmp_path / "plan.json")
     loaded = tundish.load_plan(tmp_path / "plan.json", own=[f"{HERE / 'planted.py'}:NoWait"])

@@ -36,7 +36,7 @@ def main(words: list[str]) -> int:
     as_json = "--json" in before_end
     try:
         options = parse(words)
-        return _check(options) if options.check else _tune(options, words)
+        return _check(options, words) if options.check else _tune(options, words)
     except ArgumentError as error:
         return _fail(str(error), USAGE, as_json)
     except KeyboardInterrupt:
@@ -70,7 +70,7 @@ def _tune(options: argparse.Namespace, words: list[str]) -> int:
         from .report_page import report_page
 
         with open(options.html, "w", encoding="utf-8") as file:
-            file.write(report_page(plan.report, plan))
+            file.write(report_page(plan.report, plan, output))
     if options.json:
         _print_json(plan.report.as_json())
     elif not options.quiet:
@@ -82,7 +82,7 @@ def _tune(options: argparse.Namespace, words: list[str]) -> int:
     return INTERRUPTED if interrupts else OK
 
 
-def _check(options: argparse.Namespace) -> int:
+def _check(options: argparse.Namespace, words: list[str]) -> int:
     _need_torch()
     from .plan import load_plan
 
@@ -96,6 +96,7 @@ def _check(options: argparse.Namespace) -> int:
         now = tuner.measure_plan(
             options.job, plan, seed=options.seed, quick=options.quick, progress=progress
         )
+    now.command = shlex.join(["tundish", "tune", *words])
     limit = 3.0 if options.slower_than is None else options.slower_than
     tricks = [trick.as_json() for trick in plan.tricks]
     checked = compare(tricks, plan.report, now, limit)

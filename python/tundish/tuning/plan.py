@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from .._c.errors import ArgumentError, MissingError
+from .commands import load_text
 from .fingerprint import Fingerprint, differences
 from .patch import patch_text
 from .results import Report, report_from_json
@@ -149,5 +150,6 @@ def with_own(values: dict[str, Any], own: Sequence[str], name: str) -> dict[str,
             return {**values, "own": words}
     raise ArgumentError(
         f"{name} has a trick of your own, {kind}\n"
-        f'  fix: say where it is: tundish.load_plan("{name}", own=["FILE:{kind}"])'
+        f"  fix: say where it is: {load_text(name, [f'FILE:{kind}'])}; "
+        f"for tundish tune: --own FILE:{kind}"
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
+from .commands import load_text, own_of
 from .reading import (
     baseline_row,
     duration_text,
@@ -178,9 +179,10 @@ def _summary(report: Report, width: int, color: bool) -> list[str]:
 
 def _usage(report: Report, plan: str, width: int) -> list[str]:
     """One line at the end: how to use the plan. Never broken, so that it can be copied."""
-    if plan_row(report) is None:
+    winner = plan_row(report)
+    if winner is None:
         return []
-    load = f'tundish.load_plan("{plan}")' if plan else "plan"
+    load = load_text(plan, own_of(winner)) if plan else "plan"
     return [f"  {'next':<9} step = {load}.apply(model, optimizer, loss_fn); loss = step(batch)"]
 
 

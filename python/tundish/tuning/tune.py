@@ -13,6 +13,7 @@ import torch
 
 from .._c.errors import ArgumentError
 from ..report.machine import machine, versions
+from .commands import tune_command
 from .confirm import BASELINE
 from .fingerprint import Fingerprint
 from .gates import Gates
@@ -66,6 +67,9 @@ def tune(
         own = [own] if isinstance(own, str) else own
         asked = Asked(limit, quick, seed, allowed, [load_own(one)() for one in own])
         asked.target_bytes = int((memory_gb or 0) * 2**30)
+        options: dict[str, Any] = {"quick": quick, "minutes": minutes, "seed": seed}
+        options |= {"tricks": tricks, "without": without, "memory": memory_gb}
+        asked.command = tune_command(source, own, options)
         return run(source, folder, asked, progress or silent, job_name(build))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -100,6 +104,7 @@ class Asked:
     allowed: Callable[[Trick], bool]
     own: list[Trick] = field(default_factory=list)
     target_bytes: int = 0
+    command: str = ""
     only: tuple[Trick, ...] | None = None  # no search: the fresh run of this variant
     made_for: Fingerprint | None = None  # the job of that variant's plan
 
@@ -147,6 +152,7 @@ def run(
         stage.close()
     report = make_report(described, search, name)
     report.seconds, report.finished = time.monotonic() - began, finished
+    report.command = asked.command
     return Plan(list(search.winner), Fingerprint.from_json(described["fingerprint"]), report)
 
 
@@ -201,7 +207,6 @@ def make_report(described: dict[str, Any], search: Search, name: str) -> Report:
         timeline=search.stage.events,
         machine=machine() | ({"gpu": described["device"]} if search.facts.cuda else {}),
         versions=versions(),
-        command=f"tundish tune {name}",
     )
 
 
