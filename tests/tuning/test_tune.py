@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import shlex
@@ -106,23 +105,6 @@ def test_a_plan_for_another_model_is_refused(plan: tundish.Plan) -> None:
     ):
         plan.apply(model, optimizer, loss_fn)
     assert any("optimizer" in text for text in plan.changes(model, optimizer))
-
-
-@pytest.mark.parametrize(
-    ("change", "text"),
-    [
-        (lambda v: "nothing", "is not a plan"),
-        (lambda v: {**v, "format": 99}, "its format is not 1"),
-        (lambda v: {**v, "tricks": [{"name": "warp"}]}, "no trick is called 'warp'"),
-        (lambda v: {k: v[k] for k in v if k != "report"}, "'report'"),
-    ],
-)
-def test_a_file_that_is_no_plan(plan: tundish.Plan, tmp_path: Path, change: Any, text: str) -> None:
-    path = tmp_path / "plan.json"
-    plan.save(path)
-    path.write_text(json.dumps(change(json.loads(path.read_text()))))
-    with pytest.raises(tundish.ArgumentError, match=text):
-        tundish.load_plan(path, own=[f"{HERE / 'planted.py'}:NoWait"])
 
 
 def test_any_bytes_are_a_plan_or_an_error(plan: tundish.Plan, tmp_path: Path) -> None:
