@@ -63,7 +63,7 @@ def test_the_gains_name_what_they_are_compared_with():
         "your step",
         "torch's default flags",
         "strict fp32, no TF32",
-        "the usual recipe",
+        "the human recipe",
     ]
     assert shown[3].endswith("channels_last + fused optimiser + bf16 autocast + torch.compile")
 

@@ -5,6 +5,8 @@ from dataclasses import fields
 
 import pytest
 from tundish.tuning.cli_words import HELP, parse
+from tundish.tuning.confirm import HUMAN
+from tundish.tuning.reading import REFERENCES
 from tundish.tuning.tricks import TRICKS
 
 from tests.helpers.program import ROOT
@@ -74,3 +76,11 @@ def test_the_example_for_accelerate_runs(tmp_path, run_python):
     block = re.search(r"^## Accelerate\n.*?```py\n(.*?)```", TUNE_PAGE, re.M | re.S)[1]
     result = run_python(ACCELERATE + block + CHECKED, tmp_path)
     assert "left out: ['CUDA graph of the step: needs step = plan.apply(" in result.stdout
+
+
+def test_one_word_for_each_reference():
+    """The table, the page for users and the keys of the JSON call a reference by one name."""
+    for key, shown in REFERENCES.items():
+        assert f"\n| {shown} |" in TUNE_PAGE, key
+    assert REFERENCES[HUMAN] == f"the {HUMAN}"
+    assert "usual recipe" not in TUNE_PAGE

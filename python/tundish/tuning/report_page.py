@@ -10,6 +10,7 @@ from ..report.chart import Bar, bar_chart
 from ..report.machine import describe, note
 from .commands import load_text, own_of
 from .reading import (
+    REFERENCES,
     baseline_row,
     bytes_text,
     duration_text,
@@ -68,7 +69,8 @@ def _gains(report: Report) -> list[str]:
         return []
     rows = [
         (
-            f"than {name}" + (f" ({human_recipe(report)})" if name == "the usual recipe" else ""),
+            f"than {name}"
+            + (f" ({human_recipe(report)})" if name == REFERENCES["human recipe"] else ""),
             text,
         )
         for name, text in found

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from .commands import load_text, own_of
 from .reading import (
+    REFERENCES,
     baseline_row,
     duration_text,
     gain_text,
@@ -163,7 +164,7 @@ def _summary(report: Report, width: int, color: bool) -> list[str]:
     found = list(gains(report))
     columns = max((len(name) for name, _ in found), default=0)
     for name, text in found:
-        recipe = f"   {human_recipe(report)}" if name == "the usual recipe" else ""
+        recipe = f"   {human_recipe(report)}" if name == REFERENCES["human recipe"] else ""
         line = f"    {text:<20} {'than ' + name:<{columns + 5}}{recipe}".rstrip()
         lines.append(line if len(line) <= width else line[: -len(recipe)].rstrip())
     if any(waits_for_host(report, row) for row in report.rows):
