@@ -51,7 +51,8 @@ def test_a_row_compared_with_another_one_says_more_and_when_it_pays():
     assert line.endswith("keep (pays after 5,000 steps)")
     narrow = report_text(report, 100).splitlines()
     at = next(i for i, line in enumerate(narrow) if line.startswith("    torch.compile"))
-    assert narrow[at + 1].strip() == "41 s once, pays after 5,000 steps"
+    assert narrow[at + 1].strip() == row.numerics
+    assert narrow[at + 2].strip() == "41 s once, pays after 5,000 steps"
 
 
 def test_the_gains_name_what_they_are_compared_with():
@@ -76,6 +77,25 @@ def test_no_line_is_wider_than_the_terminal_and_no_reason_is_cut(width):
     words = " ".join(text.split())
     assert examples.OVERFLOW in words
     assert examples.NO_CAPTURE in words
+
+
+@pytest.mark.parametrize("width", [70, 80, 100, 120, 200])
+@pytest.mark.parametrize("color", [False, True])
+def test_the_numerics_of_the_plan_are_not_cut(width, color):
+    report = examples.image_model()
+    long = (
+        "loss band ok (30 steps), gradient norm 0.98 to 1.03 of fp32, worst: layer4.2.conv3.weight"
+    )
+    report.rows[-1].numerics = long
+    text = report_text(report, width, color)
+    assert long in " ".join(text.split())
+    rule = next(i for i, line in enumerate(text.splitlines()) if line.startswith("  -----"))
+    below = text.splitlines()[rule + 1 : rule + 4]
+    assert "plan" in below[0]
+    assert "loss band" not in below[0]  # in whole, and once
+    assert below[1].startswith("      loss band ok (30 steps)")
+    report.rows[-1].numerics = "the same bits"
+    assert "\n      the same bits" not in report_text(report, 160, color)
 
 
 def test_the_last_line_is_how_to_use_the_plan():
@@ -124,6 +144,8 @@ def test_a_run_that_was_ended_says_so():
     text = report_text(examples.interrupted(), 160, plan="plan.json")
     assert "the run was ended early: the best plan so far" in text
     assert "3.68x faster than your step: 152.1 -> 41.3 ms" in text
+    narrow = report_text(examples.interrupted(), 80)
+    assert "\n      loss band ok (30 steps)\n" in narrow
     assert "load_plan" in text
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from dataclasses import replace
 
 from .commands import load_text, own_of
 from .reading import (
@@ -74,8 +75,9 @@ def _table(report: Report, width: int, color: bool) -> list[str]:
                 texts[0] = "  " + texts[0]
             lines += _row_lines(row, texts, widths, short, width, color)
     lines.append("  " + "-" * (min(width, _total(widths)) - 2))
-    if last:
-        lines.append(_painted(_line([*last[:-1], ""], widths), _BOLD, color))
+    if winner is not None:
+        kept = replace(winner, verdict=KEPT)  # also of a run that was ended early
+        lines += _row_lines(kept, [*last[:-1], ""], widths, short, width, color)
     return lines
 
 
@@ -116,9 +118,10 @@ def _once(row: Row) -> str:
 
 
 def _below(row: Row, numerics: int, short: int) -> list[str]:
-    """Lines of their own for what does not fit into the columns: a reason is never cut."""
+    """Lines of their own for what does not fit into the columns: the numerics of what is kept, and a
+    reason, are never cut."""
     out = []
-    if row.verdict in (REJECTED, IMPOSSIBLE) and len(row.numerics) > numerics:
+    if row.verdict in (KEPT, REJECTED, IMPOSSIBLE) and len(row.numerics) > numerics:
         out.append(row.numerics)
     if short and _once(row) and row.verdict == KEPT:
         pays = f", pays after {row.break_even_steps:,} steps" if row.break_even_steps else ""
