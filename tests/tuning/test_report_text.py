@@ -164,54 +164,61 @@ class Clock:
         return self.now
 
 
-def test_a_log_gets_a_line_for_each_phase_and_every_ten_seconds():
+def test_a_log_gets_a_line_for_each_phase_and_every_half_minute():
     clock, stream = Clock(), io.StringIO()
-    progress = Progress(stream, redraw=False, clock=clock)
+    progress = Progress(stream, redraw=False, clock=clock, limit_s=360)
     progress.phase("baseline")
-    for clock.now in range(1, 31):
-        progress.advance(clock.now, 60)
+    for clock.now in range(1, 73):
+        progress.tick()
+    progress.phase("torch.compile")
     progress.note("channels_last: no gain")
     assert stream.getvalue().splitlines() == [
-        "  baseline   0.0 s",
-        "  baseline   10 of 60   10 s   50 s left",
-        "  baseline   20 of 60   20 s   40 s left",
-        "  baseline   30 of 60   30 s   30 s left",
+        "  baseline   0.0 s of about 6:00",
+        "  baseline   30 s of about 6:00",
+        "  baseline   1:00 of about 6:00",
+        "  torch.compile   1:12 of about 6:00",
         "  channels_last: no gain",
     ]
+
+
+def test_without_a_limit_only_the_time_that_passed_is_shown():
+    clock = Clock()
+    progress = Progress(io.StringIO(), redraw=True, clock=clock)
+    progress.phase("8 samples")
+    clock.now = 72.0
+    assert progress.text() == "8 samples   1:12"
 
 
 def test_a_terminal_gets_one_line_that_is_drawn_again(monkeypatch):
     monkeypatch.setenv("COLUMNS", "60")
     clock, stream = Clock(), io.StringIO()
-    progress = Progress(stream, redraw=True, clock=clock)
+    progress = Progress(stream, redraw=True, clock=clock, limit_s=120)
     progress.phase("a phase with a long name that has to be cut somewhere")
     clock.now = 30.0
-    progress.advance(15, 30)
+    progress.tick()
+    progress.phase("flags")
     progress.note("kept")
     progress.end()
     text = stream.getvalue()
     drawn = text.split("\r")
     assert max(len(line.rstrip()) for line in drawn) <= 59
-    assert "15 of 30   30 s   30 s left" in text
+    assert "...   30 s of about 2:00" in text
+    assert "flags   #####.................   30 s of about 2:00" in text
     assert text.count("\n") == 1
     assert text.endswith(" " * 50 + "\r")
 
 
-def test_the_time_left_runs_down_while_a_trial_compiles():
+def test_a_run_that_takes_longer_than_its_limit_goes_on_counting():
     clock = Clock()
-    progress = Progress(io.StringIO(), clock=clock)
-    clock.now = 100.0
-    progress.advance(1, 10, left_s=80)
-    clock.now = 150.0
-    assert "30 s left" in progress.text()
-    clock.now = 200.0
-    assert "0.0 s left" in progress.text()
+    progress = Progress(io.StringIO(), redraw=True, clock=clock, limit_s=60)
+    clock.now = 90.0
+    assert progress.text().endswith("#" * 22 + "   1:30 of about 1:00")
 
 
 def test_without_a_stream_nothing_is_shown(capsys):
     progress = Progress()
     progress.phase("baseline")
-    progress.advance(1, 2)
+    progress.tick()
     progress.note("kept")
     progress.end()
     assert capsys.readouterr() == ("", "")

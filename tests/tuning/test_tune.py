@@ -136,14 +136,21 @@ def test_any_bytes_are_a_plan_or_an_error(plan: tundish.Plan, tmp_path: Path) ->
 
 def test_ctrl_c_gives_what_there_is() -> None:
     """The signal comes once the baseline runs; the plan may be empty, and no child stays."""
-    phases: list[str] = []
 
-    def interrupt(text: str) -> None:
-        phases.append(text)
-        if len(phases) == 3:
-            threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+    class Interrupt:
+        phases, ticks = 0, 0
 
-    plan = tundish.tune(jobs.mlp, without=["compile"], progress=interrupt)
+        def __call__(self, text: str) -> None:
+            self.phases += 1
+            if self.phases == 3:
+                threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+
+        def tick(self) -> None:
+            self.ticks += 1
+
+    progress = Interrupt()
+    plan = tundish.tune(jobs.mlp, without=["compile"], progress=progress)
+    assert progress.ticks > 5  # the clock runs while trials are prepared
     assert not plan.report.finished
     assert "Ctrl-C" in plan.report.notes[-1]
     assert not children()

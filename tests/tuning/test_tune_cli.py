@@ -117,6 +117,15 @@ def test_ctrl_c_before_there_is_a_plan(search, tmp_path, capsys):
     assert not (tmp_path / "plan.json").exists()
 
 
+@pytest.mark.parametrize(
+    ("words", "limit"),
+    [([], "6:00"), (["--quick"], "2:00"), (["--quick", "--minutes", "4"], "4:00")],
+)
+def test_the_progress_shows_the_limit(search, capsys, words, limit):
+    assert tune("train.py:build", *words) == 0
+    assert f"baseline   0.0 s of about {limit}\n" in capsys.readouterr().err
+
+
 def test_a_time_limit_is_no_failure(search):
     search.act = lambda: examples.plan_of(examples.interrupted())
     assert tune("train.py:build", "--minutes", "1", "-q") == 0

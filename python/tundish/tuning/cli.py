@@ -23,6 +23,7 @@ from .check import compare
 from .cli_words import HELP, check_names, parse
 from .progress import Progress, stderr_progress
 from .report_text import report_text
+from .time_limit import CHECK_MINUTES, limit_of
 
 OK, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 
@@ -161,7 +162,8 @@ def _interrupts() -> Iterator[list[int]]:
 
 @contextmanager
 def _progress(options: argparse.Namespace) -> Iterator[Progress]:
-    progress = stderr_progress(options.quiet)
+    minutes = CHECK_MINUTES if options.check else limit_of(options.minutes, options.quick)
+    progress = stderr_progress(options.quiet, 60 * minutes)
     try:
         yield progress
     finally:

@@ -24,12 +24,12 @@ from .results import Report
 from .search import Search
 from .stage import Stage
 from .step import LossFunction
-from .trial import TrialFailed, TrialProcess
+from .time_limit import MINUTES, limit_of
+from .trial import TrialFailed, TrialProcess, ready
 from .tricks import TRICKS, Trick, load_own
 from .variants import BaselineFailed, Facts
 
 FIRST_STEPS = 30  # of every trial: they warm up, and their losses are compared
-MINUTES, QUICK_MINUTES = 6.0, 2.0
 
 
 def tune(
@@ -59,7 +59,7 @@ def tune(
     `memory_gb`: the step must fit into this much memory of the GPU, by recomputation if it has to.
     Ctrl-C ends it with the best plan so far.
     """
-    limit = minutes if minutes is not None else QUICK_MINUTES if quick else MINUTES
+    limit = limit_of(minutes, quick)
     allowed = name_filter(tricks, without)
     folder = tempfile.mkdtemp(prefix="tundish-tune-")
     try:
@@ -115,10 +115,18 @@ def run(
     began = time.monotonic()
     progress("the job")
     prepare_s = max(120.0, 60 * asked.minutes)
-    stage = Stage(source, folder, seed=asked.seed, steps=FIRST_STEPS, prepare_s=prepare_s)
+    tick = getattr(progress, "tick", silent)  # a clock that runs while trials work
+    stage = Stage(
+        source,
+        folder,
+        seed=asked.seed,
+        steps=FIRST_STEPS,
+        prepare_s=prepare_s,
+        on_wait=lambda text: tick(),
+    )
     stage.start(BASELINE, ())  # it prepares while the job is described
     try:
-        described = describe(source, asked.seed, asked.own)
+        described = describe(source, asked.seed, asked.own, tick)
         check_same_job(asked.made_for, described["fingerprint"])
     except BaseException:
         stage.close()
@@ -210,11 +218,16 @@ def make_report(described: dict[str, Any], search: Search, name: str) -> Report:
     )
 
 
-def describe(source: JobSource, seed: int, own: Sequence[Trick] = ()) -> dict[str, Any]:
+def describe(
+    source: JobSource,
+    seed: int,
+    own: Sequence[Trick] = (),
+    on_wait: Callable[[], None] = lambda: None,
+) -> dict[str, Any]:
     """Makes the job once in a child: what it is, and which tricks it cannot take."""
     process = TrialProcess([])
     try:
-        found = process.ask(
+        process.send(
             "call",
             600.0,
             function="tundish.tuning.describe:describe_job",
@@ -222,6 +235,9 @@ def describe(source: JobSource, seed: int, own: Sequence[Trick] = ()) -> dict[st
             seed=seed,
             own=[trick.as_json() for trick in own],
         )
+        while not ready({"job": process}, 0.1):
+            on_wait()
+        found = process.receive()
     except TrialFailed as error:
         where = source.function + "()" if source.function else "the pickled job"
         raise ArgumentError(
@@ -282,7 +298,7 @@ def name_filter(only: Sequence[str] | None, without: Sequence[str]) -> Callable[
     )
 
 
-def silent(text: str) -> None:
+def silent(text: str = "") -> None:
     """Progress that nobody wants to see."""
 
 
