@@ -44,6 +44,15 @@ def test_the_commands_of_the_page_are_accepted(monkeypatch, tmp_path):
         assert parse(line.split()).job == "train.py:build"
 
 
+def test_the_command_of_the_page_on_batch_sizes_is_accepted():
+    page = (ROOT / "docs/batch-size.md").read_text()
+    (line,) = re.findall(r"^    tundish tune (.*)$", page, re.M)
+    options = parse(line.split())
+    assert options.batch_size
+    assert options.memory == 40
+    assert {*options.tricks} <= {kind.name for kind in TRICKS}
+
+
 def test_the_page_and_the_help_have_the_same_exit_codes():
     codes = re.findall(r"^\| (\d+) \|", TUNE_PAGE, re.M)
     assert codes == re.findall(r"\b(\d+) [a-z]+", HELP.split("exit codes:")[1])

@@ -1,4 +1,4 @@
-"""What to do about the usual mistakes in a training step: torch's message, and the fix.
+"""What to do about a job that fails, and about the usual mistakes in a training step: torch's message, and the fix.
 
 The texts of torch 2.11 and 2.13, on a CPU and on a GPU; of a text that is not here, nothing is known.
 """
@@ -6,6 +6,8 @@ The texts of torch 2.11 and 2.13, on a CPU and on a GPU; of a text that is not h
 from __future__ import annotations
 
 import re
+
+from .._c.errors import ArgumentError
 
 _CLASSES = "class labels are int64, as in targets.long(), one for each sample"
 _SAME_TYPE = "give the loss targets of the type of the model's outputs, as in targets.float()"
@@ -76,6 +78,16 @@ _FIXES = (
         "model is called as loss_fn(model, batch)",
     ),
 )
+
+
+def build_error(function: str, text: str, details: str) -> ArgumentError:
+    """build() itself failed, before any step. `function`: its name; empty for a pickled job."""
+    where = f"{function}()" if function else "the pickled job"
+    return ArgumentError(
+        f"{where} fails: {text}\n"
+        f"  fix: call {where} by hand until it works; it runs in a process of its own, without "
+        f"what your main program sets up\n{details.rstrip()}".rstrip()
+    )
 
 
 def fix_of(message: str) -> str:

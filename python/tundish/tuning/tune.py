@@ -18,16 +18,17 @@ from .confirm import BASELINE
 from .fingerprint import Fingerprint
 from .gates import Gates
 from .job import Build, Job, JobSource, as_job, pickled_source, source_of
-from .known_failures import fix_of
+from .known_failures import build_error, fix_of
 from .plan import Plan
 from .results import Report
 from .search import Search
 from .stage import Stage
 from .step import LossFunction
 from .time_limit import MINUTES, limit_of
-from .trial import TrialFailed, TrialProcess, ready
+from .trial import TrialFailed, TrialProcess
 from .tricks import TRICKS, Trick, load_own
 from .variants import BaselineFailed, Facts
+from .waiting import ask_and_wait
 
 FIRST_STEPS = 30  # of every trial: they warm up, and their losses are compared
 
@@ -227,24 +228,17 @@ def describe(
     """Makes the job once in a child: what it is, and which tricks it cannot take."""
     process = TrialProcess([])
     try:
-        process.send(
-            "call",
+        found = ask_and_wait(
+            process,
+            on_wait,
             600.0,
-            function="tundish.tuning.describe:describe_job",
+            "tundish.tuning.describe:describe_job",
             source=source,
             seed=seed,
             own=[trick.as_json() for trick in own],
         )
-        while not ready({"job": process}, 0.1):
-            on_wait()
-        found = process.receive()
     except TrialFailed as error:
-        where = source.function + "()" if source.function else "the pickled job"
-        raise ArgumentError(
-            f"{where} fails: {error}\n"
-            f"  fix: call {where} by hand until it works; it runs in a process of its own, without "
-            f"what your main program sets up\n{error.details.rstrip()}".rstrip()
-        ) from None
+        raise build_error(source.function, str(error), error.details) from None
     finally:
         process.end()
     return dict(found)
