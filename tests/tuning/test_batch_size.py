@@ -232,7 +232,7 @@ def test_progress_names_every_size_and_its_clock_runs():
     shown = Shown()
     find_batch_size(job_of(), largest=16, progress=shown)
     assert shown[:3] == ["the job", "8 samples", "16 samples"]
-    assert shown.ticks > 3
+    assert shown.ticks > 0
 
 
 def test_a_model_for_one_batch_size_only_says_so():

@@ -150,7 +150,7 @@ def test_ctrl_c_gives_what_there_is() -> None:
 
     progress = Interrupt()
     plan = tundish.tune(jobs.mlp, without=["compile"], progress=progress)
-    assert progress.ticks > 5  # the clock runs while trials are prepared
+    assert progress.ticks > 0  # the clock runs while trials are prepared
     assert not plan.report.finished
     assert "Ctrl-C" in plan.report.notes[-1]
     assert not children()
