@@ -23,7 +23,7 @@ OVERFLOW = (
 NO_CAPTURE = "train.py:31: if loss.item() > 9: operation not permitted when stream is capturing"
 
 
-def _row(label, phase, tricks, verdict, ms, gain=None, more=None, **values):
+def _row(label, phase, tricks, verdict, ms, gain=None, more=None, peak_bytes=None, **values):
     low, high = (None, None) if gain is None else (gain * 0.99, gain * 1.01)
     return Row(
         label,
@@ -36,6 +36,7 @@ def _row(label, phase, tricks, verdict, ms, gain=None, more=None, **values):
         high=high,
         compared_with=more or "baseline",
         turns=5,
+        peak_bytes=None if peak_bytes is None else round(peak_bytes),
         **values,
     )
 

@@ -63,6 +63,11 @@ def loss_without_gradient() -> Job:
     return model, optimizer, lambda out, targets: out.argmax(1).float().mean(), batch
 
 
+def label_out_of_range() -> Job:
+    model, optimizer, loss_fn, (inputs, targets) = mlp()
+    return model, optimizer, loss_fn, (inputs, targets + 12)
+
+
 def wrong_device() -> Job:
     model, optimizer, loss_fn, batch = mlp()
     return model.to("meta"), optimizer, loss_fn, batch

@@ -13,6 +13,8 @@ from tundish.tuning.job import Job
 from tundish.tuning.tricks.autocast import Bf16
 from tundish.tuning.tricks.tf32 import TF32
 
+from . import jobs
+
 
 class Machine:
     """A GPU with a planted curve: fixed seconds per step, then seconds per sample."""
@@ -65,6 +67,19 @@ def test_noise_on_the_plateau_does_not_move_the_answer_far():
         assert 112 <= found(machine).batch <= 128
 
 
+def test_the_noise_and_what_it_leaves_open_are_reported():
+    curve = {"fixed": 0.02, "per_sample": 1e-3}  # its knee is not sharp
+    exact = found(Machine(**curve))
+    assert exact.noise == 0.0
+    assert exact.low == exact.batch == exact.high
+    assert str(exact).endswith("noise: equal measurements differed by 0.0 %")
+    noisy = found(Machine(**curve, noise=0.02))
+    assert 0.01 < noisy.noise < 0.04
+    assert noisy.low < noisy.high
+    assert noisy.low <= noisy.batch <= noisy.high
+    assert f"the answer may be {noisy.low} to {noisy.high}" in str(noisy)
+
+
 def test_one_lucky_turn_does_not_win():
     class Lucky(Machine):
         def __call__(self, batch):
@@ -76,6 +91,18 @@ def test_one_lucky_turn_does_not_win():
     machine = Lucky(rate=lambda batch: min(batch, 64) * 10)
     assert found(machine).batch == 64
     assert machine.asked.count(512) == 3
+
+
+def test_what_was_near_the_best_only_after_a_lucky_turn_is_measured_again_too():
+    class Lucky(Machine):
+        def __call__(self, batch):
+            measured = super().__call__(batch)
+            first = self.asked.count(batch) == 1
+            return Measured(measured.step_s * (0.7 if batch == 512 and first else 1), 0)
+
+    machine = Lucky(rate=lambda batch: min(batch, 64) * 10)
+    assert found(machine).batch == 64
+    assert [machine.asked.count(batch) for batch in (64, 128, 256, 512)] == [3, 3, 3, 3]
 
 
 def test_a_curve_with_a_dip_is_followed_beyond_it():
@@ -178,9 +205,34 @@ def test_sizes_are_measured_in_a_process_of_its_own():
     report = find_batch_size(job, largest=32, tricks=[Bf16()])
     assert {8, 16, 32} <= {point.batch for point in report.points}
     assert report.batch in (8, 16, 24, 32)
+    assert report.device == "cpu"
     assert all(point.samples_per_s > 0 and point.peak_bytes > 0 for point in report.points)
     for name, value in job.model.state_dict().items():
         assert torch.equal(value, before[name])
+
+
+def test_a_job_that_cannot_be_made_is_not_a_size_that_fails():
+    for cap in (None, 2**40):
+        with pytest.raises(
+            ArgumentError,
+            match=r"build_raises\(\) fails: the data set is not there\n  fix: call build_raises",
+        ):
+            find_batch_size(jobs.build_raises, memory_cap_bytes=cap)
+
+
+def test_progress_names_every_size_and_its_clock_runs():
+    class Shown(list):
+        ticks = 0
+
+        def tick(self):
+            self.ticks += 1
+
+        __call__ = list.append
+
+    shown = Shown()
+    find_batch_size(job_of(), largest=16, progress=shown)
+    assert shown[:3] == ["the job", "8 samples", "16 samples"]
+    assert shown.ticks > 0
 
 
 def test_a_model_for_one_batch_size_only_says_so():
@@ -250,7 +302,8 @@ def test_a_process_that_dies_of_a_large_batch_is_replaced():
 
     class Child(batch_size.InChild):
         def __init__(self):
-            self._process, self._worked, self.ended = None, True, 0
+            super().__init__(None, [], 0)
+            self._worked, self.ended = True, 0
 
         def _ask(self, function, **words):
             if words["batch"] > 16:

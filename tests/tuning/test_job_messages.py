@@ -1,5 +1,6 @@
 """What `tundish tune` says to a job that cannot be tuned: what is wrong, and what to do."""
 
+import functools
 import sys
 
 import numpy as np
@@ -19,6 +20,35 @@ def parts():
         "loss_fn": torch.nn.CrossEntropyLoss(),
         "batch": batch,
     }
+
+
+def sized(size=4):
+    return parts()
+
+
+class Maker:
+    def __call__(self):
+        return parts()
+
+    def make(self):
+        return parts()
+
+    @staticmethod
+    def static():
+        return parts()
+
+
+def inner():
+    def build():
+        return parts()
+
+    return build
+
+
+def at_a_prompt():
+    made = {}
+    exec("def build(): pass", made)
+    return made["build"]
 
 
 def frozen():
@@ -111,3 +141,48 @@ def test_the_function_is_checked_before_it_is_called(text, said, tmp_path, monke
         JobSource(str(tmp_path / "job_of_test.py"), "build").make(0)
     assert said in str(error.value)
     assert "\n  fix: " in str(error.value)
+
+
+NOT_IMPORTABLE = [
+    (lambda: parts(), r"a lambda \(line \d+\) has no name in a file", "write it as def build()"),
+    (inner(), r"build\(\) is defined inside inner\(\)", r"move build\(\) to the top level"),
+    (
+        functools.partial(sized, size=3),
+        r"a functools.partial of sized\(\) has no name in a file",
+        r"def build\(\): return sized\(...\)",
+    ),
+    (Maker().make, r"Maker.make\(\) is a method of an object", "makes the object and calls"),
+    (Maker(), "an object of the class Maker", r"def build\(\): return Maker\(...\)\(\)"),
+    (
+        Maker.static,
+        r"static\(\) is defined in the class Maker",
+        r"def build\(\): return Maker.static\(\)",
+    ),
+    (at_a_prompt(), r"build\(\) is not in a file, as in a notebook", '"train.py:build"'),
+    (len, r"len\(\) is not in a file", '"train.py:len"'),
+]
+
+
+@pytest.mark.parametrize(
+    ("build", "said", "fix"), NOT_IMPORTABLE, ids=[one[1] for one in NOT_IMPORTABLE]
+)
+def test_a_function_that_no_process_can_import_is_named(build, said, fix):
+    with pytest.raises(ArgumentError, match=rf"{said}.*: every trial runs .*\n  fix: .*{fix}"):
+        source_of(build)
+
+
+@pytest.mark.parametrize("build", [None, 3, ("model", "optimizer")])
+def test_what_is_no_function_is_refused(build):
+    kind = type(build).__name__
+    with pytest.raises(ArgumentError, match=rf"build is a {kind}, not a function\n  fix: pass the"):
+        source_of(build)
+
+
+def test_a_decorated_function_is_imported_from_its_own_file(tmp_path):
+    """The wrapper's code is in another file, which does not have the function."""
+    assert source_of(sized) == JobSource(__file__, "sized")
+    text = "import functools\ndef decorated(function):\n    @functools.wraps(function)\n    def around(): pass\n    return around\n"
+    made = {}
+    (tmp_path / "decorators.py").write_text(text)
+    exec(compile(text, tmp_path / "decorators.py", "exec"), made)
+    assert source_of(made["decorated"](sized)) == JobSource(__file__, "sized")

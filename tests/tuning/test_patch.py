@@ -9,9 +9,10 @@ from tundish.tuning import patch
 from tundish.tuning.fingerprint import fingerprint_of
 from tundish.tuning.plan import Plan
 from tundish.tuning.step import Step
-from tundish.tuning.tricks import TRICKS, trick_from_json
+from tundish.tuning.tricks import TRICKS, load_own, trick_from_json
 
 from tests.helpers import tuning_reports as examples
+from tests.helpers.program import ROOT
 
 OPTIMIZERS = {
     "SGD": lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9, weight_decay=1e-3),
@@ -143,6 +144,19 @@ def test_a_trick_without_a_place_in_the_lines_is_a_comment(monkeypatch):
     new = SimpleNamespace(name="new", title="a new trick", code=lambda: ["x = 1", "y = 2"])
     text = patch.patch_text([new], "SGD", "cpu")
     assert text.endswith("\n# Left out: a new trick:\n#     x = 1\n#     y = 2\n")
+
+
+def test_an_own_trick_without_lines_says_what_does_its_work(monkeypatch):
+    words = f"{ROOT / 'tests/tuning/planted.py'}:NoWait"
+    monkeypatch.chdir(ROOT)
+    text = patch.patch_text([load_own(words)()], "SGD", "cpu")
+    compile(text, "patch", "exec")
+    assert text.split("# Left out: ")[1].splitlines() == [
+        "no wait:",
+        "#     tests/tuning/planted.py:NoWait has no code(). Its apply() does the work in plan.apply():",
+        "#         step = plan.apply(model, optimizer, loss_fn)",
+        "#     A method code() that returns the lines for a loop would show them here.",
+    ]
 
 
 def order_of(text, *parts):

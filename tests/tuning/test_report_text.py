@@ -1,9 +1,11 @@
 """The table of `tundish tune`, and its progress."""
 
 import io
+from html import escape
 
 import pytest
 from tundish.tuning.progress import Progress
+from tundish.tuning.report_page import report_page
 from tundish.tuning.report_text import report_text
 from tundish.tuning.results import KEPT
 
@@ -49,7 +51,8 @@ def test_a_row_compared_with_another_one_says_more_and_when_it_pays():
     assert line.endswith("keep (pays after 5,000 steps)")
     narrow = report_text(report, 100).splitlines()
     at = next(i for i, line in enumerate(narrow) if line.startswith("    torch.compile"))
-    assert narrow[at + 1].strip() == "41 s once, pays after 5,000 steps"
+    assert narrow[at + 1].strip() == row.numerics
+    assert narrow[at + 2].strip() == "41 s once, pays after 5,000 steps"
 
 
 def test_the_gains_name_what_they_are_compared_with():
@@ -61,7 +64,7 @@ def test_the_gains_name_what_they_are_compared_with():
         "your step",
         "torch's default flags",
         "strict fp32, no TF32",
-        "the usual recipe",
+        "the human recipe",
     ]
     assert shown[3].endswith("channels_last + fused optimiser + bf16 autocast + torch.compile")
 
@@ -76,12 +79,44 @@ def test_no_line_is_wider_than_the_terminal_and_no_reason_is_cut(width):
     assert examples.NO_CAPTURE in words
 
 
+@pytest.mark.parametrize("width", [70, 80, 100, 120, 200])
+@pytest.mark.parametrize("color", [False, True])
+def test_the_numerics_of_the_plan_are_not_cut(width, color):
+    report = examples.image_model()
+    long = (
+        "loss band ok (30 steps), gradient norm 0.98 to 1.03 of fp32, worst: layer4.2.conv3.weight"
+    )
+    report.rows[-1].numerics = long
+    text = report_text(report, width, color)
+    assert long in " ".join(text.split())
+    rule = next(i for i, line in enumerate(text.splitlines()) if line.startswith("  -----"))
+    below = text.splitlines()[rule + 1 : rule + 4]
+    assert "plan" in below[0]
+    assert "loss band" not in below[0]  # in whole, and once
+    assert below[1].startswith("      loss band ok (30 steps)")
+    report.rows[-1].numerics = "the same bits"
+    assert "\n      the same bits" not in report_text(report, 160, color)
+
+
 def test_the_last_line_is_how_to_use_the_plan():
     last = report_text(examples.image_model(), 80, plan="my plan.json").splitlines()[-1]
     assert last.split(maxsplit=1) == [
         "next",
         'step = tundish.load_plan("my plan.json").apply(model, optimizer, loss_fn); loss = step(batch)',
     ]
+
+
+def test_the_last_line_says_where_own_tricks_are(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    report = examples.image_model()
+    for path in (tmp_path / "tricks.py", "/elsewhere/tricks.py"):
+        own = {"name": "no_wait", "own": f"{path}:NoWait"}
+        report.rows[-1].tricks = [*report.rows[-1].tricks, own]
+    last = report_text(report, 80, plan="plan.json").splitlines()[-1]
+    load = 'tundish.load_plan("plan.json", own=["tricks.py:NoWait", "/elsewhere/tricks.py:NoWait"])'
+    assert f"step = {load}.apply(" in last
+    page = report_page(report, None, "other.json")
+    assert escape(load.replace("plan.json", "other.json")) in page
 
 
 def test_without_a_gain_there_is_no_plan_to_use():
@@ -109,6 +144,8 @@ def test_a_run_that_was_ended_says_so():
     text = report_text(examples.interrupted(), 160, plan="plan.json")
     assert "the run was ended early: the best plan so far" in text
     assert "3.68x faster than your step: 152.1 -> 41.3 ms" in text
+    narrow = report_text(examples.interrupted(), 80)
+    assert "\n      loss band ok (30 steps)\n" in narrow
     assert "load_plan" in text
 
 
@@ -127,54 +164,61 @@ class Clock:
         return self.now
 
 
-def test_a_log_gets_a_line_for_each_phase_and_every_ten_seconds():
+def test_a_log_gets_a_line_for_each_phase_and_every_half_minute():
     clock, stream = Clock(), io.StringIO()
-    progress = Progress(stream, redraw=False, clock=clock)
+    progress = Progress(stream, redraw=False, clock=clock, limit_s=360)
     progress.phase("baseline")
-    for clock.now in range(1, 31):
-        progress.advance(clock.now, 60)
+    for clock.now in range(1, 73):
+        progress.tick()
+    progress.phase("torch.compile")
     progress.note("channels_last: no gain")
     assert stream.getvalue().splitlines() == [
-        "  baseline   0.0 s",
-        "  baseline   10 of 60   10 s   50 s left",
-        "  baseline   20 of 60   20 s   40 s left",
-        "  baseline   30 of 60   30 s   30 s left",
+        "  baseline   0.0 s of about 6:00",
+        "  baseline   30 s of about 6:00",
+        "  baseline   1:00 of about 6:00",
+        "  torch.compile   1:12 of about 6:00",
         "  channels_last: no gain",
     ]
+
+
+def test_without_a_limit_only_the_time_that_passed_is_shown():
+    clock = Clock()
+    progress = Progress(io.StringIO(), redraw=True, clock=clock)
+    progress.phase("8 samples")
+    clock.now = 72.0
+    assert progress.text() == "8 samples   1:12"
 
 
 def test_a_terminal_gets_one_line_that_is_drawn_again(monkeypatch):
     monkeypatch.setenv("COLUMNS", "60")
     clock, stream = Clock(), io.StringIO()
-    progress = Progress(stream, redraw=True, clock=clock)
+    progress = Progress(stream, redraw=True, clock=clock, limit_s=120)
     progress.phase("a phase with a long name that has to be cut somewhere")
     clock.now = 30.0
-    progress.advance(15, 30)
+    progress.tick()
+    progress.phase("flags")
     progress.note("kept")
     progress.end()
     text = stream.getvalue()
     drawn = text.split("\r")
     assert max(len(line.rstrip()) for line in drawn) <= 59
-    assert "15 of 30   30 s   30 s left" in text
+    assert "...   30 s of about 2:00" in text
+    assert "flags   #####.................   30 s of about 2:00" in text
     assert text.count("\n") == 1
     assert text.endswith(" " * 50 + "\r")
 
 
-def test_the_time_left_runs_down_while_a_trial_compiles():
+def test_a_run_that_takes_longer_than_its_limit_goes_on_counting():
     clock = Clock()
-    progress = Progress(io.StringIO(), clock=clock)
-    clock.now = 100.0
-    progress.advance(1, 10, left_s=80)
-    clock.now = 150.0
-    assert "30 s left" in progress.text()
-    clock.now = 200.0
-    assert "0.0 s left" in progress.text()
+    progress = Progress(io.StringIO(), redraw=True, clock=clock, limit_s=60)
+    clock.now = 90.0
+    assert progress.text().endswith("#" * 22 + "   1:30 of about 1:00")
 
 
 def test_without_a_stream_nothing_is_shown(capsys):
     progress = Progress()
     progress.phase("baseline")
-    progress.advance(1, 2)
+    progress.tick()
     progress.note("kept")
     progress.end()
     assert capsys.readouterr() == ("", "")

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 from torch import nn
+from tundish import ArgumentError
 from tundish.tuning.batches import samples_of, slice_samples, split_samples
 from tundish.tuning.step import Step
 from tundish.tuning.tricks import TRICKS, Trick, in_order, trick_from_json
@@ -132,6 +133,18 @@ def test_a_loss_that_takes_the_model() -> None:
     theirs = made(jobs.mlp)
     losses = [float(Step(model, optimizer, loss_fn)(batch)) for _ in range(3)]
     assert losses == plain_loop(theirs, [(batch["x"], batch["y"])] * 3)
+
+
+def test_parts_of_a_batch_that_are_not_in_a_tuple_are_refused() -> None:
+    model, optimizer, loss_fn, (inputs, targets) = made()
+    step = Step(model, optimizer, loss_fn)
+    before = weights(model)
+    with pytest.raises(
+        ArgumentError, match=r"takes one argument.*got 2\n  fix: .*step\(\(inputs, targets\)\)"
+    ):
+        step(inputs, targets)
+    assert torch.equal(weights(model), before)
+    assert torch.isfinite(step((inputs, targets)))
 
 
 def test_bf16_lowers_the_precision_of_products() -> None:

@@ -194,7 +194,7 @@ def test_what_cannot_be_pickled_is_named(tmp_path: Path) -> None:
     [
         ("train.py", "is not FILE:FUNCTION"),
         ("nowhere.py:build", "no such file"),
-        (lambda: None, "cannot be imported"),
+        (lambda: None, "a lambda"),
     ],
 )
 def test_a_source_that_is_none(build: Any, text: str) -> None:

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import pytest
 from tundish import ArgumentError, __main__
 from tundish.tuning import cli
+from tundish.tuning.batch_size import BatchPoint, BatchReport
 from tundish.tuning.cli_words import HELP
 from tundish.tuning.plan import load_plan
 from tundish.tuning.results import Report, Row, report_from_json
@@ -33,8 +34,15 @@ def search(monkeypatch, tmp_path):
         fake.asked = (job, {"plan": plan, **words})
         return fake.act()
 
+    def find_batch_size(job, **words):
+        fake.asked = (job, words)
+        words["progress"]("8 samples")
+        return fake.act()
+
     fake.tune, fake.measure_plan = tune, measure_plan
+    fake.find_batch_size = find_batch_size
     monkeypatch.setitem(sys.modules, "tundish.tuning.tune", fake)
+    monkeypatch.setitem(sys.modules, "tundish.tuning.batch_size", fake)
     monkeypatch.chdir(tmp_path)
     return fake
 
@@ -117,6 +125,15 @@ def test_ctrl_c_before_there_is_a_plan(search, tmp_path, capsys):
     assert not (tmp_path / "plan.json").exists()
 
 
+@pytest.mark.parametrize(
+    ("words", "limit"),
+    [([], "6:00"), (["--quick"], "2:00"), (["--quick", "--minutes", "4"], "4:00")],
+)
+def test_the_progress_shows_the_limit(search, capsys, words, limit):
+    assert tune("train.py:build", *words) == 0
+    assert f"baseline   0.0 s of about {limit}\n" in capsys.readouterr().err
+
+
 def test_a_time_limit_is_no_failure(search):
     search.act = lambda: examples.plan_of(examples.interrupted())
     assert tune("train.py:build", "--minutes", "1", "-q") == 0
@@ -141,6 +158,10 @@ def test_a_time_limit_is_no_failure(search):
         (["a.py:b", "--check", "p.json", "-o", "q.json"], "-o cannot be used with --check"),
         (["a.py:b", "--check", "p.json"], "p.json: no such file"),
         (["a.py:b", "-o", "no/where.json"], "there is no folder"),
+        (["a.py:b", "--batch-size", "-o", "x"], "-o cannot be used with --batch-size"),
+        (["a.py:b", "--batch-size", "--quick"], "--quick cannot be used with --batch-size"),
+        (["a.py:b", "--batch-size", "--check", "p"], "--check cannot be used with --batch-size"),
+        (["a.py:b", "--batch-size", "--tricks", "bf61"], "did you mean bf16?"),
     ],
 )
 def test_wrong_words_are_explained_and_nothing_is_tried(search, capsys, words, said):
@@ -252,6 +273,47 @@ def test_a_plan_without_figures_cannot_be_checked(search, capsys):
     search.act = lambda: measured(1.0)
     assert tune("train.py:build", "--check", "plan.json", "--json") == 1
     assert json.loads(capsys.readouterr().out)["slower_percent"] is None
+
+
+def knee():
+    points = (BatchPoint(8, 800.0, 10.0, 2**30), BatchPoint(16, 1600.0, 10.0, 2**31))
+    return BatchReport(16, points, "32 does not fit", 16, 16, 1, 0.012, 16, 24, "NVIDIA H200")
+
+
+def test_a_batch_size_is_found_within_the_memory_and_with_the_tricks(search, capsys, tmp_path):
+    search.act = knee
+    words = "--batch-size --memory 40 --tricks bf16,channels_last --seed 3"
+    assert tune("train.py:build", *words.split()) == 0
+    out, err = capsys.readouterr()
+    job, asked = search.asked
+    assert job == "train.py:build"
+    assert asked["memory_cap_bytes"] == 40 * 2**30
+    assert [trick.name for trick in asked["tricks"]] == ["channels_last", "bf16"]
+    assert asked["seed"] == 3
+    assert "     16       1,600      10.00        2.00  <- use this" in out.splitlines()
+    assert "equal measurements differed by 1.2 %: the answer may be 16 to 24" in out
+    assert out.splitlines()[-1] == "device: NVIDIA H200"
+    assert "8 samples   0.0 s\n" in err
+    assert not (tmp_path / "plan.json").exists()
+
+
+def test_a_batch_size_as_json_has_what_the_help_names(search, capsys):
+    search.act = knee
+    assert tune("a.py:b", "--batch-size", "--json") == 0
+    assert search.asked[1]["memory_cap_bytes"] is None
+    values = json.loads(capsys.readouterr().out)
+    assert values["batch"] == 16
+    assert values["points"][1]["peak_bytes"] == 2**31
+    assert values["command"] == "tundish tune a.py:b --batch-size --json"
+    named = " ".join(HELP.split("--batch-size: {")[1].split()).split("}")
+    assert list(values) == named[0].split(", ")
+    assert list(values["points"][0]) == named[1].partition("{")[2].split(", ")
+
+
+def test_ctrl_c_while_a_batch_size_is_looked_for(search, capsys):
+    search.act = lambda: signal.raise_signal(signal.SIGINT)
+    assert tune("a.py:b", "--batch-size", "-q") == 130
+    assert "interrupted before there was a batch size" in capsys.readouterr().err
 
 
 def test_help_starts_with_an_example_and_names_every_key(capsys):

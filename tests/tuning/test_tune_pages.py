@@ -1,13 +1,21 @@
 """docs/tricks.md has every trick, docs/tune.md every option that it shows; its example for Accelerate runs."""
 
+import importlib
 import re
+import sys
 from dataclasses import fields
 
 import pytest
+import torch
 from tundish.tuning.cli_words import HELP, parse
-from tundish.tuning.tricks import TRICKS
+from tundish.tuning.confirm import HUMAN
+from tundish.tuning.reading import REFERENCES
+from tundish.tuning.step import Step
+from tundish.tuning.tricks import TRICKS, in_order, load_own
+from tundish.tuning.tricks.compile import Compile
 
 from tests.helpers.program import ROOT
+from tests.tuning import jobs
 from tests.tuning.test_frameworks import plan_of
 
 TRICKS_PAGE = (ROOT / "docs/tricks.md").read_text()
@@ -42,6 +50,15 @@ def test_the_commands_of_the_page_are_accepted(monkeypatch, tmp_path):
         assert parse(line.split()).job == "train.py:build"
 
 
+def test_the_command_of_the_page_on_batch_sizes_is_accepted():
+    page = (ROOT / "docs/batch-size.md").read_text()
+    (line,) = re.findall(r"^    tundish tune (.*)$", page, re.M)
+    options = parse(line.split())
+    assert options.batch_size
+    assert options.memory == 40
+    assert {*options.tricks} <= {kind.name for kind in TRICKS}
+
+
 def test_the_page_and_the_help_have_the_same_exit_codes():
     codes = re.findall(r"^\| (\d+) \|", TUNE_PAGE, re.M)
     assert codes == re.findall(r"\b(\d+) [a-z]+", HELP.split("exit codes:")[1])
@@ -74,3 +91,55 @@ def test_the_example_for_accelerate_runs(tmp_path, run_python):
     block = re.search(r"^## Accelerate\n.*?```py\n(.*?)```", TUNE_PAGE, re.M | re.S)[1]
     result = run_python(ACCELERATE + block + CHECKED, tmp_path)
     assert "left out: ['CUDA graph of the step: needs step = plan.apply(" in result.stdout
+
+
+def test_one_word_for_each_reference():
+    """The table, the page for users and the keys of the JSON call a reference by one name."""
+    for key, shown in REFERENCES.items():
+        assert f"\n| {shown} |" in TUNE_PAGE, key
+    assert REFERENCES[HUMAN] == f"the {HUMAN}"
+    assert "usual recipe" not in TUNE_PAGE
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch imports its compiler
+def test_the_example_of_max_autotune_reaches_the_compiler(tmp_path, monkeypatch):
+    """Applied before the plan's torch.compile, of the default mode; taken back by undo()."""
+    block = re.search(r"```py\n# autotune.py\n(.*?)```", TRICKS_PAGE, re.S)[1]
+    (tmp_path / "autotune.py").write_text(block)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setitem(sys.modules, "autotune", None)  # to be put back
+    own = load_own(f"{tmp_path / 'autotune.py'}:MaxAutotune")()
+    compile_fx = importlib.import_module("torch._inductor.compile_fx")
+    config = importlib.import_module("torch._inductor.config")
+    seen = []
+
+    def compiler(graph, inputs, config_patches=None, **words):
+        assert not config_patches  # of the mode: it would win over the flags
+        seen.append((config.max_autotune, config.coordinate_descent_tuning))
+        return graph.forward
+
+    monkeypatch.setattr(compile_fx, "compile_fx", compiler)
+    model, optimizer, loss_fn, batch = jobs.mlp()
+    step = Step(model, optimizer, loss_fn)
+    for trick in in_order([Compile(), own]):
+        trick.apply(step)
+    step(batch)
+    assert seen == [(True, True)]
+    own.undo(step)
+    torch.compiler.reset()
+    step(batch)
+    assert seen[1:] == [(False, False)]
+    modes = importlib.import_module("torch._inductor").list_mode_options
+    assert modes("max-autotune-no-cudagraphs").keys() == {
+        "max_autotune",
+        "coordinate_descent_tuning",
+    }
+    assert 'mode="max-autotune-no-cudagraphs"' in own.code()[0]
+
+
+def test_the_commands_of_the_page_on_tricks_are_accepted():
+    lines = re.findall(r"^    tundish tune (.*)$", TRICKS_PAGE, re.M)
+    assert [parse(line.split()).own for line in lines] == [
+        ["tricks.py:NoAuxiliaryHead"],
+        ["autotune.py:MaxAutotune"],
+    ]

@@ -39,6 +39,12 @@ class SizeResult:
         return self.batch / median(turn.step_s for turn in self.turns)
 
     @property
+    def spread(self) -> float:
+        """How far equal turns were apart, as a share of the step's time."""
+        times = [turn.step_s for turn in self.turns]
+        return (max(times) - min(times)) / median(times)
+
+    @property
     def peak_bytes(self) -> int:
         return max(turn.peak_bytes for turn in self.turns)
 
@@ -71,10 +77,17 @@ class Search:
         self._repeat()
         return self.knee()
 
-    def knee(self) -> int:
-        """The smallest size whose rate is within `within` of the best."""
+    def knee(self, lower: float = 0.0) -> int:
+        """The smallest size whose rate is within `within` of the best; `lower`: the limit is lower by
+        this share of it."""
         best = max(result.rate for result in self.results.values())
-        return min(b for b, r in self.results.items() if r.rate >= (1 - self.within) * best)
+        limit = min(best, (1 - self.within) * (1 - lower) * best)
+        return min(b for b, r in self.results.items() if r.rate >= limit)
+
+    def noise(self) -> float:
+        """The median spread of the sizes with several turns: what equal measurements differ by."""
+        spreads = [r.spread for r in self.results.values() if len(r.turns) > 1]
+        return median(spreads) if spreads else 0.0
 
     def largest_fit(self) -> int:
         return max(self.results)
@@ -130,10 +143,10 @@ class Search:
             self._try(batch)
 
     def _repeat(self) -> None:
-        """More turns of what decides: the sizes near the best rate. One lucky turn decides nothing."""
-        near = self._near()
-        for _ in range(self.turns - 1):
-            for batch in near:
+        """More turns of what decides: the sizes near the best rate. One lucky turn decides nothing: when
+        it was that of the best size, others are near the best afterwards."""
+        while few := [b for b in self._near() if len(self.results[b].turns) < self.turns]:
+            for batch in few:
                 self._try(batch)
 
     def _near(self) -> list[int]:

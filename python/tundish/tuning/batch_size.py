@@ -12,7 +12,7 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import torch
@@ -20,10 +20,13 @@ import torch
 from .._c.errors import ArgumentError
 from .batch_search import DoesNotFit, Measure, Measured, Search, split_batch
 from .batches import map_tensors, samples_of
+from .child import describe_device
 from .job import Build, Job, JobSource, pickled_source, source_of
+from .known_failures import build_error, fix_of
 from .step import Step
 from .trial import TrialFailed, TrialProcess
 from .tricks import Trick, in_order, trick_from_json
+from .waiting import ask_and_wait
 
 SLOWEST_SIZE_S = 300.0
 TURN_S = 0.5
@@ -51,6 +54,13 @@ class BatchReport:
     wanted: int  # the batch that one update shall have
     micro_batch: int  # of the wanted batch, what is computed at once
     accumulate: int  # micro-batches per update: Accumulate(parts) if more than 1
+    noise: float = 0.0  # how far equal measurements were apart, as a share
+    low: int = 0  # the knee if rates are better than measured by the noise ...
+    high: int = 0  # ... or worse
+    device: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
 
     def __str__(self) -> str:
         lines = ["  batch   samples/s    step ms    peak GiB"]
@@ -61,6 +71,8 @@ class BatchReport:
                 f"{point.peak_bytes / 2**30:>12.2f}{mark}"
             )
         lines.append(f"larger sizes: {self.stopped}")
+        range_ = "" if self.low == self.high else f": the answer may be {self.low} to {self.high}"
+        lines.append(f"noise: equal measurements differed by {100 * self.noise:.1f} %{range_}")
         if self.accumulate > 1:
             lines.append(
                 f"for {self.wanted} samples per update: {self.accumulate} micro-batches of {self.micro_batch}"
@@ -79,6 +91,7 @@ def find_batch_size(
     tricks: Sequence[Trick] = (),
     seed: int = 0,
     measure: Measure | None = None,
+    progress: Callable[[str], None] | None = None,
 ) -> BatchReport:
     """Trains with growing batches, made by repeating the example batch, in a process of its own.
 
@@ -88,6 +101,7 @@ def find_batch_size(
     within            how far below the best samples/s a smaller batch may be
     tricks            as the step will have them: precision and compilation move the knee
     measure           measures one size; default: in a child process
+    progress          called with a text for each size
     """
     if not 0 <= within < 1:
         raise ArgumentError(f"find_batch_size: within must be from 0 to below 1, not {within}")
@@ -98,7 +112,7 @@ def find_batch_size(
             f"find_batch_size: no multiple of {multiple} is at most largest={largest}"
         )
     with tempfile.TemporaryDirectory() as folder:
-        child = None if measure else InChild(_source(build, folder), tricks, seed)
+        child = None if measure else InChild(_source(build, folder), tricks, seed, progress)
         used = measure or child
         assert used is not None
         try:
@@ -109,16 +123,18 @@ def find_batch_size(
                 multiple=multiple,
                 largest=largest,
             )
-            if child is not None and memory_cap_bytes is None:
-                search.memory_cap_bytes = child.default_cap()
+            if child is not None:
+                child.make()
+                if memory_cap_bytes is None:
+                    search.memory_cap_bytes = child.memory_limit
             knee = search.run()
         finally:
             if child is not None:
                 child.end()
-    return report_of(search, knee, wanted)
+    return report_of(search, knee, wanted, child.device if child is not None else "")
 
 
-def report_of(search: Search, knee: int, wanted: int | None) -> BatchReport:
+def report_of(search: Search, knee: int, wanted: int | None, device: str = "") -> BatchReport:
     points = tuple(
         BatchPoint(batch, result.rate, 1e3 * batch / result.rate, result.peak_bytes)
         for batch, result in sorted(search.results.items())
@@ -126,7 +142,9 @@ def report_of(search: Search, knee: int, wanted: int | None) -> BatchReport:
     wanted = knee if wanted is None else wanted
     fits = search.largest_fit()
     micro, parts = (wanted, 1) if wanted <= fits else split_batch(wanted, knee, search.multiple)
-    return BatchReport(knee, points, search.stopped, wanted, micro, parts)
+    noise = search.noise()
+    low, high = search.knee(noise), search.knee(-noise)
+    return BatchReport(knee, points, search.stopped, wanted, micro, parts, noise, low, high, device)
 
 
 def _source(build: Build | str | JobSource | Job, folder: str) -> JobSource:
@@ -140,7 +158,17 @@ def _source(build: Build | str | JobSource | Job, folder: str) -> JobSource:
 class InChild:
     """Measures sizes in a child process; starts another one when that one died."""
 
-    def __init__(self, source: JobSource, tricks: Sequence[Trick], seed: int) -> None:
+    def __init__(
+        self,
+        source: JobSource,
+        tricks: Sequence[Trick],
+        seed: int,
+        progress: Callable[[str], None] | None = None,
+    ) -> None:
+        self._progress = (lambda text: None) if progress is None else progress
+        self._tick = getattr(progress, "tick", lambda: None)
+        self.memory_limit: int | None = None  # where the user names none
+        self.device = ""
         self._words: dict[str, Any] = {
             "source": source,
             "tricks": [trick.as_json() for trick in in_order(tricks)],
@@ -150,6 +178,7 @@ class InChild:
         self._worked = False
 
     def __call__(self, batch: int) -> Measured:
+        self._progress(f"{batch} samples")
         try:
             reply = self._ask("measure_size", batch=batch)
         except TrialFailed as error:
@@ -158,18 +187,26 @@ class InChild:
             killed = error.kind == "died" and self._worked  # a CPU's memory ends by SIGKILL
             if error.kind == "out of memory" or killed:
                 raise DoesNotFit(str(error)) from None
+            known = fix_of(str(error))
+            fix = "make the model and the loss work with any number of samples"
+            fix = f"{known}; and {fix}" if known else fix
             raise ArgumentError(
-                f"the step fails with a batch of {batch} samples: {error}\n"
-                "  fix: make the model and the loss work with any number of samples"
+                f"the step fails with a batch of {batch} samples: {error}\n  fix: {fix}"
             ) from error
         if "does_not_fit" in reply:
             raise DoesNotFit(reply["does_not_fit"])
         self._worked = True
         return Measured(reply["step_s"], reply["peak"])
 
-    def default_cap(self) -> int | None:
-        cap = self._ask("memory_limit")["bytes"]
-        return None if cap is None else int(cap)
+    def make(self) -> None:
+        """Makes the job, before any size is tried."""
+        self._progress("the job")
+        try:
+            found = self._ask("describe_step")
+        except TrialFailed as error:
+            function = self._words["source"].function
+            raise build_error(function, str(error), error.details) from None
+        self.memory_limit, self.device = found["bytes"], found["device"]
 
     def end(self) -> None:
         if self._process is not None:
@@ -179,9 +216,8 @@ class InChild:
     def _ask(self, function: str, **words: Any) -> Any:
         if self._process is None:
             self._process = TrialProcess()
-        return self._process.ask(
-            "call", SLOWEST_SIZE_S, function=f"{__name__}:{function}", **self._words, **words
-        )
+        name = f"{__name__}:{function}"
+        return ask_and_wait(self._process, self._tick, SLOWEST_SIZE_S, name, **self._words, **words)
 
 
 # --- in the child ---------------------------------------------------------------------------------
@@ -204,14 +240,16 @@ def make_step(source: JobSource, tricks: list[dict[str, Any]], seed: int) -> tup
     return _made["step"], _made["batch"]
 
 
-def memory_limit(source: JobSource, tricks: list[dict[str, Any]], seed: int) -> dict[str, Any]:
-    """On a CPU half of what is free: a machine without memory ends other programs. On a GPU none."""
+def describe_step(source: JobSource, tricks: list[dict[str, Any]], seed: int) -> dict[str, Any]:
+    """The device and the limit of memory. On a CPU half of what is free: a machine without memory ends
+    other programs. On a GPU none."""
     step, _ = make_step(source, tricks, seed)
+    device = describe_device(step.device)
     if step.device.type == "cuda":
-        return {"bytes": None}
+        return {"bytes": None, "device": device}
     from ..data.memory_budget import default_budget
 
-    return {"bytes": resident_bytes() + default_budget()}
+    return {"bytes": resident_bytes() + default_budget(), "device": device}
 
 
 def measure_size(

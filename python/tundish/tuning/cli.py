@@ -19,10 +19,12 @@ from contextlib import contextmanager
 from typing import Any, TextIO
 
 from .._c.errors import ArgumentError, Error
+from ..report.machine import machine, versions
 from .check import compare
 from .cli_words import HELP, check_names, parse
 from .progress import Progress, stderr_progress
 from .report_text import report_text
+from .time_limit import CHECK_MINUTES, limit_of
 
 OK, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 
@@ -36,11 +38,13 @@ def main(words: list[str]) -> int:
     as_json = "--json" in before_end
     try:
         options = parse(words)
-        return _check(options) if options.check else _tune(options, words)
+        run = _check if options.check else _find_batch_size if options.batch_size else _tune
+        return run(options, words)
     except ArgumentError as error:
         return _fail(str(error), USAGE, as_json)
     except KeyboardInterrupt:
-        return _fail("interrupted before there was a plan", INTERRUPTED, as_json)
+        wanted = "batch size" if "--batch-size" in before_end else "plan"
+        return _fail(f"interrupted before there was a {wanted}", INTERRUPTED, as_json)
     except (Error, OSError, RuntimeError) as error:
         return _fail(str(error) or type(error).__name__, FAILED, as_json)
 
@@ -70,7 +74,7 @@ def _tune(options: argparse.Namespace, words: list[str]) -> int:
         from .report_page import report_page
 
         with open(options.html, "w", encoding="utf-8") as file:
-            file.write(report_page(plan.report, plan))
+            file.write(report_page(plan.report, plan, output))
     if options.json:
         _print_json(plan.report.as_json())
     elif not options.quiet:
@@ -82,7 +86,7 @@ def _tune(options: argparse.Namespace, words: list[str]) -> int:
     return INTERRUPTED if interrupts else OK
 
 
-def _check(options: argparse.Namespace) -> int:
+def _check(options: argparse.Namespace, words: list[str]) -> int:
     _need_torch()
     from .plan import load_plan
 
@@ -96,6 +100,7 @@ def _check(options: argparse.Namespace) -> int:
         now = tuner.measure_plan(
             options.job, plan, seed=options.seed, quick=options.quick, progress=progress
         )
+    now.command = shlex.join(["tundish", "tune", *words])
     limit = 3.0 if options.slower_than is None else options.slower_than
     tricks = [trick.as_json() for trick in plan.tricks]
     checked = compare(tricks, plan.report, now, limit)
@@ -106,6 +111,31 @@ def _check(options: argparse.Namespace) -> int:
     if not checked.ok and not options.json:
         print(f"tundish: {options.check}: {checked.text}", file=sys.stderr)
     return OK if checked.ok else FAILED
+
+
+def _find_batch_size(options: argparse.Namespace, words: list[str]) -> int:
+    _need_torch()
+    names = options.tricks or []
+    check_names(names, _trick_names())
+    finder = importlib.import_module("tundish.tuning.batch_size")
+    from .tricks import TRICKS
+
+    with _interrupts(), _progress(options) as progress:
+        report = finder.find_batch_size(
+            options.job,
+            memory_cap_bytes=None if options.memory is None else int(options.memory * 2**30),
+            tricks=[kind() for kind in TRICKS if kind.name in names],
+            seed=options.seed,
+            progress=progress,
+        )
+    if options.json:
+        made = {"machine": machine(), "versions": versions()}
+        _print_json(
+            {**report.as_json(), **made, "command": shlex.join(["tundish", "tune", *words])}
+        )
+    elif not options.quiet:
+        print(f"{report}\ndevice: {report.device}", flush=True)
+    return OK
 
 
 def _need_torch() -> None:
@@ -160,7 +190,8 @@ def _interrupts() -> Iterator[list[int]]:
 
 @contextmanager
 def _progress(options: argparse.Namespace) -> Iterator[Progress]:
-    progress = stderr_progress(options.quiet)
+    minutes = CHECK_MINUTES if options.check else limit_of(options.minutes, options.quick)
+    progress = stderr_progress(options.quiet, None if options.batch_size else 60 * minutes)
     try:
         yield progress
     finally:

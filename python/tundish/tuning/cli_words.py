@@ -15,6 +15,7 @@ examples:
   tundish tune train.py:build
   tundish tune train.py:build -o plan.json --html report.html
   tundish tune train.py:build --check plan.json
+  tundish tune train.py:build --batch-size --memory 40
 
 usage: tundish tune FILE:FUNCTION [options]
 
@@ -36,6 +37,8 @@ in a process of its own; your files are not changed.
       --memory GB        the step must fit into this much memory of the GPU
       --check PLAN       measure a saved plan again; exit code 1 if it is slower
       --slower-than P    ... by more than P percent (3)
+      --batch-size       instead: find the smallest batch with about the best samples/s,
+                         within --memory, for a step with --tricks
       --json             print JSON on stdout, for programs
   -q, --quiet            print errors only
       --no-color         no colours (also: the variable NO_COLOR)
@@ -46,7 +49,10 @@ with --json:
 finished, notes, timeline, machine, versions, command}; rows is an array of {label,
 phase, tricks, verdict, step_ms, host_ms, host_bound, compared_with, gain, low, high,
 turns, peak_bytes, one_off_s, break_even_steps, numerics, grade}. With --check: {ok,
-text, slower_percent, limit_percent, saved_step_ms, step_ms, gains, report}
+text, slower_percent, limit_percent, saved_step_ms, step_ms, gains, report}. With
+--batch-size: {batch, points, stopped, wanted, micro_batch, accumulate, noise, low,
+high, device, machine, versions, command}; points is an array of {batch,
+samples_per_s, step_ms, peak_bytes}
 
 exit codes: 0 done, 1 failed or slower than the plan, 2 wrong use or a job that does not
 train, 130 interrupted: the best plan so far is saved
@@ -74,6 +80,7 @@ def parse(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--memory", type=_positive)
     parser.add_argument("--check", metavar="PLAN", default="")
     parser.add_argument("--slower-than", type=_percent)
+    parser.add_argument("--batch-size", action="store_true")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("-q", "--quiet", action="store_true")
     parser.add_argument("--no-color", action="store_true")
@@ -101,6 +108,14 @@ def _check_together(options: argparse.Namespace) -> None:
             if getattr(options, name):
                 flag = "-o" if name == "output" else f"--{name}"
                 raise ArgumentError(f"{flag} cannot be used with --check: the plan is fixed" + SEE)
+    if options.batch_size:
+        for name in ("check", "output", "html", "quick", "minutes", "without", "own"):
+            if getattr(options, name):
+                flag = "-o" if name == "output" else f"--{name}"
+                raise ArgumentError(
+                    f"{flag} cannot be used with --batch-size, which measures one step at several sizes"
+                    + SEE
+                )
     both = sorted(set(options.tricks or ()) & set(options.without))
     if both:
         raise ArgumentError(f"{both[0]} is in --tricks and in --without" + SEE)

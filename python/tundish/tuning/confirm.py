@@ -173,7 +173,7 @@ def settle(
     gain = compare(turns[BASELINE], theirs, turns[TWIN])
     if gate.broken or not gain.faster or (search.target_bytes and peak > search.target_bytes):
         return won
-    search.notes.append("the usual recipe was faster in the fresh run: it is the plan")
+    search.notes.append("the human recipe was faster in the fresh run: it is the plan")
     search.winner = variants[HUMAN]
     return theirs
 

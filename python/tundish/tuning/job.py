@@ -20,6 +20,7 @@ import torch
 
 from .._c.errors import ArgumentError
 from .batches import signature, tensors_of
+from .build_function import place_of
 
 Build = Callable[[], Any]
 MOST_BATCHES = 8  # of an iterable: enough to see whether shapes vary
@@ -197,17 +198,8 @@ def source_of(build: Build | str) -> JobSource:
                 f"{file}: no such file\n  fix: name the Python file that has {function}()"
             )
         return JobSource(file=os.path.abspath(file), function=function)
-    name = getattr(build, "__qualname__", "")
-    try:
-        found = inspect.getsourcefile(build)
-    except TypeError:
-        found = None
-    if not found or not os.path.isfile(found) or not name.isidentifier():
-        raise ArgumentError(
-            f"tundish.tune: {name or build!r} cannot be imported by the trials' processes\n"
-            "  fix: make it a function at the top of a .py file, not a lambda or an inner function"
-        )
-    return JobSource(file=os.path.abspath(found), function=name)
+    found, name = place_of(build)
+    return JobSource(file=found, function=name)
 
 
 def pickled_source(job: Job, path: str) -> JobSource:

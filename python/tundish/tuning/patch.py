@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import torch
 
+from .commands import near
 from .tricks import Trick, in_order
 
 # Their code() goes to the top of the program as it is.
@@ -144,5 +145,16 @@ class _Loop:
                     "#     for batch in loader: loss = step(batch)",
                 ]
             elif name not in (*_FLAGS, *_WRITTEN):
-                lines += [f"# Left out: {trick.title}:", *(f"#     {one}" for one in trick.code())]
+                code = trick.code() or _without_code(trick)
+                lines += [f"# Left out: {trick.title}:", *(f"#     {one}" for one in code)]
         return lines
+
+
+def _without_code(trick: Trick) -> list[str]:
+    """In place of the lines that a user's own trick does not give."""
+    where = near(trick.own) if trick.own else type(trick).__name__
+    return [
+        f"{where} has no code(). Its apply() does the work in plan.apply():",
+        "    step = plan.apply(model, optimizer, loss_fn)",
+        "A method code() that returns the lines for a loop would show them here.",
+    ]

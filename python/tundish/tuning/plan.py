@@ -10,14 +10,14 @@ from typing import Any
 
 import torch
 
-from .._c.errors import ArgumentError, MissingError
+from .._c.errors import ArgumentError
+from .commands import load_text
 from .fingerprint import Fingerprint, differences
 from .patch import patch_text
+from .plan_file import FORMAT, BadField, check_object, check_report, check_value, part, read_plan
 from .results import Report, report_from_json
 from .step import LossFunction, Step
-from .tricks import Trick, in_order, trick_from_json
-
-FORMAT = 1
+from .tricks import TRICKS, Trick, in_order, trick_from_json
 
 
 @dataclass
@@ -116,26 +116,39 @@ def load_plan(path: str | os.PathLike[str], own: Sequence[str] = ()) -> Plan:
     `own`: FILE:CLASS of your own tricks in it. A plan file cannot name code to run by itself.
     """
     name = os.fspath(path)
+    own = [own] if isinstance(own, str) else own
     try:
-        with open(name, encoding="utf-8") as file:
-            values = json.load(file)
-        if not isinstance(values, dict) or values.get("format") != FORMAT:
-            raise ValueError(f"its format is not {FORMAT}")
+        values = read_plan(name)
+        tricks = part(values, "tricks")
+        check_value(list[dict[str, Any]], tricks, "tricks")
+        check_object(Fingerprint, part(values, "fingerprint"), "fingerprint")
+        check_report(part(values, "report"))
         return Plan(
-            [trick_from_json(with_own(one, own, name)) for one in values["tricks"]],
+            [trick_of(one, f"tricks[{i}]", own, name) for i, one in enumerate(tricks)],
             Fingerprint.from_json(values["fingerprint"]),
             report_from_json(values["report"]),
         )
-    except ArgumentError:
-        raise
-    except FileNotFoundError:
-        raise MissingError(
-            f"{name}: no such file\n  fix: make a plan: tundish tune FILE:FUNCTION -o {name}"
-        ) from None
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except BadField as error:
         raise ArgumentError(
             f"{name} is not a plan: {error}\n  fix: make it again: tundish tune FILE:FUNCTION -o {name}"
-        ) from error
+        ) from None
+
+
+def trick_of(values: dict[str, Any], where: str, own: Sequence[str], name: str) -> Trick:
+    """The trick of a plan file, its options checked."""
+    check_value(str, part(values, "name", where), f"{where}.name")
+    if "own" in values:
+        check_value(str, values["own"], f"{where}.own")
+    kind = next((kind for kind in TRICKS if kind.name == values["name"]), None)
+    if kind is not None and "own" not in values:
+        options = {field: value for field, value in values.items() if field != "name"}
+        check_object(kind, options, where)
+    try:
+        return trick_from_json(with_own(values, own, name))
+    except ArgumentError:
+        raise
+    except Exception as error:  # of a user's own trick: anything
+        raise BadField(f"{where}: {error}") from error
 
 
 def with_own(values: dict[str, Any], own: Sequence[str], name: str) -> dict[str, Any]:
@@ -143,11 +156,12 @@ def with_own(values: dict[str, Any], own: Sequence[str], name: str) -> dict[str,
     wanted = values.get("own")
     if wanted is None:
         return values
-    kind = str(wanted).rpartition(":")[2]
+    kind = wanted.rpartition(":")[2]
     for words in own:
         if words.rpartition(":")[2] == kind:
             return {**values, "own": words}
     raise ArgumentError(
         f"{name} has a trick of your own, {kind}\n"
-        f'  fix: say where it is: tundish.load_plan("{name}", own=["FILE:{kind}"])'
+        f"  fix: say where it is: {load_text(name, [f'FILE:{kind}'])}; "
+        f"for tundish tune: --own FILE:{kind}"
     )

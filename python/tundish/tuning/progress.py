@@ -12,8 +12,8 @@ from typing import TextIO
 from ..progress import in_notebook
 from .reading import duration_text
 
-_LOG_EVERY_S = 10.0
-_DRAW_EVERY_S = 0.1
+_LOG_EVERY_S = 30.0
+_DRAW_EVERY_S = 0.5
 _BAR = 22
 
 
@@ -21,10 +21,11 @@ class Progress:
     """What the search reports while it works. Without a stream it shows nothing. One thread.
 
     phase()    what is done now; a log gets a line for it
-    advance()  how much of the whole run is done
     note()     a line that stays
     tick()     time passed: call it while waiting, as often as you like
     end()      wipes the moving line
+
+    `limit_s`: about how long the whole run takes, if that is known.
     """
 
     def __init__(
@@ -32,13 +33,12 @@ class Progress:
         stream: TextIO | None = None,
         redraw: bool = False,
         clock: Callable[[], float] = time.monotonic,
+        limit_s: float | None = None,
     ) -> None:
         self._stream, self._redraw, self._clock = stream, redraw, clock
         self._begin = self._shown_at = clock()
         self._phase = self._drawn = ""
-        self._left_s: float | None = None  # as the caller or the share done predicts it ...
-        self._predicted_at = 0.0  # ... at this time
-        self.done = self.total = 0
+        self._limit_s = limit_s
 
     def __call__(self, text: str) -> None:
         self.phase(text)
@@ -49,15 +49,6 @@ class Progress:
             self._draw()
         else:
             self._line()
-
-    def advance(self, done: int, total: int, left_s: float | None = None) -> None:
-        """`done` of `total` parts of the whole run; `left_s` if the caller knows better than the share."""
-        now = self._clock()
-        self.done, self.total = done, total
-        if left_s is None and 0 < done <= total and now - self._begin > 1:
-            left_s = (now - self._begin) * (total - done) / done
-        self._left_s, self._predicted_at = left_s, now
-        self.tick()
 
     def note(self, text: str) -> None:
         if self._stream is None:
@@ -78,19 +69,14 @@ class Progress:
         self._wipe()
 
     def text(self, columns: int = 1000) -> str:
-        """As in: compile: bf16 autocast   ########..............  9 of 24   1:02   1:41 left"""
+        """As in: torch.compile   ####..................   1:12 of about 6:00"""
         passed = self._clock() - self._begin
-        tail = [duration_text(passed)]
-        if self._left_s is not None:
-            left = max(0.0, self._left_s - (self._clock() - self._predicted_at))
-            tail.append(f"{duration_text(left)} left")
-        if self.total:
-            tail.insert(0, f"{self.done} of {self.total}")
-            if self._redraw:
-                bar = self._bar(self.done / self.total)
-                if len("   ".join([self._phase, bar, *tail])) <= columns:
-                    tail.insert(0, bar)
-        end = "   ".join(tail)
+        end = duration_text(passed)
+        if self._limit_s:
+            end += f" of about {duration_text(self._limit_s)}"
+            bar = self._bar(passed / self._limit_s)
+            if self._redraw and len("   ".join([self._phase, bar, end])) <= columns:
+                end = f"{bar}   {end}"
         room = max(0, columns - len(end) - 3)
         head = self._phase if len(self._phase) <= room else self._phase[: max(0, room - 3)] + "..."
         return "   ".join([head, end])[:columns]
@@ -126,9 +112,9 @@ class Progress:
         self._stream.flush()
 
 
-def stderr_progress(quiet: bool = False) -> Progress:
+def stderr_progress(quiet: bool = False, limit_s: float | None = None) -> Progress:
     """On stderr: drawn again on a terminal and in a notebook, lines in a log."""
     if quiet:
         return Progress()
     terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-    return Progress(sys.stderr, redraw=terminal or in_notebook())
+    return Progress(sys.stderr, redraw=terminal or in_notebook(), limit_s=limit_s)

@@ -12,7 +12,7 @@ REFERENCES = {
     "baseline": "your step",
     "torch defaults": "torch's default flags",
     "strict fp32": "strict fp32, no TF32",
-    "human recipe": "the usual recipe",
+    "human recipe": "the human recipe",
 }
 HUMAN_RECIPE = "bf16 autocast + channels_last + torch.compile + fused optimiser"
 _SAME_MEMORY = 0.02  # of the baseline's peak
@@ -110,7 +110,7 @@ def waits_for_host(report: Report, row: Row) -> bool:
 
 
 def human_recipe(report: Report) -> str:
-    """The tricks of the usual recipe, as far as they could be used here."""
+    """The tricks of the human recipe, as far as they could be used here."""
     for row in report.rows:
         if row.label == "human recipe" and row.tricks:
             return " + ".join(trick_title(values) for values in row.tricks)

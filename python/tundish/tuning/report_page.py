@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from ..report import page as html
 from ..report.chart import Bar, bar_chart
 from ..report.machine import describe, note
+from .commands import load_text, own_of
 from .reading import (
+    REFERENCES,
     baseline_row,
     bytes_text,
     duration_text,
@@ -34,7 +36,7 @@ _HEADS = ["trick", "step ms", "gain (95 %)", "memory", "once", "verdict", "numer
 _USE = """\
 import tundish
 
-plan = tundish.load_plan("plan.json")
+plan = LOAD
 step = plan.apply(model, optimizer, loss_fn)
 for batch in loader:
     loss = step(batch)      # forward, backward and the optimiser's step
@@ -42,8 +44,8 @@ for batch in loader:
 """
 
 
-def report_page(report: Report, plan: Plan | None = None) -> str:
-    """With a plan also the lines for a loop of one's own."""
+def report_page(report: Report, plan: Plan | None = None, file: str = "plan.json") -> str:
+    """With a plan also the lines for a loop of one's own. `file`: where the plan is saved."""
     title = headline(report)
     parts = [
         f"<h1>{escape(title)}</h1>",
@@ -56,7 +58,7 @@ def report_page(report: Report, plan: Plan | None = None) -> str:
     bars = falls(report)
     if bars:
         parts.append(html.card(waterfall(bars, title)))
-    parts += [*_gains(report), *_memory(report), *_rows(report), *_use(report, plan)]
+    parts += [*_gains(report), *_memory(report), *_rows(report), *_use(report, plan, file)]
     parts += ["<h2>How it was measured</h2>", html.table(_measured(report))]
     return html.page(f"tundish tune {report.job}", parts)
 
@@ -67,7 +69,8 @@ def _gains(report: Report) -> list[str]:
         return []
     rows = [
         (
-            f"than {name}" + (f" ({human_recipe(report)})" if name == "the usual recipe" else ""),
+            f"than {name}"
+            + (f" ({human_recipe(report)})" if name == REFERENCES["human recipe"] else ""),
             text,
         )
         for name, text in found
@@ -119,10 +122,12 @@ def _cells(report: Report, label: str, row: Row) -> list[str]:
     ]
 
 
-def _use(report: Report, plan: Plan | None) -> list[str]:
-    if plan_row(report) is None:
+def _use(report: Report, plan: Plan | None, file: str) -> list[str]:
+    winner = plan_row(report)
+    if winner is None:
         return []
-    parts = ["<h2>How to use it</h2>", f"<pre>{escape(_USE)}</pre>"]
+    lines = _USE.replace("LOAD", load_text(file, own_of(winner)))
+    parts = ["<h2>How to use it</h2>", f"<pre>{escape(lines)}</pre>"]
     if plan is not None:
         parts += [
             "<p>Or the same in a loop of your own:</p>",

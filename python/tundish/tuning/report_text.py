@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from dataclasses import replace
 
+from .commands import load_text, own_of
 from .reading import (
+    REFERENCES,
     baseline_row,
     duration_text,
     gain_text,
@@ -72,8 +75,9 @@ def _table(report: Report, width: int, color: bool) -> list[str]:
                 texts[0] = "  " + texts[0]
             lines += _row_lines(row, texts, widths, short, width, color)
     lines.append("  " + "-" * (min(width, _total(widths)) - 2))
-    if last:
-        lines.append(_painted(_line([*last[:-1], ""], widths), _BOLD, color))
+    if winner is not None:
+        kept = replace(winner, verdict=KEPT)  # also of a run that was ended early
+        lines += _row_lines(kept, [*last[:-1], ""], widths, short, width, color)
     return lines
 
 
@@ -114,9 +118,10 @@ def _once(row: Row) -> str:
 
 
 def _below(row: Row, numerics: int, short: int) -> list[str]:
-    """Lines of their own for what does not fit into the columns: a reason is never cut."""
+    """Lines of their own for what does not fit into the columns: the numerics of what is kept, and a
+    reason, are never cut."""
     out = []
-    if row.verdict in (REJECTED, IMPOSSIBLE) and len(row.numerics) > numerics:
+    if row.verdict in (KEPT, REJECTED, IMPOSSIBLE) and len(row.numerics) > numerics:
         out.append(row.numerics)
     if short and _once(row) and row.verdict == KEPT:
         pays = f", pays after {row.break_even_steps:,} steps" if row.break_even_steps else ""
@@ -162,7 +167,7 @@ def _summary(report: Report, width: int, color: bool) -> list[str]:
     found = list(gains(report))
     columns = max((len(name) for name, _ in found), default=0)
     for name, text in found:
-        recipe = f"   {human_recipe(report)}" if name == "the usual recipe" else ""
+        recipe = f"   {human_recipe(report)}" if name == REFERENCES["human recipe"] else ""
         line = f"    {text:<20} {'than ' + name:<{columns + 5}}{recipe}".rstrip()
         lines.append(line if len(line) <= width else line[: -len(recipe)].rstrip())
     if any(waits_for_host(report, row) for row in report.rows):
@@ -178,9 +183,10 @@ def _summary(report: Report, width: int, color: bool) -> list[str]:
 
 def _usage(report: Report, plan: str, width: int) -> list[str]:
     """One line at the end: how to use the plan. Never broken, so that it can be copied."""
-    if plan_row(report) is None:
+    winner = plan_row(report)
+    if winner is None:
         return []
-    load = f'tundish.load_plan("{plan}")' if plan else "plan"
+    load = load_text(plan, own_of(winner)) if plan else "plan"
     return [f"  {'next':<9} step = {load}.apply(model, optimizer, loss_fn); loss = step(batch)"]
 
 

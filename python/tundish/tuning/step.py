@@ -18,6 +18,7 @@ from typing import Any
 
 import torch
 
+from .._c.errors import ArgumentError
 from .batches import map_tensors, signature, split_samples
 
 LossFunction = Callable[..., torch.Tensor]
@@ -73,7 +74,13 @@ class Step:
             return parameter.device
         return torch.device("cpu")
 
-    def __call__(self, batch: Any) -> torch.Tensor:
+    def __call__(self, batch: Any, *more: Any) -> torch.Tensor:
+        if more:
+            count = 1 + len(more)
+            raise ArgumentError(
+                f"the step takes one argument, the batch, and got {count}\n"
+                "  fix: put its parts into a tuple: step((inputs, targets))"
+            )
         shape = (signature(batch), self.model.training)
         if self.main_signature is None:
             self.main_signature = shape

@@ -13,21 +13,24 @@ import torch
 
 from .._c.errors import ArgumentError
 from ..report.machine import machine, versions
+from .commands import tune_command
 from .confirm import BASELINE, fallback_layers
 from .fingerprint import Fingerprint
 from .gates import Gates
 from .job import Build, Job, JobSource, as_job, pickled_source, source_of
+from .known_failures import build_error, fix_of
 from .plan import Plan
 from .results import Report
 from .search import Search
 from .stage import Stage
 from .step import LossFunction
+from .time_limit import MINUTES, limit_of
 from .trial import TrialFailed, TrialProcess
 from .tricks import TRICKS, Trick, load_own
 from .variants import BaselineFailed, Facts
+from .waiting import ask_and_wait
 
 FIRST_STEPS = 30  # of every trial: they warm up, and their losses are compared
-MINUTES, QUICK_MINUTES = 6.0, 2.0
 
 
 def tune(
@@ -57,7 +60,7 @@ def tune(
     `memory_gb`: the step must fit into this much memory of the GPU, by recomputation if it has to.
     Ctrl-C ends it with the best plan so far.
     """
-    limit = minutes if minutes is not None else QUICK_MINUTES if quick else MINUTES
+    limit = limit_of(minutes, quick)
     allowed = name_filter(tricks, without)
     folder = tempfile.mkdtemp(prefix="tundish-tune-")
     try:
@@ -65,6 +68,9 @@ def tune(
         own = [own] if isinstance(own, str) else own
         asked = Asked(limit, quick, seed, allowed, [load_own(one)() for one in own])
         asked.target_bytes = int((memory_gb or 0) * 2**30)
+        options: dict[str, Any] = {"quick": quick, "minutes": minutes, "seed": seed}
+        options |= {"tricks": tricks, "without": without, "memory": memory_gb}
+        asked.command = tune_command(source, own, options)
         return run(source, folder, asked, progress or silent, job_name(build))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -99,6 +105,7 @@ class Asked:
     allowed: Callable[[Trick], bool]
     own: list[Trick] = field(default_factory=list)
     target_bytes: int = 0
+    command: str = ""
     only: tuple[Trick, ...] | None = None  # no search: the fresh run of this variant
     made_for: Fingerprint | None = None  # the job of that variant's plan
 
@@ -109,10 +116,18 @@ def run(
     began = time.monotonic()
     progress("the job")
     prepare_s = max(120.0, 60 * asked.minutes)
-    stage = Stage(source, folder, seed=asked.seed, steps=FIRST_STEPS, prepare_s=prepare_s)
+    tick = getattr(progress, "tick", silent)  # a clock that runs while trials work
+    stage = Stage(
+        source,
+        folder,
+        seed=asked.seed,
+        steps=FIRST_STEPS,
+        prepare_s=prepare_s,
+        on_wait=lambda text: tick(),
+    )
     stage.start(BASELINE, ())  # it prepares while the job is described
     try:
-        described = describe(source, asked.seed, asked.own)
+        described = describe(source, asked.seed, asked.own, tick)
         check_same_job(asked.made_for, described["fingerprint"])
     except BaseException:
         stage.close()
@@ -146,6 +161,7 @@ def run(
         stage.close()
     report = make_report(described, search, name)
     report.seconds, report.finished = time.monotonic() - began, finished
+    report.command = asked.command
     return Plan(list(search.winner), Fingerprint.from_json(described["fingerprint"]), report)
 
 
@@ -193,29 +209,29 @@ def make_report(described: dict[str, Any], search: Search, name: str) -> Report:
         timeline=search.stage.events,
         machine=machine() | ({"gpu": described["device"]} if search.facts.cuda else {}),
         versions=versions(),
-        command=f"tundish tune {name}",
     )
 
 
-def describe(source: JobSource, seed: int, own: Sequence[Trick] = ()) -> dict[str, Any]:
+def describe(
+    source: JobSource,
+    seed: int,
+    own: Sequence[Trick] = (),
+    on_wait: Callable[[], None] = lambda: None,
+) -> dict[str, Any]:
     """Makes the job once in a child: what it is, and which tricks it cannot take."""
     process = TrialProcess()
     try:
-        found = process.ask(
-            "call",
+        found = ask_and_wait(
+            process,
+            on_wait,
             600.0,
-            function="tundish.tuning.describe:describe_job",
+            "tundish.tuning.describe:describe_job",
             source=source,
             seed=seed,
             own=[trick.as_json() for trick in own],
         )
     except TrialFailed as error:
-        where = source.function + "()" if source.function else "the pickled job"
-        raise ArgumentError(
-            f"{where} fails: {error}\n"
-            f"  fix: call {where} by hand until it works; it runs in a process of its own, without "
-            f"what your main program sets up\n{error.details.rstrip()}".rstrip()
-        ) from None
+        raise build_error(source.function, str(error), error.details) from None
     finally:
         process.end()
     return dict(found)
@@ -231,7 +247,9 @@ def baseline_error(text: str, kind: str, details: dict[str, Any]) -> ArgumentErr
     elif kind == "hang":
         fix = "see where the step waits: for a lock, a data loader, another rank"
     else:
-        fix = "run one step by hand: optimizer.zero_grad(); loss_fn(model(inputs), targets).backward(); optimizer.step()"
+        fix = fix_of(text) or (
+            "run one step by hand: optimizer.zero_grad(); loss_fn(model(inputs), targets).backward(); optimizer.step()"
+        )
     return ArgumentError(
         f"your step fails without any trick: {text}\n  fix: {fix}\n{last}".rstrip()
     )
@@ -267,7 +285,7 @@ def name_filter(only: Sequence[str] | None, without: Sequence[str]) -> Callable[
     )
 
 
-def silent(text: str) -> None:
+def silent(text: str = "") -> None:
     """Progress that nobody wants to see."""
 
 

@@ -1,0 +1,86 @@
+"""Where a build function is, so that the process of a trial can import it; or why it cannot."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+from typing import Any
+
+from .._c.errors import ArgumentError
+
+_WHY = "every trial runs in a process of its own, which imports the function from its file by name"
+
+
+def place_of(build: Any) -> tuple[str, str]:
+    """File and name of a function at the top level of a .py file. ArgumentError for anything else."""
+    if not callable(build):
+        raise ArgumentError(
+            f"build is a {type(build).__name__}, not a function\n"
+            '  fix: pass the function that makes the job, or "train.py:build"; tundish.tune also takes the '
+            "four objects: tundish.tune(model, optimizer, loss_fn, batch)"
+        )
+    reason, fix = _obstacle(build)
+    if reason:
+        raise ArgumentError(f"{reason}: {_WHY}\n  fix: {fix}")
+    return os.path.abspath(_file_of(build)), build.__qualname__
+
+
+def _obstacle(build: Any) -> tuple[str, str]:
+    """Why it cannot be imported by name, and what to do; empty if it can."""
+    if isinstance(build, functools.partial):
+        inner = getattr(build.func, "__qualname__", type(build.func).__name__)
+        return (
+            f"a functools.partial of {inner}() has no name in a file",
+            f"write a function at the top level of the file: def build(): return {_call(build)}",
+        )
+    name = getattr(build, "__qualname__", "")
+    if inspect.ismethod(build):
+        return (
+            f"{name}() is a method of an object",
+            "write a function at the top level of the file that makes the object and calls the method",
+        )
+    if not name:
+        kind = type(build).__name__
+        return (
+            f"build is an object of the class {kind}, which can be called but has no name in a file",
+            f"write a function at the top level of the file: def build(): return {kind}(...)()",
+        )
+    if name.rpartition(".")[2] == "<lambda>":
+        line = build.__code__.co_firstlineno
+        return (
+            f"a lambda (line {line}) has no name in a file",
+            "write it as def build(): return ...",
+        )
+    outer, _, inner = name.rpartition(".")
+    if outer.endswith("<locals>"):
+        within = outer.removesuffix(".<locals>")
+        return (
+            f"{inner}() is defined inside {within}()",
+            f"move {inner}() to the top level of the file; what it takes from {within}() becomes "
+            "a global or is made in it",
+        )
+    if outer:
+        return (
+            f"{inner}() is defined in the class {outer}",
+            f"write a function at the top level of the file: def build(): return {name}()",
+        )
+    if not os.path.isfile(_file_of(build)):
+        return (
+            f"{name}() is not in a file, as in a notebook, at a prompt or in compiled code",
+            f'write {name}() to a file, as train.py, and pass its place: tundish.tune("train.py:{name}")',
+        )
+    return "", ""
+
+
+def _file_of(build: Any) -> str:
+    """Of the function itself, not of a decorator around it."""
+    try:
+        return inspect.getsourcefile(inspect.unwrap(build)) or ""
+    except TypeError:
+        return ""
+
+
+def _call(build: functools.partial[Any]) -> str:
+    name = getattr(build.func, "__name__", "function")
+    return f"{name}(...)" if build.args or build.keywords else f"{name}()"

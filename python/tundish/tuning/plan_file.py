@@ -1,0 +1,154 @@
+"""The JSON of a plan, checked field by field, so that an error names the field and not a Python object."""
+
+from __future__ import annotations
+
+import json
+import types
+from collections.abc import Callable
+from dataclasses import MISSING, fields
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from .._c.errors import ArgumentError, MissingError
+from .._c.library import version
+from .results import Report
+
+FORMAT = 1
+_WORDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
+
+
+class BadField(ValueError):
+    """What is wrong, beginning with the field's name."""
+
+
+def read_plan(name: str) -> dict[str, Any]:
+    """The object of the file, of this format. BadField if it is none."""
+    try:
+        with open(name, encoding="utf-8") as file:
+            values = json.load(file)
+    except FileNotFoundError:
+        raise MissingError(
+            f"{name}: no such file\n  fix: make a plan: tundish tune FILE:FUNCTION -o {name}"
+        ) from None
+    except OSError as error:
+        raise ArgumentError(
+            f"{name} cannot be read: {error.strerror}\n  fix: name the file that plan.save() wrote"
+        ) from None
+    except json.JSONDecodeError as error:
+        raise BadField(
+            f"it is not JSON: {error.msg} in line {error.lineno}, column {error.colno}"
+        ) from None
+    except UnicodeDecodeError as error:
+        raise BadField(f"it is not text in UTF-8: byte {error.start} is wrong") from None
+    except (RecursionError, ValueError) as error:  # ValueError: a number of thousands of digits
+        raise BadField(f"it is not JSON: {error}") from None
+    check_format(values, name)
+    return dict(values)
+
+
+def check_format(values: Any, name: str) -> None:
+    if not isinstance(values, dict):
+        raise BadField(f"it holds {kind_of(values)}, not an object")
+    if "format" not in values:
+        raise BadField("format is missing")
+    found = values["format"]
+    if not fits_int(found):
+        raise BadField(f"format is {kind_of(found)}, not a whole number")
+    if found > FORMAT:
+        raise ArgumentError(
+            f"{name}: format is {found}: a newer version of Tundish saved this plan; {version()} reads format {FORMAT}\n"
+            f"  fix: pip install --upgrade tundish; or make the plan again with this version: "
+            f"tundish tune FILE:FUNCTION -o {name}"
+        )
+    if found != FORMAT:
+        raise BadField(f"format is {found}; there is no such format, {FORMAT} is the first")
+
+
+def part(values: dict[str, Any], field: str, where: str = "") -> Any:
+    if field not in values:
+        raise BadField(f"{where}{'.' if where else ''}{field} is missing")
+    return values[field]
+
+
+def check_report(values: dict[str, Any]) -> None:
+    """What every reader of a report counts on."""
+    check_object(Report, values, "report")
+    for i, row in enumerate(values.get("rows", ())):
+        for k, trick in enumerate(row["tricks"]):
+            where = f"report.rows[{i}].tricks[{k}]"
+            check_value(str, part(trick, "name", where), f"{where}.name")
+    for name, gain in values.get("gains", {}).items():
+        part(gain, "gain", f"report.gains.{name}")
+
+
+def check_object(kind: type, values: Any, where: str) -> None:
+    """`values` has the fields of the dataclass `kind`, each of its type. BadField names the one that has not."""
+    if not isinstance(values, dict):
+        raise BadField(f"{where} is {kind_of(values)}, not an object")
+    known = {one.name: one for one in fields(kind)}
+    for name in values:
+        if name not in known:
+            raise BadField(
+                f"{where} has an unknown field, {name}, which a newer version may have saved"
+            )
+    hints = get_type_hints(kind)
+    for name, one in known.items():
+        if name in values:
+            check_value(hints[name], values[name], f"{where}.{name}")
+        elif one.default is MISSING and one.default_factory is MISSING:
+            raise BadField(f"{where}.{name} is missing")
+
+
+def check_value(hint: Any, value: Any, where: str) -> None:
+    """The types that fields of a plan have; any other hint allows everything."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        if value is not None:
+            check_value(next(one for one in inner if one is not type(None)), value, where)
+    elif origin is dict:
+        if not isinstance(value, dict):
+            raise BadField(f"{where} is {kind_of(value)}, not an object")
+        for key, one in value.items():
+            check_value(inner[1], one, f"{where}.{key}")
+    elif origin in (list, tuple):
+        check_list(hint, value, where)
+    elif isinstance(hint, type) and hasattr(hint, "__dataclass_fields__"):
+        check_object(hint, value, where)
+    elif hint in _WORDS and not FITS[hint](value):
+        raise BadField(f"{where} is {kind_of(value)}, not {_WORDS[hint]}")
+
+
+def check_list(hint: Any, value: Any, where: str) -> None:
+    if not isinstance(value, (list, tuple)):
+        raise BadField(f"{where} is {kind_of(value)}, not a list")
+    inner = get_args(hint)
+    each = [inner[0]] * len(value) if get_origin(hint) is list or Ellipsis in inner else inner
+    if len(each) != len(value):
+        raise BadField(f"{where} has {len(value)} values, not {len(each)}")
+    for i, (one, kind) in enumerate(zip(value, each)):
+        check_value(kind, one, f"{where}[{i}]")
+
+
+def fits_int(value: Any) -> bool:
+    whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+    return whole and not isinstance(value, bool)
+
+
+FITS: dict[type, Callable[[Any], bool]] = {
+    str: lambda value: isinstance(value, str),
+    int: fits_int,
+    float: lambda value: isinstance(value, (int, float)) and not isinstance(value, bool),
+    bool: lambda value: isinstance(value, bool),
+}
+
+
+def kind_of(value: Any) -> str:
+    """In the words of JSON."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return f"the number {value:g}" if isinstance(value, float) else "a number"
+    if isinstance(value, str):
+        return f"the text {value[:40]!r}"
+    return "an object" if isinstance(value, dict) else "a list"
