@@ -18,6 +18,7 @@ add_library(engine STATIC
   src/core/temporary_file.cpp
   src/core/version.cpp
   src/optim/chunk_loops.cpp
+  src/optim/one_step.cpp
   src/optim/optimizer.cpp
   src/optim/run_slowly.cpp
   src/optim/update_avx2.cpp

@@ -100,8 +100,7 @@ TEST_CASE("floats round to the nearest element, ties to the even one") {
   CHECK((to_bfloat16_randomly(std::nanf(""), 7) & 0x7fff) == 0x7fc0);
 }
 
-TEST_CASE(
-    "stochastic rounding gives one of the two neighbours, and the mean of many is the value") {
+TEST_CASE("stochastic rounding gives a neighbour, and the mean of many is the value") {
   Random random({.seed = test_seed()}, 1);
   for (const double size : {1.0 / 3, 1000.1, 0x1.6p-15, 0x1.7p-22, 0x1.3p-26}) {
     const float value = static_cast<float>(-size);

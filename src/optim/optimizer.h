@@ -4,11 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "optim/chunk_loops.h"
-#include "optim/optimizer_kind.h"
-#include "optim/step_options.h"
-#include "optim/tensor_entry.h"
-#include "optim/worker_pool.h"
+#include "optim/one_step.h"
 
 namespace tundish::optim {
 
@@ -28,14 +24,8 @@ class Optimizer {
   bool step(const StepOptions& options);
 
  private:
-  struct Step;
-
-  OptimizerKind kind_;
-  const ChunkLoops* loops_;
+  BoundTensors bound_;
   WorkerPool pool_;
-  std::vector<TensorEntry> tensors_;
-  std::vector<Chunk> chunks_;   // in the order of the tensors
-  std::uint64_t elements_ = 0;  // of all tensors
 };
 
 // The chunks of tensors, in order: what a step deals out. A tensor without elements has none.

@@ -1,8 +1,7 @@
 #include "optim/run_slowly.h"
 
+#include <algorithm>
 #include <cmath>
-
-#include "core/fields.h"
 
 namespace tundish::optim {
 namespace {
@@ -68,6 +67,94 @@ void adam(SlowTensor<Number>& tensor, Array<Number> g, const Group& group, bool 
   w += Array<Number>(number(-(group.lr / correction1)) * tensor.first) / denominator;
 }
 
+// https://github.com/huggingface/pytorch-image-models: timm/optim/lion.py
+template <class Number>
+void lion(SlowTensor<Number>& tensor, const Array<Number>& g, const Group& group) {
+  const auto number = [](double value) { return static_cast<Number>(value); };
+  Array<Number> update = tensor.first * number(group.beta1);
+  update += number(1 - group.beta1) * g;
+  for (Number& value : update) value = static_cast<Number>((value > 0) - (value < 0));
+  tensor.weights *= number(1 - group.lr * group.weight_decay);
+  tensor.weights += number(-group.lr) * update;
+  tensor.first = lerped(tensor.first, g, 1 - group.beta2);
+}
+
+// timm/optim/lars.py
+template <class Number>
+void lars(SlowTensor<Number>& tensor, Array<Number> g, const Group& group) {
+  const auto number = [](double value) { return static_cast<Number>(value); };
+  const double weights = std::sqrt(squares(tensor.weights)), gradients = std::sqrt(squares(g));
+  if (group.weight_decay != 0 || group.always_adapt) {
+    double ratio =
+        group.trust_coefficient * weights / (gradients + weights * group.weight_decay + group.eps);
+    if (weights == 0 || gradients == 0) ratio = 1;
+    if (group.trust_clip) ratio = std::min(ratio / group.lr, 1.0);
+    g += number(group.weight_decay) * tensor.weights;
+    g *= number(ratio);
+  }
+  Group rest = group;
+  rest.weight_decay = 0;
+  sgd(tensor, g, rest);
+}
+
+// timm/optim/lamb.py
+template <class Number>
+void lamb(SlowTensor<Number>& tensor, const Array<Number>& g, const Group& group) {
+  const auto number = [](double value) { return static_cast<Number>(value); };
+  Array<Number>& w = tensor.weights;
+  const double steps = static_cast<double>(group.step);
+  const double correction1 = group.bias_correction ? 1 - std::pow(group.beta1, steps) : 1;
+  const double correction2 = group.bias_correction ? 1 - std::pow(group.beta2, steps) : 1;
+  tensor.first *= number(group.beta1);
+  tensor.first += number(group.grad_averaging ? 1 - group.beta1 : 1) * g;
+  tensor.second *= number(group.beta2);
+  tensor.second += Array<Number>(number(1 - group.beta2) * g) * g;
+  Array<Number> denominator = std::sqrt(tensor.second);
+  denominator /= number(std::sqrt(correction2));
+  denominator += number(group.eps);
+  Array<Number> update = tensor.first / number(correction1);
+  update /= denominator;
+  if (group.decoupled) {
+    w += number(-group.lr * group.weight_decay) * w;
+  } else {
+    update += number(group.weight_decay) * w;
+  }
+  if (group.weight_decay != 0 || group.always_adapt) {
+    const double weights = std::sqrt(squares(w)), updates = std::sqrt(squares(update));
+    double ratio = weights > 0 && updates > 0 ? weights / updates : 1;
+    if (group.trust_clip) ratio = std::min(ratio, 1.0);
+    update *= number(ratio);
+  }
+  w += number(-group.lr) * update;
+}
+
+// https://github.com/NVIDIA/apex: csrc/multi_tensor_novograd.cu
+template <class Number>
+void novograd(SlowTensor<Number>& tensor, Array<Number> g, const Group& group) {
+  const auto number = [](double value) { return static_cast<Number>(value); };
+  Array<Number>& w = tensor.weights;
+  const double steps = static_cast<double>(group.step);
+  const double correction1 = group.bias_correction ? 1 - std::pow(group.beta1, steps) : 1;
+  const double correction2 = group.bias_correction ? 1 - std::pow(group.beta2, steps) : 1;
+  const double old = static_cast<double>(tensor.norm), norm = std::sqrt(squares(g));
+  const bool first = group.step == 1 && !group.init_zero;
+  const double blended = std::sqrt(group.beta2 * (old * old) + (1 - group.beta2) * (norm * norm));
+  tensor.norm = number(first ? norm : blended);
+  const Number denominator = tensor.norm / number(std::sqrt(correction2)) + number(group.eps);
+  if (group.reg_inside_moment) {
+    g /= denominator;
+    g += number(group.weight_decay) * w;
+  }
+  tensor.first *= number(group.beta1);
+  tensor.first += number(group.grad_averaging ? 1 - group.beta1 : 1) * g;
+  Array<Number> update = tensor.first / number(correction1);
+  if (!group.reg_inside_moment) {
+    update /= denominator;
+    update += number(group.weight_decay) * w;
+  }
+  w -= number(group.lr) * update;
+}
+
 template <class Number>
 void update(OptimizerKind kind, SlowTensor<Number>& tensor, const Array<Number>& gradients,
             const Group& group) {
@@ -75,11 +162,17 @@ void update(OptimizerKind kind, SlowTensor<Number>& tensor, const Array<Number>&
     case OptimizerKind::sgd:
       return sgd(tensor, gradients, group);
     case OptimizerKind::adam:
-      return adam(tensor, gradients, group, false);
+      return adam(tensor, gradients, group, group.decoupled);
     case OptimizerKind::adamw:
       return adam(tensor, gradients, group, true);
-    default:
-      refuse_argument("optimizer", "this kind does not exist");
+    case OptimizerKind::lion:
+      return lion(tensor, gradients, group);
+    case OptimizerKind::lars:
+      return lars(tensor, gradients, group);
+    case OptimizerKind::lamb:
+      return lamb(tensor, gradients, group);
+    case OptimizerKind::novograd:
+      return novograd(tensor, gradients, group);
   }
 }
 

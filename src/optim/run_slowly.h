@@ -13,6 +13,7 @@ namespace tundish::optim {
 template <class Number>
 struct SlowTensor {
   std::valarray<Number> weights, gradients, first, second, average;
+  Number norm = 0;  // novograd: the average of the gradient's norm
   std::size_t group = 0;
   bool left_out = false;  // it has no gradient
 };

@@ -114,6 +114,7 @@ SlowTensor<Number> slow_tensor(const OwnedTensor& tensor) {
   out.first = valarray_of<Number>(tensor.first);
   out.second = valarray_of<Number>(tensor.second);
   out.average = valarray_of<Number>(tensor.average);
+  out.norm = static_cast<Number>(tensor.norm);
   out.group = tensor.kind.group;
   out.left_out = tensor.kind.left_out;
   return out;

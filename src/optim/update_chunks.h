@@ -21,6 +21,13 @@ double gradient_squares(const ChunkTask& task) {
   return sums.sum();
 }
 
+double weight_squares(const ChunkTask& task) {
+  SquareSums sums;
+  for_blocks(task, [&](const Block& block)
+                       __attribute__((always_inline)) { sums.add(block.weights, block.count); });
+  return sums.sum();
+}
+
 TUNDISH_INLINE void finish(const ChunkTask& task, const Block& block) {
   store_weights(task, block);
   update_average(task, block);
@@ -92,6 +99,70 @@ void adam(const ChunkTask& task, const AdamValues& given) {
                               });
 }
 
+void lion(const ChunkTask& task, const LionValues& given) {
+  const LionValues values = given;
+  update_one_state(task, [values](float& weight, float gradient, float& state) __attribute__((
+                             always_inline)) { update_lion(weight, gradient, state, values); });
+}
+
+void lars(const ChunkTask& task, const LarsValues& given) {
+  const LarsValues values = given;
+  update_stateless(task, [values](float& weight, float gradient) __attribute__((always_inline)) {
+    update_lars(weight, gradient, values);
+  });
+}
+
+void lars_momentum(const ChunkTask& task, const LarsValues& given) {
+  const LarsValues values = given;
+  update_one_state(
+      task, [values](float& weight, float gradient, float& state) __attribute__((always_inline)) {
+        update_lars_momentum(weight, gradient, state, values);
+      });
+}
+
+void novograd(const ChunkTask& task, const NovoGradValues& given) {
+  const NovoGradValues values = given;
+  update_one_state(task, [values](float& weight, float gradient, float& state) __attribute__((
+                             always_inline)) { update_novograd(weight, gradient, state, values); });
+}
+
+LambSums lamb_moments_and_sums(const ChunkTask& task, const LambValues& given) {
+  const LambValues values = given;
+  const float factor = task.gradient_factor;
+  alignas(64) float kept[kBlock];
+  alignas(64) float updates[kBlock];
+  SquareSums kept_sums, update_sums;
+  for_blocks(task, [&](const Block& block) __attribute__((always_inline)) {
+    const float* __restrict weights = block.weights;
+    const float* __restrict gradients = block.gradients;
+    float* __restrict first = task.tensor->state[0] + block.place;
+    float* __restrict second = task.tensor->state[1] + block.place;
+    for (std::size_t i = 0; i < block.count; ++i) {
+      lamb_moments(gradients[i] * factor, first[i], second[i], values);
+      kept[i] = lamb_kept(weights[i], values);
+      updates[i] = lamb_update(kept[i], first[i], second[i], values);
+    }
+    kept_sums.add(kept, block.count);
+    update_sums.add(updates, block.count);
+    clear_gradients(task, block);
+  });
+  return {.weights = kept_sums.sum(), .updates = update_sums.sum()};
+}
+
+void lamb_weights(const ChunkTask& task, const LambValues& given) {
+  const LambValues values = given;
+  for_blocks(task, [&](const Block& block) __attribute__((always_inline)) {
+    float* __restrict weights = block.weights;
+    const float* __restrict first = task.tensor->state[0] + block.place;
+    const float* __restrict second = task.tensor->state[1] + block.place;
+    for (std::size_t i = 0; i < block.count; ++i) {
+      lamb_weight(weights[i], first[i], second[i], values);
+    }
+    store_weights(task, block);
+    update_average(task, block);
+  });
+}
+
 void leave(const ChunkTask& task) {
   for_blocks(task, [&](const Block& block) __attribute__((always_inline)) {
     update_average(task, block);
@@ -100,9 +171,16 @@ void leave(const ChunkTask& task) {
 }
 
 constexpr ChunkLoops kLoops = {.gradient_squares = gradient_squares,
+                               .weight_squares = weight_squares,
                                .sgd = sgd,
                                .sgd_momentum = sgd_momentum,
                                .adam = adam,
+                               .lion = lion,
+                               .lars = lars,
+                               .lars_momentum = lars_momentum,
+                               .lamb_moments = lamb_moments_and_sums,
+                               .lamb_weights = lamb_weights,
+                               .novograd = novograd,
                                .leave = leave};
 
 }  // namespace

@@ -28,7 +28,7 @@ def with_gradient(tensor: Any) -> nn.Parameter:
 
 def test_importing_tundish_does_not_import_torch() -> None:
     code = "import sys, tundish; assert 'torch' not in sys.modules; tundish.optim.AdamW"
-    subprocess.run([sys.executable, "-c", code], check=True)
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 
 def test_a_sparse_gradient_is_refused_by_name() -> None:

@@ -1,0 +1,45 @@
+// LARS, one element: the order of operations of timm's. CPU and GPU share this.
+#pragma once
+
+#include "optim/arithmetic/sgd.h"
+
+namespace tundish::optim {
+
+struct LarsValues {
+  SgdValues sgd;  // without weight decay, which comes before the ratio
+  float weight_decay;
+  float ratio;  // of the tensor
+};
+
+TUNDISH_HOST_DEVICE LarsValues make_lars_values(const Group& group) {
+  LarsValues values{make_sgd_values(group), static_cast<float>(group.weight_decay), 1.0f};
+  values.sgd.weight_decay = 0.0f;
+  return values;
+}
+
+// The trust ratio of a tensor, from the norms of its weights and gradients.
+TUNDISH_HOST_DEVICE float lars_ratio(const Group& group, double weights, double gradients) {
+  if (group.weight_decay == 0 && !group.always_adapt) return 1.0f;
+  double ratio = 1;
+  if (weights > 0 && gradients > 0) {
+    ratio =
+        group.trust_coefficient * weights / (gradients + weights * group.weight_decay + group.eps);
+  }
+  if (group.trust_clip) {
+    ratio /= group.lr;
+    ratio = ratio > 1 ? 1 : ratio;
+  }
+  return static_cast<float>(ratio);
+}
+
+TUNDISH_HOST_DEVICE void update_lars(float& weight, float gradient, const LarsValues& values) {
+  update_sgd(weight, (gradient + values.weight_decay * weight) * values.ratio, values.sgd);
+}
+
+TUNDISH_HOST_DEVICE void update_lars_momentum(float& weight, float gradient, float& buffer,
+                                              const LarsValues& values) {
+  const float adapted = (gradient + values.weight_decay * weight) * values.ratio;
+  update_sgd_momentum(weight, adapted, buffer, values.sgd);
+}
+
+}  // namespace tundish::optim

@@ -1,0 +1,29 @@
+// One step over bound tensors: norms, what follows from them, and the passes over memory.
+#pragma once
+
+#include <vector>
+
+#include "optim/chunk_loops.h"
+#include "optim/optimizer_kind.h"
+#include "optim/step_options.h"
+#include "optim/tensor_entry.h"
+#include "optim/worker_pool.h"
+
+namespace tundish::optim {
+
+// What an Optimizer keeps between steps.
+struct BoundTensors {
+  OptimizerKind kind;
+  const ChunkLoops* loops;
+  std::vector<TensorEntry> tensors = {};
+  std::vector<Chunk> chunks = {};  // in the order of the tensors
+  std::uint64_t elements = 0;      // of all tensors
+};
+
+// Throws Error (TND-601) when a tensor has not what its group needs.
+void check_step(const BoundTensors& bound, std::span<const Group> groups);
+
+// After check_step(). False: a gradient was not finite and nothing was updated.
+bool run_step(const BoundTensors& bound, const StepOptions& options, WorkerPool& pool);
+
+}  // namespace tundish::optim
