@@ -18,6 +18,7 @@ if(TUNDISH_CUDA AND CUDAToolkit_FOUND)
     src/cuda/decode/decoder.cpp
     src/cuda/gpu_uploader.cpp
     src/cuda/decode/resident_pack.cpp
+    src/cuda/optim/gpu_optimizer.cpp
     src/cuda/augment/finish.cu
     src/cuda/augment/mix.cu
     src/cuda/augment/pixel_steps.cu
@@ -25,6 +26,8 @@ if(TUNDISH_CUDA AND CUDAToolkit_FOUND)
     src/cuda/decode/weights.cu
     src/cuda/decode/units.cu
     src/cuda/decode/output.cu
+    src/cuda/optim/begin.cu
+    src/cuda/optim/update.cu
   )
   # Machine code for what is common, and for newer GPUs the form that their driver compiles.
   set_target_properties(cuda_part PROPERTIES CUDA_ARCHITECTURES "${TUNDISH_CUDA_ARCHITECTURES}")

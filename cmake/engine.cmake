@@ -21,6 +21,7 @@ add_library(engine STATIC
   src/optim/one_step.cpp
   src/optim/optimizer.cpp
   src/optim/run_slowly.cpp
+  src/optim/tensor_checks.cpp
   src/optim/update_avx2.cpp
   src/optim/update_avx512.cpp
   src/optim/update_sse.cpp

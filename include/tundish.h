@@ -326,6 +326,9 @@ typedef struct tundish_optimizer_group {
   int64_t step; /* the number of the step that is made now: 1 is the first one */
   int32_t nesterov, maximize, decoupled, always_adapt, trust_clip, grad_averaging;
   int32_t bias_correction, reg_inside_moment, init_zero, reserved;
+  /* On a GPU, in its memory; NULL: the members above. */
+  const float* lr_at;
+  float* step_at; /* the steps made before this one; receives one more unless it is skipped */
 } tundish_optimizer_group;
 
 typedef struct tundish_optimizer_step_options {
@@ -343,8 +346,9 @@ typedef struct tundish_optimizer_step_options {
   int32_t skipped; /* out, on the CPU: 1 when found_inf made it skip the update */
 } tundish_optimizer_step_options;
 
-/* kind: 0 sgd, 1 adam, 2 adamw, 3 lion, 4 lars, 5 lamb, 6 novograd. device: -1 the CPU. threads: 0
- * for as many as CPUs may be used. NULL on error. */
+/* kind: 0 sgd, 1 adam, 2 adamw, 3 lion, 4 lars, 5 lamb, 6 novograd. device: -1 the CPU, else a
+ * GPU, whose steps are launched on the stream and not waited for. threads, on the CPU: 0 for as many
+ * as CPUs may be used. NULL on error. */
 TUNDISH_API tundish_optimizer* tundish_optimizer_new(int32_t kind, int32_t device,
                                                      uint32_t threads);
 TUNDISH_API void tundish_optimizer_free(tundish_optimizer* optimizer);

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "capi/call.h"
-#include "core/fields.h"
+#include "cuda/optim/gpu_optimizer.h"
 #include "optim/optimizer.h"
 #include "tundish.h"
 
@@ -11,7 +11,8 @@ using namespace tundish;
 using namespace tundish::optim;
 
 struct tundish_optimizer {
-  std::unique_ptr<Optimizer> cpu;
+  std::unique_ptr<Optimizer> cpu;  // one of the two
+  std::unique_ptr<cuda::GpuOptimizer> gpu = nullptr;
   std::vector<void*> gradients = {};
 };
 
@@ -51,16 +52,18 @@ Group group_of(const tundish_optimizer_group& group) {
           .grad_averaging = group.grad_averaging,
           .bias_correction = group.bias_correction,
           .reg_inside_moment = group.reg_inside_moment,
-          .init_zero = group.init_zero};
+          .init_zero = group.init_zero,
+          .lr_at = group.lr_at,
+          .step_at = group.step_at};
 }
 
 }  // namespace
 
 tundish_optimizer* tundish_optimizer_new(int32_t kind, int32_t device, uint32_t threads) {
   return guarded<tundish_optimizer*>(nullptr, [&] {
-    if (device != -1) refuse_argument("optimizer", "on a GPU is not built yet");
-    return new tundish_optimizer{
-        std::make_unique<Optimizer>(static_cast<OptimizerKind>(kind), threads)};
+    const auto which = static_cast<OptimizerKind>(kind);
+    if (device < 0) return new tundish_optimizer{std::make_unique<Optimizer>(which, threads)};
+    return new tundish_optimizer{nullptr, std::make_unique<cuda::GpuOptimizer>(which, device)};
   });
 }
 
@@ -71,7 +74,7 @@ int32_t tundish_optimizer_bind(tundish_optimizer* optimizer,
   return guarded<int32_t>(TUNDISH_ERROR, [&] {
     std::vector<TensorEntry> entries;
     for (const auto& tensor : std::span(tensors, count)) entries.push_back(entry_of(tensor));
-    optimizer->cpu->bind(entries);
+    optimizer->cpu ? optimizer->cpu->bind(entries) : optimizer->gpu->bind(entries);
     return TUNDISH_OK;
   });
 }
@@ -83,7 +86,8 @@ int32_t tundish_optimizer_gradients(tundish_optimizer* optimizer, const uint64_t
     for (const uint64_t address : std::span(addresses, count)) {
       optimizer->gradients.push_back(std::bit_cast<void*>(address));
     }
-    optimizer->cpu->set_gradients(optimizer->gradients);
+    optimizer->cpu ? optimizer->cpu->set_gradients(optimizer->gradients)
+                   : optimizer->gpu->set_gradients(optimizer->gradients);
     return TUNDISH_OK;
   });
 }
@@ -95,8 +99,7 @@ int32_t tundish_optimizer_step(tundish_optimizer* optimizer,
     for (const auto& group : std::span(options->groups, options->group_count)) {
       groups.push_back(group_of(group));
     }
-    const bool updated =
-        optimizer->cpu->step({.groups = groups,
+    const StepOptions step = {.groups = groups,
                               .scale = options->scale,
                               .max_norm = options->max_norm,
                               .norm_out = options->norm_out,
@@ -105,8 +108,13 @@ int32_t tundish_optimizer_step(tundish_optimizer* optimizer,
                               .ema_decay = options->ema_decay,
                               .clear_gradients = options->clear_gradients != 0,
                               .stochastic_rounding = options->stochastic_rounding != 0,
-                              .seed = options->seed});
-    options->skipped = updated ? 0 : 1;
+                              .seed = options->seed};
+    options->skipped = 0;
+    if (optimizer->gpu) {
+      optimizer->gpu->step(step, options->stream);
+    } else {
+      options->skipped = optimizer->cpu->step(step) ? 0 : 1;
+    }
     return TUNDISH_OK;
   });
 }

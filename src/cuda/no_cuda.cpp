@@ -1,6 +1,7 @@
 // What callers of the CUDA part need, in a build without it.
 #include "cuda/decode/resident_pack.h"
 #include "cuda/gpu_uploader.h"
+#include "cuda/optim/gpu_optimizer.h"
 #include "cuda/runtime/pinned.h"
 #include "cuda/runtime/stream_clock.h"
 
@@ -29,6 +30,13 @@ std::optional<GpuUploader::Refused> GpuUploader::poll_completed() { return std::
 void GpuUploader::forget() {}
 
 std::unique_ptr<StreamClock> new_stream_clock(int) { refuse(); }
+
+struct GpuOptimizer::State {};
+GpuOptimizer::GpuOptimizer(optim::OptimizerKind, int) { refuse(); }
+GpuOptimizer::~GpuOptimizer() = default;
+void GpuOptimizer::bind(std::span<const optim::TensorEntry>) { refuse(); }
+void GpuOptimizer::set_gradients(std::span<void* const>) { refuse(); }
+void GpuOptimizer::step(const optim::StepOptions&, void*) { refuse(); }
 
 struct ResidentPack::State {};
 ResidentPack::ResidentPack(int, std::shared_ptr<const Source>, int) { refuse(); }

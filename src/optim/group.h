@@ -27,6 +27,9 @@ struct Group {
   std::int32_t reg_inside_moment = 0;  // novograd: divide and decay before the momentum
   std::int32_t init_zero = 0;          // novograd: the average of norms begins with 0
   std::int32_t reserved = 0;
+  // On a GPU, in its memory; null: the members above. A step that is skipped does not count.
+  const float* lr_at = nullptr;
+  float* step_at = nullptr;  // steps made before this one; receives one more
 };
 
 }  // namespace tundish::optim

@@ -2,63 +2,14 @@
 
 #include <cmath>
 
-#include "core/fields.h"
 #include "optim/arithmetic/gradient_factor.h"
+#include "optim/group_values.h"
 #include "optim/rounding_key.h"
 
 namespace tundish::optim {
 namespace {
 
 constexpr std::uint64_t kAlone = 4 * kChunk;  // elements: fewer are not worth waking threads
-
-// The floats of one group; each optimiser has its own.
-struct GroupValues {
-  SgdValues sgd;
-  AdamValues adam;
-  LionValues lion;
-  LarsValues lars;
-  LambValues lamb;
-  NovoGradValues novograd;
-};
-
-GroupValues make_values(const Group& group, OptimizerKind kind) {
-  GroupValues out{};
-  switch (kind) {
-    case OptimizerKind::sgd:
-      out.sgd = make_sgd_values(group);
-      break;
-    case OptimizerKind::adam:
-    case OptimizerKind::adamw:
-      out.adam = make_adam_values(group, group.decoupled || kind == OptimizerKind::adamw);
-      break;
-    case OptimizerKind::lion:
-      out.lion = make_lion_values(group);
-      break;
-    case OptimizerKind::lars:
-      out.lars = make_lars_values(group);
-      break;
-    case OptimizerKind::lamb:
-      out.lamb = make_lamb_values(group);
-      break;
-    case OptimizerKind::novograd:
-      out.novograd = make_novograd_values(group);
-      break;
-  }
-  return out;
-}
-
-int states_needed(OptimizerKind kind, const Group& group) {
-  switch (kind) {
-    case OptimizerKind::sgd:
-    case OptimizerKind::lars:
-      return group.momentum != 0 ? 1 : 0;
-    case OptimizerKind::lion:
-    case OptimizerKind::novograd:
-      return 1;
-    default:
-      return 2;
-  }
-}
 
 class Step {
  public:
@@ -227,24 +178,6 @@ class Step {
 };
 
 }  // namespace
-
-void check_step(const BoundTensors& bound, std::span<const Group> groups) {
-  for (std::size_t i = 0; i < bound.tensors.size(); ++i) {
-    const TensorEntry& tensor = bound.tensors[i];
-    const auto refuse = [&](const char* text) {
-      refuse_argument("optimizer", fmt::format("tensor {}: {}", i, text));
-    };
-    if (tensor.group >= groups.size()) refuse("its group does not exist");
-    if (!tensor.gradient || !tensor.count) continue;
-    const int needed = states_needed(bound.kind, groups[tensor.group]);
-    for (int j = 0; j < needed; ++j) {
-      if (!tensor.state[j]) refuse("its state is missing");
-    }
-    if (bound.kind == OptimizerKind::novograd && !tensor.tensor_state) {
-      refuse("its state is missing");
-    }
-  }
-}
 
 bool run_step(const BoundTensors& bound, const StepOptions& options, WorkerPool& pool) {
   return Step(bound, options, pool).run();

@@ -20,10 +20,7 @@ struct BoundTensors {
   std::uint64_t elements = 0;      // of all tensors
 };
 
-// Throws Error (TND-601) when a tensor has not what its group needs.
-void check_step(const BoundTensors& bound, std::span<const Group> groups);
-
-// After check_step(). False: a gradient was not finite and nothing was updated.
+// After check_step() of tensor_checks.h. False: a gradient was not finite and nothing was updated.
 bool run_step(const BoundTensors& bound, const StepOptions& options, WorkerPool& pool);
 
 }  // namespace tundish::optim

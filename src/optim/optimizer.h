@@ -28,7 +28,4 @@ class Optimizer {
   WorkerPool pool_;
 };
 
-// The chunks of tensors, in order: what a step deals out. A tensor without elements has none.
-std::vector<Chunk> cut_into_chunks(std::span<const TensorEntry> tensors);
-
 }  // namespace tundish::optim

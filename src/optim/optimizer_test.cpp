@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "core/error.h"
+#include "optim/tensor_checks.h"
 #include "optim/testing.h"
 
 namespace tundish::optim {

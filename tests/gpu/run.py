@@ -13,6 +13,7 @@ speed      bench gpu_decode: prepared batches, end to end, stages, the host's pa
 feed       bench gpu_feed: training from packed photos against a batch that is on the GPU already
 tune       steps of plans against the plain loop (tune.py), predicted memory (tune_memory.py), seeds (tune_seeds.py);
            identical twins recorded (bench/tune/twins.py). The models: ./dev bench tune, six minutes each
+optim      optimisers on the GPU and on the CPU (check_optim.cpp)
 
 Each stage takes under eight minutes. The log goes to DIR/gpu_STAGE.log, figures to
 DIR/gpu_decode.json, gpu_feed.json and gpu_copy.json; DIR is bench/results unless said otherwise.
@@ -121,6 +122,7 @@ def sanitizer(stage: Stage) -> None:
         options = ["--error-exitcode", "9", "--tool", tool]
         stage.run("compute-sanitizer", *options, program("check_decode"), "random", "200", "4")
         stage.run("compute-sanitizer", *options, program("check_upload"), "40", "6")
+        stage.run("compute-sanitizer", *options, program("check_optim"), "40", "7")
     options = ["--error-exitcode", "9", "--tool", "memcheck"]
     stage.run("compute-sanitizer", *options, program("check_decode"), "hostile", "200", "5")
 
@@ -145,6 +147,10 @@ def tune(stage: Stage) -> None:
     stage.run(sys.executable, "-m", "tests.gpu.tune_seeds")
 
 
+def optim(stage: Stage) -> None:
+    stage.run(program("check_optim"), "1000", "1")
+
+
 STAGES: dict[str, Callable[[Stage], None]] = {
     "copies": copies,
     "loader": loader,
@@ -155,6 +161,7 @@ STAGES: dict[str, Callable[[Stage], None]] = {
     "speed": speed,
     "feed": feed,
     "tune": tune,
+    "optim": optim,
 }
 
 

@@ -20,8 +20,8 @@ gpu_bundle() {
   local to=build/gpu
   rm -rf $to
   mkdir -p $to/bin $to/tests $to/bench $to/python
-  cp build/release/check_decode build/release/check_upload build/release/bench_gpu_decode \
-    build/release/bench_gpu_augment $to/bin/
+  cp build/release/check_decode build/release/check_upload build/release/check_optim \
+    build/release/bench_gpu_decode build/release/bench_gpu_augment $to/bin/
   strip $to/bin/*
   cp dev $to/
   mkdir -p $to/tools

@@ -1,7 +1,7 @@
-// What a step needs before it updates: sums of squares, the factor of the gradients, whether they are
-// finite, the count of steps and the numbers that follow from it.
-#include "cuda/optim/kernels.h"
+// What a step needs before it updates: sums of squares, the factor of the gradients, whether they
+// are finite, the count of steps and the numbers that follow from it.
 #include "cuda/optim/block_sums.cuh"
+#include "cuda/optim/kernels.h"
 #include "optim/arithmetic/gradient_factor.h"
 
 namespace tundish::cuda {
@@ -10,8 +10,8 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int kBeginThreads = 1024;
 
-__global__ void __launch_bounds__(kThreads) sums(const __grid_constant__ GpuStep step,
-                                                 bool of_weights) {
+__global__ void __launch_bounds__(kThreads)
+    sums(const __grid_constant__ GpuStep step, bool of_weights) {
   const optim::Chunk chunk = step.chunks[blockIdx.x];
   const optim::TensorEntry tensor = step.tensors[chunk.tensor];
   const void* const gradient = step.gradients[chunk.tensor];
@@ -52,10 +52,9 @@ __device__ void decide(const GpuStep& step, double gradient_squares) {
   step.scalars->skip = step.found_inf && *step.found_inf != 0;
 }
 
-__global__ void __launch_bounds__(kBeginThreads) begin(const __grid_constant__ GpuStep step,
-                                                       optim::OptimizerKind kind,
-                                                       const __grid_constant__ GroupSlice slice,
-                                                       bool add) {
+__global__ void __launch_bounds__(kBeginThreads)
+    begin(const __grid_constant__ GpuStep step, optim::OptimizerKind kind,
+          const __grid_constant__ GroupSlice slice, bool add) {
   if (slice.first == 0) {
     const double all = add ? add_chunks(step) : 0;
     if (threadIdx.x == 0) decide(step, all);
@@ -69,8 +68,8 @@ __global__ void __launch_bounds__(kBeginThreads) begin(const __grid_constant__ G
     *group.step_at = made;
     group.step = static_cast<std::int64_t>(made);
   }
-  step.values[slice.first + static_cast<int>(threadIdx.x)] = {
-      optim::make_values(group, kind), group, group.maximize ? -1.0f : 1.0f};
+  step.values[slice.first + static_cast<int>(threadIdx.x)] = {optim::make_values(group, kind),
+                                                              group, group.maximize ? -1.0f : 1.0f};
 }
 
 __device__ float value_of_tensor(const GpuStep& step, optim::OptimizerKind kind,
@@ -83,8 +82,8 @@ __device__ float value_of_tensor(const GpuStep& step, optim::OptimizerKind kind,
     case optim::OptimizerKind::lamb:
       return optim::lamb_ratio(values.group, weights, moved);
     case optim::OptimizerKind::novograd:
-      *tensor.tensor_state = optim::novograd_norm(values.group, *tensor.tensor_state,
-                                                  moved * step.scalars->factor);
+      *tensor.tensor_state =
+          optim::novograd_norm(values.group, *tensor.tensor_state, moved * step.scalars->factor);
       return optim::novograd_denominator(*tensor.tensor_state, values.derived.novograd);
     default:
       return 1.0f;
@@ -92,8 +91,8 @@ __device__ float value_of_tensor(const GpuStep& step, optim::OptimizerKind kind,
 }
 
 // A warp for each tensor.
-__global__ void __launch_bounds__(kThreads) tensor_values(const __grid_constant__ GpuStep step,
-                                                          optim::OptimizerKind kind) {
+__global__ void __launch_bounds__(kThreads)
+    tensor_values(const __grid_constant__ GpuStep step, optim::OptimizerKind kind) {
   const std::uint32_t lane = threadIdx.x % 32;
   const std::uint32_t number = (blockIdx.x * kThreads + threadIdx.x) / 32;
   if (number >= step.tensor_count || step.scalars->skip || !step.gradients[number]) return;

@@ -6,8 +6,7 @@
 #include "cuda/optim/kernels.h"
 #include "cuda/runtime/on_device.h"
 #include "cuda/runtime/runtime.h"
-#include "optim/check_tensors.h"
-#include "optim/chunks.h"
+#include "optim/tensor_checks.h"
 
 namespace tundish::cuda {
 namespace {
@@ -79,15 +78,15 @@ bool is_recording(cudaStream_t stream) {
 struct GpuOptimizer::State {
   OptimizerKind kind;
   int device;
-  std::vector<TensorEntry> tensors;
-  std::vector<void*> gradients;           // as the caller wants them
-  std::vector<void*> uploaded;            // as `tables` has them
-  std::unique_ptr<Tables> tables;         // of steps that are not recorded
-  std::vector<std::unique_ptr<Tables>> recorded;
+  std::vector<TensorEntry> tensors = {};
+  std::vector<void*> gradients = {};    // as the caller wants them
+  std::vector<void*> uploaded = {};     // as `tables` has them
+  std::unique_ptr<Tables> tables = {};  // of steps that are not recorded
+  std::vector<std::unique_ptr<Tables>> recorded = {};
 
   GpuStep describe(const Tables& from, const StepOptions& options) const {
-    const bool look = options.max_norm > 0 || options.norm_out ||
-                      (options.found_inf && options.check_finite);
+    const bool look =
+        options.max_norm > 0 || options.norm_out || (options.found_inf && options.check_finite);
     return {.tensors = from.tensors.as<TensorEntry>(),
             .gradients = from.gradients.as<void*>(),
             .chunks = from.chunks.as<Chunk>(),
@@ -144,8 +143,8 @@ struct GpuOptimizer::State {
     for (std::size_t first = 0; first < options.groups.size(); first += kGroupsAtOnce) {
       GroupSlice slice{};
       slice.first = static_cast<int>(first);
-      slice.count = static_cast<int>(
-          std::min<std::size_t>(kGroupsAtOnce, options.groups.size() - first));
+      slice.count =
+          static_cast<int>(std::min<std::size_t>(kGroupsAtOnce, options.groups.size() - first));
       std::copy_n(options.groups.data() + first, slice.count, slice.groups);
       launch_begin(step, kind, slice, sums, stream);
     }

@@ -19,14 +19,14 @@ struct GpuValues {
 
 // What all blocks of a step share.
 struct GpuScalars {
-  double factor;        // of every gradient: the scale and the limit of the norm
-  std::int32_t skip;    // gradients are not finite: nothing is updated
+  double factor;      // of every gradient: the scale and the limit of the norm
+  std::int32_t skip;  // gradients are not finite: nothing is updated
   std::int32_t unused;
 };
 
 // Sums of squares of one chunk.
 struct ChunkSums {
-  double moved;    // of the gradients, as they are; of LAMB's updates
+  double moved;  // of the gradients, as they are; of LAMB's updates
   double weights;
 };
 

@@ -98,9 +98,8 @@ __device__ inline void store_randomly(void* to, optim::ElementType type, const R
 // Every array of the tensor can be read and written by 16 bytes at multiples of four elements.
 __device__ inline bool is_aligned(const optim::TensorEntry& tensor, const void* gradient) {
   const auto bits = [](const void* address) { return reinterpret_cast<std::uintptr_t>(address); };
-  return ((bits(tensor.parameter) | bits(gradient) | bits(tensor.state[0]) |
-           bits(tensor.state[1]) | bits(tensor.master) | bits(tensor.average) |
-           bits(tensor.copy)) &
+  return ((bits(tensor.parameter) | bits(gradient) | bits(tensor.state[0]) | bits(tensor.state[1]) |
+           bits(tensor.master) | bits(tensor.average) | bits(tensor.copy)) &
           15) == 0;
 }
 

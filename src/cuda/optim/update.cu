@@ -161,7 +161,9 @@ __global__ void __launch_bounds__(kThreads) update(const __grid_constant__ GpuSt
     return;
   }
   const GpuValues& values = step.values[tensor.group];
-  const Formula<kind> formula(values.derived, step.tensor_values[chunk.tensor]);
+  constexpr bool by_tensor =
+      kind == OptimizerKind::lars || kind == OptimizerKind::lamb || kind == OptimizerKind::novograd;
+  const Formula<kind> formula(values.derived, by_tensor ? step.tensor_values[chunk.tensor] : 1.0f);
   constexpr bool lamb = kind == OptimizerKind::lamb;  // its moments are made, and only read here
   const float factor = static_cast<float>(step.scalars->factor) * values.sign;
   const std::uint64_t key = optim::rounding_key(step.seed, values.group.step, chunk.tensor);
@@ -186,8 +188,7 @@ __global__ void __launch_bounds__(kThreads) lamb_moments(const __grid_constant__
   const void* const gradient = step.gradients[chunk.tensor];
   if (step.scalars->skip || !gradient) return;
   const optim::LambValues values = step.values[tensor.group].derived.lamb;
-  const float factor =
-      static_cast<float>(step.scalars->factor) * step.values[tensor.group].sign;
+  const float factor = static_cast<float>(step.scalars->factor) * step.values[tensor.group].sign;
   double moved = 0, weights = 0;
   for_quads(chunk, is_aligned(tensor, gradient), [&](const Reach& reach) {
     const Quad gradients = load(gradient, tensor.gradient_type, reach);
