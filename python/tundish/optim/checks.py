@@ -14,7 +14,7 @@ TYPES = {torch.float32: 0, torch.bfloat16: 1, torch.float16: 2}
 
 def name_of(groups: list[dict[str, Any]], group: int, place: int) -> str:
     """ "parameter 3 of group 0 (layer.weight)" """
-    names = groups[group].get("param_names")
+    names = groups[group].get("param_names") if group < len(groups) else None
     name = f" ({names[place]})" if names and place < len(names) else ""
     return f"parameter {place} of group {group}{name}"
 

@@ -60,6 +60,20 @@ class EngineOptimizer(torch.optim.Optimizer):  # type: ignore[misc]  # torch is 
         """The hyper-parameters of this step."""
         raise NotImplementedError
 
+    def _saved_names(self, group: dict[str, Any]) -> set[str]:
+        """What a saved state of a parameter holds beside the step and the extra states."""
+        return set(self._state_names(group))
+
+    def _tensor_state(self, parameter: Any, state: dict[str, Any]) -> Any:
+        """A state of one number for the whole tensor, where the optimiser has one."""
+        return None
+
+    def _corrected_decay(self, group: dict[str, Any]) -> float:
+        """timm's corrected_weight_decay: it shrinks with the square of the learning rate."""
+        decay = float(group["weight_decay"])
+        first = float(self.defaults["lr"])
+        return decay * float(group["lr"]) / first if group["corrected_weight_decay"] else decay
+
     # --- torch's interface --------------------------------------------------------------------
 
     @torch.no_grad()  # type: ignore[untyped-decorator]
@@ -85,8 +99,7 @@ class EngineOptimizer(torch.optim.Optimizer):  # type: ignore[misc]  # torch is 
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """A state of this optimiser, or of torch's or timm's of the same name."""
-        names = [set(self._state_names(group)) for group in self.param_groups]
-        check_state(type(self).__name__, self.param_groups, state_dict, names)
+        check_state(self, state_dict)
         super().load_state_dict(state_dict)
         restore_fp32(self, state_dict)
         self._table = None
@@ -226,6 +239,8 @@ class EngineOptimizer(torch.optim.Optimizer):  # type: ignore[misc]  # torch is 
             extra = extra_states(parameter, state, self._options, name) if needed else {}
             if "master" in extra:
                 table.masters.append((parameter, extra["master"]))
+            if active and (one := self._tensor_state(parameter, state)) is not None:
+                extra["tensor_state"] = one
             tensors.append(tensor_of(parameter, states, extra, buckets[key]))
         assert self._engine is not None
         self._engine.bind(tensors, len(table.buckets))

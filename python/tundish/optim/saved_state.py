@@ -13,30 +13,27 @@ from .checks import name_of
 _SHARED = {"step", "master", "ema"}
 
 
-def check_state(
-    owner: str, groups: list[dict[str, Any]], saved: dict[str, Any], names: list[set[str]]
-) -> None:
+def check_state(optimizer: Any, saved: dict[str, Any]) -> None:
     """Refuses the state of another optimiser, which torch would only notice in the next step, or
-    never. `names`: states of each group."""
-    for number, (group, wanted) in enumerate(zip(saved["param_groups"], names)):
+    never."""
+    owner, groups = type(optimizer).__name__, optimizer.param_groups
+    for number, group in enumerate(saved["param_groups"]):
         if group.get("amsgrad"):
             raise ArgumentError(
                 f"{owner}: the state is one of amsgrad=True, which is not supported"
             )
+        wanted = optimizer._saved_names({**optimizer.defaults, **group})
         for place, key in enumerate(group["params"]):
-            state = saved["state"].get(key)
-            if not state:
-                continue
-            found = {name for name, value in state.items() if value is not None}
-            missing = wanted - found if found - _SHARED or wanted else set()
-            unknown = found - _SHARED - wanted
+            state = saved["state"].get(key) or {}
+            found = {name for name, value in state.items() if value is not None} - _SHARED
             # A buffer of momentum that is not used any more is kept, as torch does.
-            if (missing and unknown) or (unknown and unknown != {"momentum_buffer"}):
-                raise ArgumentError(
-                    f"{owner}: the saved state of {name_of(groups, number, place)} has "
-                    f"{', '.join(sorted(found))}; {owner} has {', '.join(sorted(wanted)) or 'none'}: "
-                    "it is the state of another optimiser"
-                )
+            if not found or found == wanted or (not wanted and found == {"momentum_buffer"}):
+                continue
+            raise ArgumentError(
+                f"{owner}: the saved state of {name_of(groups, number, place)} has "
+                f"{', '.join(sorted(found))}, not {', '.join(sorted(wanted)) or 'none'}: "
+                "it is the state of another optimiser"
+            )
 
 
 def restore_fp32(optimizer: Any, saved: dict[str, Any]) -> None:

@@ -1,0 +1,99 @@
+"""LAMB and NVLAMB: timm's Lamb in two passes over memory, moments with norms and update."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from .._c.structs import OptimizerGroup
+from .optimizer import EngineOptimizer
+from .options import refuse_variants
+from .ranges import check_at_least_0, check_betas
+
+
+class LAMB(EngineOptimizer):
+    """timm.optim.Lamb: the same arguments, numbers and state_dict. More keywords: `Options`.
+
+    Adam whose step each tensor scales by the ratio of its weights' norm to its update's (You et al.
+    2019), for large batches. `max_grad_norm` is timm's name of `max_norm` and has timm's default.
+    """
+
+    _kind = "lamb"
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-3,
+        bias_correction: bool = True,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-6,
+        weight_decay: float = 0.01,
+        grad_averaging: bool = True,
+        max_grad_norm: float | None = 1.0,
+        trust_clip: bool = False,
+        always_adapt: bool = False,
+        caution: bool = False,
+        decoupled_decay: bool = False,
+        corrected_weight_decay: bool = False,
+        **more: Any,
+    ) -> None:
+        owner = type(self).__name__
+        refuse_variants(owner, caution=caution)
+        check_at_least_0(owner, lr=lr, eps=eps, weight_decay=weight_decay)
+        check_betas(owner, betas)
+        more.setdefault("max_norm", max_grad_norm or 0.0)
+        defaults = {
+            "lr": lr,
+            "bias_correction": bias_correction,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "grad_averaging": grad_averaging,
+            "max_grad_norm": max_grad_norm,
+            "trust_clip": trust_clip,
+            "always_adapt": always_adapt,
+            "caution": caution,
+            "decoupled_decay": decoupled_decay,
+            "corrected_weight_decay": corrected_weight_decay,
+        }
+        super().__init__(params, defaults, more)
+
+    def _state_names(self, group: dict[str, Any]) -> tuple[str, ...]:
+        return ("exp_avg", "exp_avg_sq")
+
+    def _steps_made(self, state: dict[str, Any], group: dict[str, Any]) -> int:
+        """timm counts the steps of a group."""
+        if "step" in state or not state:
+            return super()._steps_made(state, group)
+        return int(group.get("step", 0))
+
+    def state_dict(self) -> dict[str, Any]:
+        """With timm's count of each group's steps."""
+        out = super().state_dict()
+        for group in out["param_groups"]:
+            states = [out["state"].get(key, {}) for key in group["params"]]
+            steps = [float(state["step"]) for state in states if "step" in state]
+            group["step"] = torch.tensor(max(steps, default=0.0))
+        return out
+
+    def _fill(self, out: OptimizerGroup, group: dict[str, Any]) -> None:
+        out.lr = float(group["lr"])
+        out.beta1, out.beta2 = map(float, group["betas"])
+        out.eps = group["eps"]
+        decoupled = group["decoupled_decay"]
+        out.weight_decay = self._corrected_decay(group) if decoupled else group["weight_decay"]
+        out.decoupled = decoupled
+        out.bias_correction = group["bias_correction"]
+        out.grad_averaging = group["grad_averaging"]
+        out.trust_clip = group["trust_clip"]
+        out.always_adapt = group["always_adapt"]
+
+
+class NVLAMB(LAMB):
+    """LAMB with a trust ratio for every tensor, also for those without weight decay: FusedLAMB of Apex
+    with use_nvlamb=True."""
+
+    def __init__(self, params: Any, lr: Any = 1e-3, *arguments: Any, **more: Any) -> None:
+        more.setdefault("always_adapt", True)
+        super().__init__(params, lr, *arguments, **more)

@@ -1,0 +1,64 @@
+"""LARS: timm's Lars in two passes over memory, norms and update."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._c.structs import OptimizerGroup
+from .optimizer import EngineOptimizer
+from .ranges import check_at_least_0
+
+
+class LARS(EngineOptimizer):
+    """timm.optim.Lars: the same arguments, numbers and state_dict. More keywords: `Options`.
+
+    SGD whose learning rate each tensor scales by the ratio of its weights' norm to its gradients'
+    (You et al. 2017), for batches of many thousand images. trust_clip=True is LARC.
+    """
+
+    _kind = "lars"
+    _counts_steps = False
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1.0,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: float = 0,
+        nesterov: bool = False,
+        trust_coeff: float = 0.001,
+        eps: float = 1e-8,
+        trust_clip: bool = False,
+        always_adapt: bool = False,
+        **more: Any,
+    ) -> None:
+        check_at_least_0("LARS", lr=lr, momentum=momentum, weight_decay=weight_decay, eps=eps)
+        if nesterov and (momentum <= 0 or dampening != 0):
+            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
+        defaults = {
+            "lr": lr,
+            "momentum": momentum,
+            "dampening": dampening,
+            "weight_decay": weight_decay,
+            "nesterov": nesterov,
+            "trust_coeff": trust_coeff,
+            "eps": eps,
+            "trust_clip": trust_clip,
+            "always_adapt": always_adapt,
+        }
+        super().__init__(params, defaults, more)
+
+    def _state_names(self, group: dict[str, Any]) -> tuple[str, ...]:
+        return ("momentum_buffer",) if group["momentum"] != 0 else ()
+
+    def _fill(self, out: OptimizerGroup, group: dict[str, Any]) -> None:
+        out.lr = float(group["lr"])
+        out.momentum = group["momentum"]
+        out.dampening = group["dampening"]
+        out.weight_decay = group["weight_decay"]
+        out.nesterov = group["nesterov"]
+        out.trust_coefficient = group["trust_coeff"]
+        out.eps = group["eps"]
+        out.trust_clip = group["trust_clip"]
+        out.always_adapt = group["always_adapt"]

@@ -1,0 +1,56 @@
+"""Lion: timm's Lion in one pass over memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._c.structs import OptimizerGroup
+from .optimizer import EngineOptimizer
+from .options import refuse_variants
+from .ranges import check_at_least_0, check_betas
+
+
+class Lion(EngineOptimizer):
+    """timm.optim.Lion: the same arguments, numbers and state_dict. More keywords: `Options`.
+
+    The update is the sign of an average of gradients (Chen et al. 2023): one state per weight, a
+    learning rate 3 to 10 times smaller and a weight decay as many times larger than AdamW's.
+    """
+
+    _kind = "lion"
+    _counts_steps = False
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-4,
+        betas: tuple[float, float] = (0.9, 0.99),
+        weight_decay: float = 0.0,
+        caution: bool = False,
+        corrected_weight_decay: bool = False,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        **more: Any,
+    ) -> None:
+        refuse_variants("Lion", caution=caution)
+        check_at_least_0("Lion", lr=lr, weight_decay=weight_decay)
+        check_betas("Lion", betas)
+        defaults = {
+            "lr": lr,
+            "betas": betas,
+            "weight_decay": weight_decay,
+            "caution": caution,
+            "corrected_weight_decay": corrected_weight_decay,
+            "foreach": foreach,
+            "maximize": maximize,
+        }
+        super().__init__(params, defaults, more)
+
+    def _state_names(self, group: dict[str, Any]) -> tuple[str, ...]:
+        return ("exp_avg",)
+
+    def _fill(self, out: OptimizerGroup, group: dict[str, Any]) -> None:
+        out.lr = float(group["lr"])
+        out.beta1, out.beta2 = map(float, group["betas"])
+        out.weight_decay = self._corrected_decay(group)
+        out.maximize = group["maximize"]
