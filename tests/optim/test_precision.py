@@ -158,3 +158,32 @@ def test_autograd_sees_that_a_step_changed_the_weights() -> None:
     optim.SGD([parameter], lr=0.1).step()
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         loss.backward()
+
+
+@pytest.mark.parametrize("unscale", [False, True])
+def test_our_grad_scaler_is_torchs_without_its_pass(unscale: bool) -> None:
+    """The same steps are skipped, the same scales, the same weights; and a step may not be made twice."""
+    weights = [torch.nn.Parameter(torch.linspace(-1, 1, 100)) for _ in range(2)]
+    optimizers = [optim.AdamW([weights[0]]), torch.optim.AdamW([weights[1]], fused=True)]
+    scalers = [
+        kind("cpu", init_scale=1024.0, growth_interval=2)
+        for kind in (optim.GradScaler, torch.amp.GradScaler)
+    ]
+    draw = torch.Generator().manual_seed(3)
+    for i in range(12):
+        gradient = torch.randn(100, generator=draw)
+        if i in (0, 5):
+            gradient[7] = float("inf")
+        for weight, optimizer, scaler in zip(weights, optimizers, scalers):
+            scaler.scale(torch.zeros(()))
+            weight.grad = gradient * scaler.get_scale()
+            if unscale:
+                scaler.unscale_(optimizer)
+            scaler.step(optimizer)
+            with pytest.raises(RuntimeError, match="already been called"):
+                scaler.step(optimizer)
+            scaler.update()
+        assert scalers[0].get_scale() == scalers[1].get_scale()
+        assert scalers[0].state_dict() == scalers[1].state_dict()
+    assert int(optimizers[0].state[weights[0]]["step"]) == 10
+    torch.testing.assert_close(weights[0], weights[1], rtol=1e-6, atol=1e-7)

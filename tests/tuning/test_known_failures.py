@@ -18,7 +18,7 @@ def message_of(loss_fn, inputs=None, targets=LABELS, model=None):
     """Of one step on the CPU."""
     model = nn.Linear(32, 10) if model is None else model
     inputs = torch.randn(10, 32) if inputs is None else inputs
-    with pytest.raises(Exception) as error:  # noqa: PT011
+    with pytest.raises(Exception) as error:
         loss_fn(model(inputs), *([] if targets is None else [targets])).backward()
     return str(error.value).strip().splitlines()[0]
 

@@ -155,6 +155,8 @@ class OptimizerGroup(ctypes.Structure):
         ("reg_inside_moment", c_int32),
         ("init_zero", c_int32),
         ("reserved", c_int32),
+        ("lr_at", c_void_p),
+        ("step_at", c_void_p),
     ]
 
 

@@ -7,10 +7,11 @@ optimizer = optim.AdamW(model.parameters(), lr=1e-3, max_norm=1.0, ema_decay=0.9
 
 from .adam import Adam
 from .adamw import AdamW
+from .grad_scaler import GradScaler
 from .lamb import LAMB, NVLAMB
 from .lars import LARS
 from .lion import Lion
 from .novograd import NovoGrad
 from .sgd import SGD
 
-__all__ = ["LAMB", "LARS", "NVLAMB", "SGD", "Adam", "AdamW", "Lion", "NovoGrad"]
+__all__ = ["LAMB", "LARS", "NVLAMB", "SGD", "Adam", "AdamW", "GradScaler", "Lion", "NovoGrad"]

@@ -10,6 +10,7 @@ from .._c.structs import OptimizerGroup
 from .optimizer import EngineOptimizer
 from .options import refuse_variants
 from .ranges import check_at_least_0, check_betas
+from .rates import rate_of
 
 
 class LAMB(EngineOptimizer):
@@ -62,10 +63,12 @@ class LAMB(EngineOptimizer):
     def _state_names(self, group: dict[str, Any]) -> tuple[str, ...]:
         return ("exp_avg", "exp_avg_sq")
 
-    def _steps_made(self, state: dict[str, Any], group: dict[str, Any]) -> int:
+    def _steps_made(
+        self, state: dict[str, Any], group: dict[str, Any], known: dict[int, int]
+    ) -> int:
         """timm counts the steps of a group."""
         if "step" in state or not state:
-            return super()._steps_made(state, group)
+            return super()._steps_made(state, group, known)
         return int(group.get("step", 0))
 
     def state_dict(self) -> dict[str, Any]:
@@ -78,7 +81,7 @@ class LAMB(EngineOptimizer):
         return out
 
     def _fill(self, out: OptimizerGroup, group: dict[str, Any]) -> None:
-        out.lr = float(group["lr"])
+        out.lr = rate_of(group)
         out.beta1, out.beta2 = map(float, group["betas"])
         out.eps = group["eps"]
         decoupled = group["decoupled_decay"]

@@ -7,6 +7,7 @@ from typing import Any
 from .._c.structs import OptimizerGroup
 from .optimizer import EngineOptimizer
 from .ranges import check_at_least_0
+from .rates import rate_of
 
 
 class LARS(EngineOptimizer):
@@ -53,7 +54,7 @@ class LARS(EngineOptimizer):
         return ("momentum_buffer",) if group["momentum"] != 0 else ()
 
     def _fill(self, out: OptimizerGroup, group: dict[str, Any]) -> None:
-        out.lr = float(group["lr"])
+        out.lr = rate_of(group)
         out.momentum = group["momentum"]
         out.dampening = group["dampening"]
         out.weight_decay = group["weight_decay"]

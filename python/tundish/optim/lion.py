@@ -8,6 +8,7 @@ from .._c.structs import OptimizerGroup
 from .optimizer import EngineOptimizer
 from .options import refuse_variants
 from .ranges import check_at_least_0, check_betas
+from .rates import rate_of
 
 
 class Lion(EngineOptimizer):
@@ -50,7 +51,7 @@ class Lion(EngineOptimizer):
         return ("exp_avg",)
 
     def _fill(self, out: OptimizerGroup, group: dict[str, Any]) -> None:
-        out.lr = float(group["lr"])
+        out.lr = rate_of(group)
         out.beta1, out.beta2 = map(float, group["betas"])
         out.weight_decay = self._corrected_decay(group)
         out.maximize = group["maximize"]

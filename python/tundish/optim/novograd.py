@@ -11,6 +11,7 @@ from .._c.structs import OptimizerGroup
 from .optimizer import EngineOptimizer
 from .options import refuse_variants
 from .ranges import check_at_least_0, check_betas
+from .rates import rate_of
 
 
 class NovoGrad(EngineOptimizer):
@@ -75,7 +76,7 @@ class NovoGrad(EngineOptimizer):
         return state["exp_avg_sq"]
 
     def _fill(self, out: OptimizerGroup, group: dict[str, Any]) -> None:
-        out.lr = float(group["lr"])
+        out.lr = rate_of(group)
         out.beta1, out.beta2 = map(float, group["betas"])
         out.eps = group["eps"]
         out.weight_decay = group["weight_decay"]

@@ -12,6 +12,7 @@ from .._c.structs import OptimizerGroup
 from ._engine import Engine
 from .checks import name_of, same_order
 from .options import read_options
+from .rates import is_on_gpu, rate_address
 from .saved_state import check_state, restore_fp32
 from .table import (
     Bucket,
@@ -38,6 +39,7 @@ class EngineOptimizer(torch.optim.Optimizer):  # type: ignore[misc]  # torch is 
     _step_supports_amp_scaling = True  # a GradScaler leaves dividing by the scale to step()
     _kind = ""
     _counts_steps = True  # state["step"]
+    _looks_for_inf = False  # found_inf is to be set by the step (tundish.optim.GradScaler)
 
     _engine: Engine | None
     _table: Table | None  # None: bound again by the next step
@@ -72,7 +74,14 @@ class EngineOptimizer(torch.optim.Optimizer):  # type: ignore[misc]  # torch is 
         """timm's corrected_weight_decay: it shrinks with the square of the learning rate."""
         decay = float(group["weight_decay"])
         first = float(self.defaults["lr"])
-        return decay * float(group["lr"]) / first if group["corrected_weight_decay"] else decay
+        if not group["corrected_weight_decay"]:
+            return decay
+        if is_on_gpu(group["lr"]):
+            raise ArgumentError(
+                f"{type(self).__name__}: corrected_weight_decay needs a learning rate that the host knows\n"
+                "  fix: lr as a number, or corrected_weight_decay=False"
+            )
+        return decay * float(group["lr"]) / first
 
     # --- torch's interface --------------------------------------------------------------------
 
@@ -140,9 +149,12 @@ class EngineOptimizer(torch.optim.Optimizer):  # type: ignore[misc]  # torch is 
         refresh_masters(table)
         for out, bucket in zip(engine.groups, table.buckets):
             self._fill(out, bucket.group)
+            if table.on_gpu:  # it counts the steps itself: whether one is skipped is known there
+                out.lr_at = rate_address(bucket.group)
+                out.step_at = bucket.count.data_ptr() if bucket.active else None
             out.step = bucket.step + 1
         if self._call(engine):
-            for bucket in table.buckets:
+            for bucket in () if table.on_gpu else table.buckets:
                 if bucket.active:
                     bucket.step += 1
                     if bucket.count is not None:
@@ -156,6 +168,9 @@ class EngineOptimizer(torch.optim.Optimizer):  # type: ignore[misc]  # torch is 
     def _call(self, engine: Engine) -> bool:
         """False: gradients were not finite, and a GradScaler wants such a step skipped."""
         options = self._options
+        if self._device.type == "cuda":
+            engine.options.stream = torch.cuda.current_stream(self._device).cuda_stream
+        engine.options.check_finite = self._looks_for_inf
         engine.options.max_norm = options.max_norm
         engine.options.ema_decay = options.ema_decay
         engine.options.clear_gradients = options.clear_gradients
@@ -217,7 +232,9 @@ class EngineOptimizer(torch.optim.Optimizer):  # type: ignore[misc]  # torch is 
             present=[p.grad is not None for _, _, p in rows],
             dtypes=[None if p.grad is None else p.grad.dtype for _, _, p in rows],
             contiguous=all(p.is_contiguous() for _, _, p in rows),
+            on_gpu=self._device.type == "cuda",
         )
+        known: dict[int, int] = {}
         buckets: dict[Any, int] = {}
         tensors = []
         for number, place, parameter in rows:
@@ -226,15 +243,16 @@ class EngineOptimizer(torch.optim.Optimizer):  # type: ignore[misc]  # torch is 
             active = parameter.grad is not None
             needed = active or self._options.ema_decay > 0
             state = self.state[parameter] if needed else self.state.get(parameter, {})
-            done = self._steps_made(state, group)
+            done = self._steps_made(state, group, known)
             states = self._own_states(parameter, state, group, name) if active else []
             key = (number, done, active)
             if key not in buckets:
                 buckets[key] = len(table.buckets)
-                count = torch.tensor(float(done)) if self._counts_steps else None
+                counted = self._counts_steps or table.on_gpu
+                count = torch.tensor(float(done), device=self._device) if counted else None
                 table.buckets.append(Bucket(group, done, active, count))
             bucket = table.buckets[buckets[key]]
-            if bucket.count is not None and active:
+            if self._counts_steps and active:
                 state["step"] = bucket.count
             extra = extra_states(parameter, state, self._options, name) if needed else {}
             if "master" in extra:
@@ -246,10 +264,16 @@ class EngineOptimizer(torch.optim.Optimizer):  # type: ignore[misc]  # torch is 
         self._engine.bind(tensors, len(table.buckets))
         return table
 
-    def _steps_made(self, state: dict[str, Any], group: dict[str, Any]) -> int:
-        """By a parameter, before this step. Without a count: whether it has made any."""
+    def _steps_made(
+        self, state: dict[str, Any], group: dict[str, Any], known: dict[int, int]
+    ) -> int:
+        """By a parameter, before this step. Without a count: whether it has made any. `known`: of
+        tensors that were read before; each waits for the GPU."""
         if self._counts_steps:
-            return int(state.get("step", 0))
+            step = state.get("step", 0)
+            if id(step) not in known:
+                known[id(step)] = int(step)
+            return known[id(step)]
         return int(any(state.get(name) is not None for name in self._state_names(group)))
 
     def _own_states(

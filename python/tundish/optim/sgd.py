@@ -8,6 +8,7 @@ from .._c.structs import OptimizerGroup
 from .optimizer import EngineOptimizer
 from .options import refuse_variants
 from .ranges import check_at_least_0
+from .rates import rate_of
 
 
 class SGD(EngineOptimizer):
@@ -52,7 +53,7 @@ class SGD(EngineOptimizer):
         return ("momentum_buffer",) if group["momentum"] != 0 else ()
 
     def _fill(self, out: OptimizerGroup, group: dict[str, Any]) -> None:
-        out.lr = float(group["lr"])
+        out.lr = rate_of(group)
         out.momentum = group["momentum"]
         out.dampening = group["dampening"]
         out.weight_decay = group["weight_decay"]

@@ -36,6 +36,7 @@ class Table:
     present: list[bool]  # has a gradient
     dtypes: list[Any]  # of the gradients
     contiguous: bool  # all parameters
+    on_gpu: bool = False
     buckets: list[Bucket] = field(default_factory=list)
     masters: list[tuple[Any, Any]] = field(default_factory=list)  # (parameter, its weights in fp32)
     versions: list[int] = field(default_factory=list)  # of such parameters, after the last step
