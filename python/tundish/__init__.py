@@ -22,6 +22,7 @@ from .data.replay import Replayed
 from .packing import pack
 
 if TYPE_CHECKING:
+    from . import optim
     from .tuning.plan import Plan, load_plan
     from .tuning.seeds import seed_everything
     from .tuning.tune import tune
@@ -43,6 +44,7 @@ __all__ = [
     "Subset",
     "Weighted",
     "load_plan",
+    "optim",
     "pack",
     "seed_everything",
     "transforms",
@@ -59,6 +61,8 @@ _WITH_TORCH = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "optim":
+        return importlib.import_module(".optim", __name__)
     if name in _WITH_TORCH:
         return getattr(importlib.import_module(_WITH_TORCH[name], __name__), name)
     if name in transforms.__all__:

@@ -88,6 +88,7 @@ PARTS = [
     "progress",
     "packing",
     "report",
+    "optim",
     "tuning",
     "",
     "demo",
