@@ -16,6 +16,7 @@ from operator import is_
 from typing import Any, NoReturn, TypeVar
 
 import torch
+from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from .._c.errors import ArgumentError
 from .flat_buffer import FlatBuffer, Segment, build
@@ -28,7 +29,10 @@ _Optimizer = TypeVar("_Optimizer", bound=torch.optim.Optimizer)
 # about 1 us of host time per pass, and one that fires is enough.
 _HOOK_EVERY = 16
 
+# By id() of a model's parameter, and of a flat one; the value keeps both alive.
 _OWNERS: weakref.WeakValueDictionary[int, FlatParameters] = weakref.WeakValueDictionary()
+_FLAT: weakref.WeakValueDictionary[int, FlatParameters] = weakref.WeakValueDictionary()
+_SEEN: weakref.WeakSet[torch.optim.Optimizer] = weakref.WeakSet()
 
 _queue_callback: Any = torch.autograd.Variable._execution_engine.queue_callback
 
@@ -47,8 +51,24 @@ def flatten(model: torch.nn.Module, groups: Iterable[Any] | None = None) -> Flat
                 raise ArgumentError(
                     f"parameter {name!r} is in a flat buffer already\n  fix: call unflatten() of that one first"
                 )
+    _watch_new_optimizers()
     with torch.no_grad():
         return FlatParameters(model, choice)
+
+
+@functools.cache
+def _watch_new_optimizers() -> None:
+    """An optimiser over flat.groups() that nobody gave to watch() is found at its first step."""
+
+    def before_step(optimizer: torch.optim.Optimizer, *_: Any) -> None:
+        if optimizer in _SEEN:
+            return
+        _SEEN.add(optimizer)
+        held = [id(p) for group in optimizer.param_groups for p in group["params"]]
+        for flat in {_FLAT[key] for key in held if key in _FLAT}:
+            flat.watch(optimizer)
+
+    register_optimizer_step_pre_hook(before_step)
 
 
 class FlatParameters:
@@ -68,8 +88,8 @@ class FlatParameters:
         self._is_watching = False
         self._task = -1  # of the autograd engine, whose end is awaited
         self._released = False
-        for parameter in self._watch.flat:
-            _OWNERS[id(parameter)] = self
+        _OWNERS.update({id(parameter): self for parameter in self._watch.flat})
+        _FLAT.update({id(segment.flat): self for segment in self._segments})
         self._hooks = self._add_hooks()
         self.gather()
 
@@ -91,7 +111,8 @@ class FlatParameters:
 
     def watch(self, optimizer: _Optimizer) -> _Optimizer:
         """Makes zero_grad() of an optimiser over flat.groups() also clear the model's gradients, and
-        checks the parameters before each step. flat.optimizer() does this by itself."""
+        checks the parameters before each step. flat.optimizer() and an optimiser's first step do this
+        by themselves."""
         held = {id(p) for group in optimizer.param_groups for p in group["params"]}
         for name, parameter in self._named():
             if id(parameter) in held:
@@ -113,10 +134,11 @@ class FlatParameters:
                 clear_all(set_to_none)
             self._clear(own, set_to_none)
 
-        optimizer.zero_grad = zero_grad  # type: ignore[method-assign]
+        optimizer.zero_grad = zero_grad
         optimizer.register_step_pre_hook(lambda *_: self._before_step(own))
         optimizer.register_load_state_dict_post_hook(functools.partial(_check_state, own))
         self._is_watching = True
+        _SEEN.add(optimizer)
         return optimizer
 
     def zero_grad(self, set_to_none: bool = False) -> None:
@@ -127,7 +149,9 @@ class FlatParameters:
         """The 2-norm of all gradients, a tensor on the first buffer's device; nothing waits for it."""
         parts = [segment.flat.grad for segment in self._segments if segment.flat.grad is not None]
         device = self.buffers[0].device
-        norms = [torch.linalg.vector_norm(part.float() if _is_16_bit(part) else part) for part in parts]
+        norms = [
+            torch.linalg.vector_norm(part.float() if _is_16_bit(part) else part) for part in parts
+        ]
         if not norms:
             return torch.zeros((), device=device)
         return torch.linalg.vector_norm(torch.stack([norm.to(device) for norm in norms]))
@@ -137,14 +161,14 @@ class FlatParameters:
         self._refuse_released()
         self._watch.explain(self._segments)
 
-    @torch.no_grad()
+    @torch.no_grad()  # type: ignore[untyped-decorator]
     def gather(self) -> None:
         """Copies gradients that are elsewhere into the buffers. The end of a backward pass does this by itself."""
         self._refuse_released()
         for segment in self._segments:
             _gather(segment)
 
-    @torch.no_grad()
+    @torch.no_grad()  # type: ignore[untyped-decorator]
     def unflatten(self) -> None:
         """Gives every parameter and gradient memory of its own again; the flat parameters are dead."""
         if self._released:
@@ -162,7 +186,9 @@ class FlatParameters:
         self._released = True
 
     def __deepcopy__(self, memo: Any) -> NoReturn:
-        raise ArgumentError("FlatParameters cannot be copied\n  fix: copy the model and flatten the copy")
+        raise ArgumentError(
+            "FlatParameters cannot be copied\n  fix: copy the model and flatten the copy"
+        )
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         raise ArgumentError(
@@ -177,7 +203,9 @@ class FlatParameters:
 
     def _refuse_released(self) -> None:
         if self._released:
-            raise ArgumentError("the model was unflattened\n  fix: flatten() it again, and make a new optimiser")
+            raise ArgumentError(
+                "the model was unflattened\n  fix: flatten() it again, and make a new optimiser"
+            )
 
     def _add_hooks(self) -> list[Any]:
         """Weakly: a model does not keep the buffers' owner alive."""
@@ -223,7 +251,7 @@ class FlatParameters:
         if not self._watch.looks_right():
             self._watch.explain(own)
 
-    @torch.no_grad()
+    @torch.no_grad()  # type: ignore[untyped-decorator]
     def _clear(self, segments: list[Segment], set_to_none: bool) -> None:
         self._refuse_released()
         if not set_to_none:

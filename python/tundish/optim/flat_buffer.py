@@ -39,7 +39,9 @@ class Segment:
 
     group: int
     flat: torch.nn.Parameter
-    gradient: torch.Tensor  # as long as flat; flat.grad is this, or None while there are no gradients
+    gradient: (
+        torch.Tensor
+    )  # as long as flat; flat.grad is this, or None while there are no gradients
     names: list[str]
     parameters: list[torch.nn.Parameter]
     weights: list[torch.Tensor]  # where each parameter's values must be

@@ -14,8 +14,8 @@ from .flat_choice import Choice
 
 # Descriptors and methods of C, for map(): no line of Python runs per tensor.
 POINTER: Any = torch.Tensor.data_ptr
-GRADIENT: Any = torch.Tensor.grad.__get__  # type: ignore[attr-defined]
-TRAINABLE: Any = torch.Tensor.requires_grad.__get__  # type: ignore[attr-defined]
+GRADIENT: Any = torch.Tensor.grad.__get__
+TRAINABLE: Any = torch.Tensor.requires_grad.__get__
 
 AGAIN = "flat.unflatten(), then flatten() again and make a new optimiser"
 
@@ -96,13 +96,15 @@ def _columns(rows: list[tuple[Any, ...]]) -> list[list[Any]]:
 def _what_changed(is_there: bool, parameter: torch.nn.Parameter, weight: torch.Tensor) -> str:
     if not is_there:
         return (
-            "was replaced or removed after flatten(): load_state_dict(assign=True) and assigning a"
-            " new Parameter do that; load_state_dict() without assign copies in place"
+            'was replaced or removed after flatten(): load_state_dict(assign=True), to("meta") and'
+            " assigning a new Parameter do that; load_state_dict() without assign copies in place"
         )
     was, now = (weight.dtype, weight.device), (parameter.dtype, parameter.device)
     if was != now:
         return f"is {now[0]} on {now[1]}; flatten() left it as {was[0]} on {was[1]}"
     same_place = parameter.data_ptr() == weight.data_ptr()
     if not same_place or parameter.shape != weight.shape or parameter.stride() != weight.stride():
-        return "no longer has its memory in the flat buffer: .data was replaced or the model was moved"
+        return (
+            "no longer has its memory in the flat buffer: .data was replaced or the model was moved"
+        )
     return "" if parameter.requires_grad else "was frozen (requires_grad=False) after flatten()"

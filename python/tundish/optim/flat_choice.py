@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,7 +19,9 @@ class Choice:
     """Parameters that are moved, by group, and those that stay where they are."""
 
     groups: list[Named] = field(default_factory=list)
-    options: list[dict[str, Any]] = field(default_factory=list)  # of each group, as the user gave it
+    options: list[dict[str, Any]] = field(
+        default_factory=list
+    )  # of each group, as the user gave it
     frozen: Named = field(default_factory=list)
     all_trainable: bool = True  # no groups were given: every trainable parameter is meant
 
@@ -88,7 +91,10 @@ def refuse_bad_parameter(name: str, parameter: torch.nn.Parameter) -> None:
     elif parameter.layout != torch.strided:
         reason, fix = f"has the layout {parameter.layout}", "leave it out of the groups"
     elif parameter.device.type == "meta":
-        reason, fix = "is on the meta device and has no values", "load or initialise the model first"
+        reason, fix = (
+            "is on the meta device and has no values",
+            "load or initialise the model first",
+        )
     elif not is_dense(parameter):
         reason = f"has gaps or overlaps in memory (strides {parameter.stride()})"
         fix = f"make it dense first: model.{name}.data = model.{name}.data.contiguous()"
@@ -116,7 +122,7 @@ def refuse_shared_memory(moved: Named) -> None:
         for name, parameter in moved
         if parameter.numel()
     )
-    for (begin, size, name), (next_begin, _, next_name) in zip(extents, extents[1:], strict=False):
+    for (begin, size, name), (next_begin, _, next_name) in itertools.pairwise(extents):
         if begin + size > next_begin:
             raise ArgumentError(
                 f"parameters {name!r} and {next_name!r} share memory but are two Parameter objects\n"
