@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from operator import is_
+from operator import attrgetter, is_
 from typing import Any
 
 import torch
@@ -12,10 +12,10 @@ from .._c.errors import ArgumentError
 from .flat_buffer import Segment
 from .flat_choice import Choice
 
-# Descriptors and methods of C, for map(): no line of Python runs per tensor.
+# Functions written in C, for map(): no line of Python runs per tensor.
 POINTER: Any = torch.Tensor.data_ptr
-GRADIENT: Any = torch.Tensor.grad.__get__
-TRAINABLE: Any = torch.Tensor.requires_grad.__get__
+GRADIENT = attrgetter("grad")
+TRAINABLE = attrgetter("requires_grad")
 
 AGAIN = "flat.unflatten(), then flatten() again and make a new optimiser"
 
@@ -27,6 +27,7 @@ class Watch:
         self.model, self.choice = model, choice
         self.flat = [parameter for segment in segments for parameter in segment.parameters]
         self.flat_ids = set(map(id, self.flat))
+        self.views = [view for segment in segments for view in segment.views]
         self.frozen = [parameter for _, parameter in choice.frozen]
         self.remember()
 
@@ -44,35 +45,43 @@ class Watch:
             if id(parameter) in self.flat_ids
         ]
         self.slot_tables, self.slot_keys, self.addresses = _columns(slots)
+        self.view_addresses = list(map(POINTER, self.views))
 
     def _count(self) -> tuple[int, int]:
         return sum(map(len, self.tables)), sum(map(len, self.children))
 
     def looks_right(self) -> bool:
-        """False: something may be wrong, explain() says what. Costs about 0.3 us per tensor."""
+        """False: something may be wrong, explain() says what. Costs about 0.3 us of host time per tensor."""
         try:
             addresses = list(map(POINTER, map(dict.get, self.slot_tables, self.slot_keys)))
         except (TypeError, RuntimeError):  # a parameter is gone, or has no memory
             return False
         return (
             addresses == self.addresses
+            and list(map(POINTER, self.views)) == self.view_addresses
             and self._count() == self.counts
             and all(map(is_, map(dict.get, self.edge_tables, self.edge_keys), self.edge_ends))
             and all(map(TRAINABLE, self.flat))
             and not any(map(TRAINABLE, self.frozen))
         )
 
-    def explain(self, segments: Iterable[Segment]) -> None:
+    def explain(self, segments: Iterable[Segment], may_be_frozen: bool = False) -> None:
         """Raises ArgumentError that names the first parameter that is not as flatten() left it.
 
+        may_be_frozen: only an optimiser's step minds; a GAN's discriminator is frozen in between.
         What changed without harm, such as a new frozen part, is remembered.
         """
         now = {id(parameter): name for name, parameter in self.model.named_parameters()}
         for segment in segments:
-            for name, parameter, weight in zip(
-                segment.names, segment.parameters, segment.weights, strict=True
+            home = segment.gradient.untyped_storage().data_ptr()
+            for name, parameter, weight, view in zip(
+                segment.names, segment.parameters, segment.weights, segment.views, strict=True
             ):
                 reason = _what_changed(id(parameter) in now, parameter, weight)
+                if not reason and view.untyped_storage().data_ptr() != home:
+                    reason = "has a gradient with other memory: p.grad.data was replaced"
+                if not (reason or may_be_frozen or parameter.requires_grad):
+                    reason = "was frozen (requires_grad=False) after flatten()"
                 if reason:
                     raise ArgumentError(f"parameter {name!r} {reason}\n  fix: {AGAIN}")
         frozen = set(map(id, self.frozen))
@@ -107,4 +116,4 @@ def _what_changed(is_there: bool, parameter: torch.nn.Parameter, weight: torch.T
         return (
             "no longer has its memory in the flat buffer: .data was replaced or the model was moved"
         )
-    return "" if parameter.requires_grad else "was frozen (requires_grad=False) after flatten()"
+    return ""
