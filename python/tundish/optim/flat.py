@@ -85,6 +85,7 @@ class FlatParameters:
         self.buffers, self._segments = build(choice)
         self._watch = Watch(model, choice, self._segments)
         self._verified = False  # nothing was wrong when the last backward pass ended
+        self._watched: weakref.WeakSet[torch.optim.Optimizer] = weakref.WeakSet()
         self._task = -1  # of the autograd engine, whose end is awaited
         self._released = False
         _OWNERS.update({id(parameter): self for parameter in self._watch.flat})
@@ -112,6 +113,8 @@ class FlatParameters:
         """Makes zero_grad() of an optimiser over flat.groups() also clear the model's gradients, and
         checks the parameters before each step. flat.optimizer() and an optimiser's first step do this
         by themselves."""
+        if optimizer in self._watched:
+            return optimizer
         held = {id(p) for group in optimizer.param_groups for p in group["params"]}
         for name, parameter in self._named():
             if id(parameter) in held:
@@ -136,6 +139,7 @@ class FlatParameters:
         optimizer.zero_grad = zero_grad
         optimizer.register_step_pre_hook(lambda *_: self._before_step(own))
         optimizer.register_load_state_dict_post_hook(functools.partial(_check_state, own))
+        self._watched.add(optimizer)
         _SEEN.add(optimizer)
         return optimizer
 
@@ -147,12 +151,10 @@ class FlatParameters:
         """The 2-norm of all gradients, a tensor on the first buffer's device; nothing waits for it."""
         parts = [segment.flat.grad for segment in self._segments if segment.flat.grad is not None]
         device = self.buffers[0].device
-        norms = [
-            torch.linalg.vector_norm(part.float() if _is_16_bit(part) else part) for part in parts
-        ]
+        norms = [_norm(part).to(device) for part in parts]
         if not norms:
             return torch.zeros((), device=device)
-        return torch.linalg.vector_norm(torch.stack([norm.to(device) for norm in norms]))
+        return torch.linalg.vector_norm(torch.stack(norms))
 
     def check(self) -> None:
         """Raises ArgumentError that names a parameter that is no longer in the buffers, or should be."""
@@ -251,23 +253,23 @@ class FlatParameters:
     @torch.no_grad()  # type: ignore[untyped-decorator]
     def _clear(self, segments: list[Segment], set_to_none: bool) -> None:
         self._refuse_released()
-        if not set_to_none:
-            if not self._watch.looks_right():
-                self._watch.explain(segments, may_be_frozen=True)
-            parts = self.buffers if len(segments) == len(self._segments) else segments
-            for part in parts:
-                part.gradient.zero_()
         for segment in segments:
             segment.flat.grad = None if set_to_none else segment.gradient
             if set_to_none:
                 for parameter in segment.parameters:
                     parameter.grad = None
-            else:
+            elif not _is_attached(segment):
+                if not self._watch.looks_right():
+                    self._watch.explain(segments, may_be_frozen=True)
                 _attach(segment)
+        if not set_to_none:
+            for part in self.buffers if len(segments) == len(self._segments) else segments:
+                part.gradient.zero_()
 
 
-def _is_16_bit(tensor: torch.Tensor) -> bool:
-    return tensor.dtype in (torch.float16, torch.bfloat16)
+def _norm(tensor: torch.Tensor) -> torch.Tensor:
+    is_16_bit = tensor.dtype in (torch.float16, torch.bfloat16)  # squares of float16 overflow
+    return torch.linalg.vector_norm(tensor, dtype=torch.float32 if is_16_bit else None)
 
 
 def _is_attached(segment: Segment) -> bool:
@@ -289,26 +291,25 @@ def _is_ready(segment: Segment) -> bool:
 
 
 def _attach(segment: Segment) -> None:
-    if not _is_attached(segment):
-        for parameter, view in zip(segment.parameters, segment.views, strict=True):
-            parameter.grad = view
+    for parameter, view in zip(segment.parameters, segment.views, strict=True):
+        parameter.grad = view
 
 
 def _gather(segment: Segment) -> None:
     """Afterwards flat.grad is None and no parameter has a gradient, or all gradients are in the buffer."""
     gradients = list(map(GRADIENT, segment.parameters))
-    pairs = list(zip(segment.views, gradients, strict=True))
+    if segment.flat.grad is not None and all(map(is_, gradients, segment.views)):
+        return
     if segment.flat.grad is None and any(map(is_, gradients, segment.views)):
         raise ArgumentError(
-            f"the gradient of the flat parameter that begins with {segment.names[0]!r} was set to None, "
-            "those of the model's parameters were not: they hold the last step's sum\n"
+            f"the gradient of the flat parameter that begins with {segment.names[0]!r} was set to None,"
+            " those of the model's parameters were not: they hold the last step's sum\n"
             "  fix: make the optimiser with flat.optimizer(), or call flat.watch(optimizer) after making it"
         )
-    if all(map(is_, gradients, segment.views)):
-        return
     if all(gradient is None for gradient in gradients):
         segment.flat.grad = None  # an optimiser skips it
         return
+    pairs = list(zip(segment.views, gradients, strict=True))
     missing = [view for view, gradient in pairs if gradient is None]
     moved = [(view, one) for view, one in pairs if one is not None and one is not view]
     if missing:

@@ -28,7 +28,8 @@ class Choice:
 
 def choose(model: torch.nn.Module, groups: Iterable[Any] | None) -> Choice:
     """Groups are what torch's optimisers take: parameters, or dictionaries with "params"."""
-    refuse_bad_model(model)
+    if not isinstance(model, torch.nn.Module):
+        raise ArgumentError(f"flatten() takes a torch.nn.Module, not {type(model).__name__}")
     names = {id(parameter): name for name, parameter in model.named_parameters()}
     choice = Choice(all_trainable=groups is None)
     seen: dict[int, int] = {}
@@ -68,16 +69,6 @@ def _dictionaries(groups: Iterable[Any]) -> list[dict[str, Any]]:
 def _tensors_of(parameters: Any) -> list[torch.nn.Parameter]:
     given = [parameters] if isinstance(parameters, torch.Tensor) else list(parameters)
     return [one[1] if isinstance(one, tuple) else one for one in given]
-
-
-def refuse_bad_model(model: Any) -> None:
-    if not isinstance(model, torch.nn.Module):
-        raise ArgumentError(f"flatten() takes a torch.nn.Module, not {type(model).__name__}")
-    for name, module in model.named_modules():
-        if type(module).__name__ in ("FullyShardedDataParallel", "FSDPModule"):
-            raise ArgumentError(
-                f"module {name or 'model'!r} is {type(module).__name__}, which has flat parameters of its own"
-            )
 
 
 def refuse_bad_parameter(name: str, parameter: torch.nn.Parameter) -> None:
