@@ -7,6 +7,7 @@ optimizer = optim.AdamW(model.parameters(), lr=1e-3, max_norm=1.0, ema_decay=0.9
 
 from .adam import Adam
 from .adamw import AdamW
+from .flat import FlatParameters, flatten
 from .grad_scaler import GradScaler
 from .lamb import LAMB, NVLAMB
 from .lars import LARS
@@ -14,4 +15,16 @@ from .lion import Lion
 from .novograd import NovoGrad
 from .sgd import SGD
 
-__all__ = ["LAMB", "LARS", "NVLAMB", "SGD", "Adam", "AdamW", "GradScaler", "Lion", "NovoGrad"]
+__all__ = [
+    "LAMB",
+    "LARS",
+    "NVLAMB",
+    "SGD",
+    "Adam",
+    "AdamW",
+    "FlatParameters",
+    "GradScaler",
+    "Lion",
+    "NovoGrad",
+    "flatten",
+]

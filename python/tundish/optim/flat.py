@@ -1,0 +1,344 @@
+"""tundish.optim.flatten: parameters and gradients of one dtype in one buffer each, for any optimiser.
+
+How gradients come into the buffer. Where p.grad is None, autograd keeps the tensor that the backward
+operation made, without an addition. When the backward pass has ended, one multi-tensor copy gathers those
+tensors in the buffer and p.grad becomes a view of it. Where p.grad is such a view already
+(zero_grad(set_to_none=False), the second micro-batch), autograd adds in place and nothing is gathered.
+The gathering costs 8 bytes per float32 and few launches; zeroing and adding in place costs 16 and a launch per tensor.
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable, Iterable
+from operator import is_
+from typing import Any, NoReturn, TypeVar
+
+import torch
+from torch.optim.optimizer import register_optimizer_step_pre_hook
+
+from .._c.errors import ArgumentError
+from .flat_buffer import FlatBuffer, Segment, build
+from .flat_checks import GRADIENT, Watch
+from .flat_choice import Choice, choose
+
+_Optimizer = TypeVar("_Optimizer", bound=torch.optim.Optimizer)
+
+# The end of a backward pass is noticed by a hook on every so many parameters: a hook costs
+# about 1 us of host time per pass, and one that fires is enough.
+_HOOK_EVERY = 16
+
+# By id() of a model's parameter, and of a flat one; the value keeps both alive.
+_OWNERS: weakref.WeakValueDictionary[int, FlatParameters] = weakref.WeakValueDictionary()
+_FLAT: weakref.WeakValueDictionary[int, FlatParameters] = weakref.WeakValueDictionary()
+_SEEN: weakref.WeakSet[torch.optim.Optimizer] = weakref.WeakSet()
+
+_queue_callback: Any = torch.autograd.Variable._execution_engine.queue_callback
+
+
+def flatten(model: torch.nn.Module, groups: Iterable[Any] | None = None) -> FlatParameters:
+    """Moves the trainable parameters of a model into one buffer per dtype and device.
+
+    The model keeps its Parameter objects, names, shapes and strides. groups is what torch's optimisers take
+    (parameters, or dictionaries with "params" and options); without it all trainable parameters are
+    one group. Frozen parameters, and those in no group, stay where they are.
+    """
+    choice = choose(model, groups)
+    for chosen in choice.groups:
+        for name, parameter in chosen:
+            if id(parameter) in _OWNERS:
+                raise ArgumentError(
+                    f"parameter {name!r} is in a flat buffer already\n  fix: call unflatten() of that one first"
+                )
+    _watch_new_optimizers()
+    with torch.no_grad():
+        return FlatParameters(model, choice)
+
+
+@functools.cache
+def _watch_new_optimizers() -> None:
+    """An optimiser over flat.groups() that nobody gave to watch() is found at its first step."""
+
+    def before_step(optimizer: torch.optim.Optimizer, *_: Any) -> None:
+        if optimizer in _SEEN:
+            return
+        _SEEN.add(optimizer)
+        held = [id(p) for group in optimizer.param_groups for p in group["params"]]
+        for flat in {_FLAT[key] for key in held if key in _FLAT}:
+            flat.watch(optimizer)
+
+    register_optimizer_step_pre_hook(before_step)
+
+
+class FlatParameters:
+    """What flatten() returns. Its optimiser's parameters are slices of the buffers, one per dtype and group.
+
+    Optimisers that use the norm of each tensor (LARS, LAMB) need the tensors: give them
+    model.parameters(); p.grad is in the buffer for them too.
+    """
+
+    def __init__(self, model: torch.nn.Module, choice: Choice) -> None:
+        self.model = model
+        self.buffers: list[FlatBuffer]
+        self._choice = choice
+        self.buffers, self._segments = build(choice)
+        self._watch = Watch(model, choice, self._segments)
+        self._verified = False  # nothing was wrong when the last backward pass ended
+        self._watched: weakref.WeakSet[torch.optim.Optimizer] = weakref.WeakSet()
+        self._task = -1  # of the autograd engine, whose end is awaited
+        self._released = False
+        _OWNERS.update({id(parameter): self for parameter in self._watch.flat})
+        _FLAT.update({id(segment.flat): self for segment in self._segments})
+        self._hooks = self._add_hooks()
+        self.gather()
+
+    def parameters(self, dtype: torch.dtype | None = None) -> list[torch.nn.Parameter]:
+        """The flat parameters, of one dtype or all: for an optimiser, clip_grad_norm_, an average."""
+        flat = [segment.flat for segment in self._segments]
+        return [one for one in flat if dtype is None or one.dtype == dtype]
+
+    def groups(self) -> list[dict[str, Any]]:
+        """The groups of flatten() with their options and flat parameters, for torch.optim.*."""
+        return [
+            {**options, "params": [part.flat for part in self._segments if part.group == place]}
+            for place, options in enumerate(self._choice.options)
+        ]
+
+    def optimizer(self, kind: Callable[..., _Optimizer], **options: Any) -> _Optimizer:
+        """kind(flat.groups(), **options), watched: flat.optimizer(torch.optim.AdamW, lr=1e-3)."""
+        return self.watch(kind(self.groups(), **options))
+
+    def watch(self, optimizer: _Optimizer) -> _Optimizer:
+        """Makes zero_grad() of an optimiser over flat.groups() also clear the model's gradients, and
+        checks the parameters before each step. flat.optimizer() and an optimiser's first step do this
+        by themselves."""
+        if optimizer in self._watched:
+            return optimizer
+        held = {id(p) for group in optimizer.param_groups for p in group["params"]}
+        for name, parameter in self._named():
+            if id(parameter) in held:
+                raise ArgumentError(
+                    f"the optimiser has the parameter {name!r} itself, not the flat one\n"
+                    "  fix: make it from flat.groups(); an optimiser over model.parameters() needs no watch()"
+                )
+        own = [segment for segment in self._segments if id(segment.flat) in held]
+        if not own:
+            raise ArgumentError(
+                "the optimiser has none of the flat parameters\n  fix: make it from flat.groups()"
+            )
+        clear_all = optimizer.zero_grad
+        has_others = len(held) > len(own)
+
+        @functools.wraps(clear_all)
+        def zero_grad(set_to_none: bool = True) -> None:
+            if has_others:
+                clear_all(set_to_none)
+            self._clear(own, set_to_none)
+
+        optimizer.zero_grad = zero_grad
+        optimizer.register_step_pre_hook(lambda *_: self._before_step(own))
+        optimizer.register_load_state_dict_post_hook(functools.partial(_check_state, own))
+        self._watched.add(optimizer)
+        _SEEN.add(optimizer)
+        return optimizer
+
+    def zero_grad(self, set_to_none: bool = False) -> None:
+        """One memset per buffer, p.grad stays; or, as torch does by default, p.grad becomes None."""
+        self._clear(self._segments, set_to_none)
+
+    def gradient_norm(self) -> torch.Tensor:
+        """The 2-norm of all gradients, a tensor on the first buffer's device; nothing waits for it."""
+        parts = [segment.flat.grad for segment in self._segments if segment.flat.grad is not None]
+        device = self.buffers[0].device
+        norms = [_norm(part).to(device) for part in parts]
+        if not norms:
+            return torch.zeros((), device=device)
+        return torch.linalg.vector_norm(torch.stack(norms))
+
+    def check(self) -> None:
+        """Raises ArgumentError that names a parameter that is no longer in the buffers, or should be."""
+        self._refuse_released()
+        self._watch.explain(self._segments)
+
+    @torch.no_grad()  # type: ignore[untyped-decorator]
+    def gather(self) -> None:
+        """Copies gradients that are elsewhere into the buffers. The end of a backward pass does this by itself."""
+        self._refuse_released()
+        self._verified = self._watch.looks_right()
+        if not self._verified:  # before gradients meet parameters of another type
+            self._watch.explain(self._segments, may_be_frozen=True)
+        for segment in self._segments:
+            _gather(segment)
+
+    @torch.no_grad()  # type: ignore[untyped-decorator]
+    def unflatten(self) -> None:
+        """Gives every parameter and gradient memory of its own again; the flat parameters are dead."""
+        if self._released:
+            return
+        for segment in self._segments:
+            for parameter, weight in zip(segment.parameters, segment.weights, strict=True):
+                if parameter.data_ptr() == weight.data_ptr():
+                    parameter.data = weight.clone(memory_format=torch.preserve_format)
+                if parameter.grad is not None:
+                    parameter.grad = parameter.grad.clone(memory_format=torch.preserve_format)
+        for parameter in self._watch.flat:
+            _OWNERS.pop(id(parameter), None)
+        for hook in self._hooks:
+            hook.remove()
+        self._released = True
+
+    def __deepcopy__(self, memo: Any) -> NoReturn:
+        raise ArgumentError(
+            "FlatParameters cannot be copied\n  fix: copy the model and flatten the copy"
+        )
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise ArgumentError(
+            "FlatParameters cannot be pickled\n  fix: save the model and flatten it after loading"
+        )
+
+    # --- what follows a training step ---------------------------------------------------------
+
+    def _named(self) -> Iterable[tuple[str, torch.nn.Parameter]]:
+        for segment in self._segments:
+            yield from zip(segment.names, segment.parameters, strict=True)
+
+    def _refuse_released(self) -> None:
+        if self._released:
+            raise ArgumentError(
+                "the model was unflattened\n  fix: flatten() it again, and make a new optimiser"
+            )
+
+    def _add_hooks(self) -> list[Any]:
+        """Weakly: a model does not keep the buffers' owner alive."""
+        weak = weakref.ref(self)
+
+        def on_gradient(_: torch.Tensor) -> None:
+            flat = weak()
+            if flat is not None:
+                flat._await_end()
+
+        chosen = {
+            id(parameter): parameter
+            for segment in self._segments
+            for parameter in (*segment.parameters[::_HOOK_EVERY], segment.parameters[-1])
+        }
+        return [p.register_post_accumulate_grad_hook(on_gradient) for p in chosen.values()]
+
+    def _await_end(self) -> None:
+        task = torch._C._current_graph_task_id()
+        if task not in (self._task, -1):
+            self._task = task
+            # Queued from within a callback, so that it comes after the callback in which
+            # DistributedDataParallel writes the reduced gradients.
+            _queue_callback(lambda: _queue_callback(self._after_backward))
+
+    def _after_backward(self) -> None:
+        if not self._released:
+            self.gather()
+
+    def _before_step(self, own: list[Segment]) -> None:
+        self._refuse_released()
+        was_verified, self._verified = self._verified, False
+        if was_verified and all(map(_is_ready, own)):
+            return
+        if not self._watch.looks_right():
+            self._watch.explain(own)
+        with torch.no_grad():
+            for segment in own:
+                _refuse_late(segment)
+                _gather(segment)
+
+    @torch.no_grad()  # type: ignore[untyped-decorator]
+    def _clear(self, segments: list[Segment], set_to_none: bool) -> None:
+        self._refuse_released()
+        for segment in segments:
+            segment.flat.grad = None if set_to_none else segment.gradient
+            if set_to_none:
+                for parameter in segment.parameters:
+                    parameter.grad = None
+            elif not _is_attached(segment):
+                if not self._watch.looks_right():
+                    self._watch.explain(segments, may_be_frozen=True)
+                _attach(segment)
+        if not set_to_none:
+            for part in self.buffers if len(segments) == len(self._segments) else segments:
+                part.gradient.zero_()
+
+
+def _norm(tensor: torch.Tensor) -> torch.Tensor:
+    is_16_bit = tensor.dtype in (torch.float16, torch.bfloat16)  # squares of float16 overflow
+    return torch.linalg.vector_norm(tensor, dtype=torch.float32 if is_16_bit else None)
+
+
+def _is_attached(segment: Segment) -> bool:
+    return all(map(is_, map(GRADIENT, segment.parameters), segment.views))
+
+
+def _is_ready(segment: Segment) -> bool:
+    """Whether flat.grad has all gradients. Runs in every step: 0.07 us per tensor.
+
+    Comparing lists is faster than all(map(is_, ...)): equal items are told by identity. Only one that was replaced is
+    compared by value: a tensor of several elements raises, one element of the same value does no harm.
+    """
+    try:
+        return (
+            segment.flat.grad is not None and [*map(GRADIENT, segment.parameters)] == segment.views
+        )
+    except (RuntimeError, TypeError):
+        return False
+
+
+def _attach(segment: Segment) -> None:
+    for parameter, view in zip(segment.parameters, segment.views, strict=True):
+        parameter.grad = view
+
+
+def _gather(segment: Segment) -> None:
+    """Afterwards flat.grad is None and no parameter has a gradient, or all gradients are in the buffer."""
+    gradients = list(map(GRADIENT, segment.parameters))
+    if segment.flat.grad is not None and all(map(is_, gradients, segment.views)):
+        return
+    if segment.flat.grad is None and any(map(is_, gradients, segment.views)):
+        raise ArgumentError(
+            f"the gradient of the flat parameter that begins with {segment.names[0]!r} was set to None,"
+            " those of the model's parameters were not: they hold the last step's sum\n"
+            "  fix: make the optimiser with flat.optimizer(), or call flat.watch(optimizer) after making it"
+        )
+    if all(gradient is None for gradient in gradients):
+        segment.flat.grad = None  # an optimiser skips it
+        return
+    pairs = list(zip(segment.views, gradients, strict=True))
+    missing = [view for view, gradient in pairs if gradient is None]
+    moved = [(view, one) for view, one in pairs if one is not None and one is not view]
+    if missing:
+        torch._foreach_zero_(missing)
+    if moved:
+        views, found = zip(*moved, strict=True)
+        torch._foreach_copy_(views, [one.to_dense() if one.is_sparse else one for one in found])
+    _attach(segment)
+    segment.flat.grad = segment.gradient
+
+
+def _refuse_late(segment: Segment) -> None:
+    """Gathered this late, gradients would overwrite what a GradScaler or clipping did to the flat ones."""
+    if segment.flat.grad is None or _is_attached(segment):
+        return
+    for name, parameter, view in zip(segment.names, segment.parameters, segment.views, strict=True):
+        if parameter.grad is not None and parameter.grad is not view:
+            raise ArgumentError(
+                f"the gradient of parameter {name!r} is not in the flat buffer: it was replaced after the backward"
+                " pass, or the backward pass reached only a few parameters after model.zero_grad()\n"
+                "  fix: use zero_grad() of the optimiser, or call flat.gather() after the backward pass"
+            )
+
+
+def _check_state(own: list[Segment], optimizer: torch.optim.Optimizer) -> None:
+    for segment in own:
+        for key, value in optimizer.state.get(segment.flat, {}).items():
+            if isinstance(value, torch.Tensor) and value.numel() not in (1, segment.flat.numel()):
+                raise ArgumentError(
+                    f"the optimiser's state {key!r} has {value.numel()} elements, the flat parameter that begins with"
+                    f" {segment.names[0]!r} has {segment.flat.numel()}: it was saved for other tensors or groups"
+                )
