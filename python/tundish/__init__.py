@@ -22,6 +22,7 @@ from .data.replay import Replayed
 from .packing import pack
 
 if TYPE_CHECKING:
+    from .launch.data_parallel import replace_data_parallel
     from .tuning.plan import Plan, load_plan
     from .tuning.seeds import seed_everything
     from .tuning.tune import tune
@@ -44,6 +45,7 @@ __all__ = [
     "Weighted",
     "load_plan",
     "pack",
+    "replace_data_parallel",
     "seed_everything",
     "transforms",
     "tune",
@@ -53,6 +55,7 @@ __all__ = [
 _WITH_TORCH = {
     "Plan": ".tuning.plan",
     "load_plan": ".tuning.plan",
+    "replace_data_parallel": ".launch.data_parallel",
     "seed_everything": ".tuning.seeds",
     "tune": ".tuning.tune",
 }

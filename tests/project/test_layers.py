@@ -88,6 +88,7 @@ PARTS = [
     "progress",
     "packing",
     "report",
+    "launch",
     "tuning",
     "",
     "demo",
