@@ -1,6 +1,7 @@
 """Scripts under `tundish run`, their processes, and made-up machines for it."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -47,6 +48,15 @@ def start(folder, script, *words, options=()):
     line = line_of(folder, script, *words, options=options)
     pipe = subprocess.PIPE
     return subprocess.Popen(line, env=environment(), stdout=pipe, stderr=pipe, text=True)
+
+
+def kill_all(folder, run):
+    """After a test that failed: the launcher, and every process that a script has noted."""
+    run.kill()
+    run.communicate()
+    for pid in pids(folder):
+        if is_alive(pid):
+            os.kill(pid, signal.SIGKILL)
 
 
 def wait_until(true, seconds=60):

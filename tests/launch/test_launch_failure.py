@@ -1,5 +1,6 @@
 """What is said about ranks that failed, and how output is cut into lines."""
 
+import os
 import signal
 
 from tundish.launch.failure import (
@@ -9,7 +10,7 @@ from tundish.launch.failure import (
     oom_kills_so_far,
     still_running_text,
 )
-from tundish.launch.output import Lines
+from tundish.launch.output import Lines, Terminal
 from tundish.launch.processes import group_members
 
 
@@ -78,6 +79,20 @@ def test_lines_that_were_overwritten_show_their_last_state():
 def test_a_line_without_an_end_is_handed_on():
     lines = Lines()
     assert sum(len(line) for _ in range(10) for line in lines.feed(b"x" * 60000)) > 400_000
+
+
+def test_a_line_never_lands_in_a_progress_bar(monkeypatch):
+    put = []
+    monkeypatch.setattr(os, "isatty", lambda descriptor: descriptor == 2)
+    monkeypatch.setattr(os, "write", lambda fd, data: put.append((fd, data)) or len(data))
+    terminal = Terminal()
+    terminal.write(1, b"to a file, not ended")
+    terminal.line(b"[rank 1] a")
+    terminal.write(2, b" 3 %")
+    terminal.line(b"[rank 1] b")
+    terminal.line(b"[rank 1] c")
+    shown = b"".join(data for fd, data in put if fd == 2)
+    assert shown == b"[rank 1] a\n 3 %\n[rank 1] b\n[rank 1] c\n"
 
 
 def test_members_of_a_process_group_are_found_whatever_they_are_called(tmp_path):

@@ -6,6 +6,7 @@ import re
 import subprocess
 
 from tundish.launch.cli_words import HELP
+from tundish.launch.ranks import free_port
 
 from tests.helpers.launched import environment, is_alive, launch, line_of, pids
 from tests.helpers.program import PROGRAM, needs_program
@@ -31,6 +32,21 @@ def test_ranks_meet_and_reduce(tmp_path):
     for rank in (0, 1):
         text = (tmp_path / f"out{rank}").read_text()
         assert text == str([11.0, str(rank), "2", "2", "0", "127.0.0.1"])
+
+
+def test_ranks_of_two_machines_meet(tmp_path):
+    """Two launchers on one machine, a rank each."""
+    script = MEET + "note(f'out{RANK}', value.item()); distributed.destroy_process_group()"
+    runs = []
+    address = f"127.0.0.1:{free_port()}"
+    for node in ("0", "1"):
+        line = line_of(tmp_path, script)
+        at = line.index("--ranks")
+        words = ["--ranks", "1", "--nodes", "2", "--node", node, "--address", address]
+        line[at : at + 2] = words
+        runs.append(subprocess.Popen(line, env=environment()))
+    assert [run.wait(120) for run in runs] == [0, 0]
+    assert [(tmp_path / f"out{rank}").read_text() for rank in (0, 1)] == ["11.0", "11.0"]
 
 
 def test_each_rank_has_its_own_cpus_and_threads(tmp_path):

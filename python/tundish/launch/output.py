@@ -25,17 +25,19 @@ class Terminal:
     """The launcher's own stdout and stderr. A reader who went away ends the showing, not the run."""
 
     def __init__(self) -> None:
-        self._in_line = False  # rank 0 has begun a line, as progress bars do
+        self._is_screen = {descriptor: os.isatty(descriptor) for descriptor in (1, 2)}
+        self._in_line = False  # rank 0 has begun a line on the screen, as progress bars do
         self._closed: set[int] = set()
 
     def write(self, descriptor: int, data: bytes) -> None:
         """Bytes of rank 0, at once and unchanged."""
         self._put(descriptor, data)
-        self._in_line = not data.endswith(b"\n")
+        if self._is_screen[descriptor]:
+            self._in_line = not data.endswith(b"\n")
 
     def line(self, text: bytes) -> None:
         """A whole line on stderr, never in the middle of one of rank 0's."""
-        begin = b"\n" if self._in_line and os.isatty(2) else b""
+        begin = b"\n" if self._in_line and self._is_screen[2] else b""
         self._put(2, begin + text + b"\n")
         self._in_line = False if begin else self._in_line
 
