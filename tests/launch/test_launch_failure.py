@@ -4,9 +4,11 @@ import os
 import signal
 
 from tundish.launch.failure import (
+    TRACEBACK,
     Ending,
     failure_text,
     first_failure,
+    last_lines,
     oom_kills_so_far,
     still_running_text,
 )
@@ -33,6 +35,14 @@ def test_failures_are_told_in_the_order_in_which_they_began():
     assert lines[2] == "  rank 0 failed 2.0 s later: exit code 1"
     assert lines[3] == "  rank 4: ended by the launcher"
     assert first_failure(endings).exit_code == 139
+
+
+def test_the_lines_before_a_crash_are_shown_only_after_an_exception():
+    lines = [*"abc", TRACEBACK, "  where", "ValueError: why", "Fatal Python error: Aborted", "more"]
+    assert last_lines(lines, raised=True) == lines[:6]
+    assert last_lines(lines, raised=False) == lines
+    assert last_lines(lines[:6], raised=True) == lines[:6]
+    assert last_lines(["x"] * 50, raised=False) == ["x"] * 20
 
 
 def test_each_silent_end_has_a_remedy():

@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+TRACEBACK = "Traceback (most recent call last):"
+_FATAL = "Fatal Python error:"  # where the fault handler begins, after the end by a signal
+_SHOWN_LINES = 20
 _SEEN = 0.05  # seconds: a shorter distance says nothing about who was first
 
 
@@ -19,6 +22,7 @@ class Ending:
     status: int  # exit code, or minus the signal's number
     seconds: float  # since the start
     failed_s: float = 0.0  # when it began to fail: its last traceback, else its end
+    raised: bool = False  # it printed a traceback shortly before its end
     by_launcher: bool = False  # it was ended because of another rank or a signal
     killed: bool = False  # ... by SIGKILL, since it did not end in the grace time
     hung: bool = False  # ... because other ranks had ended long before
@@ -116,6 +120,17 @@ def _what(one: Ending) -> str:
     return f"killed by {signal_name(-one.status)}"
 
 
+def last_lines(lines: Sequence[str], raised: bool) -> list[str]:
+    """What is shown of a rank's stderr. A rank that raised may crash while it ends, since threads of
+    the process group still run: the exception is the reason, not what the crash printed."""
+    starts = [i for i, line in enumerate(lines) if line.startswith(TRACEBACK)]
+    end = len(lines)
+    if raised and starts:
+        after = range(starts[-1], len(lines))
+        end = next((i for i in after if lines[i].startswith(_FATAL)), end)
+    return list(lines[max(0, end - _SHOWN_LINES) : end])
+
+
 def signal_name(number: int) -> str:
     try:
         return signal.Signals(number).name
@@ -138,6 +153,8 @@ def _remedy(one: Ending, oom_kills: int) -> str:
         )
     if one.status == -signal.SIGBUS:
         return "is /dev/shm full? See df -h /dev/shm; in a container: docker run --shm-size=8g, or --ipc=host"
+    if one.raised:
+        return ""
     if one.status in (-signal.SIGSEGV, -signal.SIGABRT, -signal.SIGILL, -signal.SIGFPE):
         return "a crash in C++ or CUDA code; the lines above name the line of Python. CUDA_LAUNCH_BLOCKING=1 makes it exact"
     if one.status == -signal.SIGTERM:

@@ -16,9 +16,11 @@ from collections import deque
 from pathlib import Path
 from typing import IO
 
-TAIL_LINES = 20
+from .failure import TRACEBACK
+
+KEPT_LINES = 200  # of each stream, for the report of a failure
 _LONGEST_LINE = 1 << 16  # a line that does not end is handed on in parts of this size
-_TRACEBACK = b"Traceback (most recent call last):"
+_TRACEBACK = TRACEBACK.encode()
 
 
 class Terminal:
@@ -121,7 +123,7 @@ class Stream:
         neither the terminal gets nothing."""
         self._own = b"[rank%d]: " % rank  # what torch puts before each line of a traceback
         self.channel = Channel(direct)
-        self.tail: deque[bytes] = deque(maxlen=TAIL_LINES)
+        self.tail: deque[bytes] = deque(maxlen=KEPT_LINES)
         self.traceback_at: float | None = None  # when the last traceback began (monotonic)
         self._terminal = terminal
         self._direct = direct

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .failure import Ending, first_failure, oom_kills_so_far, still_running_text
+from .failure import Ending, first_failure, last_lines, oom_kills_so_far, still_running_text
 from .output import RankOutput, Stream, Terminal
 from .processes import RankProcess
 from .ranks import Rank
@@ -218,21 +218,20 @@ class Supervisor:
         self._terminal.line(f"tundish: {text}".encode())
 
     def _ending(self, one: RankProcess) -> Ending:
-        status = one.status or 0
-        failed_at = one.ended_at
-        if status > 0 and _is_failing(one, one.ended_at):
-            failed_at = one.output.stderr.traceback_at or failed_at
+        raised = one.status != 0 and _is_failing(one, one.ended_at)
+        failed_at = (one.output.stderr.traceback_at if raised else None) or one.ended_at
         lines = [line.decode("utf-8", "replace") for line in one.output.stderr.tail]
         path = one.output.log_path
         return Ending(
             rank=one.rank.rank,
-            status=status,
+            status=one.status or 0,
             seconds=one.ended_at - self._begin,
             failed_s=failed_at - self._begin,
             by_launcher=one.by_launcher,
             killed=one.killed,
             hung=one.hung,
-            tail=lines,
+            tail=last_lines(lines, raised),
+            raised=raised,
             log=None if path is None else str(path),
         )
 
