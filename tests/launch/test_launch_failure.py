@@ -41,6 +41,8 @@ def test_the_lines_before_a_crash_are_shown_only_after_an_exception():
     lines = [*"abc", TRACEBACK, "  where", "ValueError: why", "Fatal Python error: Aborted", "more"]
     assert last_lines(lines, raised=True) == lines[:6]
     assert last_lines(lines, raised=False) == lines
+    lines.insert(6, "terminate called without an active exception")
+    assert last_lines(lines, raised=True) == lines[:6]
     assert last_lines(lines[:6], raised=True) == lines[:6]
     assert last_lines(["x"] * 50, raised=False) == ["x"] * 20
 

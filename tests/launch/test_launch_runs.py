@@ -92,10 +92,8 @@ def test_the_rank_that_failed_first_is_named_with_its_last_lines(tmp_path):
         "distributed.all_reduce(value)\n"
     )
     done = launch(tmp_path, script)
-    assert done.returncode in (
-        1,
-        134,
-    )  # Gloo's threads may abort a process that ends without warning
+    # Gloo's threads sometimes abort a process that ends without destroy_process_group.
+    assert done.returncode in (1, 134)
     report = done.stderr.split("\ntundish: ")[1]
     assert report.startswith("rank 1 failed first: ")
     shown = re.findall(r"^  \| (.*)$", report, re.M)

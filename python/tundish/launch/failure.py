@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 TRACEBACK = "Traceback (most recent call last):"
-_FATAL = "Fatal Python error:"  # where the fault handler begins, after the end by a signal
+# How the words of a crash begin: C++'s about a thread that nobody joined, the fault handler's.
+_CRASH = ("terminate called ", "Fatal Python error:")
 _SHOWN_LINES = 20
 _SEEN = 0.05  # seconds: a shorter distance says nothing about who was first
 
@@ -127,7 +128,7 @@ def last_lines(lines: Sequence[str], raised: bool) -> list[str]:
     end = len(lines)
     if raised and starts:
         after = range(starts[-1], len(lines))
-        end = next((i for i in after if lines[i].startswith(_FATAL)), end)
+        end = next((i for i in after if lines[i].startswith(_CRASH)), end)
     return list(lines[max(0, end - _SHOWN_LINES) : end])
 
 
