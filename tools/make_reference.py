@@ -31,6 +31,7 @@ VERBS = (
     "view",
     "bench",
     "tune",
+    "run",
     "demo",
     "explain",
 )
@@ -47,6 +48,7 @@ pages of `docs/` show how to use it, task by task.
 - [Orders](#orders)
 - [Transforms](#transforms), and [functions](#functions-of-transforms) on lists of them
 - [Tuning](#tuning)
+- [Launching](#launching)
 - [Errors](#errors)
 - [The program tundish](#the-program-tundish)
 """
@@ -234,6 +236,15 @@ def tuning(package: Any) -> str:
     return "\n".join(parts)
 
 
+def launching(package: Any) -> str:
+    """One process per GPU. docs/launch.md shows how it is used."""
+    function = package.replace_data_parallel
+    line = signature("tundish.replace_data_parallel", function)
+    about = "[launch.md](launch.md) shows how to use it, and `tundish run`."
+    name = function.__name__
+    return f"## Launching\n\n{about}\n\n### {name}\n\n`{line}`\n\n{documentation(function)}\n"
+
+
 def plan_operations() -> str:
     """What the enumeration of the header says of each operation, by the word that a plan has."""
     header = (ROOT / "src/augment/pixels/pixel_step.h").read_text()
@@ -281,6 +292,7 @@ def page() -> str:
         classes(package, ORDERS, "Orders"),
         transforms(found),
         tuning(package),
+        launching(package),
         classes(package, ERRORS, "Errors"),
         program(),
     ]

@@ -23,6 +23,7 @@ from .packing import pack
 
 if TYPE_CHECKING:
     from . import optim
+    from .launch.data_parallel import replace_data_parallel
     from .tuning.plan import Plan, load_plan
     from .tuning.seeds import seed_everything
     from .tuning.tune import tune
@@ -46,6 +47,7 @@ __all__ = [
     "load_plan",
     "optim",
     "pack",
+    "replace_data_parallel",
     "seed_everything",
     "transforms",
     "tune",
@@ -55,6 +57,7 @@ __all__ = [
 _WITH_TORCH = {
     "Plan": ".tuning.plan",
     "load_plan": ".tuning.plan",
+    "replace_data_parallel": ".launch.data_parallel",
     "seed_everything": ".tuning.seeds",
     "tune": ".tuning.tune",
 }

@@ -33,6 +33,7 @@ constexpr std::array kVerbs = {
     Verb{"view", "a contact sheet of what the network will see", run_view},
     Verb{"bench", "how fast this machine loads batches from a pack", run_bench},
     Verb{"tune", "the training tricks that make your own model faster, and only those", nullptr},
+    Verb{"run", "a training script on every GPU of this machine, one process each", nullptr},
     Verb{"demo", "everything end to end on a sample set, against torch's DataLoader", run_demo},
     Verb{"explain", "what an error code means and what to do", run_explain},
 };

@@ -24,6 +24,7 @@ VERBS = [
     "view",
     "bench",
     "tune",
+    "run",
     "demo",
     "explain",
 ]

@@ -89,6 +89,7 @@ PARTS = [
     "packing",
     "report",
     "optim",
+    "launch",
     "tuning",
     "",
     "demo",

@@ -11,7 +11,7 @@ from .._c.library import lib
 from . import checks, memory_budget, pinned
 from .gpu.device import device_of
 from .options import LoaderOptions
-from .world import local_world_size, rank_and_world_size
+from .world import cpus_of_rank, rank_and_world_size
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def settle(options: LoaderOptions) -> Setup:
     device = device_of(options.device, backend)
     threads = options.threads
     if threads is None:
-        threads = max(1, lib.tundish_usable_cpus() // local_world_size())
+        threads = cpus_of_rank(lib.tundish_usable_cpus())
     memory = memory_budget.of_options(options)
     pin, pieces = _pinning(options, backend, device)
     return Setup(

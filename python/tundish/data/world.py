@@ -84,6 +84,15 @@ def _started_by(slurm: tuple[int, int], known: tuple[int, int]) -> bool:
     return "TORCHELASTIC_RUN_ID" in os.environ or (rest == 0 and known[0] // each == slurm[0])
 
 
+def cpus_of_rank(usable: int) -> int:
+    """How many of the usable CPUs are this rank's. `tundish run` gives each rank CPUs of its own and
+    says how many: they are not to be divided once more."""
+    value = os.environ.get("TUNDISH_CPUS_PER_RANK", "")
+    if value.isdigit() and int(value) > 0:
+        return max(1, min(usable, int(value)))
+    return max(1, usable // local_world_size())
+
+
 def local_world_size() -> int:
     """Processes of this run on this machine, which share its CPUs."""
     for name in ("LOCAL_WORLD_SIZE", "SLURM_NTASKS_PER_NODE"):

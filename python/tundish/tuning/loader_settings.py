@@ -105,9 +105,9 @@ def stages(options: Settings, cpus: int) -> list[list[Settings]]:
 def _cpus() -> int:
     """The loader's default number of threads."""
     from .._c.library import lib
-    from ..data.world import local_world_size
+    from ..data.world import cpus_of_rank
 
-    return max(1, int(lib.tundish_usable_cpus()) // local_world_size())
+    return cpus_of_rank(int(lib.tundish_usable_cpus()))
 
 
 def _maker(path: Any, batch_size: int | None, options: Settings) -> MakeLoader:

@@ -1,0 +1,106 @@
+"""Scripts under `tundish run`, their processes, and made-up machines for it."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from tests.conftest import RANK_VARIABLES
+
+# At the top of a script: RANK, and a file per process in the folder of the test, by which it finds them.
+BEGIN = """
+import os, pathlib, signal, subprocess, sys, time
+RANK = int(os.environ["RANK"])
+HERE = pathlib.Path(__file__).parent
+def note(name, text=""):
+    (HERE / (name + "~")).write_text(str(text))
+    (HERE / (name + "~")).rename(HERE / name)
+def wait_for(name):
+    while not (HERE / name).exists():
+        time.sleep(0.01)
+note(f"pid{RANK}", os.getpid())
+"""
+
+
+def line_of(folder, script, *words, options=()):
+    """The script is written to the folder; the line that launches it on two ranks."""
+    (folder / "train.py").write_text(BEGIN + script)
+    launcher = [sys.executable, "-m", "tundish", "run", "--ranks", "2", *map(str, options)]
+    return [*launcher, str(folder / "train.py"), *map(str, words)]
+
+
+def environment(**more):
+    left_out = {*RANK_VARIABLES, "OMP_NUM_THREADS"}
+    plain = {name: value for name, value in os.environ.items() if name not in left_out}
+    return {**plain, "CUDA_VISIBLE_DEVICES": "", **more}
+
+
+def launch(folder, script, *words, options=(), **more):
+    """Runs it to its end; generous about time, so that only a hang fails."""
+    line = line_of(folder, script, *words, options=options)
+    settings = {"capture_output": True, "text": True, "timeout": 120, **more}
+    return subprocess.run(line, env=environment(), **settings)
+
+
+def start(folder, script, *words, options=()):
+    line = line_of(folder, script, *words, options=options)
+    pipe = subprocess.PIPE
+    return subprocess.Popen(line, env=environment(), stdout=pipe, stderr=pipe, text=True)
+
+
+def kill_all(folder, run):
+    """After a test that failed: the launcher, and every process that a script has noted."""
+    run.kill()
+    run.communicate()
+    for pid in pids(folder):
+        if is_alive(pid):
+            os.kill(pid, signal.SIGKILL)
+
+
+def wait_until(true, seconds=60):
+    """Fails when it never becomes true."""
+    until = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+def is_alive(pid):
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return text.rpartition(")")[2].split()[0] not in "ZX"
+
+
+def pids(folder, pattern="pid*"):
+    return [int(file.read_text()) for file in folder.glob(pattern) if not file.name.endswith("~")]
+
+
+def make_sys(root, nodes, threads=2, gpus=()):
+    """A /sys with so many cores on each NUMA node. As on most machines the second hyper-threads are
+    numbered after all cores. gpus: the node of each. Returns all CPUs."""
+    cores = sum(nodes)
+    first = 0
+    for node, count in enumerate(nodes):
+        own = [first + i + cores * t for t in range(threads) for i in range(count)]
+        first += count
+        text = ",".join(map(str, own))
+        write(root / f"devices/system/node/node{node}/cpulist", text)
+        for gpu, its_node in enumerate(gpus):
+            if its_node == node:
+                folder = root / f"bus/pci/devices/0000:{gpu:02x}:00.0"
+                write(folder / "numa_node", node)
+                write(folder / "local_cpulist", text)
+    for cpu in range(cores * threads):
+        together = ",".join(str(cpu % cores + cores * t) for t in range(threads))
+        file = root / f"devices/system/cpu/cpu{cpu}/topology/thread_siblings_list"
+        write(file, together)
+    return set(range(cores * threads))
+
+
+def write(file, text):
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(f"{text}\n")

@@ -1,0 +1,107 @@
+"""Ctrl-C, kill and schedulers: all ranks end, and none is left behind."""
+
+import signal
+
+import pytest
+
+from tests.helpers.launched import is_alive, kill_all, pids, start, wait_until
+
+SLEEP = "note(f'ready{RANK}'); time.sleep(1000)"
+# With a process of its own, as loaders have them.
+WITH_CHILD = (
+    "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(1000)'])\n"
+    "note(f'pid{RANK}.child', child.pid)\n" + SLEEP
+)
+
+
+@pytest.fixture
+def started(tmp_path):
+    """Starts a script and waits until both ranks are ready."""
+    runs = []
+
+    def start_and_wait(script, *options):
+        runs.append(start(tmp_path, script, options=options))
+        wait_until(lambda: all((tmp_path / f"ready{rank}").exists() for rank in (0, 1)))
+        return runs[-1]
+
+    yield start_and_wait
+    for run in runs:
+        kill_all(tmp_path, run)
+
+
+def none_left(folder):
+    wait_until(lambda: not [pid for pid in pids(folder) if is_alive(pid)])
+    return True
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
+def test_a_signal_ends_all_ranks(started, tmp_path, number, code):
+    run = started(WITH_CHILD)
+    run.send_signal(number)
+    _, err = run.communicate(timeout=60)
+    assert run.returncode == code
+    assert len(pids(tmp_path)) == 4
+    assert not [pid for pid in pids(tmp_path) if is_alive(pid)]
+    assert f"tundish: {number.name}: all ranks have ended" in err
+    assert "failed first" not in err
+
+
+def test_ranks_can_save_before_they_end(started, tmp_path):
+    script = (
+        "try:\n"
+        "    note(f'ready{RANK}'); time.sleep(1000)\n"
+        "except KeyboardInterrupt:\n"
+        "    note(f'saved{RANK}')\n"
+    )
+    run = started(script)
+    run.send_signal(signal.SIGINT)
+    run.communicate(timeout=60)
+    assert run.returncode == 130
+    assert (tmp_path / "saved0").exists()
+    assert (tmp_path / "saved1").exists()
+
+
+DEAF = "signal.signal(signal.SIGINT, lambda *_: note(f'deaf{RANK}'))\n" + SLEEP.replace(
+    "time.sleep(1000)", "[time.sleep(0.01) for _ in range(100000)]"
+)
+
+
+def test_ranks_that_ignore_ctrl_c_are_killed(started, tmp_path):
+    run = started(DEAF, "--grace", "0.2")
+    run.send_signal(signal.SIGINT)
+    _, err = run.communicate(timeout=60)
+    assert run.returncode == 130
+    assert "killed, since they did not end in time: 0, 1" in err
+    assert none_left(tmp_path)
+
+
+def test_a_second_ctrl_c_does_not_wait(started, tmp_path):
+    run = started(DEAF, "--grace", "100000")
+    run.send_signal(signal.SIGINT)
+    wait_until(lambda: (tmp_path / "deaf0").exists() and (tmp_path / "deaf1").exists())
+    run.send_signal(signal.SIGINT)
+    run.communicate(timeout=60)
+    assert run.returncode == 130
+    assert none_left(tmp_path)
+
+
+def test_a_launcher_that_is_killed_takes_its_ranks_along(started, tmp_path):
+    run = started(SLEEP)
+    assert all(is_alive(pid) for pid in pids(tmp_path))
+    run.kill()
+    run.communicate(timeout=60)
+    assert none_left(tmp_path)
+
+
+def test_the_schedulers_own_signals_reach_every_rank(started, tmp_path):
+    script = (
+        "signal.signal(signal.SIGUSR1, lambda *_: (note(f'saved{RANK}'), os._exit(0)))\n" + SLEEP
+    )
+    run = started(script)
+    run.send_signal(signal.SIGUSR1)
+    run.communicate(timeout=60)
+    assert run.returncode == 0
+    assert (tmp_path / "saved0").exists()
+    assert (tmp_path / "saved1").exists()
