@@ -347,8 +347,8 @@ typedef struct tundish_optimizer_step_options {
 } tundish_optimizer_step_options;
 
 /* kind: 0 sgd, 1 adam, 2 adamw, 3 lion, 4 lars, 5 lamb, 6 novograd. device: -1 the CPU, else a
- * GPU, whose steps are launched on the stream and not waited for. threads, on the CPU: 0 for as many
- * as CPUs may be used. NULL on error. */
+ * GPU, whose steps are launched on the stream and not waited for. threads, on the CPU: 0 for as
+ * many as CPUs may be used. NULL on error. */
 TUNDISH_API tundish_optimizer* tundish_optimizer_new(int32_t kind, int32_t device,
                                                      uint32_t threads);
 TUNDISH_API void tundish_optimizer_free(tundish_optimizer* optimizer);
