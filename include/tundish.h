@@ -327,8 +327,8 @@ typedef struct tundish_optimizer_group {
   int32_t nesterov, maximize, decoupled, always_adapt, trust_clip, grad_averaging;
   int32_t bias_correction, reg_inside_moment, init_zero, reserved;
   /* On a GPU, in its memory; NULL: the members above. */
-  const float* lr_at;
-  float* step_at; /* the steps made before this one; receives one more unless it is skipped */
+  const void* lr_at; /* float */
+  void* step_at; /* float: the steps made before this one; receives one more unless it is skipped */
 } tundish_optimizer_group;
 
 typedef struct tundish_optimizer_step_options {

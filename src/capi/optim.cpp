@@ -53,8 +53,8 @@ Group group_of(const tundish_optimizer_group& group) {
           .bias_correction = group.bias_correction,
           .reg_inside_moment = group.reg_inside_moment,
           .init_zero = group.init_zero,
-          .lr_at = group.lr_at,
-          .step_at = group.step_at};
+          .lr_at = static_cast<const float*>(group.lr_at),
+          .step_at = static_cast<float*>(group.step_at)};
 }
 
 }  // namespace

@@ -141,8 +141,9 @@ class StepGraph:
 
 
 def can_capture(step: Step) -> bool:
-    """The optimiser's step can be part of the graph: torch's fused kernels read the rate on the GPU."""
-    return all(group.get("fused") for group in step.optimizer.param_groups)
+    """The optimiser's step can be part of the graph: torch's fused kernels, and ours, read the rate on the GPU."""
+    fused = all(group.get("fused") for group in step.optimizer.param_groups)
+    return fused or step.updater is not None
 
 
 def options_of(optimizer: torch.optim.Optimizer) -> Any:

@@ -38,6 +38,7 @@ from .tricks.ddp import DdpOptions
 from .tricks.inplace import InplaceActivations
 from .tricks.optimizer_kernels import FusedOptimizer
 from .tricks.tf32 import TF32
+from .tricks.tundish_optimizer import TundishOptimizer
 from .variants import BaselineFailed, Facts, Measured, in_variant, without
 
 NOT_WORTH = 1.003  # a trick that gives less is left out: a simpler plan
@@ -196,19 +197,24 @@ class Search:
             return
         self.progress("flags")
         self.gates.start(self.stage, extra)
-        candidates = [in_variant([*self.winner, one]) for one in extra]
+        candidates = [self._winner_with(one) for one in extra]
         self.try_beside_winner(candidates, "flags")
         better = [c for c in candidates if self._pays(c, self.winner)]
         if len(better) > 1:
             every = in_variant({trick for one in better for trick in one})
+            gone = {name for trick in every for name in trick.replaces}
+            every = tuple(trick for trick in every if trick.name not in gone)
             self.try_beside_winner([every], "flags")
             better.append(every)
         if better:
             self.winner = min(better, key=lambda one: self.measured[one].ms)
 
+    def _winner_with(self, one: Trick) -> Variant:
+        return in_variant([*(t for t in self.winner if t.name not in one.replaces), one])
+
     def _extra(self) -> list[Trick]:
         """TF32 has nothing to do beside 16 bits, in-place activations nothing under the compiler."""
-        extra: list[Trick] = [CudnnBenchmark(), DdpOptions()]
+        extra: list[Trick] = [CudnnBenchmark(), TundishOptimizer(), DdpOptions()]
         if not any(trick.name in ("bf16", "fp16") for trick in self.winner):
             extra.append(TF32())
         if Compile() not in self.winner:

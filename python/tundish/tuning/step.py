@@ -62,6 +62,7 @@ class Step:
         self.clip_norm: float | None = None
         self.set_to_none = True
         self.shapes_vary = False  # of the batches that will come
+        self.updater: Any = None  # does the optimiser's step, with its groups and its state
         self.kept: dict[str, Any] = {}  # what a trick needs for its undo()
         # What was made for the batches of one shape, the first one's.
         self.main_signature: Any = None
@@ -155,15 +156,18 @@ class Step:
 
     def update(self) -> None:
         """Clipping and the optimiser's step."""
+        optimizer = self.optimizer if self.updater is None else self.updater.ours
         if self.clip_norm is not None:
             if self.scaler is not None:
-                self.scaler.unscale_(self.optimizer)
+                self.scaler.unscale_(optimizer)
             torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.clip_norm)
         if self.scaler is None:
-            self.optimizer.step()
+            optimizer.step()
         else:
-            self.scaler.step(self.optimizer)
+            self.scaler.step(optimizer)
             self.scaler.update()
+        if self.updater is not None:
+            self.updater.done()
 
     def as_channels_last(self, batch: Any) -> Any:
         if not self.channels_last:

@@ -26,6 +26,7 @@ class Trick(ABC):
     name: ClassVar[str] = ""
     title: ClassVar[str] = ""  # as tables show it
     grade: ClassVar[Grade] = Grade.BITWISE
+    replaces: ClassVar[tuple[str, ...]] = ()  # tricks that have nothing to do beside it
     own: ClassVar[str] = ""  # FILE:CLASS of a user's own trick
 
     def obstacle(self, step: Step) -> str:
