@@ -197,7 +197,7 @@ TEST_CASE("neither threads nor the instruction set change a bit of a clipped ste
 TEST_CASE("a clipped step is the slow one to a few units of the last place") {
   Random random({.seed = test_seed()}, 4);
   std::vector<OwnedTensor> tensors;
-  for (const std::size_t count : {40'000, 100, 3}) {
+  for (const std::size_t count : {40'000u, 100u, 3u}) {
     tensors.emplace_back(OwnedTensor::Kind{.count = count}, random);
   }
   const auto before = tensors;
@@ -228,7 +228,7 @@ TEST_CASE("200 steps stay within units of the last place of the same steps in do
     CAPTURE(static_cast<int>(kind));
     Random random({.seed = test_seed()}, 7);
     std::vector<OwnedTensor> tensors;
-    for (const std::size_t count : {20'000, 500}) {
+    for (const std::size_t count : {20'000u, 500u}) {
       tensors.emplace_back(OwnedTensor::Kind{.count = count}, random);
     }
     std::vector<SlowTensor<double>> slow;
