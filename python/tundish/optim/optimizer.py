@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 import torch
@@ -25,6 +26,8 @@ from .table import (
     tensor_of,
 )
 
+# Called for every tensor in every step: map() over these takes half of what a loop does.
+_gradient = attrgetter("grad")
 _address = torch.Tensor.data_ptr
 _is_contiguous = torch.Tensor.is_contiguous
 
@@ -131,9 +134,9 @@ class EngineOptimizer(torch.optim.Optimizer):  # type: ignore[misc]  # torch is 
 
     def _update(self) -> None:
         parameters = [p for group in self.param_groups for p in group["params"]]
-        gradients = [p.grad for p in parameters]
+        gradients = list(map(_gradient, parameters))
         try:
-            addresses = [0 if g is None else g.data_ptr() for g in gradients]
+            addresses = addresses_of(gradients)
             places = list(map(_address, parameters))
             table = self._table_for(gradients, addresses, places)
             copies = self._put_in_order(parameters, gradients, addresses, table)
@@ -299,3 +302,11 @@ class EngineOptimizer(torch.optim.Optimizer):  # type: ignore[misc]  # torch is 
         self._engine = Engine(self._kind, number, torch.get_num_threads())
         self._device = device
         self.grad_norm = None
+
+
+def addresses_of(gradients: list[Any]) -> list[int]:
+    """0 for none."""
+    try:
+        return list(map(_address, gradients))
+    except TypeError:
+        return [0 if one is None else one.data_ptr() for one in gradients]
