@@ -24,6 +24,7 @@ class Operation:
     arguments: dict[str, Any] = field(default_factory=dict)
     drawn: Callable[[dict[str, Any]], dict[str, Any]] | None = None  # arguments from a planned step
     off: int = 0  # levels by which ours may differ from torchvision on PIL images
+    compared: bool = True  # False: known by its example alone, so nobody else has it here
     random: bool = False  # random numbers of its own for each pixel: compared by mean and deviation
 
     def all_arguments(self) -> dict[str, Any]:
@@ -131,7 +132,7 @@ OPERATIONS = [
 ]
 # A transform with an example takes part at once; who has it too is written above when it is compared.
 OPERATIONS += [
-    Operation(kind.__name__, "other", eval(kind.example, {"T": T}))
+    Operation(kind.__name__, "other", eval(kind.example, {"T": T}), compared=False)
     for kind in T.Transform.__subclasses__()
     if kind.example and kind not in {type(one.transform) for one in OPERATIONS}
 ]

@@ -68,6 +68,24 @@ def test_every_transform_on_pixels_takes_part():
     assert names - containers - elsewhere - measured == set()
 
 
+class OursAlone:
+    """A player that has every operation."""
+
+    who = CONTESTANTS[0]
+
+    def results(self, operation, kept):
+        return np.zeros((1, run.SIDE, run.SIDE, 3), np.uint8)
+
+
+def test_an_operation_known_by_its_example_alone_is_measured_without_a_comparison(tmp_path):
+    before = np.zeros((1, run.SIDE, run.SIDE, 3), np.uint8)
+    alone = dataclasses.replace(BRIGHTNESS, compared=False)
+    found = run.judge([OursAlone()], alone, before, tmp_path)[CONTESTANTS[0].name]
+    assert (found.pixels, found.wrong) == ("not compared", False)
+    with pytest.raises(SystemExit, match="nobody to compare with"):
+        run.judge([OursAlone()], BRIGHTNESS, before, tmp_path)
+
+
 def test_arguments_that_are_drawn_come_from_the_plan():
     shift = next(one for one in OPERATIONS if one.name == "translate nearest")
     value = T.plan([shift.transform], (run.SIDE, run.SIDE))["steps"][1]["value"]
