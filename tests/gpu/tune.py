@@ -33,6 +33,7 @@ from tundish.tuning.tricks.inplace import InplaceActivations
 from tundish.tuning.tricks.optimizer_kernels import ForeachOptimizer, FusedOptimizer
 from tundish.tuning.tricks.reference_flags import StrictFp32
 from tundish.tuning.tricks.tf32 import TF32
+from tundish.tuning.tricks.tundish_optimizer import TundishOptimizer
 
 STEPS = 100
 
@@ -120,6 +121,9 @@ CASES: list[tuple[str, list[Trick], str]] = [
     ("channels_last", [ChannelsLast()], "fp32"),
     ("graph", [CudaGraph()], "fp32"),
     ("graph, fused", [CudaGraph(), FusedOptimizer()], "fp32"),
+    ("tundish's", [TundishOptimizer()], "fp32"),
+    ("graph, tundish's", [CudaGraph(), TundishOptimizer()], "fp32"),
+    ("fp16, graph, tundish's", [Fp16(), CudaGraph(), TundishOptimizer()], "low"),
     ("inplace, benchmark", [InplaceActivations(), CudnnBenchmark()], "fp32"),
     ("compile", [Compile()], "fp32"),
     ("graph, fused, channels_last, compile", [CudaGraph(), FusedOptimizer(), ChannelsLast(), Compile()], "fp32"),
@@ -141,7 +145,7 @@ def check_cases(say: Callable[[str], None]) -> list[dict[str, Any]]:
             floor = max(distance(again["moved"], plain["moved"]), 1e-4)
             band = max(loss_distance(again["losses"], plain["losses"]), 1e-4)
             for name, tricks, grade in CASES:
-                if kind == "RMSprop" and FusedOptimizer() in tricks:
+                if kind == "RMSprop" and {FusedOptimizer(), TundishOptimizer()} & set(tricks):
                     continue
                 if clip is not None and "graph" not in name:
                     continue
