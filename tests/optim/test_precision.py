@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 from torch import nn
-from tundish import optim
+from tundish import ArgumentError, optim
 
 from .ulps import ulps
 
@@ -187,3 +187,26 @@ def test_our_grad_scaler_is_torchs_without_its_pass(unscale: bool) -> None:
         assert scalers[0].state_dict() == scalers[1].state_dict()
     assert int(optimizers[0].state[weights[0]]["step"]) == 10
     torch.testing.assert_close(weights[0], weights[1], rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_parameters_are_their_averages_for_a_while(dtype: torch.dtype) -> None:
+    weights = [torch.nn.Parameter(torch.randn(50).to(dtype)) for _ in range(2)]
+    master = dtype != torch.float32
+    optimizers = [optim.AdamW([w], ema_decay=0.9, master_weights=master) for w in weights]
+    weights[1].data.copy_(weights[0].data)
+    for i in range(6):
+        gradient = torch.randn(50, generator=torch.Generator().manual_seed(i)).to(dtype)
+        for weight, optimizer in zip(weights, optimizers):
+            weight.grad = gradient.clone()
+            optimizer.step()
+        if i == 2:  # looked at by one of the two, which must change nothing
+            before = weights[0].detach().clone()
+            with optimizers[0].averaged():
+                average = optimizers[0].state[weights[0]]["ema"]
+                assert torch.equal(weights[0], average.to(dtype))
+                assert not torch.equal(weights[0], before)
+            assert torch.equal(weights[0], before)
+    assert torch.equal(*weights)
+    with pytest.raises(ArgumentError, match="ema_decay"), optim.SGD(weights).averaged():
+        pass

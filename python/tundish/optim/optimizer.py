@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from operator import attrgetter
 from typing import Any
 
@@ -96,6 +97,29 @@ class EngineOptimizer(torch.optim.Optimizer):  # type: ignore[misc]  # torch is 
                 loss = closure()
         self._update()
         return loss
+
+    @contextlib.contextmanager
+    def averaged(self) -> Iterator[None]:
+        """With ema_decay: the parameters are their averages inside, and what they were after it.
+
+        with optimizer.averaged():
+            evaluate(model)
+        """
+        if self._options.ema_decay == 0:
+            raise ArgumentError(
+                f"{type(self).__name__}.averaged() needs averages\n  fix: ema_decay=0.999, say"
+            )
+        averages = [(p, state["ema"]) for p, state in self.state.items() if "ema" in state]
+        kept = [parameter.detach().clone() for parameter, _ in averages]
+        try:
+            with torch.no_grad():
+                for parameter, average in averages:
+                    parameter.copy_(average)
+            yield
+        finally:
+            with torch.no_grad():
+                for (parameter, _), before in zip(averages, kept):
+                    parameter.copy_(before)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         super().add_param_group(param_group)
