@@ -28,6 +28,13 @@ _address = torch.Tensor.data_ptr
 _is_contiguous = torch.Tensor.is_contiguous
 
 
+def _addresses(gradients: list[Any]) -> list[int]:
+    try:
+        return list(map(_address, gradients))
+    except TypeError:  # one is None
+        return [0 if one is None else one.data_ptr() for one in gradients]
+
+
 class EngineOptimizer(torch.optim.Optimizer):  # type: ignore[misc]  # torch is Any to mypy
     """Base of the optimisers. The extra keyword arguments are those of `Options`.
 
@@ -124,7 +131,7 @@ class EngineOptimizer(torch.optim.Optimizer):  # type: ignore[misc]  # torch is 
         parameters = [p for group in self.param_groups for p in group["params"]]
         gradients = [p.grad for p in parameters]
         try:
-            addresses = [0 if g is None else g.data_ptr() for g in gradients]
+            addresses = _addresses(gradients)
             places = list(map(_address, parameters))
             table = self._table_for(gradients, addresses, places)
             copies = self._put_in_order(parameters, gradients, addresses, table)
@@ -191,8 +198,8 @@ class EngineOptimizer(torch.optim.Optimizer):  # type: ignore[misc]  # torch is 
         parameter's by those of copies. Returns such gradients; `table` keeps the copies."""
         if table is None:
             return []
-        present = [g for g in gradients if g is not None]
-        if table.contiguous and all(map(_is_contiguous, present)):
+        given = gradients if table.complete else [one for one in gradients if one is not None]
+        if table.contiguous and all(map(_is_contiguous, given)):
             return []
         moved = []
         table.copies = []
@@ -216,6 +223,7 @@ class EngineOptimizer(torch.optim.Optimizer):  # type: ignore[misc]  # torch is 
             gradients=[0 if p.grad is None else p.grad.data_ptr() for _, _, p in rows],
             present=[p.grad is not None for _, _, p in rows],
             dtypes=[None if p.grad is None else p.grad.dtype for _, _, p in rows],
+            complete=all(p.grad is not None for _, _, p in rows),
             contiguous=all(p.is_contiguous() for _, _, p in rows),
         )
         buckets: dict[Any, int] = {}
