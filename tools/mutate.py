@@ -63,6 +63,7 @@ RELEVANT = {
     "sample": ["loader", "bad_samples", "cache", "fields", "replay"],
     "source": ["sources", "fields", "cli_unpack", "cli_refused"],
     "state": ["arguments", "resume", "replay", "loader"],
+    "optim": ["against_torch", "against_timm", "novograd", "precision", "bad_input"],
     "trace": ["monitoring"],
 }
 
