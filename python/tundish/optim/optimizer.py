@@ -125,6 +125,7 @@ class EngineOptimizer(torch.optim.Optimizer):  # type: ignore[misc]  # torch is 
 
     def _forget(self) -> None:
         self._engine = self._table = None
+        self._calls = 0
         self._device = self.grad_norm = None
 
     def _update(self) -> None:
@@ -167,7 +168,8 @@ class EngineOptimizer(torch.optim.Optimizer):  # type: ignore[misc]  # torch is 
         engine.options.ema_decay = options.ema_decay
         engine.options.clear_gradients = options.clear_gradients
         engine.options.stochastic_rounding = options.stochastic_rounding
-        engine.options.seed = self._seed
+        self._calls += 1  # random numbers of its own for each step, also where no step is counted
+        engine.options.seed = (self._seed + self._calls) % (1 << 64)
         scale, found_inf = (
             None if one is None else one.to(self._device, torch.float32)
             for one in (getattr(self, "grad_scale", None), getattr(self, "found_inf", None))
