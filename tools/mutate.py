@@ -58,12 +58,12 @@ RELEVANT = {
     "lanes": ["golden_lanes", "lanes", "cli_pack"],
     "memory": ["memory", "cache", "loader"],
     "monitor": ["monitoring", "report", "bad_samples"],
-    "optim": ["against_torch", "against_timm", "novograd", "precision"],
     "order": ["order", "ranks", "loader", "resume"],
     "pack": ["format", "cli_pack", "cli_verify", "cli_unpack", "golden_lanes", "copy_to"],
     "sample": ["loader", "bad_samples", "cache", "fields", "replay"],
     "source": ["sources", "fields", "cli_unpack", "cli_refused"],
     "state": ["arguments", "resume", "replay", "loader"],
+    "optim": ["against_torch", "against_timm", "novograd", "precision", "bad_input"],
     "trace": ["monitoring"],
 }
 

@@ -98,16 +98,25 @@ TUNDISH_INLINE void clear_gradients(const ChunkTask& task, const Block& block) {
               bytes * block.count);
 }
 
+// Only the update itself passes over memory: a chunk is one block then, as the end of each loop
+// costs a mispredicted branch, and with it the loads ahead.
+TUNDISH_INLINE bool is_plain(const ChunkTask& task) {
+  const TensorEntry& tensor = *task.tensor;
+  return tensor.parameter_type == ElementType::float32 &&
+         tensor.gradient_type == ElementType::float32 && !tensor.master && !tensor.copy &&
+         !task.keep_average && !task.clear_gradients;
+}
+
 // Calls body(block) for every block of the chunk, with its gradients (unless the tensor has none)
-// and weights.
+// and weights. A block has kBlock elements at most, or where `most` is more, that many.
 template <class Body>
-TUNDISH_INLINE void for_blocks(const ChunkTask& task, const Body& body) {
+TUNDISH_INLINE void for_blocks(const ChunkTask& task, const Body& body, std::size_t most = kBlock) {
   const TensorEntry& tensor = *task.tensor;
   alignas(64) float weights[kBlock];
   alignas(64) float gradients[kBlock];
-  for (std::size_t done = 0; done < task.elements; done += kBlock) {
+  for (std::size_t done = 0; done < task.elements; done += most) {
     const std::size_t left = task.elements - done;
-    Block block{task.begin + done, left < kBlock ? left : kBlock, nullptr, nullptr};
+    Block block{task.begin + done, left < most ? left : most, nullptr, nullptr};
     if (tensor.gradient) {
       void* from = element_at(tensor.gradient, tensor.gradient_type, block.place);
       block.gradients = as_floats(from, tensor.gradient_type, block.count, gradients);

@@ -47,7 +47,9 @@ class Step {
             .keep_average = options_.ema_decay > 0 && tensor.average && !skipped_,
             .clear_gradients = options_.clear_gradients && tensor.gradient,
             .stochastic_rounding = options_.stochastic_rounding,
-            .rounding_key = rounding_key(options_.seed, group.step, chunk.tensor)};
+            .rounding_key = options_.stochastic_rounding
+                                ? rounding_key(options_.seed, group.step, chunk.tensor)
+                                : 0};
   }
 
   // A sum per tensor of what `loop` gives for its chunks. Chunks are added in order, so that sums

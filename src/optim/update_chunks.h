@@ -37,18 +37,19 @@ TUNDISH_INLINE void finish(const ChunkTask& task, const Block& block) {
 // update(weight, gradient) for the elements of a chunk; then the same with one and two states.
 template <class Update>
 TUNDISH_INLINE void update_stateless(const ChunkTask& task, const Update& update) {
-  for_blocks(task, [&](const Block& block) __attribute__((always_inline)) {
+  const auto body = [&](const Block& block) __attribute__((always_inline)) {
     float* __restrict weights = block.weights;
     const float* __restrict gradients = block.gradients;
     const float factor = task.gradient_factor;
     for (std::size_t i = 0; i < block.count; ++i) update(weights[i], gradients[i] * factor);
     finish(task, block);
-  });
+  };
+  for_blocks(task, body, is_plain(task) ? kChunk : kBlock);
 }
 
 template <class Update>
 TUNDISH_INLINE void update_one_state(const ChunkTask& task, const Update& update) {
-  for_blocks(task, [&](const Block& block) __attribute__((always_inline)) {
+  const auto body = [&](const Block& block) __attribute__((always_inline)) {
     float* __restrict weights = block.weights;
     const float* __restrict gradients = block.gradients;
     float* __restrict first = task.tensor->state[0] + block.place;
@@ -57,12 +58,13 @@ TUNDISH_INLINE void update_one_state(const ChunkTask& task, const Update& update
       update(weights[i], gradients[i] * factor, first[i]);
     }
     finish(task, block);
-  });
+  };
+  for_blocks(task, body, is_plain(task) ? kChunk : kBlock);
 }
 
 template <class Update>
 TUNDISH_INLINE void update_two_states(const ChunkTask& task, const Update& update) {
-  for_blocks(task, [&](const Block& block) __attribute__((always_inline)) {
+  const auto body = [&](const Block& block) __attribute__((always_inline)) {
     float* __restrict weights = block.weights;
     const float* __restrict gradients = block.gradients;
     float* __restrict first = task.tensor->state[0] + block.place;
@@ -72,7 +74,8 @@ TUNDISH_INLINE void update_two_states(const ChunkTask& task, const Update& updat
       update(weights[i], gradients[i] * factor, first[i], second[i]);
     }
     finish(task, block);
-  });
+  };
+  for_blocks(task, body, is_plain(task) ? kChunk : kBlock);
 }
 
 // The values are copied: stores to weights could otherwise change them, for all a compiler knows.

@@ -20,6 +20,18 @@ struct alignas(64) Part {
   std::size_t end = 0;
 };
 
+// Looks for a few microseconds whether something happened: sleeping and waking take longer, and a
+// step may have several passes.
+template <class Condition>
+bool soon(const Condition& condition) {
+  constexpr int kLooks = 500;  // a pause is about 40 to 140 cycles
+  for (int i = 0; i < kLooks; ++i) {
+    if (condition()) return true;
+    __builtin_ia32_pause();
+  }
+  return false;
+}
+
 }  // namespace
 
 struct WorkerPool::Shared {
@@ -28,9 +40,9 @@ struct WorkerPool::Shared {
   pid_t process = ::getpid();
   std::mutex mutex;
   std::condition_variable begin, done;
-  std::uint64_t round = 0;  // counts calls of run()
-  std::size_t working = 0;  // threads that have not finished this round
-  bool ending = false;
+  std::atomic<std::uint64_t> round = 0;  // counts calls of run()
+  std::atomic<std::size_t> working = 0;  // threads that have not finished this round
+  std::atomic<bool> ending = false;
   const std::function<void(std::size_t)>* task = nullptr;
   std::vector<Part> parts;
   std::vector<std::thread> threads;
@@ -64,6 +76,9 @@ struct WorkerPool::Shared {
       take(own);
       lock.lock();
       if (--working == 0) done.notify_one();
+      lock.unlock();
+      (void)soon([&] { return ending || round != seen; });
+      lock.lock();
     }
   }
 };
@@ -115,6 +130,7 @@ void WorkerPool::run(std::size_t count, const std::function<void(std::size_t)>& 
   }
   shared.begin.notify_all();
   shared.take(0);
+  (void)soon([&] { return shared.working == 0; });
   std::unique_lock lock(shared.mutex);
   shared.done.wait(lock, [&] { return shared.working == 0; });
 }

@@ -81,6 +81,20 @@ def test_stochastic_rounding_keeps_small_updates_on_average(dtype: Any) -> None:
     assert moved[1] == pytest.approx(0.002, rel=0.1)
 
 
+def test_stochastic_rounding_draws_anew_when_tensors_are_left_out_by_turns() -> None:
+    torch.manual_seed(5)
+    parameters = [nn.Parameter(torch.full((20_000,), 1.0, dtype=torch.bfloat16)) for _ in range(2)]
+    optimizer = optim.SGD(parameters, lr=2e-5, stochastic_rounding=True)
+    for step in range(200):
+        parameters[step % 2].grad = torch.ones_like(parameters[0])
+        parameters[1 - step % 2].grad = None
+        optimizer.step()
+    for parameter in parameters:
+        weights = parameter.detach().double()
+        assert 1 - float(weights.mean()) == pytest.approx(0.002, rel=0.1)
+        assert float((weights < 1).double().mean()) > 0.2  # 1 of 200 if always the same ones move
+
+
 def test_stochastic_rounding_is_the_same_for_the_same_seed() -> None:
     results = []
     for seed in (1, 1, 2):

@@ -33,6 +33,13 @@ _address = torch.Tensor.data_ptr
 _is_contiguous = torch.Tensor.is_contiguous
 
 
+def _addresses(gradients: list[Any]) -> list[int]:
+    try:
+        return list(map(_address, gradients))
+    except TypeError:  # one is None
+        return [0 if one is None else one.data_ptr() for one in gradients]
+
+
 class EngineOptimizer(torch.optim.Optimizer):  # type: ignore[misc]  # torch is Any to mypy
     """Base of the optimisers. The extra keyword arguments are those of `Options`.
 
@@ -154,13 +161,14 @@ class EngineOptimizer(torch.optim.Optimizer):  # type: ignore[misc]  # torch is 
 
     def _forget(self) -> None:
         self._engine = self._table = None
+        self._calls = 0
         self._device = self.grad_norm = None
 
     def _update(self) -> None:
         parameters = [p for group in self.param_groups for p in group["params"]]
         gradients = list(map(_gradient, parameters))
         try:
-            addresses = addresses_of(gradients)
+            addresses = _addresses(gradients)
             places = list(map(_address, parameters))
             table = self._table_for(gradients, addresses, places)
             copies = self._put_in_order(parameters, gradients, addresses, table)
@@ -202,7 +210,8 @@ class EngineOptimizer(torch.optim.Optimizer):  # type: ignore[misc]  # torch is 
         engine.options.ema_decay = options.ema_decay
         engine.options.clear_gradients = options.clear_gradients
         engine.options.stochastic_rounding = options.stochastic_rounding
-        engine.options.seed = self._seed
+        self._calls += 1  # random numbers of its own for each step, also where no step is counted
+        engine.options.seed = (self._seed + self._calls) % (1 << 64)
         scale, found_inf = (
             None if one is None else one.to(self._device, torch.float32)
             for one in (getattr(self, "grad_scale", None), getattr(self, "found_inf", None))
@@ -233,8 +242,8 @@ class EngineOptimizer(torch.optim.Optimizer):  # type: ignore[misc]  # torch is 
         parameter's by those of copies. Returns such gradients; `table` keeps the copies."""
         if table is None:
             return []
-        present = [g for g in gradients if g is not None]
-        if table.contiguous and all(map(_is_contiguous, present)):
+        given = gradients if table.complete else [one for one in gradients if one is not None]
+        if table.contiguous and all(map(_is_contiguous, given)):
             return []
         moved = []
         table.copies = []
@@ -258,6 +267,7 @@ class EngineOptimizer(torch.optim.Optimizer):  # type: ignore[misc]  # torch is 
             gradients=[0 if p.grad is None else p.grad.data_ptr() for _, _, p in rows],
             present=[p.grad is not None for _, _, p in rows],
             dtypes=[None if p.grad is None else p.grad.dtype for _, _, p in rows],
+            complete=all(p.grad is not None for _, _, p in rows),
             contiguous=all(p.is_contiguous() for _, _, p in rows),
             on_gpu=self._device.type == "cuda",
         )
@@ -326,11 +336,3 @@ class EngineOptimizer(torch.optim.Optimizer):  # type: ignore[misc]  # torch is 
         self._engine = Engine(self._kind, number, torch.get_num_threads())
         self._device = device
         self.grad_norm = None
-
-
-def addresses_of(gradients: list[Any]) -> list[int]:
-    """0 for none."""
-    try:
-        return list(map(_address, gradients))
-    except TypeError:
-        return [0 if one is None else one.data_ptr() for one in gradients]

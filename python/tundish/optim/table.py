@@ -35,6 +35,7 @@ class Table:
     gradients: list[int]  # addresses, 0 for none
     present: list[bool]  # has a gradient
     dtypes: list[Any]  # of the gradients
+    complete: bool  # all have a gradient
     contiguous: bool  # all parameters
     on_gpu: bool = False
     buckets: list[Bucket] = field(default_factory=list)
