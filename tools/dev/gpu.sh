@@ -29,7 +29,8 @@ gpu_bundle() {
   cp tests/__init__.py $to/tests/
   cp bench/__init__.py $to/bench/
   cp -r tests/gpu $to/tests/
-  mkdir -p $to/tests/helpers
+  mkdir -p $to/tests/helpers $to/tests/optim
+  cp tests/optim/{__init__,muon_formula,muon_measures}.py $to/tests/optim/
   cp tests/helpers/{__init__,random_lists}.py $to/tests/helpers/
   cp -r bench/common bench/augment bench/gpu_augment bench/gpu_decode bench/gpu_feed bench/tune $to/bench/
   cp -r python/tundish $to/python/

@@ -12,6 +12,7 @@ from .grad_scaler import GradScaler
 from .lamb import LAMB, NVLAMB
 from .lars import LARS
 from .lion import Lion
+from .muon import Muon
 from .novograd import NovoGrad
 from .sgd import SGD
 
@@ -25,6 +26,7 @@ __all__ = [
     "FlatParameters",
     "GradScaler",
     "Lion",
+    "Muon",
     "NovoGrad",
     "flatten",
 ]

@@ -38,6 +38,16 @@ def check_parameter(parameter: Any, device: Any, name: str) -> None:
 
 
 def check_gradient(gradient: Any, parameter: Any, name: str) -> None:
+    check_gradient_place(gradient, parameter, name)
+    if gradient.dtype not in TYPES:
+        raise ArgumentError(
+            f"the gradient of {name} is {str(gradient.dtype).removeprefix('torch.')}; "
+            "gradients must be float32, bfloat16 or float16"
+        )
+
+
+def check_gradient_place(gradient: Any, parameter: Any, name: str) -> None:
+    """Dense, and of the parameter's device and shape."""
     if gradient.layout != torch.strided:
         layout = str(gradient.layout).removeprefix("torch.")
         raise ArgumentError(
@@ -47,11 +57,6 @@ def check_gradient(gradient: Any, parameter: Any, name: str) -> None:
     if gradient.device != parameter.device:
         raise ArgumentError(
             f"the gradient of {name} is on {gradient.device}, the parameter on {parameter.device}"
-        )
-    if gradient.dtype not in TYPES:
-        raise ArgumentError(
-            f"the gradient of {name} is {str(gradient.dtype).removeprefix('torch.')}; "
-            "gradients must be float32, bfloat16 or float16"
         )
     if gradient.shape != parameter.shape:
         raise ArgumentError(
