@@ -31,6 +31,8 @@ def _known(result: Result) -> list[str]:
 def add_rows(rows: Rows, result: Result, about: dict[str, Any]) -> None:
     what = {"set": result.set, "optimizer": result.job, "tensors": result.tensors}
     what |= {"elements": result.elements} | about
+    if result.others:
+        what |= {"others_busy": round(max(result.others), 3), "noisy_rounds": result.noisy}
     device = about["device"]
     if result.copy:
         rows.add("copy", "copy", [value / 1e9 for value in result.copy], "GB/s", **what)
@@ -87,6 +89,8 @@ def tables(result: Result, device: str) -> str:
         )
     copy = f", copy {statistics.median(result.copy) / 1e9:,.1f} GB/s" if result.copy else ""
     title = f"{result.set}, {result.job}: {result.tensors} tensors, {result.elements:,} elements"
+    if result.others:
+        copy += f", others used up to {max(result.others):.0%} of the CPUs"
     notes = [f"{name}: no time: {why}" for name, why in result.reasons.items()]
     notes += [f"{name}: no graph: {why}" for name, why in result.graph_reasons.items()]
     shown = [table(head, lines)] if lines else []

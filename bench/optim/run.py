@@ -38,6 +38,13 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--optimizers", nargs="+", choices=JOBS, default=list(JOBS))
     parser.add_argument("--rounds", type=int, default=5, help="interleaved rounds (5)")
     parser.add_argument("--threads", type=int, help="of torch and of tundish.optim on a CPU")
+    parser.add_argument(
+        "--quiet",
+        type=float,
+        default=1.0,
+        metavar="SHARE",
+        help="repeat rounds in which others use more of the CPUs (0.05: 5 %%)",
+    )
     parser.add_argument("--timm", type=Path, metavar="FOLDER", help="holds timm/optim")
     parser.add_argument("--copy-mib", type=int, default=1024, help="of the copy (1024)")
     parser.add_argument("--out", type=Path, help="write the rows as JSON")
@@ -63,7 +70,7 @@ def main() -> int:
             if JOBS[job].kind == "muon" and not shapes.matrices:
                 say(f"{name}, {job}: no matrices of hidden layers")
                 continue
-            results.append(run(name, shapes, job, device, options.rounds, copy))
+            results.append(run(name, shapes, job, device, options.rounds, copy, options.quiet))
             print(tables(results[-1], device), flush=True)
             add_rows(rows, results[-1], about)
             rows.write(options.out, quiet=True)  # after each: a run may be cut off

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from bench.optim import bars, contest, flat, measure, ours, reference, timm_, torch_fused
+from bench.optim import bars, contest, flat, measure, others, ours, reference, timm_, torch_fused
 from bench.optim.contestant import Contestant, Entry, LeftOut, parameters_of
 from bench.optim.jobs import JOBS
 from bench.optim.shapes import SETS, tiny
@@ -178,6 +178,31 @@ def test_bars_are_met_or_not_met_or_not_measured():
     assert line == (
         "bar: time of torch's fused kernels over ours, adamw, resnet50: at least 1 x; figure 1.10 x, met"
     )
+
+
+@pytest.mark.parametrize(
+    ("shares", "kept", "noisy"),
+    [
+        ([0.0, 0.3, 0.01, 0.02], [0.01, 0.02], 1),
+        ([0.3] * 100, [], contest.TRIES * 3),
+        ([0.0, 0.01] + [0.3] * 100, [0.01], contest.TRIES * 3 - 2),
+    ],
+)
+def test_rounds_in_which_others_use_the_cpus_do_not_count(monkeypatch, shares, kept, noisy):
+    left = iter(shares)
+    monkeypatch.setattr(contest.Others, "share", lambda self: next(left))
+    monkeypatch.setattr(contest, "CPU_SECONDS", 0.0)
+    monkeypatch.setattr(contest, "ENTRIES", [Entry("one", ("sgd",), ours.make)])
+    result = contest.run("tiny", tiny(), "sgd", "cpu", 2, measure.Copy(1, "cpu"), 0.05)
+    assert (result.others, result.noisy) == (kept, noisy)
+    assert len(result.values("one", "host")) == len(result.copy) == len(kept)
+    assert ("one" in result.reasons) is (not kept)
+
+
+def test_the_cpu_time_of_everyone_is_that_of_proc_stat(monkeypatch):
+    monkeypatch.setattr("os.sysconf", lambda _: 100)
+    text = "cpu  100 200 300 9999 9999 10 20 30 0 0\ncpu0 1 2 3 4 5 6 7 8 0 0\n"
+    assert others.busy_seconds(text) == 6.6
 
 
 class Fake:
