@@ -33,8 +33,9 @@ def synchronize(device: str) -> None:
         torch.cuda.synchronize()
 
 
-def _one_step(contestant: Contestant, fresh: bool, device: str) -> tuple[float, float]:
-    """Seconds of the host, and until the work was done; both from the call on an idle device."""
+def _one_step(contestant: Contestant, fresh: bool, device: str) -> tuple[float, float, float]:
+    """Seconds of the host, until the work was done (both from the call on an idle device), and of CPU
+    time of all threads."""
     gather = contestant.gather
     if gather is not None and not fresh:
         gather()
@@ -42,22 +43,22 @@ def _one_step(contestant: Contestant, fresh: bool, device: str) -> tuple[float, 
     if device == "cuda":
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         begin.record()
-    start = time.perf_counter()
+    start, cpu_start = time.perf_counter(), time.process_time()
     if gather is not None and fresh:
         gather()
     contestant.step()
-    host = time.perf_counter() - start
+    host, cpu = time.perf_counter() - start, time.process_time() - cpu_start
     if device != "cuda":
-        return host, host
+        return host, host, cpu
     end.record()
     end.synchronize()
-    return host, begin.elapsed_time(end) / 1e3
+    return host, begin.elapsed_time(end) / 1e3, cpu
 
 
 def time_steps(
     contestant: Contestant, gradients: Sequence[Sequence[Any]], fresh: bool, steps: int, device: str
 ) -> dict[str, float]:
-    """Medians of `steps` steps, "host" and "eager" in seconds. `fresh`: every step has gradients at
+    """Medians of `steps` steps, "host", "eager" and "cpu" in seconds. `fresh`: every step has gradients at
     other addresses than the one before."""
     contestant.assign(gradients[0])
     if contestant.gather is not None:
@@ -69,8 +70,8 @@ def time_steps(
             if fresh:
                 contestant.assign(gradients[(number + 1) % len(gradients)])
             taken.append(_one_step(contestant, fresh, device))
-    host, eager = (statistics.median(values) for values in zip(*taken, strict=True))
-    return {"host": host, "eager": eager}
+    host, eager, cpu = (statistics.median(values) for values in zip(*taken, strict=True))
+    return {"host": host, "eager": eager, "cpu": cpu}
 
 
 def fitting_steps(contestant: Contestant, gradients: Sequence[Any], seconds: float) -> int:

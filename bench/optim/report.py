@@ -11,9 +11,9 @@ from .bars import copy_shares, ratios
 from .contest import Result
 from .measure import REPLAYS
 
-# Of a GPU; on a CPU the host's time is the time of the step.
+# On a CPU the host's time is the time of the step. Of several threads "cpu" has their waiting in it.
 GPU_METRICS = ("graph", "eager", "eager, fresh", "host", "host, fresh")
-CPU_METRICS = ("host", "host, fresh")
+CPU_METRICS = ("host", "host, fresh", "cpu")
 
 
 def metrics_of(device: str) -> tuple[str, ...]:
