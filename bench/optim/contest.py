@@ -178,7 +178,7 @@ class Contest:
                 self.result.times.pop(name, None)
         return {name: turns[name] for name in names if name in turns}
 
-    def rounds(self, count: int, copy: Copy, quiet: float) -> None:
+    def rounds(self, count: int, copy: Copy | None, quiet: float) -> None:
         """One round more, which does not count. Nor do those in which others use a larger share of the
         CPUs than `quiet`: they are repeated for a while."""
         counted = -1
@@ -187,7 +187,7 @@ class Contest:
                 return
             gc.collect()
             others = Others()
-            bandwidth = copy.bytes_per_s()
+            bandwidth = copy.bytes_per_s() if copy is not None else None
             turns = self.round(number)
             share = others.share()
             if share > quiet:
@@ -201,8 +201,11 @@ class Contest:
         for name in () if counted > 0 else self.players:
             self.result.reasons[name] = "others used the CPUs all the time"
 
-    def keep(self, turns: dict[str, dict[str, float]], bandwidth: float, share: float) -> None:
-        self.result.copy.append(bandwidth)
+    def keep(
+        self, turns: dict[str, dict[str, float]], bandwidth: float | None, share: float
+    ) -> None:
+        if bandwidth is not None:
+            self.result.copy.append(bandwidth)
         self.result.others.append(share)
         for name, taken in turns.items():
             times = self.result.times.setdefault(name, {})
@@ -211,7 +214,13 @@ class Contest:
 
 
 def run(
-    name: str, shapes: ShapeSet, job: str, device: str, rounds: int, copy: Copy, quiet: float = 1.0
+    name: str,
+    shapes: ShapeSet,
+    job: str,
+    device: str,
+    rounds: int,
+    copy: Copy | None,
+    quiet: float = 1.0,
 ) -> Result:
     contest = Contest(name, shapes, job, device)
     contest.check()

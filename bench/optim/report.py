@@ -74,7 +74,9 @@ def _cell(values: list[float]) -> str:
 def tables(result: Result, device: str) -> str:
     """In microseconds, with the spread; what has no figures is named below."""
     metrics = metrics_of(device)
-    head = ["contestant", *(_name(metric, device) for metric in metrics), "% of copy", "x ours"]
+    on_gpu = device == "cuda"
+    shares_head = ["% of copy"] if on_gpu else []
+    head = ["contestant", *(_name(metric, device) for metric in metrics), *shares_head, "x ours"]
     lines = []
     for name in result.times:
         shares = copy_shares(result, name, metrics[0])
@@ -83,7 +85,7 @@ def tables(result: Result, device: str) -> str:
             [
                 name,
                 *(_cell(result.values(name, metric)) for metric in metrics),
-                f"{100 * statistics.median(shares):.1f}" if shares else "-",
+                *([f"{100 * statistics.median(shares):.1f}" if shares else "-"] if on_gpu else []),
                 f"{statistics.median(gains):.2f}" if gains else "-",
             ]
         )
