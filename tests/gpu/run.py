@@ -13,10 +13,11 @@ speed      bench gpu_decode: prepared batches, end to end, stages, the host's pa
 feed       bench gpu_feed: training from packed photos against a batch that is on the GPU already
 tune       steps of plans against the plain loop (tune.py), predicted memory (tune_memory.py), seeds (tune_seeds.py);
            identical twins recorded (bench/tune/twins.py). The models: ./dev bench tune, six minutes each
-optim      optimisers on the GPU and on the CPU (check_optim.cpp, optim.py); Muon against torch's (muon.py)
+optim      optimisers on the GPU and on the CPU (check_optim.cpp, optim.py); Muon against torch's (muon.py);
+           bench optim: their steps against torch's and timm's
 
 Each stage takes under eight minutes. The log goes to DIR/gpu_STAGE.log, figures to
-DIR/gpu_decode.json, gpu_feed.json and gpu_copy.json; DIR is bench/results unless said otherwise.
+DIR/gpu_decode.json, gpu_feed.json, gpu_optim.json and gpu_copy.json; DIR is bench/results unless said otherwise.
 """
 
 from __future__ import annotations
@@ -151,6 +152,10 @@ def optim(stage: Stage) -> None:
     stage.run(program("check_optim"), "1000", "1")
     stage.run(sys.executable, "-m", "tests.gpu.optim", "--out", stage.out / "gpu_optim_checks.json")
     stage.run(sys.executable, "-m", "tests.gpu.muon")
+    rivals = ROOT / "rivals"  # of a bundle; elsewhere timm is installed
+    timm = ["--timm", rivals] if rivals.is_dir() else []
+    words = ["--device", "cuda", *timm, "--out", stage.out / "gpu_optim.json"]
+    stage.run(sys.executable, "-m", "bench.optim.run", *words)
 
 
 STAGES: dict[str, Callable[[Stage], None]] = {

@@ -1,0 +1,53 @@
+"""Outputs first: after three steps from equal states, every contestant has the reference's weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from . import reference, torch_loop
+from .contestant import Contestant, Entry, parameters_of
+from .jobs import Job
+
+
+def run_steps(contestant: Contestant, steps: Sequence[Sequence[Any]]) -> list[Any]:
+    """Gradients are copied: some optimisers write into them."""
+    for gradients in steps:
+        contestant.assign([gradient.clone() for gradient in gradients])
+        if contestant.gather is not None:
+            contestant.gather()
+        contestant.step()
+    return contestant.outputs()
+
+
+def expected(job: Job, weights: Sequence[Any], steps: Sequence[Sequence[Any]]) -> list[Any]:
+    """By the formulas in fp64; Muon's by torch, whose bfloat16 is part of the definition."""
+    if job.kind != "muon":
+        return reference.run(job, weights, steps)
+    return run_steps(torch_loop.make(job, parameters_of(weights), False), steps)
+
+
+@torch.no_grad()  # type: ignore[untyped-decorator]
+def distance(found: Sequence[Any], right: Sequence[Any], weights: Sequence[Any]) -> float:
+    """The largest of all tensors: |found - right| over |right - start|."""
+    starts = [*weights, *weights][: len(right)]
+    far = [
+        (one - other).norm() / (other - start).norm()
+        for one, other, start in zip(found, right, starts, strict=True)
+    ]
+    whole = torch.stack(far)
+    return float(whole.max()) if bool(whole.isfinite().all()) else float("inf")
+
+
+def compare(
+    entry: Entry,
+    job: Job,
+    weights: Sequence[Any],
+    steps: Sequence[Sequence[Any]],
+    right: Sequence[Any],
+) -> float:
+    return distance(
+        run_steps(entry.make(job, parameters_of(weights), False), steps), right, weights
+    )
