@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from .._c.errors import ArgumentError
 
@@ -20,6 +21,11 @@ def name_of(groups: list[dict[str, Any]], group: int, place: int) -> str:
 
 
 def check_parameter(parameter: Any, device: Any, name: str) -> None:
+    if is_traceable_wrapper_subclass(parameter):
+        raise ArgumentError(
+            f"{name} is a {type(parameter).__name__}, which has no memory of its own\n"
+            "  fix: torch.optim's optimisers for models under fully_shard() and other wrapped tensors"
+        )
     if parameter.dtype not in TYPES:
         raise ArgumentError(
             f"{name} is {str(parameter.dtype).removeprefix('torch.')}; "

@@ -127,6 +127,11 @@ class FlatParameters:
             raise ArgumentError(
                 "the optimiser has none of the flat parameters\n  fix: make it from flat.groups()"
             )
+        if getattr(optimizer, "_uses_tensor_norms", False):
+            raise ArgumentError(
+                f"{type(optimizer).__name__} uses the norm of each tensor, and a flat parameter is many tensors\n"
+                "  fix: make it from model.parameters(); their gradients are in the buffer too"
+            )
         clear_all = optimizer.zero_grad
         has_others = len(held) > len(own)
 

@@ -21,10 +21,11 @@ class GradScaler(torch.amp.GradScaler):  # type: ignore[misc]  # torch is Any to
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
         state = self._per_optimizer_states[id(optimizer)]
         ours = isinstance(optimizer, EngineOptimizer) and not args and not kwargs
-        if not self._enabled or not ours or state["stage"] is not OptState.READY:
+        devices = [p.device for group in optimizer.param_groups for p in group["params"][:1]]
+        if not (self._enabled and ours and devices) or state["stage"] is not OptState.READY:
             return super().step(optimizer, *args, **kwargs)
         self._check_scale_growth_tracker("step")
-        device = optimizer.param_groups[0]["params"][0].device
+        device = devices[0]
         found_inf = torch.zeros((), device=device)
         optimizer.grad_scale, optimizer.found_inf = self._get_scale_async(), found_inf
         optimizer._looks_for_inf = True

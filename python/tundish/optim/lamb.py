@@ -21,6 +21,7 @@ class LAMB(EngineOptimizer):
     """
 
     _kind = "lamb"
+    _uses_tensor_norms = True
 
     def __init__(
         self,

@@ -19,6 +19,7 @@ class LARS(EngineOptimizer):
 
     _kind = "lars"
     _counts_steps = False
+    _uses_tensor_norms = True
 
     def __init__(
         self,

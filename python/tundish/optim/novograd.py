@@ -23,6 +23,7 @@ class NovoGrad(EngineOptimizer):
     """
 
     _kind = "novograd"
+    _uses_tensor_norms = True
 
     def __init__(
         self,

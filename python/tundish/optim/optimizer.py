@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from operator import attrgetter
+from threading import Lock
 from typing import Any
 
 import torch
@@ -12,6 +13,7 @@ import torch
 from .._c.errors import ArgumentError
 from .._c.structs import OptimizerGroup
 from ._engine import Engine
+from .bound_states import BoundStates
 from .checks import name_of, same_order
 from .options import read_options
 from .rates import is_on_gpu, rate_address
@@ -27,9 +29,10 @@ from .table import (
     tensor_of,
 )
 
-# Called for every tensor in every step: map() over these takes half of what a loop does.
+# Functions written in C, for map(): no line of Python runs per tensor.
 _gradient = attrgetter("grad")
 _address = torch.Tensor.data_ptr
+_bytes = torch.Tensor.nbytes.__get__
 _is_contiguous = torch.Tensor.is_contiguous
 
 
@@ -50,6 +53,7 @@ class EngineOptimizer(torch.optim.Optimizer):  # type: ignore[misc]  # torch is 
     _step_supports_amp_scaling = True  # a GradScaler leaves dividing by the scale to step()
     _kind = ""
     _counts_steps = True  # state["step"]
+    _uses_tensor_norms = False  # refuses flat parameters: many tensors in one have one norm
     _looks_for_inf = False  # found_inf is to be set by the step (tundish.optim.GradScaler)
 
     _engine: Engine | None
@@ -102,7 +106,7 @@ class EngineOptimizer(torch.optim.Optimizer):  # type: ignore[misc]  # torch is 
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
-        self._update()
+        self._update_alone()
         return loss
 
     @contextlib.contextmanager
@@ -163,14 +167,19 @@ class EngineOptimizer(torch.optim.Optimizer):  # type: ignore[misc]  # torch is 
         self._engine = self._table = None
         self._calls = 0
         self._device = self.grad_norm = None
+        self._lock = Lock()  # the engine makes one step at a time
+
+    @torch._disable_dynamo  # type: ignore[untyped-decorator]  # a compiled function calls it as it is
+    def _update_alone(self) -> None:
+        with self._lock:
+            self._update()
 
     def _update(self) -> None:
         parameters = [p for group in self.param_groups for p in group["params"]]
         gradients = list(map(_gradient, parameters))
         try:
             addresses = _addresses(gradients)
-            places = list(map(_address, parameters))
-            table = self._table_for(gradients, addresses, places)
+            table = self._table_for(parameters, gradients, addresses)
             copies = self._put_in_order(parameters, gradients, addresses, table)
         except (RuntimeError, NotImplementedError, TypeError):
             check_rows(self.param_groups)  # names the parameter, where one is the reason
@@ -220,12 +229,26 @@ class EngineOptimizer(torch.optim.Optimizer):  # type: ignore[misc]  # torch is 
             self.grad_norm = torch.zeros((), device=self._device)
         return engine.step(scale, found_inf, self.grad_norm)
 
+    def _is_bound(self, table: Table, parameters: list[Any]) -> bool:
+        """Whether parameters and states are where the engine looks for them."""
+        return (
+            list(map(_address, parameters)) == table.places
+            and list(map(_bytes, parameters)) == table.sizes
+            and table.states is not None
+            and table.states.are_current(self.state)
+            and all(
+                bucket.is_counted_right(table.on_gpu)
+                and (not bucket.active or bucket.names == self._state_names(bucket.group))
+                for bucket in table.buckets
+            )
+        )
+
     def _table_for(
-        self, gradients: list[Any], addresses: list[int], places: list[int]
+        self, parameters: list[Any], gradients: list[Any], addresses: list[int]
     ) -> Table | None:
         """The table as it is, or bound again where something moved."""
         table = self._table
-        if table is not None and places == table.places:
+        if table is not None and self._is_bound(table, parameters):
             if addresses == table.gradients:
                 return table
             present = [one is not None for one in gradients]
@@ -264,6 +287,7 @@ class EngineOptimizer(torch.optim.Optimizer):  # type: ignore[misc]  # torch is 
         self._start_engine(rows[0][2].device)
         table = Table(
             places=[p.data_ptr() for _, _, p in rows],
+            sizes=[p.nbytes for _, _, p in rows],
             gradients=[0 if p.grad is None else p.grad.data_ptr() for _, _, p in rows],
             present=[p.grad is not None for _, _, p in rows],
             dtypes=[None if p.grad is None else p.grad.dtype for _, _, p in rows],
@@ -287,7 +311,8 @@ class EngineOptimizer(torch.optim.Optimizer):  # type: ignore[misc]  # torch is 
                 buckets[key] = len(table.buckets)
                 counted = self._counts_steps or table.on_gpu
                 count = torch.tensor(float(done), device=self._device) if counted else None
-                table.buckets.append(Bucket(group, done, active, count))
+                names = self._state_names(group)
+                table.buckets.append(Bucket(group, done, active, names, count, state))
             bucket = table.buckets[buckets[key]]
             if self._counts_steps and active:
                 state["step"] = bucket.count
@@ -299,6 +324,7 @@ class EngineOptimizer(torch.optim.Optimizer):  # type: ignore[misc]  # torch is 
             tensors.append(tensor_of(parameter, states, extra, buckets[key]))
         assert self._engine is not None
         self._engine.bind(tensors, len(table.buckets))
+        table.states = BoundStates(self.state)
         return table
 
     def _steps_made(

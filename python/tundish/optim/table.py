@@ -10,6 +10,7 @@ import torch
 
 from .._c.errors import ArgumentError
 from .._c.structs import OptimizerTensor
+from .bound_states import BoundStates
 from .checks import TYPES, check_gradient, check_parameter, name_of
 from .options import Options
 
@@ -24,7 +25,15 @@ class Bucket:
     group: dict[str, Any]
     step: int
     active: bool
+    names: tuple[str, ...] = ()  # of the states that were bound
     count: Any = None  # the tensor, where the optimiser has one
+    first: dict[str, Any] = field(default_factory=dict)  # state of one of the parameters
+
+    def is_counted_right(self, on_gpu: bool) -> bool:
+        """False: somebody else wrote the step count. A GPU reads the tensor itself."""
+        if not self.active or "step" not in self.first:
+            return True
+        return self.first["step"] is self.count and (on_gpu or self.count.item() == self.step)
 
 
 @dataclass
@@ -32,6 +41,7 @@ class Table:
     """What must stay as it is for the bound addresses to be right."""
 
     places: list[int]  # addresses of the parameters
+    sizes: list[int]  # of the parameters, in bytes
     gradients: list[int]  # addresses, 0 for none
     present: list[bool]  # has a gradient
     dtypes: list[Any]  # of the gradients
@@ -42,6 +52,7 @@ class Table:
     masters: list[tuple[Any, Any]] = field(default_factory=list)  # (parameter, its weights in fp32)
     versions: list[int] = field(default_factory=list)  # of such parameters, after the last step
     copies: list[Any] = field(default_factory=list)  # of gradients in another order
+    states: BoundStates | None = None
 
 
 def rows_of(groups: list[dict[str, Any]]) -> Iterator[tuple[int, int, Any]]:

@@ -1,0 +1,102 @@
+"""Small models that tests of optimisers train, and the gradients of such runs.
+
+A run is recorded with one optimiser and replayed with another: both see the same gradients, so that what
+differs at the end is rounding of the optimisers. Weights that train freely drift apart: every step
+feeds the last one's rounding through the model.
+"""
+
+import torch
+from torch import nn
+
+STEPS = 200
+
+
+def cnn(seed=0):
+    torch.manual_seed(seed)
+    return nn.Sequential(
+        nn.Conv2d(3, 8, 3, bias=False),
+        nn.BatchNorm2d(8),
+        nn.ReLU(),
+        nn.Conv2d(8, 12, 3),
+        nn.BatchNorm2d(12),
+        nn.ReLU(),
+        nn.AdaptiveAvgPool2d(1),
+        nn.Flatten(),
+        nn.Linear(12, 4),
+    )
+
+
+def mlp(seed=0):
+    torch.manual_seed(seed)
+    return nn.Sequential(
+        nn.Linear(12, 33),
+        nn.LayerNorm(33),
+        nn.GELU(),
+        nn.Linear(33, 17),
+        nn.Tanh(),
+        nn.Linear(17, 4),
+    )
+
+
+MODELS = {"cnn": (cnn, (3, 8, 8)), "mlp": (mlp, (12,))}
+
+
+def batch(name, step):
+    """Classes that can be learnt: the sign of two sums of the inputs."""
+    generator = torch.Generator().manual_seed(1000 + step)
+    inputs = torch.randn(16, *MODELS[name][1], generator=generator)
+    sums = inputs.flatten(1)
+    left, right = sums[:, ::2].sum(1) > 0, sums[:, 1::2].sum(1) > 0
+    return inputs, 2 * left.long() + right.long()
+
+
+def loss_of(model, name, step):
+    inputs, targets = batch(name, step)
+    return nn.functional.cross_entropy(model(inputs), targets)
+
+
+def record(name, make_optimizer, steps=STEPS, each_step=None):
+    """Trains. Returns the gradients of every step, the weights after the first, and at the end."""
+    model = MODELS[name][0]()
+    optimizer = make_optimizer(model)
+    follow = each_step(optimizer) if each_step else None
+    gradients, first = [], None
+    for step in range(steps):
+        optimizer.zero_grad()
+        loss_of(model, name, step).backward()
+        gradients.append([p.grad.clone() for p in model.parameters()])
+        optimizer.step()
+        if follow:
+            follow.step()
+        if step == 0:
+            first = weights(model)
+    return {"gradients": gradients, "first": first, "last": weights(model)}
+
+
+def replay(name, make_optimizer, recorded, each_step=None):
+    """The same gradients for another optimiser. Returns it, weights after the first step, and at the end."""
+    model = MODELS[name][0]()
+    optimizer = make_optimizer(model)
+    follow = each_step(optimizer) if each_step else None
+    first = None
+    for gradients in recorded["gradients"]:
+        for parameter, gradient in zip(model.parameters(), gradients, strict=True):
+            parameter.grad = gradient.clone()
+        optimizer.step()
+        if follow:
+            follow.step()
+        first = first or weights(model)
+    return optimizer, first, weights(model)
+
+
+def weights(model):
+    return [p.detach().clone() for p in model.parameters()]
+
+
+def groups_of(model, **of_matrices):
+    """Two groups: matrices and filters with options of their own, and the rest without weight decay."""
+    parameters = list(model.parameters())
+    return [
+        {"params": [p for p in parameters if p.ndim > 1], **of_matrices},
+        {"params": [p for p in parameters if p.ndim < 2], "weight_decay": 0.0},
+    ]

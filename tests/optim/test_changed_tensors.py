@@ -1,0 +1,175 @@
+"""Parameters and states that others replace, move, resize or delete between two steps."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+from tundish import optim
+
+from .every import EVERY, make
+from .ulps import ulps
+
+COUNT = (
+    40_000  # more than malloc keeps: memory that was freed is gone, and a step there would crash
+)
+
+
+def parameters(count: int = COUNT) -> list[Any]:
+    generator = torch.Generator().manual_seed(3)
+    return [nn.Parameter(torch.randn(n, generator=generator)) for n in (count, 7, 33)]
+
+
+def step(optimizer: Any, number: int) -> None:
+    generator = torch.Generator().manual_seed(number)
+    for group in optimizer.param_groups:
+        for parameter in group["params"]:
+            parameter.grad = torch.randn(parameter.shape, generator=generator)
+    optimizer.step()
+
+
+def clear(optimizer: Any) -> None:
+    optimizer.state.clear()
+
+
+def replace_all(optimizer: Any) -> None:
+    """Begins again with a new dictionary."""
+    optimizer.state = type(optimizer.state)(dict)
+
+
+def forget_one(optimizer: Any) -> None:
+    del optimizer.state[optimizer.param_groups[0]["params"][1]]
+
+
+def empty_one(optimizer: Any) -> None:
+    optimizer.state[optimizer.param_groups[0]["params"][1]] = {}
+
+
+def zero_the_middle(optimizer: Any) -> None:
+    """New tensors in the same dictionary."""
+    state = optimizer.state[optimizer.param_groups[0]["params"][1]]
+    for key, value in state.items():
+        if isinstance(value, torch.Tensor) and key != "step":
+            state[key] = torch.zeros_like(value)
+
+
+def to_another_place(optimizer: Any) -> None:
+    """As states are moved to the CPU and back between steps."""
+    for state in optimizer.state.values():
+        for key, value in state.items():
+            if isinstance(value, torch.Tensor):
+                state[key] = value.clone()
+
+
+def other_memory(optimizer: Any) -> None:
+    for state in optimizer.state.values():
+        for value in state.values():
+            if isinstance(value, torch.Tensor):
+                value.data = value.data.clone()
+
+
+CHANGES = [
+    clear,
+    replace_all,
+    forget_one,
+    empty_one,
+    zero_the_middle,
+    to_another_place,
+    other_memory,
+]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW"])
+def test_states_changed_by_others_are_followed_as_in_torch(name: str, change: Any) -> None:
+    ours, theirs = parameters(), parameters()
+    optimizers = [
+        getattr(module, name)(of, **EVERY[name])
+        for module, of in ((optim, ours), (torch.optim, theirs))
+    ]
+    for optimizer in optimizers:
+        step(optimizer, 0)
+        step(optimizer, 1)
+        change(optimizer)
+        step(optimizer, 2)
+        step(optimizer, 3)
+    for a, b in zip(ours, theirs):
+        assert ulps(a, b) <= 8
+        for key, value in optimizers[1].state[b].items():
+            assert ulps(torch.as_tensor(optimizers[0].state[a][key]), torch.as_tensor(value)) <= 8
+
+
+@pytest.mark.parametrize("change", [to_another_place, other_memory])
+@pytest.mark.parametrize("name", EVERY)
+def test_moved_states_change_nothing(name: str, change: Any) -> None:
+    results = []
+    for moves in (False, True):
+        own = parameters(100)
+        optimizer = make(name, own, ema_decay=0.9)
+        for number in range(6):
+            step(optimizer, number)
+            if moves:
+                change(optimizer)
+        results.append([*own, *(optimizer.state[p]["ema"] for p in own)])
+    assert all(map(torch.equal, *results))
+
+
+def test_a_step_count_that_was_written_is_used() -> None:
+    for write in (lambda s: s["step"].zero_(), lambda s: s.update(step=torch.tensor(0.0))):
+        ours, theirs = parameters()[:1], parameters()[:1]
+        for optimizer, of in ((optim.AdamW(ours), ours), (torch.optim.AdamW(theirs), theirs)):
+            step(optimizer, 0)
+            step(optimizer, 1)
+            write(optimizer.state[of[0]])
+            step(optimizer, 2)
+            assert float(optimizer.state[of[0]]["step"]) == 1
+        assert ulps(ours[0], theirs[0]) <= 8
+
+
+def test_a_momentum_that_begins_later() -> None:
+    ours, theirs = parameters(), parameters()
+    for cls, of in ((optim.SGD, ours), (torch.optim.SGD, theirs)):
+        optimizer = cls(of, lr=0.1)
+        for number, momentum in enumerate((0, 0.9, 0.9, 0, 0.5)):
+            optimizer.param_groups[0]["momentum"] = momentum
+            step(optimizer, number)
+    for a, b in zip(ours, theirs):
+        assert ulps(a, b) <= 8
+
+
+@pytest.mark.parametrize("sizes", [(100, 50), (50, 100)])
+def test_a_parameter_that_shrinks_or_grows_where_it_is(sizes: tuple[int, int]) -> None:
+    memory = torch.zeros(100)
+    parameter = nn.Parameter(memory[: sizes[0]])
+    optimizer = optim.SGD([parameter], lr=1.0)
+    for size in sizes:
+        parameter.grad = None
+        parameter.data = memory[:size]
+        parameter.grad = torch.ones(size)
+        optimizer.step()
+    assert torch.equal(memory[:50], torch.full((50,), -2.0))
+    assert torch.equal(memory[50:], torch.full((50,), -1.0))
+
+
+def test_a_state_of_another_size_is_refused_by_name() -> None:
+    memory = torch.zeros(100)
+    parameter = nn.Parameter(memory)
+    optimizer = optim.AdamW([("head.weight", parameter)])
+    step(optimizer, 0)
+    parameter.grad = None
+    parameter.data = memory[:50]
+    with pytest.raises(ValueError, match=r"\(head.weight\) has the shape \(100,\)"):
+        step(optimizer, 1)
+
+
+def test_memory_of_replaced_states_is_not_kept() -> None:
+    parameter = nn.Parameter(torch.zeros(10))
+    optimizer = optim.AdamW([parameter])
+    step(optimizer, 0)
+    freed = []
+    weakref.finalize(optimizer.state[parameter]["exp_avg"], freed.append, True)
+    optimizer.state[parameter]["exp_avg"] = optimizer.state[parameter]["exp_avg"].clone()
+    assert freed == [True]

@@ -1,0 +1,41 @@
+"""Optimisers in two processes: under DistributedDataParallel, and refused by name under fully_shard()."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from tests.helpers.two_ranks import run_two_ranks
+
+from .every import EVERY
+from .ulps import ulps
+
+
+@pytest.fixture(scope="module")
+def ranks(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return run_two_ranks("tests.helpers.optim_ddp_child", tmp_path_factory.mktemp("ranks"))
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_ranks_stay_together(name: str, ranks: Any) -> None:
+    assert all(map(torch.equal, ranks[0][name], ranks[1][name]))
+
+
+@pytest.mark.parametrize("name", ["AdamW", "LAMB"])
+def test_gradients_that_are_views_of_buckets_change_nothing(name: str, ranks: Any) -> None:
+    assert all(map(torch.equal, ranks[0][name], ranks[0][name + ", bucket view"]))
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW"])
+def test_ranks_train_as_with_torchs_optimiser(name: str, ranks: Any) -> None:
+    """Freely, so rounding goes through the model 20 times."""
+    for ours, theirs in zip(ranks[0][name], ranks[0]["torch's " + name]):
+        assert ulps(ours, theirs) <= 1000
+
+
+def test_a_sharded_parameter_is_refused_by_name(ranks: Any) -> None:
+    for rank in ranks:
+        assert "parameter 0 of group 0 (0.weight) is a DTensor" in rank["refusal"]
+        assert "fix:" in rank["refusal"]

@@ -1,0 +1,205 @@
+"""200 training steps of small models with every optimiser, against torch's, timm's or the formulas."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from tundish import optim
+
+from tests.helpers.optim_models import MODELS, groups_of, loss_of, record, replay, weights
+from tests.helpers.program import ROOT
+from tests.helpers.torchvision_child import ask_torchvision
+
+from .test_novograd import step_by_formula
+from .ulps import ulps
+
+# name here, name elsewhere, arguments, ulps of the weights after 200 steps
+FROM_TORCH: list[tuple[str, dict[str, Any], float]] = [
+    ("SGD", {"lr": 0.05, "momentum": 0.9, "nesterov": True, "weight_decay": 1e-3}, 12),
+    ("SGD", {"lr": 0.05, "momentum": 0.9, "dampening": 0.1, "maximize": True}, 12),
+    ("Adam", {"lr": 3e-3, "weight_decay": 1e-3}, 12),
+    ("AdamW", {"lr": 3e-3, "weight_decay": 0.05}, 12),
+    ("AdamW", {"lr": 3e-3, "maximize": True}, 12),
+]
+FROM_TIMM: list[tuple[str, str, dict[str, Any], float]] = [
+    ("Lion", "Lion", {"lr": 1e-3, "weight_decay": 0.05}, 12),
+    ("LARS", "Lars", {"lr": 1.0, "momentum": 0.9, "weight_decay": 1e-3, "trust_coeff": 0.02}, 30),
+    ("LAMB", "Lamb", {"lr": 1e-2}, 30),
+    ("NVLAMB", "Lamb", {"lr": 1e-2, "always_adapt": True}, 30),
+]
+
+
+def one_cycle(optimizer: Any) -> Any:
+    """It moves the momentum, or beta1, against the learning rate."""
+    return torch.optim.lr_scheduler.OneCycleLR(
+        optimizer, max_lr=[g["lr"] for g in optimizer.param_groups], total_steps=200
+    )
+
+
+def cosine(optimizer: Any) -> Any:
+    return torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=60)
+
+
+def makes(cls: Any, arguments: dict[str, Any], **more: Any) -> Any:
+    """Of a model an optimiser of two groups."""
+    return lambda model: cls(groups_of(model, lr=arguments["lr"] / 2), **arguments, **more)
+
+
+def compare(ours: list[Any], theirs: list[Any], limit: float) -> None:
+    for a, b in zip(ours, theirs):
+        assert torch.isfinite(a).all()
+        assert ulps(a, b) <= limit
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(("name", "arguments", "limit"), FROM_TORCH)
+def test_200_steps_with_torchs_gradients(
+    name: str, arguments: dict[str, Any], limit: float, model: str
+) -> None:
+    recorded = record(model, makes(getattr(torch.optim, name), arguments, foreach=False))
+    _, first, last = replay(model, makes(getattr(optim, name), arguments), recorded)
+    compare(first, recorded["first"], 1)
+    compare(last, recorded["last"], limit)
+
+
+@pytest.mark.parametrize("schedule", [one_cycle, cosine])
+@pytest.mark.parametrize("as_tensor", [False, True])
+@pytest.mark.parametrize(("name", "arguments", "limit"), FROM_TORCH[:1] + FROM_TORCH[3:4])
+def test_200_steps_under_a_schedule(
+    name: str, arguments: dict[str, Any], limit: float, as_tensor: bool, schedule: Any
+) -> None:
+    """A learning rate that is a tensor has float32's digits; both optimisers read the same tensor."""
+
+    def make(module: Any) -> Any:
+        def build(model: Any) -> Any:
+            given = {**arguments, "lr": torch.tensor(arguments["lr"])} if as_tensor else arguments
+            rate = {"lr": torch.tensor(arguments["lr"] / 2)} if as_tensor else {}
+            return getattr(module, name)(groups_of(model, **rate), **given)
+
+        return build
+
+    recorded = record("cnn", make(torch.optim), each_step=schedule)
+    optimizer, _, last = replay("cnn", make(optim), recorded, each_step=schedule)
+    compare(last, recorded["last"], limit)
+    assert isinstance(optimizer.param_groups[0]["lr"], torch.Tensor) == as_tensor
+
+
+THEIR_CODE = """
+sys.path.insert(0, sys.argv[2])
+from tests.optim.test_training import FROM_TIMM, makes, not_finite, one_cycle
+from tests.helpers.optim_models import MODELS, record
+import timm.optim.lamb, timm.optim.lars, timm.optim.lion
+
+out = {}
+for ours, name, arguments, _ in FROM_TIMM:
+    cls = getattr(getattr(timm.optim, name.lower()), name)
+    for model in MODELS:
+        out[ours, model] = record(model, makes(cls, arguments))
+    if "momentum" in arguments or "betas" in cls.__init__.__annotations__:
+        out[ours, "one_cycle"] = record("cnn", makes(cls, arguments), each_step=one_cycle)
+    out[ours, "not finite"] = not_finite(cls, arguments)
+torch.save(out, sys.argv[1])
+"""
+
+
+def not_finite(cls: Any, arguments: dict[str, Any]) -> Any:
+    """Weights after three steps whose gradients had a NaN, an infinity, and neither."""
+    out = []
+    for bad in (float("nan"), float("inf"), -float("inf")):
+        parameters = [torch.nn.Parameter(torch.ones(3)), torch.nn.Parameter(torch.full((2,), 2.0))]
+        optimizer = cls(parameters, **arguments)
+        for step in range(3):
+            for parameter in parameters:
+                parameter.grad = torch.full_like(parameter, 0.5)
+            if step == 1:
+                parameters[0].grad[1] = bad  # type: ignore[index]
+            optimizer.step()
+        out += [p.detach() for p in parameters]
+    return out
+
+
+@pytest.fixture(scope="module")
+def timms(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    file = tmp_path_factory.mktemp("timm") / "training.pt"
+    ask_torchvision(THEIR_CODE, str(file), str(ROOT))
+    return torch.load(file)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(("name", "_", "arguments", "limit"), FROM_TIMM)
+def test_200_steps_with_timms_gradients(
+    name: str, _: str, arguments: dict[str, Any], limit: float, model: str, timms: Any
+) -> None:
+    recorded = timms[name, model]
+    _, first, last = replay(model, makes(getattr(optim, name), arguments), recorded)
+    compare(first, recorded["first"], 2)
+    compare(last, recorded["last"], limit)
+
+
+@pytest.mark.parametrize(("name", "_", "arguments", "limit"), FROM_TIMM)
+def test_200_steps_of_timm_under_one_cycle(
+    name: str, _: str, arguments: dict[str, Any], limit: float, timms: Any
+) -> None:
+    recorded = timms[name, "one_cycle"]
+    make = makes(getattr(optim, name), arguments)
+    _, _, last = replay("cnn", make, recorded, each_step=one_cycle)
+    compare(last, recorded["last"], limit)
+
+
+@pytest.mark.parametrize(("name", "_", "arguments", "__"), FROM_TIMM)
+def test_not_finite_gradients_do_what_they_do_in_timm(
+    name: str, _: str, arguments: dict[str, Any], __: float, timms: Any
+) -> None:
+    ours = not_finite(getattr(optim, name), arguments)
+    for a, b in zip(ours, timms[name, "not finite"]):
+        torch.testing.assert_close(a, b, equal_nan=True)
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW"])
+def test_not_finite_gradients_with_a_state_do_what_they_do_in_torch(name: str) -> None:
+    """But for an infinite weight, which SGD without weight decay keeps in torch and makes NaN here: it adds
+    0 times the weight."""
+    arguments = {"lr": 0.1, "momentum": 0.9} if name == "SGD" else {"lr": 0.1}
+    ours = not_finite(getattr(optim, name), arguments)
+    theirs = not_finite(getattr(torch.optim, name), arguments)
+    for a, b in zip(ours, theirs):
+        assert torch.equal(torch.isfinite(a), torch.isfinite(b))
+        torch.testing.assert_close(a[torch.isfinite(a)], b[torch.isfinite(b)])
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_200_steps_of_novograd_are_the_formulas(model: str) -> None:
+    arguments = {"lr": 1e-2, "weight_decay": 1e-3, "betas": (0.95, 0.98)}
+    recorded = record(model, lambda one: optim.NovoGrad(one.parameters(), **arguments))
+    for place, start in enumerate(weights(MODELS[model][0]())):
+        state = {
+            "weights": start.double(),
+            "exp_avg": torch.zeros_like(start).double(),
+            "norm": 0.0,
+        }
+        for step, gradients in enumerate(recorded["gradients"], 1):
+            step_by_formula(state, gradients[place].double(), step, **arguments)
+        assert ulps(recorded["last"][place], state["weights"]) <= 36
+
+
+LEARNING: dict[str, dict[str, Any]] = {
+    **{name: arguments for name, arguments, _ in FROM_TORCH if "maximize" not in arguments},
+    **{name: arguments for name, _, arguments, _ in FROM_TIMM},
+    "NovoGrad": {"lr": 0.1},
+}
+
+
+@pytest.mark.parametrize("name", LEARNING)
+def test_every_optimiser_learns(name: str) -> None:
+    model = MODELS["mlp"][0]()
+    optimizer = getattr(optim, name)(model.parameters(), **LEARNING[name])
+    losses = []
+    for step in range(200):
+        optimizer.zero_grad()
+        loss = loss_of(model, "mlp", step)
+        loss.backward()
+        optimizer.step()
+        losses.append(float(loss.detach()))
+    assert sum(losses[-20:]) < 0.6 * sum(losses[:20])
