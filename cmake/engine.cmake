@@ -1,5 +1,6 @@
 # The engine: everything below the C interface and the program. Folders in the order of src/layers.md.
 add_library(engine STATIC
+  src/core/array_type.cpp
   src/core/buffer.cpp
   src/core/crc32c.cpp
   src/core/crc32c_avx512.cpp
@@ -81,9 +82,11 @@ add_library(engine STATIC
   src/decode/png.cpp
   src/decode/png_header.cpp
   src/decode/png_transparency.cpp
+  src/decode/raw.cpp
   src/decode/sniff.cpp
   src/source/byte_stream.cpp
   src/source/decompress.cpp
+  src/source/formats.cpp
   src/source/formats/csv.cpp
   src/source/formats/file_list.cpp
   src/source/formats/image_folder.cpp
@@ -97,6 +100,7 @@ add_library(engine STATIC
   src/source/names.cpp
   src/source/number.cpp
   src/source/open.cpp
+  src/source/side_index.cpp
   src/source/source.cpp
   src/pack/checksum.cpp
   src/pack/format.cpp

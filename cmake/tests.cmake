@@ -4,6 +4,7 @@ enable_testing()
 add_executable(unit_tests
   src/main_test.cpp
   src/core/machine/cpu_test.cpp
+  src/core/array_type_test.cpp
   src/core/crc32c_test.cpp
   src/core/error_test.cpp
   src/core/fields_json_test.cpp
@@ -31,6 +32,7 @@ add_executable(unit_tests
   src/decode/jpeg_test.cpp
   src/decode/npy_test.cpp
   src/decode/png_test.cpp
+  src/decode/raw_test.cpp
   src/source/formats/csv_test.cpp
   src/source/decompress_test.cpp
   src/source/formats/file_list_test.cpp
@@ -40,6 +42,7 @@ add_executable(unit_tests
   src/source/labels_test.cpp
   src/source/names_test.cpp
   src/source/number_test.cpp
+  src/source/side_index_test.cpp
   src/source/open_test.cpp
   src/source/formats/tar_reader_test.cpp
   src/source/formats/tar_test.cpp

@@ -100,6 +100,27 @@ constexpr std::array kTable = {
         ErrorCode::label_unreadable, "has a label that cannot be understood",
         "A label is neither a whole number nor a name, or some samples have one and others none.",
         "correct the list or the archive"},
+    ErrorEntry{ErrorCode::source_damaged, "is damaged",
+               "The bytes contradict the file's format, which the reason names: a wrong checksum, a "
+               "length that leads out of the file, an end that comes too early.",
+               "fetch the file again, or write it again with the program that made it"},
+    ErrorEntry{ErrorCode::format_unsupported, "uses a part of its format that is not read",
+               "The file may be valid. The reason names the format and what of it is not read.",
+               "docs/sources.md lists what is read of each format; write the file without it"},
+    ErrorEntry{ErrorCode::format_not_built, "needs a library that this build does not have",
+               "Formats that need a large library can be left out when Tundish is built.",
+               "install a wheel that has it, or build again with the library; tundish --version "
+               "lists the formats"},
+    ErrorEntry{ErrorCode::helper_failed, "ended the process that reads its structure",
+               "The structure of this format is read by a library in a process of its own, with "
+               "limits of memory and time. That process crashed or reached a limit: the file is "
+               "damaged, made to do harm, or very large.",
+               "test the file with the program that made it; write it again"},
+    ErrorEntry{ErrorCode::field_unclear, "does not say which part is the image or the label",
+               "The file has several arrays or features, and none, or more than one, has a name "
+               "that tells what it is.",
+               "name them: --image NAME --label NAME, in Python "
+               "tundish.DataSource({file}, image=..., label=...)"},
 
     ErrorEntry{ErrorCode::not_an_image, "is not an image",
                "Its first bytes belong to no image format (an error page saved as .jpg?).",

@@ -46,6 +46,11 @@ enum class ErrorCode : int {
   source_changed = 311,
   compression_damaged = 312,
   label_unreadable = 313,
+  source_damaged = 314,
+  format_unsupported = 315,
+  format_not_built = 316,
+  helper_failed = 317,
+  field_unclear = 318,
   // 4xx: images
   not_an_image = 401,
   codec_unsupported = 402,

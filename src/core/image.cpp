@@ -14,6 +14,8 @@ const char* codec_name(Codec codec) {
       return "npy";
     case Codec::lanes:
       return "lanes";
+    case Codec::raw:
+      return "raw";
   }
   return "?";
 }

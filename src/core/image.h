@@ -28,6 +28,7 @@ enum class Codec : std::uint8_t {
   png = 2,
   npy = 3,    // a .npy file, uint8, (H, W), (H, W, 1) or (H, W, 3)
   lanes = 4,  // a JPEG re-coded without loss (lanes/record.h)
+  raw = 5,    // pixels alone; the schema has their shape (decode/raw.h)
 };
 
 const char* codec_name(Codec codec);

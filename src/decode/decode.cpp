@@ -7,9 +7,9 @@
 #include "decode/jpeg.h"
 #include "decode/npy.h"
 #include "decode/png.h"
+#include "decode/raw.h"
 
 namespace tundish {
-namespace {
 
 std::optional<Fault> check_limits(const ImageHeader& header, std::size_t bytes,
                                   const Limits& limits) {
@@ -32,6 +32,8 @@ std::optional<Fault> check_limits(const ImageHeader& header, std::size_t bytes,
   }
   return std::nullopt;
 }
+
+namespace {
 
 std::optional<Fault> read_lanes_header(ImageHeader& out, Bytes bytes) {
   const std::optional<lanes::RecordSize> size = lanes::read_size(bytes);
@@ -100,7 +102,7 @@ std::optional<Fault> decode(StripSink& sink, Bytes bytes, const ImageHeader& hea
                              window.width, window.y, window.height, header.width, header.height)};
   }
   if (header.keep16 && !header.grey16) {
-    return Fault{ErrorCode::image_kind, "it is no PNG of 16-bit greys, which mode=\"I;16\" takes"};
+    return Fault{ErrorCode::image_kind, "it has no 16-bit greys, which mode=\"I;16\" takes"};
   }
   try {
     switch (header.codec) {
@@ -112,6 +114,8 @@ std::optional<Fault> decode(StripSink& sink, Bytes bytes, const ImageHeader& hea
         return decode_npy(sink, bytes, header, window, scratch);
       case Codec::lanes:
         return decode_lanes(sink, bytes, header, window, scratch);
+      case Codec::raw:
+        return decode_raw(sink, bytes, header, window, scratch);
       default:
         return unsupported();
     }

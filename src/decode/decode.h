@@ -23,15 +23,22 @@ struct Limits {
 
 constexpr int kRowsPerStrip = 16;  // that a decoder hands over at once
 
+// How the elements of an image of Codec::raw lie (decode/raw.h).
+struct RawPixels {
+  std::uint8_t channels = 0;
+  bool channels_first = false;
+};
+
 struct ImageHeader {
   Codec codec = Codec::unknown;
   std::uint32_t width = 0;
   std::uint32_t height = 0;
   std::uint8_t orientation = 1;           // EXIF, 1 to 8
   std::uint64_t held_bytes = 0;           // what a decoder holds of the whole image: see below
-  bool grey16 = false;                    // a PNG of 16-bit greys
+  bool grey16 = false;                    // 16-bit greys: a PNG, or raw
   bool keep16 = false;                    // set by whoever decodes: see decode()
   bool keep_alpha = false;                // the same
+  RawPixels raw = {};                     // of Codec::raw
   const lanes::Tables* tables = nullptr;  // what a lanes record is decoded with; not in its bytes
 };
 
@@ -39,9 +46,13 @@ struct ImageHeader {
 // (webp, bmp, gif, tiff, ppm, ...), and empty when the bytes belong to no known image format.
 std::optional<Codec> sniff(Bytes bytes);
 
-// Size and kind from the header alone. A format that is known but not decodable here gives
+// Size and kind from the header alone; raw pixels have none (Source::read_header). A format that is known but not decodable here gives
 // codec_unsupported; sizes over the limits give image_too_large.
 std::optional<Fault> read_header(ImageHeader& out, Bytes bytes, const Limits& limits = {});
+
+// What read_header() checks at its end: that there are pixels, and that the limits allow them.
+std::optional<Fault> check_limits(const ImageHeader& header, std::size_t bytes,
+                                  const Limits& limits);
 
 // Memory that decode() takes for this window, at most. Pure: of the header and the window alone.
 // Decoders work on a few rows at a time, but a JPEG of several scans (header.held_bytes: all its

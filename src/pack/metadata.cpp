@@ -54,9 +54,18 @@ class Reader : public nlohmann::json_sax<Json> {
   const std::string& reason() const { return reason_; }
 
   bool null() override { return value(); }
-  bool boolean(bool) override { return value(); }
+  bool boolean(bool is_true) override {
+    if (!at({"schema", "fields", "*", "channels_first"})) return value();
+    out_.fields.back().channels_first = is_true;
+    return true;
+  }
   bool number_integer(number_integer_t) override { return value(); }
-  bool number_unsigned(number_unsigned_t) override { return value(); }
+  bool number_unsigned(number_unsigned_t number) override {
+    if (!at({"schema", "fields", "*", "shape", "*"})) return value();
+    if (shape_.size() == kMaxArraySides) return fail("an array has too many sides");
+    shape_.push_back(number);
+    return true;
+  }
   bool number_float(number_float_t, const string_t&) override { return value(); }
   bool binary(binary_t&) override { return value(); }
   bool string(string_t& text) override {
@@ -73,6 +82,10 @@ class Reader : public nlohmann::json_sax<Json> {
       }
       return fail("a field has an unknown type");
     }
+    if (at({"schema", "fields", "*", "dtype"})) {
+      element_ = element_named(text);
+      return element_ ? true : fail("an array has an unknown dtype");
+    }
     return value();
   }
 
@@ -80,7 +93,9 @@ class Reader : public nlohmann::json_sax<Json> {
     if (at({"schema", "fields", "*"})) {
       if (out_.fields.size() == kMaxFields) return fail("there are too many fields");
       out_.fields.emplace_back();
-      typed_ = false;
+      typed_ = has_shape_ = false;
+      element_.reset();
+      shape_.clear();
     } else if (!path_.empty() && !at({"schema"}) && !at({"provenance"}) && is_ours()) {
       return fail("an object is not allowed here");
     }
@@ -95,9 +110,11 @@ class Reader : public nlohmann::json_sax<Json> {
   }
   bool end_object() override {
     path_.pop_back();
-    if (at({"schema", "fields", "*"}) && (out_.fields.back().name.empty() || !typed_)) {
-      return fail("a field has no name or no type");
-    }
+    if (!at({"schema", "fields", "*"})) return true;
+    Field& field = out_.fields.back();
+    if (field.name.empty() || !typed_) return fail("a field has no name or no type");
+    if (element_.has_value() != has_shape_) return fail("an array has no dtype or no shape");
+    if (element_) field.array = ArrayType{*element_, shape_};
     return true;
   }
   bool start_array(std::size_t) override {
@@ -105,6 +122,8 @@ class Reader : public nlohmann::json_sax<Json> {
       has_classes_ = true;
     } else if (at({"schema", "fields"})) {
       has_fields_ = true;
+    } else if (at({"schema", "fields", "*", "shape"})) {
+      has_shape_ = true;
     } else if (path_.empty() || is_ours()) {
       return fail("an array is not allowed here");
     }
@@ -133,7 +152,9 @@ class Reader : public nlohmann::json_sax<Json> {
     return at({"schema"}) || at({"provenance"}) || at({"schema", "classes"}) ||
            at({"schema", "classes", "*"}) || at({"schema", "fields"}) ||
            at({"schema", "fields", "*"}) || at({"schema", "fields", "*", "name"}) ||
-           at({"schema", "fields", "*", "type"}) || at({"provenance", "source"});
+           at({"schema", "fields", "*", "type"}) || at({"schema", "fields", "*", "dtype"}) ||
+           at({"schema", "fields", "*", "shape"}) || at({"schema", "fields", "*", "shape", "*"}) ||
+           at({"schema", "fields", "*", "channels_first"}) || at({"provenance", "source"});
   }
   bool value() { return path_.empty() || is_ours() ? fail("a value has the wrong type") : true; }
   bool enter(const char* first) {
@@ -155,7 +176,10 @@ class Reader : public nlohmann::json_sax<Json> {
   Schema& out_;
   std::vector<std::string> path_;  // keys of the open objects, "*" for the open arrays
   std::set<std::pair<std::string, std::string>> seen_;
-  bool has_classes_ = false, has_fields_ = false, typed_ = false;
+  bool has_classes_ = false, has_fields_ = false;
+  bool typed_ = false, has_shape_ = false;  // of the field that is read
+  std::optional<ArrayElement> element_;
+  std::vector<std::uint64_t> shape_;
   std::string reason_;
 };
 
@@ -207,7 +231,13 @@ std::string schema_json(const Schema& schema) {
   out += R"(],"fields":[)";
   for (const Field& field : schema.fields) {
     if (&field != &schema.fields.front()) out += ',';
-    out += fmt::format(R"({{"name":{},"type":"{}"}})", json_string(escape_name(field.name)),
+    std::string array;  // keys in order
+    if (field.channels_first) array += R"("channels_first":true,)";
+    if (field.array) array += fmt::format(R"("dtype":"{}",)", element_name(field.array->element));
+    out += fmt::format(R"({{{}"name":{}{},"type":"{}"}})", array,
+                       json_string(escape_name(field.name)),
+                       field.array ? fmt::format(R"(,"shape":[{}])", fmt::join(field.array->shape, ","))
+                                   : "",
                        field_type_name(field.type));
   }
   return out += "]}";
@@ -235,6 +265,15 @@ std::optional<Fault> check_schema(const Schema& schema) {
     if (field.name.empty()) return damaged("a field has no name");
     if (!names.insert(field.name).second) {
       return damaged("two fields have the name " + printable(field.name));
+    }
+    if (field.array && field.type != FieldType::image && field.type != FieldType::array) {
+      return damaged("the field " + printable(field.name) + " is no array, but has a shape");
+    }
+    if (field.array && !array_bytes(*field.array)) {
+      return damaged("the arrays of " + printable(field.name) + " are too large");
+    }
+    if (field.channels_first && !(field.array && field.type == FieldType::image)) {
+      return damaged("the field " + printable(field.name) + " is no image of one shape");
     }
     images += field.type == FieldType::image;
     labels += field.type == FieldType::label;

@@ -1,6 +1,7 @@
 #include "pack/metadata.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 #include <random>
@@ -110,11 +111,44 @@ TEST_CASE("metadata that make no sense are refused with a reason") {
   CHECK(parse_reason(R"({"later":)" + std::string(100'000, '[')) == "it is nested too deeply");
 }
 
+TEST_CASE("arrays of one shape come back with their type") {
+  Schema schema, back;
+  schema.fields = {{"image", FieldType::image, ArrayType{ArrayElement::uint8, {3, 32, 32}}, true},
+                   {"x", FieldType::array, ArrayType{ArrayElement::float32, {}}},
+                   {"y", FieldType::array}};
+  CHECK_FALSE(parse_metadata(back, metadata_json(schema)));
+  CHECK(back.fields == schema.fields);
+  CHECK(nlohmann::json::parse(metadata_json(schema)).dump() == metadata_json(schema));
+
+  const auto reason = [](const char* field) {
+    return parse_reason(with_schema(fmt::format(R"({{"classes":[],"fields":[{}]}})", field)));
+  };
+  CHECK(reason(R"({"dtype":"uint8","name":"a","type":"array"})") ==
+        "an array has no dtype or no shape");
+  CHECK(reason(R"({"dtype":"uint9","name":"a","shape":[],"type":"array"})") ==
+        "an array has an unknown dtype");
+  CHECK(reason(R"({"dtype":"uint8","name":"a","shape":[-1],"type":"array"})") ==
+        "a value has the wrong type");
+  CHECK(reason(R"({"dtype":"uint8","name":"a","shape":[2],"type":"text"})") ==
+        "the field a is no array, but has a shape");
+  CHECK(reason(R"({"dtype":"int64","name":"a","shape":[4294967296,4294967296],"type":"array"})") ==
+        "the arrays of a are too large");
+  CHECK(reason(R"({"channels_first":true,"name":"a","type":"image"})") ==
+        "the field a is no image of one shape");
+  CHECK(reason(fmt::format(R"({{"dtype":"int8","name":"a","shape":[{}1],"type":"array"}})",
+                           [] {
+                             std::string sides;
+                             for (int i = 0; i < 64; ++i) sides += "1,";
+                             return sides;
+                           }())
+                   .c_str()) == "an array has too many sides");
+}
+
 TEST_CASE("keys of later versions are ignored") {
   Schema back;
   CHECK_FALSE(parse_metadata(
       back, R"({"later":{"a":[1,{"b":null}],"schema":2},"schema":{"x":[true],"classes":["cat"],)"
-            R"("fields":[{"name":"image","shape":[1,2],"type":"image"}]}})"));
+            R"("fields":[{"later":[1,2],"name":"image","type":"image"}]}})"));
   CHECK(back.classes == std::vector<std::string>{"cat"});
   CHECK(back.fields == std::vector<Field>{{"image", FieldType::image}});
 }

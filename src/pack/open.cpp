@@ -23,9 +23,9 @@ bool is_pack(const std::string& path) {
 
 }  // namespace
 
-std::shared_ptr<const Source> open_source(const std::string& path) {
-  if (is_pack(path)) return Pack::open(path);
-  return open_loose(path);
+std::shared_ptr<const Source> open_source(const std::string& path, const SourceOptions& options) {
+  if (options.format == "tnd" || (options.format.empty() && is_pack(path))) return Pack::open(path);
+  return open_loose(path, options);
 }
 
 }  // namespace tundish

@@ -5,10 +5,13 @@
 #include <string>
 
 #include "source/source.h"
+#include "source/source_options.h"
 
 namespace tundish {
 
 // A regular file that starts with the magic of a pack, or is named *.tnd, is opened as a pack.
-std::shared_ptr<const Source> open_source(const std::string& path);
+// options.format: "tnd" for a pack, or one of source/format.h.
+std::shared_ptr<const Source> open_source(const std::string& path,
+                                          const SourceOptions& options = {});
 
 }  // namespace tundish

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <new>
 #include <numeric>
 
@@ -84,6 +85,28 @@ void Pack::parse_metadata_section() {
   metadata_.assign(reinterpret_cast<const char*>(json.data()), json.size());
   check(parse_metadata(schema_, metadata_), tail_.metadata.offset);
   columns_ = columns_of(schema_);
+  const bool arrays = std::any_of(schema_.fields.begin(), schema_.fields.end(),
+                                  [](const Field& field) { return field.array.has_value(); });
+  if (arrays != ((head_.incompatible & kFeatureArrays) != 0)) {
+    check(Fault{ErrorCode::metadata_damaged, "the head and the fields disagree about arrays", 0},
+          tail_.metadata.offset);
+  }
+}
+
+// Arrays of one shape have one length; a sample may be without one.
+void Pack::check_arrays() const {
+  for (std::size_t f = 0; f < schema_.fields.size(); ++f) {
+    const Field& field = schema_.fields[f];
+    if (!field.array) continue;
+    const std::uint64_t bytes = array_bytes(*field.array).value_or(0);
+    const auto& lengths = index_.length[static_cast<std::size_t>(columns_[f])];
+    for (std::size_t i = 0; i < lengths.size(); ++i) {
+      if (lengths[i] == 0 || lengths[i] == bytes) continue;
+      index_is_wrong(fmt::format("record {} has {} bytes of {}, which is {}", with_commas(i),
+                                 with_commas(lengths[i]), printable(field.name),
+                                 array_text(*field.array)));
+    }
+  }
 }
 
 // And where each record begins.
@@ -101,6 +124,7 @@ void Pack::parse_index() {
     index_is_wrong("the records do not end where the metadata begin");
   }
   offsets_ = std::move(*offsets);
+  check_arrays();
 }
 
 // Where each block of names begins; the names are read when they are asked for.

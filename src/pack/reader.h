@@ -61,6 +61,7 @@ class Pack : public Source {
   void parse_ends();
   void parse_metadata_section();
   void parse_index();
+  void check_arrays() const;
   void parse_names_blocks();
   // Throws what a leaf function found, `offset` bytes into the file.
   void check(const std::optional<Fault>& fault, std::uint64_t offset) const;

@@ -11,6 +11,8 @@ const char* decode_span(Codec codec) {
       return "decode.png";
     case Codec::npy:
       return "decode.npy";
+    case Codec::raw:
+      return "decode.raw";
     default:
       return "lanes.decode";
   }

@@ -4,7 +4,7 @@
 #include <xxhash.h>
 
 #include "core/interruption.h"
-#include "decode/decode.h"
+#include "decode/raw.h"
 
 namespace tundish {
 namespace {
@@ -88,6 +88,15 @@ void Source::read_original(Sample& out, std::uint64_t i, FieldSet fields) const 
 
 std::optional<Fault> Source::read_header(ImageHeader& out, std::uint64_t i, Bytes image,
                                          const Limits& limits) const {
+  if (const int field = schema().find(FieldType::image); field >= 0) {
+    const Field& about = schema().fields[static_cast<std::size_t>(field)];
+    if (about.array) {
+      if (auto fault = read_raw_header(out, *about.array, about.channels_first, image)) {
+        return fault;
+      }
+      return check_limits(out, image.size(), limits);
+    }
+  }
   if (auto fault = tundish::read_header(out, image, limits)) return fault;
   if (out.codec == Codec::lanes) {
     out.tables = tables(i);
@@ -117,6 +126,9 @@ std::string Source::fingerprint() const {
   for (const Field& field : schema.fields) {
     digest.add(field.name);
     digest.add(static_cast<std::uint64_t>(field.type));
+    if (!field.array) continue;
+    digest.add(array_text(*field.array));
+    digest.add(std::uint64_t{field.channels_first});
   }
   digest.add(std::uint64_t{schema.classes.size()});
   for (const std::string& name : schema.classes) digest.add(name);

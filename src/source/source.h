@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "core/array_type.h"
 #include "core/bytes.h"
 #include "core/error.h"
 #include "core/image.h"
@@ -24,11 +26,15 @@ const char* field_type_name(FieldType type);  // "image", "label", ...
 struct Field {
   std::string name;
   FieldType type = FieldType::bytes;
+  // Of an image or array that has this type and shape in every sample, and is stored as its
+  // elements alone. Without it an array is a .npy file, an image whatever its first bytes say.
+  std::optional<ArrayType> array = {};
+  bool channels_first = false;  // of such an image: (C, H, W), not (H, W) or (H, W, C)
   bool operator==(const Field&) const = default;
 };
 
 // At most one image and one label. The label is a number of SampleInfo and has no bytes;
-// number: 8 bytes, a little-endian double; array: a .npy file; text: UTF-8.
+// number: 8 bytes, a little-endian double; text: UTF-8.
 struct Schema {
   std::vector<Field> fields;
   std::vector<std::string> classes;  // name of label 0, 1, ...; empty when labels have no names

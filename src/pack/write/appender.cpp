@@ -42,6 +42,9 @@ void ByteAppender::write(Bytes bytes) {
 Appender::Appender(const std::string& target, bool replace, const Schema& schema)
     : target_(target), schema_(schema), file_(target, replace), out_(file_), names_(target) {
   index_.length.resize(stored_fields(schema));
+  for (const Field& field : schema.fields) {
+    if (field.array) head_.incompatible |= kFeatureArrays;
+  }
   id_.add(schema_json(schema));
 }
 

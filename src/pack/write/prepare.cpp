@@ -32,8 +32,27 @@ void refuse_too_large(Prepared& out, const Source& source, const Limits& limits)
   }
 }
 
+// A reader would refuse the whole pack: arrays of one shape have one length.
+void refuse_wrong_length(Prepared& out, const Source& source) {
+  const std::vector<Field>& fields = source.schema().fields;
+  for (std::size_t f = 0; f < fields.size() && !out.refusal; ++f) {
+    const std::uint64_t bytes = out.sample.fields[f].size();
+    if (!fields[f].array || bytes == 0 || bytes == array_bytes(*fields[f].array)) continue;
+    const Where where{.file = source.path(), .record = out.number, .key = out.key};
+    out.refusal = refusal(out.number, out.key,
+                          Error(ErrorCode::image_damaged, where,
+                                fmt::format("field '{}' has {} bytes, which is not {}",
+                                            printable(fields[f].name), with_commas(bytes),
+                                            array_text(*fields[f].array))));
+  }
+}
+
 Where where_of_image(const Prepared& out, const Source& source) {
   return source.where_in(out.number, source.schema().find(FieldType::image));
+}
+
+const Field& schema_image(const Source& source) {
+  return source.schema().fields[static_cast<std::size_t>(source.schema().find(FieldType::image))];
 }
 
 // What kind of image it is and how large, from its first bytes.
@@ -43,7 +62,8 @@ void look_at_image(Prepared& out, Bytes image, const Source& source, const Limit
     out.refusal = refusal(out.number, out.key, Error(ErrorCode::file_empty, where, ""));
     return;
   }
-  const std::optional<Codec> codec = sniff(image);
+  const bool raw = schema_image(source).array.has_value();
+  const std::optional<Codec> codec = raw ? Codec::raw : sniff(image);
   if (!codec || *codec == Codec::lanes) {  // which are in packs only
     out.refusal = refusal(out.number, out.key, Error(ErrorCode::not_an_image, where, ""));
     return;
@@ -53,7 +73,7 @@ void look_at_image(Prepared& out, Bytes image, const Source& source, const Limit
   out.info.orientation = 1;
   if (*codec == Codec::unknown) return;
   ImageHeader header;
-  if (const auto fault = read_header(header, image, limits)) {
+  if (const auto fault = source.read_header(header, out.number, image, limits)) {
     // Bad data is data: it is packed as it came, and loading it reports the error.
     if (fault->code == ErrorCode::codec_unsupported) {
       out.info.codec = Codec::unknown;
@@ -130,6 +150,7 @@ void prepare(Prepared& out, const Source& source, const Limits& limits, Recoder&
   out.info = source.info(out.number);
   const int image = schema.find(FieldType::image);
   refuse_too_large(out, source, limits);
+  refuse_wrong_length(out, source);
   if (image < 0) {
     out.info = {.label = out.info.label};
   } else if (!out.refusal) {

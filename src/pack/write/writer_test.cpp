@@ -93,6 +93,38 @@ TEST_CASE("an image that cannot be decoded here is packed as it came") {
   CHECK(sample.fields[0] == source.items[1].fields[0]);
 }
 
+TEST_CASE("arrays of one shape are packed as their elements, images among them") {
+  const TemporaryFolder folder;
+  Random random({.seed = 5}, 0);
+  MemorySource source;
+  source.schema_.fields = {
+      {"image", FieldType::image, ArrayType{ArrayElement::uint8, {3, 4, 5}}, true},
+      {"x", FieldType::array, ArrayType{ArrayElement::float32, {2}}}};
+  for (int i = 0; i < 10; ++i) {
+    source.items.push_back(
+        {fmt::format("{}", i), -1, {random_bytes(60, random), random_bytes(8, random)}});
+  }
+  source.items[3].fields[0].pop_back();
+  source.items[5].fields[1].clear();  // a sample may be without an array
+  const PackReport report = pack(folder / "a.tnd", source);
+  CHECK(report.samples == 9);
+  REQUIRE(report.refused.size() == 1);
+  CHECK(report.refused.front().text.find("has 59 bytes, which is not uint8 (3, 4, 5)") !=
+        std::string::npos);
+
+  const auto opened = Pack::open(folder / "a.tnd");
+  CHECK(opened->schema().fields == source.schema_.fields);
+  CHECK(opened->info(0).codec == Codec::raw);
+  CHECK(opened->info(0).width == 5);
+  CHECK(opened->info(0).height == 4);
+  Sample sample;
+  opened->read(sample, 8);
+  CHECK(sample.fields == source.items[9].fields);
+  ImageHeader header;
+  CHECK_FALSE(opened->read_header(header, 8, sample.fields[0], Limits{}));
+  CHECK(header.raw.channels_first);
+}
+
 TEST_CASE("records are aligned to 64 bytes, small ones to 8, known sizes or not") {
   for (const bool known : {true, false}) {
     MemorySource large = image_source(70, 9), small = large;

@@ -1,0 +1,71 @@
+// The table of formats. A new one: a row here, its file pair in formats/.
+#include <sys/stat.h>
+
+#include <array>
+
+#include "source/decompress.h"
+#include "source/format.h"
+#include "source/formats/file_list.h"
+#include "source/formats/image_folder.h"
+#include "source/formats/tar.h"
+#include "source/names.h"
+
+namespace tundish {
+namespace {
+
+bool ends_with(const Probe& probe, std::string_view ending) {
+  return !probe.is_folder && lower(probe.path).ends_with(ending);
+}
+
+// Compressed, or a header with tar's mark. Archives older than the mark are known by their name.
+bool looks_like_tar(const Probe& probe) {
+  if (probe.is_folder) return false;
+  const bool mark = probe.first.size() >= 262 && probe.text().substr(257, 5) == "ustar";
+  return mark || sniff_compression(probe.first) != Compression::none || ends_with(probe, ".tar");
+}
+
+bool looks_like_list(const Probe& probe) {
+  return ends_with(probe, ".csv") || ends_with(probe, ".tsv");
+}
+
+constexpr std::array kFormats = {
+    Format{"csv", "a .csv or .tsv list of files", looks_like_list,
+           [](const std::string& path, const SourceOptions&) { return open_file_list(path); }},
+    Format{"tar", "a .tar archive, also compressed", looks_like_tar,
+           [](const std::string& path, const SourceOptions&) { return open_tar(path); }},
+    Format{"folder", "a folder FOLDER/CLASS/NAME.jpg",
+           [](const Probe& probe) { return probe.is_folder; },
+           [](const std::string& path, const SourceOptions&) { return open_image_folder(path); }},
+};
+
+}  // namespace
+
+bool Probe::has(const char* name) const {
+  struct stat status;
+  return is_folder && ::stat(join_path(path, name).c_str(), &status) == 0;
+}
+
+std::span<const Format> formats() { return kFormats; }
+
+const Format* find_format(const std::string& name) {
+  for (const Format& format : kFormats) {
+    if (name == format.name) return &format;
+  }
+  return nullptr;
+}
+
+std::string format_names() {
+  std::string out;
+  for (const Format& format : kFormats) out += (out.empty() ? "" : ", ") + std::string(format.name);
+  return out;
+}
+
+Fault damaged_source(const char* format, std::string reason, std::uint64_t offset) {
+  return {ErrorCode::source_damaged, std::string(format) + ": " + reason, offset};
+}
+
+Fault unsupported_source(const char* format, std::string reason, std::uint64_t offset) {
+  return {ErrorCode::format_unsupported, std::string(format) + ": " + reason, offset};
+}
+
+}  // namespace tundish
