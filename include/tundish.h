@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-#define TUNDISH_ABI 3
+#define TUNDISH_ABI 4
 #define TUNDISH_API __attribute__((visibility("default")))
 
 /* Results of calls. */
@@ -44,7 +44,7 @@ TUNDISH_API uint64_t tundish_memory_left(void);
 /* 1 when page-locked memory is available; else 0, and tundish_last_error() gives the reason. */
 TUNDISH_API int32_t tundish_can_pin(void);
 
-/* --- sources: a pack, an image folder, a .csv list, a .tar --------------------------------- */
+/* --- sources: a pack, an image folder, a list, an archive, arrays -------------------------- */
 
 typedef struct tundish_source tundish_source;
 
@@ -58,9 +58,10 @@ TUNDISH_API tundish_source* tundish_source_join(tundish_source** sources, uint64
 TUNDISH_API tundish_source* tundish_source_open_copy(const char* path, int32_t descriptor);
 
 /* Opens a source on a thread of the library, for a caller that must stay responsive: large
- * folders and archives take long. NULL on error. */
+ * folders and archives take long. `options` is JSON with what the bytes do not say: {"format": "",
+ * "image": "", "label": "", "axis": 0}, each of them optional; NULL for none. NULL on error. */
 typedef struct tundish_opening tundish_opening;
-TUNDISH_API tundish_opening* tundish_opening_new(const char* path);
+TUNDISH_API tundish_opening* tundish_opening_new(const char* path, const char* options);
 /* Waits at most timeout_ms. TUNDISH_OK gives the source, once. */
 TUNDISH_API int32_t tundish_opening_wait(tundish_opening* opening, uint32_t timeout_ms,
                                          tundish_source** out);

@@ -66,6 +66,7 @@ bool parse(PackArguments& out, const Words& words, Shell& shell) {
   std::string growth = "1.10";
   Arguments arguments(kHelp, shell);
   arguments.word(out.from, "SRC", "a folder, list, archive or pack");
+  add_source_words(arguments, out.about);
   arguments.option(out.target, "-o,--output", "FILE", "the pack to write", true);
   arguments.flag(out.force, "-f,--force", "replace FILE if it exists, and FILE.log");
   arguments.flag(out.skip_bad, "--skip-bad", "refused files are no failure: exit code 0");

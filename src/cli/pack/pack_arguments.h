@@ -4,13 +4,14 @@
 #include <cstdint>
 #include <string>
 
-#include "cli/arguments.h"
+#include "cli/source_words.h"
 #include "pack/write/writer.h"
 
 namespace tundish::cli {
 
 struct PackArguments {
   std::string from, target;
+  SourceWords about;
   bool force = false, skip_bad = false, dry_run = false, strip = false;
   std::uint64_t threads = 0;
   double max_growth = 1.10;

@@ -65,7 +65,7 @@ int run_pack(const Words& words, Shell& shell) {
   check_target(target, arguments.force);
   check_log(target, arguments.force);
 
-  const std::shared_ptr<const Source> source = open_source(arguments.from);
+  const std::shared_ptr<const Source> source = open_source(arguments.from, arguments.about);
   PackReport report;
   for (std::uint64_t i = 0; i < source->count(); ++i) report.source_bytes += source->bytes(i);
   shell.message("reading", describe_source(*source, report.source_bytes));
