@@ -72,9 +72,15 @@ add_library(engine STATIC
   src/lanes/tables.cpp
   src/lanes/train.cpp
   src/lanes/transcode.cpp
+  src/decode/bmp/bmp.cpp
+  src/decode/bmp/bmp_header.cpp
+  src/decode/bmp/bmp_runs.cpp
   src/decode/decode.cpp
   src/decode/decode_bytes.cpp
   src/decode/exif.cpp
+  src/decode/gif/gif.cpp
+  src/decode/gif/gif_header.cpp
+  src/decode/gif/gif_pixels.cpp
   src/decode/jpeg.cpp
   src/decode/jpeg_header.cpp
   src/decode/npy.cpp
@@ -82,6 +88,9 @@ add_library(engine STATIC
   src/decode/png_header.cpp
   src/decode/png_transparency.cpp
   src/decode/sniff.cpp
+  src/decode/webp/webp.cpp
+  src/decode/webp/webp_header.cpp
+  src/decode/webp/webp_memory.cpp
   src/source/byte_stream.cpp
   src/source/decompress.cpp
   src/source/formats/csv.cpp

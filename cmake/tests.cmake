@@ -26,11 +26,14 @@ add_executable(unit_tests
   src/lanes/jpeg_unfit_test.cpp
   src/lanes/restore_limits_test.cpp
   src/decode/test_images.cpp
+  src/decode/bmp/bmp_test.cpp
   src/decode/decode_test.cpp
   src/decode/exif_test.cpp
+  src/decode/gif/gif_test.cpp
   src/decode/jpeg_test.cpp
   src/decode/npy_test.cpp
   src/decode/png_test.cpp
+  src/decode/webp/webp_test.cpp
   src/source/formats/csv_test.cpp
   src/source/decompress_test.cpp
   src/source/formats/file_list_test.cpp

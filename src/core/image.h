@@ -28,9 +28,16 @@ enum class Codec : std::uint8_t {
   png = 2,
   npy = 3,    // a .npy file, uint8, (H, W), (H, W, 1) or (H, W, 3)
   lanes = 4,  // a JPEG re-coded without loss (lanes/record.h)
+  // 5 is reserved
+  webp = 6,
+  bmp = 7,
+  gif = 8,
 };
 
 const char* codec_name(Codec codec);
+
+// A number that a file holds is that of an image file which decode() takes, lanes aside.
+bool is_image_file_codec(std::uint8_t number);
 
 // A few rows of interleaved 8-bit RGB that a decoder passes to a sink.
 // The memory is the decoder's and is valid during the call only.

@@ -35,8 +35,8 @@ struct ImageHeader {
   const lanes::Tables* tables = nullptr;  // what a lanes record is decoded with; not in its bytes
 };
 
-// Says by the first bytes what an image is: jpeg, png, npy, lanes; unknown for other image formats
-// (webp, bmp, gif, tiff, ppm, ...), and empty when the bytes belong to no known image format.
+// Says by the first bytes which codec an image has: unknown for other image formats (tiff, ppm,
+// ...), empty when the bytes belong to no known image format.
 std::optional<Codec> sniff(Bytes bytes);
 
 // Size and kind from the header alone. A format that is known but not decodable here gives
@@ -45,7 +45,7 @@ std::optional<Fault> read_header(ImageHeader& out, Bytes bytes, const Limits& li
 
 // Memory that decode() takes for this window, at most. Pure: of the header and the window alone.
 // Decoders work on a few rows at a time, but a JPEG of several scans (header.held_bytes: all its
-// coefficients) and an interlaced PNG (all its rows) are held as a whole.
+// coefficients), an interlaced PNG or GIF (all its rows) and a WebP are held as a whole.
 std::uint64_t decode_bytes(const ImageHeader& header, const Window& window);
 
 // What a thread keeps between images so that decoding takes no new memory.

@@ -96,6 +96,7 @@ std::optional<Fault> decode_head(Head& out, Bytes bytes) {
                              unknown & kFeatureLanes        ? "images of the lanes codec"
                              : unknown & kFeatureShards     ? "one of several files"
                              : unknown & kFeatureMultiField ? "several images or labels per sample"
+                             : unknown & kFeatureMoreCodecs ? "images that are not files"
                                                             : "not known"),
                  16};
   }

@@ -34,7 +34,7 @@ SampleInfo Index::info(std::uint64_t i) const {
   out.width = width[i];
   out.height = height[i];
   // A codec that came later is one that we cannot decode.
-  const bool known = codec[i] < static_cast<std::uint8_t>(Codec::lanes) || is_lanes(i);
+  const bool known = is_image_file_codec(codec[i]) || is_lanes(i);
   out.codec = known ? static_cast<Codec>(codec[i]) : Codec::unknown;
   out.orientation = orientation[i];
   out.label = label[i];

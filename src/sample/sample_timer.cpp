@@ -11,6 +11,12 @@ const char* decode_span(Codec codec) {
       return "decode.png";
     case Codec::npy:
       return "decode.npy";
+    case Codec::webp:
+      return "decode.webp";
+    case Codec::bmp:
+      return "decode.bmp";
+    case Codec::gif:
+      return "decode.gif";
     default:
       return "lanes.decode";
   }
