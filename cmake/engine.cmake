@@ -85,8 +85,11 @@ add_library(engine STATIC
   src/decode/jpeg_header.cpp
   src/decode/npy.cpp
   src/decode/png.cpp
+  src/decode/png_expand.cpp
   src/decode/png_header.cpp
+  src/decode/png_inflate.cpp
   src/decode/png_transparency.cpp
+  src/decode/png_unfilter.cpp
   src/decode/sniff.cpp
   src/decode/webp/webp.cpp
   src/decode/webp/webp_header.cpp

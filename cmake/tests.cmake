@@ -138,6 +138,8 @@ add_executable(bench_lanes bench/lanes/lanes.cpp bench/lanes/partial_decoder.cpp
 target_link_libraries(bench_lanes PRIVATE engine)
 add_executable(bench_load bench/load/turbo_full.cpp)
 target_link_libraries(bench_load PRIVATE engine)
+add_executable(bench_png bench/png/png.cpp)
+target_link_libraries(bench_png PRIVATE engine)
 add_executable(bench_resize bench/resize/resize.cpp)
 target_link_libraries(bench_resize PRIVATE engine)
 add_executable(make_samples bench/common/make_samples.cpp)
