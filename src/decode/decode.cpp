@@ -103,6 +103,13 @@ std::optional<Fault> read_header(ImageHeader& out, Bytes bytes, const Limits& li
   return fault ? fault : check_limits(out, bytes.size(), limits);
 }
 
+void reduce(ImageHeader& header, int by) {
+  const auto divisor = static_cast<std::uint32_t>(by);
+  header.width = (header.width + divisor - 1) / divisor;
+  header.height = (header.height + divisor - 1) / divisor;
+  header.reduction = static_cast<std::uint8_t>(by);
+}
+
 std::optional<Fault> decode(StripSink& sink, Bytes bytes, const ImageHeader& header, Window window,
                             DecodeScratch& scratch, const Limits& limits) {
   if (auto fault = check_limits(header, bytes.size(), limits)) return fault;

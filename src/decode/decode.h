@@ -32,6 +32,7 @@ struct ImageHeader {
   bool grey16 = false;                    // a PNG of 16-bit greys
   bool keep16 = false;                    // set by whoever decodes: see decode()
   bool keep_alpha = false;                // the same
+  std::uint8_t reduction = 1;             // of a JPEG: see reduce()
   const lanes::Tables* tables = nullptr;  // what a lanes record is decoded with; not in its bytes
 };
 
@@ -42,6 +43,10 @@ std::optional<Codec> sniff(Bytes bytes);
 // Size and kind from the header alone. A format that is known but not decodable here gives
 // codec_unsupported; sizes over the limits give image_too_large.
 std::optional<Fault> read_header(ImageHeader& out, Bytes bytes, const Limits& limits = {});
+
+// A JPEG that is to be decoded at 1 / by of its size, as Pillow's draft mode does: `by` is 1, 2, 4
+// or 8. Width and height become those of the smaller image.
+void reduce(ImageHeader& header, int by);
 
 // Memory that decode() takes for this window, at most. Pure: of the header and the window alone.
 // Decoders work on a few rows at a time, but a JPEG of several scans (header.held_bytes: all its
