@@ -73,17 +73,29 @@ add_library(engine STATIC
   src/lanes/tables.cpp
   src/lanes/train.cpp
   src/lanes/transcode.cpp
+  src/decode/bmp/bmp.cpp
+  src/decode/bmp/bmp_header.cpp
+  src/decode/bmp/bmp_runs.cpp
   src/decode/decode.cpp
   src/decode/decode_bytes.cpp
   src/decode/exif.cpp
+  src/decode/gif/gif.cpp
+  src/decode/gif/gif_header.cpp
+  src/decode/gif/gif_pixels.cpp
   src/decode/jpeg.cpp
   src/decode/jpeg_header.cpp
   src/decode/npy.cpp
   src/decode/png.cpp
+  src/decode/png_expand.cpp
   src/decode/png_header.cpp
+  src/decode/png_inflate.cpp
   src/decode/png_transparency.cpp
   src/decode/raw.cpp
+  src/decode/png_unfilter.cpp
   src/decode/sniff.cpp
+  src/decode/webp/webp.cpp
+  src/decode/webp/webp_header.cpp
+  src/decode/webp/webp_memory.cpp
   src/source/byte_stream.cpp
   src/source/decompress.cpp
   src/source/formats.cpp

@@ -27,12 +27,15 @@ add_executable(unit_tests
   src/lanes/jpeg_unfit_test.cpp
   src/lanes/restore_limits_test.cpp
   src/decode/test_images.cpp
+  src/decode/bmp/bmp_test.cpp
   src/decode/decode_test.cpp
   src/decode/exif_test.cpp
+  src/decode/gif/gif_test.cpp
   src/decode/jpeg_test.cpp
   src/decode/npy_test.cpp
   src/decode/png_test.cpp
   src/decode/raw_test.cpp
+  src/decode/webp/webp_test.cpp
   src/source/formats/csv_test.cpp
   src/source/decompress_test.cpp
   src/source/formats/file_list_test.cpp
@@ -139,6 +142,8 @@ add_executable(bench_lanes bench/lanes/lanes.cpp bench/lanes/partial_decoder.cpp
 target_link_libraries(bench_lanes PRIVATE engine)
 add_executable(bench_load bench/load/turbo_full.cpp)
 target_link_libraries(bench_load PRIVATE engine)
+add_executable(bench_png bench/png/png.cpp)
+target_link_libraries(bench_png PRIVATE engine)
 add_executable(bench_resize bench/resize/resize.cpp)
 target_link_libraries(bench_resize PRIVATE engine)
 add_executable(make_samples bench/common/make_samples.cpp)

@@ -9,6 +9,8 @@ install(TARGETS program RUNTIME DESTINATION ${SKBUILD_SCRIPTS_DIR} COMPONENT whe
 set(docs /usr/share/doc)
 install_licence(libjpeg-turbo ${docs}/libjpeg62-turbo-dev/copyright ${docs}/libjpeg-turbo8-dev/copyright)
 install_licence(libpng ${docs}/libpng-dev/copyright)
+install_licence(libwebp ${docs}/libwebp-dev/copyright)
+install_licence(libdeflate ${docs}/libdeflate-dev/copyright)
 install_licence(zlib ${docs}/zlib1g-dev/copyright)
 install_licence(zstd ${docs}/libzstd-dev/copyright)
 install_licence(liblzma ${docs}/liblzma-dev/copyright)

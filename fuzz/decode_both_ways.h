@@ -39,6 +39,18 @@ struct FuzzPicture : StripSink {
   std::vector<std::uint8_t> pixels, alpha;
 };
 
+// What decode_both_ways() may take of these bytes: the decoder what decode_bytes() announces, and
+// pixels that are kept here. Vectors grow by doubling.
+inline std::size_t decode_promise(Bytes bytes) {
+  constexpr std::size_t kTexts = 64 << 10;
+  ImageHeader header;
+  if (read_header(header, bytes, kFuzzLimits)) return kTexts;
+  header.keep_alpha = true;
+  const Window whole{0, 0, static_cast<int>(header.width), static_cast<int>(header.height)};
+  const std::size_t pixels = std::size_t{header.width} * header.height;
+  return kTexts + decode_bytes(header, whole) + 3 * 2 * 4 * pixels;
+}
+
 inline void decode_both_ways(Bytes bytes, bool keep_alpha = false) {
   ImageHeader header;
   if (read_header(header, bytes, kFuzzLimits)) return;

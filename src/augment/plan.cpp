@@ -62,8 +62,23 @@ std::size_t steps_for_gpu(std::span<const PlanStep> steps) {
   return count;
 }
 
-View::View(Size image, ImageMode mode)
-    : image_(image), size_(image), input_(image), mode_(mode), steps_{whole(image)} {}
+View::View(Size image, ImageMode mode, bool can_reduce)
+    : image_(image),
+      size_(image),
+      input_(image),
+      mode_(mode),
+      can_reduce_(can_reduce),
+      steps_{whole(image)} {}
+
+void View::draft(Size size) {
+  if (!can_reduce_ || !is_one_resize() || first() != whole(image_)) return;
+  const int most = std::min(image_.width / size.width, image_.height / size.height);
+  reduction_ = most >= 8 ? 8 : most >= 4 ? 4 : most >= 2 ? 2 : 1;
+  image_ = {(image_.width + reduction_ - 1) / reduction_,
+            (image_.height + reduction_ - 1) / reduction_};
+  size_ = input_ = image_;
+  steps_ = {whole(image_)};
+}
 
 ResizeStep& View::open_step() {
   input_ = size_;

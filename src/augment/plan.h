@@ -66,17 +66,24 @@ std::size_t steps_for_gpu(std::span<const PlanStep> steps);
 
 class View {
  public:
-  // A view of an image as it is.
-  explicit View(Size image, ImageMode mode = ImageMode::rgb);
+  // A view of an image as it is. `can_reduce`: it is a JPEG that can be decoded at a half, a
+  // quarter or an eighth of its size.
+  explicit View(Size image, ImageMode mode = ImageMode::rgb, bool can_reduce = false);
 
-  Size image() const { return image_; }  // size of the decoded image the view starts from
-  Size size() const { return size_; }    // of the result so far
+  Size image() const { return image_; }         // size of the decoded image the view starts from
+  Size size() const { return size_; }           // of the result so far
+  int reduction() const { return reduction_; }  // the image is decoded at 1 / this of its size
   // The same without what pad_to() added, unless a crop or a resize followed.
   Size unpadded() const { return unpadded_ == Size{} ? size_ : unpadded_; }
   const std::vector<PlanStep>& steps() const { return steps_; }  // at least one
   const ResizeStep& first() const { return *std::get_if<ResizeStep>(&steps_.front()); }
   ImageMode mode() const { return mode_; }
   bool is_one_resize() const { return steps_.size() == 1; }
+
+  // Pillow's Image.draft("RGB", size): the image is decoded at 1/2, 1/4 or 1/8 of its size if that
+  // is no smaller than `size`. Only before all else; does nothing where the image cannot be
+  // reduced.
+  void draft(Size size);
 
   // Each folds into the last step where that is exact, and otherwise opens a new one.
   void crop(const Window& window, PadMode mode = PadMode::constant,
@@ -109,6 +116,8 @@ class View {
   Size unpadded_;  // {0, 0}: as size_
   Size input_;     // of the last ResizeStep
   ImageMode mode_ = ImageMode::rgb;
+  bool can_reduce_ = false;
+  int reduction_ = 1;
   std::vector<PlanStep> steps_;
   std::vector<Erasure> erasures_;
 };

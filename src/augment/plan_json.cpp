@@ -47,6 +47,7 @@ Json plan_json(const View& view) {
   Json out = {{"image", json_of(view.image())},
               {"size", json_of(view.size())},
               {"steps", std::move(steps)}};
+  if (view.reduction() != 1) out["reduction"] = view.reduction();
   for (const Erasure& erasure : view.erasures()) out["erasures"].push_back(json_of(erasure));
   return out;
 }

@@ -183,4 +183,25 @@ TEST_CASE("random chains give the pixels of one operation after the other") {
   CHECK(steps > static_cast<int>(kChains));  // some had several
 }
 
+TEST_CASE("an image is reduced as far as it stays no smaller than the size asked for") {
+  const auto reduction = [](Size image, Size size, bool can_reduce = true) {
+    View view(image, ImageMode::rgb, can_reduce);
+    view.draft(size);
+    const int by = view.reduction();
+    CHECK(view.image() == Size{(image.width + by - 1) / by, (image.height + by - 1) / by});
+    CHECK(view.size() == view.image());
+    return by;
+  };
+  CHECK(reduction({800, 800}, {100, 100}) == 8);
+  CHECK(reduction({799, 800}, {100, 100}) == 4);
+  CHECK(reduction({1600, 200}, {100, 100}) == 2);
+  CHECK(reduction({199, 900}, {100, 100}) == 1);
+  CHECK(reduction({50, 50}, {100, 100}) == 1);
+  CHECK(reduction({800, 800}, {100, 100}, false) == 1);
+  View cropped({800, 800}, ImageMode::rgb, true);
+  cropped.crop({0, 0, 700, 700});
+  cropped.draft({10, 10});
+  CHECK(cropped.reduction() == 1);
+}
+
 }  // namespace tundish

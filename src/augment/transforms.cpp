@@ -78,6 +78,12 @@ void check_list(const std::vector<Transform>& list, const std::string& inside, C
                                                 Op::kName));
           }
           check_mode_of(op, so_far.mode);
+          if constexpr (std::is_same_v<Op, Resize>) {
+            if (op.draft && (!inside.empty() || &transform != &list.front())) {
+              refuse_argument(Op::kName,
+                              "draft=True decodes a smaller image: it must come first in the list");
+            }
+          }
           if constexpr (Container<Op>) check_list(op.transforms.list(), Op::kName, so_far);
           if constexpr (requires { op.check_on(dtype); }) op.check_on(dtype);
           if constexpr (MakesCrops<Op>) {
@@ -252,9 +258,9 @@ void check_transforms(const Transforms& transforms, ImageMode mode) {
 }
 
 View plan_view(const Transforms& transforms, Size image, const Key& key, std::uint32_t crop,
-               ImageMode mode) {
+               ImageMode mode, bool can_reduce) {
   const Transforms now = transforms.at(key.epoch);
-  View view(image, mode);
+  View view(image, mode, can_reduce);
   Numbers numbers{};
   bool elements = false;
   for (const Transform& transform : now.list()) {
@@ -273,6 +279,12 @@ View plan_view(const Transforms& transforms, Size image, const Key& key, std::ui
         fmt::format("the transforms would make an image of {}x{} pixels", size.width, size.height));
   }
   return view;
+}
+
+bool begins_with_draft(const Transforms& transforms) {
+  if (transforms.list().empty()) return false;
+  const Resize* const resize = std::get_if<Resize>(&transforms.list().front());
+  return resize && resize->draft;
 }
 
 std::uint32_t crops_of(const Transforms& transforms) {

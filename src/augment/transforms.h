@@ -54,7 +54,10 @@ constexpr int kRandomVersion = 2;  // 1: keyed by the place in the list
 // a RandomCrop, or a result of more than kMaxResultPixels.
 constexpr std::int64_t kMaxResultPixels = 178'956'970;
 View plan_view(const Transforms& transforms, Size image, const Key& key, std::uint32_t crop = 0,
-               ImageMode mode = ImageMode::rgb);
+               ImageMode mode = ImageMode::rgb, bool can_reduce = false);
+
+// Whether the list begins with a Resize that has draft=True.
+bool begins_with_draft(const Transforms& transforms);
 
 // Images that the list makes of one: 5 with FiveCrop, 10 with TenCrop, otherwise 1. `crop` above is
 // the number of one of them.

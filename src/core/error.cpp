@@ -127,8 +127,8 @@ constexpr std::array kTable = {
                "look at it; fetch it again or remove it"},
     ErrorEntry{
         ErrorCode::codec_unsupported, "is an image in a format that cannot be decoded",
-        "JPEG, PNG and uint8 .npy are decoded; other formats are packed unchanged and can only be "
-        "unpacked.",
+        "JPEG, PNG, WebP, BMP, GIF and uint8 .npy are decoded; other formats are packed unchanged "
+        "and can only be unpacked.",
         "convert it to JPEG or PNG before packing"},
     ErrorEntry{ErrorCode::image_header, "has a damaged image header",
                "The header, which has the size of the image, makes no sense or is cut off.",

@@ -29,9 +29,15 @@ enum class Codec : std::uint8_t {
   npy = 3,    // a .npy file, uint8, (H, W), (H, W, 1) or (H, W, 3)
   lanes = 4,  // a JPEG re-coded without loss (lanes/record.h)
   raw = 5,    // pixels alone; the schema has their shape (decode/raw.h)
+  webp = 6,
+  bmp = 7,
+  gif = 8,
 };
 
 const char* codec_name(Codec codec);
+
+// A number that a file holds is that of an image file which decode() takes, lanes aside.
+bool is_image_file_codec(std::uint8_t number);
 
 // A few rows of interleaved 8-bit RGB that a decoder passes to a sink.
 // The memory is the decoder's and is valid during the call only.

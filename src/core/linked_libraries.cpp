@@ -2,8 +2,10 @@
 
 #include <bzlib.h>
 #include <fmt/core.h>
+#include <libdeflate.h>
 #include <lzma.h>
 #include <png.h>
+#include <webp/decode.h>
 #include <xxhash.h>
 #include <zlib.h>
 #include <zstd.h>
@@ -34,6 +36,9 @@ std::vector<LinkedLibrary> linked_libraries() {
   return {
       {"libjpeg-turbo", dotted(LIBJPEG_TURBO_VERSION_NUMBER, 1000)},
       {"libpng", dotted(static_cast<long>(png_access_version_number()), 100)},
+      {"libwebp", fmt::format("{}.{}.{}", WebPGetDecoderVersion() >> 16,
+                              WebPGetDecoderVersion() >> 8 & 255, WebPGetDecoderVersion() & 255)},
+      {"libdeflate", LIBDEFLATE_VERSION_STRING},
       {"zlib", first_word(zlibVersion())},
       {"zstd", ZSTD_versionString()},
       {"liblzma", lzma_version_string()},

@@ -4,10 +4,13 @@
 
 #include <new>
 
+#include "decode/bmp/bmp.h"
+#include "decode/gif/gif.h"
 #include "decode/jpeg.h"
 #include "decode/npy.h"
 #include "decode/png.h"
 #include "decode/raw.h"
+#include "decode/webp/webp.h"
 
 namespace tundish {
 
@@ -55,7 +58,7 @@ std::optional<Fault> decode_lanes(StripSink& sink, Bytes bytes, const ImageHeade
 }
 
 Fault unsupported() {
-  return {ErrorCode::codec_unsupported, "an image, but neither JPEG nor PNG nor .npy"};
+  return {ErrorCode::codec_unsupported, "an image, but neither JPEG, PNG, WebP, BMP, GIF nor .npy"};
 }
 
 bool is_inside(const Window& window, const ImageHeader& header) {
@@ -87,10 +90,26 @@ std::optional<Fault> read_header(ImageHeader& out, Bytes bytes, const Limits& li
     case Codec::lanes:
       fault = read_lanes_header(out, bytes);
       break;
+    case Codec::webp:
+      fault = read_webp_header(out, bytes);
+      break;
+    case Codec::bmp:
+      fault = read_bmp_header(out, bytes);
+      break;
+    case Codec::gif:
+      fault = read_gif_header(out, bytes);
+      break;
     default:
       return unsupported();
   }
   return fault ? fault : check_limits(out, bytes.size(), limits);
+}
+
+void reduce(ImageHeader& header, int by) {
+  const auto divisor = static_cast<std::uint32_t>(by);
+  header.width = (header.width + divisor - 1) / divisor;
+  header.height = (header.height + divisor - 1) / divisor;
+  header.reduction = static_cast<std::uint8_t>(by);
 }
 
 std::optional<Fault> decode(StripSink& sink, Bytes bytes, const ImageHeader& header, Window window,
@@ -116,6 +135,12 @@ std::optional<Fault> decode(StripSink& sink, Bytes bytes, const ImageHeader& hea
         return decode_lanes(sink, bytes, header, window, scratch);
       case Codec::raw:
         return decode_raw(sink, bytes, header, window, scratch);
+      case Codec::webp:
+        return decode_webp(sink, bytes, header, window, scratch);
+      case Codec::bmp:
+        return decode_bmp(sink, bytes, header, window, scratch);
+      case Codec::gif:
+        return decode_gif(sink, bytes, header, window, scratch);
       default:
         return unsupported();
     }

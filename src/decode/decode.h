@@ -39,11 +39,12 @@ struct ImageHeader {
   bool keep16 = false;                    // set by whoever decodes: see decode()
   bool keep_alpha = false;                // the same
   RawPixels raw = {};                     // of Codec::raw
+  std::uint8_t reduction = 1;             // of a JPEG: see reduce()
   const lanes::Tables* tables = nullptr;  // what a lanes record is decoded with; not in its bytes
 };
 
-// Says by the first bytes what an image is: jpeg, png, npy, lanes; unknown for other image formats
-// (webp, bmp, gif, tiff, ppm, ...), and empty when the bytes belong to no known image format.
+// Says by the first bytes which codec an image has: unknown for other image formats (tiff, ppm,
+// ...), empty when the bytes belong to no known image format.
 std::optional<Codec> sniff(Bytes bytes);
 
 // Size and kind from the header alone; raw pixels have none (Source::read_header). A format that is known but not decodable here gives
@@ -54,9 +55,13 @@ std::optional<Fault> read_header(ImageHeader& out, Bytes bytes, const Limits& li
 std::optional<Fault> check_limits(const ImageHeader& header, std::size_t bytes,
                                   const Limits& limits);
 
+// A JPEG that is to be decoded at 1 / by of its size, as Pillow's draft mode does: `by` is 1, 2, 4
+// or 8. Width and height become those of the smaller image.
+void reduce(ImageHeader& header, int by);
+
 // Memory that decode() takes for this window, at most. Pure: of the header and the window alone.
 // Decoders work on a few rows at a time, but a JPEG of several scans (header.held_bytes: all its
-// coefficients) and an interlaced PNG (all its rows) are held as a whole.
+// coefficients), an interlaced PNG or GIF (all its rows) and a WebP are held as a whole.
 std::uint64_t decode_bytes(const ImageHeader& header, const Window& window);
 
 // What a thread keeps between images so that decoding takes no new memory.

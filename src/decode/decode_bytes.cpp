@@ -29,6 +29,12 @@ std::uint64_t decode_bytes(const ImageHeader& header, const Window& window) {
       const std::uint64_t units = std::uint64_t{header.width / 64 + 1} * (header.height / 64 + 2);
       return kLanesPerColumn * (wide + kLanesMargin) * 5 / 4 + 8 * units;
     }
+    case Codec::webp:  // the frame is held as a whole
+      return kStructs + header.held_bytes + 4 * kRowsPerStrip * wide;
+    case Codec::bmp:  // the pixels of runs are held as a whole
+      return header.held_bytes + 4 * kRowsPerStrip * wide;
+    case Codec::gif:  // an interlaced frame is held as a whole
+      return kStructs + header.held_bytes + header.width + 4 * kRowsPerStrip * wide;
     default:
       return 4 * kRowsPerStrip * wide;
   }

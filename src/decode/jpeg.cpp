@@ -116,8 +116,10 @@ bool open(Reader& reader) {
   return true;
 }
 
-bool start(Reader& reader) {
+bool start(Reader& reader, unsigned reduction) {
   if (setjmp(reader.jump) != 0) return false;
+  reader.info.scale_num = 1;
+  reader.info.scale_denom = reduction;
   reader.info.out_color_space = reader.info.num_components == 4 ? JCS_CMYK : JCS_RGB;
   reader.info.dct_method = JDCT_ISLOW;
   reader.info.do_fancy_upsampling = TRUE;
@@ -126,8 +128,10 @@ bool start(Reader& reader) {
 }
 
 // A progressive image that lacks some scans is smoothed by the library, which looks at blocks two
-// rows and columns away: then only a decode of the whole is exact.
-bool is_smoothed(const jpeg_decompress_struct& info) {
+// rows and columns away: then only a decode of the whole is exact. The same is done with an image
+// of reduced size, which takes little time anyway.
+bool is_decoded_whole(const jpeg_decompress_struct& info) {
+  if (info.scale_denom != 1) return true;
   if (info.coef_bits == nullptr) return false;
   for (int c = 0; c < info.num_components; ++c) {
     for (int i = 1; i <= 9; ++i) {
@@ -200,19 +204,22 @@ std::optional<Fault> decode_jpeg(StripSink& sink, Bytes bytes, const ImageHeader
   Reader reader(bytes, limits.max_scans);
   if (!open(reader)) return reader.fault();
   const jpeg_decompress_struct& info = reader.info;
-  if (info.image_width != header.width || info.image_height != header.height) {
+  const std::uint32_t reduction = header.reduction;
+  const Size size{static_cast<int>((info.image_width + reduction - 1) / reduction),
+                  static_cast<int>((info.image_height + reduction - 1) / reduction)};
+  if (size != Size{static_cast<int>(header.width), static_cast<int>(header.height)}) {
     return Fault{ErrorCode::image_header,
-                 fmt::format("{} x {} pixels where {} x {} were expected", info.image_width,
-                             info.image_height, header.width, header.height)};
+                 fmt::format("{} x {} pixels where {} x {} were expected", size.width, size.height,
+                             header.width, header.height)};
   }
-  if (!start(reader)) return reader.fault();
+  if (!start(reader, reduction)) return reader.fault();
 
-  const bool whole = is_smoothed(info);
+  const bool whole = is_decoded_whole(info);
   const JDIMENSION margin = margin_of(info);
   const auto left = static_cast<JDIMENSION>(window.x);
   const JDIMENSION right = left + static_cast<JDIMENSION>(window.width);
   JDIMENSION x = whole || left < margin ? 0 : left - margin;
-  JDIMENSION width = (whole ? info.image_width : std::min(right + margin, info.image_width)) - x;
+  JDIMENSION width = (whole ? info.output_width : std::min(right + margin, info.output_width)) - x;
   const int above = whole ? window.y : 0;  // rows to decode and drop
   if (!seek(reader, x, width, static_cast<JDIMENSION>(window.y - above))) return reader.fault();
 

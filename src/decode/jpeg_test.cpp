@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <string>
 
+#include "core/testing.h"
 #include "decode/test_images.h"
 
 // jpeglib.h wants size_t and FILE declared before it.
@@ -265,6 +266,31 @@ TEST_CASE("a strip of 1 x 65,500 pixels is decoded") {
   const ByteVector wide = make_jpeg(65500, 1, {});
   CHECK(decode_window(wide, {65000, 0, 10, 1}) ==
         cut(decode_plainly(wide), 65500, {65000, 0, 10, 1}));
+}
+
+TEST_CASE("a JPEG of reduced size: every window equals that of the whole") {
+  Random random({.seed = test_seed()}, 30);
+  for (const int by : {1, 2, 4, 8}) {
+    for (const bool progressive : {false, true}) {
+      const int width = 1 + static_cast<int>(random.below(90));
+      const int height = 1 + static_cast<int>(random.below(90));
+      const ByteVector jpeg = make_jpeg(width, height, {.progressive = progressive}, random.next());
+      ImageHeader header;
+      REQUIRE_FALSE(read_header(header, jpeg));
+      reduce(header, by);
+      const Size size{(width + by - 1) / by, (height + by - 1) / by};
+      CHECK(size == Size{static_cast<int>(header.width), static_cast<int>(header.height)});
+      DecodeScratch scratch;
+      Picture whole({0, 0, size.width, size.height});
+      REQUIRE_FALSE(decode(whole, jpeg, header, whole.window, scratch));
+      REQUIRE(whole.rows == size.height);
+      for (int i = 0; i < 5; ++i) {
+        Picture part(random_window(random, size.width, size.height));
+        REQUIRE_FALSE(decode(part, jpeg, header, part.window, scratch));
+        CHECK(part.pixels == cut(whole.pixels, size.width, part.window));
+      }
+    }
+  }
 }
 
 }  // namespace tundish

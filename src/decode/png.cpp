@@ -9,7 +9,10 @@
 #include <cstdio>
 #include <cstring>
 
+#include "decode/png_expand.h"
+#include "decode/png_inflate.h"
 #include "decode/png_transparency.h"
+#include "decode/png_unfilter.h"
 
 namespace tundish {
 namespace {
@@ -29,6 +32,7 @@ struct Reader {
 
   Rows rows = Rows::rgb;
   bool interlaced = false;
+  PngKind kind;
   bool keep16 = false;
   bool keep_alpha = false;
   std::size_t row_bytes = 0;
@@ -94,6 +98,7 @@ bool start(Reader& reader) {
   png_structp png = reader.png;
   const int depth = png_get_bit_depth(png, reader.info);
   const int colour = png_get_color_type(png, reader.info);
+  reader.kind = {.depth = depth, .colour = colour, .keep_alpha = reader.keep_alpha};
   if (colour == PNG_COLOR_TYPE_PALETTE) {
     reader.rows = Rows::palette;
     png_set_packing(png);
@@ -213,10 +218,38 @@ class Strips {
   int done_ = 0;  // pushed
 };
 
+// Rows of the window from an image that is inflated as a whole; false when libpng has to do it.
+// Nothing was pushed then.
+bool push_inflated(Strips& strips, const Reader& reader, const ImageHeader& header,
+                   const Window& window, std::vector<std::uint8_t>& memory, std::size_t used) {
+  const std::uint64_t row_bytes = png_row_bytes(reader.kind, header.width);
+  const std::uint64_t raw_bytes = (row_bytes + 1) * header.height;
+  const int end = window.y + window.height;
+  // libpng inflates no more than the window needs.
+  if (raw_bytes > kMaxInflatedPng || 2 * std::int64_t{end} < header.height) return false;
+  std::uint8_t* const raw = memory.data() + used;
+  // libpng has read the length and type of the first IDAT.
+  if (!inflate_png({raw, raw_bytes}, raw + raw_bytes, reader.bytes.subspan(reader.at - 8))) {
+    return false;
+  }
+  const std::size_t bytes = row_bytes, pixel = png_pixel_bytes(reader.kind);
+  for (int y = 0; y < end; ++y) {
+    if (raw[static_cast<std::size_t>(y) * (bytes + 1)] > 4) return false;
+  }
+  for (int y = 0; y < end; ++y) {
+    std::uint8_t* const row = raw + static_cast<std::size_t>(y) * (bytes + 1);
+    unfilter_row(row[0], row + 1, y > 0 ? row - bytes : nullptr, bytes, pixel);
+    if (y >= window.y) {
+      strips.add(expand_png_row(memory.data(), row + 1, reader.kind, header.width));
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 std::optional<Fault> decode_png(StripSink& sink, Bytes bytes, const ImageHeader& header,
-                                Window window, DecodeScratch& scratch) {
+                                Window window, DecodeScratch& scratch, PngPath path) {
   Reader reader(bytes);
   if (!open(reader)) return reader.fault();
   const png_uint_32 width = png_get_image_width(reader.png, reader.info);
@@ -231,13 +264,19 @@ std::optional<Fault> decode_png(StripSink& sink, Bytes bytes, const ImageHeader&
 
   // The rows of an interlaced image are complete only after the last pass.
   const std::size_t kept_rows = reader.interlaced ? height : 1;
-  const std::size_t need = kept_rows * reader.row_bytes + Strips::bytes(window);
+  const std::size_t used = kept_rows * reader.row_bytes + Strips::bytes(window);
+  const bool may_inflate = path == PngPath::fastest && !reader.interlaced;
+  const std::size_t need =
+      used + (may_inflate ? inflated_png_bytes(reader.kind, header, bytes) : 0);
   if (scratch.rows.size() < need) scratch.rows.resize(need);
   std::uint8_t* kept = scratch.rows.data();
   Strips strips(sink, reader, window, kept + kept_rows * reader.row_bytes);
   const auto first = static_cast<png_uint_32>(window.y);
   const png_uint_32 end = first + static_cast<png_uint_32>(window.height);
 
+  if (may_inflate && push_inflated(strips, reader, header, window, scratch.rows, used)) {
+    return std::nullopt;
+  }
   if (!reader.interlaced) {
     for (png_uint_32 y = 0; y < end; ++y) {
       if (!read_row(reader, kept)) return reader.fault();

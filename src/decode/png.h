@@ -9,7 +9,11 @@ namespace tundish {
 // Reads IHDR and an eXIf chunk that is before the pixels. Sizes are not checked here.
 std::optional<Fault> read_png_header(ImageHeader& out, Bytes bytes);
 
+// All rows at once (libdeflate, our own filters) where that is faster and the file has nothing
+// unusual; otherwise row by row by libpng, which also says what is wrong with a file.
+enum class PngPath { fastest, libpng };
 std::optional<Fault> decode_png(StripSink& sink, Bytes bytes, const ImageHeader& header,
-                                Window window, DecodeScratch& scratch);
+                                Window window, DecodeScratch& scratch,
+                                PngPath path = PngPath::fastest);
 
 }  // namespace tundish

@@ -4,6 +4,7 @@
 
 #include "decode/exif.h"
 #include "decode/png.h"
+#include "decode/png_inflate.h"
 
 namespace tundish {
 namespace {
@@ -46,12 +47,17 @@ std::optional<Fault> read_png_header(ImageHeader& out, Bytes bytes) {
   out = {.codec = Codec::png};
   const Fault cut_off{ErrorCode::image_cut_off, "the file ends inside its header", bytes.size()};
   std::size_t at = kSignatureBytes;
+  PngKind kind;
+  bool interlaced = false;
   while (true) {
     if (bytes.size() - at < 8) return cut_off;
     const std::size_t length = u32(bytes, at);
     const Bytes type = bytes.subspan(at + 4, 4);
     if (is(type, "IDAT")) {
-      if (out.width != 0) return std::nullopt;
+      if (out.width != 0) {
+        if (!interlaced) out.held_bytes = inflated_png_bytes(kind, out, bytes);
+        return std::nullopt;
+      }
       return Fault{ErrorCode::image_header, "pixels come before the header", at};
     }
     if (length > 0x7fffffff) {
@@ -76,7 +82,9 @@ std::optional<Fault> read_png_header(ImageHeader& out, Bytes bytes) {
         return Fault{ErrorCode::image_header,
                      fmt::format("its size is {} x {}", out.width, out.height), at};
       }
-      if (data[12] != std::byte{0}) {  // interlaced: rows are whole after the last pass only
+      kind = {.depth = std::to_integer<int>(data[8]), .colour = std::to_integer<int>(data[9])};
+      interlaced = data[12] != std::byte{0};
+      if (interlaced) {  // rows are whole after the last pass only
         out.held_bytes = std::uint64_t{out.width} * out.height * pixel_bytes(data);
       }
     } else if (is(type, "eXIf")) {

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <string>
 
+#include "core/testing.h"
 #include "decode/png_transparency.h"
+#include "decode/png_unfilter.h"
 #include "decode/test_images.h"
 
 namespace tundish {
@@ -245,6 +247,109 @@ TEST_CASE("a transparency of any length leaves what it does not name opaque") {
   const ByteVector late = png_chunk("tRNS", bytes_of("aaaaaa"));
   CHECK_FALSE(read_transparency(png_file({png_ihdr(1, 1, 8, 2), idat, late}), 8, 2).colour);
   CHECK_FALSE(read_transparency(Bytes{}, 8, 2).colour);
+}
+
+TEST_CASE("taking back filters in registers equals the standard's way") {
+  Random random({.seed = test_seed()}, 40);
+  for (int round = 0; round < 400; ++round) {
+    const std::size_t pixel = 1 + random.below(8);
+    const std::size_t bytes = pixel * (1 + random.below(40));
+    Pixels row(bytes), above(bytes);
+    for (std::uint8_t& one : row) one = static_cast<std::uint8_t>(random.next());
+    for (std::uint8_t& one : above) one = static_cast<std::uint8_t>(random.next());
+    for (int filter = 0; filter <= 4; ++filter) {
+      for (const std::uint8_t* up : {static_cast<const std::uint8_t*>(nullptr),
+                                     static_cast<const std::uint8_t*>(above.data())}) {
+        Pixels fast = row, slow = row;
+        unfilter_row(filter, fast.data(), up, bytes, pixel);
+        unfilter_row_slowly(filter, slow.data(), up, bytes, pixel);
+        CHECK(fast == slow);
+      }
+    }
+  }
+}
+
+namespace {
+
+// What a decode gave: pixels and alpha, or a fault.
+struct Decoded : StripSink {
+  void push(const Strip& strip) override {
+    for (int y = 0; y < strip.rows; ++y) {
+      const std::uint8_t* const row = strip.pixels + y * strip.stride;
+      out.insert(out.end(), row, row + std::ptrdiff_t{3} * strip.width);
+      for (int x = 0; x < strip.width; ++x) out.push_back(alpha_of(strip, y, x));
+    }
+  }
+  Pixels out;
+  std::optional<Fault> fault;
+};
+
+Decoded decode_by(PngPath path, Bytes png, const ImageHeader& header, const Window& window) {
+  Decoded out;
+  DecodeScratch scratch;
+  out.fault = decode_png(out, png, header, window, scratch, path);
+  return out;
+}
+
+// Both paths give the same pixels, or the same fault. Counts what they gave.
+void compare_paths(Bytes png, bool keep_alpha, Random& random, int& good, int& bad) {
+  ImageHeader header;
+  if (read_header(header, png)) return;
+  header.keep_alpha = keep_alpha;
+  const auto width = static_cast<int>(header.width), height = static_cast<int>(header.height);
+  for (const Window& window : {Window{0, 0, width, height}, random_window(random, width, height)}) {
+    const Decoded fast = decode_by(PngPath::fastest, png, header, window);
+    const Decoded slow = decode_by(PngPath::libpng, png, header, window);
+    REQUIRE(fast.fault.has_value() == slow.fault.has_value());
+    ++(fast.fault ? bad : good);
+    if (!fast.fault) {
+      CHECK(fast.out == slow.out);
+      continue;
+    }
+    CHECK(fast.fault->code == slow.fault->code);
+    CHECK(fast.fault->reason == slow.fault->reason);
+    CHECK(fast.fault->offset == slow.fault->offset);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a PNG inflated as a whole equals libpng's, also when it is damaged") {
+  Random random({.seed = test_seed()}, 41);
+  int good = 0, bad = 0;
+  for (int round = 0; round < 4; ++round) {
+    for (const auto& [colour, depth] : kKinds) {
+      const int width = 1 + static_cast<int>(random.below(60));
+      const int height = 1 + static_cast<int>(random.below(60));
+      const ByteVector png = make_png(width, height, depth, colour, round == 3, random.next(),
+                                      colour == 3 ? 1 << depth : 0);
+      compare_paths(png, round % 2 == 0, random, good, bad);
+      ByteVector broken = png;
+      broken[33 + random.below(broken.size() - 33)] ^= std::byte{4};
+      compare_paths(broken, false, random, good, bad);
+      compare_paths(Bytes(png).first(40 + random.below(png.size() - 40)), false, random, good, bad);
+    }
+  }
+  CHECK(good > 100);
+  CHECK(bad > 60);
+}
+
+TEST_CASE("streams that zlib and libdeflate might see differently are libpng's") {
+  Random random({.seed = test_seed()}, 42);
+  int good = 0, bad = 0;
+  const std::string row = "\0abcdefghi"s;
+  for (const std::string& rows : {row + row, row + row + "more"s, row, row + row.substr(1), ""s}) {
+    const ByteVector png = png_file({png_ihdr(3, 2, 8, 2), png_idat(bytes_of(rows))});
+    compare_paths(png, false, random, good, bad);
+    for (std::size_t at = 41; at < png.size() - 4; ++at) {  // inside the stream, checksums repaired
+      ByteVector idat(png.begin() + 41, png.end() - 4);
+      idat[at - 41] ^= std::byte{1};
+      compare_paths(png_file({png_ihdr(3, 2, 8, 2), png_chunk("IDAT", idat)}), false, random, good,
+                    bad);
+    }
+  }
+  CHECK(good > 20);
+  CHECK(bad > 20);
 }
 
 TEST_CASE("the orientation of a PNG is in its eXIf chunk") {

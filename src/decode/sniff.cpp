@@ -19,9 +19,9 @@ constexpr Magic kMagics[] = {
     {0, "\x89PNG\r\n\x1a\n"sv, Codec::png},
     {0, "\x93NUMPY"sv, Codec::npy},
     {0, "\xff\x4c"sv, Codec::lanes},
-    {8, "WEBP"sv, Codec::unknown},
-    {0, "GIF87a"sv, Codec::unknown},
-    {0, "GIF89a"sv, Codec::unknown},
+    {8, "WEBP"sv, Codec::webp},
+    {0, "GIF87a"sv, Codec::gif},
+    {0, "GIF89a"sv, Codec::gif},
     {0, "II*\0"sv, Codec::unknown},  // TIFF, and many raw formats of cameras
     {0, "MM\0*"sv, Codec::unknown},
     {0, "II+\0"sv, Codec::unknown},  // BigTIFF
@@ -86,7 +86,8 @@ std::optional<Codec> sniff(Bytes bytes) {
     if (magic.text == "WEBP" && at(text, 0, 4) != "RIFF") continue;
     return magic.codec;
   }
-  if (is_heif(text) || is_netpbm(text) || is_bmp(text) || is_ico(text)) return Codec::unknown;
+  if (is_bmp(text)) return Codec::bmp;
+  if (is_heif(text) || is_netpbm(text) || is_ico(text)) return Codec::unknown;
   return std::nullopt;
 }
 

@@ -57,8 +57,10 @@ CacheSetup make_cache(const LoaderOptions& options, Recipe& recipe, const Order&
   CacheSetup out;
   out.room = budget->left_for_samples();
   CacheKind kind = options.cache;
-  if (kind == CacheKind::automatic && options.for_gpu && options.decode == DecodeOn::gpu) {
-    kind = CacheKind::encoded;  // the GPU has no use for pixels
+  const bool no_pixels = (options.for_gpu && options.decode == DecodeOn::gpu) ||  // no use for them
+                         begins_with_draft(recipe.views.front().transforms);  // sizes may change
+  if (kind == CacheKind::automatic && no_pixels) {
+    kind = CacheKind::encoded;
   } else if (kind == CacheKind::automatic) {
     out.needed = cached_bytes_of_all(recipe, order, schedule, CacheKind::decoded);
     kind = out.needed > 0 && out.needed <= out.room ? CacheKind::decoded : CacheKind::encoded;

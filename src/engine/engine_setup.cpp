@@ -44,6 +44,29 @@ void check_arrays(const LoaderOptions& options, const Source& source) {
   }
 }
 
+// Why Resize(draft=True) of the options cannot be done with this source; empty when it can, or when
+// there is none.
+std::string why_no_draft(const LoaderOptions& options, const Source& source) {
+  const Views views = options.all_views();
+  if (std::none_of(views.begin(), views.end(), begins_with_draft)) return {};
+  if (views.size() > 1) {
+    return "Resize: draft=True with several views, which share one decoded image; leave draft out";
+  }
+  if (options.decode == DecodeOn::gpu) {
+    return "Resize: draft=True is done on the CPU only; leave draft out, or set decode=\"cpu\"";
+  }
+  if (options.cache == CacheKind::decoded) {
+    return "Resize: draft=True with cache=\"decoded\", which keeps whole images; leave draft out, "
+           "or set cache=\"encoded\"";
+  }
+  for (std::uint64_t i = 0; i < source.count(); ++i) {
+    if (source.info(i).codec != Codec::lanes) continue;
+    return "Resize: draft=True needs plain JPEGs, and this pack has images that were re-coded to "
+           "lanes, which are decoded at full size; leave draft out, or pack with --codec keep";
+  }
+  return {};
+}
+
 void check_against(const LoaderOptions& options, const Source& source) {
   const auto refuse = [&](const std::string& why) {
     throw Error(ErrorCode::argument, {.file = source.path()}, why);
@@ -66,6 +89,7 @@ void check_against(const LoaderOptions& options, const Source& source) {
                        count, options.label_width));
   }
   if (source.schema().find(FieldType::image) < 0) check_arrays(options, source);
+  if (const std::string why = why_no_draft(options, source); !why.empty()) refuse(why);
 }
 
 // A worker plans a whole batch for a GPU: as many batches as workers. A budget pays for those of

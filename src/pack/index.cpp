@@ -34,9 +34,8 @@ SampleInfo Index::info(std::uint64_t i) const {
   out.width = width[i];
   out.height = height[i];
   // A codec that came later is one that we cannot decode.
-  constexpr auto kLanes = static_cast<std::uint8_t>(Codec::lanes);
-  const bool known =
-      codec[i] == kLanes ? is_lanes(i) : codec[i] <= static_cast<std::uint8_t>(Codec::raw);
+  const bool known = is_image_file_codec(codec[i]) || is_lanes(i) ||
+                     codec[i] == static_cast<std::uint8_t>(Codec::raw);
   out.codec = known ? static_cast<Codec>(codec[i]) : Codec::unknown;
   out.orientation = orientation[i];
   out.label = label[i];

@@ -21,6 +21,12 @@ std::uint8_t orientation_of(const Recipe& recipe, const ImageHeader& header) {
   return recipe.exif_orientation ? header.orientation : std::uint8_t{1};
 }
 
+[[noreturn]] void refuse_draft() {
+  throw Error(ErrorCode::argument, {},
+              "Resize: draft=True needs plain JPEGs, and this image was re-coded to lanes, which "
+              "decodes faster at full size; leave draft out, or pack with --codec keep");
+}
+
 // Step 1: waits until there is memory for the sample, reads and plans it.
 Planned admit_and_plan(const Recipe& recipe, std::uint64_t epoch, const Draw& draw,
                        Scratch& scratch) {
@@ -149,7 +155,9 @@ std::vector<View> plan_draw(const Recipe& recipe, const ImageHeader& header, std
                     .repeat = draw.repeat,
                     .view = number};
       for (std::uint32_t crop = 0; crop < view.crops; ++crop) {
-        views.push_back(plan_view(view.transforms, image, key, crop, recipe.mode));
+        const bool can_reduce = header.codec == Codec::jpeg;
+        if (header.codec == Codec::lanes && begins_with_draft(view.transforms)) refuse_draft();
+        views.push_back(plan_view(view.transforms, image, key, crop, recipe.mode, can_reduce));
       }
     }
     return views;
@@ -204,6 +212,7 @@ Planned read_and_plan(const Recipe& recipe, std::uint64_t epoch, const Draw& dra
   header.keep16 = recipe.mode == ImageMode::i16 && !scratch.cached;
   Planned out{bytes, header, orientation_of(recipe, header),
               plan_draw(recipe, header, epoch, draw)};
+  reduce(out.header, out.views.front().reduction());
   scratch.unpadded = out.views.front().unpadded();
   return out;
 }

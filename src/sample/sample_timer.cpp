@@ -13,6 +13,12 @@ const char* decode_span(Codec codec) {
       return "decode.npy";
     case Codec::raw:
       return "decode.raw";
+    case Codec::webp:
+      return "decode.webp";
+    case Codec::bmp:
+      return "decode.bmp";
+    case Codec::gif:
+      return "decode.gif";
     default:
       return "lanes.decode";
   }

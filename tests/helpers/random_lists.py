@@ -200,6 +200,7 @@ SPECIAL: dict[str, Special] = {  # "argument", or "Transform.argument", which co
     "TimmRandAugment.config": rand_config,
     "TimmAutoAugment.config": auto_config,
     "center": center,
+    "draft": lambda place, _: False,  # first in a list only; tests/pixels/test_draft.py
     "quality": lambda place, _: sorted(place.pick.randint(1, 100) for _ in range(2)),
     "bits": lambda place, _: place.pick.randint(0, 8),
     "threshold": lambda place, _: place.pick.choice([0, 255, place.pick.uniform(0, 255)]),

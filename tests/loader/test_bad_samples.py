@@ -290,8 +290,8 @@ def all_bad(make, tmp_path_factory):
 @pytest.mark.parametrize("count", [10, 250])
 def test_data_without_one_good_sample_are_an_error(make, tmp_path, count):
     for number in range(count):
-        make.write(tmp_path / f"x/{number:03}.webp", make.encode(make.photo(number, 8, 8), "WEBP"))
-    pack = make.pack(tmp_path, tmp_path / "webp.tnd")
+        make.write(tmp_path / f"x/{number:03}.tiff", make.encode(make.photo(number, 8, 8), "TIFF"))
+    pack = make.pack(tmp_path, tmp_path / "tiff.tnd")
     loader = opened(pack, on_error="skip", shuffle=True)
     with pytest.raises(tundish.Error, match=r"TND-605 .*\n.*first: TND-402") as caught:
         quietly(loader)

@@ -12,7 +12,18 @@ pytestmark = needs_program
 # With this one every JPEG test, ./dev siege lanes and the golden files were run against Pillow.
 PROVEN_JPEG = "2.1.5"
 
-LIBRARIES = ["libjpeg-turbo", "libpng", "zlib", "zstd", "liblzma", "bzip2", "fmt", "nlohmann-json"]
+LIBRARIES = [
+    "libjpeg-turbo",
+    "libpng",
+    "libwebp",
+    "libdeflate",
+    "zlib",
+    "zstd",
+    "liblzma",
+    "bzip2",
+    "fmt",
+    "nlohmann-json",
+]
 LIBRARIES += ["xxhash", "cuda-runtime", "CLI11"]
 
 
@@ -35,7 +46,7 @@ def test_the_list_is_that_of_the_build(versions):
         r"foreach\(name ((?:\w+ )*\w+)\)\n  find_library", (ROOT / "CMakeLists.txt").read_text()
     )[1]
     names = {"jpeg": "libjpeg-turbo", "png16": "libpng", "zstd": "zstd", "lzma": "liblzma"}
-    names |= {"bz2": "bzip2", "z": "zlib"}
+    names |= {"bz2": "bzip2", "z": "zlib", "webp": "libwebp", "deflate": "libdeflate"}
     assert {names.get(archive) for archive in archives.split()} <= {*versions["libraries"]}
 
 

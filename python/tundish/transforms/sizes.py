@@ -31,6 +31,7 @@ class Resize(Transform):
     interpolation: Any = "bilinear"
     max_size: int | None = None
     antialias: bool | None = True
+    draft: bool = False
 
 
 @dataclass(frozen=True)

@@ -30,17 +30,21 @@ void Resize::check() const {
   }
 }
 
-void Resize::plan(View& view, Random&) const {
-  if (size.height != 0) return view.resize(size, interpolation);
-  const Size now = view.size();
+Size Resize::target(Size now) const {
+  if (size.height != 0) return size;
   int shorter = size.width;
   int longer = scaled(shorter, std::max(now.width, now.height), std::min(now.width, now.height));
   if (max_size && longer > *max_size) {
     shorter = scaled(*max_size, shorter, longer);
     longer = *max_size;
   }
-  view.resize(now.width <= now.height ? Size{shorter, longer} : Size{longer, shorter},
-              interpolation);
+  return now.width <= now.height ? Size{shorter, longer} : Size{longer, shorter};
+}
+
+void Resize::plan(View& view, Random&) const {
+  const Size size = target(view.size());
+  if (draft) view.draft(size);
+  view.resize(size, interpolation);
 }
 
 Size Resize::result_size(Size before) const {

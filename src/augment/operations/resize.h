@@ -15,6 +15,7 @@ struct Resize {
   Scheduled<SideOrSize> size;
   Filter interpolation = Filter::bilinear;
   std::optional<int> max_size = {};
+  bool draft = false;
   bool operator==(const Resize&) const = default;
 
   template <class Self, class Visit>
@@ -26,6 +27,10 @@ struct Resize {
     visit(
         FieldInfo{"max_size", "with a shorter side: the longer one becomes no longer", 1, kMaxSide},
         self.max_size);
+    visit(FieldInfo{"draft",
+                    "decode a JPEG at 1/2, 1/4 or 1/8 of its size where that is no smaller, as "
+                    "Pillow's draft mode; first in the list only, on the CPU"},
+          self.draft);
   }
   void check() const;
 
@@ -33,6 +38,9 @@ struct Resize {
   void plan(View& view, Random& random) const;
   bool makes_pixels() const { return true; }
   Size result_size(Size before) const;
+
+ private:
+  Size target(Size now) const;
 };
 
 }  // namespace tundish

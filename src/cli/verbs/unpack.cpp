@@ -124,6 +124,12 @@ const char* ending_of(Codec codec) {
       return ".png";
     case Codec::npy:
       return ".npy";
+    case Codec::webp:
+      return ".webp";
+    case Codec::bmp:
+      return ".bmp";
+    case Codec::gif:
+      return ".gif";
     default:
       return "";
   }

@@ -63,7 +63,7 @@ struct PackReport {
   std::uint64_t source_bytes = 0;
   std::uint64_t file_bytes = 0;
   std::uint64_t kept_as_they_came = 0;  // codec unknown
-  std::uint64_t samples_by_codec[8] = {};
+  std::uint64_t samples_by_codec[16] = {};
   std::vector<Refusal> refused;
   std::vector<Refusal> doubtful;  // packed, but known to be broken: loading will fail
   std::string id;                 // hex

@@ -132,7 +132,7 @@ class Indexer {
       const std::string ending = '.' + name;
       kinds_.push_back(
           {name,
-           has_image_ending(ending),
+           has_image_ending(ending) || lower(ending).ends_with(".gif"),
            {ending.ends_with(".npy"), name.find('.') != std::string::npos, kinds_.size()}});
     }
     return at->second;

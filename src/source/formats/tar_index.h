@@ -2,7 +2,8 @@
 //
 // Files whose paths agree up to the first dot of the base name are one sample, and are next to
 // each other; what follows the dot is the file's kind ("jpg", "cls", "mask.png"), in any case.
-//   image  jpg jpeg png webp bmp ppm pgm tif tiff, or npy when there is none of these. Of several
+//   image  jpg jpeg png webp bmp gif ppm pgm tif tiff, or npy when there is none of these. Of
+//   several
 //          kinds one without a further dot is taken, then the one the archive began with.
 //   label  cls: numbers as they are or names sorted, in every sample or in none. Without any, the
 //          first folder is the class, below the folders that all samples have in common.
