@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "pack/manifest.h"
 #include "pack/reader.h"
 #include "source/open.h"
 
@@ -23,7 +24,10 @@ bool is_pack(const std::string& path) {
 
 }  // namespace
 
+bool is_manifest(const std::string& path) { return path.ends_with(".tnds"); }
+
 std::shared_ptr<const Source> open_source(const std::string& path) {
+  if (is_manifest(path)) return open_manifest(path);
   if (is_pack(path)) return Pack::open(path);
   return open_loose(path);
 }

@@ -1,4 +1,5 @@
-// Anything that can be packed or trained from: a .tnd file, or what source/open.h knows.
+// Anything that can be packed or trained from: a .tnd file, a manifest of several, or what
+// source/open.h knows.
 #pragma once
 
 #include <memory>
@@ -7,6 +8,8 @@
 #include "source/source.h"
 
 namespace tundish {
+
+bool is_manifest(const std::string& path);  // by its name: *.tnds
 
 // A regular file that starts with the magic of a pack, or is named *.tnd, is opened as a pack.
 std::shared_ptr<const Source> open_source(const std::string& path);
