@@ -72,7 +72,9 @@ def pack(
     return result
 
 
-def write_manifest(manifest: Path, shards: Sequence[Path], *, force: bool = False) -> dict[str, Any]:
+def write_manifest(
+    manifest: Path, shards: Sequence[Path], *, force: bool = False
+) -> dict[str, Any]:
     """Makes one data set of packs beside each other, such as those of `pack(..., shard=(i, n))`.
 
     manifest  the .tnds file to write, in the folder of the shards; it opens wherever a pack does
@@ -80,7 +82,7 @@ def write_manifest(manifest: Path, shards: Sequence[Path], *, force: bool = Fals
     force     replace the manifest if it exists
     """
     words = [find_program(), "pack", "--json", *_flags({"force": force})]
-    words += ["--manifest", os.fspath(manifest), "--", *map(os.fspath, shards)]
+    words += ["--manifest", os.fspath(manifest), "--", *[os.fspath(shard) for shard in shards]]
     return _result(*_run(words))
 
 

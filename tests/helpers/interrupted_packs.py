@@ -44,14 +44,22 @@ class Job:
         for name, data in now.items():
             assert data == self.files[name], f"{name} is not as an uninterrupted pack makes it"
 
-    def finish(self):
-        """Runs to the end: the same bytes, and nothing else is left."""
+    def complete(self):
+        """Runs to the end; gives the files, which must be `self.files`."""
         if contents(self.folder) != self.files:
             subprocess.run(self.words, check=True)
-        assert contents(self.folder) == self.files
+        return contents(self.folder)
+
+    def finish(self):
+        """Runs to the end: the same bytes, and nothing else is left. Then all of it is removed."""
+        assert self.complete() == self.files
         hidden = [name for name in os.listdir(self.folder) if name.startswith(".")]
-        for name in hidden:  # killed after the last rename
-            assert name.endswith(".journal"), hidden
+        if (
+            hidden
+        ):  # killed after the last rename: the next run says that the file exists, and tidies up
+            assert [name.endswith(".journal") for name in hidden] == [True]
+            assert subprocess.run(self.words, stderr=subprocess.DEVNULL).returncode == 1
+            assert not any(name.startswith(".") for name in os.listdir(self.folder))
         for name in os.listdir(self.folder):
             (self.folder / name).unlink()
         return hidden

@@ -13,6 +13,7 @@
 #include "cli/text.h"
 #include "cli/verbs.h"
 #include "pack/open.h"
+#include "pack/write/journal.h"
 #include "pack/write/writer.h"
 
 namespace tundish::cli {
@@ -25,7 +26,9 @@ void check_target(const std::string& target, bool force) {
   if (S_ISDIR(status.st_mode)) {
     throw UsageError(fmt::format("{} is a folder; give the name of a file", printable(target)));
   }
-  if (!force) throw Error(ErrorCode::output_exists, {.file = target}, "");
+  if (force) return;
+  remove_left_journal(target);
+  throw Error(ErrorCode::output_exists, {.file = target}, "");
 }
 
 // A line of JSON, for a program that shows the progress itself. A failed write changes nothing.

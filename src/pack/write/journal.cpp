@@ -118,4 +118,16 @@ void Journal::sync() {
 
 void Journal::remove() { ::unlinkat(target_.folder_descriptor(), leaf_.c_str(), 0); }
 
+void remove_left_journal(const std::string& target) try {
+  const OutputTarget there(target, true);
+  const int folder = there.folder_descriptor();
+  const std::string leaf = there.hidden_name("journal"), partial = there.hidden_name("partial");
+  const File file(::openat(folder, leaf.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK), "");
+  struct stat status;
+  if (!file.is_open() || ::flock(file.descriptor(), LOCK_EX | LOCK_NB) != 0) return;
+  if (::fstatat(folder, partial.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) return;
+  ::unlinkat(folder, leaf.c_str(), 0);
+} catch (const std::exception&) {
+}
+
 }  // namespace tundish

@@ -60,4 +60,8 @@ class Journal {
   Place place_;      // behind the last block
 };
 
+// A pack that was killed after its last step leaves a journal and no partial file. Removes such a
+// journal of a complete target; what cannot be removed stays.
+void remove_left_journal(const std::string& target);
+
 }  // namespace tundish
