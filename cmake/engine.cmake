@@ -119,15 +119,25 @@ add_library(engine STATIC
   src/pack/index.cpp
   src/pack/metadata.cpp
   src/pack/open.cpp
+  src/pack/manifest.cpp
   src/pack/output_file.cpp
+  src/pack/output_target.cpp
   src/pack/reader.cpp
   src/pack/verify.cpp
   src/pack/write/appender.cpp
+  src/pack/write/checkpoint.cpp
   src/pack/write/handover.cpp
+  src/pack/write/identity.cpp
+  src/pack/write/journal.cpp
   src/pack/write/make_tables.cpp
   src/pack/write/name_blocks.cpp
+  src/pack/write/pack_run.cpp
+  src/pack/write/pack_run_resume.cpp
+  src/pack/write/partial_file.cpp
   src/pack/write/prepare.cpp
   src/pack/write/preparers.cpp
+  src/pack/write/provenance.cpp
+  src/pack/write/row.cpp
   src/pack/write/writer.cpp
   src/augment/cpu/layout.cpp
   src/augment/cpu/passes.cpp

@@ -51,11 +51,14 @@ add_executable(unit_tests
   src/source/formats/tar_test.cpp
   src/pack/checksum_test.cpp
   src/pack/write/handover_test.cpp
+  src/pack/write/journal_test.cpp
+  src/pack/manifest_test.cpp
   src/pack/metadata_test.cpp
   src/pack/output_file_test.cpp
   src/pack/reader_test.cpp
   src/pack/restore_bomb_test.cpp
   src/pack/damage_test.cpp
+  src/pack/write/resume_test.cpp
   src/pack/write/writer_test.cpp
   src/augment/plan_test.cpp
   src/augment/pixels/colours/hue_ops_test.cpp

@@ -297,7 +297,10 @@ def page() -> str:
         program(),
     ]
     if callable(pack):
-        text = f"## pack\n\n`tundish.{signature('pack', pack)}`\n\n{documentation(pack)}\n"
+        text = f"## pack\n\n`tundish.{signature('pack', pack)}`\n\n{documentation(pack)}\n\n"
+        write = package.write_manifest
+        text += f"## write_manifest\n\n`tundish.{signature('write_manifest', write)}`\n\n"
+        text += f"{documentation(write)}\n"
         parts.insert(-1, text)
     return "\n".join(part.rstrip("\n") + "\n" for part in parts)
 

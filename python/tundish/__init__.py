@@ -20,7 +20,7 @@ from .data.dataset import Dataset
 from .data.loader import Loader
 from .data.order import Balanced, Mixture, Order, Repeated, Subset, Weighted
 from .data.replay import Replayed
-from .packing import pack
+from .packing import pack, write_manifest
 
 if TYPE_CHECKING:
     from . import optim
@@ -53,6 +53,7 @@ __all__ = [
     "seed_everything",
     "transforms",
     "tune",
+    "write_manifest",
 ]
 
 # What needs torch, imported when it is first used.

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ._c.errors import ArgumentError, Error, new_error
@@ -24,9 +24,12 @@ def pack(
     output: Path,
     *,
     progress: bool | Callable[[dict[str, int]], object] | None = None,
+    shard_size: str | int | None = None,
+    shard: tuple[int, int] | None = None,
+    resume: bool = True,
     **options: Any,
 ) -> dict[str, Any]:
-    """Packs a folder, a list, an archive or another pack into one file; gives what was done as a dict.
+    """Packs a folder, a list, an archive or another pack; gives what was done as a dict.
 
     source    a folder (SOURCE/CLASS/NAME.jpg), a list, an archive, a file of arrays, a pack: any of
               docs/sources.md; or a tundish.DataSource
@@ -35,6 +38,10 @@ def pack(
               line every ten seconds; False: never; a function: called about ten times a second and
               at the end, with {"samples", "samples_total", "bytes", "bytes_total", "refused"} (a
               total of 0 is not known); what it raises ends the packing
+    shard_size  "1GiB" or bytes: several files of at most that size, OUTPUT-00000.tnd, ..., and OUTPUT.tnds,
+              which opens as one data set
+    shard     (3, 12): pack only part 3 of 12, as OUTPUT-00003-of-00012.tnd; write_manifest() joins the parts
+    resume    go on where an interrupted pack of this output stopped; False: start over
     options   those of the program, `tundish pack --help`: force=True, skip_bad=True, dry_run=True,
               codec="keep", tables="builtin", max_growth=1.1, strip_metadata=True, threads=4
 
@@ -45,6 +52,9 @@ def pack(
     terminal = os.isatty(2)
     if progress is None:
         progress = terminal or in_notebook()
+    options |= {"shard_size": shard_size, "no_resume": not resume}
+    if shard is not None:
+        options["shard"] = f"{shard[0]}/{shard[1]}"
     words = [find_program(), "pack", "--json", *_flags(options)]
     words += source.words() if isinstance(source, DataSource) else []
     words += ["--output", os.fspath(output), "--", os.fspath(source)]
@@ -59,14 +69,34 @@ def pack(
     else:
         words.insert(2, f"--progress={'auto' if progress else 'never'}")
         code, out, messages = _run(words)
+    result = _result(code, out, messages)
+    if code != 0:
+        raise _refusal(result)
+    return result
+
+
+def write_manifest(
+    manifest: Path, shards: Sequence[Path], *, force: bool = False
+) -> dict[str, Any]:
+    """Makes one data set of packs beside each other, such as those of `pack(..., shard=(i, n))`.
+
+    manifest  the .tnds file to write, in the folder of the shards; it opens wherever a pack does
+    shards    the packs in order, with the same fields and classes
+    force     replace the manifest if it exists
+    """
+    words = [find_program(), "pack", "--json", *_flags({"force": force})]
+    words += ["--manifest", os.fspath(manifest), "--", *[os.fspath(shard) for shard in shards]]
+    return _result(*_run(words))
+
+
+def _result(code: int, out: str, messages: str) -> dict[str, Any]:
+    """What the program printed; its error is raised."""
     try:
         result = json.loads(out)
     except ValueError:
         raise Error(f"tundish pack ended with {code} and no result: {messages.strip()}") from None
     if "error" in result:
         raise _error(result["error"])
-    if code != 0:
-        raise _refusal(result)
     return dict(result)
 
 

@@ -44,6 +44,11 @@ void Arguments::word(std::string& into, const char* name, const char* text, bool
   parser_->app.add_option(name, into)->required(required);
 }
 
+void Arguments::words(std::vector<std::string>& into, const char* name, const char* text) {
+  parser_->words.push_back({name, text});
+  parser_->app.add_option(name, into)->required();
+}
+
 void Arguments::option(std::string& into, const char* names, const char* value, const char* text,
                        bool required) {
   parser_->add(names, value, text);

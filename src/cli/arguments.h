@@ -35,6 +35,7 @@ class Arguments {
 
   // `names` as in "-o,--output"; the variable keeps its value when the option is not given.
   void word(std::string& into, const char* name, const char* text, bool required = true);
+  void words(std::vector<std::string>& into, const char* name, const char* text);  // one or more
   void option(std::string& into, const char* names, const char* value, const char* text,
               bool required = false);
   void option(std::uint64_t& into, const char* names, const char* value, const char* text,

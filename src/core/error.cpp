@@ -41,6 +41,17 @@ constexpr std::array kTable = {
         ErrorCode::digest_differs, "differs from its checksum",
         "The checksum of the whole file is not the one that was stored.",
         "tundish verify {file} names the damaged parts; copy the file again or pack it again"},
+    ErrorEntry{
+        ErrorCode::manifest_damaged, "is a damaged manifest",
+        "A manifest is a JSON file that lists the shards of a data set; this one is no JSON, "
+        "or its figures contradict each other.",
+        "copy the file again, or write it again: tundish pack --manifest {file} SHARD..."},
+    ErrorEntry{
+        ErrorCode::shard_differs, "is not the shard that the manifest lists",
+        "The pack has another id, another size or another number of records than the manifest "
+        "says: it was replaced, or belongs to another data set.",
+        "copy the shard again, or write the manifest again: tundish pack --manifest FILE "
+        "SHARD..."},
 
     ErrorEntry{ErrorCode::no_such_record, "has no such record",
                "The number of the record is not below the number of records.",
@@ -162,18 +173,22 @@ constexpr std::array kTable = {
         "The system reported an error while writing. Nothing half-written is visible under the "
         "target's name.",
         "check the disk; then run the command again"},
-    ErrorEntry{ErrorCode::disk_full, "does not fit on the disk",
-               "There is not enough space (or quota). Nothing half-written is left behind.",
-               "free some space, or write to another disk"},
+    ErrorEntry{
+        ErrorCode::disk_full, "does not fit on the disk",
+        "There is not enough space (or quota). Nothing half-written has the name of the target; "
+        "tundish pack keeps what it has packed under a hidden name.",
+        "free some space and run the same command again, or write to another disk"},
     ErrorEntry{ErrorCode::no_permission, "cannot be accessed", "The permissions do not allow it.",
                "change the permissions, or use another place"},
     ErrorEntry{ErrorCode::no_memory, "needs more memory than there is", "An allocation failed.",
                "close other programs, use fewer threads or smaller batches"},
     ErrorEntry{ErrorCode::output_exists, "exists already", "Nothing was changed.",
                "give another name, or --force to replace it"},
-    ErrorEntry{ErrorCode::interrupted, "was interrupted",
-               "Nothing half-written is left behind; an older file of that name is as it was.",
-               "run the command again to start over"},
+    ErrorEntry{
+        ErrorCode::interrupted, "was interrupted",
+        "No half-written file has the name of the target, and an older file of that name is as "
+        "it was. tundish pack keeps what it has packed under a hidden name.",
+        "run the same command again; tundish pack goes on where it stopped"},
     ErrorEntry{ErrorCode::thread_stuck, "has a thread that is stuck",
                "A loader was ended while a thread was reading or decoding, and the thread did not "
                "return within 0.9 seconds. It is left behind with all that it uses; nothing else "
@@ -183,6 +198,9 @@ constexpr std::array kTable = {
                "A call of the CUDA runtime failed; the reason is the text of the driver.",
                "check that nvidia-smi lists the GPU with free memory, and that its driver supports "
                "CUDA 13"},
+    ErrorEntry{ErrorCode::output_busy, "is being written by another process",
+               "Another tundish pack has the lock of this target; the lock ends with its process.",
+               "wait for it, end it, or give another name"},
 
     ErrorEntry{ErrorCode::argument, "got an invalid argument",
                "The message names the argument and the reason.",

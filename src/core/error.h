@@ -26,6 +26,8 @@ enum class ErrorCode : int {
   index_damaged = 107,
   metadata_damaged = 108,
   digest_differs = 109,
+  manifest_damaged = 110,
+  shard_differs = 111,
   // 2xx: one record
   no_such_record = 201,
   record_cut_off = 202,
@@ -70,6 +72,7 @@ enum class ErrorCode : int {
   interrupted = 507,
   thread_stuck = 508,
   gpu = 509,
+  output_busy = 510,
   // 6xx: how it was called
   argument = 601,
   unequal_sizes = 602,

@@ -25,24 +25,6 @@ int hex_digit(char c) {
   return -1;
 }
 
-// A JSON string. By hand, because a Json value that cannot be freed for want of memory ends the
-// process. The text is valid UTF-8.
-std::string json_string(std::string_view text) {
-  constexpr std::string_view kShort = "\"\\\b\f\n\r\t", kLetters = "\"\\bfnrt";
-  std::string out = "\"";
-  for (const char c : text) {
-    if (const std::size_t at = kShort.find(c); at != std::string_view::npos) {
-      out += '\\';
-      out += kLetters[at];
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-    } else {
-      out += c;
-    }
-  }
-  return out += '"';
-}
-
 Fault damaged(std::string reason) {
   return Fault{ErrorCode::metadata_damaged, std::move(reason), 0};
 }
@@ -184,6 +166,24 @@ class Reader : public nlohmann::json_sax<Json> {
 };
 
 }  // namespace
+
+// By hand, because a Json value that cannot be freed for want of memory ends the
+// process.
+std::string json_string(std::string_view text) {
+  constexpr std::string_view kShort = "\"\\\b\f\n\r\t", kLetters = "\"\\bfnrt";
+  std::string out = "\"";
+  for (const char c : text) {
+    if (const std::size_t at = kShort.find(c); at != std::string_view::npos) {
+      out += '\\';
+      out += kLetters[at];
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+    } else {
+      out += c;
+    }
+  }
+  return out += '"';
+}
 
 std::string escape_name(std::string_view bytes) {
   std::string out;

@@ -20,6 +20,9 @@ namespace tundish {
 std::string escape_name(std::string_view bytes);
 std::optional<std::string> unescape_name(std::string_view text);  // empty: not made by escape_name
 
+// A JSON string with its quotes; the text is valid UTF-8.
+std::string json_string(std::string_view text);
+
 // Canonical: keys in order, no spaces. The pack id is made from it.
 std::string schema_json(const Schema& schema);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "pack/manifest.h"
 #include "pack/reader.h"
 #include "source/open.h"
 
@@ -23,8 +24,12 @@ bool is_pack(const std::string& path) {
 
 }  // namespace
 
+bool is_manifest(const std::string& path) { return path.ends_with(".tnds"); }
+
 std::shared_ptr<const Source> open_source(const std::string& path, const SourceOptions& options) {
-  if (options.format == "tnd" || (options.format.empty() && is_pack(path))) return Pack::open(path);
+  const bool by_bytes = options.format.empty();
+  if (options.format == "tnds" || (by_bytes && is_manifest(path))) return open_manifest(path);
+  if (options.format == "tnd" || (by_bytes && is_pack(path))) return Pack::open(path);
   return open_loose(path, options);
 }
 

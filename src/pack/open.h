@@ -1,4 +1,5 @@
-// Anything that can be packed or trained from: a .tnd file, or what source/open.h knows.
+// Anything that can be packed or trained from: a .tnd file, a manifest of several, or what
+// source/open.h knows.
 #pragma once
 
 #include <memory>
@@ -9,8 +10,10 @@
 
 namespace tundish {
 
+bool is_manifest(const std::string& path);  // by its name: *.tnds
+
 // A regular file that starts with the magic of a pack, or is named *.tnd, is opened as a pack.
-// options.format: "tnd" for a pack, or one of source/format.h.
+// options.format: "tnd" for a pack, "tnds" for a manifest, or one of source/format.h.
 std::shared_ptr<const Source> open_source(const std::string& path,
                                           const SourceOptions& options = {});
 

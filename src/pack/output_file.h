@@ -10,6 +10,7 @@
 
 #include "core/bytes.h"
 #include "core/file.h"
+#include "pack/output_target.h"
 
 namespace tundish {
 
@@ -23,9 +24,6 @@ class OutputFile {
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
-  // Takes the space from the disk now. Does nothing where the file system cannot.
-  void reserve(std::uint64_t bytes);
-
   void write_at(Bytes bytes, std::uint64_t offset) { file_.write_at(bytes, offset); }
 
   // Cuts or fills the file to this size, makes it durable and visible. Throws; the target is then
@@ -35,19 +33,14 @@ class OutputFile {
  private:
   // A separate member, so that the file is removed also when the constructor throws.
   struct Temporary {
-    std::string path;  // empty: no file
+    std::string leaf, path;  // empty: no file
     ~Temporary();
   };
 
   void create();
-  void rename_into_place();
 
-  std::string target_;
-  std::string folder_;  // of the target
-  std::string prefix_;  // of the names of temporary files
+  OutputTarget target_;
   Temporary temporary_;
-  bool replace_;
-  File directory_;
   File file_;
 };
 

@@ -60,7 +60,8 @@ def test_ctrl_c_ends_a_pack_and_leaves_the_old_state(many, tmp_path):
     for _ in range(20):  # a signal may come too late
         words = ["pack", many, "-o", tmp_path / "old.tnd", "--force"]
         code, _, stderr = interrupt_after_first_line(words)
-        assert left_behind(tmp_path, "many", "old.tnd") == []
+        hidden = {".old.tnd.partial", ".old.tnd.journal"}  # the next run goes on there
+        assert set(left_behind(tmp_path, "many", "old.tnd")) in (set(), hidden)
         if code == 130:
             break
         assert code == 0

@@ -47,8 +47,8 @@ def make_tar_gz(path, count, size=8):
 
 
 def left_over(folder):
-    """Temporary files in a folder."""
-    return [name for name in os.listdir(folder) if ".tmp" in name]
+    """Temporary files in a folder, and the hidden ones of interrupted packs."""
+    return [name for name in os.listdir(folder) if name.startswith(".")]
 
 
 def count_sound(path):

@@ -7,6 +7,7 @@ do_siege() {
   case $name in
     fuzz) do_fuzz --seconds 1800 "$@" ;;
     kills) do_build; TUNDISH_KILLS=10000 .venv/bin/python -m pytest -q tests/pack/test_kill.py "$@" ;;
+    pack) do_build; .venv/bin/python -m tests.siege.pack "$@" ;;
     exits) do_build; TUNDISH_EXITS=500 .venv/bin/python -m pytest -q -rP tests/threads/test_interruptions.py "$@" ;;
     flat) do_build; TUNDISH_FLAT_BATCHES=100000 .venv/bin/python -m pytest -q -rP tests/loader/test_flat_memory.py "$@" ;;
     threads)
@@ -35,6 +36,8 @@ usage: ./dev siege NAME
 
   fuzz     30 minutes of fuzzing for every target (or those named)
   kills    10,000 SIGKILLs at random moments of a pack
+  pack     200 packs interrupted and resumed to the same bytes, then 10,000 SIGKILLs of files and shards;
+           --interruptions N, --kills N, --seconds S (at most, for each half), --seed N
   exits    500 loaders interrupted at random moments, each ended within a second
   flat     100,000 batches with bad samples, memory stays as it is
   threads  the C++ tests 30 times under ThreadSanitizer, in random order

@@ -6,17 +6,23 @@
 #include <charconv>
 #include <initializer_list>
 #include <string_view>
+#include <utility>
+
+#include "pack/write/shard_names.h"
 
 namespace tundish::cli {
 namespace {
 
 constexpr VerbHelp kHelp = {
     .verb = "pack",
-    .usage = "SRC -o OUT.tnd [options]",
+    .usage = "SRC -o OUT.tnd [options]   or   --manifest OUT.tnds SHARD...",
     .examples = R"(tundish pack photos/ -o train.tnd
 tundish pack list.csv -o train.tnd --skip-bad
 tundish pack shard-000.tar -o train.tnd
-tundish pack photos/ -o train.tnd --codec keep)",
+tundish pack photos/ -o train.tnd --codec keep
+tundish pack photos/ -o train.tnd --shard-size 1GiB
+tundish pack photos/ -o train.tnd --shard 3/12
+tundish pack --manifest train.tnds train-*-of-00012.tnd)",
     .text = R"(Packs a data set into one file that Tundish trains from. SRC is a folder
 (SRC/CLASS/NAME.jpg), a .csv or .tsv list with a column 'path', a .tar (also
 .gz, .xz, .zst, .bz2), or another pack. The same input gives the same bytes.
@@ -28,16 +34,29 @@ PNGs, and JPEGs with --codec keep, are not decoded here: tundish verify --pixels
 decodes every image.
 A file OUT.tnd.log that pack did not write is replaced with --force only.
 
+A pack that was interrupted (Ctrl-C, a kill, a full disk, a power failure) goes on
+where it stopped when the same command is run again, and gives the same bytes. What
+is done is in hidden files beside OUT.tnd until then. With another source or other
+options it starts over and says why.
+
+--shard-size writes OUT-00000.tnd, OUT-00001.tnd, ... and OUT.tnds, a list of them
+that opens as one data set. --shard I/N packs part I of N (0 to N-1) as
+OUT-0000I-of-0000N.tnd, so that N machines can pack one source; when all are there,
+--manifest writes the list.
+
 JPEGs are re-coded without loss ("lanes"): smaller, and several times faster to
 decode. Each is proven to come back byte for byte before it is written; one that
 cannot be is kept as a JPEG and counted by reason.)",
     .json = R"({output, samples, source_bytes, file_bytes, kept_as_they_came, codecs, refused,
-doubtful, warnings, id, seconds, log, dry_run, lanes}; refused and doubtful are arrays
+doubtful, warnings, id, seconds, log, dry_run, lanes, files, resumed_at}; refused and
+doubtful are arrays
 of {sample, key, code, message}, sample counts SRC, also what is refused; codecs
 counts the records of each kind; kept_as_they_came: images in a format that cannot
 be decoded; null with --dry-run: file_bytes, id, log; lanes is {images, jpeg_bytes,
 record_bytes, restore_bytes, trained_on, kept}, kept counts by reason the JPEGs that
-were not re-coded.
+were not re-coded; files lists the packs that were written; resumed_at: samples that
+an interrupted pack had done; id is null for several files.
+With --manifest: {output, records, shards}, shards of {name, records, bytes, id}.
 --progress json prints lines of {"progress": {samples, samples_total, bytes,
 bytes_total, refused}} on stderr; a total of 0 is not known)"};
 
@@ -60,14 +79,79 @@ void check_choice(const char* option, const std::string& value,
       fmt::format("{} is one of {}, not '{}'", option, fmt::join(choices, ", "), printable(value)));
 }
 
+// "1GiB", "500MB", "4096"; throws UsageError.
+std::uint64_t bytes_of(const std::string& text) {
+  std::uint64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, value);
+  const std::string unit(at, end);
+  constexpr std::pair<const char*, std::uint64_t> kUnits[] = {{"", 1},
+                                                              {"B", 1},
+                                                              {"KB", 1000},
+                                                              {"KiB", 1ull << 10},
+                                                              {"MB", 1000'000},
+                                                              {"MiB", 1ull << 20},
+                                                              {"GB", 1000'000'000},
+                                                              {"GiB", 1ull << 30},
+                                                              {"TB", 1000'000'000'000},
+                                                              {"TiB", 1ull << 40}};
+  for (const auto& [name, factor] : kUnits) {
+    std::uint64_t bytes = 0;
+    if (error != std::errc{} || unit != name || value == 0) continue;
+    if (!__builtin_mul_overflow(value, factor, &bytes)) return bytes;
+  }
+  throw UsageError(fmt::format("--shard-size is a number of bytes such as 1GiB or 500MB, not '{}'",
+                               printable(text)));
+}
+
+// "3/12"; throws UsageError.
+SourcePart part_of(const std::string& text) {
+  SourcePart out;
+  const char* end = text.data() + text.size();
+  const auto number = std::from_chars(text.data(), end, out.number);
+  if (number.ec == std::errc{} && number.ptr != end && *number.ptr == '/') {
+    const auto count = std::from_chars(number.ptr + 1, end, out.count);
+    if (count.ec == std::errc{} && count.ptr == end && out.number < out.count) return out;
+  }
+  throw UsageError(
+      fmt::format("--shard is I/N with I from 0 to N-1, such as 3/12, not '{}'", printable(text)));
+}
+
+double seconds_of(const std::string& text) {
+  double value = 0;
+  const auto end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, value);
+  if (error == std::errc{} && at == end && value >= 0 && value <= 1e6) return value;
+  throw UsageError(fmt::format("--checkpoint is a number of seconds, not '{}'", printable(text)));
+}
+
+// One source and -o, or shards and --manifest.
+void check_output(PackArguments& out, const std::string& manifest) {
+  if (!manifest.empty()) {
+    if (!out.target.empty()) throw UsageError("--manifest names the file to write; leave out -o");
+    if (!manifest.ends_with(".tnds")) {
+      throw UsageError("the name of a manifest ends with .tnds, such as train.tnds");
+    }
+    out.manifest = true;
+    out.target = manifest;
+    return;
+  }
+  if (out.from.size() > 1) {
+    throw UsageError(
+        fmt::format("one SRC is packed at a time; '{}' is a second one", printable(out.from[1])));
+  }
+  if (out.target.empty()) throw UsageError("--output is required: -o OUT.tnd");
+}
+
 }  // namespace
 
 bool parse(PackArguments& out, const Words& words, Shell& shell) {
   std::string growth = "1.10";
   Arguments arguments(kHelp, shell);
-  arguments.word(out.from, "SRC", "a folder, list, archive or pack");
+  std::string manifest, size, shard, checkpoint = "5";
+  arguments.words(out.from, "SRC", "a folder, list, archive or pack; shards with --manifest");
   add_source_words(arguments, out.about);
-  arguments.option(out.target, "-o,--output", "FILE", "the pack to write", true);
+  arguments.option(out.target, "-o,--output", "FILE", "the pack to write");
   arguments.flag(out.force, "-f,--force", "replace FILE if it exists, and FILE.log");
   arguments.flag(out.skip_bad, "--skip-bad", "refused files are no failure: exit code 0");
   arguments.flag(out.dry_run, "-n,--dry-run", "look at the source only, write nothing");
@@ -77,14 +161,32 @@ bool parse(PackArguments& out, const Words& words, Shell& shell) {
   arguments.flag(out.strip, "--strip-metadata", "drop EXIF, ICC and comments: no exact restore");
   arguments.option(out.progress, "--progress", "P",
                    "auto (default): on a terminal; never; json: on stderr");
+  arguments.option(size, "--shard-size", "S", "several files of at most S bytes: 1GiB, 500MB");
+  arguments.option(shard, "--shard", "I/N", "pack part I of N only, counted from 0");
+  arguments.option(manifest, "--manifest", "FILE", "write the list of these shards, pack nothing");
+  arguments.flag(out.no_resume, "--no-resume", "start over, also after an interrupted pack");
+  arguments.option(checkpoint, "--checkpoint", "SEC", "of work that a power failure may cost (5)");
   add_threads(arguments, out.threads);
   if (!arguments.parse(words)) return false;
-  if (out.target.empty()) throw UsageError("the name after -o is empty");
+  check_output(out, manifest);
+  if (!size.empty()) out.shard_bytes = bytes_of(size);
+  if (!shard.empty()) out.shard = part_of(shard);
+  if (!size.empty() && !shard.empty()) {
+    throw UsageError("--shard-size and --shard are two ways to cut; give one of them");
+  }
+  out.checkpoint = seconds_of(checkpoint);
   check_choice("--codec", out.codec, {"lanes", "keep"});
   check_choice("--tables", out.tables, {"train", "builtin", "auto"});
   check_choice("--progress", out.progress, {"auto", "never", "json"});
   out.max_growth = number_of(growth, "--max-growth");
   return true;
+}
+
+std::string output_of(const PackArguments& arguments) {
+  if (arguments.manifest) return arguments.target;
+  if (arguments.shard_bytes > 0) return manifest_name(arguments.target);
+  if (arguments.shard.count == 1) return arguments.target;
+  return shard_name(arguments.target, arguments.shard.number, arguments.shard.count);
 }
 
 PackOptions pack_options(const PackArguments& arguments) {
@@ -97,6 +199,10 @@ PackOptions pack_options(const PackArguments& arguments) {
                                                : LanesTables::automatic;
   out.max_growth = arguments.max_growth;
   out.strip_metadata = arguments.strip;
+  out.shard = arguments.shard;
+  out.shard_bytes = arguments.shard_bytes;
+  out.resume = !arguments.no_resume;
+  out.checkpoint_seconds = arguments.checkpoint;
   return out;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "cli/source_words.h"
 #include "pack/write/writer.h"
@@ -10,7 +11,13 @@
 namespace tundish::cli {
 
 struct PackArguments {
-  std::string from, target;
+  std::vector<std::string> from;  // one source, or with `manifest` the shards
+  std::string target;             // of -o; the manifest's name with `manifest`
+  bool manifest = false;          // only write a manifest
+  bool no_resume = false;
+  std::uint64_t shard_bytes = 0;  // 0: one file
+  SourcePart shard = {};
+  double checkpoint = 5;  // seconds
   SourceWords about;
   bool force = false, skip_bad = false, dry_run = false, strip = false;
   std::uint64_t threads = 0;
@@ -20,6 +27,9 @@ struct PackArguments {
 
 // False when only help was asked for. Throws UsageError.
 bool parse(PackArguments& out, const Words& words, Shell& shell);
+
+// The file that will appear: the pack, one shard of several, or the manifest.
+std::string output_of(const PackArguments& arguments);
 
 // Without progress and stop.
 PackOptions pack_options(const PackArguments& arguments);

@@ -120,7 +120,10 @@ Json report_json(const std::string& target, const Source& source, const PackRepo
   out["doubtful"] = refusals_json(report.doubtful);
   out["warnings"] = Json::array();
   for (const std::string& text : source.warnings()) out["warnings"].push_back(json_text(text));
-  out["id"] = dry_run ? Json() : Json(report.id);
+  out["id"] = dry_run || report.id.empty() ? Json() : Json(report.id);
+  out["files"] = Json::array();
+  for (const std::string& file : report.files) out["files"].push_back(json_text(file));
+  out["resumed_at"] = report.resumed_at;
   out["seconds"] = seconds;
   out["log"] = log.empty() ? Json() : Json(json_text(log));
   out["dry_run"] = dry_run;
@@ -133,6 +136,11 @@ void print_summary(const std::string& target, const PackReport& report, bool str
              fmt::format("{}  {}, {} samples ({}) in {}", printable(target),
                          bytes_text(static_cast<double>(report.file_bytes)),
                          with_commas(report.samples), codecs_text(report), duration_text(seconds)));
+  if (target.ends_with(".tnds")) {
+    shell.line("shards",
+               fmt::format("{}: {} to {}", with_commas(report.files.size()),
+                           printable(report.files.front()), printable(report.files.back())));
+  }
   const std::string recoded = lanes_text(report.lanes, stripped);
   if (!recoded.empty()) shell.line("lanes", recoded);
   const std::string named = log.empty() ? "" : ", all named in " + printable(log);

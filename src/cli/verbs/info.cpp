@@ -106,7 +106,7 @@ void print_as_json(const std::string& file, const Source& source, const Pack* pa
   const Schema& schema = source.schema();
   Json out;
   out["file"] = json_text(file);
-  out["kind"] = pack ? "pack" : json_text(schema.source);
+  out["kind"] = is_manifest(file) ? "shards" : pack ? "pack" : json_text(schema.source);
   out["records"] = source.count();
   out["bytes"] = summary.bytes;
   out["file_bytes"] = pack ? Json(pack->file_bytes()) : Json();
@@ -170,9 +170,10 @@ void print_text(const std::string& file, const Source& source, const Pack* pack,
                 const Summary& summary, const Shell& shell) {
   const Schema& schema = source.schema();
   shell.print(printable(file) + '\n');
-  shell.line("kind", pack ? fmt::format("pack, version {}, made from: {}", kFormatVersion,
-                                        printable(schema.source))
-                          : printable(schema.source));
+  shell.line("kind",
+             pack ? fmt::format("pack, version {}, made from: {}", kFormatVersion,
+                                printable(schema.source))
+                  : (is_manifest(file) ? "shards, made from: " : "") + printable(schema.source));
   shell.line("records", fmt::format("{}, {}", with_commas(source.count()),
                                     bytes_text(static_cast<double>(summary.bytes))));
   if (pack) {

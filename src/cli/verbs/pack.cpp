@@ -1,16 +1,19 @@
-// tundish pack: any source into one .tnd file.
+// tundish pack: any source into .tnd files.
 #include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <cstdio>
 
 #include "cli/json.h"
+#include "cli/pack/collect_shards.h"
 #include "cli/pack/log.h"
 #include "cli/pack/pack_arguments.h"
 #include "cli/pack/report.h"
 #include "cli/progress.h"
+#include "cli/text.h"
 #include "cli/verbs.h"
 #include "pack/open.h"
+#include "pack/write/journal.h"
 #include "pack/write/writer.h"
 
 namespace tundish::cli {
@@ -23,7 +26,9 @@ void check_target(const std::string& target, bool force) {
   if (S_ISDIR(status.st_mode)) {
     throw UsageError(fmt::format("{} is a folder; give the name of a file", printable(target)));
   }
-  if (!force) throw Error(ErrorCode::output_exists, {.file = target}, "");
+  if (force) return;
+  remove_left_journal(target);
+  throw Error(ErrorCode::output_exists, {.file = target}, "");
 }
 
 // A line of JSON, for a program that shows the progress itself. A failed write changes nothing.
@@ -38,7 +43,7 @@ void print_progress(const PackProgress& now) {
 }
 
 PackReport pack_with_progress(const PackArguments& arguments, const Source& source,
-                              Progress& progress) {
+                              Progress& progress, const Shell& shell) {
   const auto show = [&](const PackProgress& now) {
     if (arguments.progress == "never") return;
     if (arguments.progress == "json") return print_progress(now);
@@ -53,7 +58,33 @@ PackReport pack_with_progress(const PackArguments& arguments, const Source& sour
   PackOptions options = pack_options(arguments);
   options.progress = show;
   options.stop = &stop_flag();
-  return pack(arguments.target, source, options);
+  options.resumed = [&](const Resumption& resumption) {
+    if (resumption.why_not.empty()) {
+      shell.message("resumed", fmt::format("at record {} of {}", with_commas(resumption.samples),
+                                           with_commas(resumption.samples_total)));
+    } else {
+      shell.warn(fmt::format("an interrupted pack of {} cannot go on, it starts over: {}",
+                             printable(output_of(arguments)), resumption.why_not));
+    }
+  };
+  if (arguments.shard_bytes > 0) return pack_shards(arguments.target, source, options);
+  return pack(output_of(arguments), source, options);
+}
+
+// Shards that were packed one by one become one data set.
+int run_manifest(const PackArguments& arguments, Shell& shell) {
+  const Manifest manifest = collect_shards(arguments.target, arguments.from);
+  write_manifest(arguments.target, manifest, arguments.force);
+  if (shell.json) print_json(shell, manifest_report(arguments.target, manifest));
+  std::uint64_t records = 0, bytes = 0;
+  for (const Shard& shard : manifest.shards) {
+    records += shard.records;
+    bytes += shard.bytes;
+  }
+  shell.line("done", fmt::format("{}  {} shards, {}, {} samples", printable(arguments.target),
+                                 with_commas(manifest.shards.size()),
+                                 bytes_text(static_cast<double>(bytes)), with_commas(records)));
+  return kOk;
 }
 
 }  // namespace
@@ -61,11 +92,12 @@ PackReport pack_with_progress(const PackArguments& arguments, const Source& sour
 int run_pack(const Words& words, Shell& shell) {
   PackArguments arguments;
   if (!parse(arguments, words, shell)) return kOk;
-  const std::string& target = arguments.target;
+  const std::string target = output_of(arguments);
   check_target(target, arguments.force);
+  if (arguments.manifest) return run_manifest(arguments, shell);
   check_log(target, arguments.force);
 
-  const std::shared_ptr<const Source> source = open_source(arguments.from, arguments.about);
+  const std::shared_ptr<const Source> source = open_source(arguments.from[0], arguments.about);
   PackReport report;
   for (std::uint64_t i = 0; i < source->count(); ++i) report.source_bytes += source->bytes(i);
   shell.message("reading", describe_source(*source, report.source_bytes));
@@ -78,7 +110,7 @@ int run_pack(const Words& words, Shell& shell) {
   }
 
   Progress progress(shell, "packing", "img");
-  report = pack_with_progress(arguments, *source, progress);
+  report = pack_with_progress(arguments, *source, progress, shell);
   progress.wipe();
   const double seconds = progress.seconds();
   const std::string log = write_log(target, report, arguments.force, shell);

@@ -10,6 +10,8 @@
 #include "cli/text.h"
 #include "cli/verbs.h"
 #include "core/machine/usable_cpus.h"
+#include "pack/manifest.h"
+#include "pack/open.h"
 #include "pack/reader.h"
 
 namespace tundish::cli {
@@ -19,8 +21,10 @@ constexpr VerbHelp kHelp = {
     .verb = "verify",
     .usage = "FILE [--pixels]",
     .examples = R"(tundish verify train.tnd
-tundish verify train.tnd --pixels)",
+tundish verify train.tnd --pixels
+tundish verify train.tnds)",
     .text = R"(Checks every byte of a pack: each piece, the gaps, the digest over the file.
+Of a manifest (.tnds) every shard is checked, and that it is the one listed.
 With --pixels every image is decoded as well, which finds those that were broken
 before they were packed. All damage is listed; exit code 3 when there is any.)",
     .json = R"({file, ok, records, bytes, images_decoded, not_decodable, seconds, damage};
@@ -28,13 +32,27 @@ damage is an array of {code, message, title, file, record, key, offset, reason})
 
 constexpr std::size_t kShown = 50;  // lines of damage for people; JSON has all
 
-void print_as_json(const PixelCheck& found, const std::string& file, const Pack* pack,
+using Packs = std::vector<std::shared_ptr<const Pack>>;  // one, or the shards of a manifest
+
+std::uint64_t records_of(const Packs& packs) {
+  std::uint64_t sum = 0;
+  for (const auto& pack : packs) sum += pack->count();
+  return sum;
+}
+
+std::uint64_t bytes_of(const Packs& packs) {
+  std::uint64_t sum = 0;
+  for (const auto& pack : packs) sum += pack->file_bytes();
+  return sum;
+}
+
+void print_as_json(const PixelCheck& found, const std::string& file, const Packs& packs,
                    double seconds, const Shell& shell) {
   Json out;
   out["file"] = json_text(file);
   out["ok"] = found.damage.empty();
-  out["records"] = pack ? Json(pack->count()) : Json();
-  out["bytes"] = pack ? Json(pack->file_bytes()) : Json();
+  out["records"] = packs.empty() ? Json() : Json(records_of(packs));
+  out["bytes"] = packs.empty() ? Json() : Json(bytes_of(packs));
   out["images_decoded"] = found.decoded;
   out["not_decodable"] = found.not_decodable;
   out["seconds"] = seconds;
@@ -78,18 +96,39 @@ void print_errors(const PixelCheck& found, const std::string& file, const Shell&
   }
 }
 
-void print_ok(const PixelCheck& found, const Pack& pack, bool pixels, double seconds,
-              const Shell& shell) {
-  const auto bytes = static_cast<double>(pack.file_bytes());
-  std::string text =
-      fmt::format("{}  {} records, {}, every checksum is right ({}, {:.0f} MB/s)",
-                  printable(pack.path()), with_commas(pack.count()), bytes_text(bytes),
-                  duration_text(seconds), bytes / 1e6 / std::max(seconds, 1e-9));
+void print_ok(const PixelCheck& found, const std::string& file, const Packs& packs, bool pixels,
+              double seconds, const Shell& shell) {
+  const auto bytes = static_cast<double>(bytes_of(packs));
+  std::string text = fmt::format("{}  {} records, {}, every checksum is right ({}, {:.0f} MB/s)",
+                                 printable(file), with_commas(records_of(packs)), bytes_text(bytes),
+                                 duration_text(seconds), bytes / 1e6 / std::max(seconds, 1e-9));
   if (pixels) text += fmt::format("; {} images decoded", with_commas(found.decoded));
   if (found.not_decodable > 0) {
     text += fmt::format(", {} kept as they came", with_commas(found.not_decodable));
   }
+  if (is_manifest(file)) text += fmt::format("; {} shards", with_commas(packs.size()));
   shell.line("ok", text);
+}
+
+// Damage of all packs is added to `found`.
+void check_all(PixelCheck& found, const Packs& packs, bool pixels, std::uint64_t threads,
+               Progress& progress, const std::string& file, const Shell& shell) {
+  std::uint64_t before = 0;
+  for (const auto& pack : packs) {
+    pack->verify([&](const Error& error) { found.damage.push_back(error); },
+                 [&](std::uint64_t bytes) {
+                   progress.show({.bytes = before + bytes, .bytes_total = bytes_of(packs)});
+                   return !stop_flag().load();
+                 });
+    before += pack->file_bytes();
+    progress.wipe();
+    check_interrupt(file);
+    if (!pixels) continue;
+    const PixelCheck images = check_pixels(*pack, threads, shell);
+    found.damage.insert(found.damage.end(), images.damage.begin(), images.damage.end());
+    found.decoded += images.decoded;
+    found.not_decodable += images.not_decodable;
+  }
 }
 
 }  // namespace
@@ -99,41 +138,28 @@ int run_verify(const Words& words, Shell& shell) {
   bool pixels = false;
   std::uint64_t threads = 0;
   Arguments arguments(kHelp, shell);
-  arguments.word(file, "FILE", "a pack");
+  arguments.word(file, "FILE", "a pack or a manifest");
   arguments.flag(pixels, "--pixels", "decode every image as well");
   add_threads(arguments, threads);
   if (!arguments.parse(words)) return kOk;
   if (threads == 0) threads = usable_cpus();
 
   PixelCheck found;  // damage of both checks
-  std::shared_ptr<const Pack> pack;
+  Packs packs;
   try {
-    pack = Pack::open(file);
+    packs = is_manifest(file) ? open_shards(file) : Packs{Pack::open(file)};
   } catch (const Error& error) {
     if (exit_of(error.code()) != kDamaged) throw;
     found.damage.push_back(error);
   }
   Progress progress(shell, "checking", "img");
-  if (pack) {
-    pack->verify([&](const Error& error) { found.damage.push_back(error); },
-                 [&](std::uint64_t bytes) {
-                   progress.show({.bytes = bytes, .bytes_total = pack->file_bytes()});
-                   return !stop_flag().load();
-                 });
-    progress.wipe();
-    check_interrupt(file);
-    if (pixels) {
-      PixelCheck images = check_pixels(*pack, threads, shell);
-      images.damage.insert(images.damage.begin(), found.damage.begin(), found.damage.end());
-      found = std::move(images);
-    }
-  }
+  check_all(found, packs, pixels, threads, progress, file, shell);
   if (shell.json) {
-    print_as_json(found, file, pack.get(), progress.seconds(), shell);
+    print_as_json(found, file, packs, progress.seconds(), shell);
   } else if (!found.damage.empty()) {
-    (shell.quiet || !pack ? print_errors : print_damage)(found, file, shell);
+    (shell.quiet || packs.empty() ? print_errors : print_damage)(found, file, shell);
   } else {
-    print_ok(found, *pack, pixels, progress.seconds(), shell);
+    print_ok(found, file, packs, pixels, progress.seconds(), shell);
   }
   return found.damage.empty() ? kOk : kDamaged;
 }

@@ -11,9 +11,22 @@ namespace {
 constexpr std::size_t kBufferBytes = 1 << 20;
 constexpr std::uint64_t kGuessedKeyBytes = 48;
 
+// Where a record ends that follows byte `at`; empty on overflow.
+std::optional<std::uint64_t> end_of_record(std::uint64_t at, const Row& row,
+                                           std::uint64_t alignment) {
+  std::optional<std::uint64_t> end = align_up(at, alignment);
+  const auto piece = [&](std::uint64_t bytes) {
+    if (end) end = tundish::add(*end, bytes);
+    if (end) end = tundish::add(*end, kCrcBytes);
+  };
+  for (const std::uint64_t length : row.lengths) piece(length);
+  if (row.info.codec == Codec::lanes) piece(row.restore);
+  return end;
+}
+
 }  // namespace
 
-ByteAppender::ByteAppender(OutputFile& file) : file_(file) { buffer_.reserve(kBufferBytes); }
+ByteAppender::ByteAppender(PartialFile& file) : file_(file) { buffer_.reserve(kBufferBytes); }
 
 void ByteAppender::put(Bytes bytes) {
   if (buffer_.size() + bytes.size() > kBufferBytes) flush();
@@ -39,8 +52,27 @@ void ByteAppender::write(Bytes bytes) {
   written_ += bytes.size();
 }
 
-Appender::Appender(const std::string& target, bool replace, const Schema& schema)
-    : target_(target), schema_(schema), file_(target, replace), out_(file_), names_(target) {
+bool ByteAppender::restore(std::uint64_t end, const PackId& digest) {
+  Digest next = digest_;
+  buffer_.resize(kBufferBytes);
+  bool whole = true;
+  for (std::uint64_t at = written_; whole && at < end;) {
+    const std::span<std::byte> part(buffer_.data(),
+                                    std::min<std::uint64_t>(kBufferBytes, end - at));
+    whole = file_.read_at(part, at) == part.size();
+    next.add(part);
+    at += part.size();
+  }
+  buffer_.clear();
+  if (!whole || next.value() != digest) return false;
+  digest_ = next;
+  written_ = end;
+  return true;
+}
+
+Appender::Appender(const std::string& target, bool replace, const std::string& leaf,
+                   const Schema& schema)
+    : schema_(schema), file_(target, replace, leaf), out_(file_), names_(target) {
   index_.length.resize(stored_fields(schema));
   for (const Field& field : schema.fields) {
     if (field.array) head_.incompatible |= kFeatureArrays;
@@ -53,30 +85,55 @@ void Appender::reserve(std::uint64_t records, std::uint64_t bytes, bool lanes) {
                 index_bytes(records, stored_fields(schema_), lanes).value_or(0));
 }
 
-void Appender::add(const Prepared& prepared) {
+void Appender::add(const Prepared& prepared, const Row& row) {
   out_.pad(head_.alignment);
   std::size_t column = 0;
   for (std::size_t f = 0; f < schema_.fields.size(); ++f) {
     if (schema_.fields[f].type == FieldType::label) continue;
-    const std::vector<std::byte>& bytes = prepared.sample.fields[f];
-    out_.put(bytes);
-    out_.put_word(prepared.crc[column]);
-    index_.length[column].push_back(bytes.size());
-    ++column;
+    out_.put(prepared.sample.fields[f]);
+    out_.put_word(prepared.crc[column++]);
   }
-  if (prepared.info.codec == Codec::lanes) {
+  if (row.info.codec == Codec::lanes) {
     out_.put(prepared.restore);
     out_.put_word(prepared.restore_crc);
-    head_.incompatible |= kFeatureLanes;
   }
-  index_.restore.push_back(prepared.restore.size());
-  index_.label.push_back(prepared.info.label);
-  index_.width.push_back(prepared.info.width);
-  index_.height.push_back(prepared.info.height);
-  index_.codec.push_back(static_cast<std::uint8_t>(prepared.info.codec));
-  index_.orientation.push_back(prepared.info.orientation);
-  id_.add(prepared.digest);
-  names_.add(prepared.key);
+  note(row);
+}
+
+void Appender::note(const Row& row) {
+  for (std::size_t column = 0; column < index_.length.size(); ++column) {
+    index_.length[column].push_back(row.lengths[column]);
+  }
+  if (row.info.codec == Codec::lanes) head_.incompatible |= kFeatureLanes;
+  index_.restore.push_back(row.restore);
+  index_.label.push_back(row.info.label);
+  index_.width.push_back(row.info.width);
+  index_.height.push_back(row.info.height);
+  index_.codec.push_back(static_cast<std::uint8_t>(row.info.codec));
+  index_.orientation.push_back(row.info.orientation);
+  id_.add(row.digest);
+  names_.add(row.key);
+}
+
+bool Appender::restore(const std::vector<Row>& rows, std::uint64_t end, const PackId& digest) {
+  std::optional<std::uint64_t> at = out_.at();
+  for (const Row& row : rows) {
+    if (!row.refusal && at) at = end_of_record(*at, row, head_.alignment);
+  }
+  if (at != end || !out_.restore(end, digest)) return false;
+  for (const Row& row : rows) {
+    if (!row.refusal) note(row);
+  }
+  return true;
+}
+
+std::uint64_t Appender::bytes_with(const Row& row, std::uint64_t section_bytes) const {
+  constexpr std::uint64_t kPadding = 6 * kSectionAlignment;
+  const std::uint64_t names = names_.bytes_with(row.key);
+  const auto index = index_bytes(records() + 1, index_.length.size(), true);
+  const auto record = end_of_record(out_.at(), row, head_.alignment);
+  if (!index || !record) return ~std::uint64_t{0};
+  return *record + *index + names + section_bytes + kPadding + kTailBytes;
 }
 
 void Appender::write_sections(Tail& tail, const std::string& metadata,
@@ -107,11 +164,12 @@ void Appender::write_sections(Tail& tail, const std::string& metadata,
   out_.flush();
 }
 
-void Appender::finish(PackReport& report, const std::string& metadata,
-                      const lanes::Tables* tables) {
+SealedPack Appender::seal(const std::string& metadata, const lanes::Tables* tables) {
   if (metadata.size() + kCrcBytes > kMaxMetadataBytes) {
-    throw Error(ErrorCode::argument, {.file = target_}, "the class names take more than 100 MB");
+    throw Error(ErrorCode::argument, {.file = file_.path()},
+                "the class names take more than 100 MB");
   }
+  sealed_ = true;
   names_.finish();
   index_.names_bytes = names_.block_bytes();
   Tail tail;
@@ -122,9 +180,8 @@ void Appender::finish(PackReport& report, const std::string& metadata,
   tail.file_bytes = out_.at() + kTailBytes;
   file_.write_at(encode_tail(tail), out_.at());
   file_.write_at(encode_head(head_), 0);
-  report.file_bytes = tail.file_bytes;
-  report.id = hex(head_.id);
-  file_.commit(tail.file_bytes);  // the last step: behind it nothing may fail
+  file_.seal(tail.file_bytes);
+  return {tail.file_bytes, head_.id};
 }
 
 }  // namespace tundish

@@ -8,16 +8,17 @@
 
 #include "pack/digest.h"
 #include "pack/index.h"
-#include "pack/output_file.h"
 #include "pack/write/handover.h"
 #include "pack/write/name_blocks.h"
+#include "pack/write/partial_file.h"
+#include "pack/write/row.h"
 
 namespace tundish {
 
 // Appends bytes behind the head, writes them in large pieces, and updates the digest.
 class ByteAppender {
  public:
-  explicit ByteAppender(OutputFile& file);
+  explicit ByteAppender(PartialFile& file);
 
   std::uint64_t at() const { return written_ + buffer_.size(); }
   void put(Bytes bytes);
@@ -31,20 +32,34 @@ class ByteAppender {
   void flush();
   PackId digest() const { return digest_.value(); }  // of what was flushed
 
+  // Goes on behind byte `end`, when the file's bytes up to there have this digest. False: nothing
+  // changed. Nothing was put since the last restore.
+  bool restore(std::uint64_t end, const PackId& digest);
+
  private:
   void write(Bytes bytes);
 
-  OutputFile& file_;
+  PartialFile& file_;
   std::vector<std::byte> buffer_;
   std::uint64_t written_ = kHeadBytes;
   Digest digest_;
 };
 
+// A pack whose bytes are all written, but that has not got its name yet.
+struct SealedPack {
+  std::uint64_t file_bytes = 0;
+  PackId id{};
+};
+
 class Appender {
  public:
-  // Makes the temporary file; it goes with this object unless finish() returned. Throws what
-  // OutputFile throws. The schema outlives the object.
-  Appender(const std::string& target, bool replace, const Schema& schema);
+  // Opens the partial file of this hidden name. Throws what PartialFile throws. The schema outlives
+  // the object.
+  Appender(const std::string& target, bool replace, const std::string& leaf, const Schema& schema);
+
+  PartialFile& file() { return file_; }
+  std::uint64_t records() const { return index_.count(); }
+  std::uint32_t alignment() const { return head_.alignment; }
 
   // For so many records whose fields have so many bytes: takes the space from the disk now.
   void reserve(std::uint64_t records, std::uint64_t bytes, bool lanes);
@@ -52,25 +67,39 @@ class Appender {
   // Where records begin; before the first add().
   void set_alignment(std::uint32_t alignment) { head_.alignment = alignment; }
 
-  // The next record, with checksums for its number.
-  void add(const Prepared& prepared);
+  // The next record, with checksums for its number. `row` is that of `prepared`.
+  void add(const Prepared& prepared, const Row& row);
 
-  // The sections, then the tail and the head; makes the file durable and visible. Sets the size
-  // and the id in `report` before that, because afterwards nothing may fail. `tables`: needed
-  // when a record is coded with them. Throws; the target is then as commit() of OutputFile says.
-  void finish(PackReport& report, const std::string& metadata, const lanes::Tables* tables);
+  // The same records again that are in the file already: they end at byte `end`, and all bytes up
+  // to there have this digest. False when they do not: then nothing changed.
+  bool restore(const std::vector<Row>& rows, std::uint64_t end, const PackId& digest);
+
+  // At most the bytes of the finished file with one more record, when all sections but names and
+  // index have `section_bytes`.
+  std::uint64_t bytes_with(const Row& row, std::uint64_t section_bytes) const;
+
+  // Writes what is buffered. at() and digest() are then those of the records so far.
+  void flush() { out_.flush(); }
+  std::uint64_t at() const { return out_.at(); }
+  PackId digest() const { return out_.digest(); }
+
+  bool is_sealed() const { return sealed_; }
+  // The sections, then the tail and the head; makes the file durable. `tables`: needed when a
+  // record is coded with them. No record follows.
+  SealedPack seal(const std::string& metadata, const lanes::Tables* tables);
 
  private:
+  void note(const Row& row);
   void write_sections(Tail& tail, const std::string& metadata, const lanes::Tables* tables);
 
-  const std::string target_;
   const Schema& schema_;
-  OutputFile file_;
+  PartialFile file_;
   ByteAppender out_;
   Head head_;
   Index index_;
   NameBlocks names_;
   Digest id_;
+  bool sealed_ = false;  // or partly: no record follows
 };
 
 }  // namespace tundish

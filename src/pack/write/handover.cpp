@@ -51,8 +51,9 @@ std::optional<Prepared> Handover::take(std::chrono::milliseconds patience) {
   const auto first = [&] { return delivered_.find(next_taken_); };
   ready_.wait_for(lock, patience,
                   [&] { return error_ || next_taken_ >= count_ || first() != delivered_.end(); });
-  if (error_) std::rethrow_exception(error_);
   const auto found = first();
+  // What was prepared before the failure is written: an interrupted pack keeps it.
+  if (error_ && found == delivered_.end()) std::rethrow_exception(error_);
   if (found == delivered_.end()) return std::nullopt;
   Prepared prepared = std::move(found->second);
   delivered_.erase(found);

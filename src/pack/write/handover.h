@@ -25,10 +25,11 @@ struct Prepared {
   Sample sample = {};
   SampleInfo info = {};
   std::string key = {};
-  std::vector<std::uint32_t> crc = {};  // of each stored field, as record `number`
+  std::uint64_t record = 0;             // its expected number in the pack
+  std::vector<std::uint32_t> crc = {};  // of each stored field, as record `record`
   PackId digest{};
   std::vector<std::byte> restore = {};      // of a lanes record
-  std::uint32_t restore_crc = 0;            // as record `number`
+  std::uint32_t restore_crc = 0;            // as record `record`
   std::uint64_t jpeg_bytes = 0;             // of the file that became a lanes record
   lanes::Unfit unfit = lanes::Unfit::none;  // why a JPEG did not
   std::uint64_t bytes = 0;                  // in flight because of this sample
@@ -40,7 +41,9 @@ struct Prepared {
 // writer, stop for any thread.
 class Handover {
  public:
-  explicit Handover(std::uint64_t budget_bytes) : budget_(budget_bytes) {}
+  // Places begin at `first`.
+  explicit Handover(std::uint64_t budget_bytes, std::uint64_t first = 0)
+      : budget_(budget_bytes), next_claimed_(first), next_taken_(first) {}
 
   // The next place in the order, once there is room for the `expected(place)` bytes.
   // One sample always has room. Empty when the places below `count` are given out or it is over.
@@ -50,7 +53,7 @@ class Handover {
   void deliver(std::uint64_t place, std::uint64_t expected, Prepared prepared);
 
   void finish(std::uint64_t count);     // no place from `count` on will be delivered
-  void fail(std::exception_ptr error);  // take() throws it
+  void fail(std::exception_ptr error);  // take() throws it, once the next place is not there
   void stop();                          // preparers: claim() gives nothing any more
 
   // The next in order. Empty after `patience`, or when all were taken: see done(). Throws what
@@ -67,7 +70,7 @@ class Handover {
   mutable std::mutex mutex_;  // guards everything below
   std::condition_variable room_, ready_;
   std::map<std::uint64_t, Prepared> delivered_;
-  std::uint64_t next_claimed_ = 0, next_taken_ = 0;
+  std::uint64_t next_claimed_, next_taken_;
   std::uint64_t in_flight_ = 0, in_flight_bytes_ = 0;
   std::uint64_t count_ = ~std::uint64_t{0};
   std::exception_ptr error_;

@@ -19,6 +19,11 @@ class NameBlocks {
   // Ends the last block. No name follows.
   void finish();
 
+  // Of all blocks, when `name` is the last name.
+  std::uint64_t bytes_with(const std::string& name) const {
+    return bytes_.size() + 4 * (lengths_.size() + 1) + names_.size() + name.size() + 4;
+  }
+
   const std::vector<std::byte>& bytes() const { return bytes_; }  // finished blocks, in order
   // Of each finished block, with its checksum.
   const std::vector<std::uint64_t>& block_bytes() const { return block_bytes_; }

@@ -168,7 +168,7 @@ void prepare(Prepared& out, const Source& source, const Limits& limits, Recoder&
     out.sample.fields.clear();
     return;
   }
-  compute_checksums(out, schema, out.number);
+  compute_checksums(out, schema, out.record);
   std::vector<std::uint64_t> lengths;
   for (std::size_t f = 0; f < schema.fields.size(); ++f) {
     if (schema.fields[f].type == FieldType::label) continue;

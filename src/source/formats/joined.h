@@ -10,6 +10,8 @@
 namespace tundish {
 
 // All must have the same fields and class names. Throws Error(argument) that names the difference.
-std::shared_ptr<const Source> join_sources(std::vector<std::shared_ptr<const Source>> sources);
+// `path`: what they are called together; empty: the names of all.
+std::shared_ptr<const Source> join_sources(std::vector<std::shared_ptr<const Source>> sources,
+                                           const std::string& path = {});
 
 }  // namespace tundish
