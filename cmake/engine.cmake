@@ -48,9 +48,11 @@ add_library(engine STATIC
   src/lanes/expand.cpp
   src/lanes/expand_avx2.cpp
   src/lanes/expand_avx512.cpp
+  src/lanes/forward_dct.cpp
   src/lanes/geometry.cpp
   src/lanes/idct.cpp
   src/lanes/jpeg_codes.cpp
+  src/lanes/jpeg_encode.cpp
   src/lanes/jpeg_marker_state.cpp
   src/lanes/jpeg_markers.cpp
   src/lanes/jpeg_put_together.cpp

@@ -22,6 +22,7 @@ add_executable(unit_tests
   src/lanes/renderer_test.cpp
   src/lanes/train_test.cpp
   src/lanes/jpeg_maker.cpp
+  src/lanes/jpeg_encode_test.cpp
   src/lanes/jpeg_file_test.cpp
   src/lanes/jpeg_unfit_test.cpp
   src/lanes/restore_limits_test.cpp
