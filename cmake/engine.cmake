@@ -113,6 +113,8 @@ add_library(engine STATIC
   src/pack/write/make_tables.cpp
   src/pack/write/name_blocks.cpp
   src/pack/write/prepare.cpp
+  src/pack/write/preprocess.cpp
+  src/pack/write/store_new_image.cpp
   src/pack/write/preparers.cpp
   src/pack/write/writer.cpp
   src/augment/cpu/layout.cpp
@@ -255,6 +257,12 @@ add_library(engine STATIC
   src/sample/orientation.cpp
   src/sample/sample.cpp
   src/sample/sample_timer.cpp
+  src/preprocess/encode_npy.cpp
+  src/preprocess/encode_png.cpp
+  src/preprocess/options.cpp
+  src/preprocess/preprocessor.cpp
+  src/preprocess/resizer.cpp
+  src/preprocess/target.cpp
   src/engine/bad_ledger.cpp
   src/engine/batch_rows.cpp
   src/engine/cpu_maker.cpp

@@ -74,6 +74,8 @@ add_executable(unit_tests
   src/augment/cpu/store_test.cpp
   src/augment/pixels/alpha/premultiply_test.cpp
   src/augment/operations/tiny_images_test.cpp
+  src/preprocess/preprocessor_test.cpp
+  src/preprocess/target_test.cpp
   src/engine/admission_test.cpp
   src/engine/bad_ledger_test.cpp
   src/engine/bad_samples_test.cpp
@@ -107,6 +109,7 @@ add_executable(unit_tests
   src/cli/text_test.cpp
   src/cli/progress_test.cpp
   src/cli/output_folder_test.cpp
+  src/cli/pack/prove_test.cpp
   src/cli/samples/sample_set_test.cpp
   src/cli/stats/level_sums_test.cpp
   src/cli/stats/size_histogram_test.cpp

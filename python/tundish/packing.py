@@ -34,7 +34,8 @@ def pack(
               at the end, with {"samples", "samples_total", "bytes", "bytes_total", "refused"} (a
               total of 0 is not known); what it raises ends the packing
     options   those of the program, `tundish pack --help`: force=True, skip_bad=True, dry_run=True,
-              codec="keep", tables="builtin", max_growth=1.1, strip_metadata=True, threads=4
+              codec="keep", tables="builtin", max_growth=1.1, strip_metadata=True, threads=4;
+              resize="shortest=256", center_crop=224, reencode="jpeg:q90", prove=True (docs/preprocess.md)
 
     The keys of the result are those of `tundish pack --json`. An error of the program is raised as
     tundish.Error with its code. So are files that were refused, after the others have been packed;
@@ -62,6 +63,8 @@ def pack(
         raise Error(f"tundish pack ended with {code} and no result: {messages.strip()}") from None
     if "error" in result:
         raise _error(result["error"])
+    if result["proof"] and result["proof"]["different"]:
+        raise _disproof(result)
     if code != 0:
         raise _refusal(result)
     return dict(result)
@@ -155,6 +158,14 @@ def _error(error: dict[str, Any]) -> Error:
     if error["code"] is None:  # an option that the program does not know, or a value it refuses
         return ArgumentError(error["message"])
     return new_error(int(error["code"].removeprefix("TND-")), error["message"])
+
+
+def _disproof(result: dict[str, Any]) -> Error:
+    different = result["proof"]["different"]
+    return Error(
+        f"{result['output']} was written, but {len(different):,} of {result['proof']['records']:,} records differ from "
+        f"the same work done on line; the first is {different[0]}"
+    )
 
 
 def _refusal(result: dict[str, Any]) -> Error:

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "cli/json.h"
+#include "cli/pack/preprocessing.h"
 #include "cli/progress.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
@@ -27,7 +28,8 @@ constexpr VerbHelp kHelp = {
     .examples = R"(tundish pack photos/ -o train.tnd
 tundish pack list.csv -o train.tnd --skip-bad
 tundish pack shard-000.tar -o train.tnd
-tundish pack photos/ -o train.tnd --codec keep)",
+tundish pack photos/ -o train.tnd --codec keep
+tundish pack photos/ -o train256.tnd --resize shortest=256 --prove)",
     .text = R"(Packs a data set into one file that Tundish trains from. SRC is a folder
 (SRC/CLASS/NAME.jpg), a .csv or .tsv list with a column 'path', a .tar (also
 .gz, .xz, .zst, .bz2), or another pack. The same input gives the same bytes.
@@ -41,14 +43,20 @@ A file OUT.tnd.log that pack did not write is replaced with --force only.
 
 JPEGs are re-coded without loss ("lanes"): smaller, and several times faster to
 decode. Each is proven to come back byte for byte before it is written; one that
-cannot be is kept as a JPEG and counted by reason.)",
+cannot be is kept as a JPEG and counted by reason.
+
+--resize, --center-crop and --reencode do once what training does in every epoch;
+an image that would be enlarged or would take more bytes stays as it came. --prove
+compares with the same work on line: exit code 1 if raw or PNG records differ.)",
     .json = R"({output, samples, source_bytes, file_bytes, kept_as_they_came, codecs, refused,
-doubtful, warnings, id, seconds, log, dry_run, lanes}; refused and doubtful are arrays
-of {sample, key, code, message}, sample counts SRC, also what is refused; codecs
+doubtful, warnings, id, seconds, log, dry_run, lanes, preprocess, proof}; refused
+and doubtful are arrays of {sample, key, code, message}, sample counts SRC, also what is refused; codecs
 counts the records of each kind; kept_as_they_came: images in a format that cannot
 be decoded; null with --dry-run: file_bytes, id, log; lanes is {images, jpeg_bytes,
 record_bytes, restore_bytes, trained_on, kept}, kept counts by reason the JPEGs that
 were not re-coded.
+preprocess is {options, changed, kept, kept_smaller, bytes_before, bytes_after} or null;
+proof is null without --prove; docs/preprocess.md explains both.
 --progress json prints lines of {"progress": {samples, samples_total, bytes,
 bytes_total, refused}} on stderr; a total of 0 is not known)"};
 
@@ -184,7 +192,8 @@ double number_of(const std::string& text, const char* option) {
 }
 
 Json report_json(const std::string& target, const Source& source, const PackReport& report,
-                 double seconds, const std::string& log, bool dry_run) {
+                 double seconds, const std::string& log, bool dry_run,
+                 const Preprocessing& preprocessing) {
   Json out;
   out["output"] = json_text(target);
   out["samples"] = report.samples;
@@ -205,6 +214,7 @@ Json report_json(const std::string& target, const Source& source, const PackRepo
   out["seconds"] = seconds;
   out["log"] = log.empty() ? Json() : Json(json_text(log));
   out["dry_run"] = dry_run;
+  preprocessing.add_to(out, report);
   return out;
 }
 
@@ -239,6 +249,7 @@ struct PackArguments {
   bool force = false, skip_bad = false, dry_run = false, strip = false;
   std::uint64_t threads = 0;
   std::string codec = "lanes", tables = "auto", growth = "1.10", progress = "auto";
+  PreprocessArguments preprocess;
 };
 
 void check_choice(const char* option, const std::string& value,
@@ -262,6 +273,7 @@ bool parse(PackArguments& out, const Words& words, Shell& shell) {
   arguments.flag(out.strip, "--strip-metadata", "drop EXIF, ICC and comments: no exact restore");
   arguments.option(out.progress, "--progress", "P",
                    "auto (default): on a terminal; never; json: on stderr");
+  add_preprocess_options(arguments, out.preprocess);
   add_threads(arguments, out.threads);
   if (!arguments.parse(words)) return false;
   if (out.target.empty()) throw UsageError("the name after -o is empty");
@@ -283,7 +295,8 @@ void print_progress(const PackProgress& now) {
 }
 
 PackReport pack_with_progress(const PackArguments& arguments, double max_growth,
-                              const Source& source, Progress& progress) {
+                              const Preprocessing& preprocessing, const Source& source,
+                              Progress& progress) {
   const auto show = [&](const PackProgress& now) {
     if (arguments.progress == "never") return;
     if (arguments.progress == "json") return print_progress(now);
@@ -296,7 +309,8 @@ PackReport pack_with_progress(const PackArguments& arguments, double max_growth,
                   remark);
   };
   return pack(arguments.target, source,
-              {.threads = static_cast<int>(arguments.threads),
+              {.preprocessor = preprocessing.preprocessor(),
+               .threads = static_cast<int>(arguments.threads),
                .replace = arguments.force,
                .lanes = arguments.codec == "lanes",
                .tables = arguments.tables == "train"     ? LanesTables::train
@@ -320,18 +334,17 @@ void warn_of_samples(const PackReport& report, const Shell& shell) {
 }
 
 void print_summary(const PackArguments& arguments, const PackReport& report, double seconds,
-                   const std::string& log, const Shell& shell) {
+                   const std::string& log, const Preprocessing& preprocessing, const Shell& shell) {
   const std::string& target = arguments.target;
   shell.line("done",
              fmt::format("{}  {}, {} samples ({}) in {}", printable(target),
                          bytes_text(static_cast<double>(report.file_bytes)),
                          with_commas(report.samples), codecs_text(report), duration_text(seconds)));
+  preprocessing.print(report, shell);
   const std::string recoded = lanes_text(report.lanes, arguments.strip);
   if (!recoded.empty()) shell.line("lanes", recoded);
   const std::string named = log.empty() ? "" : ", all named in " + printable(log);
-  if (!report.refused.empty()) {
-    shell.line("refused", with_commas(report.refused.size()) + named);
-  }
+  if (!report.refused.empty()) shell.line("refused", with_commas(report.refused.size()) + named);
   if (!report.doubtful.empty()) {
     shell.line("broken",
                fmt::format("{}, packed as they are{}", with_commas(report.doubtful.size()), named));
@@ -348,32 +361,37 @@ int run_pack(const Words& words, Shell& shell) {
   if (!parse(arguments, words, shell)) return kOk;
   const std::string& target = arguments.target;
   const double max_growth = number_of(arguments.growth, "--max-growth");
+  Preprocessing preprocessing(arguments.preprocess);
   check_target(target, arguments.force);
   check_log(target, arguments.force);
-
   const std::shared_ptr<const Source> source = open_source(arguments.from);
+  preprocessing.check(*source);
   PackReport report;
   for (std::uint64_t i = 0; i < source->count(); ++i) report.source_bytes += source->bytes(i);
   shell.message("reading", describe(*source, report.source_bytes));
   for (const std::string& text : source->warnings()) shell.warn(text);
   if (arguments.dry_run) {
     report.samples = source->count();
-    if (shell.json) print_json(shell, report_json(target, *source, report, 0, "", true));
+    if (shell.json) {
+      print_json(shell, report_json(target, *source, report, 0, "", true, preprocessing));
+    }
     shell.line("dry run", fmt::format("{} is not written", printable(target)));
     return kOk;
   }
 
   Progress progress(shell, "packing", "img");
-  report = pack_with_progress(arguments, max_growth, *source, progress);
+  report = pack_with_progress(arguments, max_growth, preprocessing, *source, progress);
   progress.wipe();
   const double seconds = progress.seconds();
   const std::string log = write_log(target, report, arguments.force, shell);
   warn_of_samples(report, shell);
+  preprocessing.prove(target, source, report);
   if (shell.json) {
-    print_json(shell, report_json(target, *source, report, seconds, log, false));
+    print_json(shell, report_json(target, *source, report, seconds, log, false, preprocessing));
   } else {
-    print_summary(arguments, report, seconds, log, shell);
+    print_summary(arguments, report, seconds, log, preprocessing, shell);
   }
+  if (preprocessing.is_disproved()) return kFailed;
   return report.refused.empty() || arguments.skip_bad ? kOk : kDamaged;
 }
 

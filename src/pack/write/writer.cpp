@@ -70,7 +70,8 @@ class Writer {
     state_.bytes_total = expectation_.known ? expectation_.bytes : 0;
     if (expectation_.known) {
       out_.set_alignment(alignment_for(expectation_.bytes, source.count()));
-      out_.reserve(source.count(), expectation_.bytes, options.lanes);
+      // Preprocessed images have sizes of their own.
+      out_.reserve(source.count(), options.preprocessor ? 0 : expectation_.bytes, options.lanes);
     }
   }
 
@@ -78,7 +79,10 @@ class Writer {
     choose_tables();
     records();
     if (report_.samples == 0) throw nothing_left();
-    out_.finish(report_, metadata_json(source_.schema(), lanes_json(report_.lanes)), tables_.get());
+    const std::string preprocess =
+        options_.preprocessor ? preprocess_json(*options_.preprocessor, report_.preprocess) : "";
+    out_.finish(report_, metadata_json(source_.schema(), lanes_json(report_.lanes), preprocess),
+                tables_.get());
     return std::move(report_);
   }
 
@@ -149,6 +153,7 @@ class Writer {
       if (schema.fields[f].type == FieldType::label) continue;
       report_.source_bytes += prepared.sample.fields[f].size();
     }
+    count_preprocessed(prepared);
     count_lanes(prepared);
     if (schema.find(FieldType::image) >= 0) {
       ++report_.samples_by_codec[static_cast<std::size_t>(prepared.info.codec)];
@@ -156,7 +161,20 @@ class Writer {
     }
   }
 
+  void count_preprocessed(const Prepared& prepared) {
+    const int image = source_.schema().find(FieldType::image);
+    if (!options_.preprocessor || image < 0) return;
+    PreprocessReport& report = report_.preprocess;
+    ++report.images[static_cast<std::size_t>(prepared.preprocessed)];
+    if (prepared.preprocessed != Preprocessed::changed) return;
+    const std::uint64_t stored = prepared.sample.fields[static_cast<std::size_t>(image)].size();
+    report.bytes_before += prepared.original_bytes;
+    report.bytes_after += stored + prepared.restore.size();
+    report_.source_bytes += prepared.original_bytes - stored;
+  }
+
   void count_lanes(const Prepared& prepared) {
+    if (options_.preprocessor && prepared.preprocessed == Preprocessed::changed) return;
     LanesReport& report = report_.lanes;
     if (prepared.unfit != lanes::Unfit::none) {
       ++report.unfit[static_cast<std::size_t>(prepared.unfit)];

@@ -12,6 +12,7 @@
 
 #include "decode/decode.h"
 #include "lanes/jpeg_file.h"
+#include "pack/write/preprocess.h"
 #include "source/source.h"
 
 namespace tundish {
@@ -26,8 +27,9 @@ struct PackProgress {
 enum class LanesTables : std::uint8_t { automatic, builtin, train };
 
 struct PackOptions {
-  int threads = 0;                            // 0: as many as the process may use
-  std::uint64_t memory_bytes = 256ull << 20;  // samples in flight
+  const Preprocessor* preprocessor = nullptr;  // of every image; nullptr: they stay as they are
+  int threads = 0;                             // 0: as many as the process may use
+  std::uint64_t memory_bytes = 256ull << 20;   // samples in flight
   bool replace = false;  // an existing file: replace it, or Error(output_exists)
   bool lanes = true;     // re-code JPEGs without loss, so that they decode faster
   LanesTables tables = LanesTables::automatic;
@@ -67,7 +69,8 @@ struct PackReport {
   std::vector<Refusal> refused;
   std::vector<Refusal> doubtful;  // packed, but known to be broken: loading will fail
   std::string id;                 // hex
-  LanesReport lanes;
+  LanesReport lanes;              // without the images that were preprocessed
+  PreprocessReport preprocess;
 };
 
 // Blocks until the file is durable. Throws Error; then the target is as it was before (only when
