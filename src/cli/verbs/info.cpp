@@ -24,10 +24,10 @@ tundish info photos/)",
     .text = R"(Prints what a pack holds: records, classes, sizes, kinds of image. Any other
 source that can be packed is described too. Only the index is read.)",
     .json = R"({file, kind, records, bytes, file_bytes, fields, classes, labels, codecs, lanes,
-preprocess, width, height, id, version, alignment, metadata, warnings}; width and height are
-{min, median, max} or null; null unless it is a pack: file_bytes, id, version,
-alignment, metadata; lanes is null unless JPEGs were re-coded,
-preprocess unless images were resized or re-encoded)"};
+preprocess, width, height, id, version, alignment, metadata, warnings}; width and
+height are {min, median, max} or null; null unless it is a pack: file_bytes, id,
+version, alignment, metadata; lanes is null unless JPEGs were re-coded, preprocess
+unless images were resized or re-encoded)"};
 
 struct Spread {
   std::uint32_t min = 0, median = 0, max = 0;

@@ -50,13 +50,13 @@ an image that would be enlarged or would take more bytes stays as it came. --pro
 compares with the same work on line: exit code 1 if raw or PNG records differ.)",
     .json = R"({output, samples, source_bytes, file_bytes, kept_as_they_came, codecs, refused,
 doubtful, warnings, id, seconds, log, dry_run, lanes, preprocess, proof}; refused
-and doubtful are arrays of {sample, key, code, message}, sample counts SRC, also what is refused; codecs
-counts the records of each kind; kept_as_they_came: images in a format that cannot
-be decoded; null with --dry-run: file_bytes, id, log; lanes is {images, jpeg_bytes,
-record_bytes, restore_bytes, trained_on, kept}, kept counts by reason the JPEGs that
-were not re-coded.
-preprocess is {options, changed, kept, kept_smaller, bytes_before, bytes_after} or null;
-proof is null without --prove; docs/preprocess.md explains both.
+and doubtful are arrays of {sample, key, code, message}, sample counts SRC, also what
+is refused; codecs counts the records of each kind; kept_as_they_came: images in a
+format that cannot be decoded; null with --dry-run: file_bytes, id, log; lanes is
+{images, jpeg_bytes, record_bytes, restore_bytes, trained_on, kept}, kept counts by
+reason the JPEGs that were not re-coded; preprocess is {options, changed, kept,
+kept_smaller, bytes_before, bytes_after} or null; proof is null without --prove;
+docs/preprocess.md explains both.
 --progress json prints lines of {"progress": {samples, samples_total, bytes,
 bytes_total, refused}} on stderr; a total of 0 is not known)"};
 
