@@ -49,9 +49,11 @@ add_library(engine STATIC
   src/lanes/expand.cpp
   src/lanes/expand_avx2.cpp
   src/lanes/expand_avx512.cpp
+  src/lanes/forward_dct.cpp
   src/lanes/geometry.cpp
   src/lanes/idct.cpp
   src/lanes/jpeg_codes.cpp
+  src/lanes/jpeg_encode.cpp
   src/lanes/jpeg_marker_state.cpp
   src/lanes/jpeg_markers.cpp
   src/lanes/jpeg_put_together.cpp
@@ -135,6 +137,8 @@ add_library(engine STATIC
   src/pack/write/pack_run_resume.cpp
   src/pack/write/partial_file.cpp
   src/pack/write/prepare.cpp
+  src/pack/write/preprocess.cpp
+  src/pack/write/store_new_image.cpp
   src/pack/write/preparers.cpp
   src/pack/write/provenance.cpp
   src/pack/write/row.cpp
@@ -280,6 +284,12 @@ add_library(engine STATIC
   src/sample/orientation.cpp
   src/sample/sample.cpp
   src/sample/sample_timer.cpp
+  src/preprocess/encode_npy.cpp
+  src/preprocess/encode_png.cpp
+  src/preprocess/options.cpp
+  src/preprocess/preprocessor.cpp
+  src/preprocess/resizer.cpp
+  src/preprocess/target.cpp
   src/engine/bad_ledger.cpp
   src/engine/batch_rows.cpp
   src/engine/cpu_maker.cpp

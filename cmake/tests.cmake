@@ -23,6 +23,7 @@ add_executable(unit_tests
   src/lanes/renderer_test.cpp
   src/lanes/train_test.cpp
   src/lanes/jpeg_maker.cpp
+  src/lanes/jpeg_encode_test.cpp
   src/lanes/jpeg_file_test.cpp
   src/lanes/jpeg_unfit_test.cpp
   src/lanes/restore_limits_test.cpp
@@ -82,6 +83,8 @@ add_executable(unit_tests
   src/augment/cpu/store_test.cpp
   src/augment/pixels/alpha/premultiply_test.cpp
   src/augment/operations/tiny_images_test.cpp
+  src/preprocess/preprocessor_test.cpp
+  src/preprocess/target_test.cpp
   src/engine/admission_test.cpp
   src/engine/arrays_test.cpp
   src/engine/bad_ledger_test.cpp
@@ -116,6 +119,7 @@ add_executable(unit_tests
   src/cli/text_test.cpp
   src/cli/progress_test.cpp
   src/cli/output_folder_test.cpp
+  src/cli/pack/prove_test.cpp
   src/cli/samples/sample_set_test.cpp
   src/cli/stats/level_sums_test.cpp
   src/cli/stats/size_histogram_test.cpp

@@ -43,7 +43,8 @@ def pack(
     shard     (3, 12): pack only part 3 of 12, as OUTPUT-00003-of-00012.tnd; write_manifest() joins the parts
     resume    go on where an interrupted pack of this output stopped; False: start over
     options   those of the program, `tundish pack --help`: force=True, skip_bad=True, dry_run=True,
-              codec="keep", tables="builtin", max_growth=1.1, strip_metadata=True, threads=4
+              codec="keep", tables="builtin", max_growth=1.1, strip_metadata=True, threads=4;
+              resize="shortest=256", center_crop=224, reencode="jpeg:q90", prove=True (docs/preprocess.md)
 
     The keys of the result are those of `tundish pack --json`. An error of the program is raised as
     tundish.Error with its code. So are files that were refused, after the others have been packed;
@@ -70,6 +71,8 @@ def pack(
         words.insert(2, f"--progress={'auto' if progress else 'never'}")
         code, out, messages = _run(words)
     result = _result(code, out, messages)
+    if result["proof"] and result["proof"]["different"]:
+        raise _disproof(result)
     if code != 0:
         raise _refusal(result)
     return result
@@ -188,6 +191,14 @@ def _error(error: dict[str, Any]) -> Error:
     if error["code"] is None:  # an option that the program does not know, or a value it refuses
         return ArgumentError(error["message"])
     return new_error(int(error["code"].removeprefix("TND-")), error["message"])
+
+
+def _disproof(result: dict[str, Any]) -> Error:
+    different = result["proof"]["different"]
+    return Error(
+        f"{result['output']} was written, but {len(different):,} of {result['proof']['records']:,} records differ from "
+        f"the same work done on line; the first is {different[0]}"
+    )
 
 
 def _refusal(result: dict[str, Any]) -> Error:

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "lanes/idct.h"
 
 namespace tundish::lanes {
@@ -35,23 +37,40 @@ Unfit Transcoder::transcode(std::vector<std::byte>& record, std::vector<std::byt
   }
   // settle() has proven the file by coefficients and restore data; what will be stored must give
   // just these, by the decoders that will read it.
-  if (decoder_.decode(again_, record, tables) || !same_blocks(image_, again_)) {
-    return Unfit::not_restorable;
+  return comes_back(record, restore, image_, literal_, tables, options.limits)
+             ? Unfit::none
+             : Unfit::not_restorable;
+}
+
+bool Transcoder::comes_back(Bytes record, Bytes restore, const Coefficients& image, Bytes literal,
+                            const Tables& tables, const JpegLimits& limits) {
+  if (decoder_.decode(again_, record, tables) || !same_blocks(image, again_)) return false;
+  if (expand_restore(file_, restore, again_.quantisation, again_.geometry.components, limits)) {
+    return false;
   }
-  if (expand_restore(file_, restore, again_.quantisation, again_.geometry.components,
-                     options.limits) ||
-      file_ != literal_) {
-    return Unfit::not_restorable;
-  }
-  return Unfit::none;
+  return std::equal(file_.begin(), file_.end(), literal.begin(), literal.end());
+}
+
+Unfit Transcoder::encode(std::vector<std::byte>& record, std::vector<std::byte>& restore,
+                         const Coefficients& image, Bytes literal, const Tables& tables,
+                         const JpegLimits& limits) {
+  if (!is_exact(image) || !writer_.write(record, image, tables)) return Unfit::range;
+  restore = compress_restore(literal, image.quantisation, image.geometry.components);
+  return comes_back(record, restore, image, literal, tables, limits) ? Unfit::none
+                                                                     : Unfit::not_restorable;
 }
 
 void Transcoder::sample(ImageSample& out, Bytes file, int most, const JpegLimits& limits) {
   out.units.clear();
   if (take_apart(image_, literal_, file, limits) != Unfit::none) return;
-  take_sample(out, image_, most, symbols_);
+  sample(out, image_, most);
   out.file_bits = 8.0 * static_cast<double>(file.size()) * static_cast<double>(out.units.size()) /
                   image_.geometry.units();
+}
+
+void Transcoder::sample(ImageSample& out, const Coefficients& image, int most) {
+  take_sample(out, image, most, symbols_);
+  out.file_bits = 0;
 }
 
 std::optional<Fault> decode_within(Coefficients& image, Bytes record, const Tables& tables,

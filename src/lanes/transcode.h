@@ -29,10 +29,20 @@ class Transcoder {
   Unfit transcode(std::vector<std::byte>& record, std::vector<std::byte>& restore, Bytes file,
                   const Tables& tables, const TranscodeOptions& options = {});
 
+  // The same for an image whose file was never written: its coefficients, and the restore data that
+  // make the file of them (lanes/jpeg_encode.h). Proven: both come back from what will be stored.
+  Unfit encode(std::vector<std::byte>& record, std::vector<std::byte>& restore,
+               const Coefficients& image, Bytes literal, const Tables& tables,
+               const JpegLimits& limits = {});
+
   // Units of a file, for training: at most `most`, none when the file is unfit.
   void sample(ImageSample& out, Bytes file, int most, const JpegLimits& limits = {});
+  void sample(ImageSample& out, const Coefficients& image, int most);
 
  private:
+  bool comes_back(Bytes record, Bytes restore, const Coefficients& image, Bytes literal,
+                  const Tables& tables, const JpegLimits& limits);
+
   Coefficients image_, again_;
   std::vector<std::byte> literal_, file_;
   UnitSymbols symbols_;

@@ -243,9 +243,11 @@ std::string schema_json(const Schema& schema) {
   return out += "]}";
 }
 
-std::string metadata_json(const Schema& schema, const std::string& lanes) {
-  return fmt::format(R"({{"provenance":{{{}"source":{},"tundish":"{}"}},"schema":{}}})",
+std::string metadata_json(const Schema& schema, const std::string& lanes,
+                          const std::string& preprocess) {
+  return fmt::format(R"({{"provenance":{{{}{}"source":{},"tundish":"{}"}},"schema":{}}})",
                      lanes.empty() ? "" : "\"lanes\":" + lanes + ",",
+                     preprocess.empty() ? "" : "\"preprocess\":" + preprocess + ",",
                      json_string(escape_name(schema.source)), version(), schema_json(schema));
 }
 

@@ -26,8 +26,9 @@ std::string json_string(std::string_view text);
 // Canonical: keys in order, no spaces. The pack id is made from it.
 std::string schema_json(const Schema& schema);
 
-// schema_json with the provenance around it; `lanes` is JSON to insert, or empty.
-std::string metadata_json(const Schema& schema, const std::string& lanes = {});
+// schema_json with the provenance around it; `lanes` and `preprocess` are JSON to insert, or empty.
+std::string metadata_json(const Schema& schema, const std::string& lanes = {},
+                          const std::string& preprocess = {});
 
 // metadata_damaged when it is not JSON, or not a possible schema. Keys it does not know are
 // passed over. Takes memory in proportion to the text, however it is nested.

@@ -20,6 +20,7 @@ constexpr VerbHelp kHelp = {
 tundish pack list.csv -o train.tnd --skip-bad
 tundish pack shard-000.tar -o train.tnd
 tundish pack photos/ -o train.tnd --codec keep
+tundish pack photos/ -o train256.tnd --resize shortest=256 --prove
 tundish pack photos/ -o train.tnd --shard-size 1GiB
 tundish pack photos/ -o train.tnd --shard 3/12
 tundish pack --manifest train.tnds train-*-of-00012.tnd)",
@@ -46,16 +47,21 @@ OUT-0000I-of-0000N.tnd, so that N machines can pack one source; when all are the
 
 JPEGs are re-coded without loss ("lanes"): smaller, and several times faster to
 decode. Each is proven to come back byte for byte before it is written; one that
-cannot be is kept as a JPEG and counted by reason.)",
+cannot be is kept as a JPEG and counted by reason.
+
+--resize, --center-crop and --reencode do once what training does in every epoch;
+an image that would be enlarged or would take more bytes stays as it came. --prove
+compares with the same work on line: exit code 1 if raw or PNG records differ.)",
     .json = R"({output, samples, source_bytes, file_bytes, kept_as_they_came, codecs, refused,
-doubtful, warnings, id, seconds, log, dry_run, lanes, files, resumed_at}; refused and
-doubtful are arrays
-of {sample, key, code, message}, sample counts SRC, also what is refused; codecs
+doubtful, warnings, id, seconds, log, dry_run, lanes, files, resumed_at,
+preprocess, proof}; refused and doubtful are arrays of {sample, key, code, message}, sample counts SRC, also what is refused; codecs
 counts the records of each kind; kept_as_they_came: images in a format that cannot
 be decoded; null with --dry-run: file_bytes, id, log; lanes is {images, jpeg_bytes,
 record_bytes, restore_bytes, trained_on, kept}, kept counts by reason the JPEGs that
 were not re-coded; files lists the packs that were written; resumed_at: samples that
-an interrupted pack had done; id is null for several files.
+an interrupted pack had done; id is null for several files; preprocess is {options,
+changed, kept, kept_smaller, bytes_before, bytes_after} or null; proof is null without
+--prove; docs/preprocess.md explains both.
 With --manifest: {output, records, shards}, shards of {name, records, bytes, id}.
 --progress json prints lines of {"progress": {samples, samples_total, bytes,
 bytes_total, refused}} on stderr; a total of 0 is not known)"};
@@ -166,11 +172,16 @@ bool parse(PackArguments& out, const Words& words, Shell& shell) {
   arguments.option(manifest, "--manifest", "FILE", "write the list of these shards, pack nothing");
   arguments.flag(out.no_resume, "--no-resume", "start over, also after an interrupted pack");
   arguments.option(checkpoint, "--checkpoint", "SEC", "of work that a power failure may cost (5)");
+  add_preprocess_options(arguments, out.preprocess);
   add_threads(arguments, out.threads);
   if (!arguments.parse(words)) return false;
   check_output(out, manifest);
   if (!size.empty()) out.shard_bytes = bytes_of(size);
   if (!shard.empty()) out.shard = part_of(shard);
+  if (out.preprocess.prove && (out.shard_bytes > 0 || out.shard.count > 1)) {
+    throw UsageError("--prove is for one file: leave out --shard-size and --shard, or prove a part "
+                     "packed alone");
+  }
   if (!size.empty() && !shard.empty()) {
     throw UsageError("--shard-size and --shard are two ways to cut; give one of them");
   }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/pack/preprocess_arguments.h"
 #include "cli/source_words.h"
 #include "pack/write/writer.h"
 
@@ -19,6 +20,7 @@ struct PackArguments {
   SourcePart shard = {};
   double checkpoint = 5;  // seconds
   SourceWords about;
+  PreprocessArguments preprocess;
   bool force = false, skip_bad = false, dry_run = false, strip = false;
   std::uint64_t threads = 0;
   double max_growth = 1.10;

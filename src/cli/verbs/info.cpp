@@ -6,6 +6,7 @@
 #include <map>
 
 #include "cli/json.h"
+#include "cli/pack/preprocess_report.h"
 #include "cli/text.h"
 #include "cli/source_words.h"
 #include "cli/verbs.h"
@@ -23,9 +24,10 @@ tundish info photos/)",
     .text = R"(Prints what a pack holds: records, classes, sizes, kinds of image. Any other
 source that can be packed is described too. Only the index is read.)",
     .json = R"({file, kind, records, bytes, file_bytes, fields, classes, labels, codecs, lanes,
-width, height, id, version, alignment, metadata, warnings}; width and height are
-{min, median, max} or null; null unless it is a pack: file_bytes, id, version,
-alignment, metadata; lanes is null unless JPEGs were re-coded)"};
+preprocess, width, height, id, version, alignment, metadata, warnings}; width and
+height are {min, median, max} or null; null unless it is a pack: file_bytes, id,
+version, alignment, metadata; lanes is null unless JPEGs were re-coded, preprocess
+unless images were resized or re-encoded)"};
 
 struct Spread {
   std::uint32_t min = 0, median = 0, max = 0;
@@ -91,10 +93,11 @@ nlohmann::json metadata_of(const Pack* pack) {
   return pack ? nlohmann::json::parse(pack->metadata(), nullptr, false) : nlohmann::json();
 }
 
-// What the packer wrote down about the JPEGs; null in a pack without lanes.
-nlohmann::json lanes_of(const nlohmann::json& metadata) {
+// What the packer wrote down about the JPEGs ("lanes") and about preprocessing; null where it did
+// nothing of the kind.
+nlohmann::json provenance_of(const nlohmann::json& metadata, const char* what) {
   const nlohmann::json* at = &metadata;
-  for (const char* key : {"provenance", "lanes"}) {
+  for (const char* key : {"provenance", what}) {
     if (!at->is_object() || !at->contains(key)) return {};
     at = &(*at)[key];
   }
@@ -122,7 +125,8 @@ void print_as_json(const std::string& file, const Source& source, const Pack* pa
   out["codecs"] = Json::object();
   for (const auto& [codec, count] : summary.codecs) out["codecs"][codec] = count;
   const nlohmann::json metadata = metadata_of(pack);
-  out["lanes"] = lanes_of(metadata);
+  out["lanes"] = provenance_of(metadata, "lanes");
+  out["preprocess"] = provenance_of(metadata, "preprocess");
   out["width"] = spread_json(summary.width);
   out["height"] = spread_json(summary.height);
   out["id"] = pack ? Json(pack->fingerprint()) : Json();
@@ -201,6 +205,8 @@ void print_text(const std::string& file, const Source& source, const Pack* pack,
   }
   if (!codecs.empty()) shell.line("images", codecs);
   if (pack) print_lanes(*pack, shell);
+  const std::string prepared = pack ? preprocess_of_metadata(pack->metadata()) : "";
+  if (!prepared.empty()) shell.line("prepared", prepared);
   if (summary.width.max > 0) {
     shell.line("pixels",
                fmt::format("width {} to {} (median {}), height {} to {} (median {})",

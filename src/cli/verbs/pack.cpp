@@ -8,6 +8,7 @@
 #include "cli/pack/collect_shards.h"
 #include "cli/pack/log.h"
 #include "cli/pack/pack_arguments.h"
+#include "cli/pack/preprocessing.h"
 #include "cli/pack/report.h"
 #include "cli/progress.h"
 #include "cli/text.h"
@@ -42,8 +43,8 @@ void print_progress(const PackProgress& now) {
   std::fputs((line.dump() + "\n").c_str(), stderr);
 }
 
-PackReport pack_with_progress(const PackArguments& arguments, const Source& source,
-                              Progress& progress, const Shell& shell) {
+PackReport pack_with_progress(const PackArguments& arguments, const Preprocessing& preprocessing,
+                              const Source& source, Progress& progress, const Shell& shell) {
   const auto show = [&](const PackProgress& now) {
     if (arguments.progress == "never") return;
     if (arguments.progress == "json") return print_progress(now);
@@ -56,6 +57,7 @@ PackReport pack_with_progress(const PackArguments& arguments, const Source& sour
                   remark);
   };
   PackOptions options = pack_options(arguments);
+  options.preprocessor = preprocessing.preprocessor();
   options.progress = show;
   options.stop = &stop_flag();
   options.resumed = [&](const Resumption& resumption) {
@@ -93,33 +95,44 @@ int run_pack(const Words& words, Shell& shell) {
   PackArguments arguments;
   if (!parse(arguments, words, shell)) return kOk;
   const std::string target = output_of(arguments);
+  Preprocessing preprocessing(arguments.preprocess);
   check_target(target, arguments.force);
   if (arguments.manifest) return run_manifest(arguments, shell);
   check_log(target, arguments.force);
 
   const std::shared_ptr<const Source> source = open_source(arguments.from[0], arguments.about);
+  preprocessing.check(*source);
   PackReport report;
   for (std::uint64_t i = 0; i < source->count(); ++i) report.source_bytes += source->bytes(i);
   shell.message("reading", describe_source(*source, report.source_bytes));
   for (const std::string& text : source->warnings()) shell.warn(text);
   if (arguments.dry_run) {
     report.samples = source->count();
-    if (shell.json) print_json(shell, report_json(target, *source, report, 0, "", true));
+    if (shell.json) {
+      Json out = report_json(target, *source, report, 0, "", true);
+      preprocessing.add_to(out, report);
+      print_json(shell, out);
+    }
     shell.line("dry run", fmt::format("{} is not written", printable(target)));
     return kOk;
   }
 
   Progress progress(shell, "packing", "img");
-  report = pack_with_progress(arguments, *source, progress, shell);
+  report = pack_with_progress(arguments, preprocessing, *source, progress, shell);
   progress.wipe();
   const double seconds = progress.seconds();
   const std::string log = write_log(target, report, arguments.force, shell);
   warn_of_samples(report, shell);
+  preprocessing.prove(target, source, report);
   if (shell.json) {
-    print_json(shell, report_json(target, *source, report, seconds, log, false));
+    Json out = report_json(target, *source, report, seconds, log, false);
+    preprocessing.add_to(out, report);
+    print_json(shell, out);
   } else {
     print_summary(target, report, arguments.strip, seconds, log, shell);
+    preprocessing.print(report, shell);
   }
+  if (preprocessing.is_disproved()) return kFailed;
   return report.refused.empty() || arguments.skip_bad ? kOk : kDamaged;
 }
 

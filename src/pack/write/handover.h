@@ -33,6 +33,8 @@ struct Prepared {
   std::uint64_t jpeg_bytes = 0;             // of the file that became a lanes record
   lanes::Unfit unfit = lanes::Unfit::none;  // why a JPEG did not
   std::uint64_t bytes = 0;                  // in flight because of this sample
+  Preprocessed preprocessed = Preprocessed::fits;
+  std::uint64_t original_bytes = 0;  // of an image that was changed, before
   std::optional<Refusal> refusal = {};
   std::optional<Refusal> doubt = {};  // packed, but it cannot be decoded
 };

@@ -32,6 +32,8 @@ class Training {
     try {
       lanes::Transcoder transcoder;
       Sample sample;
+      std::unique_ptr<PreprocessStep> step;
+      if (options_.preprocessor) step = options_.preprocessor->make_step();
       for (std::uint64_t k; (k = next_.fetch_add(1)) < count_;) {
         if (options_.stop && *options_.stop) break;
         try {
@@ -41,8 +43,7 @@ class Training {
           if (error.code() == ErrorCode::no_memory) throw;
           continue;  // refused later, with its name
         }
-        transcoder.sample(samples_[k], sample.fields[static_cast<std::size_t>(field_)], units_each_,
-                          jpeg_limits(options_.limits));
+        take(samples_[k], sample.fields[static_cast<std::size_t>(field_)], transcoder, step.get());
       }
     } catch (...) {
       const std::lock_guard lock(mutex_);
@@ -59,6 +60,17 @@ class Training {
   std::uint64_t count() const { return count_; }
 
  private:
+  // Of the image as it will be stored.
+  void take(lanes::ImageSample& out, Bytes image, lanes::Transcoder& transcoder,
+            PreprocessStep* step) {
+    NewImage made;
+    if (!step || step->run(made, image, options_.limits) != Preprocessed::changed) {
+      transcoder.sample(out, image, units_each_, jpeg_limits(options_.limits));
+    } else if (made.codec == Codec::jpeg) {
+      transcoder.sample(out, made.coefficients, units_each_);
+    }
+  }
+
   const Source& source_;
   const PackOptions& options_;
   const int field_;
@@ -77,6 +89,7 @@ std::shared_ptr<const lanes::Tables> make_tables(std::uint64_t& trained_on, cons
   const std::shared_ptr<const lanes::Tables> builtin(&lanes::builtin_tables(), [](const auto*) {});
   trained_on = 0;
   if (options.tables == LanesTables::builtin) return builtin;
+  if (options.preprocessor && !options.preprocessor->makes_jpegs()) return builtin;
   if (!source.random_access()) {
     if (options.tables == LanesTables::automatic) return builtin;
     throw Error(ErrorCode::no_random_access, {.file = source.path()},

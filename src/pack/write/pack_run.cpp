@@ -142,8 +142,15 @@ void PackRun::record(Prepared& prepared) {
   before_ = next_sample_ - out_->records();
   encode_row(pending_, row);
   ++pending_rows_;
+  count(row);
+}
+
+void PackRun::count(const Row& row) {
   count_row(report_, row, schema_);
   count_lanes(file_lanes_, row, schema_);
+  if (!options_.preprocessor) return;
+  count_preprocessed(report_.preprocess, row, schema_);
+  count_preprocessed(file_preprocess_, row, schema_);
 }
 
 // Its records are in the journal before anything else: a pack that is killed here has them again.
@@ -151,8 +158,10 @@ void PackRun::finish_file() {
   write_block(false);
   const std::uint64_t records = out_->records();
   file_lanes_.trained_on = report_.lanes.trained_on;
-  const SealedPack sealed =
-      out_->seal(metadata_json(schema_, provenance_of_lanes(file_lanes_)), tables_.get());
+  const std::string preprocess =
+      options_.preprocessor ? preprocess_json(*options_.preprocessor, file_preprocess_) : "";
+  const SealedPack sealed = out_->seal(
+      metadata_json(schema_, provenance_of_lanes(file_lanes_), preprocess), tables_.get());
   ends_.push_back({ends_.size(), records, sealed.file_bytes, sealed.id});
   if (sharded_) {
     journal_.append(encode_end(ends_.back()));
@@ -165,6 +174,7 @@ void PackRun::finish_file() {
   out_->file().publish();
   out_.reset();
   file_lanes_ = {};
+  file_preprocess_ = {};
 }
 
 void PackRun::finish() {

@@ -47,6 +47,7 @@ class PackRun {
   void hold_back(Prepared& prepared);
   void release_first();
   void record(Prepared& prepared);
+  void count(const Row& row);
   void finish_file();
   void finish();
   void tell();
@@ -69,6 +70,7 @@ class PackRun {
   std::unique_ptr<Appender> out_;    // empty: every file is finished
   std::vector<EndBlock> ends_;       // of finished files
   LanesReport file_lanes_;           // of the file that is written now
+  PreprocessReport file_preprocess_;
   std::uint32_t alignment_ = 0;      // 0: not decided
   std::vector<Prepared> held_;       // until the alignment is decided
   std::uint64_t held_bytes_ = 0;

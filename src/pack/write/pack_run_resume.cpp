@@ -19,7 +19,7 @@ constexpr std::uint64_t kBlockDataBytes = 1 << 20;
 constexpr std::uint64_t kBlockRowBytes = 256 << 10;
 // Durable checkpoints take at most one part in so many of the time.
 constexpr int kSyncShare = 20;
-constexpr std::uint64_t kMaxProvenance = 1500;  // bytes of the counts in the metadata
+constexpr std::uint64_t kMaxProvenance = 3000;  // bytes of the counts in the metadata
 
 }  // namespace
 
@@ -94,6 +94,7 @@ bool PackRun::restore_files() {
     report_.file_bytes += end->file_bytes;
     ends_.push_back(*end);
     file_lanes_ = {};
+    file_preprocess_ = {};
   }
   // Killed before the manifest was written: no file is left to write.
   if (!ends_.empty() && blocks.empty() && next_sample_ == end_) return true;
@@ -129,8 +130,7 @@ bool PackRun::is_published(const EndBlock& end) const {
 
 void PackRun::count_block(const RowsBlock& block) {
   for (const Row& row : block.rows) {
-    count_row(report_, row, schema_);
-    count_lanes(file_lanes_, row, schema_);
+    count(row);
     if (!source_.sizes_known()) state_.bytes += row.stored_bytes();
   }
   next_sample_ = block.next_sample;
@@ -169,7 +169,8 @@ void PackRun::open_file() {
 }
 
 void PackRun::reserve() {
-  if (!out_ || !source_.sizes_known()) return;
+  // Preprocessed images have sizes of their own.
+  if (!out_ || !source_.sizes_known() || options_.preprocessor) return;
   if (sharded_) {
     std::uint64_t left = 0;
     for (std::uint64_t i = next_sample_; i < end_; ++i) left += source_.bytes(i);

@@ -4,6 +4,7 @@
 
 #include "pack/checksum.h"
 #include "pack/record_digest.h"
+#include "pack/write/store_new_image.h"
 
 namespace tundish {
 namespace {
@@ -132,6 +133,23 @@ void find_fault(Prepared& out, Bytes image, const Source& source, const Limits& 
   if (fault) out.doubt = refusal(out.number, out.key, Error(*fault, where_of_image(out, source)));
 }
 
+// Whether the image was replaced by a new one. A JPEG that cannot be decoded is named by
+// find_fault(), any other image here.
+bool is_preprocessed(Prepared& out, std::vector<std::byte>& image, const Source& source,
+                     const Limits& limits, Recoder& recoder) {
+  if (!recoder.step || out.refusal) return false;
+  if (out.doubt) {
+    out.preprocessed = Preprocessed::damaged;
+    return false;
+  }
+  if (preprocess_image(out, image, limits, recoder)) return true;
+  if (out.preprocessed == Preprocessed::damaged && out.info.codec != Codec::jpeg) {
+    out.doubt =
+        refusal(out.number, out.key, Error(*recoder.step->fault(), where_of_image(out, source)));
+  }
+  return false;
+}
+
 }  // namespace
 
 void compute_checksums(Prepared& out, const Schema& schema, std::uint64_t record) {
@@ -156,7 +174,9 @@ void prepare(Prepared& out, const Source& source, const Limits& limits, Recoder&
   } else if (!out.refusal) {
     std::vector<std::byte>& bytes = out.sample.fields[static_cast<std::size_t>(image)];
     look_at_image(out, bytes, source, limits);
-    if (!out.refusal && !out.doubt && out.info.codec == Codec::jpeg) {
+    if (is_preprocessed(out, bytes, source, limits, recoder)) {
+      // Stored as it will be.
+    } else if (!out.refusal && !out.doubt && out.info.codec == Codec::jpeg) {
       recode(out, bytes, recoder);
       find_fault(out, bytes, source, limits, recoder);
     } else if (out.doubt && out.info.codec == Codec::jpeg && recoder.tables) {

@@ -4,6 +4,7 @@
 #include "decode/decode.h"
 #include "lanes/transcode.h"
 #include "pack/write/handover.h"
+#include "pack/write/preprocess.h"
 
 namespace tundish {
 
@@ -12,7 +13,9 @@ struct Recoder {
   const lanes::Tables* tables = nullptr;  // nullptr: not at all
   lanes::TranscodeOptions options = {};
   lanes::Transcoder transcoder = {};
-  DecodeScratch scratch = {};  // of JPEGs that the transcoder cannot read
+  DecodeScratch scratch = {};                 // of JPEGs that the transcoder cannot read
+  std::unique_ptr<PreprocessStep> step = {};  // nullptr: images stay as they are
+  NewImage new_image = {};
 };
 
 // Looks at the bytes in out.sample: fills info, key, checksums and digest, or refuses the sample.

@@ -40,6 +40,8 @@ Row take_row(Prepared& prepared, const Schema& schema) {
   Row row{.number = prepared.number, .info = prepared.info, .key = std::move(prepared.key)};
   row.jpeg_bytes = prepared.jpeg_bytes;
   row.unfit = prepared.unfit;
+  row.preprocessed = prepared.preprocessed;
+  row.original_bytes = prepared.original_bytes;
   row.digest = prepared.digest;
   row.refusal = std::move(prepared.refusal);
   row.doubt = std::move(prepared.doubt);
@@ -57,11 +59,13 @@ void encode_row(WireWriter& out, const Row& row) {
   out.word(static_cast<std::uint8_t>(row.info.codec));
   out.word(row.info.orientation);
   out.word(static_cast<std::uint8_t>(row.unfit));
+  out.word(static_cast<std::uint8_t>(row.preprocessed));
   out.word(row.info.width);
   out.word(row.info.height);
   out.word(row.info.label);
   out.word(row.number);
   out.word(row.jpeg_bytes);
+  out.word(row.original_bytes);
   out.word(row.restore);
   for (const std::uint64_t length : row.lengths) out.word(length);
   out.raw(row.digest);
@@ -76,11 +80,13 @@ bool decode_row(Row& out, WireReader& in, std::size_t stored) {
   const auto codec = in.word<std::uint8_t>();
   out.info.orientation = in.word<std::uint8_t>();
   const auto unfit = in.word<std::uint8_t>();
+  const auto preprocessed = in.word<std::uint8_t>();
   out.info.width = in.word<std::uint32_t>();
   out.info.height = in.word<std::uint32_t>();
   out.info.label = in.word<std::int64_t>();
   out.number = in.word<std::uint64_t>();
   out.jpeg_bytes = in.word<std::uint64_t>();
+  out.original_bytes = in.word<std::uint64_t>();
   out.restore = in.word<std::uint64_t>();
   const bool refused = flags & kRefused;
   for (std::size_t f = 0; f < (refused ? 0 : stored); ++f) {
@@ -89,19 +95,28 @@ bool decode_row(Row& out, WireReader& in, std::size_t stored) {
   const Bytes digest = in.raw(out.digest.size());
   std::copy(digest.begin(), digest.end(), out.digest.begin());
   out.key = in.text();
-  if (flags > (kRefused | kDoubtful) || codec > static_cast<std::uint8_t>(Codec::lanes) ||
-      unfit >= lanes::kUnfits) {
+  if (flags > (kRefused | kDoubtful) || codec > static_cast<std::uint8_t>(Codec::gif) ||
+      unfit >= lanes::kUnfits || preprocessed >= kPreprocessed) {
     return false;
   }
   out.info.codec = static_cast<Codec>(codec);
   out.unfit = static_cast<lanes::Unfit>(unfit);
+  out.preprocessed = static_cast<Preprocessed>(preprocessed);
   if (refused && !(out.refusal = decode_refusal(in, out))) return false;
   if (flags & kDoubtful && !(out.doubt = decode_refusal(in, out))) return false;
   return !in.failed();
 }
 
+void count_preprocessed(PreprocessReport& report, const Row& row, const Schema& schema) {
+  if (row.refusal || schema.find(FieldType::image) < 0) return;
+  ++report.images[static_cast<std::size_t>(row.preprocessed)];
+  if (row.preprocessed != Preprocessed::changed) return;
+  report.bytes_before += row.original_bytes;
+  report.bytes_after += row.lengths[image_column(schema)] + row.restore;
+}
+
 void count_lanes(LanesReport& report, const Row& row, const Schema& schema) {
-  if (row.refusal) return;
+  if (row.refusal || row.preprocessed == Preprocessed::changed) return;
   if (row.unfit != lanes::Unfit::none) ++report.unfit[static_cast<std::size_t>(row.unfit)];
   if (row.info.codec != Codec::lanes || schema.find(FieldType::image) < 0) return;
   ++report.images;
@@ -120,7 +135,9 @@ void count_row(PackReport& report, const Row& row, const Schema& schema) {
   count_lanes(report.lanes, row, schema);
   report.source_bytes += std::accumulate(row.lengths.begin(), row.lengths.end(), std::uint64_t{0});
   if (schema.find(FieldType::image) < 0) return;
-  if (row.info.codec == Codec::lanes) {
+  if (row.preprocessed == Preprocessed::changed) {
+    report.source_bytes += row.original_bytes - row.lengths[image_column(schema)];
+  } else if (row.info.codec == Codec::lanes) {
     report.source_bytes += row.jpeg_bytes - row.lengths[image_column(schema)];
   }
   ++report.samples_by_codec[static_cast<std::size_t>(row.info.codec)];

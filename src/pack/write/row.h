@@ -22,6 +22,8 @@ struct Row {
   std::uint64_t restore = 0;                // bytes of restore data of a lanes record
   std::uint64_t jpeg_bytes = 0;             // of the file that became a lanes record
   lanes::Unfit unfit = lanes::Unfit::none;
+  Preprocessed preprocessed = Preprocessed::fits;
+  std::uint64_t original_bytes = 0;  // of an image that was changed, before
   PackId digest{};
   std::optional<Refusal> refusal = {};
   std::optional<Refusal> doubt = {};
@@ -40,5 +42,7 @@ bool decode_row(Row& out, WireReader& in, std::size_t stored);
 // Adds the row to the report: counts, bytes, refusals. `lanes` of the report too.
 void count_row(PackReport& report, const Row& row, const Schema& schema);
 void count_lanes(LanesReport& report, const Row& row, const Schema& schema);
+// Of a pack whose images are preprocessed.
+void count_preprocessed(PreprocessReport& report, const Row& row, const Schema& schema);
 
 }  // namespace tundish

@@ -12,6 +12,7 @@
 
 #include "decode/decode.h"
 #include "lanes/jpeg_file.h"
+#include "pack/write/preprocess.h"
 #include "source/source.h"
 
 namespace tundish {
@@ -38,8 +39,9 @@ struct SourcePart {
 
 // A new option that changes the bytes of a pack must be in options_text() of identity.cpp.
 struct PackOptions {
-  int threads = 0;                            // 0: as many as the process may use
-  std::uint64_t memory_bytes = 256ull << 20;  // samples in flight
+  const Preprocessor* preprocessor = nullptr;  // of every image; nullptr: they stay as they are
+  int threads = 0;                             // 0: as many as the process may use
+  std::uint64_t memory_bytes = 256ull << 20;   // samples in flight
   bool replace = false;  // an existing file: replace it, or Error(output_exists)
   bool lanes = true;     // re-code JPEGs without loss, so that they decode faster
   LanesTables tables = LanesTables::automatic;
@@ -86,7 +88,8 @@ struct PackReport {
   std::string id;                  // hex; empty for several files
   std::uint64_t resumed_at = 0;    // samples that an earlier, interrupted pack had done
   std::vector<std::string> files;  // what was written, in order
-  LanesReport lanes;
+  LanesReport lanes;               // without the images that were preprocessed
+  PreprocessReport preprocess;
 };
 
 // Blocks until the file is durable. Throws Error; then the target is as it was before (only when

@@ -1,0 +1,25 @@
+// The options of `tundish pack` that resize and re-encode images.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cli/arguments.h"
+#include "preprocess/options.h"
+
+namespace tundish::cli {
+
+struct PreprocessArguments {
+  std::string resize, center_crop, reencode;
+  std::string interpolation = "bilinear", if_larger = "auto", exif_orientation = "keep";
+  bool enlarge = false, prove = false;
+  std::uint64_t prove_sample = 100;
+};
+
+void add_preprocess_options(Arguments& arguments, PreprocessArguments& into);
+
+// Empty when images stay as they are. Throws UsageError.
+std::optional<PreprocessOptions> preprocess_options(const PreprocessArguments& arguments);
+
+}  // namespace tundish::cli
