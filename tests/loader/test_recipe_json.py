@@ -39,7 +39,8 @@ def test_the_lists_of_views_come_back_as_they_were():
 
 def test_the_text_is_json_that_people_can_read():
     listed = json.loads(T.to_json([T.Resize(9)]))
-    assert listed == [{"name": "Resize", "size": 9, "interpolation": "bilinear", "max_size": None}]
+    fields = {"size": 9, "interpolation": "bilinear", "max_size": None, "draft": False}
+    assert listed == [{"name": "Resize", **fields}]
     assert len(T.to_json(RECIPE).splitlines()) > 10
 
 

@@ -152,8 +152,8 @@ def arguments(ours: type[Transform], place: Place, kind: Kind) -> dict[str, Any]
     """Those of `place.theirs` for `ours`, the class of that name; not what it holds."""
     out: dict[str, Any] = {}
     for field in fields(ours):
-        # Pillow antialiases every resize; torchvision ignores the argument.
-        if field.name in ("antialias", "transforms"):
+        # Pillow antialiases every resize; torchvision ignores the argument. It has no draft mode.
+        if field.name in ("antialias", "draft", "transforms"):
             continue
         if not hasattr(place.theirs, field.name):
             place.refuse(

@@ -42,20 +42,19 @@ struct BitWriter {
 std::string compress(const Pixels& pixels, int code_bits) {
   const int clear = 1 << code_bits;
   BitWriter writer;
-  std::map<Pixels, int> table;
+  std::map<std::string, int> table;
   int next = 0, size = 0;
   const auto reset = [&] {
     table.clear();
-    for (int i = 0; i < clear; ++i) table[{static_cast<std::uint8_t>(i)}] = i;
+    for (int i = 0; i < clear; ++i) table[std::string(1, static_cast<char>(i))] = i;
     next = clear + 2;
     size = code_bits + 1;
   };
   reset();
   writer.put(clear, size);
-  Pixels string;
+  std::string string;
   for (const std::uint8_t pixel : pixels) {
-    Pixels longer = string;
-    longer.push_back(pixel);
+    const std::string longer = string + static_cast<char>(pixel);
     if (table.contains(longer)) {
       string = longer;
       continue;
@@ -68,7 +67,7 @@ std::string compress(const Pixels& pixels, int code_bits) {
       writer.put(clear, size);
       reset();
     }
-    string = {pixel};
+    string = std::string(1, static_cast<char>(pixel));
   }
   writer.put(table[string], size);
   if (next == 1 << size && size < 12) ++size;
