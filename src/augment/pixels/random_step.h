@@ -91,9 +91,13 @@ inline void set_random_tensors(PixelStep& step, Random& random, Size image) {
   step.value[6] = filled || random.below(2) ? 1 : 0;
 }
 
-// Any operation but those of PixelKind::mix, which come together.
+// Any operation but those of PixelKind::mix, which come together. The numbers of an operation that
+// is named nowhere here are between 0 and 2.
 inline PixelStep random_step(Random& random, Size image) {
   PixelStep step{.op = static_cast<PixelOp>(random.below(static_cast<int>(PixelOp::mix_begin)))};
+  for (int i = 0; i < values_of(step.op); ++i) {
+    step.value[static_cast<std::size_t>(i)] = random.uniform(0, 2);
+  }
   if (kind_of(step.op) == PixelKind::tensors || step.op == PixelOp::elastic) {
     set_random_tensors(step, random, image);
     return step;
