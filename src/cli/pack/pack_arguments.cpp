@@ -49,10 +49,9 @@ decode. Each is proven to come back byte for byte before it is written; one that
 cannot be is kept as a JPEG and counted by reason.)",
     .json = R"({output, samples, source_bytes, file_bytes, kept_as_they_came, codecs, refused,
 doubtful, warnings, id, seconds, log, dry_run, lanes, files, resumed_at}; refused and
-doubtful are arrays
-of {sample, key, code, message}, sample counts SRC, also what is refused; codecs
-counts the records of each kind; kept_as_they_came: images in a format that cannot
-be decoded; null with --dry-run: file_bytes, id, log; lanes is {images, jpeg_bytes,
+doubtful are arrays of {sample, key, code, message}, sample counts SRC, also what is
+refused; codecs counts the records of each kind; kept_as_they_came: images in a
+format that cannot be decoded; null with --dry-run: file_bytes, id, log; lanes is {images, jpeg_bytes,
 record_bytes, restore_bytes, trained_on, kept}, kept counts by reason the JPEGs that
 were not re-coded; files lists the packs that were written; resumed_at: samples that
 an interrupted pack had done; id is null for several files.
