@@ -53,10 +53,11 @@ cannot be is kept as a JPEG and counted by reason.
 an image that would be enlarged or would take more bytes stays as it came. --prove
 compares with the same work on line: exit code 1 if raw or PNG records differ.)",
     .json = R"({output, samples, source_bytes, file_bytes, kept_as_they_came, codecs, refused,
-doubtful, warnings, id, seconds, log, dry_run, lanes, files, resumed_at,
-preprocess, proof}; refused and doubtful are arrays of {sample, key, code, message}, sample counts SRC, also what is refused; codecs
-counts the records of each kind; kept_as_they_came: images in a format that cannot
-be decoded; null with --dry-run: file_bytes, id, log; lanes is {images, jpeg_bytes,
+doubtful, warnings, id, seconds, log, dry_run, lanes, files, resumed_at, preprocess,
+proof}; refused and doubtful are arrays of {sample, key, code, message}, sample counts
+SRC, also what is refused; codecs counts the records of each kind; kept_as_they_came:
+images in a format that cannot be decoded; null with --dry-run: file_bytes, id, log;
+lanes is {images, jpeg_bytes,
 record_bytes, restore_bytes, trained_on, kept}, kept counts by reason the JPEGs that
 were not re-coded; files lists the packs that were written; resumed_at: samples that
 an interrupted pack had done; id is null for several files; preprocess is {options,
