@@ -85,6 +85,13 @@ add_library(engine STATIC
   src/decode/raw.cpp
   src/decode/sniff.cpp
   src/source/byte_stream.cpp
+  src/source/chunks/blosc_chunk.cpp
+  src/source/chunks/chunk_grid.cpp
+  src/source/chunks/chunk_steps.cpp
+  src/source/chunks/chunked_array.cpp
+  src/source/chunks/decompress_chunk.cpp
+  src/source/chunks/lz4_chunk.cpp
+  src/source/chunks/shuffle.cpp
   src/source/decompress.cpp
   src/source/field_names.cpp
   src/source/formats.cpp

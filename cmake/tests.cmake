@@ -35,6 +35,8 @@ add_executable(unit_tests
   src/decode/raw_test.cpp
   src/source/field_names_test.cpp
   src/source/formats/csv_test.cpp
+  src/source/chunks/chunk_grid_test.cpp
+  src/source/chunks/chunk_steps_test.cpp
   src/source/decompress_test.cpp
   src/source/formats/file_list_test.cpp
   src/source/formats/image_folder_test.cpp

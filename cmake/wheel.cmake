@@ -11,6 +11,7 @@ install_licence(libjpeg-turbo ${docs}/libjpeg62-turbo-dev/copyright ${docs}/libj
 install_licence(libpng ${docs}/libpng-dev/copyright)
 install_licence(zlib ${docs}/zlib1g-dev/copyright)
 install_licence(zstd ${docs}/libzstd-dev/copyright)
+install_licence(lz4 ${docs}/liblz4-dev/copyright)
 install_licence(liblzma ${docs}/liblzma-dev/copyright)
 install_licence(bzip2 ${docs}/libbz2-dev/copyright)
 install_licence(fmt ${docs}/libfmt-dev/copyright)

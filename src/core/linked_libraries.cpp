@@ -2,6 +2,7 @@
 
 #include <bzlib.h>
 #include <fmt/core.h>
+#include <lz4.h>
 #include <lzma.h>
 #include <png.h>
 #include <xxhash.h>
@@ -36,6 +37,7 @@ std::vector<LinkedLibrary> linked_libraries() {
       {"libpng", dotted(static_cast<long>(png_access_version_number()), 100)},
       {"zlib", first_word(zlibVersion())},
       {"zstd", ZSTD_versionString()},
+      {"lz4", LZ4_versionString()},
       {"liblzma", lzma_version_string()},
       {"bzip2", first_word(BZ2_bzlibVersion())},
       {"fmt", dotted(FMT_VERSION, 100)},

@@ -12,7 +12,7 @@ pytestmark = needs_program
 # With this one every JPEG test, ./dev siege lanes and the golden files were run against Pillow.
 PROVEN_JPEG = "2.1.5"
 
-LIBRARIES = ["libjpeg-turbo", "libpng", "zlib", "zstd", "liblzma", "bzip2", "fmt", "nlohmann-json"]
+LIBRARIES = ["libjpeg-turbo", "libpng", "zlib", "zstd", "lz4", "liblzma", "bzip2", "fmt", "nlohmann-json"]
 LIBRARIES += ["xxhash", "cuda-runtime", "CLI11"]
 
 
@@ -34,7 +34,7 @@ def test_the_list_is_that_of_the_build(versions):
     archives = re.search(
         r"foreach\(name ((?:\w+ )*\w+)\)\n  find_library", (ROOT / "CMakeLists.txt").read_text()
     )[1]
-    names = {"jpeg": "libjpeg-turbo", "png16": "libpng", "zstd": "zstd", "lzma": "liblzma"}
+    names = {"jpeg": "libjpeg-turbo", "png16": "libpng", "zstd": "zstd", "lz4": "lz4", "lzma": "liblzma"}
     names |= {"bz2": "bzip2", "z": "zlib"}
     assert {names.get(archive) for archive in archives.split()} <= {*versions["libraries"]}
 
