@@ -261,6 +261,7 @@ add_library(engine STATIC
   src/cuda/decode/decode_tables.cpp
   src/cuda/decode/tiles.cpp
   src/sample/admission.cpp
+  src/sample/arrays.cpp
   src/sample/cached.cpp
   src/sample/orientation.cpp
   src/sample/sample.cpp

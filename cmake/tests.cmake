@@ -80,6 +80,7 @@ add_executable(unit_tests
   src/augment/pixels/alpha/premultiply_test.cpp
   src/augment/operations/tiny_images_test.cpp
   src/engine/admission_test.cpp
+  src/engine/arrays_test.cpp
   src/engine/bad_ledger_test.cpp
   src/engine/bad_samples_test.cpp
   src/memory/budget_test.cpp

@@ -18,7 +18,7 @@ HEAD_MAGIC, TAIL_MAGIC, END_MAGIC = b"\x89TND\r\n\x1a\n", b"TND tail", b"TND end
 HEAD, TAIL = struct.Struct("<8sIIQQ16s12xI"), struct.Struct("<8sQQ8Q16s16s4xI8s")
 NO_RECORD, NAMES_PIECE, NAMES_PER_BLOCK = 2**64 - 1, 2**32 - 1, 1024
 METADATA, TABLES, INDEX = 1, 2, 4  # numbers of pieces; the head is 0, the tail 5
-CODECS = {0: "as it came", 1: "jpeg", 2: "png", 3: "npy", 4: "lanes"}
+CODECS = {0: "as it came", 1: "jpeg", 2: "png", 3: "npy", 4: "lanes", 5: "raw"}
 
 TABLE = list(range(256))  # what eight steps of CRC32C make of a byte
 for _ in range(8):
@@ -59,7 +59,8 @@ class Pack:
         _, version, self.alignment, incompatible, _, self.id, crc = HEAD.unpack(head)
         require(version == 1, f"version {version} is not known")
         require(crc == piece_crc(NO_RECORD, 0, head[:60]), "the head is damaged")
-        require(incompatible in (0, 1), "an unknown feature is needed")  # 1: lanes
+        require(incompatible & ~9 == 0, "an unknown feature is needed")  # 1: lanes, 8: arrays
+        lanes = incompatible & 1
         require(self.alignment in [2**n for n in range(3, 13)], "the alignment is impossible")
         self.tail_offset = size - TAIL.size
         tail = self.bytes_at(self.tail_offset, TAIL.size)
@@ -70,14 +71,14 @@ class Pack:
         metadata, tables, names, index = zip(sections[::2], sections[1::2], strict=True)
         self.metadata = json.loads(self.piece(NO_RECORD, METADATA, *metadata))
         self.tables = self.piece(NO_RECORD, TABLES, *tables)  # see read_lanes.py
-        require((self.tables != b"") == incompatible, "tables without lanes, or none")
+        require((self.tables != b"") == lanes, "tables without lanes, or none")
         schema = self.metadata["schema"]
         self.classes = [unescape(name) for name in schema["classes"]]
         self.fields = [(unescape(field["name"]), field["type"]) for field in schema["fields"]]
         self.stored = [f for f, (_, kind) in enumerate(self.fields) if kind != "label"]
         # The index: one column after the other.
         blocks = -(-self.count // NAMES_PER_BLOCK)
-        columns = len(self.stored) + incompatible  # one more for restore data
+        columns = len(self.stored) + lanes  # one more for restore data
         expected = self.count * (8 * columns + 18) + 8 * blocks + 4
         require(index[1] == expected, "the index contradicts the number of records")
         raw, at = self.piece(NO_RECORD, INDEX, *index), 0
@@ -89,7 +90,7 @@ class Pack:
             return layout.unpack_from(raw, at - layout.size)
 
         lengths = [column("Q", self.count) for _ in range(columns)]
-        restore = lengths.pop() if incompatible else ()
+        restore = lengths.pop() if lanes else ()
         self.labels, names_bytes = column("q", self.count), column("Q", blocks)
         self.widths, self.heights = (column("I", self.count) for _ in "wh")
         self.codecs, self.orientations = (column("B", self.count) for _ in "co")
@@ -101,7 +102,7 @@ class Pack:
             for length in lengths:
                 places.append((at, length[record] + 4))
                 at += length[record] + 4
-            at += restore[record] + 4 if incompatible and self.codecs[record] == 4 else 0
+            at += restore[record] + 4 if lanes and self.codecs[record] == 4 else 0
         require(up_to(at, 8) == metadata[0], "the records do not end where the metadata begin")
         self.read_names(names[0], names_bytes)
 

@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-#define TUNDISH_ABI 3
+#define TUNDISH_ABI 4
 #define TUNDISH_API __attribute__((visibility("default")))
 
 /* Results of calls. */
@@ -44,7 +44,7 @@ TUNDISH_API uint64_t tundish_memory_left(void);
 /* 1 when page-locked memory is available; else 0, and tundish_last_error() gives the reason. */
 TUNDISH_API int32_t tundish_can_pin(void);
 
-/* --- sources: a pack, an image folder, a .csv list, a .tar --------------------------------- */
+/* --- sources: a pack, an image folder, a list, an archive, arrays -------------------------- */
 
 typedef struct tundish_source tundish_source;
 
@@ -58,9 +58,10 @@ TUNDISH_API tundish_source* tundish_source_join(tundish_source** sources, uint64
 TUNDISH_API tundish_source* tundish_source_open_copy(const char* path, int32_t descriptor);
 
 /* Opens a source on a thread of the library, for a caller that must stay responsive: large
- * folders and archives take long. NULL on error. */
+ * folders and archives take long. `options` is JSON with what the bytes do not say: {"format": "",
+ * "image": "", "label": "", "axis": 0}, each of them optional; NULL for none. NULL on error. */
 typedef struct tundish_opening tundish_opening;
-TUNDISH_API tundish_opening* tundish_opening_new(const char* path);
+TUNDISH_API tundish_opening* tundish_opening_new(const char* path, const char* options);
 /* Waits at most timeout_ms. TUNDISH_OK gives the source, once. */
 TUNDISH_API int32_t tundish_opening_wait(tundish_opening* opening, uint32_t timeout_ms,
                                          tundish_source** out);
@@ -209,14 +210,16 @@ TUNDISH_API void tundish_batch_get_info(const tundish_batch* batch, tundish_batc
 
 /* One of the tensors of a batch. "images" (N, C, H, W), or with several views "images_0",
  * "images_1" and so on; with FiveCrop (N, 5, C, H, W); with images_as "list" N times "image" (C, H,
- * W); "labels" (N); "samples" (N), their numbers; with return_sizes "sizes" (N, 2), heights and
+ * W); of samples without an image "array_0", "array_1" and so on (N, ...), one for each field of
+ * arrays; "labels" (N); "samples" (N), their numbers; with return_sizes "sizes" (N, 2), heights and
  * widths. */
 typedef struct tundish_tensor_info {
   const char* name;   /* as long as the batch */
   void* data;         /* until the batch and its tensors are freed; NULL for a batch for a GPU */
-  int32_t dtype;      /* 0 uint8, 1 float32, 2 float16, 3 bfloat16, 4 int64, 5 uint16 */
-  int32_t dimensions; /* at most 5 */
-  int64_t shape[5], strides[5]; /* strides count elements */
+  int32_t dtype;      /* 0 uint8, 1 float32, 2 float16, 3 bfloat16, 4 int64, 5 uint16, 6 bool, 7 int8,
+                         8 int16, 9 int32, 10 uint32, 11 uint64, 12 float64 */
+  int32_t dimensions; /* at most 8 */
+  int64_t shape[8], strides[8]; /* strides count elements */
   int32_t lent; /* data is memory that was lent; it is the caller's again, and stays as it is */
 } tundish_tensor_info;
 TUNDISH_API void tundish_batch_tensor_info(const tundish_batch* batch, int32_t which,

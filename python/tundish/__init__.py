@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from . import transforms
 from ._c.errors import ArgumentError, Error, MissingError, SampleError
 from ._c.library import version as _version
+from .data.data_source import DataSource
 from .data.dataset import Dataset
 from .data.loader import Loader
 from .data.order import Balanced, Mixture, Order, Repeated, Subset, Weighted
@@ -32,6 +33,7 @@ __version__ = _version()
 __all__ = [
     "ArgumentError",
     "Balanced",
+    "DataSource",
     "Dataset",
     "Error",
     "Loader",

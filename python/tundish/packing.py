@@ -12,10 +12,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ._c.errors import ArgumentError, Error, new_error
+from .data.data_source import DataSource
 from .program import find_program
 from .progress import Amount, ProgressLine, Show, in_notebook
 
-Path = str | os.PathLike[str]
+Path = str | os.PathLike[str] | DataSource
 
 
 def pack(
@@ -27,7 +28,8 @@ def pack(
 ) -> dict[str, Any]:
     """Packs a folder, a list, an archive or another pack into one file; gives what was done as a dict.
 
-    source    a folder (SOURCE/CLASS/NAME.jpg), a .csv or .tsv list, a .tar (also compressed), a pack
+    source    a folder (SOURCE/CLASS/NAME.jpg), a list, an archive, a file of arrays, a pack: any of
+              docs/sources.md; or a tundish.DataSource
     output    the .tnd file to write; it appears when it is complete
     progress  None: shown on stderr when that is a terminal or a notebook; True: always, in a log one
               line every ten seconds; False: never; a function: called about ten times a second and
@@ -44,6 +46,7 @@ def pack(
     if progress is None:
         progress = terminal or in_notebook()
     words = [find_program(), "pack", "--json", *_flags(options)]
+    words += source.words() if isinstance(source, DataSource) else []
     words += ["--output", os.fspath(output), "--", os.fspath(source)]
     if callable(progress):
         code, out, messages = _run_showing(words, progress)

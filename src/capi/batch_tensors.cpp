@@ -28,6 +28,24 @@ BatchTensor images_of(const Batch& batch, std::size_t number) {
   return out;
 }
 
+// Arrays of samples without an image, numbered in the order of their fields.
+BatchTensor array_of(const Batch& batch, std::size_t number) {
+  const BatchView& view = batch.views[number];
+  BatchTensor out{.name = fmt::format("array_{}", number),
+                  .data = view.pixels,
+                  .type = element_type(view.array->element),
+                  .shape = {batch.count},
+                  .strides = {},
+                  .lent = view.lent};
+  for (const std::uint64_t side : view.array->shape) {
+    out.shape.push_back(static_cast<std::int64_t>(side));
+  }
+  out.strides.resize(out.shape.size());
+  std::int64_t step = 1;
+  for (std::size_t i = out.shape.size(); i-- > 0; step *= out.shape[i]) out.strides[i] = step;
+  return out;
+}
+
 // An image of a list.
 BatchTensor image_of(const Batch& batch, const BatchImage& image) {
   const std::int64_t width = image.size.width, height = image.size.height;
@@ -65,7 +83,7 @@ BatchTensor soft_labels_of(Batch& batch) {
 std::vector<BatchTensor> tensors_of(Batch& batch) {
   std::vector<BatchTensor> out;
   for (std::size_t v = 0; !batch.is_list && v < batch.views.size(); ++v) {
-    out.push_back(images_of(batch, v));
+    out.push_back(batch.views[v].array ? array_of(batch, v) : images_of(batch, v));
   }
   for (const BatchImage& image : batch.list) out.push_back(image_of(batch, image));
   out.push_back(batch.classes > 0 ? soft_labels_of(batch) : numbers_of("labels", batch.labels));

@@ -11,7 +11,7 @@ struct DLDevice {
   std::int32_t device_id;
 };
 struct DLDataType {
-  std::uint8_t code;  // 0 int, 1 uint, 2 float, 4 bfloat
+  std::uint8_t code;  // 0 int, 1 uint, 2 float, 4 bfloat, 6 bool
   std::uint8_t bits;
   std::uint16_t lanes;
 };
@@ -49,29 +49,53 @@ struct Tensor {
   std::vector<std::int64_t> shape, strides;
 };
 
-DLDataType element(ElementType type) {
-  switch (type) {
-    case ElementType::uint8:
-      return {1, 8, 1};
-    case ElementType::float32:
-      return {2, 32, 1};
-    case ElementType::float16:
-      return {2, 16, 1};
-    case ElementType::bfloat16:
-      return {4, 16, 1};
-    case ElementType::int64:
-      return {0, 64, 1};
-    case ElementType::uint16:
-      return {1, 16, 1};
-  }
-  return {};
-}
+// By the number of the ElementType.
+constexpr DLDataType kElements[] = {
+    {1, 8, 1},  {2, 32, 1}, {2, 16, 1}, {4, 16, 1}, {0, 64, 1}, {1, 16, 1}, {6, 8, 1},
+    {0, 8, 1},  {0, 16, 1}, {0, 32, 1}, {1, 32, 1}, {1, 64, 1}, {2, 64, 1},
+};
+
+DLDataType element(ElementType type) { return kElements[static_cast<std::size_t>(type)]; }
 
 // PyCapsule_IsValid and PyCapsule_GetPointer of the running interpreter.
 int (*capsule_is_valid)(void*, const char*) = nullptr;
 void* (*capsule_get_pointer)(void*, const char*) = nullptr;
 
 }  // namespace
+
+std::size_t bytes_of(ElementType type) { return element(type).bits / 8u; }
+
+ElementType element_type(ArrayElement element) {
+  switch (element) {
+    case ArrayElement::boolean:
+      return ElementType::boolean;
+    case ArrayElement::int8:
+      return ElementType::int8;
+    case ArrayElement::uint8:
+      return ElementType::uint8;
+    case ArrayElement::int16:
+      return ElementType::int16;
+    case ArrayElement::uint16:
+      return ElementType::uint16;
+    case ArrayElement::int32:
+      return ElementType::int32;
+    case ArrayElement::uint32:
+      return ElementType::uint32;
+    case ArrayElement::int64:
+      return ElementType::int64;
+    case ArrayElement::uint64:
+      return ElementType::uint64;
+    case ArrayElement::float16:
+      return ElementType::float16;
+    case ArrayElement::bfloat16:
+      return ElementType::bfloat16;
+    case ArrayElement::float32:
+      return ElementType::float32;
+    case ArrayElement::float64:
+      return ElementType::float64;
+  }
+  return ElementType::uint8;
+}
 
 void* new_tensor(std::shared_ptr<void> owner, void* data, ElementType type,
                  std::vector<std::int64_t> shape, std::vector<std::int64_t> strides) {

@@ -6,16 +6,29 @@
 #include <vector>
 
 #include "augment/dtype.h"
+#include "core/array_type.h"
 
 namespace tundish {
 
 // As tundish_tensor_info.dtype numbers them.
-enum class ElementType : std::int32_t { uint8, float32, float16, bfloat16, int64, uint16 };
+enum class ElementType : std::int32_t {
+  uint8,
+  float32,
+  float16,
+  bfloat16,
+  int64,
+  uint16,
+  boolean,
+  int8,
+  int16,
+  int32,
+  uint32,
+  uint64,
+  float64,
+};
 inline ElementType element_type(Dtype dtype) { return static_cast<ElementType>(dtype); }
-inline std::size_t bytes_of(ElementType type) {
-  if (type == ElementType::uint16) return 2;
-  return type == ElementType::int64 ? 8 : dtype_bytes(static_cast<Dtype>(type));
-}
+ElementType element_type(ArrayElement element);
+std::size_t bytes_of(ElementType type);
 
 // `owner` is kept until the consumer has freed the tensor. Strides count elements.
 void* new_tensor(std::shared_ptr<void> owner, void* data, ElementType type,

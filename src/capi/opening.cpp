@@ -9,6 +9,7 @@
 
 #include "capi/call.h"
 #include "capi/handles.h"
+#include "core/fields_json.h"
 #include "core/interruption.h"
 #include "pack/open.h"
 
@@ -20,9 +21,12 @@ constexpr auto kJoinTimeout = std::chrono::milliseconds(900);
 
 // Second owner: the thread, which may be left behind.
 struct Opening {
-  explicit Opening(const char* name) : path(name) {}
+  Opening(const char* name, const char* about) : path(name) {
+    if (about) read_fields(options, parse_json(about), SourceOptions::kName);
+  }
 
   const std::string path;
+  SourceOptions options;  // set before the thread starts
   std::atomic<bool> stop = false;
   std::mutex mutex;  // guards what follows
   std::condition_variable changed;
@@ -33,7 +37,7 @@ struct Opening {
   void run() {
     const StopScope interruptible(stop_request(&stop));
     std::unique_ptr<tundish_source> opened(
-        guarded<tundish_source*>(nullptr, [&] { return new_source(open_source(path)); }));
+        guarded<tundish_source*>(nullptr, [&] { return new_source(open_source(path, options)); }));
     const std::lock_guard lock(mutex);
     if (!opened) std::swap(error, last_error());
     source = std::move(opened);
@@ -55,10 +59,10 @@ struct tundish_opening {
   std::thread thread;
 };
 
-tundish_opening* tundish_opening_new(const char* path) {
+tundish_opening* tundish_opening_new(const char* path, const char* options) {
   return guarded<tundish_opening*>(nullptr, [&] {
     auto handle = std::make_unique<tundish_opening>();
-    handle->opening = std::make_shared<Opening>(path);
+    handle->opening = std::make_shared<Opening>(path, options);
     try {
       handle->thread = std::thread([keep = handle->opening] { keep->run(); });
     } catch (const std::system_error&) {

@@ -65,7 +65,12 @@ tundish_source* new_source(std::shared_ptr<const Source> opened) {
                           {"label_vectors", label_vector_field(source.schema()) >= 0},
                           {"warnings", nlohmann::json::array()}};
   for (const Field& field : source.schema().fields) {
-    about["fields"].push_back({{"name", field.name}, {"type", field_type_name(field.type)}});
+    nlohmann::json row = {{"name", field.name}, {"type", field_type_name(field.type)}};
+    if (field.array) {
+      row["dtype"] = element_name(field.array->element);
+      row["shape"] = field.array->shape;
+    }
+    about["fields"].push_back(std::move(row));
   }
   for (const std::string& name : source.schema().classes)
     about["classes"].push_back(printable(name));

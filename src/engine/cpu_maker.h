@@ -38,6 +38,7 @@ class CpuMaker : public Maker {
   void take_memory(Slot& slot, std::size_t view, Size size);
 
   std::size_t image_bytes(std::size_t view, Size size) const {
+    if (recipe_.views[view].array_field >= 0) return recipe_.views[view].array_bytes;
     return tundish::image_bytes(size, recipe_.views[view].stored,
                                 recipe_.stored_channels(recipe_.views[view]));
   }
@@ -47,6 +48,7 @@ class CpuMaker : public Maker {
   Placement placement(std::byte* base, std::size_t view, Size size) const {
     // Both bytes of a 16-bit level are together in any memory format.
     const ViewRecipe& of = recipe_.views[view];
+    if (of.array_field >= 0) return {.base = base};
     const bool first = options_.channels_first() && !options_.for_gpu && !recipe_.has_16_bits(of);
     return tundish::placement(base, size, of.stored, first, recipe_.stored_channels(of));
   }

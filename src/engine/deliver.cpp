@@ -76,8 +76,13 @@ BatchView Engine::Shared::deliver_view(const Batch& batch, std::size_t number, S
                 .channels = channels_of(recipe.mode),
                 .has_16_bits = recipe.has_16_bits(view),
                 .crops = view.crops,
+                .array = {},
                 .targets = {}};
   if (out.lent) pixels.part_with();
+  if (view.array_field >= 0) {
+    out.array = recipe.source->schema().fields[static_cast<std::size_t>(view.array_field)].array;
+    return out;
+  }
   if (!options.for_gpu) return out;
   std::uint32_t image = 0;
   for (const std::size_t i : batch.places) {
@@ -122,7 +127,9 @@ void Engine::Shared::deliver(Batch& out, const std::shared_ptr<Slot>& slot, bool
   std::vector<std::size_t> row_bytes;
   for (std::size_t v = 0; v < recipe.views.size(); ++v) {
     const bool known = v == 0 && first != Size{};
-    sizes.push_back(known ? first : fixed_size(recipe.views[v].transforms, slot->epoch));
+    sizes.push_back(known                                ? first
+                    : recipe.views[v].array_field >= 0 ? kArraySize
+                                                        : fixed_size(recipe.views[v].transforms, slot->epoch));
     row_bytes.push_back(cpu_maker.row_bytes(v, sizes.back()));
   }
   close_gaps(*slot, row_bytes);

@@ -14,6 +14,36 @@
 namespace tundish {
 namespace {
 
+constexpr std::size_t kMaxSides = 7;  // of an array in a batch: tundish_tensor_info has room for 8
+
+// What is asked of samples without an image: arrays of one shape, copied as they are.
+void check_arrays(const LoaderOptions& options, const Source& source) {
+  const auto refuse = [&](const std::string& why) {
+    throw Error(ErrorCode::argument, {.file = source.path()}, "its samples have no image; " + why);
+  };
+  bool any = false;
+  for (const Field& field : source.schema().fields) {
+    if (!field.array) continue;
+    any = true;
+    if (field.array->shape.size() > kMaxSides) {
+      refuse(fmt::format("'{}' has {} sides, a batch takes at most {}", printable(field.name),
+                         field.array->shape.size(), kMaxSides));
+    }
+  }
+  if (!any) refuse("and no array that has one shape in all of them");
+  if (!options.transforms.list().empty() || !options.views.empty()) refuse("transforms need one");
+  if (options.mode != ImageMode::rgb) refuse("mode= is for images");
+  if (options.images_as != ImagesAs::tensor) refuse("images_as= is for images");
+  if (options.return_sizes) refuse("return_sizes= is for images");
+  if (options.for_gpu) {
+    refuse("batches of arrays are made in host memory: leave device= out, give pin_memory=True, and "
+           "copy them with .to(device, non_blocking=True)");
+  }
+  if (options.memory > 0 || options.cache != CacheKind::none) {
+    refuse("memory= and cache= are for images");
+  }
+}
+
 void check_against(const LoaderOptions& options, const Source& source) {
   const auto refuse = [&](const std::string& why) {
     throw Error(ErrorCode::argument, {.file = source.path()}, why);
@@ -35,7 +65,7 @@ void check_against(const LoaderOptions& options, const Source& source) {
     refuse(fmt::format("{} numbers of labels for {} samples of {}", options.label_vectors.size(),
                        count, options.label_width));
   }
-  if (source.schema().find(FieldType::image) < 0) refuse("its samples have no image");
+  if (source.schema().find(FieldType::image) < 0) check_arrays(options, source);
 }
 
 // A worker plans a whole batch for a GPU: as many batches as workers. A budget pays for those of
@@ -102,6 +132,7 @@ void Engine::Shared::make_recipe(std::shared_ptr<const Source> source) {
   recipe.fields = options.all_fields ? kAllFields : 0;
   recipe.seed = options.seed;
   find_label_vectors();
+  if (recipe.image_field < 0) return make_array_recipe();
   const bool mixes = mixing_of(options.transforms).has_value();
   for (const Transforms& transforms : options.all_views()) {
     const PixelTable table = pixel_table(transforms, options.mode);
@@ -115,6 +146,20 @@ void Engine::Shared::make_recipe(std::shared_ptr<const Source> source) {
   recipe.mode = options.mode;
   recipe.exif_orientation = options.exif_orientation;
   recipe.limits = options.limits;
+}
+
+// Every array of one shape is a tensor of the batch.
+void Engine::Shared::make_array_recipe() {
+  const Schema& schema = recipe.source->schema();
+  for (std::size_t f = 0; f < schema.fields.size(); ++f) {
+    const std::optional<ArrayType>& array = schema.fields[f].array;
+    if (!array || static_cast<int>(f) == recipe.label_field) continue;
+    ViewRecipe view;
+    view.array_field = static_cast<int>(f);
+    view.array_bytes = static_cast<std::size_t>(array_bytes(*array).value_or(0));
+    recipe.fields |= FieldSet{1} << f;
+    recipe.views.push_back(std::move(view));
+  }
 }
 
 // Labels that are vectors, from the options or in a field of every sample.

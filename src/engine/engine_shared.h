@@ -25,6 +25,7 @@ struct Engine::Shared {
 
   void make_recipe(std::shared_ptr<const Source> source);
   void find_label_vectors();
+  void make_array_recipe();
   void make_mixer();
   void make_gpu_maker();
   void work(WorkerStatus& status);

@@ -17,6 +17,10 @@ std::vector<ReplayedSample> replayed(const Batch& batch, const Recipe& recipe) {
                        .mix = {},
                        .partner = {}};
     for (const BadSample& bad : place.bad) one.replaces.push_back(bad.sample);
+    if (recipe.image_field < 0) {  // arrays: nothing was planned
+      all.push_back(std::move(one));
+      continue;
+    }
     recipe.source->read(sample, place.draw.sample, FieldSet{1} << recipe.image_field);
     ImageHeader header;
     if (const auto fault = recipe.source->read_header(

@@ -12,7 +12,7 @@ std::string describe(const WorkerStatus& status, const Source& source, int image
   std::uint64_t record = status.sample;
   const Source& part = source.part(record);
   Extent extent;
-  const bool in_file = part.extent(record, image_field, extent);
+  const bool in_file = image_field >= 0 && part.extent(record, image_field, extent);
   return fmt::format("{} record {} of {}{}",
                      activity == WorkerStatus::Activity::reading ? "reading" : "decoding",
                      with_commas(record), printable(in_file ? extent.file : part.path()),

@@ -30,11 +30,17 @@ struct ViewRecipe {
   Dtype stored = Dtype::uint8;  // of what its memory holds: levels, when a GPU makes the elements
   PixelTable table;             // of what is stored; levels, when images are mixed afterwards
   std::uint32_t crops = 1;      // images that it gives: FiveCrop and TenCrop give several
+  // Of samples without an image: the field of arrays whose elements are copied; -1: an image.
+  int array_field = -1;
+  std::size_t array_bytes = 0;  // of a sample
 };
+
+// What stands for the size of an image where there is none.
+inline constexpr Size kArraySize = {1, 1};
 
 struct Recipe {
   std::shared_ptr<const Source> source;  // second owner: whoever opened it
-  int image_field = 0;
+  int image_field = 0;            // -1: samples are arrays (sample/arrays.h)
   FieldSet fields = 0;            // besides the image
   std::uint32_t label_width = 0;  // numbers of a label that is a vector; 0: labels are integers
   int label_field = -1;           // where a sample has its vector; -1: the options have it

@@ -8,6 +8,7 @@
 
 #include "decode/npy.h"
 #include "sample/admission.h"
+#include "sample/arrays.h"
 #include "sample/cached.h"
 #include "sample/grey_rows.h"
 #include "sample/orientation.h"
@@ -157,11 +158,23 @@ std::vector<View> plan_draw(const Recipe& recipe, const ImageHeader& header, std
   }
 }
 
+namespace {
+
+std::optional<Fault> check_array(const Field& field, Bytes bytes) {
+  if (!field.array) return check_npy(bytes);
+  if (bytes.size() == array_bytes(*field.array)) return std::nullopt;
+  return Fault{ErrorCode::image_damaged, fmt::format("{} bytes, which is not {}",
+                                                     with_commas(bytes.size()),
+                                                     array_text(*field.array))};
+}
+
+}  // namespace
+
 void check_array_fields(const Recipe& recipe, std::uint64_t number, const Sample& sample) {
   const std::vector<Field>& fields = recipe.source->schema().fields;
   for (std::size_t f = 0; f < fields.size(); ++f) {
     if (fields[f].type != FieldType::array || sample.fields[f].empty()) continue;
-    auto fault = check_npy(sample.fields[f]);
+    auto fault = check_array(fields[f], sample.fields[f]);
     if (!fault) continue;
     fault->reason = fmt::format("field '{}': {}", printable(fields[f].name), fault->reason);
     throw SampleError(*fault, recipe.source->where_in(number, static_cast<int>(f)));
@@ -197,6 +210,7 @@ Planned read_and_plan(const Recipe& recipe, std::uint64_t epoch, const Draw& dra
 
 void load_sample(const Placer& placer, const Recipe& recipe, std::uint64_t epoch, const Draw& draw,
                  Scratch& scratch) {
+  if (recipe.image_field < 0) return load_arrays(placer, recipe, draw, scratch);
   scratch.timer.begin_sample();
   const Planned planned = admit_and_plan(recipe, epoch, draw, scratch);
   scratch.timer.begin_decode(draw);

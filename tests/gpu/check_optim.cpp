@@ -39,11 +39,13 @@ class OnGpu {
   }
   void* data() const { return memory_.as<char>() + offset_; }
   void put(const void* from) {
+    if (bytes_ == 0) return;
     check(cudaMemcpy(data(), from, bytes_, cudaMemcpyHostToDevice), "copy to the GPU");
   }
   template <class T>
   std::vector<T> get() const {
     std::vector<T> out(bytes_ / sizeof(T));
+    if (out.empty()) return out;
     check(cudaMemcpy(out.data(), data(), bytes_, cudaMemcpyDeviceToHost), "copy from the GPU");
     return out;
   }

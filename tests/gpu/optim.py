@@ -136,6 +136,23 @@ def recorded(make: Callable[..., Any], **more: Any) -> str:
     return f"{found:.1f} ulps, 20 replays"
 
 
+def recorded_too_early() -> str:
+    """States that a graph would make, and clear in every replay."""
+    side = parameters("cuda")
+    optimizer = optim.AdamW(side)
+    set_gradients([side], 0)
+    message = ""
+    try:
+        with torch.cuda.graph(torch.cuda.CUDAGraph()):
+            optimizer.step()
+    except ValueError as error:
+        message = str(error)
+    assert "run one step before the capture" in message, message
+    optimizer.step()  # nothing is broken by the attempt
+    torch.cuda.synchronize()
+    return "refused"
+
+
 def scaled(make: Callable[..., Any], scaler_kind: Any) -> str:
     gpu, cpu = parameters("cuda"), parameters("cpu")
     optimizers = [make(gpu), make(cpu)]
@@ -253,6 +270,7 @@ def checks() -> dict[str, Callable[[], str]]:
         out[f"{word}, stochastic rounding"] = lambda dtype=dtype: in_16_bits(
             dtype, stochastic_rounding=True
         )
+    out["recorded before the first step"] = recorded_too_early
     out["channels_last"] = in_channels_last
     out["clipping and average in one step"] = all_in_one
     out["states move"] = states_move

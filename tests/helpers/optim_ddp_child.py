@@ -1,7 +1,7 @@
 """One rank of runs over gloo on the CPU: python -m tests.helpers.optim_ddp_child RANK WORLD FOLDER
 
-FOLDER/RANK.pt gets the weights after training with every optimiser under DistributedDataParallel, and
-what an optimiser says to a model under fully_shard().
+FOLDER/RANK.pt gets the weights after training with every optimiser under DistributedDataParallel and with
+some under FullyShardedDataParallel, and what optimisers say to sharded parameters that they cannot update.
 """
 
 import os
@@ -9,12 +9,12 @@ import sys
 
 import torch
 import torch.distributed as dist
-from torch.distributed.fsdp import fully_shard
+from torch.distributed.fsdp import FullyShardedDataParallel, fully_shard
 from torch.nn.parallel import DistributedDataParallel
 from tundish import optim
 
 from tests.helpers.optim_models import loss_of, mlp, weights
-from tests.optim.every import EVERY, make
+from tests.optim.every import ELEMENTWISE, EVERY, make
 
 THEIRS = ("SGD", "Adam", "AdamW")
 
@@ -27,6 +27,34 @@ def train(rank, make_optimizer, **arguments):
         loss_of(model, "mlp", 2 * step + rank).backward()
         optimizer.step()
     return weights(model)
+
+
+def make_sharded():
+    """Each rank has a part of the model's weights, as plain tensors of one dimension."""
+    return FullyShardedDataParallel(mlp(), use_orig_params=True, device_id=torch.device("cpu"))
+
+
+def train_sharded(rank, make_optimizer):
+    model = make_sharded()
+    optimizer = make_optimizer(model.parameters())
+    for step in range(20):
+        optimizer.zero_grad()
+        loss_of(model, "mlp", 2 * step + rank).backward()
+        optimizer.step()
+    with FullyShardedDataParallel.summon_full_params(model):
+        return weights(model)
+
+
+def refused_sharded(rank, name, scaler=None, **more):
+    model = make_sharded()
+    optimizer = make(name, model.named_parameters(), **more)
+    loss = loss_of(model, "mlp", rank)
+    (scaler.scale(loss) if scaler else loss).backward()
+    try:
+        scaler.step(optimizer) if scaler else optimizer.step()
+    except ValueError as error:
+        return str(error)
+    return "no error"
 
 
 def refusal(rank):
@@ -58,7 +86,15 @@ def main(rank, world, folder):
     for name in THEIRS:
         cls = getattr(torch.optim, name)
         out["torch's " + name] = train(rank, lambda p, c=cls, name=name: c(p, **EVERY[name]))
+        out["torch's sharded " + name] = train_sharded(
+            rank, lambda p, c=cls, name=name: c(p, **EVERY[name])
+        )
+    for name in ELEMENTWISE:
+        out["sharded " + name] = train_sharded(rank, lambda p, name=name: make(name, p))
     out["refusal"] = refusal(rank)
+    out["refused LAMB"] = refused_sharded(rank, "LAMB")
+    out["refused max_norm"] = refused_sharded(rank, "AdamW", max_norm=1.0)
+    out["refused scaler"] = refused_sharded(rank, "AdamW", scaler=optim.GradScaler("cpu"))
     torch.save(out, os.path.join(folder, f"{rank}.pt"))
     dist.barrier()
     dist.destroy_process_group()

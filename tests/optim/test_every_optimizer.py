@@ -58,6 +58,23 @@ def test_a_scale_that_is_a_power_of_2_changes_no_bit(name: str, scaler_type: Any
 
 
 @pytest.mark.parametrize("name", EVERY)
+def test_maximize_turns_the_sign_of_the_gradient(name: str) -> None:
+    """And nothing else: weight decay still shrinks the weights."""
+    model, turned = mlp(), mlp()
+    plain = make(name, model.parameters())
+    climbing = make(name, turned.parameters(), maximize=True, capturable=True)
+    for step in range(10):
+        model.zero_grad()
+        loss_of(model, "mlp", step).backward()
+        for a, b in zip(model.parameters(), turned.parameters()):
+            b.grad = -a.grad
+        plain.step()
+        climbing.step()
+    assert same(weights(model), weights(turned))
+    assert not same(weights(model), weights(mlp()))
+
+
+@pytest.mark.parametrize("name", EVERY)
 def test_max_norm_is_clip_grad_norm_before_the_step(name: str) -> None:
     ours, theirs = mlp(), mlp()
     clipping = make(name, ours.parameters(), max_norm=0.3)

@@ -1,4 +1,5 @@
-"""Optimisers in two processes: under DistributedDataParallel, and refused by name under fully_shard()."""
+"""Optimisers in two processes: under DistributedDataParallel, under FullyShardedDataParallel where parameters are
+plain tensors, and refused by name where they cannot be right."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ import torch
 
 from tests.helpers.two_ranks import run_two_ranks
 
-from .every import EVERY
+from .every import ELEMENTWISE, EVERY
 from .ulps import ulps
 
 
@@ -33,6 +34,34 @@ def test_ranks_train_as_with_torchs_optimiser(name: str, ranks: Any) -> None:
     """Freely, so rounding goes through the model 20 times."""
     for ours, theirs in zip(ranks[0][name], ranks[0]["torch's " + name]):
         assert ulps(ours, theirs) <= 1000
+
+
+@pytest.mark.parametrize("name", ELEMENTWISE)
+def test_parts_of_plain_tensors_train_as_whole_ones(name: str, ranks: Any) -> None:
+    """Reduced in another order than by DistributedDataParallel. Lion's sign makes much of little."""
+    assert all(map(torch.equal, ranks[0]["sharded " + name], ranks[1]["sharded " + name]))
+    for part, whole in zip(ranks[0]["sharded " + name], ranks[0][name]):
+        assert name == "Lion" or ulps(part, whole) <= 1000
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW"])
+def test_parts_of_plain_tensors_train_as_with_torchs_optimiser(name: str, ranks: Any) -> None:
+    for ours, theirs in zip(ranks[0]["sharded " + name], ranks[0]["torch's sharded " + name]):
+        assert ulps(ours, theirs) <= 1000
+
+
+@pytest.mark.parametrize(
+    ("case", "text"),
+    [
+        ("LAMB", "LAMB needs the norm of each tensor, and parameter 0 of group 0 ("),
+        ("max_norm", "max_norm needs all gradients, and parameter 0 of group 0 ("),
+        ("scaler", "GradScaler needs all gradients, and parameter 0 of group 0 ("),
+    ],
+)
+def test_what_needs_whole_tensors_refuses_parts(case: str, text: str, ranks: Any) -> None:
+    for rank in ranks:
+        assert text in rank["refused " + case]
+        assert "is sharded by FullyShardedDataParallel\n  fix: " in rank["refused " + case]
 
 
 def test_a_sharded_parameter_is_refused_by_name(ranks: Any) -> None:

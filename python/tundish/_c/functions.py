@@ -24,7 +24,7 @@ from .structs import (
     TensorInfo,
 )
 
-ABI = 3
+ABI = 4
 OK, AGAIN, END, ERROR = range(4)
 
 # name: (result, arguments)
@@ -38,7 +38,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "tundish_memory_left": (c_uint64, []),
     "tundish_can_pin": (c_int32, []),
     "tundish_source_open": (SourceHandle, [c_char_p]),
-    "tundish_opening_new": (OpeningHandle, [c_char_p]),
+    "tundish_opening_new": (OpeningHandle, [c_char_p, c_char_p]),
     "tundish_opening_wait": (c_int32, [c_void_p, c_uint32, POINTER(c_void_p)]),
     "tundish_opening_free": (None, [c_void_p]),
     "tundish_source_join": (SourceHandle, [POINTER(c_void_p), c_uint64]),

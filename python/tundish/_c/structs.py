@@ -17,7 +17,10 @@ from ctypes import (
 from typing import Any
 
 # By the numbers of tundish_tensor_info.dtype.
-DTYPES = ("uint8", "float32", "float16", "bfloat16", "int64", "uint16")
+DTYPES = (
+    *("uint8", "float32", "float16", "bfloat16", "int64", "uint16", "bool", "int8", "int16", "int32"),
+    *("uint32", "uint64", "float64"),
+)
 
 
 class LoaderLists(ctypes.Structure):
@@ -98,8 +101,8 @@ class TensorInfo(ctypes.Structure):
         ("data", c_void_p),
         ("dtype", c_int32),
         ("dimensions", c_int32),
-        ("shape", c_int64 * 5),
-        ("strides", c_int64 * 5),
+        ("shape", c_int64 * 8),
+        ("strides", c_int64 * 8),
         ("lent", c_int32),
     ]
 

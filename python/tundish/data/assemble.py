@@ -22,6 +22,7 @@ def number_of(name: str, infos: list[TensorInfo]) -> int:
 @dataclass(frozen=True)
 class Assembler:
     fields: list[tuple[str, str]]  # name and kind
+    arrays: dict[str, tuple[str, tuple[int, ...]]]  # of fields that have them: dtype and shape
     from_tensor: Callable[[Tensor], Any]
     from_numpy: Callable[[Any], Any]
     pinned: PinnedBatches | None
@@ -31,6 +32,14 @@ class Assembler:
     as_list: bool  # the images
     new_labels: bool
     label_vectors: bool
+
+    @property
+    def without_image(self) -> list[str]:
+        """The arrays that a batch has instead of images, in the order of their tensors."""
+        if "image" in dict(self.fields).values():
+            return []
+        vector = "label" if self.label_vectors else None
+        return [name for name, _ in self.fields if name in self.arrays and name != vector]
 
     def __post_init__(self) -> None:
         more = {
@@ -47,8 +56,10 @@ class Assembler:
     def __call__(self, batch: BatchHandle, infos: list[TensorInfo], on_gpu: Any = None) -> Any:
         """`on_gpu`: the tensors of the batch, when they are on a GPU."""
         tensors = Tensors(batch, infos, self, on_gpu)
-        if not self.as_dict:
-            out = [tensors.images(), tensors.named("labels")]
+        instead = self.without_image
+        if not self.as_dict and len(instead) < 2:
+            first = tensors.named("array_0") if instead else tensors.images()
+            out = [first, tensors.named("labels")]
             if self.return_index:
                 out.append(tensors.named("samples"))
             if self.return_sizes:
@@ -58,6 +69,8 @@ class Assembler:
         for number, (name, kind) in enumerate(self.fields):
             if kind == "image":
                 by_field[name] = tensors.images()
+            elif name in instead:
+                by_field[name] = tensors.named(f"array_{instead.index(name)}")
             elif kind == "label" or (self.label_vectors and name == "label"):
                 by_field[name] = tensors.named("labels")
             else:
@@ -78,6 +91,8 @@ class Assembler:
         which = number_of("samples", infos)
         raw = fields.of_batch(batch, infos[which].sizes[0], number)
         try:
+            if name in self.arrays:
+                return fields.stack(raw, *self.arrays[name], self.from_numpy)
             return fields.decode(kind, raw, self.from_numpy)
         except (ValueError, OSError, EOFError) as error:
             samples = np.asarray(Tensor(lib.tundish_batch_tensor(batch, which)))
@@ -116,6 +131,6 @@ class Tensors:
         if self._on_gpu is not None:
             return self._on_gpu[number]
         info, pinned = self._infos[number], self._made_by.pinned
-        if pinned is not None and info.name.startswith(b"images"):
+        if pinned is not None and info.name.startswith((b"images", b"array_")):
             return pinned.images(info)
         return self._made_by.from_tensor(Tensor(lib.tundish_batch_tensor(self._batch, number)))

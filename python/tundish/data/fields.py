@@ -24,6 +24,18 @@ def _bytes_of(batch: BatchHandle, place: int, field: int) -> bytes:
     return ctypes.string_at(data, size.value) if size.value else b""
 
 
+def stack(
+    raw: list[bytes], dtype: str, shape: tuple[int, ...], from_numpy: Callable[[Any], Any]
+) -> Any:
+    """Arrays of one shape as one array; a list where a sample has none."""
+    import numpy as np
+
+    plain = "uint16" if dtype == "bfloat16" else dtype  # which NumPy does not have
+    if all(raw):
+        return from_numpy(np.frombuffer(b"".join(raw), plain).reshape(len(raw), *shape).copy())
+    return [np.frombuffer(one, plain).reshape(shape).copy() if one else None for one in raw]
+
+
 def decode(kind: str, raw: list[bytes], from_numpy: Callable[[Any], Any]) -> Any:
     import numpy as np
 

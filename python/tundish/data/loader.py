@@ -34,8 +34,10 @@ class Loader:
     threads, and for any split of a global batch over ranks. Threads of the program may share a loader, and
     its iterator: each batch goes to one of them.
 
-    path             a .tnd file, an image folder, a .csv/.tsv list, an uncompressed .tar; or a list of
-                     several that have the same classes, as one
+    Of samples without an image a batch is (arrays, labels), or a dict where there are several arrays.
+
+    path             a .tnd file, an image folder, or any other data set of docs/sources.md; a
+                     tundish.DataSource; or a list of several that have the same classes, as one
     """
 
     _replays = False  # replay.py's does: a batch is made again
@@ -58,6 +60,7 @@ class Loader:
             warnings.warn(text, stacklevel=2)
         assembler = Assembler(
             fields=source.fields,
+            arrays=source.arrays,
             from_tensor=setup.from_tensor,
             from_numpy=setup.from_numpy,
             pinned=setup.pinned,

@@ -13,36 +13,37 @@ from .._c.functions import AGAIN, OK
 from .._c.handles import SourceHandle
 from .._c.library import lib
 from .copy_to import copied
+from .data_source import DataSource
 
-Path = str | os.PathLike[str]
+Path = str | os.PathLike[str] | DataSource
 Paths = Path | Sequence[Path]
 
 _SLICE_MS = 100  # how long one call may block
 
 
 def plain_paths(path: Paths) -> Any:
-    """One path as text, several as a list of texts."""
+    """One path as text, several as a list of texts; a DataSource stays what it is."""
     if isinstance(path, list | tuple):
-        return [os.fspath(one) for one in path]
-    return os.fspath(path)  # type: ignore[arg-type]
+        return [plain_paths(one) for one in path]
+    return path if isinstance(path, DataSource) else os.fspath(path)  # type: ignore[arg-type]
 
 
-def _open(path: str, copy_to: Path | None) -> SourceHandle:
+def _open(path: str | DataSource, copy_to: Path | None) -> SourceHandle:
     name = os.fsencode(path)
     if b"\0" in name:  # C would see only what comes before it
         raise ValueError(f"the path {path!r} holds a null byte")
     if copy_to is None:
-        return _open_watching(name)
-    with copied(path, copy_to) as copy:
+        return _open_watching(name, path.json() if isinstance(path, DataSource) else None)
+    with copied(os.fspath(path), copy_to) as copy:
         handle: SourceHandle = lib.tundish_source_open_copy(name, copy.fileno())
     if not handle:
         raise last_error()
     return handle
 
 
-def _open_watching(name: bytes) -> SourceHandle:
+def _open_watching(name: bytes, options: bytes | None) -> SourceHandle:
     """In slices: Python handles Ctrl-C between calls, not inside one, and a large archive takes long."""
-    opening = lib.tundish_opening_new(name)
+    opening = lib.tundish_opening_new(name, options)
     if not opening:
         raise last_error()
     try:
@@ -66,7 +67,7 @@ def _join(parts: list[Source]) -> SourceHandle:
 
 
 class Source:
-    """A pack, an image folder, a .csv list or a .tar; or several, concatenated."""
+    """A pack or any other data set; or several, concatenated."""
 
     def __init__(self, path: Paths, copy_to: Path | None = None) -> None:
         self.path = plain_paths(path)
@@ -82,6 +83,10 @@ class Source:
         self.count: int = about["count"]
         self.sizes = self.sizes or [self.count]  # samples of each path
         self.fields: list[tuple[str, str]] = [(f["name"], f["type"]) for f in about["fields"]]
+        # Of fields whose arrays all have one type and shape.
+        self.arrays: dict[str, tuple[str, tuple[int, ...]]] = {
+            f["name"]: (f["dtype"], tuple(f["shape"])) for f in about["fields"] if "dtype" in f
+        }
         self.classes: list[str] = about["classes"]
         self.label_vectors: bool = about["label_vectors"]  # a number for each class
         self.warnings: list[str] = about["warnings"]

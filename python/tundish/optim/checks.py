@@ -20,6 +20,24 @@ def name_of(groups: list[dict[str, Any]], group: int, place: int) -> str:
     return f"parameter {place} of group {group}{name}"
 
 
+def is_fsdp_part(parameter: Any) -> bool:
+    """Whether FullyShardedDataParallel has put it into its buffer: this process may have a part of it."""
+    return bool(
+        getattr(parameter, "_fsdp_flattened", False) or getattr(parameter, "_is_flat_param", False)
+    )
+
+
+def check_whole(groups: list[dict[str, Any]], what: str, fix: str) -> None:
+    """For what needs whole tensors, or all of them, in every process."""
+    for number, group in enumerate(groups):
+        for place, parameter in enumerate(group["params"]):
+            if is_fsdp_part(parameter):
+                raise ArgumentError(
+                    f"{what}, and {name_of(groups, number, place)} is sharded by "
+                    f"FullyShardedDataParallel\n  fix: {fix}"
+                )
+
+
 def check_parameter(parameter: Any, device: Any, name: str) -> None:
     if is_traceable_wrapper_subclass(parameter):
         raise ArgumentError(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
-
 from .._c.structs import OptimizerGroup
 from .optimizer import EngineOptimizer
 from .options import refuse_variants
@@ -38,6 +36,8 @@ class LAMB(EngineOptimizer):
         caution: bool = False,
         decoupled_decay: bool = False,
         corrected_weight_decay: bool = False,
+        *,
+        maximize: bool = False,
         **more: Any,
     ) -> None:
         owner = type(self).__name__
@@ -58,28 +58,12 @@ class LAMB(EngineOptimizer):
             "caution": caution,
             "decoupled_decay": decoupled_decay,
             "corrected_weight_decay": corrected_weight_decay,
+            "maximize": maximize,
         }
         super().__init__(params, defaults, more)
 
     def _state_names(self, group: dict[str, Any]) -> tuple[str, ...]:
         return ("exp_avg", "exp_avg_sq")
-
-    def _steps_made(
-        self, state: dict[str, Any], group: dict[str, Any], known: dict[int, int]
-    ) -> int:
-        """timm counts the steps of a group."""
-        if "step" in state or not state:
-            return super()._steps_made(state, group, known)
-        return int(group.get("step", 0))
-
-    def state_dict(self) -> dict[str, Any]:
-        """With timm's count of each group's steps."""
-        out = super().state_dict()
-        for group in out["param_groups"]:
-            states = [out["state"].get(key, {}) for key in group["params"]]
-            steps = [float(state["step"]) for state in states if "step" in state]
-            group["step"] = torch.tensor(max(steps, default=0.0))
-        return out
 
     def _fill(self, out: OptimizerGroup, group: dict[str, Any]) -> None:
         out.lr = rate_of(group)
@@ -92,6 +76,7 @@ class LAMB(EngineOptimizer):
         out.grad_averaging = group["grad_averaging"]
         out.trust_clip = group["trust_clip"]
         out.always_adapt = group["always_adapt"]
+        out.maximize = group["maximize"]
 
 
 class NVLAMB(LAMB):

@@ -33,6 +33,8 @@ class LARS(EngineOptimizer):
         eps: float = 1e-8,
         trust_clip: bool = False,
         always_adapt: bool = False,
+        *,
+        maximize: bool = False,
         **more: Any,
     ) -> None:
         check_at_least_0("LARS", lr=lr, momentum=momentum, weight_decay=weight_decay, eps=eps)
@@ -48,6 +50,7 @@ class LARS(EngineOptimizer):
             "eps": eps,
             "trust_clip": trust_clip,
             "always_adapt": always_adapt,
+            "maximize": maximize,
         }
         super().__init__(params, defaults, more)
 
@@ -64,3 +67,4 @@ class LARS(EngineOptimizer):
         out.eps = group["eps"]
         out.trust_clip = group["trust_clip"]
         out.always_adapt = group["always_adapt"]
+        out.maximize = group["maximize"]

@@ -8,6 +8,7 @@ import torch
 
 from .._c.errors import ArgumentError
 from .._c.structs import OptimizerGroup
+from .group_states import add_group_norms
 from .optimizer import EngineOptimizer
 from .options import refuse_variants
 from .ranges import check_at_least_0, check_betas
@@ -19,7 +20,7 @@ class NovoGrad(EngineOptimizer):
 
     Adam with one second moment per tensor, an average of its gradients' norm (Ginsburg et al. 2019):
     one state per weight. state[p]["exp_avg_sq"] is that average, a norm and not its square, as in
-    Apex; Apex keeps the norms of a group in one tensor, so its states cannot be loaded.
+    Apex. Apex keeps the norms in its groups; state_dict() writes them there too.
     """
 
     _kind = "novograd"
@@ -38,6 +39,8 @@ class NovoGrad(EngineOptimizer):
         grad_averaging: bool = True,
         norm_type: int = 2,
         init_zero: bool = False,
+        *,
+        maximize: bool = False,
         **more: Any,
     ) -> None:
         refuse_variants("NovoGrad", amsgrad=amsgrad)
@@ -55,6 +58,7 @@ class NovoGrad(EngineOptimizer):
             "grad_averaging": grad_averaging,
             "norm_type": norm_type,
             "init_zero": init_zero,
+            "maximize": maximize,
         }
         super().__init__(params, defaults, more)
 
@@ -63,6 +67,11 @@ class NovoGrad(EngineOptimizer):
 
     def _saved_names(self, group: dict[str, Any]) -> set[str]:
         return {"exp_avg", "exp_avg_sq"}
+
+    def state_dict(self) -> dict[str, Any]:
+        out = super().state_dict()
+        add_group_norms(out, self.param_groups)
+        return out
 
     def _tensor_state(self, parameter: Any, state: dict[str, Any]) -> Any:
         value = state.get("exp_avg_sq")
@@ -85,3 +94,4 @@ class NovoGrad(EngineOptimizer):
         out.grad_averaging = group["grad_averaging"]
         out.reg_inside_moment = group["reg_inside_moment"]
         out.init_zero = group["init_zero"]
+        out.maximize = group["maximize"]

@@ -14,7 +14,8 @@ from .._c.errors import ArgumentError
 from .._c.structs import OptimizerGroup
 from ._engine import Engine
 from .bound_states import BoundStates
-from .checks import name_of, same_order
+from .checks import check_whole, name_of, same_order
+from .group_states import add_group_steps, read_group_states
 from .options import read_options
 from .rates import is_on_gpu, rate_address
 from .saved_state import check_state, restore_fp32
@@ -137,15 +138,19 @@ class EngineOptimizer(torch.optim.Optimizer):  # type: ignore[misc]  # torch is 
         self._table = None
 
     def state_dict(self) -> dict[str, Any]:
-        """torch's: each parameter gets a step count of its own."""
+        """torch's: each parameter gets a step count of its own. timm and Apex find one in the groups."""
         out: dict[str, Any] = super().state_dict()
         for key, state in out["state"].items():
             if isinstance(state, dict) and isinstance(state.get("step"), torch.Tensor):
                 out["state"][key] = {**state, "step": state["step"].clone()}
+        if self._counts_steps:
+            add_group_steps(out)
         return out
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """A state of this optimiser, or of torch's or timm's of the same name."""
+        """A state of this optimiser, or of torch's, timm's or Apex's of the same name."""
+        if self._counts_steps:
+            state_dict = read_group_states(type(self).__name__, state_dict)
         check_state(self, state_dict)
         super().load_state_dict(state_dict)
         restore_fp32(self, state_dict)
@@ -283,7 +288,9 @@ class EngineOptimizer(torch.optim.Optimizer):  # type: ignore[misc]  # torch is 
 
     def _bind(self) -> Table:
         check_rows(self.param_groups)
+        self._check_whole()
         rows = list(rows_of(self.param_groups))
+        self._refuse_capture(rows[0][2])
         self._start_engine(rows[0][2].device)
         table = Table(
             places=[p.data_ptr() for _, _, p in rows],
@@ -326,6 +333,24 @@ class EngineOptimizer(torch.optim.Optimizer):  # type: ignore[misc]  # torch is 
         self._engine.bind(tensors, len(table.buckets))
         table.states = BoundStates(self.state)
         return table
+
+    def _check_whole(self) -> None:
+        groups, owner = self.param_groups, type(self).__name__
+        if self._uses_tensor_norms:
+            fix = "SGD, Adam, AdamW or Lion, or DistributedDataParallel"
+            check_whole(groups, f"{owner} needs the norm of each tensor", fix)
+        if self._options.max_norm > 0:
+            check_whole(groups, "max_norm needs all gradients", "model.clip_grad_norm_()")
+        if self._looks_for_inf:
+            check_whole(groups, "tundish.optim.GradScaler needs all gradients", "ShardedGradScaler")
+
+    def _refuse_capture(self, parameter: Any) -> None:
+        if parameter.is_cuda and torch.cuda.is_current_stream_capturing():
+            raise ArgumentError(
+                f"{type(self).__name__}: a CUDA graph is being captured before the states exist, or after "
+                "tensors moved; each replay would begin anew\n"
+                "  fix: run one step before the capture, with the same gradients present"
+            )
 
     def _steps_made(
         self, state: dict[str, Any], group: dict[str, Any], known: dict[int, int]

@@ -18,6 +18,7 @@ class Options:
     master_weights: bool = False  # parameters of 16 bits get weights in fp32, state[p]["master"]
     stochastic_rounding: bool = False  # parameters of 16 bits without them are rounded at random
     clear_gradients: bool = False  # gradients are zeros after the step
+    capturable: bool = False  # accepted from callers of torch's: a CUDA graph can record every step
 
 
 def read_options(owner: str, given: dict[str, Any]) -> Options:

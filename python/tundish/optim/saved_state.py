@@ -22,6 +22,10 @@ def check_state(optimizer: Any, saved: dict[str, Any]) -> None:
             raise ArgumentError(
                 f"{owner}: the state is one of amsgrad=True, which is not supported"
             )
+        if "bias_correction" not in optimizer.defaults and group.get("bias_correction") is False:
+            raise ArgumentError(
+                f"{owner}: the state is one of bias_correction=False, which is not supported"
+            )
         wanted = optimizer._saved_names({**optimizer.defaults, **group})
         for place, key in enumerate(group["params"]):
             state = saved["state"].get(key) or {}

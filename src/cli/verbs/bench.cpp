@@ -6,10 +6,10 @@
 #include "cli/json.h"
 #include "cli/measure.h"
 #include "cli/text.h"
+#include "cli/source_words.h"
 #include "cli/verbs.h"
 #include "core/machine/cpu.h"
 #include "core/machine/usable_cpus.h"
-#include "pack/open.h"
 
 namespace tundish::cli {
 namespace {
@@ -32,6 +32,7 @@ images_per_second, slowest, fastest, bytes_per_second, first_batch_seconds,
 cpu_seconds_per_1000, images, skipped, seconds})"};
 
 struct BenchArguments {
+  SourceWords about;
   std::string file;
   std::uint64_t threads = 0;
   std::uint64_t size = 224;
@@ -44,6 +45,7 @@ struct BenchArguments {
 bool parse(BenchArguments& out, const Words& words, Shell& shell) {
   Arguments arguments(kHelp, shell);
   arguments.word(out.file, "FILE", "a pack, or another source");
+  add_source_words(arguments, out.about);
   arguments.option(out.threads, "-j,--threads", "N", "only this many threads", 1, 1024);
   arguments.option(out.size, "--size", "N", "side of the crops in pixels (224)", 1, 4096);
   arguments.option(out.batch, "--batch", "N", "images in a batch (64)", 1, 65536);
@@ -88,7 +90,7 @@ int run_bench(const Words& words, Shell& shell) {
   }
   BenchArguments arguments;
   if (!parse(arguments, words, shell)) return kOk;
-  const std::shared_ptr<const Source> source = open_source(arguments.file);
+  const std::shared_ptr<const Source> source = open_source(arguments.file, arguments.about);
   std::vector<int> counts;
   if (arguments.threads > 0) {
     counts = {static_cast<int>(arguments.threads)};

@@ -8,10 +8,10 @@
 #include "cli/json.h"
 #include "cli/measure.h"
 #include "cli/text.h"
+#include "cli/source_words.h"
 #include "cli/verbs.h"
 #include "core/machine/cpu.h"
 #include "core/machine/usable_cpus.h"
-#include "pack/open.h"
 
 namespace tundish::cli {
 namespace {
@@ -77,6 +77,7 @@ const char* advice(const std::string& limit) {
 }
 
 struct LoadArguments {
+  SourceWords about;
   std::string file;
   std::uint64_t threads = 0, size = 224, batch = 64, trainer = 0, milliseconds = 2000;
 };
@@ -85,6 +86,7 @@ struct LoadArguments {
 bool parse(LoadArguments& out, const Words& words, Shell& shell) {
   Arguments arguments(kHelp, shell);
   arguments.word(out.file, "FILE", "a pack, or another source");
+  add_source_words(arguments, out.about);
   add_threads(arguments, out.threads);
   arguments.option(out.size, "--size", "N", "side of the crops in pixels (224)", 1, 4096);
   arguments.option(out.batch, "--batch", "N", "images in a batch (64)", 1, 65536);
@@ -171,7 +173,7 @@ void print_lines(const LoadArguments& arguments, const Measured& m, const Findin
 int run_bench_load(const Words& words, Shell& shell) {
   LoadArguments arguments;
   if (!parse(arguments, words, shell)) return kOk;
-  const std::shared_ptr<const Source> source = open_source(arguments.file);
+  const std::shared_ptr<const Source> source = open_source(arguments.file, arguments.about);
   if (arguments.threads == 0) arguments.threads = usable_cpus();
   const Measured m =
       measure(source, {.size = static_cast<int>(arguments.size),

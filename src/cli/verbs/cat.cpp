@@ -4,8 +4,8 @@
 
 #include "cli/json.h"
 #include "cli/record.h"
+#include "cli/source_words.h"
 #include "cli/verbs.h"
-#include "pack/open.h"
 
 namespace tundish::cli {
 namespace {
@@ -56,9 +56,11 @@ int run_cat(const Words& words, Shell& shell) {
   std::string file;
   std::string number;
   std::string field_name;
+  SourceWords about;
   Arguments arguments(kHelp, shell);
   arguments.word(file, "FILE", "a pack, or another source");
   arguments.word(number, "N", "number of the record, from 0");
+  add_source_words(arguments, about);
   arguments.option(field_name, "--field", "F", "which field (default: the image)");
   if (!arguments.parse(words)) return kOk;
   if (number.empty() || number.size() > 19 ||
@@ -67,7 +69,7 @@ int run_cat(const Words& words, Shell& shell) {
   }
   const std::uint64_t record = std::stoull(number);
 
-  const std::shared_ptr<const Source> source = open_source(file);
+  const std::shared_ptr<const Source> source = open_source(file, about);
   if (record >= source->count()) {
     throw Error(ErrorCode::no_such_record, {.file = file},
                 fmt::format("record {} of {}", with_commas(record), with_commas(source->count())));

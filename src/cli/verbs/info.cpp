@@ -7,9 +7,9 @@
 
 #include "cli/json.h"
 #include "cli/text.h"
+#include "cli/source_words.h"
 #include "cli/verbs.h"
 #include "lanes/jpeg_file.h"
-#include "pack/open.h"
 #include "pack/reader.h"
 
 namespace tundish::cli {
@@ -214,11 +214,13 @@ void print_text(const std::string& file, const Source& source, const Pack* pack,
 
 int run_info(const Words& words, Shell& shell) {
   std::string file;
+  SourceWords about;
   Arguments arguments(kHelp, shell);
   arguments.word(file, "FILE", "a pack, or another source");
+  add_source_words(arguments, about);
   if (!arguments.parse(words)) return kOk;
 
-  const std::shared_ptr<const Source> source = open_source(file);
+  const std::shared_ptr<const Source> source = open_source(file, about);
   const auto* pack = dynamic_cast<const Pack*>(source.get());
   (shell.json ? print_as_json : print_text)(file, *source, pack, summarize(*source, pack), shell);
   return kOk;

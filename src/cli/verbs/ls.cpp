@@ -3,8 +3,8 @@
 
 #include "cli/json.h"
 #include "cli/record.h"
+#include "cli/source_words.h"
 #include "cli/verbs.h"
-#include "pack/open.h"
 
 namespace tundish::cli {
 namespace {
@@ -26,13 +26,15 @@ int run_ls(const Words& words, Shell& shell) {
   std::string file;
   std::uint64_t from = 0;
   std::uint64_t count = ~std::uint64_t{0};
+  SourceWords about;
   Arguments arguments(kHelp, shell);
   arguments.word(file, "FILE", "a pack, or another source");
+  add_source_words(arguments, about);
   arguments.option(from, "--from", "N", "first record", 0, ~std::uint64_t{0});
   arguments.option(count, "--count", "N", "at most so many", 0, ~std::uint64_t{0});
   if (!arguments.parse(words)) return kOk;
 
-  const std::shared_ptr<const Source> source = open_source(file);
+  const std::shared_ptr<const Source> source = open_source(file, about);
   const std::uint64_t total = source->count();
   for (std::uint64_t i = from; i < total && i - from < count; ++i) {
     check_interrupt(file);

@@ -13,10 +13,10 @@
 #include "augment/transform.h"
 #include "cli/json.h"
 #include "cli/samples/sheet.h"
+#include "cli/source_words.h"
 #include "cli/verbs.h"
 #include "cli/view/over_white.h"
 #include "cli/view/step_words.h"
-#include "pack/open.h"
 #include "pack/output_file.h"
 #include "state/saved_state.h"
 
@@ -120,6 +120,7 @@ void write_file(const std::string& target, bool force, const std::vector<std::by
 }
 
 struct ReplayArguments {
+  SourceWords about;
   std::string file, state_file, target;
   std::uint64_t rank = 0, images = 0;
   bool force = false;
@@ -129,6 +130,7 @@ struct ReplayArguments {
 bool parse(ReplayArguments& out, const Words& words, Shell& shell) {
   Arguments arguments(kHelp, shell);
   arguments.word(out.file, "FILE", "the pack, or another source, that was trained from");
+  add_source_words(arguments, out.about);
   arguments.option(out.state_file, "--state", "FILE", "state_dict() of the loader, as JSON", true);
   arguments.option(out.target, "-o,--output", "FILE", "write a sheet of the images, a PNG");
   arguments.option(out.rank, "--rank", "N", "whose batch, of a run with several ranks (0)", 0,
@@ -256,7 +258,7 @@ Json report_json(const ReplayArguments& arguments, const SavedState& state, cons
 int run_replay(const Words& words, Shell& shell) {
   ReplayArguments arguments;
   if (!parse(arguments, words, shell)) return kOk;
-  const std::shared_ptr<const Source> source = open_source(arguments.file);
+  const std::shared_ptr<const Source> source = open_source(arguments.file, arguments.about);
   const SavedState state = read_state_file(arguments.state_file);
   check_state_file(arguments.state_file, source, state);
   std::optional<Engine> made;

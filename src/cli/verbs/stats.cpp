@@ -7,10 +7,10 @@
 #include "cli/json.h"
 #include "cli/stats/image_stats.h"
 #include "cli/stats/size_histogram.h"
+#include "cli/source_words.h"
 #include "cli/verbs.h"
 #include "core/clock.h"
 #include "core/machine/usable_cpus.h"
-#include "pack/open.h"
 
 namespace tundish::cli {
 namespace {
@@ -214,8 +214,10 @@ void print_text(const Report& report, const Shell& shell) {
 int run_stats(const Words& words, Shell& shell) {
   std::string file, mode = "RGB";
   StatsOptions options{.samples = 0, .threads = 0};
+  SourceWords about;
   Arguments arguments(kHelp, shell);
   arguments.word(file, "DATA", "a pack, or another source");
+  add_source_words(arguments, about);
   arguments.option(options.samples, "--samples", "N", "N evenly spaced images only (all)", 1,
                    UINT32_MAX);
   arguments.option(mode, "--mode", "MODE", "RGB, or L: greys, as Loader(mode=\"L\") gives (RGB)");
@@ -230,7 +232,7 @@ int run_stats(const Words& words, Shell& shell) {
   if (options.threads == 0) options.threads = usable_cpus();
 
   const std::uint64_t begin_ns = now_ns();
-  const std::shared_ptr<const Source> source = open_source(file);
+  const std::shared_ptr<const Source> source = open_source(file, about);
   const ImageStats stats = collect_stats(*source, options, shell);
   const double seconds = static_cast<double>(now_ns() - begin_ns) / 1e9;
   (shell.json ? print_as_json : print_text)({stats, *source, file, options.grey, seconds}, shell);

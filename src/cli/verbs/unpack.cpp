@@ -9,8 +9,8 @@
 #include "cli/progress.h"
 #include "cli/record.h"
 #include "cli/text.h"
+#include "cli/source_words.h"
 #include "cli/verbs.h"
-#include "pack/open.h"
 #include "source/label_vector.h"
 
 namespace tundish::cli {
@@ -250,14 +250,16 @@ int run_unpack(const Words& words, Shell& shell) {
   std::string file;
   std::string target;
   bool force = false;
+  SourceWords about;
   Arguments arguments(kHelp, shell);
   arguments.word(file, "FILE", "a pack");
+  add_source_words(arguments, about);
   arguments.option(target, "-o,--output", "DIR", "where to write; made when missing", true);
   arguments.flag(force, "-f,--force", "replace files that are there with other bytes");
   if (!arguments.parse(words)) return kOk;
   if (target.empty()) throw UsageError("the name after -o is empty");
 
-  const std::shared_ptr<const Source> source = open_source(file);
+  const std::shared_ptr<const Source> source = open_source(file, about);
   std::uint64_t total = 0;
   for (std::uint64_t i = 0; i < source->count(); ++i) total += source->bytes(i);
   Unpacker unpacker(*source, file, target, force);

@@ -7,11 +7,11 @@
 #include "cli/json.h"
 #include "cli/progress.h"
 #include "cli/samples/sheet.h"
+#include "cli/source_words.h"
 #include "cli/verbs.h"
 #include "cli/view/html_sheet.h"
 #include "cli/view/recipe_file.h"
 #include "cli/view/step_words.h"
-#include "pack/open.h"
 #include "pack/output_file.h"
 
 namespace tundish::cli {
@@ -39,6 +39,7 @@ constexpr std::uint64_t kNotGiven = UINT64_MAX;
 constexpr std::uint64_t kMaxDraws = 10'000;  // of a sheet: all are in memory at once
 
 struct ViewArguments {
+  SourceWords about;
   std::string file, recipe, target;
   std::uint64_t samples = 8, draws = 8, seed = kNotGiven, epoch = 0, view = 0;
   bool exif_orientation = false, force = false;
@@ -48,6 +49,7 @@ struct ViewArguments {
 bool parse(ViewArguments& out, const Words& words, Shell& shell) {
   Arguments arguments(kHelp, shell);
   arguments.word(out.file, "DATA", "a pack, or another source");
+  add_source_words(arguments, out.about);
   arguments.option(out.recipe, "--transforms", "FILE", "T.to_json(...), or a saved state", true);
   arguments.option(out.target, "-o,--output", "FILE", "the sheet: .html or .png", true);
   arguments.option(out.samples, "--samples", "N", "evenly spaced samples (8)", 1, 1000);
@@ -187,7 +189,7 @@ int run_view(const Words& words, Shell& shell) {
       .draws = arguments.draws,
       .exif_orientation = arguments.exif_orientation || recipe.exif_orientation,
       .mode = recipe.mode};
-  const std::shared_ptr<const Source> source = open_source(arguments.file);
+  const std::shared_ptr<const Source> source = open_source(arguments.file, arguments.about);
   const Drawn drawn = draw_all(*source, options, arguments.samples, shell);
   if (!drawn.samples.empty()) write_sheet(drawn, options, arguments);
   if (shell.json) {

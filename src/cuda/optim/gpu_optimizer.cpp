@@ -36,6 +36,7 @@ class Upload {
   template <class T>
   void put(DeviceMemory& to, const std::vector<T>& from) {
     to.take(std::max<std::size_t>(1, from.size()) * sizeof(T));
+    if (from.empty()) return;
     check(cudaMemcpyAsync(to.as<T>(), from.data(), from.size() * sizeof(T), cudaMemcpyHostToDevice,
                           stream_),
           "copy the table of tensors");

@@ -1,0 +1,151 @@
+#include "cli/pack/report.h"
+
+#include <fmt/format.h>
+
+#include "cli/text.h"
+
+namespace tundish::cli {
+namespace {
+
+constexpr std::size_t kShown = 10;  // of refused files, and of broken images, named on stderr
+
+void name_some(const char* what, const std::vector<Refusal>& samples, const Shell& shell) {
+  for (std::size_t i = 0; i < samples.size() && i < kShown; ++i) {
+    shell.warn(fmt::format("{}: {}", what, samples[i].text));
+  }
+  if (samples.size() > kShown) {
+    shell.warn(fmt::format("{}: {} more", what, with_commas(samples.size() - kShown)));
+  }
+}
+
+std::string codecs_text(const PackReport& report) {
+  std::string out;
+  for (std::size_t codec = 0; codec < std::size(report.samples_by_codec); ++codec) {
+    const std::uint64_t count = report.samples_by_codec[codec];
+    if (count == 0) continue;
+    const auto kind = static_cast<Codec>(codec);
+    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", with_commas(count),
+                       kind == Codec::unknown ? "kept as they came" : codec_name(kind));
+  }
+  return out;
+}
+
+Json refusals_json(const std::vector<Refusal>& samples) {
+  Json out = Json::array();
+  for (const Refusal& sample : samples) {
+    Json row;
+    row["sample"] = sample.sample;
+    put_key(row, sample.key);
+    row["code"] = error_name(sample.code);
+    row["message"] = json_text(sample.text);
+    out.push_back(std::move(row));
+  }
+  return out;
+}
+
+Json lanes_json(const LanesReport& report) {
+  Json out{{"images", report.images},
+           {"jpeg_bytes", report.jpeg_bytes},
+           {"record_bytes", report.record_bytes},
+           {"restore_bytes", report.restore_bytes},
+           {"trained_on", report.trained_on},
+           {"kept", Json::object()}};
+  for (std::size_t i = 1; i < lanes::kUnfits; ++i) {
+    if (report.unfit[i] > 0)
+      out["kept"][lanes::unfit_name(static_cast<lanes::Unfit>(i))] = report.unfit[i];
+  }
+  return out;
+}
+
+// "96 JPEGs re-coded to 0.937x, every file restores byte for byte; 2 kept as JPEG (CMYK 2)"
+std::string lanes_text(const LanesReport& report, bool stripped) {
+  std::string out;
+  if (report.images > 0) {
+    const auto now = static_cast<double>(report.record_bytes + report.restore_bytes);
+    out = fmt::format("{} JPEGs re-coded to {:.3f}x their bytes, {}", with_commas(report.images),
+                      now / static_cast<double>(report.jpeg_bytes),
+                      stripped ? "without their metadata" : "every file restores byte for byte");
+  }
+  std::string kept;
+  std::uint64_t count = 0;
+  for (std::size_t i = 1; i < lanes::kUnfits; ++i) {
+    if (report.unfit[i] == 0) continue;
+    count += report.unfit[i];
+    kept +=
+        fmt::format("{}{} {}", kept.empty() ? "" : ", ",
+                    lanes::unfit_name(static_cast<lanes::Unfit>(i)), with_commas(report.unfit[i]));
+  }
+  if (count > 0)
+    out += fmt::format("{}{} kept as JPEG ({})", out.empty() ? "" : "; ", with_commas(count), kept);
+  return out;
+}
+
+}  // namespace
+
+std::string describe_source(const Source& source, std::uint64_t bytes) {
+  const Schema& schema = source.schema();
+  std::string out = printable(schema.source);
+  if (!schema.classes.empty())
+    out += fmt::format(", {} classes", with_commas(schema.classes.size()));
+  if (source.count() > 0) out += fmt::format(", {} samples", with_commas(source.count()));
+  if (bytes > 0) out += fmt::format(", {}", bytes_text(static_cast<double>(bytes)));
+  return out;
+}
+
+void warn_of_samples(const PackReport& report, const Shell& shell) {
+  name_some("refused", report.refused, shell);
+  name_some("packed, but broken", report.doubtful, shell);
+  if (report.kept_as_they_came == 0) return;
+  shell.warn(
+      fmt::format("{} of {} images are in a format that cannot be decoded: unpack restores them, a "
+                  "loader leaves them out (tundish explain TND-402)",
+                  with_commas(report.kept_as_they_came), with_commas(report.samples)));
+}
+
+Json report_json(const std::string& target, const Source& source, const PackReport& report,
+                 double seconds, const std::string& log, bool dry_run) {
+  Json out;
+  out["output"] = json_text(target);
+  out["samples"] = report.samples;
+  out["source_bytes"] = report.source_bytes;
+  out["file_bytes"] = dry_run ? Json() : Json(report.file_bytes);
+  out["kept_as_they_came"] = report.kept_as_they_came;
+  out["codecs"] = Json::object();
+  for (std::size_t codec = 0; codec < std::size(report.samples_by_codec); ++codec) {
+    if (report.samples_by_codec[codec] == 0) continue;
+    out["codecs"][codec_name(static_cast<Codec>(codec))] = report.samples_by_codec[codec];
+  }
+  out["lanes"] = lanes_json(report.lanes);
+  out["refused"] = refusals_json(report.refused);
+  out["doubtful"] = refusals_json(report.doubtful);
+  out["warnings"] = Json::array();
+  for (const std::string& text : source.warnings()) out["warnings"].push_back(json_text(text));
+  out["id"] = dry_run ? Json() : Json(report.id);
+  out["seconds"] = seconds;
+  out["log"] = log.empty() ? Json() : Json(json_text(log));
+  out["dry_run"] = dry_run;
+  return out;
+}
+
+void print_summary(const std::string& target, const PackReport& report, bool stripped,
+                   double seconds, const std::string& log, const Shell& shell) {
+  shell.line("done",
+             fmt::format("{}  {}, {} samples ({}) in {}", printable(target),
+                         bytes_text(static_cast<double>(report.file_bytes)),
+                         with_commas(report.samples), codecs_text(report), duration_text(seconds)));
+  const std::string recoded = lanes_text(report.lanes, stripped);
+  if (!recoded.empty()) shell.line("lanes", recoded);
+  const std::string named = log.empty() ? "" : ", all named in " + printable(log);
+  if (!report.refused.empty()) {
+    shell.line("refused", with_commas(report.refused.size()) + named);
+  }
+  if (!report.doubtful.empty()) {
+    shell.line("broken",
+               fmt::format("{}, packed as they are{}", with_commas(report.doubtful.size()), named));
+  }
+  shell.line("next", fmt::format("tundish bench {}   |   for x, y in tundish.Loader(\"{}\", "
+                                 "batch_size=256, ...): ...",
+                                 quoted_for_shell(target), printable(target)));
+}
+
+}  // namespace tundish::cli

@@ -1,0 +1,25 @@
+// What tundish pack prints: the source, the result as text and as JSON, the samples that are bad.
+#pragma once
+
+#include <string>
+
+#include "cli/json.h"
+#include "cli/shell.h"
+#include "pack/write/writer.h"
+
+namespace tundish::cli {
+
+// "image folder, 10 classes, 1,234 samples, 140.2 MB"
+std::string describe_source(const Source& source, std::uint64_t bytes);
+
+// The first refused and broken samples on stderr, and how many there are.
+void warn_of_samples(const PackReport& report, const Shell& shell);
+
+Json report_json(const std::string& target, const Source& source, const PackReport& report,
+                 double seconds, const std::string& log, bool dry_run);
+
+// `stripped`: JPEGs were re-coded without their metadata.
+void print_summary(const std::string& target, const PackReport& report, bool stripped,
+                   double seconds, const std::string& log, const Shell& shell);
+
+}  // namespace tundish::cli
