@@ -95,13 +95,20 @@ add_library(engine STATIC
   src/source/decompress.cpp
   src/source/field_names.cpp
   src/source/formats.cpp
+  src/source/formats/array_folder.cpp
+  src/source/formats/array_json.cpp
+  src/source/formats/array_source.cpp
   src/source/formats/csv.cpp
   src/source/formats/file_list.cpp
   src/source/formats/image_folder.cpp
   src/source/formats/joined.cpp
+  src/source/formats/n5.cpp
   src/source/formats/tar.cpp
   src/source/formats/tar_index.cpp
   src/source/formats/tar_reader.cpp
+  src/source/formats/zarr.cpp
+  src/source/formats/zarr_2.cpp
+  src/source/formats/zarr_3.cpp
   src/source/label_vector.cpp
   src/source/labels.cpp
   src/source/loose_file.cpp

@@ -49,6 +49,7 @@ add_executable(unit_tests
   src/source/open_test.cpp
   src/source/formats/tar_reader_test.cpp
   src/source/formats/tar_test.cpp
+  src/source/formats/zarr_metadata_test.cpp
   src/pack/checksum_test.cpp
   src/pack/write/handover_test.cpp
   src/pack/metadata_test.cpp
