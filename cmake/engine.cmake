@@ -13,6 +13,7 @@ add_library(engine STATIC
   src/core/linked_libraries.cpp
   src/core/machine/control_groups.cpp
   src/core/machine/cpu.cpp
+  src/core/machine/helper_process.cpp
   src/core/machine/mapped_memory.cpp
   src/core/machine/memory_limit.cpp
   src/core/machine/usable_cpus.cpp
@@ -100,6 +101,8 @@ add_library(engine STATIC
   src/source/formats/array_source.cpp
   src/source/formats/csv.cpp
   src/source/formats/file_list.cpp
+  src/source/formats/hdf5.cpp
+  src/source/formats/hdf5_index.cpp
   src/source/formats/image_folder.cpp
   src/source/formats/joined.cpp
   src/source/formats/n5.cpp
