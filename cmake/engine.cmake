@@ -102,6 +102,7 @@ add_library(engine STATIC
   src/source/formats/csv.cpp
   src/source/formats/file_list.cpp
   src/source/formats/hdf5.cpp
+  src/source/formats/hdf5_heap.cpp
   src/source/formats/hdf5_index.cpp
   src/source/formats/image_folder.cpp
   src/source/formats/joined.cpp

@@ -39,6 +39,7 @@ add_executable(unit_tests
   src/source/chunks/chunk_steps_test.cpp
   src/source/decompress_test.cpp
   src/source/formats/file_list_test.cpp
+  src/source/formats/hdf5_heap_test.cpp
   src/source/formats/hdf5_index_test.cpp
   src/source/formats/image_folder_test.cpp
   src/source/formats/joined_test.cpp

@@ -60,6 +60,8 @@ def problems(wheel: zipfile.ZipFile) -> list[str]:
     linked = list(LINKED)
     if library in names and b"cudaErrorCudartUnloading" in wheel.read(library):
         linked.append("cuda-runtime")
+    if program in names and b"H5Fopen" in wheel.read(program):
+        linked.append("hdf5")
     wanted += [f"{info}/licenses/linked/{name}" for name in linked]
     found = [f"{name} is missing" for name in wanted if name not in names]
     package = {

@@ -74,6 +74,13 @@ std::optional<ArrayElement> element_of(hid_t type) {
   return {};
 }
 
+// Variable length, of bytes: JPEG files and the like.
+bool is_byte_strings(hid_t type) {
+  if (H5Tget_class(type) != H5T_VLEN) return false;
+  const Id inside(H5Tget_super(type), H5Tclose);
+  return H5Tget_class(inside) == H5T_INTEGER && H5Tget_size(inside) == 1;
+}
+
 void read_filters(Hdf5Array& out, hid_t properties) {
   const int count = H5Pget_nfilters(properties);
   for (int f = 0; f < count; ++f) {
@@ -107,10 +114,15 @@ void read_contiguous(Hdf5Array& out, hid_t dataset) {
 }
 
 void read_chunked(Hdf5Array& out, hid_t dataset, hid_t properties) {
-  const std::size_t axes = out.grid.shape.size();
+  // Of references the last axis is ours, not the file's.
+  const bool strings = out.kind == Hdf5Kind::references;
+  const std::size_t axes = out.grid.shape.size() - (strings ? 1 : 0);
   std::vector<hsize_t> sides(axes), place(axes, 0);
-  H5Pget_chunk(properties, static_cast<int>(axes), sides.data());
+  if (H5Pget_chunk(properties, static_cast<int>(axes), sides.data()) != static_cast<int>(axes)) {
+    throw std::runtime_error("HDF5: chunks of another number of axes");
+  }
   out.grid.chunk.assign(sides.begin(), sides.end());
+  if (strings) out.grid.chunk.push_back(2);
   for (const hsize_t side : sides) {
     if (side == 0) throw std::runtime_error("HDF5: a chunk has no elements");
   }
@@ -143,18 +155,23 @@ bool read_dataset(Hdf5Array& out, hid_t dataset) {
   const Id space(H5Dget_space(dataset), H5Sclose);
   const Id type(H5Dget_type(dataset), H5Tclose);
   const int axes = H5Sget_simple_extent_ndims(space);
-  const auto element = element_of(type);
+  auto element = element_of(type);
+  const bool strings = axes == 1 && is_byte_strings(type);
+  if (strings) element = ArrayElement::uint64;
   if (axes < 1 || axes > 64 || !element) return false;
   std::vector<hsize_t> sides(static_cast<std::size_t>(axes));
   H5Sget_simple_extent_dims(space, sides.data(), nullptr);
   out.grid.shape.assign(sides.begin(), sides.end());
   out.grid.element = *element;
   out.grid.fill.assign(element_bytes(*element), std::byte{0});
-  out.big_endian = H5Tget_order(type) == H5T_ORDER_BE;
+  if (strings) out.grid.shape.push_back(2);
+  out.kind = strings                                   ? Hdf5Kind::references
+             : H5Tget_order(type) == H5T_ORDER_BE ? Hdf5Kind::big_endian
+                                                  : Hdf5Kind::little_endian;
   const Id properties(H5Dget_create_plist(dataset), H5Pclose);
   H5D_fill_value_t defined = H5D_FILL_VALUE_UNDEFINED;
   H5Pfill_value_defined(properties, &defined);
-  if (defined == H5D_FILL_VALUE_USER_DEFINED) {
+  if (defined == H5D_FILL_VALUE_USER_DEFINED && !strings) {
     const Id native(H5Tget_native_type(type, H5T_DIR_ASCEND), H5Tclose);
     std::vector<std::byte> value(std::max(H5Tget_size(native), out.grid.fill.size()));
     if (H5Pget_fill_value(properties, native, value.data()) >= 0) {
@@ -186,7 +203,7 @@ herr_t visit(hid_t root, const char* name, const H5O_info_t* about, void* contex
   if (about->type != H5O_TYPE_DATASET) return 0;
   try {
     const Id dataset(H5Dopen2(root, name, H5P_DEFAULT), H5Dclose);
-    Hdf5Array array{.name = name, .grid = {}, .big_endian = false, .filters = {}, .chunks = {}};
+    Hdf5Array array{.name = name, .grid = {}, .kind = {}, .filters = {}, .chunks = {}};
     if (read_dataset(array, dataset)) walk.arrays.push_back(std::move(array));
     return walk.arrays.size() > 10'000 ? -1 : 0;
   } catch (const Unsupported& error) {
@@ -209,6 +226,9 @@ std::string describe(const std::string& path) {
   hsize_t user_block = 0;
   H5Pget_userblock(creation, &user_block);
   if (user_block != 0) throw Unsupported("HDF5: a user block before the data");
+  std::size_t address_bytes = 0, size_bytes = 0;
+  H5Pget_sizes(creation, &address_bytes, &size_bytes);
+  if (address_bytes != 8 || size_bytes != 8) throw Unsupported("HDF5: addresses of other than 8 bytes");
   Walk walk;
   if (H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_INC, visit, &walk, H5O_INFO_BASIC) < 0) {
     if (walk.unsupported) throw Unsupported(walk.reason);

@@ -50,6 +50,12 @@ def test_a_group_has_image_and_label_and_trains_as_its_pack(folder, tmp_path):
     check_same_batches(file, tundish.DataSource(file), tmp_path)
 
 
+def test_byte_strings_are_coded_images(folder, tmp_path):
+    file = folder / "strings.h5"
+    assert np.array_equal(pixels(file), images())
+    check_same_batches(file, tundish.DataSource(file), tmp_path)
+
+
 def test_the_description_is_kept_beside_the_file(tmp_path):
     unzip("hdf5/hdf5.zip", tmp_path)
     first = pixels(tmp_path / "missing.h5")

@@ -25,7 +25,7 @@ def tools(monkeypatch):
 def wheel(leave_out="", tag="py3-none-manylinux_2_35_x86_64", more=()):
     """A wheel with the library and program as they were built: not stripped."""
     names = ["libjpeg-turbo", "libpng", "zlib", "zstd", "lz4", "liblzma", "bzip2", "fmt", "nlohmann-json"]
-    names += ["CLI11", "xxhash", "libstdc++", "libgcc", "cuda-runtime"]
+    names += ["CLI11", "xxhash", "libstdc++", "libgcc", "cuda-runtime", "hdf5"]
     package = (ROOT / "python" / "tundish").rglob("*")
     files = {f.relative_to(ROOT / "python").as_posix(): b"" for f in package if f.is_file()}
     files |= {f"{INFO}/licenses/linked/{name}": b"text" for name in names}

@@ -87,7 +87,8 @@ class ArraySource : public Source {
   const Schema& schema() const override { return schema_; }
   std::string path() const override { return path_; }
   std::string key(std::uint64_t i) const override { return fmt::format("{:08}", i); }
-  std::uint64_t bytes(std::uint64_t) const override { return sample_bytes_; }
+  std::uint64_t bytes(std::uint64_t) const override { return sizes_known_ ? sample_bytes_ : 0; }
+  bool sizes_known() const override { return sizes_known_; }
   const std::vector<std::string>& warnings() const override { return warnings_; }
 
   SampleInfo info(std::uint64_t i) const override {
@@ -107,6 +108,7 @@ class ArraySource : public Source {
       if ((fields >> c & 1) == 0) continue;
       try {
         columns_[c].named.array->read_sample(out.fields[c], columns_[c].axis, i);
+        if (columns_[c].named.resolve) columns_[c].named.resolve(out.fields[c]);
       } catch (const Error& error) {
         Where where = error.where();
         if (where.file.empty()) where.file = path_;
@@ -121,7 +123,7 @@ class ArraySource : public Source {
   void add_column(std::vector<Column>& columns, NamedArray named, std::int64_t axis) {
     Column column{.named = std::move(named)};
     const ChunkGrid& grid = column.named.array->grid();
-    column.axis = axis_of(grid, axis);
+    column.axis = column.named.resolve ? 0 : axis_of(grid, axis);
     const auto fault = sample_type(column.sample, grid, column.axis);
     if (fault) {
       warnings_.push_back(fmt::format("{}: array {} is left out: {}", printable(path_),
@@ -129,6 +131,11 @@ class ArraySource : public Source {
       return;
     }
     column.count = grid.shape[column.axis];
+    if (column.named.resolve) {
+      column.is_image = true;  // coded, as the bytes will say
+      columns.push_back(std::move(column));
+      return;
+    }
     find_image_layout(column);
     column.is_label = is_integer(column.sample.element) &&
                       *array_bytes(column.sample) == element_bytes(column.sample.element);
@@ -179,6 +186,13 @@ class ArraySource : public Source {
   }
 
   void add_field(Column column, FieldType type) {
+    if (column.named.resolve) {
+      const FieldType kind = type == FieldType::image ? type : FieldType::bytes;
+      schema_.fields.push_back({.name = field_name(column.named.name, type), .type = kind});
+      sizes_known_ = false;
+      columns_.push_back(std::move(column));
+      return;
+    }
     schema_.fields.push_back({.name = field_name(column.named.name, type),
                               .type = type,
                               .array = column.sample,
@@ -222,6 +236,7 @@ class ArraySource : public Source {
   std::vector<std::string> warnings_;
   std::uint64_t count_ = 0;
   std::uint64_t sample_bytes_ = 0;
+  bool sizes_known_ = true;
 };
 
 }  // namespace

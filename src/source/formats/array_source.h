@@ -1,6 +1,7 @@
 // A data set of named arrays, whose samples lie along one axis: N5, Zarr, HDF5.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,6 +15,9 @@ namespace tundish {
 struct NamedArray {
   std::string name;  // "train/image"; of a single array the folder's or file's own name
   std::shared_ptr<const ChunkedArray> array;
+  // Of byte strings, which the array only refers to: a sample of the array becomes its bytes. Any
+  // thread; throws Error. The samples lie along axis 0.
+  std::function<void(std::vector<std::byte>& bytes)> resolve = {};
 };
 
 // Which array is the image and which the label: options, then usual names (source/field_names.h).

@@ -6,9 +6,11 @@
 
 #include "core/file.h"
 #include "core/machine/helper_process.h"
+#include "decode/decode.h"
 #include "source/chunks/chunked_array.h"
 #include "source/format.h"
 #include "source/formats/array_source.h"
+#include "source/formats/hdf5_heap.h"
 #include "source/formats/hdf5_index.h"
 #include "source/side_index.h"
 
@@ -64,6 +66,32 @@ class Hdf5Loader : public ChunkLoader {
   std::vector<std::uint64_t> counts_;
 };
 
+// A reference of 16 bytes becomes the bytes that it refers to.
+void resolve(std::vector<std::byte>& bytes, const File& file) {
+  const Hdf5Reference reference = load_hdf5_reference(bytes.data());
+  bytes.clear();
+  if (reference.bytes == 0) {
+    throw Error(ErrorCode::file_empty, {.file = file.path()}, "HDF5: the element has no bytes");
+  }
+  if (reference.bytes > Limits{}.max_bytes) {
+    throw Error(ErrorCode::image_too_large, {.file = file.path()},
+                fmt::format("{} bytes, at most {} are allowed", with_commas(reference.bytes),
+                            with_commas(Limits{}.max_bytes)));
+  }
+  const auto read = [&](ByteSpan out, std::uint64_t at) {
+    return file.read_at(out, at) == out.size();
+  };
+  std::uint64_t offset = 0;
+  if (const auto fault = find_heap_object(offset, reference, file.size(), read)) {
+    throw Error(*fault, {.file = file.path()});
+  }
+  bytes.resize(reference.bytes);
+  if (!read(bytes, offset)) {
+    throw Error(ErrorCode::source_changed, {.file = file.path(), .offset = offset},
+                "the file became shorter after it was opened");
+  }
+}
+
 std::vector<Hdf5Array> describe(const std::string& path, std::uint64_t size) {
   const FileStamp stamp = stamp_of(path);
   std::vector<Hdf5Array> arrays;
@@ -89,9 +117,13 @@ std::shared_ptr<const Source> open_hdf5(const std::string& path, const SourceOpt
     std::vector<ChunkStep> steps;  // refused here rather than at every sample
     if (const auto fault = hdf5_steps(steps, array, 0)) throw Error(*fault, {.file = path});
     const ChunkGrid grid = array.grid;
-    const std::string name = array.name;
-    arrays.push_back({name, std::make_shared<ChunkedArray>(
-                                grid, std::make_unique<Hdf5Loader>(file, std::move(array)))});
+    NamedArray named{.name = array.name, .array = nullptr};
+    if (array.kind == Hdf5Kind::references) {
+      named.resolve = [file](std::vector<std::byte>& bytes) { resolve(bytes, *file); };
+    }
+    named.array = std::make_shared<ChunkedArray>(
+        grid, std::make_unique<Hdf5Loader>(file, std::move(array)));
+    arrays.push_back(std::move(named));
   }
   return open_arrays("hdf5", path, std::move(arrays), options);
 }

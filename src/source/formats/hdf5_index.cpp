@@ -81,12 +81,13 @@ std::optional<Fault> read_array(Hdf5Array& out, Cursor& in, std::uint64_t file_s
   const Bytes name = in.take(in.next<std::uint32_t>());
   out.name.assign(reinterpret_cast<const char*>(name.data()), name.size());
   const auto element = in.next<std::uint8_t>();
-  out.big_endian = in.next<std::uint8_t>() != 0;
+  const auto kind = in.next<std::uint8_t>();
   const std::size_t axes = in.next<std::uint8_t>(), filters = in.next<std::uint8_t>();
-  if (element >= kArrayElements || axes > kMaxArraySides || filters > kMaxChunkSteps) {
+  if (kind > 2 || element >= kArrayElements || axes > kMaxArraySides || filters > kMaxChunkSteps) {
     return damaged("the description has unknown types or too many axes or filters");
   }
   out.grid.element = static_cast<ArrayElement>(element);
+  out.kind = static_cast<Hdf5Kind>(kind);
   for (auto* sides : {&out.grid.shape, &out.grid.chunk}) {
     for (std::size_t a = 0; a < axes; ++a) sides->push_back(in.next<std::uint64_t>());
   }
@@ -100,6 +101,11 @@ std::optional<Fault> read_array(Hdf5Array& out, Cursor& in, std::uint64_t file_s
   if (auto fault = check_grid(out.grid)) {
     fault->reason = fmt::format("{}: {}: {}", kName, printable(out.name), fault->reason);
     return fault;
+  }
+  const auto& shape = out.grid.shape;
+  if (out.kind == Hdf5Kind::references &&
+      (out.grid.element != ArrayElement::uint64 || shape.size() != 2 || shape[1] != 2)) {
+    return damaged("references of another size");
   }
   return read_chunks(out, in, file_size);
 }
@@ -118,7 +124,7 @@ std::vector<std::byte> write_hdf5_index(const std::vector<Hdf5Array>& arrays) {
     put(out, static_cast<std::uint32_t>(array.name.size()));
     append(text(array.name));
     put(out, static_cast<std::uint8_t>(array.grid.element));
-    put(out, static_cast<std::uint8_t>(array.big_endian));
+    put(out, static_cast<std::uint8_t>(array.kind));
     put(out, static_cast<std::uint8_t>(array.grid.shape.size()));
     put(out, static_cast<std::uint8_t>(array.filters.size()));
     for (const std::uint64_t side : array.grid.shape) put(out, side);
@@ -164,7 +170,7 @@ std::optional<Fault> hdf5_steps(std::vector<ChunkStep>& out, const Hdf5Array& ar
       {32015, ChunkCodec::zstd},     {307, ChunkCodec::bzip2}};
   out.clear();
   const auto element = static_cast<std::uint32_t>(element_bytes(array.grid.element));
-  if (array.big_endian && element > 1) out.push_back({ChunkCodec::swap_bytes, element});
+  if (array.kind == Hdf5Kind::big_endian && element > 1) out.push_back({ChunkCodec::swap_bytes, element});
   for (std::size_t f = 0; f < array.filters.size(); ++f) {
     if ((mask >> f & 1) != 0) continue;
     const auto known = std::find_if(std::begin(kFilters), std::end(kFilters), [&](const auto& one) {

@@ -1,7 +1,7 @@
 // Where the arrays of an HDF5 file are, as the helper process found it with libhdf5: written by the
 // program, read by the library, which trusts nothing in it. Little-endian:
 //   "TNDHDF51", number of arrays (32 bits), for each array: name (length in 32 bits, bytes),
-//   four bytes (element, big-endian, axes, number of filters), a 64-bit side for every axis, the
+//   four bytes (element, kind, axes, number of filters), a 64-bit side for every axis, the
 //   same for the chunks, for each filter its id and first value (32 bits each), the fill value,
 //   number of stored chunks (64 bits), for each its number in C order, offset and bytes (64 bits
 //   each) and filter mask (32 bits).
@@ -29,10 +29,16 @@ struct Hdf5Filter {
   std::uint32_t value = 0;  // the first of its values
 };
 
+enum class Hdf5Kind : std::uint8_t {
+  little_endian,
+  big_endian,
+  references,  // byte strings: (N, 2) of uint64, which are a reference to the heap (hdf5_heap.h)
+};
+
 struct Hdf5Array {
   std::string name;
   ChunkGrid grid;
-  bool big_endian = false;
+  Hdf5Kind kind = Hdf5Kind::little_endian;
   std::vector<Hdf5Filter> filters;  // in the order of writing
   std::vector<Hdf5Chunk> chunks;    // sorted by number
 };

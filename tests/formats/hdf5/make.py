@@ -3,6 +3,7 @@
 From the repository's root: python -m tests.formats.hdf5.make
 """
 
+import io
 import tempfile
 import zipfile
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import h5py
 import hdf5plugin
 import numpy as np
+from PIL import Image
 
 from tests.helpers.array_values import CHUNK, SHAPE, images, labels, vectors
 
@@ -25,6 +27,12 @@ KINDS = {
     "blosc": {"chunks": CHUNK, "compression": hdf5plugin.Blosc()},
     "zstd": {"chunks": CHUNK, "compression": hdf5plugin.Zstd()},
 }
+
+
+def png(pixels):
+    out = io.BytesIO()
+    Image.fromarray(pixels).save(out, "png")
+    return out.getvalue()
 
 
 def write(folder):
@@ -44,6 +52,12 @@ def write(folder):
     with h5py.File(folder / "missing.h5", "w") as file:
         data = file.create_dataset("image", SHAPE, "u1", chunks=CHUNK, fillvalue=9)
         data[:4] = images()[:4]
+    with h5py.File(folder / "strings.h5", "w") as file:
+        kind = h5py.vlen_dtype(np.uint8)
+        data = file.create_dataset("image", (len(images()),), kind, chunks=(4,), compression="gzip")
+        for i, pixels in enumerate(images()):
+            data[i] = np.frombuffer(png(pixels), np.uint8)
+        file.create_dataset("label", data=labels())
     with h5py.File(folder / "scaleoffset.h5", "w") as file:
         file.create_dataset("image", data=images(), chunks=CHUNK, scaleoffset=0)
 
