@@ -13,6 +13,7 @@ add_library(engine STATIC
   src/core/linked_libraries.cpp
   src/core/machine/control_groups.cpp
   src/core/machine/cpu.cpp
+  src/core/machine/helper_process.cpp
   src/core/machine/mapped_memory.cpp
   src/core/machine/memory_limit.cpp
   src/core/machine/usable_cpus.cpp
@@ -99,15 +100,33 @@ add_library(engine STATIC
   src/decode/webp/webp_header.cpp
   src/decode/webp/webp_memory.cpp
   src/source/byte_stream.cpp
+  src/source/chunks/blosc_chunk.cpp
+  src/source/chunks/chunk_grid.cpp
+  src/source/chunks/chunk_steps.cpp
+  src/source/chunks/chunked_array.cpp
+  src/source/chunks/decompress_chunk.cpp
+  src/source/chunks/lz4_chunk.cpp
+  src/source/chunks/shuffle.cpp
   src/source/decompress.cpp
+  src/source/field_names.cpp
   src/source/formats.cpp
+  src/source/formats/array_folder.cpp
+  src/source/formats/array_json.cpp
+  src/source/formats/array_source.cpp
   src/source/formats/csv.cpp
   src/source/formats/file_list.cpp
+  src/source/formats/hdf5.cpp
+  src/source/formats/hdf5_heap.cpp
+  src/source/formats/hdf5_index.cpp
   src/source/formats/image_folder.cpp
   src/source/formats/joined.cpp
+  src/source/formats/n5.cpp
   src/source/formats/tar.cpp
   src/source/formats/tar_index.cpp
   src/source/formats/tar_reader.cpp
+  src/source/formats/zarr.cpp
+  src/source/formats/zarr_2.cpp
+  src/source/formats/zarr_3.cpp
   src/source/label_vector.cpp
   src/source/labels.cpp
   src/source/loose_file.cpp

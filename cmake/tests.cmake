@@ -37,9 +37,14 @@ add_executable(unit_tests
   src/decode/png_test.cpp
   src/decode/raw_test.cpp
   src/decode/webp/webp_test.cpp
+  src/source/field_names_test.cpp
   src/source/formats/csv_test.cpp
+  src/source/chunks/chunk_grid_test.cpp
+  src/source/chunks/chunk_steps_test.cpp
   src/source/decompress_test.cpp
   src/source/formats/file_list_test.cpp
+  src/source/formats/hdf5_heap_test.cpp
+  src/source/formats/hdf5_index_test.cpp
   src/source/formats/image_folder_test.cpp
   src/source/formats/joined_test.cpp
   src/source/label_vector_test.cpp
@@ -50,6 +55,7 @@ add_executable(unit_tests
   src/source/open_test.cpp
   src/source/formats/tar_reader_test.cpp
   src/source/formats/tar_test.cpp
+  src/source/formats/zarr_metadata_test.cpp
   src/pack/checksum_test.cpp
   src/pack/write/handover_test.cpp
   src/pack/write/journal_test.cpp

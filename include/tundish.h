@@ -57,6 +57,10 @@ TUNDISH_API tundish_source* tundish_source_join(tundish_source** sources, uint64
  * owned by the caller. NULL on error. */
 TUNDISH_API tundish_source* tundish_source_open_copy(const char* path, int32_t descriptor);
 
+/* Where the program `tundish` is. A second process of it reads the structure of HDF5 files; without it
+ * they cannot be opened. Before the first opening. */
+TUNDISH_API void tundish_set_program(const char* path);
+
 /* Opens a source on a thread of the library, for a caller that must stay responsive: large
  * folders and archives take long. `options` is JSON with what the bytes do not say: {"format": "",
  * "image": "", "label": "", "axis": 0}, each of them optional; NULL for none. NULL on error. */

@@ -22,7 +22,7 @@ PLATFORM = "manylinux_2_35_x86_64"
 # A manylinux system also has libstdc++, but not always one as new as the compiler's.
 NEEDED = {"libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2", "libpthread.so.0", "libdl.so.2"}
 NEEDED |= {"librt.so.1"}
-LINKED = ["libjpeg-turbo", "libpng", "libwebp", "libdeflate", "zlib", "zstd", "liblzma", "bzip2"]
+LINKED = ["libjpeg-turbo", "libpng", "libwebp", "libdeflate", "zlib", "zstd", "lz4", "liblzma", "bzip2"]
 LINKED += ["fmt", "nlohmann-json", "CLI11", "xxhash", "libstdc++", "libgcc"]
 
 
@@ -60,6 +60,8 @@ def problems(wheel: zipfile.ZipFile) -> list[str]:
     linked = list(LINKED)
     if library in names and b"cudaErrorCudartUnloading" in wheel.read(library):
         linked.append("cuda-runtime")
+    if program in names and b"H5Fopen" in wheel.read(program):
+        linked.append("hdf5")
     wanted += [f"{info}/licenses/linked/{name}" for name in linked]
     found = [f"{name} is missing" for name in wanted if name not in names]
     package = {

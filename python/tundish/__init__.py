@@ -21,6 +21,7 @@ from .data.loader import Loader
 from .data.order import Balanced, Mixture, Order, Repeated, Subset, Weighted
 from .data.replay import Replayed
 from .packing import pack, write_manifest
+from .program import tell_library as _tell_library
 
 if TYPE_CHECKING:
     from . import optim
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from .tuning.tune import tune
 
 __version__ = _version()
+_tell_library()
 __all__ = [
     "ArgumentError",
     "Balanced",

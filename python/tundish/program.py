@@ -6,6 +6,7 @@ import os
 import sys
 
 from ._c.errors import MissingError
+from ._c.library import lib
 
 
 def find_program() -> str:
@@ -17,3 +18,11 @@ def find_program() -> str:
             return place
     where = " and ".join(places)
     raise MissingError(f"no program at {where}\n  fix: run ./dev build, or install the wheel")
+
+
+def tell_library() -> None:
+    """Formats whose structure is read by a second process (HDF5) need the program; others do not."""
+    try:
+        lib.tundish_set_program(os.fsencode(find_program()))
+    except MissingError:
+        pass  # opening such a file says so

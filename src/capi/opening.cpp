@@ -11,6 +11,7 @@
 #include "capi/handles.h"
 #include "core/fields_json.h"
 #include "core/interruption.h"
+#include "core/machine/helper_process.h"
 #include "pack/open.h"
 
 using namespace tundish;
@@ -58,6 +59,13 @@ struct tundish_opening {
   std::shared_ptr<Opening> opening;
   std::thread thread;
 };
+
+void tundish_set_program(const char* path) {
+  guarded<int32_t>(TUNDISH_ERROR, [&]() -> int32_t {
+    set_helper_program(path ? path : "");
+    return TUNDISH_OK;
+  });
+}
 
 tundish_opening* tundish_opening_new(const char* path, const char* options) {
   return guarded<tundish_opening*>(nullptr, [&] {

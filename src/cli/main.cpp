@@ -10,6 +10,8 @@
 #include "cli/text.h"
 #include "cli/verbs.h"
 #include "core/interruption.h"
+#include "core/machine/helper_process.h"
+#include "source/formats/hdf5.h"
 
 namespace tundish::cli {
 namespace {
@@ -81,6 +83,9 @@ int run(const Words& words, Shell& shell, std::string& verb_name) {
   const std::string& first = words[0];
   if (first == "--version" || first == "-V")
     return run_version(Words(words.begin() + 1, words.end()), shell);
+  if (first == kHdf5Verb) {
+    return run_read_hdf5_structure(Words(words.begin() + 1, words.end()), shell);
+  }
   const bool asks_help = first == "help" || first == "--help" || first == "-h";
   if (asks_help && words.size() == 1) {
     shell.print(overview());
@@ -95,6 +100,7 @@ int run(const Words& words, Shell& shell, std::string& verb_name) {
 int run_and_report(int argc, char** argv) {
   Shell shell(argc > 0 ? argv[0] : "tundish");
   watch_interrupts();
+  set_helper_program("/proc/self/exe");  // of HDF5 files: this program once more
   const StopScope interruptible(stop_request(&stop_flag()));
   std::string verb;
   try {

@@ -3,6 +3,10 @@
 
 #include <CLI/Version.hpp>
 
+#ifdef TUNDISH_HDF5
+#include <H5public.h>
+#endif
+
 #include "cli/json.h"
 #include "cli/verbs.h"
 #include "core/linked_libraries.h"
@@ -24,6 +28,12 @@ int run_version(const Words& words, Shell& shell) {
   for (const LinkedLibrary& library : linked_libraries())
     libraries[library.name] = library.version.empty() ? Json() : Json(library.version);
   libraries["CLI11"] = CLI11_VERSION;
+#ifdef TUNDISH_HDF5
+  libraries["hdf5"] =
+      std::to_string(H5_VERS_MAJOR) + '.' + std::to_string(H5_VERS_MINOR) + '.' + std::to_string(H5_VERS_RELEASE);
+#else
+  libraries["hdf5"] = Json();  // TND-316
+#endif
   print_json(shell, {{"tundish", version()}, {"libraries", std::move(libraries)}});
   return kOk;
 }

@@ -3,6 +3,7 @@
 #include <bzlib.h>
 #include <fmt/core.h>
 #include <libdeflate.h>
+#include <lz4.h>
 #include <lzma.h>
 #include <png.h>
 #include <webp/decode.h>
@@ -41,6 +42,7 @@ std::vector<LinkedLibrary> linked_libraries() {
       {"libdeflate", LIBDEFLATE_VERSION_STRING},
       {"zlib", first_word(zlibVersion())},
       {"zstd", ZSTD_versionString()},
+      {"lz4", LZ4_versionString()},
       {"liblzma", lzma_version_string()},
       {"bzip2", first_word(BZ2_bzlibVersion())},
       {"fmt", dotted(FMT_VERSION, 100)},

@@ -6,8 +6,11 @@
 #include "source/decompress.h"
 #include "source/format.h"
 #include "source/formats/file_list.h"
+#include "source/formats/hdf5.h"
 #include "source/formats/image_folder.h"
+#include "source/formats/n5.h"
 #include "source/formats/tar.h"
+#include "source/formats/zarr.h"
 #include "source/names.h"
 
 namespace tundish {
@@ -28,11 +31,23 @@ bool looks_like_list(const Probe& probe) {
   return ends_with(probe, ".csv") || ends_with(probe, ".tsv");
 }
 
+bool looks_like_zarr(const Probe& probe) {
+  return probe.has(".zarray") || probe.has(".zgroup") || probe.has("zarr.json");
+}
+
+bool looks_like_hdf5(const Probe& probe) {
+  return probe.text().starts_with("\x89HDF\r\n\x1a\n");
+}
+
 constexpr std::array kFormats = {
     Format{"csv", "a .csv or .tsv list of files", looks_like_list,
            [](const std::string& path, const SourceOptions&) { return open_file_list(path); }},
     Format{"tar", "a .tar archive, also compressed", looks_like_tar,
            [](const std::string& path, const SourceOptions&) { return open_tar(path); }},
+    Format{"hdf5", "an HDF5 file of arrays", looks_like_hdf5, open_hdf5},
+    Format{"zarr", "a Zarr array or group, version 2 or 3", looks_like_zarr, open_zarr},
+    Format{"n5", "an N5 array or group",
+           [](const Probe& probe) { return probe.has("attributes.json"); }, open_n5},
     Format{"folder", "a folder FOLDER/CLASS/NAME.jpg",
            [](const Probe& probe) { return probe.is_folder; },
            [](const std::string& path, const SourceOptions&) { return open_image_folder(path); }},

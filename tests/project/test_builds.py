@@ -24,19 +24,9 @@ def tools(monkeypatch):
 
 def wheel(leave_out="", tag="py3-none-manylinux_2_35_x86_64", more=()):
     """A wheel with the library and program as they were built: not stripped."""
-    names = [
-        "libwebp",
-        "libdeflate",
-        "libjpeg-turbo",
-        "libpng",
-        "zlib",
-        "zstd",
-        "liblzma",
-        "bzip2",
-        "fmt",
-        "nlohmann-json",
-    ]
-    names += ["CLI11", "xxhash", "libstdc++", "libgcc", "cuda-runtime"]
+    names = ["libjpeg-turbo", "libpng", "libwebp", "libdeflate", "zlib", "zstd", "lz4", "liblzma"]
+    names += ["bzip2", "fmt", "nlohmann-json", "CLI11", "xxhash", "libstdc++", "libgcc"]
+    names += ["cuda-runtime", "hdf5"]
     package = (ROOT / "python" / "tundish").rglob("*")
     files = {f.relative_to(ROOT / "python").as_posix(): b"" for f in package if f.is_file()}
     files |= {f"{INFO}/licenses/linked/{name}": b"text" for name in names}

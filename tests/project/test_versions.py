@@ -12,19 +12,8 @@ pytestmark = needs_program
 # With this one every JPEG test, ./dev siege lanes and the golden files were run against Pillow.
 PROVEN_JPEG = "2.1.5"
 
-LIBRARIES = [
-    "libjpeg-turbo",
-    "libpng",
-    "libwebp",
-    "libdeflate",
-    "zlib",
-    "zstd",
-    "liblzma",
-    "bzip2",
-    "fmt",
-    "nlohmann-json",
-]
-LIBRARIES += ["xxhash", "cuda-runtime", "CLI11"]
+LIBRARIES = ["libjpeg-turbo", "libpng", "libwebp", "libdeflate", "zlib", "zstd", "lz4", "liblzma"]
+LIBRARIES += ["bzip2", "fmt", "nlohmann-json", "xxhash", "cuda-runtime", "CLI11", "hdf5"]
 
 
 @pytest.fixture
@@ -36,7 +25,7 @@ def test_every_linked_library_is_named_with_its_version(versions):
     assert f"tundish {versions['tundish']}\n" == out(tundish("--version"))
     assert [*versions["libraries"]] == LIBRARIES
     for name, version in versions["libraries"].items():
-        without = name == "cuda-runtime" and version is None
+        without = name in ("cuda-runtime", "hdf5") and version is None
         assert without or re.fullmatch(r"\d+(\.\d+)+", version), (name, version)
 
 
@@ -46,7 +35,7 @@ def test_the_list_is_that_of_the_build(versions):
         r"foreach\(name ((?:\w+ )*\w+)\)\n  find_library", (ROOT / "CMakeLists.txt").read_text()
     )[1]
     names = {"jpeg": "libjpeg-turbo", "png16": "libpng", "zstd": "zstd", "lzma": "liblzma"}
-    names |= {"bz2": "bzip2", "z": "zlib", "webp": "libwebp", "deflate": "libdeflate"}
+    names |= {"bz2": "bzip2", "z": "zlib", "webp": "libwebp", "deflate": "libdeflate", "lz4": "lz4"}
     assert {names.get(archive) for archive in archives.split()} <= {*versions["libraries"]}
 
 

@@ -8,8 +8,8 @@ export CCACHE_SLOPPINESS=pch_defines,time_macros  # or it does without precompil
 system=$(. /etc/os-release 2>/dev/null && printf '%s' "${ID:-unknown} ${VERSION_ID:-}") || system=unknown
 
 build_tools="g++ cmake ninja ccache git"  # found on the PATH in whatever way
-build_packages="libjpeg62-turbo-dev libpng-dev libwebp-dev libdeflate-dev zlib1g-dev libzstd-dev liblzma-dev
-  libbz2-dev libfmt-dev nlohmann-json3-dev libcli11-dev libxxhash-dev doctest-dev"
+build_packages="libjpeg62-turbo-dev libpng-dev libwebp-dev libdeflate-dev zlib1g-dev libzstd-dev liblz4-dev libhdf5-dev
+  liblzma-dev libbz2-dev libfmt-dev nlohmann-json3-dev libcli11-dev libxxhash-dev doctest-dev"
 peer_packages="libturbojpeg0-dev libopencv-dev pkg-config libavdevice59 libavfilter8"  # of ./dev bench load --peers
 clang_packages="clang-22 libclang-rt-22-dev llvm-22 clang-format-22"
 case $system in ubuntu*) build_packages=${build_packages/libjpeg62-turbo-dev/libjpeg-turbo8-dev} ;; esac

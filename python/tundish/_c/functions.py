@@ -37,6 +37,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "tundish_usable_cpus": (c_uint32, []),
     "tundish_memory_left": (c_uint64, []),
     "tundish_can_pin": (c_int32, []),
+    "tundish_set_program": (None, [c_char_p]),
     "tundish_source_open": (SourceHandle, [c_char_p]),
     "tundish_opening_new": (OpeningHandle, [c_char_p, c_char_p]),
     "tundish_opening_wait": (c_int32, [c_void_p, c_uint32, POINTER(c_void_p)]),

@@ -1,0 +1,12 @@
+// The arrays of an HDF5 file as source/formats/hdf5_index.h writes them, found with libhdf5.
+#pragma once
+
+#include <string>
+
+namespace tundish::cli {
+
+// The exit code of the verb: 0, kHelperUnsupported or kHelperDamaged; `out` is the description or
+// the reason.
+int describe_hdf5(std::string& out, const std::string& path);
+
+}  // namespace tundish::cli

@@ -1,0 +1,91 @@
+#include "source/formats/array_folder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/file.h"
+#include "core/interruption.h"
+#include "source/format.h"
+#include "source/names.h"
+
+namespace tundish {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kMaxLevels = 8;
+constexpr std::size_t kMaxFolders = 100'000;
+
+std::vector<std::string> sub_folders(const std::string& path) {
+  std::error_code error;
+  fs::directory_iterator entries(path, error);
+  std::vector<std::string> out;
+  for (; !error && entries != fs::directory_iterator(); entries.increment(error)) {
+    check_stop(path);
+    std::error_code unknown;  // a link to nowhere is no folder
+    if (entries->is_directory(unknown)) out.push_back(entries->path().filename().string());
+    if (out.size() > kMaxFolders) break;
+  }
+  if (error) throw Error(ErrorCode::source_unreadable, {.file = path}, error.message());
+  std::sort(out.begin(), out.end(), name_before);
+  return out;
+}
+
+}  // namespace
+
+void walk_arrays(const std::string& path,
+                 const std::function<bool(const std::string&, const std::string&)>& visit) {
+  struct Place {
+    std::string folder, name;
+    int level;
+  };
+  std::vector<Place> open = {{path, "", 0}};
+  std::size_t seen = 0;
+  while (!open.empty()) {
+    const Place place = std::move(open.back());
+    open.pop_back();
+    if (visit(place.folder, place.name) || place.level == kMaxLevels) continue;
+    const std::vector<std::string> inside = sub_folders(place.folder);
+    seen += inside.size();
+    if (seen > kMaxFolders) {
+      throw Error(ErrorCode::format_unsupported, {.file = path},
+                  fmt::format("more than {} folders that are no arrays", kMaxFolders));
+    }
+    for (auto name = inside.rbegin(); name != inside.rend(); ++name) {
+      open.push_back({join_path(place.folder, *name),
+                      place.name.empty() ? *name : join_path(place.name, *name), place.level + 1});
+    }
+  }
+}
+
+std::string own_name(const std::string& path) {
+  const std::string clean = clean_path(path);
+  const std::string name = clean.substr(clean.rfind('/') + 1);
+  return name.empty() ? "array" : name;
+}
+
+bool read_if_there(std::vector<std::byte>& out, const std::string& path, std::uint64_t most,
+                   const char* format) {
+  File file;
+  try {
+    file = File::open(path);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::source_missing) return false;
+    throw;
+  }
+  const std::uint64_t size = file.size();
+  if (size > most) {
+    throw Error(damaged_source(format,
+                               fmt::format("the file has {} bytes, at most {} are possible",
+                                           with_commas(size), with_commas(most)),
+                               0),
+                {.file = path});
+  }
+  out.resize(size);
+  out.resize(file.read_at(out, 0));
+  return true;
+}
+
+}  // namespace tundish

@@ -1,0 +1,250 @@
+#include "source/formats/array_source.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/interruption.h"
+#include "decode/raw.h"
+#include "source/field_names.h"
+#include "source/format.h"
+
+namespace tundish {
+namespace {
+
+// One array with what the samples' axis makes of it.
+struct Column {
+  NamedArray named;
+  std::size_t axis = 0;
+  std::uint64_t count = 0;
+  ArrayType sample = {};
+  bool channels_first = false;
+  bool is_image = false;
+  bool is_label = false;  // may be
+};
+
+bool is_integer(ArrayElement element) {
+  return element <= ArrayElement::uint64 && element != ArrayElement::boolean;
+}
+
+bool is_channels(std::uint64_t side) { return side == 1 || side == 3 || side == 4; }
+
+// What decode/raw.h can show. (3, 32, 3) is read as (H, W, C).
+void find_image_layout(Column& column) {
+  const auto& shape = column.sample.shape;
+  column.channels_first = shape.size() == 3 && !is_channels(shape[2]) && is_channels(shape[0]);
+  const bool bytes = column.sample.element == ArrayElement::uint8;
+  const bool greys = shape.size() == 2 && column.sample.element == ArrayElement::uint16;
+  const bool sides = shape.size() == 2 ||
+                     (shape.size() == 3 && (is_channels(shape[2]) || column.channels_first));
+  column.is_image = greys || (bytes && sides);
+}
+
+std::size_t axis_of(const ChunkGrid& grid, std::int64_t axis) {
+  const auto axes = static_cast<std::int64_t>(grid.shape.size());
+  if (axes == 1) return 0;
+  const std::int64_t place = axis < 0 ? axis + axes : axis;
+  return place < 0 ? grid.shape.size() : static_cast<std::size_t>(place);  // none such: refused
+}
+
+// A label as it lies in memory, sign-extended; false when it is no int64.
+bool label_of(std::int64_t& out, Bytes bytes, ArrayElement element) {
+  switch (element) {
+    case ArrayElement::int8:
+      return out = load<std::int8_t>(bytes.data()), true;
+    case ArrayElement::uint8:
+      return out = load<std::uint8_t>(bytes.data()), true;
+    case ArrayElement::int16:
+      return out = load<std::int16_t>(bytes.data()), true;
+    case ArrayElement::uint16:
+      return out = load<std::uint16_t>(bytes.data()), true;
+    case ArrayElement::int32:
+      return out = load<std::int32_t>(bytes.data()), true;
+    case ArrayElement::uint32:
+      return out = load<std::uint32_t>(bytes.data()), true;
+    case ArrayElement::int64:
+    case ArrayElement::uint64:
+      out = load<std::int64_t>(bytes.data());
+      return element == ArrayElement::int64 || out >= 0;
+    default:
+      return false;
+  }
+}
+
+class ArraySource : public Source {
+ public:
+  ArraySource(const char* format, std::string path, std::vector<NamedArray> arrays,
+              const SourceOptions& options)
+      : format_(format), path_(std::move(path)) {
+    schema_.source = format;
+    std::vector<Column> columns;
+    for (NamedArray& named : arrays) add_column(columns, std::move(named), options.axis);
+    if (columns.empty()) throw Error(ErrorCode::source_empty, {.file = path_}, "it has no arrays");
+    choose(std::move(columns), options);
+  }
+
+  std::uint64_t count() const override { return count_; }
+  const Schema& schema() const override { return schema_; }
+  std::string path() const override { return path_; }
+  std::string key(std::uint64_t i) const override { return fmt::format("{:08}", i); }
+  std::uint64_t bytes(std::uint64_t) const override { return sizes_known_ ? sample_bytes_ : 0; }
+  bool sizes_known() const override { return sizes_known_; }
+  const std::vector<std::string>& warnings() const override { return warnings_; }
+
+  SampleInfo info(std::uint64_t i) const override {
+    return {.label = labels_.empty() ? -1 : labels_[i]};
+  }
+
+  std::uint64_t memory() const override {
+    std::uint64_t sum = labels_.size() * sizeof(std::int64_t);
+    for (const Column& column : columns_) sum += column.named.array->memory();
+    return sum;
+  }
+
+  void read(Sample& out, std::uint64_t i, FieldSet fields) const override {
+    out.fields.resize(schema_.fields.size());
+    for (std::vector<std::byte>& field : out.fields) field.clear();
+    for (std::size_t c = 0; c < columns_.size(); ++c) {
+      if ((fields >> c & 1) == 0) continue;
+      try {
+        columns_[c].named.array->read_sample(out.fields[c], columns_[c].axis, i);
+        if (columns_[c].named.resolve) columns_[c].named.resolve(out.fields[c]);
+      } catch (const Error& error) {
+        Where where = error.where();
+        if (where.file.empty()) where.file = path_;
+        where.record = i;
+        where.key = key(i);
+        throw SampleError(error.code(), where, error.reason());
+      }
+    }
+  }
+
+ private:
+  void add_column(std::vector<Column>& columns, NamedArray named, std::int64_t axis) {
+    Column column{.named = std::move(named)};
+    const ChunkGrid& grid = column.named.array->grid();
+    column.axis = column.named.resolve ? 0 : axis_of(grid, axis);
+    const auto fault = sample_type(column.sample, grid, column.axis);
+    if (fault) {
+      warnings_.push_back(fmt::format("{}: array {} is left out: {}", printable(path_),
+                                      printable(column.named.name), fault->reason));
+      return;
+    }
+    column.count = grid.shape[column.axis];
+    if (column.named.resolve) {
+      column.is_image = true;  // coded, as the bytes will say
+      columns.push_back(std::move(column));
+      return;
+    }
+    find_image_layout(column);
+    column.is_label = is_integer(column.sample.element) &&
+                      *array_bytes(column.sample) == element_bytes(column.sample.element);
+    columns.push_back(std::move(column));
+  }
+
+  static int pick(const std::vector<Column>& columns, FieldRole role, const std::string& wanted,
+                  const std::string& path) {
+    std::vector<FieldCandidate> candidates;
+    for (const Column& column : columns) {
+      candidates.push_back({column.named.name,
+                            role == FieldRole::image ? column.is_image : column.is_label});
+    }
+    int out = -1;
+    if (const auto fault = choose_field(out, role, wanted, candidates)) {
+      throw Error(*fault, {.file = path});
+    }
+    return out;
+  }
+
+  void choose(std::vector<Column> columns, const SourceOptions& options) {
+    const int image = pick(columns, FieldRole::image, options.image, path_);
+    const int label = pick(columns, FieldRole::label, options.label, path_);
+    const auto at = [&](int n) -> Column& { return columns[static_cast<std::size_t>(n)]; };
+    count_ = image >= 0 ? at(image).count : label >= 0 ? at(label).count : columns[0].count;
+    if (count_ == 0) throw Error(ErrorCode::source_empty, {.file = path_}, "its arrays are empty");
+    if (label >= 0 && at(label).count != count_) {
+      throw Error(ErrorCode::field_unclear, {.file = path_},
+                  fmt::format("{}: {} has {} samples, {} has {}", format_,
+                              printable(at(label).named.name), at(label).count,
+                              printable(at(image).named.name), count_));
+    }
+    if (image >= 0) add_field(std::move(at(image)), FieldType::image);
+    for (int c = 0; c < static_cast<int>(columns.size()); ++c) {
+      if (c != image && c != label) add_other(std::move(at(c)));
+    }
+    if (label >= 0) add_label(at(label));
+  }
+
+  void add_other(Column column) {
+    if (column.count != count_ || schema_.fields.size() >= kMaxFields - 1) {
+      warnings_.push_back(fmt::format("{}: array {} is left out: it has {} samples, not {}",
+                                      printable(path_), printable(column.named.name), column.count,
+                                      count_));
+      return;
+    }
+    add_field(std::move(column), FieldType::array);
+  }
+
+  void add_field(Column column, FieldType type) {
+    if (column.named.resolve) {
+      const FieldType kind = type == FieldType::image ? type : FieldType::bytes;
+      schema_.fields.push_back({.name = field_name(column.named.name, type), .type = kind});
+      sizes_known_ = false;
+      columns_.push_back(std::move(column));
+      return;
+    }
+    schema_.fields.push_back({.name = field_name(column.named.name, type),
+                              .type = type,
+                              .array = column.sample,
+                              .channels_first = type == FieldType::image && column.channels_first});
+    sample_bytes_ += *array_bytes(column.sample);
+    columns_.push_back(std::move(column));
+  }
+
+  // "image" and "label" are ours; an array beside them that is called so gets a "_" more.
+  std::string field_name(std::string name, FieldType type) const {
+    if (type == FieldType::image) return "image";
+    const auto taken = [&](const Field& field) { return field.name == name; };
+    while (name == "image" || name == "label" ||
+           std::any_of(schema_.fields.begin(), schema_.fields.end(), taken)) {
+      name += '_';
+    }
+    return name;
+  }
+
+  void add_label(const Column& column) {
+    std::vector<std::byte> bytes;
+    labels_.reserve(count_);
+    for (std::uint64_t i = 0; i < count_; ++i) {
+      if (i % 4096 == 0) check_stop(path_);
+      column.named.array->read_sample(bytes, column.axis, i);
+      std::int64_t label = 0;
+      if (!label_of(label, bytes, column.sample.element) || label < -1) {
+        throw Error(ErrorCode::label_unreadable, {.file = path_, .record = i, .key = key(i)},
+                    fmt::format("{} is no label", label));
+      }
+      labels_.push_back(label);
+    }
+    schema_.fields.push_back({.name = "label", .type = FieldType::label});
+  }
+
+  const char* format_;
+  std::string path_;
+  Schema schema_;
+  std::vector<Column> columns_;  // of the fields with bytes, in their order
+  std::vector<std::int64_t> labels_;
+  std::vector<std::string> warnings_;
+  std::uint64_t count_ = 0;
+  std::uint64_t sample_bytes_ = 0;
+  bool sizes_known_ = true;
+};
+
+}  // namespace
+
+std::shared_ptr<const Source> open_arrays(const char* format, const std::string& path,
+                                          std::vector<NamedArray> arrays,
+                                          const SourceOptions& options) {
+  return std::make_shared<ArraySource>(format, path, std::move(arrays), options);
+}
+
+}  // namespace tundish

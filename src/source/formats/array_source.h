@@ -1,0 +1,31 @@
+// A data set of named arrays, whose samples lie along one axis: N5, Zarr, HDF5.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "source/chunks/chunked_array.h"
+#include "source/source.h"
+#include "source/source_options.h"
+
+namespace tundish {
+
+struct NamedArray {
+  std::string name;  // "train/image"; of a single array the folder's or file's own name
+  std::shared_ptr<const ChunkedArray> array;
+  // Of byte strings, which the array only refers to: a sample of the array becomes its bytes. Any
+  // thread; throws Error. The samples lie along axis 0.
+  std::function<void(std::vector<std::byte>& bytes)> resolve = {};
+};
+
+// Which array is the image and which the label: options, then usual names (source/field_names.h).
+// Every other array of the same length is a field; one of another length is left out with a
+// warning. options.axis counts in every array that has more than one axis. Reads the labels.
+// Throws Error: field_unclear, format_unsupported, label_unreadable, source_empty.
+std::shared_ptr<const Source> open_arrays(const char* format, const std::string& path,
+                                          std::vector<NamedArray> arrays,
+                                          const SourceOptions& options);
+
+}  // namespace tundish

@@ -1,0 +1,131 @@
+#include "source/formats/hdf5.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/file.h"
+#include "core/machine/helper_process.h"
+#include "decode/decode.h"
+#include "source/chunks/chunked_array.h"
+#include "source/format.h"
+#include "source/formats/array_source.h"
+#include "source/formats/hdf5_heap.h"
+#include "source/formats/hdf5_index.h"
+#include "source/side_index.h"
+
+namespace tundish {
+namespace {
+
+constexpr const char* kName = "HDF5";
+constexpr const char* kIndexName = "hdf5";
+constexpr std::uint32_t kIndexVersion = 1;
+
+class Hdf5Loader : public ChunkLoader {
+ public:
+  Hdf5Loader(std::shared_ptr<const File> file, Hdf5Array array)
+      : file_(std::move(file)), array_(std::move(array)), counts_(chunk_counts(array_.grid)) {}
+
+  void load(Chunk& out, std::span<const std::uint64_t> at) const override {
+    out = {};
+    std::uint64_t number = 0;
+    for (std::size_t a = 0; a < at.size(); ++a) number = number * counts_[a] + at[a];
+    const auto found = std::lower_bound(
+        array_.chunks.begin(), array_.chunks.end(), number,
+        [](const Hdf5Chunk& chunk, std::uint64_t wanted) { return chunk.number < wanted; });
+    if (found == array_.chunks.end() || found->number != number) return;
+    const std::uint64_t wanted = chunk_bytes(array_.grid);
+    if (found->bytes > 2 * wanted + (1 << 20)) {
+      fail(damaged_source(kName, "a chunk has too many bytes", 0), found->offset);
+    }
+    std::vector<ChunkStep> steps;
+    if (const auto fault = hdf5_steps(steps, array_, found->mask)) fail(*fault, found->offset);
+    std::vector<std::byte> stored(found->bytes);
+    if (file_->read_at(stored, found->offset) != stored.size()) {
+      throw Error(ErrorCode::source_changed, {.file = file_->path(), .offset = found->offset},
+                  "the file became shorter after it was opened");
+    }
+    // The last rows of a block that is not chunked in the file.
+    if (array_.filters.empty() && stored.size() < wanted) stored.resize(wanted);
+    out.shape = array_.grid.chunk;
+    out.bytes.resize(wanted);
+    if (auto fault = undo_steps(out.bytes, stored, steps)) {
+      out = {};
+      fault->reason = fmt::format("{}: {}: {}", kName, printable(array_.name), fault->reason);
+      fail(*fault, found->offset);
+    }
+  }
+
+ private:
+  [[noreturn]] void fail(const Fault& fault, std::uint64_t offset) const {
+    throw Error(fault, {.file = file_->path(), .offset = offset});
+  }
+
+  std::shared_ptr<const File> file_;  // of all arrays of the file
+  Hdf5Array array_;
+  std::vector<std::uint64_t> counts_;
+};
+
+// A reference of 16 bytes becomes the bytes that it refers to.
+void resolve(std::vector<std::byte>& bytes, const File& file) {
+  const Hdf5Reference reference = load_hdf5_reference(bytes.data());
+  bytes.clear();
+  if (reference.bytes == 0) {
+    throw Error(ErrorCode::file_empty, {.file = file.path()}, "HDF5: the element has no bytes");
+  }
+  if (reference.bytes > Limits{}.max_bytes) {
+    throw Error(ErrorCode::image_too_large, {.file = file.path()},
+                fmt::format("{} bytes, at most {} are allowed", with_commas(reference.bytes),
+                            with_commas(Limits{}.max_bytes)));
+  }
+  const auto read = [&](ByteSpan out, std::uint64_t at) {
+    return file.read_at(out, at) == out.size();
+  };
+  std::uint64_t offset = 0;
+  if (const auto fault = find_heap_object(offset, reference, file.size(), read)) {
+    throw Error(*fault, {.file = file.path()});
+  }
+  bytes.resize(reference.bytes);
+  if (!read(bytes, offset)) {
+    throw Error(ErrorCode::source_changed, {.file = file.path(), .offset = offset},
+                "the file became shorter after it was opened");
+  }
+}
+
+std::vector<Hdf5Array> describe(const std::string& path, std::uint64_t size) {
+  const FileStamp stamp = stamp_of(path);
+  std::vector<Hdf5Array> arrays;
+  if (const auto kept = load_side_index(path, stamp, kIndexName, kIndexVersion)) {
+    if (!read_hdf5_index(arrays, *kept, size)) return arrays;
+  }
+  const std::string program = helper_program();
+  if (program.empty()) {
+    throw Error(ErrorCode::helper_failed, {.file = path}, "the program tundish was not found");
+  }
+  const std::vector<std::byte> found = run_helper(program, {kHdf5Verb, path}, path);
+  if (const auto fault = read_hdf5_index(arrays, found, size)) throw Error(*fault, {.file = path});
+  save_side_index(path, stamp, kIndexName, kIndexVersion, found);
+  return arrays;
+}
+
+}  // namespace
+
+std::shared_ptr<const Source> open_hdf5(const std::string& path, const SourceOptions& options) {
+  const auto file = std::make_shared<const File>(File::open(path));
+  std::vector<NamedArray> arrays;
+  for (Hdf5Array& array : describe(path, file->size())) {
+    std::vector<ChunkStep> steps;  // refused here rather than at every sample
+    if (const auto fault = hdf5_steps(steps, array, 0)) throw Error(*fault, {.file = path});
+    const ChunkGrid grid = array.grid;
+    NamedArray named{.name = array.name, .array = nullptr};
+    if (array.kind == Hdf5Kind::references) {
+      named.resolve = [file](std::vector<std::byte>& bytes) { resolve(bytes, *file); };
+    }
+    named.array = std::make_shared<ChunkedArray>(
+        grid, std::make_unique<Hdf5Loader>(file, std::move(array)));
+    arrays.push_back(std::move(named));
+  }
+  return open_arrays("hdf5", path, std::move(arrays), options);
+}
+
+}  // namespace tundish

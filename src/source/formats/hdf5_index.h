@@ -1,0 +1,56 @@
+// Where the arrays of an HDF5 file are, as the helper process found it with libhdf5: written by the
+// program, read by the library, which trusts nothing in it. Little-endian:
+//   "TNDHDF51", number of arrays (32 bits), for each array: name (length in 32 bits, bytes),
+//   four bytes (element, kind, axes, number of filters), a 64-bit side for every axis, the
+//   same for the chunks, for each filter its id and first value (32 bits each), the fill value,
+//   number of stored chunks (64 bits), for each its number in C order, offset and bytes (64 bits
+//   each) and filter mask (32 bits).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "source/chunks/chunk_grid.h"
+#include "source/chunks/chunk_steps.h"
+
+namespace tundish {
+
+struct Hdf5Chunk {
+  std::uint64_t number = 0;  // in C order of chunk coordinates
+  std::uint64_t offset = 0;  // in the file
+  std::uint64_t bytes = 0;
+  std::uint32_t mask = 0;  // bit f: filter f was left out
+};
+
+struct Hdf5Filter {
+  std::uint32_t id = 0;     // as HDF5 numbers filters
+  std::uint32_t value = 0;  // the first of its values
+};
+
+enum class Hdf5Kind : std::uint8_t {
+  little_endian,
+  big_endian,
+  references,  // byte strings: (N, 2) of uint64, which are a reference to the heap (hdf5_heap.h)
+};
+
+struct Hdf5Array {
+  std::string name;
+  ChunkGrid grid;
+  Hdf5Kind kind = Hdf5Kind::little_endian;
+  std::vector<Hdf5Filter> filters;  // in the order of writing
+  std::vector<Hdf5Chunk> chunks;    // sorted by number
+};
+
+std::vector<std::byte> write_hdf5_index(const std::vector<Hdf5Array>& arrays);
+
+// Any bytes. Grids are checked, chunks are sorted and inside of the file.
+std::optional<Fault> read_hdf5_index(std::vector<Hdf5Array>& out, Bytes index,
+                                     std::uint64_t file_size);
+
+// The steps that undo the filters of one chunk; format_unsupported names a filter that is unknown.
+std::optional<Fault> hdf5_steps(std::vector<ChunkStep>& out, const Hdf5Array& array,
+                                std::uint32_t mask);
+
+}  // namespace tundish

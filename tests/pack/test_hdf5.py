@@ -1,0 +1,126 @@
+"""HDF5: files of h5py with each filter, and files that break the process that reads them."""
+
+import os
+import random
+
+import numpy as np
+import pytest
+
+import tundish
+from tests.helpers.array_files import check_same_batches, images, labels, pixels, unzip
+from tests.helpers.program import needs_program
+from tests.helpers.sources import error_of, tundish as program
+
+pytestmark = needs_program
+
+KINDS = "contiguous chunked gzip shuffle_gzip lzf lz4 blosc zstd".split()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return unzip("hdf5/hdf5.zip", tmp_path_factory.mktemp("hdf5"))
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_every_filter_gives_the_pixels(folder, name):
+    assert np.array_equal(pixels(tundish.DataSource(folder / "kinds.h5", image=name)), images())
+
+
+@pytest.mark.parametrize("name", ["chunked", "shuffle_gzip"])
+def test_the_newest_layout_of_files_too(folder, name):
+    assert np.array_equal(pixels(tundish.DataSource(folder / "latest.h5", image=name)), images())
+
+
+@pytest.mark.parametrize("axis", [1, -3])
+def test_another_axis_counts_the_samples(folder, axis):
+    found = pixels(tundish.DataSource(folder / "kinds.h5", image="contiguous", axis=axis))
+    assert np.array_equal(found, np.moveaxis(images(), 1, 0))
+
+
+def test_chunks_never_written_have_the_fill_value(folder):
+    wanted = images()
+    wanted[4:] = 9
+    assert np.array_equal(pixels(folder / "missing.h5"), wanted)
+
+
+def test_a_group_has_image_and_label_and_trains_as_its_pack(folder, tmp_path):
+    file = folder / "group.h5"
+    data = tundish.Dataset(file)
+    assert [data[i][1] for i in range(len(data))] == labels().tolist()
+    check_same_batches(file, tundish.DataSource(file), tmp_path)
+
+
+def test_byte_strings_are_coded_images(folder, tmp_path):
+    file = folder / "strings.h5"
+    assert np.array_equal(pixels(file), images())
+    check_same_batches(file, tundish.DataSource(file), tmp_path)
+
+
+def test_the_description_is_kept_beside_the_file(tmp_path):
+    unzip("hdf5/hdf5.zip", tmp_path)
+    first = pixels(tmp_path / "missing.h5")
+    kept = tmp_path / ".missing.h5.tndx"
+    assert kept.exists()
+    damaged = bytearray(kept.read_bytes())
+    damaged[len(damaged) // 2] ^= 255
+    kept.write_bytes(damaged)
+    assert np.array_equal(pixels(tmp_path / "missing.h5"), first)
+
+
+def test_a_filter_that_is_not_read_is_refused_by_its_number(folder):
+    code, message = error_of("ls", folder / "scaleoffset.h5", exit_code=1)
+    assert code == "TND-315" and "HDF5: image: filter 6" in message
+
+
+def test_what_is_unclear_names_the_arrays(folder):
+    code, message = error_of("ls", folder / "kinds.h5", exit_code=1)
+    assert code == "TND-318" and "contiguous" in message and "zstd" in message
+
+
+def test_a_file_that_is_cut_off_is_refused(tmp_path):
+    unzip("hdf5/hdf5.zip", tmp_path)
+    file = tmp_path / "group.h5"
+    file.write_bytes(file.read_bytes()[:3000])
+    code, _ = error_of("ls", file, exit_code=1)
+    assert code in ("TND-314", "TND-317")
+
+
+def test_the_death_of_the_reading_process_is_an_error_with_its_signal(folder, tmp_path):
+    """The library is told of a program that dies."""
+    script = tmp_path / "dies"
+    script.write_text("#!/bin/sh\nkill -SEGV $$\n")
+    script.chmod(0o755)
+    unzip("hdf5/hdf5.zip", tmp_path)
+    from tundish._c.library import lib
+    from tundish.program import tell_library
+
+    lib.tundish_set_program(os.fsencode(script))
+    try:
+        with pytest.raises(tundish.Error, match=r"TND-317[\s\S]*signal 11 \(SEGV\)"):
+            tundish.Dataset(tmp_path / "missing.h5")
+    finally:
+        tell_library()
+
+
+def test_changed_bytes_end_in_an_error_or_in_samples(tmp_path):
+    unzip("hdf5/hdf5.zip", tmp_path)
+    whole = (tmp_path / "latest.h5").read_bytes()
+    draw = random.Random(1)
+    codes = set()
+    for n in range(20):
+        data = bytearray(whole)
+        for _ in range(8):
+            data[draw.randrange(len(data))] = draw.randrange(256)
+        file = tmp_path / f"changed{n}.h5"
+        file.write_bytes(data)
+        try:
+            pixels(tundish.DataSource(file, image="chunked", format="hdf5"))
+            codes.add(None)
+        except tundish.Error as error:
+            codes.add(str(error)[:7])
+    assert codes <= {None, "TND-314", "TND-315", "TND-317", "TND-318", "TND-302"}, codes
+
+
+def test_the_verb_describes_a_file(folder):
+    out = program("read-hdf5-structure", folder / "missing.h5").stdout
+    assert out.startswith(b"TNDHDF51\x01\x00\x00\x00\x05\x00\x00\x00image")

@@ -1,0 +1,94 @@
+"""Zarr 2 and 3: arrays as zarr wrote them, and folders that are broken."""
+
+import json
+
+import numpy as np
+import pytest
+
+import tundish
+from tests.helpers.array_files import check_same_batches, images, labels, pixels, unzip
+from tests.helpers.program import needs_program
+from tests.helpers.sources import error_of, tundish as program
+
+pytestmark = needs_program
+
+ALONE_2 = "raw zlib gzip zstd lz4 bz2 lzma blosc_lz4 blosc_zstd_bits blosc_blosclz blosc_zlib".split()
+ALONE_2 += ["fortran", "nested", "filter"]
+ALONE_3 = "raw gzip zstd_crc blosc transposed v2_keys sharded".split()
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("zarr")
+    return {n: unzip(f"zarr/zarr{n}.zip", folder / f"{n}") for n in (2, 3)}
+
+
+@pytest.mark.parametrize(
+    ("version", "name"), [(2, n) for n in ALONE_2] + [(3, n) for n in ALONE_3]
+)
+def test_an_array_of_any_codec_gives_its_pixels(folders, version, name):
+    assert np.array_equal(pixels(folders[version] / name), images())
+
+
+def test_chunks_that_are_missing_have_the_fill_value(folders):
+    wanted = images()
+    wanted[4:] = 9
+    assert np.array_equal(pixels(folders[2] / "missing"), wanted)
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_a_group_has_image_label_and_more_fields(folders, version, tmp_path):
+    group = folders[version] / "group"
+    data = tundish.Dataset(group)
+    assert [data[i][1] for i in range(len(data))] == labels().tolist()
+    assert np.array_equal(pixels(group), images())
+    check_same_batches(group, tundish.DataSource(group), tmp_path)
+
+
+@pytest.mark.parametrize("axis", [1, -3])
+def test_another_axis_counts_the_samples(folders, axis):
+    found = pixels(tundish.DataSource(folders[2] / "raw", axis=axis))
+    assert np.array_equal(found, np.moveaxis(images(), 1, 0))
+
+
+def test_what_is_not_read_is_refused_by_name(folders, tmp_path):
+    code, message = error_of("ls", folders[2] / "delta", exit_code=1)
+    assert code == "TND-315" and "Zarr 2: filter 'delta'" in message
+
+
+def test_a_damaged_chunk_is_one_bad_sample_and_names_its_file(tmp_path):
+    unzip("zarr/zarr2.zip", tmp_path)
+    chunk = tmp_path / "zlib" / "1.0.0.0"
+    chunk.write_bytes(chunk.read_bytes()[:20])
+    data = tundish.Dataset(tmp_path / "zlib")
+    assert np.array_equal(data[0][0], images()[0])
+    with pytest.raises(tundish.SampleError, match=r"1\.0\.0\.0.*gzip: the compressed data end too early"):
+        data[4]
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "reason"),
+    [
+        ({"chunks": [4, 6, 3]}, "TND-314", "different or too many axes"),
+        ({"chunks": [0, 6, 3, 3]}, "TND-314", "a chunk has no elements"),
+        ({"chunks": [2**40, 6, 3, 3]}, "TND-315", "chunks of more than"),
+        ({"shape": [2**62, 2**62, 5, 3]}, "TND-314", "does not fit into 64 bits"),
+        ({"dtype": "|O"}, "TND-315", "dtype '|O'"),
+        ({"zarr_format": 7}, "TND-315", "'zarr_format' is another"),
+        ({"order": "X"}, "TND-314", "neither C nor F"),
+        ({"shape": [0, 6, 5, 3]}, "TND-302", "arrays are empty"),
+    ],
+)
+def test_metadata_that_lie_are_refused(change, code, reason, tmp_path):
+    unzip("zarr/zarr2.zip", tmp_path)
+    file = tmp_path / "raw" / ".zarray"
+    file.write_text(json.dumps(json.loads(file.read_text()) | change))
+    found, message = error_of("ls", tmp_path / "raw", exit_code=1)
+    assert (found, reason in message) == (code, True), message
+
+
+def test_which_array_is_the_image_is_asked_when_unclear(folders, tmp_path):
+    code, message = error_of("ls", folders[2] / "group", "--image=photos", exit_code=1)
+    assert code == "TND-318" and "image" in message
+    rows = program("ls", folders[2] / "group", "--json").stdout.decode().splitlines()
+    assert len(rows) == 11
