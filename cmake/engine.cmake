@@ -86,6 +86,7 @@ add_library(engine STATIC
   src/decode/sniff.cpp
   src/source/byte_stream.cpp
   src/source/decompress.cpp
+  src/source/field_names.cpp
   src/source/formats.cpp
   src/source/formats/csv.cpp
   src/source/formats/file_list.cpp

@@ -33,6 +33,7 @@ add_executable(unit_tests
   src/decode/npy_test.cpp
   src/decode/png_test.cpp
   src/decode/raw_test.cpp
+  src/source/field_names_test.cpp
   src/source/formats/csv_test.cpp
   src/source/decompress_test.cpp
   src/source/formats/file_list_test.cpp
