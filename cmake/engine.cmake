@@ -84,14 +84,25 @@ add_library(engine STATIC
   src/decode/png_transparency.cpp
   src/decode/raw.cpp
   src/decode/sniff.cpp
+  src/source/arrays/array_fields.cpp
+  src/source/arrays/array_source.cpp
+  src/source/arrays/npy_layout.cpp
+  src/source/arrays/stored_array.cpp
+  src/source/byte_store.cpp
   src/source/byte_stream.cpp
   src/source/decompress.cpp
   src/source/field_names.cpp
   src/source/formats.cpp
+  src/source/formats/cifar.cpp
   src/source/formats/csv.cpp
   src/source/formats/file_list.cpp
+  src/source/formats/idx.cpp
   src/source/formats/image_folder.cpp
   src/source/formats/joined.cpp
+  src/source/formats/npy_arrays.cpp
+  src/source/formats/npz.cpp
+  src/source/formats/safetensors.cpp
+  src/source/formats/safetensors_head.cpp
   src/source/formats/tar.cpp
   src/source/formats/tar_index.cpp
   src/source/formats/tar_reader.cpp
@@ -103,6 +114,9 @@ add_library(engine STATIC
   src/source/open.cpp
   src/source/side_index.cpp
   src/source/source.cpp
+  src/source/unpack.cpp
+  src/source/zip/zip_directory.cpp
+  src/source/zip/zip_member.cpp
   src/pack/checksum.cpp
   src/pack/format.cpp
   src/pack/index.cpp

@@ -34,11 +34,14 @@ add_executable(unit_tests
   src/decode/png_test.cpp
   src/decode/raw_test.cpp
   src/source/field_names_test.cpp
+  src/source/arrays/array_formats_test.cpp
   src/source/formats/csv_test.cpp
   src/source/decompress_test.cpp
   src/source/formats/file_list_test.cpp
   src/source/formats/image_folder_test.cpp
   src/source/formats/joined_test.cpp
+  src/source/formats/npz_test.cpp
+  src/source/formats/safetensors_test.cpp
   src/source/label_vector_test.cpp
   src/source/labels_test.cpp
   src/source/names_test.cpp
