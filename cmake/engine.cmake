@@ -99,6 +99,11 @@ add_library(engine STATIC
   src/decode/webp/webp.cpp
   src/decode/webp/webp_header.cpp
   src/decode/webp/webp_memory.cpp
+  src/source/arrays/array_fields.cpp
+  src/source/arrays/array_source.cpp
+  src/source/arrays/npy_layout.cpp
+  src/source/arrays/stored_array.cpp
+  src/source/byte_store.cpp
   src/source/byte_stream.cpp
   src/source/chunks/blosc_chunk.cpp
   src/source/chunks/chunk_grid.cpp
@@ -113,14 +118,20 @@ add_library(engine STATIC
   src/source/formats/array_folder.cpp
   src/source/formats/array_json.cpp
   src/source/formats/array_source.cpp
+  src/source/formats/cifar.cpp
   src/source/formats/csv.cpp
   src/source/formats/file_list.cpp
   src/source/formats/hdf5.cpp
   src/source/formats/hdf5_heap.cpp
   src/source/formats/hdf5_index.cpp
+  src/source/formats/idx.cpp
   src/source/formats/image_folder.cpp
   src/source/formats/joined.cpp
   src/source/formats/n5.cpp
+  src/source/formats/npy_arrays.cpp
+  src/source/formats/npz.cpp
+  src/source/formats/safetensors.cpp
+  src/source/formats/safetensors_head.cpp
   src/source/formats/tar.cpp
   src/source/formats/tar_index.cpp
   src/source/formats/tar_reader.cpp
@@ -135,6 +146,9 @@ add_library(engine STATIC
   src/source/open.cpp
   src/source/side_index.cpp
   src/source/source.cpp
+  src/source/unpack.cpp
+  src/source/zip/zip_directory.cpp
+  src/source/zip/zip_member.cpp
   src/pack/checksum.cpp
   src/pack/format.cpp
   src/pack/index.cpp

@@ -38,6 +38,7 @@ add_executable(unit_tests
   src/decode/raw_test.cpp
   src/decode/webp/webp_test.cpp
   src/source/field_names_test.cpp
+  src/source/arrays/array_formats_test.cpp
   src/source/formats/csv_test.cpp
   src/source/chunks/chunk_grid_test.cpp
   src/source/chunks/chunk_steps_test.cpp
@@ -47,6 +48,8 @@ add_executable(unit_tests
   src/source/formats/hdf5_index_test.cpp
   src/source/formats/image_folder_test.cpp
   src/source/formats/joined_test.cpp
+  src/source/formats/npz_test.cpp
+  src/source/formats/safetensors_test.cpp
   src/source/label_vector_test.cpp
   src/source/labels_test.cpp
   src/source/names_test.cpp

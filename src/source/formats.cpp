@@ -5,10 +5,15 @@
 
 #include "source/decompress.h"
 #include "source/format.h"
+#include "source/formats/cifar.h"
 #include "source/formats/file_list.h"
 #include "source/formats/hdf5.h"
+#include "source/formats/idx.h"
 #include "source/formats/image_folder.h"
 #include "source/formats/n5.h"
+#include "source/formats/npy_arrays.h"
+#include "source/formats/npz.h"
+#include "source/formats/safetensors.h"
 #include "source/formats/tar.h"
 #include "source/formats/zarr.h"
 #include "source/names.h"
@@ -42,6 +47,11 @@ bool looks_like_hdf5(const Probe& probe) {
 constexpr std::array kFormats = {
     Format{"csv", "a .csv or .tsv list of files", looks_like_list,
            [](const std::string& path, const SourceOptions&) { return open_file_list(path); }},
+    Format{"npy", "a .npy file of N samples", looks_like_npy, open_npy},
+    Format{"npz", "a .npz archive of arrays", looks_like_npz, open_npz},
+    Format{"safetensors", "a .safetensors file", looks_like_safetensors, open_safetensors},
+    Format{"idx", "MNIST and others in IDX files", looks_like_idx, open_idx},
+    Format{"cifar", "CIFAR-10 or CIFAR-100, the binary version", looks_like_cifar, open_cifar},
     Format{"tar", "a .tar archive, also compressed", looks_like_tar,
            [](const std::string& path, const SourceOptions&) { return open_tar(path); }},
     Format{"hdf5", "an HDF5 file of arrays", looks_like_hdf5, open_hdf5},
