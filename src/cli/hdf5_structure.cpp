@@ -102,7 +102,7 @@ void read_contiguous(Hdf5Array& out, hid_t dataset) {
   out.grid.chunk[0] = 1;
   for (std::uint64_t& side : out.grid.chunk) side = std::max<std::uint64_t>(side, 1);
   const std::uint64_t row = array_bytes({out.grid.element, out.grid.chunk}).value_or(0);
-  if (row == 0 || rows > kMaxSamples) throw Unsupported("HDF5: too many rows, or too large ones");
+  if (row == 0 || rows > kMaxGridSamples) throw Unsupported("HDF5: too many rows, or too large ones");
   const std::uint64_t step = std::clamp<std::uint64_t>(kLeastBytes / row, 1, std::max<std::uint64_t>(rows, 1));
   out.grid.chunk[0] = step;
   const haddr_t start = H5Dget_offset(dataset);
@@ -130,7 +130,7 @@ void read_chunked(Hdf5Array& out, hid_t dataset, hid_t properties) {
   std::uint64_t number = 0;
   std::uint64_t all = 1;
   for (const std::uint64_t count : chunk_counts(out.grid)) {
-    if (count > kMaxSamples || (all *= count) > kMaxSamples) {
+    if (count > kMaxGridSamples || (all *= count) > kMaxGridSamples) {
       throw Unsupported("HDF5: more than 50 million chunks");
     }
   }

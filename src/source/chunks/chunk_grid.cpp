@@ -112,9 +112,9 @@ std::optional<Fault> sample_type(ArrayType& out, const ChunkGrid& grid, std::siz
     return Fault{ErrorCode::argument,
                  fmt::format("axis {}: the array has {} axes", axis, grid.shape.size()), 0};
   }
-  if (grid.shape[axis] > kMaxSamples) {
+  if (grid.shape[axis] > kMaxGridSamples) {
     return chunk_unsupported(fmt::format("{} samples, at most {} are read",
-                                         with_commas(grid.shape[axis]), with_commas(kMaxSamples)),
+                                         with_commas(grid.shape[axis]), with_commas(kMaxGridSamples)),
                              0);
   }
   out.element = grid.element;

@@ -19,7 +19,7 @@ struct ChunkGrid {
   std::vector<std::byte> fill = {};           // one element, little-endian: of chunks that are missing
 };
 
-inline constexpr std::uint64_t kMaxSamples = 50'000'000;
+inline constexpr std::uint64_t kMaxGridSamples = 50'000'000;
 inline constexpr std::uint64_t kMaxChunksPerSample = 1 << 20;
 
 // Whether sizes agree and fit: sides, chunks over Limits::max_bytes, products over 64 bits. Must

@@ -114,7 +114,11 @@ std::optional<Fault> read_array(Hdf5Array& out, Cursor& in, std::uint64_t file_s
 
 std::vector<std::byte> write_hdf5_index(const std::vector<Hdf5Array>& arrays) {
   std::vector<std::byte> out;
-  const auto append = [&](Bytes bytes) { out.insert(out.end(), bytes.begin(), bytes.end()); };
+  const auto append = [&](Bytes bytes) {
+    const std::size_t at = out.size();
+    out.resize(at + bytes.size());
+    std::copy(bytes.begin(), bytes.end(), out.begin() + static_cast<std::ptrdiff_t>(at));
+  };
   const auto text = [](std::string_view words) {
     return Bytes(reinterpret_cast<const std::byte*>(words.data()), words.size());
   };
