@@ -1,4 +1,5 @@
 # The engine: everything below the C interface and the program. Folders in the order of src/layers.md.
+include(cmake/source.cmake)
 add_library(engine STATIC
   src/core/array_type.cpp
   src/core/buffer.cpp
@@ -7,10 +8,10 @@ add_library(engine STATIC
   src/core/error.cpp
   src/core/fields_json.cpp
   src/core/file.cpp
-  src/core/fmt.cpp
+  src/core/libraries/fmt.cpp
   src/core/image.cpp
   src/core/interruption.cpp
-  src/core/linked_libraries.cpp
+  src/core/libraries/linked_libraries.cpp
   src/core/machine/control_groups.cpp
   src/core/machine/cpu.cpp
   src/core/machine/helper_process.cpp
@@ -99,56 +100,7 @@ add_library(engine STATIC
   src/decode/webp/webp.cpp
   src/decode/webp/webp_header.cpp
   src/decode/webp/webp_memory.cpp
-  src/source/arrays/array_fields.cpp
-  src/source/arrays/array_source.cpp
-  src/source/arrays/npy_layout.cpp
-  src/source/arrays/stored_array.cpp
-  src/source/byte_store.cpp
-  src/source/byte_stream.cpp
-  src/source/chunks/blosc_chunk.cpp
-  src/source/chunks/chunk_grid.cpp
-  src/source/chunks/chunk_steps.cpp
-  src/source/chunks/chunked_array.cpp
-  src/source/chunks/decompress_chunk.cpp
-  src/source/chunks/lz4_chunk.cpp
-  src/source/chunks/shuffle.cpp
-  src/source/decompress.cpp
-  src/source/field_names.cpp
-  src/source/formats.cpp
-  src/source/formats/array_folder.cpp
-  src/source/formats/array_json.cpp
-  src/source/formats/array_source.cpp
-  src/source/formats/cifar.cpp
-  src/source/formats/csv.cpp
-  src/source/formats/file_list.cpp
-  src/source/formats/hdf5.cpp
-  src/source/formats/hdf5_heap.cpp
-  src/source/formats/hdf5_index.cpp
-  src/source/formats/idx.cpp
-  src/source/formats/image_folder.cpp
-  src/source/formats/joined.cpp
-  src/source/formats/n5.cpp
-  src/source/formats/npy_arrays.cpp
-  src/source/formats/npz.cpp
-  src/source/formats/safetensors.cpp
-  src/source/formats/safetensors_head.cpp
-  src/source/formats/tar.cpp
-  src/source/formats/tar_index.cpp
-  src/source/formats/tar_reader.cpp
-  src/source/formats/zarr.cpp
-  src/source/formats/zarr_2.cpp
-  src/source/formats/zarr_3.cpp
-  src/source/label_vector.cpp
-  src/source/labels.cpp
-  src/source/loose_file.cpp
-  src/source/names.cpp
-  src/source/number.cpp
-  src/source/open.cpp
-  src/source/side_index.cpp
-  src/source/source.cpp
-  src/source/unpack.cpp
-  src/source/zip/zip_directory.cpp
-  src/source/zip/zip_member.cpp
+  ${source_files}
   src/pack/checksum.cpp
   src/pack/format.cpp
   src/pack/index.cpp

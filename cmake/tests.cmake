@@ -44,8 +44,8 @@ add_executable(unit_tests
   src/source/chunks/chunk_steps_test.cpp
   src/source/decompress_test.cpp
   src/source/formats/file_list_test.cpp
-  src/source/formats/hdf5_heap_test.cpp
-  src/source/formats/hdf5_index_test.cpp
+  src/source/formats/chunked/hdf5_heap_test.cpp
+  src/source/formats/chunked/hdf5_index_test.cpp
   src/source/formats/image_folder_test.cpp
   src/source/formats/joined_test.cpp
   src/source/formats/npz_test.cpp
@@ -58,7 +58,7 @@ add_executable(unit_tests
   src/source/open_test.cpp
   src/source/formats/tar_reader_test.cpp
   src/source/formats/tar_test.cpp
-  src/source/formats/zarr_metadata_test.cpp
+  src/source/formats/chunked/zarr_metadata_test.cpp
   src/pack/checksum_test.cpp
   src/pack/write/handover_test.cpp
   src/pack/write/journal_test.cpp

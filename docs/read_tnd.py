@@ -57,9 +57,8 @@ class Pack:
         require(head[:8] == HEAD_MAGIC, "not a pack")
         require(size >= HEAD.size + TAIL.size, "incomplete")
         _, version, self.alignment, incompatible, _, self.id, crc = HEAD.unpack(head)
-        require(version == 1, f"version {version} is not known")
+        require(version == 1 and incompatible & ~9 == 0, "it needs a newer reader")  # 8: arrays
         require(crc == piece_crc(NO_RECORD, 0, head[:60]), "the head is damaged")
-        require(incompatible & ~9 == 0, "an unknown feature is needed")  # 1: lanes, 8: arrays
         lanes = incompatible & 1
         require(self.alignment in [2**n for n in range(3, 13)], "the alignment is impossible")
         self.tail_offset = size - TAIL.size

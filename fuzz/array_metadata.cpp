@@ -1,8 +1,8 @@
 // Any bytes as the JSON of an array (.zarray, zarr.json, attributes.json), and as a block of N5.
 #include <cstdlib>
 
-#include "source/formats/n5.h"
-#include "source/formats/zarr_metadata.h"
+#include "source/formats/chunked/n5.h"
+#include "source/formats/chunked/zarr_metadata.h"
 
 namespace {
 

@@ -2,7 +2,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "source/formats/hdf5_heap.h"
+#include "source/formats/chunked/hdf5_heap.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace tundish;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/machine/helper_process.h"
-#include "source/formats/hdf5_index.h"
+#include "source/formats/chunked/hdf5_index.h"
 
 // libhdf5 names szip, but a description decompresses nothing.
 extern "C" {
@@ -29,7 +29,11 @@ struct Unsupported : std::runtime_error {
 class Id {
  public:
   Id(hid_t id, herr_t (*close)(hid_t)) : id_(id), close_(close) {
-    if (id < 0) throw std::runtime_error("HDF5: libhdf5 cannot read its structure");
+    if (id < 0) {
+      throw std::runtime_error(
+          "HDF5: libhdf5 cannot read its structure: it is damaged, or a newer libhdf5 wrote it with "
+          "libver=\"latest\"");
+    }
   }
   ~Id() { close_(id_); }
   Id(const Id&) = delete;

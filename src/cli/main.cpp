@@ -11,7 +11,7 @@
 #include "cli/verbs.h"
 #include "core/interruption.h"
 #include "core/machine/helper_process.h"
-#include "source/formats/hdf5.h"
+#include "source/formats/chunked/hdf5.h"
 
 namespace tundish::cli {
 namespace {

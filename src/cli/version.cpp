@@ -9,7 +9,7 @@
 
 #include "cli/json.h"
 #include "cli/verbs.h"
-#include "core/linked_libraries.h"
+#include "core/libraries/linked_libraries.h"
 
 namespace tundish::cli {
 

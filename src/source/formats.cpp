@@ -7,15 +7,15 @@
 #include "source/format.h"
 #include "source/formats/cifar.h"
 #include "source/formats/file_list.h"
-#include "source/formats/hdf5.h"
+#include "source/formats/chunked/hdf5.h"
 #include "source/formats/idx.h"
 #include "source/formats/image_folder.h"
-#include "source/formats/n5.h"
+#include "source/formats/chunked/n5.h"
 #include "source/formats/npy_arrays.h"
 #include "source/formats/npz.h"
 #include "source/formats/safetensors.h"
 #include "source/formats/tar.h"
-#include "source/formats/zarr.h"
+#include "source/formats/chunked/zarr.h"
 #include "source/names.h"
 
 namespace tundish {

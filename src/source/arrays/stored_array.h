@@ -9,7 +9,7 @@
 
 #include "core/array_type.h"
 #include "core/error.h"
-#include "source/byte_store.h"
+#include "source/arrays/byte_store.h"
 
 namespace tundish {
 

@@ -7,7 +7,7 @@
 
 #include "source/arrays/array_source.h"
 #include "source/names.h"
-#include "source/unpack.h"
+#include "source/arrays/unpack.h"
 
 namespace tundish {
 namespace {

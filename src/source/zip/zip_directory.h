@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "source/byte_store.h"
+#include "source/arrays/byte_store.h"
 
 namespace tundish {
 

@@ -1,4 +1,4 @@
-#include "source/unpack.h"
+#include "source/arrays/unpack.h"
 
 #include <fmt/format.h>
 

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "source/format.h"
-#include "source/formats/array_json.h"
-#include "source/formats/zarr_metadata.h"
+#include "source/formats/chunked/array_json.h"
+#include "source/formats/chunked/zarr_metadata.h"
 
 namespace tundish {
 namespace {

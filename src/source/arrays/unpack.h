@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "source/byte_store.h"
+#include "source/arrays/byte_store.h"
 
 namespace tundish {
 

@@ -1,4 +1,4 @@
-#include "source/byte_store.h"
+#include "source/arrays/byte_store.h"
 
 #include <algorithm>
 

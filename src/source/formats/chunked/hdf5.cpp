@@ -1,4 +1,4 @@
-#include "source/formats/hdf5.h"
+#include "source/formats/chunked/hdf5.h"
 
 #include <fmt/format.h>
 
@@ -9,9 +9,9 @@
 #include "decode/decode.h"
 #include "source/chunks/chunked_array.h"
 #include "source/format.h"
-#include "source/formats/array_source.h"
-#include "source/formats/hdf5_heap.h"
-#include "source/formats/hdf5_index.h"
+#include "source/formats/chunked/array_source.h"
+#include "source/formats/chunked/hdf5_heap.h"
+#include "source/formats/chunked/hdf5_index.h"
 #include "source/side_index.h"
 
 namespace tundish {

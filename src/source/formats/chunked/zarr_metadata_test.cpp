@@ -1,10 +1,10 @@
-#include "source/formats/zarr_metadata.h"
+#include "source/formats/chunked/zarr_metadata.h"
 
 #include <doctest/doctest.h>
 
 #include <string>
 
-#include "source/formats/n5.h"
+#include "source/formats/chunked/n5.h"
 
 namespace tundish {
 namespace {

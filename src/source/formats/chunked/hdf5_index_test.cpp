@@ -1,4 +1,4 @@
-#include "source/formats/hdf5_index.h"
+#include "source/formats/chunked/hdf5_index.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "source/formats/array_folder.h"
+#include "source/formats/chunked/array_folder.h"
 
 #include <fmt/format.h>
 

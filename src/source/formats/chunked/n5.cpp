@@ -1,4 +1,4 @@
-#include "source/formats/n5.h"
+#include "source/formats/chunked/n5.h"
 
 #include <fmt/format.h>
 
@@ -7,9 +7,9 @@
 
 #include "source/chunks/big_endian.h"
 #include "source/format.h"
-#include "source/formats/array_folder.h"
-#include "source/formats/array_json.h"
-#include "source/formats/array_source.h"
+#include "source/formats/chunked/array_folder.h"
+#include "source/formats/chunked/array_json.h"
+#include "source/formats/chunked/array_source.h"
 #include "source/names.h"
 
 namespace tundish {

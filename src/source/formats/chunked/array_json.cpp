@@ -1,4 +1,4 @@
-#include "source/formats/array_json.h"
+#include "source/formats/chunked/array_json.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "source/formats/zarr.h"
+#include "source/formats/chunked/zarr.h"
 
 #include <fmt/format.h>
 
@@ -7,10 +7,10 @@
 #include "core/file.h"
 #include "source/chunks/chunked_array.h"
 #include "source/format.h"
-#include "source/formats/array_folder.h"
-#include "source/formats/array_json.h"
-#include "source/formats/array_source.h"
-#include "source/formats/zarr_metadata.h"
+#include "source/formats/chunked/array_folder.h"
+#include "source/formats/chunked/array_json.h"
+#include "source/formats/chunked/array_source.h"
+#include "source/formats/chunked/zarr_metadata.h"
 #include "source/names.h"
 
 namespace tundish {

@@ -1,4 +1,4 @@
-#include "core/linked_libraries.h"
+#include "core/libraries/linked_libraries.h"
 
 #include <bzlib.h>
 #include <fmt/core.h>

@@ -1,4 +1,4 @@
-#include "source/formats/hdf5_heap.h"
+#include "source/formats/chunked/hdf5_heap.h"
 
 #include <algorithm>
 #include <array>

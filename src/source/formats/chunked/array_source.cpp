@@ -1,4 +1,4 @@
-#include "source/formats/array_source.h"
+#include "source/formats/chunked/array_source.h"
 
 #include <fmt/format.h>
 
