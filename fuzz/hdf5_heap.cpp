@@ -1,8 +1,8 @@
 // Any bytes as a file with a heap, the first 16 as a reference: a place inside of it, or a fault.
+#include "source/formats/chunked/hdf5_heap.h"
+
 #include <cstdlib>
 #include <cstring>
-
-#include "source/formats/chunked/hdf5_heap.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace tundish;

@@ -1,7 +1,7 @@
 // Any bytes as the description of an HDF5 file: arrays whose chunks are inside of it, or a fault.
-#include <cstdlib>
-
 #include "source/formats/chunked/hdf5_index.h"
+
+#include <cstdlib>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace tundish;

@@ -57,8 +57,8 @@ TUNDISH_API tundish_source* tundish_source_join(tundish_source** sources, uint64
  * owned by the caller. NULL on error. */
 TUNDISH_API tundish_source* tundish_source_open_copy(const char* path, int32_t descriptor);
 
-/* Where the program `tundish` is. A second process of it reads the structure of HDF5 files; without it
- * they cannot be opened. Before the first opening. */
+/* Where the program `tundish` is. A second process of it reads the structure of HDF5 files; without
+ * it they cannot be opened. Before the first opening. */
 TUNDISH_API void tundish_set_program(const char* path);
 
 /* Opens a source on a thread of the library, for a caller that must stay responsive: large
@@ -218,11 +218,11 @@ TUNDISH_API void tundish_batch_get_info(const tundish_batch* batch, tundish_batc
  * arrays; "labels" (N); "samples" (N), their numbers; with return_sizes "sizes" (N, 2), heights and
  * widths. */
 typedef struct tundish_tensor_info {
-  const char* name;   /* as long as the batch */
-  void* data;         /* until the batch and its tensors are freed; NULL for a batch for a GPU */
-  int32_t dtype;      /* 0 uint8, 1 float32, 2 float16, 3 bfloat16, 4 int64, 5 uint16, 6 bool, 7 int8,
-                         8 int16, 9 int32, 10 uint32, 11 uint64, 12 float64 */
-  int32_t dimensions; /* at most 8 */
+  const char* name; /* as long as the batch */
+  void* data;       /* until the batch and its tensors are freed; NULL for a batch for a GPU */
+  int32_t dtype;    /* 0 uint8, 1 float32, 2 float16, 3 bfloat16, 4 int64, 5 uint16, 6 bool, 7 int8,
+                       8 int16, 9 int32, 10 uint32, 11 uint64, 12 float64 */
+  int32_t dimensions;           /* at most 8 */
   int64_t shape[8], strides[8]; /* strides count elements */
   int32_t lent; /* data is memory that was lent; it is the caller's again, and stays as it is */
 } tundish_tensor_info;

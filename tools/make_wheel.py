@@ -22,7 +22,17 @@ PLATFORM = "manylinux_2_35_x86_64"
 # A manylinux system also has libstdc++, but not always one as new as the compiler's.
 NEEDED = {"libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2", "libpthread.so.0", "libdl.so.2"}
 NEEDED |= {"librt.so.1"}
-LINKED = ["libjpeg-turbo", "libpng", "libwebp", "libdeflate", "zlib", "zstd", "lz4", "liblzma", "bzip2"]
+LINKED = [
+    "libjpeg-turbo",
+    "libpng",
+    "libwebp",
+    "libdeflate",
+    "zlib",
+    "zstd",
+    "lz4",
+    "liblzma",
+    "bzip2",
+]
 LINKED += ["fmt", "nlohmann-json", "CLI11", "xxhash", "libstdc++", "libgcc"]
 
 

@@ -51,8 +51,8 @@ struct Tensor {
 
 // By the number of the ElementType.
 constexpr DLDataType kElements[] = {
-    {1, 8, 1},  {2, 32, 1}, {2, 16, 1}, {4, 16, 1}, {0, 64, 1}, {1, 16, 1}, {6, 8, 1},
-    {0, 8, 1},  {0, 16, 1}, {0, 32, 1}, {1, 32, 1}, {1, 64, 1}, {2, 64, 1},
+    {1, 8, 1}, {2, 32, 1}, {2, 16, 1}, {4, 16, 1}, {0, 64, 1}, {1, 16, 1}, {6, 8, 1},
+    {0, 8, 1}, {0, 16, 1}, {0, 32, 1}, {1, 32, 1}, {1, 64, 1}, {2, 64, 1},
 };
 
 DLDataType element(ElementType type) { return kElements[static_cast<std::size_t>(type)]; }

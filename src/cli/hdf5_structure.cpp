@@ -31,7 +31,8 @@ class Id {
   Id(hid_t id, herr_t (*close)(hid_t)) : id_(id), close_(close) {
     if (id < 0) {
       throw std::runtime_error(
-          "HDF5: libhdf5 cannot read its structure: it is damaged, or a newer libhdf5 wrote it with "
+          "HDF5: libhdf5 cannot read its structure: it is damaged, or a newer libhdf5 wrote it "
+          "with "
           "libver=\"latest\"");
     }
   }
@@ -106,8 +107,10 @@ void read_contiguous(Hdf5Array& out, hid_t dataset) {
   out.grid.chunk[0] = 1;
   for (std::uint64_t& side : out.grid.chunk) side = std::max<std::uint64_t>(side, 1);
   const std::uint64_t row = array_bytes({out.grid.element, out.grid.chunk}).value_or(0);
-  if (row == 0 || rows > kMaxGridSamples) throw Unsupported("HDF5: too many rows, or too large ones");
-  const std::uint64_t step = std::clamp<std::uint64_t>(kLeastBytes / row, 1, std::max<std::uint64_t>(rows, 1));
+  if (row == 0 || rows > kMaxGridSamples)
+    throw Unsupported("HDF5: too many rows, or too large ones");
+  const std::uint64_t step =
+      std::clamp<std::uint64_t>(kLeastBytes / row, 1, std::max<std::uint64_t>(rows, 1));
   out.grid.chunk[0] = step;
   const haddr_t start = H5Dget_offset(dataset);
   if (start == HADDR_UNDEF) return;  // never written: the fill value
@@ -169,7 +172,7 @@ bool read_dataset(Hdf5Array& out, hid_t dataset) {
   out.grid.element = *element;
   out.grid.fill.assign(element_bytes(*element), std::byte{0});
   if (strings) out.grid.shape.push_back(2);
-  out.kind = strings                                   ? Hdf5Kind::references
+  out.kind = strings                              ? Hdf5Kind::references
              : H5Tget_order(type) == H5T_ORDER_BE ? Hdf5Kind::big_endian
                                                   : Hdf5Kind::little_endian;
   const Id properties(H5Dget_create_plist(dataset), H5Pclose);
@@ -232,7 +235,8 @@ std::string describe(const std::string& path) {
   if (user_block != 0) throw Unsupported("HDF5: a user block before the data");
   std::size_t address_bytes = 0, size_bytes = 0;
   H5Pget_sizes(creation, &address_bytes, &size_bytes);
-  if (address_bytes != 8 || size_bytes != 8) throw Unsupported("HDF5: addresses of other than 8 bytes");
+  if (address_bytes != 8 || size_bytes != 8)
+    throw Unsupported("HDF5: addresses of other than 8 bytes");
   Walk walk;
   if (H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_INC, visit, &walk, H5O_INFO_BASIC) < 0) {
     if (walk.unsupported) throw Unsupported(walk.reason);

@@ -18,8 +18,8 @@ std::shared_ptr<const Source> open_source(const std::string& path, const SourceW
   const char* const end = words.axis.data() + words.axis.size();
   const auto [at, error] = std::from_chars(words.axis.data(), end, options.axis);
   if (error != std::errc{} || at != end || options.axis < -64 || options.axis > 63) {
-    throw UsageError(fmt::format("--axis is a whole number such as 0 or -1, not '{}'",
-                                 printable(words.axis)));
+    throw UsageError(
+        fmt::format("--axis is a whole number such as 0 or -1, not '{}'", printable(words.axis)));
   }
   return tundish::open_source(path, options);
 }

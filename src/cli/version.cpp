@@ -29,8 +29,8 @@ int run_version(const Words& words, Shell& shell) {
     libraries[library.name] = library.version.empty() ? Json() : Json(library.version);
   libraries["CLI11"] = CLI11_VERSION;
 #ifdef TUNDISH_HDF5
-  libraries["hdf5"] =
-      std::to_string(H5_VERS_MAJOR) + '.' + std::to_string(H5_VERS_MINOR) + '.' + std::to_string(H5_VERS_RELEASE);
+  libraries["hdf5"] = std::to_string(H5_VERS_MAJOR) + '.' + std::to_string(H5_VERS_MINOR) + '.' +
+                      std::to_string(H5_VERS_RELEASE);
 #else
   libraries["hdf5"] = Json();  // TND-316
 #endif

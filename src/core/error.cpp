@@ -111,10 +111,11 @@ constexpr std::array kTable = {
         ErrorCode::label_unreadable, "has a label that cannot be understood",
         "A label is neither a whole number nor a name, or some samples have one and others none.",
         "correct the list or the archive"},
-    ErrorEntry{ErrorCode::source_damaged, "is damaged",
-               "The bytes contradict the file's format, which the reason names: a wrong checksum, a "
-               "length that leads out of the file, an end that comes too early.",
-               "fetch the file again, or write it again with the program that made it"},
+    ErrorEntry{
+        ErrorCode::source_damaged, "is damaged",
+        "The bytes contradict the file's format, which the reason names: a wrong checksum, a "
+        "length that leads out of the file, an end that comes too early.",
+        "fetch the file again, or write it again with the program that made it"},
     ErrorEntry{ErrorCode::format_unsupported, "uses a part of its format that is not read",
                "The file may be valid. The reason names the format and what of it is not read.",
                "docs/sources.md lists what is read of each format; write the file without it"},

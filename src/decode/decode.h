@@ -47,8 +47,8 @@ struct ImageHeader {
 // ...), empty when the bytes belong to no known image format.
 std::optional<Codec> sniff(Bytes bytes);
 
-// Size and kind from the header alone; raw pixels have none (Source::read_header). A format that is known but not decodable here gives
-// codec_unsupported; sizes over the limits give image_too_large.
+// Size and kind from the header alone; raw pixels have none (Source::read_header). A format that is
+// known but not decodable here gives codec_unsupported; sizes over the limits give image_too_large.
 std::optional<Fault> read_header(ImageHeader& out, Bytes bytes, const Limits& limits = {});
 
 // What read_header() checks at its end: that there are pixels, and that the limits allow them.

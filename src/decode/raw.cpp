@@ -34,7 +34,8 @@ Steps steps_of(const ImageHeader& header) {
 void copy_row(std::uint8_t* rgb, std::uint8_t* alpha, const std::uint8_t* from, int width,
               const Steps& steps, int channels) {
   for (int x = 0; x < width; ++x, from += steps.column) {
-    for (int c = 0; c < 3; ++c) *rgb++ = channels == 1 ? *from : from[steps.channel * static_cast<std::size_t>(c)];
+    for (int c = 0; c < 3; ++c)
+      *rgb++ = channels == 1 ? *from : from[steps.channel * static_cast<std::size_t>(c)];
     if (alpha) *alpha++ = from[3 * steps.channel];
   }
 }
@@ -55,10 +56,10 @@ std::optional<Fault> read_raw_header(ImageHeader& out, const ArrayType& type, bo
   out = {.codec = Codec::raw};
   const std::optional<Sides> sides = sides_of(type.shape, channels_first);
   const bool deep = type.element == ArrayElement::uint16;
-  const bool fits = sides && (deep ? sides->channels == 1
-                                   : type.element == ArrayElement::uint8 &&
-                                         (sides->channels == 1 || sides->channels == 3 ||
-                                          sides->channels == 4));
+  const bool fits =
+      sides && (deep ? sides->channels == 1
+                     : type.element == ArrayElement::uint8 &&
+                           (sides->channels == 1 || sides->channels == 3 || sides->channels == 4));
   const std::optional<std::uint64_t> need = array_bytes(type);
   if (!fits || !need || sides->height > UINT32_MAX || sides->width > UINT32_MAX) {
     return Fault{ErrorCode::image_kind,

@@ -20,9 +20,8 @@ std::shared_ptr<MemorySource> array_source(std::uint64_t count) {
   for (std::uint64_t i = 0; i < count; ++i) {
     std::vector<std::byte> x(6);
     for (std::size_t k = 0; k < 3; ++k) store(&x[2 * k], static_cast<std::uint16_t>(i + k));
-    source->items.push_back({std::to_string(i),
-                             static_cast<std::int64_t>(i % 5),
-                             {x, random_bytes(2, random), {}}});
+    source->items.push_back(
+        {std::to_string(i), static_cast<std::int64_t>(i % 5), {x, random_bytes(2, random), {}}});
   }
   return source;
 }

@@ -127,9 +127,10 @@ void Engine::Shared::deliver(Batch& out, const std::shared_ptr<Slot>& slot, bool
   std::vector<std::size_t> row_bytes;
   for (std::size_t v = 0; v < recipe.views.size(); ++v) {
     const bool known = v == 0 && first != Size{};
-    sizes.push_back(known                                ? first
-                    : recipe.views[v].array_field >= 0 ? kArraySize
-                                                        : fixed_size(recipe.views[v].transforms, slot->epoch));
+    sizes.push_back(known ? first
+                    : recipe.views[v].array_field >= 0
+                        ? kArraySize
+                        : fixed_size(recipe.views[v].transforms, slot->epoch));
     row_bytes.push_back(cpu_maker.row_bytes(v, sizes.back()));
   }
   close_gaps(*slot, row_bytes);

@@ -39,8 +39,8 @@ struct BatchView {
   Size size;
   Dtype dtype = Dtype::uint8;
   int channels = 3;
-  bool has_16_bits = false;  // levels do, and dtype is uint8
-  std::uint32_t crops = 1;   // images of each sample
+  bool has_16_bits = false;        // levels do, and dtype is uint8
+  std::uint32_t crops = 1;         // images of each sample
   std::optional<ArrayType> array;  // of samples without an image: `pixels` are its elements
   // With LoaderOptions::for_gpu: what becomes of each image of `pixels` (cuda/augment/finish.h).
   // Images that are not among them are in the slot's GpuSlotData.

@@ -37,7 +37,7 @@ constexpr std::uint64_t kSmallRecord = 4096;
 constexpr std::uint64_t kFeatureLanes = 1u << 0;       // images of the lanes codec, version 1
 constexpr std::uint64_t kFeatureShards = 1u << 1;      // reserved: one of several files
 constexpr std::uint64_t kFeatureMultiField = 1u << 2;  // reserved: image + mask + boxes
-constexpr std::uint64_t kFeatureArrays = 1u << 3;  // fields of elements alone: dtype and shape
+constexpr std::uint64_t kFeatureArrays = 1u << 3;      // fields of elements alone: dtype and shape
 constexpr std::uint64_t kKnownIncompatible = kFeatureLanes | kFeatureArrays;
 
 // What a checksum is of. A field of a record: (record, field number). Parts of the file:

@@ -234,11 +234,10 @@ std::string schema_json(const Schema& schema) {
     std::string array;  // keys in order
     if (field.channels_first) array += R"("channels_first":true,)";
     if (field.array) array += fmt::format(R"("dtype":"{}",)", element_name(field.array->element));
-    out += fmt::format(R"({{{}"name":{}{},"type":"{}"}})", array,
-                       json_string(escape_name(field.name)),
-                       field.array ? fmt::format(R"(,"shape":[{}])", fmt::join(field.array->shape, ","))
-                                   : "",
-                       field_type_name(field.type));
+    out += fmt::format(
+        R"({{{}"name":{}{},"type":"{}"}})", array, json_string(escape_name(field.name)),
+        field.array ? fmt::format(R"(,"shape":[{}])", fmt::join(field.array->shape, ",")) : "",
+        field_type_name(field.type));
   }
   return out += "]}";
 }

@@ -22,17 +22,18 @@ void load_arrays(const Placer& placer, const Recipe& recipe, const Draw& draw, S
     const std::vector<std::byte>& elements = scratch.sample.fields[field];
     if (elements.size() != view.array_bytes) {
       const Field& about = source.schema().fields[field];
-      throw SampleError(ErrorCode::image_damaged, source.where_in(draw.sample, view.array_field),
-                        fmt::format("field '{}' has {} bytes, which is not {}",
-                                    printable(about.name), with_commas(elements.size()),
-                                    array_text(*about.array)));
+      throw SampleError(
+          ErrorCode::image_damaged, source.where_in(draw.sample, view.array_field),
+          fmt::format("field '{}' has {} bytes, which is not {}", printable(about.name),
+                      with_commas(elements.size()), array_text(*about.array)));
     }
   }
   for (std::size_t number = 0; number < recipe.views.size(); ++number) {
     const ViewRecipe& view = recipe.views[number];
     const Placement place = placer(number, kArraySize);
     if (!place.base || view.array_bytes == 0) continue;
-    std::memcpy(place.base, scratch.sample.fields[static_cast<std::size_t>(view.array_field)].data(),
+    std::memcpy(place.base,
+                scratch.sample.fields[static_cast<std::size_t>(view.array_field)].data(),
                 view.array_bytes);
   }
   scratch.unpadded = kArraySize;

@@ -40,8 +40,8 @@ inline constexpr Size kArraySize = {1, 1};
 
 struct Recipe {
   std::shared_ptr<const Source> source;  // second owner: whoever opened it
-  int image_field = 0;            // -1: samples are arrays (sample/arrays.h)
-  FieldSet fields = 0;            // besides the image
+  int image_field = 0;                   // -1: samples are arrays (sample/arrays.h)
+  FieldSet fields = 0;                   // besides the image
   std::uint32_t label_width = 0;  // numbers of a label that is a vector; 0: labels are integers
   int label_field = -1;           // where a sample has its vector; -1: the options have it
   std::uint64_t seed = 0;

@@ -171,9 +171,9 @@ namespace {
 std::optional<Fault> check_array(const Field& field, Bytes bytes) {
   if (!field.array) return check_npy(bytes);
   if (bytes.size() == array_bytes(*field.array)) return std::nullopt;
-  return Fault{ErrorCode::image_damaged, fmt::format("{} bytes, which is not {}",
-                                                     with_commas(bytes.size()),
-                                                     array_text(*field.array))};
+  return Fault{ErrorCode::image_damaged,
+               fmt::format("{} bytes, which is not {}", with_commas(bytes.size()),
+                           array_text(*field.array))};
 }
 
 }  // namespace

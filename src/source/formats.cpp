@@ -5,17 +5,17 @@
 
 #include "source/decompress.h"
 #include "source/format.h"
+#include "source/formats/chunked/hdf5.h"
+#include "source/formats/chunked/n5.h"
+#include "source/formats/chunked/zarr.h"
 #include "source/formats/cifar.h"
 #include "source/formats/file_list.h"
-#include "source/formats/chunked/hdf5.h"
 #include "source/formats/idx.h"
 #include "source/formats/image_folder.h"
-#include "source/formats/chunked/n5.h"
 #include "source/formats/npy_arrays.h"
 #include "source/formats/npz.h"
 #include "source/formats/safetensors.h"
 #include "source/formats/tar.h"
-#include "source/formats/chunked/zarr.h"
 #include "source/names.h"
 
 namespace tundish {
@@ -40,9 +40,7 @@ bool looks_like_zarr(const Probe& probe) {
   return probe.has(".zarray") || probe.has(".zgroup") || probe.has("zarr.json");
 }
 
-bool looks_like_hdf5(const Probe& probe) {
-  return probe.text().starts_with("\x89HDF\r\n\x1a\n");
-}
+bool looks_like_hdf5(const Probe& probe) { return probe.text().starts_with("\x89HDF\r\n\x1a\n"); }
 
 constexpr std::array kFormats = {
     Format{"csv", "a .csv or .tsv list of files", looks_like_list,

@@ -4,12 +4,12 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
-
 import tundish
+from tundish import transforms as T
+
 from tests.helpers.array_values import images, labels, vectors
 from tests.helpers.loaders import opened
 from tests.helpers.sources import tundish as program
-from tundish import transforms as T
 
 FORMATS = Path(__file__).parents[1] / "formats"
 

@@ -5,15 +5,16 @@ import random
 
 import numpy as np
 import pytest
-
 import tundish
+
 from tests.helpers.array_files import check_same_batches, images, labels, pixels, unzip
 from tests.helpers.program import needs_program
-from tests.helpers.sources import error_of, tundish as program
+from tests.helpers.sources import error_of
+from tests.helpers.sources import tundish as program
 
 pytestmark = needs_program
 
-KINDS = "contiguous chunked gzip shuffle_gzip lzf lz4 blosc zstd".split()
+KINDS = ["contiguous", "chunked", "gzip", "shuffle_gzip", "lzf", "lz4", "blosc", "zstd"]
 
 
 @pytest.fixture(scope="module")

@@ -2,15 +2,15 @@
 
 import numpy as np
 import pytest
-
 import tundish
+
 from tests.helpers.array_files import check_same_batches, images, labels, pixels, unzip
 from tests.helpers.program import needs_program
 
 pytestmark = needs_program
 
-Z5 = "raw gzip bzip2 xz lz4 blosc zstd".split()
-ZARR = "raw gzip bz2 xz lz4 blosc zstd".split()
+Z5 = ["raw", "gzip", "bzip2", "xz", "lz4", "blosc", "zstd"]
+ZARR = ["raw", "gzip", "bz2", "xz", "lz4", "blosc", "zstd"]
 
 
 @pytest.fixture(scope="module")

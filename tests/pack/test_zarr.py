@@ -4,17 +4,30 @@ import json
 
 import numpy as np
 import pytest
-
 import tundish
+
 from tests.helpers.array_files import check_same_batches, images, labels, pixels, unzip
 from tests.helpers.program import needs_program
-from tests.helpers.sources import error_of, tundish as program
+from tests.helpers.sources import error_of
+from tests.helpers.sources import tundish as program
 
 pytestmark = needs_program
 
-ALONE_2 = "raw zlib gzip zstd lz4 bz2 lzma blosc_lz4 blosc_zstd_bits blosc_blosclz blosc_zlib".split()
+ALONE_2 = [
+    "raw",
+    "zlib",
+    "gzip",
+    "zstd",
+    "lz4",
+    "bz2",
+    "lzma",
+    "blosc_lz4",
+    "blosc_zstd_bits",
+    "blosc_blosclz",
+    "blosc_zlib",
+]
 ALONE_2 += ["fortran", "nested", "filter"]
-ALONE_3 = "raw gzip zstd_crc blosc transposed v2_keys sharded".split()
+ALONE_3 = ["raw", "gzip", "zstd_crc", "blosc", "transposed", "v2_keys", "sharded"]
 
 
 @pytest.fixture(scope="module")
@@ -23,9 +36,7 @@ def folders(tmp_path_factory):
     return {n: unzip(f"zarr/zarr{n}.zip", folder / f"{n}") for n in (2, 3)}
 
 
-@pytest.mark.parametrize(
-    ("version", "name"), [(2, n) for n in ALONE_2] + [(3, n) for n in ALONE_3]
-)
+@pytest.mark.parametrize(("version", "name"), [(2, n) for n in ALONE_2] + [(3, n) for n in ALONE_3])
 def test_an_array_of_any_codec_gives_its_pixels(folders, version, name):
     assert np.array_equal(pixels(folders[version] / name), images())
 
@@ -63,7 +74,9 @@ def test_a_damaged_chunk_is_one_bad_sample_and_names_its_file(tmp_path):
     chunk.write_bytes(chunk.read_bytes()[:20])
     data = tundish.Dataset(tmp_path / "zlib")
     assert np.array_equal(data[0][0], images()[0])
-    with pytest.raises(tundish.SampleError, match=r"(?s)1\.0\.0\.0.*gzip: the compressed data end too early"):
+    with pytest.raises(
+        tundish.SampleError, match=r"(?s)1\.0\.0\.0.*gzip: the compressed data end too early"
+    ):
         data[4]
 
 

@@ -18,7 +18,18 @@ from typing import Any
 
 # By the numbers of tundish_tensor_info.dtype.
 DTYPES = (
-    *("uint8", "float32", "float16", "bfloat16", "int64", "uint16", "bool", "int8", "int16", "int32"),
+    *(
+        "uint8",
+        "float32",
+        "float16",
+        "bfloat16",
+        "int64",
+        "uint16",
+        "bool",
+        "int8",
+        "int16",
+        "int32",
+    ),
     *("uint32", "uint64", "float64"),
 )
 

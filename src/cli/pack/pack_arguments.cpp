@@ -180,8 +180,9 @@ bool parse(PackArguments& out, const Words& words, Shell& shell) {
   if (!size.empty()) out.shard_bytes = bytes_of(size);
   if (!shard.empty()) out.shard = part_of(shard);
   if (out.preprocess.prove && (out.shard_bytes > 0 || out.shard.count > 1)) {
-    throw UsageError("--prove is for one file: leave out --shard-size and --shard, or prove a part "
-                     "packed alone");
+    throw UsageError(
+        "--prove is for one file: leave out --shard-size and --shard, or prove a part "
+        "packed alone");
   }
   if (!size.empty() && !shard.empty()) {
     throw UsageError("--shard-size and --shard are two ways to cut; give one of them");

@@ -7,8 +7,8 @@
 
 #include "cli/json.h"
 #include "cli/measure.h"
-#include "cli/text.h"
 #include "cli/source_words.h"
+#include "cli/text.h"
 #include "cli/verbs.h"
 #include "core/machine/cpu.h"
 #include "core/machine/usable_cpus.h"

@@ -7,8 +7,8 @@
 
 #include "cli/json.h"
 #include "cli/pack/preprocess_report.h"
-#include "cli/text.h"
 #include "cli/source_words.h"
+#include "cli/text.h"
 #include "cli/verbs.h"
 #include "lanes/jpeg_file.h"
 #include "pack/reader.h"

@@ -5,9 +5,9 @@
 
 #include "cli/finding.h"
 #include "cli/json.h"
+#include "cli/source_words.h"
 #include "cli/stats/image_stats.h"
 #include "cli/stats/size_histogram.h"
-#include "cli/source_words.h"
 #include "cli/verbs.h"
 #include "core/clock.h"
 #include "core/machine/usable_cpus.h"

@@ -8,8 +8,8 @@
 #include "cli/output_folder.h"
 #include "cli/progress.h"
 #include "cli/record.h"
-#include "cli/text.h"
 #include "cli/source_words.h"
+#include "cli/text.h"
 #include "cli/verbs.h"
 #include "source/label_vector.h"
 

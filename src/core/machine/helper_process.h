@@ -13,8 +13,8 @@ void set_helper_program(std::string path);
 std::string helper_program();
 
 struct HelperLimits {
-  int seconds = 600;                           // wall time
-  std::uint64_t max_output = 4ull << 30;       // bytes
+  int seconds = 600;                      // wall time
+  std::uint64_t max_output = 4ull << 30;  // bytes
 };
 
 // Runs `program words...` with no open files but its output, and waits for it. `file` is what it

@@ -39,7 +39,7 @@ class RowReader {
         return colour(to, row[x]);
       case BmpPixels::rgb555:
       case BmpPixels::rgb565: {
-        const unsigned word = row[2 * x] | row[2 * x + 1] << 8;
+        const unsigned word = row[2 * x] | unsigned{row[2 * x + 1]} << 8;
         const bool green6 = layout_.pixels == BmpPixels::rgb565;
         to[0] = five(green6 ? word >> 11 : word >> 10);
         to[1] = green6 ? six(word >> 5) : five(word >> 5);

@@ -15,10 +15,11 @@ std::string options_text(const PackOptions& options) {
   const char* tables = options.tables == LanesTables::automatic ? "auto"
                        : options.tables == LanesTables::builtin ? "builtin"
                                                                 : "train";
-  return fmt::format("codec={} tables={} max_growth={} strip_metadata={} limits={}/{} preprocess={}",
-                     options.lanes ? "lanes" : "keep", tables, options.max_growth,
-                     options.strip_metadata, options.limits.max_bytes, options.limits.max_pixels,
-                     options.preprocessor ? options.preprocessor->options_json() : "none");
+  return fmt::format(
+      "codec={} tables={} max_growth={} strip_metadata={} limits={}/{} preprocess={}",
+      options.lanes ? "lanes" : "keep", tables, options.max_growth, options.strip_metadata,
+      options.limits.max_bytes, options.limits.max_pixels,
+      options.preprocessor ? options.preprocessor->options_json() : "none");
 }
 
 }  // namespace

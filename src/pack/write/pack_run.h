@@ -71,8 +71,8 @@ class PackRun {
   std::vector<EndBlock> ends_;       // of finished files
   LanesReport file_lanes_;           // of the file that is written now
   PreprocessReport file_preprocess_;
-  std::uint32_t alignment_ = 0;      // 0: not decided
-  std::vector<Prepared> held_;       // until the alignment is decided
+  std::uint32_t alignment_ = 0;  // 0: not decided
+  std::vector<Prepared> held_;   // until the alignment is decided
   std::uint64_t held_bytes_ = 0;
   std::uint64_t next_sample_;             // every sample before it is in the rows
   std::atomic<std::uint64_t> before_{0};  // number of the next sample - number of its record

@@ -40,11 +40,11 @@ void refuse_wrong_length(Prepared& out, const Source& source) {
     const std::uint64_t bytes = out.sample.fields[f].size();
     if (!fields[f].array || bytes == 0 || bytes == array_bytes(*fields[f].array)) continue;
     const Where where{.file = source.path(), .record = out.number, .key = out.key};
-    out.refusal = refusal(out.number, out.key,
-                          Error(ErrorCode::image_damaged, where,
-                                fmt::format("field '{}' has {} bytes, which is not {}",
-                                            printable(fields[f].name), with_commas(bytes),
-                                            array_text(*fields[f].array))));
+    out.refusal = refusal(
+        out.number, out.key,
+        Error(ErrorCode::image_damaged, where,
+              fmt::format("field '{}' has {} bytes, which is not {}", printable(fields[f].name),
+                          with_commas(bytes), array_text(*fields[f].array))));
   }
 }
 

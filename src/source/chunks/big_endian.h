@@ -1,4 +1,5 @@
-// Big-endian words in byte buffers, as core/bytes.h has little-endian ones; bounds are the caller's.
+// Big-endian words in byte buffers, as core/bytes.h has little-endian ones; bounds are the
+// caller's.
 #pragma once
 
 #include <algorithm>

@@ -12,8 +12,8 @@ namespace tundish {
 namespace {
 
 constexpr std::size_t kHead = 16;
-constexpr std::size_t kMaxSplits = 16;      // blocks of wider elements have one stream
-constexpr std::size_t kMinStream = 128;     // nor are shorter streams made
+constexpr std::size_t kMaxSplits = 16;   // blocks of wider elements have one stream
+constexpr std::size_t kMinStream = 128;  // nor are shorter streams made
 constexpr unsigned kShuffle = 0x1, kCopied = 0x2, kBitShuffle = 0x4, kOneStream = 0x10;
 
 struct Container {
@@ -70,7 +70,8 @@ std::optional<Fault> read_block(ByteSpan out, const Container& container, std::s
   const bool split = (container.flags & kOneStream) == 0 && container.element <= kMaxSplits &&
                      container.block / container.element >= kMinStream && !last_and_short;
   const std::size_t streams = split ? container.element : 1;
-  if (out.size() % streams != 0) return chunk_damaged("blosc: a block has no whole elements", start);
+  if (out.size() % streams != 0)
+    return chunk_damaged("blosc: a block has no whole elements", start);
   const bool bytewise = (container.flags & kShuffle) != 0 && container.element > 1;
   const bool bitwise =
       !bytewise && (container.flags & kBitShuffle) != 0 && out.size() >= container.element;
@@ -111,7 +112,8 @@ std::optional<Fault> decompress_blosc(ByteSpan out, Bytes in) {
     return chunk_damaged("blosc: elements or blocks of no bytes", 3);
   }
   const std::size_t blocks = (out.size() - 1) / container.block + 1;
-  if (blocks > (stored - kHead) / 4) return chunk_damaged("blosc: the block table is cut off", kHead);
+  if (blocks > (stored - kHead) / 4)
+    return chunk_damaged("blosc: the block table is cut off", kHead);
   std::vector<std::byte> scratch;
   for (std::size_t b = 0; b < blocks; ++b) {
     const std::size_t start = load<std::uint32_t>(in.data() + kHead + 4 * b);

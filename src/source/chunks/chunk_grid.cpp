@@ -113,9 +113,10 @@ std::optional<Fault> sample_type(ArrayType& out, const ChunkGrid& grid, std::siz
                  fmt::format("axis {}: the array has {} axes", axis, grid.shape.size()), 0};
   }
   if (grid.shape[axis] > kMaxGridSamples) {
-    return chunk_unsupported(fmt::format("{} samples, at most {} are read",
-                                         with_commas(grid.shape[axis]), with_commas(kMaxGridSamples)),
-                             0);
+    return chunk_unsupported(
+        fmt::format("{} samples, at most {} are read", with_commas(grid.shape[axis]),
+                    with_commas(kMaxGridSamples)),
+        0);
   }
   out.element = grid.element;
   out.shape = grid.shape;
@@ -143,7 +144,8 @@ void copy_part(ByteSpan out, const ChunkGrid& grid, std::size_t axis, std::uint6
   const Sides from_step =
       strides_of(chunk.bytes.empty() ? grid.chunk : chunk.shape, grid.stored_axes);
   const std::size_t bytes = element_bytes(grid.element);
-  const std::size_t last = axis + 1 == grid.shape.size() && axis > 0 ? axis - 1 : grid.shape.size() - 1;
+  const std::size_t last =
+      axis + 1 == grid.shape.size() && axis > 0 ? axis - 1 : grid.shape.size() - 1;
   const bool dense = to_step[last] == 1 && from_step[last] == 1;
   Sides place(grid.shape.size(), 0);  // inside the box; `last` is the innermost axis
   for (;;) {
@@ -165,7 +167,8 @@ void copy_part(ByteSpan out, const ChunkGrid& grid, std::size_t axis, std::uint6
       }
     }
     // Along `last` the sample is dense, but for an array whose only axis counts the samples.
-    if (stored < box.size[last]) fill_run(target + stored * bytes, grid.fill, box.size[last] - stored);
+    if (stored < box.size[last])
+      fill_run(target + stored * bytes, grid.fill, box.size[last] - stored);
     std::size_t side = place.size();
     while (side > 0 && (side - 1 == last || place[side - 1] + 1 == box.size[side - 1])) {
       place[--side] = 0;

@@ -14,9 +14,10 @@ namespace tundish {
 struct ChunkGrid {
   ArrayElement element = ArrayElement::uint8;
   std::vector<std::uint64_t> shape = {};
-  std::vector<std::uint64_t> chunk = {};      // shape of a chunk; no side is 0
-  std::vector<std::size_t> stored_axes = {};  // axes inside a chunk, slowest first; empty: 0, 1, 2, ...
-  std::vector<std::byte> fill = {};           // one element, little-endian: of chunks that are missing
+  std::vector<std::uint64_t> chunk = {};  // shape of a chunk; no side is 0
+  std::vector<std::size_t> stored_axes =
+      {};                            // axes inside a chunk, slowest first; empty: 0, 1, 2, ...
+  std::vector<std::byte> fill = {};  // one element, little-endian: of chunks that are missing
 };
 
 inline constexpr std::uint64_t kMaxGridSamples = 50'000'000;

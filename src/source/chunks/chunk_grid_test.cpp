@@ -56,7 +56,6 @@ class CountingLoader : public ChunkLoader {
     }
   }
 
-
  private:
   const ChunkGrid grid_;
   bool cut_off_;
@@ -144,7 +143,8 @@ TEST_CASE("grids that cannot be are refused") {
   CHECK(fault({1ull << 40, 1ull << 40}, {1, 1})->code == ErrorCode::source_damaged);
   CHECK_FALSE(fault({0, 4}, {1, 4}));
   ArrayType type;
-  const ChunkGrid grid{.shape = {60'000'000, 4}, .chunk = {1'000'000, 4}, .stored_axes = {}, .fill = fill};
+  const ChunkGrid grid{
+      .shape = {60'000'000, 4}, .chunk = {1'000'000, 4}, .stored_axes = {}, .fill = fill};
   CHECK(sample_type(type, grid, 0)->code == ErrorCode::format_unsupported);
   CHECK(sample_type(type, grid, 2)->code == ErrorCode::argument);
   CHECK_FALSE(sample_type(type, grid, 1));

@@ -34,10 +34,9 @@ std::optional<Fault> check_sum(ByteSpan out, Bytes in, ChunkCodec codec) {
   const bool fletcher = codec == ChunkCodec::fletcher32;
   const std::uint32_t found = fletcher ? fletcher32(data) : crc32c(data);
   if (fletcher ? !same_fletcher(stored, found) : stored != found) {
-    return chunk_damaged(
-        fmt::format("{}: stored {:08x}, read {:08x}", fletcher ? "fletcher32" : "crc32c", stored,
-                    found),
-        data.size());
+    return chunk_damaged(fmt::format("{}: stored {:08x}, read {:08x}",
+                                     fletcher ? "fletcher32" : "crc32c", stored, found),
+                         data.size());
   }
   return copy_chunk(out, data);
 }
@@ -99,7 +98,8 @@ std::uint32_t fletcher32(Bytes bytes) {
     sum %= 65535;
     return static_cast<std::uint32_t>(sum == 0 && !zero ? 65535 : sum);
   };
-  const bool zero = std::all_of(bytes.begin(), bytes.end(), [](std::byte x) { return x == std::byte{0}; });
+  const bool zero =
+      std::all_of(bytes.begin(), bytes.end(), [](std::byte x) { return x == std::byte{0}; });
   return fold(b, zero) << 16 | fold(a, zero);
 }
 

@@ -19,10 +19,10 @@ enum class ChunkCodec : std::uint8_t {
   lz4_n5,
   lz4_hdf5,
   blosc,
-  shuffle,         // of bytes
-  swap_bytes,      // big-endian elements
-  fletcher32,      // HDF5's: a checksum behind the data
-  crc32c_at_end,   // Zarr's: the same
+  shuffle,        // of bytes
+  swap_bytes,     // big-endian elements
+  fletcher32,     // HDF5's: a checksum behind the data
+  crc32c_at_end,  // Zarr's: the same
 };
 inline constexpr std::size_t kChunkCodecs = 13;
 

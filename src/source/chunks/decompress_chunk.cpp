@@ -82,7 +82,7 @@ std::optional<Fault> decompress_gzip(ByteSpan out, Bytes in) {
 std::optional<Fault> decompress_zstd(ByteSpan out, Bytes in) {
   // Kept by the thread: making a context costs more than a small chunk does.
   thread_local std::unique_ptr<ZSTD_DCtx, std::size_t (*)(ZSTD_DCtx*)> context(ZSTD_createDCtx(),
-                                                                            ZSTD_freeDCtx);
+                                                                               ZSTD_freeDCtx);
   if (!context) throw std::bad_alloc();
   const std::size_t got =
       ZSTD_decompressDCtx(context.get(), out.data(), out.size(), in.data(), in.size());
@@ -169,8 +169,7 @@ std::optional<Fault> decompress_lzf(ByteSpan out, Bytes in) {
     }
     length += 2;
     if (at == in.size()) return ends_early("lzf", at);
-    const std::size_t back =
-        ((control & 31) << 8) + std::to_integer<std::size_t>(in[at++]) + 1;
+    const std::size_t back = ((control & 31) << 8) + std::to_integer<std::size_t>(in[at++]) + 1;
     if (back > to) return chunk_damaged("lzf: a copy begins before the chunk", at);
     if (length > out.size() - to) return more_than_wanted("lzf", out.size(), at);
     for (; length > 0; --length, ++to) out[to] = out[to - back];  // the two may overlap

@@ -28,10 +28,9 @@ std::optional<Fault> decompress_lz4_block(ByteSpan out, Bytes in) {
     return chunk_unsupported("lz4: a block of more than 2 GB", 0);
   }
   char spare = 0;  // LZ4 wants an address also for an empty chunk
-  const int got = LZ4_decompress_safe(
-      reinterpret_cast<const char*>(in.data()),
-      out.empty() ? &spare : reinterpret_cast<char*>(out.data()), static_cast<int>(in.size()),
-      static_cast<int>(out.size()));
+  const int got = LZ4_decompress_safe(reinterpret_cast<const char*>(in.data()),
+                                      out.empty() ? &spare : reinterpret_cast<char*>(out.data()),
+                                      static_cast<int>(in.size()), static_cast<int>(out.size()));
   if (got < 0) return chunk_damaged("lz4: the compressed data are damaged", 0);
   if (static_cast<std::size_t>(got) != out.size()) {
     return chunk_size_differs("lz4", static_cast<std::uint64_t>(got), out.size());
@@ -50,7 +49,8 @@ std::optional<Fault> decompress_lz4_stream(ByteSpan out, Bytes in) {
   std::size_t at = 0, to = 0;
   for (;;) {
     if (at == in.size() && to == out.size()) return std::nullopt;  // without an end mark
-    if (!is_stream(in.subspan(at))) return chunk_damaged("lz4: a part of the stream has no head", at);
+    if (!is_stream(in.subspan(at)))
+      return chunk_damaged("lz4: a part of the stream has no head", at);
     const auto method = std::to_integer<unsigned>(in[at + 8]) & 0xf0u;
     const auto stored = load<std::uint32_t>(in.data() + at + 9);
     const auto size = load<std::uint32_t>(in.data() + at + 13);

@@ -7,7 +7,8 @@
 namespace tundish {
 namespace {
 
-// The element's size is a constant here, so that the compiler unrolls and vectorises the inner loop.
+// The element's size is a constant here, so that the compiler unrolls and vectorises the inner
+// loop.
 template <std::size_t kElement>
 void unshuffle_fixed(std::byte* out, const std::byte* in, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {

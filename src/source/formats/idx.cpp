@@ -6,8 +6,8 @@
 #include <array>
 
 #include "source/arrays/array_source.h"
-#include "source/names.h"
 #include "source/arrays/unpack.h"
+#include "source/names.h"
 
 namespace tundish {
 namespace {

@@ -23,10 +23,9 @@ def values():
 
 
 def from_hdf5(data, **options):
-    with tempfile.TemporaryDirectory() as folder:
-        with h5py.File(f"{folder}/x.h5", "w") as file:
-            dataset = file.create_dataset("x", data=data, chunks=data.shape, **options)
-            return dataset.id.read_direct_chunk((0,))[1]
+    with tempfile.TemporaryDirectory() as folder, h5py.File(f"{folder}/x.h5", "w") as file:
+        dataset = file.create_dataset("x", data=data, chunks=data.shape, **options)
+        return dataset.id.read_direct_chunk((0,))[1]
 
 
 def java_stream(data):

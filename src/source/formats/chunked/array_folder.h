@@ -14,8 +14,9 @@ namespace tundish {
 // Calls visit(folder, name) for `path` and the folders below it, sorted by name, at most 8 levels;
 // a folder for which it gives true (an array) is not entered. The name is relative: "train/image",
 // for `path` itself empty. Throws Error when a folder cannot be listed, or there are too many.
-void walk_arrays(const std::string& path,
-                 const std::function<bool(const std::string& folder, const std::string& name)>& visit);
+void walk_arrays(
+    const std::string& path,
+    const std::function<bool(const std::string& folder, const std::string& name)>& visit);
 
 // The last part of a path, as the name of a single array: "a/b.zarr/" gives "b.zarr".
 std::string own_name(const std::string& path);

@@ -43,7 +43,8 @@ std::uint16_t to_half(double value) {
   if (std::isnan(value)) return 0x7e00;
   const double size = std::fabs(value);
   if (size >= 65536) return sign | 0x7c00;
-  if (size < 0x1p-14) return static_cast<std::uint16_t>(sign | static_cast<unsigned>(size * 0x1p24));
+  if (size < 0x1p-14)
+    return static_cast<std::uint16_t>(sign | static_cast<unsigned>(size * 0x1p24));
   int exponent = 0;
   const double part = std::frexp(size, &exponent);  // 0.5 <= part < 1
   const auto bits = static_cast<unsigned>(part * 2048) - 1024;
@@ -114,7 +115,8 @@ std::optional<Fault> read_fill(std::vector<std::byte>& out, ArrayElement element
   put(out, 0, element);
   if (value.is_null()) return std::nullopt;
   if (value.is_boolean()) {
-    put(out, is_float(element) ? float_bits(value.get<bool>(), element) : value.get<bool>(), element);
+    put(out, is_float(element) ? float_bits(value.get<bool>(), element) : value.get<bool>(),
+        element);
     return std::nullopt;
   }
   if (value.is_number()) {
@@ -135,7 +137,9 @@ std::optional<Fault> read_fill(std::vector<std::byte>& out, ArrayElement element
   const std::string text = value.is_string() ? value.get<std::string>() : "";
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (is_float(element) && (text == "NaN" || text == "Infinity" || text == "-Infinity")) {
-    const double number = text == "NaN" ? std::nan("") : text == "Infinity" ? kInfinity : -kInfinity;
+    const double number = text == "NaN"        ? std::nan("")
+                          : text == "Infinity" ? kInfinity
+                                               : -kInfinity;
     put(out, float_bits(number, element), element);
     return std::nullopt;
   }

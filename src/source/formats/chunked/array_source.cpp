@@ -35,8 +35,8 @@ void find_image_layout(Column& column) {
   column.channels_first = shape.size() == 3 && !is_channels(shape[2]) && is_channels(shape[0]);
   const bool bytes = column.sample.element == ArrayElement::uint8;
   const bool greys = shape.size() == 2 && column.sample.element == ArrayElement::uint16;
-  const bool sides = shape.size() == 2 ||
-                     (shape.size() == 3 && (is_channels(shape[2]) || column.channels_first));
+  const bool sides =
+      shape.size() == 2 || (shape.size() == 3 && (is_channels(shape[2]) || column.channels_first));
   column.is_image = greys || (bytes && sides);
 }
 
@@ -146,8 +146,8 @@ class ArraySource : public Source {
                   const std::string& path) {
     std::vector<FieldCandidate> candidates;
     for (const Column& column : columns) {
-      candidates.push_back({column.named.name,
-                            role == FieldRole::image ? column.is_image : column.is_label});
+      candidates.push_back(
+          {column.named.name, role == FieldRole::image ? column.is_image : column.is_label});
     }
     int out = -1;
     if (const auto fault = choose_field(out, role, wanted, candidates)) {
@@ -163,10 +163,10 @@ class ArraySource : public Source {
     count_ = image >= 0 ? at(image).count : label >= 0 ? at(label).count : columns[0].count;
     if (count_ == 0) throw Error(ErrorCode::source_empty, {.file = path_}, "its arrays are empty");
     if (label >= 0 && at(label).count != count_) {
-      throw Error(ErrorCode::field_unclear, {.file = path_},
-                  fmt::format("{}: {} has {} samples, {} has {}", format_,
-                              printable(at(label).named.name), at(label).count,
-                              printable(at(image).named.name), count_));
+      throw Error(
+          ErrorCode::field_unclear, {.file = path_},
+          fmt::format("{}: {} has {} samples, {} has {}", format_, printable(at(label).named.name),
+                      at(label).count, printable(at(image).named.name), count_));
     }
     if (image >= 0) add_field(std::move(at(image)), FieldType::image);
     for (int c = 0; c < static_cast<int>(columns.size()); ++c) {

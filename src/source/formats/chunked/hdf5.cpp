@@ -121,8 +121,8 @@ std::shared_ptr<const Source> open_hdf5(const std::string& path, const SourceOpt
     if (array.kind == Hdf5Kind::references) {
       named.resolve = [file](std::vector<std::byte>& bytes) { resolve(bytes, *file); };
     }
-    named.array = std::make_shared<ChunkedArray>(
-        grid, std::make_unique<Hdf5Loader>(file, std::move(array)));
+    named.array =
+        std::make_shared<ChunkedArray>(grid, std::make_unique<Hdf5Loader>(file, std::move(array)));
     arrays.push_back(std::move(named));
   }
   return open_arrays("hdf5", path, std::move(arrays), options);

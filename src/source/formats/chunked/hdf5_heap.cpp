@@ -41,7 +41,8 @@ std::optional<Fault> find_heap_object(std::uint64_t& offset, const Hdf5Reference
     const auto number = load<std::uint16_t>(head.data());
     const auto bytes = load<std::uint64_t>(head.data() + 8);
     if (number == 0) break;
-    if (bytes > end - at - kHead) return damaged_source(kName, "an object leads out of its heap", at);
+    if (bytes > end - at - kHead)
+      return damaged_source(kName, "an object leads out of its heap", at);
     if (number == reference.object) {
       if (bytes < reference.bytes) {
         return damaged_source(kName, "an element has more bytes than its object", at);

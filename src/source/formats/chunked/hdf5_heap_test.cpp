@@ -48,8 +48,7 @@ TEST_CASE("HDF5 heaps that lie are refused") {
         "HDF5: an element has more bytes than its object");
   CHECK(find(offset, {1, 8, 2}, file)->reason ==
         "HDF5: a heap does not have the object that an element names");
-  CHECK(find(offset, {1, 0, 1}, file)->reason ==
-        "HDF5: there is no heap where an element says");
+  CHECK(find(offset, {1, 0, 1}, file)->reason == "HDF5: there is no heap where an element says");
   CHECK(find(offset, {1, ~0ull, 1}, file)->reason == "HDF5: a heap leads out of the file");
   store(&file[32], ~0ull);
   CHECK(find(offset, {1, 8, 7}, file)->reason == "HDF5: an object leads out of its heap");

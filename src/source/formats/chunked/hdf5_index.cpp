@@ -169,20 +169,21 @@ std::optional<Fault> read_hdf5_index(std::vector<Hdf5Array>& out, Bytes index,
 std::optional<Fault> hdf5_steps(std::vector<ChunkStep>& out, const Hdf5Array& array,
                                 std::uint32_t mask) {
   static constexpr std::pair<std::uint32_t, ChunkCodec> kFilters[] = {
-      {1, ChunkCodec::gzip},         {2, ChunkCodec::shuffle},   {3, ChunkCodec::fletcher32},
-      {32000, ChunkCodec::lzf},      {32001, ChunkCodec::blosc}, {32004, ChunkCodec::lz4_hdf5},
-      {32015, ChunkCodec::zstd},     {307, ChunkCodec::bzip2}};
+      {1, ChunkCodec::gzip},     {2, ChunkCodec::shuffle},   {3, ChunkCodec::fletcher32},
+      {32000, ChunkCodec::lzf},  {32001, ChunkCodec::blosc}, {32004, ChunkCodec::lz4_hdf5},
+      {32015, ChunkCodec::zstd}, {307, ChunkCodec::bzip2}};
   out.clear();
   const auto element = static_cast<std::uint32_t>(element_bytes(array.grid.element));
-  if (array.kind == Hdf5Kind::big_endian && element > 1) out.push_back({ChunkCodec::swap_bytes, element});
+  if (array.kind == Hdf5Kind::big_endian && element > 1)
+    out.push_back({ChunkCodec::swap_bytes, element});
   for (std::size_t f = 0; f < array.filters.size(); ++f) {
     if ((mask >> f & 1) != 0) continue;
     const auto known = std::find_if(std::begin(kFilters), std::end(kFilters), [&](const auto& one) {
       return one.first == array.filters[f].id;
     });
     if (known == std::end(kFilters)) {
-      return unsupported_source(kName, fmt::format("{}: filter {}", printable(array.name),
-                                                   array.filters[f].id));
+      return unsupported_source(
+          kName, fmt::format("{}: filter {}", printable(array.name), array.filters[f].id));
     }
     out.push_back({known->second, element});
   }

@@ -8,7 +8,8 @@ namespace tundish {
 namespace {
 
 std::vector<Hdf5Array> arrays() {
-  Hdf5Array image{.name = "train/image", .grid = {}, .kind = Hdf5Kind::big_endian, .filters = {}, .chunks = {}};
+  Hdf5Array image{
+      .name = "train/image", .grid = {}, .kind = Hdf5Kind::big_endian, .filters = {}, .chunks = {}};
   image.grid = {.element = ArrayElement::uint16,
                 .shape = {10, 4},
                 .chunk = {3, 4},

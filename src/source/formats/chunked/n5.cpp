@@ -21,10 +21,13 @@ constexpr const char* kName = "N5";
 
 std::optional<Fault> add_codec(std::vector<ChunkStep>& steps, const std::string& type) {
   if (type == "raw") return std::nullopt;
-  for (const auto& [name, codec] :
-       {std::pair{"gzip", ChunkCodec::gzip}, {"zlib", ChunkCodec::gzip}, {"bzip2", ChunkCodec::bzip2},
-        {"xz", ChunkCodec::xz}, {"lz4", ChunkCodec::lz4_n5}, {"zstd", ChunkCodec::zstd},
-        {"blosc", ChunkCodec::blosc}}) {
+  for (const auto& [name, codec] : {std::pair{"gzip", ChunkCodec::gzip},
+                                    {"zlib", ChunkCodec::gzip},
+                                    {"bzip2", ChunkCodec::bzip2},
+                                    {"xz", ChunkCodec::xz},
+                                    {"lz4", ChunkCodec::lz4_n5},
+                                    {"zstd", ChunkCodec::zstd},
+                                    {"blosc", ChunkCodec::blosc}}) {
     if (type != name) continue;
     steps.push_back({codec});
     return std::nullopt;
@@ -39,7 +42,8 @@ std::optional<Fault> named(std::optional<Fault> fault) {
 
 class N5Loader : public ChunkLoader {
  public:
-  N5Loader(std::string folder, N5Array array) : folder_(std::move(folder)), array_(std::move(array)) {}
+  N5Loader(std::string folder, N5Array array)
+      : folder_(std::move(folder)), array_(std::move(array)) {}
 
   void load(Chunk& out, std::span<const std::uint64_t> at) const override {
     std::string path = folder_;
@@ -96,10 +100,9 @@ std::optional<Fault> read_n5_block(Chunk& out, const N5Array& array, Bytes file)
     const std::size_t at = 4 + 4 * (axes - 1 - a);
     out.shape[a] = load_big<std::uint32_t>(file.data() + at);
     if (out.shape[a] == 0 || out.shape[a] > array.grid.chunk[a]) {
-      return damaged_source(kName,
-                            fmt::format("a side of {}, blocks have 1 to {}", out.shape[a],
-                                        array.grid.chunk[a]),
-                            at);
+      return damaged_source(
+          kName,
+          fmt::format("a side of {}, blocks have 1 to {}", out.shape[a], array.grid.chunk[a]), at);
     }
   }
   out.bytes.resize(*array_bytes({array.grid.element, out.shape}));

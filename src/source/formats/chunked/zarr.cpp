@@ -27,7 +27,8 @@ class ZarrLoader : public ChunkLoader {
     out = {};
     std::vector<std::byte> stored;
     std::string path;
-    const bool found = array_.shards ? read_from_shard(stored, path, at) : read_alone(stored, path, at);
+    const bool found =
+        array_.shards ? read_from_shard(stored, path, at) : read_alone(stored, path, at);
     if (!found) return;
     out.shape = array_.grid.chunk;
     out.bytes.resize(chunk_bytes(array_.grid));

@@ -63,8 +63,8 @@ std::optional<Fault> add_compressor(ZarrArray& out, const Json& json) {
   if (compressor == json.end() || compressor->is_null()) return std::nullopt;
   const std::string id = text_of(json, "compressor");
   static constexpr std::pair<const char*, ChunkCodec> kCodecs[] = {
-      {"zlib", ChunkCodec::gzip}, {"gzip", ChunkCodec::gzip},     {"zstd", ChunkCodec::zstd},
-      {"bz2", ChunkCodec::bzip2}, {"lz4", ChunkCodec::lz4_sized}, {"lzma", ChunkCodec::xz},
+      {"zlib", ChunkCodec::gzip},  {"gzip", ChunkCodec::gzip},     {"zstd", ChunkCodec::zstd},
+      {"bz2", ChunkCodec::bzip2},  {"lz4", ChunkCodec::lz4_sized}, {"lzma", ChunkCodec::xz},
       {"blosc", ChunkCodec::blosc}};
   for (const auto& [name, codec] : kCodecs) {
     if (id != name) continue;

@@ -26,7 +26,8 @@ Fault unsupported(std::string reason) { return unsupported_source(kName, std::mo
 // "configuration" of a codec or grid; an empty object when there is none.
 Json configuration(const Json& object) {
   const auto found = object.is_object() ? object.find("configuration") : object.end();
-  return object.is_object() && found != object.end() && found->is_object() ? *found : Json::object();
+  return object.is_object() && found != object.end() && found->is_object() ? *found
+                                                                           : Json::object();
 }
 
 std::string name_of(const Json& codec) {

@@ -39,8 +39,9 @@ std::string reason_3(const std::string& codecs) {
 
 TEST_CASE("a .zarray is read") {
   ZarrArray out;
-  CHECK_FALSE(read_zarr_2(out, bytes_of(version_2(
-                                   R"("dtype": ">i4", "fill_value": -2, "compressor": {"id": "blosc"},
+  CHECK_FALSE(
+      read_zarr_2(out, bytes_of(version_2(
+                           R"("dtype": ">i4", "fill_value": -2, "compressor": {"id": "blosc"},
                                       "filters": [{"id": "shuffle", "elementsize": 4}])"))));
   CHECK(out.grid.element == ArrayElement::int32);
   CHECK(load<std::int32_t>(out.grid.fill.data()) == -2);
