@@ -158,7 +158,7 @@ def test_other_images_are_bad_samples(files, tmp_path):
         assert [bad["sample"] for bad in loader.bad_samples()] == [1, 2]
     with (
         tundish.Loader(tmp_path, 3, mode="I;16", on_error="fail") as loader,
-        pytest.raises(tundish.SampleError, match="no PNG of 16-bit greys"),
+        pytest.raises(tundish.SampleError, match="no 16-bit greys"),
     ):
         list(loader)
 
