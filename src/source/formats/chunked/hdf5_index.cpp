@@ -162,6 +162,7 @@ std::optional<Fault> read_hdf5_index(std::vector<Hdf5Array>& out, Bytes index,
   for (std::uint32_t a = 0; a < count; ++a) {
     if (auto fault = read_array(out.emplace_back(), in, file_size)) return fault;
   }
+  if (in.ended_early()) return damaged("the description is cut off");
   if (in.left() > 0) return damaged("the description goes on behind its end");
   return std::nullopt;
 }
