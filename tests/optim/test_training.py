@@ -60,7 +60,7 @@ def test_200_steps_with_torchs_gradients(
 ) -> None:
     recorded = record(model, makes(getattr(torch.optim, name), arguments, foreach=False))
     _, first, last = replay(model, makes(getattr(optim, name), arguments), recorded)
-    compare(first, recorded["first"], 3)  # each is within 1.5 ulps of the exact step
+    compare(first, recorded["first"], 1)
     compare(last, recorded["last"], limit)
 
 
@@ -134,7 +134,7 @@ def test_200_steps_with_timms_gradients(
 ) -> None:
     recorded = timms[name, model]
     _, first, last = replay(model, makes(getattr(optim, name), arguments), recorded)
-    compare(first, recorded["first"], 4)  # norms are rounded too
+    compare(first, recorded["first"], 2)
     compare(last, recorded["last"], limit)
 
 
@@ -202,4 +202,4 @@ def test_every_optimiser_learns(name: str) -> None:
         loss.backward()
         optimizer.step()
         losses.append(float(loss.detach()))
-    assert sum(losses[-20:]) < 0.8 * sum(losses[:20])
+    assert sum(losses[-20:]) < 0.6 * sum(losses[:20])
