@@ -18,17 +18,7 @@ HEAD_MAGIC, TAIL_MAGIC, END_MAGIC = b"\x89TND\r\n\x1a\n", b"TND tail", b"TND end
 HEAD, TAIL = struct.Struct("<8sIIQQ16s12xI"), struct.Struct("<8sQQ8Q16s16s4xI8s")
 NO_RECORD, NAMES_PIECE, NAMES_PER_BLOCK = 2**64 - 1, 2**32 - 1, 1024
 METADATA, TABLES, INDEX = 1, 2, 4  # numbers of pieces; the head is 0, the tail 5
-CODECS = {
-    0: "as it came",
-    1: "jpeg",
-    2: "png",
-    3: "npy",
-    4: "lanes",
-    5: "raw",
-    6: "webp",
-    7: "bmp",
-    8: "gif",
-}
+CODECS = "as it came,jpeg,png,npy,lanes,raw,webp,bmp,gif".split(",")
 
 TABLE = list(range(256))  # what eight steps of CRC32C make of a byte
 for _ in range(8):
@@ -148,7 +138,7 @@ def main(path, number=None, field="image"):
         if number is not None:
             return sys.stdout.buffer.write(pack[int(number)][field.encode()])
         for i in range(pack.count):
-            codec, shape = CODECS.get(pack.codecs[i], "?"), f"{pack.widths[i]}x{pack.heights[i]}"
+            codec, shape = CODECS[pack.codecs[i]], f"{pack.widths[i]}x{pack.heights[i]}"
             print(i, pack.keys[i], pack.labels[i], codec, shape, sum(map(len, pack[i].values())))
         if xxhash:
             digest = xxhash.xxh3_128(pack.bytes_at(64, pack.tail_offset - 64)).digest()

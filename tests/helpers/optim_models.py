@@ -73,6 +73,17 @@ def record(name, make_optimizer, steps=STEPS, each_step=None):
     return {"gradients": gradients, "first": first, "last": weights(model)}
 
 
+def record_with_exact_step(name, make_optimizer):
+    """The same, and the weights after the first step in fp64."""
+    recorded = record(name, make_optimizer)
+    model = MODELS[name][0]().double()
+    optimizer = make_optimizer(model)
+    for parameter, gradient in zip(model.parameters(), recorded["gradients"][0], strict=True):
+        parameter.grad = gradient.double()
+    optimizer.step()
+    return {**recorded, "exact": weights(model)}
+
+
 def replay(name, make_optimizer, recorded, each_step=None):
     """The same gradients for another optimiser. Returns it, weights after the first step, and at the end."""
     model = MODELS[name][0]()

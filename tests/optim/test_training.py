@@ -8,12 +8,20 @@ import pytest
 import torch
 from tundish import optim
 
-from tests.helpers.optim_models import MODELS, groups_of, loss_of, record, replay, weights
+from tests.helpers.optim_models import (
+    MODELS,
+    groups_of,
+    loss_of,
+    record,
+    record_with_exact_step,
+    replay,
+    weights,
+)
 from tests.helpers.program import ROOT
 from tests.helpers.torchvision_child import ask_torchvision
 
 from .test_novograd import step_by_formula
-from .ulps import ulps
+from .ulps import ulps, ulps_of_each
 
 # name here, name elsewhere, arguments, ulps of the weights after 200 steps
 FROM_TORCH: list[tuple[str, dict[str, Any], float]] = [
@@ -48,9 +56,26 @@ def makes(cls: Any, arguments: dict[str, Any], **more: Any) -> Any:
 
 
 def compare(ours: list[Any], theirs: list[Any], limit: float) -> None:
-    for a, b in zip(ours, theirs):
+    for a, b in zip(ours, theirs, strict=True):
         assert torch.isfinite(a).all()
         assert ulps(a, b) <= limit
+
+
+# Of a weight that was 0, the first step is all there is: every rounding on the way counts in full. Adam
+# has ten: its five constants, and gradient, square, root, quotient and product. Each is an ulp at most.
+# Seen in a million weights: 4.7 ulps of ours, 5.0 of torch's. On average they differ by 1 %.
+ROUNDINGS = 10
+
+
+def compare_first_step(ours: list[Any], recorded: dict[str, Any]) -> None:
+    """Near to the exact step, and on average as near as the other implementation."""
+    compare(ours, recorded["exact"], ROUNDINGS)
+    assert mean_ulps(ours, recorded["exact"]) <= 1.05 * mean_ulps(recorded["first"], recorded["exact"])
+
+
+def mean_ulps(weights: list[Any], exact: list[Any]) -> float:
+    pairs = zip(weights, exact, strict=True)
+    return float(torch.cat([ulps_of_each(a, b).flatten() for a, b in pairs]).mean())
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -58,9 +83,10 @@ def compare(ours: list[Any], theirs: list[Any], limit: float) -> None:
 def test_200_steps_with_torchs_gradients(
     name: str, arguments: dict[str, Any], limit: float, model: str
 ) -> None:
-    recorded = record(model, makes(getattr(torch.optim, name), arguments, foreach=False))
+    theirs = makes(getattr(torch.optim, name), arguments, foreach=False)
+    recorded = record_with_exact_step(model, theirs)
     _, first, last = replay(model, makes(getattr(optim, name), arguments), recorded)
-    compare(first, recorded["first"], 1)
+    compare_first_step(first, recorded)
     compare(last, recorded["last"], limit)
 
 
@@ -89,14 +115,14 @@ def test_200_steps_under_a_schedule(
 THEIR_CODE = """
 sys.path.insert(0, sys.argv[2])
 from tests.optim.test_training import FROM_TIMM, makes, not_finite, one_cycle
-from tests.helpers.optim_models import MODELS, record
+from tests.helpers.optim_models import MODELS, record, record_with_exact_step
 import timm.optim.lamb, timm.optim.lars, timm.optim.lion
 
 out = {}
 for ours, name, arguments, _ in FROM_TIMM:
     cls = getattr(getattr(timm.optim, name.lower()), name)
     for model in MODELS:
-        out[ours, model] = record(model, makes(cls, arguments))
+        out[ours, model] = record_with_exact_step(model, makes(cls, arguments))
     if "momentum" in arguments or "betas" in cls.__init__.__annotations__:
         out[ours, "one_cycle"] = record("cnn", makes(cls, arguments), each_step=one_cycle)
     out[ours, "not finite"] = not_finite(cls, arguments)
@@ -134,7 +160,7 @@ def test_200_steps_with_timms_gradients(
 ) -> None:
     recorded = timms[name, model]
     _, first, last = replay(model, makes(getattr(optim, name), arguments), recorded)
-    compare(first, recorded["first"], 2)
+    compare_first_step(first, recorded)
     compare(last, recorded["last"], limit)
 
 
@@ -187,6 +213,7 @@ def test_200_steps_of_novograd_are_the_formulas(model: str) -> None:
 LEARNING: dict[str, dict[str, Any]] = {
     **{name: arguments for name, arguments, _ in FROM_TORCH if "maximize" not in arguments},
     **{name: arguments for name, _, arguments, _ in FROM_TIMM},
+    "LARS": {"lr": 1.0, "momentum": 0.9, "weight_decay": 1e-3, "trust_coeff": 0.005},  # 0.02 jumps
     "NovoGrad": {"lr": 0.1},
 }
 

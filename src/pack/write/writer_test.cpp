@@ -76,7 +76,7 @@ TEST_CASE("refused samples are named, the others are packed and keep their order
 
 TEST_CASE("an image that cannot be decoded here is packed as it came") {
   MemorySource source = image_source(2, 9);
-  source.items[0].fields[0] = bytes_of("GIF89a and so on");
+  source.items[0].fields[0] = bytes_of({"II*\0 and so on", 14});
   source.items[1].fields[0].resize(20);  // a .npy file that ends in its header
   const TemporaryFolder folder;
   const PackReport report = pack(folder / "a.tnd", source);
