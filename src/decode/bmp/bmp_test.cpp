@@ -15,7 +15,7 @@ using namespace std::string_literals;
 using Pixels = std::vector<std::uint8_t>;
 
 void put(std::string& to, std::uint64_t value, int bytes) {
-  for (int i = 0; i < bytes; ++i) to += static_cast<char>(value >> (8 * i) & 255);
+  for (int i = 0; i < bytes; ++i, value >>= 8) to += static_cast<char>(value & 255);
 }
 
 struct BmpKind {
