@@ -73,6 +73,14 @@ void Transcoder::sample(ImageSample& out, const Coefficients& image, int most) {
   out.file_bits = 0;
 }
 
+void Transcoder::free_memory() {
+  image_ = {};
+  again_ = {};
+  literal_ = {};
+  file_ = {};
+  writer_ = {};
+}
+
 std::optional<Fault> decode_within(Coefficients& image, Bytes record, const Tables& tables,
                                    Decoder& decoder, const JpegLimits& limits) {
   const std::optional<RecordSize> size = read_size(record);

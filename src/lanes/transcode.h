@@ -39,6 +39,8 @@ class Transcoder {
   void sample(ImageSample& out, Bytes file, int most, const JpegLimits& limits = {});
   void sample(ImageSample& out, const Coefficients& image, int most);
 
+  void free_memory();  // after a large image
+
  private:
   bool comes_back(Bytes record, Bytes restore, const Coefficients& image, Bytes literal,
                   const Tables& tables, const JpegLimits& limits);

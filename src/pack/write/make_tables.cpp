@@ -8,6 +8,7 @@
 #include "core/machine/usable_cpus.h"
 #include "decode/jpeg_limits.h"
 #include "lanes/transcode.h"
+#include "pack/write/work_memory.h"
 
 namespace tundish {
 namespace {
@@ -63,6 +64,16 @@ class Training {
   // Of the image as it will be stored.
   void take(lanes::ImageSample& out, Bytes image, lanes::Transcoder& transcoder,
             PreprocessStep* step) {
+    ImageHeader header;
+    if (read_header(header, image, options_.limits)) return;  // refused later
+    const std::uint64_t pixels = std::uint64_t{header.width} * header.height;
+    const WorkMemory::Room room(memory_, pixels * kWorkBytesPerPixel);
+    take_within_budget(out, image, transcoder, step);
+    if (pixels > kLargePixels) transcoder.free_memory();
+  }
+
+  void take_within_budget(lanes::ImageSample& out, Bytes image, lanes::Transcoder& transcoder,
+                          PreprocessStep* step) {
     NewImage made;
     if (!step || step->run(made, image, options_.limits) != Preprocessed::changed) {
       transcoder.sample(out, image, units_each_, jpeg_limits(options_.limits));
@@ -76,6 +87,7 @@ class Training {
   const int field_;
   const std::uint64_t count_;
   const int units_each_;
+  WorkMemory memory_{kWorkBytes};
   std::atomic<std::uint64_t> next_{0};
   std::vector<lanes::ImageSample> samples_;  // each written by one thread
   std::mutex mutex_;                         // guards what follows while threads run

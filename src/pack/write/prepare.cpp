@@ -150,6 +150,31 @@ bool is_preprocessed(Prepared& out, std::vector<std::byte>& image, const Source&
   return false;
 }
 
+// The image as it will be stored.
+void change_image(Prepared& out, std::vector<std::byte>& image, const Source& source,
+                  const Limits& limits, Recoder& recoder) {
+  if (is_preprocessed(out, image, source, limits, recoder)) return;
+  if (!out.refusal && !out.doubt && out.info.codec == Codec::jpeg) {
+    recode(out, image, recoder);
+    find_fault(out, image, source, limits, recoder);
+  } else if (out.doubt && out.info.codec == Codec::jpeg && recoder.tables) {
+    out.unfit = out.doubt->code == ErrorCode::image_too_large ? lanes::Unfit::too_large
+                                                              : lanes::Unfit::corrupt;
+  }
+}
+
+// The same, when there is memory for an image of its size.
+void change_image_within_budget(Prepared& out, std::vector<std::byte>& image, const Source& source,
+                                const Limits& limits, Recoder& recoder) {
+  const std::uint64_t pixels = std::uint64_t{out.info.width} * out.info.height;
+  if (!recoder.memory || (!recoder.tables && !recoder.step)) {
+    return change_image(out, image, source, limits, recoder);
+  }
+  const WorkMemory::Room room(*recoder.memory, pixels * kWorkBytesPerPixel);
+  change_image(out, image, source, limits, recoder);
+  if (pixels > kLargePixels) recoder.transcoder.free_memory();
+}
+
 }  // namespace
 
 void compute_checksums(Prepared& out, const Schema& schema, std::uint64_t record) {
@@ -174,15 +199,7 @@ void prepare(Prepared& out, const Source& source, const Limits& limits, Recoder&
   } else if (!out.refusal) {
     std::vector<std::byte>& bytes = out.sample.fields[static_cast<std::size_t>(image)];
     look_at_image(out, bytes, source, limits);
-    if (is_preprocessed(out, bytes, source, limits, recoder)) {
-      // Stored as it will be.
-    } else if (!out.refusal && !out.doubt && out.info.codec == Codec::jpeg) {
-      recode(out, bytes, recoder);
-      find_fault(out, bytes, source, limits, recoder);
-    } else if (out.doubt && out.info.codec == Codec::jpeg && recoder.tables) {
-      out.unfit = out.doubt->code == ErrorCode::image_too_large ? lanes::Unfit::too_large
-                                                                : lanes::Unfit::corrupt;
-    }
+    change_image_within_budget(out, bytes, source, limits, recoder);
   }
   if (out.refusal) {
     out.sample.fields.clear();

@@ -5,6 +5,7 @@
 #include "lanes/transcode.h"
 #include "pack/write/handover.h"
 #include "pack/write/preprocess.h"
+#include "pack/write/work_memory.h"
 
 namespace tundish {
 
@@ -16,6 +17,7 @@ struct Recoder {
   DecodeScratch scratch = {};                 // of JPEGs that the transcoder cannot read
   std::unique_ptr<PreprocessStep> step = {};  // nullptr: images stay as they are
   NewImage new_image = {};
+  WorkMemory* memory = nullptr;  // of all threads; nullptr: only one works
 };
 
 // Looks at the bytes in out.sample: fills info, key, checksums and digest, or refuses the sample.

@@ -74,10 +74,11 @@ void prepare_by_scan(Handover& handover, const Source& source, const Wanted& wan
 Preparers::Preparers(Handover& handover, const Source& source, const Wanted& wanted,
                      const PackOptions& options, const lanes::Tables* tables)
     : handover_(handover) {
-  const auto run = [&handover, &source, wanted, &options, tables] {
+  const auto run = [this, &handover, &source, wanted, &options, tables] {
     const StopScope interruptible(stop_request(options.stop));
     try {
-      Recoder recoder{.tables = tables, .options = transcode_options(options)};
+      Recoder recoder{
+          .tables = tables, .options = transcode_options(options), .memory = &memory_};
       if (options.preprocessor) recoder.step = options.preprocessor->make_step();
       source.random_access() ? prepare_by_number(handover, source, wanted, options.limits, recoder)
                              : prepare_by_scan(handover, source, wanted, options.limits, recoder);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "pack/write/handover.h"
+#include "pack/write/work_memory.h"
 
 namespace tundish {
 
@@ -30,6 +31,7 @@ class Preparers {
 
  private:
   Handover& handover_;
+  WorkMemory memory_{kWorkBytes};
   std::vector<std::thread> threads_;
 };
 

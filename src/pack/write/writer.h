@@ -41,7 +41,7 @@ struct SourcePart {
 struct PackOptions {
   const Preprocessor* preprocessor = nullptr;  // of every image; nullptr: they stay as they are
   int threads = 0;                             // 0: as many as the process may use
-  std::uint64_t memory_bytes = 256ull << 20;   // samples in flight
+  std::uint64_t memory_bytes = 96ull << 20;    // samples in flight
   bool replace = false;  // an existing file: replace it, or Error(output_exists)
   bool lanes = true;     // re-code JPEGs without loss, so that they decode faster
   LanesTables tables = LanesTables::automatic;
