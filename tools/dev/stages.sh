@@ -74,7 +74,9 @@ run_stage() {  # STAGE LOG
         [ -f "$status" ] && return "$(cat "$status")"
       fi ;;
   esac
-  "$PWD/dev" "$1" >"$2" 2>&1
+  local arguments=()
+  [ "$1" != fuzz ] || arguments=(--seconds 10)  # the corpora above all; ./dev fuzz fuzzes longer
+  "$PWD/dev" "$1" "${arguments[@]}" >"$2" 2>&1
 }
 
 note_of() {  # one line out of a stage's log
