@@ -24,7 +24,7 @@ class Peer:
     needs: tuple[str, ...] = ()  # instead of what it asks for
 
 
-# FFCV comes as source only and asks for opencv-python:
+# MDS asks for the clients of every cloud. FFCV comes as source only and asks for opencv-python:
 # the one without windows does, and its build needs only what is installed.
 PEERS = {
     "dali": Peer("nvidia-dali-cuda130==2.4.0"),
@@ -43,7 +43,22 @@ PEERS = {
             "setuptools==80.9.0",
         ),
     ),
+    "tfrecord": Peer("tfrecord==1.14.6"),
+    "lmdb": Peer("lmdb==3.0.0"),
+    "h5py": Peer("h5py==3.16.0"),
+    "zarr": Peer("zarr==3.1.6"),
     "spdl": Peer("spdl==0.8.0"),
+    "streaming": Peer(
+        "mosaicml-streaming==0.13.0",
+        (
+            "transformers==5.22.2",
+            "Brotli==1.2.1",
+            "python-snappy==0.7.3",
+            "zstd==1.5.7.2",
+            "xxhash==4.1.0",
+            "catalogue==2.0.10",
+        ),
+    ),
     "webdataset": Peer("webdataset==1.0.2"),
     "albumentations": Peer(
         "albumentations==2.0.8",

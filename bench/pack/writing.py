@@ -1,0 +1,40 @@
+"""A contestant's process: it writes the images once and prints how long that took, as JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Writing:
+    folder: str  # class folders of files
+    files: list[str]  # sorted
+    target: str  # file or folder, not there yet
+    cpus: list[int]
+
+    def start_line(self, python: str | Path, contestant: str, job: Path) -> list[str]:
+        job.write_text(json.dumps(asdict(self)))
+        return [str(python), "-m", f"bench.pack.{contestant}", str(job)]
+
+    def label_of(self, file: str) -> int:
+        """The number of its folder."""
+        return int(Path(file).parent.name.removeprefix("copy"))
+
+
+def run(write: Callable[[Writing], None]) -> None:
+    """Imports do not count. Everything that is written is on its way to the disk at the end, not on it."""
+    job = Writing(**json.loads(Path(sys.argv[1]).read_text()))
+    os.sched_setaffinity(0, job.cpus)
+    begin = time.perf_counter()
+    write(job)
+    seconds = time.perf_counter() - begin
+    family = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    peak = max(resource.getrusage(who).ru_maxrss for who in family)
+    print(json.dumps({"seconds": seconds, "peak_mb": peak / 1024}))
