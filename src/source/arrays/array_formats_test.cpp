@@ -211,5 +211,5 @@ TEST_CASE(".npy: samples on any axis, labels beside it") {
   CHECK(code(changed("|u1", "|O8")).find("Python objects are not loaded") != std::string::npos);
   CHECK(code(changed("|u1", "<U1")).starts_with("TND-315"));
   CHECK(code(changed("'shape'", "'shapE'")).starts_with("TND-314"));
-  CHECK(code(changed("\x01", "\x07")).starts_with("TND-315 NumPy .npy: version 7.0"));
+  CHECK(code(changed("\x01", "\x07")).starts_with("TND-315 NumPy .npy: .npy version 7.0"));
 }
