@@ -1,7 +1,7 @@
 # The part of the engine that opens data sets: src/source.
 set(source_files
   src/source/arrays/array_fields.cpp
-  src/source/arrays/array_source.cpp
+  src/source/arrays/stored_array_source.cpp
   src/source/arrays/byte_store.cpp
   src/source/arrays/npy_layout.cpp
   src/source/arrays/stored_array.cpp
@@ -19,7 +19,7 @@ set(source_files
   src/source/formats.cpp
   src/source/formats/chunked/array_folder.cpp
   src/source/formats/chunked/array_json.cpp
-  src/source/formats/chunked/array_source.cpp
+  src/source/formats/chunked/chunked_array_source.cpp
   src/source/formats/chunked/hdf5.cpp
   src/source/formats/chunked/hdf5_heap.cpp
   src/source/formats/chunked/hdf5_index.cpp

@@ -126,7 +126,7 @@ std::shared_ptr<const Source> open_cifar(const std::string& path, const SourceOp
   const bool hundred = set.arrays.size() == 3;
   set.classes = read_names(join_path(beside.empty() ? "." : beside,
                                      hundred ? "fine_label_names.txt" : "batches.meta.txt"));
-  return open_arrays(std::move(set), options);
+  return open_stored_arrays(std::move(set), options);
 }
 
 }  // namespace tundish

@@ -86,7 +86,7 @@ std::shared_ptr<const Source> open_safetensors(const std::string& path,
                                                const SourceOptions& options) {
   ArraySet set{.path = path, .format = kFormat, .provenance = "safetensors"};
   read_safetensors(set, std::make_shared<ByteStore>(path), options.axis);
-  return open_arrays(std::move(set), options);
+  return open_stored_arrays(std::move(set), options);
 }
 
 }  // namespace tundish
