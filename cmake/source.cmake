@@ -46,6 +46,12 @@ set(source_files
   src/source/names.cpp
   src/source/number.cpp
   src/source/open.cpp
+  src/source/pickle/pickle.cpp
+  src/source/pickle/pickle_arrays.cpp
+  src/source/pickle/pickle_machine.cpp
+  src/source/pickle/pickle_names.cpp
+  src/source/pickle/pickle_stack.cpp
+  src/source/pickle/pickle_text.cpp
   src/source/side_index.cpp
   src/source/source.cpp
   src/source/zip/zip_directory.cpp
