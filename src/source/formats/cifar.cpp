@@ -74,7 +74,9 @@ bool looks_like_cifar(const Probe& probe) {
   }
   const bool whole =
       probe.size != 0 && (probe.size % kRecord10 == 0 || probe.size % kRecord100 == 0);
-  return whole && lower(probe.path).ends_with(".bin");
+  const std::string name = lower(probe.path.substr(probe.path.rfind('/') + 1));
+  const bool called_so = name == "test_batch.bin" || name.starts_with("data_batch_");
+  return (whole || called_so) && name.ends_with(".bin");
 }
 
 std::optional<Fault> read_cifar(std::vector<StoredArray>& out, const SharedStore& store,
