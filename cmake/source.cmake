@@ -28,6 +28,7 @@ set(source_files
   src/source/formats/chunked/zarr_2.cpp
   src/source/formats/chunked/zarr_3.cpp
   src/source/formats/cifar.cpp
+  src/source/formats/cifar_pickle.cpp
   src/source/formats/csv.cpp
   src/source/formats/file_list.cpp
   src/source/formats/idx.cpp
@@ -35,6 +36,10 @@ set(source_files
   src/source/formats/joined.cpp
   src/source/formats/npy_arrays.cpp
   src/source/formats/npz.cpp
+  src/source/formats/pth/pth.cpp
+  src/source/formats/pth/pth_columns.cpp
+  src/source/formats/pth/pth_file.cpp
+  src/source/formats/pth/pth_tensor.cpp
   src/source/formats/safetensors.cpp
   src/source/formats/safetensors_head.cpp
   src/source/formats/tar.cpp
