@@ -89,6 +89,7 @@ add_library(engine STATIC
   src/decode/jpeg.cpp
   src/decode/jpeg_header.cpp
   src/decode/npy.cpp
+  src/decode/npy_head.cpp
   src/decode/png.cpp
   src/decode/png_expand.cpp
   src/decode/png_header.cpp

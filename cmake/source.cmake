@@ -1,7 +1,7 @@
 # The part of the engine that opens data sets: src/source.
 set(source_files
   src/source/arrays/array_fields.cpp
-  src/source/arrays/array_source.cpp
+  src/source/arrays/stored_array_source.cpp
   src/source/arrays/byte_store.cpp
   src/source/arrays/npy_layout.cpp
   src/source/arrays/stored_array.cpp
@@ -19,7 +19,7 @@ set(source_files
   src/source/formats.cpp
   src/source/formats/chunked/array_folder.cpp
   src/source/formats/chunked/array_json.cpp
-  src/source/formats/chunked/array_source.cpp
+  src/source/formats/chunked/chunked_array_source.cpp
   src/source/formats/chunked/hdf5.cpp
   src/source/formats/chunked/hdf5_heap.cpp
   src/source/formats/chunked/hdf5_index.cpp
@@ -28,6 +28,7 @@ set(source_files
   src/source/formats/chunked/zarr_2.cpp
   src/source/formats/chunked/zarr_3.cpp
   src/source/formats/cifar.cpp
+  src/source/formats/cifar_pickle.cpp
   src/source/formats/csv.cpp
   src/source/formats/file_list.cpp
   src/source/formats/idx.cpp
@@ -35,6 +36,10 @@ set(source_files
   src/source/formats/joined.cpp
   src/source/formats/npy_arrays.cpp
   src/source/formats/npz.cpp
+  src/source/formats/pth/pth.cpp
+  src/source/formats/pth/pth_columns.cpp
+  src/source/formats/pth/pth_file.cpp
+  src/source/formats/pth/pth_tensor.cpp
   src/source/formats/safetensors.cpp
   src/source/formats/safetensors_head.cpp
   src/source/formats/tar.cpp
@@ -46,6 +51,12 @@ set(source_files
   src/source/names.cpp
   src/source/number.cpp
   src/source/open.cpp
+  src/source/pickle/pickle.cpp
+  src/source/pickle/pickle_arrays.cpp
+  src/source/pickle/pickle_machine.cpp
+  src/source/pickle/pickle_names.cpp
+  src/source/pickle/pickle_stack.cpp
+  src/source/pickle/pickle_text.cpp
   src/source/side_index.cpp
   src/source/source.cpp
   src/source/zip/zip_directory.cpp

@@ -54,6 +54,8 @@ add_executable(unit_tests
   src/source/labels_test.cpp
   src/source/names_test.cpp
   src/source/number_test.cpp
+  src/source/pickle/pickle_test.cpp
+  src/source/formats/pth/pth_test.cpp
   src/source/side_index_test.cpp
   src/source/open_test.cpp
   src/source/formats/tar_reader_test.cpp

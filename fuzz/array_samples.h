@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "source/arrays/array_source.h"
+#include "source/arrays/stored_array_source.h"
 
 namespace tundish {
 
@@ -18,7 +18,7 @@ inline void read_some(ArraySet set) {
     require(array.count == 0 || !array.pieces.empty());
   }
   try {
-    const auto source = open_arrays(std::move(set), {});
+    const auto source = open_stored_arrays(std::move(set), {});
     require(source->count() > 0 && source->schema().fields.size() <= kMaxFields);
     Sample sample;
     for (const std::uint64_t i : {std::uint64_t{0}, source->count() / 2, source->count() - 1}) {

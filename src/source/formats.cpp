@@ -9,11 +9,13 @@
 #include "source/formats/chunked/n5.h"
 #include "source/formats/chunked/zarr.h"
 #include "source/formats/cifar.h"
+#include "source/formats/cifar_pickle.h"
 #include "source/formats/file_list.h"
 #include "source/formats/idx.h"
 #include "source/formats/image_folder.h"
 #include "source/formats/npy_arrays.h"
 #include "source/formats/npz.h"
+#include "source/formats/pth/pth.h"
 #include "source/formats/safetensors.h"
 #include "source/formats/tar.h"
 #include "source/names.h"
@@ -47,9 +49,12 @@ constexpr std::array kFormats = {
            [](const std::string& path, const SourceOptions&) { return open_file_list(path); }},
     Format{"npy", "a .npy file of N samples", looks_like_npy, open_npy},
     Format{"npz", "a .npz archive of arrays", looks_like_npz, open_npz},
+    Format{"pth", "tensors that torch.save() wrote", looks_like_pth, open_pth},
     Format{"safetensors", "a .safetensors file", looks_like_safetensors, open_safetensors},
     Format{"idx", "MNIST and others in IDX files", looks_like_idx, open_idx},
     Format{"cifar", "CIFAR-10 or CIFAR-100, the binary version", looks_like_cifar, open_cifar},
+    Format{"cifar-python", "CIFAR-10 or CIFAR-100, the Python version", looks_like_cifar_pickle,
+           open_cifar_pickle},
     Format{"tar", "a .tar archive, also compressed", looks_like_tar,
            [](const std::string& path, const SourceOptions&) { return open_tar(path); }},
     Format{"hdf5", "an HDF5 file of arrays", looks_like_hdf5, open_hdf5},

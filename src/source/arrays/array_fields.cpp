@@ -85,7 +85,10 @@ Field field_of(const StoredArray& array, bool image, bool label) {
 
 ArrayFields choose_array_fields(ArraySet& set, const SourceOptions& options) {
   std::erase_if(set.arrays, [](const StoredArray& array) { return array.count == 0; });
-  if (set.arrays.empty()) throw Error(ErrorCode::source_empty, {.file = set.path}, "");
+  if (set.arrays.empty()) {
+    throw Error(ErrorCode::source_empty, {.file = set.path},
+                set.warnings.empty() ? "" : set.warnings.front());
+  }
   const int image = choose(set, FieldRole::image, options.image);
   const int label = choose(set, FieldRole::label, options.label);
   ArrayFields out;

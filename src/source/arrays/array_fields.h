@@ -1,7 +1,7 @@
 // Which array of a set is which field of the samples.
 #pragma once
 
-#include "source/arrays/array_source.h"
+#include "source/arrays/stored_array_source.h"
 
 namespace tundish {
 
@@ -11,7 +11,7 @@ struct ArrayFields {
   std::uint64_t count = 0;
 };
 
-// As array_source.h says; may add warnings to the set, and takes its arrays. Throws Error.
+// As stored_array_source.h says; may add warnings to the set, and takes its arrays. Throws Error.
 ArrayFields choose_array_fields(ArraySet& set, const SourceOptions& options);
 
 // A number of any element type, as it lies in memory (little-endian).

@@ -6,6 +6,7 @@
 #include "core/temporary_folder.h"
 #include "core/testing.h"
 #include "source/arrays/stored_array.h"
+#include "source/arrays/unpack.h"
 #include "source/formats/cifar.h"
 #include "source/formats/idx.h"
 #include "source/formats/npy_arrays.h"
@@ -176,6 +177,20 @@ TEST_CASE("IDX: images with the labels beside them; what lies is refused") {
   CHECK(code(huge).starts_with("TND-314 IDX: its shape is over 64 bits"));
 }
 
+TEST_CASE("IDX: what is compressed is unpacked within the limit") {
+  const TemporaryFolder folder;
+  const std::string path = folder.write(
+      "a.gz", std::string("\037\213\010\000\000\000\000\000\002\003\113\114\034\005\243\140\024\014"
+                          "\167\000\000\003\332\070\232\350\003\000\000",
+                          29));  // 1,000 times 'a'
+  std::uint64_t left = 1000;
+  CHECK(open_unpacked(path, "test", left)->size() == 1000);
+  CHECK(left == 0);
+  left = 999;
+  CHECK(refusal([&] { open_unpacked(path, "test", left); }) ==
+        "TND-315 test: it holds over 1,000 bytes: decompress it first");
+}
+
 TEST_CASE(".npy: samples on any axis, labels beside it") {
   const TemporaryFolder folder;
   const std::string pixels = "abcdefghijklmnopqrstuvwx";
@@ -211,5 +226,5 @@ TEST_CASE(".npy: samples on any axis, labels beside it") {
   CHECK(code(changed("|u1", "|O8")).find("Python objects are not loaded") != std::string::npos);
   CHECK(code(changed("|u1", "<U1")).starts_with("TND-315"));
   CHECK(code(changed("'shape'", "'shapE'")).starts_with("TND-314"));
-  CHECK(code(changed("\x01", "\x07")).starts_with("TND-315 NumPy .npy: version 7.0"));
+  CHECK(code(changed("\x01", "\x07")).starts_with("TND-315 NumPy .npy: .npy version 7.0"));
 }

@@ -1,17 +1,15 @@
-// The head of a .npy file of any plain type, versions 1 to 3.
+// Where the elements of a .npy file of any plain type lie: the head (decode/npy_head.h) as a
+// layout.
 #pragma once
 
 #include <optional>
 
-#include "core/bytes.h"
+#include "decode/npy_head.h"
 #include "source/arrays/stored_array.h"
 
 namespace tundish {
 
 inline constexpr std::size_t kMaxNpyHead = 64 << 10;  // bytes; NumPy itself refuses long ones
-
-// Whether these bytes begin as a .npy file does.
-bool begins_as_npy(Bytes first);
 
 // `first` are the first bytes of the file, kMaxNpyHead or all. `data` is where the elements begin.
 // Faults: source_damaged; format_unsupported for text, dates, complex numbers, Python objects

@@ -83,6 +83,10 @@ std::optional<std::vector<std::uint64_t>> fortran_order_steps(const ArrayType& t
   return steps;
 }
 
+std::optional<std::uint64_t> layout_span(const ArrayLayout& layout) {
+  return span_of(layout.type.shape, layout.steps, element_bytes(layout.type.element));
+}
+
 std::uint64_t StoredArray::sample_span() const {
   if (steps.empty()) return sample_bytes();
   return *span_of(type.shape, steps, element_bytes(type.element));

@@ -24,6 +24,9 @@ struct ArrayLayout {
 std::optional<std::vector<std::uint64_t>> c_order_steps(const ArrayType& type);
 std::optional<std::vector<std::uint64_t>> fortran_order_steps(const ArrayType& type);
 
+// Bytes from the first to behind the last element. Empty over 64 bits; 0 without elements.
+std::optional<std::uint64_t> layout_span(const ArrayLayout& layout);
+
 struct StoredArray {
   // Samples that lie at equal distances.
   struct Piece {

@@ -74,7 +74,9 @@ bool looks_like_cifar(const Probe& probe) {
   }
   const bool whole =
       probe.size != 0 && (probe.size % kRecord10 == 0 || probe.size % kRecord100 == 0);
-  return whole && lower(probe.path).ends_with(".bin");
+  const std::string name = lower(probe.path.substr(probe.path.rfind('/') + 1));
+  const bool called_so = name == "test_batch.bin" || name.starts_with("data_batch_");
+  return (whole || called_so) && name.ends_with(".bin");
 }
 
 std::optional<Fault> read_cifar(std::vector<StoredArray>& out, const SharedStore& store,
@@ -126,7 +128,7 @@ std::shared_ptr<const Source> open_cifar(const std::string& path, const SourceOp
   const bool hundred = set.arrays.size() == 3;
   set.classes = read_names(join_path(beside.empty() ? "." : beside,
                                      hundred ? "fine_label_names.txt" : "batches.meta.txt"));
-  return open_arrays(std::move(set), options);
+  return open_stored_arrays(std::move(set), options);
 }
 
 }  // namespace tundish

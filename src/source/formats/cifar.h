@@ -5,12 +5,13 @@
 #include <memory>
 #include <string>
 
-#include "source/arrays/array_source.h"
+#include "source/arrays/stored_array_source.h"
 #include "source/format.h"
 
 namespace tundish {
 
-// A folder with the files of the training set; a .bin file of whole records.
+// A folder with the files of the training set; a .bin file of whole records, or with the name of
+// one of CIFAR-10.
 bool looks_like_cifar(const Probe& probe);
 
 // The arrays image, label and, of CIFAR-100, coarse_label. Fault: no whole number of records.

@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "source/arrays/array_source.h"
+#include "source/arrays/stored_array_source.h"
 #include "source/arrays/unpack.h"
 #include "source/names.h"
 
@@ -137,7 +137,7 @@ std::shared_ptr<const Source> open_idx(const std::string& path, const SourceOpti
   if (const std::string labels = labels_beside(images); !labels.empty()) {
     set.arrays.push_back(open_array(set, labels, "label", 0));
   }
-  return open_arrays(std::move(set), options);
+  return open_stored_arrays(std::move(set), options);
 }
 
 }  // namespace tundish

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "source/arrays/array_source.h"
 #include "source/arrays/npy_layout.h"
+#include "source/arrays/stored_array_source.h"
 #include "source/names.h"
 
 namespace tundish {
@@ -56,7 +56,7 @@ std::shared_ptr<const Source> open_npy(const std::string& path, const SourceOpti
   ArraySet set{.path = path, .format = kFormat, .provenance = "npy"};
   set.arrays.push_back(open_array(path, "image", options.axis));
   if (lower(path).ends_with(".npy")) add_labels(set);
-  return open_arrays(std::move(set), options);
+  return open_stored_arrays(std::move(set), options);
 }
 
 }  // namespace tundish

@@ -64,6 +64,10 @@ void read_npz(ArraySet& set, const SharedStore& store, std::int64_t axis) {
   if (const auto fault = read_zip_directory(members, *store, kFormat)) {
     throw Error(*fault, {.file = store->path()});
   }
+  if (members.size() > kMaxArrays) {
+    throw Error(unsupported_source(kFormat, fmt::format("over {} arrays", with_commas(kMaxArrays))),
+                {.file = store->path()});
+  }
   for (const ZipMember& member : members) {
     StoredArray array{.name = member.name};
     if (!array.name.ends_with(".npy")) {
@@ -86,7 +90,7 @@ void read_npz(ArraySet& set, const SharedStore& store, std::int64_t axis) {
 std::shared_ptr<const Source> open_npz(const std::string& path, const SourceOptions& options) {
   ArraySet set{.path = path, .format = kFormat, .provenance = "npz"};
   read_npz(set, std::make_shared<ByteStore>(path), options.axis);
-  return open_arrays(std::move(set), options);
+  return open_stored_arrays(std::move(set), options);
 }
 
 }  // namespace tundish

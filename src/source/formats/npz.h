@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "source/arrays/array_source.h"
+#include "source/arrays/stored_array_source.h"
 #include "source/format.h"
 #include "source/zip/zip_directory.h"
 

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "source/formats/safetensors_head.h"
+#include "source/names.h"
 
 namespace tundish {
 namespace {
@@ -43,6 +44,7 @@ std::optional<Fault> place(StoredArray& out, const SafeTensor& tensor, const Sha
 }  // namespace
 
 bool looks_like_safetensors(const Probe& probe) {
+  if (!probe.is_folder && lower(probe.path).ends_with(".safetensors")) return true;
   if (probe.first.size() < 10) return false;
   const auto head = load<std::uint64_t>(probe.first.data());
   return head >= 2 && head <= probe.size - 8 && probe.text().substr(8).starts_with("{\"");
@@ -86,7 +88,7 @@ std::shared_ptr<const Source> open_safetensors(const std::string& path,
                                                const SourceOptions& options) {
   ArraySet set{.path = path, .format = kFormat, .provenance = "safetensors"};
   read_safetensors(set, std::make_shared<ByteStore>(path), options.axis);
-  return open_arrays(std::move(set), options);
+  return open_stored_arrays(std::move(set), options);
 }
 
 }  // namespace tundish

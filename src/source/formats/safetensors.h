@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "source/arrays/array_source.h"
+#include "source/arrays/stored_array_source.h"
 #include "source/format.h"
 
 namespace tundish {

@@ -19,7 +19,7 @@ struct SafeTensor {
 };
 
 inline constexpr std::uint64_t kMaxSafetensorsHead = 100'000'000;  // as the original has it
-inline constexpr std::size_t kMaxSafetensors = 100'000;
+inline constexpr std::size_t kMaxSafetensors = 10'000;
 
 // By `begin`. Faults: source_damaged for what is no such JSON, for a key twice, for overlaps and
 // holes and for an end other than `data` bytes; format_unsupported for more than kMaxSafetensors.

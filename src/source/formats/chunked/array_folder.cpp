@@ -66,7 +66,7 @@ std::string own_name(const std::string& path) {
   return name.empty() ? "array" : name;
 }
 
-bool read_if_there(std::vector<std::byte>& out, const std::string& path, std::uint64_t most,
+bool read_if_exists(std::vector<std::byte>& out, const std::string& path, std::uint64_t most,
                    const char* format) {
   File file;
   try {

@@ -23,7 +23,7 @@ std::string own_name(const std::string& path);
 
 // The whole file; false when there is none. Throws Error: source_damaged when it has more than
 // `most` bytes, and what File throws.
-bool read_if_there(std::vector<std::byte>& out, const std::string& path, std::uint64_t most,
+bool read_if_exists(std::vector<std::byte>& out, const std::string& path, std::uint64_t most,
                    const char* format);
 
 }  // namespace tundish

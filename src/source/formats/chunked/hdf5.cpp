@@ -9,7 +9,7 @@
 #include "decode/decode.h"
 #include "source/chunks/chunked_array.h"
 #include "source/format.h"
-#include "source/formats/chunked/array_source.h"
+#include "source/formats/chunked/chunked_array_source.h"
 #include "source/formats/chunked/hdf5_heap.h"
 #include "source/formats/chunked/hdf5_index.h"
 #include "source/side_index.h"
@@ -125,7 +125,7 @@ std::shared_ptr<const Source> open_hdf5(const std::string& path, const SourceOpt
         std::make_shared<ChunkedArray>(grid, std::make_unique<Hdf5Loader>(file, std::move(array)));
     arrays.push_back(std::move(named));
   }
-  return open_arrays("hdf5", path, std::move(arrays), options);
+  return open_chunked_arrays("hdf5", path, std::move(arrays), options);
 }
 
 }  // namespace tundish

@@ -9,7 +9,7 @@
 #include "source/format.h"
 #include "source/formats/chunked/array_folder.h"
 #include "source/formats/chunked/array_json.h"
-#include "source/formats/chunked/array_source.h"
+#include "source/formats/chunked/chunked_array_source.h"
 #include "source/names.h"
 
 namespace tundish {
@@ -51,7 +51,7 @@ class N5Loader : public ChunkLoader {
     std::vector<std::byte> file;
     out = {};
     const std::uint64_t most = 2 * chunk_bytes(array_.grid) + (1 << 20);
-    if (!read_if_there(file, path, most, kName)) return;
+    if (!read_if_exists(file, path, most, kName)) return;
     if (const auto fault = read_n5_block(out, array_, file)) throw Error(*fault, {.file = path});
   }
 
@@ -117,7 +117,7 @@ std::shared_ptr<const Source> open_n5(const std::string& path, const SourceOptio
   walk_arrays(path, [&](const std::string& folder, const std::string& name) {
     const std::string file = join_path(folder, "attributes.json");
     std::vector<std::byte> text;
-    if (!read_if_there(text, file, kMaxArrayJson, kName)) return false;
+    if (!read_if_exists(text, file, kMaxArrayJson, kName)) return false;
     N5Array array;
     bool is_array = false;
     if (const auto fault = read_n5_attributes(array, is_array, text)) {
@@ -130,7 +130,7 @@ std::shared_ptr<const Source> open_n5(const std::string& path, const SourceOptio
                           grid, std::make_unique<N5Loader>(folder, std::move(array)))});
     return true;
   });
-  return open_arrays("n5", path, std::move(arrays), options);
+  return open_chunked_arrays("n5", path, std::move(arrays), options);
 }
 
 }  // namespace tundish

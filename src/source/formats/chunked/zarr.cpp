@@ -9,7 +9,7 @@
 #include "source/format.h"
 #include "source/formats/chunked/array_folder.h"
 #include "source/formats/chunked/array_json.h"
-#include "source/formats/chunked/array_source.h"
+#include "source/formats/chunked/chunked_array_source.h"
 #include "source/formats/chunked/zarr_metadata.h"
 #include "source/names.h"
 
@@ -45,7 +45,7 @@ class ZarrLoader : public ChunkLoader {
   bool read_alone(std::vector<std::byte>& out, std::string& path,
                   std::span<const std::uint64_t> at) const {
     path = join_path(folder_, zarr_key(array_, at));
-    return read_if_there(out, path, most(), kName);
+    return read_if_exists(out, path, most(), kName);
   }
 
   bool read_from_shard(std::vector<std::byte>& out, std::string& path,
@@ -100,11 +100,11 @@ bool read_metadata(ZarrArray& out, const std::string& folder) {
   std::optional<Fault> fault;
   bool is_array = true;
   std::string file = join_path(folder, ".zarray");
-  if (read_if_there(text, file, kMaxArrayJson, kName)) {
+  if (read_if_exists(text, file, kMaxArrayJson, kName)) {
     fault = read_zarr_2(out, text);
   } else {
     file = join_path(folder, "zarr.json");
-    if (!read_if_there(text, file, kMaxArrayJson, kName)) return false;
+    if (!read_if_exists(text, file, kMaxArrayJson, kName)) return false;
     fault = read_zarr_3(out, is_array, text);
   }
   if (fault) throw Error(*fault, {.file = file});
@@ -124,7 +124,7 @@ std::shared_ptr<const Source> open_zarr(const std::string& path, const SourceOpt
                           grid, std::make_unique<ZarrLoader>(folder, std::move(array)))});
     return true;
   });
-  return open_arrays("zarr", path, std::move(arrays), options);
+  return open_chunked_arrays("zarr", path, std::move(arrays), options);
 }
 
 }  // namespace tundish

@@ -12,6 +12,9 @@
 
 namespace tundish {
 
+// Files with more arrays are refused.
+inline constexpr std::size_t kMaxArrays = 10'000;
+
 // What a format found in its files.
 struct ArraySet {
   std::string path;                      // as the user gave it
@@ -31,6 +34,6 @@ struct ArraySet {
 //   number: other arrays with one element per sample, as doubles
 //   array: all others
 // Throws Error: field_unclear, source_empty, label_unreadable, format_unsupported.
-std::shared_ptr<const Source> open_arrays(ArraySet set, const SourceOptions& options);
+std::shared_ptr<const Source> open_stored_arrays(ArraySet set, const SourceOptions& options);
 
 }  // namespace tundish

@@ -24,8 +24,8 @@ struct NamedArray {
 // Every other array of the same length is a field; one of another length is left out with a
 // warning. options.axis counts in every array that has more than one axis. Reads the labels.
 // Throws Error: field_unclear, format_unsupported, label_unreadable, source_empty.
-std::shared_ptr<const Source> open_arrays(const char* format, const std::string& path,
-                                          std::vector<NamedArray> arrays,
-                                          const SourceOptions& options);
+std::shared_ptr<const Source> open_chunked_arrays(const char* format, const std::string& path,
+                                                  std::vector<NamedArray> arrays,
+                                                  const SourceOptions& options);
 
 }  // namespace tundish

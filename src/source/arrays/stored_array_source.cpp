@@ -1,4 +1,4 @@
-#include "source/arrays/array_source.h"
+#include "source/arrays/stored_array_source.h"
 
 #include <fmt/format.h>
 
@@ -12,9 +12,9 @@
 namespace tundish {
 namespace {
 
-class ArraySource : public Source {
+class StoredArraySource : public Source {
  public:
-  ArraySource(ArraySet set, const SourceOptions& options) : path_(set.path) {
+  StoredArraySource(ArraySet set, const SourceOptions& options) : path_(set.path) {
     ArrayFields fields = choose_array_fields(set, options);
     schema_ = std::move(fields.schema);
     arrays_ = std::move(fields.arrays);
@@ -148,8 +148,8 @@ class ArraySource : public Source {
 
 }  // namespace
 
-std::shared_ptr<const Source> open_arrays(ArraySet set, const SourceOptions& options) {
-  return std::make_shared<ArraySource>(std::move(set), options);
+std::shared_ptr<const Source> open_stored_arrays(ArraySet set, const SourceOptions& options) {
+  return std::make_shared<StoredArraySource>(std::move(set), options);
 }
 
 }  // namespace tundish

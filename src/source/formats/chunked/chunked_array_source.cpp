@@ -1,4 +1,4 @@
-#include "source/formats/chunked/array_source.h"
+#include "source/formats/chunked/chunked_array_source.h"
 
 #include <fmt/format.h>
 
@@ -71,10 +71,10 @@ bool label_of(std::int64_t& out, Bytes bytes, ArrayElement element) {
   }
 }
 
-class ArraySource : public Source {
+class ChunkedArraySource : public Source {
  public:
-  ArraySource(const char* format, std::string path, std::vector<NamedArray> arrays,
-              const SourceOptions& options)
+  ChunkedArraySource(const char* format, std::string path, std::vector<NamedArray> arrays,
+                     const SourceOptions& options)
       : format_(format), path_(std::move(path)) {
     schema_.source = format;
     std::vector<Column> columns;
@@ -241,10 +241,10 @@ class ArraySource : public Source {
 
 }  // namespace
 
-std::shared_ptr<const Source> open_arrays(const char* format, const std::string& path,
-                                          std::vector<NamedArray> arrays,
-                                          const SourceOptions& options) {
-  return std::make_shared<ArraySource>(format, path, std::move(arrays), options);
+std::shared_ptr<const Source> open_chunked_arrays(const char* format, const std::string& path,
+                                                  std::vector<NamedArray> arrays,
+                                                  const SourceOptions& options) {
+  return std::make_shared<ChunkedArraySource>(format, path, std::move(arrays), options);
 }
 
 }  // namespace tundish

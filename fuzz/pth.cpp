@@ -1,0 +1,23 @@
+// Any bytes as a file of torch.save(): samples that lie inside of it, or an error.
+#include "source/formats/pth/pth.h"
+
+#include "array_samples.h"
+#include "memory_meter.h"
+#include "source/formats/pth/pth_columns.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace tundish;
+  const MemoryMeter meter(1024 * size + (32 << 20));
+  ArraySet set{.path = "fuzz", .format = "fuzz", .provenance = "fuzz"};
+  set.memory_left = 8 << 20;
+  try {
+    PthFile file;
+    read_pth_file(file, store_of(data, size), set.memory_left);
+    add_columns(set, file, 0);
+  } catch (const Error& error) {
+    require(find_error(error.code()) != nullptr && error.code() != ErrorCode::source_changed);
+    return 0;
+  }
+  read_some(std::move(set));
+  return 0;
+}

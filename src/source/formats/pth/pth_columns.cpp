@@ -1,0 +1,225 @@
+#include "source/formats/pth/pth_columns.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "core/interruption.h"
+#include "source/format.h"
+#include "source/pickle/pickle_arrays.h"
+
+namespace tundish {
+namespace {
+
+using Values = std::vector<PickleValue>;
+
+std::string name_of(std::size_t number) {
+  return number == 0 ? "image" : number == 1 ? "label" : fmt::format("field_{}", number);
+}
+
+// Python's number, or NumPy's whole one; empty for other values.
+std::optional<PickleValue> number_of(const Pickle& pickle, const PickleValue& value) {
+  if (value.is(PickleKind::real)) return value;
+  const auto whole = read_integer(pickle, value);
+  return whole ? std::optional(PickleValue{PickleKind::integer, *whole}) : std::nullopt;
+}
+
+class Columns {
+ public:
+  Columns(ArraySet& set, PthFile& file, std::int64_t axis)
+      : set_(set), file_(file), pickle_(file.pickle), axis_(axis) {}
+
+  void add() {
+    const PickleValue& root = pickle_.root();
+    const Values& items = pickle_.items(root);
+    if (is_tensor(file_, root)) return add_array("image", root);
+    if (root.is(PickleKind::dict)) {
+      check_count(items.size() / 2);
+      for (std::size_t i = 0; i < items.size(); i += 2) add_array(key_of(items[i]), items[i + 1]);
+      return;
+    }
+    if (!root.is(PickleKind::tuple) && !root.is(PickleKind::list)) {
+      fail(unsupported_source(kPthFormat, "it holds no tensors"));
+    }
+    if (items.empty()) return;
+    if (root.is(PickleKind::list) && one_per_sample(items)) return add_samples(items);
+    check_count(items.size());
+    for (std::size_t i = 0; i < items.size(); ++i) add_array(name_of(i), items[i]);
+  }
+
+ private:
+  [[noreturn]] void fail(const Fault& fault) const {
+    throw Error(fault, {.file = file_.store->path()});
+  }
+
+  [[noreturn]] void refuse_sample(std::size_t i, const char* reason) const {
+    fail(unsupported_source(kPthFormat, fmt::format("sample {} {}", i, reason)));
+  }
+
+  void check_count(std::size_t arrays) const {
+    if (arrays <= kMaxArrays) return;
+    fail(unsupported_source(kPthFormat, fmt::format("over {} values", with_commas(kMaxArrays))));
+  }
+
+  std::string key_of(const PickleValue& key) const {
+    if (key.is(PickleKind::integer)) return std::to_string(key.number);
+    return std::string(pickle_.text(key));
+  }
+
+  // Samples, unless the list is [images, labels]: tensors that differ but in their first sides.
+  bool one_per_sample(const Values& items) const {
+    if (!is_tensor(file_, items[0])) return true;
+    PlacedTensor first, other;
+    if (find_tensor(first, file_, items[0])) return true;
+    for (const PickleValue& item : items) {
+      if (!is_tensor(file_, item) || find_tensor(other, file_, item)) return true;
+      if (other.layout.type != first.layout.type) return false;
+    }
+    return true;
+  }
+
+  void put(StoredArray array) {
+    const auto same = [&](const StoredArray& other) { return other.name == array.name; };
+    if (std::any_of(set_.arrays.begin(), set_.arrays.end(), same)) {
+      fail(damaged_source(kPthFormat, fmt::format("'{}' appears twice", printable(array.name)), 0));
+    }
+    set_.arrays.push_back(std::move(array));
+  }
+
+  // A tensor whose axis counts the samples, or a list with a number for each.
+  void add_array(const std::string& name, const PickleValue& value) {
+    check_stop(file_.store->path());
+    StoredArray array{.name = name};
+    std::optional<Fault> fault;
+    if (is_tensor(file_, value)) {
+      PlacedTensor tensor;
+      fault = find_tensor(tensor, file_, value);
+      const std::int64_t axis = tensor.layout.type.shape.size() == 1 ? 0 : axis_;
+      if (!fault) {
+        fault = place_array(array, kPthFormat, tensor.layout, tensor.store, tensor.offset, axis);
+      }
+    } else if (const Values numbers = numbers_of(value); !numbers.empty()) {
+      array = numbers_array(name, numbers);
+    } else {
+      fault = unsupported_source(kPthFormat, "it is not a tensor");
+    }
+    if (!fault) return put(std::move(array));
+    if (fault->code != ErrorCode::format_unsupported) fail(*fault);
+    set_.warnings.push_back(fmt::format("'{}' is left out: {}", printable(name), fault->reason));
+  }
+
+  // Of a list that holds nothing else; empty for other values.
+  Values numbers_of(const PickleValue& value) const {
+    Values out;
+    if (!value.is(PickleKind::list)) return out;
+    for (const PickleValue& item : pickle_.items(value)) {
+      const auto number = number_of(pickle_, item);
+      if (!number) return {};
+      out.push_back(*number);
+    }
+    return out;
+  }
+
+  // Whole numbers as int64, otherwise doubles.
+  StoredArray numbers_array(const std::string& name, const Values& numbers) {
+    const bool real = std::any_of(numbers.begin(), numbers.end(), [](const PickleValue& value) {
+      return value.is(PickleKind::real);
+    });
+    std::vector<std::byte> bytes(8 * numbers.size());
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      const bool whole = !numbers[i].is(PickleKind::real);
+      std::int64_t bits = numbers[i].number;
+      if (real && whole) bits = std::bit_cast<std::int64_t>(static_cast<double>(bits));
+      store<std::int64_t>(&bytes[8 * i], bits);
+    }
+    StoredArray out{.name = name};
+    const ArrayType type{real ? ArrayElement::float64 : ArrayElement::int64, {numbers.size()}};
+    const auto memory = std::make_shared<ByteStore>(std::move(bytes), file_.store->path());
+    if (const auto fault = place_array(out, kPthFormat, {type, {8}}, memory, 0, 0)) fail(*fault);
+    return out;
+  }
+
+  // The values of one sample, and what they are called.
+  Values values_of(const PickleValue& sample, std::vector<std::string>* names) const {
+    const Values& items = pickle_.items(sample);
+    Values out;
+    if (sample.is(PickleKind::dict)) {
+      for (std::size_t i = 0; i < items.size(); i += 2) {
+        out.push_back(items[i + 1]);
+        if (names) names->push_back(key_of(items[i]));
+      }
+      return out;
+    }
+    const bool several = sample.is(PickleKind::tuple) || sample.is(PickleKind::list);
+    out = several ? items : Values{sample};
+    for (std::size_t i = 0; names && i < out.size(); ++i) names->push_back(name_of(i));
+    return out;
+  }
+
+  void add_samples(const Values& samples) {
+    std::vector<std::string> names;
+    const std::size_t width = values_of(samples[0], &names).size();
+    if (width > kMaxFields) refuse_sample(0, "has over 64 values");
+    std::vector<StoredArray> tensors(width);
+    std::vector<Values> numbers(width);
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      check_stop(file_.store->path());
+      std::vector<std::string> own;
+      const Values values = values_of(samples[i], samples[i].is(PickleKind::dict) ? &own : nullptr);
+      if (values.size() != width || (!own.empty() && own != names)) {
+        refuse_sample(i, "has other values than sample 0");
+      }
+      for (std::size_t c = 0; c < width; ++c) {
+        if (const auto number = number_of(pickle_, values[c])) {
+          numbers[c].push_back(*number);
+        } else {
+          append(tensors[c], values[c], i);
+        }
+      }
+    }
+    for (std::size_t c = 0; c < width; ++c) {
+      if (numbers[c].size() == samples.size()) {
+        put(numbers_array(names[c], numbers[c]));
+      } else if (tensors[c].count == samples.size()) {
+        tensors[c].name = names[c];
+        put(std::move(tensors[c]));
+      } else {
+        set_.warnings.push_back(
+            fmt::format("'{}' is left out: not all are tensors", printable(names[c])));
+      }
+    }
+  }
+
+  // One sample more.
+  void append(StoredArray& to, const PickleValue& value, std::size_t i) {
+    if (!is_tensor(file_, value)) return;
+    PlacedTensor tensor;
+    if (const auto fault = find_tensor(tensor, file_, value)) fail(*fault);
+    tensor.layout.type.shape.insert(tensor.layout.type.shape.begin(), 1);
+    tensor.layout.steps.insert(tensor.layout.steps.begin(), 0);
+    StoredArray one;
+    if (const auto fault =
+            place_array(one, kPthFormat, tensor.layout, tensor.store, tensor.offset, 0)) {
+      fail(*fault);
+    }
+    if (to.count == 0) {
+      to = std::move(one);
+    } else if (!append_array(to, one)) {
+      refuse_sample(i, "has another shape, type or order than sample 0");
+    }
+  }
+
+  ArraySet& set_;
+  PthFile& file_;
+  const Pickle& pickle_;
+  std::int64_t axis_;
+};
+
+}  // namespace
+
+void add_columns(ArraySet& set, PthFile& file, std::int64_t axis) {
+  Columns(set, file, axis).add();
+}
+
+}  // namespace tundish

@@ -1,0 +1,142 @@
+#include "source/formats/pth/pth.h"
+
+#include <doctest/doctest.h>
+
+#include "core/temporary_folder.h"
+#include "source/formats/cifar_pickle.h"
+#include "source/zip/zip_maker.h"
+
+using namespace tundish;
+
+namespace {
+
+std::string text(const std::string& value) {
+  return "X" + std::string(1, static_cast<char>(value.size())) + std::string(3, '\0') + value;
+}
+
+std::string tuple(const std::vector<int>& values) {
+  std::string out = "(";
+  for (const int value : values) out += "I" + std::to_string(value) + "\n";
+  return out + "t";
+}
+
+// A tensor of torch.save(): opcodes that leave it on the stack.
+std::string tensor(const std::string& type, const std::string& key, int offset,
+                   const std::vector<int>& sides, const std::vector<int>& strides) {
+  return "ctorch._utils\n_rebuild_tensor_v2\n((" + text("storage") + "ctorch\n" + type +
+         "Storage\n" + text(key) + text("cpu") + "I0\ntQI" + std::to_string(offset) + "\n" +
+         tuple(sides) + tuple(strides) + "\x89" + "ccollections\nOrderedDict\n)RtR";
+}
+
+std::string file_of(const std::string& pickle) {
+  ZipMaker maker;
+  maker.add("a/data.pkl", "\x80\x02" + pickle + ".");
+  maker.add("a/byteorder", "little");
+  maker.add("a/data/0", "abcdefghijklmnopqrstuvwx");
+  maker.add("a/data/1", std::string("\x03\0\0\0\0\0\0\0\x04\0\0\0\0\0\0\0", 16));
+  return maker.finish();
+}
+
+std::string refusal(const TemporaryFolder& folder, const std::string& pickle) {
+  try {
+    open_pth(folder.write("bad.pth", file_of(pickle)), {});
+  } catch (const Error& error) {
+    return error_name(error.code()) + " " + error.reason();
+  }
+  return "opened";
+}
+
+std::string first_field(const Source& source, std::uint64_t i) {
+  Sample sample;
+  source.read(sample, i);
+  return {reinterpret_cast<const char*>(sample.fields[0].data()), sample.fields[0].size()};
+}
+
+}  // namespace
+
+TEST_CASE(".pth: a dict, a tuple, and a list of samples") {
+  const TemporaryFolder folder;
+  const std::string images = tensor("Byte", "0", 0, {2, 3, 4}, {12, 4, 1});
+  const std::string labels = tensor("Long", "1", 0, {2}, {1});
+  const std::string dict =
+      "}(" + text("images") + images + text("labels") + labels + text("note") + text("hello") + "u";
+  for (const std::string& pickle :
+       {dict, "(" + images + labels + "t", "(" + images + labels + "l"}) {
+    const auto source = open_pth(folder.write("a.pth", file_of(pickle)), {});
+    REQUIRE(source->count() == 2);
+    CHECK(source->info(1).label == 4);
+    CHECK(first_field(*source, 1) == "mnopqrstuvwx");
+  }
+  const std::string a = tensor("Byte", "0", 0, {3, 4}, {4, 1});
+  const std::string b = tensor("Byte", "0", 5, {3, 4}, {4, 1});
+  for (const std::string& pickle : {"(" + a + b + "l", "((" + a + "I7\nt(" + b + "I8\ntl",
+                                    "(](" + a + "I7\ne](" + b + "I8\nel"}) {
+    const auto source = open_pth(folder.write("b.pth", file_of(pickle)), {});
+    REQUIRE(source->count() == 2);
+    CHECK(first_field(*source, 1) == "fghijklmnopq");
+    CHECK(source->info(1).label == (pickle.find("I8") == std::string::npos ? -1 : 8));
+  }
+}
+
+TEST_CASE(".pth: strides are followed") {
+  const TemporaryFolder folder;
+  const auto source =
+      open_pth(folder.write("a.pth", file_of(tensor("Byte", "0", 1, {2, 3, 2}, {6, 1, 3}))), {});
+  REQUIRE(source->count() == 2);
+  CHECK(first_field(*source, 0) == "becfdg");
+  CHECK(first_field(*source, 1) == "hkiljm");
+}
+
+TEST_CASE(".pth: what lies, and what would be executed, is refused") {
+  const TemporaryFolder folder;
+  const auto sides = [&](int offset, const std::vector<int>& sides,
+                         const std::vector<int>& strides) {
+    return refusal(folder, tensor("Byte", "0", offset, sides, strides));
+  };
+  CHECK(sides(0, {2, 3, 4}, {12, 4, 1}) == "opened");
+  CHECK(sides(1, {2, 3, 4}, {12, 4, 1}).find("leaves its storage") != std::string::npos);
+  CHECK(sides(0, {2, 3, 4}, {13, 4, 1}).find("leaves its storage") != std::string::npos);
+  CHECK(sides(0, {2, 3, 4}, {12, 4}).find("sides, strides") != std::string::npos);
+  CHECK(sides(-1, {2, 3, 4}, {12, 4, 1}).find("sides, strides") != std::string::npos);
+  CHECK(sides(0, {2, 3, 4}, {0, 4, 1}).find("no elements of their own") != std::string::npos);
+  CHECK(refusal(folder, tensor("Byte", "7", 0, {2}, {1})).find("'7' is missing") !=
+        std::string::npos);
+  CHECK(
+      refusal(folder, "cos\nsystem\n(S'echo hi'\ntR") ==
+      "TND-315 torch.save: pickle: it names os.system, which is not on the list of names that are "
+      "read; nothing is run");
+  CHECK(refusal(folder, "I1\n").starts_with("TND-315 torch.save: it holds no tensors"));
+  std::string list = "(" + tensor("Byte", "0", 0, {2, 2}, {2, 1}) + "I1\nl";
+  CHECK(refusal(folder, list).starts_with("TND-302"));  // neither tensors nor numbers
+  list = "((" + tensor("Byte", "0", 0, {2, 2}, {2, 1}) + "I1\nt(" +
+         tensor("Byte", "0", 0, {2, 3}, {3, 1}) + "I2\ntl";
+  CHECK(refusal(folder, list).find("sample 1 has another shape") != std::string::npos);
+}
+
+TEST_CASE("CIFAR of Python: data and labels of pickles") {
+  const TemporaryFolder folder;
+  const auto batch = [](char first) {
+    std::string data(2 * 3072, first);
+    data[3072] = 'z';
+    const std::string array =
+        "cnumpy.core.multiarray\n_reconstruct\n(cnumpy\nndarray\n(I0\ntS'b'\ntR(I1\n(I2\nI3072\nt"
+        "cnumpy\ndtype\n(S'u1'\nI0\nI1\ntR(I3\nS'|'\nNNNI-1\nI-1\nI0\ntbI00\nT" +
+        std::string("\0\x18\0\0", 4) + data + "tb";
+    return "\x80\x02}(U\x04"
+           "data" +
+           array + "U\x06labels(lI3\naI5\nau.";
+  };
+  folder.write("data_batch_1", batch('a'));
+  folder.write("data_batch_2", batch('b'));
+  folder.write("batches.meta",
+               "\x80\x02}U\x0blabel_names(U\x04"
+               "boatU\x03"
+               "carls.");
+  const auto source = open_cifar_pickle(folder.path(), {});
+  REQUIRE(source->count() == 4);
+  CHECK(source->info(3).label == 5);
+  CHECK(first_field(*source, 3).substr(0, 2) == "zb");
+  CHECK(source->schema().fields[0].array->shape == std::vector<std::uint64_t>{3, 32, 32});
+  Extent extent;
+  CHECK(source->extent(3, 0, extent));  // read where it lies, not from memory
+}

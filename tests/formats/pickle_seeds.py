@@ -1,0 +1,47 @@
+"""Makes the seeds of fuzz/corpus/pickle and fuzz/corpus/pth, hostile ones too; needs numpy and torch."""
+
+import collections
+import os
+import pickle
+from pathlib import Path
+
+import numpy as np
+import torch
+
+CORPUS = Path(__file__).parents[2] / "fuzz" / "corpus"
+
+
+class Calls:
+    """Unpickling it would call a function."""
+
+    def __init__(self, function, *arguments):
+        self.call = (function, arguments)
+
+    def __reduce__(self):
+        return self.call
+
+
+def main():
+    plain = {"a": [1, 2.5, None, True, 2**80, -(2**40)], b"b": ("é", {1, 2}), "c": collections.OrderedDict(x=1)}
+    array = {"data": np.arange(12, dtype=np.uint8).reshape(2, 6), "labels": [1, 2]}
+    itself = []
+    itself.append(itself)
+    for protocol in range(6):
+        (CORPUS / "pickle" / f"plain-{protocol}").write_bytes(pickle.dumps(plain, protocol))
+        (CORPUS / "pickle" / f"array-{protocol}").write_bytes(pickle.dumps(array, protocol))
+    hostile = {"system": Calls(os.system, "echo hi"), "eval": Calls(eval, "1"), "itself": itself}
+    for name, value in hostile.items():
+        for protocol in (0, 4):
+            (CORPUS / "pickle" / f"{name}-{protocol}").write_bytes(pickle.dumps(value, protocol))
+    # 60 lists, each holding the one before twice.
+    twice = b"\x80\x04]\x94" + b"".join(b"]\x94(h%ch%ce" % (i, i) for i in range(60)) + b"."
+    (CORPUS / "pickle" / "doubling").write_bytes(twice)
+    small = {"images": torch.zeros(2, 3, 4, dtype=torch.uint8), "labels": torch.tensor([1, 2])}
+    torch.save(small, CORPUS / "pth" / "zip")
+    torch.save(small, CORPUS / "pth" / "legacy", _use_new_zipfile_serialization=False)
+    rows = [(torch.zeros(2, 2), 1), (torch.ones(2, 2), 0)]
+    torch.save(rows, CORPUS / "pth" / "rows-legacy", _use_new_zipfile_serialization=False)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,164 @@
+"""CIFAR, MNIST, NumPy's, safetensors' and torch's files: the samples, directly and from their pack."""
+
+import gzip
+import pickle
+import shutil
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tundish
+
+from tests.helpers.loaders import opened
+from tests.helpers.program import needs_program
+from tests.helpers.sources import packed
+
+pytestmark = [
+    needs_program,
+    pytest.mark.filterwarnings("ignore:.*this is its training set"),
+]
+
+FORMATS = Path(__file__).parents[1] / "formats"
+PTH = FORMATS / "pth"
+EXPECTED = np.load(PTH / "expected.npz")  # of all files in FORMATS that are read here
+RANDOM = np.random.default_rng(1)
+IMAGES = RANDOM.integers(0, 256, (6, 32, 32, 3)).astype(np.uint8)
+LABELS = np.array([3, 1, 4, 1, 5, 9])
+
+
+def same(path, images, labels, scores=None):
+    """The samples of the path and of its pack are these, and the batches do not differ."""
+    pack = packed(path)
+    for source in (path, pack):
+        data = tundish.Dataset(source)
+        assert data.targets == list(labels)
+        for number, image in enumerate(images):
+            rgb = image if image.ndim == 3 else np.stack([image] * 3, -1)
+            np.testing.assert_array_equal(data[number][0], rgb)
+    count = 0
+    for one, other in zip(batches(path), batches(pack), strict=True):
+        assert one.keys() == other.keys()
+        for name in one:
+            np.testing.assert_array_equal(one[name], other[name])
+        size = len(next(iter(one.values())))
+        if scores is not None:
+            np.testing.assert_array_equal(one["scores"], scores[count : count + size])
+        count += size
+    assert count == len(images)
+
+
+def batches(path):
+    return opened(path, 4, as_dict=True)
+
+
+def copied(path, folder):
+    """A copy, so that no pack is written among the test files."""
+    return Path(shutil.copy(path, folder))
+
+
+def planes():
+    """The rows of CIFAR: all red values, all green ones, all blue ones."""
+    return IMAGES.transpose(0, 3, 1, 2).reshape(6, 3072)
+
+
+def write_cifar(folder):
+    rows = [bytes([label]) + row.tobytes() for label, row in zip(LABELS, planes(), strict=True)]
+    (folder / "data_batch_1.bin").write_bytes(b"".join(rows[:4]))
+    (folder / "data_batch_2.bin").write_bytes(b"".join(rows[4:]))
+    (folder / "batches.meta.txt").write_text("\n".join("abcdefghij"))
+
+
+def write_cifar_100(folder):
+    rows = [
+        bytes([label // 2, label]) + row.tobytes()
+        for label, row in zip(LABELS, planes(), strict=True)
+    ]
+    (folder / "train.bin").write_bytes(b"".join(rows))
+    (folder / "fine_label_names.txt").write_text("\n".join("abcdefghij"))
+
+
+def write_cifar_python(folder, protocol=4):
+    for number, part in ((1, slice(0, 4)), (2, slice(4, 6))):
+        batch = {b"data": planes()[part], b"labels": LABELS[part].tolist(), b"batch_label": b"one"}
+        (folder / f"data_batch_{number}").write_bytes(pickle.dumps(batch, protocol))
+    names = {"label_names": list("abcdefghij"), "num_vis": 3072}
+    (folder / "batches.meta").write_bytes(pickle.dumps(names, 2))
+
+
+def write_cifar_100_python(folder):
+    fine, coarse = LABELS.tolist(), (LABELS // 2).tolist()
+    train = {b"data": planes(), b"fine_labels": fine, b"coarse_labels": coarse}
+    (folder / "train").write_bytes(pickle.dumps(train, 2))
+    names = {"fine_label_names": list("abcdefghij"), "coarse_label_names": list("abcde")}
+    (folder / "meta").write_bytes(pickle.dumps(names, 2))
+
+
+@pytest.mark.parametrize(
+    "write", [write_cifar, write_cifar_100, write_cifar_python, write_cifar_100_python]
+)
+def test_cifar(write, tmp_path):
+    folder = tmp_path / "cifar"
+    folder.mkdir()
+    write(folder)
+    same(folder, IMAGES, LABELS)
+    assert tundish.Dataset(folder).classes == list("abcdefghij")
+    if "100" in write.__name__:
+        (batch,) = opened(folder, 6, as_dict=True)
+        assert batch["coarse_label"].tolist() == (LABELS // 2).tolist()
+
+
+@pytest.mark.parametrize("protocol", [0, 1, 2, 3, 5])
+def test_cifar_of_python_in_any_protocol(protocol, tmp_path):
+    write_cifar_python(tmp_path, protocol)
+    data = tundish.Dataset(tmp_path)
+    assert data.targets == LABELS.tolist()
+    np.testing.assert_array_equal(np.stack([data[i][0] for i in range(6)]), IMAGES)
+
+
+@pytest.mark.parametrize("ending", ["", ".gz"])
+def test_mnist(ending, tmp_path):
+    grey = IMAGES[..., 0]
+    write = gzip.compress if ending else bytes
+    head = struct.pack(">IIII", 0x803, *grey.shape)
+    (tmp_path / f"t10k-images-idx3-ubyte{ending}").write_bytes(write(head + grey.tobytes()))
+    labels = struct.pack(">II", 0x801, 6) + LABELS.astype(np.uint8).tobytes()
+    (tmp_path / f"t10k-labels-idx1-ubyte{ending}").write_bytes(write(labels))
+    same(tmp_path / f"t10k-images-idx3-ubyte{ending}", grey, LABELS)
+
+
+@pytest.mark.parametrize("name", ["plain", "fortran", "version2", "version3"])
+def test_what_numpy_saved_as_npy(name, tmp_path):
+    copied(FORMATS / "numpy" / f"{name}_labels.npy", tmp_path)
+    images = copied(FORMATS / "numpy" / f"{name}.npy", tmp_path)
+    same(images, EXPECTED["images"], EXPECTED["labels"])
+
+
+@pytest.mark.parametrize("name", ["stored", "deflated"])
+def test_what_numpy_saved_as_npz(name, tmp_path):
+    path = copied(FORMATS / "numpy" / f"{name}.npz", tmp_path)
+    same(path, EXPECTED["images"], EXPECTED["labels"], EXPECTED["scores"])
+    (batch,) = opened(path, 5, as_dict=True)
+    np.testing.assert_array_equal(batch["swapped"], EXPECTED["scores"])
+
+
+@pytest.mark.parametrize("name", ["named", "planes"])
+def test_what_safetensors_saved(name, tmp_path):
+    path = copied(FORMATS / "safetensors" / f"{name}.safetensors", tmp_path)
+    scores = EXPECTED["scores"] if name == "named" else None  # bfloat16 in the other
+    same(path, EXPECTED["images"], EXPECTED["labels"], scores)
+
+
+@pytest.mark.parametrize(
+    "name", sorted(path.name for path in PTH.glob("*.pth") if path.name != "untyped.pth")
+)
+def test_what_torch_saved(name, tmp_path):
+    path = copied(PTH / name, tmp_path)
+    scores = EXPECTED["scores"] if name.startswith("named") else None
+    same(path, EXPECTED["images"], EXPECTED["labels"], scores)
+
+
+def test_types_that_torch_saves_without_a_typed_storage():
+    data = tundish.Dataset(PTH / "untyped.pth", mode="I;16")
+    assert data.targets == EXPECTED["labels"].tolist()
+    np.testing.assert_array_equal(data[4][0], EXPECTED["images"][4, ..., 0])
