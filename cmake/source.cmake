@@ -35,6 +35,9 @@ set(source_files
   src/source/formats/joined.cpp
   src/source/formats/npy_arrays.cpp
   src/source/formats/npz.cpp
+  src/source/formats/python/connection.cpp
+  src/source/formats/python/message.cpp
+  src/source/formats/python/python_samples.cpp
   src/source/formats/safetensors.cpp
   src/source/formats/safetensors_head.cpp
   src/source/formats/tar.cpp
