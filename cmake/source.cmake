@@ -40,6 +40,9 @@ set(source_files
   src/source/formats/pth/pth_columns.cpp
   src/source/formats/pth/pth_file.cpp
   src/source/formats/pth/pth_tensor.cpp
+  src/source/formats/python/connection.cpp
+  src/source/formats/python/message.cpp
+  src/source/formats/python/python_samples.cpp
   src/source/formats/safetensors.cpp
   src/source/formats/safetensors_head.cpp
   src/source/formats/tar.cpp

@@ -49,6 +49,8 @@ add_executable(unit_tests
   src/source/formats/image_folder_test.cpp
   src/source/formats/joined_test.cpp
   src/source/formats/npz_test.cpp
+  src/source/formats/python/message_test.cpp
+  src/source/formats/python/python_samples_test.cpp
   src/source/formats/safetensors_test.cpp
   src/source/label_vector_test.cpp
   src/source/labels_test.cpp

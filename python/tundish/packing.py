@@ -8,31 +8,38 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from ._c.errors import ArgumentError, Error, new_error
 from .data.data_source import DataSource
 from .program import find_program
 from .progress import Amount, ProgressLine, Show, in_notebook
 
+if TYPE_CHECKING:
+    from .samples.workers import Workers
+
 Path = str | os.PathLike[str] | DataSource
 
 
 def pack(
-    source: Path,
+    source: Path | Sequence[Any] | Iterable[Any] | Any,
     output: Path,
     *,
     progress: bool | Callable[[dict[str, int]], object] | None = None,
     shard_size: str | int | None = None,
     shard: tuple[int, int] | None = None,
     resume: bool = True,
+    processes: int | None = None,
+    classes: Sequence[str] | None = None,
+    identity: str | None = None,
+    same_shape: bool | None = None,
     **options: Any,
 ) -> dict[str, Any]:
-    """Packs a folder, a list, an archive or another pack; gives what was done as a dict.
+    """Packs a folder, a list, an archive, a Python data set or another pack; gives what was done as a dict.
 
-    source    a folder (SOURCE/CLASS/NAME.jpg), a list, an archive, a file of arrays, a pack: any of
-              docs/sources.md; or a tundish.DataSource
+    source    a folder (SOURCE/CLASS/NAME.jpg), a list, an archive, a file of arrays, a pack: any of docs/sources.md;
+              a tundish.DataSource; or samples: a sequence, a torch Dataset, an iterable, a Hugging Face data set
     output    the .tnd file to write; it appears when it is complete
     progress  None: shown on stderr when that is a terminal or a notebook; True: always, in a log one
               line every ten seconds; False: never; a function: called about ten times a second and
@@ -46,36 +53,92 @@ def pack(
               codec="keep", tables="builtin", max_growth=1.1, strip_metadata=True, threads=4;
               resize="shortest=256", center_crop=224, reencode="jpeg:q90", prove=True (docs/preprocess.md)
 
+    For samples of Python (docs/formats/python.md), also image="NAME" and label="NAME":
+    processes  that read them; 0: a thread of this process; None: one per CPU where that pays and pickle allows it
+    classes   names of labels 0, 1, ...; None: the data set's attribute `classes`
+    identity  an interrupted pack goes on while this text is the same; None: a digest of 16 samples
+    same_shape  of arrays that are no images: True: the shape of the first; False: any; None: as 16 samples say
+
     The keys of the result are those of `tundish pack --json`. An error of the program is raised as
     tundish.Error with its code. So are files that were refused, after the others have been packed;
     with skip_bad=True they are listed in the result only.
     """
-    terminal = os.isatty(2)
     if progress is None:
-        progress = terminal or in_notebook()
+        progress = os.isatty(2) or in_notebook()
     options |= {"shard_size": shard_size, "no_resume": not resume}
     if shard is not None:
         options["shard"] = f"{shard[0]}/{shard[1]}"
-    words = [find_program(), "pack", "--json", *_flags(options)]
-    words += source.words() if isinstance(source, DataSource) else []
-    words += ["--output", os.fspath(output), "--", os.fspath(source)]
-    if callable(progress):
-        code, out, messages = _run_showing(words, progress)
-    elif progress and (in_notebook() or not terminal):
-        line = ProgressLine(sys.stderr, redraw=in_notebook())
-        try:
-            code, out, messages = _run_showing(words, line)
-        finally:
-            line.end()
+    if isinstance(source, str | os.PathLike):
+        words = source.words() if isinstance(source, DataSource) else []
+        words += [*_flags(options), "--output", os.fspath(output), "--", os.fspath(source)]
+        result, code = _run_with_progress(words, progress, {})
     else:
-        words.insert(2, f"--progress={'auto' if progress else 'never'}")
-        code, out, messages = _run(words)
-    result = _result(code, out, messages)
+        about = {"classes": classes, "identity": identity, "same_shape": same_shape}
+        result, code = _pack_samples(source, output, progress, processes, about, options)
     if result["proof"] and result["proof"]["different"]:
         raise _disproof(result)
     if code != 0:
         raise _refusal(result)
     return result
+
+
+def _pack_samples(
+    dataset: Any,
+    output: Path,
+    progress: bool | Show,
+    processes: int | None,
+    about: dict[str, Any],
+    options: dict[str, Any],
+) -> tuple[dict[str, Any], int]:
+    """Of a Python data set; `about` and two of the options are for SampleSet."""
+    from .samples.sample_set import SampleSet
+    from .samples.workers import Workers  # both import NumPy, which a path does not need
+
+    for name in ("image", "label"):
+        about[name] = options.pop(name, None) or ""
+    samples = SampleSet(dataset, **about)
+    if not samples.has_jpegs:
+        options.setdefault("tables", "builtin")  # else samples are read twice
+    words = [*_flags(options), "--output", os.fspath(output), "--", samples.name]
+    return _run_serving(words, progress, Workers(samples, processes))
+
+
+def _run_serving(
+    words: list[str], progress: bool | Show, workers: Workers
+) -> tuple[dict[str, Any], int]:
+    """While `workers` serve the samples of a Python data set; none of them is left afterwards."""
+    try:
+        result, code = _run_with_progress(words, progress, workers.popen_options())
+    except Error as error:
+        deaths = workers.deaths() if error.code == "TND-321" else ""
+        if not deaths:
+            raise
+        raise new_error(321, f"{error}\n  {deaths}") from None
+    finally:
+        workers.stop()
+    result["processes"] = workers.count
+    result["why_one_process"] = workers.why_one_process or None
+    return result, code
+
+
+def _run_with_progress(
+    words: list[str], progress: bool | Show, popen: dict[str, Any]
+) -> tuple[dict[str, Any], int]:
+    """`words`: after `tundish pack`. What the program printed, and its exit code. `popen`: for subprocess."""
+    words = [find_program(), "pack", "--json", *words]
+    terminal = os.isatty(2)
+    if callable(progress):
+        code, out, messages = _run_showing(words, progress, popen)
+    elif progress and (in_notebook() or not terminal):
+        line = ProgressLine(sys.stderr, redraw=in_notebook())
+        try:
+            code, out, messages = _run_showing(words, line, popen)
+        finally:
+            line.end()
+    else:
+        words = [*words[:2], f"--progress={'auto' if progress else 'never'}", *words[2:]]
+        code, out, messages = _run(words, popen)
+    return _result(code, out, messages), code
 
 
 def write_manifest(
@@ -89,7 +152,7 @@ def write_manifest(
     """
     words = [find_program(), "pack", "--json", *_flags({"force": force})]
     words += ["--manifest", os.fspath(manifest), "--", *[os.fspath(shard) for shard in shards]]
-    return _result(*_run(words))
+    return _result(*_run(words, {}))
 
 
 def _result(code: int, out: str, messages: str) -> dict[str, Any]:
@@ -114,7 +177,7 @@ def _flags(options: dict[str, Any]) -> list[str]:
     return words
 
 
-def _run(words: list[str]) -> tuple[int, str, str]:
+def _run(words: list[str], popen: dict[str, Any]) -> tuple[int, str, str]:
     """Exit code, stdout, stderr; on a terminal the program writes messages and progress itself."""
     with subprocess.Popen(
         words,
@@ -122,6 +185,7 @@ def _run(words: list[str]) -> tuple[int, str, str]:
         stderr=None if os.isatty(2) else subprocess.PIPE,
         encoding="utf-8",
         errors="backslashreplace",
+        **popen,
     ) as process:
         try:
             out, messages = process.communicate()
@@ -131,7 +195,7 @@ def _run(words: list[str]) -> tuple[int, str, str]:
     return process.returncode, out, messages or ""
 
 
-def _run_showing(words: list[str], show: Show) -> tuple[int, str, str]:
+def _run_showing(words: list[str], show: Show, popen: dict[str, Any]) -> tuple[int, str, str]:
     """The same; `show` is called in this thread with the progress that the program prints on stderr."""
     words = [*words[:2], "--progress=json", *words[2:]]
     messages, out = [], []
@@ -141,6 +205,7 @@ def _run_showing(words: list[str], show: Show) -> tuple[int, str, str]:
         stderr=subprocess.PIPE,
         encoding="utf-8",
         errors="backslashreplace",
+        **popen,
     ) as process:
         assert process.stdout is not None
         assert process.stderr is not None

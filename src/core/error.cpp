@@ -133,6 +133,20 @@ constexpr std::array kTable = {
                "that tells what it is.",
                "name them: --image NAME --label NAME, in Python "
                "tundish.DataSource({file}, image=..., label=...)"},
+    ErrorEntry{ErrorCode::sample_raised, "raised an exception for a sample",
+               "The Python data set was asked for this sample and raised an exception, whose "
+               "traceback follows.",
+               "ask the data set for that sample in Python; skip_bad=True leaves such samples out"},
+    ErrorEntry{ErrorCode::sample_differs, "has a sample that differs from the first ones",
+               "The fields of a Python data set, their types and the shapes of arrays follow from "
+               "its first samples. A later sample has other ones.",
+               "make all samples alike; same_shape=False lets the shapes of arrays vary; "
+               "skip_bad=True leaves such samples out"},
+    ErrorEntry{ErrorCode::worker_ended, "lost a process that reads its samples",
+               "The samples of a Python data set are read by Python processes. One of them ended, "
+               "was killed (out of memory?) or sent what cannot be a sample.",
+               "read what the process printed; fewer of them need less memory: processes=1; "
+               "processes=0 reads the samples in the calling process"},
 
     ErrorEntry{ErrorCode::not_an_image, "is not an image",
                "Its first bytes belong to no image format (an error page saved as .jpg?).",

@@ -53,6 +53,9 @@ enum class ErrorCode : int {
   format_not_built = 316,
   helper_failed = 317,
   field_unclear = 318,
+  sample_raised = 319,
+  sample_differs = 320,
+  worker_ended = 321,
   // 4xx: images
   not_an_image = 401,
   codec_unsupported = 402,

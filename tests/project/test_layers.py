@@ -86,6 +86,7 @@ PARTS = [
     "data",
     "program",
     "progress",
+    "samples",
     "packing",
     "report",
     "optim",

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/text.h"
+#include "source/unknown_count.h"
 
 namespace tundish::cli {
 namespace {
@@ -87,7 +88,8 @@ std::string describe_source(const Source& source, std::uint64_t bytes) {
   std::string out = printable(schema.source);
   if (!schema.classes.empty())
     out += fmt::format(", {} classes", with_commas(schema.classes.size()));
-  if (source.count() > 0) out += fmt::format(", {} samples", with_commas(source.count()));
+  if (count_known(source) && source.count() > 0)
+    out += fmt::format(", {} samples", with_commas(source.count()));
   if (bytes > 0) out += fmt::format(", {}", bytes_text(static_cast<double>(bytes)));
   return out;
 }

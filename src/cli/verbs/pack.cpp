@@ -12,12 +12,15 @@
 #include "cli/pack/pack_arguments.h"
 #include "cli/pack/preprocessing.h"
 #include "cli/pack/report.h"
+#include "cli/pack/sockets_to_python.h"
 #include "cli/progress.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
 #include "pack/open.h"
 #include "pack/write/journal.h"
 #include "pack/write/writer.h"
+#include "source/formats/python/python_samples.h"
+#include "source/unknown_count.h"
 
 namespace tundish::cli {
 namespace {
@@ -64,8 +67,9 @@ PackReport pack_with_progress(const PackArguments& arguments, const Preprocessin
   options.stop = &stop_flag();
   options.resumed = [&](const Resumption& resumption) {
     if (resumption.why_not.empty()) {
-      shell.message("resumed", fmt::format("at record {} of {}", with_commas(resumption.samples),
-                                           with_commas(resumption.samples_total)));
+      const std::string of =
+          count_known(source) ? " of " + with_commas(resumption.samples_total) : "";
+      shell.message("resumed", fmt::format("at record {}{}", with_commas(resumption.samples), of));
     } else {
       shell.warn(fmt::format("an interrupted pack of {} cannot go on, it starts over: {}",
                              printable(output_of(arguments)), resumption.why_not));
@@ -104,14 +108,19 @@ int run_pack(const Words& words, Shell& shell) {
   if (arguments.manifest) return run_manifest(arguments, shell);
   check_log(target, arguments.force);
 
-  const std::shared_ptr<const Source> source = open_source(arguments.from[0], arguments.about);
+  const std::vector<int> sockets = sockets_to_python();
+  const std::shared_ptr<const Source> source =
+      sockets.empty() ? open_source(arguments.from[0], arguments.about)
+                      : open_python_samples(arguments.from[0], sockets);
   preprocessing.check(*source);
   PackReport report;
-  for (std::uint64_t i = 0; i < source->count(); ++i) report.source_bytes += source->bytes(i);
+  for (std::uint64_t i = 0; source->sizes_known() && i < source->count(); ++i) {
+    report.source_bytes += source->bytes(i);
+  }
   shell.message("reading", describe_source(*source, report.source_bytes));
   for (const std::string& text : source->warnings()) shell.warn(text);
   if (arguments.dry_run) {
-    report.samples = source->count();
+    report.samples = count_known(*source) ? source->count() : 0;
     if (shell.json) {
       Json out = report_json(target, *source, report, 0, "", true);
       preprocessing.add_to(out, report);

@@ -9,6 +9,7 @@
 #include "pack/write/prepare.h"
 #include "pack/write/preparers.h"
 #include "pack/write/provenance.h"
+#include "source/unknown_count.h"
 
 namespace tundish {
 namespace {
@@ -37,7 +38,12 @@ PackRun::PackRun(const std::string& target, const Source& source, const PackOpti
       journal_(target_, options.resume),
       next_sample_(first_),
       synced_(Clock::now()) {
-  state_.samples_total = end_ - first_;
+  if (count_known(source)) {
+    state_.samples_total = end_ - first_;
+  } else if (options.shard.count > 1) {
+    throw Error(ErrorCode::argument, {.file = source.path()},
+                "parts of it can be packed only when its number of samples is known");
+  }
   if (!source.sizes_known()) return;
   // All files of a data set have one alignment.
   std::uint64_t all = 0;
@@ -178,6 +184,11 @@ void PackRun::finish_file() {
 }
 
 void PackRun::finish() {
+  // An interrupted run whose source had no further sample, which only the end of the scan tells.
+  if (out_ && out_->records() == 0 && !ends_.empty()) {
+    out_->file().discard();
+    out_.reset();
+  }
   if (out_) finish_file();
   if (sharded_) {
     Manifest manifest;
@@ -208,8 +219,9 @@ Error PackRun::nothing_left() const {
 }
 
 std::string PackRun::progress_kept() const {
-  return fmt::format("{} of {} samples are packed and kept; the same command goes on from there",
-                     with_commas(next_sample_ - first_), with_commas(end_ - first_));
+  const std::string of = count_known(source_) ? " of " + with_commas(end_ - first_) : "";
+  return fmt::format("{}{} samples are packed and kept; the same command goes on from there",
+                     with_commas(next_sample_ - first_), of);
 }
 
 }  // namespace tundish

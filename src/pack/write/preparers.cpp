@@ -6,6 +6,7 @@
 #include "core/machine/usable_cpus.h"
 #include "decode/jpeg_limits.h"
 #include "pack/write/prepare.h"
+#include "source/unknown_count.h"
 
 namespace tundish {
 namespace {
@@ -61,7 +62,7 @@ void prepare_by_scan(Handover& handover, const Source& source, const Wanted& wan
         refuse(prepared, source, error);
         return hand_over(prepared);
       });
-  if (!ended_early && places != wanted.end) {
+  if (!ended_early && places != wanted.end && count_known(source)) {
     throw Error(ErrorCode::source_changed, {.file = source.path()},
                 fmt::format("{} samples came, {} were announced", with_commas(places),
                             with_commas(wanted.end)));

@@ -1,0 +1,112 @@
+"""An image of a sample as bytes that the engine decodes to the same pixels."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+
+from .values import file_bytes, is_array, is_bytes, is_file, is_pil, npy_bytes, to_array, type_text
+
+# (H, W, C), (C, H, W), (H, W); the last is `channels_last` too
+_CHANNELS = (1, 3, 4)
+# What a PNG holds without loss, beside the L and RGB that are stored as arrays.
+_PNG_MODES = ("1", "P", "LA", "RGBA", "I;16")
+
+
+class WrongValue(Exception):
+    """The value of a sample is not what its field holds; the text says what was expected."""
+
+
+def image_axes(value: Any) -> str:
+    """ "HW", "HWC" or "CHW" when the array may be an image, else "".
+
+    Where both fit, tensors are CHW and NumPy's arrays HWC, as torchvision and Pillow make them.
+    """
+    shape = tuple(value.shape)
+    if str(value.dtype).removeprefix("torch.") != "uint8" or 0 in shape:
+        return ""
+    if len(shape) == 2:
+        return "HW"
+    if len(shape) != 3:
+        return ""
+    fits = [axes for axes, c in (("HWC", shape[2]), ("CHW", shape[0])) if c in _CHANNELS]
+    if len(fits) == 2:
+        return "HWC" if isinstance(value, np.ndarray) else "CHW"
+    return fits[0] if fits else ""
+
+
+def image_bytes(value: Any, axes: str) -> bytes:
+    """`axes`: of the arrays of this field, as those of the first sample."""
+    if is_bytes(value):
+        return bytes(value)
+    if is_file(value):
+        return file_bytes(value)
+    if is_pil(value):
+        return _unchanged_file(value) or _pil_bytes(value)
+    if is_array(value):
+        if len(value.shape) == len(axes) and image_axes(value):
+            array = to_array(value)
+            assert array is not None
+            data = array.data
+            if axes == "CHW":
+                data = np.ascontiguousarray(data.transpose(1, 2, 0))
+            if axes == "HW" or data.shape[2] in _CHANNELS:
+                return _pixels(data)
+        expected = f"an image, uint8 ({', '.join(axes)})" if axes else "an image"
+        raise WrongValue(f"expected {expected}, came {type_text(value)}")
+    raise WrongValue(f"expected an image, came {type_text(value)}")
+
+
+def _pixels(data: Any) -> bytes:
+    """A .npy file; of four channels a PNG, which .npy images do not have."""
+    if data.ndim == 3 and data.shape[2] == 4:
+        from PIL import Image
+
+        return _png(Image.fromarray(data))
+    return npy_bytes(data)
+
+
+def _pil_bytes(image: Any) -> bytes:
+    if image.mode in ("L", "RGB"):
+        return npy_bytes(np.asarray(image))
+    if image.mode in _PNG_MODES:
+        return _png(image)
+    raise WrongValue(
+        f"an image of mode {image.mode} cannot be stored without loss; "
+        "give image.convert('RGB'), or a NumPy array as another field"
+    )
+
+
+def _png(image: Any) -> bytes:
+    out = io.BytesIO()
+    image.save(out, "PNG", compress_level=1)
+    return out.getvalue()
+
+
+def _unchanged_file(image: Any) -> bytes | None:
+    """The file that the image was opened from, while no pixel of it was touched.
+
+    Pillow reads pixels when they are first used, and keeps the file open until then. Image.draft()
+    and Image.seek() change what will be read; the header of the file shows that.
+    """
+    from PIL import Image, ImageFile
+
+    pixels = vars(image).get("_im", vars(image).get("im", image))  # the second: older Pillow
+    if not isinstance(image, ImageFile.ImageFile) or pixels is not None:
+        return None
+    file = getattr(image, "fp", None)
+    if file is None or getattr(file, "closed", False) or not image.format:
+        return None
+    try:
+        place = file.tell()
+        file.seek(0)
+        data = bytes(file.read())
+        file.seek(place)
+        with Image.open(io.BytesIO(data)) as again:
+            same = (again.format, again.size, again.mode) == (image.format, image.size, image.mode)
+            same = same and getattr(again, "tell", int)() == getattr(image, "tell", int)()
+    except (OSError, ValueError):
+        return None
+    return data if same else None

@@ -1,0 +1,61 @@
+"""What goes over a socket to the program: src/source/formats/python/message.h describes it."""
+
+from __future__ import annotations
+
+import socket
+import struct
+from collections.abc import Sequence
+
+from .fields import Field
+from .values import ELEMENT_NUMBER
+
+ASK_DESCRIPTION = 2**64 - 1
+MAX_SAMPLES = 50_000_000
+_MAGIC = 0x53444E54
+# AnswerKind
+SAMPLE, RAISED, DIFFERS, END, DESCRIPTION, FAILED = range(6)
+
+
+def description(
+    fields: Sequence[Field], classes: Sequence[str], count: int | None, identity: str
+) -> bytes:
+    """`count`: None for an iterator, whose samples come in order."""
+    parts = [struct.pack("<BQ", count is not None, count or 0), _text(identity)]
+    parts.append(struct.pack("<I", len(fields)))
+    for field in fields:
+        has_shape = field.shape is not None
+        parts += [_text(field.name), struct.pack("<BB", field.type, has_shape)]
+        if field.shape is not None:
+            parts.append(struct.pack("<BB", ELEMENT_NUMBER[field.element], len(field.shape)))
+            parts += [struct.pack("<Q", side) for side in field.shape]
+    parts.append(struct.pack("<I", len(classes)))
+    return b"".join([*parts, *map(_text, classes)])
+
+
+def _text(text: str) -> bytes:
+    data = text.encode("utf-8", "surrogateescape")
+    return struct.pack("<I", len(data)) + data
+
+
+def next_question(connection: socket.socket) -> int | None:
+    """The number that the program asks for; None when it has ended or closed the connection."""
+    data = b""
+    while len(data) < 8:
+        try:
+            more = connection.recv(8 - len(data))
+        except ConnectionError:
+            return None
+        if not more:
+            return None
+        data += more
+    return int.from_bytes(data, "little")
+
+
+def send_answer(connection: socket.socket, kind: int, payload: bytes) -> bool:
+    """False: the program no longer listens."""
+    try:
+        connection.sendall(struct.pack("<IIQ", _MAGIC, kind, len(payload)))
+        connection.sendall(payload)
+    except ConnectionError:
+        return False
+    return True

@@ -1,0 +1,172 @@
+"""A data set of Python made ready to be packed: what its samples look like, and how to get them."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import itertools
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from .._c.errors import ArgumentError, Error, new_error
+from . import messages
+from .describe import describe
+from .fields import IMAGE, LABEL
+from .hugging_face import class_names, is_hugging_face, without_decoding
+from .images import WrongValue
+from .layout import Layout
+from .serve import Answers, answers_by_number, answers_in_order, encoded, exception_text
+
+_PROBES = 16
+
+
+class SampleSet:
+    """`dataset` as it is asked for samples; `count` is None for an iterator."""
+
+    def __init__(
+        self,
+        dataset: Any,
+        *,
+        image: str = "",
+        label: str = "",
+        classes: Sequence[str] | None = None,
+        identity: str | None = None,
+        same_shape: bool | None = None,
+    ) -> None:
+        self.name = getattr(dataset, "__name__", type(dataset).__name__)
+        if is_hugging_face(dataset):
+            dataset = without_decoding(dataset)
+        self.count = _count(dataset)
+        self.dataset = dataset
+        started = time.perf_counter()
+        if self.count is None:
+            self._samples = iter(dataset)
+            probes = self._first_samples()
+        else:
+            probes = _spread_samples(dataset, self.count)
+        self.seconds_each = (time.perf_counter() - started) / len(probes)
+        good = [sample for _, sample in probes if not isinstance(sample, _Failed)]
+        known = _classes(dataset) if classes is None else classes
+        self.layout, names = describe(
+            good, image=image, label=label, classes=known, same_shape=same_shape
+        )
+        if classes is None and is_hugging_face(dataset):
+            names = _names_of_label(dataset, self.layout)
+        self.description = messages.description(
+            self.layout.fields, names, self.count, identity or _digest(self.layout, probes)
+        )
+        self.has_jpegs = _has_jpegs(self.layout, good)
+
+    def answers(self) -> Answers:
+        """In this process; once for an iterator."""
+        if self.count is None:
+            return answers_in_order(self._samples, self.layout)
+        return answers_by_number(self.dataset, self.layout)
+
+    def _first_samples(self) -> list[tuple[int, Any]]:
+        try:
+            taken = list(itertools.islice(self._samples, _PROBES))
+        except Exception:
+            raise _raised(0, exception_text()) from None
+        if not taken:
+            raise _empty(self.name)
+        self._samples = itertools.chain(taken, self._samples)
+        return list(enumerate(taken))
+
+
+class _Failed:
+    """The exception of a sample that could not be read."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
+def _count(dataset: Any) -> int | None:
+    """None for what can only be iterated."""
+    if isinstance(dataset, Mapping):
+        raise ArgumentError("a dict is one sample; give a list of samples, or a data set")
+    if isinstance(dataset, bytes):
+        raise ArgumentError("bytes are no data set; the name of a file is a str or a Path")
+    kinds = {kind.__name__ for kind in type(dataset).__mro__}
+    by_number = hasattr(dataset, "__getitem__") and "IterableDataset" not in kinds
+    if by_number and hasattr(dataset, "__len__"):
+        count = len(dataset)
+        if count == 0:
+            raise _empty(type(dataset).__name__)
+        if count > messages.MAX_SAMPLES:
+            raise ArgumentError(f"{count:,} samples, at most {messages.MAX_SAMPLES:,} are allowed")
+        return count
+    if isinstance(dataset, Iterable):
+        return None
+    raise ArgumentError(
+        f"{type(dataset).__name__} is no data set: it needs __len__ and __getitem__, or __iter__"
+    )
+
+
+def _spread_samples(dataset: Any, count: int) -> list[tuple[int, Any]]:
+    """The first, the last, and some between; one that cannot be read is refused later."""
+    numbers = sorted({k * (count - 1) // max(1, _PROBES - 1) for k in range(_PROBES)})
+    probes = []
+    for number in numbers:
+        try:
+            probes.append((number, dataset[number]))
+        except Exception:
+            probes.append((number, _Failed(exception_text())))
+    if all(isinstance(sample, _Failed) for _, sample in probes):
+        raise _raised(0, probes[0][1].text)
+    return probes
+
+
+def _digest(layout: Layout, probes: list[tuple[int, Any]]) -> str:
+    """What an interrupted pack is recognised by, beside the number of samples and their fields."""
+    digest = hashlib.blake2b(digest_size=16)
+    for number, sample in probes:
+        data = b"?"
+        if not isinstance(sample, _Failed):
+            # A Pillow image whose file is damaged is refused later.
+            with contextlib.suppress(Exception):
+                data = encoded(layout, number, sample)[1]
+        digest.update(number.to_bytes(8, "little") + len(data).to_bytes(8, "little") + data)
+    return digest.hexdigest()
+
+
+def _classes(dataset: Any) -> Sequence[str]:
+    """Of torchvision's data sets, also inside torch's Subset."""
+    for _ in range(10):
+        names = getattr(dataset, "classes", None)
+        if isinstance(names, list | tuple) and all(isinstance(name, str) for name in names):
+            return names
+        dataset = getattr(dataset, "dataset", None)
+    return ()
+
+
+def _names_of_label(dataset: Any, layout: Layout) -> list[str]:
+    known = class_names(dataset)
+    return next((known.get(field.name, []) for field in layout.fields if field.type == LABEL), [])
+
+
+def _has_jpegs(layout: Layout, samples: Sequence[Any]) -> bool:
+    """Otherwise no sample need be read to find good tables for JPEGs."""
+    place = next((i for i, field in enumerate(layout.fields) if field.type == IMAGE), -1)
+    if place < 0:
+        return False
+    for sample in samples:
+        try:
+            data = layout.encode(sample)
+        except (WrongValue, OSError):
+            continue
+        if b"\xff\xd8\xff" in data:
+            return True
+    return False
+
+
+def _empty(name: str) -> Error:
+    return new_error(302, f"TND-302 {name}: has no samples")
+
+
+def _raised(number: int, text: str) -> Error:
+    return new_error(
+        319,
+        f"TND-319 raised an exception for a sample: sample {number}: no sample could be read{text}",
+    )
