@@ -87,6 +87,7 @@ PARTS = [
     "program",
     "progress",
     "packing",
+    "converting",
     "report",
     "optim",
     "launch",
