@@ -132,7 +132,8 @@ add_executable(unit_tests
   src/cuda/decode/tiles_test.cpp
   src/cli/text_test.cpp
   src/cli/progress_test.cpp
-  src/cli/output_folder_test.cpp
+  src/convert/output_folder_test.cpp
+  src/convert/writers_test.cpp
   src/cli/pack/prove_test.cpp
   src/cli/samples/sample_set_test.cpp
   src/cli/stats/level_sums_test.cpp

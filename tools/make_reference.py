@@ -27,6 +27,7 @@ VERBS = (
     "cat",
     "verify",
     "unpack",
+    "convert",
     "replay",
     "view",
     "bench",
@@ -300,7 +301,11 @@ def page() -> str:
         text = f"## pack\n\n`tundish.{signature('pack', pack)}`\n\n{documentation(pack)}\n\n"
         write = package.write_manifest
         text += f"## write_manifest\n\n`tundish.{signature('write_manifest', write)}`\n\n"
-        text += f"{documentation(write)}\n"
+        text += f"{documentation(write)}\n\n"
+        convert = package.convert
+        text += (
+            f"## convert\n\n`tundish.{signature('convert', convert)}`\n\n{documentation(convert)}\n"
+        )
         parts.insert(-1, text)
     return "\n".join(part.rstrip("\n") + "\n" for part in parts)
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from . import transforms
 from ._c.errors import ArgumentError, Error, MissingError, SampleError
 from ._c.library import version as _version
+from .converting import convert
 from .data.data_source import DataSource
 from .data.dataset import Dataset
 from .data.loader import Loader
@@ -48,6 +49,7 @@ __all__ = [
     "SampleError",
     "Subset",
     "Weighted",
+    "convert",
     "load_plan",
     "optim",
     "pack",

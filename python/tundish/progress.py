@@ -1,4 +1,4 @@
-"""The progress of `tundish.pack`, shown where the program itself has no terminal: notebooks and logs."""
+"""The progress of `tundish.pack` and `tundish.convert`, shown where the program itself has no terminal: notebooks and logs."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def in_notebook() -> bool:
 class ProgressLine:
     """One line that is drawn again in a notebook; in a log a new line every ten seconds, and at the end."""
 
-    def __init__(self, stream: TextIO, redraw: bool) -> None:
-        self._stream, self._redraw = stream, redraw
+    def __init__(self, stream: TextIO, redraw: bool, word: str = "packing") -> None:
+        self._stream, self._redraw, self._word = stream, redraw, word
         self._begin = self._shown_at = time.monotonic()
         self._last = ""
 
     def __call__(self, amount: Amount) -> None:
         now = time.monotonic()
-        before, self._last = len(self._last), progress_text(amount, now - self._begin)
+        before, self._last = len(self._last), progress_text(amount, now - self._begin, self._word)
         if self._redraw:
             self._write("\r" + self._last.ljust(before))  # spaces over a longer line
         elif now - self._shown_at >= _LOG_EVERY_S:
@@ -47,14 +47,14 @@ class ProgressLine:
         self._stream.flush()
 
 
-def progress_text(amount: Amount, seconds: float) -> str:
+def progress_text(amount: Amount, seconds: float, word: str = "packing") -> str:
     """As in: packing   25 %   50 of 100 images   5.0 images/s   30 s left"""
     done, total = amount["samples"], amount["samples_total"]
     # Bytes predict the time left better than numbers of images of unequal size.
     by_bytes = amount["bytes_total"] > 0
     part = amount["bytes"] if by_bytes else done
     whole = amount["bytes_total"] if by_bytes else total
-    words = ["packing"]
+    words = [word]
     if whole:
         words += [f"{part / whole:.0%}".replace("%", " %")]
     words += [f"{done:,} of {total:,} images" if total else f"{done:,} images"]

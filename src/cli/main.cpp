@@ -30,6 +30,7 @@ constexpr std::array kVerbs = {
     Verb{"cat", "the bytes of one record", run_cat},
     Verb{"verify", "check every byte of a pack", run_verify},
     Verb{"unpack", "the image files again, byte for byte", run_unpack},
+    Verb{"convert", "into another format: folder, tar, TFRecord, LMDB, HDF5, npy", run_convert},
     Verb{"replay", "the images that came after a saved state, with what was done to each",
          run_replay},
     Verb{"view", "a contact sheet of what the network will see", run_view},

@@ -4,11 +4,6 @@
 
 namespace tundish::cli {
 
-std::string class_name(const Schema& schema, std::int64_t label) {
-  if (label < 0 || static_cast<std::uint64_t>(label) >= schema.classes.size()) return {};
-  return schema.classes[static_cast<std::size_t>(label)];
-}
-
 std::string codec_text(const Source& source, const SampleInfo& info) {
   const bool known = info.codec != Codec::unknown || dynamic_cast<const Pack*>(&source);
   return known ? codec_name(info.codec) : "";

@@ -4,12 +4,10 @@
 #include <string>
 
 #include "cli/json.h"
+#include "source/labels.h"
 #include "source/source.h"
 
 namespace tundish::cli {
-
-// The class's name of a label; empty when it has none.
-std::string class_name(const Schema& schema, std::int64_t label);
 
 // Empty where the codec is not known before the bytes are read: only a pack knows it.
 std::string codec_text(const Source& source, const SampleInfo& info);

@@ -14,6 +14,7 @@ int run_ls(const Words& words, Shell& shell);
 int run_cat(const Words& words, Shell& shell);
 int run_verify(const Words& words, Shell& shell);
 int run_unpack(const Words& words, Shell& shell);
+int run_convert(const Words& words, Shell& shell);
 int run_replay(const Words& words, Shell& shell);
 int run_view(const Words& words, Shell& shell);
 int run_bench(const Words& words, Shell& shell);

@@ -24,6 +24,9 @@ class OutputFile {
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
+  // For a library that writes files by name.
+  const std::string& temporary_path() const { return temporary_.path; }
+
   void write_at(Bytes bytes, std::uint64_t offset) { file_.write_at(bytes, offset); }
 
   // Cuts or fills the file to this size, makes it durable and visible. Throws; the target is then

@@ -34,7 +34,7 @@ void append(png_structp png, png_bytep bytes, std::size_t count) {
 }
 
 // libpng leaves an error by longjmp, so nothing in here may have a destructor.
-bool write(Writer& writer, const std::uint8_t* rows, std::size_t stride, Size size, bool grey) {
+bool write(Writer& writer, const PngRows& rows, std::size_t stride, int kind) {
   if (setjmp(writer.jump) != 0) return false;
   writer.png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &writer, on_error,
                                        [](png_structp, png_const_charp) {});
@@ -44,13 +44,13 @@ bool write(Writer& writer, const std::uint8_t* rows, std::size_t stride, Size si
   png_set_write_fn(writer.png, &writer, append, nullptr);
   png_set_user_limits(writer.png, 0x7fffffff, 0x7fffffff);
   png_set_compression_level(writer.png, kLevel);
-  png_set_IHDR(writer.png, writer.info, static_cast<png_uint_32>(size.width),
-               static_cast<png_uint_32>(size.height), 8,
-               grey ? PNG_COLOR_TYPE_GRAY : PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE,
-               PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+  png_set_IHDR(writer.png, writer.info, static_cast<png_uint_32>(rows.size.width),
+               static_cast<png_uint_32>(rows.size.height), rows.deep ? 16 : 8, kind,
+               PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
   png_write_info(writer.png, writer.info);
-  for (std::size_t y = 0; y < static_cast<std::size_t>(size.height); ++y) {
-    png_write_row(writer.png, rows + y * stride);
+  if (rows.deep) png_set_swap(writer.png);
+  for (std::size_t y = 0; y < static_cast<std::size_t>(rows.size.height); ++y) {
+    png_write_row(writer.png, rows.first + y * stride);
   }
   png_write_end(writer.png, writer.info);
   return true;
@@ -58,21 +58,30 @@ bool write(Writer& writer, const std::uint8_t* rows, std::size_t stride, Size si
 
 }  // namespace
 
+void encode_png(std::vector<std::byte>& out, const PngRows& rows) {
+  const std::size_t stride = static_cast<std::size_t>(rows.size.width) *
+                             static_cast<std::size_t>(rows.channels) * (rows.deep ? 2 : 1);
+  const auto height = static_cast<std::size_t>(rows.size.height);
+  const std::size_t bytes = stride * height;
+  out.clear();
+  // The worst that deflate makes of noise, so that appending takes no memory inside the library.
+  out.reserve(bytes + bytes / 512 + height + 4096);
+  Writer writer;
+  writer.out = &out;
+  const int kind = rows.channels == 1   ? PNG_COLOR_TYPE_GRAY
+                   : rows.channels == 3 ? PNG_COLOR_TYPE_RGB
+                                        : PNG_COLOR_TYPE_RGB_ALPHA;
+  if (!write(writer, rows, stride, kind)) throw std::bad_alloc();
+}
+
 void encode_png(std::vector<std::byte>& out, const Pixels& pixels, bool grey) {
   std::vector<std::uint8_t> levels;
   if (grey) {
     levels.resize(pixels.rgb.size() / 3);
     for (std::size_t i = 0; i < levels.size(); ++i) levels[i] = pixels.rgb[3 * i];
   }
-  out.clear();
-  // The worst that deflate makes of noise, so that appending takes no memory inside the library.
   const std::vector<std::uint8_t>& rows = grey ? levels : pixels.rgb;
-  out.reserve(rows.size() + rows.size() / 512 + static_cast<std::size_t>(pixels.size.height) +
-              4096);
-  Writer writer;
-  writer.out = &out;
-  const auto stride = static_cast<std::size_t>(pixels.size.width) * (grey ? 1 : 3);
-  if (!write(writer, rows.data(), stride, pixels.size, grey)) throw std::bad_alloc();
+  encode_png(out, {.first = rows.data(), .size = pixels.size, .channels = grey ? 1 : 3});
 }
 
 }  // namespace tundish

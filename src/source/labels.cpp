@@ -11,9 +11,12 @@
 #include "core/interruption.h"
 #include "source/names.h"
 #include "source/number.h"
+#include "source/source.h"
 
 namespace tundish {
 namespace {
+
+constexpr std::string_view kClassList = "tundish classes ";
 
 // "7", "-1", and "7.0" as tables write it where a column once had holes.
 std::optional<std::int64_t> parse_whole(std::string_view text) {
@@ -78,6 +81,34 @@ std::string label_advice(std::string_view label) {
   const std::optional<double> number = parse_number(label);
   if (!number || *number == std::floor(*number)) return "";
   return "; for a number per class use a column 'label:NAME' for each class";
+}
+
+std::string class_name(const Schema& schema, std::int64_t label) {
+  if (label < 0 || static_cast<std::uint64_t>(label) >= schema.classes.size()) return {};
+  return schema.classes[static_cast<std::size_t>(label)];
+}
+
+std::string class_list_text(const std::vector<std::string>& classes) {
+  std::string out(kClassList);
+  for (const std::string& name : classes) out += std::to_string(name.size()) + ':' + name + ',';
+  return out;
+}
+
+std::optional<std::vector<std::string>> read_class_list(std::string_view text) {
+  if (!text.starts_with(kClassList)) return std::nullopt;
+  text.remove_prefix(kClassList.size());
+  std::vector<std::string> out;
+  while (!text.empty()) {
+    std::size_t length = 0;
+    const char* const end = text.data() + text.size();
+    const auto [at, error] = std::from_chars(text.data(), end, length);
+    if (error != std::errc{} || at == end || *at != ':') return std::nullopt;
+    text.remove_prefix(static_cast<std::size_t>(at - text.data()) + 1);
+    if (text.size() < 1 || length > text.size() - 1 || text[length] != ',') return std::nullopt;
+    out.emplace_back(text.substr(0, length));
+    text.remove_prefix(length + 1);
+  }
+  return out;
 }
 
 }  // namespace tundish

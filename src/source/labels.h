@@ -1,4 +1,5 @@
-// Labels that come as text, from a column of a list or from the .cls files of a tar.
+// Labels that come as text, from a column of a list or from the .cls files of a tar; names of
+// classes.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,8 @@
 #include "source/string_table.h"
 
 namespace tundish {
+
+struct Schema;
 
 struct Labels {
   std::vector<std::int64_t> values;
@@ -33,5 +36,16 @@ bool may_mean_label(const std::string& name);
 
 // What to do about a label that is no whole number, as the end of a reason; empty for others.
 std::string label_advice(std::string_view label);
+
+// The name of a label's class; empty when there is no class of that number.
+std::string class_name(const Schema& schema, std::int64_t label);
+
+// Names of classes inside a .tar archive, in a comment for the whole archive. Other programs pass
+// over it; .cls files stay numbers, as WebDataset wants them. "tundish classes 3:cat,3:dog,": with
+// lengths, so that names may hold any bytes.
+std::string class_list_text(const std::vector<std::string>& classes);
+
+// Any text; empty when it is no such list.
+std::optional<std::vector<std::string>> read_class_list(std::string_view text);
 
 }  // namespace tundish

@@ -11,6 +11,32 @@ StringTable table(const std::vector<std::string>& texts) {
   return out;
 }
 
+TEST_CASE("names of classes come back, whatever bytes they hold") {
+  const std::vector<std::string> names = {"cat", "", "3:dog,", "line\nend", std::string("\0,:", 3)};
+  CHECK(read_class_list(class_list_text(names)) == names);
+  CHECK(read_class_list(class_list_text({})) == std::vector<std::string>{});
+  CHECK(class_list_text({"cat", "dog"}) == "tundish classes 3:cat,3:dog,");
+}
+
+TEST_CASE("other texts are no list") {
+  for (const char* text : {"", "made by tar", "tundish classes 3:cat", "tundish classes 3cat,",
+                           "tundish classes 4:cat,", "tundish classes 99999999999999999999:cat,",
+                           "tundish classes -1:,", "tundish classes 18446744073709551615:a,"}) {
+    CHECK_MESSAGE(!read_class_list(text), text);
+  }
+}
+
+TEST_CASE("a list that is cut off anywhere between two names or inside one is shorter or none") {
+  const std::vector<std::string> names = {"a", "bc", "def"};
+  const std::string text = class_list_text(names);
+  for (std::size_t length = 0; length < text.size(); ++length) {
+    const auto found = read_class_list(std::string_view(text).substr(0, length));
+    if (!found) continue;
+    REQUIRE(found->size() < names.size());
+    CHECK(std::equal(found->begin(), found->end(), names.begin()));
+  }
+}
+
 }  // namespace
 
 TEST_CASE("labels that are whole numbers are taken as they are") {

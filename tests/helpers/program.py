@@ -20,6 +20,7 @@ VERBS = [
     "cat",
     "verify",
     "unpack",
+    "convert",
     "replay",
     "view",
     "bench",

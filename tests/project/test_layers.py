@@ -88,6 +88,7 @@ PARTS = [
     "progress",
     "samples",
     "packing",
+    "converting",
     "report",
     "optim",
     "launch",

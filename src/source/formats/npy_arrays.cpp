@@ -35,7 +35,7 @@ void add_labels(ArraySet& set) {
   const std::string stem = path.substr(0, path.size() - 4);
   const std::string folder = path.substr(0, name);
   for (const std::string& labels :
-       {stem + "_labels.npy", folder + "labels.npy", folder + "y.npy"}) {
+       {stem + "_labels.npy", folder + "labels.npy", folder + "label.npy", folder + "y.npy"}) {
     struct stat status;
     if (labels == path || ::stat(labels.c_str(), &status) != 0) continue;
     StoredArray array = open_array(labels, "label", 0);

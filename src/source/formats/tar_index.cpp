@@ -122,6 +122,7 @@ class Indexer {
     }
     if (reader.fault()) return reader.fault();
     links_ = reader.links();
+    classes_ = reader.classes();
     groups_.push_back({members_.size()});  // ends the last one
     return {};
   }
@@ -305,8 +306,20 @@ class Indexer {
       return Fault{ErrorCode::label_unreadable,
                    fmt::format("{}: {}", in_quotes(paths_[m]), fault->reason), members_[m].offset};
     }
+    name_classes(labels);
     take(labels);
     return {};
+  }
+
+  // Numbers get the names that the archive gives them, when it has one for each.
+  void name_classes(Labels& labels) const {
+    const auto unnamed = [&](std::int64_t label) {
+      return label >= static_cast<std::int64_t>(classes_.size());
+    };
+    if (!labels.classes.empty()) return;
+    if (std::none_of(labels.values.begin(), labels.values.end(), unnamed)) {
+      labels.classes = classes_;
+    }
   }
 
   std::optional<Fault> label_by_folder() {
@@ -366,6 +379,7 @@ class Indexer {
   std::map<std::string, std::uint32_t> kind_numbers_;
   StringTable label_texts_;
   std::vector<std::byte> label_bytes_;
+  std::vector<std::string> classes_;  // that the archive names
   std::uint64_t links_ = 0;
   std::uint64_t without_kind_ = 0, without_image_ = 0, respelled_ = 0, empty_ = 0, too_long_ = 0;
   std::string first_without_kind_, first_without_image_, first_respelled_, first_empty_,

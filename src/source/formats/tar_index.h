@@ -5,8 +5,9 @@
 //   image  jpg jpeg png webp bmp gif ppm pgm tif tiff, or npy when there is none of these. Of
 //   several
 //          kinds one without a further dot is taken, then the one the archive began with.
-//   label  cls: numbers as they are or names sorted, in every sample or in none. Without any, the
-//          first folder is the class, below the folders that all samples have in common.
+//   label  cls: numbers as they are or names sorted, in every sample or in none. Numbers have the
+//          names that the archive lists (source/labels.h), when it does. Without any,
+//          the first folder is the class, below the folders that all samples have in common.
 //   others become fields named by their kind, as it is spelled; in lower case, with a warning, when
 //          it is spelled in several ways. txt, text, json are text, npy an array, the rest bytes. A
 //          sample that has no such file gets an empty field; so does one whose file is empty, with

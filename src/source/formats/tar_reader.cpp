@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "core/interruption.h"
+#include "source/labels.h"
 
 namespace tundish {
 namespace {
@@ -177,7 +178,19 @@ bool TarReader::add_extended(Extended& out, const Header& header) {
   if (!read_text(text, header)) return false;
   if (header.type == 'x' || header.type == 'X') return parse_pax(out, text);
   if (header.type == 'L') out.name = text.substr(0, text.find('\0'));
-  return true;  // K: where a link leads to; g: for the whole archive, nothing that we use
+  if (header.type == 'g') read_comment(text);
+  return true;  // K: where a link leads to
+}
+
+// Of the whole archive, only a list of classes is used; what else is there is passed over.
+void TarReader::read_comment(std::string_view text) {
+  constexpr std::string_view kKey = " comment=";
+  const std::size_t key = text.find(kKey);
+  if (key == text.npos || !text.ends_with('\n') || !classes_.empty()) return;
+  text.remove_suffix(1);
+  if (auto classes = read_class_list(text.substr(key + kKey.size()))) {
+    classes_ = std::move(*classes);
+  }
 }
 
 bool TarReader::next(TarMember& out) {

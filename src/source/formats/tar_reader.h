@@ -1,7 +1,7 @@
 // The regular files of a tar archive, one after the other: v7, ustar, GNU (long names, large
 // sizes) and pax (path, size). Nothing is extracted. Links, folders and devices are passed over;
-// so are global pax headers. Sparse files and multi-volume archives are refused. Concatenated
-// archives are read as one.
+// so are global pax headers, but for a list of classes (source/labels.h). Sparse files
+// and multi-volume archives are refused. Concatenated archives are read as one.
 //
 // Total: any bytes give members or a fault. Header data (long names, pax) are at most 1 MiB each,
 // sizes below 2^63, and where the length of the stream is known no member reaches beyond it.
@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/error.h"
@@ -37,6 +38,9 @@ class TarReader {
 
   const std::optional<Fault>& fault() const { return fault_; }
   std::uint64_t links() const { return links_; }  // passed over so far
+  const std::vector<std::string>& classes() const {
+    return classes_;
+  }  // met so far; the first list
 
  private:
   struct Header;
@@ -51,6 +55,7 @@ class TarReader {
   bool pass_end();
   bool read_text(std::string& out, const Header& header);
   bool add_extended(Extended& out, const Header& header);
+  void read_comment(std::string_view text);
   bool parse_pax(Extended& out, const std::string& text);
   bool check_size(std::uint64_t size, const std::string& name);
   bool fail(std::string reason);
@@ -61,6 +66,7 @@ class TarReader {
   std::uint64_t data_ = 0;     // of the current member, not yet read
   std::uint64_t padding_ = 0;  // after them
   std::uint64_t links_ = 0;
+  std::vector<std::string> classes_;
   bool ended_ = false;
   std::optional<Fault> fault_;
 };

@@ -16,7 +16,7 @@
 #include "core/error.h"
 #include "core/file.h"
 
-namespace tundish::cli {
+namespace tundish {
 
 // Why a name cannot be that of a file below a folder; empty when it can.
 std::optional<Fault> check_name(std::string_view name);
@@ -47,4 +47,4 @@ class OutputFolder {
   std::string current_name_;
 };
 
-}  // namespace tundish::cli
+}  // namespace tundish

@@ -1,4 +1,4 @@
-#include "cli/output_folder.h"
+#include "convert/output_folder.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 
 #include "core/temporary_folder.h"
 
-namespace tundish::cli {
+namespace tundish {
 namespace {
 
 namespace fs = std::filesystem;
@@ -98,4 +98,4 @@ TEST_CASE("temporary files of killed runs are removed, those of running ones are
   CHECK(fs::exists(temporary / "out/k/.tundish-unpack-1"));
 }
 
-}  // namespace tundish::cli
+}  // namespace tundish

@@ -1,4 +1,4 @@
-#include "cli/output_folder.h"
+#include "convert/output_folder.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 #include "core/temporary_file.h"
 #include "source/names.h"
 
-namespace tundish::cli {
+namespace tundish {
 namespace {
 
 constexpr std::string_view kPrefix = ".tundish-unpack-";
@@ -143,4 +143,4 @@ void OutputFolder::sync() {
   if (::syncfs(root_.descriptor()) != 0) fail("", "writing to the disk");
 }
 
-}  // namespace tundish::cli
+}  // namespace tundish

@@ -1,0 +1,79 @@
+"""`tundish.convert`: what `tundish convert` does, from Python."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from ._c.errors import Error, new_error
+from .data.data_source import DataSource
+from .packing import Path, _error, _flags, _run, _run_showing
+from .program import find_program
+from .progress import ProgressLine, in_notebook
+
+
+def convert(
+    source: Path,
+    target: str | os.PathLike[str],
+    to: str,
+    *,
+    progress: bool | Callable[[dict[str, int]], object] | None = None,
+    shards: int = 1,
+    force: bool = False,
+    skip_bad: bool = False,
+) -> dict[str, Any]:
+    """Writes a data set in another format, for programs without Tundish; gives what was done as a dict.
+
+    source    a pack, or any of docs/sources.md, or a tundish.DataSource
+    target    the file or folder to write; it appears when it is complete (a folder of files fills file by file)
+    to        "folder", "tar", "tfrecord", "lmdb", "hdf5" or "npy" (docs/convert.md)
+    progress  as in tundish.pack
+    shards    of "tar" and "tfrecord": divide the samples between so many files
+    force     replace what exists
+    skip_bad  accept that samples were left out; otherwise that is raised as tundish.Error after the others were written
+
+    Encoded images keep their bytes, those of a pack are the original files again; arrays keep their values. The keys of
+    the result are those of `tundish convert --json`.
+    """
+    terminal = os.isatty(2)
+    if progress is None:
+        progress = terminal or in_notebook()
+    options = {"to": to, "shards": shards, "force": force, "skip_bad": skip_bad}
+    words = [find_program(), "convert", "--json", *_flags(options)]
+    words += source.words() if isinstance(source, DataSource) else []
+    words += ["--output", os.fspath(target), "--", os.fspath(source)]
+    if callable(progress):
+        code, out, messages = _run_showing(words, progress)
+    elif progress and (in_notebook() or not terminal):
+        line = ProgressLine(sys.stderr, redraw=in_notebook(), word="converting")
+        try:
+            code, out, messages = _run_showing(words, line)
+        finally:
+            line.end()
+    else:
+        words.insert(2, f"--progress={'auto' if progress else 'never'}")
+        code, out, messages = _run(words)
+    try:
+        result = dict(json.loads(out))
+    except ValueError:
+        raise Error(
+            f"tundish convert ended with {code} and no result: {messages.strip()}"
+        ) from None
+    if "error" in result:
+        raise _error(result["error"])
+    if code != 0:
+        raise _refusal(result)
+    return result
+
+
+def _refusal(result: dict[str, Any]) -> Error:
+    """Of samples that are not in the target."""
+    refused = result["refused"]
+    text = (
+        f"{refused[0]['message']}\n  {len(refused):,} such samples were left out of {result['output']}, "
+        f"which has the other {result['samples']:,}; skip_bad=True accepts that"
+    )
+    return new_error(int(refused[0]["code"].removeprefix("TND-")), text)

@@ -1,0 +1,20 @@
+// Caffe's Datum, written: an image with its label.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace tundish {
+
+struct DatumMessage {
+  std::uint64_t channels = 0, height = 0, width = 0;  // 0: not known
+  std::string_view data = {};
+  std::int64_t label = -1;  // -1: none
+  bool encoded = false;     // data is a JPEG, PNG, ...; otherwise channels x height x width bytes
+  std::string_view floats = {};  // instead of data: float32, little-endian
+};
+
+std::string datum_bytes(const DatumMessage& datum);
+
+}  // namespace tundish

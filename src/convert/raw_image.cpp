@@ -1,0 +1,47 @@
+#include "convert/raw_image.h"
+
+#include "preprocess/encode_png.h"
+
+namespace tundish {
+namespace {
+
+// Element e of `inner` of element o of `outer` changes places with element o of e.
+void transpose(std::vector<std::byte>& out, Bytes in, std::size_t outer, std::size_t inner) {
+  out.resize(in.size());
+  for (std::size_t o = 0; o < outer; ++o) {
+    for (std::size_t e = 0; e < inner; ++e) out[e * outer + o] = in[o * inner + e];
+  }
+}
+
+}  // namespace
+
+RawLayout raw_layout(const Field& field) {
+  const std::vector<std::uint64_t>& shape = field.array->shape;
+  if (shape.size() == 2) return {shape[0], shape[1], 1};
+  if (field.channels_first) return {shape[1], shape[2], shape[0]};
+  return {shape[0], shape[1], shape[2]};
+}
+
+void raw_to_png(std::vector<std::byte>& out, const Field& field, Bytes bytes) {
+  const RawLayout layout = raw_layout(field);
+  std::vector<std::byte> interleaved;
+  if (field.channels_first && layout.channels > 1) {
+    transpose(interleaved, bytes, layout.channels, layout.height * layout.width);
+    bytes = interleaved;
+  }
+  encode_png(out, {.first = reinterpret_cast<const std::uint8_t*>(bytes.data()),
+                   .size = {static_cast<int>(layout.width), static_cast<int>(layout.height)},
+                   .channels = static_cast<int>(layout.channels),
+                   .deep = field.array->element == ArrayElement::uint16});
+}
+
+void raw_to_planes(std::vector<std::byte>& out, const Field& field, Bytes bytes) {
+  const RawLayout layout = raw_layout(field);
+  if (field.channels_first || layout.channels == 1) {
+    out.assign(bytes.begin(), bytes.end());
+  } else {
+    transpose(out, bytes, layout.height * layout.width, layout.channels);
+  }
+}
+
+}  // namespace tundish

@@ -1,0 +1,25 @@
+// Pixels that a source keeps as an array (decode/raw.h), for targets that hold image files.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/bytes.h"
+#include "source/source.h"
+
+namespace tundish {
+
+// How the elements of such a field lie. Fields and bytes here are those that check_elements()
+// (convert/npy_elements.h) takes.
+struct RawLayout {
+  std::uint64_t height = 0, width = 0, channels = 1;
+};
+RawLayout raw_layout(const Field& field);
+
+// The pixels as a PNG: greys, RGB or RGBA of 8 bits, greys of 16.
+void raw_to_png(std::vector<std::byte>& out, const Field& field, Bytes bytes);
+
+// 8-bit elements with the channels first, as Caffe has them.
+void raw_to_planes(std::vector<std::byte>& out, const Field& field, Bytes bytes);
+
+}  // namespace tundish
