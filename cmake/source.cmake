@@ -35,6 +35,13 @@ set(source_files
   src/source/formats/joined.cpp
   src/source/formats/npy_arrays.cpp
   src/source/formats/npz.cpp
+  src/source/formats/records/protobuf.cpp
+  src/source/formats/records/record_index.cpp
+  src/source/formats/records/tf_example.cpp
+  src/source/formats/records/tf_layout.cpp
+  src/source/formats/records/tfrecord.cpp
+  src/source/formats/records/tfrecord_folder.cpp
+  src/source/formats/records/tfrecord_reader.cpp
   src/source/formats/safetensors.cpp
   src/source/formats/safetensors_head.cpp
   src/source/formats/tar.cpp

@@ -49,6 +49,9 @@ add_executable(unit_tests
   src/source/formats/image_folder_test.cpp
   src/source/formats/joined_test.cpp
   src/source/formats/npz_test.cpp
+  src/source/formats/records/protobuf_test.cpp
+  src/source/formats/records/record_index_test.cpp
+  src/source/formats/records/tfrecord_test.cpp
   src/source/formats/safetensors_test.cpp
   src/source/label_vector_test.cpp
   src/source/labels_test.cpp
