@@ -37,6 +37,8 @@ set(source_files
   src/source/formats/npz.cpp
   src/source/formats/records/protobuf.cpp
   src/source/formats/records/record_index.cpp
+  src/source/formats/records/recordio.cpp
+  src/source/formats/records/recordio_reader.cpp
   src/source/formats/records/tf_example.cpp
   src/source/formats/records/tf_layout.cpp
   src/source/formats/records/tfrecord.cpp

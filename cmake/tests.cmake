@@ -51,6 +51,7 @@ add_executable(unit_tests
   src/source/formats/npz_test.cpp
   src/source/formats/records/protobuf_test.cpp
   src/source/formats/records/record_index_test.cpp
+  src/source/formats/records/recordio_test.cpp
   src/source/formats/records/tfrecord_test.cpp
   src/source/formats/safetensors_test.cpp
   src/source/label_vector_test.cpp

@@ -14,6 +14,7 @@
 #include "source/formats/image_folder.h"
 #include "source/formats/npy_arrays.h"
 #include "source/formats/npz.h"
+#include "source/formats/records/recordio.h"
 #include "source/formats/records/tfrecord.h"
 #include "source/formats/safetensors.h"
 #include "source/formats/tar.h"
@@ -47,6 +48,7 @@ constexpr std::array kFormats = {
     Format{"csv", "a .csv or .tsv list of files", looks_like_list,
            [](const std::string& path, const SourceOptions&) { return open_file_list(path); }},
     Format{"tfrecord", "TFRecord files of tf.train.Example", looks_like_tfrecord, open_tfrecord},
+    Format{"recordio", "an MXNet RecordIO file (.rec)", looks_like_recordio, open_recordio},
     Format{"npy", "a .npy file of N samples", looks_like_npy, open_npy},
     Format{"npz", "a .npz archive of arrays", looks_like_npz, open_npz},
     Format{"safetensors", "a .safetensors file", looks_like_safetensors, open_safetensors},
