@@ -35,6 +35,9 @@ set(source_files
   src/source/formats/joined.cpp
   src/source/formats/npy_arrays.cpp
   src/source/formats/npz.cpp
+  src/source/formats/records/caffe_datum.cpp
+  src/source/formats/records/lmdb.cpp
+  src/source/formats/records/lmdb_tree.cpp
   src/source/formats/records/protobuf.cpp
   src/source/formats/records/record_index.cpp
   src/source/formats/records/recordio.cpp

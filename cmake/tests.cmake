@@ -49,6 +49,7 @@ add_executable(unit_tests
   src/source/formats/image_folder_test.cpp
   src/source/formats/joined_test.cpp
   src/source/formats/npz_test.cpp
+  src/source/formats/records/lmdb_test.cpp
   src/source/formats/records/protobuf_test.cpp
   src/source/formats/records/record_index_test.cpp
   src/source/formats/records/recordio_test.cpp

@@ -14,6 +14,7 @@
 #include "source/formats/image_folder.h"
 #include "source/formats/npy_arrays.h"
 #include "source/formats/npz.h"
+#include "source/formats/records/lmdb.h"
 #include "source/formats/records/recordio.h"
 #include "source/formats/records/tfrecord.h"
 #include "source/formats/safetensors.h"
@@ -49,6 +50,7 @@ constexpr std::array kFormats = {
            [](const std::string& path, const SourceOptions&) { return open_file_list(path); }},
     Format{"tfrecord", "TFRecord files of tf.train.Example", looks_like_tfrecord, open_tfrecord},
     Format{"recordio", "an MXNet RecordIO file (.rec)", looks_like_recordio, open_recordio},
+    Format{"lmdb", "an LMDB file of images or Caffe Datums", looks_like_lmdb, open_lmdb},
     Format{"npy", "a .npy file of N samples", looks_like_npy, open_npy},
     Format{"npz", "a .npz archive of arrays", looks_like_npz, open_npz},
     Format{"safetensors", "a .safetensors file", looks_like_safetensors, open_safetensors},
