@@ -43,6 +43,18 @@ set(source_files
   src/source/formats/python/connection.cpp
   src/source/formats/python/message.cpp
   src/source/formats/python/python_samples.cpp
+  src/source/formats/records/caffe_datum.cpp
+  src/source/formats/records/lmdb.cpp
+  src/source/formats/records/lmdb_tree.cpp
+  src/source/formats/records/protobuf.cpp
+  src/source/formats/records/record_index.cpp
+  src/source/formats/records/recordio.cpp
+  src/source/formats/records/recordio_reader.cpp
+  src/source/formats/records/tf_example.cpp
+  src/source/formats/records/tf_layout.cpp
+  src/source/formats/records/tfrecord.cpp
+  src/source/formats/records/tfrecord_folder.cpp
+  src/source/formats/records/tfrecord_reader.cpp
   src/source/formats/safetensors.cpp
   src/source/formats/safetensors_head.cpp
   src/source/formats/tar.cpp

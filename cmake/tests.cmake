@@ -51,6 +51,11 @@ add_executable(unit_tests
   src/source/formats/npz_test.cpp
   src/source/formats/python/message_test.cpp
   src/source/formats/python/python_samples_test.cpp
+  src/source/formats/records/lmdb_test.cpp
+  src/source/formats/records/protobuf_test.cpp
+  src/source/formats/records/record_index_test.cpp
+  src/source/formats/records/recordio_test.cpp
+  src/source/formats/records/tfrecord_test.cpp
   src/source/formats/safetensors_test.cpp
   src/source/label_vector_test.cpp
   src/source/labels_test.cpp

@@ -16,6 +16,9 @@
 #include "source/formats/npy_arrays.h"
 #include "source/formats/npz.h"
 #include "source/formats/pth/pth.h"
+#include "source/formats/records/lmdb.h"
+#include "source/formats/records/recordio.h"
+#include "source/formats/records/tfrecord.h"
 #include "source/formats/safetensors.h"
 #include "source/formats/tar.h"
 #include "source/names.h"
@@ -47,6 +50,9 @@ bool looks_like_hdf5(const Probe& probe) { return probe.text().starts_with("\x89
 constexpr std::array kFormats = {
     Format{"csv", "a .csv or .tsv list of files", looks_like_list,
            [](const std::string& path, const SourceOptions&) { return open_file_list(path); }},
+    Format{"tfrecord", "TFRecord files of tf.train.Example", looks_like_tfrecord, open_tfrecord},
+    Format{"recordio", "an MXNet RecordIO file (.rec)", looks_like_recordio, open_recordio},
+    Format{"lmdb", "an LMDB file of images or Caffe Datums", looks_like_lmdb, open_lmdb},
     Format{"npy", "a .npy file of N samples", looks_like_npy, open_npy},
     Format{"npz", "a .npz archive of arrays", looks_like_npz, open_npz},
     Format{"pth", "tensors that torch.save() wrote", looks_like_pth, open_pth},

@@ -1,4 +1,4 @@
-// For tests and fuzzers: a stream of bytes in memory.
+// A stream of bytes in memory.
 #pragma once
 
 #include <algorithm>

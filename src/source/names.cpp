@@ -85,6 +85,12 @@ std::string clean_path(std::string_view path) {
   return out;
 }
 
+bool is_clean_key(std::string_view key) {
+  const bool outside = key.starts_with('/') || key == ".." || key.starts_with("../");
+  return !key.empty() && key.size() <= kMaxKeyBytes && !outside && key.find('\0') == key.npos &&
+         key == clean_path(key);
+}
+
 bool is_utf8(std::string_view text) {
   while (!text.empty()) {
     const std::size_t length = utf8_length(text);

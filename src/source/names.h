@@ -27,6 +27,9 @@ std::string join_path(std::string_view folder, std::string_view name);
 // cannot be resolved stays in front: "../a" of a relative path. An absolute one stays absolute.
 std::string clean_path(std::string_view path);
 
+// Whether a sample may be called so: relative and clean, not too long, no zero byte.
+bool is_clean_key(std::string_view key);
+
 bool is_utf8(std::string_view text);
 
 // Without the bytes of `blanks` at its ends.

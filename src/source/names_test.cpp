@@ -92,6 +92,16 @@ TEST_CASE("paths are cleaned as text, without the file system") {
   CHECK(clean_path("...") == "...");
 }
 
+TEST_CASE("names of samples are relative and clean") {
+  for (const char* good : {"a", "a/b.jpg", "...", "a..b/..c", "\xff"}) CHECK(is_clean_key(good));
+  for (const char* bad : {"", ".", "..", "/a", "../a", "a/../b", "a//b", "a/", "./a"}) {
+    CHECK_FALSE(is_clean_key(bad));
+  }
+  CHECK_FALSE(is_clean_key(std::string_view("a\0b", 3)));
+  CHECK(is_clean_key(std::string(kMaxKeyBytes, 'a')));
+  CHECK_FALSE(is_clean_key(std::string(kMaxKeyBytes + 1, 'a')));
+}
+
 TEST_CASE("a path of a million parts is cleaned in one pass") {  // each part copied all before it
   std::string path;
   for (int i = 0; i < 1'000'000; ++i) path += "a/";

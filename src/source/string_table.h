@@ -16,6 +16,7 @@ class StringTable {
   }
 
   std::size_t size() const { return ends_.size(); }
+  std::uint64_t memory() const { return text_.capacity() + 8 * std::uint64_t{ends_.capacity()}; }
 
   // Valid until the next add.
   std::string_view operator[](std::size_t i) const {

@@ -59,6 +59,19 @@ class Joined : public Source {
                      const Limits& limits) const override {
     at(i)->read_original(out, local(i), fields, limits);
   }
+  void scan(const SampleSink& sink, const BadSink& bad) const override {
+    bool more = true;
+    for (std::size_t s = 0; s < sources_.size() && more; ++s) {
+      const std::uint64_t begin = begins_[s];
+      const auto good = [&](std::uint64_t i, Sample& sample) {
+        return more = sink(begin + i, sample);
+      };
+      const auto worse = [&](std::uint64_t i, const SampleError& error) {
+        return more = bad(begin + i, error);
+      };
+      sources_[s]->scan(good, bad ? BadSink(worse) : BadSink());
+    }
+  }
   const lanes::Tables* tables(std::uint64_t i) const override { return at(i)->tables(local(i)); }
   std::string fingerprint() const override {
     std::string all = "joined";

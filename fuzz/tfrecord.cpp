@@ -1,0 +1,69 @@
+// Any bytes as a TFRecord file and as a tf.train.Example: fields or a fault, of the size that was
+// measured, in bounded memory.
+#include <cstdlib>
+#include <vector>
+
+#include "memory_meter.h"
+#include "source/formats/records/record_index.h"
+#include "source/formats/records/tf_layout.h"
+#include "source/formats/records/tfrecord_reader.h"
+#include "source/memory_stream.h"
+
+namespace {
+
+using namespace tundish;
+
+void require(bool claim) {
+  if (!claim) std::abort();
+}
+
+// The layout that the record itself asks for must read it, and what it reads has the measured size.
+void try_example(Bytes record) {
+  TfSurvey survey;
+  if (survey.add(record)) return;
+  TfLayout layout;
+  if (layout.decide(survey, {})) return;
+  require(layout.schema().fields.size() <= kMaxFields);
+  std::int64_t label = 0;
+  std::uint64_t bytes = 0;
+  if (layout.measure(label, bytes, record)) return;
+  Sample sample;
+  require(!layout.read(sample, record, kAllFields));
+  std::uint64_t sum = 0;
+  for (std::size_t f = 0; f < sample.fields.size(); ++f) {
+    sum += sample.fields[f].size();
+    const auto& array = layout.schema().fields[f].array;
+    if (array) require(sample.fields[f].size() == array_bytes(*array));
+  }
+  require(sum == bytes);
+}
+
+void try_file(Bytes file) {
+  MemoryStream stream(file);
+  TfRecordReader reader(stream);
+  std::vector<std::byte> stored;
+  std::uint64_t last = 0;
+  while (reader.next()) {
+    require(reader.offset() >= last && reader.length() <= file.size());
+    require(reader.read(stored));
+    last = reader.offset() + reader.length() + kTfRecordTail;
+    if (!check_tfrecord(stored)) try_example(Bytes(stored).first(stored.size() - kTfRecordTail));
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const Bytes bytes(reinterpret_cast<const std::byte*>(data), size);
+  const MemoryMeter meter(64 * size + (1 << 20));
+  try_file(bytes);
+  try_example(bytes);
+  if (const auto index = decode_record_index(bytes, "", size)) {
+    for (std::size_t i = 0; i < index->size(); ++i) require(index->offsets[i] <= size);
+  }
+  // Behind the head of the first record, so that changes reach what its checksum protects.
+  if (size > kTfRecordHead + kTfRecordTail) {
+    try_example(bytes.subspan(kTfRecordHead, size - kTfRecordHead - kTfRecordTail));
+  }
+  return 0;
+}

@@ -1,0 +1,243 @@
+#include "source/formats/records/lmdb.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "core/file.h"
+#include "core/interruption.h"
+#include "decode/decode.h"
+#include "source/field_names.h"
+#include "source/formats/records/caffe_datum.h"
+#include "source/formats/records/lmdb_tree.h"
+#include "source/formats/records/record_index.h"
+#include "source/names.h"
+
+namespace tundish {
+namespace {
+
+// What a value is, by the first one.
+enum class Values : std::uint8_t { images, encoded_datums, pixel_datums, float_datums };
+
+bool has_labels(Values values) { return values != Values::images; }
+
+// Of what writers keep about the data set itself: __len__, __keys__.
+bool is_bookkeeping(std::string_view key) {
+  return key.size() > 4 && key.starts_with("__") && key.ends_with("__");
+}
+
+// What a value is that is not read.
+const char* name_of_other(Bytes value) {
+  if (value.size() > 2 && value[0] == std::byte{0x80} && value[1] <= std::byte{5}) {
+    return "its values are pickled Python objects";
+  }
+  // No tensors, arrays or buffers beside a stream of Arrow.
+  const auto no = [&](std::size_t at) { return load<std::uint32_t>(value.data() + at) == 0; };
+  if (value.size() > 20 && no(0) && no(4) && no(8) && no(12) &&
+      load<std::uint32_t>(value.data() + 16) == ~0u) {
+    return "its values are of pyarrow.serialize(), which pyarrow itself no longer has";
+  }
+  return "its first value is neither an image nor a Caffe Datum";
+}
+
+ArrayType datum_type(const CaffeDatum& datum) {
+  return {datum.floats.empty() ? ArrayElement::uint8 : ArrayElement::float32,
+          {datum.channels, datum.height, datum.width}};
+}
+
+class Lmdb : public Source {
+ public:
+  Lmdb(const std::string& given, const std::string& path, const SourceOptions& options)
+      : given_(given), path_(path), file_(File::open(path)) {
+    if (file_.size() == 0) throw Error(ErrorCode::file_empty, {.file = path}, "");
+    const IndexedFile about{path, stamp_of(path), "lmdb", ""};
+    if (auto known = load_record_index(about)) {
+      index_ = std::move(*known);
+    } else {
+      build_index();
+      if (index_.size() > 0) {
+        find_kind();
+        measure_values();
+      }
+      save_record_index(about, index_);
+    }
+    if (index_.size() == 0) throw Error(ErrorCode::source_empty, {.file = path}, "it has no value");
+    find_kind();
+    make_schema(options);
+  }
+
+  std::uint64_t count() const override { return index_.size(); }
+  const Schema& schema() const override { return schema_; }
+  SampleInfo info(std::uint64_t i) const override { return {.label = index_.labels[i]}; }
+  std::string key(std::uint64_t i) const override {
+    return index_.names.size() > 0 ? std::string(index_.names[i]) : fmt::format("{:08}", i);
+  }
+  std::string path() const override { return given_; }
+  std::uint64_t bytes(std::uint64_t i) const override { return index_.bytes[i]; }
+  std::uint64_t memory() const override { return index_.memory(); }
+
+  bool extent(std::uint64_t i, int field, Extent& out) const override {
+    if (values_ != Values::images || field != 0) return false;
+    out = {path_, index_.offsets[i], index_.lengths[i]};
+    return true;
+  }
+
+  void read(Sample& out, std::uint64_t i, FieldSet fields) const override {
+    out.fields.resize(schema_.fields.size());
+    for (std::vector<std::byte>& field : out.fields) field.clear();
+    if ((fields & 1) == 0) return;
+    if (values_ == Values::images) return read_value(out.fields[0], i);
+    thread_local std::vector<std::byte> value;
+    read_value(value, i);
+    CaffeDatum datum;
+    auto fault = parse_datum(datum, value);
+    if (!fault) {
+      const Bytes data = datum.floats.empty() ? datum.data : Bytes(datum.floats);
+      out.fields[0].assign(data.begin(), data.end());
+    }
+    constexpr std::size_t kKept = 4 << 20;  // of a thread's buffer between samples
+    if (value.size() > kKept) value = {};
+    if (fault) throw SampleError(*fault, place(i));
+  }
+
+ private:
+  Where place(std::uint64_t i) const {
+    return {.file = path_, .record = i, .key = key(i), .offset = index_.offsets[i]};
+  }
+
+  void build_index() {
+    const ReadAt read_at = [&](std::span<std::byte> out, std::uint64_t offset) {
+      check_stop(path_);
+      return file_.read_at(out, offset) == out.size();
+    };
+    LmdbValues found;
+    if (const auto fault = walk_lmdb(found, read_at, file_.size())) {
+      throw Error(*fault, {.file = path_});
+    }
+    bool clean = found.keys_ascend;  // otherwise samples are called by their numbers
+    for (std::size_t i = 0; i < found.keys.size(); ++i) {
+      if (is_bookkeeping(found.keys[i])) continue;
+      clean = clean && is_clean_key(found.keys[i]) && is_utf8(found.keys[i]);
+      index_.add(found.offsets[i], found.sizes[i], -1, found.sizes[i]);
+    }
+    for (std::size_t i = 0; clean && i < found.keys.size(); ++i) {
+      if (!is_bookkeeping(found.keys[i])) index_.names.add(found.keys[i]);
+    }
+  }
+
+  // Of the first value; the others must be of its kind.
+  void find_kind() {
+    std::vector<std::byte> value;
+    read_value(value, 0);
+    if (sniff(value)) return;
+    CaffeDatum datum;
+    if (!parse_caffe_datum(datum, value)) {
+      values_ = datum.encoded          ? Values::encoded_datums
+                : datum.floats.empty() ? Values::pixel_datums
+                                       : Values::float_datums;
+      if (!datum.encoded) type_ = datum_type(datum);
+      return;
+    }
+    throw Error(unsupported_source("LMDB", name_of_other(value), index_.offsets[0]),
+                {.file = path_, .record = 0, .key = key(0)});
+  }
+
+  // Labels and sizes. A value that is damaged is reported when it is read.
+  void measure_values() {
+    if (!has_labels(values_)) return;
+    std::vector<std::byte> value;
+    for (std::size_t i = 0; i < index_.size(); ++i) {
+      check_stop(path_);
+      index_.bytes[i] = 0;
+      try {
+        read_value(value, i);
+      } catch (const SampleError&) {
+        continue;
+      }
+      CaffeDatum datum;
+      if (parse_datum(datum, value)) continue;
+      index_.labels[i] = datum.label;
+      index_.bytes[i] = static_cast<std::uint32_t>(datum.data.size() + datum.floats.size());
+    }
+  }
+
+  std::optional<Fault> parse_datum(CaffeDatum& out, Bytes value) const {
+    if (auto fault = parse_caffe_datum(out, value)) return fault;
+    if (out.encoded != (values_ == Values::encoded_datums)) {
+      return damaged_source("LMDB", "an image is coded or raw, unlike the first one", 0);
+    }
+    if (out.encoded || datum_type(out) == type_) return std::nullopt;
+    return damaged_source("LMDB",
+                          fmt::format("a Datum is {}, the first one is {}",
+                                      array_text(datum_type(out)), array_text(type_)),
+                          0);
+  }
+
+  void read_value(std::vector<std::byte>& out, std::uint64_t i) const {
+    const std::uint32_t size = index_.lengths[i];
+    if (size > Limits{}.max_bytes) {
+      throw SampleError(ErrorCode::image_too_large, place(i),
+                        fmt::format("{} bytes, at most {} are allowed", with_commas(size),
+                                    with_commas(Limits{}.max_bytes)));
+    }
+    if (size == 0) throw SampleError(ErrorCode::file_empty, place(i), "the value is empty");
+    out.resize(size);
+    std::size_t got = 0;
+    try {
+      got = file_.read_at(out, index_.offsets[i]);
+    } catch (const Error& error) {
+      throw SampleError(error.code(), place(i), error.reason());
+    }
+    if (got < size) {
+      throw SampleError(ErrorCode::source_changed, place(i),
+                        "the file became shorter after it was opened");
+    }
+  }
+
+  void make_schema(const SourceOptions& options) {
+    schema_.source = "lmdb";
+    Field data{.name = "image", .type = FieldType::image};
+    if (values_ == Values::pixel_datums || values_ == Values::float_datums) {
+      data.array = type_;
+      const std::uint64_t channels = type_.shape[0];
+      data.channels_first = true;
+      if (values_ == Values::float_datums || (channels != 1 && channels != 3 && channels != 4)) {
+        data = {.name = "data", .type = FieldType::array, .array = type_};
+      }
+    }
+    schema_.fields = {data};
+    std::vector<FieldCandidate> images = {{data.name, data.type == FieldType::image}};
+    std::vector<FieldCandidate> labels = {{data.name, false}};
+    if (has_labels(values_)) {
+      schema_.fields.push_back({"label", FieldType::label});
+      labels.push_back({"label"});
+    }
+    int found = 0;
+    auto fault = choose_field(found, FieldRole::image, options.image, images);
+    if (!fault) fault = choose_field(found, FieldRole::label, options.label, labels);
+    if (fault) throw Error(*fault, {.file = given_});
+  }
+
+  std::string given_;  // by the user: the folder, or the file
+  std::string path_;   // of the data file
+  File file_;
+  Values values_ = Values::images;
+  ArrayType type_;  // of pixel_datums and float_datums
+  Schema schema_;
+  RecordIndex index_;
+};
+
+}  // namespace
+
+bool looks_like_lmdb(const Probe& probe) {
+  if (probe.is_folder) return probe.has("data.mdb");
+  return starts_lmdb(probe.first);
+}
+
+std::shared_ptr<const Source> open_lmdb(const std::string& path, const SourceOptions& options) {
+  std::error_code ignored;
+  const bool is_folder = std::filesystem::is_directory(path, ignored);
+  return std::make_shared<Lmdb>(path, is_folder ? join_path(path, "data.mdb") : path, options);
+}
+
+}  // namespace tundish

@@ -1,0 +1,258 @@
+#include "source/formats/records/tf_layout.h"
+
+#include <fmt/format.h>
+
+#include "decode/decode.h"
+#include "source/field_names.h"
+#include "source/format.h"
+#include "source/names.h"
+
+namespace tundish {
+namespace {
+
+std::string_view text_of(Bytes bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// (values) of a feature, () of one value; (steps, values per step) of a feature list, without the
+// second side where it is 1.
+std::vector<std::uint64_t> shape_of(bool is_sequence, std::uint64_t steps, std::uint64_t values) {
+  if (!is_sequence) return values == 1 ? std::vector<std::uint64_t>{} : std::vector{values};
+  if (steps == 0 || values == steps) return {steps};
+  return {steps, values / steps};
+}
+
+ArrayElement element_of(FeatureKind kind) {
+  return kind == FeatureKind::floats ? ArrayElement::float32 : ArrayElement::int64;
+}
+
+Fault damaged(const std::string& feature, const std::string& reason, std::uint64_t offset) {
+  return damaged_source("TFRecord", fmt::format("feature '{}' {}", printable(feature), reason),
+                        offset);
+}
+
+Fault too_large(std::uint64_t bytes) {
+  return {ErrorCode::image_too_large,
+          fmt::format("{} bytes, at most {} are allowed", with_commas(bytes),
+                      with_commas(Limits{}.max_bytes)),
+          0};
+}
+
+const TfFeature* find_feature(const std::vector<TfFeature>& features, const std::string& name) {
+  for (const TfFeature& feature : features) {
+    if (feature.name == name) return &feature;
+  }
+  return nullptr;
+}
+
+constexpr int kOther = 0, kImage = 1, kLabel = 2;
+
+}  // namespace
+
+void TfSurvey::note(Seen& seen, const TfFeature& feature) {
+  const bool first = seen.kind == FeatureKind::empty;
+  if (feature.kind == FeatureKind::empty) {  // a list without values says nothing of its type
+    seen.single = seen.same_shape = false;
+    return;
+  }
+  seen.mixed = seen.mixed ||
+               (!first && (seen.kind != feature.kind || seen.is_sequence != feature.is_sequence));
+  seen.kind = feature.kind;
+  seen.is_sequence = feature.is_sequence;
+  seen.single = seen.single && feature.values == 1 && feature.steps == 1;
+  if (first) {
+    seen.steps = feature.steps;
+    seen.values = feature.values;
+  }
+  seen.same_shape = seen.same_shape && seen.steps == feature.steps && seen.values == feature.values;
+  seen.several = seen.several || feature.values > 1;
+  seen.ragged = seen.ragged || feature.ragged;
+  if (feature.kind != FeatureKind::bytes) return;
+  seen.utf8 = seen.utf8 && is_utf8(text_of(feature.first));
+  seen.image = seen.image && sniff(feature.first).has_value();
+}
+
+std::optional<Fault> TfSurvey::add(Bytes record) {
+  if (auto fault = parse_tf_example(scratch_, record)) return fault;
+  for (const TfFeature& feature : scratch_) {
+    const std::string name(feature.name);
+    if (features_.size() < kMaxFeatures || features_.contains(name)) note(features_[name], feature);
+  }
+  return std::nullopt;
+}
+
+std::optional<Fault> TfLayout::decide(const TfSurvey& survey, const SourceOptions& options) {
+  std::vector<FieldCandidate> images, labels;
+  for (const auto& [name, seen] : survey.features_) {
+    const bool one_value = seen.single && !seen.mixed;
+    const bool bytes = one_value && seen.kind == FeatureKind::bytes;
+    images.push_back({name, bytes && (seen.image || name == options.image)});
+    labels.push_back({name, one_value && seen.kind == FeatureKind::integers});
+  }
+  int image = -1, label = -1;
+  if (auto fault = choose_field(image, FieldRole::image, options.image, images)) return fault;
+  if (auto fault = choose_field(label, FieldRole::label, options.label, labels)) return fault;
+  schema_.source = "tfrecord";
+  int at = 0;
+  for (const int role : {kImage, kLabel, kOther}) {
+    at = 0;
+    for (const auto& [name, seen] : survey.features_) {
+      const int here = at == image ? kImage : at == label ? kLabel : kOther;
+      if (here == role) add_field(name, seen, role);
+      ++at;
+    }
+  }
+  return std::nullopt;
+}
+
+void TfLayout::add_field(const std::string& feature, const TfSurvey::Seen& seen, int role) {
+  Field field{.name = feature};
+  const auto leave_out = [&](const char* why) {
+    warnings_.push_back(fmt::format("feature '{}' is left out: {}", printable(feature), why));
+  };
+  if (schema_.fields.size() == kMaxFields) return leave_out("there are over 64");
+  if (seen.kind == FeatureKind::empty) return leave_out("it is empty in the first records");
+  if (seen.mixed) return leave_out("its type differs between records");
+  if (!is_utf8(feature) || feature.empty()) return leave_out("its name is empty or not UTF-8");
+  if (role == kImage) {
+    field = {.name = "image", .type = FieldType::image};
+  } else if (role == kLabel) {
+    field = {.name = "label", .type = FieldType::label};
+  } else if (seen.kind == FeatureKind::bytes) {
+    if (seen.several) return leave_out("it has several values of bytes in one record");
+    field.type = seen.utf8 ? FieldType::text : FieldType::bytes;
+  } else {
+    if (seen.ragged) return leave_out("its steps differ in their numbers of values");
+    field.type = FieldType::array;
+    if (seen.same_shape) {
+      field.array =
+          ArrayType{element_of(seen.kind), shape_of(seen.is_sequence, seen.steps, seen.values)};
+    }
+  }
+  const auto taken = [&](const std::string& name) {
+    for (const Field& other : schema_.fields) {
+      if (other.name == name) return true;
+    }
+    return false;
+  };
+  while (taken(field.name)) field.name += "_feature";
+  schema_.fields.push_back(std::move(field));
+  parts_.push_back({feature, seen.kind});
+}
+
+std::string TfLayout::text() const {
+  std::string out;
+  for (std::size_t f = 0; f < parts_.size(); ++f) {
+    const Field& field = schema_.fields[f];
+    out += fmt::format("{}:{} {} {} {} {}\n", parts_[f].feature.size(), parts_[f].feature,
+                       static_cast<int>(parts_[f].kind), field.name, field_type_name(field.type),
+                       field.array ? array_text(*field.array) : "");
+  }
+  return out;
+}
+
+std::optional<Fault> TfLayout::convert(std::vector<std::byte>* out, std::uint64_t& bytes,
+                                       std::size_t f, const TfFeature* feature) const {
+  const Part& part = parts_[f];
+  if (feature && feature->kind == FeatureKind::empty) feature = nullptr;
+  if (feature && feature->kind != part.kind) {
+    return damaged(part.feature,
+                   fmt::format("is a {}, in the first records it is a {}",
+                               feature_kind_name(feature->kind), feature_kind_name(part.kind)),
+                   feature->offset);
+  }
+  return part.kind == FeatureKind::bytes ? convert_bytes(out, bytes, f, feature)
+                                         : convert_array(out, bytes, f, feature);
+}
+
+std::optional<Fault> TfLayout::convert_bytes(std::vector<std::byte>* out, std::uint64_t& bytes,
+                                             std::size_t f, const TfFeature* feature) const {
+  const FieldType type = schema_.fields[f].type;
+  const std::string& name = parts_[f].feature;
+  if (!feature || feature->values == 0) {
+    if (type == FieldType::image) return damaged(name, "is missing", 0);
+    return std::nullopt;
+  }
+  if (feature->values > 1) return damaged(name, "has several values", feature->offset);
+  if (type == FieldType::text && !is_utf8(text_of(feature->first))) {
+    return damaged(name, "is not UTF-8, as in the first records", feature->offset);
+  }
+  bytes += feature->first.size();
+  if (out) out->assign(feature->first.begin(), feature->first.end());
+  return std::nullopt;
+}
+
+std::optional<Fault> TfLayout::convert_array(std::vector<std::byte>* out, std::uint64_t& bytes,
+                                             std::size_t f, const TfFeature* feature) const {
+  const std::optional<ArrayType>& fixed = schema_.fields[f].array;
+  const std::string& name = parts_[f].feature;
+  const std::uint64_t offset = feature ? feature->offset : 0;
+  ArrayType here{element_of(parts_[f].kind), {0}};
+  if (feature) here.shape = shape_of(feature->is_sequence, feature->steps, feature->values);
+  if (feature && feature->ragged) {
+    return damaged(name, "has steps that differ in their numbers of values", offset);
+  }
+  if (fixed && here != *fixed) {
+    return damaged(
+        name,
+        fmt::format("is {}, in the first records it is {}", array_text(here), array_text(*fixed)),
+        offset);
+  }
+  if (!fixed && here.shape.empty()) here.shape = {1};  // as many sides as its neighbours
+  const std::string head = fixed ? std::string() : npy_head(here);
+  const std::uint64_t values = feature ? feature->values : 0;
+  bytes += head.size() + values * element_bytes(here.element);
+  if (!out) return std::nullopt;
+  const Bytes text = std::as_bytes(std::span(head));
+  out->assign(text.begin(), text.end());
+  if (feature) append_values(*out, *feature);
+  return std::nullopt;
+}
+
+std::optional<Fault> TfLayout::measure(std::int64_t& label, std::uint64_t& bytes,
+                                       Bytes record) const {
+  std::vector<TfFeature> features;
+  if (auto fault = parse_tf_example(features, record)) return fault;
+  return measure(label, bytes, features);
+}
+
+std::optional<Fault> TfLayout::measure(std::int64_t& label, std::uint64_t& bytes,
+                                       const std::vector<TfFeature>& features) const {
+  label = -1;
+  bytes = 0;
+  for (std::size_t f = 0; f < parts_.size(); ++f) {
+    const TfFeature* feature = find_feature(features, parts_[f].feature);
+    if (schema_.fields[f].type != FieldType::label) {
+      if (auto fault = convert(nullptr, bytes, f, feature)) return fault;
+      continue;
+    }
+    if (!feature || feature->kind == FeatureKind::empty) continue;
+    if (feature->kind != FeatureKind::integers || feature->values != 1) {
+      return damaged(parts_[f].feature, "is not one whole number", feature->offset);
+    }
+    std::vector<std::byte> value;
+    append_values(value, *feature);
+    label = load<std::int64_t>(value.data());
+  }
+  if (bytes > Limits{}.max_bytes) return too_large(bytes);
+  return std::nullopt;
+}
+
+std::optional<Fault> TfLayout::read(Sample& out, Bytes record, FieldSet fields) const {
+  std::int64_t label = 0;
+  std::uint64_t bytes = 0;
+  std::vector<TfFeature> features;
+  if (auto fault = parse_tf_example(features, record)) return fault;
+  if (auto fault = measure(label, bytes, features)) return fault;
+  out.fields.resize(parts_.size());
+  bytes = 0;
+  for (std::size_t f = 0; f < parts_.size(); ++f) {
+    out.fields[f].clear();
+    if (schema_.fields[f].type == FieldType::label || (fields >> f & 1) == 0) continue;
+    const TfFeature* feature = find_feature(features, parts_[f].feature);
+    if (auto fault = convert(&out.fields[f], bytes, f, feature)) return fault;
+  }
+  return std::nullopt;
+}
+
+}  // namespace tundish

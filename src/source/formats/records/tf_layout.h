@@ -1,0 +1,81 @@
+// Which feature of a tf.train.Example becomes which field. Decided from the first records of a
+// file and from what the user asked for; then every record is read by it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "source/formats/records/tf_example.h"
+#include "source/source.h"
+#include "source/source_options.h"
+
+namespace tundish {
+
+inline constexpr std::size_t kSampledRecords = 64;
+
+// What the first records say about their features.
+class TfSurvey {
+ public:
+  // Faults as parse_tf_example().
+  std::optional<Fault> add(Bytes record);
+
+ private:
+  friend class TfLayout;
+  struct Seen {
+    FeatureKind kind = FeatureKind::empty;
+    bool mixed = false;      // several kinds
+    bool single = true;      // one value in every record
+    bool several = false;    // more than one value in a record
+    bool same_shape = true;  // the numbers of steps and values are those of the first
+    bool ragged = false;
+    bool is_sequence = false;
+    bool utf8 = true;   // of bytes
+    bool image = true;  // of bytes: each value looks like an image
+    std::uint64_t steps = 0, values = 0;
+  };
+  static void note(Seen& seen, const TfFeature& feature);
+  std::map<std::string, Seen> features_;
+  std::vector<TfFeature> scratch_;
+};
+
+class TfLayout {
+ public:
+  // Faults: field_unclear.
+  std::optional<Fault> decide(const TfSurvey& survey, const SourceOptions& options);
+
+  const Schema& schema() const { return schema_; }
+  const std::vector<std::string>& warnings() const { return warnings_; }
+  std::string text() const;  // says all that reading depends on
+
+  // The label, and the bytes of all fields as read() gives them. Any record; faults:
+  // source_damaged, image_too_large, format_unsupported.
+  std::optional<Fault> measure(std::int64_t& label, std::uint64_t& bytes, Bytes record) const;
+
+  // The fields that are asked for. Faults as measure().
+  std::optional<Fault> read(Sample& out, Bytes record, FieldSet fields) const;
+
+ private:
+  struct Part {
+    std::string feature;
+    FeatureKind kind;
+  };
+  void add_field(const std::string& feature, const TfSurvey::Seen& seen, int role);
+  std::optional<Fault> measure(std::int64_t& label, std::uint64_t& bytes,
+                               const std::vector<TfFeature>& features) const;
+  // These add to `bytes`, and write to `out` unless it is null. The feature may be null.
+  std::optional<Fault> convert(std::vector<std::byte>* out, std::uint64_t& bytes, std::size_t field,
+                               const TfFeature* feature) const;
+  std::optional<Fault> convert_bytes(std::vector<std::byte>* out, std::uint64_t& bytes,
+                                     std::size_t field, const TfFeature* feature) const;
+  std::optional<Fault> convert_array(std::vector<std::byte>* out, std::uint64_t& bytes,
+                                     std::size_t field, const TfFeature* feature) const;
+
+  Schema schema_;
+  std::vector<Part> parts_;  // one per field
+  std::vector<std::string> warnings_;
+};
+
+}  // namespace tundish

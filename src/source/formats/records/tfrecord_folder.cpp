@@ -1,0 +1,128 @@
+#include "source/formats/records/tfrecord_folder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "core/file.h"
+#include "core/interruption.h"
+#include "source/decompress.h"
+#include "source/format.h"
+#include "source/formats/records/tfrecord_reader.h"
+#include "source/names.h"
+#include "source/number.h"
+
+namespace tundish {
+namespace {
+
+bool is_note(const std::string& name) {
+  if (name.starts_with('.')) return true;
+  for (const char* ending : {".json", ".txt", ".md", ".pbtxt"}) {
+    if (lower(name).ends_with(ending)) return true;
+  }
+  return false;
+}
+
+// "train" of "train-00003-of-00010", with the 10; a name of another form is its own set.
+struct ShardName {
+  std::string set;
+  std::uint64_t shards = 0;
+};
+
+ShardName parse_shard_name(const std::string& name) {
+  const std::size_t of = name.find("-of-");
+  if (of == name.npos) return {"", 0};
+  const std::size_t dash = name.rfind('-', of - 1);
+  if (of == 0 || dash == name.npos) return {"", 0};
+  std::uint64_t shards = 0;
+  const std::string digits = name.substr(of + 4, 9);
+  for (const char c : digits) {
+    if (c < '0' || c > '9') break;
+    shards = shards * 10 + static_cast<std::uint64_t>(c - '0');
+  }
+  return {name.substr(0, dash), shards};
+}
+
+// Calls visit(name, size) for all files but notes, until it gives false; false then, and for a
+// folder inside.
+template <class Visit>
+bool visit_files(const std::string& path, Visit&& visit) {
+  std::error_code error;
+  std::filesystem::directory_iterator entry(path, error), end;
+  for (; !error && entry != end; entry.increment(error)) {
+    check_stop(path);
+    const std::string name = entry->path().filename().string();
+    if (is_note(name)) continue;
+    if (!entry->is_regular_file(error) || error) return false;
+    if (!visit(name, entry->file_size(error)) || error) return false;
+  }
+  return !error;
+}
+
+}  // namespace
+
+bool is_tfrecord_file(const std::string& path) {
+  try {
+    const File file = File::open(path);
+    FileStream stream(file);
+    std::array<std::byte, 16> first;
+    const Bytes got = Bytes(first).first(file.read_at(first, 0));
+    const Compression compression = sniff_compression(got);
+    if (compression == Compression::none) return starts_tfrecord(got);
+    std::array<std::byte, kTfRecordHead> head;
+    const auto unpacked = decompress(stream, compression, path);
+    return starts_tfrecord(Bytes(head).first(unpacked->read(head)));
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::interrupted) throw;
+    return false;
+  }
+}
+
+bool is_tfrecord_folder(const std::string& path) {
+  std::size_t found = 0;
+  const bool all = visit_files(path, [&](const std::string& name, std::uint64_t size) {
+    if (size == 0) return lower(name).find("tfrecord") != name.npos;
+    const bool fits = is_tfrecord_file(join_path(path, name));
+    found += fits;
+    return fits;
+  });
+  return all && found > 0;
+}
+
+TfRecordFolder list_tfrecords(const std::string& path) {
+  TfRecordFolder out;
+  std::map<std::string, ShardName> sets;
+  std::map<std::string, std::uint64_t> files;
+  visit_files(path, [&](const std::string& name, std::uint64_t size) {
+    const ShardName shard = parse_shard_name(name);
+    if (shard.shards > 0) {
+      sets[shard.set] = shard;
+      ++files[shard.set];
+    }
+    if (size > 0) out.names.push_back(name);
+    return true;
+  });
+  std::sort(out.names.begin(), out.names.end(), name_before);
+  if (sets.size() > 1) {
+    std::string names;
+    for (const auto& [set, shard] : sets) names += (names.empty() ? "" : ", ") + printable(set);
+    throw Error(
+        unsupported_source(
+            "TFRecord", fmt::format("the folder holds several sets ({}); put the files of one, or "
+                                    "links to them, into a folder of their own",
+                                    names)),
+        {.file = path});
+  }
+  for (const auto& [set, shard] : sets) {
+    if (files[set] >= shard.shards) continue;
+    out.warnings.push_back(fmt::format("{}: {} of the {} files of {} exist", printable(path),
+                                       files[set], shard.shards, printable(set)));
+  }
+  return out;
+}
+
+}  // namespace tundish

@@ -1,0 +1,23 @@
+// Which files of a folder are the TFRecord files of one data set.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace tundish {
+
+struct TfRecordFolder {
+  std::vector<std::string> names;  // sorted; files without a record are left out
+  std::vector<std::string> warnings;
+};
+
+// Whether a file is one, by its first bytes, compressed or not; false when it cannot be read.
+bool is_tfrecord_file(const std::string& path);
+
+// Whether all files are TFRecord files, beside hidden files and notes (.json, .txt, .md, .pbtxt).
+bool is_tfrecord_folder(const std::string& path);
+
+// Throws Error: format_unsupported when the files are of several sets (train and test).
+TfRecordFolder list_tfrecords(const std::string& path);
+
+}  // namespace tundish

@@ -1,0 +1,191 @@
+#include "source/formats/records/tfrecord.h"
+
+#include <doctest/doctest.h>
+
+#include "core/temporary_folder.h"
+#include "source/formats/records/tfrecord_maker.h"
+#include "source/open.h"
+
+namespace tundish {
+namespace {
+
+const std::string kPng = std::string("\x89PNG\r\n\x1a\n") + "pixels";
+
+std::string text_of(const std::vector<std::byte>& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::string sample_with(std::int64_t label, const std::string& png = kPng) {
+  return tf_record(tf_example({{"image/encoded", bytes_list({png})},
+                               {"image/class/label", int64_list({label}, label % 2 == 0)},
+                               {"box", float_list({1, 2, static_cast<float>(label)}, label > 5)},
+                               {"name", bytes_list({"n" + std::to_string(label)})},
+                               {"raw", bytes_list({"\xff\xfe"})}}));
+}
+
+// Field `name` of sample i.
+std::string field(const Source& source, std::uint64_t i, const std::string& name) {
+  Sample sample;
+  source.read(sample, i);
+  for (std::size_t f = 0; f < source.schema().fields.size(); ++f) {
+    if (source.schema().fields[f].name == name) return text_of(sample.fields[f]);
+  }
+  return "no field";
+}
+
+std::string error_of(const std::string& path, const SourceOptions& options = {}) {
+  try {
+    open_tfrecord(path, options);
+  } catch (const Error& error) {
+    return error_name(error.code()) + " " + error.reason();
+  }
+  return "none";
+}
+
+std::string sample_error(const Source& source, std::uint64_t i) {
+  try {
+    Sample sample;
+    source.read(sample, i);
+  } catch (const SampleError& error) {
+    return error.reason();
+  }
+  return "none";
+}
+
+}  // namespace
+
+TEST_CASE("tfrecord: features become fields, packed or not") {
+  const TemporaryFolder folder;
+  const std::string path = folder.write("a", sample_with(4) + sample_with(7));
+  for (int round = 0; round < 2; ++round) {  // the second by the index beside the file
+    const auto source = open_loose(path);
+    REQUIRE(source->count() == 2);
+    const std::vector<Field> fields = {
+        {"image", FieldType::image},
+        {"label", FieldType::label},
+        {"box", FieldType::array, ArrayType{ArrayElement::float32, {3}}},
+        {"name", FieldType::text},
+        {"raw", FieldType::bytes}};
+    CHECK(source->schema().fields == fields);
+    CHECK(source->info(0).label == 4);
+    CHECK(source->info(1).label == 7);
+    CHECK(source->key(1) == "00000001");
+    CHECK(field(*source, 1, "image") == kPng);
+    CHECK(field(*source, 1, "box") == raw(1.0f) + raw(2.0f) + raw(7.0f));
+    CHECK(field(*source, 0, "box") == raw(1.0f) + raw(2.0f) + raw(4.0f));
+    CHECK(field(*source, 0, "name") == "n4");
+    CHECK(source->bytes(0) == kPng.size() + 12 + 2 + 2);
+    CHECK(std::filesystem::exists(folder / ".a.tndx"));
+  }
+}
+
+TEST_CASE("tfrecord: lists that differ in length carry their shape; sequences have a side more") {
+  const TemporaryFolder folder;
+  const auto step = [](const std::string& feature) { return inner(1, feature); };
+  const auto record = [&](const std::vector<std::int64_t>& ids, const std::string& more) {
+    const TfNamed context = {{"ids", int64_list(ids)}, {"img", bytes_list({kPng})}};
+    const TfNamed lists = {{"track", step(float_list({1, 2})) + step(float_list({3, 4})) + more},
+                           {"t", step(int64_list({-1})) + step(int64_list({9}))}};
+    return tf_record(inner(1, tf_map(context)) + inner(2, tf_map(lists)));
+  };
+  const auto source =
+      open_loose(folder.write("a", record({1, 2}, "") + record({}, "") + record({3}, "")));
+  CHECK(source->schema().fields[1] == Field{"ids", FieldType::array});
+  CHECK(source->schema().fields[2].array == ArrayType{ArrayElement::int64, {2}});
+  CHECK(source->schema().fields[3].array == ArrayType{ArrayElement::float32, {2, 2}});
+  CHECK(field(*source, 0, "ids") ==
+        npy_head({ArrayElement::int64, {2}}) + raw(std::int64_t{1}) + raw(std::int64_t{2}));
+  CHECK(field(*source, 1, "ids") == npy_head({ArrayElement::int64, {0}}));
+  CHECK(field(*source, 0, "track") == raw(1.0f) + raw(2.0f) + raw(3.0f) + raw(4.0f));
+  CHECK(field(*source, 0, "t") == raw(std::int64_t{-1}) + raw(std::int64_t{9}));
+  CHECK(source->bytes(1) == field(*source, 1, "ids").size() + kPng.size() + 32);
+  // Steps of different widths are left out with a warning.
+  const auto ragged = open_loose(folder.write("b", record({1}, step(float_list({5})))));
+  REQUIRE(ragged->warnings().size() == 1);
+  CHECK(ragged->warnings()[0].ends_with(
+      "feature 'track' is left out: its steps differ in their numbers of values"));
+}
+
+TEST_CASE("tfrecord: a bad record is one bad sample") {
+  const TemporaryFolder folder;
+  std::string bytes;
+  for (int i = 0; i < 64; ++i) bytes += sample_with(i);
+  const std::size_t damaged = bytes.size();
+  bytes += sample_with(64);
+  bytes[damaged + 20] = static_cast<char>(bytes[damaged + 20] ^ 1);
+  bytes += tf_record("no message");
+  bytes += tf_record(tf_example({{"image/encoded", bytes_list({kPng})},
+                                 {"box", float_list({1, 2})},
+                                 {"image/class/label", int64_list({5})}}));
+  bytes += tf_record(tf_example({{"box", float_list({1, 2, 3})}}));
+  bytes += tf_record(tf_example({{"image/encoded", int64_list({1})}}));
+  bytes += sample_with(70);
+  const auto source = open_loose(folder.write("a", bytes));
+  REQUIRE(source->count() == 70);
+  CHECK(sample_error(*source, 64)
+            .starts_with("TFRecord: the checksum of a record's data is wrong: stored "));
+  CHECK(sample_error(*source, 65).starts_with("TFRecord: no tf.train.Example: "));
+  CHECK(sample_error(*source, 66) ==
+        "TFRecord: feature 'box' is float32 (2,), in the first records it is float32 (3,)");
+  CHECK(sample_error(*source, 67) == "TFRecord: feature 'image/encoded' is missing");
+  CHECK(sample_error(*source, 68) ==
+        "TFRecord: feature 'image/encoded' is a int64_list, in the first records it is a "
+        "bytes_list");
+  for (int i = 64; i < 69; ++i) CHECK(source->bytes(static_cast<std::uint64_t>(i)) == 0);
+  CHECK(source->info(69).label == 70);
+  CHECK(sample_error(*source, 69) == "none");
+}
+
+TEST_CASE("tfrecord: a damaged file is refused with the place") {
+  const TemporaryFolder folder;
+  const std::string one = sample_with(1);
+  const std::string cut = one + one.substr(0, one.size() - 1);
+  CHECK(
+      error_of(folder.write("a", cut)).starts_with("TND-314 TFRecord: the last record is cut off"));
+  CHECK(
+      error_of(folder.write("b", one + "1234567"))
+          .starts_with("TND-314 TFRecord: the head of the last record is cut off: 7 bytes of 12"));
+  std::string wrong = one + one;
+  wrong[one.size() + 3] = 1;
+  CHECK(error_of(folder.write("c", wrong))
+            .starts_with("TND-314 TFRecord: the checksum of a record's length is wrong"));
+  // A length that lies, with the right checksum.
+  const std::string huge = raw(~std::uint64_t{0});
+  CHECK(error_of(folder.write("d", huge + raw(masked_crc(huge)) + "abc"))
+            .starts_with("TND-314 TFRecord: the last record is cut off"));
+  CHECK(error_of(folder.write("e", tf_record("abc"))).starts_with("TND-314 TFRecord: no tf.train"));
+  CHECK(error_of(folder.write("f", "")) == "TND-302 it has no record");
+}
+
+TEST_CASE("tfrecord: the user names image and label") {
+  const TemporaryFolder folder;
+  const auto record = tf_record(tf_example({{"left", bytes_list({kPng})},
+                                            {"right", bytes_list({kPng})},
+                                            {"label", int64_list({1})},
+                                            {"id", int64_list({8})}}));
+  const std::string path = folder.write("a", record);
+  CHECK(error_of(path) == "TND-318 several could be the image: left, right");
+  const auto source = open_loose(path, {.format = {}, .image = "right", .label = "id"});
+  CHECK(source->info(0).label == 8);
+  CHECK(source->schema().fields[2].name == "label_feature");
+  CHECK(error_of(path, {.format = {}, .image = "right", .label = "left"})
+            .starts_with("TND-318 'left' cannot be"));
+}
+
+TEST_CASE("tfrecord: a folder of files is one data set") {
+  const TemporaryFolder folder;
+  folder.write("d/train-00001-of-00003", sample_with(2));
+  folder.write("d/train-00000-of-00003", sample_with(0) + sample_with(1));
+  folder.write("d/info.json", "{}");
+  const auto source = open_loose(folder / "d");
+  REQUIRE(source->count() == 3);
+  CHECK(source->info(2).label == 2);
+  CHECK(source->key(0) == "train-00000-of-00003/00000000");
+  CHECK(source->path() == folder / "d");
+  CHECK(source->warnings().at(0).ends_with("2 of the 3 files of train exist"));
+  folder.write("d/test-00000-of-00001", sample_with(3));
+  CHECK(error_of(folder / "d")
+            .starts_with("TND-315 TFRecord: the folder holds several sets (test, train)"));
+}
+
+}  // namespace tundish

@@ -1,0 +1,51 @@
+"""A data set in a format of others and its pack must give the same batches; broken files are
+refused within limits of memory and time."""
+
+import json
+import resource
+
+import numpy as np
+import tundish
+from tundish import transforms as T
+
+from tests.helpers import program
+
+MEMORY = 1 << 30  # of address space: many times what the small files of the tests need
+
+
+def batches(path, **options):
+    """All batches of one epoch in order, every field as nested lists or arrays."""
+    steps = [T.Resize((8, 8))]
+    with tundish.Loader(
+        path, 2, transforms=steps, as_dict=True, shuffle=False, **options
+    ) as loader:
+        return [
+            {
+                name: value.numpy().copy() if hasattr(value, "numpy") else value
+                for name, value in batch.items()
+            }
+            for batch in loader
+        ]
+
+
+def check_same_batches(path, pack):
+    tundish.pack(str(path), str(pack), progress=False)
+    first, second = batches(str(path)), batches(str(pack))
+    assert len(first) == len(second) > 0
+    for one, other in zip(first, second, strict=True):
+        assert one.keys() == other.keys()
+        for name in one:
+            np.testing.assert_equal(one[name], other[name])
+    return first
+
+
+def refusal(path):
+    """Code and message of a file that is not opened, by a program with little memory."""
+    result = program.tundish("ls", path, "--json", preexec_fn=_limit_memory)
+    assert result.returncode in (1, 3), (result.returncode, result.stderr.decode())
+    error = json.loads(result.stdout)["error"]
+    return error["code"], error["message"]
+
+
+def _limit_memory():
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))

@@ -1,0 +1,196 @@
+"""LMDB files that liblmdb wrote (tests/formats/lmdb/make.py): content, damage, batches."""
+
+import json
+import random
+import shutil
+import struct
+from pathlib import Path
+
+import pytest
+import tundish
+
+from tests.helpers.format_batches import check_same_batches, refusal
+from tests.helpers.program import needs_program
+from tests.helpers.sources import keys
+
+pytestmark = needs_program
+HERE = Path(__file__).parent.parent / "formats" / "lmdb"
+EXPECTED = json.loads((HERE / "expected.json").read_text())
+IMAGES = (HERE / "images.mdb").read_bytes()
+PAGE = 4096
+
+
+@pytest.fixture
+def copy(tmp_path):
+    return lambda name: Path(shutil.copy(HERE / name, tmp_path / name))
+
+
+@pytest.mark.parametrize(("name", "first"), [("images.mdb", None), ("encoded.mdb", 10)])
+def test_coded_images_are_read(name, first, copy, tmp_path):
+    path = copy(name)
+    assert keys(path) == [key.encode() for key in EXPECTED["keys"]]
+    for number, (image, label) in enumerate(tundish.Dataset(str(path))):
+        assert image.tolist() == EXPECTED["pixels"][number]
+        assert label == (-1 if first is None else first + number)
+    check_same_batches(path, tmp_path / "a.tnd")
+
+
+def test_raw_datums_are_pixels(copy, tmp_path):
+    (tmp_path / "set").mkdir()
+    shutil.copy(HERE / "datums.mdb", tmp_path / "set" / "data.mdb")
+    for number, (image, label) in enumerate(tundish.Dataset(str(tmp_path / "set"))):
+        assert image.transpose(2, 0, 1).tolist() == EXPECTED["small"][number]
+        assert label == number
+    check_same_batches(tmp_path / "set", tmp_path / "a.tnd")
+    assert not (tmp_path / "set" / "lock.mdb").exists()
+
+
+def number(data, at, form="<H"):
+    return struct.unpack_from(form, data, at)[0]
+
+
+# The file of this test has a branch, two leaves and a value of two pages.
+META = PAGE if number(IMAGES, PAGE + 144, "<Q") > number(IMAGES, 144, "<Q") else 0
+ROOT = number(IMAGES, META + 128, "<Q")
+
+
+def node(page, entry):
+    """Where an entry of a page is in the file."""
+    return page * PAGE + number(IMAGES, page * PAGE + 16 + 2 * entry)
+
+
+LEAVES = [number(IMAGES, node(ROOT, entry), "<I") for entry in (0, 1)]
+LONG = node(LEAVES[1], number(IMAGES, LEAVES[1] * PAGE + 12) // 2 - 9)  # the last entry
+LONG_PAGE = LONG + 8 + number(IMAGES, LONG + 6)
+
+
+def changed(*changes):
+    """The file with numbers changed: (offset, form, value)."""
+    data = bytearray(IMAGES)
+    for at, form, value in changes:
+        struct.pack_into(form, data, at, value)
+    return bytes(data)
+
+
+BROKEN = {
+    "no head": (changed((16, "<I", 0), (PAGE + 16, "<I", 0)), "TND-304", ""),
+    "a head without pages": (IMAGES[:PAGE], "TND-302", "it has no value"),
+    "cut off": (IMAGES[: -2 * PAGE], "TND-314", "LMDB: page "),
+    "another version": (
+        changed((20, "<I", 2), (PAGE + 20, "<I", 2)),
+        "TND-315",
+        "LMDB: data version 2, not 1",
+    ),
+    "several values per key": (
+        changed((META + 92, "<H", 4)),
+        "TND-315",
+        "LMDB: it has several values per key (DUPSORT)",
+    ),
+    "a number of values that lies": (
+        changed((META + 120, "<Q", 1 << 60)),
+        "TND-314",
+        "LMDB: it has 6 values, its head says 1152921504606846976",
+    ),
+    "a page of no kind": (
+        changed((ROOT * PAGE + 10, "<H", 0)),
+        "TND-314",
+        f"LMDB: page {ROOT} is no branch or leaf of the tree",
+    ),
+    "a cycle": (
+        changed((node(ROOT, 0), "<I", ROOT)),
+        "TND-314",
+        f"LMDB: page {ROOT} is used twice (a cycle or an overlap)",
+    ),
+    "a leaf twice": (
+        changed((node(ROOT, 0), "<I", LEAVES[1])),
+        "TND-314",
+        f"LMDB: page {LEAVES[1]} is used twice (a cycle or an overlap)",
+    ),
+    "a page outside the file": (
+        changed((node(ROOT, 0), "<I", 0xFFFFFFFF)),
+        "TND-314",
+        f"LMDB: page {ROOT} refers to 1 page from page 4294967295, the file has 7 pages",
+    ),
+    "a value that is a leaf": (
+        changed((LONG_PAGE, "<Q", LEAVES[0])),
+        "TND-314",
+        "is used twice (a cycle or an overlap)",
+    ),
+    "a long value that lies": (
+        changed((LONG, "<I", 0xFFFFFFFF)),
+        "TND-314",
+        f"LMDB: page {LEAVES[1]} refers to 1048577 pages from page ",
+    ),
+    "a short value that lies": (
+        changed((node(LEAVES[0], 1), "<I", 0xFFFFFFFF)),
+        "TND-314",
+        f"LMDB: entry 1 of page {LEAVES[0]} is outside the page, or overlaps another",
+    ),
+    "entries that overlap": (
+        changed((LEAVES[0] * PAGE + 18, "<H", number(IMAGES, LEAVES[0] * PAGE + 16))),
+        "TND-314",
+        f"LMDB: entry 1 of page {LEAVES[0]} is outside the page, or overlaps another",
+    ),
+    "bounds that lie": (
+        changed((LEAVES[0] * PAGE + 12, "<H", 0xFFFF)),
+        "TND-314",
+        f"LMDB: page {LEAVES[0]} is no branch or leaf of the tree",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_file_is_refused(name, tmp_path):
+    data, code, reason = BROKEN[name]
+    path = tmp_path / "data.mdb"
+    path.write_bytes(data)
+    found, message = refusal(path)
+    assert (found, reason in message) == (code, True), message
+
+
+def test_a_large_file_of_nothing_takes_no_memory(tmp_path):
+    """A head that claims pages of a file of 4 TiB that has none on disk."""
+    path = tmp_path / "data.mdb"
+    with path.open("wb") as file:
+        file.write(changed((META + 136, "<Q", 1 << 50), (META + 128, "<Q", 1 << 20)))
+        file.truncate(1 << 42)
+    code, message = refusal(path)
+    assert (code, "is no branch or leaf" in message) == ("TND-314", True), message
+
+
+def test_a_datum_that_lies_is_one_bad_sample(copy):
+    path = copy("datums.mdb")
+    data = path.read_bytes()
+    place = data.index(b"\x08\x03\x10\x04\x18\x05\x22\x3c")  # 3 x 4 x 5: 60 bytes
+    path.write_bytes(data[: place + 5] + b"\x7f" + data[place + 6 :])
+    found = tundish.Dataset(str(path))
+    errors = []
+    for i in range(len(found)):
+        try:
+            assert found[i][1] == i
+        except tundish.SampleError as error:
+            errors.append(str(error))
+    assert len(errors) == 1
+    assert "TND-314" in errors[0]
+    assert "no Caffe Datum: 3 x 4 x 127 values, but 60 are stored" in errors[0]
+
+
+def test_changed_bytes_end_in_an_error_or_in_samples(tmp_path):
+    draw = random.Random(1)
+    codes = set()
+    for round in range(200):
+        data = bytearray(IMAGES)
+        for _ in range(4):  # in the heads of pages and entries, not in pixels
+            page = draw.choice([0, 1, ROOT, *LEAVES, number(IMAGES, LONG_PAGE, "<Q")])
+            data[page * PAGE + draw.randrange(160)] = draw.randrange(256)
+        path = tmp_path / f"{round}.mdb"
+        path.write_bytes(data)
+        try:
+            found = tundish.Dataset(tundish.DataSource(path, format="lmdb"))
+            assert all(found[i][0].shape[0] == 9 for i in range(len(found)))
+            codes.add("read")
+        except tundish.Error as error:
+            codes.add(str(error)[:7])
+    assert {"read", "TND-314"} <= codes
+    image = {"TND-310", "TND-401", "TND-403", "TND-405", "TND-406"}  # the changed bytes were pixels
+    assert codes <= {"read", "TND-302", "TND-314", "TND-315", *image}, codes
