@@ -1,6 +1,5 @@
 // tundish pack: any source into .tnd files.
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <cstdio>
 
@@ -10,27 +9,15 @@
 #include "cli/pack/pack_arguments.h"
 #include "cli/pack/preprocessing.h"
 #include "cli/pack/report.h"
+#include "cli/pack/write_pack.h"
 #include "cli/progress.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
 #include "pack/open.h"
-#include "pack/write/journal.h"
 #include "pack/write/writer.h"
 
 namespace tundish::cli {
 namespace {
-
-// Before a long listing of the source, not after it.
-void check_target(const std::string& target, bool force) {
-  struct stat status{};
-  if (::lstat(target.c_str(), &status) != 0) return;
-  if (S_ISDIR(status.st_mode)) {
-    throw UsageError(fmt::format("{} is a folder; give the name of a file", printable(target)));
-  }
-  if (force) return;
-  remove_left_journal(target);
-  throw Error(ErrorCode::output_exists, {.file = target}, "");
-}
 
 // A line of JSON, for a program that shows the progress itself. A failed write changes nothing.
 void print_progress(const PackProgress& now) {
@@ -60,15 +47,7 @@ PackReport pack_with_progress(const PackArguments& arguments, const Preprocessin
   options.preprocessor = preprocessing.preprocessor();
   options.progress = show;
   options.stop = &stop_flag();
-  options.resumed = [&](const Resumption& resumption) {
-    if (resumption.why_not.empty()) {
-      shell.message("resumed", fmt::format("at record {} of {}", with_commas(resumption.samples),
-                                           with_commas(resumption.samples_total)));
-    } else {
-      shell.warn(fmt::format("an interrupted pack of {} cannot go on, it starts over: {}",
-                             printable(output_of(arguments)), resumption.why_not));
-    }
-  };
+  options.resumed = resumption_message(output_of(arguments), shell);
   if (arguments.shard_bytes > 0) return pack_shards(arguments.target, source, options);
   return pack(output_of(arguments), source, options);
 }
@@ -100,7 +79,10 @@ int run_pack(const Words& words, Shell& shell) {
   if (arguments.manifest) return run_manifest(arguments, shell);
   check_log(target, arguments.force);
 
-  const std::shared_ptr<const Source> source = open_source(arguments.from[0], arguments.about);
+  const std::shared_ptr<const Source> all = open_source(arguments.from[0], arguments.about);
+  const Chosen chosen =
+      choose_samples(all, arguments.choice, arguments.threads, arguments.progress == "auto", shell);
+  const std::shared_ptr<const Source>& source = chosen.source;
   preprocessing.check(*source);
   PackReport report;
   for (std::uint64_t i = 0; i < source->count(); ++i) report.source_bytes += source->bytes(i);
@@ -110,6 +92,7 @@ int run_pack(const Words& words, Shell& shell) {
     report.samples = source->count();
     if (shell.json) {
       Json out = report_json(target, *source, report, 0, "", true);
+      out["chosen"] = choice_json(arguments.choice, chosen, *all);
       preprocessing.add_to(out, report);
       print_json(shell, out);
     }
@@ -126,6 +109,7 @@ int run_pack(const Words& words, Shell& shell) {
   preprocessing.prove(target, source, report);
   if (shell.json) {
     Json out = report_json(target, *source, report, seconds, log, false);
+    out["chosen"] = choice_json(arguments.choice, chosen, *all);
     preprocessing.add_to(out, report);
     print_json(shell, out);
   } else {
