@@ -103,6 +103,7 @@ add_library(engine STATIC
   src/decode/webp/webp_memory.cpp
   ${source_files}
   src/pack/checksum.cpp
+  src/pack/compare.cpp
   src/pack/format.cpp
   src/pack/index.cpp
   src/pack/metadata.cpp
@@ -111,9 +112,15 @@ add_library(engine STATIC
   src/pack/output_file.cpp
   src/pack/output_target.cpp
   src/pack/reader.cpp
+  src/pack/salvage/piece_search.cpp
+  src/pack/salvage/salvage.cpp
+  src/pack/salvage/salvaged_source.cpp
+  src/pack/salvage/scan.cpp
+  src/pack/salvage/sections.cpp
   src/pack/verify.cpp
   src/pack/write/appender.cpp
   src/pack/write/checkpoint.cpp
+  src/pack/copy/copy_record.cpp
   src/pack/write/handover.cpp
   src/pack/write/identity.cpp
   src/pack/write/journal.cpp

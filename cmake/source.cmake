@@ -74,6 +74,15 @@ set(source_files
   src/source/pickle/pickle_text.cpp
   src/source/side_index.cpp
   src/source/source.cpp
+  src/source/views/choice.cpp
+  src/source/views/duplicates.cpp
+  src/source/views/filter.cpp
+  src/source/views/filter_text.cpp
+  src/source/views/merge.cpp
+  src/source/views/read_samples.cpp
+  src/source/views/relabelled.cpp
+  src/source/views/selected.cpp
+  src/source/views/split.cpp
   src/source/zip/zip_directory.cpp
   src/source/zip/zip_member.cpp
 )

@@ -68,6 +68,11 @@ add_executable(unit_tests
   src/source/formats/tar_reader_test.cpp
   src/source/formats/tar_test.cpp
   src/source/formats/chunked/zarr_metadata_test.cpp
+  src/source/views/choice_test.cpp
+  src/source/views/merge_test.cpp
+  src/pack/compare_test.cpp
+  src/pack/copy/copy_record_test.cpp
+  src/pack/salvage/salvage_test.cpp
   src/pack/checksum_test.cpp
   src/pack/write/handover_test.cpp
   src/pack/write/work_memory_test.cpp

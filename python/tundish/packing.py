@@ -51,6 +51,8 @@ def pack(
     resume    go on where an interrupted pack of this output stopped; False: start over
     options   those of the program, `tundish pack --help`: force=True, skip_bad=True, dry_run=True,
               codec="keep", tables="builtin", max_growth=1.1, strip_metadata=True, threads=4;
+              filter="label=cat and width>=64" (or a list of such texts), sample="10%", seed=1, limit=1000,
+              duplicates="drop" (docs/edit-packs.md);
               resize="shortest=256", center_crop=224, reencode="jpeg:q90", prove=True (docs/preprocess.md)
 
     For samples of Python (docs/formats/python.md), also image="NAME" and label="NAME":
@@ -167,13 +169,14 @@ def _result(code: int, out: str, messages: str) -> dict[str, Any]:
 
 
 def _flags(options: dict[str, Any]) -> list[str]:
-    """max_growth=1.1 -> --max-growth=1.1, force=True -> --force; False and None are left out."""
+    """max_growth=1.1 -> --max-growth=1.1, force=True -> --force; a list repeats the option; False and None are left out."""
     words = []
     for name, value in options.items():
         if value is None or value is False:
             continue
         flag = "--" + name.replace("_", "-")
-        words.append(flag if value is True else f"{flag}={value}")
+        values = value if isinstance(value, list | tuple) else [value]
+        words += [flag if each is True else f"{flag}={each}" for each in values]
     return words
 
 

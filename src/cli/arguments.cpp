@@ -55,6 +55,13 @@ void Arguments::option(std::string& into, const char* names, const char* value, 
   parser_->app.add_option(names, into)->required(required);
 }
 
+void Arguments::options(std::vector<std::string>& into, const char* names, const char* value,
+                        const char* text) {
+  parser_->add(names, value, text);
+  // One value each: CLI11 would take the words behind it as well.
+  parser_->app.add_option(names, into)->type_size(1)->allow_extra_args(false);
+}
+
 void Arguments::option(std::uint64_t& into, const char* names, const char* value, const char* text,
                        std::uint64_t least, std::uint64_t most) {
   parser_->add(names, value, text);

@@ -38,6 +38,8 @@ class Arguments {
   void words(std::vector<std::string>& into, const char* name, const char* text);  // one or more
   void option(std::string& into, const char* names, const char* value, const char* text,
               bool required = false);
+  void options(std::vector<std::string>& into, const char* names, const char* value,
+               const char* text);  // may be given several times
   void option(std::uint64_t& into, const char* names, const char* value, const char* text,
               std::uint64_t least, std::uint64_t most);
   void flag(bool& into, const char* names, const char* text);

@@ -79,6 +79,7 @@ int exit_of(ErrorCode code) {
     case ErrorCode::source_changed:
     case ErrorCode::compression_damaged:
     case ErrorCode::label_unreadable:
+    case ErrorCode::source_damaged:
       return kDamaged;
     case ErrorCode::no_such_record:
       return kFailed;
@@ -122,11 +123,10 @@ void Shell::warn(std::string_view text) const {
   to_stderr(fmt::format("{} {}\n", paint(color, kYellow, "warning:"), text));
 }
 
-int Shell::fail(const Error& error) const {
+int Shell::fail(const Error& error, int code) const {
   const std::string_view text = error.what();
   const std::size_t space = text.find(' ');
   to_stderr(paint(color, kRed, text.substr(0, space)) + std::string(text.substr(space)) + '\n');
-  const int code = exit_of(error.code());
   if (json) {
     try {
       Json body = error_json(error);

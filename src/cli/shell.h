@@ -38,7 +38,8 @@ struct Shell {
 
   // Prints an error on stderr, and as {"error": ...} on stdout with --json.
   // Returns the exit code. Never throws.
-  int fail(const Error& error) const;
+  int fail(const Error& error) const { return fail(error, exit_of(error.code())); }
+  int fail(const Error& error, int exit_code) const;  // of a verb with a meaning of its own for 1
   int fail(std::string_view text, int exit_code) const;
 };
 

@@ -278,6 +278,22 @@ void Pack::read_piece(std::vector<std::byte>& out, std::uint64_t i, std::uint64_
 }
 
 void Pack::read(Sample& out, std::uint64_t i, FieldSet fields) const {
+  read_fields(out, i, fields, false);
+}
+
+void Pack::read_stored(Sample& out, std::vector<std::byte>& restore, std::uint64_t i) const {
+  read_fields(out, i, kAllFields, true);
+  restore.clear();
+  if (index_.is_lanes(i)) read_restore(restore, i);
+}
+
+std::uint64_t Pack::read_restore(std::vector<std::byte>& out, std::uint64_t i) const {
+  const std::uint64_t offset = piece_offset(i, static_cast<int>(index_.length.size()));
+  read_piece(out, i, offset, index_.restore[i], kRestorePiece, "restore data", true);
+  return offset;
+}
+
+void Pack::read_fields(Sample& out, std::uint64_t i, FieldSet fields, bool check_lanes) const {
   check_number(i);
   out.fields.resize(columns_.size());
   for (std::size_t field = 0; field < columns_.size(); ++field) {
@@ -289,7 +305,7 @@ void Pack::read(Sample& out, std::uint64_t i, FieldSet fields) const {
     read_piece(out.fields[field], i, piece_offset(i, column),
                index_.length[static_cast<std::size_t>(column)][i],
                static_cast<std::uint32_t>(field), printable(schema_.fields[field].name),
-               !(is_image(field) && index_.is_lanes(i)));
+               check_lanes || !(is_image(field) && index_.is_lanes(i)));
   }
 }
 
@@ -298,9 +314,8 @@ void Pack::read_original(Sample& out, std::uint64_t i, FieldSet fields,
   read(out, i, fields);
   const int image = schema_.find(FieldType::image);
   if (image < 0 || !(fields >> image & 1) || !index_.is_lanes(i)) return;
-  const std::uint64_t restore_at = piece_offset(i, static_cast<int>(index_.length.size()));
   std::vector<std::byte> restore;
-  read_piece(restore, i, restore_at, index_.restore[i], kRestorePiece, "restore data", true);
+  const std::uint64_t restore_at = read_restore(restore, i);
   const auto check = [&](const std::optional<Fault>& fault, std::uint64_t offset) {
     if (!fault) return;
     throw SampleError(*fault,

@@ -12,11 +12,12 @@
 #include "pack/byte_file.h"
 #include "pack/format.h"
 #include "pack/index.h"
+#include "pack/stored_records.h"
 #include "source/source.h"
 
 namespace tundish {
 
-class Pack : public Source {
+class Pack : public Source, public StoredRecords {
  public:
   // Reads and checks head, tail, metadata and index; no record. Throws Error 101 to 108, 3xx, 5xx.
   static std::shared_ptr<const Pack> open(const std::string& path);
@@ -36,6 +37,7 @@ class Pack : public Source {
   using Source::read_original;
   void read_original(Sample& out, std::uint64_t i, FieldSet fields,
                      const Limits& limits) const override;
+  void read_stored(Sample& out, std::vector<std::byte>& restore, std::uint64_t i) const override;
   const lanes::Tables* tables(std::uint64_t) const override { return tables_.get(); }
   std::string fingerprint() const override { return hex(id()); }  // the pack id
 
@@ -71,6 +73,9 @@ class Pack : public Source {
   void check_number(std::uint64_t i) const;
   std::uint64_t piece_offset(std::uint64_t i, int column) const;
   bool is_image(std::size_t field) const { return schema_.fields[field].type == FieldType::image; }
+  void read_fields(Sample& out, std::uint64_t i, FieldSet fields, bool check_lanes) const;
+  std::uint64_t read_restore(std::vector<std::byte>& out,
+                             std::uint64_t i) const;  // gives its place
   void read_piece(std::vector<std::byte>& out, std::uint64_t i, std::uint64_t offset,
                   std::uint64_t length, std::uint32_t piece, const std::string& name,
                   bool check) const;

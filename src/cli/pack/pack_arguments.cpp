@@ -21,6 +21,8 @@ tundish pack list.csv -o train.tnd --skip-bad
 tundish pack shard-000.tar -o train.tnd
 tundish pack photos/ -o train.tnd --codec keep
 tundish pack photos/ -o train256.tnd --resize shortest=256 --prove
+tundish pack photos/ -o cats.tnd --filter "label=cat and width>=64"
+tundish pack photos/ -o part.tnd --duplicates drop --sample 10%
 tundish pack photos/ -o train.tnd --shard-size 1GiB
 tundish pack photos/ -o train.tnd --shard 3/12
 tundish pack --manifest train.tnds train-*-of-00012.tnd)",
@@ -45,6 +47,12 @@ that opens as one data set. --shard I/N packs part I of N (0 to N-1) as
 OUT-0000I-of-0000N.tnd, so that N machines can pack one source; when all are there,
 --manifest writes the list.
 
+--filter, --duplicates, --sample and --limit choose samples, in this order; each works
+on what the one before it left. A filter compares key, label, width, height, bytes,
+codec, or a text or number field with a value: = != < <= > >=, ~ and !~ with a pattern
+such as *.png; "and" joins comparisons. A sample is drawn by a hash of the key, so it
+stays when data are added. Classes keep their numbers.
+
 JPEGs are re-coded without loss ("lanes"): smaller, and several times faster to
 decode. Each is proven to come back byte for byte before it is written; one that
 cannot be is kept as a JPEG and counted by reason.
@@ -53,16 +61,17 @@ cannot be is kept as a JPEG and counted by reason.
 an image that would be enlarged or would take more bytes stays as it came. --prove
 compares with the same work on line: exit code 1 if raw or PNG records differ.)",
     .json = R"({output, samples, source_bytes, file_bytes, kept_as_they_came, codecs, refused,
-doubtful, warnings, id, seconds, log, dry_run, lanes, files, resumed_at, preprocess,
-proof}; refused and doubtful are arrays of {sample, key, code, message}, sample counts
-SRC, also what is refused; codecs counts the records of each kind; kept_as_they_came:
-images in a format that cannot be decoded; null with --dry-run: file_bytes, id, log;
-lanes is {images, jpeg_bytes,
-record_bytes, restore_bytes, trained_on, kept}, kept counts by reason the JPEGs that
-were not re-coded; files lists the packs that were written; resumed_at: samples that
-an interrupted pack had done; id is null for several files; preprocess is {options,
-changed, kept, kept_smaller, bytes_before, bytes_after} or null; proof is null without
---prove; docs/preprocess.md explains both.
+doubtful, warnings, id, seconds, log, dry_run, lanes, files, resumed_at, chosen,
+preprocess, proof}; refused and doubtful are arrays of {sample, key, code, message},
+sample counts SRC, also what is refused; codecs counts the records of each kind;
+kept_as_they_came: images in a format that cannot be decoded; null with --dry-run:
+file_bytes, id, log; lanes is {images, jpeg_bytes, record_bytes, restore_bytes,
+trained_on, kept}, kept counts by reason the JPEGs that were not re-coded; files lists
+the packs that were written; resumed_at: samples that an interrupted pack had done; id
+is null for several files; chosen is {of, samples, filter, sample, seed, limit,
+duplicates} or null, duplicates an array of {key, duplicate_of, same_label};
+preprocess is {options, changed, kept, kept_smaller, bytes_before, bytes_after} or
+null; proof is null without --prove; docs/preprocess.md explains both.
 With --manifest: {output, records, shards}, shards of {name, records, bytes, id}.
 --progress json prints lines of {"progress": {samples, samples_total, bytes,
 bytes_total, refused}} on stderr; a total of 0 is not known)"};
@@ -154,6 +163,7 @@ void check_output(PackArguments& out, const std::string& manifest) {
 
 bool parse(PackArguments& out, const Words& words, Shell& shell) {
   std::string growth = "1.10";
+  ChoiceArguments choice;
   Arguments arguments(kHelp, shell);
   std::string manifest, size, shard, checkpoint = "5";
   arguments.words(out.from, "SRC", "a folder, list, archive or pack; shards with --manifest");
@@ -173,10 +183,12 @@ bool parse(PackArguments& out, const Words& words, Shell& shell) {
   arguments.option(manifest, "--manifest", "FILE", "write the list of these shards, pack nothing");
   arguments.flag(out.no_resume, "--no-resume", "start over, also after an interrupted pack");
   arguments.option(checkpoint, "--checkpoint", "SEC", "of work that a power failure may cost (5)");
+  add_choice_options(arguments, choice);
   add_preprocess_options(arguments, out.preprocess);
   add_threads(arguments, out.threads);
   if (!arguments.parse(words)) return false;
   check_output(out, manifest);
+  out.choice = choice_of(choice);
   if (!size.empty()) out.shard_bytes = bytes_of(size);
   if (!shard.empty()) out.shard = part_of(shard);
   if (out.preprocess.prove && (out.shard_bytes > 0 || out.shard.count > 1)) {
@@ -212,6 +224,7 @@ PackOptions pack_options(const PackArguments& arguments) {
                                                : LanesTables::automatic;
   out.max_growth = arguments.max_growth;
   out.strip_metadata = arguments.strip;
+  out.choice = arguments.choice.text();
   out.shard = arguments.shard;
   out.shard_bytes = arguments.shard_bytes;
   out.resume = !arguments.no_resume;

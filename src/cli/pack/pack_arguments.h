@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/pack/choice_arguments.h"
 #include "cli/pack/preprocess_arguments.h"
 #include "cli/source_words.h"
 #include "pack/write/writer.h"
@@ -20,6 +21,7 @@ struct PackArguments {
   SourcePart shard = {};
   double checkpoint = 5;  // seconds
   SourceWords about;
+  Choice choice;
   PreprocessArguments preprocess;
   bool force = false, skip_bad = false, dry_run = false, strip = false;
   std::uint64_t threads = 0;

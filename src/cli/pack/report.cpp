@@ -31,19 +31,6 @@ std::string codecs_text(const PackReport& report) {
   return out;
 }
 
-Json refusals_json(const std::vector<Refusal>& samples) {
-  Json out = Json::array();
-  for (const Refusal& sample : samples) {
-    Json row;
-    row["sample"] = sample.sample;
-    put_key(row, sample.key);
-    row["code"] = error_name(sample.code);
-    row["message"] = json_text(sample.text);
-    out.push_back(std::move(row));
-  }
-  return out;
-}
-
 Json lanes_json(const LanesReport& report) {
   Json out{{"images", report.images},
            {"jpeg_bytes", report.jpeg_bytes},
@@ -82,6 +69,19 @@ std::string lanes_text(const LanesReport& report, bool stripped) {
 }
 
 }  // namespace
+
+Json refusals_json(const std::vector<Refusal>& samples) {
+  Json out = Json::array();
+  for (const Refusal& sample : samples) {
+    Json row;
+    row["sample"] = sample.sample;
+    put_key(row, sample.key);
+    row["code"] = error_name(sample.code);
+    row["message"] = json_text(sample.text);
+    out.push_back(std::move(row));
+  }
+  return out;
+}
 
 std::string describe_source(const Source& source, std::uint64_t bytes) {
   const Schema& schema = source.schema();

@@ -15,6 +15,9 @@ std::string describe_source(const Source& source, std::uint64_t bytes);
 // The first refused and broken samples on stderr, and how many there are.
 void warn_of_samples(const PackReport& report, const Shell& shell);
 
+// An array of {sample, key, code, message}.
+Json refusals_json(const std::vector<Refusal>& samples);
+
 Json report_json(const std::string& target, const Source& source, const PackReport& report,
                  double seconds, const std::string& log, bool dry_run);
 

@@ -2,7 +2,6 @@
 #include <malloc.h>
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <cstdio>
 
@@ -13,29 +12,17 @@
 #include "cli/pack/preprocessing.h"
 #include "cli/pack/report.h"
 #include "cli/pack/sockets_to_python.h"
+#include "cli/pack/write_pack.h"
 #include "cli/progress.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
 #include "pack/open.h"
-#include "pack/write/journal.h"
 #include "pack/write/writer.h"
 #include "source/formats/python/python_samples.h"
 #include "source/unknown_count.h"
 
 namespace tundish::cli {
 namespace {
-
-// Before a long listing of the source, not after it.
-void check_target(const std::string& target, bool force) {
-  struct stat status{};
-  if (::lstat(target.c_str(), &status) != 0) return;
-  if (S_ISDIR(status.st_mode)) {
-    throw UsageError(fmt::format("{} is a folder; give the name of a file", printable(target)));
-  }
-  if (force) return;
-  remove_left_journal(target);
-  throw Error(ErrorCode::output_exists, {.file = target}, "");
-}
 
 // A line of JSON, for a program that shows the progress itself. A failed write changes nothing.
 void print_progress(const PackProgress& now) {
@@ -65,16 +52,7 @@ PackReport pack_with_progress(const PackArguments& arguments, const Preprocessin
   options.preprocessor = preprocessing.preprocessor();
   options.progress = show;
   options.stop = &stop_flag();
-  options.resumed = [&](const Resumption& resumption) {
-    if (resumption.why_not.empty()) {
-      const std::string of =
-          count_known(source) ? " of " + with_commas(resumption.samples_total) : "";
-      shell.message("resumed", fmt::format("at record {}{}", with_commas(resumption.samples), of));
-    } else {
-      shell.warn(fmt::format("an interrupted pack of {} cannot go on, it starts over: {}",
-                             printable(output_of(arguments)), resumption.why_not));
-    }
-  };
+  options.resumed = resumption_message(output_of(arguments), source, shell);
   if (arguments.shard_bytes > 0) return pack_shards(arguments.target, source, options);
   return pack(output_of(arguments), source, options);
 }
@@ -109,9 +87,12 @@ int run_pack(const Words& words, Shell& shell) {
   check_log(target, arguments.force);
 
   const std::vector<int> sockets = sockets_to_python();
-  const std::shared_ptr<const Source> source =
+  const std::shared_ptr<const Source> all =
       sockets.empty() ? open_source(arguments.from[0], arguments.about)
                       : open_python_samples(arguments.from[0], sockets);
+  const Chosen chosen =
+      choose_samples(all, arguments.choice, arguments.threads, arguments.progress == "auto", shell);
+  const std::shared_ptr<const Source>& source = chosen.source;
   preprocessing.check(*source);
   PackReport report;
   for (std::uint64_t i = 0; source->sizes_known() && i < source->count(); ++i) {
@@ -123,6 +104,7 @@ int run_pack(const Words& words, Shell& shell) {
     report.samples = count_known(*source) ? source->count() : 0;
     if (shell.json) {
       Json out = report_json(target, *source, report, 0, "", true);
+      out["chosen"] = choice_json(arguments.choice, chosen, *all);
       preprocessing.add_to(out, report);
       print_json(shell, out);
     }
@@ -139,6 +121,7 @@ int run_pack(const Words& words, Shell& shell) {
   preprocessing.prove(target, source, report);
   if (shell.json) {
     Json out = report_json(target, *source, report, seconds, log, false);
+    out["chosen"] = choice_json(arguments.choice, chosen, *all);
     preprocessing.add_to(out, report);
     print_json(shell, out);
   } else {

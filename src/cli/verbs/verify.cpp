@@ -80,7 +80,12 @@ void print_damage(const PixelCheck& found, const std::string& file, const Shell&
     return find_error(error.code()) && static_cast<int>(error.code()) / 100 == 4;
   };
   if (any([&](const Error& error) { return !is_image(error); })) {
-    shell.line("next", "copy the file again from where it was made, or pack it again");
+    shell.line(
+        "next",
+        fmt::format(
+            "copy the file again from where it was made, or pack it again; or: tundish salvage "
+            "{} -o OUT.tnd",
+            quoted_for_shell(file)));
   }
   if (any([](const Error& error) { return error.where().record.has_value(); })) {
     shell.line("next", "Loader(..., on_error=\"skip\") trains without damaged records");

@@ -32,6 +32,7 @@ struct Prepared {
   std::uint32_t restore_crc = 0;            // as record `record`
   std::uint64_t jpeg_bytes = 0;             // of the file that became a lanes record
   lanes::Unfit unfit = lanes::Unfit::none;  // why a JPEG did not
+  bool copied = false;                      // as it was in another pack
   std::uint64_t bytes = 0;                  // in flight because of this sample
   Preprocessed preprocessed = Preprocessed::fits;
   std::uint64_t original_bytes = 0;  // of an image that was changed, before

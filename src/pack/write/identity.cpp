@@ -16,16 +16,17 @@ std::string options_text(const PackOptions& options) {
                        : options.tables == LanesTables::builtin ? "builtin"
                                                                 : "train";
   return fmt::format(
-      "codec={} tables={} max_growth={} strip_metadata={} limits={}/{} preprocess={}",
+      "codec={} tables={} max_growth={} strip_metadata={} limits={}/{} preprocess={} copy={}",
       options.lanes ? "lanes" : "keep", tables, options.max_growth, options.strip_metadata,
       options.limits.max_bytes, options.limits.max_pixels,
-      options.preprocessor ? options.preprocessor->options_json() : "none");
+      options.preprocessor ? options.preprocessor->options_json() : "none", options.copy_records);
 }
 
 }  // namespace
 
 PackIdentity identity_of(const Source& source, const PackOptions& options) {
   return {{"the version of tundish", version()},
+          {"the choice of samples", options.choice},
           {"the source", source.fingerprint()},
           {"the schema of the source", schema_json(source.schema())},
           {"the kind of the source", source.schema().source},

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "lanes/tables.h"
+#include "pack/copy/copy_record.h"
 #include "pack/index.h"
 #include "pack/manifest.h"
 #include "pack/metadata.h"
@@ -151,6 +152,11 @@ void PackRun::choose_tables() {
   tables_.reset();
   compressed_tables_.clear();
   if (!options_.lanes || schema_.find(FieldType::image) < 0) return;
+  if (options_.copy_records) {
+    tables_ = most_used_tables(source_);
+    if (tables_) compressed_tables_ = lanes::compress_tables(*tables_);
+    if (tables_ || is_all_records(source_)) return;
+  }
   // Of the whole source, whatever part of it is wanted: all shards have the same tables.
   tables_ = make_tables(report_.lanes.trained_on, source_, options_);
   compressed_tables_ = lanes::compress_tables(*tables_);

@@ -205,6 +205,10 @@ void prepare(Prepared& out, const Source& source, const Limits& limits, Recoder&
     out.sample.fields.clear();
     return;
   }
+  finish_sample(out, schema);
+}
+
+void finish_sample(Prepared& out, const Schema& schema) {
   compute_checksums(out, schema, out.record);
   std::vector<std::uint64_t> lengths;
   for (std::size_t f = 0; f < schema.fields.size(); ++f) {

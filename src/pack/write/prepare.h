@@ -27,6 +27,9 @@ void prepare(Prepared& out, const Source& source, const Limits& limits, Recoder&
 // A sample whose bytes could not be read.
 void refuse(Prepared& out, const Source& source, const SampleError& error);
 
+// Checksums, digest and bytes of a sample whose info, key, fields and restore data are set.
+void finish_sample(Prepared& out, const Schema& schema);
+
 // Checksum of each stored field, and of the restore data, as record `record`.
 void compute_checksums(Prepared& out, const Schema& schema, std::uint64_t record);
 

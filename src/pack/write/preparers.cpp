@@ -5,6 +5,7 @@
 #include "core/interruption.h"
 #include "core/machine/usable_cpus.h"
 #include "decode/jpeg_limits.h"
+#include "pack/copy/copy_record.h"
 #include "pack/write/prepare.h"
 #include "source/unknown_count.h"
 
@@ -18,13 +19,17 @@ lanes::TranscodeOptions transcode_options(const PackOptions& options) {
 }
 
 void prepare_by_number(Handover& handover, const Source& source, const Wanted& wanted,
-                       const Limits& limits, Recoder& recoder) {
+                       const PackOptions& options, Recoder& recoder) {
+  const Limits& limits = options.limits;
+  RecordCopier copier(recoder.tables);
   const auto expected = [&](std::uint64_t i) { return source.bytes(i); };
   while (const auto place = handover.claim(wanted.end, expected)) {
     Prepared prepared{.number = *place, .record = *place - wanted.before};
     try {
-      source.read_original(prepared.sample, *place, kAllFields, limits);
-      prepare(prepared, source, limits, recoder);
+      if (!options.copy_records || !copier.copy(prepared, source)) {
+        source.read_original(prepared.sample, *place, kAllFields, limits);
+        prepare(prepared, source, limits, recoder);
+      }
     } catch (const SampleError& error) {
       if (error.code() == ErrorCode::no_memory) throw;  // the machine's fault, not the sample's
       refuse(prepared, source, error);
@@ -81,7 +86,7 @@ Preparers::Preparers(Handover& handover, const Source& source, const Wanted& wan
       Recoder recoder{
           .tables = tables, .options = transcode_options(options), .memory = &memory_};
       if (options.preprocessor) recoder.step = options.preprocessor->make_step();
-      source.random_access() ? prepare_by_number(handover, source, wanted, options.limits, recoder)
+      source.random_access() ? prepare_by_number(handover, source, wanted, options, recoder)
                              : prepare_by_scan(handover, source, wanted, options.limits, recoder);
     } catch (...) {
       handover.fail(std::current_exception());

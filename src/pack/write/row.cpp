@@ -9,7 +9,7 @@
 namespace tundish {
 namespace {
 
-constexpr std::uint8_t kRefused = 1, kDoubtful = 2;  // flags of a row
+constexpr std::uint8_t kRefused = 1, kDoubtful = 2, kCopied = 4;  // flags of a row
 
 void encode_refusal(WireWriter& out, const Refusal& refusal) {
   out.word(static_cast<std::uint32_t>(refusal.code));
@@ -38,6 +38,7 @@ std::uint64_t Row::stored_bytes() const {
 
 Row take_row(Prepared& prepared, const Schema& schema) {
   Row row{.number = prepared.number, .info = prepared.info, .key = std::move(prepared.key)};
+  row.copied = prepared.copied;
   row.jpeg_bytes = prepared.jpeg_bytes;
   row.unfit = prepared.unfit;
   row.preprocessed = prepared.preprocessed;
@@ -55,7 +56,8 @@ Row take_row(Prepared& prepared, const Schema& schema) {
 }
 
 void encode_row(WireWriter& out, const Row& row) {
-  out.word(static_cast<std::uint8_t>((row.refusal ? kRefused : 0) | (row.doubt ? kDoubtful : 0)));
+  out.word(static_cast<std::uint8_t>((row.refusal ? kRefused : 0) | (row.doubt ? kDoubtful : 0) |
+                                     (row.copied ? kCopied : 0)));
   out.word(static_cast<std::uint8_t>(row.info.codec));
   out.word(row.info.orientation);
   out.word(static_cast<std::uint8_t>(row.unfit));
@@ -95,7 +97,8 @@ bool decode_row(Row& out, WireReader& in, std::size_t stored) {
   const Bytes digest = in.raw(out.digest.size());
   std::copy(digest.begin(), digest.end(), out.digest.begin());
   out.key = in.text();
-  if (flags > (kRefused | kDoubtful) || codec > static_cast<std::uint8_t>(Codec::gif) ||
+  out.copied = flags & kCopied;
+  if (flags > (kRefused | kDoubtful | kCopied) || codec > static_cast<std::uint8_t>(Codec::gif) ||
       unfit >= lanes::kUnfits || preprocessed >= kPreprocessed) {
     return false;
   }
@@ -116,7 +119,7 @@ void count_preprocessed(PreprocessReport& report, const Row& row, const Schema& 
 }
 
 void count_lanes(LanesReport& report, const Row& row, const Schema& schema) {
-  if (row.refusal || row.preprocessed == Preprocessed::changed) return;
+  if (row.refusal || row.copied || row.preprocessed == Preprocessed::changed) return;
   if (row.unfit != lanes::Unfit::none) ++report.unfit[static_cast<std::size_t>(row.unfit)];
   if (row.info.codec != Codec::lanes || schema.find(FieldType::image) < 0) return;
   ++report.images;
@@ -132,6 +135,7 @@ void count_row(PackReport& report, const Row& row, const Schema& schema) {
     return;
   }
   ++report.samples;
+  report.copied += row.copied;
   count_lanes(report.lanes, row, schema);
   report.source_bytes += std::accumulate(row.lengths.begin(), row.lengths.end(), std::uint64_t{0});
   if (schema.find(FieldType::image) < 0) return;

@@ -20,6 +20,7 @@ struct Row {
   std::string key = {};
   std::vector<std::uint64_t> lengths = {};  // of each stored field; empty when refused
   std::uint64_t restore = 0;                // bytes of restore data of a lanes record
+  bool copied = false;                      // from another pack, as it was there
   std::uint64_t jpeg_bytes = 0;             // of the file that became a lanes record
   lanes::Unfit unfit = lanes::Unfit::none;
   Preprocessed preprocessed = Preprocessed::fits;

@@ -47,10 +47,14 @@ struct PackOptions {
   LanesTables tables = LanesTables::automatic;
   double max_growth = 1.10;     // a JPEG that would grow by more stays as it is
   bool strip_metadata = false;  // drop EXIF, ICC and comments of re-coded JPEGs
+  // Records of packs are taken as they are, but lanes records whose pack has other tables than the
+  // new one (those that most records have): these are coded again. For sources read by number.
+  bool copy_records = false;
   Limits limits = {};
   std::function<void(const PackProgress&)> progress =
       {};                                   // called by the calling thread, ~10 times/s
   const std::atomic<bool>* stop = nullptr;  // set: Error(interrupted)
+  std::string choice = {};                  // which samples of a larger source these are, in words
   SourcePart shard = {};                    // pack only this part of the source
   std::uint64_t shard_bytes = 0;            // pack_shards(): the most that a file may have
   bool resume = true;                       // go on where an earlier pack of the target stopped
@@ -79,6 +83,7 @@ struct LanesReport {
 
 struct PackReport {
   std::uint64_t samples = 0;
+  std::uint64_t copied = 0;  // of them, records of other packs as they were there
   std::uint64_t source_bytes = 0;
   std::uint64_t file_bytes = 0;
   std::uint64_t kept_as_they_came = 0;  // codec unknown

@@ -1,0 +1,33 @@
+// The options that choose samples of a source: --filter, --duplicates, --sample, --limit.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/arguments.h"
+#include "cli/json.h"
+#include "source/views/choice.h"
+
+namespace tundish::cli {
+
+struct ChoiceArguments {
+  std::vector<std::string> filters;
+  std::string duplicates, sample;
+  std::uint64_t seed = 0, limit = 0;
+};
+
+void add_choice_options(Arguments& arguments, ChoiceArguments& out);
+
+// Throws UsageError.
+Choice choice_of(const ChoiceArguments& arguments);
+
+// choose() with a line of progress, its result in messages.
+Chosen choose_samples(const std::shared_ptr<const Source>& source, const Choice& choice,
+                      std::uint64_t threads, bool progress, const Shell& shell);
+
+// {of, samples, filter, sample, seed, limit, duplicates}; null when all samples are chosen.
+// `source`: before the choice.
+Json choice_json(const Choice& choice, const Chosen& chosen, const Source& source);
+
+}  // namespace tundish::cli

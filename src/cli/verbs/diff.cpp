@@ -1,0 +1,160 @@
+// tundish diff: which samples of two data sets differ.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/json.h"
+#include "cli/progress.h"
+#include "cli/source_words.h"
+#include "cli/verbs.h"
+#include "pack/compare.h"
+
+namespace tundish::cli {
+namespace {
+
+constexpr VerbHelp kHelp = {
+    .verb = "diff",
+    .usage = "A B [options]",
+    .examples = R"(tundish diff old.tnd new.tnd
+tundish diff photos/ train.tnd --json)",
+    .text = R"(Compares two data sets by the keys of their samples: which are only in A (-), only in
+B (+), or in both and changed (~), with what changed: the image's bytes, the label,
+other fields. Labels are compared by the names of their classes. Both may be any
+source that tundish pack takes; images of a pack are compared as they were before they
+were packed. Another order of the samples is mentioned, and is no difference. Exit
+code 0: the same; 1: they differ; 2: wrong use, or one of them cannot be opened; 3:
+damaged.)",
+    .json = R"({same, unchanged, added, removed, changed, classes_added, classes_removed, fields,
+same_order}; added and removed are arrays of {key, sample}; changed of {key, samples,
+label, fields, unreadable}, label {before, after} or null, unreadable a message or
+null; fields: differences of the schema)"};
+
+std::string label_text(const Source& source, std::uint64_t i) {
+  const std::int64_t label = source.info(i).label;
+  if (label < 0) return "none";
+  const auto place = static_cast<std::size_t>(label);
+  const std::vector<std::string>& classes = source.schema().classes;
+  return place < classes.size() ? printable(classes[place]) : std::to_string(label);
+}
+
+Json keys_json(const Source& source, const std::vector<std::uint64_t>& numbers) {
+  Json out = Json::array();
+  for (const std::uint64_t i : numbers) {
+    Json row;
+    put_key(row, source.key(i));
+    row["sample"] = i;
+    out.push_back(std::move(row));
+  }
+  return out;
+}
+
+Json names_json(const std::vector<std::string>& names) {
+  Json out = Json::array();
+  for (const std::string& name : names) out.push_back(json_text(name));
+  return out;
+}
+
+Json difference_json(const SourceDifference& found, const Source& first, const Source& second) {
+  Json out;
+  out["same"] = found.is_same();
+  out["unchanged"] = found.same;
+  out["added"] = keys_json(second, found.added);
+  out["removed"] = keys_json(first, found.removed);
+  out["changed"] = Json::array();
+  for (const ChangedSample& sample : found.changed) {
+    Json row;
+    put_key(row, first.key(sample.first));
+    row["samples"] = {sample.first, sample.second};
+    row["label"] = sample.label ? Json{{"before", label_text(first, sample.first)},
+                                       {"after", label_text(second, sample.second)}}
+                                : Json();
+    row["fields"] = names_json(sample.fields);
+    row["unreadable"] = sample.unreadable.empty() ? Json() : Json(json_text(sample.unreadable));
+    out["changed"].push_back(std::move(row));
+  }
+  out["classes_added"] = names_json(found.classes_added);
+  out["classes_removed"] = names_json(found.classes_removed);
+  out["fields"] = names_json(found.fields);
+  out["same_order"] = found.same_order;
+  return out;
+}
+
+std::string changed_line(const ChangedSample& sample, const Source& first, const Source& second) {
+  std::string what;
+  const auto add = [&](const std::string& text) { what += (what.empty() ? "" : ", ") + text; };
+  for (const std::string& field : sample.fields) add(printable(field));
+  if (sample.label) {
+    add(fmt::format("label {} -> {}", label_text(first, sample.first),
+                    label_text(second, sample.second)));
+  }
+  if (!sample.unreadable.empty()) add("cannot be read: " + sample.unreadable);
+  return fmt::format("~ {}  {}\n", printable(first.key(sample.first)), what);
+}
+
+void print_difference(const SourceDifference& found, const Source& first, const Source& second,
+                      const Shell& shell) {
+  for (const std::string& text : found.fields) shell.print(fmt::format("~ {}\n", printable(text)));
+  for (const std::string& name : found.classes_removed) {
+    shell.print(fmt::format("- class {}\n", printable(name)));
+  }
+  for (const std::string& name : found.classes_added) {
+    shell.print(fmt::format("+ class {}\n", printable(name)));
+  }
+  for (const std::uint64_t i : found.removed) {
+    shell.print(fmt::format("- {}\n", printable(first.key(i))));
+  }
+  for (const std::uint64_t i : found.added) {
+    shell.print(fmt::format("+ {}\n", printable(second.key(i))));
+  }
+  for (const ChangedSample& sample : found.changed) {
+    shell.print(changed_line(sample, first, second));
+  }
+  shell.line(found.is_same() ? "same" : "differ",
+             fmt::format("{} unchanged, {} removed, {} added, {} changed{}",
+                         with_commas(found.same), with_commas(found.removed.size()),
+                         with_commas(found.added.size()), with_commas(found.changed.size()),
+                         found.same_order ? "" : "; the order differs"));
+}
+
+int compare(const std::string& a, const std::string& b, const SourceWords& about,
+            std::uint64_t threads, const Shell& shell) {
+  const std::shared_ptr<const Source> first = open_source(a, about);
+  const std::shared_ptr<const Source> second = open_source(b, about);
+  Progress progress(shell, "comparing", "img");
+  const SourceDifference found = compare_sources(
+      *first, *second, static_cast<int>(threads), [&](std::uint64_t done, std::uint64_t all) {
+        progress.show({.items = done, .items_total = all});
+      });
+  progress.wipe();
+  if (shell.json) {
+    print_json(shell, difference_json(found, *first, *second));
+  } else if (!shell.quiet) {
+    print_difference(found, *first, *second, shell);
+  }
+  const bool damaged =
+      std::any_of(found.changed.begin(), found.changed.end(),
+                  [](const ChangedSample& sample) { return !sample.unreadable.empty(); });
+  return damaged ? kDamaged : found.is_same() ? kOk : kFailed;
+}
+
+}  // namespace
+
+int run_diff(const Words& words, Shell& shell) {
+  std::string a, b;
+  SourceWords about;
+  std::uint64_t threads = 0;
+  Arguments arguments(kHelp, shell);
+  arguments.word(a, "A", "a pack, or another source");
+  arguments.word(b, "B", "the one to compare it with");
+  add_source_words(arguments, about);
+  add_threads(arguments, threads);
+  if (!arguments.parse(words)) return kOk;
+  try {
+    return compare(a, b, about, threads, shell);
+  } catch (const Error& error) {
+    if (exit_of(error.code()) != kFailed) throw;
+    return shell.fail(error, kUsage);  // 1 means that they differ
+  }
+}
+
+}  // namespace tundish::cli

@@ -1,0 +1,167 @@
+// tundish salvage: the intact records of a damaged pack.
+#include "pack/salvage/salvage.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/json.h"
+#include "cli/pack/write_pack.h"
+#include "cli/progress.h"
+#include "cli/text.h"
+#include "cli/verbs.h"
+#include "core/clock.h"
+#include "pack/reader.h"
+
+namespace tundish::cli {
+namespace {
+
+constexpr VerbHelp kHelp = {
+    .verb = "salvage",
+    .usage = "TORN.tnd -o OUT.tnd [options]",
+    .examples = R"(tundish salvage torn.tnd -o rest.tnd
+tundish salvage torn.tnd -o rest.tnd --like other-shard.tnd)",
+    .text = R"(Writes every intact record of a damaged or cut-off pack into a new one, and lists
+what is lost. Records are copied as they are; each is checked. Where the index is
+lost, records are found by their checksums: then labels are lost (but those of an image
+folder whose names are left), and of a file that is cut off before its metadata also
+names, classes and the fields beside the image. --like names a pack made with the same
+fields and the same tables, such as another shard, and gives these back. TORN is only
+read. An interrupted tundish pack needs no salvage: run it again, it goes on.
+Exit code 0: nothing is lost; 3: something is.)",
+    .json = R"({output, samples, copied, file_bytes, id, refused, doubtful, method, records_before,
+lost_records, lost_parts, names_lost, labels_lost, seconds}; method: index or scan;
+records_before: null when nothing says it; lost_records is an array of {first, count,
+reason}, first counts the records of TORN; lost_parts: parts of the file)"};
+
+constexpr std::size_t kShown = 50;  // lines of losses for people; JSON has all
+
+struct Found {
+  Salvage salvage;
+  std::uint64_t names_lost = 0, labels_lost = 0;
+};
+
+// With those that failed their checksums while they were copied.
+std::vector<LostRecords> all_lost(const Salvage& salvage, const std::vector<FoundRecord>& records,
+                                  const PackReport& report) {
+  std::vector<LostRecords> out = salvage.lost;
+  for (const Refusal& refusal : report.refused) {
+    out.push_back({records[refusal.sample].number, 1, refusal.text});
+  }
+  std::sort(out.begin(), out.end(),
+            [](const LostRecords& a, const LostRecords& b) { return a.first < b.first; });
+  return out;
+}
+
+std::string lost_line(const LostRecords& lost) {
+  const std::string reason = json_text(lost.reason.substr(0, lost.reason.find('\n')));
+  if (lost.count == 1) return fmt::format("record {}: {}", with_commas(lost.first), reason);
+  return fmt::format("records {} to {}: {}", with_commas(lost.first),
+                     with_commas(lost.first + lost.count - 1), reason);
+}
+
+void print_result(const std::string& target, const PackReport& report, const Found& found,
+                  const std::vector<LostRecords>& lost, const Shell& shell) {
+  for (const std::string& part : found.salvage.parts)
+    shell.print(fmt::format("  lost: {}\n", part));
+  for (std::size_t n = 0; n < lost.size() && n < kShown; ++n) {
+    shell.print(fmt::format("  lost: {}\n", lost_line(lost[n])));
+  }
+  if (lost.size() > kShown) {
+    shell.print(
+        fmt::format("  and {} more; --json lists all\n", with_commas(lost.size() - kShown)));
+  }
+  std::uint64_t records = 0;
+  for (const LostRecords& part : lost) records += part.count;
+  std::string text =
+      fmt::format("{}  {}, {} records", printable(target),
+                  bytes_text(static_cast<double>(report.file_bytes)), with_commas(report.samples));
+  text += found.salvage.count || records > 0 ? fmt::format("; {} lost", with_commas(records))
+                                             : "; how many there were is not known";
+  if (found.names_lost > 0) {
+    text += fmt::format("; {} without their names", with_commas(found.names_lost));
+  }
+  if (found.labels_lost > 0) {
+    text += fmt::format("; {} without their labels", with_commas(found.labels_lost));
+  }
+  shell.line("done", text);
+}
+
+void print_as_json(const std::string& target, const PackReport& report, const Found& found,
+                   const std::vector<LostRecords>& lost, double seconds, const Shell& shell) {
+  Json out;
+  out["output"] = json_text(target);
+  put_pack(out, report);
+  out["method"] = found.salvage.method == SalvageMethod::index ? "index" : "scan";
+  out["records_before"] = found.salvage.count ? Json(*found.salvage.count) : Json();
+  out["lost_records"] = Json::array();
+  for (const LostRecords& part : lost) {
+    out["lost_records"].push_back(
+        Json{{"first", part.first}, {"count", part.count}, {"reason", json_text(part.reason)}});
+  }
+  out["lost_parts"] = Json::array();
+  for (const std::string& part : found.salvage.parts) out["lost_parts"].push_back(json_text(part));
+  out["names_lost"] = found.names_lost;
+  out["labels_lost"] = found.labels_lost;
+  out["seconds"] = seconds;
+  print_json(shell, out);
+}
+
+Found find(const std::shared_ptr<const ByteFile>& file, const std::string& like,
+           const Shell& shell) {
+  std::shared_ptr<const Pack> pack;
+  if (!like.empty()) pack = Pack::open(like);
+  Progress progress(shell, "searching", "img");
+  SalvageOptions options{.like = pack.get(), .progress = {}};
+  options.progress = [&](std::uint64_t bytes, std::uint64_t all) {
+    progress.show({.bytes = bytes, .bytes_total = all});
+  };
+  Found out{.salvage = find_records(file, options)};
+  for (const FoundRecord& record : out.salvage.records) {
+    out.names_lost += record.key_is_lost;
+    out.labels_lost += record.label_is_lost;
+  }
+  return out;
+}
+
+}  // namespace
+
+int run_salvage(const Words& words, Shell& shell) {
+  std::string from, target, like;
+  bool force = false;
+  std::uint64_t threads = 0;
+  Arguments arguments(kHelp, shell);
+  arguments.word(from, "TORN", "the damaged pack");
+  arguments.option(target, "-o,--output", "FILE", "the pack to write", true);
+  arguments.option(like, "--like", "PACK", "a pack with the same fields, classes and tables");
+  arguments.flag(force, "-f,--force", "replace FILE if it exists");
+  add_threads(arguments, threads);
+  if (!arguments.parse(words)) return kOk;
+  check_target(target, force);
+
+  const std::uint64_t start = now_ns();
+  const auto file = std::make_shared<DiskBytes>(File::open(from));
+  const Found found = find(file, like, shell);
+  const auto source = salvaged_source(file, found.salvage);
+  if (source->count() == 0) {
+    throw Error(
+        ErrorCode::source_empty, {.file = from},
+        "no record is intact" +
+            (found.salvage.lost.empty() ? "" : "; " + lost_line(found.salvage.lost.front())));
+  }
+  PackOptions options;
+  options.threads = static_cast<int>(threads);
+  options.replace = force;
+  options.copy_records = true;
+  const PackReport report = write_pack(target, *source, options, "copying", shell);
+  const auto lost = all_lost(found.salvage, found.salvage.records, report);
+  const double seconds = static_cast<double>(now_ns() - start) / 1e9;
+  if (shell.json) {
+    print_as_json(target, report, found, lost, seconds, shell);
+  } else if (!shell.quiet) {
+    print_result(target, report, found, lost, shell);
+  }
+  return lost.empty() && found.salvage.parts.empty() ? kOk : kDamaged;
+}
+
+}  // namespace tundish::cli

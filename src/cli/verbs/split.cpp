@@ -1,0 +1,197 @@
+// tundish split: one pack per part of a data set, by a hash of the keys.
+#include "source/views/split.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "cli/json.h"
+#include "cli/pack/log.h"
+#include "cli/pack/report.h"
+#include "cli/pack/write_pack.h"
+#include "cli/source_words.h"
+#include "cli/text.h"
+#include "cli/verbs.h"
+#include "core/clock.h"
+#include "source/views/selected.h"
+
+namespace tundish::cli {
+namespace {
+
+constexpr VerbHelp kHelp = {
+    .verb = "split",
+    .usage = "SRC PARTS -o PREFIX [options]",
+    .examples = R"(tundish split photos/ train=0.9,val=0.1 -o data
+tundish split all.tnd train=80%,val=10%,test=10% -o data --seed 7
+tundish split all.tnd --by hash train=0.9,val=0.1 -o data/)",
+    .text = R"(Writes one pack per part: PREFIX-train.tnd, PREFIX-val.tnd; for a PREFIX that ends
+with / they are PREFIX/train.tnd, ... The part of a sample is a function of its key and
+the seed, so a sample stays in its part when data are added, renamed folders aside, and
+the parts of several data sets agree. Shares are kept on average, not exactly. All
+parts have all classes. Records of a pack are copied as they are; other images are
+packed as tundish pack does.)",
+    .json = R"({parts, samples, seed, seconds}; parts is an array of {name, share, output, samples,
+copied, file_bytes, id, refused, doubtful, log, classes}; classes: the samples of
+each class, by name or number)"};
+
+struct SplitArguments {
+  std::string from, parts, prefix, by = "hash", codec = "lanes";
+  SourceWords about;
+  std::uint64_t seed = 0, threads = 0;
+  bool force = false, skip_bad = false;
+};
+
+struct WrittenPart {
+  SplitPart part;
+  std::string output, log = {};
+  PackReport report = {};
+  std::vector<std::pair<std::string, std::uint64_t>> classes = {};  // and the samples of each
+};
+
+bool parse(SplitArguments& out, const Words& words, Shell& shell) {
+  Arguments arguments(kHelp, shell);
+  arguments.word(out.from, "SRC", "a pack, or any other source");
+  arguments.word(out.parts, "PARTS", "names and shares: train=0.9,val=0.1");
+  add_source_words(arguments, out.about);
+  arguments.option(out.prefix, "-o,--output", "PREFIX", "the packs are PREFIX-NAME.tnd", true);
+  arguments.option(out.by, "--by", "HOW", "hash (default): by a hash of the key");
+  arguments.option(out.seed, "--seed", "N", "another hash, so another split (0)", 0,
+                   ~std::uint64_t{0});
+  arguments.option(out.codec, "--codec", "C", "lanes (default): re-code JPEGs; keep: as they came");
+  arguments.flag(out.force, "-f,--force", "replace packs that exist");
+  arguments.flag(out.skip_bad, "--skip-bad", "refused files are no failure: exit code 0");
+  add_threads(arguments, out.threads);
+  if (!arguments.parse(words)) return false;
+  if (out.by != "hash") {
+    throw UsageError(fmt::format("--by is hash, not '{}'", printable(out.by)));
+  }
+  if (out.codec != "lanes" && out.codec != "keep") {
+    throw UsageError(fmt::format("--codec is one of lanes, keep, not '{}'", printable(out.codec)));
+  }
+  return true;
+}
+
+std::vector<SplitPart> parts_of(const std::string& text) {
+  try {
+    return parse_split(text);
+  } catch (const Error& error) {
+    throw UsageError(error.reason());
+  }
+}
+
+std::string output_of(const std::string& prefix, const std::string& name) {
+  return fmt::format("{}{}{}.tnd", prefix, prefix.ends_with('/') ? "" : "-", name);
+}
+
+// Samples of the pack by class, without those that were refused.
+std::vector<std::pair<std::string, std::uint64_t>> count_classes(const Source& source,
+                                                                 const PackReport& report) {
+  std::map<std::int64_t, std::uint64_t> counts;
+  for (std::uint64_t i = 0; i < source.count(); ++i) ++counts[source.info(i).label];
+  for (const Refusal& refusal : report.refused) --counts[source.info(refusal.sample).label];
+  const std::vector<std::string>& names = source.schema().classes;
+  std::vector<std::pair<std::string, std::uint64_t>> out;
+  for (std::size_t label = 0; label < names.size(); ++label) {
+    out.emplace_back(names[label], counts[static_cast<std::int64_t>(label)]);
+  }
+  for (const auto& [label, count] : counts) {
+    const bool named = label >= 0 && static_cast<std::size_t>(label) < names.size();
+    if (!named && label >= 0 && count > 0) out.emplace_back(std::to_string(label), count);
+  }
+  return out;
+}
+
+void print_as_json(const std::vector<WrittenPart>& parts, const SplitArguments& arguments,
+                   std::uint64_t samples, double seconds, const Shell& shell) {
+  Json out{{"parts", Json::array()}, {"samples", samples}, {"seed", arguments.seed}};
+  for (const WrittenPart& part : parts) {
+    Json row{{"name", part.part.name}, {"share", part.part.share}};
+    row["output"] = json_text(part.output);
+    put_pack(row, part.report);
+    row["log"] = part.log.empty() ? Json() : Json(json_text(part.log));
+    row["classes"] = Json::object();
+    for (const auto& [name, count] : part.classes) row["classes"][json_text(name)] = count;
+    out["parts"].push_back(std::move(row));
+  }
+  out["seconds"] = seconds;
+  print_json(shell, out);
+}
+
+void print_parts(const std::vector<WrittenPart>& parts, std::uint64_t samples, const Shell& shell) {
+  constexpr std::size_t kClassesShown = 20;
+  for (const WrittenPart& part : parts) {
+    shell.line(
+        "done",
+        fmt::format("{}  {}, {} samples ({:.2f}%), {} copied", printable(part.output),
+                    bytes_text(static_cast<double>(part.report.file_bytes)),
+                    with_commas(part.report.samples),
+                    100.0 * static_cast<double>(part.report.samples) / static_cast<double>(samples),
+                    with_commas(part.report.copied)));
+    std::string classes;
+    for (std::size_t n = 0; n < part.classes.size() && n < kClassesShown; ++n) {
+      classes += fmt::format("{}{} {}", n == 0 ? "" : ", ", printable(part.classes[n].first),
+                             with_commas(part.classes[n].second));
+    }
+    if (part.classes.size() > kClassesShown) {
+      classes += fmt::format(", ... ({} classes; --json has all)", part.classes.size());
+    }
+    if (!classes.empty()) shell.line("classes", classes);
+  }
+}
+
+void check_numbers(const std::vector<std::vector<std::uint64_t>>& numbers,
+                   const std::vector<SplitPart>& parts, const Source& source) {
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    if (!numbers[p].empty()) continue;
+    throw Error(ErrorCode::source_empty, {.file = source.path()},
+                fmt::format("none of {} samples falls into part {}; give it a larger share, or "
+                            "another --seed",
+                            with_commas(source.count()), parts[p].name));
+  }
+}
+
+}  // namespace
+
+int run_split(const Words& words, Shell& shell) {
+  SplitArguments arguments;
+  if (!parse(arguments, words, shell)) return kOk;
+  const std::vector<SplitPart> parts = parts_of(arguments.parts);
+  for (const SplitPart& part : parts) {
+    const std::string output = output_of(arguments.prefix, part.name);
+    check_target(output, arguments.force);
+    check_log(output, arguments.force);
+  }
+  const std::uint64_t start = now_ns();
+  const std::shared_ptr<const Source> source = open_source(arguments.from, arguments.about);
+  for (const std::string& text : source->warnings()) shell.warn(text);
+  const auto numbers = split_numbers(*source, parts, arguments.seed);
+  check_numbers(numbers, parts, *source);
+  std::vector<WrittenPart> written;
+  bool refused = false;
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    WrittenPart part{.part = parts[p], .output = output_of(arguments.prefix, parts[p].name)};
+    const auto view = select_samples(source, numbers[p]);
+    PackOptions options;
+    options.threads = static_cast<int>(arguments.threads);
+    options.replace = arguments.force;
+    options.lanes = arguments.codec == "lanes";
+    options.copy_records = true;
+    options.choice =
+        fmt::format("part {} of {} seed {}", parts[p].name, arguments.parts, arguments.seed);
+    part.report = write_pack(part.output, *view, options, parts[p].name.c_str(), shell);
+    part.log = write_log(part.output, part.report, arguments.force, shell);
+    warn_of_samples(part.report, shell);
+    part.classes = count_classes(*view, part.report);
+    refused |= !part.report.refused.empty();
+    written.push_back(std::move(part));
+  }
+  if (shell.json) {
+    print_as_json(written, arguments, source->count(), static_cast<double>(now_ns() - start) / 1e9,
+                  shell);
+  } else {
+    print_parts(written, source->count(), shell);
+  }
+  return refused && !arguments.skip_bad ? kDamaged : kOk;
+}
+
+}  // namespace tundish::cli

@@ -1,0 +1,45 @@
+// Two data sets, compared by the keys of their samples.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "source/source.h"
+
+namespace tundish {
+
+struct ChangedSample {
+  std::uint64_t first = 0, second = 0;  // its number in each
+  bool label = false;
+  std::vector<std::string> fields;  // whose bytes differ, by name
+  // Not empty: it could not be read from one of them, so its fields were not compared.
+  std::string unreadable;
+};
+
+struct SourceDifference {
+  std::vector<std::uint64_t> removed;  // only in the first, by number
+  std::vector<std::uint64_t> added;    // only in the second
+  std::vector<ChangedSample> changed;  // ascending in the first
+  std::vector<std::string> classes_removed, classes_added;
+  std::vector<std::string> fields;  // differences of the schema, one clause each
+  std::uint64_t same = 0;           // samples that do not differ
+  bool same_order = true;           // of the samples that both have; not a difference
+
+  bool is_same() const {
+    return removed.empty() && added.empty() && changed.empty() && classes_removed.empty() &&
+           classes_added.empty() && fields.empty();
+  }
+};
+
+// Samples belong together when their keys are equal (of a key that comes several times, the first
+// to the first, and so on). Images are compared by their original bytes, labels by the class's name
+// where both have names. Fields that only one has, or that have another type, are differences of
+// the schema and not compared. Packs with one id are the same without a look at their records.
+// Takes 24 bytes per sample. Throws Error; no_random_access when both can only be scanned.
+SourceDifference compare_sources(
+    const Source& first, const Source& second, int threads = 0,
+    const std::function<void(std::uint64_t done, std::uint64_t all)>& progress = {});
+
+}  // namespace tundish

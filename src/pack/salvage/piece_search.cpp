@@ -1,0 +1,70 @@
+#include "pack/salvage/piece_search.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/interruption.h"
+#include "pack/checksum.h"
+#include "pack/format.h"
+
+namespace tundish {
+namespace {
+
+constexpr std::size_t kWindowBytes = 1 << 20;
+constexpr std::size_t kFirstPart = 4096;
+
+constexpr auto kTable = [] {
+  std::array<std::uint32_t, 256> out{};
+  for (std::uint32_t byte = 0; byte < 256; ++byte) {
+    std::uint32_t crc = byte;
+    for (int bit = 0; bit < 8; ++bit) crc = crc & 1 ? crc >> 1 ^ kCastagnoli : crc >> 1;
+    out[byte] = crc;
+  }
+  return out;
+}();
+
+}  // namespace
+
+Bytes ByteWindow::at(std::uint64_t offset, std::size_t bytes) {
+  const bool inside = offset >= begin_ && offset - begin_ <= buffer_.size() &&
+                      buffer_.size() - (offset - begin_) >= bytes;
+  if (!inside && offset < file_.size()) {
+    buffer_.resize(std::min<std::uint64_t>(std::max(bytes, kWindowBytes), file_.size() - offset));
+    buffer_.resize(file_.read_at(buffer_, offset));
+    begin_ = offset;
+  } else if (!inside) {
+    return {};
+  }
+  return Bytes(buffer_).subspan(offset - begin_);
+}
+
+std::optional<PieceEnd> find_piece_end(ByteWindow& window, std::uint64_t begin, std::uint32_t piece,
+                                       std::span<const std::uint64_t> records, std::uint64_t most,
+                                       const std::function<bool(const PieceEnd&)>& accept) {
+  // crc32c() inverts at both ends; the sums here are those in between.
+  std::vector<std::uint32_t> sums;
+  for (const std::uint64_t record : records) sums.push_back(~begin_piece_crc(record, piece));
+  std::vector<std::byte> part;  // a copy: the window moves when accept() looks elsewhere
+  std::size_t part_bytes = kFirstPart;
+  for (std::uint64_t length = 0; length <= most;
+       part_bytes = std::min(2 * part_bytes, kWindowBytes)) {
+    check_stop("");
+    const Bytes bytes = window.at(begin + length, kCrcBytes + 1);
+    if (bytes.size() < kCrcBytes) return std::nullopt;
+    part.assign(bytes.begin(),
+                bytes.begin() + static_cast<std::ptrdiff_t>(std::min(part_bytes, bytes.size())));
+    for (std::size_t i = 0; i + kCrcBytes <= part.size() && length <= most; ++i, ++length) {
+      const auto stored = load<std::uint32_t>(part.data() + i);
+      for (std::size_t r = 0; r < sums.size(); ++r) {
+        if (mask_crc(~sums[r]) == stored) {
+          const PieceEnd end{begin + length, records[r]};
+          if (accept(end)) return end;
+        }
+        sums[r] = sums[r] >> 8 ^ kTable[(sums[r] ^ static_cast<std::uint32_t>(part[i])) & 0xff];
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace tundish

@@ -1,0 +1,73 @@
+// The intact records of a damaged or torn pack. What the index says is used where the index is
+// intact; where it is lost, records are found by their checksums (scan.h), which know their
+// numbers.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "decode/decode.h"
+#include "lanes/tables.h"
+#include "pack/byte_file.h"
+#include "pack/format.h"
+#include "source/source.h"
+
+namespace tundish {
+
+class Pack;
+
+// Where a record is, and what is known of it.
+struct FoundRecord {
+  std::uint64_t number = 0;  // in the damaged pack; its checksums hold it
+  std::uint64_t offset = 0;
+  std::vector<std::uint64_t> lengths = {};  // of each stored field
+  std::uint64_t restore = 0;                // bytes of the restore data of a lanes record
+  SampleInfo info = {};
+  std::string key = {};  // "record-000123" when it is lost
+  bool key_is_lost = false, label_is_lost = false;
+};
+
+struct LostRecords {
+  std::uint64_t first = 0, count = 1;
+  std::string reason;
+};
+
+enum class SalvageMethod : std::uint8_t { index, scan };
+
+struct Salvage {
+  SalvageMethod method = SalvageMethod::index;
+  Schema schema;
+  std::shared_ptr<const lanes::Tables> tables;  // nullptr: lost, or there were none
+  bool guessed_tables = false;                  // they are not the file's own
+  std::vector<FoundRecord> records;             // ascending; their bytes are not checked yet
+  std::vector<LostRecords> lost;                // records that have no place any more
+  std::vector<std::string> parts;               // parts of the file that are lost, and why
+  // Records there were; empty when nothing says it.
+  std::optional<std::uint64_t> count;
+};
+
+struct SalvageOptions {
+  const Pack* like = nullptr;  // a pack with the same fields, classes and tables; nullptr: none
+  std::function<void(std::uint64_t bytes, std::uint64_t all)> progress = {};
+  Limits limits = {};  // of images that are restored
+};
+
+// Any bytes. Throws Error: not_a_pack when nothing in the file is a pack's, errors of reading, and
+// interrupted. Takes some 150 bytes per record, and one record's bytes at a time.
+Salvage find_records(const std::shared_ptr<const ByteFile>& file,
+                     const SalvageOptions& options = {});
+
+// Restores every image and takes its size from its header, where the index does not have it, or the
+// tables are not those of the file. Records whose image cannot be restored become lost ones.
+void read_image_headers(Salvage& found, const std::shared_ptr<const ByteFile>& file,
+                        const Limits& limits);
+
+// The records as a source whose samples can be copied (pack/stored_records.h). Reading a record
+// checks it: SampleError when it is damaged.
+std::shared_ptr<const Source> salvaged_source(std::shared_ptr<const ByteFile> file, Salvage found);
+
+}  // namespace tundish

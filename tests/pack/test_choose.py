@@ -1,0 +1,125 @@
+"""Which samples are packed: --filter, --duplicates, --sample, --limit; `tundish split`."""
+
+import json
+import shutil
+
+import pytest
+import tundish
+
+from tests.helpers.files import jpeg
+from tests.helpers.program import documented_keys, err, error_of, needs_program, result_json
+from tests.helpers.program import tundish as run
+from tests.helpers.small_set import make_folder
+
+pytestmark = needs_program
+
+
+@pytest.fixture(scope="module")
+def photos(tmp_path_factory):
+    """40 PNGs in two classes; dog/038.png has the bytes of cat/001.png, cat/039.png is a JPEG."""
+    folder = make_folder(tmp_path_factory.mktemp("choose") / "photos", 40)
+    shutil.copy(folder / "cat/001.png", folder / "dog/038.png")
+    (folder / "cat/039.png").write_bytes(jpeg())
+    return folder
+
+
+def keys(pack):
+    return [json.loads(line)["key"] for line in run("ls", pack, "--json").stdout.splitlines()]
+
+
+def test_a_filter_chooses_and_the_report_says_so(photos, tmp_path):
+    words = ["--filter", "label=cat", "--filter", "key~*/00?.png and width<=8"]
+    report = result_json("pack", photos, "-o", tmp_path / "a.tnd", *words)
+    assert set(report) == documented_keys("pack")
+    assert report["samples"] == 5
+    assert report["chosen"]["of"] == 40
+    assert keys(tmp_path / "a.tnd") == [f"cat/00{n}.png" for n in (1, 3, 5, 7, 9)]
+    assert result_json("info", tmp_path / "a.tnd")["classes"] == ["cat", "dog"]
+    python = tundish.pack(photos, tmp_path / "b.tnd", filter=words[1::2], limit=3)
+    assert python["samples"] == 3
+    report = result_json("pack", photos, "-o", tmp_path / "c.tnd", "--filter", "codec=jpeg")
+    assert report["samples"] == 1
+    assert result_json("pack", photos, "-o", tmp_path / "d.tnd")["chosen"] is None
+
+
+def test_a_wrong_filter_is_wrong_use(photos, tmp_path):
+    for words, text in (
+        (["--filter", "label"], "not compared with anything"),
+        (["--sample", "0"], "a sample is a number"),
+        (["--duplicates", "both"], "--duplicates is one of"),
+    ):
+        result = run("pack", photos, "-o", tmp_path / "a.tnd", *words)
+        assert result.returncode == 2
+        assert text in err(result)
+    error = error_of("pack", photos, "-o", tmp_path / "a.tnd", "--filter", "label=cow", exit_code=2)
+    assert "there are: cat, dog" in error["message"]
+    error = error_of("pack", photos, "-o", tmp_path / "a.tnd", "--filter", "key=x", exit_code=1)
+    assert error["code"] == "TND-302"
+    assert not (tmp_path / "a.tnd").exists()
+
+
+def test_duplicates_are_reported_or_dropped(photos, tmp_path):
+    report = result_json("pack", photos, "-o", tmp_path / "a.tnd", "--duplicates", "report")
+    assert report["samples"] == 40
+    assert report["chosen"]["duplicates"] == [
+        {"key": "dog/038.png", "duplicate_of": {"key": "cat/001.png"}, "same_label": False}
+    ]
+    report = result_json("pack", photos, "-o", tmp_path / "b.tnd", "--duplicates", "drop")
+    assert report["samples"] == 39
+    assert "dog/038.png" not in keys(tmp_path / "b.tnd")
+
+
+def test_a_sample_is_the_same_for_any_threads_and_shards_and_from_a_pack(photos, tmp_path):
+    words = ["--sample", "30%", "--seed", "4", "--duplicates", "drop"]
+    for name, more in (("a", ["-j", "1"]), ("b", ["-j", "4"])):
+        result_json("pack", photos, "-o", tmp_path / f"{name}.tnd", *words, *more)
+    assert (tmp_path / "a.tnd").read_bytes() == (tmp_path / "b.tnd").read_bytes()
+    result_json("pack", photos, "-o", tmp_path / "c.tnd", *words, "--shard-size", "3KB")
+    assert keys(tmp_path / "c.tnds") == keys(tmp_path / "a.tnd")
+    result_json("pack", photos, "-o", tmp_path / "all.tnd")
+    result_json("pack", tmp_path / "all.tnd", "-o", tmp_path / "d.tnd", *words)
+    assert keys(tmp_path / "d.tnd") == keys(tmp_path / "a.tnd")
+
+
+def test_split_writes_parts_that_stay_when_data_are_added(photos, tmp_path):
+    words = ["--by", "hash", "train=0.7,val=30%", "--seed", "3"]
+    report = result_json("split", photos, *words, "-o", tmp_path / "a")
+    assert set(report) == documented_keys("split")
+    train, val = keys(tmp_path / "a-train.tnd"), keys(tmp_path / "a-val.tnd")
+    assert sorted(train + val) == sorted(
+        f"{path.parent.name}/{path.name}" for path in photos.glob("*/*")
+    )
+    for part, names in zip(report["parts"], (train, val), strict=True):
+        assert part["samples"] == len(names)
+        cats = sum(name.startswith("cat") for name in names)
+        assert part["classes"] == {"cat": cats, "dog": len(names) - cats}
+    more = tmp_path / "more"
+    shutil.copytree(photos, more)
+    make_folder(more, 60)
+    result_json("split", more, *words, "-o", f"{tmp_path}/")
+    assert set(train) <= set(keys(tmp_path / "train.tnd"))
+    assert set(val) <= set(keys(tmp_path / "val.tnd"))
+    assert run("verify", tmp_path / "train.tnd").returncode == 0
+
+
+def test_split_copies_the_records_of_a_pack(photos, tmp_path):
+    result_json("pack", photos, "-o", tmp_path / "all.tnd", "--tables", "builtin")
+    report = result_json("split", tmp_path / "all.tnd", "a=0.5,b=0.5", "-o", tmp_path / "x")
+    assert [part["copied"] for part in report["parts"]] == [
+        part["samples"] for part in report["parts"]
+    ]
+    merged = tmp_path / "merged.tnd"
+    result_json("merge", tmp_path / "x-a.tnd", tmp_path / "x-b.tnd", "-o", merged)
+    assert run("diff", photos, merged).returncode == 0
+
+
+def test_split_refuses_what_makes_no_sense_before_it_writes(photos, tmp_path):
+    for parts, text in (("train=1", "one part"), ("a=0.5,b=0.4", "add up to 0.9")):
+        result = run("split", photos, parts, "-o", tmp_path / "a")
+        assert result.returncode == 2
+        assert text in err(result)
+    error = error_of("split", photos, "a=0.999999,b=0.000001", "-o", tmp_path / "a", exit_code=1)
+    assert "falls into part b" in error["message"]
+    (tmp_path / "a-b.tnd").write_bytes(b"")
+    error_of("split", photos, "a=0.5,b=0.5", "-o", tmp_path / "a", exit_code=1)
+    assert not (tmp_path / "a-a.tnd").exists()

@@ -1,0 +1,100 @@
+"""`tundish merge` and `tundish diff`."""
+
+import shutil
+
+import pytest
+
+from tests.helpers.photos import write_photos
+from tests.helpers.program import documented_keys, err, error_of, needs_program, out, result_json
+from tests.helpers.program import tundish as run
+from tests.helpers.small_set import make_folder
+
+pytestmark = needs_program
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory):
+    """Two packs of JPEGs with other classes and other tables."""
+    base = tmp_path_factory.mktemp("merge")
+    write_photos(base / "a", range(12), quality=95)
+    write_photos(base / "b", range(20, 24), ("dog", "emu"), quality=92)
+    write_photos(base / "b", range(24, 26), ("dog", "emu"), quality=20)
+    for name in ("a", "b"):
+        result_json("pack", base / name, "-o", base / f"{name}.tnd")
+    return base
+
+
+def test_merge_joins_classes_and_copies_records(two, tmp_path):
+    target = tmp_path / "both.tnd"
+    report = result_json("merge", two / "a.tnd", two / "b.tnd", "-o", target)
+    assert set(report) == documented_keys("merge")
+    assert report["copied"] == 12
+    assert report["recoded"] > 0
+    assert report["copied"] + report["recoded"] + report["kept_as_jpeg"] == 18
+    assert report["relabelled"] == 6
+    assert result_json("info", target)["classes"] == ["cat", "dog", "emu"]
+    assert run("verify", target, "--pixels").returncode == 0
+    both = tmp_path / "both"
+    shutil.copytree(two / "a", both)
+    shutil.copytree(two / "b", both, dirs_exist_ok=True)
+    assert run("diff", both, target).returncode == 0
+    result_json("merge", two / "a.tnd", two / "b.tnd", "-o", tmp_path / "c.tnd", "-j", "1")
+    assert (tmp_path / "c.tnd").read_bytes() == target.read_bytes()
+
+
+def test_merging_packs_with_one_table_codes_nothing_again(two, tmp_path):
+    for name in ("a", "b"):
+        words = ["-o", tmp_path / f"{name}.tnd", "--tables", "builtin"]
+        result_json("pack", two / name, *words)
+    report = result_json("merge", tmp_path / "a.tnd", tmp_path / "b.tnd", "-o", tmp_path / "c.tnd")
+    assert report["copied"] == 18
+    assert report["recoded"] == 0
+
+
+def test_equal_keys_are_refused_or_renamed(two, tmp_path):
+    target = tmp_path / "c.tnd"
+    error = error_of("merge", two / "a.tnd", two / "a.tnd", "-o", target, exit_code=2)
+    assert "'cat/000.jpg', is sample 0" in error["message"]
+    assert not target.exists()
+    report = result_json("merge", two / "a.tnd", two / "a.tnd", "-o", target, "--rename")
+    assert report["samples"] == 24
+    assert report["renamed"][0]["now"] == "cat/000-2.jpg"
+    assert "output" not in result_json("diff", two / "a.tnd", target, exit_code=1)
+    error_of("merge", two / "a.tnd", "-o", target, exit_code=1)
+    assert run("merge", two / "a.tnd", "-o", target, "--force").returncode == 0
+
+
+def test_merge_of_different_fields_is_refused(two, tmp_path):
+    list_file = tmp_path / "list.csv"
+    list_file.write_text(f"path,label,camera\n{two}/a/cat/000.jpg,cat,left\n")
+    error = error_of("merge", two / "a.tnd", list_file, "-o", tmp_path / "c.tnd", exit_code=2)
+    assert "camera (text)" in error["message"]
+
+
+def test_diff_names_what_differs_and_exits_as_diff(tmp_path):
+    old = make_folder(tmp_path / "old", 10)
+    result_json("pack", old, "-o", tmp_path / "old.tnd")
+    assert "10 unchanged" in out(run("diff", old, tmp_path / "old.tnd"))
+    new = tmp_path / "new"
+    shutil.copytree(old, new)
+    (new / "cat/001.png").write_bytes((new / "cat/003.png").read_bytes())
+    (new / "dog/002.png").rename(new / "dog/999.png")
+    report = result_json("diff", tmp_path / "old.tnd", new, exit_code=1)
+    assert set(report) == documented_keys("diff")
+    assert [row["key"] for row in report["removed"]] == ["dog/002.png"]
+    assert [row["key"] for row in report["added"]] == ["dog/999.png"]
+    assert [(row["key"], row["fields"]) for row in report["changed"]] == [
+        ("cat/001.png", ["image"])
+    ]
+    lines = out(run("diff", tmp_path / "old.tnd", new)).splitlines()
+    assert lines[:3] == ["- dog/002.png", "+ dog/999.png", "~ cat/001.png  image"]
+    result = run("diff", old, tmp_path / "missing.tnd")
+    assert result.returncode == 2
+    assert "TND-301" in err(result)
+
+
+def test_a_damaged_source_gives_exit_code_3(tmp_path):
+    (tmp_path / "cut.npy").write_bytes(b"\x93NUMPY\x01\x00")
+    result = run("pack", tmp_path / "cut.npy", "-o", tmp_path / "a.tnd")
+    assert "TND-314" in err(result)
+    assert result.returncode == 3

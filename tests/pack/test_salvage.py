@@ -1,0 +1,121 @@
+"""`tundish salvage`: what is left of damaged packs."""
+
+import json
+
+import pytest
+
+from tests.helpers.photos import write_photos
+from tests.helpers.program import documented_keys, err, error_of, needs_program, out, result_json
+from tests.helpers.program import tundish as run
+from tests.helpers.small_set import count_sound, make_folder
+
+pytestmark = needs_program
+
+
+@pytest.fixture(scope="module")
+def packed(tmp_path_factory):
+    """30 PNGs and their pack."""
+    base = tmp_path_factory.mktemp("salvage")
+    folder = make_folder(base / "photos", 30, size=20)
+    result_json("pack", folder, "-o", base / "whole.tnd")
+    return folder, base / "whole.tnd"
+
+
+@pytest.fixture(scope="module")
+def lanes(tmp_path_factory):
+    """12 JPEGs, re-coded with tables of their own; another pack with the same tables."""
+    base = tmp_path_factory.mktemp("lanes")
+    folder = write_photos(base / "photos", range(12), quality=95)
+    result_json("pack", folder, "-o", base / "whole.tnd")
+    result_json("split", base / "whole.tnd", "a=0.5,b=0.5", "-o", base / "part")
+    return folder, base / "whole.tnd", base / "part-a.tnd"
+
+
+def section(data, entry):
+    """Offset of a part of the pack, from its tail."""
+    return int.from_bytes(data[len(data) - 136 + entry :][:8], "little")
+
+
+def salvage(data, tmp_path, *words, exit_code=3):
+    torn, rest = tmp_path / "torn.tnd", tmp_path / "rest.tnd"
+    torn.write_bytes(data)
+    report = result_json("salvage", torn, "-o", rest, "--force", *words, exit_code=exit_code)
+    assert count_sound(rest) == report["samples"]
+    assert run("verify", rest).returncode == 0
+    return report, rest
+
+
+def keys(pack):
+    return [json.loads(line)["key"] for line in run("ls", pack, "--json").stdout.splitlines()]
+
+
+def test_of_an_intact_pack_nothing_is_lost(packed, tmp_path):
+    report, rest = salvage(packed[1].read_bytes(), tmp_path, exit_code=0)
+    assert set(report) == documented_keys("salvage")
+    assert report["samples"] == report["copied"] == report["records_before"] == 30
+    assert rest.read_bytes() == packed[1].read_bytes()
+
+
+def test_damaged_records_are_left_out_and_listed(packed, tmp_path):
+    folder, whole = packed
+    data = bytearray(whole.read_bytes())
+    data[data.index((folder / "cat/003.png").read_bytes()) + 50] ^= 1
+    report, rest = salvage(data, tmp_path)
+    assert report["method"] == "index"
+    assert [row["count"] for row in report["lost_records"]] == [1]
+    assert sorted(set(keys(whole)) - set(keys(rest))) == ["cat/003.png"]
+    text = out(run("salvage", tmp_path / "torn.tnd", "-o", rest, "--force"))
+    assert "lost: record 1" in text
+    assert "29 records; 1 lost" in text
+
+
+def test_without_tail_head_or_index_the_images_come_back_with_names_and_labels(packed, tmp_path):
+    folder, whole = packed
+    data = whole.read_bytes()
+    report, rest = salvage(bytes(64) + data[64:-10], tmp_path)
+    assert (report["method"], report["samples"]) == ("index", 30)
+    assert rest.read_bytes() == data
+    report, rest = salvage(data[: section(data, 72)], tmp_path)
+    assert (report["method"], report["labels_lost"], report["names_lost"]) == ("scan", 0, 0)
+    assert rest.read_bytes() == data
+    assert run("diff", folder, rest).returncode == 0
+
+
+def test_a_file_that_is_cut_off_gives_the_images_before_the_cut(packed, tmp_path):
+    folder, whole = packed
+    data = whole.read_bytes()
+    cut = data.index((folder / "dog/004.png").read_bytes()) + 100
+    report, rest = salvage(data[:cut], tmp_path)
+    assert report["records_before"] is None
+    assert report["names_lost"] == report["samples"] == 17
+    assert keys(rest)[:2] == ["record-000000", "record-000001"]
+    result = run("cat", rest, "0")
+    assert result.stdout == (folder / "cat/001.png").read_bytes()
+    report, rest = salvage(data[:cut], tmp_path, "--like", whole)
+    assert result_json("info", rest)["classes"] == ["cat", "dog"]
+    assert report["labels_lost"] == 17
+
+
+def test_re_coded_jpegs_need_their_tables(lanes, tmp_path):
+    folder, whole, other = lanes
+    data = whole.read_bytes()
+    report, rest = salvage(data[: section(data, 72)], tmp_path)
+    assert report["samples"] == 12
+    assert run("diff", folder, rest).returncode == 0
+    cut = data[: section(data, 24)]
+    error = error_of("salvage", tmp_path / "torn.tnd", "-o", rest, exit_code=1)
+    assert error["code"] == "TND-506"
+    report, rest = salvage(cut, tmp_path, "--like", other)
+    assert report["samples"] == 12
+    assert run("verify", rest, "--pixels").returncode == 0
+    (tmp_path / "torn.tnd").write_bytes(cut)
+    result = run("salvage", tmp_path / "torn.tnd", "-o", tmp_path / "none.tnd")
+    assert result.returncode == 1
+    assert "no record is intact" in err(result)
+
+
+def test_what_is_no_pack_is_refused(tmp_path):
+    (tmp_path / "a.tnd").write_bytes(b"hello" * 100)
+    error = error_of("salvage", tmp_path / "a.tnd", "-o", tmp_path / "b.tnd", exit_code=3)
+    assert error["code"] == "TND-101"
+    assert not (tmp_path / "b.tnd").exists()
