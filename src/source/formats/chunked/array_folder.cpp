@@ -67,7 +67,7 @@ std::string own_name(const std::string& path) {
 }
 
 bool read_if_exists(std::vector<std::byte>& out, const std::string& path, std::uint64_t most,
-                   const char* format) {
+                    const char* format) {
   File file;
   try {
     file = File::open(path);

@@ -24,6 +24,6 @@ std::string own_name(const std::string& path);
 // The whole file; false when there is none. Throws Error: source_damaged when it has more than
 // `most` bytes, and what File throws.
 bool read_if_exists(std::vector<std::byte>& out, const std::string& path, std::uint64_t most,
-                   const char* format);
+                    const char* format);
 
 }  // namespace tundish
