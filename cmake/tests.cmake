@@ -75,7 +75,6 @@ add_executable(unit_tests
   src/pack/salvage/salvage_test.cpp
   src/pack/checksum_test.cpp
   src/pack/write/handover_test.cpp
-  src/pack/write/work_memory_test.cpp
   src/pack/write/journal_test.cpp
   src/pack/manifest_test.cpp
   src/pack/metadata_test.cpp

@@ -18,7 +18,7 @@ HEAD_MAGIC, TAIL_MAGIC, END_MAGIC = b"\x89TND\r\n\x1a\n", b"TND tail", b"TND end
 HEAD, TAIL = struct.Struct("<8sIIQQ16s12xI"), struct.Struct("<8sQQ8Q16s16s4xI8s")
 NO_RECORD, NAMES_PIECE, NAMES_PER_BLOCK = 2**64 - 1, 2**32 - 1, 1024
 METADATA, TABLES, INDEX = 1, 2, 4  # numbers of pieces; the head is 0, the tail 5
-CODECS = "as it came,jpeg,png,npy,lanes,raw,webp,bmp,gif".split(",")
+CODECS = ["as it came", "jpeg", "png", "npy", "lanes", "raw", "webp", "bmp", "gif"]
 
 TABLE = list(range(256))  # what eight steps of CRC32C make of a byte
 for _ in range(8):

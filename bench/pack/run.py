@@ -118,8 +118,12 @@ def same_unpacked(target: Path, files: list[Path]) -> bool:
     return same
 
 
-def report(rows: Rows, images: Images, runs: dict[tuple[str, int], list[dict[str, float]]],
-           refused: dict[str, str]) -> str:
+def report(
+    rows: Rows,
+    images: Images,
+    runs: dict[tuple[str, int], list[dict[str, float]]],
+    refused: dict[str, str],
+) -> str:
     lines = []
     count = len(images.files)
     for contestant, about in CONTESTANTS.items():
@@ -130,13 +134,24 @@ def report(rows: Rows, images: Images, runs: dict[tuple[str, int], list[dict[str
         for cores in sorted({cores for _, cores in runs}):
             taken = runs[contestant, cores]
             rates = [count / one["seconds"] for one in taken]
-            ratios = [other["seconds"] / one["seconds"] for one, other in
-                      zip(runs["tundish_keep", cores], taken, strict=True)]
+            ratios = [
+                other["seconds"] / one["seconds"]
+                for one, other in zip(runs["tundish_keep", cores], taken, strict=True)
+            ]
             rate = rows.add(about.name, "images", rates, "images/s", cores=cores)
             rows.add(about.name, "tundish_keep is faster by", ratios, "x", cores=cores)
-            peak = rows.add(about.name, "peak memory", [one["peak_mb"] for one in taken], "MB", cores=cores)
-            lines.append([about.name, str(cores), f"{rate:,.0f} +-{100 * middle(rates)[1]:.0f} %",
-                          f"{middle(ratios)[0]:.2f}x", f"{peak:,.0f}"])
+            peak = rows.add(
+                about.name, "peak memory", [one["peak_mb"] for one in taken], "MB", cores=cores
+            )
+            lines.append(
+                [
+                    about.name,
+                    str(cores),
+                    f"{rate:,.0f} +-{100 * middle(rates)[1]:.0f} %",
+                    f"{middle(ratios)[0]:.2f}x",
+                    f"{peak:,.0f}",
+                ]
+            )
     head = ["contestant", "cores", "images/s", "keep is faster by", "peak MB"]
     return f"{rows.heading()}\n{images.about}\n\n{table(head, lines)}"
 

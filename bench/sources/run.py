@@ -111,7 +111,9 @@ class Race:
             return "" if largest == 0 else f"wrong pixels: MAD {mean:.3f}, max {largest}"
         with np.load(kept) as file:
             found, numbers = file["images"], file["draws"]
-        same = np.array_equal(found.reshape(len(found), -1), expected(job, numbers).reshape(len(found), -1))
+        same = np.array_equal(
+            found.reshape(len(found), -1), expected(job, numbers).reshape(len(found), -1)
+        )
         return "" if same else "wrong arrays"
 
     def round(self, formats: list[Format], turn: int) -> None:
@@ -133,12 +135,28 @@ def report(rows: Rows, race: Race, formats: list[Format], about: str) -> str:
             lines.append([one.name, one.rival_name, reason, "", "", ""])
             continue
         ours, theirs = (race.runs[one.name, who] for who in ("tundish", "rival"))
-        rates = [rows.add(f"{one.name}: {who}", "samples_per_s", [run["rate"] for run in runs], "samples/s", cores=1)
-                 for who, runs in (("tundish", ours), (one.rival_name, theirs))]
+        rates = [
+            rows.add(
+                f"{one.name}: {who}",
+                "samples_per_s",
+                [run["rate"] for run in runs],
+                "samples/s",
+                cores=1,
+            )
+            for who, runs in (("tundish", ours), (one.rival_name, theirs))
+        ]
         ratios = [a["rate"] / b["rate"] for a, b in zip(ours, theirs, strict=True)]
         ratio = rows.add(one.name, "ratio", ratios, "x", cores=1, bar=one.bar)
-        lines.append([one.name, one.rival_name, f"{rates[0]:,.0f}", f"{rates[1]:,.0f}",
-                      f"{ratio:.2f}x +-{100 * middle(ratios)[1]:.0f} %", f"{one.bar:.0f}x"])
+        lines.append(
+            [
+                one.name,
+                one.rival_name,
+                f"{rates[0]:,.0f}",
+                f"{rates[1]:,.0f}",
+                f"{ratio:.2f}x +-{100 * middle(ratios)[1]:.0f} %",
+                f"{one.bar:.0f}x",
+            ]
+        )
     head = ["format", "usual reader", "tundish, samples/s", "reader + DataLoader", "ratio", "bar"]
     return f"one core, batches of {BATCH}; {about}\n{rows.heading()}\n\n{table(head, lines)}"
 
@@ -158,7 +176,9 @@ def main() -> None:
     parser = arguments(__doc__.splitlines()[0], rounds=5)
     names = [one.file for one in FORMATS]
     parser.add_argument("--images", type=int, default=1000, help="least JPEGs per run (1000)")
-    parser.add_argument("--only", nargs="+", choices=names, default=names, metavar="FILE", help=", ".join(names))
+    parser.add_argument(
+        "--only", nargs="+", choices=names, default=names, metavar="FILE", help=", ".join(names)
+    )
     parser.add_argument("--peers", action="store_true", help="install the readers first")
     options = parser.parse_args()
     if options.peers:
@@ -171,7 +191,9 @@ def main() -> None:
     draws = plans(str(images.jpeg_pack), SEED, 1)
     np.save(work / "draws.npy", draws)
     core = sorted(os.sched_getaffinity(0))[:1]
-    job = Job("", "", images.files, str(work / "draws.npy"), SEED, 1, BATCH, warm=2, threads=1, cpus=core)
+    job = Job(
+        "", "", images.files, str(work / "draws.npy"), SEED, 1, BATCH, warm=2, threads=1, cpus=core
+    )
     race = Race(job, images, draws, work)
     for one in formats:
         if reason := race.prepare(one):

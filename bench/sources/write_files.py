@@ -48,7 +48,9 @@ def write_hdf5(job: Job, jpeg: bool) -> None:
                 images[number] = np.frombuffer(data, np.uint8)
         else:
             chunk = (CHUNK, RAW_LENGTH)
-            file.create_dataset("features", data=arrays(), chunks=chunk, compression="gzip", shuffle=True)
+            file.create_dataset(
+                "features", data=arrays(), chunks=chunk, compression="gzip", shuffle=True
+            )
         file["label"] = numbers(job.count)
 
 
@@ -83,7 +85,9 @@ def write_zarr(job: Job, jpeg: bool) -> None:
     assert not jpeg
     group = zarr.open_group(job.own, mode="w")
     features = arrays()
-    array = group.create_array("features", shape=features.shape, dtype="f4", chunks=(CHUNK, RAW_LENGTH))
+    array = group.create_array(
+        "features", shape=features.shape, dtype="f4", chunks=(CHUNK, RAW_LENGTH)
+    )
     array[:] = features
     label = group.create_array("label", shape=(job.count,), dtype="i8", chunks=(job.count,))
     label[:] = numbers(job.count)

@@ -46,16 +46,16 @@ def convert(
     words += source.words() if isinstance(source, DataSource) else []
     words += ["--output", os.fspath(target), "--", os.fspath(source)]
     if callable(progress):
-        code, out, messages = _run_showing(words, progress)
+        code, out, messages = _run_showing(words, progress, {})
     elif progress and (in_notebook() or not terminal):
         line = ProgressLine(sys.stderr, redraw=in_notebook(), word="converting")
         try:
-            code, out, messages = _run_showing(words, line)
+            code, out, messages = _run_showing(words, line, {})
         finally:
             line.end()
     else:
         words.insert(2, f"--progress={'auto' if progress else 'never'}")
-        code, out, messages = _run(words)
+        code, out, messages = _run(words, {})
     try:
         result = dict(json.loads(out))
     except ValueError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 
@@ -22,7 +23,5 @@ def find_program() -> str:
 
 def tell_library() -> None:
     """Formats whose structure is read by a second process (HDF5) need the program; others do not."""
-    try:
+    with contextlib.suppress(MissingError):  # opening such a file says so
         lib.tundish_set_program(os.fsencode(find_program()))
-    except MissingError:
-        pass  # opening such a file says so

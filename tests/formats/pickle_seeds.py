@@ -22,7 +22,11 @@ class Calls:
 
 
 def main():
-    plain = {"a": [1, 2.5, None, True, 2**80, -(2**40)], b"b": ("é", {1, 2}), "c": collections.OrderedDict(x=1)}
+    plain = {
+        "a": [1, 2.5, None, True, 2**80, -(2**40)],
+        b"b": ("é", {1, 2}),
+        "c": collections.OrderedDict(x=1),
+    }
     array = {"data": np.arange(12, dtype=np.uint8).reshape(2, 6), "labels": [1, 2]}
     itself = []
     itself.append(itself)

@@ -70,7 +70,9 @@ ROUNDINGS = 10
 def compare_first_step(ours: list[Any], recorded: dict[str, Any]) -> None:
     """Near to the exact step, and on average as near as the other implementation."""
     compare(ours, recorded["exact"], ROUNDINGS)
-    assert mean_ulps(ours, recorded["exact"]) <= 1.05 * mean_ulps(recorded["first"], recorded["exact"])
+    assert mean_ulps(ours, recorded["exact"]) <= 1.05 * mean_ulps(
+        recorded["first"], recorded["exact"]
+    )
 
 
 def mean_ulps(weights: list[Any], exact: list[Any]) -> float:

@@ -1,7 +1,6 @@
 // tundish pack: any source into .tnd files.
-#include <malloc.h>
-
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <cstdio>
 
@@ -76,7 +75,7 @@ int run_manifest(const PackArguments& arguments, Shell& shell) {
 }  // namespace
 
 int run_pack(const Words& words, Shell& shell) {
-  // Memory of this size goes back to the system at once, instead of staying with the thread that freed it.
+  // Memory of this size goes back to the system when it is freed; it does not stay with a thread.
   ::mallopt(M_MMAP_THRESHOLD, 4 << 20);
   PackArguments arguments;
   if (!parse(arguments, words, shell)) return kOk;
@@ -87,9 +86,9 @@ int run_pack(const Words& words, Shell& shell) {
   check_log(target, arguments.force);
 
   const std::vector<int> sockets = sockets_to_python();
-  const std::shared_ptr<const Source> all =
-      sockets.empty() ? open_source(arguments.from[0], arguments.about)
-                      : open_python_samples(arguments.from[0], sockets);
+  const std::shared_ptr<const Source> all = sockets.empty()
+                                                ? open_source(arguments.from[0], arguments.about)
+                                                : open_python_samples(arguments.from[0], sockets);
   const Chosen chosen =
       choose_samples(all, arguments.choice, arguments.threads, arguments.progress == "auto", shell);
   const std::shared_ptr<const Source>& source = chosen.source;

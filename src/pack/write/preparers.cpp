@@ -83,8 +83,7 @@ Preparers::Preparers(Handover& handover, const Source& source, const Wanted& wan
   const auto run = [this, &handover, &source, wanted, &options, tables] {
     const StopScope interruptible(stop_request(options.stop));
     try {
-      Recoder recoder{
-          .tables = tables, .options = transcode_options(options), .memory = &memory_};
+      Recoder recoder{.tables = tables, .options = transcode_options(options), .memory = &memory_};
       if (options.preprocessor) recoder.step = options.preprocessor->make_step();
       source.random_access() ? prepare_by_number(handover, source, wanted, options, recoder)
                              : prepare_by_scan(handover, source, wanted, options.limits, recoder);

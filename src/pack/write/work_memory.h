@@ -49,7 +49,7 @@ class WorkMemory {
   std::uint64_t taken_ = 0;
 };
 
-// Two sets of coefficients, the file and the record of it: measured on 4:4:4 JPEGs of 24 million pixels.
+// Two sets of coefficients, the file and its record: measured on 4:4:4 JPEGs of 24 megapixels.
 constexpr std::uint64_t kWorkBytesPerPixel = 16;
 constexpr std::uint64_t kWorkBytes = 352ull << 20;
 // A thread keeps the memory of smaller images for the next one.

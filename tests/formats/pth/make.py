@@ -17,15 +17,23 @@ def main():
     pair = (images, labels)
     rows = [(image.clone(), int(label)) for image, label in zip(images, labels, strict=True)]
     # A view whose elements lie in another order than its sides say.
-    turned = {"images": images.permute(0, 3, 1, 2).contiguous().permute(0, 2, 3, 1), "labels": labels}
+    turned = {
+        "images": images.permute(0, 3, 1, 2).contiguous().permute(0, 2, 3, 1),
+        "labels": labels,
+    }
     arrays = {"images": images.numpy(), "labels": labels.numpy()}
     for name, value in {"named": named, "pair": pair, "rows": rows, "turned": turned}.items():
         torch.save(value, HERE / f"{name}.pth")
         torch.save(value, HERE / f"{name}-legacy.pth", _use_new_zipfile_serialization=False)
     torch.save(arrays, HERE / "arrays.pth")
     torch.save(arrays, HERE / "arrays-5.pth", pickle_protocol=5)
-    torch.save(named, HERE / "named-legacy-4.pth", pickle_protocol=4, _use_new_zipfile_serialization=False)
-    torch.save({"images": images.to(torch.uint16)[..., 0], "y": labels.to(torch.uint32)}, HERE / "untyped.pth")
+    torch.save(
+        named, HERE / "named-legacy-4.pth", pickle_protocol=4, _use_new_zipfile_serialization=False
+    )
+    torch.save(
+        {"images": images.to(torch.uint16)[..., 0], "y": labels.to(torch.uint32)},
+        HERE / "untyped.pth",
+    )
 
 
 if __name__ == "__main__":
