@@ -59,6 +59,7 @@ RELEVANT = {
     "memory": ["memory", "cache", "loader"],
     "monitor": ["monitoring", "report", "bad_samples"],
     "order": ["order", "ranks", "loader", "resume"],
+    "convert": ["convert", "convert_arrays", "cli_unpack"],
     "pack": ["format", "cli_pack", "cli_verify", "cli_unpack", "golden_lanes", "copy_to"],
     "preprocess": ["preprocess", "cli_pack"],
     "sample": ["loader", "bad_samples", "cache", "fields", "replay"],
