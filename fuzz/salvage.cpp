@@ -25,7 +25,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } catch (const Error&) {
     return 0;
   }
-  check(found.method == SalvageMethod::scan || found.count == found.records.size());
+  std::uint64_t lost = 0;
+  for (const LostRecords& part : found.lost) lost += part.count;
+  check(found.method == SalvageMethod::scan || found.count == found.records.size() + lost);
   std::uint64_t end = kHeadBytes;
   for (const FoundRecord& record : found.records) {
     check(record.offset >= end);
