@@ -14,6 +14,8 @@ namespace {
 constexpr std::uint64_t kNumbersAhead = 8;      // records that may be lost together
 constexpr std::uint64_t kLeastAhead = 1 << 20;  // bytes that are searched behind a lost record
 constexpr std::uint64_t kSlowPlaces = 256;
+constexpr std::uint64_t kLeastBudget = 4 << 20, kBudgetPerByte = 64;
+constexpr std::uint64_t kMostBudgeted = std::uint64_t{1} << 56;
 constexpr std::size_t kSniffBytes = 64;
 
 class Scan {
@@ -38,9 +40,8 @@ class Scan {
       check_stop(file_.path());
       if (scan_.progress) scan_.progress(at, end_);
       const std::uint64_t first = number;
-      if (!match(at, {&number, 1}, Limits{}.max_bytes)) {
-        const auto next = resume_behind(at, number);
-        if (!next) break;
+      if (!match(at, {&number, 1}, Limits{}.max_bytes) && !match_before_damage(at, number)) {
+        if (!resume_behind(at, number)) break;
         out_.lost.push_back({first, found_.number - first, "damaged"});
       }
       at = *align_up(found_end_, scan_.alignment);
@@ -106,8 +107,10 @@ class Scan {
     // A window of its own: matching what follows would move this one.
     ByteWindow window(file_);
     ByteWindow& used = p == 0 ? window_ : window;
-    const std::uint64_t most = std::min(most_, end_ - std::min(at, end_));
-    return find_piece_end(used, at, number, numbers, most, go_on).has_value();
+    const std::uint64_t most = std::min({most_, end_ - std::min(at, end_), budget_});
+    const bool fits = find_piece_end(used, at, number, numbers, most, go_on).has_value();
+    if (!fits) budget_ -= std::min(budget_, most);
+    return fits;
   }
 
   template <typename GoOn>
@@ -142,7 +145,7 @@ class Scan {
     const Bytes start = ahead_.at(*align_up(end, kSectionAlignment), 2);
     const bool metadata =
         start.size() >= 2 && start[0] == std::byte{'{'} && start[1] == std::byte{'"'};
-    return (metadata || codec_at(next)) && found(end);
+    return (metadata || next_may_be_damaged_ || codec_at(next)) && found(end);
   }
 
   bool found(std::uint64_t end) {
@@ -150,11 +153,21 @@ class Scan {
     return true;
   }
 
+  // A record whose next one is damaged where it begins. Chance fits are more likely then, so only
+  // lengths that are usual here are tried.
+  bool match_before_damage(std::uint64_t at, std::uint64_t number) {
+    next_may_be_damaged_ = true;
+    const bool fits = match(at, {&number, 1}, usual_most());
+    next_may_be_damaged_ = false;
+    return fits;
+  }
+
+  std::uint64_t usual_most() const { return std::max(kLeastAhead, 4 * largest_); }
+
   // The next record behind a damaged one.
   bool resume_behind(std::uint64_t at, std::uint64_t number) {
     std::vector<std::uint64_t> numbers;
     for (std::uint64_t n = 1; n <= kNumbersAhead; ++n) numbers.push_back(number + n);
-    const std::uint64_t most = std::max(kLeastAhead, 4 * largest_);
     // A record that begins with an image, or with a field of one length, is refused at once where
     // it cannot begin; any other is searched for at every place.
     const bool quick = begins_with_image() || pieces_[0].length;
@@ -162,7 +175,7 @@ class Scan {
     std::uint64_t place = at + scan_.alignment;
     for (std::uint64_t n = 0; n < places && place < end_; ++n, place += scan_.alignment) {
       if (place % (1 << 20) < scan_.alignment) check_stop(file_.path());
-      if (match(place, numbers, most)) return true;
+      if (match(place, numbers, usual_most())) return true;
     }
     return false;
   }
@@ -174,6 +187,9 @@ class Scan {
   const std::uint32_t image_ = static_cast<std::uint32_t>(scan_.schema.find(FieldType::image));
   std::vector<Piece> pieces_;
   std::uint64_t largest_ = 0, most_ = 0;
+  // Bytes that may still be searched in vain: a hostile file takes time in proportion to its size.
+  std::uint64_t budget_ = kLeastBudget + kBudgetPerByte * std::min(end_, kMostBudgeted);
+  bool next_may_be_damaged_ = false;
   FoundRecord found_;
   std::uint64_t found_end_ = 0;
   ScanResult out_;

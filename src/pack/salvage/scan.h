@@ -27,9 +27,9 @@ struct ScanResult {
 };
 
 // Any bytes. A record is taken when the checksum of each of its fields fits its number, zeros fill
-// the gap up to the next record, and the next record, if any, begins as an image does. Behind a
-// damaged record the scan goes on with the next of the 8 records after it. Throws
-// Error(interrupted) and errors of reading.
+// the gap up to the next record, and the next record, if any, begins as an image does (or is
+// damaged there). Behind a damaged record the scan goes on with the next of the 8 records after it.
+// Throws Error(interrupted) and errors of reading.
 ScanResult scan_records(const ByteFile& file, const RecordScan& scan);
 
 }  // namespace tundish

@@ -171,24 +171,22 @@ class PartReader {
     }
   }
 
-  // Bytes of the block of names at this place, of 1024 names or of as many as fit; 0: no block.
+  // Bytes of the block of names at this place, of 1024 names or fewer; 0: no block. One pass: a
+  // block of fewer names is the beginning of the same bytes, and its checksum says where it ends.
   std::uint64_t find_block(std::vector<std::string>& out, std::uint64_t at, std::uint64_t block) {
-    const auto try_count = [&](std::uint64_t count) -> std::uint64_t {
-      std::vector<std::byte> lengths(4 * count);
-      if (file_.read_at(lengths, at) != lengths.size()) return 0;
-      std::uint64_t bytes = lengths.size() + kCrcBytes;
-      for (std::uint64_t i = 0; i < count; ++i)
-        bytes += load<std::uint32_t>(lengths.data() + 4 * i);
-      if (bytes > kMaxNamesBytes || at > file_.size() || bytes > file_.size() - at) return 0;
-      std::vector<std::byte> all(bytes);
-      if (file_.read_at(all, at) != bytes) return 0;
-      return decode_names(out, all, block, count) ? 0 : bytes;
+    const std::array<std::uint64_t, 1> owner = {block};
+    const auto is_block = [&](const PieceEnd& end) {
+      std::vector<std::byte> bytes(end.payload_end + kCrcBytes - at);
+      if (file_.read_at(bytes, at) != bytes.size()) return false;
+      std::uint64_t sum = kCrcBytes;
+      for (std::uint64_t count = 1; count <= kNamesPerBlock && 4 * count < bytes.size(); ++count) {
+        sum += 4 + load<std::uint32_t>(bytes.data() + 4 * (count - 1));
+        if (sum == bytes.size()) return !decode_names(out, bytes, block, count);
+      }
+      return false;
     };
-    if (const std::uint64_t bytes = try_count(kNamesPerBlock)) return bytes;
-    for (std::uint64_t count = kNamesPerBlock - 1; count > 0; --count) {
-      if (const std::uint64_t bytes = try_count(count)) return bytes;
-    }
-    return 0;
+    const auto end = find_piece_end(window_, at, kNamesPiece, owner, kMaxNamesBytes, is_block);
+    return end ? end->payload_end + kCrcBytes - at : 0;
   }
 
   void read_index_section(const Tail& tail) {
