@@ -60,6 +60,11 @@ def error_of(*words, exit_code):
     return found["code"], found["message"]
 
 
+def exit_code_of(code):
+    """Of `tundish`: 3 for data that are damaged, 1 for those that cannot be used."""
+    return 3 if code in ("TND-312", "TND-314") else 1
+
+
 def image(number):
     """A small image that no other number gives."""
     file = io.BytesIO()
