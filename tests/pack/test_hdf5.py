@@ -91,7 +91,7 @@ def test_a_file_that_is_cut_off_is_refused(tmp_path):
 
 
 def test_the_death_of_the_reading_process_is_an_error_with_its_signal(folder, tmp_path):
-    """The library is told of a program that dies."""
+    """The program that the library starts is one that dies."""
     script = tmp_path / "dies"
     script.write_text("#!/bin/sh\nkill -SEGV $$\n")
     script.chmod(0o755)

@@ -64,7 +64,7 @@ bool PackRun::resume(std::string& why_not) {
   }
   report_.lanes.trained_on = start->trained_on;
   if (restore_files()) return true;
-  if (out_->file().was_there()) why_not = "its contents are damaged";
+  if (out_->file().had_contents()) why_not = "its contents are damaged";
   return false;
 }
 

@@ -28,7 +28,7 @@ PartialFile::PartialFile(const std::string& target, bool replace, std::string le
     status.st_size = 0;
   }
   if (descriptor < 0) throw_errno(target_.path(), "create a temporary file beside it", true);
-  was_there_ = status.st_size > 0;
+  had_contents_ = status.st_size > 0;
   file_ = File(descriptor, std::move(name));
 }
 

@@ -20,7 +20,7 @@ class PartialFile {
   PartialFile& operator=(const PartialFile&) = delete;
 
   const std::string& path() const { return target_.path(); }
-  bool was_there() const { return was_there_; }  // with contents, when it was opened
+  bool had_contents() const { return had_contents_; }  // when it was opened
 
   // Takes the space from the disk now. Does nothing where the file system cannot.
   void reserve(std::uint64_t bytes);
@@ -44,7 +44,7 @@ class PartialFile {
   OutputTarget target_;
   std::string leaf_;
   File file_;
-  bool was_there_ = false, is_published_ = false;
+  bool had_contents_ = false, is_published_ = false;
   bool name_is_durable_ = false;
 };
 
