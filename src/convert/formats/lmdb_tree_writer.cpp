@@ -134,7 +134,7 @@ std::vector<LmdbTreeWriter::Child> LmdbTreeWriter::write_branches(
 
 void LmdbTreeWriter::write_heads(std::uint64_t root, std::uint16_t depth) {
   const std::uint64_t leaf_pages = leaves_.size();
-  for (const std::uint64_t transaction : {0, 1}) {
+  for (const std::uint64_t transaction : {0u, 1u}) {
     const bool empty = transaction == 0;  // the state before the first transaction
     std::string page = page_head(transaction, kMeta, 0);
     append(page, std::uint32_t{0xbeefc0de});
