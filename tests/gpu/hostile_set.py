@@ -53,7 +53,7 @@ def make(pack: Path, out: Path, every: int = 10) -> list[int]:
         image = [kind for _, kind in index.fields].index("image")
         column = index.stored.index(image)
         for number in range(0, index.count, every):
-            if read_tnd.CODECS.get(index.codecs[number]) != "lanes":
+            if read_tnd.CODECS[index.codecs[number]] != "lanes":
                 continue
             offset, length = index.places[number][column]
             record = content[offset : offset + length - 4]

@@ -35,7 +35,7 @@ struct Listing {
   std::uint64_t left_out = 0;        // files without an image ending
 };
 
-struct FolderEntry {
+struct ClassFolder {
   std::string path;  // relative to the class folder, "" for itself
   std::vector<FileEntry> files;
 };
@@ -95,10 +95,10 @@ class Walk {
   explicit Walk(std::string root) : root_(std::move(root)) {
     enter("", false);
     sort_by_name(folders_, root_,
-                 [](const FolderEntry& f) -> const std::string& { return f.path; });
+                 [](const ClassFolder& f) -> const std::string& { return f.path; });
   }
 
-  const std::vector<FolderEntry>& folders() const { return folders_; }
+  const std::vector<ClassFolder>& folders() const { return folders_; }
   std::uint64_t left_out() const { return left_out_; }
   const std::vector<std::string>& loops() const { return loops_; }
 
@@ -128,7 +128,7 @@ class Walk {
   }
 
   std::string root_;
-  std::vector<FolderEntry> folders_;
+  std::vector<ClassFolder> folders_;
   std::vector<Identity> above_;  // the folders we are in, to see loops
   std::vector<std::string> loops_;
   std::uint64_t linked_folders_ = 0;
@@ -209,7 +209,7 @@ class ImageFolder : public Source {
       warnings_.push_back(fmt::format(
           "{}: not followed, it leads back to a folder that contains it", printable(loop)));
     }
-    for (const FolderEntry& folder : walk.folders()) {
+    for (const ClassFolder& folder : walk.folders()) {
       const std::string prefix = join_path(name, folder.path);
       for (const FileEntry& file : folder.files)
         add(join_path(prefix, file.name), file.size, label);

@@ -3,32 +3,29 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
+#include <system_error>
 
 #include "core/file.h"
-#include "core/interruption.h"
+#include "source/folder_entries.h"
 #include "source/format.h"
 #include "source/names.h"
 
 namespace tundish {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr int kMaxLevels = 8;
 constexpr std::size_t kMaxFolders = 100'000;
 
 std::vector<std::string> sub_folders(const std::string& path) {
-  std::error_code error;
-  fs::directory_iterator entries(path, error);
   std::vector<std::string> out;
-  for (; !error && entries != fs::directory_iterator(); entries.increment(error)) {
-    check_stop(path);
-    std::error_code unknown;  // a link to nowhere is no folder
-    if (entries->is_directory(unknown)) out.push_back(entries->path().filename().string());
-    if (out.size() > kMaxFolders) break;
+  const int error = visit_folder(path, [&](const FolderEntry& entry) {
+    if (entry.is_folder) out.push_back(entry.name);
+    return out.size() <= kMaxFolders;
+  });
+  if (error != 0) {
+    throw Error(ErrorCode::source_unreadable, {.file = path},
+                std::generic_category().message(error));
   }
-  if (error) throw Error(ErrorCode::source_unreadable, {.file = path}, error.message());
   std::sort(out.begin(), out.end(), name_before);
   return out;
 }

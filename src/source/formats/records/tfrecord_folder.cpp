@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <map>
 #include <set>
 
 #include "core/file.h"
-#include "core/interruption.h"
 #include "source/decompress.h"
+#include "source/folder_entries.h"
 #include "source/format.h"
 #include "source/formats/records/tfrecord_reader.h"
 #include "source/names.h"
@@ -51,16 +50,12 @@ ShardName parse_shard_name(const std::string& name) {
 // folder inside.
 template <class Visit>
 bool visit_files(const std::string& path, Visit&& visit) {
-  std::error_code error;
-  std::filesystem::directory_iterator entry(path, error), end;
-  for (; !error && entry != end; entry.increment(error)) {
-    check_stop(path);
-    const std::string name = entry->path().filename().string();
-    if (is_note(name)) continue;
-    if (!entry->is_regular_file(error) || error) return false;
-    if (!visit(name, entry->file_size(error)) || error) return false;
-  }
-  return !error;
+  bool all = true;
+  const int error = visit_folder(path, [&](const FolderEntry& entry) {
+    if (is_note(entry.name)) return true;
+    return all = entry.is_file && visit(entry.name, entry.bytes);
+  });
+  return all && error == 0;
 }
 
 }  // namespace

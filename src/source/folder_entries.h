@@ -1,0 +1,45 @@
+// What is in a folder. std::filesystem's iterator ends the process when memory is short.
+#pragma once
+
+#include <dirent.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "core/interruption.h"
+
+namespace tundish {
+
+struct FolderEntry {
+  std::string name;
+  bool is_folder = false, is_file = false;  // links are followed; neither: a link to nowhere, ...
+  std::uint64_t bytes = 0;                  // of a file
+};
+
+// Calls visit(entry) in the system's order until it gives false. Gives the errno of a folder that
+// cannot be listed, else 0.
+template <typename Visit>
+int visit_folder(const std::string& path, Visit&& visit) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(path.c_str()), ::closedir);
+  if (!folder) return errno;
+  while (true) {
+    check_stop(path);
+    errno = 0;
+    const dirent* found = ::readdir(folder.get());
+    if (found == nullptr) return errno;
+    FolderEntry entry{.name = found->d_name};
+    if (entry.name == "." || entry.name == "..") continue;
+    struct stat status;
+    if (::fstatat(::dirfd(folder.get()), entry.name.c_str(), &status, 0) == 0) {
+      entry.is_folder = S_ISDIR(status.st_mode);
+      entry.is_file = S_ISREG(status.st_mode);
+      entry.bytes = static_cast<std::uint64_t>(status.st_size);
+    }
+    if (!visit(entry)) return 0;
+  }
+}
+
+}  // namespace tundish
