@@ -60,7 +60,7 @@ TEST_CASE("of an intact pack nothing is lost") {
 TEST_CASE("a pack without tail or head is read by its index") {
   const MemorySource source = image_source(1500, 3);
   const FileBytes whole = bytes_of_pack(source);
-  for (const std::size_t cut : {1, 8, 100, 136}) {
+  for (const std::size_t cut : {1u, 8u, 100u, 136u}) {
     FileBytes bytes(whole.begin(), whole.end() - static_cast<std::ptrdiff_t>(cut));
     std::fill_n(bytes.begin(), kHeadBytes, std::byte{0});
     const Salvage found = find(bytes);

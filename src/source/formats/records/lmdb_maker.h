@@ -20,7 +20,7 @@ class LmdbMaker {
 
   // Both heads; the second is newer. The root's page follows as page 2.
   LmdbMaker(std::uint64_t entries, std::uint64_t root, std::uint64_t last_page) {
-    for (std::uint64_t number : {0, 1}) {
+    for (std::uint64_t number : {0u, 1u}) {
       std::string page(kPage, '\0');
       put(page, 0, number);
       put(page, 10, std::uint16_t{8});

@@ -118,7 +118,7 @@ TEST_CASE("lmdb: pages out of range, cycles, overlaps and lies are refused") {
   LmdbMaker shared(3, 2, 2);
   shared.add(true, {{.key = std::string(200, 'k')}});
   LmdbMaker::put(shared.bytes, 2 * kPage + 12, std::uint16_t{16 + 2 * 3});
-  for (const std::size_t at : {18, 20}) {
+  for (const std::size_t at : {18u, 20u}) {
     std::memcpy(&shared.bytes[2 * kPage + at], &shared.bytes[2 * kPage + 16], 2);
   }
   CHECK(walk(shared.bytes) ==
