@@ -49,7 +49,7 @@ class TundishOptimizer(Trick):
 
     def code(self) -> list[str]:
         return [
-            "optimizer = tundish.optim.AdamW(model.parameters(), ...)  # or SGD, Adam: the same arguments and state"
+            "optimizer = tundish.optim.AdamW(model.parameters(), ...)  # or SGD, Adam: same arguments, state"
         ]
 
 
