@@ -17,7 +17,7 @@ namespace tundish {
 struct ConvertReport {
   std::uint64_t samples = 0;               // that the target holds
   std::uint64_t files = 0, bytes = 0;      // files that were written, and all their bytes
-  std::uint64_t already_there = 0;         // files of a folder that had the same bytes
+  std::uint64_t unchanged = 0;             // files of a folder that had the same bytes
   std::string list = {};                   // name of a folder's list, or empty
   std::vector<std::string> left_out = {};  // fields that the target cannot hold, and why
   std::vector<std::string> warnings = {};  // what else differs from the source

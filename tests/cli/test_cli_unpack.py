@@ -28,7 +28,7 @@ def test_unpack_gives_the_original_files(three_photos, three_packed, tmp_path):
     assert report["files"] == 3
     assert tree(tmp_path / "back") == tree(three_photos)
     again = result_json("unpack", three_packed, "-o", tmp_path / "back")
-    assert again["already_there"] == 3
+    assert again["unchanged"] == 3
 
 
 def test_unpack_keeps_other_files_without_force(three_photos, three_packed, tmp_path):

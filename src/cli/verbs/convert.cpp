@@ -39,11 +39,11 @@ keep their values. The same input gives the same bytes. FORMAT is one of
   npy       TARGET/image.npy, label.npy, ...: one shape; images are decoded
 
 TARGET appears when it is complete, never half; a folder fills file by file, and
-an interrupted run can be repeated. What is there already is replaced with --force
+an interrupted run can be repeated. What exists is replaced with --force
 only. --shards N divides a tar or tfrecord into N files. Samples that cannot be
 read, or that FORMAT cannot hold, are named and left out: exit code 3, with
 --skip-bad 0. Fields that FORMAT cannot hold are left out with a warning.)",
-    .json = R"({output, format, samples, files, bytes, already_there, list, left_out, warnings,
+    .json = R"({output, format, samples, files, bytes, unchanged, list, left_out, warnings,
 refused, seconds}; list is the name of a folder's list or null; left_out: fields;
 refused is an array of {code, message, title, file, record, key, offset, reason}.
 --progress json prints lines of {"progress": {samples, samples_total, bytes,
@@ -137,7 +137,7 @@ void print_as_json(const ConvertReport& done, const ConvertArguments& arguments,
   out["samples"] = done.samples;
   out["files"] = done.files;
   out["bytes"] = done.bytes;
-  out["already_there"] = done.already_there;
+  out["unchanged"] = done.unchanged;
   out["list"] = done.list.empty() ? Json() : Json(done.list);
   out["left_out"] = texts_json(done.left_out);
   out["warnings"] = texts_json(done.warnings);
@@ -152,8 +152,8 @@ void print_text(const ConvertReport& done, const ConvertArguments& arguments, do
   std::string text = fmt::format(
       "{}  {} samples, {} files, {} in {}", printable(arguments.target), with_commas(done.samples),
       with_commas(done.files), bytes_text(static_cast<double>(done.bytes)), duration_text(seconds));
-  if (done.already_there > 0) {
-    text += fmt::format(", {} were there already", with_commas(done.already_there));
+  if (done.unchanged > 0) {
+    text += fmt::format(", {} unchanged", with_commas(done.unchanged));
   }
   shell.line("done", text);
   if (!done.refused.empty()) {

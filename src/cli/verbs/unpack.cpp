@@ -21,12 +21,12 @@ constexpr VerbHelp kHelp = {
 data set, and never outside DIR; so are the files that were beside them in an
 archive, but for empty ones. Labels (.cls files too) and columns that do not
 follow from the folders are in DIR/list.csv, or list-2.csv if that is a file of
-the data set. Files that are there already with the same bytes are kept, so an
+the data set. Files that exist with the same bytes are kept, so an
 interrupted run can be repeated; others are replaced with --force only. Damaged
 and unreadable records are named and left out, and so are records whose names
 cannot be those of files here; records whose names are damaged are written as
 record-N; exit code 3 for all of these.)",
-    .json = R"({output, files, bytes, already_there, list, damaged, seconds}; list is the name of
+    .json = R"({output, files, bytes, unchanged, list, damaged, seconds}; list is the name of
 the list or null; damaged is an array of {code, message, title, file, record,
 key, offset, reason})"};
 
@@ -36,7 +36,7 @@ void print_as_json(const ConvertReport& done, const std::string& target, double 
   out["output"] = json_text(target);
   out["files"] = done.files;
   out["bytes"] = done.bytes;
-  out["already_there"] = done.already_there;
+  out["unchanged"] = done.unchanged;
   out["list"] = done.list.empty() ? Json() : Json(done.list);
   out["damaged"] = Json::array();
   for (const Error& error : done.refused) out["damaged"].push_back(error_json(error));
@@ -49,8 +49,8 @@ void print_text(const ConvertReport& done, const std::string& target, double sec
   std::string text =
       fmt::format("{}  {} files, {} in {}", printable(target), with_commas(done.files),
                   bytes_text(static_cast<double>(done.bytes)), duration_text(seconds));
-  if (done.already_there) {
-    text += fmt::format(", {} were there already", with_commas(done.already_there));
+  if (done.unchanged) {
+    text += fmt::format(", {} unchanged", with_commas(done.unchanged));
   }
   if (!done.refused.empty()) {
     text += fmt::format(", {} damaged left out", with_commas(done.refused.size()));

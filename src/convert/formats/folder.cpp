@@ -43,7 +43,7 @@ class FolderWriter : public TargetWriter {
 
  private:
   void write(const SampleFile& file) {
-    if (!folder_.write(file.name, file.content)) ++report_.already_there;
+    if (!folder_.write(file.name, file.content)) ++report_.unchanged;
     const std::string top = file.name.substr(0, file.name.find('/'));  // also a folder's name
     if (top.starts_with("list") && top.ends_with(".csv")) like_lists_.insert(top);
     ++report_.files;
