@@ -15,10 +15,8 @@ namespace tundish {
 // Uniform over 64 bits. Each purpose ("sample", "split") has numbers of its own, so that a part of
 // a data set can be split again without bias.
 inline std::uint64_t key_hash(std::string_view purpose, std::uint64_t seed, std::string_view key) {
-  XXH3_state_t state;
-  XXH3_64bits_reset_withSeed(&state, XXH3_64bits_withSeed(purpose.data(), purpose.size(), seed));
-  XXH3_64bits_update(&state, key.data(), key.size());
-  return XXH3_64bits_digest(&state);
+  return XXH3_64bits_withSeed(key.data(), key.size(),
+                              XXH3_64bits_withSeed(purpose.data(), purpose.size(), seed));
 }
 
 // The least number that is not below `share` (0 to 1) of all 64-bit numbers; share 1: the largest.

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "source/memory_source.h"
+#include "source/views/key_hash.h"
 #include "source/views/split.h"
 
 namespace tundish {
@@ -103,6 +104,8 @@ TEST_CASE("the part of a sample depends on its key alone, and the shares are kep
   CHECK(sum == 3000);
   CHECK(split_numbers(*few, parts, 6) != a);
   // Written down: a split must never change between versions.
+  CHECK(key_hash("split", 0, "cat/1.jpg") == 0x32db867e5af8c797u);
+  CHECK(key_hash("split", 7, "cat/1.jpg") == 0x9d4e072492d2bc0fu);
   CHECK(part_of_key(parse_split("a=0.5,b=0.5"), 0, "cat/1.jpg") ==
         part_of_key(parse_split("c=50%,d=50%"), 0, "cat/1.jpg"));
 }
