@@ -105,11 +105,13 @@ class Search:
         self.rows.append(reference_row(BASELINE, base, self.stage.memory(BASELINE)))
 
     def _start_compiling(self) -> None:
-        """The compiled variants that will most likely be wanted. The human recipe comes later: it is
-        compiled to the same kernels, and finds them."""
-        for precision in [Bf16()] if self.quick else [Bf16(), Fp16()]:
-            if self._can(Compile()) and self._can(precision):
-                self._start(self._usable([*self.ground(), precision, ChannelsLast(), Compile()]))
+        """The compiled variant that will most likely be wanted; one alone, which is ready sooner."""
+        if self._can(Compile()) and self._can(Bf16()):
+            self._start(self._compiled_first())
+
+    def _compiled_first(self) -> Variant:
+        """The human recipe is compiled to the same kernels, and finds them if it comes later."""
+        return self._usable([*self.ground(), Bf16(), ChannelsLast(), Compile()])
 
     def _checked_first(self) -> list[Trick]:
         tricks: list[Trick] = [Compile(), *self.ground(), ChannelsLast()]
@@ -175,12 +177,12 @@ class Search:
             candidates.append(self._usable([*best, ChannelsLast()]))
         if best and not self._can(CudaGraph()) and self.facts.cuda:
             candidates.append(self._usable([*without(best, Compile()), Compile("reduce-overhead")]))
-        candidates = list(dict.fromkeys(candidates))
+        first = self._compiled_first() if self._can(Bf16()) else best
+        candidates = list(dict.fromkeys([*candidates, first]))
         self._end_all_but([*candidates, self.winner, self.human_recipe()])
         for candidate in candidates:
             self._start(candidate)
-        for candidate in candidates[:1]:
-            self.stage.is_ready_by(self.name(candidate), self._latest())
+        self.stage.is_ready_by(self.name(first), self._latest())
         start_human(self)
         self.measure([*candidates, self.winner], "compile")
         self._settle([*candidates, self.winner])
