@@ -38,7 +38,10 @@ JOBS = {
     "lamb_clip": Job("lamb", _LAMB, 44, max_norm=1.0, note="timm's default"),
     # A sum that is almost 0 has another sign after another rounding: a whole step of that element.
     "lion": Job("lion", {"lr": 1e-4, "weight_decay": 0.1}, 20, tolerance=2e-2),
-    "novograd": Job("novograd", {"lr": 1e-2, "betas": (0.95, 0.98), "weight_decay": 1e-3}, 24),
+    # Three steps move a weight of a large tensor by a millionth: the rounding of the weight is 7e-4 of it.
+    "novograd": Job(
+        "novograd", {"lr": 1e-2, "betas": (0.95, 0.98), "weight_decay": 1e-3}, 24, tolerance=2e-3
+    ),
     # Newton-Schulz in bfloat16: products in another order differ in the third digit.
     "muon": Job("muon", {"lr": 1e-2, "weight_decay": 0.1}, None, tolerance=5e-2),
 }

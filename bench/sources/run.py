@@ -111,6 +111,8 @@ class Race:
             return "" if largest == 0 else f"wrong pixels: MAD {mean:.3f}, max {largest}"
         with np.load(kept) as file:
             found, numbers = file["images"], file["draws"]
+        if found.ndim == 4 and found.shape[3] == 3:  # our images have their channels last
+            found = found.transpose(0, 3, 1, 2)
         same = np.array_equal(
             found.reshape(len(found), -1), expected(job, numbers).reshape(len(found), -1)
         )

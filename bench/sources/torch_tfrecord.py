@@ -16,7 +16,7 @@ def read(job: Job):
 
         def change(sample):
             number = int(sample["image/class/label"][0])
-            return cut(sample["image/encoded"].tobytes(), draws[number].tolist()), number
+            return cut(bytes(sample["image/encoded"]), draws[number].tolist()), number
     else:
         kinds = {"features": "float", "label": "int"}
 

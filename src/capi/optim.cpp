@@ -3,18 +3,11 @@
 #include <memory>
 
 #include "capi/call.h"
-#include "cuda/optim/gpu_optimizer.h"
-#include "optim/optimizer.h"
+#include "capi/optim_handle.h"
 #include "tundish.h"
 
 using namespace tundish;
 using namespace tundish::optim;
-
-struct tundish_optimizer {
-  std::unique_ptr<Optimizer> cpu;  // one of the two
-  std::unique_ptr<cuda::GpuOptimizer> gpu = nullptr;
-  std::vector<void*> gradients = {};
-};
 
 namespace {
 
@@ -75,6 +68,7 @@ int32_t tundish_optimizer_bind(tundish_optimizer* optimizer,
     std::vector<TensorEntry> entries;
     for (const auto& tensor : std::span(tensors, count)) entries.push_back(entry_of(tensor));
     optimizer->cpu ? optimizer->cpu->bind(entries) : optimizer->gpu->bind(entries);
+    optimizer->bound = std::move(entries);
     return TUNDISH_OK;
   });
 }
@@ -86,8 +80,7 @@ int32_t tundish_optimizer_gradients(tundish_optimizer* optimizer, const uint64_t
     for (const uint64_t address : std::span(addresses, count)) {
       optimizer->gradients.push_back(std::bit_cast<void*>(address));
     }
-    optimizer->cpu ? optimizer->cpu->set_gradients(optimizer->gradients)
-                   : optimizer->gpu->set_gradients(optimizer->gradients);
+    optimizer->use_gradients();
     return TUNDISH_OK;
   });
 }

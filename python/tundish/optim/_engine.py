@@ -9,6 +9,7 @@ from .._c.errors import last_error
 from .._c.functions import OK
 from .._c.library import lib
 from .._c.structs import OptimizerGroup, OptimizerStepOptions, OptimizerTensor
+from .looking import find_gradients
 
 # By the numbers of tundish_optimizer_new().
 KINDS = ("sgd", "adam", "adamw", "lion", "lars", "lamb", "novograd")
@@ -39,6 +40,10 @@ class Engine:
         self.groups = (OptimizerGroup * groups)()
         self.options.groups = self.groups
         self.options.group_count = groups
+
+    def find_gradients(self, parameters: list[Any]) -> int:
+        """UNCHANGED, MOVED or DIFFERENT of looking.py."""
+        return find_gradients(self._handle, parameters)
 
     def set_gradients(self, addresses: list[int]) -> None:
         """0: the tensor is left out."""

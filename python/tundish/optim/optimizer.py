@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from operator import attrgetter
 from threading import Lock
 from typing import Any
@@ -14,17 +14,20 @@ from .._c.errors import ArgumentError
 from .._c.structs import OptimizerGroup
 from ._engine import Engine
 from .bound_states import BoundStates
-from .checks import check_whole, name_of, same_order
+from .checks import check_whole, name_of
 from .group_states import add_group_steps, read_group_states
+from .looking import DIFFERENT, MOVED
 from .options import read_options
 from .rates import is_on_gpu, rate_address
 from .saved_state import check_state, restore_fp32
+from .stepping import Stepping
 from .table import (
     Bucket,
     Table,
     check_rows,
     extra_states,
     fp32_like,
+    put_in_order,
     refresh_masters,
     rows_of,
     tensor_of,
@@ -34,7 +37,8 @@ from .table import (
 _gradient = attrgetter("grad")
 _address = torch.Tensor.data_ptr
 _bytes = torch.Tensor.nbytes.__get__
-_is_contiguous = torch.Tensor.is_contiguous
+# As a number: torch.cuda.current_stream() takes ten times as long.
+_stream_of = getattr(torch._C, "_cuda_getCurrentRawStream", lambda device: 0)
 
 
 def _addresses(gradients: list[Any]) -> list[int]:
@@ -44,7 +48,7 @@ def _addresses(gradients: list[Any]) -> list[int]:
         return [0 if one is None else one.data_ptr() for one in gradients]
 
 
-class EngineOptimizer(torch.optim.Optimizer):  # type: ignore[misc]  # torch is Any to mypy
+class EngineOptimizer(Stepping):
     """Base of the optimisers. The extra keyword arguments are those of `Options`.
 
     `grad_norm`, with max_norm: the norm of all gradients in the last step, a tensor of one number.
@@ -100,15 +104,6 @@ class EngineOptimizer(torch.optim.Optimizer):  # type: ignore[misc]  # torch is 
         return decay * float(group["lr"]) / first
 
     # --- torch's interface --------------------------------------------------------------------
-
-    @torch.no_grad()  # type: ignore[untyped-decorator]
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        loss = None
-        if closure is not None:
-            with torch.enable_grad():
-                loss = closure()
-        self._update_alone()
-        return loss
 
     @contextlib.contextmanager
     def averaged(self) -> Iterator[None]:
@@ -181,21 +176,15 @@ class EngineOptimizer(torch.optim.Optimizer):  # type: ignore[misc]  # torch is 
 
     def _update(self) -> None:
         parameters = [p for group in self.param_groups for p in group["params"]]
-        gradients = list(map(_gradient, parameters))
-        try:
-            addresses = _addresses(gradients)
-            table = self._table_for(parameters, gradients, addresses)
-            copies = self._put_in_order(parameters, gradients, addresses, table)
-        except (RuntimeError, NotImplementedError, TypeError):
-            check_rows(self.param_groups)  # names the parameter, where one is the reason
-            raise
+        table, copies = self._table, []
+        if not self._is_bound(table, parameters):
+            with torch.no_grad():
+                table, copies = self._bound_anew(parameters)
         engine = self._engine
         if table is None or engine is None:
             return  # no parameter has a gradient
-        if addresses != table.gradients:
-            engine.set_gradients(addresses)
-            table.gradients = addresses
-        refresh_masters(table)
+        if table.masters:
+            refresh_masters(table)
         for out, bucket in zip(engine.groups, table.buckets):
             self._fill(out, bucket.group)
             if table.on_gpu:  # it counts the steps itself: whether one is skipped is known there
@@ -212,13 +201,13 @@ class EngineOptimizer(torch.optim.Optimizer):  # type: ignore[misc]  # torch is 
             table.versions = [parameter._version for parameter, _ in table.masters]
         if self._options.clear_gradients:
             for gradient in copies:
-                gradient.zero_()
+                gradient.detach().zero_()
 
     def _call(self, engine: Engine) -> bool:
         """False: gradients were not finite, and a GradScaler wants such a step skipped."""
         options = self._options
         if self._device.type == "cuda":
-            engine.options.stream = torch.cuda.current_stream(self._device).cuda_stream
+            engine.options.stream = _stream_of(self._device.index)
         engine.options.check_finite = self._looks_for_inf
         engine.options.max_norm = options.max_norm
         engine.options.ema_decay = options.ema_decay
@@ -234,12 +223,18 @@ class EngineOptimizer(torch.optim.Optimizer):  # type: ignore[misc]  # torch is 
             self.grad_norm = torch.zeros((), device=self._device)
         return engine.step(scale, found_inf, self.grad_norm)
 
-    def _is_bound(self, table: Table, parameters: list[Any]) -> bool:
-        """Whether parameters and states are where the engine looks for them."""
+    def _is_bound(self, table: Table | None, parameters: list[Any]) -> bool:
+        """Whether the engine knows where all tensors are; gradients that moved, it has found."""
+        if table is None or self._engine is None or not self._states_are_bound(table):
+            return False
+        found = self._engine.find_gradients(parameters)
+        if found == MOVED:
+            table.gradients = []  # not known here
+        return found != DIFFERENT
+
+    def _states_are_bound(self, table: Table) -> bool:
         return (
-            list(map(_address, parameters)) == table.places
-            and list(map(_bytes, parameters)) == table.sizes
-            and table.states is not None
+            table.states is not None
             and table.states.are_current(self.state)
             and all(
                 bucket.is_counted_right(table.on_gpu)
@@ -248,12 +243,34 @@ class EngineOptimizer(torch.optim.Optimizer):  # type: ignore[misc]  # torch is 
             )
         )
 
+    def _are_in_place(self, table: Table, parameters: list[Any]) -> bool:
+        return (
+            list(map(_address, parameters)) == table.places
+            and list(map(_bytes, parameters)) == table.sizes
+            and self._states_are_bound(table)
+        )
+
+    def _bound_anew(self, parameters: list[Any]) -> tuple[Table | None, list[Any]]:
+        """The table for tensors that may have moved; the gradients of which the engine reads a copy."""
+        gradients = list(map(_gradient, parameters))
+        try:
+            addresses = _addresses(gradients)
+            table = self._table_for(parameters, gradients, addresses)
+            copies = put_in_order(parameters, gradients, addresses, table)
+        except (RuntimeError, NotImplementedError, TypeError):
+            check_rows(self.param_groups)  # names the parameter, where one is the reason
+            raise
+        if table is not None and self._engine is not None and addresses != table.gradients:
+            self._engine.set_gradients(addresses)
+            table.gradients = addresses
+        return table, copies
+
     def _table_for(
         self, parameters: list[Any], gradients: list[Any], addresses: list[int]
     ) -> Table | None:
         """The table as it is, or bound again where something moved."""
         table = self._table
-        if table is not None and self._is_bound(table, parameters):
+        if table is not None and self._are_in_place(table, parameters):
             if addresses == table.gradients:
                 return table
             present = [one is not None for one in gradients]
@@ -262,27 +279,6 @@ class EngineOptimizer(torch.optim.Optimizer):  # type: ignore[misc]  # torch is 
                 return table
         self._table = self._bind() if any(one is not None for one in gradients) else None
         return self._table
-
-    def _put_in_order(
-        self, parameters: list[Any], gradients: list[Any], addresses: list[int], table: Table | None
-    ) -> list[Any]:
-        """Replaces the addresses of gradients whose elements lie in another order than the
-        parameter's by those of copies. Returns such gradients; `table` keeps the copies."""
-        if table is None:
-            return []
-        given = gradients if table.complete else [one for one in gradients if one is not None]
-        if table.contiguous and all(map(_is_contiguous, given)):
-            return []
-        moved = []
-        table.copies = []
-        for i, (parameter, gradient) in enumerate(zip(parameters, gradients)):
-            if gradient is None or same_order(gradient, parameter):
-                continue
-            copy = torch.empty_like(parameter, dtype=gradient.dtype).copy_(gradient)
-            addresses[i] = copy.data_ptr()
-            table.copies.append(copy)
-            moved.append(gradient)
-        return moved
 
     # --- binding ------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ import torch
 from .._c.errors import ArgumentError
 from .._c.structs import OptimizerTensor
 from .bound_states import BoundStates
-from .checks import TYPES, check_gradient, check_parameter, name_of
+from .checks import TYPES, check_gradient, check_parameter, name_of, same_order
 from .options import Options
 
 
@@ -124,11 +124,34 @@ def tensor_of(
     return out
 
 
+def put_in_order(
+    parameters: list[Any], gradients: list[Any], addresses: list[int], table: Table | None
+) -> list[Any]:
+    """Replaces the addresses of gradients whose elements lie in another order than the
+    parameter's by those of copies. Returns such gradients; `table` keeps the copies."""
+    if table is None:
+        return []
+    given = gradients if table.complete else [one for one in gradients if one is not None]
+    if table.contiguous and all(map(torch.Tensor.is_contiguous, given)):
+        return []
+    moved = []
+    table.copies = []
+    for i, (parameter, gradient) in enumerate(zip(parameters, gradients)):
+        if gradient is None or same_order(gradient, parameter):
+            continue
+        copy = torch.empty_like(parameter, dtype=gradient.dtype).copy_(gradient)
+        addresses[i] = copy.data_ptr()
+        table.copies.append(copy)
+        moved.append(gradient)
+    return moved
+
+
 def refresh_masters(table: Table) -> None:
     """Where somebody else wrote a parameter since the last step (a checkpoint of the model was loaded,
     say), its weights in fp32 follow."""
     if [parameter._version for parameter, _ in table.masters] == table.versions:
         return
-    for parameter, master in table.masters:
-        written = master.to(parameter.dtype) != parameter
-        master.copy_(torch.where(written, parameter.to(torch.float32), master))
+    with torch.no_grad():
+        for parameter, master in table.masters:
+            written = master.to(parameter.dtype) != parameter
+            master.copy_(torch.where(written, parameter.to(torch.float32), master))

@@ -1,0 +1,21 @@
+// What a tundish_optimizer* points to.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "cuda/optim/gpu_optimizer.h"
+#include "optim/optimizer.h"
+
+struct tundish_optimizer {
+  std::unique_ptr<tundish::optim::Optimizer> cpu;  // one of the two
+  std::unique_ptr<tundish::cuda::GpuOptimizer> gpu = nullptr;
+  std::vector<tundish::optim::TensorEntry> bound = {};
+  std::vector<void*> gradients = {};  // of the bound tensors, for the next steps
+
+  void use_gradients() {
+    if (cpu) cpu->set_gradients(gradients);
+    if (gpu) gpu->set_gradients(gradients);
+    for (std::size_t i = 0; i < bound.size(); ++i) bound[i].gradient = gradients[i];
+  }
+};
