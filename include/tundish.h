@@ -366,7 +366,8 @@ TUNDISH_API int32_t tundish_optimizer_bind(tundish_optimizer* optimizer,
 TUNDISH_API int32_t tundish_optimizer_gradients(tundish_optimizer* optimizer,
                                                 const uint64_t* addresses, uint64_t count);
 
-/* For Python: addresses of functions and objects of the interpreter, which the next function needs. */
+/* For Python: addresses of functions and objects of the interpreter, which the next function needs.
+ */
 typedef struct tundish_python {
   void* list_size;     /* PyList_Size */
   void* list_item;     /* PyList_GetItem */
@@ -376,9 +377,10 @@ typedef struct tundish_python {
   void* none;          /* None */
   void* grad;          /* "grad" */
 } tundish_python;
-/* Looks at the bound tensors' objects, a list in the order of binding, with the GIL held. `exchange`: what
- * the capsule torch.Tensor.__dlpack_c_exchange_api__ holds. 0: all is where it was; 1: gradients moved, and the
- * next steps use them; 2: something else is different, and the tensors must be bound again. */
+/* Looks at the bound tensors' objects, a list in the order of binding, with the GIL held.
+ * `exchange`: what the capsule torch.Tensor.__dlpack_c_exchange_api__ holds. 0: all is where it
+ * was; 1: gradients moved, and the next steps use them; 2: something else is different, and the
+ * tensors must be bound again. */
 TUNDISH_API int32_t tundish_optimizer_find_gradients(tundish_optimizer* optimizer,
                                                      const tundish_python* python,
                                                      const void* exchange, void* tensors);

@@ -111,7 +111,8 @@ bool is_as_bound(const Interpreter& python, const ExchangeFunctions& exchange,
 }  // namespace
 }  // namespace tundish
 
-int32_t tundish_optimizer_find_gradients(tundish_optimizer* optimizer, const tundish_python* functions,
+int32_t tundish_optimizer_find_gradients(tundish_optimizer* optimizer,
+                                         const tundish_python* functions,
                                          const void* exchange_table, void* tensors) {
   using namespace tundish;
   return guarded<int32_t>(kFailed, [&]() -> int32_t {

@@ -73,7 +73,7 @@ def test_both_ways_of_looking_give_the_same_weights(kind, monkeypatch):
     slow = [weights_after(kind, seed) for seed in range(12)]
     for one, other in zip(quick, slow):
         assert all(torch.equal(a, b) for a, b in zip(one, other))
-    assert looking.DIFFERENT == found[-1]  # the second time nothing was found quickly
+    assert found[-1] == looking.DIFFERENT  # the second time nothing was found quickly
 
 
 def bound(shape=(6, 4), dtype=torch.float32):

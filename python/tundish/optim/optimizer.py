@@ -176,7 +176,8 @@ class EngineOptimizer(Stepping):
 
     def _update(self) -> None:
         parameters = [p for group in self.param_groups for p in group["params"]]
-        table, copies = self._table, []
+        table: Table | None = self._table
+        copies: list[Any] = []
         if not self._is_bound(table, parameters):
             with torch.no_grad():
                 table, copies = self._bound_anew(parameters)

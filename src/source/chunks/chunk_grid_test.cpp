@@ -2,7 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <numeric>
 #include <thread>
 
 #include "core/testing.h"
@@ -85,7 +87,8 @@ TEST_CASE("a sample of chunks along any axis is what the slow twin copies") {
     const bool cut_off = random.below(2) == 0;
     const int missing = between(random, 0, 3);
     const CountingLoader loader(grid, cut_off, missing);
-    const ChunkedArray array(grid, std::make_unique<CountingLoader>(grid, cut_off, missing), 64);
+    const ChunkedArray array(grid, std::make_unique<CountingLoader>(grid, cut_off, missing),
+                             {.bytes = 64, .bytes_with_read = 64});
     ArrayType type;
     REQUIRE_FALSE(sample_type(type, grid, axis));
     std::uint64_t inner = 1;  // elements of the axes behind this one
@@ -129,6 +132,38 @@ TEST_CASE("a chunk that holds many samples is loaded once, also by many threads"
   threads.clear();
   CHECK(wrong == 0);
   CHECK(loads == 2);
+}
+
+TEST_CASE("an epoch in random order loads each chunk once, where the unread ones fit") {
+  constexpr std::uint64_t kSamples = 64 * 8 - 3,
+                          kChunkBytes = 8 * 4 * 2;  // the last one is cut off
+  const ChunkGrid grid{.element = ArrayElement::uint16,
+                       .shape = {kSamples, 4},
+                       .chunk = {8, 4},
+                       .stored_axes = {},
+                       .fill = std::vector<std::byte>(2)};
+  Random random({.seed = test_seed()}, 0);
+  std::vector<std::uint64_t> order(kSamples);
+  std::iota(order.begin(), order.end(), 0);
+  for (const std::uint64_t kept : {64, 16, 4}) {
+    std::atomic<int> loads = 0;
+    const ChunkedArray array(grid, std::make_unique<CountingLoader>(grid, false, 0, &loads),
+                             {.bytes = kept * kChunkBytes, .bytes_with_read = 4 * kChunkBytes});
+    std::vector<std::byte> out;
+    const auto epoch = [&] {
+      loads = 0;
+      for (const std::uint64_t i : order) {
+        array.read_sample(out, 0, i);
+        REQUIRE(load<std::uint16_t>(out.data()) == i * 4);
+      }
+      return loads.load();
+    };
+    CHECK(epoch() == 64);  // in the order of the file, however few are kept
+    for (std::size_t i = kSamples - 1; i > 0; --i) std::swap(order[i], order[random.below(i + 1)]);
+    CHECK((epoch() <= 64) == (kept == 64));
+    CHECK((epoch() <= 64) == (kept == 64));
+    std::ranges::sort(order);
+  }
 }
 
 TEST_CASE("grids that cannot be are refused") {

@@ -1,11 +1,13 @@
 #include "source/chunks/chunk_steps.h"
 
 #include <doctest/doctest.h>
+#include <zlib.h>
 
 #include <map>
 #include <string>
 
 #include "core/testing.h"
+#include "source/chunks/decompress_chunk.h"
 #include "source/chunks/shuffle.h"
 
 namespace tundish {
@@ -144,6 +146,44 @@ TEST_CASE("shuffles are as their slow twins") {
       CHECK(out == twin);
     }
   }
+}
+
+// By zlib; window_bits over 15: with the head of gzip.
+std::vector<std::byte> deflated(Bytes bytes, int level, int window_bits) {
+  z_stream stream{};
+  REQUIRE(deflateInit2(&stream, level, Z_DEFLATED, window_bits, 8, Z_DEFAULT_STRATEGY) == Z_OK);
+  std::vector<std::byte> out(deflateBound(&stream, bytes.size()) + 32);
+  stream.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(bytes.data()));
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  REQUIRE(deflate(&stream, Z_FINISH) == Z_STREAM_END);
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
+  return out;
+}
+
+TEST_CASE("gzip at once is what zlib gives, whole and damaged") {
+  Random random({.seed = test_seed()}, 0);
+  int whole = 0, damaged = 0;
+  for (int round = 0; round < 400; ++round) {
+    auto plain = random_bytes(random, random.below(3000));
+    for (auto& byte : plain)
+      byte &= std::byte{static_cast<std::uint8_t>(random.below(2) ? 3 : 255)};
+    const int level = static_cast<int>(random.below(10));
+    auto packed =
+        deflated(plain, level, round % 2 ? 15 + 16 : 9 + static_cast<int>(random.below(7)));
+    if (random.below(2)) packed.resize(packed.size() + random.below(4));  // what follows is ignored
+    if (random.below(2)) packed[random.below(packed.size())] ^= std::byte{1} << random.below(8);
+    if (random.below(8) == 0) packed.resize(random.below(packed.size()));
+    std::vector<std::byte> out(plain.size() + (random.below(8) == 0)), twin(out.size());
+    const auto fault = decompress_gzip(out, packed), slow = decompress_gzip_slowly(twin, packed);
+    REQUIRE(fault.has_value() == slow.has_value());
+    REQUIRE((fault || out == twin));
+    ++(fault ? damaged : whole);
+  }
+  CHECK(whole > 50);
+  CHECK(damaged > 50);
 }
 
 TEST_CASE("elements change their byte order") {

@@ -1,5 +1,6 @@
-// One array in chunks, read sample by sample. Any thread; the most recent chunks are kept, so that
-// samples of one chunk do not decompress it again.
+// One array in chunks, read sample by sample. Any thread; chunks are kept, so that samples of one
+// chunk do not decompress it again. A chunk of which every sample was read is needed last: an epoch
+// has each sample once, in whatever order.
 #pragma once
 
 #include <cstdint>
@@ -26,35 +27,44 @@ class ChunkLoader {
 
 class ChunkedArray {
  public:
+  // How much is kept: at most, and with chunks of which every sample was read.
+  struct Keep {
+    std::uint64_t bytes = 256u << 20;
+    std::uint64_t bytes_with_read = 64u << 20;
+  };
+
   // `grid` has passed check_grid().
-  ChunkedArray(ChunkGrid grid, std::unique_ptr<const ChunkLoader> loader,
-               std::uint64_t cache_bytes = kCacheBytes);
+  ChunkedArray(ChunkGrid grid, std::unique_ptr<const ChunkLoader> loader, Keep keep);
+  ChunkedArray(ChunkGrid grid, std::unique_ptr<const ChunkLoader> loader)
+      : ChunkedArray(std::move(grid), std::move(loader), Keep{}) {}
 
   const ChunkGrid& grid() const { return grid_; }
 
   // Sample i along this axis, for which sample_type() gave no fault. Throws Error.
   void read_sample(std::vector<std::byte>& out, std::size_t axis, std::uint64_t i) const;
 
-  // What is kept in memory at most: cache_bytes, or one chunk where that is more.
+  // What is kept in memory at most: Keep::bytes, or one chunk where that is more.
   std::uint64_t memory() const;
-
-  static constexpr std::uint64_t kCacheBytes = 64u << 20;
 
  private:
   struct Entry {
     std::mutex mutex;  // held while the chunk is loaded: a second thread waits and then has it
     bool loaded = false;
     Chunk chunk;
+    std::uint64_t reads = 0;  // of its samples, since it was all read; guarded by mutex_
+    bool is_read = false;     // all of it; guarded by mutex_
   };
-  using Recent = std::list<std::pair<std::uint64_t, std::shared_ptr<Entry>>>;  // newest first
+  using Recent =
+      std::list<std::pair<std::uint64_t, std::shared_ptr<Entry>>>;  // newest first, read ones last
 
-  std::shared_ptr<const Entry> chunk_at(std::span<const std::uint64_t> at) const;
-  std::shared_ptr<Entry> entry_of(std::uint64_t number) const;
+  std::shared_ptr<const Entry> chunk_at(std::span<const std::uint64_t> at, std::size_t axis) const;
+  // `samples`: how many this chunk has a part of.
+  std::shared_ptr<Entry> entry_of(std::uint64_t number, std::uint64_t samples) const;
 
   const ChunkGrid grid_;
   const std::unique_ptr<const ChunkLoader> loader_;
   const std::vector<std::uint64_t> counts_;
-  const std::size_t kept_chunks_;
+  const std::size_t kept_chunks_, kept_with_read_;
 
   mutable std::mutex mutex_;  // guards what follows
   mutable Recent recent_;

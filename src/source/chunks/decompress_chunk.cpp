@@ -2,6 +2,7 @@
 
 #include <bzlib.h>
 #include <fmt/format.h>
+#include <libdeflate.h>
 #include <lzma.h>
 #include <zlib.h>
 #include <zstd.h>
@@ -29,6 +30,22 @@ Fault ends_early(const char* codec, std::size_t offset) {
   return chunk_damaged(fmt::format("{}: the compressed data end too early", codec), offset);
 }
 
+// The whole chunk at once, by libdeflate. False: zlib must say what is wrong, if anything is.
+bool inflate_at_once(ByteSpan out, Bytes in) {
+  // Kept by the thread, as zstd's below.
+  thread_local std::unique_ptr<libdeflate_decompressor, void (*)(libdeflate_decompressor*)>
+      inflater(libdeflate_alloc_decompressor(), libdeflate_free_decompressor);
+  if (!inflater || in.size() < 2) return false;
+  const bool is_gzip = in[0] == std::byte{0x1f} && in[1] == std::byte{0x8b};
+  // Of a smaller window zlib minds distances beyond it; libdeflate does not look.
+  if (!is_gzip && in[0] != std::byte{0x78}) return false;
+  const auto decompress = is_gzip ? libdeflate_gzip_decompress_ex : libdeflate_zlib_decompress_ex;
+  std::size_t read = 0, written = 0;
+  return decompress(inflater.get(), in.data(), in.size(), out.data(), out.size(), &read,
+                    &written) == LIBDEFLATE_SUCCESS &&
+         written == out.size();
+}
+
 }  // namespace
 
 Fault chunk_damaged(std::string reason, std::uint64_t offset) {
@@ -50,6 +67,11 @@ std::optional<Fault> copy_chunk(ByteSpan out, Bytes in) {
 }
 
 std::optional<Fault> decompress_gzip(ByteSpan out, Bytes in) {
+  if (inflate_at_once(out, in)) return std::nullopt;
+  return decompress_gzip_slowly(out, in);
+}
+
+std::optional<Fault> decompress_gzip_slowly(ByteSpan out, Bytes in) {
   z_stream stream{};
   if (inflateInit2(&stream, 15 + 32) != Z_OK) throw std::bad_alloc();
   const std::unique_ptr<z_stream, int (*)(z_stream*)> owner(&stream, inflateEnd);

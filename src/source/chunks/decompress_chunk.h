@@ -16,8 +16,9 @@ using ByteSpan = std::span<std::byte>;
 
 std::optional<Fault> copy_chunk(ByteSpan out, Bytes in);       // stored as it is
 std::optional<Fault> decompress_gzip(ByteSpan out, Bytes in);  // gzip or zlib, by the first bytes
-std::optional<Fault> decompress_zstd(ByteSpan out, Bytes in);  // one or several frames
-std::optional<Fault> decompress_xz(ByteSpan out, Bytes in);    // .xz or .lzma
+std::optional<Fault> decompress_gzip_slowly(ByteSpan out, Bytes in);  // its twin: zlib alone
+std::optional<Fault> decompress_zstd(ByteSpan out, Bytes in);         // one or several frames
+std::optional<Fault> decompress_xz(ByteSpan out, Bytes in);           // .xz or .lzma
 std::optional<Fault> decompress_bzip2(ByteSpan out, Bytes in);
 std::optional<Fault> decompress_lzf(ByteSpan out, Bytes in);  // h5py's filter
 
