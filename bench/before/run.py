@@ -9,6 +9,7 @@ python/ of another bundle. Figures are speeds of this commit in parts of the oth
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import subprocess
@@ -24,7 +25,6 @@ from ..common.rounds import interval
 from ..common.rows import ROOT, Rows, arguments, say, table
 
 Speeds = dict[str, float]
-LOADED_IMAGES = "6400"
 CORE = str(min(os.sched_getaffinity(0)))
 
 
@@ -49,12 +49,12 @@ def program(root: Path, name: str) -> Path:
     return folder / name
 
 
-def load(root: Path, pack: Path) -> Speeds:
+def load(root: Path, pack: Path, milliseconds: int = 1500, images: int = 6400) -> Speeds:
     """Images per second of one thread: of the program, and of the Python loader without and with Normalize."""
-    words = ["--threads", "1", "--runs", "1", "--milliseconds", "1500", "--json"]
+    words = ["--threads", "1", "--runs", "1", "--milliseconds", str(milliseconds), "--json"]
     rows = json.loads(printed(root, program(root, "tundish"), "bench", pack, *words, pin=True))
     child = Path(__file__).with_name("one_loader.py")
-    loader = [sys.executable, child, pack, LOADED_IMAGES]
+    loader = [sys.executable, child, pack, str(images)]
     return {
         "tundish bench, one thread": rows["rows"][0]["images_per_second"],
         "Loader, one thread": float(printed(root, *loader, pin=True)),
@@ -118,23 +118,32 @@ def main() -> None:
     parser.add_argument("--before", type=Path, required=True, help="the other, built checkout")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=["load", "lanes"])
     parser.add_argument("--pack", type=Path, help="instead of data: a pack, for the GPU's parts")
+    parser.add_argument(
+        "--milliseconds", type=int, default=1500, help="of `tundish bench`, for load (1500)"
+    )
+    parser.add_argument("--images", type=int, default=6400, help="of a Loader, for load (6400)")
+    parser.add_argument(
+        "--cached", action="store_true", help="do not repeat the set beyond the last-level cache"
+    )
     options = parser.parse_args()
     rows = Rows("before")
     pack = options.pack
     if pack is None:
         work = options.work or ROOT / "build/bench/before"
-        images = prepare(options.data, work, least_images=256, codecs=["keep", "lanes"])
+        images = prepare(options.data, work, 256, 0 if options.cached else None, ["keep", "lanes"])
         rows.set_data(images.about, images.name, images.digest)
         pack = images.pack
         pack.with_name("jpeg.tnd").unlink(missing_ok=True)
         pack.with_name("jpeg.tnd").symlink_to(images.jpeg_pack)
     sides = [ROOT, options.before.resolve()]
+    sized = functools.partial(load, milliseconds=options.milliseconds, images=options.images)
+    parts = PARTS | {"load": sized}
     lines = []
     for part in options.parts:
         ratios: dict[str, list[float]] = {}
         for number in range(options.rounds):
             turn = sides if number % 2 == 0 else sides[::-1]
-            speeds = {side: PARTS[part](side, pack.resolve()) for side in turn}
+            speeds = {side: parts[part](side, pack.resolve()) for side in turn}
             here, there = (speeds[side] for side in sides)
             for metric in here.keys() & there.keys():
                 ratios.setdefault(metric, []).append(here[metric] / there[metric])

@@ -20,7 +20,7 @@ from pathlib import Path
 import torch
 
 from ..common.rows import Rows, say
-from . import flat, ours, timm_
+from . import contest, flat, ours, timm_
 from .bars import bar_lines
 from .contest import Result, run
 from .jobs import JOBS
@@ -45,6 +45,9 @@ def arguments() -> argparse.Namespace:
         metavar="SHARE",
         help="repeat rounds in which others use more of the CPUs (0.05: 5 %%)",
     )
+    parser.add_argument(
+        "--seconds", type=float, default=contest.CPU_SECONDS, help="of a turn on a CPU (0.1)"
+    )
     parser.add_argument("--timm", type=Path, metavar="FOLDER", help="holds timm/optim")
     parser.add_argument("--copy-mib", type=int, default=1024, help="of the copy (1024)")
     parser.add_argument("--out", type=Path, help="write the rows as JSON")
@@ -56,6 +59,7 @@ def main() -> int:
     device = options.device or ("cuda" if torch.cuda.is_available() else "cpu")
     if options.threads:
         torch.set_num_threads(options.threads)
+    contest.CPU_SECONDS = options.seconds
     if options.timm:
         timm_.use(options.timm)
     about = {"device": device, "threads": torch.get_num_threads()}

@@ -69,11 +69,14 @@ def questions(images: Images) -> dict[str, Callable[[], float]]:
 
 
 def main() -> None:
-    options = arguments(__doc__.splitlines()[0], rounds=15).parse_args()
-    rows = Rows("start")
-    images = prepare(
-        options.data, options.work or ROOT / "build" / "bench" / "start", least_images=256
+    parser = arguments(__doc__.splitlines()[0], rounds=15)
+    parser.add_argument(
+        "--cached", action="store_true", help="do not repeat the set beyond the last-level cache"
     )
+    options = parser.parse_args()
+    rows = Rows("start")
+    work = options.work or ROOT / "build" / "bench" / "start"
+    images = prepare(options.data, work, 256, 0 if options.cached else None)
     rows.set_data(images.about, images.name, images.digest)
     asked = questions(images)
     runs: dict[str, list[float]] = {name: [] for name in asked}

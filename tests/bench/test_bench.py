@@ -47,13 +47,13 @@ def test_a_missing_contestant_is_named_with_the_reason(samples, tmp_path, monkey
 
 
 def test_start_gives_rows(samples, tmp_path):
-    rows, table = bench("start", samples, tmp_path, "--rounds", "1")
+    rows, table = bench("start", samples, tmp_path, "--rounds", "1", "--cached")
     check_rows(rows, "start")
     assert "import tundish, after numpy" in table
 
 
 def test_monitoring_gives_rows_with_intervals(samples, tmp_path):
-    words = ["--rounds", "1", "--images", "64", "--before", ROOT]
+    words = ["--rounds", "1", "--images", "64", "--cached", "--before", ROOT]
     rows, table = bench("monitoring", samples, tmp_path, *words)
     check_rows(rows, "monitoring")
     assert "stats() at every batch" in table

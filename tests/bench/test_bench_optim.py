@@ -6,8 +6,6 @@ import json
 import math
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -19,6 +17,7 @@ from bench.optim.jobs import JOBS
 from bench.optim.shapes import SETS, tiny
 from tests.helpers.bench_runs import KEYS, ROOT
 from tests.helpers.torchvision_child import ask_torchvision
+from tests.helpers.warm_python import run_warm
 
 
 @pytest.fixture(autouse=True)
@@ -31,12 +30,9 @@ def one_thread():
 
 def bench(tmp_path, *words):
     out = tmp_path / "optim.json"
-    line = [sys.executable, "-m", "bench.optim.run", "--device", "cpu", "--sets", "tiny"]
+    line = ["-m", "bench.optim.run", "--device", "cpu", "--sets", "tiny", "--seconds", "0.001"]
     line += ["--threads", "1", "--rounds", "2", "--out", out, *words]
-    done = subprocess.run(
-        list(map(str, line)), cwd=ROOT, capture_output=True, text=True, timeout=300
-    )
-    assert done.returncode == 0, done.stderr
+    done = run_warm(*line, cwd=ROOT)
     return json.loads(out.read_text()), done.stdout
 
 

@@ -7,6 +7,7 @@ import subprocess
 import pytest
 
 from tests.helpers.program import ROOT
+from tests.helpers.warm_python import run_warm
 
 DOCUMENTS = sorted(
     f
@@ -139,7 +140,7 @@ PAGES = [f for f in (ROOT / "README.md", *USER_PAGES) if python_blocks(f)]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda f: f.name)
-def test_the_python_of_a_page_runs(page, photos, tmp_path, run_python):
+def test_the_python_of_a_page_runs(page, photos, tmp_path):
     """Its blocks, in order, as in a notebook, where photos/, train.tnd and val.tnd are.
 
     Blocks that need a GPU or other data are marked ```py and only compiled.
@@ -147,7 +148,7 @@ def test_the_python_of_a_page_runs(page, photos, tmp_path, run_python):
     (tmp_path / "photos").symlink_to(photos.folder)
     for name in ("train.tnd", "val.tnd"):
         (tmp_path / name).symlink_to(photos.pack)
-    run_python(PRELUDE + "\n".join(python_blocks(page)), tmp_path)
+    run_warm("-c", PRELUDE + "\n".join(python_blocks(page)), tmp_path)
 
 
 @pytest.mark.parametrize("page", sorted(ROOT.glob("docs/**/*.md")), ids=lambda f: f.name)

@@ -8,8 +8,6 @@ import json
 import math
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -20,6 +18,7 @@ from tundish import transforms as T
 from tests.conftest import RANK_VARIABLES
 from tests.helpers.program import ROOT
 from tests.helpers.small_set import make_folder
+from tests.helpers.warm_python import FRAMEWORKS, WarmProcess
 
 EXAMPLES = ROOT / "examples"
 WATCHED = ROOT / "tests" / "helpers" / "watched.py"
@@ -27,8 +26,8 @@ COUNT = 51
 STEPS = 7  # of an epoch: global batches of 8
 KILLED_AFTER = 11  # batches: in the second epoch
 LIMIT_S = 600  # only a hang reaches it
-PYTHON = [sys.executable]
-TORCHRUN = [*PYTHON, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+PYTHON = []  # words between `python` and the program
+TORCHRUN = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
 TWO_DEVICES = {"DEVICES": "2", "ACCELERATOR": "cpu", "STRATEGY": "ddp"}  # of Lightning
 
 LAUNCHERS = {  # by example: the line that starts it, ranks
@@ -48,13 +47,8 @@ def pack(make, tmp_path_factory):
 def start(launcher, program, log, *arguments, **variables):
     environment = {k: v for k, v in os.environ.items() if k not in RANK_VARIABLES}
     environment |= {"PROGRAM": str(program), "LOG": str(log), "OMP_NUM_THREADS": "1", **variables}
-    return subprocess.Popen(
-        [*launcher, WATCHED, *map(str, arguments)],
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    words = [*launcher, WATCHED, *arguments]
+    return WarmProcess(words, FRAMEWORKS, environment, nested=True)
 
 
 def end_of(process):

@@ -1,11 +1,10 @@
 """Several ranks share one data set: nothing lost, nothing doubled, all equally long."""
 
-import subprocess
-import sys
-
 import pytest
 import tundish
 from tundish import transforms as T
+
+from tests.helpers.warm_python import WarmProcess
 
 COUNTS = [1, 2, 5, 11, 12, 13, 24, 37]
 WORLDS = [1, 2, 3, 4, 7]
@@ -241,15 +240,7 @@ def test_torch_distributed_gives_the_rank_and_a_contradicting_environment_is_ref
     tiny, tmp_path
 ):
     store = f"file://{tmp_path}/store"
-    ranks = [
-        subprocess.Popen(
-            [sys.executable, "-c", DISTRIBUTED, str(tiny.pack), store, str(rank)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for rank in range(2)
-    ]
+    ranks = [WarmProcess(["-c", DISTRIBUTED, tiny.pack, store, rank]) for rank in range(2)]
     for rank, process in enumerate(ranks):
         out, err = process.communicate(timeout=180)
         assert process.returncode == 0, err

@@ -5,6 +5,8 @@ import pytest
 import tundish
 from tundish import transforms as T
 
+from tests.helpers.many_plans import many_plans
+
 FLIP = T.RandomHorizontalFlip(1)
 INVERT = T.RandomInvert(1)
 FEW = T.RandomPosterize(2, p=1)
@@ -16,7 +18,8 @@ def ops(transforms: list[T.Transform], sample: int) -> list[str]:
 
 
 def share(transforms: list[T.Transform], wanted: list[str], draws: int = 20_000) -> float:
-    return sum(ops(transforms, i) == wanted for i in range(draws)) / draws
+    plans = many_plans(transforms, (5, 6), draws)
+    return sum([step["op"] for step in plan["steps"][1:]] == wanted for plan in plans) / draws
 
 
 def test_random_apply_applies_all_or_none() -> None:

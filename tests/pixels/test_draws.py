@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from tundish import transforms as T
 
+from tests.helpers.many_plans import many_plans
 from tests.helpers.torchvision_child import ask_torchvision
 
 DRAWS = 100_000
@@ -14,9 +15,8 @@ DRAWS = 100_000
 
 def steps(transform: T.Transform, op: str, count: int = DRAWS) -> list[dict[str, Any]]:
     """Those of this operation in the plans of the first samples."""
-    out = []
-    for sample in range(count):
-        out += T.plan([transform], (40, 60), sample=sample)["steps"][1:]
+    plans = many_plans([transform], (40, 60), count)
+    out = [step for plan in plans for step in plan["steps"][1:]]
     assert {step["op"] for step in out} == {op}
     return out
 

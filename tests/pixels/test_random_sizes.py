@@ -9,6 +9,7 @@ import pytest
 import tundish
 from tundish import transforms as T
 
+from tests.helpers.many_plans import many_plans
 from tests.helpers.same_pixels import differences
 from tests.helpers.torchvision_child import ask_torchvision
 
@@ -79,7 +80,7 @@ def test_sizes_are_drawn_as_torchvision_draws_them() -> None:
     text = f"[{', '.join(DRAWN)}]"
     theirs = json.loads(ask_torchvision(_DRAWN, text))
     for one, drawn in zip(eval(text, {"v2": T}), theirs, strict=True):
-        ours = [T.plan([one], IMAGE, sample=n)["size"][1] for n in range(DRAWS)]
+        ours = [plan["size"][1] for plan in many_plans([one], IMAGE, DRAWS)]
         if isinstance(one, T.RandomResize):  # torchvision's is the shorter side: the height here
             assert (min(ours), max(ours)) == (20, 59)
         sides = np.unique(ours + drawn)

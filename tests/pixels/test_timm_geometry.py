@@ -9,6 +9,7 @@ import pytest
 import tundish
 from tundish import transforms as T
 
+from tests.helpers.many_plans import many_plans
 from tests.helpers.torchvision_child import ask_torchvision
 
 _PIXELS = """
@@ -120,7 +121,7 @@ def test_a_random_resize_draws_the_sizes_that_timm_draws(
 ) -> None:
     text, theirs = RESIZES[number], np.array(their_sizes[number])
     one = eval(text, {"ResizeKeepRatio": T.ResizeKeepRatio})
-    plans = [T.plan([one], (200, 300), sample=i) for i in range(20_000)]
+    plans = list(many_plans([one], (200, 300), 20_000))
     ours = np.array([plan["size"][::-1] for plan in plans])
     for a, b in ((ours, theirs), (ours[:, ::-1], theirs[:, ::-1])):
         assert_same_distribution(a[:, 0], b[:, 0])

@@ -11,6 +11,7 @@ import tundish
 from PIL import Image, ImageFilter
 from tundish import transforms as T
 
+from tests.helpers.many_plans import many_plans
 from tests.helpers.torchvision_child import ask_torchvision
 
 _CHILD = """
@@ -111,8 +112,7 @@ def test_a_policy_gives_the_images_that_timm_gives(
 
 
 def steps(transform: T.Transform, draws: int = 100_000) -> list[list[dict]]:
-    plans = (T.plan([transform], (40, 64), seed=7, sample=i) for i in range(draws))
-    return [plan["steps"][1:] for plan in plans]
+    return [plan["steps"][1:] for plan in many_plans([transform], (40, 64), draws, seed=7)]
 
 
 def radii(config: str) -> np.ndarray:

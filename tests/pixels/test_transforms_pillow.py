@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,6 +18,7 @@ from tundish import transforms as T
 from tests.helpers.draws import Random, random_crop_corner, random_resized_window
 from tests.helpers.program import ROOT
 from tests.helpers.torchvision_child import ask_torchvision
+from tests.helpers.warm_python import run_warm
 
 FILTERS = {
     "nearest": Image.Resampling.NEAREST,
@@ -366,13 +366,12 @@ def digest_of_everything(root: Path) -> str:
 def test_every_instruction_set_gives_the_same_bytes(pictures: Path) -> None:
     expected = digest_of_everything(pictures)
     for cpu in ("scalar", "sse", "avx2", "avx512"):
-        result = subprocess.run(
-            [sys.executable, "-m", "tests.pixels.test_transforms_pillow", pictures],
+        result = run_warm(
+            "-m",
+            "tests.pixels.test_transforms_pillow",
+            pictures,
             cwd=ROOT,
             env={**os.environ, "TUNDISH_CPU": cpu},
-            stdout=subprocess.PIPE,
-            text=True,
-            check=True,
         )
         assert result.stdout.strip() == expected, cpu
 

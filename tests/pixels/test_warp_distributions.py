@@ -1,7 +1,9 @@
-"""The numbers of rotations, affine transforms and perspectives are drawn by torchvision's rules: 20,000 plans each."""
+"""The numbers of rotations, affine transforms and perspectives are drawn by torchvision's rules: 100,000 plans each."""
 
 import numpy as np
 from tundish import transforms as T
+
+from tests.helpers.many_plans import many_plans
 
 DRAWS = 100_000
 HEIGHT, WIDTH = 40, 64
@@ -9,7 +11,7 @@ HEIGHT, WIDTH = 40, 64
 
 def values_of(transform: T.Transform) -> np.ndarray:
     """The coefficients of each plan that has any."""
-    plans = (T.plan([transform], (HEIGHT, WIDTH), seed=5, sample=i) for i in range(DRAWS))
+    plans = many_plans([transform], (HEIGHT, WIDTH), DRAWS, seed=5)
     return np.array([plan["steps"][1]["value"] for plan in plans if len(plan["steps"]) > 1])
 
 

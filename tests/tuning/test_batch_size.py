@@ -211,6 +211,7 @@ def test_sizes_are_measured_in_a_process_of_its_own():
         assert torch.equal(value, before[name])
 
 
+@pytest.mark.usefixtures("warm_trials")
 def test_a_job_that_cannot_be_made_is_not_a_size_that_fails():
     for cap in (None, 2**40):
         with pytest.raises(
@@ -220,6 +221,7 @@ def test_a_job_that_cannot_be_made_is_not_a_size_that_fails():
             find_batch_size(jobs.build_raises, memory_cap_bytes=cap)
 
 
+@pytest.mark.usefixtures("warm_trials")
 def test_progress_names_every_size_and_its_clock_runs():
     class Shown(list):
         ticks = 0
@@ -235,6 +237,7 @@ def test_progress_names_every_size_and_its_clock_runs():
     assert shown.ticks > 0
 
 
+@pytest.mark.usefixtures("warm_trials")
 def test_a_model_for_one_batch_size_only_says_so():
     fixed = torch.nn.Sequential(
         torch.nn.Unflatten(0, (2, 2)), torch.nn.Flatten(0, 1), torch.nn.Linear(32, 4)
@@ -245,6 +248,7 @@ def test_a_model_for_one_batch_size_only_says_so():
         find_batch_size(job_of(fixed), largest=16)
 
 
+@pytest.mark.usefixtures("warm_trials")
 def test_a_trick_that_cannot_be_applied_is_named():
     with pytest.raises(ArgumentError, match="TF32"):
         find_batch_size(job_of(), largest=16, tricks=[TF32()])

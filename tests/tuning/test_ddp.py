@@ -1,43 +1,19 @@
 """Tricks under DistributedDataParallel: two processes train as one does with the whole batch."""
 
-import subprocess
-import sys
-
 import pytest
 import torch
 from tundish.tuning.tricks import trick_from_json
 from tundish.tuning.tricks.ddp import DdpOptions
 
 from tests.helpers import ddp_child
-from tests.helpers.program import ROOT
 from tests.helpers.steps import sgd_step
+from tests.helpers.two_ranks import run_two_ranks
 
 
 @pytest.fixture(scope="module")
 def ranks(tmp_path_factory):
     """Of both ranks: weights and facts by case."""
-    folder, world = tmp_path_factory.mktemp("ranks"), 2
-    logs = [open(folder / f"{rank}.txt", "w") for rank in range(world)]  # noqa: SIM115
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-m", "tests.helpers.ddp_child", str(rank), str(world), str(folder)],
-            cwd=ROOT,
-            stdout=logs[rank],
-            stderr=subprocess.STDOUT,
-        )
-        for rank in range(world)
-    ]
-    try:
-        for rank, process in enumerate(processes):
-            process.wait(timeout=240)
-            assert process.returncode == 0, (folder / f"{rank}.txt").read_text()
-    finally:
-        for process in processes:
-            process.kill()
-            process.wait()
-        for log in logs:
-            log.close()
-    return [torch.load(folder / f"{rank}.pt") for rank in range(world)]
+    return run_two_ranks("tests.helpers.ddp_child", tmp_path_factory.mktemp("ranks"))
 
 
 @pytest.fixture(scope="module")

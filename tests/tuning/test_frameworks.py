@@ -10,6 +10,7 @@ from tundish.tuning.plan import Plan
 from tundish.tuning.tricks import trick_from_json
 
 from tests.helpers import tuning_reports as examples
+from tests.helpers.warm_python import FRAMEWORKS, run_warm
 
 
 def make():
@@ -128,11 +129,12 @@ print(json.dumps(dict(
 
 
 @pytest.mark.parametrize("package", ["lightning.pytorch", "pytorch_lightning"])
-def test_a_trainer_trains_with_the_plan(package, tmp_path, run_python):
+def test_a_trainer_trains_with_the_plan(package, tmp_path):
     plan = plan_of("bf16", "channels_last", "fused_optimizer", "cuda_graph")
     plan.save(tmp_path / "plan.json")
     code = LIGHTNING.replace("{package}", package)
-    found = json.loads(run_python(code, tmp_path / "plan.json").stdout.splitlines()[-1])
+    done = run_warm("-c", code, tmp_path / "plan.json", imports=FRAMEWORKS)
+    found = json.loads(done.stdout.splitlines()[-1])
     assert found["seen"] == [["torch.bfloat16", True, True]] * 5
     assert found["applied"] == ["channels_last", "fused optimiser", "bf16-mixed"]
     assert found["left_out"] == [

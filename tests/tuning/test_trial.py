@@ -20,6 +20,8 @@ from tundish.tuning.tricks import Trick
 from tundish.tuning.tricks.channels_last import ChannelsLast
 from tundish.tuning.tricks.cuda_graph import CudaGraph
 
+from tests.helpers.warm_python import WarmPopen
+
 from . import jobs
 
 
@@ -42,7 +44,7 @@ def shared() -> Iterator[TrialProcess]:
 
 def children() -> list[int]:
     """Processes of this one that still run."""
-    found = []
+    found = WarmPopen.still_running()
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
@@ -125,6 +127,7 @@ def test_a_process_that_hangs_is_ended(process: TrialProcess) -> None:
     assert process._process.pid not in children()
 
 
+@pytest.mark.usefixtures("warm_trials")
 def test_an_obstacle_is_no_failure() -> None:
     process = TrialProcess()
     try:
@@ -214,6 +217,7 @@ def test_batches_in_every_form() -> None:
             list_batches(nothing, "build()")
 
 
+@pytest.mark.usefixtures("warm_trials")
 def test_a_stage_times_in_rounds_and_leaves_out_what_fails(tmp_path: Path) -> None:
     stage = Stage(source_of(jobs.cnn), str(tmp_path), seed=0, steps=4, prepare_s=60)
     stage.most_preparing = 4
@@ -236,6 +240,7 @@ def test_a_stage_times_in_rounds_and_leaves_out_what_fails(tmp_path: Path) -> No
     assert not set(own) & set(children())
 
 
+@pytest.mark.usefixtures("warm_trials")
 def test_a_spare_process_is_used_and_ended(tmp_path: Path) -> None:
     stage = Stage(source_of(jobs.cnn), str(tmp_path), seed=0, steps=2, prepare_s=60)
     try:

@@ -19,6 +19,8 @@ from tundish.tuning import tune as tuner
 from tundish.tuning.cli_words import parse
 from tundish.tuning.results import KEPT, REJECTED
 
+from tests.helpers.warm_python import use_warm_trials
+
 from . import jobs, planted
 from .test_trial import children
 
@@ -35,6 +37,7 @@ def plan() -> Iterator[tundish.Plan]:
         patch.setenv("OMP_NUM_THREADS", "1")  # threads that wait for each other make noise
         patch.setattr(tuner, "FIRST_STEPS", 15)
         patch.setattr(stage, "TURN_S", 0.1)
+        use_warm_trials(patch)
         yield tundish.tune(planted.build, quick=True, tricks=["fused_optimizer"], own=names)
 
 
@@ -156,6 +159,7 @@ def test_ctrl_c_gives_what_there_is() -> None:
     assert not children()
 
 
+@pytest.mark.usefixtures("warm_trials")
 @pytest.mark.parametrize(
     ("build", "text"),
     [

@@ -15,6 +15,7 @@ from tundish.tuning.tricks import TRICKS, in_order, load_own
 from tundish.tuning.tricks.compile import Compile
 
 from tests.helpers.program import ROOT
+from tests.helpers.warm_python import FRAMEWORKS, run_warm
 from tests.tuning import jobs
 from tests.tuning.test_frameworks import plan_of
 
@@ -86,10 +87,10 @@ assert model(loader[0][0]).dtype == torch.float32 and accelerator.mixed_precisio
 """
 
 
-def test_the_example_for_accelerate_runs(tmp_path, run_python):
+def test_the_example_for_accelerate_runs(tmp_path):
     plan_of("bf16", "channels_last", "fused_optimizer", "cuda_graph").save(tmp_path / "plan.json")
     block = re.search(r"^## Accelerate\n.*?```py\n(.*?)```", TUNE_PAGE, re.M | re.S)[1]
-    result = run_python(ACCELERATE + block + CHECKED, tmp_path)
+    result = run_warm("-c", ACCELERATE + block + CHECKED, tmp_path, imports=FRAMEWORKS)
     assert "left out: ['CUDA graph of the step: needs step = plan.apply(" in result.stdout
 
 

@@ -55,23 +55,34 @@ do_clang() {
   python3 tools/dev/read_the_rest.py build/asan/compile_commands.json
 }
 
+fuzz_names() { for name in fuzz/*.cpp; do [ ! -f "$name" ] || basename "$name" .cpp; done; }
+
+# What ./dev test compiles beside pytest.
+do_fuzz-build() {
+  need_clang || return 0
+  local names
+  mapfile -t names < <(fuzz_names)
+  build_sanitized asan "${names[@]/#/fuzz_}"
+}
+
+# --seconds: of each target; --total: of all of them together, on all cores.
 # fuzz/NAME.cpp is the target fuzz_NAME, fuzz/corpus/NAME its inputs; new ones go to build/.
 do_fuzz() {
-  local seconds=30 names=() name
+  local seconds=30 total=0 names=() name
   while [ $# -gt 0 ]; do
     case $1 in
       --seconds) seconds=${2:?"--seconds needs a number"}; shift 2 ;;
+      --total) total=${2:?"--total needs a number"}; shift 2 ;;
       -*) die "fuzz does not know $1" ;;
       *) names+=("$1"); shift ;;
     esac
   done
-  if [ ${#names[@]} -eq 0 ]; then
-    for name in fuzz/*.cpp; do [ ! -f "$name" ] || names+=("$(basename "$name" .cpp)"); done
-  fi
+  [ ${#names[@]} -gt 0 ] || mapfile -t names < <(fuzz_names)
   [ ${#names[@]} -gt 0 ] || { say "no fuzz target yet"; return 0; }
   need_clang || return 0
   build_sanitized asan "${names[@]/#/fuzz_}"
   mkdir -p build/fuzz/findings build/fuzz/log
+  if [ "$total" -gt 0 ]; then seconds=$(((total * cores + ${#names[@]} - 1) / ${#names[@]})); fi
   printf '%s\n' "${names[@]}" | xargs -P "$cores" -I{} "$PWD/dev" fuzz-one {} "$seconds"
 }
 

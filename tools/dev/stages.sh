@@ -19,7 +19,7 @@ do_test() {
   for stage in "${stages[@]}"; do
     log=build/log/$stage.log
     begin=$SECONDS
-    [ "$stage" != pytest ] || start_sanitizers "${stages[@]}"
+    case $stage in setup | build) ;; *) [ -n "$sanitizers" ] || start_sanitizers "${stages[@]}" ;; esac
     say "test: $stage ... (log: $log)"
     if run_stage "$stage" "$log"; then
       seconds=$((SECONDS - begin))
@@ -42,14 +42,16 @@ do_test() {
   say "all stages passed"
 }
 
-# The sanitizers are built and run while pytest and wheel run, with what these leave over of the
-# cores. Each writes its log, and its exit status when it has ended.
+# The sanitizers are built and run while unit, lint, pytest and wheel run, with what these leave over of the
+# cores; then the fuzz targets are built. Each writes its log, and its exit status when it has ended.
 sanitizers=""
 start_sanitizers() {  # STAGE...: all that were asked for
   local stage ahead=()
   for stage in asan tsan clang; do [[ " $* " != *" $stage "* ]] || ahead+=("$stage"); done
   [ ${#ahead[@]} -gt 0 ] || return 0
-  rm -f build/log/{asan,tsan,clang}.status
+  [[ " $* " != *" fuzz "* ]] || ahead+=(fuzz-build)
+  rm -f build/log/{asan,tsan,clang,fuzz-build}.status
+  (need_clang) >build/log/clang-packages.log 2>&1 || return 0  # lint would install them at the same time
   setsid nice -n 10 "$PWD/dev" sanitizers "${ahead[@]}" >/dev/null 2>&1 &
   sanitizers=$!
 }
@@ -73,9 +75,10 @@ run_stage() {  # STAGE LOG
         while [ ! -f "$status" ] && kill -0 "$sanitizers" 2>/dev/null; do sleep 1; done
         [ -f "$status" ] && return "$(cat "$status")"
       fi ;;
+    fuzz) while [ -n "$sanitizers" ] && kill -0 "$sanitizers" 2>/dev/null; do sleep 1; done ;;  # one build in a folder
   esac
   local arguments=()
-  [ "$1" != fuzz ] || arguments=(--seconds 10)  # the corpora above all; ./dev fuzz fuzzes longer
+  [ "$1" != fuzz ] || arguments=(--total 90)  # the corpora above all; ./dev fuzz fuzzes longer
   "$PWD/dev" "$1" "${arguments[@]}" >"$2" 2>&1
 }
 
