@@ -30,7 +30,7 @@ int predictor(int filter, int left, int up, int corner) {
   }
 }
 
-// One byte after the other, for pixels that are not 3 or 4 bytes.
+// One byte after the other, for pixels that are not 1, 3 or 4 bytes.
 template <int kFilter>
 void by_bytes(std::uint8_t* row, const std::uint8_t* above, std::size_t bytes, std::size_t pixel) {
   for (std::size_t i = 0; i < bytes; ++i) {
@@ -38,6 +38,25 @@ void by_bytes(std::uint8_t* row, const std::uint8_t* above, std::size_t bytes, s
     const int up = above ? above[i] : 0;
     const int corner = above && i >= pixel ? above[i - pixel] : 0;
     row[i] = static_cast<std::uint8_t>(row[i] + predictor(kFilter, left, up, corner));
+  }
+}
+
+// Pixels of one byte: what is to the left stays in registers, which is what a byte waits for.
+template <int kFilter>
+void by_greys(std::uint8_t* row, const std::uint8_t* above, std::size_t bytes) {
+  int left = 0, corner = 0;
+  for (std::size_t i = 0; i < bytes; ++i) {
+    const int up = kFilter == kSub ? 0 : above[i];
+    int nearest = kFilter == kSub ? left : (left + up) >> 1;
+    if constexpr (kFilter == kPaeth) {
+      const int to_left = std::abs(up - corner), to_up = std::abs(left - corner),
+                to_corner = std::abs(up - corner + left - corner);
+      nearest = to_up <= to_corner ? up : corner;
+      nearest = (to_left <= to_up) & (to_left <= to_corner) ? left : nearest;
+    }
+    left = static_cast<std::uint8_t>(row[i] + nearest);
+    corner = up;
+    row[i] = static_cast<std::uint8_t>(left);
   }
 }
 
@@ -158,6 +177,9 @@ void unfilter_row(int filter, std::uint8_t* row, const std::uint8_t* above, std:
   if (filter == kUp) return up(row, above, bytes);
   if (pixel == 3 && unfilter_pixels<3>(filter, row, above, bytes)) return;
   if (pixel == 4 && unfilter_pixels<4>(filter, row, above, bytes)) return;
+  if (pixel == 1 && filter == kSub) return by_greys<kSub>(row, above, bytes);
+  if (pixel == 1 && above && filter == kAverage) return by_greys<kAverage>(row, above, bytes);
+  if (pixel == 1 && above && filter == kPaeth) return by_greys<kPaeth>(row, above, bytes);
   if (filter == kSub) return by_bytes<kSub>(row, above, bytes, pixel);
   if (filter == kAverage) return by_bytes<kAverage>(row, above, bytes, pixel);
   by_bytes<kPaeth>(row, above, bytes, pixel);
