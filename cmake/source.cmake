@@ -48,6 +48,7 @@ set(source_files
   src/source/formats/records/lmdb_tree.cpp
   src/source/formats/records/protobuf.cpp
   src/source/formats/records/record_index.cpp
+  src/source/formats/records/record_source.cpp
   src/source/formats/records/recordio.cpp
   src/source/formats/records/recordio_reader.cpp
   src/source/formats/records/tf_example.cpp

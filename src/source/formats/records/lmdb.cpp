@@ -4,13 +4,12 @@
 
 #include <filesystem>
 
-#include "core/file.h"
 #include "core/interruption.h"
 #include "decode/decode.h"
 #include "source/field_names.h"
 #include "source/formats/records/caffe_datum.h"
 #include "source/formats/records/lmdb_tree.h"
-#include "source/formats/records/record_index.h"
+#include "source/formats/records/record_source.h"
 #include "source/names.h"
 
 namespace tundish {
@@ -45,10 +44,10 @@ ArrayType datum_type(const CaffeDatum& datum) {
           {datum.channels, datum.height, datum.width}};
 }
 
-class Lmdb : public Source {
+class Lmdb : public RecordSource {
  public:
   Lmdb(const std::string& given, const std::string& path, const SourceOptions& options)
-      : given_(given), path_(path), file_(File::open(path)) {
+      : RecordSource(path), given_(given) {
     if (file_.size() == 0) throw Error(ErrorCode::file_empty, {.file = path}, "");
     const IndexedFile about{path, stamp_of(path), "lmdb", ""};
     if (auto known = load_record_index(about)) {
@@ -66,19 +65,12 @@ class Lmdb : public Source {
     make_schema(options);
   }
 
-  std::uint64_t count() const override { return index_.size(); }
   const Schema& schema() const override { return schema_; }
-  SampleInfo info(std::uint64_t i) const override { return {.label = index_.labels[i]}; }
-  std::string key(std::uint64_t i) const override {
-    return index_.names.size() > 0 ? std::string(index_.names[i]) : fmt::format("{:08}", i);
-  }
   std::string path() const override { return given_; }
-  std::uint64_t bytes(std::uint64_t i) const override { return index_.bytes[i]; }
-  std::uint64_t memory() const override { return index_.memory(); }
 
   bool extent(std::uint64_t i, int field, Extent& out) const override {
     if (values_ != Values::images || field != 0) return false;
-    out = {path_, index_.offsets[i], index_.lengths[i]};
+    out = {data_path(), index_.offsets[i], index_.lengths[i]};
     return true;
   }
 
@@ -95,24 +87,19 @@ class Lmdb : public Source {
       const Bytes data = datum.floats.empty() ? datum.data : Bytes(datum.floats);
       out.fields[0].assign(data.begin(), data.end());
     }
-    constexpr std::size_t kKept = 4 << 20;  // of a thread's buffer between samples
-    if (value.size() > kKept) value = {};
+    release_if_large(value);
     if (fault) throw SampleError(*fault, place(i));
   }
 
  private:
-  Where place(std::uint64_t i) const {
-    return {.file = path_, .record = i, .key = key(i), .offset = index_.offsets[i]};
-  }
-
   void build_index() {
     const ReadAt read_at = [&](std::span<std::byte> out, std::uint64_t offset) {
-      check_stop(path_);
+      check_stop(data_path());
       return file_.read_at(out, offset) == out.size();
     };
     LmdbValues found;
     if (const auto fault = walk_lmdb(found, read_at, file_.size())) {
-      throw Error(*fault, {.file = path_});
+      throw Error(*fault, {.file = data_path()});
     }
     bool clean = found.keys_ascend;  // otherwise samples are called by their numbers
     for (std::size_t i = 0; i < found.keys.size(); ++i) {
@@ -139,7 +126,7 @@ class Lmdb : public Source {
       return;
     }
     throw Error(unsupported_source("LMDB", name_of_other(value), index_.offsets[0]),
-                {.file = path_, .record = 0, .key = key(0)});
+                {.file = data_path(), .record = 0, .key = key(0)});
   }
 
   // Labels and sizes. A value that is damaged is reported when it is read.
@@ -147,7 +134,7 @@ class Lmdb : public Source {
     if (!has_labels(values_)) return;
     std::vector<std::byte> value;
     for (std::size_t i = 0; i < index_.size(); ++i) {
-      check_stop(path_);
+      check_stop(data_path());
       index_.bytes[i] = 0;
       try {
         read_value(value, i);
@@ -174,24 +161,10 @@ class Lmdb : public Source {
   }
 
   void read_value(std::vector<std::byte>& out, std::uint64_t i) const {
-    const std::uint32_t size = index_.lengths[i];
-    if (size > Limits{}.max_bytes) {
-      throw SampleError(ErrorCode::image_too_large, place(i),
-                        fmt::format("{} bytes, at most {} are allowed", with_commas(size),
-                                    with_commas(Limits{}.max_bytes)));
+    if (index_.lengths[i] == 0) {
+      throw SampleError(ErrorCode::file_empty, place(i), "the value is empty");
     }
-    if (size == 0) throw SampleError(ErrorCode::file_empty, place(i), "the value is empty");
-    out.resize(size);
-    std::size_t got = 0;
-    try {
-      got = file_.read_at(out, index_.offsets[i]);
-    } catch (const Error& error) {
-      throw SampleError(error.code(), place(i), error.reason());
-    }
-    if (got < size) {
-      throw SampleError(ErrorCode::source_changed, place(i),
-                        "the file became shorter after it was opened");
-    }
+    read_stored(out, i);
   }
 
   void make_schema(const SourceOptions& options) {
@@ -219,12 +192,9 @@ class Lmdb : public Source {
   }
 
   std::string given_;  // by the user: the folder, or the file
-  std::string path_;   // of the data file
-  File file_;
   Values values_ = Values::images;
   ArrayType type_;  // of pixel_datums and float_datums
   Schema schema_;
-  RecordIndex index_;
 };
 
 }  // namespace

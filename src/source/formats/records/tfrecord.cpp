@@ -10,7 +10,7 @@
 #include "decode/decode.h"
 #include "source/decompress.h"
 #include "source/formats/joined.h"
-#include "source/formats/records/record_index.h"
+#include "source/formats/records/record_source.h"
 #include "source/formats/records/tf_layout.h"
 #include "source/formats/records/tfrecord_folder.h"
 #include "source/formats/records/tfrecord_reader.h"
@@ -64,23 +64,12 @@ Bytes data_of(const std::vector<std::byte>& stored) {
   return Bytes(stored).first(stored.size() - kTfRecordTail);
 }
 
-std::optional<Fault> check_length(std::uint64_t length) {
-  if (length <= Limits{}.max_bytes) return std::nullopt;
-  return Fault{ErrorCode::image_too_large,
-               fmt::format("{} bytes, at most {} are allowed", with_commas(length),
-                           with_commas(Limits{}.max_bytes)),
-               0};
-}
-
-class TfRecord : public Source {
+class TfRecord : public RecordSource {
  public:
   TfRecord(const std::string& path, std::shared_ptr<const TfLayout> layout, std::string prefix,
            std::vector<std::string> warnings)
-      : path_(path),
-        prefix_(std::move(prefix)),
-        file_(File::open(path)),
-        layout_(std::move(layout)),
-        warnings_(std::move(warnings)) {
+      : RecordSource(path), layout_(std::move(layout)), warnings_(std::move(warnings)) {
+    prefix_ = std::move(prefix);
     compression_ = compression_of(file_);
     const IndexedFile about{path, stamp_of(path), "tfrecord", layout_->text()};
     auto known = load_record_index(about);
@@ -92,33 +81,16 @@ class TfRecord : public Source {
     if (compression_ == Compression::none) save_record_index(about, index_);
   }
 
-  std::uint64_t count() const override { return index_.size(); }
   const Schema& schema() const override { return layout_->schema(); }
-  SampleInfo info(std::uint64_t i) const override { return {.label = index_.labels[i]}; }
-  std::string key(std::uint64_t i) const override { return fmt::format("{}{:08}", prefix_, i); }
-  std::string path() const override { return path_; }
-  std::uint64_t bytes(std::uint64_t i) const override { return index_.bytes[i]; }
-  std::uint64_t memory() const override { return index_.memory(); }
   const std::vector<std::string>& warnings() const override { return warnings_; }
   bool random_access() const override { return compression_ == Compression::none; }
 
   void read(Sample& out, std::uint64_t i, FieldSet fields) const override {
-    if (!random_access()) throw Error(ErrorCode::no_random_access, {.file = path_}, "");
-    if (const auto fault = check_length(index_.lengths[i])) throw SampleError(*fault, place(i));
+    if (!random_access()) throw Error(ErrorCode::no_random_access, {.file = data_path()}, "");
     thread_local std::vector<std::byte> stored;
-    stored.resize(index_.lengths[i] + kTfRecordTail);
-    std::size_t got = 0;
-    try {
-      got = file_.read_at(stored, index_.offsets[i]);
-    } catch (const Error& error) {
-      throw SampleError(error.code(), place(i), error.reason());
-    }
-    if (got < stored.size()) {
-      throw SampleError(ErrorCode::source_changed, place(i),
-                        "the file became shorter after it was opened");
-    }
+    read_stored(stored, i, kTfRecordTail);
     const auto fault = take(out, stored, fields);
-    if (stored.size() > kKeptBytes) stored = {};
+    release_if_large(stored);
     if (fault) throw SampleError(*fault, place(i));
   }
 
@@ -129,10 +101,10 @@ class TfRecord : public Source {
     Sample sample;
     for (std::uint64_t i = 0; i < count(); ++i) {
       if (!records.next()) {
-        throw Error(ErrorCode::source_changed, {.file = path_},
+        throw Error(ErrorCode::source_changed, {.file = data_path()},
                     "it has fewer records than when it was opened");
       }
-      std::optional<Fault> fault = check_length(records.at().length());
+      std::optional<Fault> fault = check_record_size(records.at().length());
       if (records.read(stored)) fault = take(sample, stored, kAllFields);
       if (fault && !bad) throw SampleError(*fault, place(i));
       if (!(fault ? bad(i, SampleError(*fault, place(i))) : sink(i, sample))) return;
@@ -140,8 +112,6 @@ class TfRecord : public Source {
   }
 
  private:
-  static constexpr std::size_t kKeptBytes = 4 << 20;  // of a thread's buffer between samples
-
   void build_index() {
     RecordStream records(file_, compression_);
     std::vector<std::byte> stored;
@@ -155,7 +125,7 @@ class TfRecord : public Source {
                                        fmt::format("{} bytes hold over {} records",
                                                    with_commas(file_.size()), with_commas(most)),
                                        records.at().offset()),
-                    {.file = path_});
+                    {.file = data_path()});
       }
       std::int64_t label = -1;
       std::uint64_t read_bytes = 0;
@@ -173,16 +143,8 @@ class TfRecord : public Source {
     return layout_->read(out, data_of(stored), fields);
   }
 
-  Where place(std::uint64_t i) const {
-    return {.file = path_, .record = i, .key = key(i), .offset = index_.offsets[i]};
-  }
-
-  std::string path_;
-  std::string prefix_;  // of keys
-  File file_;
   Compression compression_ = Compression::none;
   std::shared_ptr<const TfLayout> layout_;
-  RecordIndex index_;
   std::vector<std::string> warnings_;
 };
 
