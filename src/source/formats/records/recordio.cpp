@@ -59,8 +59,7 @@ ArrayType vector_type(std::uint64_t flag) {
 
 class RecordIo : public RecordSource {
  public:
-  RecordIo(const std::string& path, const SourceOptions& options)
-      : RecordSource(path) {
+  RecordIo(const std::string& path, const SourceOptions& options) : RecordSource(path) {
     if (file_.size() == 0) throw Error(ErrorCode::file_empty, {.file = path}, "");
     IndexedFile about{path, stamp_of(path), "recordio", stamp_of_keys()};
     auto known = load_record_index(about);
