@@ -53,6 +53,7 @@ set(source_files
   src/source/formats/records/record_source.cpp
   src/source/formats/records/recordio.cpp
   src/source/formats/records/recordio_reader.cpp
+  src/source/formats/records/tf_class_names.cpp
   src/source/formats/records/tf_example.cpp
   src/source/formats/records/tf_layout.cpp
   src/source/formats/records/tfrecord.cpp

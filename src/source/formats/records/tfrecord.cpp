@@ -11,6 +11,7 @@
 #include "source/decompress.h"
 #include "source/formats/joined.h"
 #include "source/formats/records/record_source.h"
+#include "source/formats/records/tf_class_names.h"
 #include "source/formats/records/tf_layout.h"
 #include "source/formats/records/tfrecord_folder.h"
 #include "source/formats/records/tfrecord_reader.h"
@@ -66,23 +67,27 @@ Bytes data_of(const std::vector<std::byte>& stored) {
 
 class TfRecord : public RecordSource {
  public:
-  TfRecord(const std::string& path, std::shared_ptr<const TfLayout> layout, std::string prefix,
-           std::vector<std::string> warnings)
-      : RecordSource(path), layout_(std::move(layout)), warnings_(std::move(warnings)) {
+  TfRecord(const std::string& path, std::shared_ptr<const TfLayout> layout, std::string prefix)
+      : RecordSource(path), layout_(std::move(layout)) {
     prefix_ = std::move(prefix);
     compression_ = compression_of(file_);
-    const IndexedFile about{path, stamp_of(path), "tfrecord", layout_->text()};
+    const IndexedFile about{path, stamp_of(path), "tfrecord", "with classes\n" + layout_->text()};
     auto known = load_record_index(about);
-    if (known && compression_ == Compression::none) {
+    auto classes = known ? TfClassNames::parse(known->note) : std::nullopt;
+    if (classes && compression_ == Compression::none) {
       index_ = std::move(*known);
+      classes_ = std::move(*classes);
       return;
     }
     build_index();
+    index_.note = classes_.text();
     if (compression_ == Compression::none) save_record_index(about, index_);
   }
 
   const Schema& schema() const override { return layout_->schema(); }
   const std::vector<std::string>& warnings() const override { return warnings_; }
+  void set_warnings(std::vector<std::string> warnings) { warnings_ = std::move(warnings); }
+  const TfClassNames& classes() const { return classes_; }
   bool random_access() const override { return compression_ == Compression::none; }
 
   void read(Sample& out, std::uint64_t i, FieldSet fields) const override {
@@ -130,9 +135,11 @@ class TfRecord : public RecordSource {
       std::int64_t label = -1;
       std::uint64_t read_bytes = 0;
       const std::uint64_t offset = records.at().offset(), length = records.at().length();
+      std::string_view class_text;
       // A record that is damaged is reported when it is read.
       const bool good = records.read(stored) && !check_tfrecord(stored) &&
-                        !layout_->measure(label, read_bytes, data_of(stored));
+                        !layout_->measure(label, read_bytes, data_of(stored), &class_text);
+      if (good) classes_.add(label, class_text);
       index_.add(offset, length, good ? label : -1, good ? read_bytes : 0);
     }
   }
@@ -145,13 +152,14 @@ class TfRecord : public RecordSource {
 
   Compression compression_ = Compression::none;
   std::shared_ptr<const TfLayout> layout_;
+  TfClassNames classes_;
   std::vector<std::string> warnings_;
 };
 
 // From the first good records of these files.
-std::shared_ptr<const TfLayout> decide_layout(const std::string& path,
-                                              const std::vector<std::string>& files,
-                                              const SourceOptions& options) {
+std::shared_ptr<TfLayout> decide_layout(const std::string& path,
+                                        const std::vector<std::string>& files,
+                                        const SourceOptions& options) {
   TfSurvey survey;
   std::size_t good = 0, tried = 0;
   std::optional<Fault> first_fault;
@@ -206,11 +214,21 @@ std::shared_ptr<const Source> open_tfrecord(const std::string& path, const Sourc
     warnings.push_back(printable(path) + ": " + text);
   }
   std::vector<std::shared_ptr<const Source>> sources;
+  TfClassNames classes;
+  std::shared_ptr<TfRecord> first;
   for (std::size_t f = 0; f < files.size(); ++f) {
     const std::string prefix = is_folder ? folder.names[f] + "/" : "";
-    sources.push_back(std::make_shared<TfRecord>(
-        files[f], layout, prefix, f == 0 ? std::move(warnings) : std::vector<std::string>{}));
+    auto source = std::make_shared<TfRecord>(files[f], layout, prefix);
+    classes.add(source->classes());
+    if (f == 0) first = source;
+    sources.push_back(std::move(source));
   }
+  std::string reason;
+  layout->set_classes(classes.names(reason));
+  if (!reason.empty()) {
+    warnings.push_back(printable(path) + ": the names of its classes are not used: " + reason);
+  }
+  first->set_warnings(std::move(warnings));
   return join_sources(std::move(sources), is_folder ? path : "");
 }
 
