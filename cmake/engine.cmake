@@ -112,6 +112,7 @@ add_library(engine STATIC
   src/pack/output_file.cpp
   src/pack/output_target.cpp
   src/pack/reader.cpp
+  src/pack/salvage/partial_pack.cpp
   src/pack/salvage/piece_search.cpp
   src/pack/salvage/salvage.cpp
   src/pack/salvage/salvaged_source.cpp

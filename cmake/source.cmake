@@ -45,11 +45,15 @@ set(source_files
   src/source/formats/python/python_samples.cpp
   src/source/formats/records/caffe_datum.cpp
   src/source/formats/records/lmdb.cpp
+  src/source/formats/records/lmdb_samples.cpp
   src/source/formats/records/lmdb_tree.cpp
+  src/source/formats/records/pickled_pair.cpp
   src/source/formats/records/protobuf.cpp
   src/source/formats/records/record_index.cpp
+  src/source/formats/records/record_source.cpp
   src/source/formats/records/recordio.cpp
   src/source/formats/records/recordio_reader.cpp
+  src/source/formats/records/tf_class_names.cpp
   src/source/formats/records/tf_example.cpp
   src/source/formats/records/tf_layout.cpp
   src/source/formats/records/tfrecord.cpp

@@ -1,11 +1,15 @@
-// Any bytes as an LMDB data file, and as a Caffe Datum: values inside the file that do not overlap
-// in what they claim to be, or a fault.
+// Any bytes as an LMDB data file, as a Caffe Datum and as a pickle of an image and its label:
+// values inside the file that do not overlap in what they claim to be, each a sample at most once,
+// or a fault.
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 #include "memory_meter.h"
 #include "source/formats/records/caffe_datum.h"
+#include "source/formats/records/lmdb_samples.h"
 #include "source/formats/records/lmdb_tree.h"
+#include "source/formats/records/pickled_pair.h"
 
 namespace {
 
@@ -15,11 +19,18 @@ void require(bool claim) {
   if (!claim) std::abort();
 }
 
+// What parsing claims about a pickle: its image is in the value, or is not longer than the value.
+void check_pair(Bytes value) {
+  PickledPair pair;
+  if (!parse_pickled_pair(pair, value))
+    require(!pair.image.empty() && pair.image.size() < value.size());
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const Bytes bytes(reinterpret_cast<const std::byte*>(data), size);
-  const MemoryMeter meter(64 * size + (4 << 20));
+  const MemoryMeter meter(512 * size + (12 << 20));
   const ReadAt read_at = [&](std::span<std::byte> out, std::uint64_t offset) {
     if (offset > size || out.size() > size - offset) return false;
     std::memcpy(out.data(), data + offset, out.size());
@@ -34,7 +45,21 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     CaffeDatum datum;
     const Bytes value = bytes.subspan(values.offsets[i], values.sizes[i]);
     if (!fault && i < 16) (void)parse_caffe_datum(datum, value);
+    if (!fault && i < 16) check_pair(value);
   }
+  const ReadValue read = [&](std::vector<std::byte>& out, std::size_t i) {
+    const Bytes value = bytes.subspan(values.offsets[i], values.sizes[i]);
+    out.assign(value.begin(), value.end());
+  };
+  LmdbSamples samples;
+  if (!fault && !choose_lmdb_samples(samples, values, read)) {
+    std::vector<bool> used(values.keys.size());
+    for (const std::size_t i : samples.order) {
+      require(i < used.size() && !used[i]);
+      used[i] = true;
+    }
+  }
+  check_pair(bytes);
   CaffeDatum datum;
   if (!parse_caffe_datum(datum, bytes) && !datum.encoded) {
     require(datum.channels * datum.height * datum.width ==

@@ -1,10 +1,15 @@
 // Any bytes as a block of a pack's journal: a block or nothing, and what is a block is written back
-// as the same bytes. The first byte chooses how many fields of a record have bytes.
+// as the same bytes; and as what an interrupted pack left. The first byte chooses how many fields
+// of a record have bytes.
 #include <algorithm>
 #include <cstdlib>
 
 #include "memory_meter.h"
+#include "pack/checksum.h"
+#include "pack/metadata.h"
+#include "pack/salvage/partial_pack.h"
 #include "pack/write/checkpoint.h"
+#include "pack/write/journal.h"
 
 namespace {
 
@@ -18,13 +23,46 @@ bool same(const std::vector<std::byte>& a, Bytes b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end());
 }
 
+void add_block(std::vector<std::byte>& journal, std::uint64_t number, Bytes payload) {
+  WireWriter out;
+  const auto bytes = static_cast<std::uint32_t>(payload.size());
+  out.word(kBlockMagic);
+  out.word(bytes);
+  out.raw(payload);
+  out.word(piece_crc(number, bytes, payload));
+  journal.insert(journal.end(), out.bytes().begin(), out.bytes().end());
+}
+
+// The bytes as the rows of an interrupted pack, and as its partial file: every record that is found
+// is inside the file.
+void salvage(Bytes bytes) {
+  const Schema schema{.fields = {{"image", FieldType::image}, {"label", FieldType::label}},
+                      .classes = {},
+                      .source = "fuzz"};
+  const StartBlock start{.identity = {{"the schema of the source", schema_json(schema)}},
+                         .tables = {}};
+  std::vector<std::byte> journal;
+  add_block(journal, 0, encode_start(start));
+  add_block(journal, 1, bytes);
+  const auto partial = std::make_shared<MemoryBytes>(bytes, "fuzz");
+  SalvageOptions options;
+  options.limits.max_pixels = 1 << 18;
+  const auto found = find_partial_records(partial, MemoryBytes(journal, "journal"), options);
+  if (!found) return;
+  for (const FoundRecord& record : found->records) {
+    std::uint64_t end = record.offset + record.restore;
+    for (const std::uint64_t length : record.lengths) end += length + kCrcBytes;
+    require(record.offset >= kHeadBytes && end <= bytes.size());
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const std::size_t stored = data[0] % 4;
   const Bytes bytes = std::as_bytes(std::span(data, size)).subspan(1);
-  const MemoryMeter meter((1 << 20) + 64 * size);
+  const MemoryMeter meter((16 << 20) + 256 * size);
   if (const auto start = decode_start(bytes)) require(same(encode_start(*start), bytes));
   if (const auto end = decode_end(bytes)) require(same(encode_end(*end), bytes));
   if (const auto block = decode_rows(bytes, stored)) {
@@ -35,5 +73,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     require(same(encode_rows(*block, rows.bytes(), block->rows.size()), bytes));
   }
+  salvage(bytes);
   return 0;
 }

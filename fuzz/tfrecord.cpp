@@ -5,6 +5,7 @@
 
 #include "memory_meter.h"
 #include "source/formats/records/record_index.h"
+#include "source/formats/records/tf_class_names.h"
 #include "source/formats/records/tf_layout.h"
 #include "source/formats/records/tfrecord_reader.h"
 #include "source/memory_stream.h"
@@ -26,7 +27,9 @@ void try_example(Bytes record) {
   require(layout.schema().fields.size() <= kMaxFields);
   std::int64_t label = 0;
   std::uint64_t bytes = 0;
-  if (layout.measure(label, bytes, record)) return;
+  std::string_view class_text;
+  if (layout.measure(label, bytes, record, &class_text)) return;
+  require(class_text.size() <= record.size());
   Sample sample;
   require(!layout.read(sample, record, kAllFields));
   std::uint64_t sum = 0;
@@ -36,6 +39,15 @@ void try_example(Bytes record) {
     if (array) require(sample.fields[f].size() == array_bytes(*array));
   }
   require(sum == bytes);
+}
+
+// Names that are read are written and read again as the same ones.
+void try_names(Bytes bytes) {
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const auto names = TfClassNames::parse(text);
+  if (!names) return;
+  const auto again = TfClassNames::parse(names->text());
+  require(again && again->text() == names->text());
 }
 
 void try_file(Bytes file) {
@@ -58,6 +70,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const MemoryMeter meter(64 * size + (1 << 20));
   try_file(bytes);
   try_example(bytes);
+  try_names(bytes);
   if (const auto index = decode_record_index(bytes, "", size)) {
     for (std::size_t i = 0; i < index->size(); ++i) require(index->offsets[i] <= size);
   }

@@ -86,6 +86,10 @@ bool is_byte_strings(hid_t type) {
   return H5Tget_class(inside) == H5T_INTEGER && H5Tget_size(inside) == 1;
 }
 
+bool is_texts(hid_t type) {
+  return H5Tget_class(type) == H5T_STRING && H5Tis_variable_str(type) > 0;
+}
+
 void read_filters(Hdf5Array& out, hid_t properties) {
   const int count = H5Pget_nfilters(properties);
   for (int f = 0; f < count; ++f) {
@@ -122,7 +126,7 @@ void read_contiguous(Hdf5Array& out, hid_t dataset) {
 
 void read_chunked(Hdf5Array& out, hid_t dataset, hid_t properties) {
   // Of references the last axis is ours, not the file's.
-  const bool strings = out.kind == Hdf5Kind::references;
+  const bool strings = out.kind >= Hdf5Kind::references;
   const std::size_t axes = out.grid.shape.size() - (strings ? 1 : 0);
   std::vector<hsize_t> sides(axes), place(axes, 0);
   if (H5Pget_chunk(properties, static_cast<int>(axes), sides.data()) != static_cast<int>(axes)) {
@@ -157,13 +161,14 @@ void read_chunked(Hdf5Array& out, hid_t dataset, hid_t properties) {
   }
 }
 
-// False for what is no array of numbers: texts, compounds, scalars.
+// False for what is no array of numbers: texts but for the names of classes, compounds, scalars.
 bool read_dataset(Hdf5Array& out, hid_t dataset) {
   const Id space(H5Dget_space(dataset), H5Sclose);
   const Id type(H5Dget_type(dataset), H5Tclose);
   const int axes = H5Sget_simple_extent_ndims(space);
   auto element = element_of(type);
-  const bool strings = axes == 1 && is_byte_strings(type);
+  const bool texts = axes == 1 && out.name == kHdf5Classes && is_texts(type);
+  const bool strings = texts || (axes == 1 && is_byte_strings(type));
   if (strings) element = ArrayElement::uint64;
   if (axes < 1 || axes > 64 || !element) return false;
   std::vector<hsize_t> sides(static_cast<std::size_t>(axes));
@@ -172,7 +177,8 @@ bool read_dataset(Hdf5Array& out, hid_t dataset) {
   out.grid.element = *element;
   out.grid.fill.assign(element_bytes(*element), std::byte{0});
   if (strings) out.grid.shape.push_back(2);
-  out.kind = strings                              ? Hdf5Kind::references
+  out.kind = texts                                ? Hdf5Kind::texts
+             : strings                            ? Hdf5Kind::references
              : H5Tget_order(type) == H5T_ORDER_BE ? Hdf5Kind::big_endian
                                                   : Hdf5Kind::little_endian;
   const Id properties(H5Dget_create_plist(dataset), H5Pclose);

@@ -10,7 +10,7 @@
 namespace tundish {
 
 void read_npy_elements(NpyElements& out, Bytes npy, const ConvertSample& sample) {
-  const Where where{.record = sample.number, .key = sample.key};
+  const Where where = sample.where();
   ArrayLayout layout;
   std::size_t data = 0;
   if (const auto fault =
@@ -41,7 +41,7 @@ void read_npy_elements(NpyElements& out, Bytes npy, const ConvertSample& sample)
 
 void check_elements(const Field& field, const ConvertSample& sample, Bytes bytes) {
   if (!field.array) return;
-  const Where where{.record = sample.number, .key = sample.key};
+  const Where where = sample.where();
   if (field.type == FieldType::image) {
     ImageHeader header;
     auto fault = read_raw_header(header, *field.array, field.channels_first, bytes);

@@ -35,6 +35,12 @@ void raw_to_png(std::vector<std::byte>& out, const Field& field, Bytes bytes) {
                    .deep = field.array->element == ArrayElement::uint16});
 }
 
+Bytes image_file(std::vector<std::byte>& png, const Field& field, Bytes bytes) {
+  if (!field.array) return bytes;
+  raw_to_png(png, field, bytes);
+  return png;
+}
+
 void raw_to_planes(std::vector<std::byte>& out, const Field& field, Bytes bytes) {
   const RawLayout layout = raw_layout(field);
   if (field.channels_first || layout.channels == 1) {

@@ -19,6 +19,9 @@ RawLayout raw_layout(const Field& field);
 // The pixels as a PNG: greys, RGB or RGBA of 8 bits, greys of 16.
 void raw_to_png(std::vector<std::byte>& out, const Field& field, Bytes bytes);
 
+// An image as a file: `bytes` themselves, or the PNG of raw pixels, which is in `png`.
+Bytes image_file(std::vector<std::byte>& png, const Field& field, Bytes bytes);
+
 // 8-bit elements with the channels first, as Caffe has them.
 void raw_to_planes(std::vector<std::byte>& out, const Field& field, Bytes bytes);
 

@@ -41,6 +41,7 @@ struct ConvertSample {
   const Sample& data;
 
   Bytes field(std::size_t f) const { return data.fields.at(f); }
+  Where where() const { return {.record = number, .key = key}; }
 };
 
 class TargetWriter {

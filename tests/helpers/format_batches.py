@@ -47,5 +47,12 @@ def refusal(path):
     return error["code"], error["message"]
 
 
+def check_refused(path, data, code, reason):
+    """A file of these bytes is not opened: its code, and a part of its message."""
+    path.write_bytes(data)
+    found, message = refusal(path)
+    assert (found, reason in message) == (code, True), message
+
+
 def _limit_memory():
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))

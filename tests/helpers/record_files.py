@@ -29,13 +29,17 @@ def message(data):
     return found
 
 
-def masked_crc32c(data):
+def crc32c(data):
     crc = 0xFFFFFFFF
     for byte in data:
         crc ^= byte
         for _ in range(8):
             crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
-    crc ^= 0xFFFFFFFF
+    return crc ^ 0xFFFFFFFF
+
+
+def masked_crc32c(data):
+    crc = crc32c(data)
     return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
 
 

@@ -1,6 +1,8 @@
 """Which samples are packed: --filter, --duplicates, --sample, --limit; `tundish split`."""
 
+import fcntl
 import json
+import os
 import shutil
 
 import pytest
@@ -111,6 +113,56 @@ def test_split_copies_the_records_of_a_pack(photos, tmp_path):
     merged = tmp_path / "merged.tnd"
     result_json("merge", tmp_path / "x-a.tnd", tmp_path / "x-b.tnd", "-o", merged)
     assert run("diff", photos, merged).returncode == 0
+
+
+def interrupted_split(photos, prefix):
+    """A split that ends behind its first part: another process has the lock of the second."""
+    lock = prefix.parent / f".{prefix.name}-b.tnd.journal"
+    with lock.open("wb") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        error = error_of("split", photos, "a=0.5,b=0.5", "-o", prefix, exit_code=1)
+        assert error["code"] == "TND-510"
+    lock.unlink()
+    return prefix.parent / f".{prefix.name}.split-parts.journal"
+
+
+@pytest.mark.parametrize("recorded", [True, False])
+def test_an_interrupted_split_goes_on(recorded, photos, tmp_path):
+    """Not recorded: killed between the first part and the line of the journal about it."""
+    words = ["a=0.5,b=0.5", "-o"]
+    whole = result_json("split", photos, *words, tmp_path / "whole")
+    journal = interrupted_split(photos, tmp_path / "x")
+    first = (tmp_path / "x-a.tnd").stat()
+    if not recorded:
+        data = journal.read_bytes()
+        journal.write_bytes(data[: 12 + int.from_bytes(data[4:8], "little")])
+    report = result_json("split", photos, *words, tmp_path / "x")
+    assert [part["kept"] for part in report["parts"]] == [recorded, False]
+    assert ((tmp_path / "x-a.tnd").stat().st_ino == first.st_ino) == recorded
+    for part, other in zip(report["parts"], whole["parts"], strict=True):
+        same = ("samples", "copied", "file_bytes", "id", "refused", "classes")
+        assert [part[name] for name in same] == [other[name] for name in same]
+        name = f"{part['name']}.tnd"
+        assert (tmp_path / f"x-{name}").read_bytes() == (tmp_path / f"whole-{name}").read_bytes()
+    assert not [name for name in os.listdir(tmp_path) if name.startswith(".")]
+    assert error_of("split", photos, *words, tmp_path / "x", exit_code=1)["code"] == "TND-506"
+
+
+def test_an_interrupted_split_keeps_nothing_of_another(photos, tmp_path):
+    interrupted_split(photos, tmp_path / "x")
+    other = ["a=0.5,b=0.5", "--seed", "1", "-o", tmp_path / "x"]
+    error = error_of("split", photos, *other, exit_code=1)
+    assert (error["code"], "the choice of samples has changed" in error["message"]) == (
+        "TND-506",
+        True,
+    )
+    foreign = tmp_path / "x-b.tnd"
+    result_json("pack", photos, "-o", foreign, "--limit", "3")
+    error = error_of("split", photos, "a=0.5,b=0.5", "-o", tmp_path / "x", exit_code=1)
+    assert error["code"] == "TND-506"
+    assert len(keys(foreign)) == 3
+    result_json("split", photos, *other, "--force")
+    assert not [name for name in os.listdir(tmp_path) if name.startswith(".")]
 
 
 def test_split_refuses_what_makes_no_sense_before_it_writes(photos, tmp_path):

@@ -138,6 +138,46 @@ def test_hdf5_holds_the_files_and_labels(photos, tmp_path):
     assert (labels, images) == (labels_of(files), list(files.values()))
 
 
+# Names that only quoting, their lengths or UTF-8 keep apart, and a class without samples.
+CLASSES = ["0", "a cat", "empty", "l'été, 3 5 x", "ü"]
+
+
+@pytest.mark.parametrize(
+    ("target", "words", "empty"),
+    [
+        ("a.h5", ["--to", "hdf5"], "empty"),
+        ("a.tfrecord", ["--to", "tfrecord"], "2"),  # no record names a class without samples
+        ("set/a.tfrecord", ["--to", "tfrecord", "--shards", "2"], "2"),
+    ],
+)
+def test_the_names_of_classes_come_back(target, words, empty, tmp_path):
+    for number, name in enumerate(CLASSES):
+        (tmp_path / "photos" / name).mkdir(parents=True)
+        if name != "empty":
+            write(tmp_path / "photos" / name / "x.jpg", pixels(number))
+    (tmp_path / "set").mkdir()
+    result_json("convert", tmp_path / "photos", "-o", tmp_path / target, *words)
+    path = tmp_path / ("set" if target.startswith("set") else target)
+    wanted = [empty if name == "empty" else name for name in CLASSES]
+    for _ in range(2):  # the second by the index beside the file
+        assert tundish.Dataset(str(path)).classes == wanted
+    result_json("pack", path, "-o", tmp_path / "back.tnd")
+    pack = tundish.Dataset(str(tmp_path / "back.tnd"))
+    assert pack.classes == wanted
+    assert [label for _, label in pack] == [0, 1, 3, 4]
+
+
+def test_names_that_are_not_those_of_classes_are_left_out(photos, tmp_path):
+    root, _ = photos
+    result_json("convert", root / "photos", "-o", tmp_path / "a.h5", "--to", "hdf5")
+    data = (tmp_path / "a.h5").read_bytes()
+    assert data.count(b"dog\0") == 1
+    (tmp_path / "b.h5").write_bytes(data.replace(b"dog\0", b"cat\0"))
+    assert tundish.Dataset(str(tmp_path / "b.h5")).classes == []
+    warning = program("pack", tmp_path / "b.h5", "-o", tmp_path / "b.tnd").stderr.decode()
+    assert "classes does not name the classes: one occurs twice" in warning
+
+
 def test_npy_holds_decoded_images(photos, tmp_path):
     root, files = photos
     result_json("convert", root / "photos.tnd", "-o", tmp_path / "n", "--to", "npy")

@@ -1,6 +1,7 @@
 """LMDB files that liblmdb wrote (tests/formats/lmdb/make.py): content, damage, batches."""
 
 import json
+import pickle
 import random
 import shutil
 import struct
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 import tundish
 
-from tests.helpers.format_batches import check_same_batches, refusal
+from tests.helpers.format_batches import check_refused, check_same_batches, refusal
 from tests.helpers.program import needs_program
 from tests.helpers.sources import keys
 
@@ -43,6 +44,63 @@ def test_raw_datums_are_pixels(copy, tmp_path):
         assert label == number
     check_same_batches(tmp_path / "set", tmp_path / "a.tnd")
     assert not (tmp_path / "set" / "lock.mdb").exists()
+
+
+def test_pickled_pairs_are_images_and_labels_in_the_order_of_the_list(copy, tmp_path):
+    path = copy("pairs.mdb")
+    assert keys(path) == [b"8", b"9", b"10", b"11"]
+    found = [(image.tolist(), label) for image, label in tundish.Dataset(str(path))]
+    assert found == list(zip(EXPECTED["pixels"], [3, 4, 5, 1], strict=True))
+    check_same_batches(path, tmp_path / "a.tnd")
+
+
+PAIRS = (HERE / "pairs.mdb").read_bytes()
+FIRST = PAIRS.index(b"\x80\x02c_codecs")  # of sample '8'
+
+
+def with_pickle(data, at=FIRST):
+    return PAIRS[:at] + data + PAIRS[at + len(data) :]
+
+
+@pytest.mark.parametrize("place", [FIRST, PAIRS.index(b"__keys__") + 8])
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (b"cos\nsystem\n(S'touch x'\ntR.", "os.system"),
+        (b"(S'touch x'\nios\nsystem\n.", "os.system"),
+        (b"\x8c\x02os\x8c\x06system\x93\x8c\x07touch x\x85R.", "os.system"),
+    ],
+)
+def test_nothing_in_a_pickle_is_executed(call, name, place, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    data = with_pickle(b"\x80\x04" + call, place)
+    check_refused(tmp_path / "data.mdb", data, "TND-315", f"{name}, which is not on the list")
+    assert not Path("x").exists()
+
+
+def test_a_hostile_pickle_behind_good_ones_is_one_bad_sample(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    place = PAIRS.index(b"\x80\x03")  # of sample '9'
+    Path("data.mdb").write_bytes(with_pickle(b"\x80\x03cos\nsystem\n(S'touch x'\ntR.", place))
+    data = tundish.Dataset("data.mdb")
+    with pytest.raises(tundish.SampleError, match=r"TND-315[\s\S]*it names os.system"):
+        data[1]
+    assert data[2][0].tolist() == EXPECTED["pixels"][2]
+    assert not Path("x").exists()
+
+
+@pytest.mark.parametrize(
+    ("data", "code", "reason"),
+    [
+        (pickle.dumps("text"), "TND-315", "LMDB: pickle: it is not (bytes of an image file, label"),
+        (pickle.dumps((b"x", "cat")), "TND-315", "it is not (bytes of an image file, label"),
+        (pickle.dumps((b"", 1)), "TND-314", "LMDB: pickle: the image is empty"),
+        (b"\x80\x03B\xff\xff\xff\xff", "TND-314", "LMDB: pickle: the bytes end early"),
+        (b"\x80\x04]\x94h\x00h\x00\x86.", "TND-315", "it is not (bytes of an image file, label"),
+    ],
+)
+def test_a_hostile_pickle_is_refused(data, code, reason, tmp_path):
+    check_refused(tmp_path / "data.mdb", with_pickle(data), code, reason)
 
 
 def number(data, at, form="<H"):
@@ -141,11 +199,7 @@ BROKEN = {
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_file_is_refused(name, tmp_path):
-    data, code, reason = BROKEN[name]
-    path = tmp_path / "data.mdb"
-    path.write_bytes(data)
-    found, message = refusal(path)
-    assert (found, reason in message) == (code, True), message
+    check_refused(tmp_path / "data.mdb", *BROKEN[name])
 
 
 def test_a_large_file_of_nothing_takes_no_memory(tmp_path):

@@ -1,6 +1,7 @@
 """Interrupted packs go on where they stopped and give the same bytes; shards; manifests."""
 
 import errno
+import fcntl
 import json
 import os
 import random
@@ -13,7 +14,8 @@ import pytest
 import tundish
 
 from tests.helpers.interrupted_packs import Job
-from tests.helpers.program import PROGRAM, needs_program
+from tests.helpers.photos import write_photos
+from tests.helpers.program import PROGRAM, error_of, needs_program, result_json
 from tests.helpers.program import tundish as run
 from tests.helpers.small_set import SHIM, count_sound, make_folder, make_tar_gz
 
@@ -51,8 +53,9 @@ def test_an_archive_that_is_read_from_the_front_goes_on(archive, tmp_path):
     assert job.complete() == job.files
 
 
-def interrupted(source, target):
-    """A pack that Ctrl-C ended after it had packed something; gives its messages."""
+def interrupted(source, target, journal_bytes=0):
+    """A pack that Ctrl-C ended after it had packed something; gives its messages. `journal_bytes`:
+    of the rows that are packed before."""
     journal = target.parent / f".{target.name}.journal"
     words = [PROGRAM, "pack", source, "-o", target, "-j", "1", *OFTEN]
     for _ in range(20):  # a signal may come too late
@@ -61,7 +64,7 @@ def interrupted(source, target):
         while process.poll() is None:
             size = journal.stat().st_size if journal.exists() else 0
             first = first or size
-            if size > first:  # a block of rows follows the first one
+            if size > first + journal_bytes:  # a block of rows follows the first one
                 break
         process.send_signal(signal.SIGINT)
         text = process.communicate()[1].decode()
@@ -69,6 +72,54 @@ def interrupted(source, target):
             return text
         target.unlink()
     pytest.fail("no signal hit the work")
+
+
+def rows(pack):
+    found = [json.loads(line) for line in run("ls", pack, "--json").stdout.splitlines()]
+    return [{name: row[name] for name in row if name != "record"} for row in found]
+
+
+def test_salvage_takes_the_records_of_an_interrupted_pack(tmp_path):
+    """JPEGs that are re-coded with tables of their own, which only the journal has."""
+    source = write_photos(tmp_path / "photos", range(24), quality=95)
+    result_json("pack", source, "-o", tmp_path / "whole.tnd")
+    whole = rows(tmp_path / "whole.tnd")
+    interrupted(source, tmp_path / "a.tnd", 1000)
+    partial, journal = tmp_path / ".a.tnd.partial", tmp_path / ".a.tnd.journal"
+    for torn in (tmp_path / "a.tnd", partial):
+        report = result_json("salvage", torn, "-o", tmp_path / "rest.tnd", "--force")
+        count = report["samples"]
+        assert (report["method"], report["names_lost"], report["labels_lost"]) == ("journal", 0, 0)
+        assert 0 < count == report["copied"] < len(whole)
+        assert rows(tmp_path / "rest.tnd") == whole[:count]
+    with journal.open("rb") as held:  # as a pack that runs has it
+        fcntl.flock(held, fcntl.LOCK_EX)
+        error = error_of("salvage", partial, "-o", tmp_path / "busy.tnd", exit_code=1)
+        assert error["code"] == "TND-510"
+    data, blocks = bytearray(partial.read_bytes()), journal.read_bytes()
+    torn = tmp_path / ".b.tnd.partial"
+    data[100] ^= 1
+    torn.write_bytes(data)
+    (tmp_path / ".b.tnd.journal").write_bytes(blocks)
+    words = ["salvage", tmp_path / "b.tnd", "-o", tmp_path / "rest.tnd", "--force"]
+    report = result_json(*words, exit_code=3)
+    assert [lost["first"] for lost in report["lost_records"]] == [0]
+    assert rows(tmp_path / "rest.tnd") == whole[1:count]
+    # A kill before the last blocks: their records are found by their checksums, without names.
+    torn.write_bytes(partial.read_bytes() + bytes(1 << 20))  # zeros: space that was reserved
+    first = 12 + int.from_bytes(blocks[4:8], "little")
+    rest = 12 + int.from_bytes(blocks[first + 4 : first + 8], "little")
+    (tmp_path / ".b.tnd.journal").write_bytes(blocks[: first + rest])
+    report = result_json(*words)
+    assert (report["samples"], 0 < report["names_lost"] < count) == (count, True)
+    found = rows(tmp_path / "rest.tnd")
+    same = [name for name in whole[0] if name not in ("key", "label", "class")]
+    assert [[row[name] for name in same] for row in found] == [
+        [row[name] for name in same] for row in whole[:count]
+    ]
+    again = run("pack", source, "-o", tmp_path / "a.tnd")  # nothing was changed
+    assert again.returncode == 0
+    assert (tmp_path / "a.tnd").read_bytes() == (tmp_path / "whole.tnd").read_bytes()
 
 
 def test_ctrl_c_says_that_the_same_command_goes_on(source, tmp_path):

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 import tundish
 
-from tests.helpers.format_batches import check_same_batches, refusal
+from tests.helpers.format_batches import check_refused, check_same_batches
 from tests.helpers.program import needs_program
+from tests.helpers.record_files import masked_crc32c
 from tests.helpers.sources import error_of, keys, packed
 
 pytestmark = needs_program
@@ -29,24 +30,13 @@ def joined(batches, name):
     return [value for batch in batches for value in batch[name]]
 
 
-def masked_crc(data):
-    """CRC32C bit by bit, masked as TFRecord has it."""
-    crc = 0xFFFFFFFF
-    for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
-    crc ^= 0xFFFFFFFF
-    return struct.pack("<I", ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF)
-
-
 def head(length):
     length = struct.pack("<Q", length)
-    return length + masked_crc(length)
+    return length + struct.pack("<I", masked_crc32c(length))
 
 
 def record(data):
-    return head(len(data)) + data + masked_crc(data)
+    return head(len(data)) + data + struct.pack("<I", masked_crc32c(data))
 
 
 def test_examples_of_tensorflow_are_read_as_they_were_written(copy, tmp_path):
@@ -141,11 +131,7 @@ BROKEN = {
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_file_is_refused(name, tmp_path):
-    data, code, reason = BROKEN[name]
-    path = tmp_path / "broken.tfrecord"
-    path.write_bytes(data)
-    found, message = refusal(path)
-    assert (found, reason in message) == (code, True), message
+    check_refused(tmp_path / "broken.tfrecord", *BROKEN[name])
 
 
 def test_a_wrong_checksum_of_data_is_one_bad_sample(tmp_path):

@@ -81,6 +81,23 @@ def test_a_damaged_chunk_is_one_bad_sample_and_names_its_file(tmp_path):
         data[4]
 
 
+@pytest.mark.parametrize("byte", [-1, -5, -4 - 16 * 4])  # of the checksum, the table, its start
+def test_a_damaged_table_of_a_shard_is_noticed(byte, tmp_path):
+    """The byte is of the table's checksum or of another chunk than those that are read first."""
+    unzip("zarr/zarr3.zip", tmp_path)
+    shards = sorted(file for file in (tmp_path / "sharded" / "c").rglob("*") if file.is_file())
+    data = bytearray(shards[0].read_bytes())
+    data[byte] ^= 1
+    shards[0].write_bytes(data)
+    found = tundish.Dataset(tmp_path / "sharded")
+    for sample in range(4):  # all of the shard
+        with pytest.raises(
+            tundish.SampleError, match=r"TND-314(?s:.*)the checksum of the shard's table is wrong"
+        ):
+            found[sample]
+    assert np.array_equal(found[4][0], images()[4])
+
+
 @pytest.mark.parametrize(
     ("change", "code", "reason"),
     [

@@ -12,6 +12,7 @@
 #include "cli/verbs.h"
 #include "core/clock.h"
 #include "pack/reader.h"
+#include "pack/salvage/partial_pack.h"
 
 namespace tundish::cli {
 namespace {
@@ -27,12 +28,14 @@ lost, records are found by their checksums: then labels are lost (but those of a
 folder whose names are left), and of a file that is cut off before its metadata also
 names, classes and the fields beside the image. --like names a pack made with the same
 fields and the same tables, such as another shard, and gives these back. TORN is only
-read. An interrupted tundish pack needs no salvage: run it again, it goes on.
-Exit code 0: nothing is lost; 3: something is.)",
+read. Of an interrupted tundish pack, TORN is its target or its .TARGET.partial: every
+record so far, with names and labels out of the journal beside it; or run the pack
+again, it goes on. Exit code 0: nothing is lost; 3: something is.)",
     .json = R"({output, samples, copied, file_bytes, id, refused, doubtful, method, records_before,
-lost_records, lost_parts, names_lost, labels_lost, seconds}; method: index or scan;
-records_before: null when nothing says it; lost_records is an array of {first, count,
-reason}, first counts the records of TORN; lost_parts: parts of the file)"};
+lost_records, lost_parts, names_lost, labels_lost, seconds}; method: index, scan or
+journal; records_before: null when nothing says it; lost_records is an array of
+{first, count, reason}, first counts the records of TORN; lost_parts: parts of the
+file)"};
 
 constexpr std::size_t kShown = 50;  // lines of losses for people; JSON has all
 
@@ -87,12 +90,18 @@ void print_result(const std::string& target, const PackReport& report, const Fou
   shell.line("done", text);
 }
 
+const char* method_name(SalvageMethod method) {
+  return method == SalvageMethod::index  ? "index"
+         : method == SalvageMethod::scan ? "scan"
+                                         : "journal";
+}
+
 void print_as_json(const std::string& target, const PackReport& report, const Found& found,
                    const std::vector<LostRecords>& lost, double seconds, const Shell& shell) {
   Json out;
   out["output"] = json_text(target);
   put_pack(out, report);
-  out["method"] = found.salvage.method == SalvageMethod::index ? "index" : "scan";
+  out["method"] = method_name(found.salvage.method);
   out["records_before"] = found.salvage.count ? Json(*found.salvage.count) : Json();
   out["lost_records"] = Json::array();
   for (const LostRecords& part : lost) {
@@ -107,8 +116,9 @@ void print_as_json(const std::string& target, const PackReport& report, const Fo
   print_json(shell, out);
 }
 
-Found find(const std::shared_ptr<const ByteFile>& file, const std::string& like,
-           const Shell& shell) {
+// `journal` of an interrupted pack, or nullptr.
+Found find(const std::shared_ptr<const ByteFile>& file, const ByteFile* journal,
+           const std::string& like, const Shell& shell) {
   std::shared_ptr<const Pack> pack;
   if (!like.empty()) pack = Pack::open(like);
   Progress progress(shell, "searching", "img");
@@ -116,7 +126,9 @@ Found find(const std::shared_ptr<const ByteFile>& file, const std::string& like,
   options.progress = [&](std::uint64_t bytes, std::uint64_t all) {
     progress.show({.bytes = bytes, .bytes_total = all});
   };
-  Found out{.salvage = find_records(file, options)};
+  std::optional<Salvage> partial;
+  if (journal) partial = find_partial_records(file, *journal, options);
+  Found out{.salvage = partial ? std::move(*partial) : find_records(file, options)};
   for (const FoundRecord& record : out.salvage.records) {
     out.names_lost += record.key_is_lost;
     out.labels_lost += record.label_is_lost;
@@ -131,7 +143,7 @@ int run_salvage(const Words& words, Shell& shell) {
   bool force = false;
   std::uint64_t threads = 0;
   Arguments arguments(kHelp, shell);
-  arguments.word(from, "TORN", "the damaged pack");
+  arguments.word(from, "TORN", "the damaged pack, or the target of an interrupted one");
   arguments.option(target, "-o,--output", "FILE", "the pack to write", true);
   arguments.option(like, "--like", "PACK", "a pack with the same fields, classes and tables");
   arguments.flag(force, "-f,--force", "replace FILE if it exists");
@@ -140,8 +152,14 @@ int run_salvage(const Words& words, Shell& shell) {
   check_target(target, force);
 
   const std::uint64_t start = now_ns();
-  const auto file = std::make_shared<DiskBytes>(File::open(from));
-  const Found found = find(file, like, shell);
+  const auto interrupted = find_interrupted_pack(from);
+  std::shared_ptr<const ByteFile> file;
+  if (interrupted) {
+    file = interrupted->partial;
+  } else {
+    file = std::make_shared<DiskBytes>(File::open(from));
+  }
+  const Found found = find(file, interrupted ? interrupted->journal.get() : nullptr, like, shell);
   const auto source = salvaged_source(file, found.salvage);
   if (source->count() == 0) {
     throw Error(

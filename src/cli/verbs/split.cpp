@@ -3,11 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "cli/json.h"
 #include "cli/pack/log.h"
 #include "cli/pack/report.h"
+#include "cli/pack/split_journal.h"
 #include "cli/pack/write_pack.h"
 #include "cli/source_words.h"
 #include "cli/text.h"
@@ -29,10 +31,11 @@ with / they are PREFIX/train.tnd, ... The part of a sample is a function of its 
 the seed, so a sample stays in its part when data are added, renamed folders aside, and
 the parts of several data sets agree. Shares are kept on average, not exactly. All
 parts have all classes. Records of a pack are copied as they are; other images are
-packed as tundish pack does.)",
+packed as tundish pack does. After an interruption the same command goes on: parts that
+are finished are kept.)",
     .json = R"({parts, samples, seed, seconds}; parts is an array of {name, share, output, samples,
-copied, file_bytes, id, refused, doubtful, log, classes}; classes: the samples of
-each class, by name or number)"};
+copied, file_bytes, id, refused, doubtful, kept, log, classes}; kept: an interrupted
+split had finished it; classes: the samples of each class, by name or number)"};
 
 struct SplitArguments {
   std::string from, parts, prefix, by = "hash", codec = "lanes";
@@ -45,6 +48,7 @@ struct WrittenPart {
   SplitPart part;
   std::string output, log = {};
   PackReport report = {};
+  bool kept = false;  // finished by a split that was interrupted
   std::vector<std::pair<std::string, std::uint64_t>> classes = {};  // and the samples of each
 };
 
@@ -108,6 +112,7 @@ void print_as_json(const std::vector<WrittenPart>& parts, const SplitArguments& 
     Json row{{"name", part.part.name}, {"share", part.part.share}};
     row["output"] = json_text(part.output);
     put_pack(row, part.report);
+    row["kept"] = part.kept;
     row["log"] = part.log.empty() ? Json() : Json(json_text(part.log));
     row["classes"] = Json::object();
     for (const auto& [name, count] : part.classes) row["classes"][json_text(name)] = count;
@@ -150,47 +155,70 @@ void check_numbers(const std::vector<std::vector<std::uint64_t>>& numbers,
   }
 }
 
+// An interrupted split with the same inputs goes on: its finished parts are kept.
+std::vector<WrittenPart> write_parts(const std::shared_ptr<const Source>& source,
+                                     const std::vector<SplitPart>& parts,
+                                     const SplitArguments& arguments, Shell& shell) {
+  const auto numbers = split_numbers(*source, parts, arguments.seed);
+  check_numbers(numbers, parts, *source);
+  std::vector<std::string> outputs;
+  for (const SplitPart& part : parts) outputs.push_back(output_of(arguments.prefix, part.name));
+  PackOptions options;
+  options.threads = static_cast<int>(arguments.threads);
+  options.lanes = arguments.codec == "lanes";
+  options.copy_records = true;
+  options.choice = fmt::format("parts {} seed {}", arguments.parts, arguments.seed);
+  SplitJournal journal(arguments.prefix, !arguments.force);
+  journal.begin(identity_of(*source, options), outputs);
+  std::vector<WrittenPart> written;
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    WrittenPart part{.part = parts[p], .output = outputs[p]};
+    const auto view = select_samples(source, numbers[p]);
+    if (auto report = journal.finished(p)) {
+      part.report = std::move(*report);
+      part.kept = true;
+      shell.message("kept", fmt::format("{}: it is finished", printable(part.output)));
+    } else {
+      options.replace = arguments.force || journal.is_own(p, *view);
+      options.choice =
+          fmt::format("part {} of {} seed {}", parts[p].name, arguments.parts, arguments.seed);
+      part.report = write_pack(part.output, *view, options, parts[p].name.c_str(), shell);
+      journal.add(p, part.report);
+    }
+    part.log = write_log(part.output, part.report, arguments.force, shell);
+    warn_of_samples(part.report, shell);
+    part.classes = count_classes(*view, part.report);
+    written.push_back(std::move(part));
+  }
+  journal.remove();
+  return written;
+}
+
 }  // namespace
 
 int run_split(const Words& words, Shell& shell) {
   SplitArguments arguments;
   if (!parse(arguments, words, shell)) return kOk;
   const std::vector<SplitPart> parts = parts_of(arguments.parts);
+  const bool go_on = !arguments.force && SplitJournal::exists(arguments.prefix);
   for (const SplitPart& part : parts) {
     const std::string output = output_of(arguments.prefix, part.name);
-    check_target(output, arguments.force);
+    check_target(output, arguments.force || go_on);
     check_log(output, arguments.force);
   }
   const std::uint64_t start = now_ns();
   const std::shared_ptr<const Source> source = open_source(arguments.from, arguments.about);
   for (const std::string& text : source->warnings()) shell.warn(text);
-  const auto numbers = split_numbers(*source, parts, arguments.seed);
-  check_numbers(numbers, parts, *source);
-  std::vector<WrittenPart> written;
-  bool refused = false;
-  for (std::size_t p = 0; p < parts.size(); ++p) {
-    WrittenPart part{.part = parts[p], .output = output_of(arguments.prefix, parts[p].name)};
-    const auto view = select_samples(source, numbers[p]);
-    PackOptions options;
-    options.threads = static_cast<int>(arguments.threads);
-    options.replace = arguments.force;
-    options.lanes = arguments.codec == "lanes";
-    options.copy_records = true;
-    options.choice =
-        fmt::format("part {} of {} seed {}", parts[p].name, arguments.parts, arguments.seed);
-    part.report = write_pack(part.output, *view, options, parts[p].name.c_str(), shell);
-    part.log = write_log(part.output, part.report, arguments.force, shell);
-    warn_of_samples(part.report, shell);
-    part.classes = count_classes(*view, part.report);
-    refused |= !part.report.refused.empty();
-    written.push_back(std::move(part));
-  }
+  const std::vector<WrittenPart> written = write_parts(source, parts, arguments, shell);
   if (shell.json) {
     print_as_json(written, arguments, source->count(), static_cast<double>(now_ns() - start) / 1e9,
                   shell);
   } else {
     print_parts(written, source->count(), shell);
   }
+  const bool refused = std::any_of(written.begin(), written.end(), [](const WrittenPart& part) {
+    return !part.report.refused.empty();
+  });
   return refused && !arguments.skip_bad ? kDamaged : kOk;
 }
 

@@ -62,13 +62,13 @@ class Hdf5Writer : public TargetWriter {
     check_elements(field, sample, sample.field(f));
     if (field.type == FieldType::text) check_text(sample, as_text(sample.field(f)));
     if (field.type != FieldType::number || sample.field(f).size() == sizeof(double)) return;
-    throw SampleError(ErrorCode::image_damaged, {.record = sample.number, .key = sample.key},
+    throw SampleError(ErrorCode::image_damaged, sample.where(),
                       fmt::format("field '{}' is no number", printable(field.name)));
   }
 
   static void check_text(const ConvertSample& sample, std::string_view text) {
     if (text.find('\0') == text.npos) return;
-    throw SampleError(ErrorCode::argument, {.record = sample.number, .key = sample.key},
+    throw SampleError(ErrorCode::argument, sample.where(),
                       "a text holds a zero byte, where a string of HDF5 ends");
   }
 

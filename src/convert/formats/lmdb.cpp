@@ -78,7 +78,7 @@ class LmdbWriter : public TargetWriter {
   std::string datum_of(const ConvertSample& sample, const Field& field, Bytes bytes) {
     const std::int64_t label = labels_ ? sample.info.label : -1;
     if (label > INT32_MAX) {
-      throw SampleError(ErrorCode::label_unreadable, {.record = sample.number, .key = sample.key},
+      throw SampleError(ErrorCode::label_unreadable, sample.where(),
                         fmt::format("a Datum's label has 32 bits, {} does not fit", label));
     }
     DatumMessage datum{.label = label};
@@ -92,8 +92,7 @@ class LmdbWriter : public TargetWriter {
       datum.channels = layout.channels, datum.height = layout.height, datum.width = layout.width;
       datum.data = as_text(buffer_);
     } else {
-      if (field.array) raw_to_png(buffer_, field, bytes);  // of 16 bits
-      datum.data = field.array ? as_text(buffer_) : as_text(bytes);
+      datum.data = as_text(image_file(buffer_, field, bytes));  // raw pixels of 16 bits: a PNG
       datum.encoded = true;
     }
     return datum_bytes(datum);

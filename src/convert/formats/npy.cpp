@@ -140,7 +140,7 @@ class NpyWriter : public TargetWriter {
   }
 
   ArrayType decode_image(std::vector<std::byte>& out, const ConvertSample& sample, Bytes bytes) {
-    const Where where{.record = sample.number, .key = sample.key};
+    const Where where = sample.where();
     ImageHeader header;
     // The bytes are the original file's, also of a pack that re-coded it.
     if (const auto fault = read_header(header, bytes)) throw SampleError(*fault, where);

@@ -45,7 +45,7 @@ class TarWriter : public TargetWriter {
     const std::vector<SampleFile>& files = files_.of(sample, stem);
     for (const SampleFile& file : files) {
       if (const auto fault = check_name(file.name)) {
-        throw SampleError(*fault, {.record = sample.number, .key = sample.key});
+        throw SampleError(*fault, sample.where());
       }
     }
     OutputStream& out = output_.of(sample.number);

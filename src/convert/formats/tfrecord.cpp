@@ -86,10 +86,7 @@ class TfRecordWriter : public TargetWriter {
       example_.add_integer("image/height", header.height);
       example_.add_integer("image/width", header.width);
     }
-    if (field.array) {
-      raw_to_png(png_, field, bytes);
-      bytes = png_;
-    }
+    bytes = image_file(png_, field, bytes);
     example_.add_bytes("image/encoded", as_text(bytes));
     if (const char* name = image_format_name(bytes); *name) {
       example_.add_bytes("image/format", name);

@@ -70,7 +70,10 @@ void take_scan(Salvage& out, const ByteFile& file, const IntactParts& parts,
   if (parts.head) alignments = {parts.head->alignment};
   ScanResult best;
   for (const std::uint64_t alignment : alignments) {
-    const RecordScan scan{out.schema, alignment, parts.records_end, options.progress};
+    const RecordScan scan{.schema = out.schema,
+                          .alignment = alignment,
+                          .records_end = parts.records_end,
+                          .progress = options.progress};
     ScanResult found = scan_records(file, scan);
     if (found.records.size() > best.records.size()) best = std::move(found);
   }

@@ -36,7 +36,7 @@ struct LostRecords {
   std::string reason;
 };
 
-enum class SalvageMethod : std::uint8_t { index, scan };
+enum class SalvageMethod : std::uint8_t { index, scan, journal };
 
 struct Salvage {
   SalvageMethod method = SalvageMethod::index;

@@ -35,13 +35,14 @@ class Scan {
   }
 
   ScanResult run() {
-    std::uint64_t at = *align_up(kHeadBytes, scan_.alignment), number = 0;
+    std::uint64_t at = scan_.begin > 0 ? scan_.begin : *align_up(kHeadBytes, scan_.alignment);
+    std::uint64_t number = scan_.first;
     while (at < end_) {
       check_stop(file_.path());
       if (scan_.progress) scan_.progress(at, end_);
       const std::uint64_t first = number;
       if (!match(at, {&number, 1}, Limits{}.max_bytes) && !match_before_damage(at, number)) {
-        if (!resume_behind(at, number)) break;
+        if (!scan_.through_damage || !resume_behind(at, number)) break;
         out_.lost.push_back({first, found_.number - first, "damaged"});
       }
       at = *align_up(found_end_, scan_.alignment);

@@ -18,6 +18,9 @@ struct RecordScan {
   std::uint64_t alignment = 64;
   std::optional<std::uint64_t> records_end;  // where the metadata begin, when it is known
   std::function<void(std::uint64_t bytes, std::uint64_t all)> progress = {};
+  // Where record `first` is looked for; 0: behind the head.
+  std::uint64_t begin = 0, first = 0;
+  bool through_damage = true;  // false: the first damaged record ends the scan
 };
 
 struct ScanResult {

@@ -74,23 +74,30 @@ bool Journal::lock() {
   return false;
 }
 
-bool Journal::next(std::vector<std::byte>& payload) {
-  if (ignore_old_) return false;
+bool read_journal_block(std::vector<std::byte>& payload, Journal::Place& place, std::uint64_t size,
+                        const ReadJournal& read) {
   std::array<std::byte, kHeaderBytes> header;
-  if (file_.read_at(header, place_.end) != header.size()) return false;
+  if (read(header, place.end) != header.size()) return false;
   const auto bytes = load<std::uint32_t>(header.data() + 4);
-  const std::uint64_t size = file_.size();
   if (load<std::uint32_t>(header.data()) != kBlockMagic || bytes > kMaxBlockBytes ||
-      size - place_.end < kHeaderBytes + bytes + kCrcBytes) {
+      size < place.end || size - place.end < kHeaderBytes + bytes + kCrcBytes) {
     return false;
   }
   payload.resize(bytes + kCrcBytes);
-  if (file_.read_at(payload, place_.end + kHeaderBytes) != payload.size()) return false;
+  if (read(payload, place.end + kHeaderBytes) != payload.size()) return false;
   const auto stored = load<std::uint32_t>(payload.data() + bytes);
   payload.resize(bytes);
-  if (stored != piece_crc(place_.blocks, bytes, payload)) return false;
-  place_ = {place_.end + kHeaderBytes + bytes + kCrcBytes, place_.blocks + 1};
+  if (stored != piece_crc(place.blocks, bytes, payload)) return false;
+  place = {place.end + kHeaderBytes + bytes + kCrcBytes, place.blocks + 1};
   return true;
+}
+
+bool Journal::next(std::vector<std::byte>& payload) {
+  if (ignore_old_) return false;
+  const ReadJournal read = [&](std::span<std::byte> out, std::uint64_t offset) {
+    return file_.read_at(out, offset);
+  };
+  return read_journal_block(payload, place_, file_.size(), read);
 }
 
 void Journal::append(Bytes payload) {

@@ -7,7 +7,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -59,6 +61,14 @@ class Journal {
   bool ignore_old_;  // blocks that were there
   Place place_;      // behind the last block
 };
+
+// Fills `out` from this place of a journal; gives the bytes that there were.
+using ReadJournal = std::function<std::size_t(std::span<std::byte> out, std::uint64_t offset)>;
+
+// The block at `place`, which then moves behind it. False at the end of a journal of `size` bytes,
+// and at a block that is not as it was written. Any bytes.
+bool read_journal_block(std::vector<std::byte>& payload, Journal::Place& place, std::uint64_t size,
+                        const ReadJournal& read);
 
 // A pack that was killed after its last step leaves a journal and no partial file. Removes such a
 // journal of a complete target; what cannot be removed stays.

@@ -6,10 +6,10 @@
 
 namespace tundish {
 
-std::optional<Fault> Pickle::read(Bytes bytes, const char* format) {
+std::optional<Fault> Pickle::read(Bytes bytes, const char* format, std::size_t max_values) {
   *this = {};
   bytes_ = bytes;
-  return PickleMachine(*this, bytes, format).run();
+  return PickleMachine(*this, bytes, format, max_values).run();
 }
 
 std::string_view Pickle::text(const PickleValue& value) const {

@@ -61,8 +61,9 @@ class Pickle {
 
   // The first pickle in `bytes`, which must outlive the values: texts are views of them. Faults:
   // source_damaged; format_unsupported for names that are not on the list and for more than
-  // kMaxPickleValues. `format` names the format in them; offsets count from the first of `bytes`.
-  std::optional<Fault> read(Bytes bytes, const char* format);
+  // `max_values`. `format` names the format in them; offsets count from the first of `bytes`.
+  std::optional<Fault> read(Bytes bytes, const char* format,
+                            std::size_t max_values = kMaxPickleValues);
 
   const PickleValue& root() const { return root_; }
   std::size_t end() const { return end_; }  // of the pickle in the bytes

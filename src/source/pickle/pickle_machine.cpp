@@ -155,7 +155,7 @@ PickleMachine::Step PickleMachine::containers(char code) {
     case '\x91':
       return from_mark(PickleKind::set);
     case '(': {
-      if (marks_.size() >= kMaxPickleValues) return refused("too many values");
+      if (marks_.size() >= max_values_) return refused("too many values");
       marks_.push_back(stack_.size());
       return true;
     }
@@ -222,7 +222,7 @@ PickleMachine::Step PickleMachine::memory(char code) {
                                 : push(found->second);
   }
   if (stack_.empty()) return damaged("the stack is empty");
-  if (memo_.size() >= kMaxPickleValues) return refused("too many values");
+  if (memo_.size() >= max_values_) return refused("too many values");
   memo_[*number] = stack_.back();
   return true;
 }

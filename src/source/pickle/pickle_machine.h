@@ -9,7 +9,8 @@ namespace tundish {
 
 class PickleMachine {
  public:
-  PickleMachine(Pickle& out, Bytes in, const char* format) : out_(out), in_(in), format_(format) {}
+  PickleMachine(Pickle& out, Bytes in, const char* format, std::size_t max_values)
+      : out_(out), in_(in), format_(format), max_values_(max_values) {}
 
   std::optional<Fault> run();
 
@@ -55,6 +56,7 @@ class PickleMachine {
   Pickle& out_;
   Bytes in_;
   const char* format_;
+  std::size_t max_values_;
   std::size_t at_ = 0;
   std::size_t step_at_ = 0;  // the opcode that is carried out
   std::size_t values_ = 0;   // made so far

@@ -54,8 +54,8 @@ std::optional<std::string_view> PickleMachine::counted(std::size_t bytes) {
 }
 
 bool PickleMachine::push(PickleValue value) {
-  if (++values_ > kMaxPickleValues) {
-    return refused(fmt::format("over {} values", with_commas(kMaxPickleValues)));
+  if (++values_ > max_values_) {
+    return refused(fmt::format("over {} values", with_commas(max_values_)));
   }
   stack_.push_back(value);
   return true;
@@ -192,7 +192,7 @@ std::optional<bool> PickleMachine::reduce_container(std::string_view name,
   if (empty) return push_items(kind, {});
   // Each copy counts, so that few bytes cannot copy much many times.
   values_ += out_.items(first).size();
-  if (values_ > kMaxPickleValues) return refused("too many values");
+  if (values_ > max_values_) return refused("too many values");
   std::vector<PickleValue> items = out_.items(first);
   if (kind != PickleKind::dict) return push_items(kind, std::move(items));
   std::vector<PickleValue> flat;

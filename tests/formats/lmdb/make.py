@@ -69,6 +69,14 @@ write(
 write(
     "encoded.mdb", [(k.encode(), datum(3, 9, 6, png(n), 10 + n, True)) for n, k in enumerate(keys)]
 )
+# As ImageFolder2LMDB: values are pickles of (bytes, label), __keys__ has the order. LMDB sorts keys as text.
+listed = [str(8 + n).encode() for n in range(COUNT)]
+labels = [3, np.int64(4), 5, True]
+write(
+    "pairs.mdb",
+    [(k, pickle.dumps((png(n), labels[n]), 2 + n)) for n, k in enumerate(listed)]
+    + [(b"__keys__", pickle.dumps(listed)), (b"__len__", pickle.dumps(COUNT))],
+)
 expected = {
     "keys": keys,
     "pixels": [pixels(n).tolist() for n in range(COUNT)],

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "core/interruption.h"
 #include "decode/raw.h"
 #include "source/field_names.h"
 #include "source/format.h"
+#include "source/names.h"
 
 namespace tundish {
 namespace {
@@ -78,9 +80,15 @@ class ChunkedArraySource : public Source {
       : format_(format), path_(std::move(path)) {
     schema_.source = format;
     std::vector<Column> columns;
-    for (NamedArray& named : arrays) add_column(columns, std::move(named), options.axis);
+    for (NamedArray& named : arrays) {
+      if (named.names_classes) continue;
+      add_column(columns, std::move(named), options.axis);
+    }
     if (columns.empty()) throw Error(ErrorCode::source_empty, {.file = path_}, "it has no arrays");
     choose(std::move(columns), options);
+    for (const NamedArray& named : arrays) {
+      if (named.names_classes) name_classes(named);
+    }
   }
 
   std::uint64_t count() const override { return count_; }
@@ -226,6 +234,51 @@ class ChunkedArraySource : public Source {
       labels_.push_back(label);
     }
     schema_.fields.push_back({.name = "label", .type = FieldType::label});
+  }
+
+  // Texts that cannot be names of classes are left out.
+  void name_classes(const NamedArray& named) {
+    const char* wrong = nullptr;
+    std::vector<std::string> names;
+    try {
+      wrong = read_classes(names, named);
+    } catch (const Error&) {
+      wrong = "one cannot be read";
+    }
+    for (const std::int64_t label : labels_) {
+      if (!wrong && label >= static_cast<std::int64_t>(names.size())) {
+        wrong = "there are labels without one";
+      }
+    }
+    if (!wrong) {
+      schema_.classes = std::move(names);
+      return;
+    }
+    warnings_.push_back(fmt::format("{}: {} does not name the classes: {}", printable(path_),
+                                    printable(named.name), wrong));
+  }
+
+  // What is wrong with the names; nullptr: nothing.
+  const char* read_classes(std::vector<std::string>& out, const NamedArray& named) const {
+    constexpr std::uint64_t kMaxClasses = 1'000'000;
+    constexpr std::size_t kMaxBytes = 16 << 20;
+    const std::uint64_t count = named.array->grid().shape[0];
+    if (labels_.empty()) return "there are no labels";
+    if (count > kMaxClasses) return "there are over 1,000,000";
+    std::set<std::string> known;
+    std::vector<std::byte> bytes;
+    std::size_t sum = 0;
+    for (std::uint64_t c = 0; c < count; ++c) {
+      named.array->read_sample(bytes, 0, c);
+      named.resolve(bytes);
+      std::string name(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+      name.resize(name.find_last_not_of('\0') + 1);  // some writers count the zero at the end
+      if ((sum += name.size()) > kMaxBytes) return "they are over 16 MiB long";
+      if (name.empty() || !is_utf8(name)) return "one is empty or not UTF-8";
+      if (!known.insert(name).second) return "one occurs twice";
+      out.push_back(std::move(name));
+    }
+    return nullptr;
   }
 
   const char* format_;

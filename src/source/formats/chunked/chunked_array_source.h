@@ -18,11 +18,13 @@ struct NamedArray {
   // Of byte strings, which the array only refers to: a sample of the array becomes its bytes. Any
   // thread; throws Error. The samples lie along axis 0.
   std::function<void(std::vector<std::byte>& bytes)> resolve = {};
+  bool names_classes = false;  // byte strings that are no field: the name of class 0, 1, ...
 };
 
 // Which array is the image and which the label: options, then usual names (source/field_names.h).
 // Every other array of the same length is a field; one of another length is left out with a
-// warning. options.axis counts in every array that has more than one axis. Reads the labels.
+// warning. options.axis counts in every array that has more than one axis. Reads the labels and the
+// names of classes.
 // Throws Error: field_unclear, format_unsupported, label_unreadable, source_empty.
 std::shared_ptr<const Source> open_chunked_arrays(const char* format, const std::string& path,
                                                   std::vector<NamedArray> arrays,

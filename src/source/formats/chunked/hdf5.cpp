@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* kName = "HDF5";
 constexpr const char* kIndexName = "hdf5";
-constexpr std::uint32_t kIndexVersion = 1;
+constexpr std::uint32_t kIndexVersion = 2;
 
 class Hdf5Loader : public ChunkLoader {
  public:
@@ -117,8 +117,9 @@ std::shared_ptr<const Source> open_hdf5(const std::string& path, const SourceOpt
     std::vector<ChunkStep> steps;  // refused here rather than at every sample
     if (const auto fault = hdf5_steps(steps, array, 0)) throw Error(*fault, {.file = path});
     const ChunkGrid grid = array.grid;
-    NamedArray named{.name = array.name, .array = nullptr};
-    if (array.kind == Hdf5Kind::references) {
+    const bool texts = array.kind == Hdf5Kind::texts;
+    NamedArray named{.name = array.name, .array = nullptr, .names_classes = texts};
+    if (texts || array.kind == Hdf5Kind::references) {
       named.resolve = [file](std::vector<std::byte>& bytes) { resolve(bytes, *file); };
     }
     named.array =

@@ -83,7 +83,7 @@ std::optional<Fault> read_array(Hdf5Array& out, Cursor& in, std::uint64_t file_s
   const auto element = in.next<std::uint8_t>();
   const auto kind = in.next<std::uint8_t>();
   const std::size_t axes = in.next<std::uint8_t>(), filters = in.next<std::uint8_t>();
-  if (kind > 2 || element >= kArrayElements || axes > kMaxArraySides || filters > kMaxChunkSteps) {
+  if (kind > 3 || element >= kArrayElements || axes > kMaxArraySides || filters > kMaxChunkSteps) {
     return damaged("the description has unknown types or too many axes or filters");
   }
   out.grid.element = static_cast<ArrayElement>(element);
@@ -103,7 +103,7 @@ std::optional<Fault> read_array(Hdf5Array& out, Cursor& in, std::uint64_t file_s
     return fault;
   }
   const auto& shape = out.grid.shape;
-  if (out.kind == Hdf5Kind::references &&
+  if (out.kind >= Hdf5Kind::references &&
       (out.grid.element != ArrayElement::uint64 || shape.size() != 2 || shape[1] != 2)) {
     return damaged("references of another size");
   }

@@ -33,7 +33,10 @@ enum class Hdf5Kind : std::uint8_t {
   little_endian,
   big_endian,
   references,  // byte strings: (N, 2) of uint64, which are a reference to the heap (hdf5_heap.h)
+  texts,       // the same of texts
 };
+
+inline constexpr const char* kHdf5Classes = "classes";  // texts: the names of the classes
 
 struct Hdf5Array {
   std::string name;

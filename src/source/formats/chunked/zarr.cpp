@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
+#include <mutex>
+#include <set>
 
+#include "core/crc32c.h"
 #include "core/file.h"
 #include "source/chunks/chunked_array.h"
 #include "source/format.h"
@@ -70,6 +74,7 @@ class ZarrLoader : public ChunkLoader {
     const std::uint64_t table = 16 * chunks + (array_.shards->table_has_checksum ? 4 : 0);
     if (size < table) fail(path, "the shard is shorter than its table", size);
     const std::uint64_t table_at = array_.shards->table_at_end ? size - table : 0;
+    if (array_.shards->table_has_checksum) check_table(file, shard, table_at, table - 4);
     std::byte entry[16];
     if (file.read_at(entry, table_at + 16 * number) != sizeof entry) {
       fail(path, "the shard became shorter", table_at);
@@ -86,12 +91,41 @@ class ZarrLoader : public ChunkLoader {
     return true;
   }
 
+  // Once per shard, in small pieces: a table may have 256 MiB.
+  void check_table(const File& file, const std::vector<std::uint64_t>& shard, std::uint64_t at,
+                   std::uint64_t bytes) const {
+    {
+      const std::scoped_lock lock(mutex_);
+      if (checked_.contains(shard)) return;
+    }
+    std::vector<std::byte> piece(static_cast<std::size_t>(std::min<std::uint64_t>(bytes, 1 << 16)));
+    std::uint32_t sum = 0;
+    for (std::uint64_t done = 0; done < bytes; done += piece.size()) {
+      piece.resize(static_cast<std::size_t>(std::min<std::uint64_t>(bytes - done, piece.size())));
+      if (file.read_at(piece, at + done) != piece.size()) {
+        fail(file.path(), "the shard became shorter", at);
+      }
+      sum = crc32c(piece, sum);
+    }
+    std::byte stored[4];
+    if (file.read_at(stored, at + bytes) != sizeof stored) {
+      fail(file.path(), "the shard became shorter", at);
+    }
+    if (tundish::load<std::uint32_t>(stored) != sum) {
+      fail(file.path(), "the checksum of the shard's table is wrong", at);
+    }
+    const std::scoped_lock lock(mutex_);
+    checked_.insert(shard);
+  }
+
   [[noreturn]] static void fail(const std::string& path, const char* reason, std::uint64_t offset) {
     throw Error(damaged_source(kName, reason, offset), {.file = path});
   }
 
   std::string folder_;
   ZarrArray array_;
+  mutable std::mutex mutex_;
+  mutable std::set<std::vector<std::uint64_t>> checked_;  // shards whose tables are good
 };
 
 // True when the folder is an array, which `out` then describes.

@@ -4,40 +4,34 @@
 
 #include <filesystem>
 
-#include "core/file.h"
 #include "core/interruption.h"
 #include "decode/decode.h"
 #include "source/field_names.h"
 #include "source/formats/records/caffe_datum.h"
+#include "source/formats/records/lmdb_samples.h"
 #include "source/formats/records/lmdb_tree.h"
-#include "source/formats/records/record_index.h"
+#include "source/formats/records/pickled_pair.h"
+#include "source/formats/records/record_source.h"
 #include "source/names.h"
 
 namespace tundish {
 namespace {
 
 // What a value is, by the first one.
-enum class Values : std::uint8_t { images, encoded_datums, pixel_datums, float_datums };
+enum class Values : std::uint8_t { images, encoded_datums, pixel_datums, float_datums, pairs };
 
 bool has_labels(Values values) { return values != Values::images; }
 
-// Of what writers keep about the data set itself: __len__, __keys__.
-bool is_bookkeeping(std::string_view key) {
-  return key.size() > 4 && key.starts_with("__") && key.ends_with("__");
-}
-
 // What a value is that is not read.
 const char* name_of_other(Bytes value) {
-  if (value.size() > 2 && value[0] == std::byte{0x80} && value[1] <= std::byte{5}) {
-    return "its values are pickled Python objects";
-  }
   // No tensors, arrays or buffers beside a stream of Arrow.
   const auto no = [&](std::size_t at) { return load<std::uint32_t>(value.data() + at) == 0; };
   if (value.size() > 20 && no(0) && no(4) && no(8) && no(12) &&
       load<std::uint32_t>(value.data() + 16) == ~0u) {
     return "its values are of pyarrow.serialize(), which pyarrow itself no longer has";
   }
-  return "its first value is neither an image nor a Caffe Datum";
+  return "its first value is neither an image nor a Caffe Datum nor a pickle of an image and its "
+         "label";
 }
 
 ArrayType datum_type(const CaffeDatum& datum) {
@@ -45,12 +39,20 @@ ArrayType datum_type(const CaffeDatum& datum) {
           {datum.channels, datum.height, datum.width}};
 }
 
-class Lmdb : public Source {
+// The image or array of one value, and its label.
+struct LmdbValue {
+  CaffeDatum datum;
+  std::optional<PickledPair> pair;
+  Bytes data;
+  std::int64_t label = -1;
+};
+
+class Lmdb : public RecordSource {
  public:
   Lmdb(const std::string& given, const std::string& path, const SourceOptions& options)
-      : given_(given), path_(path), file_(File::open(path)) {
+      : RecordSource(path), given_(given) {
     if (file_.size() == 0) throw Error(ErrorCode::file_empty, {.file = path}, "");
-    const IndexedFile about{path, stamp_of(path), "lmdb", ""};
+    const IndexedFile about{path, stamp_of(path), "lmdb", "in the order of __keys__"};
     if (auto known = load_record_index(about)) {
       index_ = std::move(*known);
     } else {
@@ -64,21 +66,16 @@ class Lmdb : public Source {
     if (index_.size() == 0) throw Error(ErrorCode::source_empty, {.file = path}, "it has no value");
     find_kind();
     make_schema(options);
+    if (!index_.note.empty()) warnings_.push_back(printable(path) + ": " + index_.note);
   }
 
-  std::uint64_t count() const override { return index_.size(); }
   const Schema& schema() const override { return schema_; }
-  SampleInfo info(std::uint64_t i) const override { return {.label = index_.labels[i]}; }
-  std::string key(std::uint64_t i) const override {
-    return index_.names.size() > 0 ? std::string(index_.names[i]) : fmt::format("{:08}", i);
-  }
   std::string path() const override { return given_; }
-  std::uint64_t bytes(std::uint64_t i) const override { return index_.bytes[i]; }
-  std::uint64_t memory() const override { return index_.memory(); }
+  const std::vector<std::string>& warnings() const override { return warnings_; }
 
   bool extent(std::uint64_t i, int field, Extent& out) const override {
     if (values_ != Values::images || field != 0) return false;
-    out = {path_, index_.offsets[i], index_.lengths[i]};
+    out = {data_path(), index_.offsets[i], index_.lengths[i]};
     return true;
   }
 
@@ -89,40 +86,39 @@ class Lmdb : public Source {
     if (values_ == Values::images) return read_value(out.fields[0], i);
     thread_local std::vector<std::byte> value;
     read_value(value, i);
-    CaffeDatum datum;
-    auto fault = parse_datum(datum, value);
-    if (!fault) {
-      const Bytes data = datum.floats.empty() ? datum.data : Bytes(datum.floats);
-      out.fields[0].assign(data.begin(), data.end());
-    }
-    constexpr std::size_t kKept = 4 << 20;  // of a thread's buffer between samples
-    if (value.size() > kKept) value = {};
+    LmdbValue parsed;
+    const auto fault = parse(parsed, value);
+    if (!fault) out.fields[0].assign(parsed.data.begin(), parsed.data.end());
+    release_if_large(value);
     if (fault) throw SampleError(*fault, place(i));
   }
 
  private:
-  Where place(std::uint64_t i) const {
-    return {.file = path_, .record = i, .key = key(i), .offset = index_.offsets[i]};
-  }
-
   void build_index() {
     const ReadAt read_at = [&](std::span<std::byte> out, std::uint64_t offset) {
-      check_stop(path_);
+      check_stop(data_path());
       return file_.read_at(out, offset) == out.size();
     };
     LmdbValues found;
     if (const auto fault = walk_lmdb(found, read_at, file_.size())) {
-      throw Error(*fault, {.file = path_});
+      throw Error(*fault, {.file = data_path()});
     }
+    const ReadValue read = [&](std::vector<std::byte>& out, std::size_t i) {
+      out.resize(found.sizes[i]);
+      out.resize(file_.read_at(out, found.offsets[i]));
+    };
+    LmdbSamples samples;
+    if (const auto fault = choose_lmdb_samples(samples, found, read)) {
+      throw Error(*fault, {.file = data_path()});
+    }
+    index_.note = std::move(samples.note);
     bool clean = found.keys_ascend;  // otherwise samples are called by their numbers
-    for (std::size_t i = 0; i < found.keys.size(); ++i) {
-      if (is_bookkeeping(found.keys[i])) continue;
+    for (const std::size_t i : samples.order) {
       clean = clean && is_clean_key(found.keys[i]) && is_utf8(found.keys[i]);
       index_.add(found.offsets[i], found.sizes[i], -1, found.sizes[i]);
     }
-    for (std::size_t i = 0; clean && i < found.keys.size(); ++i) {
-      if (!is_bookkeeping(found.keys[i])) index_.names.add(found.keys[i]);
-    }
+    if (!clean) return;
+    for (const std::size_t i : samples.order) index_.names.add(found.keys[i]);
   }
 
   // Of the first value; the others must be of its kind.
@@ -130,7 +126,14 @@ class Lmdb : public Source {
     std::vector<std::byte> value;
     read_value(value, 0);
     if (sniff(value)) return;
+    PickledPair pair;
+    const auto fault = parse_pickled_pair(pair, value);
+    if (fault && starts_pickle(value)) throw Error(*fault, place(0));
     CaffeDatum datum;
+    if (!fault) {
+      values_ = Values::pairs;
+      return;
+    }
     if (!parse_caffe_datum(datum, value)) {
       values_ = datum.encoded          ? Values::encoded_datums
                 : datum.floats.empty() ? Values::pixel_datums
@@ -139,7 +142,7 @@ class Lmdb : public Source {
       return;
     }
     throw Error(unsupported_source("LMDB", name_of_other(value), index_.offsets[0]),
-                {.file = path_, .record = 0, .key = key(0)});
+                {.file = data_path(), .record = 0, .key = key(0)});
   }
 
   // Labels and sizes. A value that is damaged is reported when it is read.
@@ -147,18 +150,32 @@ class Lmdb : public Source {
     if (!has_labels(values_)) return;
     std::vector<std::byte> value;
     for (std::size_t i = 0; i < index_.size(); ++i) {
-      check_stop(path_);
+      check_stop(data_path());
       index_.bytes[i] = 0;
       try {
         read_value(value, i);
       } catch (const SampleError&) {
         continue;
       }
-      CaffeDatum datum;
-      if (parse_datum(datum, value)) continue;
-      index_.labels[i] = datum.label;
-      index_.bytes[i] = static_cast<std::uint32_t>(datum.data.size() + datum.floats.size());
+      LmdbValue parsed;
+      if (parse(parsed, value)) continue;
+      index_.labels[i] = parsed.label;
+      index_.bytes[i] = static_cast<std::uint32_t>(parsed.data.size());
     }
+  }
+
+  // The value outlives what is parsed out of it.
+  std::optional<Fault> parse(LmdbValue& out, Bytes value) const {
+    if (values_ == Values::pairs) {
+      auto fault = parse_pickled_pair(out.pair.emplace(), value);
+      out.data = out.pair->image;
+      out.label = out.pair->label;
+      return fault;
+    }
+    auto fault = parse_datum(out.datum, value);
+    out.data = out.datum.floats.empty() ? out.datum.data : Bytes(out.datum.floats);
+    out.label = out.datum.label;
+    return fault;
   }
 
   std::optional<Fault> parse_datum(CaffeDatum& out, Bytes value) const {
@@ -174,24 +191,10 @@ class Lmdb : public Source {
   }
 
   void read_value(std::vector<std::byte>& out, std::uint64_t i) const {
-    const std::uint32_t size = index_.lengths[i];
-    if (size > Limits{}.max_bytes) {
-      throw SampleError(ErrorCode::image_too_large, place(i),
-                        fmt::format("{} bytes, at most {} are allowed", with_commas(size),
-                                    with_commas(Limits{}.max_bytes)));
+    if (index_.lengths[i] == 0) {
+      throw SampleError(ErrorCode::file_empty, place(i), "the value is empty");
     }
-    if (size == 0) throw SampleError(ErrorCode::file_empty, place(i), "the value is empty");
-    out.resize(size);
-    std::size_t got = 0;
-    try {
-      got = file_.read_at(out, index_.offsets[i]);
-    } catch (const Error& error) {
-      throw SampleError(error.code(), place(i), error.reason());
-    }
-    if (got < size) {
-      throw SampleError(ErrorCode::source_changed, place(i),
-                        "the file became shorter after it was opened");
-    }
+    read_stored(out, i);
   }
 
   void make_schema(const SourceOptions& options) {
@@ -219,12 +222,10 @@ class Lmdb : public Source {
   }
 
   std::string given_;  // by the user: the folder, or the file
-  std::string path_;   // of the data file
-  File file_;
   Values values_ = Values::images;
   ArrayType type_;  // of pixel_datums and float_datums
   Schema schema_;
-  RecordIndex index_;
+  std::vector<std::string> warnings_;
 };
 
 }  // namespace

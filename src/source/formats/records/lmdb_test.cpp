@@ -6,6 +6,7 @@
 #include "core/testing.h"
 #include "source/formats/records/lmdb_maker.h"
 #include "source/formats/records/lmdb_tree.h"
+#include "source/formats/records/pickled_pair.h"
 #include "source/formats/records/tfrecord_maker.h"
 #include "source/open.h"
 
@@ -56,6 +57,31 @@ const std::byte* as_bytes(const std::string& text) {
 
 std::string text_of(const std::vector<std::byte>& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// A pickle of protocol 3.
+std::string pickled_pair(const std::string& image, char label) {
+  return std::string(
+             "\x80\x03"
+             "C") +
+         static_cast<char>(image.size()) + image + "K" + label + "\x86.";
+}
+
+const std::string kListOfKeys =
+    "\x80\x03](X\x01" + std::string(3, '\0') + "bX\x01" + std::string(3, '\0') + "aC\x01" + "ce.";
+const std::string kThree = "\x80\x03K\x03.";
+
+// Four values of which __keys__ may list three.
+std::string pairs_with(const std::string& keys) {
+  const std::string old = "(S'\\x89PNG\\r\\n\\x1a\\nold'\nI9\nt.";  // protocol 0
+  LmdbMaker out(6, 2, 2);
+  out.add(true, {{.key = "__keys__", .value = keys},
+                 {.key = "__len__", .value = kThree},
+                 {.key = "a", .value = pickled_pair(kPng, 7)},
+                 {.key = "b", .value = old},
+                 {.key = "c", .value = pickled_pair(kPng, 1) + "and more"},
+                 {.key = "d", .value = "\x80\x03N."}});
+  return out.bytes;
 }
 
 }  // namespace
@@ -134,10 +160,6 @@ TEST_CASE("lmdb: what is not read is named") {
   inside.add(true, {{.key = "train", .value = std::string(48, '\0'), .flags = 2}});
   CHECK(walk(inside.bytes) == "TND-315 LMDB: 'train' is a named database, or has several values");
   const TemporaryFolder folder;
-  LmdbMaker pickled(1, 2, 2);
-  pickled.add(true, {{.key = "a", .value = "\x80\x04\x95 pickle"}});
-  CHECK_THROWS_WITH_AS(open_loose(folder.write("p", pickled.bytes)),
-                       doctest::Contains("pickled Python objects"), Error);
   LmdbMaker arrow(1, 2, 2);
   arrow.add(true, {{.key = "a", .value = std::string(16, '\0') + "\xff\xff\xff\xff and more"}});
   CHECK_THROWS_WITH_AS(open_loose(folder.write("q", arrow.bytes)),
@@ -146,6 +168,60 @@ TEST_CASE("lmdb: what is not read is named") {
   text.add(true, {{.key = "a", .value = "text"}});
   CHECK_THROWS_WITH_AS(open_loose(folder.write("r", text.bytes)),
                        doctest::Contains("neither an image nor a Caffe Datum"), Error);
+}
+
+TEST_CASE("lmdb: pickles of an image and its label, in the order of __keys__") {
+  const TemporaryFolder folder;
+  const std::string path = folder.write("d", pairs_with(kListOfKeys));
+  for (int round = 0; round < 2; ++round) {  // the second by the index beside the file
+    const auto source = open_loose(path);
+    REQUIRE(source->count() == 3);
+    CHECK(source->key(0) == "b");
+    CHECK(source->key(2) == "c");
+    CHECK(source->info(0).label == 9);
+    CHECK(source->info(1).label == 7);
+    Sample sample;
+    source->read(sample, 0);
+    CHECK(text_of(sample.fields[0]) == "\x89PNG\r\n\x1a\nold");
+    source->read(sample, 1);
+    CHECK(text_of(sample.fields[0]) == kPng);
+    CHECK(source->bytes(1) == kPng.size());
+    REQUIRE(source->warnings().size() == 1);
+    CHECK(source->warnings()[0] == path + ": 1 value is left out: __keys__ does not list it");
+  }
+  const auto other = open_loose(folder.write("e", pairs_with("pyarrow")));
+  REQUIRE(other->count() == 4);
+  CHECK(other->key(0) == "a");
+  CHECK(other->warnings()[0].ends_with("__keys__ is no pickled list that is read"));
+  Sample sample;
+  CHECK_THROWS_WITH_AS(other->read(sample, 3),
+                       doctest::Contains("it is not (bytes of an image file, label)"), SampleError);
+}
+
+TEST_CASE("lmdb: __keys__ that lie and hostile pickles are refused") {
+  const TemporaryFolder folder;
+  const auto refuses = [&](const std::string& keys, const char* reason) {
+    CHECK_THROWS_WITH_AS(open_loose(folder.write("f", pairs_with(keys))), doctest::Contains(reason),
+                         Error);
+  };
+  refuses("\x80\x03]C\x01xa.", "__keys__ lists a key that the file does not have: 'x'");
+  refuses(
+      "\x80\x03](C\x01"
+      "aC\x01"
+      "ae.",
+      "__keys__ lists a key twice: 'a'");
+  refuses("\x80\x03]C\x07__len__a.", "__keys__ lists a key that is no sample: '__len__'");
+  refuses("\x80\x03]Na.", "__keys__ lists something that is not a key");
+  refuses(
+      "\x80\x03"
+      "cos\nsystem\n(S'x'\ntR.",
+      "it names os.system");
+  refuses(kListOfKeys.substr(0, 9), "the bytes end early");
+  PickledPair bomb;
+  const std::string many = "\x80\x03" + std::string(1001, 'N') + ".";
+  const auto fault = parse_pickled_pair(bomb, Bytes(as_bytes(many), many.size()));
+  REQUIRE(fault);
+  CHECK(fault->reason == "LMDB: pickle: over 1,000 values");
 }
 
 TEST_CASE("lmdb: Caffe Datums with their labels") {

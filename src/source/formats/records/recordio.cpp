@@ -9,7 +9,7 @@
 #include "core/interruption.h"
 #include "decode/decode.h"
 #include "source/field_names.h"
-#include "source/formats/records/record_index.h"
+#include "source/formats/records/record_source.h"
 #include "source/formats/records/recordio_reader.h"
 
 namespace tundish {
@@ -57,10 +57,9 @@ ArrayType vector_type(std::uint64_t flag) {
   return {ArrayElement::float32, {flag}};
 }
 
-class RecordIo : public Source {
+class RecordIo : public RecordSource {
  public:
-  RecordIo(const std::string& path, const SourceOptions& options)
-      : path_(path), file_(File::open(path)) {
+  RecordIo(const std::string& path, const SourceOptions& options) : RecordSource(path) {
     if (file_.size() == 0) throw Error(ErrorCode::file_empty, {.file = path}, "");
     IndexedFile about{path, stamp_of(path), "recordio", stamp_of_keys()};
     auto known = load_record_index(about);
@@ -79,52 +78,24 @@ class RecordIo : public Source {
     make_schema(options);
   }
 
-  std::uint64_t count() const override { return index_.size(); }
   const Schema& schema() const override { return schema_; }
-  SampleInfo info(std::uint64_t i) const override { return {.label = index_.labels[i]}; }
-  std::string key(std::uint64_t i) const override {
-    return index_.names.size() > 0 ? std::string(index_.names[i]) : fmt::format("{:08}", i);
-  }
-  std::string path() const override { return path_; }
-  std::uint64_t bytes(std::uint64_t i) const override { return index_.bytes[i]; }
-  std::uint64_t memory() const override { return index_.memory(); }
 
   void read(Sample& out, std::uint64_t i, FieldSet fields) const override {
-    if (index_.lengths[i] > Limits{}.max_bytes) {
-      throw SampleError(
-          ErrorCode::image_too_large, place(i),
-          fmt::format("at most {} bytes are allowed", with_commas(Limits{}.max_bytes)));
-    }
     thread_local std::vector<std::byte> stored, data;
-    stored.resize(index_.lengths[i]);
-    std::size_t got = 0;
-    try {
-      got = file_.read_at(stored, index_.offsets[i]);
-    } catch (const Error& error) {
-      throw SampleError(error.code(), place(i), error.reason());
-    }
-    if (got < stored.size()) {
-      throw SampleError(ErrorCode::source_changed, place(i),
-                        "the file became shorter after it was opened");
-    }
+    read_stored(stored, i);
     auto fault = join_recordio(data, stored);
     if (!fault) fault = take(out, data, fields);
-    constexpr std::size_t kKept = 4 << 20;  // of a thread's buffers between samples
-    if (stored.size() > kKept) stored = {};
-    if (data.size() > kKept) data = {};
+    release_if_large(stored);
+    release_if_large(data);
     if (fault) throw SampleError(*fault, place(i));
   }
 
  private:
-  Where place(std::uint64_t i) const {
-    return {.file = path_, .record = i, .key = key(i), .offset = index_.offsets[i]};
-  }
-
   // All that the index depends on beside the .rec file.
   std::string stamp_of_keys() {
-    const std::size_t dot = path_.rfind('.');
-    if (dot == path_.npos || path_.find('/', dot) != path_.npos) return "no idx";
-    const std::string beside = path_.substr(0, dot) + ".idx";
+    const std::size_t dot = data_path().rfind('.');
+    if (dot == data_path().npos || data_path().find('/', dot) != data_path().npos) return "no idx";
+    const std::string beside = data_path().substr(0, dot) + ".idx";
     try {
       const FileStamp stamp = stamp_of(beside);
       keys_path_ = beside;
@@ -140,15 +111,15 @@ class RecordIo : public Source {
     RecordIoReader reader(stream);
     RecordIoRecord record;
     while (reader.next(record)) {
-      check_stop(path_);
+      check_stop(data_path());
       if (index_.size() == 0) find_kind(record);
       if (index_.size() == kMaxRecords) {
         throw Error(unsupported_source("RecordIO", "it has over 50 million records", record.offset),
-                    {.file = path_});
+                    {.file = data_path()});
       }
       add(record);
     }
-    if (reader.fault()) throw Error(*reader.fault(), {.file = path_});
+    if (reader.fault()) throw Error(*reader.fault(), {.file = data_path()});
     // The shape of label vectors is known only now.
     const std::uint64_t fixed = element_bytes(ArrayElement::float32) * std::max(1u, kind_.length);
     for (std::size_t i = 0; i < index_.size() && kind_.labels != Labels::none; ++i) {
@@ -170,7 +141,7 @@ class RecordIo : public Source {
         static_cast<std::size_t>(std::min<std::uint64_t>(record.stored, Limits{}.max_bytes))),
         data;
     stored.resize(file_.read_at(stored, record.offset));
-    if (const auto fault = join_recordio(data, stored)) throw Error(*fault, {.file = path_});
+    if (const auto fault = join_recordio(data, stored)) throw Error(*fault, {.file = data_path()});
     if (data.size() >= kIrHeaderBytes) {
       const std::uint64_t before = kIrHeaderBytes + 4 * std::uint64_t{read_ir_header(data).flag};
       if (before < data.size() && sniff(Bytes(data).subspan(static_cast<std::size_t>(before)))) {
@@ -183,7 +154,7 @@ class RecordIo : public Source {
                                    "its first record is neither an image nor one that "
                                    "mx.recordio.pack() made of an image",
                                    record.offset),
-                {.file = path_});
+                {.file = data_path()});
   }
 
   // A record without a whole header, or without all of its labels, is bad when it is read.
@@ -220,7 +191,7 @@ class RecordIo : public Source {
         throw Error(damaged_source("RecordIO",
                                    fmt::format("key '{}': no record of {} begins at byte {}",
                                                printable(std::string(keys.names[k])),
-                                               printable(path_), offset),
+                                               printable(data_path()), offset),
                                    0),
                     {.file = keys_path_});
       }
@@ -246,7 +217,7 @@ class RecordIo : public Source {
     int found = 0;
     auto fault = choose_field(found, FieldRole::image, options.image, images);
     if (!fault) fault = choose_field(found, FieldRole::label, options.label, labels);
-    if (fault) throw Error(*fault, {.file = path_});
+    if (fault) throw Error(*fault, {.file = data_path()});
   }
 
   std::optional<Fault> take(Sample& out, Bytes data, FieldSet fields) const {
@@ -293,12 +264,9 @@ class RecordIo : public Source {
     out.insert(out.end(), values.begin(), values.end());
   }
 
-  std::string path_;
   std::string keys_path_;  // of the .idx file; empty: there is none
-  File file_;
   RecordIoKind kind_;
   Schema schema_;
-  RecordIndex index_;
   std::vector<std::uint32_t> flags_;  // while the index is built
   bool seen_ = false;                 // a good record, while the index is built
 };

@@ -5,6 +5,7 @@
 #include "decode/decode.h"
 #include "source/field_names.h"
 #include "source/format.h"
+#include "source/formats/records/tf_class_names.h"
 #include "source/names.h"
 
 namespace tundish {
@@ -43,6 +44,12 @@ const TfFeature* find_feature(const std::vector<TfFeature>& features, const std:
     if (feature.name == name) return &feature;
   }
   return nullptr;
+}
+
+std::string_view find_class_text(const std::vector<TfFeature>& features) {
+  const TfFeature* found = find_feature(features, std::string(kTfClassText));
+  const bool one = found && found->kind == FeatureKind::bytes && found->values == 1;
+  return one ? text_of(found->first) : std::string_view();
 }
 
 constexpr int kOther = 0, kImage = 1, kLabel = 2;
@@ -140,6 +147,11 @@ void TfLayout::add_field(const std::string& feature, const TfSurvey::Seen& seen,
   parts_.push_back({feature, seen.kind});
 }
 
+bool TfLayout::names_classes() const {
+  const int label = schema_.find(FieldType::label);
+  return label >= 0 && parts_[static_cast<std::size_t>(label)].feature == kTfLabel;
+}
+
 std::string TfLayout::text() const {
   std::string out;
   for (std::size_t f = 0; f < parts_.size(); ++f) {
@@ -209,10 +221,11 @@ std::optional<Fault> TfLayout::convert_array(std::vector<std::byte>* out, std::u
   return std::nullopt;
 }
 
-std::optional<Fault> TfLayout::measure(std::int64_t& label, std::uint64_t& bytes,
-                                       Bytes record) const {
+std::optional<Fault> TfLayout::measure(std::int64_t& label, std::uint64_t& bytes, Bytes record,
+                                       std::string_view* class_text) const {
   std::vector<TfFeature> features;
   if (auto fault = parse_tf_example(features, record)) return fault;
+  if (class_text) *class_text = names_classes() ? find_class_text(features) : std::string_view();
   return measure(label, bytes, features);
 }
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "source/formats/records/tf_example.h"
@@ -47,12 +48,16 @@ class TfLayout {
   std::optional<Fault> decide(const TfSurvey& survey, const SourceOptions& options);
 
   const Schema& schema() const { return schema_; }
+  void set_classes(std::vector<std::string> names) { schema_.classes = std::move(names); }
   const std::vector<std::string>& warnings() const { return warnings_; }
   std::string text() const;  // says all that reading depends on
 
   // The label, and the bytes of all fields as read() gives them. Any record; faults:
   // source_damaged, image_too_large, format_unsupported.
-  std::optional<Fault> measure(std::int64_t& label, std::uint64_t& bytes, Bytes record) const;
+  // `class_text`, where one is given, becomes the name of the label's class: part of the record, or
+  // empty.
+  std::optional<Fault> measure(std::int64_t& label, std::uint64_t& bytes, Bytes record,
+                               std::string_view* class_text = nullptr) const;
 
   // The fields that are asked for. Faults as measure().
   std::optional<Fault> read(Sample& out, Bytes record, FieldSet fields) const;
@@ -62,6 +67,7 @@ class TfLayout {
     std::string feature;
     FeatureKind kind;
   };
+  bool names_classes() const;  // image/class/text is the name of what the label is the number of
   void add_field(const std::string& feature, const TfSurvey::Seen& seen, int role);
   std::optional<Fault> measure(std::int64_t& label, std::uint64_t& bytes,
                                const std::vector<TfFeature>& features) const;

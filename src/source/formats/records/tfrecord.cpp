@@ -10,7 +10,8 @@
 #include "decode/decode.h"
 #include "source/decompress.h"
 #include "source/formats/joined.h"
-#include "source/formats/records/record_index.h"
+#include "source/formats/records/record_source.h"
+#include "source/formats/records/tf_class_names.h"
 #include "source/formats/records/tf_layout.h"
 #include "source/formats/records/tfrecord_folder.h"
 #include "source/formats/records/tfrecord_reader.h"
@@ -64,61 +65,37 @@ Bytes data_of(const std::vector<std::byte>& stored) {
   return Bytes(stored).first(stored.size() - kTfRecordTail);
 }
 
-std::optional<Fault> check_length(std::uint64_t length) {
-  if (length <= Limits{}.max_bytes) return std::nullopt;
-  return Fault{ErrorCode::image_too_large,
-               fmt::format("{} bytes, at most {} are allowed", with_commas(length),
-                           with_commas(Limits{}.max_bytes)),
-               0};
-}
-
-class TfRecord : public Source {
+class TfRecord : public RecordSource {
  public:
-  TfRecord(const std::string& path, std::shared_ptr<const TfLayout> layout, std::string prefix,
-           std::vector<std::string> warnings)
-      : path_(path),
-        prefix_(std::move(prefix)),
-        file_(File::open(path)),
-        layout_(std::move(layout)),
-        warnings_(std::move(warnings)) {
+  TfRecord(const std::string& path, std::shared_ptr<const TfLayout> layout, std::string prefix)
+      : RecordSource(path), layout_(std::move(layout)) {
+    prefix_ = std::move(prefix);
     compression_ = compression_of(file_);
-    const IndexedFile about{path, stamp_of(path), "tfrecord", layout_->text()};
+    const IndexedFile about{path, stamp_of(path), "tfrecord", "with classes\n" + layout_->text()};
     auto known = load_record_index(about);
-    if (known && compression_ == Compression::none) {
+    auto classes = known ? TfClassNames::parse(known->note) : std::nullopt;
+    if (classes && compression_ == Compression::none) {
       index_ = std::move(*known);
+      classes_ = std::move(*classes);
       return;
     }
     build_index();
+    index_.note = classes_.text();
     if (compression_ == Compression::none) save_record_index(about, index_);
   }
 
-  std::uint64_t count() const override { return index_.size(); }
   const Schema& schema() const override { return layout_->schema(); }
-  SampleInfo info(std::uint64_t i) const override { return {.label = index_.labels[i]}; }
-  std::string key(std::uint64_t i) const override { return fmt::format("{}{:08}", prefix_, i); }
-  std::string path() const override { return path_; }
-  std::uint64_t bytes(std::uint64_t i) const override { return index_.bytes[i]; }
-  std::uint64_t memory() const override { return index_.memory(); }
   const std::vector<std::string>& warnings() const override { return warnings_; }
+  void set_warnings(std::vector<std::string> warnings) { warnings_ = std::move(warnings); }
+  const TfClassNames& classes() const { return classes_; }
   bool random_access() const override { return compression_ == Compression::none; }
 
   void read(Sample& out, std::uint64_t i, FieldSet fields) const override {
-    if (!random_access()) throw Error(ErrorCode::no_random_access, {.file = path_}, "");
-    if (const auto fault = check_length(index_.lengths[i])) throw SampleError(*fault, place(i));
+    if (!random_access()) throw Error(ErrorCode::no_random_access, {.file = data_path()}, "");
     thread_local std::vector<std::byte> stored;
-    stored.resize(index_.lengths[i] + kTfRecordTail);
-    std::size_t got = 0;
-    try {
-      got = file_.read_at(stored, index_.offsets[i]);
-    } catch (const Error& error) {
-      throw SampleError(error.code(), place(i), error.reason());
-    }
-    if (got < stored.size()) {
-      throw SampleError(ErrorCode::source_changed, place(i),
-                        "the file became shorter after it was opened");
-    }
+    read_stored(stored, i, kTfRecordTail);
     const auto fault = take(out, stored, fields);
-    if (stored.size() > kKeptBytes) stored = {};
+    release_if_large(stored);
     if (fault) throw SampleError(*fault, place(i));
   }
 
@@ -129,10 +106,10 @@ class TfRecord : public Source {
     Sample sample;
     for (std::uint64_t i = 0; i < count(); ++i) {
       if (!records.next()) {
-        throw Error(ErrorCode::source_changed, {.file = path_},
+        throw Error(ErrorCode::source_changed, {.file = data_path()},
                     "it has fewer records than when it was opened");
       }
-      std::optional<Fault> fault = check_length(records.at().length());
+      std::optional<Fault> fault = check_record_size(records.at().length());
       if (records.read(stored)) fault = take(sample, stored, kAllFields);
       if (fault && !bad) throw SampleError(*fault, place(i));
       if (!(fault ? bad(i, SampleError(*fault, place(i))) : sink(i, sample))) return;
@@ -140,8 +117,6 @@ class TfRecord : public Source {
   }
 
  private:
-  static constexpr std::size_t kKeptBytes = 4 << 20;  // of a thread's buffer between samples
-
   void build_index() {
     RecordStream records(file_, compression_);
     std::vector<std::byte> stored;
@@ -155,14 +130,16 @@ class TfRecord : public Source {
                                        fmt::format("{} bytes hold over {} records",
                                                    with_commas(file_.size()), with_commas(most)),
                                        records.at().offset()),
-                    {.file = path_});
+                    {.file = data_path()});
       }
       std::int64_t label = -1;
       std::uint64_t read_bytes = 0;
       const std::uint64_t offset = records.at().offset(), length = records.at().length();
+      std::string_view class_text;
       // A record that is damaged is reported when it is read.
       const bool good = records.read(stored) && !check_tfrecord(stored) &&
-                        !layout_->measure(label, read_bytes, data_of(stored));
+                        !layout_->measure(label, read_bytes, data_of(stored), &class_text);
+      if (good) classes_.add(label, class_text);
       index_.add(offset, length, good ? label : -1, good ? read_bytes : 0);
     }
   }
@@ -173,23 +150,16 @@ class TfRecord : public Source {
     return layout_->read(out, data_of(stored), fields);
   }
 
-  Where place(std::uint64_t i) const {
-    return {.file = path_, .record = i, .key = key(i), .offset = index_.offsets[i]};
-  }
-
-  std::string path_;
-  std::string prefix_;  // of keys
-  File file_;
   Compression compression_ = Compression::none;
   std::shared_ptr<const TfLayout> layout_;
-  RecordIndex index_;
+  TfClassNames classes_;
   std::vector<std::string> warnings_;
 };
 
 // From the first good records of these files.
-std::shared_ptr<const TfLayout> decide_layout(const std::string& path,
-                                              const std::vector<std::string>& files,
-                                              const SourceOptions& options) {
+std::shared_ptr<TfLayout> decide_layout(const std::string& path,
+                                        const std::vector<std::string>& files,
+                                        const SourceOptions& options) {
   TfSurvey survey;
   std::size_t good = 0, tried = 0;
   std::optional<Fault> first_fault;
@@ -244,11 +214,21 @@ std::shared_ptr<const Source> open_tfrecord(const std::string& path, const Sourc
     warnings.push_back(printable(path) + ": " + text);
   }
   std::vector<std::shared_ptr<const Source>> sources;
+  TfClassNames classes;
+  std::shared_ptr<TfRecord> first;
   for (std::size_t f = 0; f < files.size(); ++f) {
     const std::string prefix = is_folder ? folder.names[f] + "/" : "";
-    sources.push_back(std::make_shared<TfRecord>(
-        files[f], layout, prefix, f == 0 ? std::move(warnings) : std::vector<std::string>{}));
+    auto source = std::make_shared<TfRecord>(files[f], layout, prefix);
+    classes.add(source->classes());
+    if (f == 0) first = source;
+    sources.push_back(std::move(source));
   }
+  std::string reason;
+  layout->set_classes(classes.names(reason));
+  if (!reason.empty()) {
+    warnings.push_back(printable(path) + ": the names of its classes are not used: " + reason);
+  }
+  first->set_warnings(std::move(warnings));
   return join_sources(std::move(sources), is_folder ? path : "");
 }
 

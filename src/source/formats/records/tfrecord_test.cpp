@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "core/temporary_folder.h"
+#include "source/formats/records/tf_class_names.h"
 #include "source/formats/records/tfrecord_maker.h"
 #include "source/open.h"
 
@@ -53,6 +54,45 @@ std::string sample_error(const Source& source, std::uint64_t i) {
 }
 
 }  // namespace
+
+TEST_CASE("tfrecord: names of classes") {
+  TfClassNames names;
+  std::string reason;
+  CHECK(names.names(reason).empty());
+  CHECK(reason.empty());
+  names.add(3, "2");
+  names.add(0, "a 1 b");
+  names.add(-1, "none");
+  names.add(1, "");
+  names.add(3, "2");
+  const std::vector<std::string> wanted = {"a 1 b", "1", "2_", "2"};
+  CHECK(names.names(reason) == wanted);
+  const auto again = TfClassNames::parse(names.text());
+  REQUIRE(again);
+  CHECK(again->names(reason) == wanted);
+  const std::string text = names.text();
+  for (std::size_t size = 1; size < text.size(); ++size) {  // cut off: fewer names, or none
+    const auto part = TfClassNames::parse(text.substr(0, size));
+    if (part) CHECK(part->names(reason).size() <= 1);
+  }
+  TfClassNames twice = names;
+  twice.add(7, "2");
+  CHECK(twice.names(reason).empty());
+  CHECK(reason == "labels 3 and 7 are both '2'");
+  const auto refused = [&](std::int64_t label, const std::string& name) {
+    TfClassNames other;
+    other.add(label, name);
+    TfClassNames all = names;
+    all.add(other);
+    CHECK(all.names(reason).empty());
+    CHECK(TfClassNames::parse(all.text())->text() == all.text());
+    return reason;
+  };
+  CHECK(refused(0, "b") == "label 0 is 'a 1 b' and 'b'");
+  CHECK(refused(5, "\xff") == "the one of label 5 is not UTF-8");
+  CHECK(refused(TfClassNames::kMaxNames, "x") == "there are too many");
+  CHECK(refused(5, std::string(TfClassNames::kMaxTextBytes + 1, 'x')) == "there are too many");
+}
 
 TEST_CASE("tfrecord: features become fields, packed or not") {
   const TemporaryFolder folder;

@@ -1,0 +1,47 @@
+#include "source/formats/records/record_source.h"
+
+#include <fmt/format.h>
+
+#include "decode/decode.h"
+
+namespace tundish {
+
+std::optional<Fault> check_record_size(std::uint64_t bytes) {
+  if (bytes <= Limits{}.max_bytes) return std::nullopt;
+  return Fault{ErrorCode::image_too_large,
+               fmt::format("{} bytes, at most {} are allowed", with_commas(bytes),
+                           with_commas(Limits{}.max_bytes)),
+               0};
+}
+
+std::string RecordSource::key(std::uint64_t i) const {
+  if (index_.names.size() > 0) return std::string(index_.names[i]);
+  return fmt::format("{}{:08}", prefix_, i);
+}
+
+Where RecordSource::place(std::uint64_t i) const {
+  return {.file = data_path(), .record = i, .key = key(i), .offset = index_.offsets[i]};
+}
+
+void RecordSource::read_stored(std::vector<std::byte>& out, std::uint64_t i,
+                               std::size_t tail) const {
+  if (const auto fault = check_record_size(index_.lengths[i])) throw SampleError(*fault, place(i));
+  out.resize(index_.lengths[i] + tail);
+  std::size_t got = 0;
+  try {
+    got = file_.read_at(out, index_.offsets[i]);
+  } catch (const Error& error) {
+    throw SampleError(error.code(), place(i), error.reason());
+  }
+  if (got < out.size()) {
+    throw SampleError(ErrorCode::source_changed, place(i),
+                      "the file became shorter after it was opened");
+  }
+}
+
+void RecordSource::release_if_large(std::vector<std::byte>& buffer) {
+  constexpr std::size_t kKept = 4 << 20;
+  if (buffer.size() > kKept) buffer = {};
+}
+
+}  // namespace tundish

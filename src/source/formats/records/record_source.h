@@ -1,0 +1,44 @@
+// What sources of records share: counts, keys, labels and sizes out of a RecordIndex, and the
+// stored bytes of one record.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/file.h"
+#include "source/formats/records/record_index.h"
+#include "source/source.h"
+
+namespace tundish {
+
+// A fault (image_too_large) for a record that is longer than an image may be.
+std::optional<Fault> check_record_size(std::uint64_t bytes);
+
+class RecordSource : public Source {
+ public:
+  std::uint64_t count() const override { return index_.size(); }
+  SampleInfo info(std::uint64_t i) const override { return {.label = index_.labels[i]}; }
+  std::string key(std::uint64_t i) const override;
+  std::string path() const override { return file_.path(); }
+  std::uint64_t bytes(std::uint64_t i) const override { return index_.bytes[i]; }
+  std::uint64_t memory() const override { return index_.memory(); }
+
+ protected:
+  explicit RecordSource(const std::string& file) : file_(File::open(file)) {}
+
+  const std::string& data_path() const { return file_.path(); }
+  Where place(std::uint64_t i) const;  // of record i in the data file
+
+  // The stored bytes of record i, and `tail` bytes that follow. Throws SampleError.
+  void read_stored(std::vector<std::byte>& out, std::uint64_t i, std::size_t tail = 0) const;
+
+  // A thread keeps its buffer between samples, unless a sample was large.
+  static void release_if_large(std::vector<std::byte>& buffer);
+
+  File file_;
+  RecordIndex index_;
+  std::string prefix_;  // of keys that are numbers
+};
+
+}  // namespace tundish
