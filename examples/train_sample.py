@@ -34,7 +34,11 @@ loader = tundish.Loader(
 
 
 def block(into: int, out: int) -> list[nn.Module]:
-    return [nn.Conv2d(into, out, 3, stride=2, padding=1), nn.BatchNorm2d(out), nn.ReLU()]
+    return [
+        nn.Conv2d(into, out, 3, stride=2, padding=1, bias=False),
+        nn.BatchNorm2d(out),
+        nn.ReLU(),
+    ]
 
 
 layers = [*block(3, 32), *block(32, 64), *block(64, 128), nn.AdaptiveAvgPool2d(1), nn.Flatten()]
@@ -43,11 +47,11 @@ model = model.to(device, memory_format=torch.channels_last)
 optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3)
 
 for epoch in range(options.epochs):
-    total = 0.0
+    total = torch.zeros((), device=device)
     for images, labels in loader:
         loss = nn.functional.cross_entropy(model(images.to(device)), labels.to(device))
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        total += loss.item()
-    print(f"epoch {epoch}: loss {total / len(loader):.3f}", flush=True)
+        total += loss.detach()  # .item() here would wait for the GPU in every step
+    print(f"epoch {epoch}: loss {total.item() / len(loader):.3f}", flush=True)

@@ -37,6 +37,7 @@ VERBS = (
     "bench",
     "tune",
     "run",
+    "check",
     "demo",
     "explain",
 )
@@ -54,6 +55,7 @@ pages of `docs/` show how to use it, task by task.
 - [Transforms](#transforms), and [functions](#functions-of-transforms) on lists of them
 - [Tuning](#tuning)
 - [Launching](#launching)
+- [Checking](#checking)
 - [Errors](#errors)
 - [The program tundish](#the-program-tundish)
 """
@@ -250,6 +252,13 @@ def launching(package: Any) -> str:
     return f"## Launching\n\n{about}\n\n### {name}\n\n`{line}`\n\n{documentation(function)}\n"
 
 
+def checking(package: Any) -> str:
+    """What slows a script down. docs/check.md shows how it is used."""
+    line = signature("tundish.check", package.check)
+    about = "[check.md](check.md) shows how to use it, and `tundish check`."
+    return f"## Checking\n\n{about}\n\n### check\n\n`{line}`\n\n{documentation(package.check)}\n"
+
+
 def plan_operations() -> str:
     """What the enumeration of the header says of each operation, by the word that a plan has."""
     header = (ROOT / "src/augment/pixels/pixel_step.h").read_text()
@@ -298,6 +307,7 @@ def page() -> str:
         transforms(found),
         tuning(package),
         launching(package),
+        checking(package),
         classes(package, ERRORS, "Errors"),
         program(),
     ]

@@ -26,6 +26,7 @@ from .program import tell_library as _tell_library
 
 if TYPE_CHECKING:
     from . import optim
+    from .diagnosis.checking.check import check
     from .launch.data_parallel import replace_data_parallel
     from .tuning.plan import Plan, load_plan
     from .tuning.seeds import seed_everything
@@ -49,6 +50,7 @@ __all__ = [
     "SampleError",
     "Subset",
     "Weighted",
+    "check",
     "convert",
     "load_plan",
     "optim",
@@ -60,9 +62,10 @@ __all__ = [
     "write_manifest",
 ]
 
-# What needs torch, imported when it is first used.
-_WITH_TORCH = {
+# What needs torch or is seldom used, imported when it is first used.
+_LATER = {
     "Plan": ".tuning.plan",
+    "check": ".diagnosis.checking.check",
     "load_plan": ".tuning.plan",
     "replace_data_parallel": ".launch.data_parallel",
     "seed_everything": ".tuning.seeds",
@@ -73,8 +76,8 @@ _WITH_TORCH = {
 def __getattr__(name: str) -> Any:
     if name == "optim":
         return importlib.import_module(".optim", __name__)
-    if name in _WITH_TORCH:
-        return getattr(importlib.import_module(_WITH_TORCH[name], __name__), name)
+    if name in _LATER:
+        return getattr(importlib.import_module(_LATER[name], __name__), name)
     if name in transforms.__all__:
         raise AttributeError(
             f"tundish.{name} is now tundish.transforms.{name}: from tundish import transforms as T"

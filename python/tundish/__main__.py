@@ -14,6 +14,7 @@ from .program import find_program
 
 # The verbs that are written in Python: module and function. src/cli/main.cpp lists them too.
 _VERBS = {
+    "check": ("tundish.diagnosis.checking.cli", "main"),
     "demo-page": ("tundish.demo", "run"),  # how the program's own demo goes on
     "run": ("tundish.launch.cli", "main"),
     "tune": ("tundish.tuning.cli", "main"),

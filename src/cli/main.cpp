@@ -41,6 +41,8 @@ constexpr std::array kVerbs = {
     Verb{"bench", "how fast this machine loads batches from a pack", run_bench},
     Verb{"tune", "the training tricks that make your own model faster, and only those", nullptr},
     Verb{"run", "a training script on every GPU of this machine, one process each", nullptr},
+    Verb{"check", "lines of a training script that make it slow or wrong, without running it",
+         nullptr},
     Verb{"demo", "everything end to end on a sample set, against torch's DataLoader", run_demo},
     Verb{"explain", "what an error code means and what to do", run_explain},
 };

@@ -30,6 +30,7 @@ VERBS = [
     "bench",
     "tune",
     "run",
+    "check",
     "demo",
     "explain",
 ]

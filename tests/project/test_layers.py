@@ -93,6 +93,7 @@ PARTS = [
     "optim",
     "launch",
     "tuning",
+    "diagnosis",
     "",
     "demo",
 ]

@@ -1,0 +1,1 @@
+"""What slows a training script down: found in its text, without running it."""

@@ -1,0 +1,1 @@
+"""`tundish check` and `tundish.check`: files in, findings out as text, JSON or SARIF."""

@@ -1,0 +1,1 @@
+"""Loaders, workers, and samples on their way to the GPU."""

@@ -1,0 +1,47 @@
+"""Results whose size depends on the data: nonzero, unique, masked_select."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ...script import Script
+from ..check import Check, Found
+
+_METHODS = ("nonzero", "masked_select", "unique")
+
+
+def find(script: Script) -> Iterator[Found]:
+    for call in script.nodes(ast.Call):
+        name = _function(script, call)
+        if name and script.loops.each_step(call):
+            yield Found(
+                call,
+                f"{name} has a result of unknown size: the CPU waits for the GPU in every step",
+                "use torch.where(mask, a, b) or multiply by the mask, which keep the size",
+            )
+
+
+def _function(script: Script, call: ast.Call) -> str:
+    name = script.name(call.func)
+    short = name.removeprefix("torch.")
+    if name.startswith("torch.") and short in _METHODS and call.args:
+        return name if script.values.is_gpu_tensor(call.args[0]) else ""
+    if name == "torch.where" and len(call.args) == 1 and not call.keywords:
+        return "torch.where(mask)" if script.values.is_gpu_tensor(call.args[0]) else ""
+    if isinstance(call.func, ast.Attribute) and call.func.attr in _METHODS:
+        return f".{call.func.attr}()" if script.values.is_gpu_tensor(call.func.value) else ""
+    return ""
+
+
+CHECK = Check(
+    id="nonzero-in-loop",
+    title="an operation whose result has an unknown size",
+    level="warning",
+    why="The size of the result must be known before its memory is allocated, so the CPU waits for the GPU.",
+    remedy="Use torch.where with three arguments, or multiply by the mask: the size stays what it was.",
+    before="index = (scores > 0.5).nonzero()",
+    after="kept = torch.where(scores > 0.5, scores, 0)",
+    find=find,
+    silent="behind an if, in scripts that name no GPU",
+)

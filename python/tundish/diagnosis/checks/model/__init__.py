@@ -1,0 +1,1 @@
+"""Layers, and the settings that a model runs with."""

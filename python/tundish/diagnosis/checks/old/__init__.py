@@ -1,0 +1,1 @@
+"""Calls that torch, Apex or Lightning have left behind."""

@@ -1,0 +1,1 @@
+"""Evaluation, accumulation of gradients, and measured times."""

@@ -1,0 +1,99 @@
+"""Gradient accumulation written by hand: backward in every step, the optimizer in every k-th."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .names import written
+
+if TYPE_CHECKING:
+    from .script import Script
+
+
+@dataclass(frozen=True)
+class Accumulation:
+    loop: ast.AST
+    backward: ast.Call
+    condition: ast.If  # if (i + 1) % k == 0
+    steps: ast.expr  # k
+
+
+def accumulations(script: Script) -> Iterator[Accumulation]:
+    for loop in script.loops.training:
+        backward = [
+            call for call in script.loops.backward_calls if script.loops_around(call)[:1] == [loop]
+        ]
+        if len(backward) != 1 or any(
+            isinstance(one, ast.If) for one in _between(script, backward[0], loop)
+        ):
+            continue
+        for condition in script.inside(loop, ast.If):
+            steps = _modulus(condition.test)
+            if steps is None or _is_one(steps):
+                continue
+            methods = _methods(script, loop)
+            held = {name for call, name in methods if script.is_inside(call, condition)}
+            outside = {name for call, name in methods if not script.is_inside(call, condition)}
+            if not {"step", "zero_grad"} <= held or "zero_grad" in outside:
+                continue
+            if any(script.is_inside(call, condition) for call in script.loops.step_calls):
+                yield Accumulation(loop, backward[0], condition, steps)
+
+
+def _between(script: Script, node: ast.AST, loop: ast.AST) -> Iterator[ast.AST]:
+    for one in script.ancestors(node):
+        if one is loop:
+            return
+        yield one
+
+
+def _methods(script: Script, loop: ast.AST) -> list[tuple[ast.Call, str]]:
+    """Calls `x.name(...)` in the loop, with the name."""
+    return [
+        (call, call.func.attr)
+        for call in script.inside(loop, ast.Call)
+        if isinstance(call.func, ast.Attribute)
+    ]
+
+
+def _modulus(test: ast.expr) -> ast.expr | None:
+    """k of `(i + 1) % k == 0`, also as a part of `... or last`."""
+    parts = test.values if isinstance(test, ast.BoolOp) else [test]
+    for part in parts:
+        left = part.left if isinstance(part, ast.Compare) else part
+        if isinstance(left, ast.UnaryOp):
+            left = left.operand
+        if isinstance(left, ast.BinOp) and isinstance(left.op, ast.Mod):
+            return left.right
+    return None
+
+
+def _is_one(steps: ast.expr) -> bool:
+    return isinstance(steps, ast.Constant) and steps.value == 1
+
+
+def is_scaled(script: Script, found: Accumulation, loss: ast.expr) -> bool:
+    """Whether anything in the loop divides or scales the loss or the gradients."""
+    if not written(loss):
+        return True  # an expression: (loss / k).backward()
+    steps = written(found.steps)
+    sums: list[ast.BinOp | ast.AugAssign] = [
+        *script.inside(found.loop, ast.BinOp),
+        *script.inside(found.loop, ast.AugAssign),
+    ]
+    if any(isinstance(node.op, ast.Div | ast.Mult) for node in sums):
+        return True
+    for call in script.inside(found.loop, ast.Call):
+        last = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+        if last in ("div_", "div", "mul_", "mul", "accumulate", "true_divide"):
+            return True
+        given = [written(one) for one in [*call.args, *(word.value for word in call.keywords)]]
+        if steps and steps in given:
+            return True
+    return any(
+        keyword.arg == "reduction" and getattr(keyword.value, "value", "") == "sum"
+        for keyword in script.nodes(ast.keyword)
+    )

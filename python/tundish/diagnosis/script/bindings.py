@@ -1,0 +1,165 @@
+"""Where names get their values: scopes, and the assignments that can reach a use."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+SCOPES = (ast.Module, ast.ClassDef, *FUNCTIONS, *COMPREHENSIONS)
+
+Position = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Binding:
+    """One place that gives a name a value.
+
+    how: assign, item (of the value, at `index`), each (elements of the value), each_item, augment
+    (the value is added or the like), with, parameter, define, other."""
+
+    how: str
+    statement: ast.AST  # what stands in a block, or the scope itself for a parameter
+    value: ast.expr | None
+    after: Position  # a use behind this position sees it
+    index: int = 0
+    target: ast.AST | None = None
+
+
+@dataclass
+class Scope:
+    node: ast.AST
+    parent: Scope | None
+    bindings: dict[str, list[Binding]] = field(default_factory=dict)
+    outer_names: set[str] = field(default_factory=set)  # global, nonlocal
+
+    def add(self, name: str, binding: Binding) -> None:
+        self.bindings.setdefault(name, []).append(binding)
+
+
+def end_of(node: ast.AST) -> Position:
+    return (
+        getattr(node, "end_lineno", 0) or 0,
+        getattr(node, "end_col_offset", 0) or 0,
+    )
+
+
+def start_of(node: ast.AST) -> Position:
+    return getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
+
+
+def targets_of(target: ast.AST) -> list[tuple[ast.Name | ast.Attribute, int, bool]]:
+    """The names and attributes of a target: each with its index, and whether it is an item."""
+    if isinstance(target, ast.Name | ast.Attribute):
+        return [(target, 0, False)]
+    found: list[tuple[ast.Name | ast.Attribute, int, bool]] = []
+    waiting = [target]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, ast.Tuple | ast.List):
+            for index, part in enumerate(one.elts):
+                if isinstance(part, ast.Starred):
+                    part = part.value
+                if isinstance(part, ast.Name | ast.Attribute):
+                    found.append((part, index, True))
+                else:
+                    waiting.append(part)
+    return found
+
+
+def bindings_of(node: ast.AST) -> list[tuple[ast.AST, Binding]]:
+    """What one node binds: targets (names or attributes) with their bindings."""
+    pairs: list[tuple[ast.AST, ast.expr | None, str, Position]] = []
+    if isinstance(node, ast.Assign):
+        pairs = [(target, node.value, "assign", end_of(node)) for target in node.targets]
+    elif isinstance(node, ast.AnnAssign | ast.NamedExpr):
+        pairs = [(node.target, node.value, "assign", end_of(node))]
+    elif isinstance(node, ast.AugAssign):
+        pairs = [(node.target, node.value, "augment", end_of(node))]
+    elif isinstance(node, ast.For | ast.AsyncFor):
+        pairs = [(node.target, node.iter, "each", end_of(node.iter))]
+    elif isinstance(node, ast.comprehension):
+        pairs = [(node.target, node.iter, "each", (0, 0))]
+    elif isinstance(node, ast.With | ast.AsyncWith):
+        pairs = [
+            (one.optional_vars, one.context_expr, "with", end_of(one.context_expr))
+            for one in node.items
+            if one.optional_vars is not None
+        ]
+    found: list[tuple[ast.AST, Binding]] = []
+    for target, value, how, after in pairs:
+        found += _bind(node, target, value, how, after)
+    return found
+
+
+def _bind(
+    node: ast.AST, target: ast.AST, value: ast.expr | None, how: str, after: Position
+) -> list[tuple[ast.AST, Binding]]:
+    """`a, b = x, y` is two assignments; `a, b = f()` two items of one value."""
+    if (
+        how == "assign"
+        and isinstance(target, ast.Tuple | ast.List)
+        and isinstance(value, ast.Tuple | ast.List)
+        and len(target.elts) == len(value.elts)
+        and not any(isinstance(one, ast.Starred) for one in (*target.elts, *value.elts))
+    ):
+        found: list[tuple[ast.AST, Binding]] = []
+        for one, part in zip(target.elts, value.elts):
+            for name, index, item in targets_of(one):
+                kind = "item" if item else "assign"
+                found.append((name, Binding(kind, node, part, after, index, name)))
+        return found
+    items = {"assign": "item", "each": "each_item"}
+    return [
+        (name, Binding(items.get(how, how) if item else how, node, value, after, index, name))
+        for name, index, item in targets_of(target)
+    ]
+
+
+def make_scopes(tree: ast.Module) -> tuple[dict[ast.AST, Scope], dict[ast.AST, ast.AST]]:
+    """The scope of every node, and the parent of every node. Without recursion."""
+    root = Scope(tree, None)
+    scopes: dict[ast.AST, Scope] = {tree: root}
+    parents: dict[ast.AST, ast.AST] = {}
+    stack: list[ast.AST] = [tree]
+    while stack:
+        node = stack.pop()
+        inside = scopes[node]
+        if isinstance(node, SCOPES) and node is not tree:
+            own = Scope(node, inside)
+            _declare(node, inside, own)
+        else:
+            own = inside
+        for child in ast.iter_child_nodes(node):
+            parents[child] = node
+            outside = isinstance(node, FUNCTIONS) and _is_outside(node, child)
+            scopes[child] = inside if outside else own
+            stack.append(child)
+        if isinstance(node, ast.Global | ast.Nonlocal):
+            own.outer_names.update(node.names)
+        for target, binding in bindings_of(node):
+            if isinstance(target, ast.Name):
+                own.add(target.id, binding)
+    for scope in {id(one): one for one in scopes.values()}.values():
+        for bindings in scope.bindings.values():
+            bindings.sort(key=lambda one: one.after)
+    return scopes, parents
+
+
+def _is_outside(function: ast.AST, child: ast.AST) -> bool:
+    """Decorators, defaults and annotations belong to the scope around a function."""
+    return child in getattr(function, "decorator_list", ()) or child is getattr(
+        function, "returns", None
+    )
+
+
+def _declare(node: ast.AST, outside: Scope, own: Scope) -> None:
+    if isinstance(node, FUNCTIONS):
+        arguments = node.args
+        every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+        every += [one for one in (arguments.vararg, arguments.kwarg) if one is not None]
+        for one in every:
+            own.add(one.arg, Binding("parameter", node, None, start_of(node), target=one))
+    if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+        outside.add(node.name, Binding("define", node, None, start_of(node), target=node))

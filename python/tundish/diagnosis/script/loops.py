@@ -1,0 +1,196 @@
+"""Which code runs once per training step, and which loops evaluate a model."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from .bindings import FUNCTIONS
+from .names import written
+
+if TYPE_CHECKING:
+    from .script import Script
+
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+_STEP_FUNCTIONS = {
+    "training_step",
+    "train_step",
+    "train_batch",
+    "train_one_batch",
+    "train_one_step",
+}
+_RANK_WORDS = ("is_main_process", "is_local_main_process", "rank", "is_master", "master_process")
+_NO_GRAD = {"torch.no_grad", "torch.inference_mode", "torch.autograd.no_grad"}
+
+
+class Loops:
+    """Regions are loops and functions; `step_region` of a node is None outside them."""
+
+    def __init__(self, script: Script) -> None:
+        self._script = script
+        self.backward_calls = script.methods("backward", "manual_backward")
+        self.step_calls = self._find_steps()
+        self.training = self._find_training()
+        self.functions = self._find_functions()
+
+    def _find_steps(self) -> list[ast.Call]:
+        found = []
+        for call in self._script.methods("step"):
+            owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+            scaler = "scaler" in written(owner or call).lower() and bool(call.args)
+            if scaler or self._script.values.of(owner).kind == "optimizer":
+                found.append(call)
+        return found
+
+    def _find_training(self) -> list[ast.AST]:
+        """Loops around backward or the optimizer's step: the innermost one, and the one over a
+        loader around that."""
+        found: dict[int, ast.AST] = {}
+        for call in [*self.backward_calls, *self.step_calls]:
+            around = self._script.loops_around(call)
+            if not around:
+                continue
+            found[id(around[0])] = around[0]
+            if len(around) > 1 and not self.over_loader(around[0]) and self.over_loader(around[1]):
+                found[id(around[1])] = around[1]
+        return list(found.values())
+
+    def over_loader(self, loop: ast.AST) -> bool:
+        if not isinstance(loop, ast.For | ast.AsyncFor):
+            return False
+        return self.iterated(loop.iter) is not None
+
+    def iterated(self, iterated: ast.expr) -> ast.expr | None:
+        """The loader in `loader`, `enumerate(loader)`, `tqdm(enumerate(loader))`, `zip(a, b)`."""
+        for _ in range(4):
+            if self._script.values.of(iterated).kind == "loader":
+                if not isinstance(iterated, ast.Call):
+                    return iterated
+                if self._script.name(iterated.func).endswith(("DataLoader", "Loader")):
+                    return iterated
+            if not isinstance(iterated, ast.Call) or not iterated.args:
+                return None
+            iterated = iterated.args[0]
+        return None
+
+    def _find_functions(self) -> list[ast.AST]:
+        """Functions that run once per step: with a backward outside any loop of theirs and called
+        in a loop, Lightning's training_step, forward of a module."""
+        script = self._script
+        found: dict[int, ast.AST] = {}
+        for call in self.backward_calls:
+            function = script.function(call)
+            name = getattr(function, "name", "")
+            if not name or script.loops_around(call):
+                continue
+            if name in _STEP_FUNCTIONS or self._called_in_loop(name):
+                found[id(function)] = function
+        for method in [*script.nodes(ast.FunctionDef)]:
+            owner = script.parents.get(method)
+            if not isinstance(owner, ast.ClassDef) or not script.values.is_module_class(owner):
+                continue
+            if method.name in ("forward", "training_step"):
+                found[id(method)] = method
+        return list(found.values())
+
+    def _called_in_loop(self, name: str) -> bool:
+        return any(self._script.loops_around(call) for call in self._script.calls_named(name))
+
+    # --- questions of checks ----------------------------------------------------------------------
+
+    def step_region(self, node: ast.AST) -> ast.AST | None:
+        """The loop or function that runs this node in training; None elsewhere."""
+        around = self._script.loops_around(node)
+        for loop in around:
+            if any(loop is one for one in self.training):
+                return loop
+        function = self._script.function(node)
+        if any(function is one for one in self.functions):
+            return function
+        return None
+
+    def each_step(self, node: ast.AST) -> ast.AST | None:
+        """The region, if the node runs in every step of it: not behind an `if`, an `except`, or a
+        `continue` before it. A test of the rank lets every step through."""
+        region = self.step_region(node)
+        if region is None or self._under_no_grad_function(node, region):
+            return None
+        below = node
+        for one in self._script.ancestors(node):
+            if isinstance(one, ast.ExceptHandler | ast.IfExp | ast.Assert | ast.Raise):
+                return None
+            if (
+                isinstance(one, ast.If)
+                and below is not one.test
+                and not self._is_rank_test(one.test)
+            ):
+                return None
+            if isinstance(one, ast.BoolOp) and below is not one.values[0]:
+                return None
+            if isinstance(one, ast.stmt) and self._skipped_before(one):
+                return None
+            if one is region:
+                return region
+            below = one
+        return region
+
+    def waits_each_step(self, node: ast.AST) -> bool:
+        """As each_step, but not where the loop needs values on the CPU: an environment that is
+        stepped with the actions of the model."""
+        region = self.each_step(node)
+        if region is None:
+            return False
+        return not any(
+            written(call.func).rpartition(".")[0].rpartition(".")[2].startswith("env")
+            for call in self._script.methods("step")
+            if self._script.is_inside(call, region)
+        )
+
+    def _is_rank_test(self, test: ast.expr) -> bool:
+        if isinstance(test, ast.Compare):
+            test = test.left
+        if isinstance(test, ast.Call):
+            test = test.func
+        return written(test).rpartition(".")[2].endswith(_RANK_WORDS)
+
+    def _skipped_before(self, statement: ast.stmt) -> bool:
+        """`if step % 10: continue` (or return) before the statement, in its own block."""
+        parent = self._script.parents.get(statement)
+        block: list[ast.stmt] = getattr(parent, "body", [])
+        if not isinstance(block, list) or statement not in block:
+            return False
+        for before in block[: block.index(statement)]:
+            if isinstance(before, ast.If) and any(
+                isinstance(one, ast.Continue | ast.Return) for one in before.body
+            ):
+                return True
+        return False
+
+    def _under_no_grad_function(self, node: ast.AST, region: ast.AST) -> bool:
+        return isinstance(region, FUNCTIONS) and self.without_grad(node)
+
+    def without_grad(self, node: ast.AST) -> bool:
+        """Whether gradients are off here: `with torch.no_grad()`, a decorator, set_grad_enabled."""
+        script = self._script
+        for one in script.ancestors(node):
+            items = one.items if isinstance(one, ast.With | ast.AsyncWith) else []
+            if any(self._turns_grad_off(item.context_expr) for item in items):
+                return True
+            if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef):
+                return any(self._turns_grad_off(mark) for mark in one.decorator_list)
+        return False
+
+    def called_without_grad(self, function: ast.AST) -> bool:
+        """Whether the script calls a function, and only where gradients are off."""
+        calls = self._script.calls_named(getattr(function, "name", ""))
+        return bool(calls) and all(self.without_grad(call) for call in calls)
+
+    def _turns_grad_off(self, expression: ast.expr) -> bool:
+        function = expression.func if isinstance(expression, ast.Call) else expression
+        name = self._script.name(function)
+        if name in _NO_GRAD:
+            return True
+        if name == "torch.set_grad_enabled" and isinstance(expression, ast.Call):
+            first = expression.args[0] if expression.args else None
+            return not (isinstance(first, ast.Constant) and first.value is True)
+        return "no_grad" in written(function) or "inference" in written(function)

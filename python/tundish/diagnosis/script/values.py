@@ -1,0 +1,262 @@
+"""What a variable holds, as far as the text tells: a tensor and where it is, a model, a loader.
+
+Names that the whole field uses (`model`, `optimizer`, `train_loader`) count where nothing else is
+known, as parameters of functions. An answer of "" means: not known, and checks are silent."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from . import libraries
+from .names import written
+from .parameters import given_for
+from .value import NUMBER, UNKNOWN, Value, merge
+
+if TYPE_CHECKING:
+    from .bindings import Binding
+    from .script import Script
+
+_DEPTH = 40  # of expressions and assignments that are followed
+
+
+class Values:
+    def __init__(self, script: Script) -> None:
+        self._script = script
+        self._known: dict[ast.AST, Value] = {}
+        self._gpu: bool | None = None
+        self._losses = loss_names(script)
+
+    def of(self, expression: ast.AST | None, depth: int = 0) -> Value:
+        """Each expression is looked at once; one that depends on itself is unknown."""
+        if expression is None or depth > _DEPTH:
+            return UNKNOWN
+        known = self._known.get(expression)
+        if known is None:
+            self._known[expression] = UNKNOWN
+            known = self._known[expression] = self._compute(expression, depth)
+        return known
+
+    def is_gpu_tensor(self, expression: ast.AST | None) -> bool:
+        value = self.of(expression)
+        return value.kind == "tensor" and value.device == "gpu"
+
+    @property
+    def uses_gpu(self) -> bool:
+        """Whether the script names a GPU at all; a script that does not waits for nothing."""
+        if self._gpu is None:
+            self._gpu = libraries.names_a_gpu(self._script)
+        return self._gpu
+
+    @property
+    def model_device(self) -> str:
+        return "gpu" if self.uses_gpu else "cpu"
+
+    def _compute(self, node: ast.AST, depth: int) -> Value:
+        if isinstance(node, ast.Call):
+            return self._of_call(node, depth)
+        if isinstance(node, ast.Name | ast.Attribute):
+            return self._of_name(node, depth)
+        if isinstance(node, ast.Subscript):
+            inner = self.of(node.value, depth + 1)
+            return inner if inner.kind in ("tensor", "batch", "array") else UNKNOWN
+        if isinstance(node, ast.BinOp):
+            return self._merged_operands([node.left, node.right], depth)
+        if isinstance(node, ast.UnaryOp):
+            return self.of(node.operand, depth + 1)
+        if isinstance(node, ast.Compare):
+            if any(isinstance(one, ast.Is | ast.IsNot | ast.In | ast.NotIn) for one in node.ops):
+                return NUMBER
+            return self._merged_operands([node.left, *node.comparators], depth)
+        if isinstance(node, ast.IfExp):
+            return merge([self.of(node.body, depth + 1), self.of(node.orelse, depth + 1)])
+        if isinstance(node, ast.Constant):
+            return NUMBER if isinstance(node.value, int | float) else Value("other")
+        if isinstance(node, ast.Await | ast.Starred):
+            return self.of(node.value, depth + 1)
+        return UNKNOWN
+
+    def _merged_operands(self, operands: list[ast.expr], depth: int) -> Value:
+        """A tensor with anything is a tensor; on the GPU if one of them is."""
+        values = [self.of(one, depth + 1) for one in operands]
+        tensors = [one for one in values if one.kind == "tensor"]
+        if tensors:
+            return max(tensors, key=lambda one: ("", "cpu", "gpu").index(one.device))
+        return merge(values)
+
+    # --- names ------------------------------------------------------------------------------------
+
+    def _of_name(self, node: ast.Name | ast.Attribute, depth: int) -> Value:
+        bindings = self._script.bindings(node)
+        if bindings:
+            found = [self._of_binding(one, node, depth + 1) for one in bindings]
+            value = merge([one for one in found if one is not None])
+            if not value.kind and (self._script.function(node), written(node)) in self._losses:
+                return Value("tensor", self.model_device)
+            return value
+        if isinstance(node, ast.Attribute):
+            return self._of_attribute(node, depth)
+        known = node.id in self._script.imports
+        return UNKNOWN if known else by_usual_name(node.id, self)
+
+    def _of_attribute(self, node: ast.Attribute, depth: int) -> Value:
+        owner = self.of(node.value, depth + 1)
+        if owner.kind == "tensor":
+            if node.attr in libraries.PLAIN_ATTRIBUTES:
+                return Value("other")
+            return owner
+        if owner.kind == "batch":
+            return owner
+        if owner.kind == "model":
+            return Value("tensor", owner.device) if node.attr in ("weight", "bias") else UNKNOWN
+        return by_usual_name(written(node), self) if not owner.kind else UNKNOWN
+
+    def _of_binding(
+        self, binding: Binding, node: ast.Name | ast.Attribute, depth: int
+    ) -> Value | None:
+        """None for a value that says nothing: `loss = None` before the loop."""
+        if binding.how == "parameter":
+            return by_usual_name(written(node), self) or self._passed(binding, node, depth)
+        if isinstance(binding.value, ast.Constant) and binding.value.value is None:
+            return None
+        inner = self.of(binding.value, depth)
+        if binding.how in ("assign", "with"):
+            if not inner.kind and isinstance(binding.value, ast.Call):
+                maker = self._script.name(binding.value.func)
+                if not maker.startswith(libraries.NOT_TORCH):
+                    return by_usual_name(written(node), self)
+            return inner
+        if binding.how == "augment":
+            return inner if inner.kind == "tensor" else None
+        if binding.how == "item":
+            return self._item(binding, inner, node)
+        if binding.how in ("each", "each_item"):
+            return self._element(binding, inner, depth)
+        return UNKNOWN
+
+    def _passed(self, binding: Binding, node: ast.Name | ast.Attribute, depth: int) -> Value:
+        """What all calls of the function in this script pass for the parameter."""
+        given = given_for(self._script, binding.statement, node)
+        return merge([self.of(one, depth + 1) for one in given])
+
+    def _item(self, binding: Binding, inner: Value, node: ast.AST) -> Value:
+        if inner.kind in ("tensor", "batch"):
+            return inner
+        return by_usual_name(written(node), self)  # model, optimizer = accelerator.prepare(...)
+
+    def _element(self, binding: Binding, inner: Value, depth: int) -> Value:
+        """`for x in value`, `for i, x in enumerate(value)`."""
+        value, index = binding.value, binding.index
+        if isinstance(value, ast.Call):
+            name = self._script.name(value.func)
+            if name == "enumerate" and value.args:
+                top_level = isinstance(binding.target, ast.Name) and index == 0
+                first = top_level and binding.how == "each_item" and _is_direct(binding)
+                if first:
+                    return NUMBER
+                inner = self.of(value.args[0], depth)
+            elif name == "range":
+                return NUMBER
+        if inner.kind == "loader":
+            return Value("batch", inner.device)
+        return inner if inner.kind in ("tensor", "batch") else UNKNOWN
+
+    # --- calls ------------------------------------------------------------------------------------
+
+    def _of_call(self, call: ast.Call, depth: int) -> Value:
+        name = self._script.name(call.func)
+        if name:
+            return libraries.result_of(self._script, name, call, depth)
+        if isinstance(call.func, ast.Attribute):
+            found = self._of_method(call, call.func, depth)
+            if found.kind:
+                return found
+        called = self.of(call.func, depth + 1)
+        if called.kind in ("model", "criterion"):
+            return Value("tensor", self.model_device)
+        definition = self._script.definition(call.func)
+        if isinstance(definition, ast.ClassDef):
+            if self.is_module_class(definition):
+                loss = definition.name.lower().endswith("loss")
+                return Value("criterion" if loss else "model", self.model_device)
+            return Value("other")
+        return UNKNOWN
+
+    def _of_method(self, call: ast.Call, function: ast.Attribute, depth: int) -> Value:
+        owner = self.of(function.value, depth + 1)
+        name = function.attr
+        if owner.kind in ("tensor", "batch"):
+            return libraries.method_of_tensor(self._script, call, name, owner)
+        if owner.kind == "model" and name in libraries.MODEL_METHODS:
+            return owner
+        if owner.kind == "array":
+            return Value("number") if name in ("item", "tolist") else owner
+        if not owner.kind and libraries.device_of(self._script, call) == "gpu":
+            return Value("tensor", "gpu")
+        return UNKNOWN
+
+    def is_module_class(self, node: ast.ClassDef, depth: int = 0) -> bool:
+        """Derived from nn.Module or LightningModule, perhaps through classes of this script."""
+        for base in node.bases:
+            name = self._script.name(base)
+            if name in libraries.MODULES:
+                return True
+            above = self._script.definition(base)
+            if not isinstance(above, ast.ClassDef) or above is node or depth > 6:
+                continue
+            if self.is_module_class(above, depth + 1):
+                return True
+        return False
+
+
+def _is_direct(binding: Binding) -> bool:
+    """Whether the target is the first name of `for i, x in ...`, not one of a nested tuple."""
+    statement = binding.statement
+    target = getattr(statement, "target", None)
+    return isinstance(target, ast.Tuple) and target.elts[0] is binding.target
+
+
+def by_usual_name(name: str, values: Values) -> Value:
+    """`model`, `self.optimizer`, `train_loader`: names that everybody gives to the same things."""
+    last = name.rpartition(".")[2].lower().strip("_")
+    if last.partition("_")[0] in libraries.VERBS:
+        return UNKNOWN
+    if last in libraries.MODEL_NAMES or last.endswith(("_model", "_net")):
+        return Value("model", values.model_device)
+    if (
+        last in libraries.OPTIMIZER_NAMES
+        or last.startswith("optimizer_")
+        or last.endswith("_optimizer")
+    ):
+        return Value("optimizer")
+    if last.endswith(("loader", "loaders")):
+        return Value("loader")
+    if last in libraries.CRITERION_NAMES:
+        return Value("criterion")
+    return UNKNOWN
+
+
+def backward_losses(call: ast.Call) -> list[ast.expr]:
+    """The losses of `loss.backward()`, `scaler.scale(loss).backward()`, `fabric.backward(loss)`."""
+    function = call.func
+    if not isinstance(function, ast.Attribute):
+        return []
+    given = function.attr == "manual_backward" or (function.attr == "backward" and call.args)
+    if given and written(function.value) != "torch.autograd":
+        return call.args[:1]
+    if function.attr != "backward":
+        return []
+    owner = function.value
+    if isinstance(owner, ast.Call) and isinstance(owner.func, ast.Attribute):
+        return owner.args[:1] if owner.func.attr == "scale" else [owner]
+    return [owner]
+
+
+def loss_names(script: Script) -> set[tuple[ast.AST, str]]:
+    """Function and name of every variable on which backward is called."""
+    return {
+        (script.function(call), written(loss))
+        for call in script.methods("backward", "manual_backward")
+        for loss in backward_losses(call)
+        if written(loss)
+    }

@@ -1,0 +1,56 @@
+"""The planted script and the clean twin of every check: `checks/TOPIC/ID.txt`.
+
+The planted one is above the line `=== clean`; `# found: ID, ID` marks what must be found on a line.
+Both begin with PRELUDE, unless they begin with `import torch`."""
+
+import re
+from pathlib import Path
+
+from tundish.diagnosis.checking.check import check_source, choose
+from tundish.diagnosis.script.source import read_source
+
+FOLDER = Path(__file__).parent / "checks"
+PRELUDE = """\
+import random
+import time
+import lightning
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.utils.data import DataLoader, Dataset
+device = "cuda"
+model = nn.Linear(8, 8).to(device)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+loss_fn = nn.CrossEntropyLoss()
+loader = DataLoader(data, batch_size=8, pin_memory=True)
+"""
+
+
+def files():
+    return sorted(FOLDER.glob("*/*.txt"))
+
+
+def scripts(file):
+    """The planted script and the clean one."""
+    planted, clean = file.read_text().split("=== clean\n")
+    return tuple(
+        text if text.startswith("import torch\n") else PRELUDE + text for text in (planted, clean)
+    )
+
+
+def marked(text):
+    """Line and id of every mark, sorted."""
+    return sorted(
+        (number, name.strip())
+        for number, line in enumerate(text.splitlines(), 1)
+        for words in re.findall(r"# found: (.*)", line)
+        for name in words.split(",")
+    )
+
+
+def found(text, select=()):
+    """Line and id of every finding, sorted."""
+    source = read_source("train.py", text.encode())
+    findings, _, _ = check_source(source, choose(select, ()))
+    return sorted((one.line, one.check) for one in findings)
