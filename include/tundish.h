@@ -365,24 +365,12 @@ TUNDISH_API int32_t tundish_optimizer_bind(tundish_optimizer* optimizer,
 /* Other gradients of the bound tensors, of the same types; 0: the tensor is left out. */
 TUNDISH_API int32_t tundish_optimizer_gradients(tundish_optimizer* optimizer,
                                                 const uint64_t* addresses, uint64_t count);
-
-/* For Python: addresses of functions and objects of the interpreter, which the next function needs.
- */
-typedef struct tundish_python {
-  void* list_size;     /* PyList_Size */
-  void* list_item;     /* PyList_GetItem */
-  void* get_attribute; /* PyObject_GetAttr */
-  void* release;       /* Py_DecRef */
-  void* clear_error;   /* PyErr_Clear */
-  void* none;          /* None */
-  void* grad;          /* "grad" */
-} tundish_python;
-/* Looks at the bound tensors' objects, a list in the order of binding, with the GIL held.
- * `exchange`: what the capsule torch.Tensor.__dlpack_c_exchange_api__ holds. 0: all is where it
- * was; 1: gradients moved, and the next steps use them; 2: something else is different, and the
- * tensors must be bound again. */
-TUNDISH_API int32_t tundish_optimizer_find_gradients(tundish_optimizer* optimizer,
-                                                     const tundish_python* python,
+/* For Python, with the GIL held: looks at the bound tensors' objects, a list in the order of
+ * binding. python: PyList_Size, PyList_GetItem, PyObject_GetAttr, Py_DecRef, PyErr_Clear, None,
+ * "grad". exchange: what torch.Tensor.__dlpack_c_exchange_api__ holds. 0: all is where it was; 1:
+ * gradients moved, and the next steps use them; 2: something else is different, and must be bound
+ * again. */
+TUNDISH_API int32_t tundish_optimizer_find_gradients(tundish_optimizer* optimizer, void** python,
                                                      const void* exchange, void* tensors);
 TUNDISH_API int32_t tundish_optimizer_step(tundish_optimizer* optimizer,
                                            tundish_optimizer_step_options* options);

@@ -24,16 +24,16 @@ struct ExchangeFunctions {
 };
 constexpr std::uint32_t kMajor = 1;
 
-// tundish_python, with types.
+// What Python hands over, with types.
 struct Interpreter {
-  explicit Interpreter(const tundish_python& from)
-      : list_size(reinterpret_cast<std::int64_t (*)(void*)>(from.list_size)),
-        list_item(reinterpret_cast<void* (*)(void*, std::int64_t)>(from.list_item)),
-        get_attribute(reinterpret_cast<void* (*)(void*, void*)>(from.get_attribute)),
-        release(reinterpret_cast<void (*)(void*)>(from.release)),
-        clear_error(reinterpret_cast<void (*)()>(from.clear_error)),
-        none(from.none),
-        grad(from.grad) {}
+  explicit Interpreter(void** from)
+      : list_size(reinterpret_cast<std::int64_t (*)(void*)>(from[0])),
+        list_item(reinterpret_cast<void* (*)(void*, std::int64_t)>(from[1])),
+        get_attribute(reinterpret_cast<void* (*)(void*, void*)>(from[2])),
+        release(reinterpret_cast<void (*)(void*)>(from[3])),
+        clear_error(reinterpret_cast<void (*)()>(from[4])),
+        none(from[5]),
+        grad(from[6]) {}
 
   std::int64_t (*list_size)(void* list);
   void* (*list_item)(void* list, std::int64_t place);  // borrowed
@@ -111,12 +111,11 @@ bool is_as_bound(const Interpreter& python, const ExchangeFunctions& exchange,
 }  // namespace
 }  // namespace tundish
 
-int32_t tundish_optimizer_find_gradients(tundish_optimizer* optimizer,
-                                         const tundish_python* functions,
+int32_t tundish_optimizer_find_gradients(tundish_optimizer* optimizer, void** functions,
                                          const void* exchange_table, void* tensors) {
   using namespace tundish;
   return guarded<int32_t>(kFailed, [&]() -> int32_t {
-    const Interpreter python(*functions);
+    const Interpreter python(functions);
     const auto& exchange = *static_cast<const ExchangeFunctions*>(exchange_table);
     const auto count = static_cast<std::size_t>(python.list_size(tensors));
     if (exchange.major != kMajor || count != optimizer->bound.size()) return kDifferent;

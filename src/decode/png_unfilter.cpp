@@ -52,7 +52,7 @@ void by_greys(std::uint8_t* row, const std::uint8_t* above, std::size_t bytes) {
       const int to_left = std::abs(up - corner), to_up = std::abs(left - corner),
                 to_corner = std::abs(up - corner + left - corner);
       nearest = to_up <= to_corner ? up : corner;
-      nearest = (to_left <= to_up) & (to_left <= to_corner) ? left : nearest;
+      nearest = ((to_left <= to_up) & (to_left <= to_corner)) ? left : nearest;
     }
     left = static_cast<std::uint8_t>(row[i] + nearest);
     corner = up;

@@ -20,7 +20,6 @@ from .structs import (
     LoaderLists,
     OptimizerStepOptions,
     OptimizerTensor,
-    PythonFunctions,
     Refused,
     TensorInfo,
 )
@@ -102,7 +101,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "tundish_optimizer_gradients": (c_int32, [c_void_p, POINTER(c_uint64), c_uint64]),
     "tundish_optimizer_find_gradients": (
         c_int32,
-        [c_void_p, POINTER(PythonFunctions), c_void_p, c_void_p],
+        [c_void_p, POINTER(c_void_p), c_void_p, c_void_p],
     ),
     "tundish_optimizer_step": (c_int32, [c_void_p, POINTER(OptimizerStepOptions)]),
     "tundish_tensor_free": (None, [c_void_p]),

@@ -174,20 +174,6 @@ class OptimizerGroup(ctypes.Structure):
     ]
 
 
-class PythonFunctions(ctypes.Structure):
-    """tundish_python"""
-
-    _fields_ = [
-        ("list_size", c_void_p),
-        ("list_item", c_void_p),
-        ("get_attribute", c_void_p),
-        ("release", c_void_p),
-        ("clear_error", c_void_p),
-        ("none", c_void_p),
-        ("grad", c_void_p),
-    ]
-
-
 class OptimizerStepOptions(ctypes.Structure):
     """tundish_optimizer_step_options"""
 

@@ -10,24 +10,24 @@ from typing import Any
 import torch
 
 from .._c.library import lib
-from .._c.structs import PythonFunctions
 
 UNCHANGED, MOVED, DIFFERENT = range(3)
 
 _GRAD = sys.intern("grad")
 
 
-def _functions() -> PythonFunctions:
-    python, address = ctypes.pythonapi, ctypes.cast
-    return PythonFunctions(
-        list_size=address(python.PyList_Size, c_void_p),
-        list_item=address(python.PyList_GetItem, c_void_p),
-        get_attribute=address(python.PyObject_GetAttr, c_void_p),
-        release=address(python.Py_DecRef, c_void_p),
-        clear_error=address(python.PyErr_Clear, c_void_p),
-        none=id(None),
-        grad=id(_GRAD),
+def _functions() -> Any:
+    """As the function below wants them."""
+    python = ctypes.pythonapi
+    called = (
+        python.PyList_Size,
+        python.PyList_GetItem,
+        python.PyObject_GetAttr,
+        python.Py_DecRef,
+        python.PyErr_Clear,
     )
+    places = [ctypes.cast(one, c_void_p).value for one in called]
+    return (c_void_p * 7)(*places, id(None), id(_GRAD))
 
 
 def _exchange_table() -> int | None:
