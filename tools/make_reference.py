@@ -50,6 +50,7 @@ Every public class, argument, statistic and command. This page is made from the 
 pages of `docs/` show how to use it, task by task.
 
 - [Loader](#loader): [arguments](#arguments), [methods](#methods), [statistics](#statistics)
+- [accelerate](#accelerate)
 - [Dataset](#dataset)
 - [Orders](#orders)
 - [Transforms](#transforms), and [functions](#functions-of-transforms) on lists of them
@@ -232,6 +233,14 @@ def transforms(found: dict[str, Any]) -> str:
     return "\n".join(parts)
 
 
+def accelerate(package: Any) -> str:
+    """The drop-in. docs/drop-in.md shows how it is used."""
+    function = package.accelerate
+    line = signature("tundish.accelerate", function)
+    about = "[drop-in.md](drop-in.md) shows how to use it."
+    return f"## accelerate\n\n{about}\n\n`{line}`\n\n{documentation(function)}\n"
+
+
 def tuning(package: Any) -> str:
     """What makes the training step faster. docs/tune.md shows how it is used."""
     parts = ["## Tuning\n\n[tune.md](tune.md) and [seeds.md](seeds.md) show how to use it.\n"]
@@ -301,6 +310,7 @@ def page() -> str:
         f"### Methods\n\n{methods(package.Loader)}",
         f"### Replayed\n\nWhat `loader.replay(state)` gives.\n\n{documentation(package.Replayed)}",
         statistics(found),
+        accelerate(package),
         f"## Dataset\n\n`tundish.{signature('Dataset', package.Dataset)}`\n\n"
         f"{documentation(package.Dataset)}\n\n{methods(package.Dataset)}",
         classes(package, ORDERS, "Orders"),

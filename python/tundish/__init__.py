@@ -27,6 +27,7 @@ from .program import tell_library as _tell_library
 if TYPE_CHECKING:
     from . import optim
     from .diagnosis.checking.check import check
+    from .dropin.accelerate import accelerate
     from .launch.data_parallel import replace_data_parallel
     from .tuning.plan import Plan, load_plan
     from .tuning.seeds import seed_everything
@@ -50,6 +51,7 @@ __all__ = [
     "SampleError",
     "Subset",
     "Weighted",
+    "accelerate",
     "check",
     "convert",
     "load_plan",
@@ -65,6 +67,7 @@ __all__ = [
 # What needs torch or is seldom used, imported when it is first used.
 _LATER = {
     "Plan": ".tuning.plan",
+    "accelerate": ".dropin.accelerate",
     "check": ".diagnosis.checking.check",
     "load_plan": ".tuning.plan",
     "replace_data_parallel": ".launch.data_parallel",

@@ -12,7 +12,7 @@ from tests.helpers.program import ROOT, UNIT_TESTS
 PAGE = ROOT / "docs/guarantees.md"
 LINK = re.compile(r"\[([^\]]+)\]\(\.\./((?:tests|src)/[\w/]*test[\w]*\.(?:py|cpp))\)")
 SECTIONS = ["Visitation", "Same pixels as torchvision", "Order", "Resume", "Failure", "Memory"]
-SECTIONS += ["Files", "Exit"]
+SECTIONS += ["Files", "An accelerated DataLoader", "Exit"]
 
 
 def guarantees():

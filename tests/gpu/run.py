@@ -3,6 +3,7 @@
     ./dev gpu run [STAGE...] [--out DIR]     needs a GPU with its driver, Python and torch
 
 copies     page-locked batches and their copies (copies.py)
+drop_in    tundish.accelerate(device="cuda") of a data set in Python, against pageable copies (drop_in.py)
 loader     Loader(device="cuda") in every mode of decoding (loader.py); its kernels (check_upload.cpp)
 augment    random lists of transforms, on the GPU and on the CPU; images per second of four recipes (augment.py);
            bench gpu_augment: the kernels of each operation alone
@@ -89,6 +90,10 @@ def copies(stage: Stage) -> None:
     stage.run(sys.executable, "-m", "tests.gpu.copies", "--out", stage.out / "gpu_copy.json")
 
 
+def drop_in(stage: Stage) -> None:
+    stage.run(sys.executable, "-m", "tests.gpu.drop_in", "--out", stage.out / "gpu_drop_in.json")
+
+
 def loader(stage: Stage) -> None:
     stage.run(program("check_upload"), "2000", "1")
     packs = ["--pack", photos(), "--mixed", photos().with_name("mixed.tnd")]
@@ -160,6 +165,7 @@ def optim(stage: Stage) -> None:
 
 STAGES: dict[str, Callable[[Stage], None]] = {
     "copies": copies,
+    "drop_in": drop_in,
     "loader": loader,
     "augment": augment,
     "decode": decode,

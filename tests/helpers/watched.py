@@ -15,6 +15,7 @@ import signal
 import torch
 import tundish
 from tundish.data.world import rank_and_world_size
+from tundish.dropin.native import OrderedLoader
 
 log, program = os.environ["LOG"], os.environ["PROGRAM"]
 stop_after = int(os.environ.get("STOP_AFTER", "-1"))
@@ -51,6 +52,24 @@ class Watched(tundish.Loader):
             yield tuple(batch)
 
 
+def watch_accelerated(batches, loader):
+    """Of tundish.accelerate, with labels in the place of sample numbers."""
+    global taken
+    while True:
+        if taken == stop_after:
+            os.kill(os.getpid(), signal.SIGKILL)
+        try:
+            batch = next(batches)
+        except StopIteration:
+            return
+        taken += 1
+        rank, samples = loader._engine.rank, batch[1].tolist()
+        write(rank, epoch=loader.epoch, samples=samples, digest=digest(batch))
+        yield batch
+
+
+iterate = OrderedLoader.__iter__
+OrderedLoader.__iter__ = lambda loader: watch_accelerated(iterate(loader), loader)
 tundish.Loader = Watched
 names = {"__name__": "__main__", "__file__": program}
 with open(program) as file:  # not by runpy, which changes the line that a launcher repeats

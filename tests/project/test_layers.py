@@ -89,6 +89,7 @@ PARTS = [
     "samples",
     "packing",
     "converting",
+    "dropin",
     "report",
     "optim",
     "launch",

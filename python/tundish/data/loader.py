@@ -21,7 +21,7 @@ from .pending import PendingBatch
 from .replay import Replayed, replay
 from .run import Run
 from .setup import settle
-from .source import Paths, Source, plain_paths
+from .source import Paths, opened, plain_paths
 
 
 class Loader:
@@ -55,7 +55,7 @@ class Loader:
         self.threads = setup.threads
         self.memory = setup.memory  # bytes; 0: not counted
 
-        self._source = source = Source(self.path, options_.copy_to)
+        self._source = source = opened(path, options_.copy_to)
         for text in source.warnings:
             warnings.warn(text, stacklevel=2)
         assembler = Assembler(

@@ -16,13 +16,15 @@ from .copy_to import copied
 from .data_source import DataSource
 
 Path = str | os.PathLike[str] | DataSource
-Paths = Path | Sequence[Path]
+Paths = Path | Sequence[Path]  # where a Source is taken too, it is one that was opened before
 
 _SLICE_MS = 100  # how long one call may block
 
 
 def plain_paths(path: Paths) -> Any:
     """One path as text, several as a list of texts; a DataSource stays what it is."""
+    if isinstance(path, Source):
+        return path.path
     if isinstance(path, list | tuple):
         return [plain_paths(one) for one in path]
     return path if isinstance(path, DataSource) else os.fspath(path)  # type: ignore[arg-type]
@@ -71,8 +73,8 @@ class Source:
 
     def __init__(self, path: Paths, copy_to: Path | None = None) -> None:
         self.path = plain_paths(path)
-        if isinstance(self.path, list):
-            parts = [Source(one, copy_to) for one in self.path]
+        if isinstance(path, list | tuple):
+            parts = [opened(one, copy_to) for one in path]
             handle = _join(parts)
             self.sizes = [part.count for part in parts]
         else:
@@ -110,3 +112,8 @@ class Source:
         if lib.tundish_source_labels(self.handle, pointer) != 0:
             raise last_error()
         return out
+
+
+def opened(path: Any, copy_to: Path | None = None) -> Source:
+    """A Source, or what is to be opened."""
+    return path if isinstance(path, Source) else Source(path, copy_to)

@@ -1,0 +1,7 @@
+"""A data set of the user's own in torch's DataLoader."""
+
+from ..common.process import run
+from .script import epochs, of_readings
+
+if __name__ == "__main__":
+    run(lambda job: epochs(of_readings(job), job))

@@ -1,0 +1,205 @@
+"""`tundish.accelerate`: looks at a DataLoader, chooses who makes its batches, and reports."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from .._c.errors import Error
+from ..data.gpu.device import device_of
+from ..data.loader import Loader
+from ..data.source import Source
+from .arguments import check_arguments, seed_of
+from .kept import KeptLoader
+from .known_sets import Known, look_at
+from .native import ListedLoader, NativeLoader, OrderedLoader, Recipe
+from .packs import PackBeside
+from .parts import Files
+from .proof import allowed_difference, check_one, prove_batches
+from .reasons import NotTranslated, Reason
+from .report import Report
+from .samplers import Epochs, epochs_of
+from .sources import open_parts
+from .translate import described, is_fixed, translate
+
+# Arguments of tundish.Loader that change how batches are made, not what is in them.
+OPTIONS = (
+    *("threads", "prefetch", "memory", "cache", "memory_format", "on_error", "max_bad"),
+    *("hang_warning", "decode", "resident", "trace"),
+)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The arguments of accelerate()."""
+
+    device: Any
+    pack: Any
+    prove: int
+    own_order: bool
+    seed: int | None
+    options: dict[str, Any]
+
+
+def accelerate(
+    dataloader: Any,
+    *,
+    device: Any = None,
+    pack: str | os.PathLike[str] | None = None,
+    prove: int = 0,
+    order: str = "tundish",
+    seed: int | None = None,
+    **options: Any,
+) -> Any:
+    """An object that stands in the place of a torch DataLoader, and is faster where that is possible.
+
+        loader = tundish.accelerate(DataLoader(ImageFolder("photos", transform), 256, shuffle=True, num_workers=8))
+        print(loader.report)
+
+    Data sets and transforms of torchvision are read, decoded and augmented by the engine. Everything else keeps its own
+    code and torch's processes. `loader.report` says which, and why.
+
+    dataloader  a torch.utils.data.DataLoader; it stays usable
+    device    "cuda": batches are on that GPU, copied ahead of the loop
+    pack      None: files are read as they are; "train.tnd": a pack of the files, used if it exists and has these files, otherwise
+              made in the background and used from the next epoch on; "auto": the same, named FOLDER.auto.tnd
+    prove     compare so many batches with those of torch's code first; where they differ, torch's code stays
+    order     "tundish": random orders are those of the engine, which can be resumed anywhere; "sampler": the indices of
+              the sampler, in every case
+    seed      of orders and augmentations; None: that of torch.manual_seed(), of the generator, or of the DistributedSampler
+    options   of tundish.Loader: threads, prefetch, memory, cache, memory_format (by default "contiguous", as torch's), on_error (by default "fail", as
+              torch's), max_bad, hang_warning, decode, resident, trace; without effect where torch's code stays
+    """
+    from torch.utils.data import DataLoader
+
+    if isinstance(dataloader, NativeLoader | KeptLoader | Loader):
+        return dataloader
+    if not isinstance(dataloader, DataLoader):
+        raise TypeError(f"accelerate() takes a torch DataLoader, not {type(dataloader).__name__}")
+    unknown = [name for name in options if name not in OPTIONS]
+    if unknown:
+        raise TypeError(
+            f"accelerate() has no argument {unknown[0]!r}: what is in a batch is the DataLoader's; "
+            f"of tundish.Loader it takes {', '.join(OPTIONS)}"
+        )
+    if order not in ("tundish", "sampler"):
+        raise ValueError(f'order must be "tundish" or "sampler", not {order!r}')
+    place = device_of(device, "torch")
+    arguments = {"device": device, "pack": pack, "order": order, "seed": seed, **options}
+    engine_options = {"on_error": "fail", "memory_format": "contiguous", **options}
+    wanted = Wanted(place, pack, prove, order == "tundish", seed, engine_options)
+    try:
+        loader: Any = _native(dataloader, wanted, arguments)
+    except NotTranslated as kept:
+        report = Report(native=False, reasons=list(kept.reasons))
+        loader = KeptLoader(dataloader, report, place, arguments)
+    _warn_of_ranks(dataloader, loader.report)
+    loader.report.tell()
+    return loader
+
+
+def _native(theirs: Any, wanted: Wanted, arguments: dict[str, Any]) -> NativeLoader:
+    """Raises NotTranslated."""
+    check_arguments(theirs)
+    known = look_at(theirs.dataset)
+    transforms = translate(known.transforms)
+    epochs = epochs_of(theirs, known, wanted.own_order)
+    options = {
+        **wanted.options,
+        "transforms": transforms,
+        "mode": known.parts[0].mode,
+        "seed": seed_of(theirs, epochs.sampler),
+        "device": wanted.device,
+        "pin_memory": _pins(theirs, wanted.device),
+    }
+    if wanted.seed is not None:
+        options["seed"] = wanted.seed
+        epochs.options.pop("seed", None)
+    recipe, allowed = Recipe(known, epochs, options), allowed_difference(transforms)
+    report = Report(native=True)
+    try:
+        source = open_parts(known.parts)
+        check_one(theirs.dataset, recipe, source, allowed)
+        if wanted.prove:
+            report.proof = prove_batches(theirs.dataset, recipe, source, allowed, wanted.prove)
+        _describe(report, known, transforms, epochs)
+        pack, packed = _pack_of(known, wanted.pack, report)
+        kind = ListedLoader if epochs.listed else OrderedLoader
+        return kind(theirs, recipe, source, packed, report, arguments, pack)
+    except (Error, ValueError) as error:
+        if _is_of_options(arguments, known, epochs, options):
+            raise
+        reason = Reason(f"the engine refuses: {error}", "what the message says")
+        raise NotTranslated(reason) from error
+
+
+def _is_of_options(arguments: Any, known: Known, epochs: Epochs, options: dict[str, Any]) -> bool:
+    """Whether the engine would take all of this but for the options that accelerate() was given."""
+    given = [name for name in OPTIONS if name in arguments]
+    if not given:
+        return False
+    plain = {name: value for name, value in options.items() if name not in given}
+    try:
+        Recipe(known, epochs, plain).loader(open_parts(known.parts)).close()
+    except (Error, ValueError):
+        return False
+    return True
+
+
+def _pins(theirs: Any, device: Any) -> bool:
+    import torch
+
+    return bool(theirs.pin_memory) and device is None and torch.cuda.is_available()
+
+
+def _pack_of(known: Known, pack: Any, report: Report) -> tuple[PackBeside | None, Source | None]:
+    """A pack that is not ready yet, or one that is; at most one of them."""
+    if pack is None:
+        return None, None
+    part = known.parts[0]
+    if len(known.parts) > 1 or not isinstance(part, Files):
+        why = (
+            "arrays in memory need none"
+            if not isinstance(part, Files)
+            else "there are several folders"
+        )
+        report.notes.append(f"no pack: {why}")
+        return None, None
+    beside = PackBeside(part, os.fspath(pack), report)
+    packed = beside.start(os.fspath(pack))
+    if packed is None:
+        return beside, None
+    report.translated.append(f"batches come from {beside.path}, which has these files")
+    return None, packed
+
+
+def _describe(report: Report, known: Known, transforms: list[Any], epochs: Epochs) -> None:
+    for part in known.parts:
+        what = "files" if isinstance(part, Files) else "images in memory"
+        report.translated.append(f"{part.name}: {len(part):,} {what}")
+    if not known.is_whole:
+        report.translated.append(f"Subset, ConcatDataset: {len(known.numbers):,} samples of them")
+    report.translated.append(f"transforms: {described(transforms)}")
+    report.translated.append(epochs.about)
+    report.differs += [epochs.differs] if epochs.differs else []
+    if not is_fixed(transforms):
+        report.differs.append(
+            "random transforms draw the engine's random numbers, from torchvision's distributions"
+        )
+
+
+def _warn_of_ranks(theirs: Any, report: Report) -> None:
+    """Frameworks put a DistributedSampler into torch's own DataLoaders only."""
+    import torch
+    from torch.utils.data import DistributedSampler
+
+    world = torch.distributed
+    if not (world.is_available() and world.is_initialized()) or world.get_world_size() == 1:
+        return
+    sampler = getattr(theirs.batch_sampler, "sampler", theirs.sampler)
+    if not isinstance(sampler, DistributedSampler):
+        report.notes.append(
+            f"each of the {world.get_world_size()} ranks gets every sample: frameworks put a DistributedSampler only into "
+            "torch's own DataLoaders; give sampler=DistributedSampler(dataset) to share them out"
+        )

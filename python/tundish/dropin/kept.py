@@ -1,0 +1,86 @@
+"""What stands in for a DataLoader whose data stay with torch."""
+
+from __future__ import annotations
+
+import time
+import weakref
+from typing import Any
+
+from .device_copies import CopiedAhead, CopiedHere, GpuCopies
+from .report import Report
+from .waits import Waits
+
+
+class KeptLoader:
+    """Iterates torch's DataLoader; its attributes are those of the DataLoader.
+
+    With `device` the batches are copied ahead of the loop. stats() says what the loop waited.
+    """
+
+    def __init__(self, theirs: Any, report: Report, device: Any, arguments: dict[str, Any]) -> None:
+        self._theirs = theirs
+        self._arguments = arguments  # of accelerate(), for pickle
+        self.report = report
+        self._waits = Waits()
+        self._copies = None if device is None else GpuCopies(device)
+        self._running: Any = None  # a weak reference to the copies of the newest iteration
+        ahead = theirs.num_workers > 0
+        self._way = CopiedAhead if ahead else CopiedHere
+        if self._copies is not None:
+            report.add_note(
+                f"batches are copied to {device} ahead of the loop"
+                if ahead
+                else f"batches are copied to {device} when the loop asks for them: with num_workers=0 the data set shares "
+                "its thread and random numbers with the loop"
+            )
+
+    def __len__(self) -> int:
+        return len(self._theirs)
+
+    def __iter__(self) -> KeptIterator:
+        running = None if self._running is None else self._running()
+        if running is not None:  # left early: torch may use its iterator again
+            running.end()
+        batches = iter(self._theirs)
+        if self._copies is None:
+            return KeptIterator(batches, self._waits)
+        running = self._way(batches, self._copies)
+        self._running = weakref.ref(running)
+        return KeptIterator(running, self._waits)
+
+    def stats(self, reset: bool = False) -> dict[str, float]:
+        """Flat, ready for a logger, with the names of tundish.Loader.stats()."""
+        return self._waits.stats(reset)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or "_theirs" not in self.__dict__:
+            raise AttributeError(name)
+        return getattr(self._theirs, name)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (self._theirs, self._arguments)
+
+    def __repr__(self) -> str:
+        return f"tundish.accelerate({self._theirs!r}): torch makes the batches"
+
+
+class KeptIterator:
+    """Counts the time that the loop waits."""
+
+    def __init__(self, batches: Any, waits: Waits) -> None:
+        self._batches, self._waits = batches, waits
+
+    def __iter__(self) -> KeptIterator:
+        return self
+
+    def __next__(self) -> Any:
+        begin = time.perf_counter()
+        batch = self._batches.__next__()
+        self._waits.add(begin, time.perf_counter())
+        return batch
+
+
+def _again(theirs: Any, arguments: dict[str, Any]) -> Any:
+    from .accelerate import accelerate
+
+    return accelerate(theirs, **arguments)

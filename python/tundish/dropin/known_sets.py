@@ -1,0 +1,86 @@
+"""Data sets whose samples the engine can read itself, and torch's wrappers around them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from . import timm_sets, torchvision_sets
+from .parts import Part
+from .reasons import keep
+from .where_defined import where_defined
+
+
+@dataclass(frozen=True)
+class Known:
+    """A data set as parts, concatenated, and which of their samples it has."""
+
+    parts: list[Part]
+    numbers: Any  # int64: of each index, the number in the parts; may repeat
+    bases: list[Any]  # the data set of each part
+
+    @property
+    def transforms(self) -> list[Any]:
+        return [base.transform for base in self.bases]
+
+    @property
+    def total(self) -> int:
+        return sum(map(len, self.parts))
+
+    @property
+    def is_whole(self) -> bool:
+        """Every sample of the parts once, in order."""
+        import numpy as np
+
+        return len(self.numbers) == self.total and bool(
+            (self.numbers == np.arange(self.total)).all()
+        )
+
+
+def look_at(dataset: Any) -> Known:
+    """Raises NotTranslated for any other data set."""
+    bases: list[tuple[Any, Part]] = []
+    numbers = _numbers(dataset, bases)
+    if len(numbers) == 0:
+        raise keep("the data set has no samples", "fill it")
+    parts = [part for _, part in bases]
+    if len({type(part) for part in parts}) > 1 or len({part.mode for part in parts}) > 1:
+        raise keep(
+            "ConcatDataset of files and arrays, or of colours and greys", "one loader for each kind"
+        )
+    return Known(parts, numbers, [base for base, _ in bases])
+
+
+def _numbers(dataset: Any, bases: list[tuple[Any, Part]]) -> Any:
+    """Samples of `dataset` by their number in the bases, which it finds."""
+    import numpy as np
+    from torch.utils.data import ConcatDataset, Subset
+
+    if type(dataset) is Subset:
+        inner = _numbers(dataset.dataset, bases)
+        chosen = np.asarray(dataset.indices)
+        if chosen.ndim != 1 or (chosen.size and chosen.dtype.kind not in "iu"):
+            raise keep("the indices of Subset are not whole numbers", "give a flat list of them")
+        return inner[chosen.astype(np.int64)]
+    if type(dataset) is ConcatDataset:
+        return np.concatenate([_numbers(one, bases) for one in dataset.datasets])
+    begin = 0
+    for base, part in bases:
+        if base is dataset:
+            return begin + np.arange(len(part))
+        begin += len(part)
+    part = _part_of(dataset)
+    bases.append((dataset, part))
+    return begin + np.arange(len(part))
+
+
+def _part_of(dataset: Any) -> Part:
+    part = torchvision_sets.part_of(dataset) or timm_sets.part_of(dataset)
+    if part is None:
+        raise keep(
+            f"{type(dataset).__name__} is a data set of its own",
+            "tundish.pack(dataset, 'train.tnd') and tundish.Loader, if it gives images and labels "
+            "(docs/formats/python.md)",
+            where_defined(dataset),
+        )
+    return part

@@ -1,0 +1,142 @@
+"""Batches of the engine and of torch's own code, compared."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import random
+from collections.abc import Iterator
+from typing import Any
+
+from ..data.loader import Loader
+from ..data.source import Source
+from ..transforms.base import Transform
+from .known_sets import Known
+from .native import Recipe
+from .reasons import keep
+from .samplers import spread
+from .translate import is_fixed
+
+_ROUNDING = 1e-5  # of floats: torch divides by 255, the engine multiplies by 1 / 255
+# A loader for a comparison: on the CPU, without traces.
+_HERE: dict[str, Any] = {"return_index": True, "device": None, "pin_memory": False, "trace": None}
+_HERE |= {"resident": False, "decode": "auto"}
+
+
+@contextlib.contextmanager
+def untouched_random_numbers() -> Iterator[None]:
+    """What is drawn inside does not change what the program draws afterwards."""
+    import numpy as np
+    import torch
+
+    python, numpy = random.getstate(), np.random.get_state()
+    try:
+        with torch.random.fork_rng(devices=[]):
+            yield
+    finally:
+        random.setstate(python)
+        np.random.set_state(numpy)
+
+
+def allowed_difference(transforms: list[Transform]) -> float | None:
+    """Between values of both ways; None where the transforms leave something to chance."""
+    import PIL
+
+    if not is_fixed(transforms):
+        return None
+    by_name: dict[str, Any] = {type(one).__name__: one for one in transforms}
+    floats = bool({"ToDtype", "Normalize"} & set(by_name))
+    rounding, level = (_ROUNDING, 1 / 255) if floats else (0.0, 1.0)
+    if "Normalize" in by_name:
+        level /= min(by_name["Normalize"].std)
+    newer = (
+        int(PIL.__version__.split(".")[0]) >= 13
+    )  # resizes some images differently, by one level
+    return rounding + newer * level
+
+
+def check_one(dataset: Any, recipe: Recipe, source: Source, allowed: float | None) -> None:
+    """The first sample: kind of batch, shape, type, label; with fixed transforms its pixels."""
+    number = recipe.known.numbers[:1]
+    one = {"batch_size": 1, "drop_last": False, "threads": 1}
+    with recipe.loader(source, number, 1, **one, **_HERE) as loader:
+        _compare_all(dataset, recipe.known, loader, allowed, 1)
+
+
+def prove_batches(
+    dataset: Any, recipe: Recipe, source: Source, allowed: float | None, batches: int
+) -> str:
+    """The first batches of the first epoch; what was found, for the report."""
+    known, epochs = recipe.known, recipe.epochs
+    numbers, copies = None, 1
+    if epochs.listed:  # any samples will do: the sampler is not asked before its time
+        numbers, copies = spread(known.numbers[: batches * epochs.batch_size], known.total)
+    with recipe.loader(source, numbers, copies, **_HERE) as loader:
+        count, values, largest = _compare_all(dataset, known, loader, allowed, batches)
+    if allowed is None:
+        return (
+            f"{count:,} samples of {batches} batches: equal labels, shapes and types; "
+            "pixels are random by the transforms"
+        )
+    return (
+        f"{count:,} samples of {batches} batches: equal labels, and {values:,} equal values "
+        f"(largest difference {largest:.1e})"
+    )
+
+
+def _compare_all(
+    dataset: Any, known: Known, loader: Loader, allowed: float | None, batches: int
+) -> tuple[int, int, float]:
+    """Samples, values and the largest difference. Raises NotTranslated when there is more than rounding."""
+    import numpy as np
+
+    index_of = np.zeros(known.total, np.int64)
+    index_of[known.numbers] = np.arange(len(known.numbers))
+    count, values, largest = 0, 0, 0.0
+    for images, labels, samples in itertools.islice(loader, batches):
+        indices = index_of[np.asarray(samples) % known.total].tolist()
+        theirs = _of_torch(dataset, indices)
+        for name, ours, expected in zip(("images", "labels"), (images, labels), theirs):
+            if ours.shape != expected.shape or ours.dtype != expected.dtype:
+                raise keep(
+                    f"{name} would be {ours.dtype} of shape {tuple(ours.shape)}, and torch's are {expected.dtype} "
+                    f"of shape {tuple(expected.shape)}",
+                    "end the transforms with ToImage() and ToDtype(torch.float32, scale=True), or ToTensor()",
+                )
+        if not bool((labels == theirs[1]).all()):
+            raise keep(f"the labels of the samples {indices[:8]} differ", "please report this")
+        if allowed is not None:
+            largest = max(largest, _difference(images, theirs[0], indices, allowed))
+            values += images.numel()
+        count += len(indices)
+    return count, values, largest
+
+
+def _of_torch(dataset: Any, indices: list[int]) -> Any:
+    import torch
+    from torch.utils.data import default_collate
+
+    with untouched_random_numbers():
+        try:
+            batch = default_collate([dataset[index] for index in indices])
+        except Exception as error:
+            text = str(error).splitlines()[0] if str(error) else ""
+            what = f"torch itself fails at sample {indices[0]}: {type(error).__name__}: {text}"
+            raise keep(what, "correct the sample or the transforms") from error
+    if len(batch) != 2 or not all(isinstance(one, torch.Tensor) for one in batch):
+        raise keep("a sample is not an image and a label", "such samples")
+    return batch
+
+
+def _difference(ours: Any, theirs: Any, indices: list[int], allowed: float) -> float:
+    import torch
+
+    apart = (ours.to(torch.float64) - theirs.to(torch.float64)).abs()
+    most = float(apart.max()) if apart.numel() else 0.0
+    if most > allowed:
+        image, channel, y, x = (int(n) for n in torch.nonzero(apart == most)[0][:4])
+        raise keep(
+            f"sample {indices[image]} differs by {most:.4g} in channel {channel}, row {y}, column {x}",
+            "please report this; the engine has the pixels of Pillow 12",
+        )
+    return most

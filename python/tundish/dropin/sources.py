@@ -1,0 +1,60 @@
+"""Samples of a known data set as a source of the engine."""
+
+from __future__ import annotations
+
+import csv
+import os
+import tempfile
+from typing import Any
+
+from ..data.source import Source
+from .parts import Files, Part
+
+
+def open_parts(parts: list[Part]) -> Source:
+    """The list or array is written once; the engine keeps what it has opened, so that the file can go."""
+    with tempfile.TemporaryDirectory(prefix="tundish-") as folder:
+        sources: list[Any] = [
+            _open(part, os.path.join(folder, str(n))) for n, part in enumerate(parts)
+        ]
+    return sources[0] if len(sources) == 1 else Source(sources)
+
+
+def copied(source: Source, copies: int) -> Source:
+    """The same samples several times, concatenated."""
+    same: list[Any] = [source] * copies
+    return source if copies == 1 else Source(same)
+
+
+def labels_of(parts: list[Part], copies: int) -> Any:
+    import numpy as np
+
+    return np.tile(np.concatenate([part.labels for part in parts]), copies)
+
+
+def list_name(files: Files) -> str:
+    """Errors show it."""
+    return f"{os.path.basename(files.root) or 'files'}.csv"
+
+
+def write_list(files: Files, path: str) -> None:
+    with open(path, "w", newline="", encoding="utf-8", errors="surrogateescape") as out:
+        rows = csv.writer(out)
+        rows.writerow(["path", "label"])
+        rows.writerows(zip(files.paths, files.labels.tolist(), strict=True))
+
+
+def _open(part: Part, folder: str) -> Source:
+    import numpy as np
+
+    os.mkdir(folder)
+    if isinstance(part, Files):
+        path = os.path.join(folder, list_name(part))
+        write_list(part, path)
+    else:
+        path = os.path.join(folder, "images.npy")
+        np.save(path, np.ascontiguousarray(part.pixels))
+    source = Source(path)
+    if source.count != len(part):
+        raise RuntimeError(f"{part.name} has {len(part):,} samples, the engine {source.count:,}")
+    return source

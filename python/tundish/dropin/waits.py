@@ -1,0 +1,46 @@
+"""How long a loop waited for its batches."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+
+_KEPT = 1000  # waits, for quantiles
+
+
+class Waits:
+    """One thread adds, any thread reads."""
+
+    def __init__(self) -> None:
+        self._batches = 0
+        self._wait_s = 0.0
+        self._last: deque[float] = deque(maxlen=_KEPT)
+        self._window: tuple[float, float] | None = None  # its begin, and what had been waited then
+
+    def add(self, begin: float, end: float) -> None:
+        """Of time.perf_counter()."""
+        if self._window is None:
+            self._window = (begin, 0.0)
+        self._batches += 1
+        self._wait_s += end - begin
+        self._last.append(end - begin)
+
+    def stats(self, reset: bool = False) -> dict[str, float]:
+        """As tundish.Loader.stats() names them; quantiles are of the last 1,000 batches."""
+        now, waits = time.perf_counter(), sorted(self._last)
+        begin, before = self._window or (now, self._wait_s)
+        share = min(1.0, (self._wait_s - before) / max(now - begin, 1e-9))
+        if reset and self._window is not None:
+            self._window = (now, self._wait_s)
+            self._last.clear()
+
+        def quantile(share: float) -> float:
+            return waits[min(len(waits) - 1, int(share * len(waits)))] if waits else 0.0
+
+        return {
+            "data/batches": self._batches,
+            "data/wait_s": self._wait_s,
+            "data/wait_p50_s": quantile(0.5),
+            "data/wait_p99_s": quantile(0.99),
+            "data/wait_share": share,
+        }

@@ -1,0 +1,170 @@
+"""Batches copied ahead of the loop: order, errors, ends. The copies themselves are those of a device that only counts."""
+
+import contextlib
+import threading
+from collections import namedtuple
+
+import pytest
+import torch
+import tundish
+from torch.utils.data import DataLoader
+from tundish.dropin import kept
+from tundish.dropin.device_copies import CopiedAhead, CopiedHere, GpuCopies, map_tensors
+
+from tests.helpers.torch_sets import OwnSet
+
+Point = namedtuple("Point", "x y")
+
+
+class Counted:
+    """A device that is not there."""
+
+    def __init__(self, device=None):
+        self.sent = self.received = 0
+
+    def send(self, batch):
+        self.sent += 1
+        return batch
+
+    def receive(self, batch):
+        self.received += 1
+        return batch
+
+
+def copying_threads():
+    return [one for one in threading.enumerate() if one.name == "tundish-copies"]
+
+
+@pytest.mark.parametrize("way", [CopiedAhead, CopiedHere])
+def test_batches_come_in_order_and_the_end_comes_again(way):
+    copies = Counted()
+    batches = way(iter(range(50)), copies)
+    assert [next(batches) for _ in range(50)] == list(range(50))
+    for _ in range(2):
+        with pytest.raises(StopIteration):
+            next(batches)
+    assert (copies.sent, copies.received) == (50, 50)
+    assert not copying_threads()
+
+
+def test_few_batches_are_ahead_of_the_loop():
+    copies = Counted()
+    batches = CopiedAhead(iter(range(50)), copies)
+    for number in range(10):
+        next(batches)
+        assert copies.sent <= number + 1 + 4
+    batches.end()
+    assert not copying_threads()
+
+
+def test_an_error_of_the_data_comes_in_its_turn():
+    def broken():
+        yield 1
+        raise OSError("the disk")
+
+    batches = CopiedAhead(broken(), Counted())
+    assert next(batches) == 1
+    with pytest.raises(OSError, match="the disk"):
+        next(batches)
+    assert not copying_threads()
+
+
+def test_a_loop_that_is_left_ends_the_thread():
+    batches = CopiedAhead(iter(range(50)), Counted())
+    next(batches)
+    (thread,) = copying_threads()
+    del batches
+    thread.join(10)
+    assert not thread.is_alive()
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_kept_loader_copies_its_batches(monkeypatch, workers):
+    monkeypatch.setattr(kept, "GpuCopies", Counted)
+    monkeypatch.setattr("tundish.dropin.accelerate.device_of", lambda device, _: device)
+    options = {"num_workers": workers, "persistent_workers": workers > 0}
+    loader = tundish.accelerate(DataLoader(OwnSet(), 4, **options), device="cuda")
+    iterator = iter(loader)
+    next(iterator)  # left early: with persistent workers torch uses its iterator again
+    for _ in range(2):
+        assert [index.tolist()[0] for _, index in loader] == [0, 4, 8, 12, 16, 20]
+    assert ("ahead of the loop" in str(loader.report)) == (workers > 0)
+    assert loader.stats()["data/batches"] == 13
+
+
+def test_every_tensor_of_a_batch_is_found():
+    batch = {"a": [torch.ones(2), "text"], "b": Point(torch.zeros(1), (3, torch.ones(1)))}
+    moved = map_tensors(batch, lambda tensor: tensor + 1)
+    assert moved["a"][0].tolist() == [2, 2]
+    assert moved["a"][1] == "text"
+    assert type(moved["b"]) is Point
+    assert moved["b"].x.tolist() == [1]
+    assert moved["b"].y[0] == 3
+    assert moved["b"].y[1].tolist() == [2]
+
+
+def test_a_device_that_is_not_there_is_an_error(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(tundish.Error, match="TND-509"):
+        tundish.accelerate(DataLoader(OwnSet(), 4), device="cuda")
+    assert tundish.accelerate(DataLoader(OwnSet(), 4), device="cpu").stats()["data/batches"] == 0
+
+
+class FakeCuda:
+    """Writes down what a copy does, in order."""
+
+    def __init__(self, monkeypatch):
+        self.calls = calls = []
+
+        class Stream:
+            def __init__(self, device=None):
+                self.name = "copies"
+
+            def wait_event(self, event):
+                calls.append(f"{self.name} waits for {event.recorded_on}")
+
+        class Event:
+            def record(self, stream):
+                self.recorded_on = stream.name
+                calls.append(f"event on {stream.name}")
+
+        loop = Stream()
+        loop.name = "loop"
+        nothing = contextlib.nullcontext()
+        for name, value in {"Stream": Stream, "Event": Event}.items():
+            monkeypatch.setattr(torch.cuda, name, value)
+        monkeypatch.setattr(torch.cuda, "current_stream", lambda device: loop)
+        monkeypatch.setattr(torch.cuda, "device", lambda device: nothing)
+        monkeypatch.setattr(torch.cuda, "stream", lambda stream: nothing)
+        pin, record = self.pin, self.record
+        monkeypatch.setattr(torch.Tensor, "pin_memory", lambda tensor: pin(tensor))
+        monkeypatch.setattr(torch.Tensor, "record_stream", lambda _, stream: record(stream))
+
+    def pin(self, tensor):
+        self.calls.append("page-locked")
+        return tensor
+
+    def record(self, stream):
+        self.calls.append(f"memory is of {stream.name} too")
+
+
+def test_the_loops_stream_waits_for_the_copy_and_owns_the_memory(monkeypatch):
+    cuda = FakeCuda(monkeypatch)
+    copies = GpuCopies("cpu")
+    batch = [torch.ones(2), {"x": torch.zeros(1), "name": ["a"]}]
+    sent = copies.send(batch)
+    assert cuda.calls == ["page-locked", "page-locked", "event on copies"]
+    cuda.calls.clear()
+    moved = copies.receive(sent)
+    assert cuda.calls == ["loop waits for copies", *["memory is of loop too"] * 2]
+    assert moved[1]["name"] == ["a"]
+    assert torch.equal(moved[0], batch[0])
+
+
+def test_what_holds_tensors_is_moved_by_the_loop(monkeypatch):
+    cuda = FakeCuda(monkeypatch)
+    packed = torch.nn.utils.rnn.pack_sequence([torch.ones(3)])
+    copies = GpuCopies("cpu")
+    moved = copies.receive(copies.send([packed]))
+    assert cuda.calls == ["event on copies", "loop waits for copies"]
+    assert torch.equal(moved[0].data, packed.data)

@@ -1,0 +1,256 @@
+"""What tundish.accelerate leaves to torch: the reason, the line, and the same batches as before."""
+
+import logging
+import pickle
+from functools import partial
+from pathlib import Path
+
+import pytest
+import torch
+import tundish
+from torch.utils.data import ConcatDataset, DataLoader, default_collate
+from torchvision import datasets
+from torchvision.transforms import v2
+from tundish import transforms as T
+from tundish.dropin.proof import allowed_difference
+
+from tests.helpers import torch_sets
+from tests.helpers.torch_sets import FIXED, GREY, RANDOM, OwnSet, OwnStream
+
+HERE = Path(__file__)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return torch_sets.write_folder(tmp_path_factory.mktemp("kept") / "photos", 8)
+
+
+def line_of(text):
+    """Of the first line of this file that has it."""
+    lines = HERE.read_text().splitlines()
+    return next(n for n, line in enumerate(lines, 1) if text in line)
+
+
+def own_collate(samples):
+    return default_collate(samples)
+
+
+def own_init(worker):
+    torch.manual_seed(worker)
+
+
+def brighter(image):
+    return image
+
+
+class OwnFolder(datasets.ImageFolder):
+    def __getitem__(self, index):
+        image, label = super().__getitem__(index)
+        return image, label + 1
+
+
+class OwnStep(torch.nn.Module):
+    def forward(self, image):
+        return image
+
+
+class OwnList:
+    """Looks like Compose, and is not."""
+
+    def __init__(self, transforms):
+        self.transforms = transforms
+
+    def __call__(self, image):
+        for step in reversed(self.transforms):
+            image = step(image)
+        return image
+
+
+class OwnBatches(torch_sets.OwnSampler):
+    def __iter__(self):
+        yield from [[0, 1], [2]]
+
+
+class OwnLoader(DataLoader):
+    def __iter__(self):
+        return iter([1, 2, 3])
+
+
+def of_set(**changed):
+    def make(folder):
+        dataset = torch_sets.image_folder(folder)
+        for name, value in changed.items():
+            setattr(dataset, name, value)
+        return DataLoader(dataset, 2)
+
+    return make
+
+
+def of_steps(*steps):
+    return lambda folder: DataLoader(torch_sets.image_folder(folder, list(steps)), 2)
+
+
+def of_loader(**options):
+    return lambda folder: DataLoader(
+        torch_sets.image_folder(folder), **{"batch_size": 2, **options}
+    )
+
+
+def mixed(folder):
+    parts = [torch_sets.image_folder(folder), torch_sets.image_folder(folder, RANDOM)]
+    return DataLoader(ConcatDataset(parts), 2)
+
+
+def grey_and_colour(_):
+    parts = [
+        torch_sets.in_memory(datasets.CIFAR10, FIXED),
+        torch_sets.in_memory(datasets.MNIST, GREY),
+    ]
+    return DataLoader(ConcatDataset(parts), 2)
+
+
+# By name: how to make it, what the reason says, and the text of the line that it names.
+KEPT = {
+    "own set": (lambda _: DataLoader(OwnSet(), 4), "OwnSet is a data set of its own", None),
+    "own getitem": (
+        lambda folder: DataLoader(OwnFolder(folder, v2.Compose(FIXED)), 2),
+        "overrides __getitem__ of ImageFolder",
+        "def __getitem__",
+    ),
+    "target_transform": (of_set(target_transform=brighter), "target_transform", "def brighter"),
+    "loader": (of_set(loader=brighter), "loader= of its own", "def brighter"),
+    "no transform": (of_set(transform=None), "no transform", None),
+    "lambda": (of_steps(v2.Lambda(brighter), *FIXED), "brighter is Python", "def brighter"),
+    "partial": (of_steps(partial(brighter), *FIXED), "is Python", "def brighter"),
+    "module": (of_steps(*FIXED, OwnStep()), "OwnStep is Python", "def forward"),
+    "own list": (of_steps(OwnList(FIXED)), "OwnList is Python", "def __call__"),
+    "after a tensor": (of_steps(*FIXED[2:4], v2.Resize(8)), "applies it to a tensor", None),
+    "PIL images": (of_steps(v2.Resize((8, 8))), "torch itself fails at sample 0", None),
+    "different transforms": (mixed, "different transforms", None),
+    "greys and colours": (grey_and_colour, "colours and greys", None),
+    "collate_fn": (of_loader(collate_fn=own_collate), "collate_fn is Python", "def own_collate"),
+    "worker_init_fn": (
+        of_loader(worker_init_fn=own_init, num_workers=1),
+        "worker_init_fn",
+        "def own_init",
+    ),
+    "batch_size=None": (of_loader(batch_size=None), "batch_size=None", None),
+    "batch sampler": (
+        lambda folder: DataLoader(torch_sets.image_folder(folder), batch_sampler=OwnBatches(3)),
+        "OwnBatches makes batches",
+        "class OwnBatches",
+    ),
+    "stream": (lambda _: DataLoader(OwnStream(), 4), "IterableDataset", None),
+    "own loader": (
+        lambda folder: OwnLoader(torch_sets.image_folder(folder), 2),
+        "OwnLoader iterates in a way of its own",
+        "class OwnLoader",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_each_reason_is_named_with_its_line(folder, name, caplog):
+    make, what, line = KEPT[name]
+    with caplog.at_level(logging.WARNING, "tundish"):
+        loader = tundish.accelerate(make(folder))
+    assert not loader.report.native
+    reasons = loader.report.reasons
+    assert any(what in reason.what for reason in reasons), str(loader.report)
+    assert all(reason.instead for reason in reasons)
+    if line is not None:
+        number = line_of(line) + (line.startswith("class"))
+        assert f"{HERE}:{number}" in [reason.where for reason in reasons]
+        assert f"{HERE}:{number}" in caplog.text
+    assert what in str(loader.report)
+
+
+def test_every_step_of_the_users_is_named(folder):
+    loader = tundish.accelerate(of_steps(v2.Lambda(brighter), *FIXED, OwnStep())(folder))
+    assert len(loader.report.reasons) == 2
+
+
+def test_a_worker_init_fn_without_workers_changes_nothing(folder):
+    assert tundish.accelerate(of_loader(worker_init_fn=own_init)(folder)).report.native
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_batches_of_kept_sets_are_torchs(workers):
+    options = {"num_workers": workers, "persistent_workers": workers > 0}
+    theirs = DataLoader(OwnSet(), 4, shuffle=True, **options)
+    same = DataLoader(OwnSet(), 4, shuffle=True, **options)
+    ours = tundish.accelerate(same)
+    for _ in range(2):
+        torch.manual_seed(1)
+        expected = list(theirs)
+        torch.manual_seed(1)
+        for (one, index), (other, expected_index) in zip(ours, expected, strict=True):
+            assert one["name"] == other["name"]
+            assert torch.equal(one["x"], other["x"])
+            assert torch.equal(index, expected_index)
+    assert ours.stats()["data/batches"] == 12
+    assert 0 <= ours.stats(reset=True)["data/wait_share"] <= 1
+    assert (len(ours), ours.batch_size, ours.dataset) == (6, 4, same.dataset)
+    assert not hasattr(ours, "state_dict")
+
+
+def test_length_of_a_stream_is_torchs_error():
+    with pytest.raises(TypeError):
+        len(tundish.accelerate(DataLoader(OwnStream(), 4)))
+
+
+def test_a_state_is_there_where_the_loader_has_one():
+    class Stateful(DataLoader):
+        def state_dict(self):
+            return {"step": 3}
+
+    assert tundish.accelerate(Stateful(OwnSet(), 4)).state_dict() == {"step": 3}
+
+
+def test_kept_loaders_pickle_as_torchs_do():
+    loader = pickle.loads(pickle.dumps(tundish.accelerate(DataLoader(OwnSet(), 4))))
+    assert not loader.report.native
+    assert next(index.tolist() for _, index in loader) == [0, 1, 2, 3]
+
+
+def test_what_is_no_loader_is_refused():
+    with pytest.raises(TypeError, match="takes a torch DataLoader, not list"):
+        tundish.accelerate([1, 2])
+    with pytest.raises(TypeError, match="no argument 'batch_size'"):
+        tundish.accelerate(DataLoader(OwnSet(), 4), batch_size=3)
+    with pytest.raises(TypeError, match="takes a torch DataLoader, not NoneType"):
+        tundish.accelerate(None)
+    with pytest.raises(ValueError, match="order must be"):
+        tundish.accelerate(DataLoader(OwnSet(), 4), order="random")
+
+
+@pytest.mark.parametrize("wrong", [{"threads": -1}, {"memory": "12X"}, {"cache": "some"}])
+def test_a_wrong_option_is_an_error_and_no_reason(folder, wrong):
+    with pytest.raises((tundish.ArgumentError, ValueError)):
+        tundish.accelerate(of_loader()(folder), **wrong)
+
+
+def test_a_proof_that_fails_keeps_torch(folder, monkeypatch):
+    from tundish.dropin import accelerate as module
+
+    monkeypatch.setattr(
+        module,
+        "translate",
+        lambda _: [tundish.transforms.Resize((16, 16)), tundish.transforms.Normalize()],
+    )
+    loader = tundish.accelerate(of_loader()(folder))
+    assert not loader.report.native
+    assert "differs by" in loader.report.reasons[0].what
+
+
+def test_what_may_differ_follows_pillow_and_the_values(monkeypatch):
+    resize, levels = T.Resize((16, 16)), T.ToDtype("float32", True)
+    normalize = T.Normalize((0.5, 0.5, 0.5), (0.5, 0.25, 0.5))
+    monkeypatch.setattr("PIL.__version__", "12.3.0")
+    assert allowed_difference([resize]) == 0
+    assert allowed_difference([resize, normalize]) == 1e-5
+    assert allowed_difference([T.RandomHorizontalFlip()]) is None
+    monkeypatch.setattr("PIL.__version__", "13.0.0")
+    assert allowed_difference([resize]) == 1
+    assert allowed_difference([resize, levels]) == pytest.approx(1 / 255, rel=0.01)
+    assert allowed_difference([resize, normalize]) == pytest.approx(4 / 255, rel=0.01)

@@ -1,0 +1,187 @@
+"""Samplers: what an accelerated DataLoader visits, how often, on which rank."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+import torch
+from torch.utils.data import (
+    DataLoader,
+    DistributedSampler,
+    RandomSampler,
+    Subset,
+    SubsetRandomSampler,
+    WeightedRandomSampler,
+)
+from torchvision import datasets
+from tundish.dropin.samplers import spread
+
+from tests.helpers import torch_sets
+from tests.helpers.torch_sets import GREY, accelerated, same_batches
+
+
+@pytest.fixture(scope="module")
+def numbered():
+    """Sample i has label i."""
+    dataset = torch_sets.in_memory(datasets.MNIST, GREY, count=23)
+    dataset.targets = torch.arange(23)
+    return dataset
+
+
+def labels_of(loader):
+    return [labels.tolist() for _, labels in loader]
+
+
+def flat(loader):
+    return [label for batch in labels_of(loader) for label in batch]
+
+
+def test_shuffling_visits_every_sample_once_and_differs_by_epoch(numbered):
+    loader = accelerated(DataLoader(numbered, 4, shuffle=True), prove=6)
+    epochs = [flat(loader) for _ in range(3)]
+    assert all(sorted(epoch) == list(range(23)) for epoch in epochs)
+    assert epochs[0] != epochs[1] != epochs[2] != epochs[0]
+    part = accelerated(DataLoader(Subset(numbered, [9, 4, 4, 1]), 3, shuffle=True))
+    assert sorted(flat(part)) == [1, 4, 4, 9]
+
+
+def test_the_seed_is_torchs_or_the_generators(numbered):
+    def order(seed, of_generator):
+        generator = torch.Generator().manual_seed(of_generator)
+        torch.manual_seed(seed)
+        return flat(accelerated(DataLoader(numbered, 4, shuffle=True, generator=generator)))
+
+    assert order(1, 2) == order(3, 2)
+    assert order(1, 2) != order(1, 4)
+    torch.manual_seed(7)
+    one = flat(accelerated(DataLoader(numbered, 4, shuffle=True)))
+    torch.manual_seed(7)
+    assert flat(accelerated(DataLoader(numbered, 4, shuffle=True))) == one
+    assert flat(accelerated(DataLoader(numbered, 4, shuffle=True), seed=3)) != one
+
+
+def test_a_random_sampler_with_fewer_or_repeated_draws(numbered):
+    fewer = accelerated(DataLoader(numbered, 4, sampler=RandomSampler(numbered, num_samples=9)))
+    first, second = flat(fewer), flat(fewer)
+    assert len(set(first)) == len(set(second)) == 9
+    assert set(first) != set(second)
+    drawn = RandomSampler(numbered, replacement=True, num_samples=5000)
+    counts = Counter(flat(accelerated(DataLoader(numbered, 50, sampler=drawn))))
+    assert len(counts) == 23
+    assert max(abs(n - 5000 / 23) for n in counts.values()) < 5 * (5000 / 23) ** 0.5
+    more = RandomSampler(numbered, num_samples=60)  # torch's permutations, one after the other
+    counts = Counter(flat(accelerated(DataLoader(numbered, 4, sampler=more))))
+    assert sorted(set(counts.values())) == [2, 3]
+
+
+def test_weights_keep_their_distribution(numbered):
+    weights = np.arange(23) / 10
+    sampler = WeightedRandomSampler(weights, 8000)
+    counts = Counter(flat(accelerated(DataLoader(numbered, 100, sampler=sampler))))
+    assert sum(counts.values()) == 8000
+    assert counts[0] == 0
+    expected = 8000 * weights / weights.sum()
+    assert all(abs(counts[i] - n) < 5 * n**0.5 + 1 for i, n in enumerate(expected))
+    # Of a subset the weights are of its indices.
+    part = Subset(numbered, [5, 6, 5])
+    sampler = WeightedRandomSampler([1, 0, 3], 50)
+    assert set(flat(accelerated(DataLoader(part, 10, sampler=sampler)))) == {5}
+    alone = WeightedRandomSampler(weights, 20, replacement=False)
+    drawn = flat(accelerated(DataLoader(numbered, 4, sampler=alone)))
+    assert len(set(drawn)) == 20
+    assert 0 not in drawn
+
+
+def test_a_subset_sampler(numbered):
+    loader = accelerated(DataLoader(numbered, 2, sampler=SubsetRandomSampler([8, 1, 20, 5])))
+    epochs = [flat(loader) for _ in range(4)]
+    assert all(sorted(epoch) == [1, 5, 8, 20] for epoch in epochs)
+    assert len(set(map(tuple, epochs))) > 1
+
+
+@pytest.mark.parametrize("of_sampler", [False, True])
+@pytest.mark.parametrize("of_loader", [False, True])
+@pytest.mark.parametrize("count", [20, 23])
+def test_ranks_share_an_epoch_with_torchs_sizes(numbered, of_sampler, of_loader, count):
+    dataset = Subset(numbered, range(count))
+    ranks = []
+    for rank in range(3):
+        sampler = DistributedSampler(dataset, 3, rank, drop_last=of_sampler)
+        theirs = DataLoader(dataset, 4, sampler=sampler, drop_last=of_loader)
+        ours = accelerated(theirs)
+        assert list(map(len, labels_of(ours))) == list(map(len, labels_of(theirs)))
+        assert len(ours) == len(theirs)
+        ranks.append(flat(ours))
+    seen = Counter(label for rank in ranks for label in rank)
+    assert sum(n - 1 for n in seen.values()) <= 2, "at most world size - 1 samples fill up"
+    if not of_sampler and not of_loader:
+        assert set(seen) == set(range(count))
+
+
+def test_ranks_without_shuffling_have_torchs_batches(numbered):
+    for rank in range(3):
+        sampler = DistributedSampler(numbered, 3, rank, shuffle=False)
+        theirs = DataLoader(numbered, 3, sampler=sampler)
+        assert same_batches(accelerated(theirs), theirs)
+
+
+def test_the_epoch_of_the_sampler_is_followed(numbered):
+    sampler = DistributedSampler(numbered, 2, 0)
+    loader = accelerated(DataLoader(numbered, 4, sampler=sampler))
+    epochs = [flat(loader) for _ in range(3)]
+    assert epochs[0] != epochs[1] != epochs[2]
+    for epoch in (2, 0, 1):
+        sampler.set_epoch(epoch)
+        assert flat(loader) == epochs[epoch]
+    iterator = iter(loader)  # a framework may call set_epoch after iter()
+    loader.sampler.set_epoch(0)
+    assert [label for _, labels in iterator for label in labels.tolist()] == epochs[0]
+    loader.set_epoch(2)
+    assert sampler.epoch == 2
+    assert flat(loader) == epochs[2]
+
+
+def test_a_sampler_of_the_users_gives_its_own_indices(numbered):
+    theirs = DataLoader(numbered, 5, sampler=torch_sets.OwnSampler(23))
+    ours = accelerated(theirs)
+    for seed in (1, 2):
+        torch.manual_seed(seed)
+        expected = list(theirs)
+        torch.manual_seed(seed)
+        assert same_batches(ours, expected)
+    assert len(ours) == 5
+    twice = DataLoader(Subset(numbered, [3, 3, 5]), 2, sampler=torch_sets.OwnSampler(3))
+    assert sorted(flat(accelerated(twice, prove=2))) == [3, 3, 5, 5]
+    assert not hasattr(ours, "state_dict"), "it cannot say where the sampler is"
+
+
+@pytest.mark.parametrize("drop_last", [False, True])
+def test_torchs_own_order_can_be_asked_for(numbered, drop_last):
+    theirs = DataLoader(numbered, 4, shuffle=True, drop_last=drop_last)
+    ours = accelerated(theirs, order="sampler", prove=2)
+    torch.manual_seed(3)
+    expected = list(theirs), list(theirs)
+    torch.manual_seed(3)
+    assert same_batches(ours, expected[0])
+    assert same_batches(ours, expected[1])
+
+
+def test_a_sampler_that_never_ends_is_an_error(numbered):
+    class Endless(torch_sets.OwnSampler):
+        def __iter__(self):
+            while True:
+                yield 1
+
+    with pytest.raises(RuntimeError, match="Endless gives more than"):
+        list(accelerated(DataLoader(numbered, 4, sampler=Endless(23))))
+
+
+def test_repeats_become_samples_of_further_copies():
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        total = int(rng.integers(1, 9))
+        numbers = rng.integers(0, total, int(rng.integers(1, 12)))
+        out, copies = spread(numbers, total)
+        assert (out % total == numbers).all()
+        assert len(set(out.tolist())) == len(numbers)
+        assert copies == max(Counter(numbers.tolist()).values())

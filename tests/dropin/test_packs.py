@@ -1,0 +1,111 @@
+"""accelerate(pack=...): files first, a pack from a later epoch on, and the same batches all the time."""
+
+import os
+import shutil
+import time
+
+import pytest
+import torch
+from torch.utils.data import DataLoader, Subset
+
+from tests.helpers import torch_sets
+from tests.helpers.torch_sets import FIXED, RANDOM, accelerated, same_batches
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return torch_sets.write_folder(tmp_path / "photos", 9)
+
+
+def wait_for(loader):
+    """Until the program that packs has ended."""
+    assert loader._pack._process.wait(60) == 0
+
+
+def batches(loader, epochs=1):
+    return [batch for _ in range(epochs) for batch in loader]
+
+
+def test_a_pack_is_made_in_the_background_and_used_from_the_next_epoch_on(folder):
+    torch.manual_seed(3)
+    dataset = Subset(torch_sets.image_folder(folder, RANDOM), [0, 5, 3, 8, 1])
+    expected = batches(accelerated(DataLoader(dataset, 2, shuffle=True)), 3)
+    loader = accelerated(DataLoader(dataset, 2, shuffle=True), pack="auto")
+    assert "in the background" in str(loader.report)
+    first = batches(loader)
+    wait_for(loader)
+    rest = batches(loader, 2)
+    assert f"batches come from {folder}.auto.tnd" in str(loader.report)
+    for one, other in zip(first + rest, expected, strict=True):
+        assert torch.equal(one[0], other[0]), "the order and the augmentations go on"
+        assert torch.equal(one[1], other[1])
+    again = accelerated(DataLoader(dataset, 2, shuffle=True), pack="auto")
+    assert "which has these files" in str(again.report), "the pack was found"
+    assert [x[1].tolist() for x in again] == [x[1].tolist() for x in expected[:3]]
+
+
+def test_a_state_of_the_files_goes_on_with_the_pack(folder):
+    dataset = torch_sets.image_folder(folder, RANDOM)
+    loader = accelerated(DataLoader(dataset, 2, shuffle=True), pack="auto", seed=5)
+    iterator = iter(loader)
+    next(iterator)
+    state = loader.state_dict()
+    expected = next(iterator)
+    list(iterator)
+    wait_for(loader)
+    list(loader)
+    loader.load_state_dict(state)
+    assert torch.equal(next(iter(loader))[0], expected[0])
+    again = accelerated(DataLoader(dataset, 2, shuffle=True), pack="auto", seed=5)
+    assert "which has these files" in str(again.report)
+    again.load_state_dict(state)
+    assert torch.equal(next(iter(again))[0], expected[0]), "in a run that begins with the pack"
+
+
+def test_a_pack_whose_files_changed_is_made_again(folder):
+    dataset = torch_sets.image_folder(folder)
+    loader = accelerated(DataLoader(dataset, 4), pack="auto")
+    wait_for(loader)
+    path = dataset.samples[4][0]
+    shutil.copyfile(dataset.samples[0][0], path)
+    later = time.time() + 5
+    os.utime(path, (later, later))
+    loader = accelerated(DataLoader(dataset, 4), pack="auto")
+    assert "was changed after" in str(loader.report)
+    wait_for(loader)
+    packed = f"{folder}.auto.tnd"
+    os.utime(packed, (later + 1, later + 1))
+    assert same_batches(loader, DataLoader(dataset, 4))
+    assert "batches come from" in str(loader.report)
+
+
+def test_a_given_pack_of_other_files_is_left_alone(folder, tmp_path):
+    other = torch_sets.image_folder(torch_sets.write_folder(tmp_path / "other", 7), FIXED)
+    pack = tmp_path / "mine.tnd"
+    wait_for(accelerated(DataLoader(other, 4), pack=pack))
+    before = pack.read_bytes()
+    theirs = DataLoader(torch_sets.image_folder(folder), 4)
+    loader = accelerated(theirs, pack=pack)
+    assert "has 7 samples, the data set 9" in str(loader.report)
+    assert same_batches(loader, theirs)
+    assert pack.read_bytes() == before
+    assert "which has these files" in str(accelerated(DataLoader(other, 4), pack=pack).report)
+
+
+def test_files_that_cannot_be_packed_are_named_and_read_as_they_are(folder):
+    dataset = torch_sets.image_folder(folder)
+    with open(dataset.samples[4][0], "wb") as file:
+        file.write(b"")
+    loader = accelerated(DataLoader(dataset, 2), pack="auto", on_error="skip")
+    assert loader._pack._process.wait(60) != 0
+    with pytest.warns(UserWarning, match="bad sample"):
+        assert sum(len(labels) for _, labels in loader) == 8
+    assert "was not made: 1 files were refused" in str(loader.report)
+
+
+def test_an_end_before_the_pack_is_made_leaves_nothing_running(folder):
+    loader = accelerated(DataLoader(torch_sets.image_folder(folder), 4), pack="auto")
+    process, scratch = loader._pack._process, loader._pack._folder
+    del loader
+    assert process.poll() is not None
+    assert not os.path.exists(scratch)

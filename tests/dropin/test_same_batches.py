@@ -1,0 +1,167 @@
+"""tundish.accelerate gives the batches of the DataLoader that it was given."""
+
+import pytest
+import timm
+import torch
+import tundish
+from torch.utils.data import BatchSampler, ConcatDataset, DataLoader, SequentialSampler, Subset
+from torchvision import datasets, transforms
+from torchvision.transforms import v2
+
+from tests.helpers import torch_sets
+from tests.helpers.torch_sets import FIXED, GREY, RANDOM, accelerated, same_batches
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return torch_sets.write_folder(tmp_path_factory.mktemp("dropin") / "photos")
+
+
+def known_sets(folder):
+    return {
+        "ImageFolder": torch_sets.image_folder(folder),
+        "ImageNet": torch_sets.image_net(folder),
+        "CIFAR10": torch_sets.in_memory(datasets.CIFAR10, FIXED),
+        "CIFAR100": torch_sets.in_memory(datasets.CIFAR100, FIXED),
+        "MNIST": torch_sets.in_memory(datasets.MNIST, GREY),
+        "FashionMNIST": torch_sets.in_memory(datasets.FashionMNIST, GREY),
+    }
+
+
+NAMES = ["ImageFolder", "ImageNet", "CIFAR10", "CIFAR100", "MNIST", "FashionMNIST"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("drop_last", [False, True])
+def test_known_sets_give_torchs_batches(folder, name, drop_last):
+    theirs = DataLoader(known_sets(folder)[name], 4, drop_last=drop_last)
+    ours = accelerated(theirs, prove=2)
+    assert same_batches(ours, theirs)
+    assert same_batches(ours, theirs), "the second epoch"
+    assert "equal values" in ours.report.proof
+
+
+@pytest.mark.parametrize("name", ["ImageFolder", "CIFAR10", "MNIST"])
+def test_wrappers_give_torchs_batches(folder, name):
+    whole = known_sets(folder)[name]
+    part = Subset(whole, [7, 3, 3, 0, -1, 12, 3])
+    several = ConcatDataset([part, whole, Subset(part, torch.tensor([1, 5]))])
+    for dataset in (part, several, Subset(several, range(4, 24, 2))):
+        theirs = DataLoader(dataset, 5)
+        assert same_batches(accelerated(theirs), theirs)
+
+
+def test_two_folders_in_one_set(folder, tmp_path):
+    other = torch_sets.write_folder(tmp_path / "more", count=8)
+    theirs = DataLoader(
+        ConcatDataset([torch_sets.image_folder(folder), torch_sets.image_folder(other)]), 7
+    )
+    assert same_batches(accelerated(theirs), theirs)
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [transforms.Resize((20, 20)), transforms.ToTensor()],
+        [transforms.Resize(30), transforms.CenterCrop(20), transforms.PILToTensor()],
+        [v2.CenterCrop(24), v2.ToImage(), v2.ToDtype(torch.float16, scale=True)],
+    ],
+    ids=["ToTensor", "levels", "float16"],
+)
+def test_other_ends_of_a_list(folder, steps):
+    theirs = DataLoader(torch_sets.image_folder(folder, steps), 4)
+    assert same_batches(accelerated(theirs), theirs)
+
+
+@pytest.mark.filterwarnings(
+    "ignore::ResourceWarning"
+)  # timm leaves its files to Python's collector
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_loader_of_timm(folder):
+    dataset = timm.data.create_dataset("", folder)
+    theirs = timm.data.create_loader(
+        dataset, (3, 32, 32), 4, crop_pct=0.9, use_prefetcher=False, num_workers=1
+    )
+    ours = accelerated(theirs, prove=2)
+    assert same_batches(ours, theirs)
+    assert "ImageDataset" in str(ours.report)
+    train = timm.data.create_loader(
+        dataset,
+        *((3, 32, 32), 4),
+        is_training=True,
+        auto_augment="rand-m9-mstd0.5-inc1",
+        re_prob=0.25,
+        use_prefetcher=False,
+    )
+    labels = [label for _, batch in accelerated(train) for label in batch.tolist()]
+    assert len(labels) == 20, "drop_last"
+
+
+def test_a_batch_sampler_of_torch(folder):
+    dataset = torch_sets.image_folder(folder)
+    theirs = DataLoader(dataset, batch_sampler=BatchSampler(SequentialSampler(dataset), 3, True))
+    assert same_batches(accelerated(theirs), theirs)
+
+
+def test_images_of_different_sizes_one_by_one(folder):
+    theirs = DataLoader(torch_sets.image_folder(folder, FIXED[2:4]))
+    assert same_batches(accelerated(theirs), theirs)
+
+
+def test_changed_samples_and_labels_of_a_set_are_seen(folder):
+    files = torch_sets.image_folder(folder)
+    files.samples = [(path, 5 - label) for path, label in files.samples[::2]]
+    arrays = torch_sets.in_memory(datasets.CIFAR10, FIXED)
+    arrays.data = 255 - arrays.data
+    arrays.targets = [9 - label for label in arrays.targets]
+    for dataset in (files, arrays):
+        theirs = DataLoader(dataset, 4)
+        assert same_batches(accelerated(theirs), theirs)
+
+
+def test_random_transforms_have_torchs_shapes_and_types(folder):
+    theirs = DataLoader(torch_sets.image_folder(folder, RANDOM), 4)
+    ours = accelerated(theirs, prove=2)
+    for one, other in zip(ours, theirs, strict=True):
+        assert one[0].shape == other[0].shape
+        assert one[0].dtype == other[0].dtype
+        assert torch.equal(one[1], other[1])
+    assert "random" in ours.report.proof
+    assert not torch.equal(next(iter(ours))[0], next(iter(ours))[0]), "two epochs"
+
+
+def test_looking_at_a_loader_draws_no_random_numbers(folder):
+    torch.manual_seed(5)
+    expected = torch.rand(3)
+    torch.manual_seed(5)
+    ours = accelerated(DataLoader(torch_sets.image_folder(folder, RANDOM), 4), prove=1)
+    assert torch.equal(torch.rand(3), expected)
+    first = next(iter(ours))[0]
+    again = accelerated(DataLoader(torch_sets.image_folder(folder, RANDOM), 4))
+    assert torch.equal(next(iter(again))[0], first), "the seed is that of torch.manual_seed"
+
+
+def test_it_stands_in_for_the_loader(folder):
+    theirs = DataLoader(torch_sets.image_folder(folder), 4, drop_last=True, num_workers=1)
+    ours = accelerated(theirs)
+    assert (len(ours), ours.batch_size, ours.drop_last, ours.num_workers) == (5, 4, True, 1)
+    assert ours.dataset is theirs.dataset
+    assert ours.sampler is theirs.sampler
+    assert ours.batch_sampler is theirs.batch_sampler
+    assert tundish.accelerate(ours) is ours
+    assert not hasattr(ours, "no_such_thing")
+    list(ours)
+    assert ours.stats()["data/samples"] == 20
+
+
+def test_a_bad_sample_ends_the_loop_as_torchs_does(tmp_path):
+    root = torch_sets.write_folder(tmp_path / "photos", 8)
+    dataset = torch_sets.image_folder(root)
+    with open(dataset.samples[6][0], "wb") as file:
+        file.write(b"no image")
+    with pytest.raises(tundish.SampleError, match="c2/002"):
+        list(accelerated(DataLoader(dataset, 2)))
+    loader = accelerated(DataLoader(dataset, 2), on_error="skip")
+    with pytest.warns(UserWarning, match="bad sample"):
+        assert sum(len(labels) for _, labels in loader) == 7
+    assert len(loader.bad_samples()) == 1

@@ -1,0 +1,62 @@
+"""The programs examples/drop_in_*.py: a script for torch's DataLoader with one line changed.
+
+Each runs through two epochs, once more and is killed in the second, and goes on with the very batches.
+"""
+
+import math
+import re
+
+import pytest
+
+from tests.examples.test_examples import PYTHON, TORCHRUN, batches_of, end_of, finished, start
+from tests.helpers.program import ROOT
+from tests.helpers.small_set import image
+
+COUNT = 51  # a class for each sample: labels say which samples came
+KILLED_AFTER = 11  # batches: in the second epoch
+LAUNCHERS = {  # by example: the line that starts it, ranks, and steps of an epoch
+    "drop_in_plain": (PYTHON, 1, 7),
+    "drop_in_ddp": (TORCHRUN, 2, 7),
+    "drop_in_lightning": (PYTHON, 1, 7),
+    "drop_in_accelerate": (PYTHON, 1, 7),
+    "drop_in_timm": (PYTHON, 1, 6),  # timm drops the last batch
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    root = tmp_path_factory.mktemp("drop_in") / "photos"
+    for number in range(COUNT):
+        path = root / f"c{number:02}" / "1.png"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(image(number, 40))
+    return root
+
+
+@pytest.mark.parametrize("name", LAUNCHERS)
+def test_an_example_goes_on_with_the_very_batches_after_a_kill(name, folder, tmp_path):
+    launcher, ranks, steps = LAUNCHERS[name]
+    program = ROOT / "examples" / f"{name}.py"
+    assert len(program.read_text().splitlines()) < 40
+    whole = start(launcher, program, tmp_path / "whole", folder, tmp_path / "whole_saved")
+    stop = {"STOP_AFTER": str(KILLED_AFTER)}
+    killed = start(launcher, program, tmp_path / "killed", folder, tmp_path / "saved", **stop)
+    printed = finished(whole)
+    _, error = end_of(killed)
+    assert killed.returncode != 0, error
+    finished(start(launcher, program, tmp_path / "again", folder, tmp_path / "saved"))
+    logs = {log: batches_of(tmp_path / log, ranks) for log in ("whole", "killed", "again")}
+    given = {log: batches for log, (batches, _) in logs.items()}
+    for rank in range(ranks):
+        whole, killed, again = (given[log][rank] for log in ("whole", "killed", "again"))
+        assert len(whole) == 2 * steps
+        assert 0 < len(again) < steps, "in the middle of the second epoch"
+        assert killed == whole[: len(killed)]
+        assert again == whole[-len(again) :]
+    for epoch in range(2):
+        seen = [s for r in given["whole"] for b in r if b["epoch"] == epoch for s in b["samples"]]
+        assert len(seen) - len(set(seen)) < ranks, "every sample once"
+        assert len(set(seen)) == (COUNT if steps == 7 else 48)
+    assert logs["again"][1] == logs["whole"][1], "the very weights"
+    assert all(end["finite"] for end in logs["whole"][1])
+    assert all(math.isfinite(float(loss)) for loss in re.findall(r"loss ([^\s,]+)", printed))

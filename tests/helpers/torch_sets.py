@@ -1,0 +1,106 @@
+"""Small data sets of torchvision and of the user's own, for tests of tundish.accelerate."""
+
+import itertools
+import zlib
+
+import numpy as np
+import torch
+import tundish
+from PIL import Image
+from torch.utils.data import Dataset, IterableDataset
+from torchvision import datasets
+from torchvision.transforms import v2
+
+FIXED = [
+    v2.Resize((24, 20)),
+    v2.CenterCrop(16),
+    v2.ToImage(),
+    v2.ToDtype(torch.float32, scale=True),
+    v2.Normalize([0.4, 0.5, 0.6], [0.2, 0.3, 0.4]),
+]
+GREY = [v2.ToImage(), v2.ToDtype(torch.float32, scale=True), v2.Normalize([0.13], [0.31])]
+RANDOM = [v2.RandomResizedCrop(16), v2.RandomHorizontalFlip(), *FIXED[2:]]
+
+
+def write_folder(root, count=22):
+    """JPEGs and PNGs of different sizes in three classes, in folders of folders; names with a blank, quotes and a comma."""
+    for number in range(count):
+        rng = np.random.default_rng(number)
+        pixels = rng.integers(0, 256, (20 + number, 40 - number, 3), np.uint8)
+        ending = "png" if number % 4 == 0 else "jpg"
+        deeper = "deep er/" if number % 5 == 0 else ""
+        path = root / f"c{number % 3}" / f'{deeper}{number:03},"x".{ending}'
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(pixels).save(path)
+    return root
+
+
+def image_folder(root, steps=FIXED):
+    return datasets.ImageFolder(root, v2.Compose(steps))
+
+
+def image_net(root, steps=FIXED):
+    """Without its archives."""
+    out = datasets.ImageNet.__new__(datasets.ImageNet)
+    out.__dict__.update(image_folder(root, steps).__dict__)
+    return out
+
+
+def in_memory(kind, steps, count=19):
+    """CIFAR or MNIST without their files, whose checksums torchvision knows."""
+    out = kind.__new__(kind)
+    grey = issubclass(kind, datasets.MNIST)
+    shape = (count, 28, 28) if grey else (count, 32, 32, 3)
+    rng = np.random.default_rng(zlib.crc32(kind.__name__.encode()))
+    pixels, labels = rng.integers(0, 256, shape, np.uint8), rng.integers(0, 10, count)
+    out.data = torch.from_numpy(pixels) if grey else pixels
+    out.targets = torch.from_numpy(labels) if grey else labels.tolist()
+    out.root, out.transform, out.target_transform = "nowhere", v2.Compose(steps), None
+    return out
+
+
+class OwnSet(Dataset):
+    """Of the user's: pickles."""
+
+    def __len__(self):
+        return 23
+
+    def __getitem__(self, index):
+        return {"x": torch.full((2, 3), float(index)), "name": f"sample {index}"}, index
+
+
+class OwnStream(IterableDataset):
+    def __iter__(self):
+        return iter(range(10))
+
+
+class OwnSampler:
+    """Indices in an order that nobody knows; twice the third."""
+
+    def __init__(self, count):
+        self.count = count
+
+    def __len__(self):
+        return self.count + 1
+
+    def __iter__(self):
+        yield from [*torch.randperm(self.count).tolist(), 2]
+
+
+def accelerated(loader, **options):
+    """By the engine, or the test fails."""
+    out = tundish.accelerate(loader, threads=2, **options)
+    assert out.report.native, str(out.report)
+    return out
+
+
+def same_batches(ours, theirs):
+    """Whether all batches are equal: structure, types, shapes, strides, and values but for rounding."""
+    for one, other in itertools.zip_longest(ours, theirs):
+        assert type(one) is type(other) is list
+        for mine, torchs in zip(one, other, strict=True):
+            assert mine.dtype == torchs.dtype
+            assert mine.shape == torchs.shape
+            assert mine.stride() == torchs.stride()
+            assert torch.allclose(mine, torchs, rtol=0, atol=1e-5)
+    return True
