@@ -31,11 +31,17 @@ View plan_of(const Transforms& transforms, const tundish_draw& draw) {
 
 }  // namespace
 
-const char* tundish_plan(const char* transforms, const tundish_draw* draw) {
+const char* tundish_plans(const char* transforms, const tundish_draw* draw, uint64_t count) {
   return guarded<const char*>(nullptr, [&] {
     const Transforms list = read_transforms(parse_json(transforms));
-    Json out = plan_json(plan_of(list, *draw));
-    out["dtype"] = json_of_value(pixel_table(list).dtype);
+    const Json dtype = json_of_value(pixel_table(list).dtype);
+    Json out = Json::array();
+    tundish_draw one = *draw;
+    for (uint64_t i = 0; i < count; ++i, ++one.sample) {
+      Json plan = plan_json(plan_of(list, one));
+      plan["dtype"] = dtype;
+      out.push_back(std::move(plan));
+    }
     return keep_text(out.dump());
   });
 }

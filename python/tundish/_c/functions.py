@@ -50,7 +50,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "tundish_source_labels": (c_int32, [c_void_p, POINTER(c_int64)]),
     "tundish_source_label_vector": (c_int32, [c_void_p, c_uint64, POINTER(c_float)]),
     "tundish_reference": (c_char_p, []),
-    "tundish_plan": (c_char_p, [c_char_p, POINTER(Draw)]),
+    "tundish_plans": (c_char_p, [c_char_p, POINTER(Draw), c_uint64]),
     "tundish_transform": (c_int32, [c_char_p, POINTER(Draw), c_void_p, c_void_p, c_uint64]),
     "tundish_loader_new": (LoaderHandle, [c_void_p, c_char_p, POINTER(LoaderLists)]),
     "tundish_loader_end": (c_uint32, [c_void_p]),

@@ -84,8 +84,13 @@ def _text(transforms: Sequence[Transform]) -> bytes:
 
 
 def _plan(text: bytes, draw: Draw) -> dict[str, Any]:
-    planned = lib.tundish_plan(text, draw)
+    return _plans(text, draw, 1)[0]
+
+
+def _plans(text: bytes, draw: Draw, count: int) -> list[dict[str, Any]]:
+    """Of this sample and those that follow it."""
+    planned = lib.tundish_plans(text, draw, count)
     if planned is None:
         raise last_error()
-    out: dict[str, Any] = json.loads(planned)
+    out: list[dict[str, Any]] = json.loads(planned)
     return out
