@@ -121,8 +121,7 @@ typedef struct tundish_draw {
   uint64_t crop; /* which image of FiveCrop or TenCrop */
 } tundish_draw;
 
-/* JSON: what the transforms, a JSON list, would do to `count` samples from draw->sample on: a list
- * of
+/* JSON: what the transforms, a JSON list, would do to `count` samples from draw->sample on, a list:
  * {"image", "size", "steps", "dtype"}. Valid until this thread's next call; NULL on error. */
 TUNDISH_API const char* tundish_plans(const char* transforms, const tundish_draw* draw,
                                       uint64_t count);
