@@ -103,3 +103,10 @@ def test_a_test_case_that_cannot_fail_would_be_found():
         "more": True,
     }
     assert [name for name, case in cases.items() if "skip(" in case[0]] == ["more"]
+
+
+def test_files_of_tests_have_names_of_their_own():
+    """pytest imports files of folders without __init__.py by their name alone; two of one name end the whole run."""
+    files = [one for one in PYTHON if not (one.parent / "__init__.py").exists()]
+    names = [one.name for one in files]
+    assert [str(one) for one in files if names.count(one.name) > 1] == []
