@@ -145,7 +145,7 @@ TEST_CASE("an epoch in random order loads each chunk once, where the unread ones
   Random random({.seed = test_seed()}, 0);
   std::vector<std::uint64_t> order(kSamples);
   std::iota(order.begin(), order.end(), 0);
-  for (const std::uint64_t kept : {64, 16, 4}) {
+  for (const std::uint64_t kept : {64u, 16u, 4u}) {
     std::atomic<int> loads = 0;
     const ChunkedArray array(grid, std::make_unique<CountingLoader>(grid, false, 0, &loads),
                              {.bytes = kept * kChunkBytes, .bytes_with_read = 4 * kChunkBytes});
