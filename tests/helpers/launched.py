@@ -47,7 +47,14 @@ def launch(folder, script, *words, options=(), **more):
 def start(folder, script, *words, options=()):
     line = line_of(folder, script, *words, options=options)
     pipe = subprocess.PIPE
-    return subprocess.Popen(line, env=environment(), stdout=pipe, stderr=pipe, text=True)
+    return subprocess.Popen(
+        line, env=environment(), stdout=pipe, stderr=pipe, text=True, preexec_fn=_hear_hang_up
+    )
+
+
+def _hear_hang_up():
+    """Also where the tests themselves run under nohup, which their processes inherit."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def kill_all(folder, run):
