@@ -37,6 +37,7 @@ add_executable(unit_tests
   src/decode/png_test.cpp
   src/decode/raw_test.cpp
   src/decode/webp/webp_test.cpp
+  src/source/arrays/copy_bytes_test.cpp
   src/source/field_names_test.cpp
   src/source/arrays/array_formats_test.cpp
   src/source/formats/csv_test.cpp

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
+#include "source/arrays/copy_bytes.h"
 
 namespace tundish {
 
@@ -32,9 +32,8 @@ void load_arrays(const Placer& placer, const Recipe& recipe, const Draw& draw, S
     const ViewRecipe& view = recipe.views[number];
     const Placement place = placer(number, kArraySize);
     if (!place.base || view.array_bytes == 0) continue;
-    std::memcpy(place.base,
-                scratch.sample.fields[static_cast<std::size_t>(view.array_field)].data(),
-                view.array_bytes);
+    copy_bytes(place.base, scratch.sample.fields[static_cast<std::size_t>(view.array_field)].data(),
+               view.array_bytes);
   }
   scratch.unpadded = kArraySize;
   scratch.left.assign(recipe.views.size(), {});
