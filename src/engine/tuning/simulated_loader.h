@@ -1,0 +1,72 @@
+// For tests: a loader of formulas. Its rate for each number of workers is known, so the best fixed
+// number is too.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "engine/tuning/tuning_rule.h"
+
+namespace tundish {
+
+struct SimulatedLoad {
+  double cpus = 8;
+  int most_threads = 32;
+  double cpu_s = 0.001;          // of a sample
+  double latency_s = 0;          // of its read, without a CPU
+  double reads_at_once = 1e6;    // that storage serves
+  double demand = 1e9;           // samples per second that the trainer could take
+  double trainer_cpu_s = 0;      // CPU time of the trainer per sample
+  double shared_cores = 0;       // 1: two workers on the two halves of a core take twice as long
+  double per_extra_thread = 0;   // share of the rate that each worker above the CPUs costs
+  double noise = 0;              // standard deviation of what is measured, as a share
+  double hiccups = 0;            // share of windows in which only half of the samples are made
+
+  TuningLimits limits() const { return {cpus, most_threads}; }
+
+  double cpu_s_with(int threads) const {
+    const double half = cpus / 2;
+    const double on_shared = std::clamp((threads - half) / half, 0.0, 1.0);
+    const double extra = std::max(0.0, threads - std::ceil(cpus));
+    return cpu_s * (1 + shared_cores * on_shared) * (1 + per_extra_thread * extra);
+  }
+
+  // Samples per second that the workers could make.
+  double capacity(int threads) const {
+    const double cpu = cpu_s_with(threads);
+    const double by_storage = latency_s > 0 ? reads_at_once / latency_s : 1e9;
+    return std::min({threads / (cpu + latency_s), cpus / (cpu + trainer_cpu_s), by_storage});
+  }
+  double rate(int threads) const { return std::min(capacity(threads), demand); }
+  double best() const {
+    double most = 0;
+    for (int n = 1; n <= most_threads; ++n) most = std::max(most, rate(n));
+    return most;
+  }
+
+  // What would be measured in `seconds` with so many workers.
+  TuningWindow window(int threads, double seconds, std::mt19937_64& random) const {
+    std::normal_distribution<double> normal(0, 1);
+    const auto noisy = [&] { return std::max(0.3, 1 + noise * normal(random)); };
+    const bool hiccup = std::uniform_real_distribution<double>()(random) < hiccups;
+    const double made = rate(threads) * (hiccup ? 0.5 : 1.0) * noisy();
+    const double cpu = cpu_s_with(threads);
+    const bool data_bound = capacity(threads) < demand;
+    TuningWindow out{.seconds = seconds, .samples = made * seconds};
+    out.cpu_s = out.samples * cpu * noisy();
+    out.read_s = out.samples * latency_s * noisy();
+    out.work_s = out.samples * cpu;
+    const double left = threads * seconds - out.read_s - out.work_s;
+    if (data_bound && left > 0) {  // they are busy all the time: in storage's queue, or short of CPUs
+      const bool by_storage = latency_s > 0 && capacity(threads) * latency_s >= 0.99 * reads_at_once;
+      (by_storage ? out.read_s : out.work_s) += left;
+    }
+    const double waits = std::max(0.0, 1 - made / demand);
+    out.wait_s = seconds * (data_bound || hiccup ? waits : 0.0);
+    out.other_cpu_s = out.samples * trainer_cpu_s * noisy();
+    return out;
+  }
+};
+
+}  // namespace tundish

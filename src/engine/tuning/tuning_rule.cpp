@@ -1,0 +1,204 @@
+#include "engine/tuning/tuning_rule.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace tundish {
+namespace {
+
+constexpr double kWaits = 0.03;        // share of the wall time: the trainer waits
+constexpr double kWaitsMuch = 0.10;    // fewer workers are taken back at once
+constexpr double kLeastPromise = 1.05;  // of the predicted rate over the present one
+constexpr double kLeastGain = 0.03;    // for which more workers are kept
+constexpr double kGoodGain = 0.10;     // the same, whatever was promised
+constexpr double kShareOfPromise = 0.25;  // the same, of the promised gain
+constexpr double kAsPromised = 0.6;    // of the promised gain: kept without waiting for more windows
+constexpr double kMostLoss = 0.03;     // for which fewer workers are kept
+constexpr double kLossAtOnce = 0.15;   // for which a trial is taken back at once
+constexpr double kBusy = 0.8;          // share of the workers' time that the demand may take
+constexpr double kFewer = 0.8;         // so many of the workers at most, when storage was the limit
+constexpr double kShortOfCpus = 0.25;  // share of the workers' time: no more of them are tried
+constexpr double kTrainerSlack = 0.25;  // of a CPU: the trainer may use it without losing a worker
+constexpr double kFirstPause = 10, kLongestPause = 320;  // seconds
+
+}  // namespace
+
+TuningRule::TuningRule(int threads, TuningLimits limits)
+    : threads_(std::clamp(threads, 1, std::max(1, limits.most_threads))),
+      limits_(limits),
+      more_pause_(kFirstPause),
+      fewer_pause_(kFirstPause) {}
+
+std::optional<TuningChange> TuningRule::observe(const TuningWindow& window,
+                                                const TuningLimits& limits) {
+  now_ += window.seconds;
+  if (limits.cpus != limits_.cpus || limits.most_threads != limits_.most_threads) {
+    return new_budget(limits);
+  }
+  if (settle_ > 0) {
+    --settle_;
+    return {};
+  }
+  windows_.push_back(window);
+  if (windows_.size() > kMany) windows_.pop_front();
+  return trial_ ? judge() : consider(limits);
+}
+
+std::optional<TuningChange> TuningRule::new_budget(const TuningLimits& limits) {
+  const double before = std::exchange(limits_, limits).cpus;
+  forget();
+  trial_.reset();
+  windows_.clear();
+  settle_ = kSettle;
+  // More CPUs are used when the trainer waits; fewer must be kept to at once.
+  const int cpus = static_cast<int>(std::ceil(limits.cpus));
+  const int most = limits.cpus < before ? cpus : limits.most_threads;
+  const int threads = std::clamp(threads_, 1, std::max(1, std::min(most, limits.most_threads)));
+  if (threads == threads_) return {};
+  return change_to(threads, 0, 0,
+                   fmt::format("the budget changed from {:g} to {:g} CPUs", before, limits.cpus));
+}
+
+std::optional<TuningChange> TuningRule::judge() {
+  const TuningWindow since = sum_of_windows();
+  const Verdict verdict = verdict_on(since, windows_.size());
+  if (verdict == Verdict::open) return {};
+  if (trial_->predicted > 0) prediction_ratio_ = since.rate() / trial_->predicted;
+  if (verdict == Verdict::take_back) return take_back(since);
+  if (trial_->direction == Direction::more) {
+    // The way back must not be taken at once, or two loads that are alike would alternate.
+    fewer_after_ = now_ + fewer_pause_;
+    fewer_pause_ = std::min(2 * fewer_pause_, kLongestPause);
+  }
+  trial_.reset();
+  windows_.clear();
+  return {};
+}
+
+TuningRule::Verdict TuningRule::verdict_on(const TuningWindow& since, std::size_t windows) const {
+  if (trial_->direction == Direction::more) return verdict_on_more(since, windows);
+  const double gain = since.rate() / trial_->rate - 1;
+  const bool for_demand = trial_->direction == Direction::fewer_for_demand;
+  const bool much = for_demand ? since.wait_share() > kWaitsMuch : gain < -kLossAtOnce;
+  if (much) return Verdict::take_back;
+  if (windows < kMany) return Verdict::open;
+  const bool good = for_demand ? since.wait_share() <= kWaits : gain >= -kMostLoss;
+  return good ? Verdict::keep : Verdict::take_back;
+}
+
+TuningRule::Verdict TuningRule::verdict_on_more(const TuningWindow& since,
+                                                std::size_t windows) const {
+  const double gain = since.rate() / trial_->rate - 1;
+  const double promised = trial_->predicted / trial_->rate - 1;
+  if (gain >= kAsPromised * promised && gain >= kLeastGain) return Verdict::keep;
+  if (gain < -kLossAtOnce && since.wait_share() > kWaits) return Verdict::take_back;
+  if (windows < kMany) return Verdict::open;
+  const bool enough = gain >= std::clamp(kShareOfPromise * promised, kLeastGain, kGoodGain);
+  return enough || since.wait_share() <= kWaits ? Verdict::keep : Verdict::take_back;
+}
+
+TuningChange TuningRule::take_back(const TuningWindow& since) {
+  const Trial trial = *std::exchange(trial_, std::nullopt);
+  std::string reason;
+  if (trial.direction == Direction::more) {
+    model_.limit = std::max(since.rate(), trial.rate);
+    more_after_ = now_ + more_pause_;
+    more_pause_ = std::min(2 * more_pause_, kLongestPause);
+    step_ = std::max(1.5, step_ / 2);
+    reason = fmt::format("{} workers gave {:.0f} samples/s, not the predicted {:.0f}", threads_,
+                         since.rate(), trial.predicted);
+  } else {
+    fewer_after_ = now_ + fewer_pause_;
+    fewer_pause_ = std::min(2 * fewer_pause_, kLongestPause);
+    reason = fmt::format("with {} workers the trainer waited {:.0f} % of the time", threads_,
+                         100 * since.wait_share());
+  }
+  return change_to(trial.from, since.rate(), trial.rate, std::move(reason));
+}
+
+std::optional<TuningChange> TuningRule::consider(const TuningLimits& limits) {
+  const TuningWindow recent = sum_of_windows();
+  if (windows_.size() < kFew || recent.samples <= 0) return {};
+  const double limit = now_ >= more_after_ ? CostModel::kNoLimit : model_.limit;
+  model_ = {costs_of(recent), limit};
+  // By number of workers: two that share a core cost more each, and that is no other load.
+  const auto known = known_costs_.try_emplace(threads_, model_.costs).first;
+  if (costs_differ(known->second, model_.costs)) forget();
+  const double others = std::max(0.0, recent.other_cpu_s / recent.seconds - kTrainerSlack);
+  const double cpus = std::max(std::min(1.0, limits.cpus), limits.cpus - others);
+  const int cap = std::min(model_.threads_for(model_.most(cpus)), limits.most_threads);
+  if (auto change = consider_more(recent, cpus, cap)) return change;
+  return windows_.size() < kMany ? std::nullopt : consider_fewer(recent, cpus, cap);
+}
+
+std::optional<TuningChange> TuningRule::consider_more(const TuningWindow& recent, double cpus,
+                                                      int cap) {
+  if (recent.wait_share() <= kWaits || now_ < more_after_) return {};
+  const SampleCosts& costs = model_.costs;
+  const double short_of_cpus = costs.no_cpu_s / (costs.no_cpu_s + costs.thread_s());
+  if (short_of_cpus > kShortOfCpus && threads_ >= cpus) return {};
+  const int wanted = std::min(cap, static_cast<int>(std::ceil(step_ * threads_)));
+  const double predicted = model_.rate(wanted, cpus);
+  if (wanted <= threads_ || predicted < kLeastPromise * recent.rate()) return {};
+  const double blocked = costs.blocked_s / costs.thread_s();
+  return begin(Direction::more, wanted, recent, predicted,
+               fmt::format("the trainer waits {:.0f} % of the time; a worker waits for storage "
+                           "{:.0f} % of the time",
+                           100 * recent.wait_share(), 100 * blocked));
+}
+
+std::optional<TuningChange> TuningRule::consider_fewer(const TuningWindow& recent, double cpus,
+                                                       int cap) {
+  if (now_ < fewer_after_) return {};
+  const auto waits = [](const TuningWindow& one) { return one.wait_share() > kWaits; };
+  if (std::none_of(windows_.begin(), windows_.end(), waits)) {
+    const int needed = std::max(1, static_cast<int>(std::ceil(recent.busy() / kBusy)));
+    if (needed >= threads_) return {};
+    return begin(Direction::fewer_for_demand, needed, recent, recent.rate(),
+                 fmt::format("the trainer takes {:.0f} samples/s, for which {:.1f} workers are busy",
+                             recent.rate(), recent.busy()));
+  }
+  // Where workers wait for storage, the time of a read depends on how many there are.
+  const bool blocks = model_.costs.blocked_s > 0.1 * model_.costs.cpu_s;
+  if (cap >= threads_ || (blocks && cap > kFewer * threads_)) return {};
+  if (model_.rate(cap, cpus) < (1 - kMostLoss) * recent.rate()) return {};
+  return begin(Direction::fewer_cpus, cap, recent, recent.rate(),
+               fmt::format("{:.1f} CPUs are left beside the {:.1f} that the rest of the process uses",
+                           cpus, recent.other_cpu_s / recent.seconds));
+}
+
+TuningChange TuningRule::begin(Direction direction, int threads, const TuningWindow& recent,
+                               double predicted, std::string reason) {
+  trial_ = Trial{direction, threads_, recent.rate(), predicted};
+  return change_to(threads, recent.rate(), predicted, std::move(reason));
+}
+
+TuningChange TuningRule::change_to(int threads, double rate, double predicted,
+                                   std::string reason) {
+  windows_.clear();
+  settle_ = kSettle;
+  return {.from = std::exchange(threads_, threads),
+          .threads = threads,
+          .rate = rate,
+          .predicted = predicted,
+          .reason = std::move(reason)};
+}
+
+TuningWindow TuningRule::sum_of_windows() const {
+  TuningWindow sum;
+  for (const TuningWindow& one : windows_) sum.add(one);
+  return sum;
+}
+
+void TuningRule::forget() {
+  model_.limit = CostModel::kNoLimit;
+  known_costs_.clear();
+  step_ = 4;
+  more_after_ = fewer_after_ = now_;
+  more_pause_ = fewer_pause_ = kFirstPause;
+}
+
+}  // namespace tundish
