@@ -18,26 +18,33 @@ struct SimulatedLoad {
   double reads_at_once = 1e6;    // that storage serves
   double demand = 1e9;           // samples per second that the trainer could take
   double trainer_cpu_s = 0;      // CPU time of the trainer per sample
-  double shared_cores = 0;       // 1: two workers on the two halves of a core take twice as long
+  double shared_cores = 0;       // 1: with all CPUs busy a sample takes twice as long as with half of them
   double per_extra_thread = 0;   // share of the rate that each worker above the CPUs costs
   double noise = 0;              // standard deviation of what is measured, as a share
   double hiccups = 0;            // share of windows in which only half of the samples are made
 
   TuningLimits limits() const { return {cpus, most_threads}; }
 
-  double cpu_s_with(int threads) const {
-    const double half = cpus / 2;
-    const double on_shared = std::clamp((threads - half) / half, 0.0, 1.0);
-    const double extra = std::max(0.0, threads - std::ceil(cpus));
-    return cpu_s * (1 + shared_cores * on_shared) * (1 + per_extra_thread * extra);
-  }
-
-  // Samples per second that the workers could make.
-  double capacity(int threads) const {
-    const double cpu = cpu_s_with(threads);
+  // Samples per second that the workers could make, and the CPU time of one then: it depends on how
+  // many CPUs are busy, and that on the rate.
+  struct Speed {
+    double capacity, cpu_s;
+  };
+  Speed speed(int threads) const {
+    const double half = cpus / 2, extra = std::max(0.0, threads - std::ceil(cpus));
     const double by_storage = latency_s > 0 ? reads_at_once / latency_s : 1e9;
-    return std::min({threads / (cpu + latency_s), cpus / (cpu + trainer_cpu_s), by_storage});
+    Speed out{0, cpu_s};
+    for (int i = 0; i < 30; ++i) {
+      const double busy = std::min(out.capacity, demand) * (out.cpu_s + trainer_cpu_s);
+      const double on_shared = std::clamp((busy - half) / half, 0.0, 1.0);
+      out.cpu_s = cpu_s * (1 + shared_cores * on_shared) * (1 + per_extra_thread * extra);
+      const double now = std::min({threads / (out.cpu_s + latency_s),
+                                   cpus / (out.cpu_s + trainer_cpu_s), by_storage});
+      out.capacity = (out.capacity + now) / 2;
+    }
+    return out;
   }
+  double capacity(int threads) const { return speed(threads).capacity; }
   double rate(int threads) const { return std::min(capacity(threads), demand); }
   double best() const {
     double most = 0;
@@ -51,15 +58,15 @@ struct SimulatedLoad {
     const auto noisy = [&] { return std::max(0.3, 1 + noise * normal(random)); };
     const bool hiccup = std::uniform_real_distribution<double>()(random) < hiccups;
     const double made = rate(threads) * (hiccup ? 0.5 : 1.0) * noisy();
-    const double cpu = cpu_s_with(threads);
-    const bool data_bound = capacity(threads) < demand;
+    const auto [capacity, cpu] = speed(threads);
+    const bool data_bound = capacity < demand;
     TuningWindow out{.seconds = seconds, .samples = made * seconds};
     out.cpu_s = out.samples * cpu * noisy();
     out.read_s = out.samples * latency_s * noisy();
     out.work_s = out.samples * cpu;
     const double left = threads * seconds - out.read_s - out.work_s;
     if (data_bound && left > 0) {  // they are busy all the time: in storage's queue, or short of CPUs
-      const bool by_storage = latency_s > 0 && capacity(threads) * latency_s >= 0.99 * reads_at_once;
+      const bool by_storage = latency_s > 0 && capacity * latency_s >= 0.99 * reads_at_once;
       (by_storage ? out.read_s : out.work_s) += left;
     }
     const double waits = std::max(0.0, 1 - made / demand);
