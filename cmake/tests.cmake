@@ -125,6 +125,10 @@ add_executable(unit_tests
   src/engine/resume_test.cpp
   src/sample/lanes_crop_test.cpp
   src/engine/ring_test.cpp
+  src/engine/tuning/cost_model_test.cpp
+  src/engine/tuning/tuner_test.cpp
+  src/engine/tuning/tuning_rule_test.cpp
+  src/engine/tuning_test.cpp
   src/state/loader_options_test.cpp
   src/state/saved_state_test.cpp
   src/state/transforms_difference_test.cpp

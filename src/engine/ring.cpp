@@ -92,9 +92,13 @@ bool Ring::open_one() {
   return true;
 }
 
-std::optional<Ring::Task> Ring::claim() {
+std::optional<Ring::Task> Ring::claim(std::size_t worker) {
   std::unique_lock lock(mutex_);
   while (!closed_) {
+    if (worker >= active_) {
+      active_again_.wait(lock);
+      continue;
+    }
     for (Open& open : open_) {
       if (open.claimed < open.tasks) {
         return Task{open.slot, open.claimed++, open.ticket};
@@ -103,6 +107,14 @@ std::optional<Ring::Task> Ring::claim() {
     if (!open_one()) work_.wait(lock);
   }
   return std::nullopt;
+}
+
+void Ring::set_active(std::size_t workers) {
+  {
+    std::lock_guard lock(mutex_);
+    active_ = std::max<std::size_t>(workers, 1);
+  }
+  active_again_.notify_all();
 }
 
 void Ring::done(Task task) {
@@ -137,6 +149,7 @@ void Ring::close() {
   }
   work_.notify_all();
   ready_.notify_all();
+  active_again_.notify_all();
 }
 
 bool Ring::is_closed() const {

@@ -58,8 +58,12 @@ class Ring {
     std::uint64_t ticket;
   };
 
-  // Waits for work. Empty once the ring is closed.
-  std::optional<Task> claim();
+  // Waits for work. Empty once the ring is closed. Workers have numbers from 0; those that are not
+  // below the active count wait until they are.
+  std::optional<Task> claim(std::size_t worker = 0);
+
+  // From now on so many workers receive work, at least 1. What others are filling they finish.
+  void set_active(std::size_t workers);
   void done(Task task);  // moved in, it leaves the worker without a share in the slot
 
   enum class Taken { batch, again, end };
@@ -88,7 +92,8 @@ class Ring {
   std::shared_ptr<SlotPool> pool_;
 
   mutable std::mutex mutex_;  // guards everything below
-  std::condition_variable work_, ready_;
+  std::condition_variable work_, ready_, active_again_;
+  std::size_t active_ = ~std::size_t{0};
   Opener opener_;
   std::deque<Open> open_;
   std::uint64_t next_ticket_ = 0;

@@ -23,6 +23,11 @@ void TuningWindow::add(const TuningWindow& other) {
   other_cpu_s += other.other_cpu_s;
 }
 
+// What workers do between samples is in their CPU time alone.
+double TuningWindow::busy() const {
+  return seconds > 0 ? std::max(read_s + work_s, cpu_s) / seconds : 0;
+}
+
 // Only the sum of the CPU time is known. Decoding and augmenting wait for nothing, so what they
 // take beyond it shows that CPUs were short; what it has beyond them was used by reading.
 SampleCosts costs_of(const TuningWindow& window) {

@@ -18,7 +18,7 @@ struct TuningWindow {
   void add(const TuningWindow& other);
   double rate() const { return seconds > 0 ? samples / seconds : 0; }
   double wait_share() const { return seconds > 0 ? wait_s / seconds : 0; }
-  double busy() const { return seconds > 0 ? (read_s + work_s) / seconds : 0; }  // workers
+  double busy() const;  // workers, on average
 };
 
 // Of one sample, in seconds of a worker.
