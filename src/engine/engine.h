@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <span>
 #include <string>
@@ -108,7 +109,7 @@ class Engine {
   // LoaderOptions::tune_threads: the number of threads stays what it is until hold_tuning(false),
   // while something else is measured.
   void hold_tuning(bool held);
-  std::vector<TuningEntry> tuning_entries();  // what was chosen since the last call; any thread
+  std::deque<TuningEntry> tuning_entries() const;  // the newest choices, oldest first; any thread
 
   enum class Next { batch, again, end };
 

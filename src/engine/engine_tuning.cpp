@@ -36,9 +36,9 @@ void Engine::set_threads(std::size_t threads) {
 
 void Engine::hold_tuning(bool held) { shared_->tuning_held = held; }
 
-std::vector<TuningEntry> Engine::tuning_entries() {
+std::deque<TuningEntry> Engine::tuning_entries() const {
   std::lock_guard lock(shared_->mutex);
-  return shared_->tuner ? shared_->tuner->take_entries() : std::vector<TuningEntry>{};
+  return shared_->tuner ? shared_->tuner->entries() : std::deque<TuningEntry>{};
 }
 
 // With the mutex of Shared held.

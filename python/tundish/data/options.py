@@ -88,8 +88,10 @@ class LoaderOptions:
         30.0, "seconds after which a read or decode that does not end is named; None: never"
     )
     # Speed and memory.
-    threads: int | None = _option(
-        None, "default: the CPUs this process may use, shared with the other local ranks"
+    threads: int | str | None = _option(
+        "auto",
+        '"auto": found by measurement and changed while training goes on, within the CPUs of this process, '
+        "shared with the other local ranks; a number; None: one for each of these CPUs",
     )
     prefetch: int = _of_engine("prefetch", 4)
     memory: str | int | None = _option(

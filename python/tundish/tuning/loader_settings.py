@@ -92,7 +92,7 @@ def tune_loader(
 def stages(options: Settings, cpus: int) -> list[list[Settings]]:
     """What is tried, one setting after the other; what the user has set stays."""
     out: list[list[Settings]] = []
-    if options.get("threads") is None:
+    if options.get("threads") in (None, "auto"):
         counts = sorted({max(1, cpus // 2), max(1, cpus - 1), cpus + 2, 2 * cpus} - {cpus})
         out.append([{"threads": count} for count in counts])
     if "prefetch" not in options:

@@ -3,7 +3,6 @@
 #include <time.h>
 
 #include <algorithm>
-#include <utility>
 
 namespace tundish {
 namespace {
@@ -78,7 +77,8 @@ std::optional<TuningChange> Tuner::observe(std::uint64_t now_ns, const TuningCou
   std::optional<TuningChange> change = rule_.observe(window, limits_);
   if (change) {
     ++changes_;
-    if (entries_.size() < kMostEntries) entries_.push_back({seconds(now_ns - started_ns_), *change});
+    entries_.push_back({seconds(now_ns - started_ns_), *change});
+    if (entries_.size() > kMostEntries) entries_.pop_front();
   }
   return change;
 }
@@ -93,7 +93,5 @@ double Tuner::predicted_rate() const {
   const CostModel& model = rule_.model();
   return model.costs.cpu_s > 0 ? model.rate(rule_.threads(), limits_.cpus) : 0;
 }
-
-std::vector<TuningEntry> Tuner::take_entries() { return std::exchange(entries_, {}); }
 
 }  // namespace tundish

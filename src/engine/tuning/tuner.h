@@ -7,7 +7,6 @@
 #include <deque>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "engine/tuning/tuning_rule.h"
 #include "monitor/worker_status.h"
@@ -44,7 +43,7 @@ class Tuner {
   double predicted_rate() const;    // with the present number of threads; 0: not known
   double prediction_ratio() const { return rule_.prediction_ratio(); }
   std::uint64_t changes() const { return changes_; }
-  std::vector<TuningEntry> take_entries();  // those since the last call, at most kMostEntries
+  const std::deque<TuningEntry>& entries() const { return entries_; }  // the newest kMostEntries
 
  private:
   static constexpr std::uint64_t kWindowNs = 250'000'000, kCountNs = 1'000'000'000;
@@ -61,7 +60,7 @@ class Tuner {
   TuningCounts before_;  // when the window began
   std::uint64_t begin_ns_ = 0, last_ns_ = 0, wait_ns_ = 0, away_ns_ = 0, batches_ = 0;
   std::uint64_t changes_ = 0;
-  std::vector<TuningEntry> entries_;
+  std::deque<TuningEntry> entries_;
 };
 
 }  // namespace tundish

@@ -41,12 +41,11 @@ TEST_CASE("tuner: a trainer that never waits is left with the workers that it ne
   Tuner tuner(8, 8, 32);
   Steps steps(tuner);
   CHECK(steps.take(200, 20, 0) == 1);
-  const std::vector<TuningEntry> entries = tuner.take_entries();
+  const std::deque<TuningEntry>& entries = tuner.entries();
   REQUIRE(entries.size() == 1);
   CHECK(entries[0].change.from == 8);
   CHECK(entries[0].change.threads == 1);  // 10 ms of work in every 20 ms
   CHECK(entries[0].at_s > 1);
-  CHECK(tuner.take_entries().empty());
   CHECK(tuner.predicted_rate() == doctest::Approx(1000));
 }
 
@@ -76,7 +75,7 @@ TEST_CASE("tuner: the CPUs are counted again, as the share that was the engine's
   tuner.set_usable(2, steps.now_ns());
   CHECK_FALSE(tuner.counts_cpus(steps.now_ns() + kMs));
   CHECK(steps.take(40, 0, 10) == 1);
-  const std::vector<TuningEntry> entries = tuner.take_entries();
+  const std::deque<TuningEntry>& entries = tuner.entries();
   REQUIRE(entries.size() == 1);
   CHECK(entries[0].change.threads == 1);
   CHECK(entries[0].change.reason == "the budget changed from 4 to 1 CPUs");
