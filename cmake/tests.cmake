@@ -124,6 +124,7 @@ add_executable(unit_tests
   src/sample/orientation_test.cpp
   src/engine/resume_test.cpp
   src/sample/lanes_crop_test.cpp
+  src/engine/ring_active_test.cpp
   src/engine/ring_test.cpp
   src/engine/tuning/cost_model_test.cpp
   src/engine/tuning/tuner_test.cpp

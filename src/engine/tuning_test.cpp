@@ -33,7 +33,7 @@ TEST_CASE("batches are bit-identical while the number of threads changes") {
   source->bad = {3, 50};
   std::mt19937_64 random(test_seed());
   Engine fixed(source, options(1, 7)), changing(source, options(3, 7));
-  for (const std::uint64_t epoch : {0, 1, 2}) {
+  for (const std::uint64_t epoch : {0u, 1u, 2u}) {
     CHECK(run_with_changes(changing, epoch, random) == run_epoch(fixed, epoch));
   }
 }
@@ -67,7 +67,7 @@ TEST_CASE("threads: a loader that is tuned gives the batches of one that is not"
   LoaderOptions tuned = options(2, 8);
   tuned.tune_threads = true;
   Engine one(source, tuned), other(source, options(2, 8));
-  for (const std::uint64_t epoch : {0, 1}) CHECK(run_epoch(one, epoch) == run_epoch(other, epoch));
+  for (const std::uint64_t epoch : {0u, 1u}) CHECK(run_epoch(one, epoch) == run_epoch(other, epoch));
   CHECK(one.stats().threads >= 1);
   CHECK(other.stats().predicted_rate == 0);
   CHECK(other.tuning_entries().empty());
