@@ -37,27 +37,38 @@ Measured measure(std::shared_ptr<const Source> source, const MeasureOptions& opt
       static_cast<std::uint32_t>(std::clamp<std::uint64_t>(source->count(), 1, options.batch_size));
   const double mean_bytes = mean_sample_bytes(*source);
   const Clock::time_point made = Clock::now();
-  const double cpu_before = cpu_seconds();
   Engine engine(std::move(source),
                 {.batch_size = batch_size,
                  .transforms = {RandomResizedCrop{.size = {options.size, options.size}},
                                 RandomHorizontalFlip{}},
                  .shuffle = true,
                  .threads = options.threads,
+                 .tune_threads = options.tune_threads,
                  .on_error = OnError::skip,
-                 .uneven = Uneven::drop});
+                 .uneven = Uneven::drop,
+                 .allocator = options.allocator ? *options.allocator : kPlainMemory});
   engine.start(0, 0);
-  const Clock::time_point start = Clock::now();
+  Clock::time_point start = Clock::now();
+  double cpu_before = cpu_seconds();
 
-  Measured out{.threads = options.threads};
+  Measured out;
   Batch batch;
-  for (std::uint64_t epoch = 0; out.seconds < options.seconds;) {
+  bool warms_up = options.warm_up_seconds > 0;
+  for (std::uint64_t epoch = 0; warms_up || out.seconds < options.seconds;) {
     check_interrupt(path);
     switch (engine.next(batch, std::chrono::milliseconds(100))) {
       case Engine::Next::batch:
         out.images += batch.count;
         out.seconds = since(start);
         if (out.first_batch_seconds == 0) out.first_batch_seconds = since(made);
+        if (warms_up && out.seconds >= options.warm_up_seconds) {
+          warms_up = false;
+          start = Clock::now();
+          cpu_before = cpu_seconds();
+          out.images = 0;
+          out.seconds = 0;
+          engine.new_window();
+        }
         break;
       case Engine::Next::end:
         engine.start(++epoch, 0);
@@ -69,6 +80,7 @@ Measured measure(std::shared_ptr<const Source> source, const MeasureOptions& opt
     }
   }
   const LoaderStats stats = engine.stats();
+  out.threads = static_cast<int>(stats.threads);
   out.skipped = stats.skipped;
   out.read_share = stats.read_busy;
   out.decode_share = stats.decode_busy;
