@@ -65,6 +65,21 @@ def test_bench_load_says_how_long_a_trainer_would_wait(three_packed):
     assert "of 1 images/s would wait 0 % of its time" in out(tundish(*words, "--trainer", "1"))
 
 
+def test_bench_load_sweeps_over_numbers_of_threads(three_packed):
+    words = ["bench", "load", three_packed, "--milliseconds", "20", "--size", "8", "--batch", "2"]
+    report = result_json(*words, "--sweep")
+    counts = [row["threads"] for row in report["rows"]]
+    assert counts[0] == 1
+    assert counts == sorted(set(counts))
+    for row in report["rows"]:
+        assert row["slowest"] <= row["images_per_second"] <= row["fastest"]
+        assert row["predicted_images_per_second"] > 0
+    best = max(row["images_per_second"] for row in report["rows"])
+    assert report["auto_share"] == pytest.approx(report["auto"]["images_per_second"] / best)
+    help_text = out(tundish("bench", "load", "--help"))
+    assert set(report) == set(re.findall(r"[a-z_]+", re.search(r"--sweep \{(.*?)\}", help_text, re.S)[1]))
+
+
 def test_a_file_may_be_called_load(three_packed, tmp_path):
     shutil.copy(three_packed, tmp_path / "load")
     words = ["bench", "load", "--runs", "1", "--milliseconds", "5", "--size", "8"]
