@@ -104,8 +104,7 @@ Json sweep_json(const Sweep& sweep) {
 
 std::string sweep_table(const Sweep& sweep) {
   const double best = std::max(sweep.best(), rate_of(sweep.automatic.plain));
-  std::string out =
-      "    threads     images/s   page-locked   predicted\n";
+  std::string out = "    threads     images/s   page-locked   predicted\n";
   for (const SweepRow& row : sweep.rows) {
     out += row_text(std::to_string(row.threads), row, best);
   }

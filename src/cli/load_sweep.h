@@ -23,7 +23,7 @@ struct Sweep {
   SweepRow automatic;
   std::string why_not_page_locked;  // empty: it was measured
 
-  double best() const;            // images per second of plain batches, of all rows
+  double best() const;             // images per second of plain batches, of all rows
   double automatic_share() const;  // of best()
 };
 

@@ -15,7 +15,7 @@ struct MeasureOptions {
   int size = 224;  // of the random resized crop
   std::uint32_t batch_size = 64;
   int threads = 1;
-  double seconds = 1;  // of one run; it ends with a whole batch
+  double seconds = 1;                        // of one run; it ends with a whole batch
   double warm_up_seconds = 0;                // before them, not counted
   bool tune_threads = false;                 // threads="auto"; `threads` are those to begin with
   const HostAllocator* allocator = nullptr;  // of the batches; null: plain memory
