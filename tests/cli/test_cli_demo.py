@@ -77,7 +77,9 @@ def test_bench_load_sweeps_over_numbers_of_threads(three_packed):
     best = max(row["images_per_second"] for row in report["rows"])
     assert report["auto_share"] == pytest.approx(report["auto"]["images_per_second"] / best)
     help_text = out(tundish("bench", "load", "--help"))
-    assert set(report) == set(re.findall(r"[a-z_]+", re.search(r"--sweep \{(.*?)\}", help_text, re.S)[1]))
+    assert set(report) == set(
+        re.findall(r"[a-z_]+", re.search(r"--sweep \{(.*?)\}", help_text, re.S)[1])
+    )
 
 
 def test_a_file_may_be_called_load(three_packed, tmp_path):
