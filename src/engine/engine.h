@@ -102,8 +102,8 @@ class Engine {
   GpuMaker* gpu_maker() const;      // null without LoaderOptions::for_gpu
   const Mixer* mixer() const;       // null unless the transforms mix images
 
-  // The trainer's thread, once started: so many threads work from now on, at least 1. Batches stay the
-  // same. With tune_threads the number goes on changing.
+  // The trainer's thread, once started: so many threads work from now on, at least 1. Batches stay
+  // the same. With tune_threads the number goes on changing.
   void set_threads(std::size_t threads);
 
   // LoaderOptions::tune_threads: the number of threads stays what it is until hold_tuning(false),

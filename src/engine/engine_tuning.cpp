@@ -9,13 +9,13 @@ namespace {
 
 constexpr int kThreadsPerCpu = 4, kMostThreads = 64;
 
-// More threads than CPUs, for reads that wait for storage; not where each thread has memory that was
-// promised, has a whole batch open, or has a share of a trace.
+// More threads than CPUs, for reads that wait for storage; not where each thread has memory that
+// was promised, has a whole batch open, or has a share of a trace.
 int most_threads(const LoaderOptions& options) {
   const int cpus = *options.threads;
   if (options.memory > 0 || options.gpu_may_decode() || !options.trace.empty()) return cpus;
-  const std::uint64_t places = std::uint64_t{options.batch_size} *
-                               static_cast<std::uint64_t>(std::max(options.prefetch, 1));
+  const std::uint64_t places =
+      std::uint64_t{options.batch_size} * static_cast<std::uint64_t>(std::max(options.prefetch, 1));
   const std::uint64_t most = std::min<std::uint64_t>(places, kMostThreads);
   return std::max(cpus, std::min(kThreadsPerCpu * cpus, static_cast<int>(most)));
 }

@@ -67,7 +67,8 @@ TEST_CASE("threads: a loader that is tuned gives the batches of one that is not"
   LoaderOptions tuned = options(2, 8);
   tuned.tune_threads = true;
   Engine one(source, tuned), other(source, options(2, 8));
-  for (const std::uint64_t epoch : {0u, 1u}) CHECK(run_epoch(one, epoch) == run_epoch(other, epoch));
+  for (const std::uint64_t epoch : {0u, 1u})
+    CHECK(run_epoch(one, epoch) == run_epoch(other, epoch));
   CHECK(one.stats().threads >= 1);
   CHECK(other.stats().predicted_rate == 0);
   CHECK(other.tuning_entries().empty());

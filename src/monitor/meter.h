@@ -27,7 +27,7 @@ class Meter {
 
  private:
   std::uint64_t started_ns_ = 0, batches_ = 0, samples_ = 0, wait_ns_ = 0;
-  std::uint64_t coming_ns_ = 0;  // waited for the coming batch
+  std::uint64_t coming_ns_ = 0;                         // waited for the coming batch
   std::uint64_t thread_ns_ = 0, threads_since_ns_ = 0;  // sum up to a time, of threads_ since then
   std::size_t threads_ = 0;
   WaitHistogram waits_;

@@ -88,10 +88,11 @@ struct LoaderOptions {
     visit(FieldInfo{"threads", "that read, decode and augment; none: as many CPUs as may be used",
                     1, 65535},
           self.threads);
-    visit(FieldInfo{"tune_threads",
-                    "how many threads work is found by measurement; `threads` is then the number of "
-                    "CPUs that they may use"},
-          self.tune_threads);
+    visit(
+        FieldInfo{"tune_threads",
+                  "how many threads work is found by measurement; `threads` is then the number of "
+                  "CPUs that they may use"},
+        self.tune_threads);
     visit(FieldInfo{"prefetch", "batches kept ready ahead of the trainer", 1, kMaxInt},
           self.prefetch);
     visit(FieldInfo{"rank", "of this process", 0, kMaxInt}, self.rank);

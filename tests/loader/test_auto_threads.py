@@ -3,7 +3,6 @@
 import logging
 
 import pytest
-
 import tundish
 from tundish.data.tuning import TuningLog, about
 

@@ -6,9 +6,9 @@
 namespace tundish {
 namespace {
 
-constexpr double kLeast = 1e-9;         // of a cost: divisors are not 0
-constexpr double kMostThreads = 1e6;    // of an answer: fits in an int
-constexpr double kRoundedDown = 0.05;   // of a thread: a measurement is not that exact
+constexpr double kLeast = 1e-9;           // of a cost: divisors are not 0
+constexpr double kMostThreads = 1e6;      // of an answer: fits in an int
+constexpr double kRoundedDown = 0.05;     // of a thread: a measurement is not that exact
 constexpr double kAnotherLoad = 4.0 / 3;  // a factor of the CPU time
 
 }  // namespace

@@ -24,8 +24,8 @@ struct TuningWindow {
 // Of one sample, in seconds of a worker.
 struct SampleCosts {
   double cpu_s = 0;
-  double blocked_s = 0;   // waiting for storage, without a CPU
-  double no_cpu_s = 0;    // waiting for a CPU, or for other workers; not with fewer workers
+  double blocked_s = 0;  // waiting for storage, without a CPU
+  double no_cpu_s = 0;   // waiting for a CPU, or for other workers; not with fewer workers
 
   double thread_s() const { return cpu_s + blocked_s; }
 };

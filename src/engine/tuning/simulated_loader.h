@@ -13,15 +13,16 @@ namespace tundish {
 struct SimulatedLoad {
   double cpus = 8;
   int most_threads = 32;
-  double cpu_s = 0.001;          // of a sample
-  double latency_s = 0;          // of its read, without a CPU
-  double reads_at_once = 1e6;    // that storage serves
-  double demand = 1e9;           // samples per second that the trainer could take
-  double trainer_cpu_s = 0;      // CPU time of the trainer per sample
-  double shared_cores = 0;       // 1: with all CPUs busy a sample takes twice as long as with half of them
-  double per_extra_thread = 0;   // share of the rate that each worker above the CPUs costs
-  double noise = 0;              // standard deviation of what is measured, as a share
-  double hiccups = 0;            // share of windows in which only half of the samples are made
+  double cpu_s = 0.001;        // of a sample
+  double latency_s = 0;        // of its read, without a CPU
+  double reads_at_once = 1e6;  // that storage serves
+  double demand = 1e9;         // samples per second that the trainer could take
+  double trainer_cpu_s = 0;    // CPU time of the trainer per sample
+  double shared_cores =
+      0;  // 1: with all CPUs busy a sample takes twice as long as with half of them
+  double per_extra_thread = 0;  // share of the rate that each worker above the CPUs costs
+  double noise = 0;             // standard deviation of what is measured, as a share
+  double hiccups = 0;           // share of windows in which only half of the samples are made
 
   TuningLimits limits() const { return {cpus, most_threads}; }
 
@@ -38,8 +39,8 @@ struct SimulatedLoad {
       const double busy = std::min(out.capacity, demand) * (out.cpu_s + trainer_cpu_s);
       const double on_shared = std::clamp((busy - half) / half, 0.0, 1.0);
       out.cpu_s = cpu_s * (1 + shared_cores * on_shared) * (1 + per_extra_thread * extra);
-      const double now = std::min({threads / (out.cpu_s + latency_s),
-                                   cpus / (out.cpu_s + trainer_cpu_s), by_storage});
+      const double now = std::min(
+          {threads / (out.cpu_s + latency_s), cpus / (out.cpu_s + trainer_cpu_s), by_storage});
       out.capacity = (out.capacity + now) / 2;
     }
     return out;
@@ -65,7 +66,8 @@ struct SimulatedLoad {
     out.read_s = out.samples * latency_s * noisy();
     out.work_s = out.samples * cpu;
     const double left = threads * seconds - out.read_s - out.work_s;
-    if (data_bound && left > 0) {  // they are busy all the time: in storage's queue, or short of CPUs
+    if (data_bound &&
+        left > 0) {  // they are busy all the time: in storage's queue, or short of CPUs
       const bool by_storage = latency_s > 0 && capacity * latency_s >= 0.99 * reads_at_once;
       (by_storage ? out.read_s : out.work_s) += left;
     }

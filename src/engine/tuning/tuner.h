@@ -40,7 +40,7 @@ class Tuner {
 
   std::optional<TuningChange> observe(std::uint64_t now_ns, const TuningCounts& counts);
 
-  double predicted_rate() const;    // with the present number of threads; 0: not known
+  double predicted_rate() const;  // with the present number of threads; 0: not known
   double prediction_ratio() const { return rule_.prediction_ratio(); }
   std::uint64_t changes() const { return changes_; }
   const std::deque<TuningEntry>& entries() const { return entries_; }  // the newest kMostEntries

@@ -9,18 +9,18 @@
 namespace tundish {
 namespace {
 
-constexpr double kWaits = 0.03;        // share of the wall time: the trainer waits
-constexpr double kWaitsMuch = 0.10;    // fewer workers are taken back at once
-constexpr double kLeastPromise = 1.05;  // of the predicted rate over the present one
-constexpr double kLeastGain = 0.03;    // for which more workers are kept
-constexpr double kGoodGain = 0.05;     // the same, whatever was promised
+constexpr double kWaits = 0.03;           // share of the wall time: the trainer waits
+constexpr double kWaitsMuch = 0.10;       // fewer workers are taken back at once
+constexpr double kLeastPromise = 1.05;    // of the predicted rate over the present one
+constexpr double kLeastGain = 0.03;       // for which more workers are kept
+constexpr double kGoodGain = 0.05;        // the same, whatever was promised
 constexpr double kShareOfPromise = 0.25;  // the same, of the promised gain
-constexpr double kAsPromised = 0.6;    // of the promised gain: kept without waiting for more windows
-constexpr double kMostLoss = 0.03;     // for which fewer workers are kept
-constexpr double kLossAtOnce = 0.15;   // for which a trial is taken back at once
-constexpr double kBusy = 0.8;          // share of the workers' time that the demand may take
-constexpr double kFewer = 0.8;         // so many of the workers at most, when storage was the limit
-constexpr double kShortOfCpus = 0.25;  // share of the workers' time: no more of them are tried
+constexpr double kAsPromised = 0.6;   // of the promised gain: kept without waiting for more windows
+constexpr double kMostLoss = 0.03;    // for which fewer workers are kept
+constexpr double kLossAtOnce = 0.15;  // for which a trial is taken back at once
+constexpr double kBusy = 0.8;         // share of the workers' time that the demand may take
+constexpr double kFewer = 0.8;        // so many of the workers at most, when storage was the limit
+constexpr double kShortOfCpus = 0.25;   // share of the workers' time: no more of them are tried
 constexpr double kTrainerSlack = 0.25;  // of a CPU: the trainer may use it without losing a worker
 constexpr double kFirstPause = 10, kLongestPause = 320;  // seconds
 
@@ -157,17 +157,19 @@ std::optional<TuningChange> TuningRule::consider_fewer(const TuningWindow& recen
   if (std::none_of(windows_.begin(), windows_.end(), waits)) {
     const int needed = std::max(1, static_cast<int>(std::ceil(recent.busy() / kBusy)));
     if (needed >= threads_) return {};
-    return begin(Direction::fewer_for_demand, needed, recent, recent.rate(),
-                 fmt::format("the trainer takes {:.0f} samples/s, for which {:.1f} workers are busy",
-                             recent.rate(), recent.busy()));
+    return begin(
+        Direction::fewer_for_demand, needed, recent, recent.rate(),
+        fmt::format("the trainer takes {:.0f} samples/s, for which {:.1f} workers are busy",
+                    recent.rate(), recent.busy()));
   }
   // Where workers wait for storage, the time of a read depends on how many there are.
   const bool blocks = model_.costs.blocked_s > 0.1 * model_.costs.cpu_s;
   if (cap >= threads_ || (blocks && cap > kFewer * threads_)) return {};
   if (model_.rate(cap, cpus) < (1 - kMostLoss) * recent.rate()) return {};
-  return begin(Direction::fewer_cpus, cap, recent, recent.rate(),
-               fmt::format("{:.1f} CPUs are left beside the {:.1f} that the rest of the process uses",
-                           cpus, recent.other_cpu_s / recent.seconds));
+  return begin(
+      Direction::fewer_cpus, cap, recent, recent.rate(),
+      fmt::format("{:.1f} CPUs are left beside the {:.1f} that the rest of the process uses", cpus,
+                  recent.other_cpu_s / recent.seconds));
 }
 
 TuningChange TuningRule::begin(Direction direction, int threads, const TuningWindow& recent,
@@ -176,8 +178,7 @@ TuningChange TuningRule::begin(Direction direction, int threads, const TuningWin
   return change_to(threads, recent.rate(), predicted, std::move(reason));
 }
 
-TuningChange TuningRule::change_to(int threads, double rate, double predicted,
-                                   std::string reason) {
+TuningChange TuningRule::change_to(int threads, double rate, double predicted, std::string reason) {
   windows_.clear();
   settle_ = kSettle;
   return {.from = std::exchange(threads_, threads),

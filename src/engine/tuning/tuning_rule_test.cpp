@@ -65,7 +65,9 @@ SimulatedLoad random_load(std::mt19937_64& random) {
   const auto between = [&](double low, double high) {  // evenly by factors
     return low * std::pow(high / low, std::uniform_real_distribution<double>()(random));
   };
-  const auto chance = [&](double p) { return std::uniform_real_distribution<double>()(random) < p; };
+  const auto chance = [&](double p) {
+    return std::uniform_real_distribution<double>()(random) < p;
+  };
   SimulatedLoad load;
   load.cpus = std::round(between(1, 32));
   if (chance(0.2)) load.cpus += 0.5;  // a quota
@@ -93,8 +95,8 @@ TEST_CASE("tuning: decoding is the limit, and the CPUs are what is used") {
 }
 
 TEST_CASE("tuning: storage is the limit, and more workers read at once") {
-  Training training({.cpus = 4, .most_threads = 64, .cpu_s = 5e-4, .latency_s = 0.02,
-                     .reads_at_once = 48});
+  Training training(
+      {.cpus = 4, .most_threads = 64, .cpu_s = 5e-4, .latency_s = 0.02, .reads_at_once = 48});
   training.run(60);
   CHECK(training.threads() >= 45);
   CHECK(training.share_since(5) > 0.95);
@@ -103,8 +105,8 @@ TEST_CASE("tuning: storage is the limit, and more workers read at once") {
 }
 
 TEST_CASE("tuning: storage that serves few reads at once gets no flood of workers") {
-  Training training({.cpus = 4, .most_threads = 64, .cpu_s = 1e-4, .latency_s = 0.01,
-                     .reads_at_once = 4});
+  Training training(
+      {.cpus = 4, .most_threads = 64, .cpu_s = 1e-4, .latency_s = 0.01, .reads_at_once = 4});
   training.run(300);
   CHECK(training.threads() <= 8);
   CHECK(training.share_since(5) > 0.95);
