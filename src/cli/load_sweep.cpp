@@ -68,7 +68,8 @@ std::vector<int> sweep_counts(int cpus) {
 
 Sweep sweep_threads(const std::shared_ptr<const Source>& source, const MeasureOptions& options,
                     int runs) {
-  Sweep out{.cpus = usable_cpu_time()};
+  Sweep out;
+  out.cpus = usable_cpu_time();
   const int cpus = static_cast<int>(usable_cpus());
   const std::vector<int> counts = sweep_counts(cpus);
   MeasureOptions locked = options;

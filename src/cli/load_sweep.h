@@ -37,4 +37,6 @@ Sweep sweep_threads(const std::shared_ptr<const Source>& source, const MeasureOp
 Json sweep_json(const Sweep& sweep);
 std::string sweep_table(const Sweep& sweep);  // with a bar for each rate
 
+std::string sweep_svg(const Sweep& sweep);  // the same as a chart
+
 }  // namespace tundish::cli

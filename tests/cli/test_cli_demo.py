@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+from xml.etree import ElementTree
 
 import pytest
 
@@ -65,9 +66,12 @@ def test_bench_load_says_how_long_a_trainer_would_wait(three_packed):
     assert "of 1 images/s would wait 0 % of its time" in out(tundish(*words, "--trainer", "1"))
 
 
-def test_bench_load_sweeps_over_numbers_of_threads(three_packed):
+def test_bench_load_sweeps_over_numbers_of_threads(three_packed, tmp_path):
     words = ["bench", "load", three_packed, "--milliseconds", "20", "--size", "8", "--batch", "2"]
-    report = result_json(*words, "--sweep")
+    report = result_json(*words, "--sweep", "--chart", tmp_path / "sweep.svg")
+    chart = ElementTree.parse(tmp_path / "sweep.svg").getroot()
+    lines = chart.findall("{http://www.w3.org/2000/svg}polyline")
+    assert [len(one.get("points").split()) for one in lines] == [len(report["rows"])] * 2
     counts = [row["threads"] for row in report["rows"]]
     assert counts[0] == 1
     assert counts == sorted(set(counts))

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
+#include <span>
 
 #include "cli/json.h"
 #include "cli/load_sweep.h"
@@ -13,6 +15,7 @@
 #include "cli/verbs.h"
 #include "core/machine/cpu.h"
 #include "core/machine/usable_cpus.h"
+#include "pack/output_file.h"
 
 namespace tundish::cli {
 namespace {
@@ -22,7 +25,7 @@ constexpr VerbHelp kHelp = {
     .usage = "FILE [options]",
     .examples = R"(tundish bench load train.tnd
 tundish bench load train.tnd --threads 4 --trainer 3000
-tundish bench load train.tnd --sweep)",
+tundish bench load train.tnd --sweep --chart sweep.svg)",
     .text = R"(Loads shuffled batches of random resized crops with random flips, as fast as it
 goes, and shows where the time of one image went: read, decode, augment, and what
 is left (threads that wait for each other or for a CPU). --trainer says how many
@@ -89,7 +92,8 @@ struct LoadArguments {
   SourceWords about;
   std::string file;
   std::uint64_t threads = 0, size = 224, batch = 64, trainer = 0, milliseconds = 2000;
-  bool sweep = false;
+  std::string chart;  // file
+  bool sweep = false, force = false;
 };
 
 // False when help was asked for.
@@ -104,6 +108,8 @@ bool parse(LoadArguments& out, const Words& words, Shell& shell) {
                    1'000'000'000);
   arguments.option(out.milliseconds, "--milliseconds", "N", "time to load (2000)", 1, 3'600'000);
   arguments.flag(out.sweep, "--sweep", "a table of thread counts");
+  arguments.option(out.chart, "--chart", "FILE", "with --sweep: also a chart, as SVG");
+  arguments.flag(out.force, "-f,--force", "replace that file");
   return arguments.parse(words);
 }
 
@@ -195,7 +201,14 @@ MeasureOptions measure_options(const LoadArguments& arguments) {
 void run_sweep(const LoadArguments& arguments, const std::shared_ptr<const Source>& source,
                const Shell& shell) {
   constexpr int kRuns = 3;
+  std::optional<OutputFile> chart;  // first: a name that cannot be used is known at once
+  if (!arguments.chart.empty()) chart.emplace(arguments.chart, arguments.force);
   const Sweep sweep = sweep_threads(source, measure_options(arguments), kRuns);
+  if (chart) {
+    const std::string text = sweep_svg(sweep);
+    chart->write_at(std::as_bytes(std::span(text)), 0);
+    chart->commit(text.size());
+  }
   if (shell.json) {
     Json out = about_json(arguments, *source);
     out.update(sweep_json(sweep));
