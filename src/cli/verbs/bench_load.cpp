@@ -218,8 +218,9 @@ void run_sweep(const LoadArguments& arguments, const std::shared_ptr<const Sourc
                           printable(arguments.file), arguments.size, arguments.batch, sweep.cpus));
   shell.print(sweep_table(sweep) + "\n");
   shell.line("auto", fmt::format("{:.0f} % of the best", 100 * sweep.automatic_share()));
-  if (!sweep.why_not_page_locked.empty())
-    shell.line("no page-locked memory", sweep.why_not_page_locked);
+  if (!sweep.why_not_page_locked.empty()) {
+    shell.line("memory", "not page-locked: " + sweep.why_not_page_locked);
+  }
 }
 
 }  // namespace
