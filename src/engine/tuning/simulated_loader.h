@@ -13,11 +13,12 @@ namespace tundish {
 struct SimulatedLoad {
   double cpus = 8;
   int most_threads = 32;
-  double cpu_s = 0.001;        // of a sample
-  double latency_s = 0;        // of its read, without a CPU
-  double reads_at_once = 1e6;  // that storage serves
-  double demand = 1e9;         // samples per second that the trainer could take
-  double trainer_cpu_s = 0;    // CPU time of the trainer per sample
+  double cpu_s = 0.001;          // of a sample
+  double latency_s = 0;          // of its read, without a CPU
+  double slower_when_asked = 0;  // share of its rate that storage loses per read above these
+  double reads_at_once = 1e6;    // that storage serves
+  double demand = 1e9;           // samples per second that the trainer could take
+  double trainer_cpu_s = 0;      // CPU time of the trainer per sample
   double shared_cores =
       0;  // 1: with all CPUs busy a sample takes twice as long as with half of them
   double per_extra_thread = 0;  // share of the rate that each worker above the CPUs costs
@@ -33,7 +34,9 @@ struct SimulatedLoad {
   };
   Speed speed(int threads) const {
     const double half = cpus / 2, extra = std::max(0.0, threads - std::ceil(cpus));
-    const double by_storage = latency_s > 0 ? reads_at_once / latency_s : 1e9;
+    const double queued = std::max(0.0, threads - reads_at_once);
+    const double served = reads_at_once / (1 + slower_when_asked * queued);
+    const double by_storage = latency_s > 0 ? served / latency_s : 1e9;
     Speed out{0, cpu_s};
     for (int i = 0; i < 30; ++i) {
       const double busy = std::min(out.capacity, demand) * (out.cpu_s + trainer_cpu_s);
@@ -68,7 +71,10 @@ struct SimulatedLoad {
     const double left = threads * seconds - out.read_s - out.work_s;
     if (data_bound &&
         left > 0) {  // they are busy all the time: in storage's queue, or short of CPUs
-      const bool by_storage = latency_s > 0 && capacity * latency_s >= 0.99 * reads_at_once;
+      const double queued = std::max(0.0, threads - reads_at_once);
+      const bool by_storage =
+          latency_s > 0 &&
+          capacity * latency_s * (1 + slower_when_asked * queued) >= 0.99 * reads_at_once;
       (by_storage ? out.read_s : out.work_s) += left;
     }
     const double waits = std::max(0.0, 1 - made / demand);

@@ -20,8 +20,10 @@ constexpr double kMostLoss = 0.03;    // for which fewer workers are kept
 constexpr double kLossAtOnce = 0.15;  // for which a trial is taken back at once
 constexpr double kBusy = 0.8;         // share of the workers' time that the demand may take
 constexpr double kFewer = 0.8;        // so many of the workers at most, when storage was the limit
+constexpr double kSpareReads = 1.1;   // workers over those that storage keeps busy
 constexpr double kShortOfCpus = 0.25;   // share of the workers' time: no more of them are tried
 constexpr double kTrainerSlack = 0.25;  // of a CPU: the trainer may use it without losing a worker
+constexpr double kSmallStep = 1.1, kLargeStep = 4;       // workers of a trial over those before
 constexpr double kFirstPause = 10, kLongestPause = 320;  // seconds
 
 }  // namespace
@@ -72,6 +74,11 @@ std::optional<TuningChange> TuningRule::judge() {
     // The way back must not be taken at once, or two loads that are alike would alternate.
     fewer_after_ = now_ + fewer_pause_;
     fewer_pause_ = std::min(2 * fewer_pause_, kLongestPause);
+    step_ = std::min(2 * step_, kLargeStep);
+  } else if (since.rate() > (1 + kLeastGain) * trial_->rate) {
+    // Too many were harmful: the best number is near, and is looked for in small steps.
+    step_ = kSmallStep;
+    more_after_ = now_;
   }
   trial_.reset();
   windows_.clear();
@@ -107,7 +114,7 @@ TuningChange TuningRule::take_back(const TuningWindow& since) {
     model_.limit = std::max(since.rate(), trial.rate);
     more_after_ = now_ + more_pause_;
     more_pause_ = std::min(2 * more_pause_, kLongestPause);
-    step_ = std::max(1.5, step_ / 2);
+    step_ = std::max(kSmallStep, step_ / 2);
     reason = fmt::format("{} workers gave {:.0f} samples/s, not the predicted {:.0f}", threads_,
                          since.rate(), trial.predicted);
   } else {
@@ -162,6 +169,12 @@ std::optional<TuningChange> TuningRule::consider_fewer(const TuningWindow& recen
         fmt::format("the trainer takes {:.0f} samples/s, for which {:.1f} workers are busy",
                     recent.rate(), recent.busy()));
   }
+  if (const int enough = enough_for_storage(); enough < kFewer * threads_) {
+    return begin(
+        Direction::fewer_cpus, enough, recent, recent.rate(),
+        fmt::format("storage gives {:.0f} samples/s, for which {} reads at once are enough",
+                    model_.limit, enough));
+  }
   // Where workers wait for storage, the time of a read depends on how many there are.
   const bool blocks = model_.costs.blocked_s > 0.1 * model_.costs.cpu_s;
   if (cap >= threads_ || (blocks && cap > kFewer * threads_)) return {};
@@ -170,6 +183,19 @@ std::optional<TuningChange> TuningRule::consider_fewer(const TuningWindow& recen
       Direction::fewer_cpus, cap, recent, recent.rate(),
       fmt::format("{:.1f} CPUs are left beside the {:.1f} that the rest of the process uses", cpus,
                   recent.other_cpu_s / recent.seconds));
+}
+
+// Once more workers gave no more: as many as were needed for that rate if reads took as long as
+// they did with fewer workers, without the queue. Some storage is slower when it is asked for more.
+int TuningRule::enough_for_storage() const {
+  if (model_.limit == CostModel::kNoLimit) return threads_;
+  CostModel unhurried = model_;
+  for (const auto& [threads, costs] : known_costs_) {
+    if (threads < threads_ && costs.thread_s() < unhurried.costs.thread_s()) {
+      unhurried.costs = costs;
+    }
+  }
+  return std::max(1, unhurried.threads_for(kSpareReads * model_.limit));
 }
 
 TuningChange TuningRule::begin(Direction direction, int threads, const TuningWindow& recent,
@@ -197,7 +223,7 @@ TuningWindow TuningRule::sum_of_windows() const {
 void TuningRule::forget() {
   model_.limit = CostModel::kNoLimit;
   known_costs_.clear();
-  step_ = 4;
+  step_ = kLargeStep;
   more_after_ = fewer_after_ = now_;
   more_pause_ = fewer_pause_ = kFirstPause;
 }

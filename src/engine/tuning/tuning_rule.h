@@ -61,6 +61,7 @@ class TuningRule {
   std::optional<TuningChange> consider(const TuningLimits& limits);
   std::optional<TuningChange> consider_more(const TuningWindow& recent, double cpus, int cap);
   std::optional<TuningChange> consider_fewer(const TuningWindow& recent, double cpus, int cap);
+  int enough_for_storage() const;
   TuningChange begin(Direction direction, int threads, const TuningWindow& recent, double predicted,
                      std::string reason);
   TuningChange change_to(int threads, double rate, double predicted, std::string reason);

@@ -115,6 +115,19 @@ TEST_CASE("tuning: storage that serves few reads at once gets no flood of worker
   CHECK(training.changes()[1].reason.find("not the predicted") != std::string::npos);
 }
 
+TEST_CASE("tuning: storage that is slower when asked for more gets as many reads as it serves") {
+  Training training({.cpus = 2,
+                     .most_threads = 64,
+                     .cpu_s = 1e-4,
+                     .latency_s = 0.02,
+                     .slower_when_asked = 0.03,
+                     .reads_at_once = 24});
+  training.run(60);
+  CHECK(training.threads() >= 23);
+  CHECK(training.threads() <= 27);
+  CHECK(training.share_since(10) > 0.90);
+}
+
 TEST_CASE("tuning: the trainer is the limit, and gets the CPUs that it does not need") {
   Training training({.cpus = 16, .cpu_s = 0.002, .demand = 1000});  // 2 busy workers
   training.run(30);
