@@ -125,6 +125,7 @@ add_executable(unit_tests
   src/engine/resume_test.cpp
   src/sample/lanes_crop_test.cpp
   src/engine/ring_active_test.cpp
+  src/engine/ring_interleavings_test.cpp
   src/engine/ring_test.cpp
   src/engine/tuning/cost_model_test.cpp
   src/engine/tuning/tuner_test.cpp

@@ -61,7 +61,7 @@ TEST_CASE("ring: a worker that is not active receives nothing until it is") {
   workers.join();  // also those that were never active
 }
 
-TEST_CASE("ring: batches come in order and whole while the number of workers changes") {
+TEST_CASE("ring: batches come in order and whole while workers and open batches change") {
   std::mt19937_64 random(test_seed());
   Ring ring(4);
   ring.restart(batches_of(5, 2000));
@@ -71,6 +71,7 @@ TEST_CASE("ring: batches come in order and whole while the number of workers cha
     std::mt19937_64 counts(seed);
     while (!over) {
       ring.set_active(counts() % 9);  // 0 counts as 1
+      ring.set_depth(counts() % 6);
       std::this_thread::yield();
     }
   });
