@@ -50,6 +50,8 @@ Json tuning_json(const Engine& engine) {
     list.push_back({{"at_s", entry.at_s},
                     {"from", entry.change.from},
                     {"threads", entry.change.threads},
+                    {"prefetch_from", entry.change.open_from},
+                    {"prefetch", entry.change.open_batches},
                     {"samples_per_s", entry.change.rate},
                     {"predicted_samples_per_s", entry.change.predicted},
                     {"reason", entry.change.reason}});

@@ -209,7 +209,7 @@ Engine::Next Engine::take(Batch& out, std::chrono::nanoseconds timeout) {
     shared.meter.wait(end_ns - begin_ns, taken == Ring::Taken::batch);
     if (taken == Ring::Taken::end && shared.broken) std::rethrow_exception(shared.broken);
     if (shared.tuner && taken != Ring::Taken::end) {
-      tune(begin_ns, end_ns, taken == Ring::Taken::batch);
+      tune(begin_ns, end_ns, slot.get());
     }
   }
   Track* const track = shared.trainer.track;
@@ -249,6 +249,7 @@ LoaderStats Engine::stats() const {
   stats.zeros = shared_->bad.zeros();
   stats.bad = shared_->bad.bad();
   stats.slots = ring.slots;
+  stats.prefetch = ring.depth;
   stats.ready_batches = ring.ready;
   if (shared_->tuner) {
     stats.thread_changes = shared_->tuner->changes();

@@ -106,6 +106,10 @@ class Engine {
   // the same. With tune_threads the number goes on changing.
   void set_threads(std::size_t threads);
 
+  // The same for the batches that are kept ready; not with a memory budget, which pays for those of
+  // LoaderOptions::prefetch.
+  void set_prefetch(std::size_t batches);
+
   // LoaderOptions::tune_threads: the number of threads stays what it is until hold_tuning(false),
   // while something else is measured.
   void hold_tuning(bool held);
@@ -158,7 +162,7 @@ class Engine {
  private:
   struct Shared;
   void start_threads(std::size_t wanted);  // with the mutex of Shared held, as the next
-  void tune(std::uint64_t begin_ns, std::uint64_t end_ns, bool received);
+  void tune(std::uint64_t begin_ns, std::uint64_t end_ns, const Slot* received);  // null: none
   Next take(Batch& out, std::chrono::nanoseconds timeout);  // also a batch that is left out
 
   std::shared_ptr<Shared> shared_;    // second owner: each worker, so that one can be left behind

@@ -9,12 +9,15 @@
 namespace tundish {
 namespace {
 
-// An epoch whose number of threads changes after every batch.
-std::vector<Seen> run_with_changes(Engine& engine, std::uint64_t epoch, std::mt19937_64& random) {
-  engine.start(epoch, 0);
+// An epoch from a position on, whose numbers of threads and of open batches change after every
+// batch. Ends after `most` batches; `position` is then where it was.
+std::vector<Seen> run_with_changes(Engine& engine, std::uint64_t epoch, std::mt19937_64& random,
+                                   std::uint64_t& position, std::size_t most = 1000) {
+  engine.start(epoch, position);
   std::vector<Seen> all;
-  for (;;) {
+  while (all.size() < most) {
     engine.set_threads(1 + random() % 9);
+    engine.set_prefetch(1 + random() % 6);
     Batch batch;
     const Engine::Next next = engine.next(batch, 20s);
     if (next == Engine::Next::end) return all;
@@ -23,7 +26,9 @@ std::vector<Seen> run_with_changes(Engine& engine, std::uint64_t epoch, std::mt1
     const std::size_t bytes =
         batch.count * 3 * static_cast<std::size_t>(view.size.width * view.size.height);
     all.push_back({batch.epoch, batch.samples, {view.pixels, view.pixels + bytes}});
+    position = batch.next;
   }
+  return all;
 }
 
 }  // namespace
@@ -34,8 +39,53 @@ TEST_CASE("batches are bit-identical while the number of threads changes") {
   std::mt19937_64 random(test_seed());
   Engine fixed(source, options(1, 7)), changing(source, options(3, 7));
   for (const std::uint64_t epoch : {0u, 1u, 2u}) {
-    CHECK(run_with_changes(changing, epoch, random) == run_epoch(fixed, epoch));
+    std::uint64_t position = 0;
+    CHECK(run_with_changes(changing, epoch, random, position) == run_epoch(fixed, epoch));
   }
+}
+
+TEST_CASE("a run that is resumed while the number of threads changes gives the same batches") {
+  const auto source = std::make_shared<LevelSource>(101, 16);
+  source->bad = {3, 50};
+  std::mt19937_64 random(test_seed());
+  Engine fixed(source, options(1, 7));
+  const std::vector<Seen> expected = run_epoch(fixed, 1);
+  for (int repeat = 0; repeat < 5; ++repeat) {
+    std::uint64_t position = 0;
+    std::vector<Seen> all;
+    while (all.size() < expected.size()) {  // each piece by an engine of its own
+      Engine engine(source, options(1 + static_cast<int>(random() % 4), 7));
+      const std::vector<Seen> piece =
+          run_with_changes(engine, 1, random, position, 1 + random() % expected.size());
+      REQUIRE(!piece.empty());
+      all.insert(all.end(), piece.begin(), piece.end());
+    }
+    CHECK(all == expected);
+  }
+}
+
+TEST_CASE("open batches: as many are made ahead of the trainer as are asked for") {
+  const auto source = std::make_shared<LevelSource>(400);
+  LoaderOptions given = options(2, 4);
+  given.prefetch = 2;
+  Engine engine(source, given);
+  engine.start(0, 0);
+  const auto ready_become = [&](std::uint64_t wanted) {
+    const auto until = std::chrono::steady_clock::now() + 20s;
+    while (engine.ready() < wanted && std::chrono::steady_clock::now() < until) {
+      std::this_thread::sleep_for(1ms);
+    }
+    return engine.ready();
+  };
+  CHECK(ready_become(2) == 2);
+  engine.set_prefetch(5);
+  CHECK(ready_become(5) == 5);
+  CHECK(engine.stats().prefetch == 5);
+  engine.set_prefetch(1);
+  Batch batch;
+  for (int i = 0; i < 4; ++i) REQUIRE(engine.next(batch, 20s) == Engine::Next::batch);
+  CHECK(engine.ready() == 1);
+  CHECK(source->reads == 20);  // none of a sixth batch
 }
 
 TEST_CASE("threads: only the active ones work, and all of them end") {

@@ -10,6 +10,8 @@ CHANGE = {
     "at_s": 1.5,
     "from": 8,
     "threads": 3,
+    "prefetch_from": 4,
+    "prefetch": 4,
     "samples_per_s": 1000.0,
     "predicted_samples_per_s": 1000.0,
     "reason": "the trainer takes 1000 samples/s, for which 2.0 workers are busy",
@@ -50,6 +52,32 @@ def test_a_fixed_number_stays(photos, crop, threads):
         assert loader.tuning() == []
 
 
+def test_prefetch_is_tuned_only_with_the_threads(photos, crop):
+    for given, prefetch in (({"threads": 2}, 4), ({"prefetch": 7}, 7), ({"threads": None}, 4)):
+        with tundish.Loader(photos.pack, 3, **given, **crop) as loader:
+            list(loader)
+            assert loader.stats()["data/prefetch"] == prefetch
+            assert all(one["prefetch"] == prefetch for one in loader.tuning())
+    with pytest.raises(ValueError, match="prefetch must be \"auto\" or a number, not 'deep'"):
+        tundish.Loader(photos.pack, prefetch="deep")
+
+
+def test_a_tuned_loader_resumes_with_the_very_batches(photos, crop):
+    expected = batches(photos, threads=1, **crop)
+    options = {"shuffle": True, "backend": "numpy", **crop}
+    got = []
+    with tundish.Loader(photos.pack, 3, **options) as loader:
+        for images, labels in loader:
+            got.append((images.tobytes(), labels.tobytes()))
+            if len(got) == 3:
+                break
+        state = loader.state_dict()
+    with tundish.Loader(photos.pack, 3, **options) as loader:
+        loader.load_state_dict(state)
+        got += [(images.tobytes(), labels.tobytes()) for _ in range(2) for images, labels in loader]
+    assert got == expected
+
+
 def test_another_word_is_refused(photos):
     with pytest.raises(ValueError, match="threads must be \"auto\", a number or None, not 'many'"):
         tundish.Loader(photos.pack, threads="many")
@@ -88,3 +116,5 @@ def test_the_line_of_a_change():
     )
     budget = {**CHANGE, "samples_per_s": 0.0, "predicted_samples_per_s": 0.0, "reason": "why"}
     assert about(budget) == "threads: 8 -> 3: why"
+    assert about({**budget, "prefetch": 8}) == "threads: 8 -> 3, prefetch: 4 -> 8: why"
+    assert about({**budget, "from": 3, "prefetch": 8}) == "prefetch: 4 -> 8: why"

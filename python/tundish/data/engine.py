@@ -129,6 +129,8 @@ def _settled(setup: Setup, source: Source, replays: bool) -> Any:
         world_size=setup.world_size,
         threads=setup.threads,
         tune_threads=setup.tunes_threads,
+        prefetch=setup.prefetch,
+        tune_prefetch=setup.tunes_prefetch,
         memory=setup.memory,
         cache="none" if setup.options.cache is None else setup.options.cache,
         pin_memory=setup.pin if setup.device is None else can_pin(setup.device),

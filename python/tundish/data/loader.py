@@ -144,8 +144,8 @@ class Loader:
         return stats
 
     def tuning(self) -> list[dict[str, Any]]:
-        """What threads="auto" chose, oldest first (the newest 100): at_s, from, threads, reason, and the rates
-        samples_per_s (before, measured) and predicted_samples_per_s (after)."""
+        """What threads="auto" changed, oldest first (the newest 100): at_s, threads (from), prefetch (prefetch_from), reason,
+        and the rates samples_per_s (before, measured) and predicted_samples_per_s (after)."""
         return self._engine.tuning()[1]
 
     def bad_samples(self) -> list[dict[str, Any]]:

@@ -26,6 +26,8 @@ class Setup:
     device: Any  # None: host memory
     threads: int  # with tunes_threads: to begin with
     tunes_threads: bool
+    prefetch: int  # with tunes_prefetch: to begin with
+    tunes_prefetch: bool
     memory: int  # bytes; 0: not counted
     pin: bool  # the engine locks its own memory
     pinned: pinned.PinnedBatches | None  # batches are made in torch's page-locked memory
@@ -37,6 +39,7 @@ def settle(options: LoaderOptions) -> Setup:
     hang_ms = checks.milliseconds(options.hang_warning, "hang_warning")
     device = device_of(options.device, backend)
     threads, tunes_threads = _threads(options)
+    prefetch = prefetch_of(options.prefetch)
     memory = memory_budget.of_options(options)
     pin, pieces = _pinning(options, backend, device)
     return Setup(
@@ -50,6 +53,8 @@ def settle(options: LoaderOptions) -> Setup:
         device=device,
         threads=threads,
         tunes_threads=tunes_threads,
+        prefetch=prefetch,
+        tunes_prefetch=tunes_threads and options.prefetch == "auto",
         memory=memory,
         pin=pin,
         pinned=pieces,
@@ -66,6 +71,15 @@ def _threads(options: LoaderOptions) -> tuple[int, bool]:
     return given, False
 
 
+def prefetch_of(given: Any) -> int:
+    """Batches kept ready, to begin with."""
+    if given == "auto":
+        return 4
+    if isinstance(given, str):
+        raise ValueError(f'prefetch must be "auto" or a number, not {given!r}')
+    return checks.positive(given, "prefetch")
+
+
 def _pinning(
     options: LoaderOptions, backend: str, device: Any
 ) -> tuple[bool, pinned.PinnedBatches | None]:
@@ -78,5 +92,5 @@ def _pinning(
         pin = False
     if not pin or backend != "torch":
         return pin, None
-    prefetch = checks.positive(options.prefetch, "prefetch")
+    prefetch = prefetch_of(options.prefetch)
     return False, pinned.PinnedBatches(options.batch_size, prefetch, max(1, len(options.views)))

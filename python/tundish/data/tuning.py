@@ -41,4 +41,9 @@ def about(change: dict[str, Any]) -> str:
             f"; {change['samples_per_s']:,.0f} samples/s before, "
             f"{change['predicted_samples_per_s']:,.0f} predicted"
         )
-    return f"threads: {change['from']} -> {change['threads']}: {change['reason']}{rates}"
+    changed = [
+        f"{name}: {change[before]} -> {change[name]}"
+        for name, before in (("threads", "from"), ("prefetch", "prefetch_from"))
+        if change[before] != change[name]
+    ]
+    return f"{', '.join(changed)}: {change['reason']}{rates}"

@@ -28,6 +28,10 @@ double TuningWindow::busy() const {
   return seconds > 0 ? std::max(read_s + work_s, cpu_s) / seconds : 0;
 }
 
+double TuningWindow::idle_share(int workers) const {
+  return std::max(0.0, 1 - busy() / std::max(workers, 1));
+}
+
 // Only the sum of the CPU time is known. Decoding and augmenting wait for nothing, so what they
 // take beyond it shows that CPUs were short; what it has beyond them was used by reading.
 SampleCosts costs_of(const TuningWindow& window) {

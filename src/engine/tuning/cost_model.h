@@ -18,7 +18,8 @@ struct TuningWindow {
   void add(const TuningWindow& other);
   double rate() const { return seconds > 0 ? samples / seconds : 0; }
   double wait_share() const { return seconds > 0 ? wait_s / seconds : 0; }
-  double busy() const;  // workers, on average
+  double busy() const;                   // workers, on average
+  double idle_share(int workers) const;  // of the time of so many workers
 };
 
 // Of one sample, in seconds of a worker.

@@ -1,5 +1,5 @@
-// For tests: a loader of formulas. Its rate for each number of workers is known, so the best fixed
-// number is too.
+// For tests: a loader of formulas. Its rate for each number of workers and of open batches is
+// known, so the best fixed numbers are too.
 #pragma once
 
 #include <algorithm>
@@ -22,10 +22,12 @@ struct SimulatedLoad {
   double shared_cores =
       0;  // 1: with all CPUs busy a sample takes twice as long as with half of them
   double per_extra_thread = 0;  // share of the rate that each worker above the CPUs costs
+  int most_open = 4;
+  double waits_for_oldest = 0;  // share of the workers' time, if one batch were open
   double noise = 0;             // standard deviation of what is measured, as a share
   double hiccups = 0;           // share of windows in which only half of the samples are made
 
-  TuningLimits limits() const { return {cpus, most_threads}; }
+  TuningLimits limits() const { return {cpus, most_threads, most_open}; }
 
   // Samples per second that the workers could make, and the CPU time of one then: it depends on how
   // many CPUs are busy, and that on the rate.
@@ -48,29 +50,31 @@ struct SimulatedLoad {
     }
     return out;
   }
-  double capacity(int threads) const { return speed(threads).capacity; }
-  double rate(int threads) const { return std::min(capacity(threads), demand); }
+  double at_work(int open) const { return 1 - waits_for_oldest / open; }  // share of the time
+  double rate(int threads, int open) const {
+    return std::min(at_work(open) * speed(threads).capacity, demand);
+  }
   double best() const {
     double most = 0;
-    for (int n = 1; n <= most_threads; ++n) most = std::max(most, rate(n));
+    for (int n = 1; n <= most_threads; ++n) most = std::max(most, rate(n, most_open));
     return most;
   }
 
-  // What would be measured in `seconds` with so many workers.
-  TuningWindow window(int threads, double seconds, std::mt19937_64& random) const {
+  // What would be measured in `seconds` with so many workers and open batches.
+  TuningWindow window(int threads, int open, double seconds, std::mt19937_64& random) const {
     std::normal_distribution<double> normal(0, 1);
     const auto noisy = [&] { return std::max(0.3, 1 + noise * normal(random)); };
     const bool hiccup = std::uniform_real_distribution<double>()(random) < hiccups;
-    const double made = rate(threads) * (hiccup ? 0.5 : 1.0) * noisy();
+    const double made = rate(threads, open) * (hiccup ? 0.5 : 1.0) * noisy();
     const auto [capacity, cpu] = speed(threads);
-    const bool data_bound = capacity < demand;
+    const bool data_bound = at_work(open) * capacity < demand;
     TuningWindow out{.seconds = seconds, .samples = made * seconds};
     out.cpu_s = out.samples * cpu * noisy();
     out.read_s = out.samples * latency_s * noisy();
     out.work_s = out.samples * cpu;
-    const double left = threads * seconds - out.read_s - out.work_s;
-    if (data_bound &&
-        left > 0) {  // they are busy all the time: in storage's queue, or short of CPUs
+    const double left = at_work(open) * threads * seconds - out.read_s - out.work_s;
+    // Not waiting for the oldest batch they are busy: in storage's queue, or short of CPUs.
+    if (data_bound && left > 0) {
       const double queued = std::max(0.0, threads - reads_at_once);
       const bool by_storage =
           latency_s > 0 &&

@@ -36,10 +36,10 @@ TuningCounts count_work(const std::deque<WorkerStatus>& workers) {
   return out;
 }
 
-Tuner::Tuner(int cpus, double usable, int most_threads)
+Tuner::Tuner(int cpus, double usable, int most_threads, int open_batches)
     : share_(std::min(1.0, cpus / std::max(usable, 1.0))),
-      limits_{share_ * usable, most_threads},
-      rule_(cpus, limits_) {}
+      limits_{.cpus = share_ * usable, .most_threads = most_threads},
+      rule_(cpus, limits_, open_batches) {}
 
 bool Tuner::waited(std::uint64_t begin_ns, std::uint64_t end_ns, bool received) {
   if (last_ns_ > 0) away_ns_ = std::max(away_ns_, since(last_ns_, begin_ns));
@@ -52,8 +52,9 @@ bool Tuner::waited(std::uint64_t begin_ns, std::uint64_t end_ns, bool received) 
   return batches_ >= kBatches || 2 * wait_ns_ >= end_ns - begin_ns_;
 }
 
-void Tuner::set_usable(double usable, std::uint64_t now_ns) {
+void Tuner::set_usable(double usable, int most_open, std::uint64_t now_ns) {
   counted_ns_ = now_ns;
+  limits_.most_open = most_open;
   limits_.cpus = share_ * usable;
 }
 

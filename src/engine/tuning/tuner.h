@@ -28,15 +28,18 @@ struct TuningEntry {
 class Tuner {
  public:
   // cpus: threads to begin with, of `usable` CPUs (with a fraction, by quota) that the process has.
-  Tuner(int cpus, double usable, int most_threads);
+  // open_batches: to begin with.
+  Tuner(int cpus, double usable, int most_threads, int open_batches = 1);
 
   // The trainer's thread was in next() from begin to end and waited for a batch, which it received
   // or not. True: it is time for observe().
   bool waited(std::uint64_t begin_ns, std::uint64_t end_ns, bool received);
 
-  // Whether the CPUs of the process are to be counted again: once a second.
-  bool counts_cpus(std::uint64_t now_ns) const { return now_ns >= counted_ns_ + kCountNs; }
-  void set_usable(double usable, std::uint64_t now_ns);
+  // Whether the CPUs and the memory of the process are to be counted again: once a second.
+  bool counts_again(std::uint64_t now_ns) const { return now_ns >= counted_ns_ + kCountNs; }
+  void set_usable(double usable, int most_open, std::uint64_t now_ns);
+  double share() const { return share_; }
+  int open_batches() const { return rule_.open_batches(); }
 
   std::optional<TuningChange> observe(std::uint64_t now_ns, const TuningCounts& counts);
 
@@ -53,7 +56,7 @@ class Tuner {
 
   void begin_window(std::uint64_t now_ns, const TuningCounts& counts);
 
-  const double share_;  // of the usable CPUs that are this engine's
+  const double share_;  // of what the process may use that is this engine's
   TuningLimits limits_;
   TuningRule rule_;
   std::uint64_t started_ns_ = 0, counted_ns_ = 0;

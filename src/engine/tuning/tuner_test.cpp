@@ -71,9 +71,9 @@ TEST_CASE("tuner: the CPUs are counted again, as the share that was the engine's
   Steps steps(tuner);
   steps.take(40, 0, 10);
   CHECK(tuner.changes() == 0);
-  CHECK(tuner.counts_cpus(steps.now_ns()));
-  tuner.set_usable(2, steps.now_ns());
-  CHECK_FALSE(tuner.counts_cpus(steps.now_ns() + kMs));
+  CHECK(tuner.counts_again(steps.now_ns()));
+  tuner.set_usable(2, 1, steps.now_ns());
+  CHECK_FALSE(tuner.counts_again(steps.now_ns() + kMs));
   CHECK(steps.take(40, 0, 10) == 1);
   const std::deque<TuningEntry>& entries = tuner.entries();
   REQUIRE(entries.size() == 1);
