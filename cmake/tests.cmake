@@ -170,6 +170,8 @@ target_link_libraries(fail_nth PRIVATE ${CMAKE_DL_LIBS})
 # Parts of bench/ that are written in C++.
 add_executable(bench_augment bench/augment/augment.cpp)
 target_link_libraries(bench_augment PRIVATE engine)
+add_executable(bench_autotune bench/autotune/autotune.cpp)
+target_link_libraries(bench_autotune PRIVATE engine)
 add_executable(bench_cache bench/cache/cache.cpp bench/cache/known_order.cpp bench/cache/lru.cpp)
 target_link_libraries(bench_cache PRIVATE engine)
 add_executable(bench_decode bench/decode/decode.cpp)
