@@ -125,7 +125,13 @@ add_executable(unit_tests
   src/sample/orientation_test.cpp
   src/engine/resume_test.cpp
   src/sample/lanes_crop_test.cpp
+  src/engine/ring_active_test.cpp
+  src/engine/ring_interleavings_test.cpp
   src/engine/ring_test.cpp
+  src/engine/tuning/cost_model_test.cpp
+  src/engine/tuning/tuner_test.cpp
+  src/engine/tuning/tuning_rule_test.cpp
+  src/engine/tuning_test.cpp
   src/state/loader_options_test.cpp
   src/state/saved_state_test.cpp
   src/state/transforms_difference_test.cpp
@@ -165,6 +171,8 @@ target_link_libraries(fail_nth PRIVATE ${CMAKE_DL_LIBS})
 # Parts of bench/ that are written in C++.
 add_executable(bench_augment bench/augment/augment.cpp)
 target_link_libraries(bench_augment PRIVATE engine)
+add_executable(bench_autotune bench/autotune/autotune.cpp)
+target_link_libraries(bench_autotune PRIVATE engine)
 add_executable(bench_cache bench/cache/cache.cpp bench/cache/known_order.cpp bench/cache/lru.cpp)
 target_link_libraries(bench_cache PRIVATE engine)
 add_executable(bench_decode bench/decode/decode.cpp)

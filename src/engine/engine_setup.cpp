@@ -121,6 +121,7 @@ Engine::Shared::Shared(std::shared_ptr<const Source> source, LoaderOptions optio
   resolve_defaults(options);
   make_recipe(std::move(source));
   trace = make_trace(options);
+  make_tuner();
   if (trace) trainer.track = &trace->new_track("trainer");
   order = make_order(
       options.order, recipe.source->count(),

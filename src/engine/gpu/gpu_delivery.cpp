@@ -47,6 +47,7 @@ GpuDelivery::GpuDelivery(Engine& engine, int device, void* stream,
   if (resident) engine.gpu_maker()->use_resident(resident->records());
   if (engine.can_choose_decoder()) {
     choice_.emplace(cuda::new_stream_clock(device), engine.options().prefetch);
+    engine.hold_tuning(true);  // one thing is measured at a time
   }
 }
 
@@ -121,6 +122,7 @@ std::optional<std::string> GpuDelivery::handed_over(bool on_gpu, void* stream) {
   if (!choice_ || choice_->chosen()) return {};
   std::optional<std::string> reason = choice_->handed_over(on_gpu, engine_.ready(), stream);
   engine_.decode_on_gpu(choice_->use_gpu());
+  engine_.hold_tuning(!choice_->chosen());
   return reason;
 }
 
