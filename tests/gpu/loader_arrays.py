@@ -21,10 +21,10 @@ TYPES = ["uint8", "int16", "int64", "float16", "float32", "float64", "bool"]
 
 @contextmanager
 def _made() -> Iterator[Path]:
-    """A file with an array of each type, and labels."""
+    """A file with an array of each type (none has the shape of an image), and labels."""
     rng = np.random.default_rng(1)
     arrays: dict[str, Any] = {
-        f"a_{name}": (rng.random((COUNT, 3, 2, 1 + 37 * n)) * 200).astype(name)
+        f"a_{name}": (rng.random((COUNT, 2, 3, 2, 1 + 37 * n)) * 200).astype(name)
         for n, name in enumerate(TYPES)
     }
     with tempfile.TemporaryDirectory() as folder:
