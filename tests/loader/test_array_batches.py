@@ -7,6 +7,7 @@ import zlib
 
 import numpy as np
 import pytest
+import torch
 import tundish
 
 from tests.helpers.fake_gpu import FakeGpu
@@ -124,6 +125,33 @@ def test_a_resumed_run_and_ranks_go_on_with_the_same_bytes(form, data):
 def _of_rank(path, rank, options):
     given = {"shuffle": True, "seed": 3, "backend": "numpy", "as_dict": True, "cache": "auto"}
     return tundish.Loader(path, rank=rank, **given, **options)
+
+
+def test_every_type_arrives_as_it_is(tmp_path):
+    names = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
+    names += ["float16", "float32", "float64"]
+    values = np.random.default_rng(1).random((6, 2, 3, 2, 2)) * 100 - 20
+    arrays = {f"a_{name}": values.astype(np.int64).astype(name) for name in names}
+    np.savez(tmp_path / "x.npz", **arrays)
+    for backend in ("numpy", "torch"):
+        with tundish.Loader(tmp_path / "x.npz", 6, backend=backend) as loader:
+            (batch,) = loader
+        for name, array in arrays.items():
+            np.testing.assert_array_equal(np.asarray(batch[name]), array)
+            assert str(batch[name].dtype).removeprefix("torch.") == array.dtype.name
+
+
+def test_bfloat16_needs_torch(tmp_path):
+    path = tmp_path / "x.safetensors"
+    wanted = torch.arange(40).reshape(4, 2, 5).bfloat16()
+    head = json.dumps({"x": {"dtype": "BF16", "shape": [4, 2, 5], "data_offsets": [0, 80]}})
+    elements = wanted.view(torch.uint8).numpy().tobytes()
+    path.write_bytes(len(head).to_bytes(8, "little") + head.encode() + elements)
+    with pytest.raises(ValueError, match="bfloat16 needs torch"):
+        tundish.Loader(path, 4, backend="numpy")
+    with tundish.Loader(path, 4) as loader:
+        ((x, _),) = loader
+    assert torch.equal(x, wanted)
 
 
 def test_a_cache_that_is_too_small_keeps_a_part(tmp_path):
