@@ -235,8 +235,8 @@ TUNDISH_API void tundish_batch_tensor_info(const tundish_batch* batch, int32_t w
  * error. */
 TUNDISH_API void* tundish_batch_tensor(tundish_batch* batch, int32_t which);
 
-/* The bytes of a field of one sample, valid until the batch is freed. The image and the label have
- * no bytes here. */
+/* The bytes of a field of one sample, valid until the batch is freed. The image, the label and what
+ * is a tensor of the batch have no bytes here. */
 TUNDISH_API int32_t tundish_batch_field(const tundish_batch* batch, uint64_t place, uint32_t field,
                                         const void** bytes, uint64_t* size);
 

@@ -23,7 +23,7 @@ MemoryShares share_memory(const MemoryNeeds& needs, const std::string& path) {
                     : "";
     throw Error(
         ErrorCode::budget_too_small, {.file = path},
-        fmt::format("{} bytes are given; {}{} threads of {} and an index of {} take {}",
+        fmt::format("{} bytes are given; {}{} threads of {} and what is kept of the data, {}, take {}",
                     with_commas(needs.budget), of_batches, needs.threads,
                     with_commas(kLeastPerThread), with_commas(needs.source), with_commas(least)));
   }

@@ -28,7 +28,7 @@ class Engine:
     def __init__(self, setup: Setup, source: Source, replays: bool) -> None:
         """`replays`: a batch of an earlier run is made again."""
         settled, lists = _settled(setup, source, replays)
-        _check_backend(setup)
+        _check_backend(setup, source)
         handle = lib.tundish_loader_new(
             source.handle, json.dumps(settled).encode(), ctypes.byref(lists)
         )
@@ -140,11 +140,11 @@ def _settled(setup: Setup, source: Source, replays: bool) -> Any:
     )
 
 
-def _check_backend(setup: Setup) -> None:
-    if setup.backend == "numpy" and any(
-        isinstance(one, ToDtype) and one._json()["dtype"] == "bfloat16"
-        for one in setup.options.transforms
-    ):
+def _check_backend(setup: Setup, source: Source) -> None:
+    dtypes = [one._json()["dtype"] for one in setup.options.transforms if isinstance(one, ToDtype)]
+    if "image" not in dict(source.fields).values():
+        dtypes += [dtype for dtype, _ in source.arrays.values()]
+    if setup.backend == "numpy" and "bfloat16" in dtypes:
         raise ValueError("bfloat16 needs torch: NumPy has no such type")
 
 
