@@ -115,7 +115,8 @@ class Race:
         if found.ndim == 4 and found.shape[3] == 3:  # our images have their channels last
             found = found.transpose(0, 3, 1, 2)
         same = np.array_equal(
-            found.reshape(len(found), -1), expected(job, numbers % job.count).reshape(len(found), -1)
+            found.reshape(len(found), -1),
+            expected(job, numbers % job.count).reshape(len(found), -1),
         )
         return "" if same else "wrong arrays"
 

@@ -2,10 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "source/arrays/copy_bytes.h"
-
 #include "sample/admission.h"
 #include "sample/cached.h"
+#include "source/arrays/copy_bytes.h"
 
 namespace tundish {
 

@@ -1,5 +1,5 @@
-// What some sources also are: those that take much memory besides the samples that they read (arrays
-// in chunks). A loader with a budget asks for it, and limits it.
+// What some sources also are: those that take much memory besides the samples that they read
+// (arrays in chunks). A loader with a budget asks for it, and limits it.
 #pragma once
 
 #include <cstdint>

@@ -44,7 +44,8 @@ class Joined : public Source, public ReadMemory {
   }
   std::uint64_t memory_while_reading() const override {
     std::uint64_t most = 0;
-    for (const auto& source : sources_) most = std::max(most, tundish::memory_while_reading(*source));
+    for (const auto& source : sources_)
+      most = std::max(most, tundish::memory_while_reading(*source));
     return most;
   }
   void keep_at_most(std::uint64_t bytes) const override {
