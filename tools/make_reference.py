@@ -38,6 +38,7 @@ VERBS = (
     "tune",
     "run",
     "check",
+    "doctor",
     "demo",
     "explain",
 )

@@ -16,6 +16,7 @@ from .program import find_program
 _VERBS = {
     "check": ("tundish.diagnosis.checking.cli", "main"),
     "demo-page": ("tundish.demo", "run"),  # how the program's own demo goes on
+    "doctor": ("tundish.diagnosis.doctor.cli", "main"),
     "run": ("tundish.launch.cli", "main"),
     "tune": ("tundish.tuning.cli", "main"),
 }

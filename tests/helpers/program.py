@@ -31,6 +31,7 @@ VERBS = [
     "tune",
     "run",
     "check",
+    "doctor",
     "demo",
     "explain",
 ]

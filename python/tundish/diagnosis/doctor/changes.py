@@ -1,0 +1,124 @@
+"""What to change, best first, each with the step that it would give."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from .cause import Cause, more_workers, place_text
+from .figures import COMPUTE, Figures
+from .loading import Loading
+
+LEAST_GAIN = 0.03  # of the step; less is not worth a line
+
+
+@dataclass(frozen=True)
+class Change:
+    what: str
+    how: str  # the command, or the line to write
+    predicted_s: float | None  # None: something else measures it
+    at_best: bool = False  # the step cannot become shorter than that; it may stay longer
+
+    def as_json(self, step_s: float) -> dict[str, Any]:
+        gain = step_s / self.predicted_s if self.predicted_s else None
+        return {**asdict(self), "gain": gain}
+
+
+def find_changes(
+    facts: dict[str, Any], figures: Figures, inside: Loading | None, cause: Cause
+) -> list[Change]:
+    found = [
+        *_of_loading(facts, figures, inside, cause),
+        *_of_copies(facts, figures),
+        *_of_lines(facts, figures),
+        *_of_the_model(figures),
+    ]
+    step = figures.step_s
+    worth = [
+        one
+        for one in found
+        if one.predicted_s is None or one.predicted_s <= step * (1 - LEAST_GAIN)
+    ]
+    return sorted(worth, key=lambda one: (one.predicted_s is None, one.predicted_s or 0.0))
+
+
+def _of_loading(
+    facts: dict[str, Any], figures: Figures, inside: Loading | None, cause: Cause
+) -> list[Change]:
+    loader = facts["loader"]
+    if figures.share("data") < LEAST_GAIN or loader is None:
+        return []
+    if inside is None:
+        return []
+    ceiling, out = figures.ceiling_s, []
+    workers = more_workers(figures, inside) or max(2, inside.cpus)
+    if workers > inside.workers:
+        out.append(
+            Change(
+                f"{workers} worker processes instead of {inside.workers}",
+                f"DataLoader(..., num_workers={workers}, persistent_workers=True)",
+                inside.step_with(workers, ceiling),
+            )
+        )
+    for row in inside.rows[:3]:
+        if row["stage"] in ("transform", "dataset", "storage"):
+            word = {"storage": "read faster, or once", "transform": "a cheaper transform"}
+            out.append(
+                Change(
+                    f"{word.get(row['stage'], 'cheaper code')}: {row['name']} takes "
+                    f"{row['s'] * 1e3:.1f} ms per batch of one worker",
+                    f"change {row['name']}",
+                    inside.step_with(inside.workers, ceiling, row["s"]),
+                    at_best=True,
+                )
+            )
+    if loader.get("dataset", "").startswith(("torchvision.", "timm.")):
+        how = "loader = tundish.accelerate(loader)"
+        out.append(Change("Tundish's engine reads and augments", how, ceiling, at_best=True))
+    elif inside.slowest() in ("storage", "decode"):
+        how = 'tundish.pack(dataset, "train.tnd"); loader = tundish.Loader("train.tnd", ...)'
+        out.append(Change("the samples packed once, and loaded by Tundish", how, None))
+    return out
+
+
+def _of_copies(facts: dict[str, Any], figures: Figures) -> list[Change]:
+    loader = facts["loader"] or {}
+    if figures.share("copy") < LEAST_GAIN:
+        return []
+    how = "x = x.to(device, non_blocking=True)"
+    if not loader.get("pin_memory"):
+        how = "DataLoader(..., pin_memory=True); " + how
+    predicted = figures.step_s - figures.parts["copy"]
+    return [Change("copies from pinned memory, ahead of the step", how, predicted, at_best=True)]
+
+
+def _of_lines(facts: dict[str, Any], figures: Figures) -> list[Change]:
+    """Lines of the loop, outside the model, by the samples of the profiled steps."""
+    total = sum(one["share"] for one in facts["lines"] if one["part"] == "other")
+    out = []
+    for one in facts["lines"]:
+        if one["part"] != "other":
+            continue
+        seconds = figures.parts["other"] * one["share"] / total
+        if seconds >= LEAST_GAIN * figures.step_s:
+            out.append(
+                Change(
+                    f"{place_text(one)} takes {seconds * 1e3:.1f} ms of every step outside the model",
+                    f"{one['file']}:{one['line']}",
+                    figures.step_s - seconds,
+                    at_best=True,
+                )
+            )
+    return out[:5]
+
+
+def _of_the_model(figures: Figures) -> list[Change]:
+    if figures.share(*COMPUTE) < 0.2:
+        return []
+    return [
+        Change(
+            "a faster step of the model: precision, memory format, compilation",
+            "tundish tune train.py:build",
+            None,
+        )
+    ]

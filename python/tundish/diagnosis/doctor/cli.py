@@ -1,0 +1,114 @@
+"""`tundish doctor`: the verb. The program runs it as `python -m tundish doctor ...`.
+
+The script's output and exit code come through; the verdict is on stderr, as `time` and `perf` do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from typing import Any
+
+from ..._c.errors import ArgumentError
+from ..watch.settings import Settings
+from .cli_words import HELP, parse
+from .run import Ended, command_of, run
+from .text import verdict_text
+from .verdict import Verdict, judge
+
+OK, FAILED, USAGE, NOT_STARTED = 0, 1, 2, 127
+
+
+def main(words: list[str]) -> int:
+    """The verb with the words after it; the exit code."""
+    before_end = words[: words.index("--")] if "--" in words else words
+    if "--help" in before_end or "-h" in before_end:
+        sys.stdout.write(HELP)
+        return OK
+    as_json = "--json" in before_end
+    try:
+        options = parse(words)
+    except ArgumentError as error:
+        return _fail(str(error), USAGE, as_json)
+    settings = Settings(steps=options.steps, stop=not options.to_end)
+    if options.no_replay:
+        settings.replayed = 0
+    try:
+        ended = run(command_of(options.command), settings, stdout_to_stderr=options.json)
+    except OSError as error:
+        text = f"{options.command[0]}: {error.strerror or error}"
+        return _fail(text, NOT_STARTED, as_json)
+    return _report(verdict_of(ended), ended, options)
+
+
+def verdict_of(ended: Ended) -> Verdict:
+    """Of the process that trains; of several, of rank 0, which a note tells."""
+    trained = [one for one in ended.facts if one["steps"]]
+    if not ended.facts:
+        text = "No verdict: no Python process that imports PyTorch was seen."
+        return Verdict(text, None, notes=_notes(ended, 0))
+    verdict = judge(ended.facts[0])
+    verdict.notes += _notes(ended, len(trained))
+    return verdict
+
+
+def _notes(ended: Ended, trained: int) -> list[str]:
+    out = []
+    if trained > 1:
+        out.append(f"{trained} processes train; these are the figures of the first one")
+    if ended.code > 128:
+        out.append(
+            f"the script was ended by signal {ended.code - 128}; this is what was seen until then"
+        )
+    elif ended.code:
+        out.append(
+            f"the script ended with exit code {ended.code}; this is what was seen until then"
+        )
+    if not ended.facts:
+        out.append(
+            "python -I, -E and -S keep the doctor out; so does a command that clears PYTHONPATH"
+        )
+    return out
+
+
+def _report(verdict: Verdict, ended: Ended, options: argparse.Namespace) -> int:
+    values = {**verdict.as_json(), "processes": len(ended.facts), "exit": ended.code}
+    if options.output:
+        try:
+            with open(options.output, "w", encoding="utf-8") as file:
+                _write_json(values, file)
+        except OSError as error:
+            print(f"tundish: {options.output}: {error.strerror}", file=sys.stderr, flush=True)
+            return ended.code or FAILED
+    if options.json:
+        _write_json(values, sys.stdout)
+    elif not options.quiet:
+        encoding = sys.stderr.encoding or "ascii"
+        blocks = "utf" in encoding.lower()
+        text = verdict_text(verdict, _color(options), blocks)
+        sys.stderr.write(text.encode(encoding, "replace").decode(encoding))
+        sys.stderr.flush()
+    return ended.code
+
+
+def _write_json(values: dict[str, Any], file: Any) -> None:
+    json.dump(values, file, indent=2, allow_nan=False)
+    file.write("\n")
+    file.flush()
+
+
+def _fail(text: str, code: int, as_json: bool) -> int:
+    print(f"tundish: {text}", file=sys.stderr, flush=True)
+    if as_json:
+        _write_json({"error": {"code": None, "message": text, "exit": code}}, sys.stdout)
+    return code
+
+
+def _color(options: argparse.Namespace) -> bool:
+    if options.no_color or os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
