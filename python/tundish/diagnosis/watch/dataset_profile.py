@@ -29,7 +29,7 @@ class Clock:
 
         path = f"/proc/self/task/{threading.get_native_id()}/schedstat"
         try:
-            self._file: Any = open(path, "rb", buffering=0)
+            self._file: Any = open(path, "rb", buffering=0)  # noqa: SIM115
         except OSError:
             self._file = None
 
@@ -174,9 +174,9 @@ def _codes(dataset: Any) -> set[Any]:
     waiting = [dataset]
     for one in waiting:
         for name in ("__getitem__", "__iter__"):
-            function = getattr(type(one), name, None)
-            if hasattr(function, "__code__"):
-                codes.add(function.__code__)
+            code = getattr(getattr(type(one), name, None), "__code__", None)
+            if code is not None:
+                codes.add(code)
         inner = [getattr(one, "dataset", None), *(getattr(one, "datasets", None) or ())]
         waiting += [found for found in inner if found is not None and len(waiting) < 100]
     return codes

@@ -7,6 +7,7 @@ host kept it waiting: if work is still queued, both events follow each other at 
 
 from __future__ import annotations
 
+import itertools
 import sys
 from typing import Any
 
@@ -30,7 +31,7 @@ def event_maker() -> Any:
 def gpu_seconds(marks: list[Mark]) -> dict[str, float]:
     """By part, of a step whose events are reached. The first mark is where the step begins."""
     out: dict[str, float] = {}
-    for (_, before), (part, after) in zip(marks, marks[1:]):
+    for (_, before), (part, after) in itertools.pairwise(marks):
         out[part] = out.get(part, 0.0) + before.elapsed_time(after) / 1e3
     return out
 

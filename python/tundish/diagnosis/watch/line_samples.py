@@ -57,7 +57,7 @@ class LineSampler:
             place = _users_place(frame)
             if now == "other" and self._is_at_for(frame):
                 now = "data"
-            self.samples[(now, *place)] += 1
+            self.samples[(now, place[0], place[1], place[2])] += 1
             self.total += 1
 
     def _is_at_for(self, frame: FrameType | None) -> bool:

@@ -44,7 +44,7 @@ def wait_until_filled(iterator: Any, most_s: float = 3.0) -> None:
     """Until torch's workers have made all that they make ahead, so that they are idle in the replay."""
     deadline = time.monotonic() + most_s
     results = getattr(iterator, "_worker_result_queue", None)
-    pinned = getattr(iterator, "_data_queue", None)
+    pinned: Any = getattr(iterator, "_data_queue", None)
     if results is None:
         return
     with contextlib.suppress(Exception):
