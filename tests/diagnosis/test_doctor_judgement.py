@@ -1,0 +1,210 @@
+"""The verdict on facts that are written down here: GPUs, ranks and ends that a test cannot have."""
+
+import itertools
+import json
+
+import pytest
+from tundish.diagnosis.doctor.verdict import judge
+from tundish.diagnosis.watch.gpu_clock import gpu_seconds
+from tundish.diagnosis.watch.ledger import PARTS, Ledger
+from tundish.diagnosis.watch.line_samples import LineSampler
+from tundish.diagnosis.watch.settings import Settings, from_variable, to_variable
+
+COMPUTE = {"forward": 0.010, "backward": 0.020, "optimizer": 0.002, "zero_grad": 0.001}
+
+
+def step(phase="measure", boundary=False, gpu=None, **seconds):
+    values = {**dict.fromkeys(PARTS, 0.0), **COMPUTE, **seconds}
+    return {
+        "phase": phase,
+        "boundary": boundary,
+        "batches": 1,
+        "optimizer_steps": 1,
+        "seconds": values,
+        "gpu_seconds": gpu or {},
+    }
+
+
+def facts(steps, **more):
+    return {
+        "version": 1,
+        "pid": 1,
+        "rank": 0,
+        "phase": "done",
+        "torch": {"version": "2", "threads": 1, "gpu": None},
+        "cpus": 8,
+        "steps": steps,
+        "lines": [],
+        "loader": {"kind": "torch", "num_workers": 2, "batch_size": 10},
+        "loader_failed": "",
+        "overhead_s": 1e-5,
+        **more,
+    }
+
+
+def sampled(rows, sample_s, blocked_s=0.0, workers=2):
+    listed = [
+        {"name": name, "kind": kind, "s": s, "blocked_s": blocked}
+        for name, kind, s, blocked in rows
+    ]
+    samples = {"sample_s": sample_s, "blocked_s": blocked_s, "rows": listed, "collate_s": 0.0}
+    return {"kind": "torch", "num_workers": workers, "batch_size": 10, "samples": samples}
+
+
+def test_the_gpus_clock_decides_where_there_is_one():
+    """The host waits for the GPU in backward; the GPU itself waits for data."""
+    gpu = {"data": 0.060, "forward": 0.010, "backward": 0.020, "other": 0.001}
+    verdict = judge(facts([step(gpu=gpu, data=0.001) for _ in range(20)]))
+    assert verdict.figures.clock == "gpu"
+    assert verdict.cause.name == "loader"
+    assert verdict.sentence.startswith("The GPU waits for data 66 % of every step")
+
+
+def test_copies_to_the_gpu():
+    gpu = {"copy": 0.030, "forward": 0.010, "backward": 0.020}
+    verdict = judge(facts([step(gpu=gpu) for _ in range(20)]))
+    assert verdict.cause.name == "copy"
+    assert "pin_memory=True" in verdict.changes[0].how
+    assert verdict.changes[0].predicted_s == pytest.approx(0.030)
+
+
+def test_waiting_in_bursts_is_not_lost_in_a_median():
+    steps = [step(data=0.2 if number % 4 == 0 else 0.0) for number in range(40)]
+    verdict = judge(facts(steps))
+    assert verdict.figures.parts["data"] == pytest.approx(0.05)
+    assert verdict.cause.name == "loader"
+
+
+def test_a_validation_between_steps_is_left_out():
+    steps = [step(other=9.0 if number == 7 else 0.0) for number in range(30)]
+    verdict = judge(facts(steps))
+    assert verdict.cause.name == "compute"
+    assert verdict.figures.rare_steps == 1
+    assert any("left out" in note for note in verdict.notes)
+
+
+def test_the_replay_gives_the_ceiling_and_boundaries_do_not_count():
+    replay = [step("replay", other=1.0), step("replay", other=1.0)]
+    replay += [step("replay", own=5.0) for _ in range(5)] + [step("replay", boundary=True, other=9)]
+    verdict = judge(facts([step(data=0.1) for _ in range(20)] + replay))
+    assert verdict.figures.ceiling_from == "replay"
+    assert verdict.figures.ceiling_s == pytest.approx(sum(COMPUTE.values()))
+
+
+@pytest.mark.parametrize(
+    ("rows", "cause"),
+    [
+        ([("read", "read", 0.09, 0.09), ("PIL", "decode", 0.01, 0)], "storage"),
+        ([("what", "other", 0.09, 0.08), ("PIL", "decode", 0.01, 0)], "storage"),  # it only waits
+        ([("what", "other", 0.09, 0.0), ("PIL", "decode", 0.01, 0)], "dataset"),
+        ([("read", "read", 0.02, 0.02), ("PIL", "decode", 0.08, 0)], "decode"),
+        ([("Crop", "transform", 0.08, 0.0), ("PIL", "decode", 0.02, 0)], "transform"),
+    ],
+)
+def test_the_slowest_stage_is_the_cause_where_workers_cannot_help(rows, cause):
+    loader = sampled(rows, 0.1, sum(row[3] for row in rows))
+    verdict = judge(facts([step(data=0.467) for _ in range(20)], loader=loader, cpus=3))
+    assert verdict.cause.name == cause
+    assert verdict.cause.detail == max(rows, key=lambda row: row[2])[0]
+
+
+def test_workers_are_the_cause_where_more_of_them_make_loading_free():
+    loader = sampled([("PIL", "decode", 0.01, 0.0)], 0.01, workers=2)
+    verdict = judge(facts([step(data=0.017) for _ in range(20)], loader=loader, cpus=8))
+    assert verdict.cause.name == "workers"
+    assert verdict.changes[0].how.startswith("DataLoader(..., num_workers=3")
+    assert verdict.changes[0].predicted_s == pytest.approx(0.033, rel=0.05)
+    few_cpus = judge(facts([step(data=0.017) for _ in range(20)], loader=loader, cpus=2))
+    assert few_cpus.cause.name == "decode"
+
+
+def test_a_loader_of_tundish_is_judged_by_its_own_statistics():
+    loader = {"kind": "tundish", "stats": {"data/read_busy": 0.9, "data/decode_busy": 0.1}}
+    verdict = judge(facts([step(data=0.1) for _ in range(20)], loader=loader))
+    assert verdict.cause.name == "storage"
+
+
+@pytest.mark.parametrize(
+    ("steps", "torch", "text"),
+    [
+        ([], None, "did not import PyTorch"),
+        ([], {"version": "2"}, "no two optimizer steps"),
+        ([step("warm-up", boundary=True)], {"version": "2"}, "ended after 1 step."),
+    ],
+)
+def test_without_steps_there_is_no_verdict(steps, torch, text):
+    verdict = judge(facts(steps, torch=torch, phase="warm-up"))
+    assert verdict.cause is None
+    assert text in verdict.sentence
+    assert text in str(verdict)
+
+
+def test_few_steps_are_judged_with_a_note():
+    verdict = judge(facts([step("warm-up", True)] + [step("warm-up")] * 3, phase="warm-up"))
+    assert verdict.cause.name == "compute"
+    assert any("unsteady" in note for note in verdict.notes)
+
+
+def test_every_verdict_is_json_and_text():
+    loader = sampled([("PIL", "decode", 0.01, 0.0)], 0.01)
+    for one in (facts([]), facts([step(data=0.1)] * 9), facts([step(data=0.1)] * 9, loader=loader)):
+        verdict = judge(one)
+        assert json.loads(json.dumps(verdict.as_json(), allow_nan=False))["version"] == 1
+        assert verdict.sentence in str(verdict)
+
+
+class Event:
+    """An event of a GPU that was reached at a time in milliseconds."""
+
+    def __init__(self, ms):
+        self.ms = ms
+
+    def elapsed_time(self, other):
+        return other.ms - self.ms
+
+
+def test_the_gpus_time_of_each_part_is_the_time_between_its_events():
+    marks = [("", Event(0)), ("data", Event(40)), ("other", Event(41)), ("data", Event(50))]
+    assert gpu_seconds(marks) == pytest.approx({"data": 0.049, "other": 0.001})
+
+
+def test_nested_parts_count_once_and_a_step_begins_where_the_last_one_ended():
+    ticks, events = itertools.count(), itertools.count()
+    ledger = Ledger(lambda: next(ticks), lambda: Event(next(events)))
+    ledger.enter("optimizer")  # a closure: backward inside the step
+    ledger.enter("backward")
+    assert (ledger.part, ledger.is_in("optimizer")) == ("backward", True)
+    ledger.leave()
+    ledger.leave()
+    seconds, marks = ledger.close_step()
+    assert {part: s for part, s in seconds.items() if s} == {
+        "other": 2,
+        "optimizer": 2,
+        "backward": 1,
+    }
+    ledger.enter("data")
+    ledger.leave()
+    seconds, marks = ledger.close_step()
+    assert sum(seconds.values()) == 3
+    assert sum(gpu_seconds(marks).values()) == pytest.approx(0.003)
+
+
+def test_settings_reach_the_script_as_they_are():
+    settings = Settings(steps=9, stop=False, least_s=0.5)
+    assert from_variable(to_variable("/tmp/a=b c", settings)) == ("/tmp/a=b c", settings)
+
+
+def test_the_for_loop_around_a_step_is_known_and_others_are_not():
+    import sys
+
+    sampler = LineSampler()
+
+    def loop():
+        for _ in range(1):
+            for _ in range(1):
+                sampler.note_loop(sys._getframe())
+        for _ in range(1):
+            pass
+
+    loop()
+    assert len(sampler._loops[loop.__code__]) == 2
