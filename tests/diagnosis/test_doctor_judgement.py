@@ -194,6 +194,16 @@ def test_settings_reach_the_script_as_they_are():
     assert from_variable(to_variable("/tmp/a=b c", settings)) == ("/tmp/a=b c", settings)
 
 
+def test_ranks_end_after_the_same_step_whatever_their_clocks_say():
+    alone, ranks = Settings().for_ranks(1), Settings().for_ranks(2)
+    assert not alone.is_enough(30, 0.1)
+    assert alone.is_enough(30, 60.0)
+    assert [ranks.is_enough(steps, 1e9) for steps in (29, 30)] == [False, True]
+    assert ranks.is_enough(30, 0.0)
+    assert ranks.most_profiled_s == float("inf")
+    assert Settings(steps=7).for_ranks(2).steps == 7
+
+
 def test_the_for_loop_around_a_step_is_known_and_others_are_not():
     import sys
 
@@ -208,3 +218,39 @@ def test_the_for_loop_around_a_step_is_known_and_others_are_not():
 
     loop()
     assert len(sampler._loops[loop.__code__]) == 2
+
+
+def test_the_rows_of_a_data_set_are_its_functions_and_modules_with_all_of_their_time():
+    import time
+
+    import torch
+    from tundish.diagnosis.watch.dataset_profile import profile_dataset
+
+    class Flip(torch.nn.Module):
+        def forward(self, x):
+            len("abc")  # a function of C that returns does not end the row
+            time.sleep(0.02)
+            return x
+
+    class Numbers(torch.utils.data.Dataset):
+        def __len__(self):
+            return 10
+
+        def fetch(self, index):
+            len("abc")
+            time.sleep(0.02)
+            return torch.ones(2)
+
+        def __getitem__(self, index):
+            return self.flip(self.fetch(index))
+
+        flip = Flip()
+
+    random = torch.get_rng_state()
+    found = profile_dataset(torch.utils.data.DataLoader(Numbers(), 4))
+    assert torch.equal(torch.get_rng_state(), random)
+    rows = {row["name"].rpartition(".")[2]: row for row in found["rows"]}
+    assert (rows["fetch"]["kind"], rows["Flip"]["kind"]) == ("read", "transform")
+    for name in ("fetch", "Flip"):
+        assert rows[name]["s"] > 0.25 * found["sample_s"]
+        assert rows[name]["blocked_s"] > 0.5 * rows[name]["s"]

@@ -70,7 +70,8 @@ def _sampled(facts: dict[str, Any]) -> Loading | None:
     rows = []
     for row in samples["rows"]:
         stage = _STAGES[row["kind"]]
-        if stage == "dataset" and row["blocked_s"] > row["s"] / 2:
+        large = row["s"] > 0.05 * samples["sample_s"]
+        if stage == "dataset" and large and row["blocked_s"] > row["s"] / 2:
             stage = "storage"  # nobody knows the function, but it waits and does not work
         stages[stage] += row["s"] * size
         rows.append({"name": row["name"], "stage": stage, "s": row["s"] * size})

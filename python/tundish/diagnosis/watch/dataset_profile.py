@@ -68,7 +68,8 @@ class CallTimes:
 
     def __init__(self, rows: Rows, clock: Clock, watched: set[Any]) -> None:
         self._rows, self._clock, self._watched = rows, clock, watched
-        self._open: list[tuple[Any, str, str, tuple[float, float]]] = []
+        # The row that is open now: its frame, the events that end it, its name and kind, its begin.
+        self._open: list[tuple[Any, tuple[str, ...], str, str, tuple[float, float]]] = []
 
     def __enter__(self) -> CallTimes:
         sys.setprofile(self._on_event)
@@ -86,15 +87,16 @@ class CallTimes:
             if passes_on:
                 self._watched.add(frame.f_code)
                 return
-            self._open.append((frame, name, kind, self._clock.now()))
+            self._open.append((frame, ("return",), name, kind, self._clock.now()))
         elif event == "c_call":
             if self._open or frame.f_code not in self._watched:
                 return
             name, kind, _ = kind_of_call(frame, arg)
-            self._open.append((frame, name, kind, self._clock.now()))
-        elif self._open and event in ("return", "c_return", "c_exception"):
-            opened, name, kind, begin = self._open[-1]
-            if opened is frame:
+            ends = ("c_return", "c_exception")
+            self._open.append((frame, ends, name, kind, self._clock.now()))
+        elif self._open:
+            opened, ends, name, kind, begin = self._open[-1]
+            if opened is frame and event in ends:
                 end = self._clock.now()
                 self._open.pop()
                 self._rows.add(name, kind, end[0] - begin[0], end[1] - begin[1])

@@ -9,7 +9,7 @@ from typing import Any
 
 from .facts import facts, look_inside, save
 from .hooks import Ended, Hooks
-from .settings import Settings
+from .settings import Settings, world_size
 from .watch import Watch
 
 SAVE_EVERY_S = 2.0
@@ -19,7 +19,8 @@ class Session:
     """`folder`: where the facts go, also from time to time, because a process can be killed."""
 
     def __init__(self, settings: Settings, folder: str | None) -> None:
-        self.settings, self._folder = settings, folder
+        self.settings = settings = settings.for_ranks(world_size())
+        self._folder = folder
         self._loader: dict[str, Any] | None = None
         self._failed = ""
         self._saved_at = 0.0

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
+STEPS_OF_RANKS = 30
 VARIABLE = "TUNDISH_DOCTOR"  # a folder for the facts, then settings, as "FOLDER|name=value|..."
 
 
@@ -17,6 +18,7 @@ class Settings:
     least_s: float = 4.0
     most_s: float = 60.0
     profiled: int = 10  # steps in which the loop's lines are sampled
+    most_profiled_s: float = 15.0
     replayed: int = 14  # steps with cached batches; 0: none
     stop: bool = True  # end the script when all is measured
 
@@ -26,6 +28,18 @@ class Settings:
         if steps >= self.most_steps or (seconds >= self.most_s and steps >= 5):
             return True
         return steps >= self.least_steps and seconds >= self.least_s
+
+    def for_ranks(self, world_size: int) -> Settings:
+        """Ranks wait for each other in every step: all of them must end after the same one, so only
+        counts decide, and no clock."""
+        if world_size <= 1:
+            return self
+        return replace(self, steps=self.steps or STEPS_OF_RANKS, most_profiled_s=float("inf"))
+
+
+def world_size() -> int:
+    text = os.environ.get("WORLD_SIZE", "")
+    return int(text) if text.isdigit() else 1
 
 
 def to_variable(folder: str, settings: Settings) -> str:

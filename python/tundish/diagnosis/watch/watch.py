@@ -151,7 +151,9 @@ class Watch:
         if self.phase == "measure":
             return self.settings.is_enough(self._in_phase, passed)
         if self.phase == "profile":
-            return self._in_phase >= self.settings.profiled or passed >= 15
+            return self._in_phase >= self.settings.profiled or (
+                passed >= self.settings.most_profiled_s
+            )
         if self.phase == "replay":
             return self._in_phase >= self.settings.replayed
         return False
