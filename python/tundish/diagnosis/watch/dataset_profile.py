@@ -19,6 +19,7 @@ from .row_kinds import kind_of_call
 
 MOST_S = 2.0
 MOST_SAMPLES = 32
+_C_ENDS = ("c_return", "c_exception")
 
 
 class Clock:
@@ -92,8 +93,7 @@ class CallTimes:
             if self._open or frame.f_code not in self._watched:
                 return
             name, kind, _ = kind_of_call(frame, arg)
-            ends = ("c_return", "c_exception")
-            self._open.append((frame, ends, name, kind, self._clock.now()))
+            self._open.append((frame, _C_ENDS, name, kind, self._clock.now()))
         elif self._open:
             opened, ends, name, kind, begin = self._open[-1]
             if opened is frame and event in ends:

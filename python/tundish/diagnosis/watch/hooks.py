@@ -170,6 +170,8 @@ class Hooks:
                 loader = loader_of(iterator)
                 watch.next_begins(iterator, loader)
                 self._finish_if_done()
+                if watch.phase == "done":
+                    return self._after_done(iterator, original)
                 if watch.replays():
                     return watch.cached_batch(length_of(iterator, loader))
                 watch.ledger.enter("data")

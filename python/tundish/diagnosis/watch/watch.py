@@ -170,6 +170,8 @@ class Watch:
                 self.phase = "done"
             else:
                 wait_until_filled(self._iterator())
+        if self.phase == "done":
+            self.batches_kept.clear()
         self._in_phase, self._phase_began = 0, time.perf_counter()
         self._on_phase(self)
 
