@@ -1,7 +1,9 @@
 """`tundish doctor -- COMMAND`: the script's output, exit code, signals and files are its own."""
 
+import contextlib
 import json
 import os
+import pty
 import re
 import signal
 import subprocess
@@ -133,6 +135,39 @@ def test_signals_are_passed_on(tmp_path, number):
         process.send_signal(number)
         assert process.wait(60) == 9
         assert "No verdict" in process.stderr.read()
+
+
+def test_ctrl_c_of_a_terminal_reaches_the_script_once(tmp_path):
+    (tmp_path / "a.py").write_text(
+        "import signal, sys, time\ncame = []\nsignal.signal(signal.SIGINT, lambda *a: came.append(1))\n"
+        "print('ready', flush=True)\nend = time.time() + 30\n"
+        "while not came and time.time() < end:\n    time.sleep(0.05)\n"
+        "time.sleep(0.5)\nprint('came', len(came))\nsys.exit(130)\n"
+    )
+    child, terminal = pty.fork()
+    if child == 0:
+        words = [
+            sys.executable,
+            "-m",
+            "tundish",
+            "doctor",
+            "--",
+            sys.executable,
+            str(tmp_path / "a.py"),
+        ]
+        os.execv(words[0], words)
+    shown = b""
+    while b"ready" not in shown:
+        shown += os.read(terminal, 1000)
+    os.write(terminal, b"\x03")
+    with contextlib.suppress(OSError):  # the end of a terminal
+        while more := os.read(terminal, 1000):
+            shown += more
+    _, status = os.waitpid(child, 0)
+    os.close(terminal)
+    assert b"came 1\r\n" in shown
+    assert b"No verdict" in shown
+    assert os.waitstatus_to_exitcode(status) == 130
 
 
 def test_a_script_that_is_killed_gives_128_and_the_signal():
