@@ -119,9 +119,27 @@ def test_workers_are_the_cause_where_more_of_them_make_loading_free():
 
 
 def test_a_loader_of_tundish_is_judged_by_its_own_statistics():
-    loader = {"kind": "tundish", "stats": {"data/read_busy": 0.9, "data/decode_busy": 0.1}}
+    stats = {"data/read_busy": 0.9, "data/decode_busy": 0.1, "data/threads": 2}
+    loader = {"kind": "tundish", "stats": stats}
     verdict = judge(facts([step(data=0.1) for _ in range(20)], loader=loader))
     assert verdict.cause.name == "storage"
+    assert verdict.changes[0].how == "tundish.Loader(..., threads=8)"
+
+
+def line(part, share, in_other=True, name="f"):
+    place = {"file": "/a/train.py", "line": 9, "function": name}
+    return {"part": part, "share": share, "in_other": in_other, **place}
+
+
+def test_sampled_lines_divide_what_no_hook_knows():
+    """A quarter is the loop's own `for`, a half a loss of torch, a quarter stays host code."""
+    lines = [line("data", 0.1), line("torch", 0.2), line("other", 0.1)]
+    lines += [line("data", 0.3, in_other=False), line("backward", 0.3, in_other=False)]
+    verdict = judge(facts([step(other=0.008)] * 20, loader=None, lines=lines))
+    parts = verdict.figures.parts
+    assert parts["data"] == pytest.approx(0.002)
+    assert parts["forward"] == pytest.approx(0.010 + 0.004)
+    assert parts["other"] == pytest.approx(0.002)
 
 
 @pytest.mark.parametrize(

@@ -158,6 +158,20 @@ def test_the_model_bounds_the_step():
     assert "tundish tune" in verdict.changes[-1].how
 
 
+def test_a_loss_outside_modules_belongs_to_the_model():
+    """The loop itself calls a function of torch."""
+    model = Slow()
+    optimizer = torch.optim.SGD(model.parameters(), 0.01)
+    scores, classes = torch.randn(3000, 1000), torch.zeros(3000, dtype=torch.int64)
+    with tundish.doctor(steps=8) as doctor:
+        for _, (x, _) in zip(range(45), DataLoader(Samples(), 4)):
+            optimizer.zero_grad()
+            model(x).sum().backward()
+            torch.nn.functional.cross_entropy(scores, classes)
+            optimizer.step()
+    assert (doctor.verdict.cause.name, doctor.verdict.cause.detail) == ("compute", "forward")
+
+
 def test_an_iterator_of_no_known_kind():
     def batches():
         while True:

@@ -49,7 +49,7 @@ def _of_loading(
     if figures.share("data") < LEAST_GAIN or loader is None:
         return []
     if inside is None:
-        return []
+        return _of_tundish(facts, figures)
     ceiling, out = figures.ceiling_s, []
     workers = more_workers(figures, inside) or max(2, inside.cpus)
     if workers > inside.workers:
@@ -79,6 +79,16 @@ def _of_loading(
         how = 'tundish.pack(dataset, "train.tnd"); loader = tundish.Loader("train.tnd", ...)'
         out.append(Change("the samples packed once, and loaded by Tundish", how, None))
     return out
+
+
+def _of_tundish(facts: dict[str, Any], figures: Figures) -> list[Change]:
+    """Of tundish.Loader: threads, if CPUs are left for them."""
+    threads = int((facts["loader"].get("stats") or {}).get("data/threads", 0))
+    if not 0 < threads < facts["cpus"]:
+        return []
+    predicted = max(figures.ceiling_s, figures.step_s * threads / facts["cpus"])
+    how = f"tundish.Loader(..., threads={facts['cpus']})"
+    return [Change(f"{facts['cpus']} threads instead of {threads}", how, predicted)]
 
 
 def _of_copies(facts: dict[str, Any], figures: Figures) -> list[Change]:

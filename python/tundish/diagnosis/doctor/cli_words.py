@@ -38,8 +38,8 @@ name one of storage, decode, transform, dataset, collate, workers, loader, copy,
 compute. figures: {step_s, parts, ceiling_s, ceiling_from, clock, steps, rare_steps,
 replayed, few, host_parts}, seconds per step. changes: an array of {what, how,
 predicted_s, at_best, gain}. loading: {stages, batch_s, blocked_s, workers, cpus, rows},
-seconds per batch of one loading process, or null. lines: {part, file, line, function,
-share} of samples in profiled steps. exit is the script's exit code.
+seconds per batch of one loading process, or null. lines: {part, in_other, file, line,
+function, share} of samples in profiled steps. exit is the script's exit code.
 
 exit codes: the script's own; 0 if it was ended when all was measured; 2 wrong use; 127
 the command cannot be started; 128 + n after signal n (130: Ctrl-C, with the verdict so far)

@@ -54,8 +54,8 @@ def figures(facts: dict[str, Any]) -> Figures | None:
     most = max(RARE * usual, usual + mean(_all(one, clock) for one in used))
     kept = [one for one, rest in zip(used, rests) if rest <= most] or used
     parts = _parts(kept, clock)
-    if facts["loader"] is None:
-        _move_to_data(parts, facts["lines"])
+    if clock == "host":
+        _divide_other(parts, facts["lines"])
     step_s = sum(parts.values())
     replays = [one for one in all_steps if one["phase"] == "replay" and not one["boundary"]]
     replays = replays[SETTLING:]
@@ -98,11 +98,15 @@ def _parts(steps: list[dict[str, Any]], clock: str) -> dict[str, float]:
     return {part: s if part == "data" else s * scale for part, s in means.items()}
 
 
-def _move_to_data(parts: dict[str, float], lines: list[dict[str, Any]]) -> None:
-    """In a loop whose loader is not known, sampled lines say how much of "other" is its `for`."""
-    data = sum(one["share"] for one in lines if one["part"] == "data")
-    other = sum(one["share"] for one in lines if one["part"] == "other")
-    if data + other > 0:
-        moved = parts["other"] * data / (data + other)
-        parts["data"] += moved
-        parts["other"] -= moved
+def _divide_other(parts: dict[str, float], lines: list[dict[str, Any]]) -> None:
+    """What the sampled lines say of "other": the `for` of a loop whose loader is not known is waiting,
+    functions of torch that are called outside modules, such as losses, belong to the forward pass."""
+    shares = dict.fromkeys(("data", "torch", "other"), 0.0)
+    for one in lines:
+        if one["part"] in shares and one["in_other"]:
+            shares[one["part"]] += one["share"]
+    whole, other = sum(shares.values()), parts["other"]
+    if whole > 0:
+        parts["data"] += other * shares["data"] / whole
+        parts["forward"] += other * shares["torch"] / whole
+        parts["other"] = other * shares["other"] / whole

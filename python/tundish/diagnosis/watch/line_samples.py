@@ -17,7 +17,9 @@ PERIOD_S = 0.002
 _FOR = dis.opmap["FOR_ITER"]
 _LIBRARIES = tuple({sysconfig.get_paths()[name] for name in ("stdlib", "purelib", "platlib")})
 _OURS = os.path.dirname(os.path.abspath(__file__))
-Place = tuple[str, str, int, str]  # part of the step, file, line, function that it is in
+# Part of the step ("torch": in a function of torch outside modules), whether no hook knows that part,
+# file, line, function called there.
+Place = tuple[str, bool, str, int, str]
 
 
 class LineSampler:
@@ -53,11 +55,14 @@ class LineSampler:
             frame = sys._current_frames().get(thread)
             if frame is None:
                 return
-            now = part()
-            place = _users_place(frame)
-            if now == "other" and self._is_at_for(frame):
-                now = "data"
-            self.samples[(now, place[0], place[1], place[2])] += 1
+            known = now = part()
+            file, line, called, called_file = _users_place(frame)
+            if now == "other":
+                if self._is_at_for(frame):
+                    now = "data"
+                elif called_file.startswith(_folder_of_torch()):
+                    now = "torch"
+            self.samples[(now, known == "other", file, line, called)] += 1
             self.total += 1
 
     def _is_at_for(self, frame: FrameType | None) -> bool:
@@ -70,8 +75,15 @@ class LineSampler:
     def as_json(self) -> list[dict[str, Any]]:
         """Most frequent first."""
         return [
-            {"part": part, "file": file, "line": line, "function": name, "share": n / self.total}
-            for (part, file, line, name), n in self.samples.most_common(40)
+            {
+                "part": part,
+                "in_other": in_other,
+                "file": file,
+                "line": line,
+                "function": name,
+                "share": n / self.total,
+            }
+            for (part, in_other, file, line, name), n in self.samples.most_common(40)
         ]
 
 
@@ -79,15 +91,21 @@ def _is_users(file: str) -> bool:
     return not file.startswith((*_LIBRARIES, _OURS, "<")) or file.startswith("<ipython")
 
 
-def _users_place(frame: FrameType) -> tuple[str, int, str]:
-    """The innermost line of the user's own code, and what is called there."""
-    called, one = "", frame
+def _folder_of_torch() -> str:
+    return os.path.dirname(sys.modules["torch"].__file__ or "") + os.sep
+
+
+def _users_place(frame: FrameType) -> tuple[str, int, str, str]:
+    """The innermost line of the user's own code: file, line, what is called there, and its file."""
+    called = called_file = ""
+    one = frame
     while True:
-        if _is_users(one.f_code.co_filename):
-            return one.f_code.co_filename, one.f_lineno, called
-        called = one.f_code.co_name
+        file = one.f_code.co_filename
+        if _is_users(file):
+            return file, one.f_lineno, called, called_file
+        called, called_file = one.f_code.co_name, file
         if one.f_back is None:
-            return frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name
+            return frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name, ""
         one = one.f_back
 
 
