@@ -47,6 +47,15 @@ if __name__ == "__main__":
 """
 
 
+SLOW_TEXT = """import torch
+model = torch.nn.Linear(8, 8).cuda()
+for x in loader:
+    loss = model(x).mean()
+    loss.backward()
+    print(loss.item())
+"""
+
+
 def doctor(*words, **options):
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     return subprocess.run(
@@ -95,6 +104,14 @@ def test_a_script_without_pytorch(tmp_path, code):
     result = doctor("--", sys.executable, tmp_path / "a.py")
     assert (result.returncode, result.stdout) == (code, "hello\n")
     assert "No verdict: no Python process that imports PyTorch was seen." in result.stderr
+
+
+def test_the_text_of_the_script_is_checked_too(tmp_path):
+    (tmp_path / "a.py").write_text("import torch_of_nobody\n" + SLOW_TEXT)
+    result = doctor("--", sys.executable, tmp_path / "a.py", "b")
+    assert result.returncode == 1
+    assert "a.py:7  .item() waits for the GPU in every step" in result.stderr
+    assert "loss.detach()" in result.stderr
 
 
 def test_a_crash_has_its_traceback_and_nothing_of_ours(tmp_path):

@@ -15,6 +15,7 @@ from ..._c.errors import ArgumentError
 from ..watch.settings import Settings
 from .cli_words import HELP, parse
 from .run import Ended, command_of, run
+from .static import findings_of
 from .text import verdict_text
 from .verdict import Verdict, judge
 
@@ -40,7 +41,9 @@ def main(words: list[str]) -> int:
     except OSError as error:
         text = f"{options.command[0]}: {error.strerror or error}"
         return _fail(text, NOT_STARTED, as_json)
-    return _report(verdict_of(ended), ended, options)
+    verdict = verdict_of(ended)
+    verdict.findings = findings_of(options.command)
+    return _report(verdict, ended, options)
 
 
 def verdict_of(ended: Ended) -> Verdict:

@@ -33,13 +33,14 @@ its steps saw cached batches. The verdict is on stderr; the script has stdout to
 
 with --json:
 {version, sentence, cause, figures, changes, loading, loader, lines, overhead_s, phase,
-torch, notes, processes, exit}; cause is {name, share, detail} or null without a step,
+torch, notes, findings, processes, exit}; cause is {name, share, detail} or null without a step,
 name one of storage, decode, transform, dataset, collate, workers, loader, copy, host,
 compute. figures: {step_s, parts, ceiling_s, ceiling_from, clock, steps, rare_steps,
 replayed, few, host_parts}, seconds per step. changes: an array of {what, how,
 predicted_s, at_best, gain}. loading: {stages, batch_s, blocked_s, workers, cpus, rows},
 seconds per batch of one loading process, or null. lines: {part, in_other, file, line,
-function, share} of samples in profiled steps. exit is the script's exit code.
+function, share} of samples in profiled steps. findings: what tundish check finds in the
+script's text. exit is the script's exit code.
 
 exit codes: the script's own; 0 if it was ended when all was measured; 2 wrong use; 127
 the command cannot be started; 128 + n after signal n (130: Ctrl-C, with the verdict so far)

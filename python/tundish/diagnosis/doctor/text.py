@@ -6,6 +6,7 @@ from .figures import PARTS, Figures
 from .verdict import Verdict
 
 BAR = 40
+MOST_FINDINGS = 3
 _NAMES = {
     "data": "waiting for data",
     "copy": "copies to the GPU",
@@ -27,6 +28,7 @@ def verdict_text(verdict: Verdict, color: bool = False, blocks: bool = True) -> 
         lines += _stages(verdict)
         lines += _changes(verdict, found)
         lines += ["", "  " + _measured(verdict, found)]
+    lines += _findings(verdict)
     lines += [f"  note: {note}" for note in verdict.notes]
     return "\n".join(lines) + "\n"
 
@@ -79,6 +81,20 @@ def _changes(verdict: Verdict, found: Figures) -> list[str]:
             gain = found.step_s / one.predicted_s if one.predicted_s else float("inf")
             figure = f"{words}{ms(one.predicted_s)}, {gain:.1f}x"
         lines += [f"    {number}  {one.what}: {figure}", f"       {one.how}"]
+    return lines
+
+
+def _findings(verdict: Verdict) -> list[str]:
+    """The first few; `tundish check` shows all of them."""
+    found = verdict.findings
+    if not found:
+        return []
+    lines = ["", "  In the script's text (not measured; tundish check shows more)"]
+    for one in found[:MOST_FINDINGS]:
+        place = f"{one['file'].rpartition('/')[2]}:{one['line']}"
+        lines += [f"    {place}  {one['text']}", f"       {one['remedy']}"]
+    if len(found) > MOST_FINDINGS:
+        lines.append(f"    and {len(found) - MOST_FINDINGS} more")
     return lines
 
 

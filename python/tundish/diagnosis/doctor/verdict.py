@@ -24,6 +24,7 @@ class Verdict:
     loading: Loading | None = None
     facts: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    findings: list[dict[str, Any]] = field(default_factory=list)  # of `tundish check`, by the verb
 
     def __str__(self) -> str:
         from .text import verdict_text
@@ -48,6 +49,7 @@ class Verdict:
             "phase": self.facts.get("phase"),
             "torch": self.facts.get("torch"),
             "notes": self.notes,
+            "findings": self.findings,
         }
 
 
