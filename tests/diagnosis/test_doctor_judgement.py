@@ -265,7 +265,7 @@ def test_the_rows_of_a_data_set_are_its_functions_and_modules_with_all_of_their_
         flip = Flip()
 
     random = torch.get_rng_state()
-    found = profile_dataset(torch.utils.data.DataLoader(Numbers(), 4))
+    found = profile_dataset(torch.utils.data.DataLoader(Numbers(), 4), 1.0)
     assert torch.equal(torch.get_rng_state(), random)
     rows = {row["name"].rpartition(".")[2]: row for row in found["rows"]}
     assert (rows["fetch"]["kind"], rows["Flip"]["kind"]) == ("read", "transform")

@@ -47,6 +47,12 @@ if __name__ == "__main__":
 """
 
 
+# To the doctor, which passes it on.
+INTERRUPT = """steps += 1
+            if steps == 20:
+                os.kill(os.getppid(), 2)
+                time.sleep(60)
+"""
 SLOW_TEXT = """import torch
 model = torch.nn.Linear(8, 8).cuda()
 for x in loader:
@@ -88,6 +94,16 @@ def test_a_script_runs_to_its_end_with_its_own_steps_output_and_exit_code(script
     assert (values["exit"], values["processes"], values["phase"]) == (7, 1, "done")
     assert values["figures"]["ceiling_from"] == "replay"
     assert sorted(os.listdir(tmp_path)) == ["doctor.json", "train.py"]
+
+
+def test_an_interrupted_script_gives_the_verdict_so_far(script):
+    words = [sys.executable, "-m", "tundish", "doctor", "--steps", "100000", "--", sys.executable]
+    script.write_text(TRAIN.replace("range(4)", "range(4000)").replace("steps += 1", INTERRUPT))
+    result = subprocess.run([*words, script], capture_output=True, text=True, timeout=300)
+    assert result.returncode == 130
+    assert "KeyboardInterrupt" in result.stderr
+    assert "reading the samples (Photos.read)" in result.stderr
+    assert "ended by signal 2; this is what was seen until then" in result.stderr
 
 
 def test_a_script_is_ended_when_all_is_measured(script):

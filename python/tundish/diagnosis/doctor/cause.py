@@ -17,7 +17,7 @@ CAUSES = {
     "dataset": "the data set's own code",
     "collate": "making batches of samples",
     "workers": "too few worker processes",
-    "loader": "the loop's iterator",
+    "loader": "the loader",
     "copy": "copies to the GPU",
     "host": "host code of the loop outside the model",
     "compute": "the model",

@@ -47,19 +47,19 @@ def facts(watch: Watch, loader: dict[str, Any] | None, failed: str = "") -> dict
     }
 
 
-def look_inside(watch: Watch, with_samples: bool) -> tuple[dict[str, Any] | None, str]:
+def look_inside(watch: Watch, most_s: float) -> tuple[dict[str, Any] | None, str]:
     """The loader's settings, and its stages where they can be measured. Never raises."""
     loader = watch.loader
     if loader is None:
         return None, ""
     out = facts_of(loader)
-    if not with_samples:
+    if most_s <= 0:
         return out, ""
     try:
         if kind_of(loader) == "torch":
             from .dataset_profile import profile_dataset
 
-            out["samples"] = profile_dataset(loader)
+            out["samples"] = profile_dataset(loader, most_s)
         elif hasattr(loader, "stats"):
             out["stats"] = {
                 key: value

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import time
 from typing import Any
 
 from .facts import facts, look_inside, save
@@ -12,7 +11,9 @@ from .hooks import Ended, Hooks
 from .settings import Settings, world_size
 from .watch import Watch
 
-SAVE_EVERY_S = 2.0
+LOOK_S = 2.0  # into the loader's data set, twice: plain, and with a profile
+SHORT_LOOK_S = 0.5  # where the script ends by itself or by Ctrl-C
+LOOKED_INTO_FROM = 10  # steps
 
 
 class Session:
@@ -23,7 +24,6 @@ class Session:
         self._folder = folder
         self._loader: dict[str, Any] | None = None
         self._failed = ""
-        self._saved_at = 0.0
         self._finished = False
         self._pid = os.getpid()
         self.watch = Watch(settings, self._phase_changed)
@@ -37,19 +37,22 @@ class Session:
         self.hooks.uninstall()
         self.watch.end()
         if self._loader is None:
-            self._loader, self._failed = look_inside(self.watch, with_samples=False)
+            self._loader, self._failed = look_inside(self.watch, 0.0)
+            values = self.write()  # a second Ctrl-C may end what follows
+            if len(self.watch.steps) < LOOKED_INTO_FROM:
+                return values
+            self._loader, self._failed = look_inside(self.watch, SHORT_LOOK_S)
         return self.write()
 
     def write(self) -> dict[str, Any]:
         values = facts(self.watch, self._loader, self._failed)
         if self._folder and os.getpid() == self._pid and values["torch"] is not None:
             save(self._folder, values)
-        self._saved_at = time.monotonic()
         return values
 
     def _phase_changed(self, watch: Watch) -> None:
         if watch.phase == "done":
-            self._loader, self._failed = look_inside(watch, with_samples=True)
+            self._loader, self._failed = look_inside(watch, LOOK_S)
         if watch.phase != "done" or self.settings.stop:
             self.write()
 
