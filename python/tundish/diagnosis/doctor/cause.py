@@ -19,6 +19,8 @@ CAUSES = {
     "workers": "too few worker processes",
     "loader": "the loader",
     "copy": "copies to the GPU",
+    "communication": "waiting for other ranks",
+    "straggler": "one rank that the others wait for",
     "host": "host code of the loop outside the model",
     "compute": "the model",
 }
@@ -35,6 +37,7 @@ def find_cause(facts: dict[str, Any], figures: Figures, inside: Loading | None) 
     shares = {
         "data": figures.share("data"),
         "copy": figures.share("copy"),
+        "communication": figures.share("communication"),
         "host": figures.share("other"),
     }
     worst = max(shares, key=lambda name: shares[name])
@@ -43,13 +46,13 @@ def find_cause(facts: dict[str, Any], figures: Figures, inside: Loading | None) 
         longest = max(COMPUTE, key=lambda part: figures.parts[part])
         return Cause("compute", compute, longest)
     if worst == "data":
-        return _cause_of_loading(facts, figures, inside, shares["data"])
+        return cause_of_loading(facts, figures, inside, shares["data"])
     if worst == "host":
         return Cause("host", shares["host"], line_of(facts, "other"))
-    return Cause("copy", shares["copy"])
+    return Cause(worst, shares[worst])
 
 
-def _cause_of_loading(
+def cause_of_loading(
     facts: dict[str, Any], figures: Figures, inside: Loading | None, share: float
 ) -> Cause:
     if inside is None:

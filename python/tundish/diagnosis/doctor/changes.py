@@ -18,6 +18,7 @@ class Change:
     how: str  # the command, or the line to write
     predicted_s: float | None  # None: something else measures it
     at_best: bool = False  # the step cannot become shorter than that; it may stay longer
+    apply: str = ""  # how `--apply` tries it (watch/applied.py); empty: only an edit can
 
     def as_json(self, step_s: float) -> dict[str, Any]:
         gain = step_s / self.predicted_s if self.predicted_s else None
@@ -58,6 +59,7 @@ def _of_loading(
                 f"{workers} worker processes instead of {inside.workers}",
                 f"DataLoader(..., num_workers={workers}, persistent_workers=True)",
                 inside.step_with(workers, ceiling),
+                apply=f"workers={workers}",
             )
         )
     for row in inside.rows[:3]:
@@ -74,7 +76,8 @@ def _of_loading(
             )
     if loader.get("dataset", "").startswith(("torchvision.", "timm.")):
         how = "loader = tundish.accelerate(loader)"
-        out.append(Change("Tundish's engine reads and augments", how, ceiling, at_best=True))
+        what = "Tundish's engine reads and augments"
+        out.append(Change(what, how, ceiling, at_best=True, apply="accelerate"))
     elif inside.slowest() in ("storage", "decode"):
         how = 'tundish.pack(dataset, "train.tnd"); loader = tundish.Loader("train.tnd", ...)'
         out.append(Change("the samples packed once, and loaded by Tundish", how, None))

@@ -6,6 +6,7 @@ The script's output and exit code come through; the verdict is on stderr, as `ti
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import os
 import sys
@@ -13,7 +14,9 @@ from typing import Any
 
 from ..._c.errors import ArgumentError
 from ..watch.settings import Settings
+from .apply import apply_change
 from .cli_words import HELP, parse
+from .ranks import judge_ranks
 from .run import Ended, command_of, run
 from .static import findings_of
 from .text import verdict_text
@@ -33,27 +36,34 @@ def main(words: list[str]) -> int:
         options = parse(words)
     except ArgumentError as error:
         return _fail(str(error), USAGE, as_json)
-    settings = Settings(steps=options.steps, stop=not options.to_end)
-    if options.no_replay:
-        settings.replayed = 0
     try:
-        ended = run(command_of(options.command), settings, stdout_to_stderr=options.json)
+        ended = _run(options)
     except OSError as error:
         text = f"{options.command[0]}: {error.strerror or error}"
         return _fail(text, NOT_STARTED, as_json)
     verdict = verdict_of(ended)
     verdict.findings = findings_of(options.command)
+    if options.apply:
+        apply_change(verdict, options.apply, functools.partial(_run, options))
     return _report(verdict, ended, options)
 
 
+def _run(options: argparse.Namespace, apply: str = "", apply_to: str = "") -> Ended:
+    settings = Settings(steps=options.steps, stop=not options.to_end)
+    settings.apply, settings.apply_to = apply, apply_to
+    if options.no_replay:
+        settings.replayed = 0
+    return run(command_of(options.command), settings, stdout_to_stderr=options.json)
+
+
 def verdict_of(ended: Ended) -> Verdict:
-    """Of the process that trains; of several, of rank 0, which a note tells."""
+    """Of the process that trains; of several, of the rank that the others wait for, or of the first one."""
     trained = [one for one in ended.facts if one["steps"]]
     if not ended.facts:
         text = "No verdict: no Python process that imports PyTorch was seen."
         return Verdict(text, None, notes=_notes(ended, 0))
-    verdict = judge(ended.facts[0])
-    verdict.notes += _notes(ended, len(trained))
+    verdict = judge_ranks(trained) if trained else judge(ended.facts[0])
+    verdict.notes += _notes(ended, 0 if verdict.ranks else len(trained))
     return verdict
 
 

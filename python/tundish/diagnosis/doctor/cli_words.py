@@ -24,6 +24,7 @@ its steps saw cached batches. The verdict is on stderr; the script has stdout to
 
       --steps N          measure N steps (otherwise: at least 20, for at least 4 s)
       --to-end           let the script run to its end
+      --apply N          run the script once more with change N, and compare with the prediction
       --no-replay        no steps with cached batches: the ceiling is computed
   -o, --output FILE      also write the verdict as JSON
       --json             print JSON on stdout, and the script's own output on stderr
@@ -33,14 +34,15 @@ its steps saw cached batches. The verdict is on stderr; the script has stdout to
 
 with --json:
 {version, sentence, cause, figures, changes, loading, loader, lines, overhead_s, phase,
-torch, notes, findings, processes, exit}; cause is {name, share, detail} or null without a step,
-name one of storage, decode, transform, dataset, collate, workers, loader, copy, host,
-compute. figures: {step_s, parts, ceiling_s, ceiling_from, clock, steps, rare_steps,
+torch, notes, ranks, findings, applied, processes, exit}; cause is {name, share, detail} or null without a step,
+name one of storage, decode, transform, dataset, collate, workers, loader, copy,
+communication, straggler, host, compute. figures: {step_s, parts, ceiling_s, ceiling_from, clock, steps, rare_steps,
 replayed, few, host_parts}, seconds per step. changes: an array of {what, how,
-predicted_s, at_best, gain}. loading: {stages, batch_s, blocked_s, workers, cpus, rows},
+predicted_s, at_best, apply, gain}. loading: {stages, batch_s, blocked_s, workers, cpus, rows},
 seconds per batch of one loading process, or null. lines: {part, in_other, file, line,
 function, share} of samples in profiled steps. findings: what tundish check finds in the
-script's text. exit is the script's exit code.
+script's text. applied, with --apply: {number, what, done, text, predicted_s, measured_s,
+difference, at_best, sentence}. exit is the script's exit code.
 
 exit codes: the script's own; 0 if it was ended when all was measured; 2 wrong use; 127
 the command cannot be started; 128 + n after signal n (130: Ctrl-C, with the verdict so far)
@@ -63,6 +65,7 @@ def parse(words: list[str]) -> argparse.Namespace:
     parser = _Parser(prog="tundish doctor", add_help=False, allow_abbrev=False)
     parser.add_argument("--steps", type=int, default=0)
     parser.add_argument("--to-end", action="store_true")
+    parser.add_argument("--apply", type=int, metavar="N", default=0)
     parser.add_argument("--no-replay", action="store_true")
     parser.add_argument("-o", "--output", metavar="FILE", default="")
     parser.add_argument("--json", action="store_true")
@@ -82,6 +85,8 @@ def parse(words: list[str]) -> argparse.Namespace:
         )
     if options.steps < 0 or 0 < options.steps < 5:
         raise ArgumentError(f"--steps {options.steps}: at least 5 steps make a verdict" + SEE)
+    if options.apply < 0:
+        raise ArgumentError(f"--apply {options.apply}: changes are numbered from 1" + SEE)
     folder = os.path.dirname(os.path.abspath(options.output))
     if options.output and not os.path.isdir(folder):
         raise ArgumentError(f"--output {options.output}: there is no folder {folder}")

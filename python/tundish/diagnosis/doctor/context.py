@@ -45,6 +45,11 @@ class doctor:  # a verb, as tundish.check and tundish.tune
             )
         return judge(self._session.write())
 
+    @property
+    def is_done(self) -> bool:
+        """Whether all is measured: the loop goes on unwatched."""
+        return self._session is not None and self._session.watch.phase == "done"
+
     def __enter__(self) -> doctor:
         if not _active.acquire(blocking=False):
             raise RuntimeError("another tundish.doctor() is active: one loop at a time")

@@ -10,7 +10,10 @@ from dataclasses import dataclass, field
 from statistics import mean, median
 from typing import Any
 
-PARTS = ("data", "copy", "forward", "backward", "optimizer", "zero_grad", "other")
+PARTS = (
+    *("data", "copy", "forward", "backward", "communication", "optimizer", "zero_grad"),
+    "other",
+)
 COMPUTE = ("forward", "backward", "optimizer", "zero_grad")
 RARE = (
     5.0  # a step whose rest takes so many times the median has a validation or a checkpoint in it

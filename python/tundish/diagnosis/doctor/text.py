@@ -10,6 +10,7 @@ MOST_FINDINGS = 3
 _NAMES = {
     "data": "waiting for data",
     "copy": "copies to the GPU",
+    "communication": "waiting for ranks",
     "zero_grad": "clearing gradients",
     "other": "other host code",
 }
@@ -25,9 +26,11 @@ def verdict_text(verdict: Verdict, color: bool = False, blocks: bool = True) -> 
         word = "if data were free" + ("" if found.ceiling_from == "replay" else " *")
         lines += [_bar(word, found.ceiling_s, found.step_s, full), ""]
         lines += _parts(found)
+        lines += _ranks(verdict)
         lines += _stages(verdict)
         lines += _changes(verdict, found)
         lines += ["", "  " + _measured(verdict, found)]
+    lines += _applied(verdict)
     lines += _findings(verdict)
     lines += [f"  note: {note}" for note in verdict.notes]
     return "\n".join(lines) + "\n"
@@ -57,6 +60,14 @@ def _parts(found: Figures) -> list[str]:
     return lines
 
 
+def _ranks(verdict: Verdict) -> list[str]:
+    if not verdict.ranks:
+        return []
+    lines = ["", "  Ranks: waiting for the others, per step"]
+    lines += [f"    rank {one['rank']:<15}{ms(one['waits_s']):>10}" for one in verdict.ranks[:16]]
+    return lines
+
+
 def _stages(verdict: Verdict) -> list[str]:
     inside = verdict.loading
     if inside is None or inside.batch_s == 0:
@@ -82,6 +93,24 @@ def _changes(verdict: Verdict, found: Figures) -> list[str]:
             figure = f"{words}{ms(one.predicted_s)}, {gain:.1f}x"
         lines += [f"    {number}  {one.what}: {figure}", f"       {one.how}"]
     return lines
+
+
+def _applied(verdict: Verdict) -> list[str]:
+    one = verdict.applied
+    if one is None:
+        return []
+    if one["measured_s"] is None:
+        return ["", f"  Change {one['number']} was not tried: {one['text']}"]
+    words = "at best " if one["at_best"] else ""
+    predicted = ""
+    if one["predicted_s"] is not None:
+        predicted = f"; predicted {words}{ms(one['predicted_s'])} ({one['difference']:+.0%})"
+    return [
+        "",
+        f"  Change {one['number']}, tried: {ms(one['measured_s'])} measured{predicted}",
+        *(f"    {line}" for line in one["text"].splitlines()),
+        f"    Then: {one['sentence']}",
+    ]
 
 
 def _findings(verdict: Verdict) -> list[str]:

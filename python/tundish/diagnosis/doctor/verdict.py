@@ -24,7 +24,9 @@ class Verdict:
     loading: Loading | None = None
     facts: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    ranks: list[dict[str, Any]] = field(default_factory=list)  # of several: rank, step, waiting
     findings: list[dict[str, Any]] = field(default_factory=list)  # of `tundish check`, by the verb
+    applied: dict[str, Any] | None = None  # the change that --apply tried, and the step it gave
 
     def __str__(self) -> str:
         from .text import verdict_text
@@ -49,7 +51,9 @@ class Verdict:
             "phase": self.facts.get("phase"),
             "torch": self.facts.get("torch"),
             "notes": self.notes,
+            "ranks": self.ranks,
             "findings": self.findings,
+            "applied": self.applied,
         }
 
 
@@ -70,6 +74,10 @@ def judge(facts: dict[str, Any]) -> Verdict:
     )
 
 
+def percent_text(share: float) -> str:
+    return f"{share:.0%}".replace("%", " %")
+
+
 def _nothing(facts: dict[str, Any]) -> str:
     if facts.get("torch") is None:
         return "No verdict: the script did not import PyTorch."
@@ -80,28 +88,34 @@ def _nothing(facts: dict[str, Any]) -> str:
 
 
 def _sentence(facts: dict[str, Any], found: Figures, cause: Cause) -> str:
-    percent = f"{cause.share:.0%}".replace("%", " %")
-    detail = f" ({cause.detail})" if cause.detail else ""
+    percent = percent_text(cause.share)
     if cause.name == "compute":
-        waits = f"{found.share('data'):.0%}".replace("%", " %")
+        waits = percent_text(found.share("data"))
         parts = sorted(COMPUTE, key=lambda part: -found.parts[part])[:2]
-        shares = ", ".join(f"{part} {found.share(part):.0%}".replace("%", " %") for part in parts)
+        shares = ", ".join(f"{part} {percent_text(found.share(part))}" for part in parts)
         return f"The model bounds the step ({shares}); waiting for data takes {waits} of it."
     if cause.name == "host":
         where = f": {cause.detail}" if cause.detail else ""
         return f"Host code outside the model takes {percent} of every step{where}."
     if cause.name == "copy":
         return f"Copies to the GPU take {percent} of every step."
+    if cause.name == "communication":
+        return f"Communication between the ranks takes {percent} of every step."
     who = "The GPU waits" if found.clock == "gpu" else "Training waits"
-    start = f"{who} for data {percent} of every step: "
+    return f"{who} for data {percent} of every step: {loading_words(facts, cause)}."
+
+
+def loading_words(facts: dict[str, Any], cause: Cause) -> str:
+    """Why data come late: "decoding the samples (Image.convert), with num_workers=1"."""
     if cause.name == "workers":
         count = int(cause.detail)
         if count == 0:
-            return start + "the loop's own process loads them (num_workers=0)."
-        return start + f"{count} worker process{'es' if count > 1 else ''} are too few."
+            return "the loop's own process loads them (num_workers=0)"
+        return f"{count} worker process{'es are' if count > 1 else ' is'} too few"
     workers = (facts["loader"] or {}).get("num_workers")
     by = "" if workers is None else f", with num_workers={workers}"
-    return f"{start}{CAUSES[cause.name]}{detail}{by}."
+    detail = f" ({cause.detail})" if cause.detail else ""
+    return f"{CAUSES[cause.name]}{detail}{by}"
 
 
 def _notes(facts: dict[str, Any], found: Figures) -> list[str]:

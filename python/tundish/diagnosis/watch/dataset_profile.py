@@ -10,41 +10,15 @@ from __future__ import annotations
 import copy
 import random
 import sys
-import time
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
+from .blocked_clock import BlockedClock
 from .row_kinds import kind_of_call
 
 MOST_SAMPLES = 32
 _C_ENDS = ("c_return", "c_exception")
-
-
-class Clock:
-    """Wall seconds and blocked seconds of this thread."""
-
-    def __init__(self) -> None:
-        import threading
-
-        path = f"/proc/self/task/{threading.get_native_id()}/schedstat"
-        try:
-            self._file: Any = open(path, "rb", buffering=0)  # noqa: SIM115
-        except OSError:
-            self._file = None
-
-    def now(self) -> tuple[float, float]:
-        """(wall, blocked), both from some beginning."""
-        wall = time.perf_counter()
-        if self._file is None:
-            return wall, wall - time.thread_time()
-        self._file.seek(0)
-        ran, waited = self._file.read().split()[:2]
-        return wall, wall - (int(ran) + int(waited)) / 1e9
-
-    def close(self) -> None:
-        if self._file is not None:
-            self._file.close()
 
 
 class Rows:
@@ -66,7 +40,7 @@ class CallTimes:
     callees are rows.
     """
 
-    def __init__(self, rows: Rows, clock: Clock, watched: set[Any]) -> None:
+    def __init__(self, rows: Rows, clock: BlockedClock, watched: set[Any]) -> None:
         self._rows, self._clock, self._watched = rows, clock, watched
         # The row that is open now: its frame, the events that end it, its name and kind, its begin.
         self._open: list[tuple[Any, tuple[str, ...], str, str, tuple[float, float]]] = []
@@ -106,7 +80,7 @@ def profile_dataset(loader: Any, most_s: float) -> dict[str, Any]:
     `most_s` and two samples at most."""
     dataset = copy.copy(loader.dataset)
     restore = _random_states()
-    clock = Clock()
+    clock = BlockedClock()
     try:
         size = loader.batch_size or 1
         plain, samples = _make(dataset, size, clock, None, most_s)
@@ -137,7 +111,7 @@ def profile_dataset(loader: Any, most_s: float) -> dict[str, Any]:
 
 
 def _make(
-    dataset: Any, most: int, clock: Clock, rows: Rows | None, most_s: float
+    dataset: Any, most: int, clock: BlockedClock, rows: Rows | None, most_s: float
 ) -> tuple[tuple[float, float], list[Any]]:
     """(wall, blocked) of some samples, and the samples."""
     draw = _drawer(dataset)

@@ -33,7 +33,8 @@ def facts(watch: Watch, loader: dict[str, Any] | None, failed: str = "") -> dict
     return {
         "version": VERSION,
         "pid": os.getpid(),
-        "rank": int(os.environ.get("RANK", "0") or 0) if _is_number("RANK") else 0,
+        "rank": watch.rank,
+        "world": watch.world,
         "phase": watch.phase,
         "seconds": time.perf_counter() - watch.began,
         "python": sys.executable,
@@ -117,7 +118,3 @@ def _torch() -> dict[str, Any] | None:
         "threads": torch.get_num_threads(),
         "gpu": torch.cuda.get_device_name() if gpu else None,
     }
-
-
-def _is_number(name: str) -> bool:
-    return os.environ.get(name, "0").isdigit()

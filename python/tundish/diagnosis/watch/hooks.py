@@ -12,9 +12,18 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from .applied import Applied
+from .blocked_clock import BlockedClock
 from .imports import AfterImport
 from .loader_facts import length_of
 from .watch import Watch
+
+# Of torch.distributed: they wait for the other ranks.
+_COLLECTIVES = (
+    *("all_reduce", "all_gather", "all_gather_into_tensor", "all_gather_object", "all_to_all"),
+    *("barrier", "broadcast", "broadcast_object_list", "gather", "monitored_barrier", "reduce"),
+    *("reduce_scatter", "reduce_scatter_tensor", "scatter"),
+)
 
 
 class Ended(SystemExit):
@@ -28,6 +37,8 @@ class Hooks:
         self._watch, self._finish = watch, finish
         self._undo: list[Callable[[], None]] = []
         self._depth = threading.local()
+        settings = watch.settings
+        self.applied = Applied(settings.apply, settings.apply_to) if settings.apply else None
         self._imports = AfterImport(
             {
                 "torch": self._hook_torch,
@@ -70,7 +81,10 @@ class Hooks:
         after = optimizers.register_optimizer_step_post_hook(self._optimizer_ends)
         self._undo += [before.remove, after.remove]
         self._replace(torch.optim.Optimizer, "zero_grad", self._part("zero_grad"))
-        self._replace(torch.autograd, "backward", self._part("backward"))
+        self._replace(torch.autograd, "backward", self._backward)
+        for name in _COLLECTIVES:
+            if hasattr(torch.distributed, name):
+                self._replace(torch.distributed, name, self._part("communication"))
         self._replace(torch.nn.Module, "__call__", self._module_call)
         if torch.cuda.is_available():
             for name in ("to", "cuda"):
@@ -106,6 +120,25 @@ class Hooks:
             return call
 
         return make
+
+    def _backward(self, original: Any) -> Any:
+        """With several ranks on CPUs, the time that backward() is blocked is waiting for the others: the
+        gradients are averaged inside it."""
+        plain, watch = self._part("backward")(original), self._watch
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if watch.world <= 1 or watch.ledger.make_event is not None or not watch.is_loop():
+                return plain(*args, **kwargs)
+            clock = BlockedClock()
+            before = clock.now()[1]
+            try:
+                return plain(*args, **kwargs)
+            finally:
+                blocked = clock.now()[1] - before
+                clock.close()
+                watch.ledger.move("backward", "communication", max(0.0, blocked))
+
+        return call
 
     def _module_call(self, original: Any) -> Any:
         """The outermost call of a model or a loss; the modules inside it cost a look at a counter."""
@@ -154,6 +187,8 @@ class Hooks:
             return init
 
         self._replace(module._BaseDataLoaderIter, "__init__", made)
+        if self.applied is not None:
+            self._replace(module.DataLoader, "__iter__", self.applied.iterate)
         self._replace(module._BaseDataLoaderIter, "__next__", self._next(_loader_of))
 
     def _hook_tundish(self) -> None:

@@ -7,7 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 # Of a step, in the order in which a loop has them. "other" is what no hook knows; "own" is the doctor.
-PARTS = ("data", "copy", "forward", "backward", "optimizer", "zero_grad", "other", "own")
+PARTS = (
+    *("data", "copy", "forward", "backward", "communication", "optimizer", "zero_grad"),
+    *("other", "own"),
+)
 Mark = tuple[str, Any]  # the part that ends here, and an event of the GPU
 
 
@@ -55,6 +58,12 @@ class Ledger:
         self.changes += 1
         if self.make_event is not None:
             self.marks.append((part, self.make_event()))
+
+    def move(self, part: str, to: str, seconds: float) -> None:
+        """Of this step, where it is known later what the time was spent for."""
+        seconds = min(seconds, self.seconds[part])
+        self.seconds[part] -= seconds
+        self.seconds[to] += seconds
 
     def close_step(self) -> tuple[dict[str, float], list[Mark]]:
         """The seconds by part since the last call, and the marks of the GPU."""

@@ -34,10 +34,15 @@ def facts_of(loader: Any) -> dict[str, Any]:
         if isinstance(value, bool | int):
             out[name] = value
     out["batches"] = length_of(None, loader)
-    dataset = getattr(loader, "dataset", None)
-    if dataset is not None:
-        out["dataset"] = f"{type(dataset).__module__}.{type(dataset).__qualname__}"
+    if getattr(loader, "dataset", None) is not None:
+        out["dataset"] = dataset_name(loader)
     return out
+
+
+def dataset_name(loader: Any) -> str:
+    """Module and class."""
+    kind = type(loader.dataset)
+    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def wait_until_filled(iterator: Any, most_s: float = 3.0) -> None:

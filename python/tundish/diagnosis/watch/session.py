@@ -8,7 +8,7 @@ from typing import Any
 
 from .facts import facts, look_inside, save
 from .hooks import Ended, Hooks
-from .settings import Settings, world_size
+from .settings import Settings
 from .watch import Watch
 
 LOOK_S = 2.0  # into the loader's data set, twice: plain, and with a profile
@@ -20,7 +20,7 @@ class Session:
     """`folder`: where the facts go, also from time to time, because a process can be killed."""
 
     def __init__(self, settings: Settings, folder: str | None) -> None:
-        self.settings = settings = settings.for_ranks(world_size())
+        self.settings = settings
         self._folder = folder
         self._loader: dict[str, Any] | None = None
         self._failed = ""
@@ -46,6 +46,8 @@ class Session:
 
     def write(self) -> dict[str, Any]:
         values = facts(self.watch, self._loader, self._failed)
+        applied = self.hooks.applied
+        values["applied"] = None if applied is None else applied.as_json()
         if self._folder and os.getpid() == self._pid and values["torch"] is not None:
             save(self._folder, values)
         return values

@@ -21,6 +21,8 @@ class Settings:
     most_profiled_s: float = 15.0
     replayed: int = 14  # steps with cached batches; 0: none
     stop: bool = True  # end the script when all is measured
+    apply: str = ""  # a change to be tried: "workers=4", "accelerate"
+    apply_to: str = ""  # the loader's data set that the change is for: module and class
 
     def is_enough(self, steps: int, seconds: float) -> bool:
         if self.steps:
@@ -37,14 +39,10 @@ class Settings:
         return replace(self, steps=self.steps or STEPS_OF_RANKS, most_profiled_s=float("inf"))
 
 
-def world_size() -> int:
-    text = os.environ.get("WORLD_SIZE", "")
-    return int(text) if text.isdigit() else 1
-
-
 def to_variable(folder: str, settings: Settings) -> str:
     values = asdict(settings)
-    return "|".join([folder, *(f"{name}={float(value)}" for name, value in values.items())])
+    texts = {name: v if isinstance(v, str) else str(float(v)) for name, v in values.items()}
+    return "|".join([folder, *(f"{name}={text}" for name, text in texts.items())])
 
 
 def from_variable(text: str) -> tuple[str, Settings]:
@@ -53,5 +51,5 @@ def from_variable(text: str) -> tuple[str, Settings]:
     for word in words:
         name, _, value = word.partition("=")
         kind = type(getattr(settings, name))
-        setattr(settings, name, kind(float(value)))
+        setattr(settings, name, value if kind is str else kind(float(value)))
     return os.path.abspath(folder), settings

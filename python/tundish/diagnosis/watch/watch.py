@@ -20,6 +20,7 @@ from .gpu_clock import event_maker, gpu_seconds, synchronize
 from .ledger import Ledger, Mark
 from .line_samples import LineSampler
 from .loader_facts import prefetched, wait_until_filled
+from .ranks import rank_and_world
 from .settings import Settings
 
 PHASES = ("warm-up", "measure", "profile", "replay", "done")
@@ -54,6 +55,7 @@ class Watch:
         self._iterator: Callable[[], Any] = lambda: None  # of the loop: a weak reference
         self.loader: Any = None
         self.module_calls = 0
+        self.rank, self.world = rank_and_world()
         self.began = time.perf_counter()
         self.warm_up = settings.warm_up
         self._phase_began = self.began
@@ -75,6 +77,8 @@ class Watch:
         if self.thread is None:
             self.thread = threading.get_ident()
             self._optimizer = id(optimizer)
+            self.rank, self.world = rank_and_world()
+            self.settings = self.settings.for_ranks(self.world)
             self.ledger = Ledger(make_event=event_maker())
             return
         self._optimizer_steps += 1

@@ -1,0 +1,97 @@
+"""Changes that --apply makes to the script's DataLoader, and the doctor in a Lightning Trainer."""
+
+import json
+
+import pytest
+import torch
+from torch.utils.data import DataLoader
+from torchvision import datasets
+from torchvision.transforms import v2
+
+from tests.helpers import plants, torch_sets
+from tests.helpers.warm_python import FRAMEWORKS, run_warm
+
+SAMPLES = "tests.helpers.plants.Samples"
+FOLDER = "torchvision.datasets.folder.ImageFolder"
+
+
+def iterated(loader, apply, apply_to):
+    """What the watch says of the change, and the class of the iterator."""
+    with plants.watched(apply=apply, apply_to=apply_to) as session:
+        iterator = iter(loader)
+        next(iterator)
+        kind = type(iterator).__name__
+        del iterator
+    return session.end()["applied"], kind
+
+
+def test_workers_are_added_to_the_loader_of_that_data_set_alone():
+    loader = DataLoader(plants.Samples(), 4)
+    found = iterated(loader, "workers=1", SAMPLES)
+    assert found == ({"done": True, "text": "num_workers=1"}, "_MultiProcessingDataLoaderIter")
+    applied, kind = iterated(DataLoader(plants.Samples(), 4), "workers=1", "another.Set")
+    assert kind == "_SingleProcessDataLoaderIter"
+    assert applied == {"done": False, "text": "no DataLoader of that data set was iterated"}
+    assert DataLoader.__iter__.__module__ == "torch.utils.data.dataloader"
+    assert not hasattr(DataLoader.__iter__, "__wrapped__")
+
+
+def test_the_engine_takes_the_place_of_a_known_data_set(tmp_path):
+    data = torch_sets.image_folder(torch_sets.write_folder(tmp_path, 12))
+    loader = DataLoader(data, 4)
+    plain = [images for images, _ in loader]
+    with plants.watched(apply="accelerate", apply_to=FOLDER) as session:
+        epochs = [[images for images, _ in loader] for _ in range(2)]
+    applied = session.end()["applied"]
+    assert applied["done"]
+    assert "the engine makes the batches" in applied["text"]
+    for batches in epochs:
+        assert all(torch.allclose(a, b, atol=0.1) for a, b in zip(batches, plain, strict=True))
+    assert type(iter(loader)).__name__ == "_SingleProcessDataLoaderIter"  # as before
+
+
+def test_a_data_set_that_the_engine_does_not_know_stays_and_the_reason_is_said(tmp_path):
+    steps = v2.Compose([v2.ToImage(), v2.Lambda(lambda x: x.float())])
+    data = datasets.ImageFolder(torch_sets.write_folder(tmp_path, 12), steps)
+    applied, _ = iterated(DataLoader(data, 1), "accelerate", FOLDER)
+    assert not applied["done"]
+    assert "kept" in applied["text"]
+
+
+LIGHTNING = """
+import json, warnings
+warnings.simplefilter("ignore")
+import torch
+from {package} import LightningModule, Trainer
+from tundish.diagnosis.doctor.lightning import DoctorCallback
+from tests.helpers.plants import SlowStorage
+
+class Module(LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.model = torch.nn.Linear(8, 4)
+    def training_step(self, batch):
+        return torch.nn.functional.cross_entropy(self.model(batch[0]), batch[1])
+    def configure_optimizers(self):
+        return torch.optim.SGD(self.parameters(), lr=0.1)
+
+torch.set_num_threads(1)
+callback = DoctorCallback(steps=5, stop=True)
+callback._doctor._settings.profiled = 3
+trainer = Trainer(max_epochs=1, callbacks=[callback], logger=False, enable_checkpointing=False,
+                  enable_progress_bar=False, enable_model_summary=False, accelerator="cpu")
+trainer.fit(Module(), torch.utils.data.DataLoader(SlowStorage(), 2))
+print(json.dumps(dict(callback.verdict.as_json(), steps=trainer.global_step)))
+"""
+
+
+@pytest.mark.parametrize("package", ["lightning.pytorch", "pytorch_lightning"])
+def test_a_trainer_is_watched_and_stopped(package):
+    code = LIGHTNING.replace("{package}", package)
+    done = run_warm("-c", code, imports=FRAMEWORKS)
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found["cause"]["name"] == "storage", done.stderr
+    assert found["phase"] == "done"
+    assert found["figures"]["ceiling_from"] == "replay"
+    assert found["steps"] < 100
+    assert found["sentence"] in done.stderr
