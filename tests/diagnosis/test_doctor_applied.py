@@ -2,11 +2,12 @@
 
 import json
 
-import pytest
 import torch
 from torch.utils.data import DataLoader
 from torchvision import datasets
 from torchvision.transforms import v2
+from tundish.diagnosis.watch.engine_rate import engine_rate
+from tundish.diagnosis.watch.loader_facts import facts_of
 
 from tests.helpers import plants, torch_sets
 from tests.helpers.warm_python import FRAMEWORKS, run_warm
@@ -58,11 +59,36 @@ def test_a_data_set_that_the_engine_does_not_know_stays_and_the_reason_is_said(t
     assert "kept" in applied["text"]
 
 
+def test_the_engine_is_timed_where_it_knows_the_data_set_and_random_numbers_stay(tmp_path):
+    data = torch_sets.image_folder(torch_sets.write_folder(tmp_path, 12), torch_sets.RANDOM)
+    own = torch.Generator().manual_seed(5)
+    loader = DataLoader(data, 4, shuffle=True, generator=own)
+    states = [torch.get_rng_state(), own.get_state()]
+    found = engine_rate(loader, 0.1)
+    assert found["native"]
+    assert found["batch_s"] > 0
+    assert all(torch.equal(*pair) for pair in zip(states, [torch.get_rng_state(), own.get_state()]))
+    unknown = engine_rate(DataLoader(plants.Samples(), 4), 0.1)
+    assert not unknown["native"]
+    assert "batch_s" not in unknown
+
+
+def test_a_loader_of_tundish_is_not_asked_for_its_data_set():
+    """tundish.Loader opens its file again for that, which may be gone by then."""
+
+    class Loader:
+        @property
+        def dataset(self):
+            raise AssertionError
+
+    assert facts_of(Loader())["class"] == "Loader"
+
+
 LIGHTNING = """
 import json, warnings
 warnings.simplefilter("ignore")
 import torch
-from {package} import LightningModule, Trainer
+from lightning.pytorch import LightningModule, Trainer
 from tundish.diagnosis.doctor.lightning import DoctorCallback
 from tests.helpers.plants import SlowStorage
 
@@ -85,10 +111,8 @@ print(json.dumps(dict(callback.verdict.as_json(), steps=trainer.global_step)))
 """
 
 
-@pytest.mark.parametrize("package", ["lightning.pytorch", "pytorch_lightning"])
-def test_a_trainer_is_watched_and_stopped(package):
-    code = LIGHTNING.replace("{package}", package)
-    done = run_warm("-c", code, imports=FRAMEWORKS)
+def test_a_trainer_is_watched_and_stopped():
+    done = run_warm("-c", LIGHTNING, imports=FRAMEWORKS)
     found = json.loads(done.stdout.splitlines()[-1])
     assert found["cause"]["name"] == "storage", done.stderr
     assert found["phase"] == "done"

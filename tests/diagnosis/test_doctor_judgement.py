@@ -123,6 +123,21 @@ def test_workers_are_the_cause_where_more_of_them_make_loading_free():
     assert few_cpus.cause.name == "decode"
 
 
+def test_the_engines_own_rate_predicts_the_step():
+    """Two of eight CPUs compute the step; the engine needs all of them for 10 ms per batch."""
+    loader = sampled([("PIL", "decode", 0.1, 0.0)], 0.1)
+    loader["engine"] = {"native": True, "text": "", "batch_s": 0.010}
+    torch = {"version": "2", "threads": 2, "gpu": None}
+    one = facts([step(data=0.467)] * 20, loader=loader, torch=torch)
+    change = next(one for one in judge(one).changes if one.apply == "accelerate")
+    assert change.predicted_s == pytest.approx(max(0.033, 0.033 * 2 / 8 + 0.010))
+    loader["engine"] = {"native": True, "text": "", "batch_s": 0.050}
+    change = next(one for one in judge(one).changes if one.apply == "accelerate")
+    assert change.predicted_s == pytest.approx(0.033 * 2 / 8 + 0.050)
+    loader["engine"] = {"native": False, "text": "kept"}
+    assert not any(one.apply == "accelerate" for one in judge(one).changes)
+
+
 def test_a_loader_of_tundish_is_judged_by_its_own_statistics():
     stats = {"data/read_busy": 0.9, "data/decode_busy": 0.1, "data/threads": 2}
     loader = {"kind": "tundish", "stats": stats}

@@ -74,14 +74,23 @@ def _of_loading(
                     at_best=True,
                 )
             )
-    if loader.get("dataset", "").startswith(("torchvision.", "timm.")):
+    engine = loader.get("engine")
+    if engine and engine["native"]:
         how = "loader = tundish.accelerate(loader)"
-        what = "Tundish's engine reads and augments"
-        out.append(Change(what, how, ceiling, at_best=True, apply="accelerate"))
+        what = f"Tundish's engine makes the batches, {engine['batch_s'] * 1e3:.1f} ms each"
+        predicted = _with_engine(facts, figures, engine["batch_s"])
+        out.append(Change(what, how, predicted, apply="accelerate"))
     elif inside.slowest() in ("storage", "decode"):
         how = 'tundish.pack(dataset, "train.tnd"); loader = tundish.Loader("train.tnd", ...)'
         out.append(Change("the samples packed once, and loaded by Tundish", how, None))
     return out
+
+
+def _with_engine(facts: dict[str, Any], figures: Figures, batch_s: float) -> float:
+    """A batch takes the engine `batch_s` with all CPUs; a step on CPUs needs some of them meanwhile."""
+    on_cpu = figures.clock == "host"
+    share = min(1.0, facts["torch"]["threads"] / facts["cpus"]) if on_cpu else 0.0
+    return max(figures.ceiling_s, figures.ceiling_s * share + batch_s)
 
 
 def _of_tundish(facts: dict[str, Any], figures: Figures) -> list[Change]:

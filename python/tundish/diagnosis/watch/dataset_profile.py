@@ -15,6 +15,7 @@ from types import FrameType
 from typing import Any
 
 from .blocked_clock import BlockedClock
+from .random_states import random_states
 from .row_kinds import kind_of_call
 
 MOST_SAMPLES = 32
@@ -79,7 +80,7 @@ def profile_dataset(loader: Any, most_s: float) -> dict[str, Any]:
     """Per sample: seconds, blocked seconds, rows; and the seconds of collating a batch. Takes about twice
     `most_s` and two samples at most."""
     dataset = copy.copy(loader.dataset)
-    restore = _random_states()
+    restore = random_states(loader)
     clock = BlockedClock()
     try:
         size = loader.batch_size or 1
@@ -156,18 +157,3 @@ def _codes(dataset: Any) -> set[Any]:
         inner = [getattr(one, "dataset", None), *(getattr(one, "datasets", None) or ())]
         waiting += [found for found in inner if found is not None and len(waiting) < 100]
     return codes
-
-
-def _random_states() -> Callable[[], None]:
-    """Puts the generators of this process back."""
-    torch, numpy = sys.modules["torch"], sys.modules.get("numpy")
-    ours, theirs = random.getstate(), torch.get_rng_state()
-    arrays = numpy.random.get_state() if numpy is not None else None
-
-    def restore() -> None:
-        random.setstate(ours)
-        torch.set_rng_state(theirs)
-        if numpy is not None:
-            numpy.random.set_state(arrays)
-
-    return restore

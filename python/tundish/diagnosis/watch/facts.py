@@ -59,8 +59,10 @@ def look_inside(watch: Watch, most_s: float) -> tuple[dict[str, Any] | None, str
     try:
         if kind_of(loader) == "torch":
             from .dataset_profile import profile_dataset
+            from .engine_rate import engine_rate
 
             out["samples"] = profile_dataset(loader, most_s)
+            out["engine"] = engine_rate(loader, most_s)
         elif hasattr(loader, "stats"):
             out["stats"] = {
                 key: value

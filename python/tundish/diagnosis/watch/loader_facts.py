@@ -34,14 +34,16 @@ def facts_of(loader: Any) -> dict[str, Any]:
         if isinstance(value, bool | int):
             out[name] = value
     out["batches"] = length_of(None, loader)
-    if getattr(loader, "dataset", None) is not None:
+    if (
+        out["kind"] == "torch"
+    ):  # a loader of another kind may open files when it is asked for its data set
         out["dataset"] = dataset_name(loader)
     return out
 
 
 def dataset_name(loader: Any) -> str:
     """Module and class."""
-    kind = type(loader.dataset)
+    kind = type(getattr(loader, "dataset", None))
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
