@@ -39,6 +39,7 @@ VERBS = (
     "run",
     "check",
     "doctor",
+    "compare",
     "demo",
     "explain",
 )

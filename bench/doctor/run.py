@@ -100,7 +100,7 @@ def main() -> None:
     work = asked.work or ROOT / "build" / "bench" / "doctor"
     folder = Path(asked.data) if asked.data else work / "samples"
     if not asked.data and not folder.is_dir():
-        make_samples(folder, 400)
+        make_samples(folder, 1000)
     rows = Rows("doctor", "torchvision")
     say(rows.heading())
     lines = []

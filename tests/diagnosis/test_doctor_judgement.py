@@ -8,6 +8,7 @@ from tundish.diagnosis.doctor.apply import apply_change
 from tundish.diagnosis.doctor.ranks import judge_ranks
 from tundish.diagnosis.doctor.run import Ended
 from tundish.diagnosis.doctor.verdict import judge
+from tundish.diagnosis.watch import usable_cpus
 from tundish.diagnosis.watch.gpu_clock import gpu_seconds
 from tundish.diagnosis.watch.ledger import PARTS, Ledger
 from tundish.diagnosis.watch.line_samples import LineSampler
@@ -16,7 +17,7 @@ from tundish.diagnosis.watch.settings import Settings, from_variable, to_variabl
 COMPUTE = {"forward": 0.010, "backward": 0.020, "optimizer": 0.002, "zero_grad": 0.001}
 
 
-def step(phase="measure", boundary=False, gpu=None, **seconds):
+def step(phase="measure", boundary=False, gpu=None, cpu_s=0.033, **seconds):
     values = {**dict.fromkeys(PARTS, 0.0), **COMPUTE, **seconds}
     return {
         "phase": phase,
@@ -25,6 +26,7 @@ def step(phase="measure", boundary=False, gpu=None, **seconds):
         "optimizer_steps": 1,
         "seconds": values,
         "gpu_seconds": gpu or {},
+        "cpu_s": cpu_s,
     }
 
 
@@ -124,18 +126,23 @@ def test_workers_are_the_cause_where_more_of_them_make_loading_free():
 
 
 def test_the_engines_own_rate_predicts_the_step():
-    """Two of eight CPUs compute the step; the engine needs all of them for 10 ms per batch."""
+    """The engine needs all eight CPUs for the batch, and training one of them for 33 ms."""
     loader = sampled([("PIL", "decode", 0.1, 0.0)], 0.1)
-    loader["engine"] = {"native": True, "text": "", "batch_s": 0.010}
-    torch = {"version": "2", "threads": 2, "gpu": None}
-    one = facts([step(data=0.467)] * 20, loader=loader, torch=torch)
-    change = next(one for one in judge(one).changes if one.apply == "accelerate")
-    assert change.predicted_s == pytest.approx(max(0.033, 0.033 * 2 / 8 + 0.010))
-    loader["engine"] = {"native": True, "text": "", "batch_s": 0.050}
-    change = next(one for one in judge(one).changes if one.apply == "accelerate")
-    assert change.predicted_s == pytest.approx(0.033 * 2 / 8 + 0.050)
+    one = facts([step(data=0.467)] * 20, loader=loader)
+    for batch_s, predicted in ((0.010, 0.033), (0.050, 0.050 + 0.033 / 8)):
+        loader["engine"] = {"native": True, "text": "", "batch_s": batch_s}
+        change = next(one for one in judge(one).changes if one.apply == "accelerate")
+        assert change.predicted_s == pytest.approx(predicted)
     loader["engine"] = {"native": False, "text": "kept"}
     assert not any(one.apply == "accelerate" for one in judge(one).changes)
+
+
+def test_training_itself_needs_some_of_the_cpus():
+    """100 ms of CPU time per batch, and 33 ms of training, on two CPUs."""
+    loader = sampled([("PIL", "decode", 0.010, 0.0)], 0.010, workers=1)
+    verdict = judge(facts([step(data=0.067)] * 20, loader=loader, cpus=2))
+    change = next(one for one in verdict.changes if one.apply.startswith("workers="))
+    assert change.predicted_s == pytest.approx((0.100 + 0.033) / 2)
 
 
 def test_a_loader_of_tundish_is_judged_by_its_own_statistics():
@@ -266,6 +273,16 @@ def test_every_verdict_is_json_and_text():
         verdict = judge(one)
         assert json.loads(json.dumps(verdict.as_json(), allow_nan=False))["version"] == 1
         assert verdict.sentence in str(verdict)
+
+
+@pytest.mark.parametrize(
+    ("text", "cpus"), [("max 100000", 8), ("350000 100000", 4), ("1000 100000", 1), ("", 8)]
+)
+def test_the_quota_of_a_control_group_limits_the_cpus(tmp_path, monkeypatch, text, cpus):
+    (tmp_path / "cpu.max").write_text(text)
+    monkeypatch.setattr(usable_cpus, "_QUOTAS", ((str(tmp_path / "cpu.max"),),))
+    monkeypatch.setattr("os.sched_getaffinity", lambda pid: set(range(8)))
+    assert usable_cpus.usable_cpus() == cpus
 
 
 class Event:

@@ -32,6 +32,7 @@ VERBS = [
     "run",
     "check",
     "doctor",
+    "compare",
     "demo",
     "explain",
 ]

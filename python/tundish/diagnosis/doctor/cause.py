@@ -81,7 +81,7 @@ def more_workers(figures: Figures, inside: Loading) -> int:
     """The fewest workers that would make loading all but free; 0 if none on this machine do."""
     wanted = figures.ceiling_s * 1.15
     for workers in range(inside.workers + 1, max(2, inside.cpus) + 1):
-        if inside.step_with(workers, figures.ceiling_s) <= wanted:
+        if inside.step_with(workers, figures.ceiling_s, 0.0, figures.ceiling_cpu_s) <= wanted:
             return workers
     return 0
 

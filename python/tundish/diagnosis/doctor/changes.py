@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -9,6 +10,7 @@ from .cause import Cause, more_workers, place_text
 from .figures import COMPUTE, Figures
 from .loading import Loading
 
+MOST_BLOCKED_WORKERS = 16
 LEAST_GAIN = 0.03  # of the step; less is not worth a line
 
 
@@ -52,13 +54,13 @@ def _of_loading(
     if inside is None:
         return _of_tundish(facts, figures)
     ceiling, out = figures.ceiling_s, []
-    workers = more_workers(figures, inside) or max(2, inside.cpus)
+    workers = more_workers(figures, inside) or _best_workers(figures, inside)
     if workers > inside.workers:
         out.append(
             Change(
                 f"{workers} worker processes instead of {inside.workers}",
                 f"DataLoader(..., num_workers={workers}, persistent_workers=True)",
-                inside.step_with(workers, ceiling),
+                inside.step_with(workers, ceiling, 0.0, figures.ceiling_cpu_s),
                 apply=f"workers={workers}",
             )
         )
@@ -86,11 +88,22 @@ def _of_loading(
     return out
 
 
+def _best_workers(figures: Figures, inside: Loading) -> int:
+    """The fewest that come near the best step. Processes that wait for a disk may outnumber the CPUs."""
+    most = max(2, inside.cpus)
+    if inside.blocked_s > inside.batch_s / 2:
+        most = min(4 * most, max(most, MOST_BLOCKED_WORKERS))
+    cpu = figures.ceiling_cpu_s
+    counts = range(1, most + 1)
+    steps = {count: inside.step_with(count, figures.ceiling_s, 0.0, cpu) for count in counts}
+    best = min(steps.values())
+    return next(count for count, step in steps.items() if step <= 1.05 * best)
+
+
 def _with_engine(facts: dict[str, Any], figures: Figures, batch_s: float) -> float:
-    """A batch takes the engine `batch_s` with all CPUs; a step on CPUs needs some of them meanwhile."""
-    on_cpu = figures.clock == "host"
-    share = min(1.0, facts["torch"]["threads"] / facts["cpus"]) if on_cpu else 0.0
-    return max(figures.ceiling_s, figures.ceiling_s * share + batch_s)
+    """The engine needs all CPUs for `batch_s` per batch; training needs some of them meanwhile."""
+    cpus: int = facts["cpus"]
+    return max(figures.ceiling_s, batch_s + figures.ceiling_cpu_s / cpus)
 
 
 def _of_tundish(facts: dict[str, Any], figures: Figures) -> list[Change]:
@@ -126,12 +139,18 @@ def _of_lines(facts: dict[str, Any], figures: Figures) -> list[Change]:
             out.append(
                 Change(
                     f"{place_text(one)} takes {seconds * 1e3:.1f} ms of every step outside the model",
-                    f"{one['file']}:{one['line']}",
+                    f"{_shown(one['file'])}:{one['line']}",
                     figures.step_s - seconds,
                     at_best=True,
                 )
             )
     return out[:5]
+
+
+def _shown(file: str) -> str:
+    """Relative to the folder we are in, if the file is below it."""
+    here = os.getcwd() + os.sep
+    return file.removeprefix(here)
 
 
 def _of_the_model(figures: Figures) -> list[Change]:

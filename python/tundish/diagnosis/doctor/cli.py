@@ -9,13 +9,16 @@ import argparse
 import functools
 import json
 import os
+import shlex
 import sys
 from typing import Any
 
 from ..._c.errors import ArgumentError
+from ...report.machine import machine, versions
 from ..watch.settings import Settings
 from .apply import apply_change
 from .cli_words import HELP, parse
+from .page import report_page
 from .ranks import judge_ranks
 from .run import Ended, command_of, run
 from .static import findings_of
@@ -87,16 +90,19 @@ def _notes(ended: Ended, trained: int) -> list[str]:
 
 
 def _report(verdict: Verdict, ended: Ended, options: argparse.Namespace) -> int:
-    values = {**verdict.as_json(), "processes": len(ended.facts), "exit": ended.code}
-    if options.output:
-        try:
-            with open(options.output, "w", encoding="utf-8") as file:
-                _write_json(values, file)
-        except OSError as error:
-            print(f"tundish: {options.output}: {error.strerror}", file=sys.stderr, flush=True)
-            return ended.code or FAILED
+    files = files_of(options)
+    values = _values(verdict, ended, options) if files or options.json else {}
+    try:
+        for name in files:
+            text = report_page(values) if name == options.report else _json_text(values)
+            with open(name, "w", encoding="utf-8") as file:
+                file.write(text)
+    except OSError as error:
+        print(f"tundish: {error.filename}: {error.strerror}", file=sys.stderr, flush=True)
+        return ended.code or FAILED
     if options.json:
-        _write_json(values, sys.stdout)
+        sys.stdout.write(_json_text(values))
+        sys.stdout.flush()
     elif not options.quiet:
         encoding = sys.stderr.encoding or "ascii"
         blocks = "utf" in encoding.lower()
@@ -106,16 +112,33 @@ def _report(verdict: Verdict, ended: Ended, options: argparse.Namespace) -> int:
     return ended.code
 
 
-def _write_json(values: dict[str, Any], file: Any) -> None:
-    json.dump(values, file, indent=2, allow_nan=False)
-    file.write("\n")
-    file.flush()
+def _values(verdict: Verdict, ended: Ended, options: argparse.Namespace) -> dict[str, Any]:
+    return {
+        **verdict.as_json(),
+        "processes": len(ended.facts),
+        "exit": ended.code,
+        "command": shlex.join(options.command),
+        "machine": machine(),
+        "versions": versions(),
+    }
+
+
+def files_of(options: argparse.Namespace) -> list[str]:
+    """The report has its JSON beside it."""
+    beside = [os.path.splitext(options.report)[0] + ".json"] if options.report else []
+    wanted = [options.output, *beside, options.report]
+    return list(dict.fromkeys(name for name in wanted if name))
+
+
+def _json_text(values: dict[str, Any]) -> str:
+    return json.dumps(values, indent=2, allow_nan=False) + "\n"
 
 
 def _fail(text: str, code: int, as_json: bool) -> int:
     print(f"tundish: {text}", file=sys.stderr, flush=True)
     if as_json:
-        _write_json({"error": {"code": None, "message": text, "exit": code}}, sys.stdout)
+        sys.stdout.write(_json_text({"error": {"code": None, "message": text, "exit": code}}))
+        sys.stdout.flush()
     return code
 
 

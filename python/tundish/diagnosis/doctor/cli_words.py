@@ -26,18 +26,20 @@ its steps saw cached batches. The verdict is on stderr; the script has stdout to
       --to-end           let the script run to its end
       --apply N          run the script once more with change N, and compare with the prediction
       --no-replay        no steps with cached batches: the ceiling is computed
-  -o, --output FILE      also write the verdict as JSON
+  -o, --output FILE      also write the verdict as JSON, to be compared by tundish compare
+      --report FILE      also write the report, an HTML page, and the JSON beside it
       --json             print JSON on stdout, and the script's own output on stderr
   -q, --quiet            print errors only (with -o)
       --no-color         no colours (also: the variable NO_COLOR)
   -h, --help             print this
 
 with --json:
-{version, sentence, cause, figures, changes, loading, loader, lines, overhead_s, phase,
-torch, notes, ranks, findings, applied, processes, exit}; cause is {name, share, detail} or null without a step,
+{version, sentence, cause, figures, changes, loading, loader, lines, steps, overhead_s,
+phase, torch, notes, ranks, findings, applied, processes, exit, command, machine,
+versions} (docs/doctor-report.md has all of it); cause is {name, share, detail} or null without a step,
 name one of storage, decode, transform, dataset, collate, workers, loader, copy,
-communication, straggler, host, compute. figures: {step_s, parts, ceiling_s, ceiling_from, clock, steps, rare_steps,
-replayed, few, host_parts}, seconds per step. changes: an array of {what, how,
+communication, straggler, host, compute. figures: {step_s, parts, ceiling_s, ceiling_from, ceiling_cpu_s,
+clock, steps, rare_steps, replayed, few, host_parts}, seconds per step. changes: an array of {what, how,
 predicted_s, at_best, apply, gain}. loading: {stages, batch_s, blocked_s, workers, cpus, rows},
 seconds per batch of one loading process, or null. lines: {part, in_other, file, line,
 function, share} of samples in profiled steps. findings: what tundish check finds in the
@@ -68,6 +70,7 @@ def parse(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--apply", type=int, metavar="N", default=0)
     parser.add_argument("--no-replay", action="store_true")
     parser.add_argument("-o", "--output", metavar="FILE", default="")
+    parser.add_argument("--report", metavar="FILE", default="")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("-q", "--quiet", action="store_true")
     parser.add_argument("--no-color", action="store_true")
@@ -87,10 +90,20 @@ def parse(words: list[str]) -> argparse.Namespace:
         raise ArgumentError(f"--steps {options.steps}: at least 5 steps make a verdict" + SEE)
     if options.apply < 0:
         raise ArgumentError(f"--apply {options.apply}: changes are numbered from 1" + SEE)
-    folder = os.path.dirname(os.path.abspath(options.output))
-    if options.output and not os.path.isdir(folder):
-        raise ArgumentError(f"--output {options.output}: there is no folder {folder}")
-    if options.output.endswith((".py", ".ipynb")):
-        raise ArgumentError(f"--output {options.output}: this is a script, and would be replaced")
+    check_file("--output", options.output)
+    check_file("--report", options.report)
+    if options.report and not options.report.endswith((".html", ".htm")):
+        raise ArgumentError(
+            f"--report {options.report}: the report is a page\n  fix: .html at the end"
+        )
     options.command = command
     return options
+
+
+def check_file(option: str, file: str) -> None:
+    """Before the script runs: whether what it measures can be written."""
+    folder = os.path.dirname(os.path.abspath(file))
+    if file and not os.path.isdir(folder):
+        raise ArgumentError(f"{option} {file}: there is no folder {folder}")
+    if file.endswith((".py", ".ipynb")):
+        raise ArgumentError(f"{option} {file}: this is a script, and would be replaced")

@@ -33,6 +33,7 @@ class Figures:
     steps: int
     rare_steps: int
     replayed: int
+    ceiling_cpu_s: float  # CPU time of the training process in such a step
     few: bool  # too few steps for a verdict that can be relied on
     host_parts: dict[str, float] = field(default_factory=dict)
 
@@ -64,13 +65,16 @@ def figures(facts: dict[str, Any]) -> Figures | None:
     replays = replays[SETTLING:]
     if len(replays) >= 3:
         ceiling, source = median(_rest(one, clock) for one in replays), "replay"
+        cpu = median(one["cpu_s"] for one in replays)
     else:
         ceiling, source = step_s - parts["data"], "computed"
+        cpu = min(ceiling, median(one["cpu_s"] for one in kept))
     return Figures(
         step_s=step_s,
         parts=parts,
         ceiling_s=min(ceiling, step_s),
         ceiling_from=source,
+        ceiling_cpu_s=cpu,
         clock=clock,
         steps=len(kept),
         rare_steps=len(used) - len(kept),

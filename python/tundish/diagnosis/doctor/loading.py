@@ -31,13 +31,17 @@ class Loading:
     def slowest(self) -> str:
         return max(STAGES, key=lambda stage: self.stages[stage])
 
-    def step_with(self, workers: int, ceiling_s: float, without_s: float = 0.0) -> float:
-        """Predicted: as many batches at once as there are workers, CPU work limited by the CPUs."""
+    def step_with(
+        self, workers: int, ceiling_s: float, without_s: float = 0.0, training_cpu_s: float = 0.0
+    ) -> float:
+        """Predicted: as many batches at once as there are workers, CPU work limited by the CPUs, of which
+        training needs some too."""
         batch = max(0.0, self.batch_s - without_s)
         if workers == 0:
             return ceiling_s + batch
         cpu = max(0.0, batch - self.blocked_s)
-        return max(ceiling_s, batch / workers, cpu / min(workers, self.cpus))
+        shared = (cpu + training_cpu_s) / self.cpus
+        return max(ceiling_s, batch / workers, cpu / min(workers, self.cpus), shared)
 
     def top_row(self, stage: str) -> dict[str, Any] | None:
         return next((row for row in self.rows if row["stage"] == stage), None)

@@ -7,7 +7,7 @@ from .verdict import Verdict
 
 BAR = 40
 MOST_FINDINGS = 3
-_NAMES = {
+NAMES = {
     "data": "waiting for data",
     "copy": "copies to the GPU",
     "communication": "waiting for ranks",
@@ -55,7 +55,7 @@ def _parts(found: Figures) -> list[str]:
     lines = ["  Where the time goes" + (", on the GPU's clock" if found.clock == "gpu" else "")]
     for part in PARTS:
         if found.share(part) >= 0.005:
-            name = _NAMES.get(part, part)
+            name = NAMES.get(part, part)
             lines.append(f"    {name:<20}{ms(found.parts[part]):>10}   {found.share(part):>4.0%}")
     return lines
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from .cause import CAUSES, Cause, find_cause
 from .changes import Change, find_changes
+from .excerpts import add_excerpts
 from .figures import COMPUTE, Figures, figures
 from .loading import Loading, loading
 
@@ -46,15 +47,23 @@ class Verdict:
             "changes": [one.as_json(step) for one in self.changes],
             "loading": inside,
             "loader": self.facts.get("loader"),
-            "lines": self.facts.get("lines", []),
+            "lines": add_excerpts(self.facts.get("lines", [])),
+            "steps": [_step_json(one) for one in self.facts.get("steps", [])],
             "overhead_s": self.facts.get("overhead_s"),
             "phase": self.facts.get("phase"),
             "torch": self.facts.get("torch"),
             "notes": self.notes,
             "ranks": self.ranks,
-            "findings": self.findings,
+            "findings": add_excerpts(self.findings),
             "applied": self.applied,
         }
+
+
+def _step_json(step: dict[str, Any]) -> dict[str, Any]:
+    """Without what the doctor did itself. By the GPU's clock where it is known."""
+    parts = step["gpu_seconds"] or step["seconds"]
+    whole = sum(s for part, s in parts.items() if part != "own")
+    return {"phase": step["phase"], "s": whole, "data_s": parts.get("data", 0.0)}
 
 
 def judge(facts: dict[str, Any]) -> Verdict:

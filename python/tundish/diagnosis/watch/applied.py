@@ -60,9 +60,8 @@ class Applied:
 
 
 def _accelerate(loader: Any) -> Any:
-    import importlib
-
     try:
-        return importlib.import_module("tundish").accelerate(loader)
+        from tundish.dropin.accelerate import accelerate
     except ModuleNotFoundError:
         raise RuntimeError(f"tundish is not installed for {sys.executable}") from None
+    return accelerate(loader)

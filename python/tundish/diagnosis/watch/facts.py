@@ -12,6 +12,7 @@ from typing import Any
 
 from .ledger import Ledger
 from .loader_facts import facts_of, kind_of
+from .usable_cpus import usable_cpus
 from .watch import Watch
 
 VERSION = 1
@@ -27,6 +28,7 @@ def facts(watch: Watch, loader: dict[str, Any] | None, failed: str = "") -> dict
             "optimizer_steps": step.optimizer_steps,
             "seconds": step.seconds,
             "gpu_seconds": step.gpu,
+            "cpu_s": step.cpu_s,
         }
         for step in watch.steps
     ]
@@ -38,7 +40,7 @@ def facts(watch: Watch, loader: dict[str, Any] | None, failed: str = "") -> dict
         "phase": watch.phase,
         "seconds": time.perf_counter() - watch.began,
         "python": sys.executable,
-        "cpus": len(os.sched_getaffinity(0)),
+        "cpus": usable_cpus(),
         "torch": _torch(),
         "steps": steps,
         "lines": watch.lines.as_json(),

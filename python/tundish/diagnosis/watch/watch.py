@@ -33,6 +33,7 @@ class Step:
     batches: int
     optimizer_steps: int
     boundary: bool  # an epoch began or ended in it
+    cpu_s: float  # of all threads of this process
     marks: list[Mark] = field(default_factory=list)
     gpu: dict[str, float] = field(default_factory=dict)
 
@@ -63,6 +64,7 @@ class Watch:
         self._nexts = self._nexts_since_step = self._optimizer_steps = 0
         self._boundary = True  # the first step has what came before it
         self._optimizer: Any = None
+        self._cpu_since = time.process_time()
         self._taken = self._served = 0  # of this iteration: batches of the loader, and cached ones
 
     def is_loop(self) -> bool:
@@ -137,7 +139,10 @@ class Watch:
             self.ledger.make_event = event_maker()
         seconds, marks = self.ledger.close_step()
         boundary = self._boundary
-        step = Step(self.phase, seconds, self._nexts, self._optimizer_steps, boundary, marks)
+        cpu = time.process_time()
+        counts = (self._nexts, self._optimizer_steps)
+        step = Step(self.phase, seconds, *counts, boundary, cpu - self._cpu_since, marks)
+        self._cpu_since = cpu
         self.steps.append(step)
         self._boundary = False
         self._nexts = self._optimizer_steps = 0
