@@ -58,7 +58,7 @@ def photos(folder: str) -> Dataset[Any]:
     from torchvision import datasets
     from torchvision.transforms import v2
 
-    steps = [v2.RandomResizedCrop(64), v2.RandomHorizontalFlip(), v2.ToImage()]
+    steps = [v2.ToImage(), v2.CenterCrop(64), v2.RandomHorizontalFlip()]
     return datasets.ImageFolder(folder, v2.Compose([*steps, v2.ToDtype(torch.float32, scale=True)]))
 
 
@@ -68,7 +68,7 @@ def parts_of(name: str, folder: str, removed: bool, rank: int) -> tuple[Any, flo
     if name == "storage":
         loader = DataLoader(Samples(0.0 if removed else 0.05), BATCH, num_workers=1)
     elif name == "decode":
-        loader = DataLoader(photos(folder), 8 * BATCH, shuffle=True, drop_last=True)
+        loader = DataLoader(photos(folder), 4 * BATCH, shuffle=True, drop_last=True)
     elif name == "transform":
         loader = DataLoader(Samples(rounds=0 if removed else 400_000), BATCH, num_workers=1)
     elif name == "workers":

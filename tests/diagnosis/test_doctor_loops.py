@@ -1,5 +1,7 @@
 """Loops of many kinds: what a step is, what the loop gets, and that nothing of the watch stays."""
 
+import time
+
 import pytest
 import torch
 import tundish
@@ -105,6 +107,30 @@ def test_a_closure_counts_for_its_own_parts():
             optimizer.step(closure)
     parts = doctor.verdict.figures.parts
     assert all(parts[part] > 0 for part in ("forward", "backward", "optimizer", "zero_grad"))
+
+
+def test_transforms_that_are_modules_belong_to_the_loader():
+    """With num_workers=0 the loop's own thread calls them."""
+    from torchvision.transforms import v2
+
+    class Slow(torch.nn.Module):
+        def forward(self, x):
+            time.sleep(0.005)
+            return x
+
+    class Set(TensorDataset):
+        steps = v2.Compose([Slow(), v2.Identity()])
+
+        def __getitem__(self, index):
+            return self.steps(super().__getitem__(index)[0]), 0
+
+    with tundish.doctor(steps=5, replay=False) as doctor:
+        train(DataLoader(Set(torch.ones(60, 1)), 2))
+    figures = doctor.verdict.figures
+    assert figures.share("data") > 0.5
+    rows = [row["name"] for row in doctor.verdict.loading.rows]
+    assert rows[0] == "Slow"
+    assert "Compose" not in rows
 
 
 def test_a_validation_between_steps_is_another_iterator():

@@ -99,7 +99,7 @@ def test_the_page_has_every_part_and_needs_no_other_file():
             "Lines of the loop outside the model",
             "The change that was tried",
             "+20.0%",
-            "In the script",
+            "<h2>Checks</h2>",
         ),
         *("item-in-loop: waits", "read it later", "How it was measured", "a CPU, 8 cores"),
     ):

@@ -21,7 +21,7 @@ from .cli_words import HELP, parse
 from .page import report_page
 from .ranks import judge_ranks
 from .run import Ended, command_of, run
-from .static import findings_of
+from .static import findings_of, with_costs
 from .text import verdict_text
 from .verdict import Verdict, judge
 
@@ -45,7 +45,7 @@ def main(words: list[str]) -> int:
         text = f"{options.command[0]}: {error.strerror or error}"
         return _fail(text, NOT_STARTED, as_json)
     verdict = verdict_of(ended)
-    verdict.findings = findings_of(options.command)
+    verdict.findings = with_costs([*findings_of(options.command), *verdict.findings], verdict)
     if options.apply:
         apply_change(verdict, options.apply, functools.partial(_run, options))
     return _report(verdict, ended, options)

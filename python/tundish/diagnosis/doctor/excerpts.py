@@ -16,6 +16,6 @@ def add_excerpts(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def excerpt(file: str, line: int) -> list[list[Any]]:
     """Also of a notebook's cell, which is in the cache of lines."""
-    texts = linecache.getlines(file)
+    texts = linecache.getlines(file) if file else []
     first, last = max(1, line - AROUND), min(len(texts), line + AROUND)
     return [[n, texts[n - 1].rstrip("\n")[:LONGEST]] for n in range(first, last + 1)]

@@ -160,10 +160,12 @@ _STEPS = (("predicted", "predicted_s"), ("measured", "measured_s"))
 def _findings(findings: list[dict[str, Any]]) -> list[str]:
     if not findings:
         return []
-    out = ["<h2>In the script's text</h2>"]
-    out.append("<p class='soft'>What tundish check finds without running it; not measured.</p>")
+    out = ["<h2>Checks</h2>"]
+    about = "What tundish check finds in the script's text, and what only the running script shows."
+    out.append(f"<p class='soft'>{about}</p>")
     for one in findings[:MOST_FINDINGS]:
-        out.append(code_block(one, f"{one['check']}: {one['text']}", one["remedy"]))
+        cost = f" ({ms(one['seconds'])} of every step)" if one["seconds"] else ""
+        out.append(code_block(one, f"{one['check']}: {one['text']}{cost}", one["remedy"]))
     if len(findings) > MOST_FINDINGS:
         out.append(f"<p>and {len(findings) - MOST_FINDINGS} more: tundish check</p>")
     return out

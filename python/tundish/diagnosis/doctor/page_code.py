@@ -8,7 +8,7 @@ from typing import Any
 
 def code_block(row: dict[str, Any], text: str, remedy: str = "") -> str:
     """`row` has file, line and code."""
-    place = f"{row['file'].rpartition('/')[2]}:{row['line']}"
+    place = f"{row['file'].rpartition('/')[2]}:{row['line']}" if row["file"] else "the run"
     lines = []
     for number, code in row["code"]:
         shown = f"{number:>5}  {escape(code)}"

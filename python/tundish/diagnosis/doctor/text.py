@@ -118,10 +118,11 @@ def _findings(verdict: Verdict) -> list[str]:
     found = verdict.findings
     if not found:
         return []
-    lines = ["", "  In the script's text (not measured; tundish check shows more)"]
+    lines = ["", "  Checks (tundish check shows more of the script's text)"]
     for one in found[:MOST_FINDINGS]:
-        place = f"{one['file'].rpartition('/')[2]}:{one['line']}"
-        lines += [f"    {place}  {one['text']}", f"       {one['remedy']}"]
+        place = f"{one['file'].rpartition('/')[2]}:{one['line']}  " if one["file"] else ""
+        cost = f" ({ms(one['seconds'])} of every step)" if one.get("seconds") else ""
+        lines += [f"    {place}{one['text']}{cost}", f"       {one['remedy']}"]
     if len(found) > MOST_FINDINGS:
         lines.append(f"    and {len(found) - MOST_FINDINGS} more")
     return lines

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from ..running import findings_of_run
 from .cause import CAUSES, Cause, find_cause
 from .changes import Change, find_changes
 from .excerpts import add_excerpts
@@ -26,7 +27,9 @@ class Verdict:
     facts: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     ranks: list[dict[str, Any]] = field(default_factory=list)  # of several: rank, step, waiting
-    findings: list[dict[str, Any]] = field(default_factory=list)  # of `tundish check`, by the verb
+    findings: list[dict[str, Any]] = field(
+        default_factory=list
+    )  # of checks, static ones by the verb
     applied: dict[str, Any] | None = None  # the change that --apply tried, and the step it gave
 
     def __str__(self) -> str:
@@ -54,7 +57,7 @@ class Verdict:
             "torch": self.facts.get("torch"),
             "notes": self.notes,
             "ranks": self.ranks,
-            "findings": add_excerpts(self.findings),
+            "findings": [{"seconds": None, **one} for one in add_excerpts(self.findings)],
             "applied": self.applied,
         }
 
@@ -80,6 +83,7 @@ def judge(facts: dict[str, Any]) -> Verdict:
         inside,
         facts,
         _notes(facts, found),
+        findings=findings_of_run(facts),
     )
 
 

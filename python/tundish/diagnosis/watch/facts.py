@@ -47,6 +47,7 @@ def facts(watch: Watch, loader: dict[str, Any] | None, failed: str = "") -> dict
         "loader": loader,
         "loader_failed": failed,
         "overhead_s": overhead(watch),
+        "observed": watch.observed.as_json() if _torch() is not None else None,
     }
 
 
@@ -87,7 +88,7 @@ def overhead(watch: Watch) -> float:
         trial.leave()
 
     per_change = _least_s(enter_and_leave) / 2
-    per_call = _least_s(watch.is_loop)
+    per_call = _least_s(watch.is_in_step)
     total = watch.ledger.changes * per_change + watch.module_calls * per_call
     return total / len(watch.steps)
 

@@ -91,8 +91,13 @@ class Hooks:
                 self._replace(torch.Tensor, name, self._copy)
 
     def _optimizer_begins(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        if self._watch.is_loop():
-            self._watch.ledger.enter("optimizer")
+        watch = self._watch
+        if watch.is_loop():
+            if watch.observed.looks_at_parameters:
+                watch.ledger.enter("own")
+                watch.observed.before_optimizer(optimizer)
+                watch.ledger.leave()
+            watch.ledger.enter("optimizer")
 
     def _optimizer_ends(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         watch = self._watch
@@ -142,14 +147,18 @@ class Hooks:
 
     def _module_call(self, original: Any) -> Any:
         """The outermost call of a model or a loss; the modules inside it cost a look at a counter."""
-        watch, depth = self._watch, self._depth
+        watch, depth, observed = self._watch, self._depth, self._watch.observed
+        is_grad_enabled = sys.modules["torch"].is_grad_enabled
         depth.inside = False
 
         def call(self: Any, *args: Any, **kwargs: Any) -> Any:
             watch.module_calls += 1
-            if getattr(depth, "inside", False) or not watch.is_loop():
+            if observed.looks_at_parameters:
+                observed.called.add(id(self))
+            if getattr(depth, "inside", False) or not watch.is_in_step():
                 return original(self, *args, **kwargs)
             depth.inside = True
+            observed.root_called(self, is_grad_enabled(), sys._getframe(1))
             watch.ledger.enter("forward")
             try:
                 return original(self, *args, **kwargs)
@@ -164,7 +173,7 @@ class Hooks:
         watch = self._watch
 
         def call(tensor: Any, *args: Any, **kwargs: Any) -> Any:
-            if tensor.is_cuda or not watch.is_loop() or _is_compiling():
+            if tensor.is_cuda or not watch.is_in_step() or _is_compiling():
                 return original(tensor, *args, **kwargs)
             watch.ledger.enter("copy")
             try:

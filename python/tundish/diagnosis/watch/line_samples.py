@@ -5,7 +5,6 @@ from __future__ import annotations
 import dis
 import os
 import sys
-import sysconfig
 import threading
 import time
 from collections import Counter
@@ -13,10 +12,10 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
+from .users_code import is_users
+
 PERIOD_S = 0.002
 _FOR = dis.opmap["FOR_ITER"]
-_LIBRARIES = tuple({sysconfig.get_paths()[name] for name in ("stdlib", "purelib", "platlib")})
-_OURS = os.path.dirname(os.path.abspath(__file__))
 # Part of the step ("torch": in a function of torch outside modules), whether no hook knows that part,
 # file, line, function called there.
 Place = tuple[str, bool, str, int, str]
@@ -34,7 +33,7 @@ class LineSampler:
     def note_loop(self, frame: FrameType | None) -> None:
         """The `for` loops that a step is made in, by the frames that it is called from."""
         while frame is not None:
-            if _is_users(frame.f_code.co_filename) and frame.f_code not in self._loops:
+            if is_users(frame.f_code.co_filename) and frame.f_code not in self._loops:
                 self._loops[frame.f_code] = _for_loops_around(frame)
             frame = frame.f_back
 
@@ -87,10 +86,6 @@ class LineSampler:
         ]
 
 
-def _is_users(file: str) -> bool:
-    return not file.startswith((*_LIBRARIES, _OURS, "<")) or file.startswith("<ipython")
-
-
 def _folder_of_torch() -> str:
     return os.path.dirname(sys.modules["torch"].__file__ or "") + os.sep
 
@@ -101,7 +96,7 @@ def _users_place(frame: FrameType) -> tuple[str, int, str, str]:
     one = frame
     while True:
         file = one.f_code.co_filename
-        if _is_users(file):
+        if is_users(file):
             return file, one.f_lineno, called, called_file
         called, called_file = one.f_code.co_name, file
         if one.f_back is None:

@@ -37,9 +37,10 @@ def kind_of_call(frame: FrameType, function: Any) -> tuple[str, str, bool]:
         return name, "other", True
     if simple in _PASS_ON or (simple == "__getitem__" and owner is not None):
         return name, "other", True
-    if simple == "__call__" and type(owner).__name__ == "Compose":
+    is_call = simple in ("__call__", "forward", "_call_impl", "_wrapped_call_impl")
+    if is_call and type(owner).__name__ == "Compose":
         return name, "transform", True
-    if simple in ("__call__", "forward", "_call_impl", "_wrapped_call_impl") and owner is not None:
+    if is_call and owner is not None:
         return type(owner).__name__, "transform", False
     return name, _kind(name, code.co_filename), False
 

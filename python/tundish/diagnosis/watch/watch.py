@@ -20,6 +20,7 @@ from .gpu_clock import event_maker, gpu_seconds, synchronize
 from .ledger import Ledger, Mark
 from .line_samples import LineSampler
 from .loader_facts import prefetched, wait_until_filled
+from .observe import Observations
 from .ranks import rank_and_world
 from .settings import Settings
 
@@ -53,6 +54,7 @@ class Watch:
         self.steps: list[Step] = []
         self.batches_kept = KeptBatches()
         self.lines = LineSampler()
+        self.observed = Observations()
         self._iterator: Callable[[], Any] = lambda: None  # of the loop: a weak reference
         self.loader: Any = None
         self.module_calls = 0
@@ -69,6 +71,10 @@ class Watch:
 
     def is_loop(self) -> bool:
         return self.thread == threading.get_ident() and self.phase != "done"
+
+    def is_in_step(self) -> bool:
+        """In the loop, and not while it waits for data: transforms of the loader may be modules, too."""
+        return self.is_loop() and not self.ledger.is_in("data")
 
     def is_current(self, iterator: Any) -> bool:
         return self._iterator() is iterator
@@ -103,6 +109,8 @@ class Watch:
         self._nexts += 1
         self._nexts_since_step += 1
         self._taken += 1
+        if self.phase in ("warm-up", "measure"):
+            self.observed.batch(batch)
         if self.phase == "measure" and self.settings.replayed:
             self.ledger.enter("own")
             self.batches_kept.keep(batch)
@@ -171,6 +179,7 @@ class Watch:
         self._resolve_gpu()
         self.lines.stop()
         self.phase = PHASES[PHASES.index(self.phase) + 1]
+        self.observed.looks_at_parameters = self.phase == "profile"
         if self.phase == "profile":
             assert self.thread is not None
             self.lines.start(self.thread, lambda: self.ledger.part)
