@@ -16,7 +16,10 @@ from torch.utils.data import DataLoader, Dataset
 
 BATCH = 8
 PLANTS = ("storage", "decode", "transform", "workers", "host", "compute", "straggler")
-FORWARD_S = {"compute": 0.2, "none": 0.02}
+FORWARD_S = {"compute": 0.2, "none": 0.02, "decode": 0.05, "transform": 0.05}
+CPUS = (
+    2  # of the script: with more of them, more workers would be the right answer to slow decoding
+)
 
 
 class Network(torch.nn.Module):
@@ -68,9 +71,9 @@ def parts_of(name: str, folder: str, removed: bool, rank: int) -> tuple[Any, flo
     if name == "storage":
         loader = DataLoader(Samples(0.0 if removed else 0.05), BATCH, num_workers=1)
     elif name == "decode":
-        loader = DataLoader(photos(folder), 4 * BATCH, shuffle=True, drop_last=True)
+        loader = DataLoader(photos(folder), 8 * BATCH, shuffle=True, drop_last=True)
     elif name == "transform":
-        loader = DataLoader(Samples(rounds=0 if removed else 400_000), BATCH, num_workers=1)
+        loader = DataLoader(Samples(rounds=0 if removed else 800_000), BATCH, num_workers=1)
     elif name == "workers":
         loader = DataLoader(Samples(0.02), BATCH)
     elif name == "straggler" and rank == 1 and not removed:
@@ -119,6 +122,7 @@ def main() -> None:
     parser.add_argument("--removed", action="store_true")
     parser.add_argument("--steps", type=int, default=0)
     given = parser.parse_args()
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:CPUS])
     if given.name == "straggler":
         words = (given.name, given.folder, given.removed, given.steps)
         torch.multiprocessing.spawn(rank_of, words, nprocs=2)

@@ -13,6 +13,8 @@ import pytest
 from tundish.diagnosis.doctor.cli import main
 from tundish.diagnosis.doctor.cli_words import HELP
 
+from tests.helpers.warm_python import TORCHVISION, server
+
 TRAIN = """
 import os, sys, time
 import torch
@@ -47,6 +49,11 @@ if __name__ == "__main__":
 """
 
 
+# What an interpreter does at its start, for one that was forked with torch imported.
+WATCHED = """
+import os, runpy
+runpy.run_path(os.environ["PYTHONPATH"].split(os.pathsep)[0] + "/sitecustomize.py")
+"""
 # To the doctor, which passes it on.
 INTERRUPT = """steps += 1
             if steps == 20:
@@ -107,7 +114,9 @@ def test_an_interrupted_script_gives_the_verdict_so_far(script):
 
 
 def test_a_script_is_ended_when_all_is_measured(script):
-    result = doctor("--steps", "5", "--json", "--", sys.executable, script)
+    script.write_text(WATCHED + TRAIN)
+    python = server(TORCHVISION) / "python"
+    result = doctor("--steps", "5", "--json", "--", python, script)
     assert result.returncode == 0, result.stderr
     assert json.loads(result.stdout)["phase"] == "done"
     assert "words" in result.stderr  # where --json moves the script's own output

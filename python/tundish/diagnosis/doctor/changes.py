@@ -82,6 +82,10 @@ def _of_loading(
         what = f"Tundish's engine makes the batches, {engine['batch_s'] * 1e3:.1f} ms each"
         predicted = _with_engine(facts, figures, engine["batch_s"])
         out.append(Change(what, how, predicted, apply="accelerate"))
+    elif engine is None and loader.get("dataset", "").startswith(("torchvision.", "timm.")):
+        how = "loader = tundish.accelerate(loader)"
+        what = "Tundish's engine makes the batches"
+        out.append(Change(what, how, ceiling, at_best=True, apply="accelerate"))
     elif inside.slowest() in ("storage", "decode"):
         how = 'tundish.pack(dataset, "train.tnd"); loader = tundish.Loader("train.tnd", ...)'
         out.append(Change("the samples packed once, and loaded by Tundish", how, None))

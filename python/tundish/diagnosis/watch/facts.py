@@ -51,8 +51,13 @@ def facts(watch: Watch, loader: dict[str, Any] | None, failed: str = "") -> dict
     }
 
 
-def look_inside(watch: Watch, most_s: float) -> tuple[dict[str, Any] | None, str]:
-    """The loader's settings, and its stages where they can be measured. Never raises."""
+def look_inside(
+    watch: Watch, most_s: float, at_end: bool = False
+) -> tuple[dict[str, Any] | None, str]:
+    """The loader's settings, and its stages where they can be measured. Never raises.
+
+    `at_end`: nothing new is imported. Python would forget that Ctrl-C ended the script, and exit with 1.
+    """
     loader = watch.loader
     if loader is None:
         return None, ""
@@ -65,7 +70,7 @@ def look_inside(watch: Watch, most_s: float) -> tuple[dict[str, Any] | None, str
             from .engine_rate import engine_rate
 
             out["samples"] = profile_dataset(loader, most_s)
-            out["engine"] = engine_rate(loader, most_s)
+            out["engine"] = None if at_end else engine_rate(loader, most_s)
         elif hasattr(loader, "stats"):
             out["stats"] = {
                 key: value

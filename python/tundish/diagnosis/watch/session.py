@@ -41,7 +41,7 @@ class Session:
             values = self.write()  # a second Ctrl-C may end what follows
             if len(self.watch.steps) < LOOKED_INTO_FROM:
                 return values
-            self._loader, self._failed = look_inside(self.watch, SHORT_LOOK_S)
+            self._loader, self._failed = look_inside(self.watch, SHORT_LOOK_S, at_end=True)
         return self.write()
 
     def write(self) -> dict[str, Any]:
