@@ -77,20 +77,24 @@ def overhead(folder: Path, rounds: int, rows: Rows) -> str:
     """Of a step of 20 ms, watched from its first to its last, against the same script alone."""
     plain = command_of("none", folder, "--steps", "60")
     doctor = [sys.executable, "-m", "tundish", "doctor", "-q", "--to-end", "--steps", "100000"]
-    ratios = []
+    ratios, added = [], []
     for number in range(rounds + 1):
         seconds = {}
-        for line in (
-            [plain, [*doctor, "--", *plain]] if number % 2 else [[*doctor, "--", *plain], plain]
-        ):
+        lines = [plain, [*doctor, "--", *plain]]
+        for line in lines if number % 2 else reversed(lines):
             done = subprocess.run(line, capture_output=True, text=True, cwd=ROOT, check=True)
-            seconds[line is plain] = float(done.stdout.split()[-1])
-        if number:
-            ratios.append(seconds[False] / seconds[True])
-    sure = interval(ratios)
-    between = {"low": round(sure.low, 5), "high": round(sure.high, 5)}
-    rows.add("doctor", "overhead", ratios, "x", **between)
-    return sure.percent()
+            seconds[line is plain] = [float(word) for word in done.stdout.split()[-2:]]
+        if number:  # the first round does not count
+            (wall, cpu), (plain_wall, plain_cpu) = seconds[False], seconds[True]
+            ratios.append(wall / plain_wall)
+            added.append(1 + (cpu - plain_cpu) / plain_wall)
+    texts = []
+    for name, values in (("wall time", ratios), ("CPU time", added)):
+        sure = interval(values)
+        between = {"low": round(sure.low, 5), "high": round(sure.high, 5)}
+        rows.add("doctor", f"overhead, {name}", values, "x", **between)
+        texts.append(f"{sure.percent()} {name}")
+    return ", ".join(texts)
 
 
 def main() -> None:

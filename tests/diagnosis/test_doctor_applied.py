@@ -2,15 +2,20 @@
 
 import json
 
+import pytest
 import torch
 from torch.utils.data import DataLoader
 from torchvision import datasets
 from torchvision.transforms import v2
+from tundish.diagnosis.doctor.plan_change import add_plan
+from tundish.diagnosis.doctor.verdict import judge
 from tundish.diagnosis.watch.engine_rate import engine_rate
 from tundish.diagnosis.watch.loader_facts import facts_of
 
+from tests.diagnosis.test_doctor_judgement import facts, step
 from tests.helpers import plants, torch_sets
 from tests.helpers.warm_python import FRAMEWORKS, run_warm
+from tests.tuning import test_frameworks as frameworks
 
 SAMPLES = "tests.helpers.plants.Samples"
 FOLDER = "torchvision.datasets.folder.ImageFolder"
@@ -82,6 +87,51 @@ def test_a_loader_of_tundish_is_not_asked_for_its_data_set():
             raise AssertionError
 
     assert facts_of(Loader())["class"] == "Loader"
+
+
+def test_a_plan_is_set_on_the_scripts_own_model(tmp_path):
+    model, optimizer = frameworks.make()
+    plan = frameworks.plan_of("bf16", "channels_last", "fused_optimizer", "cuda_graph")
+    plan.save(tmp_path / "plan.json")
+    kinds = []
+    with plants.watched(apply=f"plan={tmp_path / 'plan.json'}") as session:
+        for _ in range(4):
+            output = model(torch.randn(2, 3, 12, 12))
+            kinds.append((frameworks.is_channels_last(model), str(output.dtype)))
+            torch.nn.functional.cross_entropy(output, torch.zeros(2, dtype=torch.int64)).backward()
+            optimizer.step()
+            optimizer.zero_grad()
+    applied = session.end()["applied"]
+    assert applied["done"], applied
+    first, second = applied["text"].splitlines()[:2]
+    assert first == "applied: channels_last, fused optimiser, bf16 autocast"
+    assert second.startswith("left out: CUDA graph of the step: needs")
+    assert kinds == [(False, "torch.float32")] * 2 + [(True, "torch.float32")] * 2
+    assert optimizer.param_groups[0]["fused"]
+
+
+def test_a_plan_that_cannot_be_read_is_said(tmp_path):
+    (tmp_path / "plan.json").write_text("{}")
+    model, optimizer = frameworks.make()
+    with plants.watched(apply=f"plan={tmp_path / 'plan.json'}") as session:
+        for _ in range(2):
+            model(torch.randn(2, 3, 12, 12)).sum().backward()
+            optimizer.step()
+    applied = session.end()["applied"]
+    assert not applied["done"]
+    assert "is not a plan" in applied["text"]
+
+
+def test_a_plan_is_one_of_the_changes(tmp_path):
+    plan = frameworks.plan_of("channels_last")
+    plan.report.gains = {"baseline": {"gain": 2.0, "low": 1.9, "high": 2.1}}
+    plan.save(tmp_path / "plan.json")
+    verdict = judge(facts([step(data=0.010)] * 20))
+    add_plan(verdict, str(tmp_path / "plan.json"))
+    change = next(one for one in verdict.changes if one.apply.startswith("plan="))
+    assert change.what == "the plan plan.json: channels_last"
+    assert change.predicted_s == pytest.approx(0.010 + 0.033 / 2)
+    assert change.apply == f"plan={tmp_path / 'plan.json'}"
 
 
 LIGHTNING = """

@@ -34,7 +34,7 @@ def find_changes(
         *_of_loading(facts, figures, inside, cause),
         *_of_copies(facts, figures),
         *_of_lines(facts, figures),
-        *_of_the_model(figures),
+        *_of_the_model(facts, figures),
     ]
     step = figures.step_s
     worth = [
@@ -42,7 +42,12 @@ def find_changes(
         for one in found
         if one.predicted_s is None or one.predicted_s <= step * (1 - LEAST_GAIN)
     ]
-    return sorted(worth, key=lambda one: (one.predicted_s is None, one.predicted_s or 0.0))
+    return sort_changes(worth)
+
+
+def sort_changes(changes: list[Change]) -> list[Change]:
+    """The shortest predicted step first, those without a prediction last."""
+    return sorted(changes, key=lambda one: (one.predicted_s is None, one.predicted_s or 0.0))
 
 
 def _of_loading(
@@ -157,13 +162,13 @@ def _shown(file: str) -> str:
     return file.removeprefix(here)
 
 
-def _of_the_model(figures: Figures) -> list[Change]:
+def _of_the_model(facts: dict[str, Any], figures: Figures) -> list[Change]:
     if figures.share(*COMPUTE) < 0.2:
         return []
     return [
         Change(
             "a faster step of the model: precision, memory format, compilation",
-            "tundish tune train.py:build",
+            f"tundish tune {facts.get('script') or 'train.py'}:build",
             None,
         )
     ]

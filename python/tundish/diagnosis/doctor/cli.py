@@ -46,6 +46,13 @@ def main(words: list[str]) -> int:
         return _fail(text, NOT_STARTED, as_json)
     verdict = verdict_of(ended)
     verdict.findings = with_costs([*findings_of(options.command), *verdict.findings], verdict)
+    if options.plan:
+        from .plan_change import add_plan  # imports torch
+
+        try:
+            add_plan(verdict, options.plan)
+        except ArgumentError as error:
+            verdict.notes.append(str(error))
     if options.apply:
         apply_change(verdict, options.apply, functools.partial(_run, options))
     return _report(verdict, ended, options)

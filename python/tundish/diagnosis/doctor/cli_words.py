@@ -25,6 +25,7 @@ its steps saw cached batches. The verdict is on stderr; the script has stdout to
       --steps N          measure N steps (otherwise: at least 20, for at least 4 s)
       --to-end           let the script run to its end
       --apply N          run the script once more with change N, and compare with the prediction
+      --plan FILE        list a plan of tundish tune among the changes, to be tried by --apply
       --no-replay        no steps with cached batches: the ceiling is computed
   -o, --output FILE      also write the verdict as JSON, to be compared by tundish compare
       --report FILE      also write the report, an HTML page, and the JSON beside it
@@ -68,6 +69,7 @@ def parse(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--steps", type=int, default=0)
     parser.add_argument("--to-end", action="store_true")
     parser.add_argument("--apply", type=int, metavar="N", default=0)
+    parser.add_argument("--plan", metavar="FILE", default="")
     parser.add_argument("--no-replay", action="store_true")
     parser.add_argument("-o", "--output", metavar="FILE", default="")
     parser.add_argument("--report", metavar="FILE", default="")
@@ -90,6 +92,8 @@ def parse(words: list[str]) -> argparse.Namespace:
         raise ArgumentError(f"--steps {options.steps}: at least 5 steps make a verdict" + SEE)
     if options.apply < 0:
         raise ArgumentError(f"--apply {options.apply}: changes are numbered from 1" + SEE)
+    if options.plan and not os.path.isfile(options.plan):
+        raise ArgumentError(f"--plan {options.plan}: there is no such file")
     check_file("--output", options.output)
     check_file("--report", options.report)
     if options.report and not options.report.endswith((".html", ".htm")):

@@ -40,6 +40,7 @@ def facts(watch: Watch, loader: dict[str, Any] | None, failed: str = "") -> dict
         "phase": watch.phase,
         "seconds": time.perf_counter() - watch.began,
         "python": sys.executable,
+        "script": _script(),
         "cpus": usable_cpus(),
         "torch": _torch(),
         "steps": steps,
@@ -116,6 +117,12 @@ def save(folder: str, values: dict[str, Any]) -> None:
         with open(path + ".new", "w", encoding="utf-8") as file:
             json.dump(values, file)
         os.replace(path + ".new", path)
+
+
+def _script() -> str:
+    """The last part of its path; empty for python -c and in a notebook."""
+    name = os.path.basename(sys.argv[0]) if sys.argv else ""
+    return name if name.endswith(".py") else ""
 
 
 def _torch() -> dict[str, Any] | None:

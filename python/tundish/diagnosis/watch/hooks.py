@@ -13,9 +13,11 @@ from collections.abc import Callable
 from typing import Any
 
 from .applied import Applied
+from .applied_plan import AppliedPlan
 from .blocked_clock import BlockedClock
 from .imports import AfterImport
 from .loader_facts import length_of
+from .settings import Settings
 from .watch import Watch
 
 # Of torch.distributed: they wait for the other ranks.
@@ -37,8 +39,7 @@ class Hooks:
         self._watch, self._finish = watch, finish
         self._undo: list[Callable[[], None]] = []
         self._depth = threading.local()
-        settings = watch.settings
-        self.applied = Applied(settings.apply, settings.apply_to) if settings.apply else None
+        self.applied, self._plan = _changes_to_try(watch.settings)
         self._imports = AfterImport(
             {
                 "torch": self._hook_torch,
@@ -106,6 +107,8 @@ class Hooks:
         if watch.is_loop() and watch.ledger.is_in("optimizer"):
             watch.ledger.leave()
         if watch.thread in (None, threading.get_ident()):
+            if self._plan is not None:
+                self._plan.optimizer_ended(watch.observed.largest_root(), optimizer)
             watch.optimizer_ended(optimizer)
             self._finish_if_done()
 
@@ -196,7 +199,7 @@ class Hooks:
             return init
 
         self._replace(module._BaseDataLoaderIter, "__init__", made)
-        if self.applied is not None:
+        if isinstance(self.applied, Applied):
             self._replace(module.DataLoader, "__iter__", self.applied.iterate)
         self._replace(module._BaseDataLoaderIter, "__next__", self._next(_loader_of))
 
@@ -243,6 +246,15 @@ class Hooks:
     def _finish_if_done(self) -> None:
         if self._watch.phase == "done":
             self._finish()
+
+
+def _changes_to_try(settings: Settings) -> tuple[Applied | AppliedPlan | None, AppliedPlan | None]:
+    """What --apply asks for; and the same again where it is a plan."""
+    name, _, value = settings.apply.partition("=")
+    if name == "plan":
+        plan = AppliedPlan(value)
+        return plan, plan
+    return (Applied(settings.apply, settings.apply_to) if name else None), None
 
 
 def _remember(iterator: Any, loader: Any) -> None:

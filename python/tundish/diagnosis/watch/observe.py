@@ -80,6 +80,14 @@ class Observations:
         found = [root() for root in self._roots.values()]
         return [one for one in found if one is not None]
 
+    def largest_root(self) -> Any:
+        """The module with the most parameters among those that the loop calls; None before the first."""
+        return max(
+            self._live_roots(),
+            key=lambda root: sum(p.numel() for p in root.parameters()),
+            default=None,
+        )
+
     def as_json(self) -> dict[str, Any]:
         torch = sys.modules["torch"]
         parameters = self._parameters()
