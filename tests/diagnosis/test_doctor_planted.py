@@ -60,7 +60,8 @@ def test_host_bound():
     verdict = verdict_on(DataLoader(Samples(), 4), after_step=lambda: time.sleep(0.05))
     assert verdict.cause.name == "host"
     assert verdict.cause.detail.startswith(HERE)
-    assert HERE in verdict.changes[0].how
+    assert f"{HERE}:" in verdict.changes[0].how
+    assert "  verdict = verdict_on(" in verdict.changes[0].how
 
 
 def test_the_model_bounds_the_step():

@@ -60,12 +60,18 @@ def diagnose(
     pack: str, files: Sequence[str], most_seconds: float = MOST_SECONDS
 ) -> dict[str, Diagnosis]:
     """By torch's DataLoader with a worker for every CPU ("before"), and by tundish.Loader ("after")."""
+    import torch
     from torch.utils.data import DataLoader
 
-    workers = len(os.sched_getaffinity(0))
     photos: Any = Photos(files)
     theirs = DataLoader(
-        photos, BATCH, shuffle=True, drop_last=True, num_workers=workers, persistent_workers=True
+        photos,
+        BATCH,
+        shuffle=True,
+        drop_last=True,
+        num_workers=len(os.sched_getaffinity(0)),
+        persistent_workers=True,
+        pin_memory=torch.cuda.is_available(),
     )
     out = {"before": _diagnosis(theirs, len(set(photos.labels)), most_seconds)}
     transforms = [T.RandomResizedCrop(SIDE), T.Normalize()]
@@ -94,7 +100,8 @@ def _train(loader: Iterable[Any], classes: int, doctor: Any, deadline: float) ->
     steps = 0
     while True:
         for images, labels in loader:
-            loss = cross_entropy(model(images.to(device)), labels.to(device))
+            images = images.to(device, non_blocking=True)
+            loss = cross_entropy(model(images), labels.to(device, non_blocking=True))
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()

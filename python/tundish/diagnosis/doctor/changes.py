@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import os
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -11,6 +12,7 @@ from .figures import COMPUTE, Figures
 from .loading import Loading
 
 MOST_BLOCKED_WORKERS = 16
+LONGEST_CODE = 80
 LEAST_GAIN = 0.03  # of the step; less is not worth a line
 
 
@@ -148,7 +150,7 @@ def _of_lines(facts: dict[str, Any], figures: Figures) -> list[Change]:
             out.append(
                 Change(
                     f"{place_text(one)} takes {seconds * 1e3:.1f} ms of every step outside the model",
-                    f"{_shown(one['file'])}:{one['line']}",
+                    _shown(one["file"], one["line"]),
                     figures.step_s - seconds,
                     at_best=True,
                 )
@@ -156,10 +158,11 @@ def _of_lines(facts: dict[str, Any], figures: Figures) -> list[Change]:
     return out[:5]
 
 
-def _shown(file: str) -> str:
-    """Relative to the folder we are in, if the file is below it."""
+def _shown(file: str, line: int) -> str:
+    """With its code; relative to the folder we are in, if the file is below it."""
     here = os.getcwd() + os.sep
-    return file.removeprefix(here)
+    code = linecache.getline(file, line).strip()[:LONGEST_CODE]
+    return f"{file.removeprefix(here)}:{line}" + (f"  {code}" if code else "")
 
 
 def _of_the_model(facts: dict[str, Any], figures: Figures) -> list[Change]:
