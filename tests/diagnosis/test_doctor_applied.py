@@ -4,6 +4,7 @@ import json
 
 import pytest
 import torch
+import tundish
 from torch.utils.data import DataLoader
 from torchvision import datasets
 from torchvision.transforms import v2
@@ -87,6 +88,13 @@ def test_a_loader_of_tundish_is_not_asked_for_its_data_set():
             raise AssertionError
 
     assert facts_of(Loader())["class"] == "Loader"
+
+
+def test_threads_that_a_loader_of_tundish_finds_itself_are_known(tmp_path):
+    tundish.pack(str(torch_sets.write_folder(tmp_path / "photos", 4)), str(tmp_path / "a.tnd"))
+    for threads in ("auto", 1):
+        with tundish.Loader(tmp_path / "a.tnd", 2, threads=threads) as loader:
+            assert facts_of(loader)["auto_threads"] is (threads == "auto")
 
 
 def test_a_plan_is_set_on_the_scripts_own_model(tmp_path):

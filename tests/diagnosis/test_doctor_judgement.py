@@ -151,6 +151,9 @@ def test_a_loader_of_tundish_is_judged_by_its_own_statistics():
     verdict = judge(facts([step(data=0.1) for _ in range(20)], loader=loader))
     assert verdict.cause.name == "storage"
     assert verdict.changes[0].how == "tundish.Loader(..., threads=8)"
+    loader["auto_threads"] = True  # it has found its own number
+    verdict = judge(facts([step(data=0.1) for _ in range(20)], loader=loader))
+    assert not any("threads" in one.how for one in verdict.changes)
 
 
 def ranks(*steps):

@@ -118,7 +118,9 @@ def _with_engine(facts: dict[str, Any], figures: Figures, batch_s: float) -> flo
 
 
 def _of_tundish(facts: dict[str, Any], figures: Figures) -> list[Change]:
-    """Of tundish.Loader: threads, if CPUs are left for them."""
+    """Of tundish.Loader: threads, if CPUs are left for them. threads="auto" has found its own number."""
+    if facts["loader"].get("auto_threads"):
+        return []
     threads = int((facts["loader"].get("stats") or {}).get("data/threads", 0))
     if not 0 < threads < facts["cpus"]:
         return []

@@ -38,6 +38,9 @@ def facts_of(loader: Any) -> dict[str, Any]:
         out["kind"] == "torch"
     ):  # a loader of another kind may open files when it is asked for its data set
         out["dataset"] = dataset_name(loader)
+    elif out["kind"] == "tundish":
+        options = getattr(getattr(loader, "_setup", None), "options", None)
+        out["auto_threads"] = getattr(options, "threads", None) == "auto"
     return out
 
 
