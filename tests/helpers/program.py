@@ -31,6 +31,8 @@ VERBS = [
     "tune",
     "run",
     "check",
+    "doctor",
+    "compare",
     "demo",
     "explain",
 ]
