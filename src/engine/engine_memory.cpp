@@ -82,13 +82,13 @@ std::unique_ptr<MemoryBudget> make_budget(LoaderOptions& options, Recipe& recipe
   const std::uint64_t threads = static_cast<std::uint64_t>(*options.threads) + 1;
   const Source& source = *recipe.source;
   keep_at_most(source, options.memory / 4);
-  const MemoryNeeds needs{.budget = options.memory,
-                          .source = source.memory() + threads * memory_while_reading(source) +
-                                    tables,
-                          .threads = threads,
-                          .batches = most_batches(options),
-                          .batch_size = std::min<std::uint64_t>(options.batch_size, count),
-                          .image_bytes = fixed_image_bytes(recipe) + more_per_image};
+  const MemoryNeeds needs{
+      .budget = options.memory,
+      .source = source.memory() + threads * memory_while_reading(source) + tables,
+      .threads = threads,
+      .batches = most_batches(options),
+      .batch_size = std::min<std::uint64_t>(options.batch_size, count),
+      .image_bytes = fixed_image_bytes(recipe) + more_per_image};
   const MemoryShares shares = share_memory(needs, recipe.source->path());
   auto budget = std::make_unique<MemoryBudget>(shares.shared);
   recipe.memory = {.budget = budget.get(),

@@ -76,8 +76,8 @@ void GpuDelivery::enqueue_arrays(const std::shared_ptr<const Batch>& batch, cons
       vectors ? cuda::ArrayCopy{batch->soft_labels.data(), out.labels,
                                 sizeof(float) * batch->soft_labels.size()}
               : cuda::ArrayCopy{batch->labels.data(), out.labels, 8 * batch->labels.size()};
-  const std::array numbers{labels, cuda::ArrayCopy{batch->samples.data(), out.samples,
-                                                   8 * batch->samples.size()}};
+  const std::array numbers{
+      labels, cuda::ArrayCopy{batch->samples.data(), out.samples, 8 * batch->samples.size()}};
   arrays_->enqueue(batch, arrays, numbers);
 }
 
