@@ -249,7 +249,7 @@ LoaderStats Engine::stats() const {
   stats.zeros = shared_->bad.zeros();
   stats.bad = shared_->bad.bad();
   stats.slots = ring.slots;
-  stats.prefetch = ring.depth;
+  stats.prefetch = stats.threads > 0 ? ring.depth : 0;
   stats.ready_batches = ring.ready;
   if (shared_->tuner) {
     stats.thread_changes = shared_->tuner->changes();
