@@ -249,8 +249,7 @@ LoaderStats Engine::stats() const {
   stats.zeros = shared_->bad.zeros();
   stats.bad = shared_->bad.bad();
   stats.slots = ring.slots;
-  stats.prefetch =
-      stats.threads > 0 ? ring.depth : 0;  // as the threads: none before the first batch
+  stats.prefetch = stats.threads > 0 ? ring.depth : 0;
   stats.ready_batches = ring.ready;
   if (shared_->tuner) {
     stats.thread_changes = shared_->tuner->changes();

@@ -129,9 +129,8 @@ class _Lane:
 
     def prefetch(self) -> int:
         """Batches that it keeps ready; prefetch="auto" may have chosen another number."""
-        if hasattr(self.loader, "stats"):
-            return int(self.loader.stats().get("data/prefetch", 4))
-        return int(self.settings.get("prefetch", 4))
+        chosen = self.loader.stats()["data/prefetch"] if hasattr(self.loader, "stats") else 0
+        return int(chosen or self.settings.get("prefetch", 4))
 
     def next_batch(self) -> Any:
         for _ in range(2):  # at the end of an epoch: the next one
