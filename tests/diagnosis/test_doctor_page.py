@@ -33,6 +33,12 @@ FINDING = {
 }
 
 
+PROFILE = {
+    **dict.fromkeys(("steps", "wall_s", "busy_s", "kernels", "kernel_s", "launches", "waits"), 1.0),
+    **dict.fromkeys(("wait_s", "pageable_copy_s", "pinned_copy_s"), 0.5),
+}
+
+
 def values(findings=(), steps=40, **more):
     loader = sampled([(EVIL, "decode", 0.01, 0.0), ("Crop", "transform", 0.004, 0)], 0.02)
     lines = [
@@ -47,7 +53,7 @@ def values(findings=(), steps=40, **more):
     ]
     all_steps = [step("warm-up", True)] + [step(data=0.2, other=0.02)] * steps
     all_steps += [step("replay")] * 9
-    verdict = judge(facts(all_steps, loader=loader, lines=lines, **more))
+    verdict = judge(facts(all_steps, loader=loader, lines=lines, gpu_profile=PROFILE, **more))
     verdict.findings = list(findings)
     verdict.applied = {
         "number": 1,

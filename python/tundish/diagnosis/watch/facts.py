@@ -48,6 +48,8 @@ def facts(watch: Watch, loader: dict[str, Any] | None, failed: str = "") -> dict
         "loader": loader,
         "loader_failed": failed,
         "overhead_s": overhead(watch),
+        "gpu_profile": watch.gpu_profile.summary,
+        "gpu_profile_failed": watch.gpu_profile.failed,
         "observed": watch.observed.as_json() if _torch() is not None else None,
     }
 
