@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -37,6 +38,14 @@ class Verdict:
         from .text import verdict_text
 
         return verdict_text(self)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """The report as a page (.html), or its JSON (.json), which `tundish compare` reads."""
+        from .report_file import report_text
+
+        text = report_text(os.fspath(path), self.as_json())
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
 
     def as_json(self) -> dict[str, Any]:
         step = self.figures.step_s if self.figures else 0.0
