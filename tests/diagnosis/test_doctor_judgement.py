@@ -2,16 +2,17 @@
 
 import itertools
 import json
+import sys
 
 import pytest
 from tundish.diagnosis.doctor.apply import apply_change
 from tundish.diagnosis.doctor.ranks import judge_ranks
 from tundish.diagnosis.doctor.run import Ended
 from tundish.diagnosis.doctor.verdict import judge
-from tundish.diagnosis.watch import usable_cpus
+from tundish.diagnosis.watch import usable_cpus, users_code
 from tundish.diagnosis.watch.gpu_clock import gpu_seconds
 from tundish.diagnosis.watch.ledger import PARTS, Ledger
-from tundish.diagnosis.watch.line_samples import LineSampler
+from tundish.diagnosis.watch.line_samples import LineSampler, _users_place
 from tundish.diagnosis.watch.settings import Settings, from_variable, to_variable
 
 COMPUTE = {"forward": 0.010, "backward": 0.020, "optimizer": 0.002, "zero_grad": 0.001}
@@ -337,6 +338,24 @@ def test_ranks_end_after_the_same_step_whatever_their_clocks_say():
     assert ranks.is_enough(30, 0.0)
     assert ranks.most_profiled_s == float("inf")
     assert Settings(steps=7).for_ranks(2).steps == 7
+
+
+def test_where_a_framework_runs_the_loop_its_own_function_is_named(monkeypatch):
+    """The user's line is trainer.fit() for everything that Lightning does."""
+    library = "/packages"
+    monkeypatch.setattr(users_code, "_LIBRARIES", (library,))
+    seen = []
+    names = {
+        "/packages/tqdm/std.py": "def refresh(seen, look): seen.append(look())",
+        "/packages/lightning/progress.py": "def on_end(seen, look): refresh(seen, look)",
+        "/packages/lightning/trainer.py": "def fit(seen, look): on_end(seen, look)",
+        "/home/train.py": "\nfit(seen, look)",
+    }
+    scope = {"seen": seen, "look": lambda: _users_place(sys._getframe(1))}
+    for file, text in names.items():
+        exec(compile(text, file, "exec"), scope)
+    place = ("/home/train.py", 2, "fit: on_end in progress.py", "/packages/lightning/trainer.py")
+    assert seen == [place]
 
 
 def test_the_for_loop_around_a_step_is_known_and_others_are_not():

@@ -79,6 +79,7 @@ def test_a_step_is_an_optimizer_step_and_may_have_several_batches():
         train(loader(), every=2)
     steps = doctor.verdict.facts["steps"][1:]
     assert {(one["batches"], one["optimizer_steps"]) for one in steps} == {(2, 1)}
+    assert doctor.verdict.facts["overhead_s"] > 0
 
 
 def test_two_optimizers_make_one_step_per_batch():

@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 from PIL import Image
+from tundish.diagnosis.doctor.compare import read_report
 from tundish.diagnosis.doctor.excerpts import excerpt
 from tundish.diagnosis.doctor.page import report_page
 from tundish.diagnosis.doctor.ranks import judge_ranks
@@ -33,6 +34,12 @@ FINDING = {
 }
 
 
+PROFILE = {
+    **dict.fromkeys(("steps", "wall_s", "busy_s", "kernels", "kernel_s", "launches", "waits"), 1.0),
+    **dict.fromkeys(("wait_s", "pageable_copy_s", "pinned_copy_s"), 0.5),
+}
+
+
 def values(findings=(), steps=40, **more):
     loader = sampled([(EVIL, "decode", 0.01, 0.0), ("Crop", "transform", 0.004, 0)], 0.02)
     lines = [
@@ -47,7 +54,7 @@ def values(findings=(), steps=40, **more):
     ]
     all_steps = [step("warm-up", True)] + [step(data=0.2, other=0.02)] * steps
     all_steps += [step("replay")] * 9
-    verdict = judge(facts(all_steps, loader=loader, lines=lines, **more))
+    verdict = judge(facts(all_steps, loader=loader, lines=lines, gpu_profile=PROFILE, **more))
     verdict.findings = list(findings)
     verdict.applied = {
         "number": 1,
@@ -142,6 +149,17 @@ def test_pages_of_few_facts():
         Tags(report_page(judge(one).as_json()))
     ranks = [facts([step(communication=0.1)] * 9, world=2), facts([step(other=0.1)] * 9, world=2)]
     assert "rank 0" in report_page(judge_ranks(ranks).as_json())
+
+
+def test_a_verdict_is_saved_as_a_page_or_as_json(tmp_path):
+    verdict = judge(facts([step()] * 9))
+    verdict.save(tmp_path / "a.html")
+    assert html.escape(verdict.sentence) in (tmp_path / "a.html").read_text()
+    verdict.save(tmp_path / "a.json")
+    assert read_report(str(tmp_path / "a.json"))["sentence"] == verdict.sentence
+    with pytest.raises(ValueError, match="a page or JSON"):
+        verdict.save(tmp_path / "a.txt")
+    assert not (tmp_path / "a.txt").exists()
 
 
 def keys_of(value, prefix=""):

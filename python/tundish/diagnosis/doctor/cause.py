@@ -22,6 +22,8 @@ CAUSES = {
     "communication": "waiting for other ranks",
     "straggler": "one rank that the others wait for",
     "host": "host code of the loop outside the model",
+    "sync": "the host waits for the GPU in every step",
+    "launch": "the host launches kernels slower than they run",
     "compute": "the model",
 }
 

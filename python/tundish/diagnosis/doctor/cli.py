@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import functools
-import json
 import os
 import shlex
 import sys
@@ -20,6 +19,7 @@ from .apply import apply_change
 from .cli_words import HELP, parse
 from .page import report_page
 from .ranks import judge_ranks
+from .report_file import json_text
 from .run import Ended, command_of, run
 from .static import findings_of, with_costs
 from .text import verdict_text
@@ -101,14 +101,14 @@ def _report(verdict: Verdict, ended: Ended, options: argparse.Namespace) -> int:
     values = _values(verdict, ended, options) if files or options.json else {}
     try:
         for name in files:
-            text = report_page(values) if name == options.report else _json_text(values)
+            text = report_page(values) if name == options.report else json_text(values)
             with open(name, "w", encoding="utf-8") as file:
                 file.write(text)
     except OSError as error:
         print(f"tundish: {error.filename}: {error.strerror}", file=sys.stderr, flush=True)
         return ended.code or FAILED
     if options.json:
-        sys.stdout.write(_json_text(values))
+        sys.stdout.write(json_text(values))
         sys.stdout.flush()
     elif not options.quiet:
         encoding = sys.stderr.encoding or "ascii"
@@ -137,14 +137,10 @@ def files_of(options: argparse.Namespace) -> list[str]:
     return list(dict.fromkeys(name for name in wanted if name))
 
 
-def _json_text(values: dict[str, Any]) -> str:
-    return json.dumps(values, indent=2, allow_nan=False) + "\n"
-
-
 def _fail(text: str, code: int, as_json: bool) -> int:
     print(f"tundish: {text}", file=sys.stderr, flush=True)
     if as_json:
-        sys.stdout.write(_json_text({"error": {"code": None, "message": text, "exit": code}}))
+        sys.stdout.write(json_text({"error": {"code": None, "message": text, "exit": code}}))
         sys.stdout.flush()
     return code
 

@@ -12,22 +12,23 @@ from ..._c.errors import ArgumentError
 HELP = """\
 examples:
   tundish doctor -- python train.py --epochs 1
-  tundish doctor -o doctor.json -- torchrun --nproc-per-node 2 train.py
+  tundish doctor --report report.html -- torchrun --nproc-per-node 2 train.py
 
 usage: tundish doctor [options] -- COMMAND [WORD...]
 
 Runs a training script as it is, for some steps, and says in one sentence what bounds
-its step: waiting for data (and which stage of loading), copies, host code, or the model.
-Then: the step if loading were free, measured with cached batches; what to change, best
-first, with the predicted step. When all is measured, the script is ended, because some of
-its steps saw cached batches. The verdict is on stderr; the script has stdout to itself.
+its step: waiting for data (and which stage of loading), copies, host code, another
+rank, or the model. Then: the step if loading were free, measured with cached batches;
+what to change, best first, with the predicted step. When all is measured, the script is
+ended, because some of its steps saw cached batches. The verdict is on stderr; the
+script has stdout to itself.
 
       --steps N          measure N steps (otherwise: at least 20, for at least 4 s)
       --to-end           let the script run to its end
-      --apply N          run the script once more with change N, and compare with the prediction
-      --plan FILE        list a plan of tundish tune among the changes, to be tried by --apply
+      --apply N          run the script again with change N; compare with the prediction
+      --plan FILE        a plan of tundish tune is one of the changes, for --apply
       --no-replay        no steps with cached batches: the ceiling is computed
-  -o, --output FILE      also write the verdict as JSON, to be compared by tundish compare
+  -o, --output FILE      also write the verdict as JSON, for tundish compare
       --report FILE      also write the report, an HTML page, and the JSON beside it
       --json             print JSON on stdout, and the script's own output on stderr
   -q, --quiet            print errors only (with -o)
@@ -36,19 +37,15 @@ its steps saw cached batches. The verdict is on stderr; the script has stdout to
 
 with --json:
 {version, sentence, cause, figures, changes, loading, loader, lines, steps, overhead_s,
-phase, torch, notes, ranks, findings, applied, processes, exit, command, machine,
-versions} (docs/doctor-report.md has all of it); cause is {name, share, detail} or null without a step,
-name one of storage, decode, transform, dataset, collate, workers, loader, copy,
-communication, straggler, host, compute. figures: {step_s, parts, ceiling_s, ceiling_from, ceiling_cpu_s,
-clock, steps, rare_steps, replayed, few, host_parts}, seconds per step. changes: an array of {what, how,
-predicted_s, at_best, apply, gain}. loading: {stages, batch_s, blocked_s, workers, cpus, rows},
-seconds per batch of one loading process, or null. lines: {part, in_other, file, line,
-function, share} of samples in profiled steps. findings: what tundish check finds in the
-script's text. applied, with --apply: {number, what, done, text, predicted_s, measured_s,
-difference, at_best, sentence}. exit is the script's exit code.
+phase, torch, gpu, notes, ranks, findings, applied, processes, exit, command, machine,
+versions}; docs/doctor-report.md describes every key. cause.name is one of storage,
+decode, transform, dataset, collate, workers, loader, copy, communication, straggler,
+host, sync, launch, compute; cause and figures are null without a step. Times are
+seconds of a step. exit is the script's exit code.
 
-exit codes: the script's own; 0 if it was ended when all was measured; 2 wrong use; 127
-the command cannot be started; 128 + n after signal n (130: Ctrl-C, with the verdict so far)
+exit codes: 0 done, all was measured and the script was ended; 2 wrong use; 127 the
+command cannot be started; else the script's own, 128 + n after signal n (130: Ctrl-C,
+with the verdict so far)
 """
 SEE = "\n  see: tundish help doctor"
 

@@ -19,19 +19,21 @@ examples:
 
 usage: tundish compare [options] BEFORE.json AFTER.json
 
-Compares two reports that `tundish doctor -o FILE` wrote: the step and its parts. For CI: the
-exit code tells whether the step became slower than a threshold.
+Compares two reports that `tundish doctor -o FILE` wrote: the step and its parts. For
+CI: the exit code tells whether the step became slower than a threshold.
 
       --threshold PERCENT  how much slower the step may be (5)
       --json               print JSON
   -h, --help               print this
 
 with --json:
-{version, before_s, after_s, change, threshold, slower, parts, ceilings, causes, sentences,
-notes}; seconds of a step; change and threshold are relative (0.05: five percent slower); parts,
-ceilings, causes and sentences have the value before and the value after.
+{version, before_s, after_s, change, threshold, slower, parts, ceilings, causes,
+sentences, notes}; seconds of a step; change and threshold are relative (0.05: five
+percent slower); parts, ceilings, causes and sentences have the value before and the
+value after.
 
-exit codes: 0 not slower than that; 1 slower; 2 wrong use, or a file that is no report
+exit codes: 0 done, not slower than that; 1 slower; 2 wrong use, or a file that is no
+report
 """
 
 

@@ -23,6 +23,7 @@ def report_page(values: dict[str, Any]) -> str:
         parts += [
             *_what_if(values),
             *_waterfall(values["figures"]),
+            *_gpu(values.get("gpu")),
             *_steps(values),
             *_ranks(values["ranks"]),
             *_stages(values),
@@ -80,6 +81,22 @@ def _waterfall(found: dict[str, Any]) -> list[str]:
     clock = "the GPU's clock" if found["clock"] == "gpu" else "the host's clock"
     out = ["<h2>Where the time of a step goes</h2>", f"<p class='soft'>By {clock}.</p>"]
     return [*out, html.bars(rows, "parts of a step: " + _spoken(rows))]
+
+
+def _gpu(seen: dict[str, Any] | None) -> list[str]:
+    """How busy the GPU is in a profiled step."""
+    if not seen or not seen["wall_s"]:
+        return []
+    whole, busy = seen["wall_s"], seen["busy_s"]
+    copies = seen["pageable_copy_s"] + seen["pinned_copy_s"]
+    rows = [
+        html.BarRow("busy", 0, _share(busy, whole), f"{ms(busy)}  {busy / whole:.0%}", True),
+        html.BarRow("copies to it", 0, _share(copies, whole), ms(copies)),
+        html.BarRow("host waits for it", 0, _share(seen["wait_s"], whole), ms(seen["wait_s"])),
+    ]
+    about = f"{seen['kernels']:.0f} kernels a step, {seen['kernel_s'] * 1e6:.1f} us each; profiled steps, not in the figures."
+    out = ["<h2>The GPU</h2>", f"<p class='soft'>{escape(about)}</p>"]
+    return [*out, html.bars(rows, "the GPU in a step: " + _spoken(rows))]
 
 
 def _steps(values: dict[str, Any]) -> list[str]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ..running import findings_of_run
 from .cause import CAUSES, Cause, find_cause
-from .changes import Change, find_changes
+from .changes import Change, find_changes, sort_changes
 from .excerpts import add_excerpts
 from .figures import COMPUTE, Figures, figures
+from .gpu import cause_on_gpu, changes_on_gpu
 from .loading import Loading, loading
 
 VERSION = 1
@@ -37,6 +39,14 @@ class Verdict:
 
         return verdict_text(self)
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """The report as a page (.html), or its JSON (.json), which `tundish compare` reads."""
+        from .report_file import report_text
+
+        text = report_text(os.fspath(path), self.as_json())
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+
     def as_json(self) -> dict[str, Any]:
         step = self.figures.step_s if self.figures else 0.0
         inside = None
@@ -55,6 +65,7 @@ class Verdict:
             "overhead_s": self.facts.get("overhead_s"),
             "phase": self.facts.get("phase"),
             "torch": self.facts.get("torch"),
+            "gpu": self.facts.get("gpu_profile"),
             "notes": self.notes,
             "ranks": self.ranks,
             "findings": [{"seconds": None, **one} for one in add_excerpts(self.findings)],
@@ -74,12 +85,13 @@ def judge(facts: dict[str, Any]) -> Verdict:
     if found is None:
         return Verdict(_nothing(facts), None, facts=facts)
     inside = loading(facts, found)
-    cause = find_cause(facts, found, inside)
+    cause = cause_on_gpu(facts, found, find_cause(facts, found, inside))
+    changes = [*find_changes(facts, found, inside, cause), *changes_on_gpu(facts, found, cause)]
     return Verdict(
         _sentence(facts, found, cause),
         cause,
         found,
-        find_changes(facts, found, inside, cause),
+        sort_changes(changes),
         inside,
         facts,
         _notes(facts, found),
@@ -111,7 +123,13 @@ def _sentence(facts: dict[str, Any], found: Figures, cause: Cause) -> str:
         where = f": {cause.detail}" if cause.detail else ""
         return f"Host code outside the model takes {percent} of every step{where}."
     if cause.name == "copy":
-        return f"Copies to the GPU take {percent} of every step."
+        of = f" {cause.detail}" if cause.detail else ""
+        return f"Copies to the GPU{of} take {percent} of every step."
+    if cause.name == "sync":
+        where = f": {cause.detail}" if cause.detail else ""
+        return f"The GPU is idle {percent} of every step, because the host waits for it{where}."
+    if cause.name == "launch":
+        return f"The GPU is idle {percent} of every step between {cause.detail}: the host launches too slowly."
     if cause.name == "communication":
         return f"Communication between the ranks takes {percent} of every step."
     who = "The GPU waits" if found.clock == "gpu" else "Training waits"
@@ -141,6 +159,8 @@ def _notes(facts: dict[str, Any], found: Figures) -> list[str]:
         )
     if found.ceiling_from == "computed" and facts["phase"] == "done":
         out.append("the ceiling is computed, not measured: the loop's iterator cannot be replayed")
+    if facts.get("gpu_profile_failed"):
+        out.append(f"the GPU could not be profiled: {facts['gpu_profile_failed']}")
     if facts["loader_failed"]:
         out.append(f"the loader could not be looked into: {facts['loader_failed']}")
     if facts["loader"] is None:

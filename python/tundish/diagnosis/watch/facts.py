@@ -7,11 +7,10 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable
 from typing import Any
 
-from .ledger import Ledger
 from .loader_facts import facts_of, kind_of
+from .overhead import overhead_s
 from .usable_cpus import usable_cpus
 from .watch import Watch
 
@@ -47,7 +46,9 @@ def facts(watch: Watch, loader: dict[str, Any] | None, failed: str = "") -> dict
         "lines": watch.lines.as_json(),
         "loader": loader,
         "loader_failed": failed,
-        "overhead_s": overhead(watch),
+        "overhead_s": overhead_s(watch),
+        "gpu_profile": watch.gpu_profile.summary,
+        "gpu_profile_failed": watch.gpu_profile.failed,
         "observed": watch.observed.as_json() if _torch() is not None else None,
     }
 
@@ -81,33 +82,6 @@ def look_inside(
     except Exception as error:
         return out, f"{type(error).__name__}: {error}"
     return out, ""
-
-
-def overhead(watch: Watch) -> float:
-    """Seconds per step that measuring adds: what a change of the ledger costs now, times their number."""
-    if not watch.steps:
-        return 0.0
-    trial = Ledger(make_event=watch.ledger.make_event)
-
-    def enter_and_leave() -> None:
-        trial.enter("forward")
-        trial.leave()
-
-    per_change = _least_s(enter_and_leave) / 2
-    per_call = _least_s(watch.is_in_step)
-    total = watch.ledger.changes * per_change + watch.module_calls * per_call
-    return total / len(watch.steps)
-
-
-def _least_s(function: Callable[[], object], rounds: int = 10, calls: int = 100) -> float:
-    """Seconds of a call; the least of several rounds, because others use this machine too."""
-    found = []
-    for _ in range(rounds):
-        begin = time.perf_counter()
-        for _ in range(calls):
-            function()
-        found.append((time.perf_counter() - begin) / calls)
-    return min(found)
 
 
 def save(folder: str, values: dict[str, Any]) -> None:

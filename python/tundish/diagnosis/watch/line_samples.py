@@ -12,7 +12,7 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
-from .users_code import is_users
+from .users_code import framework_of, is_users
 
 PERIOD_S = 0.002
 _FOR = dis.opmap["FOR_ITER"]
@@ -91,17 +91,30 @@ def _folder_of_torch() -> str:
 
 
 def _users_place(frame: FrameType) -> tuple[str, int, str, str]:
-    """The innermost line of the user's own code: file, line, what is called there, and its file."""
-    called = called_file = ""
+    """The innermost line of the user's own code: file, line, what is called there, and its file.
+
+    Where a framework runs the loop, the user's line is `trainer.fit(...)` for all of it; what is called is then
+    also the framework's innermost function.
+    """
+    called = called_file = inside = ""
     one = frame
     while True:
         file = one.f_code.co_filename
         if is_users(file):
+            if inside and framework_of(called_file):
+                called = f"{called}: {inside}"
             return file, one.f_lineno, called, called_file
         called, called_file = one.f_code.co_name, file
+        inside = inside or _place_in_framework(one)
         if one.f_back is None:
             return frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name, ""
         one = one.f_back
+
+
+def _place_in_framework(frame: FrameType) -> str:
+    """Its function and file, as "refresh in tqdm_progress.py"; empty outside of frameworks."""
+    file = frame.f_code.co_filename
+    return f"{frame.f_code.co_name} in {os.path.basename(file)}" if framework_of(file) else ""
 
 
 def _for_loops_around(frame: FrameType) -> set[int]:

@@ -7,6 +7,8 @@ import sysconfig
 from types import FrameType
 
 _LIBRARIES = tuple({sysconfig.get_paths()[name] for name in ("stdlib", "purelib", "platlib")})
+# They run the training loop themselves.
+_FRAMEWORKS = ("lightning", "pytorch_lightning", "accelerate", "transformers", "composer", "fastai")
 _OURS = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -21,3 +23,12 @@ def users_line(frame: FrameType | None) -> tuple[str, int]:
             return frame.f_code.co_filename, frame.f_lineno
         frame = frame.f_back
     return "", 0
+
+
+def framework_of(file: str) -> str:
+    """The framework that an installed file belongs to; empty for other files."""
+    for library in _LIBRARIES:
+        if file.startswith(library + os.sep):
+            package = file[len(library) + 1 :].partition(os.sep)[0]
+            return package if package in _FRAMEWORKS else ""
+    return ""

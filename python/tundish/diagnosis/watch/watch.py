@@ -17,6 +17,7 @@ from typing import Any
 
 from .batches import KeptBatches
 from .gpu_clock import event_maker, gpu_seconds, synchronize
+from .gpu_profile import GpuProfile
 from .ledger import Ledger, Mark
 from .line_samples import LineSampler
 from .loader_facts import prefetched, wait_until_filled
@@ -55,6 +56,7 @@ class Watch:
         self.batches_kept = KeptBatches()
         self.lines = LineSampler()
         self.observed = Observations()
+        self.gpu_profile = GpuProfile()
         self._iterator: Callable[[], Any] = lambda: None  # of the loop: a weak reference
         self.loader: Any = None
         self.module_calls = 0
@@ -177,12 +179,13 @@ class Watch:
 
     def _next_phase(self) -> None:
         self._resolve_gpu()
-        self.lines.stop()
+        self._stop_profile()
         self.phase = PHASES[PHASES.index(self.phase) + 1]
         self.observed.looks_at_parameters = self.phase == "profile"
         if self.phase == "profile":
             assert self.thread is not None
             self.lines.start(self.thread, lambda: self.ledger.part)
+            self.gpu_profile.start()
         elif self.phase == "replay":
             if not len(self.batches_kept):
                 self.phase = "done"
@@ -192,6 +195,12 @@ class Watch:
             self.batches_kept.clear()
         self._in_phase, self._phase_began = 0, time.perf_counter()
         self._on_phase(self)
+
+    def _stop_profile(self) -> None:
+        self.lines.stop()
+        profiled = [step for step in self.steps if step.phase == "profile"]
+        own = sum(step.seconds["own"] for step in profiled)
+        self.gpu_profile.stop(len(profiled), sum(step.wall for step in profiled) - own)
 
     def _resolve_gpu(self) -> None:
         if self.ledger.make_event is None:
@@ -204,7 +213,7 @@ class Watch:
 
     def end(self) -> None:
         """The script ends, or the part that was to be watched."""
-        self.lines.stop()
+        self._stop_profile()
         if self.phase != "done":
             self._resolve_gpu()
         self.batches_kept.clear()
