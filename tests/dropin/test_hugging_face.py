@@ -29,6 +29,17 @@ def renamed(batch):
     }
 
 
+def held(batch):
+    images = [fixed(image.convert("RGB")) for image in batch["image"]]
+    return {"x": images, "y": batch["label"]}
+
+
+def held_and_changed(batch):
+    images = [fixed(image.convert("RGB")) for image in batch["image"]]
+    images = [fixed(image) for image in batch["image"]]
+    return {"x": images, "y": batch["label"]}
+
+
 def as_stored(batch):
     batch["image"] = [fixed(image) for image in batch["image"]]
     return batch
@@ -76,7 +87,7 @@ def same_dicts(ours, theirs):
     return True
 
 
-@pytest.mark.parametrize("form", [in_place, renamed, as_stored, with_closure(fixed), fixed])
+@pytest.mark.parametrize("form", [in_place, renamed, held, as_stored, with_closure(fixed), fixed])
 def test_images_in_arrow_files_give_torchs_batches(saved, form):
     theirs = DataLoader(saved.with_transform(form), 4)
     ours = accelerated(theirs, prove=2)
@@ -147,6 +158,7 @@ def test_a_reader_of_timm_keeps_images_as_they_are_stored(saved):
     [
         (lambda one: one, "cannot collate PIL images"),
         (lambda one: one.with_transform(darker), "of another form"),
+        (lambda one: one.with_transform(held_and_changed), "of another form"),
         (lambda one: one.with_transform(lambda batch: batch), "of another form"),
         (lambda one: one.with_transform(random), "draws once for all images of a batch"),
         (lambda one: one.with_format("numpy"), "in the format numpy"),

@@ -1,8 +1,8 @@
 """A function given to `set_transform` of a Hugging Face data set, where it is one of two known forms.
 
     def augment(batch):                                                def augment(batch):
-        batch["x"] = [t(i.convert("RGB")) for i in batch["image"]]         return {"x": [t(i.convert("RGB")) for i in batch["image"]],
-        del batch["image"]                                                         "labels": batch["label"]}
+        batch["x"] = [t(i.convert("RGB")) for i in batch["image"]]         x = [t(i.convert("RGB")) for i in batch["image"]]
+        del batch["image"]                                                 return {"x": x, "labels": batch["label"]}
         return batch
 
 Any other statement, name or call makes it a function that only Python can run. Nothing of it is executed here.
@@ -108,16 +108,25 @@ class _Reader:
         self.image: str | None = None
         self.transform: Any = None
         self.mode: str | None = None
+        self._held: tuple[str, str | None] = (
+            "",
+            None,
+        )  # a local name, and the column of its images
 
     def take(self, statement: ast.stmt) -> bool:
-        """batch["x"] = [...], or del batch["x"]."""
+        """batch["x"] = [...], x = [...], or del batch["x"]."""
         if isinstance(statement, ast.Delete) and len(statement.targets) == 1:
             name = self._column(statement.targets[0])
             return name is not None and self.out.pop(name, None) is not None
         if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
             return False
-        name = self._column(statement.targets[0])
-        return name is not None and self._assign(self.out, name, statement.value)
+        target, value = statement.targets[0], statement.value
+        if isinstance(target, ast.Name) and isinstance(value, ast.ListComp):
+            fresh = not self._held[0] and self.image is None and target.id != self._batch
+            self._held = (target.id, self._images(value))
+            return fresh and self._held[1] is not None
+        name = self._column(target)
+        return name is not None and self._assign(self.out, name, value)
 
     def end(self, statement: ast.stmt) -> bool:
         """return batch, or return {...}."""
@@ -142,9 +151,12 @@ class _Reader:
         if source is not None and name != self.image:
             out[name] = self.out.get(source, "")
             return source in self.out and source != self.image
-        if self.image is not None or not isinstance(value, ast.ListComp):
+        if self.image is not None:
             return False
-        source = self._images(value)
+        if isinstance(value, ast.Name) and value.id == self._held[0]:
+            source = self._held[1]
+        elif isinstance(value, ast.ListComp) and not self._held[0]:
+            source = self._images(value)
         self.image = name
         if source is None or self.out.get(source) != source:
             return False
