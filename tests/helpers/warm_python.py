@@ -22,6 +22,7 @@ from typing import ClassVar
 HERE = Path(__file__).parent
 TORCHVISION = ("torch", "torchvision", "torchvision.transforms.v2", "timm")
 FRAMEWORKS = ("torch", "torchvision", "lightning", "pytorch_lightning", "accelerate")
+FRAMEWORKS += ("datasets", "transformers.trainer")
 
 
 @functools.cache

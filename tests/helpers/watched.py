@@ -63,8 +63,9 @@ def watch_accelerated(batches, loader):
         except StopIteration:
             return
         taken += 1
-        rank, samples = loader._engine.rank, batch[1].tolist()
-        write(rank, epoch=loader.epoch, samples=samples, digest=digest(batch))
+        values = list(batch.values()) if isinstance(batch, dict) else batch
+        rank, samples = loader._engine.rank, values[1].tolist()
+        write(rank, epoch=loader.epoch, samples=samples, digest=digest(values))
         yield batch
 
 
