@@ -53,8 +53,7 @@ TEST_CASE("CPUs, quota, throttling, governors and nodes are read") {
   CHECK(cpus.allowed_nodes.size() == 2);
 }
 
-TEST_CASE(
-    "the throttling of a group of version 1 is read, and the affinity counts without a quota") {
+TEST_CASE("throttling in version 1 is read, and the affinity counts without a quota") {
   Machine machine;
   machine.write("proc/self/cgroup", "3:cpu,cpuacct:/a\n");
   machine.write("sys/fs/cgroup/cpu/a/cpu.stat", "nr_periods 10\nnr_throttled 99\n");

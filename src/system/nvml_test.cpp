@@ -77,8 +77,7 @@ TEST_CASE("an update changes the figures that change") {
   CHECK(gpu.power_limit == 500000u);
 }
 
-TEST_CASE(
-    "without a driver, with one that does not start, or with any other file there is no GPU") {
+TEST_CASE("without a driver, or with one that does not start, there is no GPU") {
   const Nvml absent("libnvidia-ml-of-nobody.so.1");
   CHECK_FALSE(absent.has_library());
   CHECK(absent.gpus().empty());

@@ -16,8 +16,7 @@ namespace {
 
 constexpr ReadLimits kShort = {.seconds = 0.05, .bytes = std::uint64_t{8} << 20};
 
-TEST_CASE(
-    "the files of a folder are found, links to folders are not followed, pipes are no files") {
+TEST_CASE("files of a folder are found, links to folders are not followed, pipes are none") {
   const TemporaryFolder folder;
   folder.write("a/b/one", "12345");
   folder.write("two", "123");
