@@ -12,6 +12,11 @@ add_executable(unit_tests
   src/core/machine/memory_limit_test.cpp
   src/core/random_test.cpp
   src/core/machine/usable_cpus_test.cpp
+  src/system/host_test.cpp
+  src/system/nvml_test.cpp
+  src/system/read_rate_test.cpp
+  src/system/text_file_test.cpp
+  src/environment/checks_test.cpp
   src/optim/element_test.cpp
   src/optim/optimizer_test.cpp
   src/optim/worker_pool_test.cpp
@@ -144,6 +149,7 @@ add_executable(unit_tests
   src/monitor/watchdog_test.cpp
   src/cuda/decode/batch_plan_test.cpp
   src/cuda/decode/pixel_fours_test.cpp
+  src/cli/doctor/environment_report_test.cpp
   src/cli/samples/font_test.cpp
   src/cuda/decode/tiles_test.cpp
   src/cli/text_test.cpp
@@ -167,6 +173,10 @@ endif()
 add_test(NAME unit_tests COMMAND unit_tests)
 add_library(fail_nth SHARED tests/faults/fail_nth.c)  # preloaded by tests/pack/test_faults.py
 target_link_libraries(fail_nth PRIVATE ${CMAKE_DL_LIBS})
+
+add_library(fake_nvml SHARED tests/faults/fake_nvml.c)  # src/system/nvml_test.cpp, tests/diagnosis/test_doctor_env.py
+add_dependencies(unit_tests fake_nvml)
+set_source_files_properties(src/system/nvml_test.cpp PROPERTIES COMPILE_DEFINITIONS FAKE_NVML_LIBRARY="$<TARGET_FILE:fake_nvml>")
 
 # Parts of bench/ that are written in C++.
 add_executable(bench_augment bench/augment/augment.cpp)

@@ -23,8 +23,14 @@ _VERBS = {
 }
 
 
+def is_for_program(words: list[str]) -> bool:
+    """`doctor --env` looks at the machine, which is C++."""
+    ours = words[: words.index("--")] if "--" in words else words
+    return ours[:1] == ["doctor"] and "--env" in ours
+
+
 def main(words: list[str]) -> int:
-    if words and words[0] in _VERBS:
+    if words and words[0] in _VERBS and not is_for_program(words):
         module, function = _VERBS[words[0]]
         return int(getattr(importlib.import_module(module), function)(words[1:]))
     try:

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <new>
 #include <string_view>
@@ -49,6 +50,14 @@ constexpr std::array kVerbs = {
     Verb{"explain", "what an error code means and what to do", run_explain},
 };
 
+// tundish doctor --env, tundish help doctor --env: the machine's half of a verb whose other half is
+// Python's.
+bool is_environment_question(const Words& words) {
+  const auto end = std::find(words.begin(), words.end(), "--");
+  const auto verb = words.begin() + (words[0] == "help" ? 1 : 0);
+  return verb != words.end() && *verb == "doctor" && std::find(verb, end, "--env") != end;
+}
+
 std::string overview() {
   std::string out =
       "examples:\n"
@@ -94,6 +103,11 @@ int run(const Words& words, Shell& shell, std::string& verb_name) {
     return run_version(Words(words.begin() + 1, words.end()), shell);
   if (first == kHdf5Verb) {
     return run_read_hdf5_structure(Words(words.begin() + 1, words.end()), shell);
+  }
+  if (is_environment_question(words)) {
+    verb_name = "doctor --env";
+    return run_doctor_env(first == "help" ? Words{"--help"} : Words(words.begin() + 1, words.end()),
+                          shell);
   }
   const bool asks_help = first == "help" || first == "--help" || first == "-h";
   if (asks_help && words.size() == 1) {
