@@ -15,9 +15,9 @@ from tundish.diagnosis.doctor.page import report_page
 from tundish.diagnosis.doctor.ranks import judge_ranks
 from tundish.diagnosis.doctor.verdict import judge
 
-from tests.diagnosis.test_doctor_judgement import facts, sampled, step
 from tests.helpers.chromium import look_at
 from tests.helpers.program import ROOT
+from tests.helpers.written_facts import facts, sampled, step
 
 MOST_BYTES = 500_000
 PAGE = (ROOT / "docs" / "doctor-report.md").read_text()
