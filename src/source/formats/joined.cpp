@@ -4,10 +4,12 @@
 
 #include <algorithm>
 
+#include "source/disk_cache/file_times.h"
+
 namespace tundish {
 namespace {
 
-class Joined : public Source {
+class Joined : public Source, public FileTimes {
  public:
   Joined(std::vector<std::shared_ptr<const Source>> sources, std::string path)
       : sources_(std::move(sources)), path_(std::move(path)) {
@@ -76,6 +78,11 @@ class Joined : public Source {
   std::string fingerprint() const override {
     std::string all = "joined";
     for (const auto& source : sources_) all += ' ' + source->fingerprint();
+    return all;
+  }
+  std::string file_times() const override {
+    std::string all;
+    for (const auto& source : sources_) all += tundish::file_times(*source) + ' ';
     return all;
   }
   const std::vector<std::string>& warnings() const override { return warnings_; }
