@@ -150,7 +150,10 @@ std::optional<Fault> add_whole(std::vector<std::uint64_t>& out, const CsvRow& ro
   return {};
 }
 
-std::optional<Fault> add_part(List& out, const CsvRow& row, const Head& head) {
+// Which file, and which part of it.
+std::optional<Fault> add_place(List& out, const CsvRow& row, const Head& head) {
+  if (auto fault = check_path(row, head)) return fault;
+  out.paths.add(row.cells[head.path]);
   if (head.offset == kNone) return {};
   if (auto fault = add_whole(out.offsets, row, head, head.offset, 0)) return fault;
   return add_whole(out.sizes, row, head, head.bytes, 1);
@@ -231,9 +234,7 @@ std::optional<Fault> parse_list(List& out, std::string_view text, char separator
                                row.cells.size(), head.names.size()),
                    row.offset};
     }
-    if (auto fault = check_path(row, head)) return fault;
-    out.paths.add(row.cells[head.path]);
-    if (auto fault = add_part(out, row, head)) return fault;
+    if (auto fault = add_place(out, row, head)) return fault;
     if (head.label != kNone) {
       labels.add(trim(row.cells[head.label], kBlanks));
       places.emplace_back(row.line, row.offset);
