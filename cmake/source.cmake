@@ -31,6 +31,7 @@ set(source_files
   src/source/formats/cifar_pickle.cpp
   src/source/formats/csv.cpp
   src/source/formats/file_list.cpp
+  src/source/formats/file_list_text.cpp
   src/source/formats/idx.cpp
   src/source/formats/image_folder.cpp
   src/source/formats/joined.cpp

@@ -43,6 +43,7 @@ add_executable(unit_tests
   src/decode/png_test.cpp
   src/decode/raw_test.cpp
   src/decode/webp/webp_test.cpp
+  src/source/arrays/copy_bytes_test.cpp
   src/source/field_names_test.cpp
   src/source/arrays/array_formats_test.cpp
   src/source/formats/csv_test.cpp
@@ -130,7 +131,13 @@ add_executable(unit_tests
   src/sample/orientation_test.cpp
   src/engine/resume_test.cpp
   src/sample/lanes_crop_test.cpp
+  src/engine/ring_active_test.cpp
+  src/engine/ring_interleavings_test.cpp
   src/engine/ring_test.cpp
+  src/engine/tuning/cost_model_test.cpp
+  src/engine/tuning/tuner_test.cpp
+  src/engine/tuning/tuning_rule_test.cpp
+  src/engine/tuning_test.cpp
   src/state/loader_options_test.cpp
   src/state/saved_state_test.cpp
   src/state/transforms_difference_test.cpp
@@ -179,6 +186,8 @@ set_source_files_properties(src/system/nvml_test.cpp PROPERTIES COMPILE_DEFINITI
 # Parts of bench/ that are written in C++.
 add_executable(bench_augment bench/augment/augment.cpp)
 target_link_libraries(bench_augment PRIVATE engine)
+add_executable(bench_autotune bench/autotune/autotune.cpp)
+target_link_libraries(bench_autotune PRIVATE engine)
 add_executable(bench_cache bench/cache/cache.cpp bench/cache/known_order.cpp bench/cache/lru.cpp)
 target_link_libraries(bench_cache PRIVATE engine)
 add_executable(bench_decode bench/decode/decode.cpp)

@@ -41,6 +41,9 @@ void check(const List& list) {
     require(!read_label_vector(back, label_vector_npy(vector)));
     require(std::equal(back.begin(), back.end(), vector.begin()));
   }
+  require(list.offsets.size() == list.sizes.size());
+  require(list.offsets.empty() || list.offsets.size() == count);
+  for (const std::uint64_t size : list.sizes) require(size > 0 && size <= kMaxFileOffset);
   require(list.labels.size() == (labelled ? count : 0));
   for (const std::int64_t label : list.labels) {
     require(label >= -1);

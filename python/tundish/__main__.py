@@ -15,7 +15,9 @@ from .program import find_program
 # The verbs that are written in Python: module and function. src/cli/main.cpp lists them too.
 _VERBS = {
     "check": ("tundish.diagnosis.checking.cli", "main"),
+    "compare": ("tundish.diagnosis.doctor.compare_cli", "main"),
     "demo-page": ("tundish.demo", "run"),  # how the program's own demo goes on
+    "doctor": ("tundish.diagnosis.doctor.cli", "main"),
     "run": ("tundish.launch.cli", "main"),
     "tune": ("tundish.tuning.cli", "main"),
 }

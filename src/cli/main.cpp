@@ -45,6 +45,8 @@ constexpr std::array kVerbs = {
     Verb{"run", "a training script on every GPU of this machine, one process each", nullptr},
     Verb{"check", "lines of a training script that make it slow or wrong, without running it",
          nullptr},
+    Verb{"doctor", "what bounds the step of a training script, and what to change", nullptr},
+    Verb{"compare", "two reports of the doctor: is the step slower than it was?", nullptr},
     Verb{"demo", "everything end to end on a sample set, against torch's DataLoader", run_demo},
     Verb{"explain", "what an error code means and what to do", run_explain},
 };

@@ -29,7 +29,10 @@ struct Engine::Shared {
   void make_array_recipe();
   void make_mixer();
   void make_gpu_maker();
-  void work(WorkerStatus& status);
+  void make_tuner();
+  int most_open() const;
+  void measure_batch(const Slot& slot);
+  void work(WorkerStatus& status, std::size_t number);
   bool open_next(Slot& slot);
   void settle_size(Slot& slot);
   // All samples of the batch were bad and are skipped: the mean loss of no image would be NaN. With
@@ -50,6 +53,7 @@ struct Engine::Shared {
   CacheSetup cache;
   Recipe recipe;
   std::atomic<bool> decode_on_gpu = false;
+  std::atomic<bool> tuning_held = false;
   Order order;
   Schedule schedule;
   RunIdentity identity;
@@ -76,6 +80,8 @@ struct Engine::Shared {
   int running = 0;                   // threads
   std::deque<WorkerStatus> workers;  // one for each that was started; they stay where they are
   Meter meter;
+  std::unique_ptr<Tuner> tuner;   // with tune_threads
+  std::uint64_t batch_bytes = 0;  // of the largest one, with a tuner
   BadLedger bad;
   std::unique_ptr<Publisher> publisher;  // from the start of the threads to their end
   std::exception_ptr broken;             // a worker could not go on

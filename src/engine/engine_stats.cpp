@@ -18,7 +18,13 @@ LoaderStats Engine::Shared::stats() const {
   out.zeros = bad.zeros();
   out.bad = bad.bad();
   out.slots = batches.slots;
+  out.prefetch = out.threads > 0 ? batches.depth : 0;
   out.ready_batches = batches.ready;
+  if (tuner) {
+    out.thread_changes = tuner->changes();
+    out.predicted_rate = tuner->predicted_rate();
+    out.prediction_ratio = tuner->prediction_ratio();
+  }
   out.memory = options.memory;
   if (budget) {
     out.memory_used = out.memory - budget->bytes() + budget->most_used();

@@ -35,8 +35,7 @@ LoaderRate rate_of(const RunningLoader& before, const RunningLoader& now, double
   out.batches = grown(old.batches, stats.batches) / time;
   out.bytes = grown(old.bytes, stats.bytes) / time;
   out.waiting = share(grown(old.wait_s, stats.wait_s), time);
-  const double threads =
-      time * static_cast<double>(std::min<std::uint64_t>(stats.threads, 1 << 20));
+  const double threads = grown(old.thread_s, stats.thread_s);  // their number may change
   out.reading = share(grown(old.read_s, stats.read_s), threads);
   out.decoding = share(grown(old.decode_s, stats.decode_s), threads);
   out.augmenting = share(grown(old.augment_s, stats.augment_s), threads);

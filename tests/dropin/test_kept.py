@@ -1,7 +1,9 @@
 """What tundish.accelerate leaves to torch: the reason, the line, and the same batches as before."""
 
 import logging
+import math
 import pickle
+import re
 from functools import partial
 from pathlib import Path
 
@@ -254,3 +256,17 @@ def test_what_may_differ_follows_pillow_and_the_values(monkeypatch):
     assert allowed_difference([resize]) == 1
     assert allowed_difference([resize, levels]) == pytest.approx(1 / 255, rel=0.01)
     assert allowed_difference([resize, normalize]) == pytest.approx(4 / 255, rel=0.01)
+
+
+@pytest.mark.parametrize("kind", ["kept", "native"])
+def test_statistics_are_what_tensorboard_and_wandb_take(kind):
+    own = OwnSet() if kind == "kept" else torch_sets.in_memory(datasets.CIFAR10, FIXED)
+    loader = tundish.accelerate(DataLoader(own, 4))
+    assert loader.report.native == (kind == "native")
+    batches = sum(1 for _ in loader)
+    stats = loader.stats(reset=True)
+    assert stats["data/batches"] == batches
+    for name, value in stats.items():
+        assert re.fullmatch(r"data/[a-z0-9_/]+", name), "one group of charts"
+        assert type(value) in (int, float), name
+        assert math.isfinite(value), name

@@ -19,6 +19,8 @@ LAUNCHERS = {  # by example: the line that starts it, ranks, and steps of an epo
     "drop_in_ddp": (TORCHRUN, 2, 7),
     "drop_in_lightning": (PYTHON, 1, 7),
     "drop_in_accelerate": (PYTHON, 1, 7),
+    "drop_in_torchvision": (PYTHON, 1, 7),
+    "drop_in_trainer": (PYTHON, 1, 7),
     "drop_in_timm": (PYTHON, 1, 6),  # timm drops the last batch
 }
 

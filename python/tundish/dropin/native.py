@@ -11,7 +11,7 @@ from ..data.order import Subset
 from ..data.source import Source
 from .known_sets import Known
 from .packs import PackBeside
-from .parts import Files
+from .parts import Names, Pixels
 from .report import Report
 from .samplers import Epochs, draw_list
 from .sources import copied, labels_of
@@ -21,6 +21,17 @@ from .unchanged import Snapshot
 def as_list(batch: Any) -> Any:
     """As default_collate: a list, not a tuple."""
     return list(batch) if isinstance(batch, tuple) else batch
+
+
+class AsDict:
+    """As default_collate makes of samples that are dicts."""
+
+    def __init__(self, names: Names) -> None:
+        self._names = names
+
+    def __call__(self, batch: Any) -> Any:
+        images, labels = batch
+        return {name: images if is_image else labels for name, is_image in self._names}
 
 
 class Recipe:
@@ -44,9 +55,11 @@ class Recipe:
             options = {**self._options, **self.epochs.options}
         else:
             order, options = Subset(numbers), self._options
-        if not isinstance(self.known.parts[0], Files):
+        if isinstance(self.known.parts[0], Pixels):
             options = {**options, "labels": labels_of(self.known.parts, copies)}
-        whole: dict[str, Any] = {"rank": 0, "world_size": 1, "batch_transform": as_list}
+        whole: dict[str, Any] = {"rank": 0, "world_size": 1}
+        names = self.known.parts[0].names
+        whole["batch_transform"] = AsDict(names) if names else as_list
         whole |= {"batch_size": self.epochs.batch_size, "drop_last": self.epochs.drop_last}
         whole |= options
         if "uneven" in whole:

@@ -11,7 +11,11 @@ from .reasons import keep
 from .where_defined import where_defined
 
 # What the engine decodes with Pillow's pixels (docs/image-formats.md).
-_ENDINGS = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".gif")
+ENDINGS = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".gif")
+
+
+# Of a batch that is a dict: each name, and whether it is that of the images. Empty: a list of images and labels.
+Names = tuple[tuple[str, bool], ...]
 
 
 @dataclass(frozen=True)
@@ -23,6 +27,25 @@ class Files:
     paths: list[str]
     labels: Any  # int64
     mode: str = "RGB"
+    names: Names = ()
+    upright: bool = False  # images are turned as their EXIF says
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """Images that are parts of files: Arrow's."""
+
+    name: str
+    paths: list[str]  # of each image
+    offsets: Any  # int64
+    sizes: Any
+    labels: Any
+    mode: str
+    names: Names
+    upright: bool
 
     def __len__(self) -> int:
         return len(self.paths)
@@ -36,18 +59,20 @@ class Pixels:
     pixels: Any
     labels: Any
     mode: str
+    names: Names = ()
+    upright: bool = False
 
     def __len__(self) -> int:
         return len(self.pixels)
 
 
-Part = Files | Pixels
+Part = Files | Ranges | Pixels
 
 
 def files_of(name: str, root: Any, samples: Sequence[tuple[str, int]]) -> Files:
     # Paths that are absolute stay the strings that the data set has: there may be millions.
     paths = [path if path.startswith("/") else os.path.abspath(path) for path, _ in samples]
-    others = [path for path in paths if not path.lower().endswith(_ENDINGS)]
+    others = [path for path in paths if not path.lower().endswith(ENDINGS)]
     if others:
         raise keep(
             f"the engine does not decode {others[0]!r} (nor {len(others) - 1:,} others)",

@@ -12,7 +12,8 @@ from ..data.loader import Loader
 from ..data.source import Source
 from ..transforms.base import Transform
 from .known_sets import Known
-from .native import Recipe
+from .native import Recipe, as_list
+from .parts import Names
 from .reasons import keep
 from .samplers import spread
 from .translate import is_fixed
@@ -20,7 +21,7 @@ from .translate import is_fixed
 _ROUNDING = 1e-5  # of floats: torch divides by 255, the engine multiplies by 1 / 255
 # A loader for a comparison: on the CPU, without traces.
 _HERE: dict[str, Any] = {"return_index": True, "device": None, "pin_memory": False, "trace": None}
-_HERE |= {"resident": False, "decode": "auto"}
+_HERE |= {"resident": False, "decode": "auto", "batch_transform": as_list}
 
 
 @contextlib.contextmanager
@@ -95,7 +96,7 @@ def _compare_all(
     count, values, largest = 0, 0, 0.0
     for images, labels, samples in itertools.islice(loader, batches):
         indices = index_of[np.asarray(samples) % known.total].tolist()
-        theirs = _of_torch(dataset, indices)
+        theirs = _of_torch(dataset, indices, known.parts[0].names)
         for name, ours, expected in zip(("images", "labels"), (images, labels), theirs):
             if ours.shape != expected.shape or ours.dtype != expected.dtype:
                 raise keep(
@@ -112,7 +113,7 @@ def _compare_all(
     return count, values, largest
 
 
-def _of_torch(dataset: Any, indices: list[int]) -> Any:
+def _of_torch(dataset: Any, indices: list[int], names: Names) -> Any:
     import torch
     from torch.utils.data import default_collate
 
@@ -123,6 +124,10 @@ def _of_torch(dataset: Any, indices: list[int]) -> Any:
             text = str(error).splitlines()[0] if str(error) else ""
             what = f"torch itself fails at sample {indices[0]}: {type(error).__name__}: {text}"
             raise keep(what, "correct the sample or the transforms") from error
+    if names:
+        if tuple(batch) != tuple(name for name, _ in names):
+            raise keep(f"a batch has the columns {list(batch)}", "please report this")
+        batch = [batch[name] for name, is_image in sorted(names, key=lambda one: not one[1])]
     if len(batch) != 2 or not all(isinstance(one, torch.Tensor) for one in batch):
         raise keep("a sample is not an image and a label", "such samples")
     return batch

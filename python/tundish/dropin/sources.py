@@ -8,7 +8,7 @@ import tempfile
 from typing import Any
 
 from ..data.source import Source
-from .parts import Files, Part
+from .parts import Files, Part, Ranges
 
 
 def open_parts(parts: list[Part]) -> Source:
@@ -32,23 +32,28 @@ def labels_of(parts: list[Part], copies: int) -> Any:
     return np.tile(np.concatenate([part.labels for part in parts]), copies)
 
 
-def list_name(files: Files) -> str:
+def list_name(files: Files | Ranges) -> str:
     """Errors show it."""
+    if isinstance(files, Ranges):
+        return "images.csv"
     return f"{os.path.basename(files.root) or 'files'}.csv"
 
 
-def write_list(files: Files, path: str) -> None:
+def write_list(files: Files | Ranges, path: str) -> None:
+    columns: dict[str, Any] = {"path": files.paths, "label": files.labels.tolist()}
+    if isinstance(files, Ranges):
+        columns |= {"path:offset": files.offsets.tolist(), "path:bytes": files.sizes.tolist()}
     with open(path, "w", newline="", encoding="utf-8", errors="surrogateescape") as out:
         rows = csv.writer(out)
-        rows.writerow(["path", "label"])
-        rows.writerows(zip(files.paths, files.labels.tolist(), strict=True))
+        rows.writerow(columns)
+        rows.writerows(zip(*columns.values(), strict=True))
 
 
 def _open(part: Part, folder: str) -> Source:
     import numpy as np
 
     os.mkdir(folder)
-    if isinstance(part, Files):
+    if isinstance(part, Files | Ranges):
         path = os.path.join(folder, list_name(part))
         write_list(part, path)
     else:

@@ -1,29 +1,32 @@
-"""timm's ImageDataset over a folder, as timm.data.create_dataset makes it."""
+"""timm's ImageDataset over a folder or a Hugging Face data set, as timm.data.create_dataset makes it."""
 
 from __future__ import annotations
 
 import sys
 from typing import Any
 
-from .parts import Files, check_class, files_of
+from .hugging_face_sets import part_of_reader
+from .parts import Files, Ranges, check_class, files_of
 from .reasons import keep
 from .where_defined import where_defined
 
 
-def part_of(dataset: Any) -> Files | None:
+def part_of(dataset: Any) -> Files | Ranges | None:
     """None: it is no data set of timm."""
     kind = getattr(sys.modules.get("timm.data.dataset"), "ImageDataset", None)
     if kind is None or not isinstance(dataset, kind):
         return None
     check_class(dataset, kind)
     reader = dataset.reader
+    plain = dataset.input_img_mode == "RGB" and not dataset.load_bytes
+    if not plain or getattr(dataset, "additional_features", None) is not None:
+        raise keep("ImageDataset with another image mode, bytes or further features", "RGB images")
+    if type(reader).__name__ == "ReaderHfds" and not reader.remap_class:
+        return part_of_reader(reader.dataset, reader.image_key, reader.label_key)
     if type(reader).__name__ != "ReaderImageFolder":
         raise keep(
             f"{type(reader).__name__} reads no folder of images",
             "tundish.pack and tundish.Loader (docs/sources.md)",
             where_defined(reader),
         )
-    plain = dataset.input_img_mode == "RGB" and not dataset.load_bytes
-    if not plain or getattr(dataset, "additional_features", None) is not None:
-        raise keep("ImageDataset with another image mode, bytes or further features", "RGB images")
     return files_of(f"ImageDataset({str(reader.root)!r})", reader.root, reader.samples)

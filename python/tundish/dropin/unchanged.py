@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .hugging_face_sets import is_known as is_hugging_face
+from .hugging_face_sets import settings_of
 from .known_sets import Known
 from .reasons import NotTranslated
 from .translate import translate
@@ -39,7 +41,10 @@ class Snapshot:
                 held: Any = getattr(base, name, None)
                 length = len(held) if hasattr(held, "__len__") else 0
                 out[f"dataset.{name} of part {number}"] = (id(held), length)
-            out[f"dataset.target_transform of part {number}"] = id(base.target_transform)
+            if is_hugging_face(base):
+                out[f"dataset.format of part {number}"] = settings_of(base)
+            else:
+                out[f"dataset.target_transform of part {number}"] = id(base.target_transform)
         batches = self._theirs.batch_sampler
         owners = {"batch_sampler": batches, "sampler": batches.sampler}
         if self._listed:

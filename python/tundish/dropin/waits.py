@@ -2,32 +2,44 @@
 
 from __future__ import annotations
 
-import time
 from collections import deque
+from time import perf_counter
 
 _KEPT = 1000  # waits, for quantiles
 
 
 class Waits:
-    """One thread adds, any thread reads."""
+    """One thread adds, any thread reads.
+
+    A batch costs its loop one append: `new` is taken into the sums only now and then.
+    """
 
     def __init__(self) -> None:
+        self.new: deque[float] = deque()  # seconds that were waited, not in the sums yet
         self._batches = 0
         self._wait_s = 0.0
         self._last: deque[float] = deque(maxlen=_KEPT)
         self._window: tuple[float, float] | None = None  # its begin, and what had been waited then
 
-    def add(self, begin: float, end: float) -> None:
-        """Of time.perf_counter()."""
+    def begin(self) -> None:
+        """A loop asks for its first batch."""
         if self._window is None:
-            self._window = (begin, 0.0)
-        self._batches += 1
-        self._wait_s += end - begin
-        self._last.append(end - begin)
+            self._window = (perf_counter(), 0.0)
+
+    def take_new(self) -> None:
+        for _ in range(len(self.new)):
+            try:
+                wait = self.new.popleft()
+            except IndexError:  # another thread takes them, too
+                return
+            self._batches += 1
+            self._wait_s += wait
+            self._last.append(wait)
 
     def stats(self, reset: bool = False) -> dict[str, float]:
         """As tundish.Loader.stats() names them; quantiles are of the last 1,000 batches."""
-        now, waits = time.perf_counter(), sorted(self._last)
+        self.take_new()
+        now, waits = perf_counter(), sorted(self._last)
         begin, before = self._window or (now, self._wait_s)
         share = min(1.0, (self._wait_s - before) / max(now - begin, 1e-9))
         if reset and self._window is not None:

@@ -4,16 +4,12 @@
 #include <sys/stat.h>
 #include <xxhash.h>
 
-#include <algorithm>
-#include <array>
 #include <bit>
-#include <cmath>
 #include <filesystem>
 #include <unordered_set>
 
 #include "core/file.h"
 #include "core/interruption.h"
-#include "source/formats/csv.h"
 #include "source/label_vector.h"
 #include "source/labels.h"
 #include "source/loose_file.h"
@@ -24,138 +20,6 @@ namespace tundish {
 namespace {
 
 constexpr std::uint64_t kMaxListBytes = 1ull << 30;
-constexpr std::size_t kNone = ~std::size_t{0};
-constexpr std::size_t kMaxColumns = 20'000;  // most of them are parts of a label
-constexpr std::string_view kVectorColumn = "label:";
-
-constexpr std::string_view kBlanks = " \t";
-
-Fault row_fault(const CsvRow& row, const std::string& column, const std::string& reason) {
-  return {ErrorCode::csv_damaged,
-          fmt::format("line {}, column '{}': {}", row.line, printable(column), reason), row.offset};
-}
-
-// What each column of the head is for.
-struct Head {
-  std::vector<std::string> names;
-  std::size_t path = kNone;
-  std::size_t label = kNone;
-  std::vector<std::size_t> vector = {};   // columns of a label that is a vector
-  std::vector<std::string> classes = {};  // their names
-  std::vector<std::size_t> others = {};   // each gives a field
-};
-
-std::size_t find_column(const Head& head, std::initializer_list<const char*> wanted) {
-  for (const char* name : wanted) {
-    for (std::size_t c = 0; c < head.names.size(); ++c) {
-      if (lower(head.names[c]) == name) return c;
-    }
-  }
-  return kNone;
-}
-
-// The columns of a vector, and all that remain.
-std::optional<Fault> find_vector(Head& out, const CsvRow& row) {
-  std::unordered_set<std::string_view> seen;
-  out.classes.reserve(out.names.size());  // `seen` keeps views of them
-  for (std::size_t c = 0; c < out.names.size(); ++c) {
-    const std::string& name = out.names[c];
-    if (c == out.path || c == out.label) continue;
-    if (!lower(name).starts_with(kVectorColumn)) {
-      out.others.push_back(c);
-      continue;
-    }
-    if (out.label != kNone) {
-      return row_fault(
-          row, name,
-          fmt::format("column '{}' already is the label", printable(out.names[out.label])));
-    }
-    out.classes.emplace_back(trim(std::string_view(name).substr(kVectorColumn.size()), kBlanks));
-    out.vector.push_back(c);
-    if (out.classes.back().empty()) return row_fault(row, name, "the class has no name");
-    if (!seen.insert(out.classes.back()).second) {
-      return row_fault(row, name, "two columns are of this class");
-    }
-  }
-  const std::size_t fields = 1 + (out.label != kNone || !out.vector.empty()) + out.others.size();
-  if (fields <= kMaxFields) return {};
-  return Fault{ErrorCode::csv_damaged,
-               fmt::format("line {}: {} columns that become fields; {} are allowed", row.line,
-                           fields, kMaxFields),
-               row.offset};
-}
-
-std::optional<Fault> parse_head(Head& out, const CsvRow& row) {
-  std::unordered_set<std::string> seen;
-  for (std::size_t c = 0; c < row.cells.size(); ++c) {
-    std::string name(trim(row.cells[c], kBlanks));
-    if (name.empty()) name = fmt::format("column_{}", c + 1);  // an index that pandas wrote
-    if (!is_utf8(name)) return row_fault(row, name, "its name is not UTF-8");
-    if (!seen.insert(name).second) {
-      return row_fault(row, name, "two columns have this name");
-    }
-    out.names.push_back(std::move(name));
-  }
-  out.path = find_column(out, {"path", "file", "filename", "image"});
-  out.label = find_column(out, {"label", "class"});
-  if (out.path == kNone) {
-    return Fault{ErrorCode::csv_damaged,
-                 fmt::format("line {}: no column is named 'path'", row.line), row.offset};
-  }
-  if (auto fault = find_vector(out, row)) return fault;
-  for (const std::size_t c : out.others) {
-    if ((out.names[c] == "image" || out.names[c] == "label")) {
-      return row_fault(row, out.names[c], "another column already is the sample's " + out.names[c]);
-    }
-  }
-  return {};
-}
-
-std::optional<Fault> check_path(const CsvRow& row, const Head& head) {
-  const std::string& path = row.cells[head.path];
-  const std::string& column = head.names[head.path];
-  if (path.empty()) return row_fault(row, column, "it is empty");
-  if (path.size() > kMaxKeyBytes) {
-    return row_fault(row, column,
-                     fmt::format("'{}...' is longer than {} bytes", printable(path.substr(0, 60)),
-                                 with_commas(kMaxKeyBytes)));
-  }
-  if (path.find('\0') != std::string::npos) return row_fault(row, column, "it holds a zero byte");
-  const std::string clean = clean_path(path);
-  if (clean.empty() || clean == "/" || clean == ".." || clean.ends_with("/..")) {
-    return row_fault(row, column, fmt::format("'{}' is a folder", printable(path)));
-  }
-  return {};
-}
-
-// The numbers of one row, as float32.
-std::optional<Fault> add_vector(std::vector<float>& out, const CsvRow& row, const Head& head) {
-  for (const std::size_t c : head.vector) {
-    const std::string_view cell = trim(row.cells[c], kBlanks);
-    const std::optional<double> number = parse_number(cell);
-    if (!number || !std::isfinite(static_cast<float>(*number))) {
-      Fault fault =
-          row_fault(row, head.names[c],
-                    cell.empty() ? "it is empty; a label needs a number for every class"
-                                 : fmt::format("'{}' is no finite number",
-                                               printable(std::string(cell.substr(0, 60)))));
-      fault.code = ErrorCode::label_unreadable;
-      return fault;
-    }
-    out.push_back(static_cast<float>(*number));
-  }
-  return {};
-}
-
-FieldType column_type(const StringTable& column) {
-  bool numbers = true;
-  bool text = true;
-  for (std::size_t i = 0; i < column.size() && text; ++i) {
-    numbers = numbers && is_exact_number(column[i]);
-    text = numbers || is_utf8(column[i]);
-  }
-  return numbers ? FieldType::number : text ? FieldType::text : FieldType::bytes;
-}
 
 std::string parent(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
@@ -186,7 +50,10 @@ class FileList : public Source {
   std::uint64_t count() const override { return keys_.size(); }
   const Schema& schema() const override { return list_.schema; }
   std::string path() const override { return path_; }
-  std::string key(std::uint64_t i) const override { return std::string(keys_[i]); }
+  std::string key(std::uint64_t i) const override {
+    if (list_.offsets.empty()) return std::string(keys_[i]);
+    return fmt::format("{}/{}", keys_[i], list_.offsets[i]);
+  }
   const std::vector<std::string>& warnings() const override { return warnings_; }
 
   SampleInfo info(std::uint64_t i) const override {
@@ -205,7 +72,7 @@ class FileList : public Source {
 
   bool extent(std::uint64_t i, int field, Extent& out) const override {
     if (field != 0 || sizes_[i] == 0) return false;
-    out = {file(i), 0, sizes_[i]};
+    out = {file(i), list_.offsets.empty() ? 0 : list_.offsets[i], sizes_[i]};
     return true;
   }
 
@@ -213,8 +80,12 @@ class FileList : public Source {
     out.fields.resize(list_.schema.fields.size());
     for (std::vector<std::byte>& field : out.fields) field.clear();
     if ((fields & 1) != 0) {
-      read_loose_file(out.fields[0], file(i), sizes_[i],
-                      {.file = path_, .record = i, .key = key(i)});
+      const Where where{.file = path_, .record = i, .key = key(i)};
+      if (list_.offsets.empty()) {
+        read_loose_file(out.fields[0], file(i), sizes_[i], where);
+      } else {
+        read_file_part(out.fields[0], file(i), list_.offsets[i], sizes_[i], where);
+      }
     }
     if (vector_field_ >= 0 && (fields >> vector_field_ & 1) != 0) {
       const std::size_t classes = list_.schema.classes.size();
@@ -252,6 +123,10 @@ class FileList : public Source {
   }
 
   void ask_sizes() {
+    if (!list_.sizes.empty()) {
+      sizes_ = std::move(list_.sizes);
+      return;
+    }
     sizes_.resize(keys_.size());
     for (std::uint64_t i = 0; i < sizes_.size(); ++i) {
       check_stop(path_);
@@ -262,6 +137,7 @@ class FileList : public Source {
   }
 
   void warn_about_repeats() {
+    if (!list_.offsets.empty()) return;
     std::unordered_set<std::string_view> seen;
     std::uint64_t repeats = 0;
     for (std::size_t i = 0; i < keys_.size(); ++i) repeats += !seen.insert(keys_[i]).second;
@@ -295,67 +171,6 @@ class FileList : public Source {
 };
 
 }  // namespace
-
-std::optional<Fault> parse_list(List& out, std::string_view text, char separator) {
-  out = {};
-  out.schema.source = separator == '\t' ? "tsv" : "csv";
-  CsvReader reader(text, separator, kMaxColumns);
-  CsvRow row;
-  if (!reader.next(row)) {
-    return reader.fault() ? reader.fault()
-                          : Fault{ErrorCode::csv_damaged,
-                                  "the first line, which names the columns, is missing", 0};
-  }
-  Head head;
-  if (auto fault = parse_head(head, row)) return fault;
-  out.columns.resize(head.others.size());
-
-  StringTable labels;
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> places;  // line and offset, for faults
-  while (reader.next(row)) {
-    if (stop_requested()) return Fault{ErrorCode::interrupted, "", row.offset};
-    if (row.cells.size() != head.names.size()) {
-      return Fault{ErrorCode::csv_damaged,
-                   fmt::format("line {}: {} columns, but the first line has {}", row.line,
-                               row.cells.size(), head.names.size()),
-                   row.offset};
-    }
-    if (auto fault = check_path(row, head)) return fault;
-    out.paths.add(row.cells[head.path]);
-    if (head.label != kNone) {
-      labels.add(trim(row.cells[head.label], kBlanks));
-      places.emplace_back(row.line, row.offset);
-    }
-    if (auto fault = add_vector(out.label_vectors, row, head)) return fault;
-    for (std::size_t c = 0; c < head.others.size(); ++c) {
-      out.columns[c].add(row.cells[head.others[c]]);
-    }
-  }
-  if (reader.fault()) return reader.fault();
-
-  out.schema.fields.push_back({"image", FieldType::image});
-  if (head.label != kNone) {
-    Labels made;
-    if (const auto fault = make_labels(made, labels)) {
-      const auto [line, offset] = places[fault->sample];
-      return Fault{ErrorCode::label_unreadable,
-                   fmt::format("line {}, column '{}': {}{}", line, head.names[head.label],
-                               fault->reason, label_advice(labels[fault->sample])),
-                   offset};
-    }
-    out.schema.fields.push_back({"label", FieldType::label});
-    out.schema.classes = std::move(made.classes);
-    out.labels = std::move(made.values);
-  }
-  if (!head.vector.empty()) {
-    out.schema.fields.push_back({kLabelVectorField, FieldType::array});
-    out.schema.classes = std::move(head.classes);
-  }
-  for (std::size_t c = 0; c < head.others.size(); ++c) {
-    out.schema.fields.push_back({head.names[head.others[c]], column_type(out.columns[c])});
-  }
-  return {};
-}
 
 StringTable make_keys(const StringTable& paths, const std::string& folder) {
   StringTable cleaned;

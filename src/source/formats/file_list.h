@@ -1,6 +1,7 @@
 // A .csv or .tsv list of image files. The first line names the columns:
 //   path   (or file, filename, image; the first of these that exists) the image, relative to
 //          the list's folder or absolute; it may lead out of that folder
+//   path:offset, path:bytes  optional, both: the image is that part of the file
 //   label  (or class) optional; all numbers are taken as they are, otherwise names are sorted
 //   label:NAME  instead: a label is a vector, and this is the number of class NAME; the classes are
 //          numbered in the order of their columns (source/label_vector.h)
@@ -9,7 +10,7 @@
 //
 // Keys are relative and clean: to the list's folder when every file is in it, otherwise to the
 // folder that all files have in common. So a pack made from a list names no place of the machine
-// above that. A file may be in several rows.
+// above that. A file may be in several rows. The key of a part of a file is FILE/OFFSET.
 #pragma once
 
 #include <memory>
@@ -22,11 +23,14 @@
 
 namespace tundish {
 
+constexpr std::uint64_t kMaxFileOffset = std::uint64_t{1} << 62;  // and bytes: their sum fits
+
 // A list as it is written, before any file is examined.
 struct List {
   Schema schema;  // image, label or its vector when there is one, then the other columns
   StringTable paths;
-  std::vector<std::int64_t> labels;  // empty when there is no such column
+  std::vector<std::uint64_t> offsets, sizes;  // of parts of files; empty: images are whole files
+  std::vector<std::int64_t> labels;           // empty when there is no such column
   std::vector<float> label_vectors;  // of each row one number per class; empty when there are none
   std::vector<StringTable> columns;  // the last columns.size() fields of the schema
 };

@@ -54,6 +54,47 @@ TEST_CASE("a list gives paths, labels and fields") {
   CHECK(list.columns[1][0] == "one, two");
 }
 
+TEST_CASE("a list of parts of files") {
+  const List list = list_of("path,Path:Offset,path:bytes,label\na.bin, 3 ,2,1\na.bin,0,3,0\n");
+  CHECK(list.offsets == std::vector<std::uint64_t>{3, 0});
+  CHECK(list.sizes == std::vector<std::uint64_t>{2, 3});
+  CHECK(list.columns.empty());
+  CHECK(fault_of("path,path:offset\na,1\n").reason.find("needs a column 'path:bytes'") !=
+        std::string::npos);
+  for (const char* row : {"-1,2", "1.5,2", "x,2", "1,0", ",1", "1,", "1,4611686018427387905",
+                          "99999999999999999999,1"}) {
+    CAPTURE(row);
+    const Fault fault = fault_of(fmt::format("path,path:offset,path:bytes\na,{}\n", row));
+    CHECK(fault.code == ErrorCode::csv_damaged);
+    CHECK(fault.reason.find("is no whole number") != std::string::npos);
+  }
+}
+
+TEST_CASE("parts of files are read where they are, and what lies behind the end is an error") {
+  const TemporaryFolder folder;
+  folder.write("a.bin", "abcdefgh");
+  const auto source = open_loose(folder.write(
+      "list.csv",
+      "path,path:offset,path:bytes\na.bin,2,3\na.bin,0,8\na.bin,7,2\na.bin,9,1\nno,0,1\n"));
+  const auto text = [&](std::uint64_t i) {
+    Sample sample;
+    source->read(sample, i);
+    const std::vector<std::byte>& bytes = sample.fields[0];
+    return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  };
+  CHECK(text(0) == "cde");
+  CHECK(text(1) == "abcdefgh");
+  CHECK(source->key(0) == "a.bin/2");
+  CHECK(source->bytes(0) == 3);
+  Extent extent;
+  REQUIRE(source->extent(0, 0, extent));
+  CHECK(extent.offset == 2);
+  CHECK(extent.bytes == 3);
+  CHECK_THROWS_AS(text(2), SampleError);
+  CHECK_THROWS_AS(text(3), SampleError);
+  CHECK_THROWS_AS(text(4), SampleError);
+}
+
 TEST_CASE("columns label:NAME are a vector, beside other columns") {
   const List list = list_of("label:b,path,note, Label: a\n1,x.jpg,n,0\n 0.5 ,y.jpg,m,-1e-3\n");
   CHECK(list.schema.fields == std::vector<Field>{{"image", FieldType::image},

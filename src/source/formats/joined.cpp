@@ -4,10 +4,12 @@
 
 #include <algorithm>
 
+#include "source/read_memory.h"
+
 namespace tundish {
 namespace {
 
-class Joined : public Source {
+class Joined : public Source, public ReadMemory {
  public:
   Joined(std::vector<std::shared_ptr<const Source>> sources, std::string path)
       : sources_(std::move(sources)), path_(std::move(path)) {
@@ -39,6 +41,15 @@ class Joined : public Source {
     std::uint64_t sum = 0;
     for (const auto& source : sources_) sum += source->memory();
     return sum;
+  }
+  std::uint64_t memory_while_reading() const override {
+    std::uint64_t most = 0;
+    for (const auto& source : sources_)
+      most = std::max(most, tundish::memory_while_reading(*source));
+    return most;
+  }
+  void keep_at_most(std::uint64_t bytes) const override {
+    for (const auto& source : sources_) tundish::keep_at_most(*source, bytes / sources_.size());
   }
   bool sizes_known() const override {
     return std::all_of(sources_.begin(), sources_.end(),

@@ -1,0 +1,252 @@
+// The text of a list: which column is what, and the rows.
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <initializer_list>
+#include <unordered_set>
+
+#include "core/interruption.h"
+#include "source/formats/csv.h"
+#include "source/formats/file_list.h"
+#include "source/label_vector.h"
+#include "source/labels.h"
+#include "source/names.h"
+#include "source/number.h"
+
+namespace tundish {
+namespace {
+
+constexpr std::size_t kNone = ~std::size_t{0};
+constexpr std::size_t kMaxColumns = 20'000;  // most of them are parts of a label
+constexpr std::string_view kVectorColumn = "label:";
+constexpr const char* kOffsetColumn = "path:offset";
+constexpr const char* kBytesColumn = "path:bytes";
+
+constexpr std::string_view kBlanks = " \t";
+
+Fault row_fault(const CsvRow& row, const std::string& column, const std::string& reason) {
+  return {ErrorCode::csv_damaged,
+          fmt::format("line {}, column '{}': {}", row.line, printable(column), reason), row.offset};
+}
+
+// What each column of the head is for.
+struct Head {
+  std::vector<std::string> names;
+  std::size_t path = kNone;
+  std::size_t label = kNone;
+  std::size_t offset = kNone, bytes = kNone;  // both or none
+  std::vector<std::size_t> vector = {};       // columns of a label that is a vector
+  std::vector<std::string> classes = {};      // their names
+  std::vector<std::size_t> others = {};       // each gives a field
+};
+
+std::size_t find_column(const Head& head, std::initializer_list<const char*> wanted) {
+  for (const char* name : wanted) {
+    for (std::size_t c = 0; c < head.names.size(); ++c) {
+      if (lower(head.names[c]) == name) return c;
+    }
+  }
+  return kNone;
+}
+
+// The columns of a vector, and all that remain.
+std::optional<Fault> find_vector(Head& out, const CsvRow& row) {
+  std::unordered_set<std::string_view> seen;
+  out.classes.reserve(out.names.size());  // `seen` keeps views of them
+  for (std::size_t c = 0; c < out.names.size(); ++c) {
+    const std::string& name = out.names[c];
+    if (c == out.path || c == out.label || c == out.offset || c == out.bytes) continue;
+    if (!lower(name).starts_with(kVectorColumn)) {
+      out.others.push_back(c);
+      continue;
+    }
+    if (out.label != kNone) {
+      return row_fault(
+          row, name,
+          fmt::format("column '{}' already is the label", printable(out.names[out.label])));
+    }
+    out.classes.emplace_back(trim(std::string_view(name).substr(kVectorColumn.size()), kBlanks));
+    out.vector.push_back(c);
+    if (out.classes.back().empty()) return row_fault(row, name, "the class has no name");
+    if (!seen.insert(out.classes.back()).second) {
+      return row_fault(row, name, "two columns are of this class");
+    }
+  }
+  const std::size_t fields = 1 + (out.label != kNone || !out.vector.empty()) + out.others.size();
+  if (fields <= kMaxFields) return {};
+  return Fault{ErrorCode::csv_damaged,
+               fmt::format("line {}: {} columns that become fields; {} are allowed", row.line,
+                           fields, kMaxFields),
+               row.offset};
+}
+
+std::optional<Fault> parse_head(Head& out, const CsvRow& row) {
+  std::unordered_set<std::string> seen;
+  for (std::size_t c = 0; c < row.cells.size(); ++c) {
+    std::string name(trim(row.cells[c], kBlanks));
+    if (name.empty()) name = fmt::format("column_{}", c + 1);  // an index that pandas wrote
+    if (!is_utf8(name)) return row_fault(row, name, "its name is not UTF-8");
+    if (!seen.insert(name).second) {
+      return row_fault(row, name, "two columns have this name");
+    }
+    out.names.push_back(std::move(name));
+  }
+  out.path = find_column(out, {"path", "file", "filename", "image"});
+  out.label = find_column(out, {"label", "class"});
+  if (out.path == kNone) {
+    return Fault{ErrorCode::csv_damaged,
+                 fmt::format("line {}: no column is named 'path'", row.line), row.offset};
+  }
+  out.offset = find_column(out, {kOffsetColumn});
+  out.bytes = find_column(out, {kBytesColumn});
+  if ((out.offset == kNone) != (out.bytes == kNone)) {
+    const bool has_offset = out.offset != kNone;
+    return row_fault(
+        row, out.names[has_offset ? out.offset : out.bytes],
+        fmt::format("it needs a column '{}' beside it", has_offset ? kBytesColumn : kOffsetColumn));
+  }
+  if (auto fault = find_vector(out, row)) return fault;
+  for (const std::size_t c : out.others) {
+    if ((out.names[c] == "image" || out.names[c] == "label")) {
+      return row_fault(row, out.names[c], "another column already is the sample's " + out.names[c]);
+    }
+  }
+  return {};
+}
+
+std::optional<Fault> check_path(const CsvRow& row, const Head& head) {
+  const std::string& path = row.cells[head.path];
+  const std::string& column = head.names[head.path];
+  if (path.empty()) return row_fault(row, column, "it is empty");
+  if (path.size() > kMaxKeyBytes) {
+    return row_fault(row, column,
+                     fmt::format("'{}...' is longer than {} bytes", printable(path.substr(0, 60)),
+                                 with_commas(kMaxKeyBytes)));
+  }
+  if (path.find('\0') != std::string::npos) return row_fault(row, column, "it holds a zero byte");
+  const std::string clean = clean_path(path);
+  if (clean.empty() || clean == "/" || clean == ".." || clean.ends_with("/..")) {
+    return row_fault(row, column, fmt::format("'{}' is a folder", printable(path)));
+  }
+  return {};
+}
+
+// One end of the part of a file that a row names.
+std::optional<Fault> add_whole(std::vector<std::uint64_t>& out, const CsvRow& row, const Head& head,
+                               std::size_t column, std::uint64_t least) {
+  const std::string_view cell = trim(row.cells[column], kBlanks);
+  std::uint64_t value = 0;
+  const char* end = cell.data() + cell.size();
+  const auto [at, error] = std::from_chars(cell.data(), end, value);
+  // An offset and a size of a file are signed for the system.
+  if (error != std::errc{} || at != end || value < least || value > kMaxFileOffset) {
+    return row_fault(row, head.names[column],
+                     fmt::format("'{}' is no whole number from {} to {}",
+                                 printable(std::string(cell.substr(0, 60))), least,
+                                 with_commas(kMaxFileOffset)));
+  }
+  out.push_back(value);
+  return {};
+}
+
+std::optional<Fault> add_part(List& out, const CsvRow& row, const Head& head) {
+  if (head.offset == kNone) return {};
+  if (auto fault = add_whole(out.offsets, row, head, head.offset, 0)) return fault;
+  return add_whole(out.sizes, row, head, head.bytes, 1);
+}
+
+// The numbers of one row, as float32.
+std::optional<Fault> add_vector(std::vector<float>& out, const CsvRow& row, const Head& head) {
+  for (const std::size_t c : head.vector) {
+    const std::string_view cell = trim(row.cells[c], kBlanks);
+    const std::optional<double> number = parse_number(cell);
+    if (!number || !std::isfinite(static_cast<float>(*number))) {
+      Fault fault =
+          row_fault(row, head.names[c],
+                    cell.empty() ? "it is empty; a label needs a number for every class"
+                                 : fmt::format("'{}' is no finite number",
+                                               printable(std::string(cell.substr(0, 60)))));
+      fault.code = ErrorCode::label_unreadable;
+      return fault;
+    }
+    out.push_back(static_cast<float>(*number));
+  }
+  return {};
+}
+
+FieldType column_type(const StringTable& column) {
+  bool numbers = true;
+  bool text = true;
+  for (std::size_t i = 0; i < column.size() && text; ++i) {
+    numbers = numbers && is_exact_number(column[i]);
+    text = numbers || is_utf8(column[i]);
+  }
+  return numbers ? FieldType::number : text ? FieldType::text : FieldType::bytes;
+}
+
+}  // namespace
+
+std::optional<Fault> parse_list(List& out, std::string_view text, char separator) {
+  out = {};
+  out.schema.source = separator == '\t' ? "tsv" : "csv";
+  CsvReader reader(text, separator, kMaxColumns);
+  CsvRow row;
+  if (!reader.next(row)) {
+    return reader.fault() ? reader.fault()
+                          : Fault{ErrorCode::csv_damaged,
+                                  "the first line, which names the columns, is missing", 0};
+  }
+  Head head;
+  if (auto fault = parse_head(head, row)) return fault;
+  out.columns.resize(head.others.size());
+
+  StringTable labels;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> places;  // line and offset, for faults
+  while (reader.next(row)) {
+    if (stop_requested()) return Fault{ErrorCode::interrupted, "", row.offset};
+    if (row.cells.size() != head.names.size()) {
+      return Fault{ErrorCode::csv_damaged,
+                   fmt::format("line {}: {} columns, but the first line has {}", row.line,
+                               row.cells.size(), head.names.size()),
+                   row.offset};
+    }
+    if (auto fault = check_path(row, head)) return fault;
+    out.paths.add(row.cells[head.path]);
+    if (auto fault = add_part(out, row, head)) return fault;
+    if (head.label != kNone) {
+      labels.add(trim(row.cells[head.label], kBlanks));
+      places.emplace_back(row.line, row.offset);
+    }
+    if (auto fault = add_vector(out.label_vectors, row, head)) return fault;
+    for (std::size_t c = 0; c < head.others.size(); ++c) {
+      out.columns[c].add(row.cells[head.others[c]]);
+    }
+  }
+  if (reader.fault()) return reader.fault();
+
+  out.schema.fields.push_back({"image", FieldType::image});
+  if (head.label != kNone) {
+    Labels made;
+    if (const auto fault = make_labels(made, labels)) {
+      const auto [line, offset] = places[fault->sample];
+      return Fault{ErrorCode::label_unreadable,
+                   fmt::format("line {}, column '{}': {}{}", line, head.names[head.label],
+                               fault->reason, label_advice(labels[fault->sample])),
+                   offset};
+    }
+    out.schema.fields.push_back({"label", FieldType::label});
+    out.schema.classes = std::move(made.classes);
+    out.labels = std::move(made.values);
+  }
+  if (!head.vector.empty()) {
+    out.schema.fields.push_back({kLabelVectorField, FieldType::array});
+    out.schema.classes = std::move(head.classes);
+  }
+  for (std::size_t c = 0; c < head.others.size(); ++c) {
+    out.schema.fields.push_back({head.names[head.others[c]], column_type(out.columns[c])});
+  }
+  return {};
+}
+
+}  // namespace tundish
