@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <cerrno>
 #include <cstring>
 
 namespace tundish {
@@ -17,6 +18,14 @@ static_assert(std::atomic_ref<std::uint64_t>::is_always_lock_free, "processes sh
 
 std::atomic_ref<std::uint64_t> word(std::byte* page, std::size_t offset) {
   return std::atomic_ref<std::uint64_t>(*reinterpret_cast<std::uint64_t*>(page + offset));
+}
+
+// Memory that cannot be executed: some systems refuse any other. Kernels before 6.3 do not know the
+// flag.
+int take_memory() {
+  constexpr unsigned kUsual = MFD_CLOEXEC | MFD_ALLOW_SEALING, kNotExecutable = 8;
+  const int descriptor = ::memfd_create(kLoaderPageName, kUsual | kNotExecutable);
+  return descriptor < 0 && errno == EINVAL ? ::memfd_create(kLoaderPageName, kUsual) : descriptor;
 }
 
 // Calls visit(name, kind, bits) for every figure, always in the same order.
@@ -36,7 +45,7 @@ void for_each_figure(const LoaderStats& stats, const LoaderProgress& progress, V
 }  // namespace
 
 Publisher::Publisher(const std::string& source) noexcept : process_(::getpid()) {
-  descriptor_ = ::memfd_create(kLoaderPageName, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  descriptor_ = take_memory();
   if (descriptor_ < 0) return;
   void* memory = MAP_FAILED;
   if (::ftruncate(descriptor_, kLoaderPageBytes) == 0) {
