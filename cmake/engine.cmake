@@ -265,7 +265,9 @@ add_library(engine STATIC
   src/memory/page_pool.cpp
   src/memory/sample_bytes.cpp
   src/memory/sample_cache.cpp
+  src/monitor/loader_page.cpp
   src/monitor/meter.cpp
+  src/monitor/publisher.cpp
   src/monitor/watchdog.cpp
   src/state/loader_options.cpp
   src/state/saved_state.cpp
@@ -296,6 +298,7 @@ add_library(engine STATIC
   src/engine/engine_memory.cpp
   src/engine/mixer.cpp
   src/engine/engine_setup.cpp
+  src/engine/engine_stats.cpp
   src/engine/engine_tuning.cpp
   src/engine/gpu/gpu_delivery.cpp
   src/engine/gpu/steps_left.cpp

@@ -12,6 +12,7 @@ add_executable(unit_tests
   src/core/machine/memory_limit_test.cpp
   src/core/random_test.cpp
   src/core/machine/usable_cpus_test.cpp
+  src/system/host_counters_test.cpp
   src/system/host_test.cpp
   src/system/nvml_test.cpp
   src/system/read_rate_test.cpp
@@ -147,6 +148,10 @@ add_executable(unit_tests
   src/sample/sample_test.cpp
   src/order/sampling_test.cpp
   src/order/schedule_test.cpp
+  src/monitor/publisher_test.cpp
+  src/top/find_loaders_test.cpp
+  src/top/frame_text_test.cpp
+  src/top/live_server_test.cpp
   src/monitor/wait_histogram_test.cpp
   src/monitor/watchdog_test.cpp
   src/cuda/decode/batch_plan_test.cpp

@@ -35,6 +35,7 @@ VERBS = (
     "replay",
     "view",
     "bench",
+    "top",
     "tune",
     "run",
     "check",

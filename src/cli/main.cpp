@@ -40,6 +40,7 @@ constexpr std::array kVerbs = {
          run_replay},
     Verb{"view", "a contact sheet of what the network will see", run_view},
     Verb{"bench", "how fast this machine loads batches from a pack", run_bench},
+    Verb{"top", "GPUs, host, disks and every running loader, live", run_top},
     Verb{"tune", "the training tricks that make your own model faster, and only those", nullptr},
     Verb{"run", "a training script on every GPU of this machine, one process each", nullptr},
     Verb{"check", "lines of a training script that make it slow or wrong, without running it",

@@ -86,6 +86,7 @@ std::vector<std::string> Engine::end() {
   ended_ = true;
   close();
   std::unique_lock lock(shared.mutex);
+  shared.publisher.reset();
   const bool all_back =
       shared.idle.wait_for(lock, kJoinTimeout, [&] { return shared.running == 0; });
   std::vector<std::thread> threads = std::exchange(threads_, {});
@@ -158,6 +159,9 @@ void Engine::start(std::uint64_t epoch, std::uint64_t position) {
     std::lock_guard lock(shared.mutex);
     if (ended_) throw Error(ErrorCode::closed, {.file = shared.recipe.source->path()}, "");
     shared.meter.start(now_ns());
+    if (!shared.publisher) {
+      shared.publisher = std::make_unique<Publisher>(shared.recipe.source->path());
+    }
     start_threads(static_cast<std::size_t>(*shared.options.threads));
   }
   shared.started = true;
@@ -212,6 +216,7 @@ Engine::Next Engine::take(Batch& out, std::chrono::nanoseconds timeout) {
       tune(begin_ns, end_ns, slot.get());
     }
   }
+  if (end_ns >= shared.publish_ns) shared.publish(end_ns);
   Track* const track = shared.trainer.track;
   if (track && (taken == Ring::Taken::batch || timeout > std::chrono::nanoseconds(0))) {
     track->add("engine.take", begin_ns, end_ns - begin_ns, shared.position);
@@ -240,33 +245,7 @@ const Recipe& Engine::recipe() const { return shared_->recipe; }
 
 const LoaderOptions& Engine::options() const { return shared_->options; }
 
-LoaderStats Engine::stats() const {
-  const RingStats ring = shared_->ring.stats();
-  std::lock_guard lock(shared_->mutex);
-  LoaderStats stats = shared_->meter.stats(shared_->workers, shared_->trainer);
-  stats.replaced = shared_->bad.replaced();
-  stats.skipped = shared_->bad.skipped();
-  stats.zeros = shared_->bad.zeros();
-  stats.bad = shared_->bad.bad();
-  stats.slots = ring.slots;
-  stats.prefetch = stats.threads > 0 ? ring.depth : 0;
-  stats.ready_batches = ring.ready;
-  if (shared_->tuner) {
-    stats.thread_changes = shared_->tuner->changes();
-    stats.predicted_rate = shared_->tuner->predicted_rate();
-    stats.prediction_ratio = shared_->tuner->prediction_ratio();
-  }
-  stats.memory = shared_->options.memory;
-  if (shared_->budget) {
-    stats.memory_used = stats.memory - shared_->budget->bytes() + shared_->budget->most_used();
-  }
-  if (shared_->cache.samples) {
-    stats.cache_bytes = shared_->cache.samples->bytes();
-    stats.cache_room = shared_->cache.room;
-    stats.cache_needed = shared_->cache.needed;
-  }
-  return stats;
-}
+LoaderStats Engine::stats() const { return shared_->stats(); }
 
 std::uint64_t Engine::bad_positions() const {
   std::lock_guard lock(shared_->mutex);

@@ -28,6 +28,7 @@ VERBS = [
     "replay",
     "view",
     "bench",
+    "top",
     "tune",
     "run",
     "check",

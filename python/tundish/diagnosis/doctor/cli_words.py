@@ -30,6 +30,7 @@ script has stdout to itself.
       --no-replay        no steps with cached batches: the ceiling is computed
   -o, --output FILE      also write the verdict as JSON, for tundish compare
       --report FILE      also write the report, an HTML page, and the JSON beside it
+      --env [DATA]       look at the machine instead: tundish help doctor --env
       --json             print JSON on stdout, and the script's own output on stderr
   -q, --quiet            print errors only (with -o)
       --no-color         no colours (also: the variable NO_COLOR)
