@@ -129,7 +129,7 @@ def test_the_page_has_every_part_and_needs_no_other_file():
 def test_what_is_not_ok_in_the_environment_comes_first():
     text = report_page(values())
     assert text.index("17 tasks") < text.index("memory: swap")
-    assert "others Fix: &lt;script" in text
+    assert "others. Fix: &lt;script" in text
 
 
 @needs_program

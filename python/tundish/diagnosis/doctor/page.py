@@ -203,7 +203,7 @@ def _environment(findings: list[dict[str, Any]]) -> list[str]:
 
 
 def _mend(one: dict[str, Any]) -> str:
-    return f"{one['reason']} Fix: {one['fix']}" if one["fix"] else str(one["reason"])
+    return f"{one['reason']}. Fix: {one['fix']}" if one["fix"] else str(one["reason"])
 
 
 def _measured(values: dict[str, Any]) -> list[tuple[str, str]]:
