@@ -177,9 +177,8 @@ TUNDISH_API const char* tundish_loader_state(const tundish_loader* loader, uint6
 TUNDISH_API int32_t tundish_loader_read_state(const tundish_loader* loader, const char* text,
                                               uint64_t* epoch, uint64_t* position);
 
-/* JSON: what the loader has done; tundish_reference() lists the keys, `tuning` what tune_threads
- * changed: at_s, from, threads, prefetch_from, prefetch, reason, rates. Valid until this
- * thread's next call; NULL on error. */
+/* JSON: what the loader has done, as tundish_reference() lists the keys, and `tuning`: what
+ * tune_threads changed. Valid until this thread's next call; NULL on error. */
 TUNDISH_API const char* tundish_loader_stats(const tundish_loader* loader);
 
 /* Positions whose sample was replaced, skipped or zeros. Cheap enough to call for every batch. */

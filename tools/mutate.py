@@ -68,6 +68,7 @@ RELEVANT = {
     "state": ["arguments", "resume", "replay", "loader"],
     "optim": ["against_torch", "against_timm", "novograd", "precision", "bad_input"],
     "system": ["doctor_env"],
+    "top": ["top"],
     "trace": ["monitoring"],
 }
 
