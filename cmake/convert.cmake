@@ -14,6 +14,7 @@ add_library(convert STATIC
   src/convert/npy_elements.cpp
   src/convert/output_folder.cpp
   src/convert/output_stream.cpp
+  src/convert/image_files.cpp
   src/convert/raw_image.cpp
   src/convert/sample_files.cpp
   src/convert/sharded_output.cpp

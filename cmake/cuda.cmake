@@ -16,6 +16,7 @@ if(TUNDISH_CUDA AND CUDAToolkit_FOUND)
     src/cuda/runtime/runtime.cpp
     src/cuda/runtime/stream_clock.cpp
     src/cuda/decode/decoder.cpp
+    src/cuda/array_uploader.cpp
     src/cuda/gpu_uploader.cpp
     src/cuda/decode/resident_pack.cpp
     src/cuda/optim/gpu_optimizer.cpp

@@ -95,6 +95,8 @@ add_library(engine STATIC
   src/decode/png_header.cpp
   src/decode/png_inflate.cpp
   src/decode/png_transparency.cpp
+  src/decode/join_planes.cpp
+  src/decode/join_planes_sse.cpp
   src/decode/raw.cpp
   src/decode/png_unfilter.cpp
   src/decode/sniff.cpp
@@ -263,7 +265,9 @@ add_library(engine STATIC
   src/memory/page_pool.cpp
   src/memory/sample_bytes.cpp
   src/memory/sample_cache.cpp
+  src/monitor/loader_page.cpp
   src/monitor/meter.cpp
+  src/monitor/publisher.cpp
   src/monitor/watchdog.cpp
   src/state/loader_options.cpp
   src/state/saved_state.cpp
@@ -294,15 +298,20 @@ add_library(engine STATIC
   src/engine/engine_memory.cpp
   src/engine/mixer.cpp
   src/engine/engine_setup.cpp
+  src/engine/engine_stats.cpp
+  src/engine/engine_tuning.cpp
   src/engine/gpu/gpu_delivery.cpp
   src/engine/gpu/steps_left.cpp
   src/engine/gpu/gpu_maker.cpp
   src/engine/gpu/gpu_mixes.cpp
   src/engine/replay.cpp
   src/engine/ring.cpp
+  src/engine/tuning/cost_model.cpp
+  src/engine/tuning/tuner.cpp
+  src/engine/tuning/tuning_rule.cpp
 )
 # One instruction set per file; src/core/machine/cpu.h says which of them may run.
-set_source_files_properties(src/augment/cpu/passes_sse.cpp src/augment/cpu/row_split_sse.cpp src/lanes/blocks_sse.cpp src/lanes/colour_sse.cpp PROPERTIES COMPILE_OPTIONS "-msse4.2")
+set_source_files_properties(src/augment/cpu/passes_sse.cpp src/augment/cpu/row_split_sse.cpp src/decode/join_planes_sse.cpp src/lanes/blocks_sse.cpp src/lanes/colour_sse.cpp PROPERTIES COMPILE_OPTIONS "-msse4.2")
 set_source_files_properties(src/augment/pixels/warp/warp_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2")
 set_source_files_properties(src/augment/pixels/blur/box_avx2.cpp src/augment/pixels/blur/gaussian_avx2.cpp src/augment/pixels/noise/noise_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2")
 set_source_files_properties(src/augment/cpu/passes_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2")

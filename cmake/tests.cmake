@@ -12,6 +12,12 @@ add_executable(unit_tests
   src/core/machine/memory_limit_test.cpp
   src/core/random_test.cpp
   src/core/machine/usable_cpus_test.cpp
+  src/system/host_counters_test.cpp
+  src/system/host_test.cpp
+  src/system/nvml_test.cpp
+  src/system/read_rate_test.cpp
+  src/system/text_file_test.cpp
+  src/environment/checks_test.cpp
   src/optim/element_test.cpp
   src/optim/optimizer_test.cpp
   src/optim/worker_pool_test.cpp
@@ -37,6 +43,7 @@ add_executable(unit_tests
   src/decode/png_test.cpp
   src/decode/raw_test.cpp
   src/decode/webp/webp_test.cpp
+  src/source/arrays/copy_bytes_test.cpp
   src/source/field_names_test.cpp
   src/source/arrays/array_formats_test.cpp
   src/source/formats/csv_test.cpp
@@ -126,7 +133,13 @@ add_executable(unit_tests
   src/sample/orientation_test.cpp
   src/engine/resume_test.cpp
   src/sample/lanes_crop_test.cpp
+  src/engine/ring_active_test.cpp
+  src/engine/ring_interleavings_test.cpp
   src/engine/ring_test.cpp
+  src/engine/tuning/cost_model_test.cpp
+  src/engine/tuning/tuner_test.cpp
+  src/engine/tuning/tuning_rule_test.cpp
+  src/engine/tuning_test.cpp
   src/state/loader_options_test.cpp
   src/state/saved_state_test.cpp
   src/state/transforms_difference_test.cpp
@@ -135,10 +148,15 @@ add_executable(unit_tests
   src/sample/sample_test.cpp
   src/order/sampling_test.cpp
   src/order/schedule_test.cpp
+  src/monitor/publisher_test.cpp
+  src/top/find_loaders_test.cpp
+  src/top/frame_text_test.cpp
+  src/top/live_server_test.cpp
   src/monitor/wait_histogram_test.cpp
   src/monitor/watchdog_test.cpp
   src/cuda/decode/batch_plan_test.cpp
   src/cuda/decode/pixel_fours_test.cpp
+  src/cli/doctor/environment_report_test.cpp
   src/cli/samples/font_test.cpp
   src/cuda/decode/tiles_test.cpp
   src/cli/text_test.cpp
@@ -163,9 +181,15 @@ add_test(NAME unit_tests COMMAND unit_tests)
 add_library(fail_nth SHARED tests/faults/fail_nth.c)  # preloaded by tests/pack/test_faults.py
 target_link_libraries(fail_nth PRIVATE ${CMAKE_DL_LIBS})
 
+add_library(fake_nvml SHARED tests/faults/fake_nvml.c)  # src/system/nvml_test.cpp, tests/diagnosis/test_doctor_env.py
+add_dependencies(unit_tests fake_nvml)
+set_source_files_properties(src/system/nvml_test.cpp PROPERTIES COMPILE_DEFINITIONS FAKE_NVML_LIBRARY="$<TARGET_FILE:fake_nvml>")
+
 # Parts of bench/ that are written in C++.
 add_executable(bench_augment bench/augment/augment.cpp)
 target_link_libraries(bench_augment PRIVATE engine)
+add_executable(bench_autotune bench/autotune/autotune.cpp)
+target_link_libraries(bench_autotune PRIVATE engine)
 add_executable(bench_cache bench/cache/cache.cpp bench/cache/known_order.cpp bench/cache/lru.cpp)
 target_link_libraries(bench_cache PRIVATE engine)
 add_executable(bench_decode bench/decode/decode.cpp)

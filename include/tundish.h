@@ -177,8 +177,9 @@ TUNDISH_API const char* tundish_loader_state(const tundish_loader* loader, uint6
 TUNDISH_API int32_t tundish_loader_read_state(const tundish_loader* loader, const char* text,
                                               uint64_t* epoch, uint64_t* position);
 
-/* JSON: what the loader has done and how long it took; tundish_reference() lists the keys. Valid
- * until this thread's next call; NULL on error. */
+/* JSON: what the loader has done; tundish_reference() lists the keys, `tuning` what tune_threads
+ * changed: at_s, from, threads, prefetch_from, prefetch, reason, rates. Valid until this
+ * thread's next call; NULL on error. */
 TUNDISH_API const char* tundish_loader_stats(const tundish_loader* loader);
 
 /* Positions whose sample was replaced, skipped or zeros. Cheap enough to call for every batch. */
@@ -236,8 +237,8 @@ TUNDISH_API void tundish_batch_tensor_info(const tundish_batch* batch, int32_t w
  * error. */
 TUNDISH_API void* tundish_batch_tensor(tundish_batch* batch, int32_t which);
 
-/* The bytes of a field of one sample, valid until the batch is freed. The image and the label have
- * no bytes here. */
+/* The bytes of a field of one sample, valid until the batch is freed. The image, the label and what
+ * is a tensor of the batch have no bytes here. */
 TUNDISH_API int32_t tundish_batch_field(const tundish_batch* batch, uint64_t place, uint32_t field,
                                         const void** bytes, uint64_t* size);
 

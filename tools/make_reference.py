@@ -35,9 +35,12 @@ VERBS = (
     "replay",
     "view",
     "bench",
+    "top",
     "tune",
     "run",
     "check",
+    "doctor",
+    "compare",
     "demo",
     "explain",
 )
@@ -57,6 +60,7 @@ pages of `docs/` show how to use it, task by task.
 - [Tuning](#tuning)
 - [Launching](#launching)
 - [Checking](#checking)
+- [Diagnosing](#diagnosing)
 - [Errors](#errors)
 - [The program tundish](#the-program-tundish)
 """
@@ -268,6 +272,15 @@ def checking(package: Any) -> str:
     return f"## Checking\n\n{about}\n\n### check\n\n`{line}`\n\n{documentation(package.check)}\n"
 
 
+def diagnosing(package: Any) -> str:
+    """What bounds a step. docs/doctor.md shows how it is used."""
+    line = signature("tundish.doctor", package.doctor)
+    about = "[doctor.md](doctor.md) shows how to use it, and `tundish doctor`."
+    return (
+        f"## Diagnosing\n\n{about}\n\n### doctor\n\n`{line}`\n\n{documentation(package.doctor)}\n"
+    )
+
+
 def plan_operations() -> str:
     """What the enumeration of the header says of each operation, by the word that a plan has."""
     header = (ROOT / "src/augment/pixels/pixel_step.h").read_text()
@@ -318,6 +331,7 @@ def page() -> str:
         tuning(package),
         launching(package),
         checking(package),
+        diagnosing(package),
         classes(package, ERRORS, "Errors"),
         program(),
     ]

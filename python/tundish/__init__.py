@@ -27,6 +27,7 @@ from .program import tell_library as _tell_library
 if TYPE_CHECKING:
     from . import optim
     from .diagnosis.checking.check import check
+    from .diagnosis.doctor.context import doctor
     from .dropin.accelerate import accelerate
     from .launch.data_parallel import replace_data_parallel
     from .tuning.plan import Plan, load_plan
@@ -54,6 +55,7 @@ __all__ = [
     "accelerate",
     "check",
     "convert",
+    "doctor",
     "load_plan",
     "optim",
     "pack",
@@ -69,6 +71,7 @@ _LATER = {
     "Plan": ".tuning.plan",
     "accelerate": ".dropin.accelerate",
     "check": ".diagnosis.checking.check",
+    "doctor": ".diagnosis.doctor.context",
     "load_plan": ".tuning.plan",
     "replace_data_parallel": ".launch.data_parallel",
     "seed_everything": ".tuning.seeds",

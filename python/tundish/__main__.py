@@ -15,14 +15,22 @@ from .program import find_program
 # The verbs that are written in Python: module and function. src/cli/main.cpp lists them too.
 _VERBS = {
     "check": ("tundish.diagnosis.checking.cli", "main"),
+    "compare": ("tundish.diagnosis.doctor.compare_cli", "main"),
     "demo-page": ("tundish.demo", "run"),  # how the program's own demo goes on
+    "doctor": ("tundish.diagnosis.doctor.cli", "main"),
     "run": ("tundish.launch.cli", "main"),
     "tune": ("tundish.tuning.cli", "main"),
 }
 
 
+def is_for_program(words: list[str]) -> bool:
+    """`doctor --env` looks at the machine, which is C++."""
+    ours = words[: words.index("--")] if "--" in words else words
+    return ours[:1] == ["doctor"] and "--env" in ours
+
+
 def main(words: list[str]) -> int:
-    if words and words[0] in _VERBS:
+    if words and words[0] in _VERBS and not is_for_program(words):
         module, function = _VERBS[words[0]]
         return int(getattr(importlib.import_module(module), function)(words[1:]))
     try:

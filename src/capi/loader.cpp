@@ -43,6 +43,22 @@ LoaderOptions options_of(const char* json, const tundish_loader_lists* lists) {
   return to;
 }
 
+// What threads="auto" chose, oldest first.
+Json tuning_json(const Engine& engine) {
+  Json list = Json::array();
+  for (const TuningEntry& entry : engine.tuning_entries()) {
+    list.push_back({{"at_s", entry.at_s},
+                    {"from", entry.change.from},
+                    {"threads", entry.change.threads},
+                    {"prefetch_from", entry.change.open_from},
+                    {"prefetch", entry.change.open_batches},
+                    {"samples_per_s", entry.change.rate},
+                    {"predicted_samples_per_s", entry.change.predicted},
+                    {"reason", entry.change.reason}});
+  }
+  return list;
+}
+
 }  // namespace
 
 const char* tundish_reference(void) {
@@ -147,7 +163,9 @@ int32_t tundish_loader_read_state(const tundish_loader* loader, const char* text
 
 const char* tundish_loader_stats(const tundish_loader* loader) {
   return guarded<const char*>(nullptr, [&] {
-    return keep_text(json_of_all_fields(loader->engine->stats(), LoaderStats::kPrefix).dump());
+    Json out = json_of_all_fields(loader->engine->stats(), LoaderStats::kPrefix);
+    out["tuning"] = tuning_json(*loader->engine);
+    return keep_text(out.dump());
   });
 }
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <new>
 #include <string_view>
@@ -39,13 +40,24 @@ constexpr std::array kVerbs = {
          run_replay},
     Verb{"view", "a contact sheet of what the network will see", run_view},
     Verb{"bench", "how fast this machine loads batches from a pack", run_bench},
+    Verb{"top", "GPUs, host, disks and every running loader, live", run_top},
     Verb{"tune", "the training tricks that make your own model faster, and only those", nullptr},
     Verb{"run", "a training script on every GPU of this machine, one process each", nullptr},
     Verb{"check", "lines of a training script that make it slow or wrong, without running it",
          nullptr},
+    Verb{"doctor", "what bounds the step of a training script, and what to change", nullptr},
+    Verb{"compare", "two reports of the doctor: is the step slower than it was?", nullptr},
     Verb{"demo", "everything end to end on a sample set, against torch's DataLoader", run_demo},
     Verb{"explain", "what an error code means and what to do", run_explain},
 };
+
+// tundish doctor --env, tundish help doctor --env: the machine's half of a verb whose other half is
+// Python's.
+bool is_environment_question(const Words& words) {
+  const auto end = std::find(words.begin(), words.end(), "--");
+  const auto verb = words.begin() + (words[0] == "help" ? 1 : 0);
+  return verb != words.end() && *verb == "doctor" && std::find(verb, end, "--env") != end;
+}
 
 std::string overview() {
   std::string out =
@@ -92,6 +104,11 @@ int run(const Words& words, Shell& shell, std::string& verb_name) {
     return run_version(Words(words.begin() + 1, words.end()), shell);
   if (first == kHdf5Verb) {
     return run_read_hdf5_structure(Words(words.begin() + 1, words.end()), shell);
+  }
+  if (is_environment_question(words)) {
+    verb_name = "doctor --env";
+    return run_doctor_env(first == "help" ? Words{"--help"} : Words(words.begin() + 1, words.end()),
+                          shell);
   }
   const bool asks_help = first == "help" || first == "--help" || first == "-h";
   if (asks_help && words.size() == 1) {

@@ -29,35 +29,18 @@ double mean_sample_bytes(const Source& source) {
   return source.count() == 0 ? 0 : sum / static_cast<double>(source.count());
 }
 
-}  // namespace
-
-Measured measure(std::shared_ptr<const Source> source, const MeasureOptions& options) {
-  const std::string path = source->path();
-  const auto batch_size =
-      static_cast<std::uint32_t>(std::clamp<std::uint64_t>(source->count(), 1, options.batch_size));
-  const double mean_bytes = mean_sample_bytes(*source);
-  const Clock::time_point made = Clock::now();
-  const double cpu_before = cpu_seconds();
-  Engine engine(std::move(source),
-                {.batch_size = batch_size,
-                 .transforms = {RandomResizedCrop{.size = {options.size, options.size}},
-                                RandomHorizontalFlip{}},
-                 .shuffle = true,
-                 .threads = options.threads,
-                 .on_error = OnError::skip,
-                 .uneven = Uneven::drop});
-  engine.start(0, 0);
+// Takes batches for so long, from epoch after epoch: their images, and the seconds they took.
+void take_batches(Engine& engine, const std::string& path, double seconds, std::uint64_t& epoch,
+                  Measured& out) {
   const Clock::time_point start = Clock::now();
-
-  Measured out{.threads = options.threads};
   Batch batch;
-  for (std::uint64_t epoch = 0; out.seconds < options.seconds;) {
+  while (out.seconds < seconds) {
     check_interrupt(path);
     switch (engine.next(batch, std::chrono::milliseconds(100))) {
       case Engine::Next::batch:
         out.images += batch.count;
         out.seconds = since(start);
-        if (out.first_batch_seconds == 0) out.first_batch_seconds = since(made);
+        if (out.first_batch_seconds == 0) out.first_batch_seconds = out.seconds;
         break;
       case Engine::Next::end:
         engine.start(++epoch, 0);
@@ -68,7 +51,45 @@ Measured measure(std::shared_ptr<const Source> source, const MeasureOptions& opt
         break;
     }
   }
+}
+
+LoaderOptions loader_options(const MeasureOptions& options, std::uint64_t count) {
+  return {.batch_size =
+              static_cast<std::uint32_t>(std::clamp<std::uint64_t>(count, 1, options.batch_size)),
+          .transforms = {RandomResizedCrop{.size = {options.size, options.size}},
+                         RandomHorizontalFlip{}},
+          .shuffle = true,
+          .threads = options.threads,
+          .tune_threads = options.tune_threads,
+          .on_error = OnError::skip,
+          .uneven = Uneven::drop,
+          .allocator = options.allocator ? *options.allocator : kPlainMemory};
+}
+
+}  // namespace
+
+Measured measure(std::shared_ptr<const Source> source, const MeasureOptions& options) {
+  const std::string path = source->path();
+  const double mean_bytes = mean_sample_bytes(*source);
+  const Clock::time_point made = Clock::now();
+  double cpu_before = cpu_seconds();
+  const std::uint64_t count = source->count();
+  Engine engine(std::move(source), loader_options(options, count));
+  engine.start(0, 0);
+  const double start_seconds = since(made);
+
+  std::uint64_t epoch = 0;
+  if (options.warm_up_seconds > 0) {
+    Measured not_counted;
+    take_batches(engine, path, options.warm_up_seconds, epoch, not_counted);
+    engine.new_window();
+    cpu_before = cpu_seconds();
+  }
+  Measured out;
+  take_batches(engine, path, options.seconds, epoch, out);
+  if (out.first_batch_seconds > 0) out.first_batch_seconds += start_seconds;
   const LoaderStats stats = engine.stats();
+  out.threads = static_cast<int>(stats.threads);
   out.skipped = stats.skipped;
   out.read_share = stats.read_busy;
   out.decode_share = stats.decode_busy;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/json.h"
+#include "core/host_memory.h"
 #include "source/source.h"
 
 namespace tundish::cli {
@@ -14,11 +15,14 @@ struct MeasureOptions {
   int size = 224;  // of the random resized crop
   std::uint32_t batch_size = 64;
   int threads = 1;
-  double seconds = 1;  // of one run; it ends with a whole batch
+  double seconds = 1;                        // of one run; it ends with a whole batch
+  double warm_up_seconds = 0;                // before them, not counted
+  bool tune_threads = false;                 // threads="auto"; `threads` are those to begin with
+  const HostAllocator* allocator = nullptr;  // of the batches; null: plain memory
 };
 
 struct Measured {
-  int threads = 0;
+  int threads = 0;  // at the end
   std::uint64_t images = 0;
   std::uint64_t skipped = 0;       // could not be read or decoded
   double seconds = 0;              // from start() to the last batch

@@ -70,7 +70,7 @@ std::string folder_of(const std::string& program) {
 
 }  // namespace
 
-std::string find_python(const Shell& shell) {
+std::vector<std::string> python_candidates(const Shell& shell) {
   std::vector<std::string> candidates;
   const std::string folder = folder_of(shell.program);
   if (!folder.empty()) candidates.push_back(folder + "/python");
@@ -78,8 +78,14 @@ std::string find_python(const Shell& shell) {
     candidates.push_back(fmt::format("{}/bin/python", environment));
   }
   candidates.emplace_back("python3");
-  for (const std::string& python : candidates) {
-    if (python.find('/') != python.npos && ::access(python.c_str(), X_OK) != 0) continue;
+  std::erase_if(candidates, [](const std::string& python) {
+    return python.find('/') != python.npos && ::access(python.c_str(), X_OK) != 0;
+  });
+  return candidates;
+}
+
+std::string find_python(const Shell& shell) {
+  for (const std::string& python : python_candidates(shell)) {
     try {
       if (run({python, "-c", "import tundish"}, true) == 0) return python;
     } catch (const Error&) {

@@ -8,6 +8,10 @@
 
 namespace tundish::cli {
 
+// Interpreters that may have tundish, best first: of the environment this program was started from,
+// of $VIRTUAL_ENV, and python3, without a folder, of the PATH. None was tried.
+std::vector<std::string> python_candidates(const Shell& shell);
+
 // The interpreter of the environment this program was started from (.venv/bin/python beside
 // .venv/bin/tundish), then $VIRTUAL_ENV's, then python3 of the PATH; empty when none can
 // `import tundish`.

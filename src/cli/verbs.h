@@ -23,9 +23,11 @@ int run_replay(const Words& words, Shell& shell);
 int run_view(const Words& words, Shell& shell);
 int run_bench(const Words& words, Shell& shell);
 int run_bench_load(const Words& words, Shell& shell);  // bench load FILE
+int run_doctor_env(const Words& words, Shell& shell);  // doctor --env
 int run_demo(const Words& words, Shell& shell);
 int run_read_hdf5_structure(const Words& words, Shell& shell);  // not in the help
 int run_explain(const Words& words, Shell& shell);
+int run_top(const Words& words, Shell& shell);
 int run_version(const Words& words, Shell& shell);  // tundish --version [--json]
 
 }  // namespace tundish::cli

@@ -1,5 +1,6 @@
 #include "convert/raw_image.h"
 
+#include "preprocess/encode_npy.h"
 #include "preprocess/encode_png.h"
 
 namespace tundish {
@@ -13,6 +14,14 @@ void transpose(std::vector<std::byte>& out, Bytes in, std::size_t outer, std::si
   }
 }
 
+// The elements with the channels last; `memory` is theirs when they had to be moved.
+Bytes interleaved(std::vector<std::byte>& memory, const Field& field, const RawLayout& layout,
+                  Bytes bytes) {
+  if (!field.channels_first || layout.channels == 1) return bytes;
+  transpose(memory, bytes, layout.channels, layout.height * layout.width);
+  return memory;
+}
+
 }  // namespace
 
 RawLayout raw_layout(const Field& field) {
@@ -24,15 +33,22 @@ RawLayout raw_layout(const Field& field) {
 
 void raw_to_png(std::vector<std::byte>& out, const Field& field, Bytes bytes) {
   const RawLayout layout = raw_layout(field);
-  std::vector<std::byte> interleaved;
-  if (field.channels_first && layout.channels > 1) {
-    transpose(interleaved, bytes, layout.channels, layout.height * layout.width);
-    bytes = interleaved;
-  }
+  std::vector<std::byte> memory;
+  bytes = interleaved(memory, field, layout, bytes);
   encode_png(out, {.first = reinterpret_cast<const std::uint8_t*>(bytes.data()),
                    .size = {static_cast<int>(layout.width), static_cast<int>(layout.height)},
                    .channels = static_cast<int>(layout.channels),
                    .deep = field.array->element == ArrayElement::uint16});
+}
+
+void raw_to_file(std::vector<std::byte>& out, const Field& field, Bytes bytes) {
+  const RawLayout layout = raw_layout(field);
+  if (field.array->element != ArrayElement::uint8 || layout.channels == 4) {
+    return raw_to_png(out, field, bytes);
+  }
+  std::vector<std::byte> memory;
+  encode_npy(out, {static_cast<int>(layout.width), static_cast<int>(layout.height)},
+             static_cast<int>(layout.channels), interleaved(memory, field, layout, bytes));
 }
 
 Bytes image_file(std::vector<std::byte>& png, const Field& field, Bytes bytes) {

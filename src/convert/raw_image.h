@@ -19,6 +19,10 @@ RawLayout raw_layout(const Field& field);
 // The pixels as a PNG: greys, RGB or RGBA of 8 bits, greys of 16.
 void raw_to_png(std::vector<std::byte>& out, const Field& field, Bytes bytes);
 
+// The pixels as an image file that keeps them as they are: 8-bit greys and RGB as a .npy, others as
+// a PNG.
+void raw_to_file(std::vector<std::byte>& out, const Field& field, Bytes bytes);
+
 // An image as a file: `bytes` themselves, or the PNG of raw pixels, which is in `png`.
 Bytes image_file(std::vector<std::byte>& png, const Field& field, Bytes bytes);
 

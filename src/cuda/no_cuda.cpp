@@ -1,4 +1,5 @@
 // What callers of the CUDA part need, in a build without it.
+#include "cuda/array_uploader.h"
 #include "cuda/decode/resident_pack.h"
 #include "cuda/gpu_uploader.h"
 #include "cuda/optim/gpu_optimizer.h"
@@ -28,6 +29,15 @@ GpuUploader::~GpuUploader() = default;
 void GpuUploader::enqueue(const UploadBatch&, const Out&) { refuse(); }
 std::optional<GpuUploader::Refused> GpuUploader::poll_completed() { return std::nullopt; }
 void GpuUploader::forget() {}
+
+struct ArrayUploader::State {};
+ArrayUploader::ArrayUploader(int, void*) { refuse(); }
+ArrayUploader::~ArrayUploader() = default;
+void ArrayUploader::enqueue(const std::shared_ptr<const void>&, std::span<const ArrayCopy>,
+                            std::span<const ArrayCopy>) {
+  refuse();
+}
+void ArrayUploader::poll_completed() {}
 
 std::unique_ptr<StreamClock> new_stream_clock(int) { refuse(); }
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "decode/join_planes.h"
+
 namespace tundish {
 namespace {
 
@@ -33,9 +35,14 @@ Steps steps_of(const ImageHeader& header) {
 // One row of the window as RGB, and its alpha where there is one.
 void copy_row(std::uint8_t* rgb, std::uint8_t* alpha, const std::uint8_t* from, int width,
               const Steps& steps, int channels) {
+  if (steps.column == 1) {  // planes, and greys
+    const std::size_t next = channels == 1 ? 0 : steps.channel;
+    join_planes(rgb, from, from + next, from + 2 * next, width);
+    if (alpha) std::copy_n(from + 3 * next, width, alpha);
+    return;
+  }
   for (int x = 0; x < width; ++x, from += steps.column) {
-    for (int c = 0; c < 3; ++c)
-      *rgb++ = channels == 1 ? *from : from[steps.channel * static_cast<std::size_t>(c)];
+    for (std::size_t c = 0; c < 3; ++c) *rgb++ = from[steps.channel * c];
     if (alpha) *alpha++ = from[3 * steps.channel];
   }
 }

@@ -7,6 +7,7 @@
 
 #include "core/random.h"
 #include "core/testing.h"
+#include "decode/join_planes.h"
 #include "decode/npy.h"
 
 namespace tundish {
@@ -39,6 +40,23 @@ class Keep : public StripSink {
   Window window_;
   std::vector<std::uint8_t> pixels_, alpha_;
 };
+
+TEST_CASE("planes are joined to the same rows by every instruction set") {
+  Random random({.seed = test_seed()}, 0);
+  for (int width = 0; width < 70; ++width) {
+    std::vector<std::uint8_t> planes(3 * static_cast<std::size_t>(width) + 1);
+    for (std::uint8_t& level : planes) level = static_cast<std::uint8_t>(random.next() >> 56);
+    const std::uint8_t *red = planes.data(), *green = red + width, *blue = green + width;
+    std::vector<std::uint8_t> plain(planes.size(), 7), fast(planes.size(), 7);
+    join_planes(plain.data(), red, green, blue, width, Cpu::scalar);
+    join_planes(fast.data(), red, green, blue, width);
+    CHECK(plain == fast);
+    CHECK(plain.back() == 7);
+    for (int x = 0; x < width; ++x) {
+      CHECK(plain[static_cast<std::size_t>(3 * x + 1)] == green[x]);
+    }
+  }
+}
 
 TEST_CASE("raw pixels of every layout are those at their places") {
   Random random({.seed = test_seed()}, 0);

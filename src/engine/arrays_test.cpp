@@ -27,8 +27,7 @@ std::shared_ptr<MemorySource> array_source(std::uint64_t count) {
 }
 
 // All samples of an epoch, as the batches have them.
-std::string epoch_of(const std::shared_ptr<MemorySource>& source, LoaderOptions options) {
-  Engine engine(source, std::move(options));
+std::string epoch_of(const std::shared_ptr<MemorySource>& source, Engine& engine) {
   engine.start(0, 0);
   std::string out;
   Batch batch;
@@ -49,6 +48,11 @@ std::string epoch_of(const std::shared_ptr<MemorySource>& source, LoaderOptions 
   return out;
 }
 
+std::string epoch_of(const std::shared_ptr<MemorySource>& source, LoaderOptions options) {
+  Engine engine(source, std::move(options));
+  return epoch_of(source, engine);
+}
+
 }  // namespace
 
 TEST_CASE("arrays come in batches, the same for any number of threads") {
@@ -61,6 +65,62 @@ TEST_CASE("arrays come in batches, the same for any number of threads") {
     options.threads = threads;
     CHECK(epoch_of(source, options) == expected);
   }
+}
+
+TEST_CASE("arrays with a budget, a cache or a GPU are those without, and read once") {
+  const auto source = array_source(50);
+  LoaderOptions options{.batch_size = 8, .shuffle = true, .seed = 4};
+  options.threads = 3;
+  const std::string expected = epoch_of(source, options);
+  options.for_gpu = true;
+  CHECK(epoch_of(source, options) == expected);
+  options.for_gpu = false;
+  options.memory = 32u << 20;
+  CHECK(epoch_of(source, options) == expected);
+  for (const CacheKind kind : {CacheKind::encoded, CacheKind::decoded, CacheKind::automatic}) {
+    options.cache = kind;
+    Engine engine(source, options);
+    CHECK(epoch_of(source, engine) == expected);
+    CHECK(epoch_of(source, engine) == expected);
+    const LoaderStats stats = engine.stats();
+    CHECK(stats.cache_misses >= 50);
+    CHECK(stats.cache_hits + stats.cache_misses >= 100);
+    CHECK(stats.cache_needed == 50 * kPageBytes);
+    CHECK(stats.cache_bytes == stats.cache_needed);
+    CHECK(stats.memory_used <= stats.memory);
+  }
+}
+
+TEST_CASE("other fields of arrays come out of a cache, and are not stored twice") {
+  const auto source = array_source(6);
+  source->schema_.fields.push_back({"note", FieldType::text});
+  for (auto& item : source->items) item.fields.push_back(bytes_of("note " + item.key));
+  LoaderOptions options{.batch_size = 6, .all_fields = true};
+  options.threads = 2;
+  options.memory = 32u << 20;
+  options.cache = CacheKind::encoded;
+  Engine engine(source, options);
+  for (std::uint64_t epoch = 0; epoch < 2; ++epoch) {
+    engine.start(epoch, 0);
+    Batch batch;
+    REQUIRE(engine.next(batch, 10s) == Engine::Next::batch);
+    for (std::size_t i = 0; i < 6; ++i) {
+      const auto& fields = batch.slot->places[batch.places[i]].fields;
+      CHECK(fields[0].empty());
+      CHECK(fields[1].empty());
+      CHECK(fields[3] == bytes_of("note " + std::to_string(i)));
+      CHECK(std::memcmp(batch.views[0].pixels + 6 * i, source->items[i].fields[0].data(), 6) == 0);
+    }
+  }
+  CHECK(engine.stats().cache_hits >= 6);
+}
+
+TEST_CASE("a budget that cannot hold the batches of arrays is refused") {
+  const auto source = array_source(5000);
+  LoaderOptions options{.batch_size = 5000, .memory = 8u << 20};
+  options.threads = 1;
+  source->schema_.fields[0].array->shape = {3000};
+  CHECK_THROWS_WITH_AS(Engine(source, options), doctest::Contains("5,000 x 6,002 bytes"), Error);
 }
 
 TEST_CASE("bad arrays are left out, the others move up") {
@@ -80,8 +140,7 @@ TEST_CASE("what is for images is refused where there are none, with the reason")
   refused({.transforms = {std::vector<Transform>{RandomHorizontalFlip{}}}}, "transforms need one");
   refused({.mode = ImageMode::l}, "mode= is for images");
   refused({.return_sizes = true}, "return_sizes= is for images");
-  refused({.memory = 1u << 30}, "memory= and cache= are for images");
-  refused({.for_gpu = true}, "leave device= out");
+  refused({.for_gpu = true, .decode = DecodeOn::gpu}, "the samples are arrays, of which nothing");
   source->schema_.fields[0].array.reset();
   source->schema_.fields[1].array.reset();
   refused({}, "no array that has one shape");

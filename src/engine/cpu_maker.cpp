@@ -181,10 +181,19 @@ void CpuMaker::finish_place(Place& place, const Scratch& scratch) const {
   place.unpadded = scratch.unpadded;
   if (!options_.all_fields) return;
   // All but the image, which is in the batch as pixels; its coded bytes may be larger than these.
+  // Nor the arrays that are tensors of the batch.
   const Sample& sample = scratch.sample;
   place.fields.resize(sample.fields.size());
   for (std::size_t f = 0; f < sample.fields.size(); ++f) {
-    if (static_cast<int>(f) != recipe_.image_field) place.fields[f] = sample.fields[f];
+    const auto is_tensor = [f](const ViewRecipe& view) {
+      return view.array_field == static_cast<int>(f);
+    };
+    if (static_cast<int>(f) == recipe_.image_field ||
+        std::any_of(recipe_.views.begin(), recipe_.views.end(), is_tensor)) {
+      place.fields[f].clear();
+    } else {
+      place.fields[f] = sample.fields[f];
+    }
   }
 }
 

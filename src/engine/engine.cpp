@@ -39,11 +39,13 @@ bool Engine::Shared::open_next(Slot& slot) {
   return true;
 }
 
-void Engine::Shared::work(WorkerStatus& status) {
+void Engine::Shared::work(WorkerStatus& status, std::size_t number) {
+  clockid_t clock = 0;
+  if (::pthread_getcpuclockid(::pthread_self(), &clock) == 0) status.cpu_clock = clock;
   try {
     auto scratch = std::make_unique<Scratch>();
     scratch->timer.status = &status;
-    while (auto task = ring.claim()) {
+    while (auto task = ring.claim(number)) {
       Slot& slot = *task->slot;
       scratch->age = task->ticket;
       Maker& maker = slot.single_task ? static_cast<Maker&>(*gpu_maker) : cpu_maker;
@@ -84,6 +86,7 @@ std::vector<std::string> Engine::end() {
   ended_ = true;
   close();
   std::unique_lock lock(shared.mutex);
+  shared.publisher.reset();
   const bool all_back =
       shared.idle.wait_for(lock, kJoinTimeout, [&] { return shared.running == 0; });
   std::vector<std::thread> threads = std::exchange(threads_, {});
@@ -152,31 +155,37 @@ void Engine::start(std::uint64_t epoch, std::uint64_t position) {
     }
     return shared.open_next(slot);
   });
-  if (!shared.started) start_threads();
+  if (!shared.started) {
+    std::lock_guard lock(shared.mutex);
+    if (ended_) throw Error(ErrorCode::closed, {.file = shared.recipe.source->path()}, "");
+    shared.meter.start(now_ns());
+    if (!shared.publisher) {
+      shared.publisher = std::make_unique<Publisher>(shared.recipe.source->path());
+    }
+    start_threads(static_cast<std::size_t>(*shared.options.threads));
+  }
   shared.started = true;
 }
 
 // As many threads as the system gives, at least one. Without any the next start() tries again.
-void Engine::start_threads() {
+void Engine::start_threads(std::size_t wanted) {
   Shared& shared = *shared_;
-  std::lock_guard lock(shared.mutex);
-  if (ended_) throw Error(ErrorCode::closed, {.file = shared.recipe.source->path()}, "");
-  shared.meter.start(now_ns());
-  for (int i = 0; i < *shared.options.threads; ++i) {
-    const std::size_t before = shared.workers.size();
+  while (shared.workers.size() < wanted) {
+    const std::size_t number = shared.workers.size();
     try {
       WorkerStatus& status = shared.workers.emplace_back();
-      if (shared.trace) status.track = &shared.trace->new_track(fmt::format("worker {}", i));
+      if (shared.trace) status.track = &shared.trace->new_track(fmt::format("worker {}", number));
       threads_.reserve(threads_.size() + 1);
-      threads_.emplace_back([keep = shared_, &status] { keep->work(status); });
+      threads_.emplace_back([keep = shared_, &status, number] { keep->work(status, number); });
       ++shared.running;
     } catch (const std::exception& error) {
-      if (shared.workers.size() > before) shared.workers.pop_back();
-      if (i > 0) return;
+      if (shared.workers.size() > number) shared.workers.pop_back();
+      if (number > 0) break;
       throw Error(ErrorCode::no_memory, {.file = shared.recipe.source->path()},
                   fmt::format("no thread could be started: {}", error.what()));
     }
   }
+  shared.meter.set_threads(std::min(wanted, shared.workers.size()), now_ns());
 }
 
 Engine::Next Engine::next(Batch& out, std::chrono::nanoseconds timeout) {
@@ -203,7 +212,11 @@ Engine::Next Engine::take(Batch& out, std::chrono::nanoseconds timeout) {
     std::lock_guard lock(shared.mutex);
     shared.meter.wait(end_ns - begin_ns, taken == Ring::Taken::batch);
     if (taken == Ring::Taken::end && shared.broken) std::rethrow_exception(shared.broken);
+    if (shared.tuner && taken != Ring::Taken::end) {
+      tune(begin_ns, end_ns, slot.get());
+    }
   }
+  if (end_ns >= shared.publish_ns) shared.publish(end_ns);
   Track* const track = shared.trainer.track;
   if (track && (taken == Ring::Taken::batch || timeout > std::chrono::nanoseconds(0))) {
     track->add("engine.take", begin_ns, end_ns - begin_ns, shared.position);
@@ -232,27 +245,7 @@ const Recipe& Engine::recipe() const { return shared_->recipe; }
 
 const LoaderOptions& Engine::options() const { return shared_->options; }
 
-LoaderStats Engine::stats() const {
-  const RingStats ring = shared_->ring.stats();
-  std::lock_guard lock(shared_->mutex);
-  LoaderStats stats = shared_->meter.stats(shared_->workers, shared_->trainer);
-  stats.replaced = shared_->bad.replaced();
-  stats.skipped = shared_->bad.skipped();
-  stats.zeros = shared_->bad.zeros();
-  stats.bad = shared_->bad.bad();
-  stats.slots = ring.slots;
-  stats.ready_batches = ring.ready;
-  stats.memory = shared_->options.memory;
-  if (shared_->budget) {
-    stats.memory_used = stats.memory - shared_->budget->bytes() + shared_->budget->most_used();
-  }
-  if (shared_->cache.samples) {
-    stats.cache_bytes = shared_->cache.samples->bytes();
-    stats.cache_room = shared_->cache.room;
-    stats.cache_needed = shared_->cache.needed;
-  }
-  return stats;
-}
+LoaderStats Engine::stats() const { return shared_->stats(); }
 
 std::uint64_t Engine::bad_positions() const {
   std::lock_guard lock(shared_->mutex);

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <span>
 #include <string>
@@ -13,6 +14,7 @@
 
 #include "cuda/augment/target.h"
 #include "engine/ring.h"
+#include "engine/tuning/tuner.h"
 #include "monitor/bad_sample.h"
 #include "monitor/meter.h"
 #include "order/order.h"
@@ -100,6 +102,19 @@ class Engine {
   GpuMaker* gpu_maker() const;      // null without LoaderOptions::for_gpu
   const Mixer* mixer() const;       // null unless the transforms mix images
 
+  // The trainer's thread, once started: so many threads work from now on, at least 1. Batches stay
+  // the same. With tune_threads the number goes on changing.
+  void set_threads(std::size_t threads);
+
+  // The same for the batches that are kept ready; not with a memory budget, which pays for those of
+  // LoaderOptions::prefetch.
+  void set_prefetch(std::size_t batches);
+
+  // LoaderOptions::tune_threads: the number of threads stays what it is until hold_tuning(false),
+  // while something else is measured.
+  void hold_tuning(bool held);
+  std::deque<TuningEntry> tuning_entries() const;  // the newest choices, oldest first; any thread
+
   enum class Next { batch, again, end };
 
   // Waits up to `timeout`. A batch whose samples are all bad and skipped does not come, unless
@@ -146,7 +161,8 @@ class Engine {
 
  private:
   struct Shared;
-  void start_threads();
+  void start_threads(std::size_t wanted);  // with the mutex of Shared held, as the next
+  void tune(std::uint64_t begin_ns, std::uint64_t end_ns, const Slot* received);  // null: none
   Next take(Batch& out, std::chrono::nanoseconds timeout);  // also a batch that is left out
 
   std::shared_ptr<Shared> shared_;    // second owner: each worker, so that one can be left behind

@@ -9,6 +9,10 @@ namespace {
 std::uint64_t cached_bytes(const Source& source, const Recipe& recipe, std::uint64_t sample,
                            CacheKind kind) {
   const std::uint64_t all = source.bytes(sample);
+  if (recipe.image_field < 0) {
+    const std::uint64_t arrays = recipe.array_bytes() + sizeof(float) * recipe.label_width;
+    return pages_of(recipe.fields == kAllFields ? std::max(all, arrays) : arrays) * kPageBytes;
+  }
   Extent image;
   const bool known = source.extent(sample, recipe.image_field, image);
   const std::uint64_t others = known && recipe.fields ? all - std::min(all, image.bytes) : 0;
@@ -59,7 +63,9 @@ CacheSetup make_cache(const LoaderOptions& options, Recipe& recipe, const Order&
   CacheKind kind = options.cache;
   const bool no_pixels = (options.for_gpu && options.decode == DecodeOn::gpu) ||  // no use for them
                          begins_with_draft(recipe.views.front().transforms);  // sizes may change
-  if (kind == CacheKind::automatic && no_pixels) {
+  if (recipe.image_field < 0) {
+    kind = CacheKind::encoded;  // arrays are kept as they are copied: nothing is left to decode
+  } else if (kind == CacheKind::automatic && no_pixels) {
     kind = CacheKind::encoded;
   } else if (kind == CacheKind::automatic) {
     out.needed = cached_bytes_of_all(recipe, order, schedule, CacheKind::decoded);

@@ -8,6 +8,7 @@
 #include "core/machine/mapped_memory.h"
 #include "core/machine/memory_limit.h"
 #include "memory/memory_plan.h"
+#include "source/read_memory.h"
 
 namespace tundish {
 namespace {
@@ -20,6 +21,7 @@ constexpr std::uint64_t kMostIfNotKnown = 4ull << 30;  // of a replayed batch
 // Of a sample's images in a batch, where their size is fixed, in the epoch of the largest;
 // otherwise 0.
 std::uint64_t fixed_image_bytes(const Recipe& recipe) {
+  if (recipe.image_field < 0) return recipe.array_bytes();
   std::uint64_t sum = 0;
   for (const ViewRecipe& view : recipe.views) {
     const Size size = largest_size(view.transforms);
@@ -77,12 +79,16 @@ std::unique_ptr<MemoryBudget> make_budget(LoaderOptions& options, Recipe& recipe
       tables += 3 * sizeof(std::uint64_t) * samples;  // of NextUse
     }
   }
-  const MemoryNeeds needs{.budget = options.memory,
-                          .source = recipe.source->memory() + tables,
-                          .threads = static_cast<std::uint64_t>(*options.threads) + 1,
-                          .batches = most_batches(options),
-                          .batch_size = std::min<std::uint64_t>(options.batch_size, count),
-                          .image_bytes = fixed_image_bytes(recipe) + more_per_image};
+  const std::uint64_t threads = static_cast<std::uint64_t>(*options.threads) + 1;
+  const Source& source = *recipe.source;
+  keep_at_most(source, options.memory / 4);
+  const MemoryNeeds needs{
+      .budget = options.memory,
+      .source = source.memory() + threads * memory_while_reading(source) + tables,
+      .threads = threads,
+      .batches = most_batches(options),
+      .batch_size = std::min<std::uint64_t>(options.batch_size, count),
+      .image_bytes = fixed_image_bytes(recipe) + more_per_image};
   const MemoryShares shares = share_memory(needs, recipe.source->path());
   auto budget = std::make_unique<MemoryBudget>(shares.shared);
   recipe.memory = {.budget = budget.get(),

@@ -35,14 +35,6 @@ void check_arrays(const LoaderOptions& options, const Source& source) {
   if (options.mode != ImageMode::rgb) refuse("mode= is for images");
   if (options.images_as != ImagesAs::tensor) refuse("images_as= is for images");
   if (options.return_sizes) refuse("return_sizes= is for images");
-  if (options.for_gpu) {
-    refuse(
-        "batches of arrays are made in host memory: leave device= out, give pin_memory=True, and "
-        "copy them with .to(device, non_blocking=True)");
-  }
-  if (options.memory > 0 || options.cache != CacheKind::none) {
-    refuse("memory= and cache= are for images");
-  }
 }
 
 // Why Resize(draft=True) of the options cannot be done with this source; empty when it can, or when
@@ -121,6 +113,7 @@ Engine::Shared::Shared(std::shared_ptr<const Source> source, LoaderOptions optio
   resolve_defaults(options);
   make_recipe(std::move(source));
   trace = make_trace(options);
+  make_tuner();
   if (trace) trainer.track = &trace->new_track("trainer");
   order = make_order(
       options.order, recipe.source->count(),

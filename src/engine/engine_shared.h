@@ -15,6 +15,7 @@
 #include "engine/gpu/gpu_maker.h"
 #include "engine/mixer.h"
 #include "memory/budget.h"
+#include "monitor/publisher.h"
 #include "trace/trace.h"
 
 namespace tundish {
@@ -28,7 +29,10 @@ struct Engine::Shared {
   void make_array_recipe();
   void make_mixer();
   void make_gpu_maker();
-  void work(WorkerStatus& status);
+  void make_tuner();
+  int most_open() const;
+  void measure_batch(const Slot& slot);
+  void work(WorkerStatus& status, std::size_t number);
   bool open_next(Slot& slot);
   void settle_size(Slot& slot);
   // All samples of the batch were bad and are skipped: the mean loss of no image would be NaN. With
@@ -41,12 +45,15 @@ struct Engine::Shared {
                          std::size_t first_image) const;
   void add_sizes(Batch& out, const Place& place, SlotView& view) const;
   void deliver(Batch& out, const std::shared_ptr<Slot>& slot, bool epoch_begins);
+  LoaderStats stats() const;
+  void publish(std::uint64_t now);  // for `tundish top`; the trainer's thread
 
   LoaderOptions options;
   std::unique_ptr<MemoryBudget> budget;
   CacheSetup cache;
   Recipe recipe;
   std::atomic<bool> decode_on_gpu = false;
+  std::atomic<bool> tuning_held = false;
   Order order;
   Schedule schedule;
   RunIdentity identity;
@@ -64,6 +71,7 @@ struct Engine::Shared {
   bool started = false;
   std::uint64_t epoch = 0, position = 0;
   std::optional<Error> verdict;  // on bad samples, for the next call of next()
+  std::uint64_t publish_ns = 0;  // when the figures are to be published again
 
   WorkerStatus trainer;
   std::unique_ptr<Trace> trace;
@@ -72,8 +80,11 @@ struct Engine::Shared {
   int running = 0;                   // threads
   std::deque<WorkerStatus> workers;  // one for each that was started; they stay where they are
   Meter meter;
+  std::unique_ptr<Tuner> tuner;   // with tune_threads
+  std::uint64_t batch_bytes = 0;  // of the largest one, with a tuner
   BadLedger bad;
-  std::exception_ptr broken;  // a worker could not go on
+  std::unique_ptr<Publisher> publisher;  // from the start of the threads to their end
+  std::exception_ptr broken;             // a worker could not go on
 };
 
 }  // namespace tundish

@@ -3,16 +3,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace tundish {
 
 struct SlotPool {
-  SlotPool(std::size_t spare, std::size_t most) : spare(spare), most(most) {}
+  SlotPool(std::size_t spare, std::size_t most) : most(most), spare(spare) {}
 
-  const std::size_t spare;  // free slots kept; further ones are freed
-  const std::size_t most;   // while more slots exist, no free one is kept; 0: no limit
+  const std::size_t most;  // while more slots exist, no free one is kept; 0: no limit
   const pid_t process = ::getpid();
-  std::mutex mutex;
+  std::mutex mutex;   // guards everything below
+  std::size_t spare;  // free slots kept; further ones are freed
   std::vector<std::unique_ptr<Slot>> free;
   std::uint64_t taken = 0;
   std::size_t alive = 0;
@@ -54,9 +55,10 @@ std::shared_ptr<Slot> take_slot(const std::shared_ptr<SlotPool>& pool) {
 }  // namespace
 
 Ring::Ring(std::size_t depth, std::size_t most_slots, std::size_t spare, std::size_t more_single)
-    : depth_(std::max<std::size_t>(depth, 1)),
-      more_single_(more_single),
-      pool_(std::make_shared<SlotPool>(depth_ + 1 + spare + more_single, most_slots)) {}
+    : more_single_(more_single),
+      pool_(std::make_shared<SlotPool>(std::max<std::size_t>(depth, 1) + 1 + spare + more_single,
+                                       most_slots)),
+      depth_(std::max<std::size_t>(depth, 1)) {}
 
 Ring::~Ring() { close(); }
 
@@ -92,17 +94,56 @@ bool Ring::open_one() {
   return true;
 }
 
-std::optional<Ring::Task> Ring::claim() {
-  std::unique_lock lock(mutex_);
-  while (!closed_) {
+std::variant<Ring::Task, Ring::Blocked> Ring::claim_now(std::size_t worker) {
+  if (closed_) return Blocked::closed;
+  if (worker >= active_) return Blocked::not_active;
+  do {
     for (Open& open : open_) {
-      if (open.claimed < open.tasks) {
-        return Task{open.slot, open.claimed++, open.ticket};
-      }
+      if (open.claimed < open.tasks) return Task{open.slot, open.claimed++, open.ticket};
     }
-    if (!open_one()) work_.wait(lock);
+  } while (open_one());
+  return Blocked::no_work;
+}
+
+std::variant<Ring::Task, Ring::Blocked> Ring::try_claim(std::size_t worker) {
+  std::lock_guard lock(mutex_);
+  return claim_now(worker);
+}
+
+std::optional<Ring::Task> Ring::claim(std::size_t worker) {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    auto result = claim_now(worker);
+    if (Task* task = std::get_if<Task>(&result)) return std::move(*task);
+    switch (std::get<Blocked>(result)) {
+      case Blocked::no_work:
+        work_.wait(lock);
+        break;
+      case Blocked::not_active:
+        active_again_.wait(lock);
+        break;
+      case Blocked::closed:
+        return std::nullopt;
+    }
   }
-  return std::nullopt;
+}
+
+void Ring::set_active(std::size_t workers) {
+  {
+    std::lock_guard lock(mutex_);
+    active_ = std::max<std::size_t>(workers, 1);
+  }
+  active_again_.notify_all();
+}
+
+void Ring::set_depth(std::size_t depth) {
+  {
+    std::lock_guard lock(mutex_);
+    const std::size_t before = std::exchange(depth_, std::max<std::size_t>(depth, 1));
+    std::lock_guard pool_lock(pool_->mutex);
+    pool_->spare = pool_->spare + depth_ - before;
+  }
+  work_.notify_all();
 }
 
 void Ring::done(Task task) {
@@ -137,6 +178,7 @@ void Ring::close() {
   }
   work_.notify_all();
   ready_.notify_all();
+  active_again_.notify_all();
 }
 
 bool Ring::is_closed() const {
@@ -148,6 +190,7 @@ RingStats Ring::stats() const {
   RingStats stats;
   {
     std::lock_guard lock(mutex_);
+    stats.depth = depth_;
     for (const Open& open : open_) {
       if (open.left > 0) break;
       ++stats.ready;

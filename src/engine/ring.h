@@ -22,6 +22,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <variant>
 #include <vector>
 
 #include "engine/slot.h"
@@ -33,6 +34,7 @@ struct SlotPool;  // the free slots; kept alive by the slots that are out
 struct RingStats {
   std::uint64_t slots = 0;  // taken so far
   std::uint64_t ready = 0;  // batches waiting for the trainer
+  std::uint64_t depth = 0;  // batches open at once
 };
 
 class Ring {
@@ -58,8 +60,21 @@ class Ring {
     std::uint64_t ticket;
   };
 
-  // Waits for work. Empty once the ring is closed.
-  std::optional<Task> claim();
+  // Waits for work. Empty once the ring is closed. Workers have numbers from 0; those that are not
+  // below the active count wait until they are.
+  std::optional<Task> claim(std::size_t worker = 0);
+
+  // The same without waiting: a task, or why there is none. take(), restart() and set_depth() may
+  // end no_work, set_active() may end not_active; they wake the workers that wait for it in
+  // claim().
+  enum class Blocked { no_work, not_active, closed };
+  std::variant<Task, Blocked> try_claim(std::size_t worker = 0);
+
+  // From now on so many workers receive work, at least 1. What others are filling they finish.
+  void set_active(std::size_t workers);
+
+  // From now on so many batches are open at once, at least 1. Those that are open stay so.
+  void set_depth(std::size_t depth);
   void done(Task task);  // moved in, it leaves the worker without a share in the slot
 
   enum class Taken { batch, again, end };
@@ -82,13 +97,16 @@ class Ring {
     std::size_t left = 0;  // tasks not done
   };
 
-  bool open_one();  // with the lock held
+  bool open_one();  // with the lock held, as the next
+  std::variant<Task, Blocked> claim_now(std::size_t worker);
 
-  const std::size_t depth_, more_single_;
+  const std::size_t more_single_;
   std::shared_ptr<SlotPool> pool_;
 
   mutable std::mutex mutex_;  // guards everything below
-  std::condition_variable work_, ready_;
+  std::condition_variable work_, ready_, active_again_;
+  std::size_t depth_;
+  std::size_t active_ = ~std::size_t{0};
   Opener opener_;
   std::deque<Open> open_;
   std::uint64_t next_ticket_ = 0;

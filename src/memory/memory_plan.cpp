@@ -23,9 +23,10 @@ MemoryShares share_memory(const MemoryNeeds& needs, const std::string& path) {
                     : "";
     throw Error(
         ErrorCode::budget_too_small, {.file = path},
-        fmt::format("{} bytes are given; {}{} threads of {} and an index of {} take {}",
-                    with_commas(needs.budget), of_batches, needs.threads,
-                    with_commas(kLeastPerThread), with_commas(needs.source), with_commas(least)));
+        fmt::format(
+            "{} bytes are given; {}{} threads of {} and what is kept of the data, {}, take {}",
+            with_commas(needs.budget), of_batches, needs.threads, with_commas(kLeastPerThread),
+            with_commas(needs.source), with_commas(least)));
   }
   const std::uint64_t left = needs.budget - needs.source - batches;
   const std::uint64_t per_thread =

@@ -15,7 +15,7 @@ inline std::uint64_t batches_at_once(int prefetch) {
 
 struct MemoryNeeds {
   std::uint64_t budget = 0;
-  std::uint64_t source = 0;   // index, names
+  std::uint64_t source = 0;   // index, names, chunks
   std::uint64_t threads = 1;  // that decode, including the trainer's thread
   std::uint64_t batches = 1;  // that exist at once
   std::uint64_t batch_size = 1;

@@ -20,6 +20,11 @@ void Meter::wait(std::uint64_t ns, bool ended) {
   if (ended) waits_.add(std::exchange(coming_ns_, 0));
 }
 
+void Meter::set_threads(std::size_t threads, std::uint64_t now_ns) {
+  thread_ns_ += (now_ns - std::exchange(threads_since_ns_, now_ns)) * threads_;
+  threads_ = threads;
+}
+
 void Meter::deliver(std::uint64_t images) {
   ++batches_;
   samples_ += images;
@@ -38,15 +43,19 @@ LoaderStats Meter::stats(const std::deque<WorkerStatus>& workers,
     out.cache_hits += status.cache_hits.sum();
     out.cache_misses += status.cache_misses.sum();
   };
+  const std::uint64_t now = now_ns();
   add(trainer);
   for (const WorkerStatus& status : workers) add(status);
   out.wait_s = seconds(wait_ns_);
-  if (started_ns_ > 0) out.elapsed_s = seconds(now_ns() - started_ns_);
+  if (started_ns_ > 0) {
+    out.elapsed_s = seconds(now - started_ns_);
+    out.thread_s = seconds(thread_ns_ + (now - threads_since_ns_) * threads_);
+  }
   out.wait_p50_s = seconds(waits_.quantile(0.5));
   out.wait_p99_s = seconds(waits_.quantile(0.99));
-  out.threads = workers.size();
+  out.threads = threads_;
   const double elapsed = out.elapsed_s - window_.elapsed_s;
-  const double threads = elapsed * static_cast<double>(out.threads);
+  const double threads = out.thread_s - window_.thread_s;
   out.wait_share = share(out.wait_s - window_.wait_s, elapsed);
   out.read_busy = share(out.read_s - window_.read_s, threads);
   out.decode_busy = share(out.decode_s - window_.decode_s, threads);

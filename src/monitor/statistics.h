@@ -15,10 +15,11 @@ struct LoaderStats {
 
   std::uint64_t batches = 0, samples = 0, replaced = 0, skipped = 0, zeros = 0, bad = 0, bytes = 0;
   double read_s = 0, decode_s = 0, augment_s = 0, wait_s = 0;
-  double elapsed_s = 0;  // since the threads were started
+  double elapsed_s = 0, thread_s = 0;  // since the threads were started
   double wait_p50_s = 0, wait_p99_s = 0, wait_share = 0;
   double read_busy = 0, decode_busy = 0, augment_busy = 0;
-  std::uint64_t ready_batches = 0, slots = 0, threads = 0;
+  std::uint64_t ready_batches = 0, prefetch = 0, slots = 0, threads = 0, thread_changes = 0;
+  double predicted_rate = 0, prediction_ratio = 0;
   std::uint64_t memory = 0, memory_used = 0;
   std::uint64_t cache_hits = 0, cache_misses = 0;
   double cache_hit_share = 0;
@@ -54,9 +55,21 @@ struct LoaderStats {
                     "the rest is idle time"},
           self.augment_busy);
     visit(FieldInfo{"ready_batches", "batches that wait for the trainer now"}, self.ready_batches);
+    visit(FieldInfo{"prefetch", "batches that are kept ready, at most, now"}, self.prefetch);
     visit(FieldInfo{"slots", "batches that have memory now, those kept by the caller included"},
           self.slots);
-    visit(FieldInfo{"threads", "threads that work for the loader"}, self.threads);
+    visit(FieldInfo{"threads", "threads that work for the loader now"}, self.threads);
+    visit(FieldInfo{"thread_s", "seconds that these threads could work, summed over threads"},
+          self.thread_s);
+    visit(FieldInfo{"thread_changes", "times that threads=\"auto\" changed threads or prefetch"},
+          self.thread_changes);
+    visit(FieldInfo{"predicted_rate",
+                    "samples per second that these threads could make by the cost model of "
+                    "threads=\"auto\"; 0: not known"},
+          self.predicted_rate);
+    visit(FieldInfo{"prediction_ratio",
+                    "measured over predicted rate, of the last change; 0: none was judged"},
+          self.prediction_ratio);
     visit(FieldInfo{"memory", "bytes of the budget; 0: not counted"}, self.memory);
     visit(FieldInfo{"memory_used", "bytes of the budget that were used at most"}, self.memory_used);
     visit(FieldInfo{"cache_hits", "samples that were in the cache"}, self.cache_hits);

@@ -1,6 +1,8 @@
 // What one thread does and has done. Written by that thread alone, without locks; read by any.
 #pragma once
 
+#include <time.h>
+
 #include <atomic>
 #include <cstdint>
 
@@ -26,8 +28,9 @@ struct alignas(64) WorkerStatus {  // a separate cache line: its thread writes i
   std::atomic<std::uint64_t> sample{0};    // when reading or decoding
   std::atomic<std::uint64_t> since_ns{0};  // when that activity began
 
-  Counter read_ns, decode_ns, augment_ns, bytes, cache_hits, cache_misses;
-  Track* track = nullptr;  // of the trace; null: nothing is traced
+  Counter samples, read_ns, decode_ns, augment_ns, bytes, cache_hits, cache_misses;
+  std::atomic<clockid_t> cpu_clock{0};  // of the thread, once it runs; 0: not known
+  Track* track = nullptr;               // of the trace; null: nothing is traced
 
   std::uint64_t reported_ns = 0;  // since_ns of what the watchdog has reported; the trainer's
 };

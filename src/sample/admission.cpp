@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
+
 #include "augment/cpu/layout.h"
 #include "core/machine/mapped_memory.h"
 
@@ -45,36 +48,20 @@ std::uint64_t bytes_in_batch(const Recipe& recipe, std::span<const View> views) 
 
 void wait_for(std::uint64_t bytes, const Recipe& recipe, const Draw& draw, Scratch& scratch) {
   MemoryBudget& budget = *recipe.memory.budget;
-  check(scratch.charge.take(budget, bytes, scratch.age), "decoding it takes", bytes,
-        budget.left_for_samples(), recipe, draw);
+  const char* const what = recipe.image_field < 0 ? "reading it takes" : "decoding it takes";
+  check(scratch.charge.take(budget, bytes, scratch.age), what, bytes, budget.left_for_samples(),
+        recipe, draw);
 }
 
-}  // namespace
-
-void admit_read(const Recipe& recipe, const Draw& draw, Scratch& scratch) {
-  if (!recipe.memory.budget) return;
-  // A thread that waits holds no memory. Pages of the cache that an attempt left here would never
-  // come back.
-  scratch.cached.reset();
-  scratch.charge.give();
-  const std::uint64_t bytes = recipe.source->bytes(draw.sample);
-  if (bytes > recipe.memory.uncharged_limit) wait_for(bytes, recipe, draw, scratch);
-}
-
-bool admit(const Recipe& recipe, const Draw& draw, std::span<const View> views,
-           const ImageHeader& header, std::uint8_t orientation, Scratch& scratch) {
+// A sample that was read takes `needed` until it is in its batch, and `place` there. `batches`:
+// what the memory of all batches is called in an error.
+bool admit_bytes(const Recipe& recipe, const Draw& draw, const SampleBytes& needed,
+                 std::uint64_t place, const std::function<std::string()>& batches,
+                 Scratch& scratch) {
   const SampleMemory& memory = recipe.memory;
-  if (!memory.budget) return true;
-  const std::uint64_t coded = bytes_of(scratch.sample);
-  const SampleBytes needed = sample_bytes(views, header, orientation, coded);
   const std::uint64_t charge = needed.total() > memory.uncharged_limit ? needed.total() : 0;
-
-  // Fields besides the image stay in the batch as they are.
-  const auto image = static_cast<std::size_t>(recipe.image_field);
-  const std::uint64_t place = bytes_in_batch(recipe, views) +
-                              (recipe.fields ? coded - scratch.sample.fields[image].size() : 0);
-  const std::uint64_t batches = place * memory.places;
-  const bool larger_batches = batches > memory.budget->reserved();
+  const std::uint64_t in_batches = place * memory.places;
+  const bool larger_batches = in_batches > memory.budget->reserved();
   const bool charged = scratch.charge.bytes() >= charge;
   if (!larger_batches && charged) {
     scratch.kept.grow_to(needed);
@@ -90,15 +77,53 @@ bool admit(const Recipe& recipe, const Draw& draw, std::span<const View> views,
   }
   scratch.charge.give();
   if (larger_batches) {
-    check(memory.budget->reserve(batches, scratch.age),
-          fmt::format("batches of {} x {} pixels, {} images at a time, take",
-                      views.front().size().width, views.front().size().height,
-                      with_commas(memory.places)),
-          batches, memory.budget->bytes(), recipe, draw);
+    check(memory.budget->reserve(in_batches, scratch.age), batches(), in_batches,
+          memory.budget->bytes(), recipe, draw);
   }
   if (charge > 0) wait_for(charge, recipe, draw, scratch);
   scratch.kept.grow_to(needed);
   return !again;
+}
+
+}  // namespace
+
+void admit_read(const Recipe& recipe, const Draw& draw, Scratch& scratch) {
+  if (!recipe.memory.budget) return;
+  // A thread that waits holds no memory. Pages of the cache that an attempt left here would never
+  // come back.
+  scratch.cached.reset();
+  scratch.charge.give();
+  const std::uint64_t bytes = std::max(recipe.source->bytes(draw.sample), recipe.array_bytes());
+  if (bytes > recipe.memory.uncharged_limit) wait_for(bytes, recipe, draw, scratch);
+}
+
+bool admit(const Recipe& recipe, const Draw& draw, std::span<const View> views,
+           const ImageHeader& header, std::uint8_t orientation, Scratch& scratch) {
+  const SampleMemory& memory = recipe.memory;
+  if (!memory.budget) return true;
+  const std::uint64_t coded = bytes_of(scratch.sample);
+  // Fields besides the image stay in the batch as they are.
+  const auto image = static_cast<std::size_t>(recipe.image_field);
+  const std::uint64_t place = bytes_in_batch(recipe, views) +
+                              (recipe.fields ? coded - scratch.sample.fields[image].size() : 0);
+  const auto batches = [&] {
+    const Size size = views.front().size();
+    return fmt::format("batches of {} x {} pixels, {} images at a time, take", size.width,
+                       size.height, with_commas(memory.places));
+  };
+  return admit_bytes(recipe, draw, sample_bytes(views, header, orientation, coded), place, batches,
+                     scratch);
+}
+
+bool admit_arrays(const Recipe& recipe, const Draw& draw, Scratch& scratch) {
+  const SampleMemory& memory = recipe.memory;
+  if (!memory.budget) return true;
+  const std::uint64_t bytes = bytes_of(scratch.sample);
+  const auto batches = [&] {
+    return fmt::format("batches of samples of {} bytes, {} samples at a time, take",
+                       with_commas(bytes), with_commas(memory.places));
+  };
+  return admit_bytes(recipe, draw, {.coded = bytes}, bytes, batches, scratch);
 }
 
 void release_large_buffers(const Recipe& recipe, std::unique_ptr<Scratch>& scratch) {

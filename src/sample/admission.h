@@ -17,6 +17,9 @@ void admit_read(const Recipe& recipe, const Draw& draw, Scratch& scratch);
 bool admit(const Recipe& recipe, const Draw& draw, std::span<const View> views,
            const ImageHeader& header, std::uint8_t orientation, Scratch& scratch);
 
+// The same for a sample without an image, after it was read.
+bool admit_arrays(const Recipe& recipe, const Draw& draw, Scratch& scratch);
+
 // After a sample: buffers that have become large go back to the system, then its charge.
 void release_large_buffers(const Recipe& recipe, std::unique_ptr<Scratch>& scratch);
 

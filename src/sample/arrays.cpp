@@ -2,24 +2,30 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
+#include "sample/admission.h"
+#include "sample/cached.h"
+#include "source/arrays/copy_bytes.h"
 
 namespace tundish {
 
-void load_arrays(const Placer& placer, const Recipe& recipe, const Draw& draw, Scratch& scratch) {
-  const Source& source = *recipe.source;
-  scratch.timer.begin_sample();
-  scratch.timer.begin_read(draw);
-  source.read(scratch.sample, draw.sample, recipe.fields);
-  std::uint64_t bytes = 0;
-  for (const auto& field : scratch.sample.fields) bytes += field.size();
-  scratch.timer.end_read(draw, bytes);
+namespace {
 
-  scratch.timer.begin_decode(draw);
+void read_arrays(const Recipe& recipe, const Draw& draw, Scratch& scratch) {
+  scratch.timer.begin_read(draw);
+  std::uint64_t bytes = 0;
+  if (!take_cached(recipe, draw, scratch)) {
+    recipe.source->read(scratch.sample, draw.sample, recipe.fields);
+    for (const auto& field : scratch.sample.fields) bytes += field.size();
+  }
+  scratch.timer.end_read(draw, bytes);
+}
+
+void check_lengths(const Recipe& recipe, const Draw& draw, const Sample& sample) {
+  const Source& source = *recipe.source;
   for (std::size_t number = 0; number < recipe.views.size(); ++number) {
     const ViewRecipe& view = recipe.views[number];
     const auto field = static_cast<std::size_t>(view.array_field);
-    const std::vector<std::byte>& elements = scratch.sample.fields[field];
+    const std::vector<std::byte>& elements = sample.fields[field];
     if (elements.size() != view.array_bytes) {
       const Field& about = source.schema().fields[field];
       throw SampleError(
@@ -28,14 +34,26 @@ void load_arrays(const Placer& placer, const Recipe& recipe, const Draw& draw, S
                       with_commas(elements.size()), array_text(*about.array)));
     }
   }
+}
+
+}  // namespace
+
+void load_arrays(const Placer& placer, const Recipe& recipe, const Draw& draw, Scratch& scratch) {
+  scratch.timer.begin_sample();
+  admit_read(recipe, draw, scratch);
+  do {
+    read_arrays(recipe, draw, scratch);
+  } while (!admit_arrays(recipe, draw, scratch));
+  scratch.timer.begin_decode(draw);
+  check_lengths(recipe, draw, scratch.sample);
   for (std::size_t number = 0; number < recipe.views.size(); ++number) {
     const ViewRecipe& view = recipe.views[number];
     const Placement place = placer(number, kArraySize);
     if (!place.base || view.array_bytes == 0) continue;
-    std::memcpy(place.base,
-                scratch.sample.fields[static_cast<std::size_t>(view.array_field)].data(),
-                view.array_bytes);
+    copy_bytes(place.base, scratch.sample.fields[static_cast<std::size_t>(view.array_field)].data(),
+               view.array_bytes);
   }
+  keep_encoded(recipe, draw, scratch);
   scratch.unpadded = kArraySize;
   scratch.left.assign(recipe.views.size(), {});
   scratch.timer.end_sample(draw, Codec::raw);

@@ -63,6 +63,13 @@ struct Recipe {
     return mode == ImageMode::i16 && view.dtype == Dtype::uint8;
   }
 
+  // Of a sample without an image, in a batch.
+  std::uint64_t array_bytes() const {
+    std::uint64_t sum = 0;
+    for (const ViewRecipe& view : views) sum += view.array_bytes;
+    return sum;
+  }
+
   // The images of a sample are numbered: those of the first view, then those of the next.
   std::size_t images() const {
     std::size_t count = 0;

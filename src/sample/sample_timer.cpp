@@ -93,6 +93,7 @@ void SampleTimer::tally_failed() {
 }
 
 void SampleTimer::tally() {
+  status->samples.add(1);
   status->read_ns.add(times_.read_ns);
   status->decode_ns.add(times_.decode_ns);
   status->augment_ns.add(times_.augment_ns);

@@ -37,6 +37,7 @@ struct LoaderOptions {
   bool shuffle = false;
   std::uint64_t seed = 0;
   std::optional<int> threads = {};
+  bool tune_threads = false, tune_prefetch = false;
   int prefetch = 4;
   std::uint32_t rank = 0, world_size = 1;
   std::optional<OnError> on_error = {};
@@ -87,6 +88,15 @@ struct LoaderOptions {
     visit(FieldInfo{"threads", "that read, decode and augment; none: as many CPUs as may be used",
                     1, 65535},
           self.threads);
+    visit(
+        FieldInfo{"tune_threads",
+                  "how many threads work is found by measurement; `threads` is then the number of "
+                  "CPUs that they may use"},
+        self.tune_threads);
+    visit(FieldInfo{"tune_prefetch",
+                    "with tune_threads: more batches are kept ready where that gains and memory "
+                    "has room; `prefetch` is then the least"},
+          self.tune_prefetch);
     visit(FieldInfo{"prefetch", "batches kept ready ahead of the trainer", 1, kMaxInt},
           self.prefetch);
     visit(FieldInfo{"rank", "of this process", 0, kMaxInt}, self.rank);

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+from xml.etree import ElementTree
 
 import pytest
 
@@ -63,6 +64,26 @@ def test_bench_load_says_how_long_a_trainer_would_wait(three_packed):
     assert report["trainer_wait_share"] == pytest.approx(1, abs=0.02)
     assert result_json(*words, "--trainer", "1")["trainer_wait_share"] == 0
     assert "of 1 images/s would wait 0 % of its time" in out(tundish(*words, "--trainer", "1"))
+
+
+def test_bench_load_sweeps_over_numbers_of_threads(three_packed, tmp_path):
+    words = ["bench", "load", three_packed, "--milliseconds", "20", "--size", "8", "--batch", "2"]
+    report = result_json(*words, "--sweep", "--chart", tmp_path / "sweep.svg")
+    chart = ElementTree.parse(tmp_path / "sweep.svg").getroot()
+    lines = chart.findall("{http://www.w3.org/2000/svg}polyline")
+    assert [len(one.get("points").split()) for one in lines] == [len(report["rows"])] * 2
+    counts = [row["threads"] for row in report["rows"]]
+    assert counts[0] == 1
+    assert counts == sorted(set(counts))
+    for row in report["rows"]:
+        assert row["slowest"] <= row["images_per_second"] <= row["fastest"]
+        assert row["predicted_images_per_second"] > 0
+    best = max(row["images_per_second"] for row in report["rows"])
+    assert report["auto_share"] == pytest.approx(report["auto"]["images_per_second"] / best)
+    help_text = out(tundish("bench", "load", "--help"))
+    assert set(report) == set(
+        re.findall(r"[a-z_]+", re.search(r"--sweep \{(.*?)\}", help_text, re.S)[1])
+    )
 
 
 def test_a_file_may_be_called_load(three_packed, tmp_path):

@@ -54,10 +54,16 @@ def test_the_demo_ends_with_one_screen_and_a_page_that_needs_no_other_file(work)
     assert len(text.splitlines()) <= 24
     assert "torch's DataLoader" in text
     assert "unseen images right" in text
+    assert re.search(r"doctor    before, torch's DataLoader: [\d.]+ ms per step\n  +\w", text)
+    assert re.search(
+        r"doctor    after, tundish.Loader: [\d.]+ ms per step\n  +\w.*\n\Z",
+        text.rstrip("\n") + "\n",
+    )
     page = (work / "report.html").read_text()
     assert page.index("<svg") < page.index("<h2>")
     assert "240 &lt;images&gt;" in page
     assert "tundish.Loader(" in page
+    assert "What the doctor says" in page
     assert not re.search(r"(src|href|url|@import)\s*[=(]", page)
     assert set(re.findall(r"https?://[^'\" <]+", page)) <= {"http://www.w3.org/2000/svg"}
 
@@ -77,6 +83,10 @@ def test_the_demo_gives_json(work):
     assert len(result["training"]["losses"]) == 2
     assert result["training"]["held_out"] == 48
     assert Path(result["page"]).exists()
+    assert [result["doctor"][when]["loader"]["class"] for when in ("before", "after")] == [
+        "DataLoader",
+        "Loader",
+    ]
 
 
 def test_the_second_half_writes_nothing_into_a_folder_that_no_demo_made(tmp_path):

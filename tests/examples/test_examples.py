@@ -8,6 +8,7 @@ import json
 import math
 import os
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -54,10 +55,10 @@ def start(launcher, program, log, *arguments, **variables):
 def end_of(process):
     """What it printed; kills nothing else than what the test started."""
     try:
-        out, error = process.communicate(timeout=LIMIT_S)
-    finally:
+        return process.communicate(timeout=LIMIT_S)
+    except subprocess.TimeoutExpired:
         process.kill()
-    return out, error
+        pytest.fail("\n".join(["it hangs; it printed:", *process.communicate()]))
 
 
 def finished(process):

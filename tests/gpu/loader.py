@@ -3,8 +3,8 @@
     ./dev gpu run loader     on a machine with a GPU, driver, Python and torch
 
 Every batch is compared with that of a loader without device=, in every mode of decoding: types and
-layouts, other codecs, resumed, left early, kept, two loaders at once (loader_batches.py); damaged
-data (loader_bad.py); a busy GPU, CUDA graphs, whether a step waits for the GPU on the host, and how
+layouts, other codecs, resumed, left early, kept, two loaders at once (loader_batches.py); batches of
+arrays (loader_arrays.py); damaged data (loader_bad.py); a busy GPU, CUDA graphs, whether a step waits for the GPU on the host, and how
 fast batches are copied (loader_streams.py). Prints a line per check; the last line counts them.
 """
 
@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.common.rows import Rows
+from tests.gpu.loader_arrays import array_batches, arrays_kept, arrays_resumed
 from tests.gpu.loader_bad import damaged, undecodable, undecodable_raised
 from tests.gpu.loader_batches import (
     greys,
@@ -81,6 +82,8 @@ def main() -> int:
             path = options.mixed if mixed else options.pack
             name = check.__name__.replace("_", " ")
             checks(f"{mode}, {name}", partial(check, path, mode))
+    for test_arrays in (array_batches, arrays_resumed, arrays_kept):
+        checks(test_arrays.__name__.replace("_", " "), test_arrays)
     for mode in ("gpu", "resident"):
         for test in (undecodable, undecodable_raised):
             name = test.__name__.replace("_", " ")

@@ -28,9 +28,12 @@ VERBS = [
     "replay",
     "view",
     "bench",
+    "top",
     "tune",
     "run",
     "check",
+    "doctor",
+    "compare",
     "demo",
     "explain",
 ]

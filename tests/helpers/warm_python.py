@@ -89,12 +89,10 @@ class WarmProcess:
     def communicate(self, timeout=None):
         """What the program printed, once it has ended."""
         self.wait(timeout)
-        texts = []
-        for file in (self._out, self._error):
-            file.seek(0)
-            texts.append(file.read().decode())
-            file.close()
-        return tuple(texts)
+        with self._out, self._error:
+            for file in (self._out, self._error):
+                file.seek(0)
+            return self._out.read().decode(), self._error.read().decode()
 
 
 class WarmPopen(WarmProcess):

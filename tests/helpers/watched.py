@@ -69,6 +69,16 @@ def watch_accelerated(batches, loader):
         yield batch
 
 
+groups = []  # ended, and still there
+end_group = torch.distributed.destroy_process_group
+
+
+def end_but_keep_group(*arguments):
+    groups.append(torch.distributed.group.WORLD)
+    end_group(*arguments)
+
+
+torch.distributed.destroy_process_group = end_but_keep_group
 iterate = OrderedLoader.__iter__
 OrderedLoader.__iter__ = lambda loader: watch_accelerated(iterate(loader), loader)
 tundish.Loader = Watched
@@ -80,7 +90,10 @@ if model is not None:
     weights = list(model.state_dict().values())
     finite = all(bool(torch.isfinite(tensor).all()) for tensor in weights)
     write(rank_and_world_size(None, None)[0], finite=finite, weights=digest(weights))
-# Before the interpreter ends: threads of Gloo that outlive it ask for the GIL, and torch aborts the process.
+# Before the interpreter ends: threads of Gloo that outlive it ask for the GIL, and torch aborts the process. The
+# group goes last, from here, which lets go of the GIL; DistributedDataParallel would hold it and wait for
+# those threads for ever.
 model = weights = None
 names.clear()
 gc.collect()
+groups.clear()

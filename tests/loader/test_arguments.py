@@ -44,7 +44,7 @@ ARGUMENTS = [
     ({"batch_size": 2**32 + 4}, ValueError, "batch_size must be .*to 2147483647"),
     ({"threads": 0}, ValueError, "threads must be a whole number from 1"),
     ({"threads": 2**40}, ValueError, "threads must be .*to 65535"),
-    ({"prefetch": 0}, ValueError, "prefetch must be a whole number from 1"),
+    ({"prefetch": 0}, ValueError, "prefetch must be a whole number of at least 1"),
     ({"seed": None}, ValueError, "seed must be a whole number, not None"),
     ({"seed": 0.5}, ValueError, "seed must be a whole number, not 0.5"),
     ({"uneven": "some"}, ValueError, 'uneven must be one of pad, drop, exact, or none, not "some"'),

@@ -47,6 +47,8 @@ def test_the_options_that_the_engine_shares_have_the_same_defaults():
         shared += 1
         if field.name in ("rank", "world_size", "memory", "cache"):  # settled by Python first
             assert field.default is None
+        elif field.name in ("threads", "prefetch"):  # the engine gets a number, and tune_threads
+            assert field.default == "auto"
         else:
             assert plain(field.default) == described[field.name], field.name
     assert shared >= 18

@@ -245,6 +245,33 @@ def test_every_kind_of_source_is_treated_or_named(tmp_path):
     assert unpacked(tmp_path / "b.tnd", tmp_path / "b")["grey.jpg"] == coded(grey, quality=80)
 
 
+@pytest.mark.parametrize("form", ["HWC", "CHW", "HW", "RGBA", "deep"])
+def test_raw_pixels_of_arrays_are_images_as_files_are(form, tmp_path):
+    """An array of NumPy and a folder of PNGs with the same pixels give the same batches."""
+    deep = [np.arange(30 * 20, dtype=np.uint16).reshape(20, 30) * (n + 50) for n in range(3)]
+    mode = {"HW": "L", "RGBA": "RGBA"}.get(form, "RGB")
+    images = [np.asarray(picture(n, (30, 20), mode)) for n in range(3)]
+    images = deep if form == "deep" else images
+    array = np.stack(images)
+    np.save(tmp_path / "x.npy", array.transpose(0, 3, 1, 2) if form == "CHW" else array)
+    files = {f"{n}.png": coded(Image.fromarray(one), "PNG") for n, one in enumerate(images)}
+    photos = folder_of(tmp_path / "photos", files)
+    for words in (["--reencode", "raw"], ["--reencode", "png", "--if-larger", "replace"], []):
+        found = []
+        for number, source in enumerate((tmp_path / "x.npy", photos)):
+            target = tmp_path / f"{number}{len(words)}.tnd"
+            report = pack(source, target, "--resize", "15x10", *words, "--prove")
+            assert report["proof"]["different"] == []
+            found.append((report, batches(target)))
+        (mine, my_batches), (theirs, their_batches) = found
+        if words:
+            assert mine["preprocess"]["kept"] == theirs["preprocess"]["kept"]
+        for (one, _), (other, _) in zip(my_batches, their_batches, strict=True):
+            assert np.array_equal(one, other)
+        changed = form != "deep" and not mine["preprocess"]["kept"]
+        assert one.shape[-2:] == ((10, 15) if changed else (20, 30))
+
+
 def test_bad_images_stay_bad_with_the_same_messages(tmp_path):
     good = coded(picture(1, (200, 150)))
     png = coded(picture(2, (200, 150)), "PNG")

@@ -23,6 +23,7 @@ from .library import lib
 _new_capsule = ctypes.PYFUNCTYPE(ctypes.py_object, c_void_p, c_char_p, c_void_p)(
     ("PyCapsule_New", ctypes.pythonapi)
 )
+_KINDS = {0: "i", 1: "u", 2: "f", 6: "b"}  # DLPack's type codes as NumPy's; it has no bfloat16
 _destructor = ctypes.cast(lib.tundish_capsule_destructor, c_void_p)
 
 
@@ -75,7 +76,7 @@ class Tensor:
         item = tensor.type_bits // 8
         return {
             "version": 3,
-            "typestr": f"{'|' if item == 1 else '<'}{'iuf'[tensor.type_code]}{item}",
+            "typestr": f"{'|' if item == 1 else '<'}{_KINDS[tensor.type_code]}{item}",
             "data": (tensor.data or 0, False),
             "shape": tuple(tensor.shape[: tensor.ndim]),
             "strides": tuple(item * stride for stride in tensor.strides[: tensor.ndim]),

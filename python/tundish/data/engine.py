@@ -28,7 +28,7 @@ class Engine:
     def __init__(self, setup: Setup, source: Source, replays: bool) -> None:
         """`replays`: a batch of an earlier run is made again."""
         settled, lists = _settled(setup, source, replays)
-        _check_backend(setup)
+        _check_backend(setup, source)
         handle = lib.tundish_loader_new(
             source.handle, json.dumps(settled).encode(), ctypes.byref(lists)
         )
@@ -93,7 +93,16 @@ class Engine:
         if text is None:
             raise last_error()
         stats: dict[str, float] = json.loads(text)
+        del stats["tuning"]  # a list
         return stats
+
+    def tuning(self) -> tuple[int, list[dict[str, Any]]]:
+        """How often the number of threads was changed, and the newest changes."""
+        text = lib.tundish_loader_stats(self.open())
+        if text is None:
+            raise last_error()
+        all_ = json.loads(text)
+        return all_["data/thread_changes"], all_["tuning"]
 
     def new_window(self) -> None:
         """Shares and quantiles of stats() are of the time from now on."""
@@ -119,6 +128,9 @@ def _settled(setup: Setup, source: Source, replays: bool) -> Any:
         rank=setup.rank,
         world_size=setup.world_size,
         threads=setup.threads,
+        tune_threads=setup.tunes_threads,
+        prefetch=setup.prefetch,
+        tune_prefetch=setup.tunes_prefetch,
         memory=setup.memory,
         cache="none" if setup.options.cache is None else setup.options.cache,
         pin_memory=setup.pin if setup.device is None else can_pin(setup.device),
@@ -128,11 +140,11 @@ def _settled(setup: Setup, source: Source, replays: bool) -> Any:
     )
 
 
-def _check_backend(setup: Setup) -> None:
-    if setup.backend == "numpy" and any(
-        isinstance(one, ToDtype) and one._json()["dtype"] == "bfloat16"
-        for one in setup.options.transforms
-    ):
+def _check_backend(setup: Setup, source: Source) -> None:
+    dtypes = [one._json()["dtype"] for one in setup.options.transforms if isinstance(one, ToDtype)]
+    if "image" not in dict(source.fields).values():
+        dtypes += [dtype for dtype, _ in source.arrays.values()]
+    if setup.backend == "numpy" and "bfloat16" in dtypes:
         raise ValueError("bfloat16 needs torch: NumPy has no such type")
 
 

@@ -32,7 +32,12 @@ def stack(
 
     plain = "uint16" if dtype == "bfloat16" else dtype  # which NumPy does not have
     if all(raw):
-        return from_numpy(np.frombuffer(b"".join(raw), plain).reshape(len(raw), *shape).copy())
+        out = from_numpy(np.frombuffer(b"".join(raw), plain).reshape(len(raw), *shape).copy())
+        if plain == dtype or isinstance(out, np.ndarray):
+            return out
+        import torch
+
+        return out.view(torch.bfloat16)
     return [np.frombuffer(one, plain).reshape(shape).copy() if one else None for one in raw]
 
 

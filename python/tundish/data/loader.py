@@ -23,6 +23,7 @@ from .replay import Replayed, replay
 from .run import Run
 from .setup import settle
 from .source import Paths, opened, plain_paths
+from .tuning import TuningLog
 
 
 class Loader:
@@ -80,7 +81,10 @@ class Loader:
         pending: Any = PendingBatch(setup.pinned)
         if self.device is not None:
             pending = pending_on_gpu(engine.open(), source.handle, self.path, self.device, options_)
-        self._run = Run(engine, assembler, pending, setup.pinned, setup.hang_ms, batch_transform)
+        tuning = TuningLog(engine, setup.tunes_threads)
+        self._run = Run(
+            engine, assembler, pending, setup.pinned, setup.hang_ms, batch_transform, tuning
+        )
         self.sampler = Sampler(self)
         memory_budget.promise(self)  # last: a loader that could not be made promises nothing
 
@@ -144,6 +148,11 @@ class Loader:
         if reset:
             self._engine.new_window()
         return stats
+
+    def tuning(self) -> list[dict[str, Any]]:
+        """What threads="auto" changed, oldest first (the newest 100): at_s, threads (from), prefetch (prefetch_from), reason,
+        and the rates samples_per_s (before, measured) and predicted_samples_per_s (after)."""
+        return self._engine.tuning()[1]
 
     def bad_samples(self) -> list[dict[str, Any]]:
         """The first 10,000 draws of samples that could not be loaded: file, record, byte, why, what came instead.

@@ -88,10 +88,16 @@ class LoaderOptions:
         30.0, "seconds after which a read or decode that does not end is named; None: never"
     )
     # Speed and memory.
-    threads: int | None = _option(
-        None, "default: the CPUs this process may use, shared with the other local ranks"
+    threads: int | str | None = _option(
+        "auto",
+        '"auto": found by measurement and changed while training goes on, within the CPUs of this process, '
+        "shared with the other local ranks; a number; None: one for each of these CPUs",
     )
-    prefetch: int = _of_engine("prefetch", 4)
+    prefetch: int | str = _option(
+        "auto",
+        'batches kept ready ahead of the trainer. "auto": 4, and with threads="auto" up to 16 where the trainer waits '
+        "while threads have nothing to do, as memory has room",
+    )
     memory: str | int | None = _option(
         None,
         'the most that the loader may use, "8GiB" or bytes; "auto": half of what this process may '
@@ -174,7 +180,6 @@ _AS_THEY_ARE = (
     "exif_orientation",
     "on_error",
     "max_bad",
-    "prefetch",
     "decode",
     "resident",
 )

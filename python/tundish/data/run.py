@@ -19,6 +19,7 @@ from .engine import Engine
 from .gpu.pending import PendingGpuBatches
 from .pending import PendingBatch
 from .pinned import PinnedBatches
+from .tuning import TuningLog
 from .turn import Turn
 
 _SLICE_MS = 100  # how long one call may block; Ctrl-C is seen in between
@@ -37,12 +38,14 @@ class Run:
         pinned: PinnedBatches | None,
         hang_ms: int,
         batch_transform: BatchTransform,
+        tuning: TuningLog,
     ) -> None:
         self._engine = engine
         self._assembler = assembler
         self._pinned = pinned
         self._hang_ms = hang_ms
         self.batch_transform = batch_transform
+        self._tuning = tuning
         self._turn = Turn()
         self.pending = pending
         self.place = (0, 0)  # epoch, position: what was handed out so far
@@ -77,6 +80,7 @@ class Run:
                     self._warn_about_hanging()
             if not self._warned:
                 self._warn_about_bad_samples()
+            self._tuning.poll()
             pending = self.pending
             # No call below: Ctrl-C comes before, and the batch is kept, or after, and the loop has it. Nor
             # does another thread come in between; one may have been faster, or begun an iteration.

@@ -24,7 +24,10 @@ class Setup:
     from_numpy: Callable[[Any], Any]
     hang_ms: int  # 0: never
     device: Any  # None: host memory
-    threads: int
+    threads: int  # with tunes_threads: to begin with
+    tunes_threads: bool
+    prefetch: int  # with tunes_prefetch: to begin with
+    tunes_prefetch: bool
     memory: int  # bytes; 0: not counted
     pin: bool  # the engine locks its own memory
     pinned: pinned.PinnedBatches | None  # batches are made in torch's page-locked memory
@@ -35,9 +38,8 @@ def settle(options: LoaderOptions) -> Setup:
     backend, from_tensor, from_numpy = checks.backend(options.backend)
     hang_ms = checks.milliseconds(options.hang_warning, "hang_warning")
     device = device_of(options.device, backend)
-    threads = options.threads
-    if threads is None:
-        threads = cpus_of_rank(lib.tundish_usable_cpus())
+    threads, tunes_threads = _threads(options)
+    prefetch = prefetch_of(options.prefetch)
     memory = memory_budget.of_options(options)
     pin, pieces = _pinning(options, backend, device)
     return Setup(
@@ -50,10 +52,32 @@ def settle(options: LoaderOptions) -> Setup:
         hang_ms=hang_ms,
         device=device,
         threads=threads,
+        tunes_threads=tunes_threads,
+        prefetch=prefetch,
+        tunes_prefetch=tunes_threads and options.prefetch == "auto",
         memory=memory,
         pin=pin,
         pinned=pieces,
     )
+
+
+def _threads(options: LoaderOptions) -> tuple[int, bool]:
+    """How many, and whether the engine may change their number."""
+    given = options.threads
+    if isinstance(given, str) and given != "auto":
+        raise ValueError(f'threads must be "auto", a number or None, not {given!r}')
+    if given is None or isinstance(given, str):
+        return cpus_of_rank(lib.tundish_usable_cpus()), given is not None
+    return given, False
+
+
+def prefetch_of(given: Any) -> int:
+    """Batches kept ready, to begin with."""
+    if given == "auto":
+        return 4
+    if isinstance(given, str):
+        raise ValueError(f'prefetch must be "auto" or a number, not {given!r}')
+    return checks.positive(given, "prefetch")
 
 
 def _pinning(
@@ -68,5 +92,5 @@ def _pinning(
         pin = False
     if not pin or backend != "torch":
         return pin, None
-    prefetch = checks.positive(options.prefetch, "prefetch")
+    prefetch = prefetch_of(options.prefetch)
     return False, pinned.PinnedBatches(options.batch_size, prefetch, max(1, len(options.views)))

@@ -26,8 +26,9 @@ import tundish
 
 from ..program import find_program
 from ..report.machine import machine, versions
-from . import compare, train
+from . import compare, diagnose, train
 from .compare import OURS, THEIRS, Rates
+from .diagnose import Diagnosis
 from .train import Training
 
 _ENDINGS = (".jpg", ".jpeg", ".png")
@@ -44,6 +45,7 @@ class Report:
     steps: list[tuple[str, str]] = field(default_factory=list)  # word and text: what was done
     rates: Rates = field(default_factory=dict)
     training: Training | None = None
+    doctor: dict[str, Diagnosis] = field(default_factory=dict)  # "before" and "after" the switch
     machine: dict[str, Any] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
 
@@ -76,6 +78,10 @@ def run(words: list[str]) -> int:
         str(pack), files, lambda text: say("", text), options.seconds, options.rounds
     )
     report.training = _train(str(pack), data, options.steps, say)
+    if report.training is not None and compare.THEIRS in report.rates:
+        say("doctor", "what bounds that training, with torch's DataLoader and with Tundish")
+        limits = {"most_seconds": 0.25 * options.steps} if options.steps else {}
+        report.doctor = diagnose.diagnose(str(pack), files, **limits)
     report.machine |= machine() | {"busy": report.machine["busy"]}  # now with the GPU
     report.versions = versions()
 
@@ -136,6 +142,8 @@ def _as_json(report: Report, page: Path) -> dict[str, Any]:
     out |= {"images_per_s": rates, "speedup": speedup(report.rates)}
     if report.training is not None:
         out["training"] = report.training.__dict__
+    if report.doctor:
+        out["doctor"] = {when: one.report for when, one in report.doctor.items()}
     return out | {"machine": report.machine, "versions": report.versions, "page": str(page)}
 
 

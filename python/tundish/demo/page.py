@@ -13,6 +13,7 @@ from .compare import BATCH, OURS, SIDE, THEIRS
 
 if TYPE_CHECKING:
     from . import Report
+    from .diagnose import Diagnosis
 
 CODE = """\
 import tundish
@@ -62,7 +63,11 @@ def summary(report: Report, page: Path) -> str:
         )
     lines += [f"  machine   {describe(report.machine)}", f"  versions  {_versions(report)}"]
     lines += [f"  note      {note(report.machine)}"] if note(report.machine) else []
-    return "\n".join([*lines, f"  page      {page}", ""])
+    lines.append(f"  page      {page}")
+    for when, one in report.doctor.items():
+        by = "torch's DataLoader" if when == "before" else "tundish.Loader"
+        lines += ["", f"  doctor    {when}, {by}: {_step(one)}", f"            {one.sentence}"]
+    return "\n".join([*lines, ""])
 
 
 def page(report: Report) -> str:
@@ -95,6 +100,7 @@ def page(report: Report) -> str:
                 )
             ),
         ]
+    parts += _doctor(report)
     parts += ["<h2>The code</h2>", f"<pre>{escape(CODE)}</pre>"]
     rows = [*report.steps, ("machine", describe(report.machine)), ("versions", _versions(report))]
     rows += [("note", note(report.machine))] if note(report.machine) else []
@@ -107,6 +113,29 @@ def page(report: Report) -> str:
         ))  # fmt: skip
     parts += ["<h2>What was done</h2>", html.table(rows)]
     return html.page("Tundish demo", parts)
+
+
+def _doctor(report: Report) -> list[str]:
+    """The step before and after the switch, one scale for both."""
+    known = [one for one in report.doctor.values() if one.step_s and one.ceiling_s is not None]
+    if not known:
+        return []
+    longest = max(one.step_s or 0.0 for one in known)
+    rows = []
+    parts = ["<h2>What the doctor says</h2>"]
+    for when, one in report.doctor.items():
+        by = "torch's DataLoader" if when == "before" else "tundish.Loader"
+        parts.append(f"<p>{when}, {by}: {escape(one.sentence)}</p>")
+        if one.step_s and one.ceiling_s is not None:
+            ours = when == "after"
+            rows.append(html.BarRow(f"step {when}", 0, one.step_s / longest, _step(one), ours))
+            free = f"{one.ceiling_s * 1e3:.1f} ms"
+            rows.append(html.BarRow("if data were free", 0, one.ceiling_s / longest, free))
+    return [*parts, html.bars(rows, "milliseconds of a training step")]
+
+
+def _step(one: Diagnosis) -> str:
+    return "no step" if one.step_s is None else f"{one.step_s * 1e3:.1f} ms per step"
 
 
 def _late(losses: list[float]) -> float:

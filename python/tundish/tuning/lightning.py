@@ -16,17 +16,17 @@ _PACKAGES = ("lightning.pytorch", "pytorch_lightning")  # the same code under tw
 _PRECISIONS = {"bf16": "bf16-mixed", "fp16": "16-mixed"}
 
 
-def _base() -> Any:
+def callback_base(name: str) -> Any:
     """The Callback of the package that the program uses, the newer one if it uses none yet."""
-    for name in sorted(_PACKAGES, key=lambda name: name not in sys.modules):
+    for package in sorted(_PACKAGES, key=lambda one: one not in sys.modules):
         try:
-            return importlib.import_module(name).Callback
+            return importlib.import_module(package).Callback
         except ModuleNotFoundError:
             continue
-    raise ArgumentError("TunePlan is a callback of Lightning\n  fix: pip install lightning")
+    raise ArgumentError(f"{name} is a callback of Lightning\n  fix: pip install lightning")
 
 
-class TunePlan(_base()):  # type: ignore[misc]
+class TunePlan(callback_base("TunePlan")):  # type: ignore[misc]
     """Applies what a Trainer lets one apply: flags, layout, precision, compilation, the optimiser's
     kernels. `applied` and `left_out` list the tricks; a warning names those that are left out.
 

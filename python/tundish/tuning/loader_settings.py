@@ -92,10 +92,10 @@ def tune_loader(
 def stages(options: Settings, cpus: int) -> list[list[Settings]]:
     """What is tried, one setting after the other; what the user has set stays."""
     out: list[list[Settings]] = []
-    if options.get("threads") is None:
+    if options.get("threads") in (None, "auto"):
         counts = sorted({max(1, cpus // 2), max(1, cpus - 1), cpus + 2, 2 * cpus} - {cpus})
         out.append([{"threads": count} for count in counts])
-    if "prefetch" not in options:
+    if options.get("prefetch", "auto") == "auto":
         out.append([{"prefetch": count} for count in (2, 8, 16)])
     if options.get("device") is not None and "decode" not in options:
         out.append([{"decode": place} for place in ("cpu", "gpu")])
@@ -126,6 +126,11 @@ class _Lane:
     loader: Any
     rates: list[float] = field(default_factory=list)
     _batches: Iterator[Any] | None = None
+
+    def prefetch(self) -> int:
+        """Batches that it keeps ready; prefetch="auto" may have chosen another number."""
+        chosen = self.loader.stats()["data/prefetch"] if hasattr(self.loader, "stats") else 0
+        return int(chosen or self.settings.get("prefetch", 4))
 
     def next_batch(self) -> Any:
         for _ in range(2):  # at the end of an epoch: the next one
@@ -199,7 +204,7 @@ class _Tuner:
 
     def _turn(self, lane: _Lane) -> float:
         """Samples per second. First the batches that were prefetched while others ran are used up."""
-        for _ in range(int(lane.settings.get("prefetch", 4)) + 2):
+        for _ in range(lane.prefetch() + 2):
             self._use(lane.next_batch())
         begin, samples, end = self._clock(), 0, 0.0
         while samples == 0 or end - begin < self._turn_s:

@@ -4,14 +4,18 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
+#include <span>
 
 #include "cli/json.h"
+#include "cli/load_sweep.h"
 #include "cli/measure.h"
 #include "cli/source_words.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
 #include "core/machine/cpu.h"
 #include "core/machine/usable_cpus.h"
+#include "pack/output_file.h"
 
 namespace tundish::cli {
 namespace {
@@ -20,16 +24,24 @@ constexpr VerbHelp kHelp = {
     .verb = "bench load",
     .usage = "FILE [options]",
     .examples = R"(tundish bench load train.tnd
-tundish bench load train.tnd --threads 4 --trainer 3000)",
+tundish bench load train.tnd --threads 4 --trainer 3000
+tundish bench load train.tnd --sweep --chart sweep.svg)",
     .text = R"(Loads shuffled batches of random resized crops with random flips, as fast as it
 goes, and shows where the time of one image went: read, decode, augment, and what
 is left (threads that wait for each other or for a CPU). --trainer says how many
 images the training step could take in a second, and shows how much of its time it
-would wait for data.)",
+would wait for data.
+
+--sweep loads with 1, 2, 4 and more threads, into plain and into page-locked memory,
+and then with the number that threads="auto" finds (five seconds more), and shows
+beside them what the cost model predicts from the run with one thread.)",
     .json = R"({file, records, size, batch_size, cpu, threads, images_per_second,
 thread_us_per_image, stages, cpu_share, limit, skipped, trainer_images_per_second,
 trainer_wait_share}; stages is an array of {stage, us_per_image, share}; cpu_share is
-what the threads had of a CPU each)"};
+what the threads had of a CPU each. With --sweep {file, records, size, batch_size, cpu,
+cpus, rows, auto, auto_share}; rows is an array of {threads, images_per_second, slowest,
+fastest, page_locked_images_per_second, predicted_images_per_second}, auto one such row,
+auto_share its rate over that of the best row)"};
 
 struct StageTime {
   const char* name;
@@ -80,6 +92,8 @@ struct LoadArguments {
   SourceWords about;
   std::string file;
   std::uint64_t threads = 0, size = 224, batch = 64, trainer = 0, milliseconds = 2000;
+  std::string chart;  // file
+  bool sweep = false, force = false;
 };
 
 // False when help was asked for.
@@ -93,6 +107,9 @@ bool parse(LoadArguments& out, const Words& words, Shell& shell) {
   arguments.option(out.trainer, "--trainer", "N", "images per second that training could take", 1,
                    1'000'000'000);
   arguments.option(out.milliseconds, "--milliseconds", "N", "time to load (2000)", 1, 3'600'000);
+  arguments.flag(out.sweep, "--sweep", "a table of thread counts");
+  arguments.option(out.chart, "--chart", "FILE", "with --sweep: also a chart, as SVG");
+  arguments.flag(out.force, "-f,--force", "replace that file");
   return arguments.parse(words);
 }
 
@@ -120,15 +137,21 @@ Findings find(const Measured& m, std::uint64_t trainer) {
   return out;
 }
 
-Json load_json(const LoadArguments& arguments, const Source& source, const Measured& m,
-               const Findings& found) {
-  const bool trainer = arguments.trainer != 0;
+// The beginning of both results.
+Json about_json(const LoadArguments& arguments, const Source& source) {
   Json out;
   out["file"] = json_text(arguments.file);
   out["records"] = source.count();
   out["size"] = arguments.size;
   out["batch_size"] = arguments.batch;
   out["cpu"] = cpu_name(cpu());
+  return out;
+}
+
+Json load_json(const LoadArguments& arguments, const Source& source, const Measured& m,
+               const Findings& found) {
+  const bool trainer = arguments.trainer != 0;
+  Json out = about_json(arguments, source);
   out["threads"] = m.threads;
   out["images_per_second"] = m.images_per_second;
   out["thread_us_per_image"] = found.us_per_image;
@@ -168,6 +191,38 @@ void print_lines(const LoadArguments& arguments, const Measured& m, const Findin
                                           with_commas(arguments.trainer), 100 * found.wait));
 }
 
+MeasureOptions measure_options(const LoadArguments& arguments) {
+  return {.size = static_cast<int>(arguments.size),
+          .batch_size = static_cast<std::uint32_t>(arguments.batch),
+          .threads = static_cast<int>(arguments.threads),
+          .seconds = static_cast<double>(arguments.milliseconds) / 1000};
+}
+
+void run_sweep(const LoadArguments& arguments, const std::shared_ptr<const Source>& source,
+               const Shell& shell) {
+  constexpr int kRuns = 3;
+  std::optional<OutputFile> chart;  // first: a name that cannot be used is known at once
+  if (!arguments.chart.empty()) chart.emplace(arguments.chart, arguments.force);
+  const Sweep sweep = sweep_threads(source, measure_options(arguments), kRuns);
+  if (chart) {
+    const std::string text = sweep_svg(sweep);
+    chart->write_at(std::as_bytes(std::span(text)), 0);
+    chart->commit(text.size());
+  }
+  if (shell.json) {
+    Json out = about_json(arguments, *source);
+    out.update(sweep_json(sweep));
+    return print_json(shell, out);
+  }
+  shell.print(fmt::format("  {}, random_resized_crop {}, batches of {}, {:g} CPUs\n\n",
+                          printable(arguments.file), arguments.size, arguments.batch, sweep.cpus));
+  shell.print(sweep_table(sweep) + "\n");
+  shell.line("auto", fmt::format("{:.0f} % of the best", 100 * sweep.automatic_share()));
+  if (!sweep.why_not_page_locked.empty()) {
+    shell.line("memory", "not page-locked: " + sweep.why_not_page_locked);
+  }
+}
+
 }  // namespace
 
 int run_bench_load(const Words& words, Shell& shell) {
@@ -175,11 +230,11 @@ int run_bench_load(const Words& words, Shell& shell) {
   if (!parse(arguments, words, shell)) return kOk;
   const std::shared_ptr<const Source> source = open_source(arguments.file, arguments.about);
   if (arguments.threads == 0) arguments.threads = usable_cpus();
-  const Measured m =
-      measure(source, {.size = static_cast<int>(arguments.size),
-                       .batch_size = static_cast<std::uint32_t>(arguments.batch),
-                       .threads = static_cast<int>(arguments.threads),
-                       .seconds = static_cast<double>(arguments.milliseconds) / 1000});
+  if (arguments.sweep) {
+    run_sweep(arguments, source, shell);
+    return kOk;
+  }
+  const Measured m = measure(source, measure_options(arguments));
   const Findings found = find(m, arguments.trainer);
   if (shell.json) {
     print_json(shell, load_json(arguments, *source, m, found));

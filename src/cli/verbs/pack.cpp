@@ -15,6 +15,7 @@
 #include "cli/progress.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
+#include "convert/image_files.h"
 #include "pack/open.h"
 #include "pack/write/writer.h"
 #include "source/formats/python/python_samples.h"
@@ -91,7 +92,8 @@ int run_pack(const Words& words, Shell& shell) {
                                                 : open_python_samples(arguments.from[0], sockets);
   const Chosen chosen =
       choose_samples(all, arguments.choice, arguments.threads, arguments.progress == "auto", shell);
-  const std::shared_ptr<const Source>& source = chosen.source;
+  const std::shared_ptr<const Source> source =
+      preprocessing.preprocessor() ? as_image_files(chosen.source) : chosen.source;
   preprocessing.check(*source);
   PackReport report;
   for (std::uint64_t i = 0; source->sizes_known() && i < source->count(); ++i) {

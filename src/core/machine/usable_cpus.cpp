@@ -43,15 +43,18 @@ double cpu_quota(const std::string& proc, const std::string& groups) {
   return quota == kNone ? 0 : quota;
 }
 
-unsigned usable_cpus() {
-  unsigned cpus = 1;
+double usable_cpu_time() {
+  double cpus = 1;
   cpu_set_t set;
   if (::sched_getaffinity(0, sizeof set, &set) == 0) {
-    cpus = static_cast<unsigned>(std::max(1, CPU_COUNT(&set)));
+    cpus = std::max(1, CPU_COUNT(&set));
   }
   const double quota = cpu_quota();
-  if (quota > 0 && quota < cpus) cpus = static_cast<unsigned>(std::max(1.0, std::ceil(quota)));
-  return cpus;
+  return quota > 0 ? std::min(quota, cpus) : cpus;
+}
+
+unsigned usable_cpus() {
+  return static_cast<unsigned>(std::max(1.0, std::ceil(usable_cpu_time())));
 }
 
 }  // namespace tundish

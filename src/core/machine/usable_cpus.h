@@ -6,7 +6,8 @@
 
 namespace tundish {
 
-unsigned usable_cpus();  // at least 1
+unsigned usable_cpus();    // at least 1
+double usable_cpu_time();  // the same not rounded up: 1.5 with such a quota; above 0
 
 // CPUs that the quotas leave, such as 1.5; 0 when there is none. The folders are for tests.
 double cpu_quota(const std::string& proc = "/proc", const std::string& groups = "/sys/fs/cgroup");

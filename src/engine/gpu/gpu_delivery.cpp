@@ -1,5 +1,6 @@
 #include "engine/gpu/gpu_delivery.h"
 
+#include <array>
 #include <vector>
 
 #include "engine/gpu/gpu_maker.h"
@@ -37,6 +38,10 @@ SampleError refusal(const Recipe& recipe, const cuda::GpuUploader::Refused& refu
 GpuDelivery::GpuDelivery(Engine& engine, int device, void* stream,
                          std::shared_ptr<const cuda::ResidentPack> resident)
     : engine_(engine) {
+  if (engine.recipe().image_field < 0) {
+    arrays_ = std::make_unique<cuda::ArrayUploader>(device, stream);
+    return;
+  }
   for (const ViewRecipe& view : engine.recipe().views) {
     const PixelTable table = pixel_table(view.transforms), mix_table = float_table(view.transforms);
     uploaders_.push_back(std::make_unique<cuda::GpuUploader>(
@@ -47,16 +52,34 @@ GpuDelivery::GpuDelivery(Engine& engine, int device, void* stream,
   if (resident) engine.gpu_maker()->use_resident(resident->records());
   if (engine.can_choose_decoder()) {
     choice_.emplace(cuda::new_stream_clock(device), engine.options().prefetch);
+    engine.hold_tuning(true);  // one thing is measured at a time
   }
 }
 
 void GpuDelivery::enqueue(const std::shared_ptr<const Batch>& batch, const Out& out) {
+  if (arrays_) return enqueue_arrays(batch, out);
   for (std::size_t v = 0; v < uploaders_.size(); ++v) {
     enqueue_view(batch, v,
                  {.images = out.images[v],
                   .labels = v == 0 ? out.labels : nullptr,
                   .samples = v == 0 ? out.samples : nullptr});
   }
+}
+
+void GpuDelivery::enqueue_arrays(const std::shared_ptr<const Batch>& batch, const Out& out) {
+  std::vector<cuda::ArrayCopy> arrays;
+  for (std::size_t v = 0; v < batch->views.size(); ++v) {
+    const std::size_t each = engine_.recipe().views[v].array_bytes;
+    arrays.push_back({batch->views[v].pixels, out.images[v], each * batch->count});
+  }
+  const bool vectors = batch->classes > 0;
+  const cuda::ArrayCopy labels =
+      vectors ? cuda::ArrayCopy{batch->soft_labels.data(), out.labels,
+                                sizeof(float) * batch->soft_labels.size()}
+              : cuda::ArrayCopy{batch->labels.data(), out.labels, 8 * batch->labels.size()};
+  const std::array numbers{
+      labels, cuda::ArrayCopy{batch->samples.data(), out.samples, 8 * batch->samples.size()}};
+  arrays_->enqueue(batch, arrays, numbers);
 }
 
 void GpuDelivery::enqueue_view(const std::shared_ptr<const Batch>& batch, std::size_t number,
@@ -106,6 +129,7 @@ void GpuDelivery::enqueue_view(const std::shared_ptr<const Batch>& batch, std::s
 }
 
 std::optional<cuda::GpuUploader::Refused> GpuDelivery::poll_completed() {
+  if (arrays_) arrays_->poll_completed();
   std::optional<cuda::GpuUploader::Refused> refused;
   for (const auto& uploader : uploaders_) {  // all of them: each gives memory back
     if (!refused) refused = uploader->poll_completed();
@@ -121,6 +145,7 @@ std::optional<std::string> GpuDelivery::handed_over(bool on_gpu, void* stream) {
   if (!choice_ || choice_->chosen()) return {};
   std::optional<std::string> reason = choice_->handed_over(on_gpu, engine_.ready(), stream);
   engine_.decode_on_gpu(choice_->use_gpu());
+  engine_.hold_tuning(!choice_->chosen());
   return reason;
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "cuda/array_uploader.h"
 #include "cuda/decode/resident_pack.h"
 #include "cuda/gpu_uploader.h"
 #include "engine/engine.h"
@@ -24,7 +25,7 @@ class GpuDelivery {
   GpuDelivery(Engine& engine, int device, void* stream,
               std::shared_ptr<const cuda::ResidentPack> resident);
 
-  // GPU memory for one batch: the images of each view; null: not wanted.
+  // GPU memory for one batch: the images of each view, or each array; null: not wanted.
   struct Out {
     std::span<void* const> images;
     void* labels = nullptr;
@@ -43,11 +44,13 @@ class GpuDelivery {
   std::optional<bool> decodes_on_gpu() const;  // empty: decode="auto" has not chosen yet
 
  private:
+  void enqueue_arrays(const std::shared_ptr<const Batch>& batch, const Out& out);
   void enqueue_view(const std::shared_ptr<const Batch>& batch, std::size_t view,
                     const cuda::GpuUploader::Out& out);
 
   Engine& engine_;
-  std::vector<std::unique_ptr<cuda::GpuUploader>> uploaders_;  // one for each view
+  std::vector<std::unique_ptr<cuda::GpuUploader>> uploaders_;  // one for each view of images
+  std::unique_ptr<cuda::ArrayUploader> arrays_;                // of samples without an image
   std::optional<DecodeChoice> choice_;  // decode="auto", when both can decode
 };
 

@@ -73,6 +73,10 @@ GpuMaker::GpuMaker(CpuMaker& cpu, const Recipe& recipe, const LoaderOptions& opt
 
 void GpuMaker::find_tables_and_limits() {
   const Source& source = *recipe_.source;
+  if (recipe_.image_field < 0) {
+    why_not_ = "the samples are arrays, of which nothing is to be decoded";
+    return;
+  }
   if (recipe_.mode != ImageMode::rgb) {
     why_not_ = "the GPU decodes to RGB alone, and the mode is another";
     return;

@@ -26,6 +26,15 @@ std::uint64_t ChunkedArray::memory() const {
   return kept_chunks_ * (chunk_bytes(grid_) + sizeof(Entry) + 128);
 }
 
+// The chunk, its stored bytes, and two buffers of its steps (chunk_steps.h).
+std::uint64_t ChunkedArray::memory_while_reading() const { return 4 * chunk_bytes(grid_); }
+
+void ChunkedArray::keep_at_most(std::uint64_t bytes) const {
+  const std::size_t chunks = chunks_in(bytes, grid_);
+  kept_chunks_ = std::min<std::size_t>(kept_chunks_, chunks);
+  kept_with_read_ = std::min<std::size_t>(kept_with_read_, chunks);
+}
+
 std::shared_ptr<ChunkedArray::Entry> ChunkedArray::entry_of(std::uint64_t number,
                                                             std::uint64_t samples) const {
   const std::lock_guard lock(mutex_);

@@ -3,6 +3,7 @@
 // has each sample once, in whatever order.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <list>
 #include <memory>
@@ -45,6 +46,10 @@ class ChunkedArray {
 
   // What is kept in memory at most: Keep::bytes, or one chunk where that is more.
   std::uint64_t memory() const;
+  // What a thread takes besides, while it loads a chunk.
+  std::uint64_t memory_while_reading() const;
+  // Less than Keep::bytes from now on. Chunks that are kept already go with the next read.
+  void keep_at_most(std::uint64_t bytes) const;
 
  private:
   struct Entry {
@@ -64,7 +69,7 @@ class ChunkedArray {
   const ChunkGrid grid_;
   const std::unique_ptr<const ChunkLoader> loader_;
   const std::vector<std::uint64_t> counts_;
-  const std::size_t kept_chunks_, kept_with_read_;
+  mutable std::atomic<std::size_t> kept_chunks_, kept_with_read_;
 
   mutable std::mutex mutex_;  // guards what follows
   mutable Recent recent_;

@@ -5,11 +5,12 @@
 #include <algorithm>
 
 #include "source/disk_cache/file_times.h"
+#include "source/read_memory.h"
 
 namespace tundish {
 namespace {
 
-class Joined : public Source, public FileTimes {
+class Joined : public Source, public ReadMemory, public FileTimes {
  public:
   Joined(std::vector<std::shared_ptr<const Source>> sources, std::string path)
       : sources_(std::move(sources)), path_(std::move(path)) {
@@ -41,6 +42,15 @@ class Joined : public Source, public FileTimes {
     std::uint64_t sum = 0;
     for (const auto& source : sources_) sum += source->memory();
     return sum;
+  }
+  std::uint64_t memory_while_reading() const override {
+    std::uint64_t most = 0;
+    for (const auto& source : sources_)
+      most = std::max(most, tundish::memory_while_reading(*source));
+    return most;
+  }
+  void keep_at_most(std::uint64_t bytes) const override {
+    for (const auto& source : sources_) tundish::keep_at_most(*source, bytes / sources_.size());
   }
   bool sizes_known() const override {
     return std::all_of(sources_.begin(), sources_.end(),

@@ -5,6 +5,7 @@ request as JSON, and more that the request has numbers for). The answers are the
 program as `python` does, so that it also ends as `python` ends.
 """
 
+import contextlib
 import fcntl
 import gc
 import importlib
@@ -39,6 +40,8 @@ class Server:
         while True:
             ready = self.poll.poll()[0][0]  # one at a time: the next may be closed by this one
             if ready == 0:  # its end: pytest has ended
+                for _, _, pid in set(self.running.values()):
+                    os.kill(pid, signal.SIGKILL)
                 os._exit(0)
             if ready != self.listener.fileno():
                 self.look_at(ready)
@@ -84,7 +87,8 @@ class Server:
             self.poll.unregister(descriptor)
             del self.running[descriptor]
         if ready == process:
-            connection.send(b"%d" % status)
+            with contextlib.suppress(BrokenPipeError):  # whoever waited may be gone too
+                connection.send(b"%d" % status)
         connection.close()
         os.close(process)
 

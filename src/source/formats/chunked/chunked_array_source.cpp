@@ -10,6 +10,7 @@
 #include "source/field_names.h"
 #include "source/format.h"
 #include "source/names.h"
+#include "source/read_memory.h"
 
 namespace tundish {
 namespace {
@@ -73,7 +74,7 @@ bool label_of(std::int64_t& out, Bytes bytes, ArrayElement element) {
   }
 }
 
-class ChunkedArraySource : public Source {
+class ChunkedArraySource : public Source, public ReadMemory {
  public:
   ChunkedArraySource(const char* format, std::string path, std::vector<NamedArray> arrays,
                      const SourceOptions& options)
@@ -107,6 +108,18 @@ class ChunkedArraySource : public Source {
     std::uint64_t sum = labels_.size() * sizeof(std::int64_t);
     for (const Column& column : columns_) sum += column.named.array->memory();
     return sum;
+  }
+  std::uint64_t memory_while_reading() const override {
+    std::uint64_t most = 0;
+    for (const Column& column : columns_) {
+      most = std::max(most, column.named.array->memory_while_reading());
+    }
+    return most;
+  }
+  void keep_at_most(std::uint64_t bytes) const override {
+    for (const Column& column : columns_) {
+      column.named.array->keep_at_most(bytes / columns_.size());
+    }
   }
 
   void read(Sample& out, std::uint64_t i, FieldSet fields) const override {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "source/arrays/copy_bytes.h"
 #include "source/format.h"
 #include "source/formats/records/protobuf.h"
 
@@ -38,7 +39,7 @@ bool take_field(CaffeDatum& out, const WireField& field) {
       std::byte one[4];
       store(one, static_cast<std::uint32_t>(field.value));
       const Bytes values = bytes ? field.bytes : Bytes(one);
-      out.floats.insert(out.floats.end(), values.begin(), values.end());
+      append_bytes(out.floats, values);
       return field.type == WireType::fixed32 || (bytes && values.size() % 4 == 0);
     }
     case 7:

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
 #include <filesystem>
+#include <functional>
 
 #include "core/interruption.h"
 #include "decode/decode.h"
@@ -37,6 +39,16 @@ const char* name_of_other(Bytes value) {
 ArrayType datum_type(const CaffeDatum& datum) {
   return {datum.floats.empty() ? ArrayElement::uint8 : ArrayElement::float32,
           {datum.channels, datum.height, datum.width}};
+}
+
+// Of a value only the part that was found in it, or what was made of it.
+void keep_part(std::vector<std::byte>& value, Bytes part) {
+  const std::less_equal<> not_after;
+  const bool inside = not_after(value.data(), part.data()) &&
+                      not_after(part.data() + part.size(), value.data() + value.size());
+  if (!inside) return value.assign(part.begin(), part.end());
+  std::memmove(value.data(), part.data(), part.size());
+  value.resize(part.size());
 }
 
 // The image or array of one value, and its label.
@@ -83,14 +95,12 @@ class Lmdb : public RecordSource {
     out.fields.resize(schema_.fields.size());
     for (std::vector<std::byte>& field : out.fields) field.clear();
     if ((fields & 1) == 0) return;
-    if (values_ == Values::images) return read_value(out.fields[0], i);
-    thread_local std::vector<std::byte> value;
+    std::vector<std::byte>& value = out.fields[0];
     read_value(value, i);
+    if (values_ == Values::images) return;
     LmdbValue parsed;
-    const auto fault = parse(parsed, value);
-    if (!fault) out.fields[0].assign(parsed.data.begin(), parsed.data.end());
-    release_if_large(value);
-    if (fault) throw SampleError(*fault, place(i));
+    if (const auto fault = parse(parsed, value)) throw SampleError(*fault, place(i));
+    keep_part(value, parsed.data);
   }
 
  private:

@@ -8,6 +8,7 @@
 
 #include "core/interruption.h"
 #include "decode/decode.h"
+#include "source/arrays/copy_bytes.h"
 #include "source/field_names.h"
 #include "source/formats/records/record_source.h"
 #include "source/formats/records/recordio_reader.h"
@@ -248,7 +249,8 @@ class RecordIo : public RecordSource {
     }
     if ((fields & 1) == 0) return std::nullopt;
     const Bytes image = data.subspan(static_cast<std::size_t>(before));
-    out.fields[0].assign(image.begin(), image.end());
+    out.fields[0].clear();
+    append_bytes(out.fields[0], image);
     return std::nullopt;
   }
 

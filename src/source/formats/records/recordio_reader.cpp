@@ -6,6 +6,7 @@
 #include <bit>
 #include <numeric>
 
+#include "source/arrays/copy_bytes.h"
 #include "source/format.h"
 #include "source/formats/records/record_index.h"
 #include "source/memory_stream.h"
@@ -121,7 +122,7 @@ std::optional<Fault> join_recordio(std::vector<std::byte>& out, Bytes stored) {
     if (at > 0) out.insert(out.end(), stored.begin(), stored.begin() + 4);  // the magic
     const auto length = load<std::uint32_t>(stored.data() + at + 4) & ((1u << 29) - 1);
     const Bytes data = stored.subspan(at + 8, length);
-    out.insert(out.end(), data.begin(), data.end());
+    append_bytes(out, data);
     at += 8 + (std::size_t{length} + 3) / 4 * 4;
   }
   return std::nullopt;

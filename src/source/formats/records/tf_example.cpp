@@ -5,6 +5,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "source/arrays/copy_bytes.h"
 #include "source/format.h"
 #include "source/formats/records/protobuf.h"
 
@@ -185,15 +186,11 @@ class ExampleParser {
   std::size_t indexed_ = 0;
 };
 
-void append(std::vector<std::byte>& out, Bytes bytes) {
-  out.insert(out.end(), bytes.begin(), bytes.end());
-}
-
 template <class Value>
 void append_value(std::vector<std::byte>& out, Value value) {
   std::byte bytes[sizeof value];
   store(bytes, value);
-  append(out, bytes);
+  append_bytes(out, bytes);
 }
 
 void append_list(std::vector<std::byte>& out, FeatureKind kind, Bytes list) {
@@ -203,7 +200,7 @@ void append_list(std::vector<std::byte>& out, FeatureKind kind, Bytes list) {
     if (field.number != 1) continue;
     if (kind == FeatureKind::floats) {
       if (field.type == WireType::bytes) {
-        append(out, field.bytes);
+        append_bytes(out, field.bytes);
       } else {
         append_value(out, static_cast<std::uint32_t>(field.value));
       }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "decode/decode.h"
+#include "source/arrays/copy_bytes.h"
 #include "source/field_names.h"
 #include "source/format.h"
 #include "source/formats/records/tf_class_names.h"
@@ -190,7 +191,9 @@ std::optional<Fault> TfLayout::convert_bytes(std::vector<std::byte>* out, std::u
     return damaged(name, "is not UTF-8, as in the first records", feature->offset);
   }
   bytes += feature->first.size();
-  if (out) out->assign(feature->first.begin(), feature->first.end());
+  if (!out) return std::nullopt;
+  out->clear();
+  append_bytes(*out, feature->first);
   return std::nullopt;
 }
 

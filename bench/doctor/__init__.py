@@ -1,0 +1,1 @@
+"""Does the doctor name the cause, does its prediction hold, and what does measuring cost?"""

@@ -1,0 +1,129 @@
+"""Does the doctor name the planted cause, and does its prediction hold? And what does measuring cost?
+
+Each plant of plants.py runs under the doctor; the change that removes it has a predicted step. Then the plant is
+removed, or the change is made by the doctor itself (as --apply does), and the step is measured. Overhead: the same script with and
+without the doctor, in turns, with a step of 20 ms; the interval holds the median in 95 of 100 cases.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tundish.diagnosis.doctor.changes import Change
+from tundish.diagnosis.doctor.cli import verdict_of
+from tundish.diagnosis.doctor.run import run
+from tundish.diagnosis.doctor.verdict import Verdict
+from tundish.diagnosis.watch.settings import Settings
+
+from ..common.images import make_samples
+from ..common.rounds import interval
+from ..common.rows import ROOT, Rows, arguments, say, table
+from .plants import ON_GPU, PLANTS
+
+# Which change removes the plant, and the causes that are right.
+CHANGES: dict[str, Callable[[Change], bool]] = {
+    "storage": lambda one: one.what.startswith("read faster"),
+    "decode": lambda one: one.apply == "accelerate",
+    "transform": lambda one: one.what.startswith("a cheaper transform"),
+    "workers": lambda one: one.apply.startswith("workers="),
+    "host": lambda one: "outside the model" in one.what,
+    "straggler": lambda one: one.what.startswith("rank 1"),
+    "copy": lambda one: one.what.startswith("copies from pinned memory"),
+    "sync": lambda one: one.what.startswith("no wait for the GPU"),
+}
+PROMISED = 0.15  # of the step: how far a prediction may be off
+
+
+def command_of(name: str, folder: Path, *more: str) -> list[str]:
+    return [sys.executable, "-W", "ignore", "-m", "bench.doctor.plants", name, str(folder), *more]
+
+
+def judged(name: str, folder: Path, removed: bool, **settings: Any) -> Verdict:
+    more = ["--removed"] if removed else []
+    ended = run(command_of(name, folder, *more), Settings(**settings), stdout_to_stderr=True)
+    return verdict_of(ended)
+
+
+def check(name: str, folder: Path, rows: Rows) -> list[str]:
+    """A line of the table: the plant, the cause, the prediction, the measured step."""
+    before = judged(name, folder, False)
+    if before.cause is None or before.figures is None:
+        rows.note(name, "cause", before.sentence)
+        return [name, "none", "", "", before.sentence]
+    right = before.cause.name == name
+    more = {"cause": before.cause.name, "right": right, "sentence": before.sentence}
+    step = before.figures.step_s
+    rows.add(name, "step", [step * 1e3], "ms", **more)
+    words = [name, before.cause.name + ("" if right else " (wrong)"), f"{step * 1e3:.1f}"]
+    wanted = CHANGES.get(name)
+    change = next((one for one in before.changes if wanted and wanted(one)), None)
+    if change is None or change.predicted_s is None:
+        rows.note(name, "prediction", "no change has a predicted step")
+        return [*words, "", "", ""]
+    dataset = (before.facts["loader"] or {}).get("dataset", "")
+    tried = {"apply": change.apply, "apply_to": dataset} if change.apply else {}
+    after = judged(name, folder, not change.apply, **tried)
+    assert after.figures is not None, after.sentence
+    off = after.figures.step_s / change.predicted_s - 1
+    rows.add(name, "predicted", [change.predicted_s * 1e3], "ms", change=change.what)
+    rows.add(name, "measured after", [after.figures.step_s * 1e3], "ms", off=round(off, 4))
+    words += [f"{change.predicted_s * 1e3:.1f}", f"{after.figures.step_s * 1e3:.1f}"]
+    return [*words, f"{off:+.1%}" + ("" if abs(off) <= PROMISED else " (too far)")]
+
+
+def overhead(folder: Path, rounds: int, rows: Rows) -> str:
+    """Of a step of 20 ms, watched from its first to its last, against the same script alone."""
+    plain = command_of("none", folder, "--steps", "60")
+    doctor = [sys.executable, "-m", "tundish", "doctor", "-q", "--to-end", "--steps", "100000"]
+    ratios, added = [], []
+    for number in range(rounds + 1):
+        seconds = {}
+        lines = [plain, [*doctor, "--", *plain]]
+        for line in lines if number % 2 else reversed(lines):
+            done = subprocess.run(line, capture_output=True, text=True, cwd=ROOT, check=True)
+            seconds[line is plain] = [float(word) for word in done.stdout.split()[-2:]]
+        if number:  # the first round does not count
+            (wall, cpu), (plain_wall, plain_cpu) = seconds[False], seconds[True]
+            ratios.append(wall / plain_wall)
+            added.append(1 + (cpu - plain_cpu) / plain_wall)
+    texts = []
+    for name, values in (("wall time", ratios), ("CPU time", added)):
+        sure = interval(values)
+        between = {"low": round(sure.low, 5), "high": round(sure.high, 5)}
+        rows.add("doctor", f"overhead, {name}", values, "x", **between)
+        texts.append(f"{sure.percent()} {name}")
+    return ", ".join(texts)
+
+
+def main() -> None:
+    parser = arguments(__doc__.splitlines()[0], rounds=7)
+    parser.add_argument("--plants", nargs="+", choices=[*PLANTS, *ON_GPU], default=PLANTS)
+    parser.add_argument("--strict", action="store_true", help="exit with 1 for a wrong cause")
+    asked = parser.parse_args()
+    work = asked.work or ROOT / "build" / "bench" / "doctor"
+    folder = Path(asked.data) if asked.data else work / "samples"
+    if not asked.data and not folder.is_dir():
+        make_samples(folder, 1000)
+    rows = Rows("doctor", "torchvision")
+    say(rows.heading())
+    lines = []
+    for name in asked.plants:
+        lines.append(check(name, folder, rows))
+        say("  ".join(lines[-1]))
+        rows.write(asked.out, quiet=True)
+    if asked.rounds:
+        say(f"measuring adds {overhead(folder, asked.rounds, rows)} to a step of 20 ms")
+    rows.write(asked.out)
+    head = ["plant", "cause", "step ms", "predicted ms", "measured ms", "off"]
+    print(table(head, lines))
+    wrong = [one for one in lines if "wrong" in one[1] or "too far" in one[-1] or one[1] == "none"]
+    if asked.strict and wrong:
+        raise SystemExit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""`tundish doctor` and `tundish.doctor`: runs a training script, and says what bounds its step."""

@@ -1,0 +1,151 @@
+"""`tundish doctor`: the verb. The program runs it as `python -m tundish doctor ...`.
+
+The script's output and exit code come through; the verdict is on stderr, as `time` and `perf` do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import os
+import shlex
+import sys
+from typing import Any
+
+from ..._c.errors import ArgumentError
+from ..watch.settings import Settings
+from .apply import apply_change
+from .cli_words import HELP, parse
+from .page import report_page
+from .ranks import judge_ranks
+from .report_file import json_text, origin
+from .run import Ended, command_of, run
+from .static import findings_of, with_costs
+from .text import verdict_text
+from .verdict import Verdict, judge
+
+OK, FAILED, USAGE, NOT_STARTED = 0, 1, 2, 127
+
+
+def main(words: list[str]) -> int:
+    """The verb with the words after it; the exit code."""
+    before_end = words[: words.index("--")] if "--" in words else words
+    if "--help" in before_end or "-h" in before_end:
+        sys.stdout.write(HELP)
+        return OK
+    as_json = "--json" in before_end
+    try:
+        options = parse(words)
+    except ArgumentError as error:
+        return _fail(str(error), USAGE, as_json)
+    try:
+        ended = _run(options)
+    except OSError as error:
+        text = f"{options.command[0]}: {error.strerror or error}"
+        return _fail(text, NOT_STARTED, as_json)
+    verdict = verdict_of(ended)
+    verdict.findings = with_costs([*findings_of(options.command), *verdict.findings], verdict)
+    if options.plan:
+        from .plan_change import add_plan  # imports torch
+
+        try:
+            add_plan(verdict, options.plan)
+        except ArgumentError as error:
+            verdict.notes.append(str(error))
+    if options.apply:
+        apply_change(verdict, options.apply, functools.partial(_run, options))
+    return _report(verdict, ended, options)
+
+
+def _run(options: argparse.Namespace, apply: str = "", apply_to: str = "") -> Ended:
+    settings = Settings(steps=options.steps, stop=not options.to_end)
+    settings.apply, settings.apply_to = apply, apply_to
+    if options.no_replay:
+        settings.replayed = 0
+    return run(command_of(options.command), settings, stdout_to_stderr=options.json)
+
+
+def verdict_of(ended: Ended) -> Verdict:
+    """Of the process that trains; of several, of the rank that the others wait for, or of the first one."""
+    trained = [one for one in ended.facts if one["steps"]]
+    if not ended.facts:
+        text = "No verdict: no Python process that imports PyTorch was seen."
+        return Verdict(text, None, notes=_notes(ended, 0))
+    verdict = judge_ranks(trained) if trained else judge(ended.facts[0])
+    verdict.notes += _notes(ended, 0 if verdict.ranks else len(trained))
+    return verdict
+
+
+def _notes(ended: Ended, trained: int) -> list[str]:
+    out = []
+    if trained > 1:
+        out.append(f"{trained} processes train; these are the figures of the first one")
+    if ended.code > 128:
+        out.append(
+            f"the script was ended by signal {ended.code - 128}; this is what was seen until then"
+        )
+    elif ended.code:
+        out.append(
+            f"the script ended with exit code {ended.code}; this is what was seen until then"
+        )
+    if not ended.facts:
+        out.append(
+            "python -I, -E and -S keep the doctor out; so does a command that clears PYTHONPATH"
+        )
+    return out
+
+
+def _report(verdict: Verdict, ended: Ended, options: argparse.Namespace) -> int:
+    files = files_of(options)
+    values = _values(verdict, ended, options) if files or options.json else {}
+    try:
+        for name in files:
+            text = report_page(values) if name == options.report else json_text(values)
+            with open(name, "w", encoding="utf-8") as file:
+                file.write(text)
+    except OSError as error:
+        print(f"tundish: {error.filename}: {error.strerror}", file=sys.stderr, flush=True)
+        return ended.code or FAILED
+    if options.json:
+        sys.stdout.write(json_text(values))
+        sys.stdout.flush()
+    elif not options.quiet:
+        encoding = sys.stderr.encoding or "ascii"
+        blocks = "utf" in encoding.lower()
+        text = verdict_text(verdict, _color(options), blocks)
+        sys.stderr.write(text.encode(encoding, "replace").decode(encoding))
+        sys.stderr.flush()
+    return ended.code
+
+
+def _values(verdict: Verdict, ended: Ended, options: argparse.Namespace) -> dict[str, Any]:
+    return {
+        **verdict.as_json(),
+        "processes": len(ended.facts),
+        "exit": ended.code,
+        "command": shlex.join(options.command),
+        **origin(),
+    }
+
+
+def files_of(options: argparse.Namespace) -> list[str]:
+    """The report has its JSON beside it."""
+    beside = [os.path.splitext(options.report)[0] + ".json"] if options.report else []
+    wanted = [options.output, *beside, options.report]
+    return list(dict.fromkeys(name for name in wanted if name))
+
+
+def _fail(text: str, code: int, as_json: bool) -> int:
+    print(f"tundish: {text}", file=sys.stderr, flush=True)
+    if as_json:
+        sys.stdout.write(json_text({"error": {"code": None, "message": text, "exit": code}}))
+        sys.stdout.flush()
+    return code
+
+
+def _color(options: argparse.Namespace) -> bool:
+    if options.no_color or os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"

@@ -1,0 +1,111 @@
+"""The words of `tundish doctor`: options, help that starts with an example, mistakes explained."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import NoReturn
+
+from ..._c.close_name import close_name
+from ..._c.errors import ArgumentError
+
+HELP = """\
+examples:
+  tundish doctor -- python train.py --epochs 1
+  tundish doctor --report report.html -- torchrun --nproc-per-node 2 train.py
+
+usage: tundish doctor [options] -- COMMAND [WORD...]
+
+Runs a training script as it is, for some steps, and says in one sentence what bounds
+its step: waiting for data (and which stage of loading), copies, host code, another
+rank, or the model. Then: the step if loading were free, measured with cached batches;
+what to change, best first, with the predicted step. When all is measured, the script is
+ended, because some of its steps saw cached batches. The verdict is on stderr; the
+script has stdout to itself.
+
+      --steps N          measure N steps (otherwise: at least 20, for at least 4 s)
+      --to-end           let the script run to its end
+      --apply N          run the script again with change N; compare with the prediction
+      --plan FILE        a plan of tundish tune is one of the changes, for --apply
+      --no-replay        no steps with cached batches: the ceiling is computed
+  -o, --output FILE      also write the verdict as JSON, for tundish compare
+      --report FILE      also write the report, an HTML page, and the JSON beside it
+      --env [DATA]       look at the machine instead: tundish help doctor --env
+      --json             print JSON on stdout, and the script's own output on stderr
+  -q, --quiet            print errors only (with -o)
+      --no-color         no colours (also: the variable NO_COLOR)
+  -h, --help             print this
+
+with --json:
+{version, sentence, cause, figures, changes, loading, loader, lines, steps, overhead_s,
+phase, torch, gpu, notes, ranks, findings, applied, processes, exit, command, machine,
+versions, environment}; docs/doctor-report.md describes every key. cause.name is one of storage,
+decode, transform, dataset, collate, workers, loader, copy, communication, straggler,
+host, sync, launch, compute; cause and figures are null without a step. Times are
+seconds of a step. exit is the script's exit code.
+
+exit codes: 0 done, all was measured and the script was ended; 2 wrong use; 127 the
+command cannot be started; else the script's own, 128 + n after signal n (130: Ctrl-C,
+with the verdict so far)
+"""
+SEE = "\n  see: tundish help doctor"
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise ArgumentError(message + SEE)
+
+
+def parse(words: list[str]) -> argparse.Namespace:
+    """The options, and the command as `command`. ArgumentError says what is wrong with them."""
+    if "--" in words:
+        cut = words.index("--")
+        ours, command = words[:cut], words[cut + 1 :]
+    else:
+        ours, command = words, []
+    parser = _Parser(prog="tundish doctor", add_help=False, allow_abbrev=False)
+    parser.add_argument("--steps", type=int, default=0)
+    parser.add_argument("--to-end", action="store_true")
+    parser.add_argument("--apply", type=int, metavar="N", default=0)
+    parser.add_argument("--plan", metavar="FILE", default="")
+    parser.add_argument("--no-replay", action="store_true")
+    parser.add_argument("-o", "--output", metavar="FILE", default="")
+    parser.add_argument("--report", metavar="FILE", default="")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("-q", "--quiet", action="store_true")
+    parser.add_argument("--no-color", action="store_true")
+    options, unknown = parser.parse_known_args(ours)
+    if unknown:
+        known = [name for action in parser._actions for name in action.option_strings]
+        near = close_name(unknown[0].partition("=")[0], known)
+        hint = f"; did you mean {near}?" if near else ""
+        if not unknown[0].startswith("-"):
+            hint = f"\n  fix: tundish doctor -- {' '.join(unknown)}"
+        raise ArgumentError(f"what is {unknown[0]!r}?{hint}{SEE}")
+    if not command:
+        raise ArgumentError(
+            "the command is missing\n  fix: tundish doctor -- python train.py" + SEE
+        )
+    if options.steps < 0 or 0 < options.steps < 5:
+        raise ArgumentError(f"--steps {options.steps}: at least 5 steps make a verdict" + SEE)
+    if options.apply < 0:
+        raise ArgumentError(f"--apply {options.apply}: changes are numbered from 1" + SEE)
+    if options.plan and not os.path.isfile(options.plan):
+        raise ArgumentError(f"--plan {options.plan}: there is no such file")
+    check_file("--output", options.output)
+    check_file("--report", options.report)
+    if options.report and not options.report.endswith((".html", ".htm")):
+        raise ArgumentError(
+            f"--report {options.report}: the report is a page\n  fix: .html at the end"
+        )
+    options.command = command
+    return options
+
+
+def check_file(option: str, file: str) -> None:
+    """Before the script runs: whether what it measures can be written."""
+    folder = os.path.dirname(os.path.abspath(file))
+    if file and not os.path.isdir(folder):
+        raise ArgumentError(f"{option} {file}: there is no folder {folder}")
+    if file.endswith((".py", ".ipynb")):
+        raise ArgumentError(f"{option} {file}: this is a script, and would be replaced")

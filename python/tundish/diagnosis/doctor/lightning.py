@@ -1,0 +1,60 @@
+"""The doctor in a Lightning Trainer: `Trainer(callbacks=[DoctorCallback()])`."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from ..._c.errors import ArgumentError
+from ...tuning.lightning import callback_base
+from .context import doctor
+from .verdict import Verdict
+
+
+class DoctorCallback(callback_base("DoctorCallback")):  # type: ignore[misc]
+    """Watches `fit()` and prints the verdict on stderr at its end; `verdict` has it then.
+
+    steps, replay   as in tundish.doctor()
+    stop            end the training when all is measured; otherwise it goes on unwatched
+    quiet           print nothing
+    """
+
+    def __init__(
+        self, *, steps: int = 0, replay: bool = True, stop: bool = False, quiet: bool = False
+    ) -> None:
+        super().__init__()
+        self._doctor = doctor(steps=steps, replay=replay)
+        self._stop, self._quiet = stop, quiet
+        self._watching = False
+        self._verdict: Verdict | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        """What was seen until now."""
+        if self._verdict is None and not self._watching:
+            raise ArgumentError("there is no verdict before fit()\n  fix: trainer.fit(model)")
+        return self._doctor.verdict if self._verdict is None else self._verdict
+
+    def on_fit_start(self, trainer: Any, pl_module: Any) -> None:
+        self._verdict = None
+        self._doctor.__enter__()
+        self._watching = True
+
+    def on_train_batch_end(self, trainer: Any, *ignored: Any) -> None:
+        if self._stop and self._doctor.is_done:
+            trainer.should_stop = True
+
+    def on_fit_end(self, trainer: Any, pl_module: Any) -> None:
+        self._end()
+
+    def on_exception(self, trainer: Any, pl_module: Any, exception: BaseException) -> None:
+        self._end()
+
+    def _end(self) -> None:
+        if not self._watching:
+            return
+        self._watching = False
+        self._doctor.__exit__(None, None, None)
+        self._verdict = self._doctor.verdict
+        if not self._quiet:
+            print(self._verdict, file=sys.stderr, flush=True)

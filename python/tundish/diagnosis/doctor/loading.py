@@ -1,0 +1,89 @@
+"""What a loader could do: its stages per batch, and the step with other settings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .figures import Figures
+
+# The stage that a row of the sampled data set belongs to, as the verdict calls it.
+_STAGES = {"read": "storage", "decode": "decode", "transform": "transform", "other": "dataset"}
+SCALED_FROM = 0.1  # share of waiting
+MOST_SCALED = 4.0  # more than that is another effect, such as files that are in memory by now
+STAGES = ("storage", "decode", "transform", "dataset", "collate")
+
+
+@dataclass(frozen=True)
+class Loading:
+    """Seconds that one process needs for one batch."""
+
+    stages: dict[str, float]
+    blocked_s: float  # of the batch: waiting for disk or network, not for a CPU
+    workers: int
+    cpus: int
+    rows: list[dict[str, Any]]  # functions, most seconds first; "stage" is one of STAGES
+
+    @property
+    def batch_s(self) -> float:
+        return sum(self.stages.values())
+
+    def slowest(self) -> str:
+        return max(STAGES, key=lambda stage: self.stages[stage])
+
+    def step_with(
+        self, workers: int, ceiling_s: float, without_s: float = 0.0, training_cpu_s: float = 0.0
+    ) -> float:
+        """Predicted: as many batches at once as there are workers, CPU work limited by the CPUs, of which
+        training needs some too."""
+        batch = max(0.0, self.batch_s - without_s)
+        if workers == 0:
+            return ceiling_s + batch
+        cpu = max(0.0, batch - self.blocked_s)
+        shared = (cpu + training_cpu_s) / self.cpus
+        return max(ceiling_s, batch / workers, cpu / min(workers, self.cpus), shared)
+
+    def top_row(self, stage: str) -> dict[str, Any] | None:
+        return next((row for row in self.rows if row["stage"] == stage), None)
+
+
+def loading(facts: dict[str, Any], figures: Figures) -> Loading | None:
+    """None where the loader cannot be looked into. Scaled to the rate that the loop saw, where it waits."""
+    found = _sampled(facts)
+    if found is None or figures.share("data") < SCALED_FROM or not found.batch_s:
+        return found
+    seen = figures.parts["data"] if found.workers == 0 else figures.step_s
+    factor = seen / found.step_with(found.workers, 0.0)
+    factor = min(MOST_SCALED, max(1 / MOST_SCALED, factor))
+    return Loading(
+        {stage: s * factor for stage, s in found.stages.items()},
+        found.blocked_s * factor,
+        found.workers,
+        found.cpus,
+        [{**row, "s": row["s"] * factor} for row in found.rows],
+    )
+
+
+def _sampled(facts: dict[str, Any]) -> Loading | None:
+    loader = facts["loader"]
+    if not loader or "samples" not in loader:
+        return None
+    samples = loader["samples"]
+    size = loader.get("batch_size") or 1
+    stages = dict.fromkeys(STAGES, 0.0)
+    rows = []
+    for row in samples["rows"]:
+        stage = _STAGES[row["kind"]]
+        large = row["s"] > 0.05 * samples["sample_s"]
+        if stage == "dataset" and large and row["blocked_s"] > row["s"] / 2:
+            stage = "storage"  # nobody knows the function, but it waits and does not work
+        stages[stage] += row["s"] * size
+        rows.append({"name": row["name"], "stage": stage, "s": row["s"] * size})
+    rest = samples["sample_s"] - sum(row["s"] for row in samples["rows"])
+    blocked = samples["blocked_s"] - sum(row["blocked_s"] for row in samples["rows"])
+    rest = max(0.0, rest)
+    stages["storage" if blocked > rest / 2 else "dataset"] += rest * size
+    stages["collate"] = samples["collate_s"]
+    return Loading(
+        stages, samples["blocked_s"] * size, loader.get("num_workers", 0), facts["cpus"], rows
+    )

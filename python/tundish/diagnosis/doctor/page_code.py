@@ -1,0 +1,19 @@
+"""A few lines of code in the report, the one that is meant in bold."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+
+def code_block(row: dict[str, Any], text: str, remedy: str = "") -> str:
+    """`row` has file, line and code."""
+    place = f"{row['file'].rpartition('/')[2]}:{row['line']}" if row["file"] else "the run"
+    lines = []
+    for number, code in row["code"]:
+        shown = f"{number:>5}  {escape(code)}"
+        lines.append(f"<b>{shown}</b>" if number == row["line"] else shown)
+    out = f"<h3>{escape(place)}</h3>\n<p>{escape(text)}</p>\n"
+    if lines:
+        out += "<pre tabindex='0'>" + "\n".join(lines) + "</pre>\n"
+    return out + (f"<p class='soft'>{escape(remedy)}</p>\n" if remedy else "")

@@ -1,0 +1,48 @@
+"""The chart of all steps, one bar each: waiting for data on top of the rest, phases in order."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import Any
+
+from ...report.chart import INK, OTHERS, OURS, SOFT, line, svg, text
+
+MOST = 400  # bars
+LEFT, TOP, BOTTOM, WIDTH, HEIGHT = 56, 24, 24, 760, 200
+
+
+def steps_chart(steps: list[dict[str, Any]]) -> str:
+    """Empty where there is nothing to show. `steps` have phase, s and data_s."""
+    shown = steps[-MOST:]
+    if len(shown) < 2:
+        return ""
+    # A rare long step, such as a validation, is cut: the others stay legible.
+    ordered = sorted(one["s"] for one in shown)
+    most = min(ordered[-1], 3 * ordered[len(ordered) // 2]) or 1.0
+    inner = HEIGHT - TOP - BOTTOM
+    width = (WIDTH - LEFT) / len(shown)
+    body = []
+    for share in (0.0, 0.5, 1.0):
+        y = TOP + inner * (1 - share)
+        body.append(line(LEFT, WIDTH, y, y))
+        body.append(text(LEFT - 8, y + 4, f"{most * share * 1e3:.3g} ms", SOFT, 12, anchor="end"))
+    for number, one in enumerate(shown):
+        x, rest = LEFT + number * width, max(0.0, one["s"] - one["data_s"])
+        body.append(_bar(x, width, 0.0, min(rest, most) / most * inner, OTHERS))
+        top = min(one["s"], most)
+        body.append(_bar(x, width, min(rest, most) / most * inner, top / most * inner, OURS))
+    number = 0
+    for phase, group in groupby(shown, key=lambda one: one["phase"]):
+        x = LEFT + number * width
+        body.append(text(x, 12, phase, INK, 12))
+        number += len(list(group))
+    body.append(text(WIDTH, HEIGHT - 4, f"{len(shown)} steps", SOFT, 12, anchor="end"))
+    return svg(WIDTH, HEIGHT, f"seconds of {len(shown)} steps, by phase", body)
+
+
+def _bar(x: float, width: float, low: float, high: float, color: str) -> str:
+    y = HEIGHT - BOTTOM - high
+    return (
+        f"<rect x='{x:.2f}' y='{y:.1f}' width='{max(0.6, width - 0.6):.2f}' "
+        f"height='{max(0.0, high - low):.1f}' fill='{color}'/>"
+    )

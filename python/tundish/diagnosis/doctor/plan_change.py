@@ -1,0 +1,30 @@
+"""`--plan FILE`: the plan of `tundish tune` as one of the changes, with the step that it would give."""
+
+from __future__ import annotations
+
+import os
+
+from ...tuning.plan import load_plan
+from .changes import Change, sort_changes
+from .figures import COMPUTE
+from .verdict import Verdict
+
+
+def add_plan(verdict: Verdict, path: str) -> None:
+    """ArgumentError where the file is no plan. The plan's gain is that of its own step: model and optimizer alone."""
+    plan = load_plan(path)
+    found = verdict.figures
+    if found is None:
+        return
+    gain = plan.report.gains.get("baseline", {}).get("gain")
+    compute = sum(found.parts[part] for part in COMPUTE)
+    predicted = found.step_s - compute * (1 - 1 / gain) if gain else None
+    tricks = ", ".join(trick.title for trick in plan.tricks) or "no tricks"
+    change = Change(
+        f"the plan {os.path.basename(path)}: {tricks}",
+        f'plan = tundish.load_plan("{path}")',
+        predicted,
+        at_best=True,  # of a loop of one's own, some tricks are left out
+        apply=f"plan={os.path.abspath(path)}",
+    )
+    verdict.changes = sort_changes([*verdict.changes, change])

@@ -1,0 +1,94 @@
+"""Runs the user's command with the watch in every Python process that it starts.
+
+The command has our stdin, stdout, stderr and place in the terminal. Signals that are sent to us alone
+are passed on; those of the terminal reach the command by themselves.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import sys
+import tempfile
+from dataclasses import dataclass
+from typing import Any
+
+from ..watch.settings import VARIABLE, Settings, to_variable
+
+_START = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "watch", "start")
+_PASSED_ON = {
+    *(signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
+}
+_STDOUT, _STDERR = 1, 2
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How the command ended, and what its processes saw, the lowest rank first."""
+
+    code: int  # as a shell gives it: 128 + n after signal n
+    facts: list[dict[str, Any]]
+
+
+def run(command: list[str], settings: Settings, stdout_to_stderr: bool = False) -> Ended:
+    """Raises OSError if the command cannot be started."""
+    folder = tempfile.mkdtemp(prefix="tundish-doctor-")
+    try:
+        code = _run(command, _environment(folder, settings), stdout_to_stderr)
+        return Ended(code, _read(folder))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def command_of(words: list[str]) -> list[str]:
+    """The command as it can be started: a script gets an interpreter, "python" the one that is here."""
+    first = words[0]
+    if first.endswith(".py") and not os.access(first, os.X_OK):
+        return [sys.executable, *words]
+    if first in ("python", "python3") and shutil.which(first) is None:
+        return [sys.executable, *words[1:]]
+    return words
+
+
+def _environment(folder: str, settings: Settings) -> dict[str, str]:
+    before = os.environ.get("PYTHONPATH")
+    path = _START if not before else f"{_START}{os.pathsep}{before}"
+    return {**os.environ, "PYTHONPATH": path, VARIABLE: to_variable(folder, settings)}
+
+
+def _run(command: list[str], environment: dict[str, str], stdout_to_stderr: bool) -> int:
+    waited = {*_PASSED_ON, signal.SIGCHLD}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, waited)
+    try:
+        moves = [(os.POSIX_SPAWN_DUP2, _STDERR, _STDOUT)] if stdout_to_stderr else []
+        child = os.posix_spawnp(
+            command[0], command, environment, file_actions=moves, setsigmask=before
+        )
+        while True:
+            ended, status = os.waitpid(child, os.WNOHANG)
+            if ended:
+                return _code(status)
+            told = signal.sigwaitinfo(waited)
+            from_terminal = told.si_code > 0  # by the kernel, to everyone in the foreground
+            if told.si_signo != signal.SIGCHLD and not from_terminal:
+                os.kill(child, told.si_signo)
+    finally:
+        while signal.sigtimedwait(waited, 0) is not None:
+            pass  # what came meanwhile was the command's
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _code(status: int) -> int:
+    code = os.waitstatus_to_exitcode(status)
+    return 128 - code if code < 0 else code
+
+
+def _read(folder: str) -> list[dict[str, Any]]:
+    found = []
+    for name in sorted(os.listdir(folder)):
+        if name.endswith(".json"):
+            with open(os.path.join(folder, name), encoding="utf-8") as file:
+                found.append(json.load(file))
+    return sorted(found, key=lambda one: (not one["steps"], one["rank"], -len(one["steps"])))

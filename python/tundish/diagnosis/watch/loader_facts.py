@@ -1,0 +1,65 @@
+"""What is known of a loader: its kind, its workers, its length, how much it has made ahead."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from typing import Any
+
+
+def kind_of(loader: Any) -> str:
+    module = type(loader).__module__
+    return "torch" if hasattr(loader, "num_workers") else module.partition(".")[0]
+
+
+def prefetched(loader: Any) -> int:
+    """Batches that workers have ready before the first step."""
+    workers = getattr(loader, "num_workers", 0) or 0
+    return int(workers * (getattr(loader, "prefetch_factor", None) or 0))
+
+
+def length_of(iterator: Any, loader: Any) -> int | None:
+    for one in (iterator, loader):
+        with contextlib.suppress(Exception):
+            return len(one)
+    return None
+
+
+def facts_of(loader: Any) -> dict[str, Any]:
+    """Its settings, as JSON."""
+    out: dict[str, Any] = {"kind": kind_of(loader), "class": type(loader).__name__}
+    names = ("batch_size", "num_workers", "prefetch_factor", "pin_memory", "persistent_workers")
+    for name in names:
+        value = getattr(loader, name, None)
+        if isinstance(value, bool | int):
+            out[name] = value
+    out["batches"] = length_of(None, loader)
+    if (
+        out["kind"] == "torch"
+    ):  # a loader of another kind may open files when it is asked for its data set
+        out["dataset"] = dataset_name(loader)
+    elif out["kind"] == "tundish":
+        options = getattr(getattr(loader, "_setup", None), "options", None)
+        out["auto_threads"] = getattr(options, "threads", None) == "auto"
+    return out
+
+
+def dataset_name(loader: Any) -> str:
+    """Module and class."""
+    kind = type(getattr(loader, "dataset", None))
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def wait_until_filled(iterator: Any, most_s: float = 3.0) -> None:
+    """Until torch's workers have made all that they make ahead, so that they are idle in the replay."""
+    deadline = time.monotonic() + most_s
+    results = getattr(iterator, "_worker_result_queue", None)
+    pinned: Any = getattr(iterator, "_data_queue", None)
+    if results is None:
+        return
+    with contextlib.suppress(Exception):
+        while time.monotonic() < deadline:
+            ready = results.qsize() + (pinned.qsize() if pinned is not results else 0)
+            if ready >= iterator._tasks_outstanding:
+                return
+            time.sleep(0.01)

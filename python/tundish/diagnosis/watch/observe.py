@@ -1,0 +1,133 @@
+"""What the doctor's checks of a running script need to know of its model and batches.
+
+Parameters and calls of modules are looked at in the profiled steps, which are not in the figures; modes and shapes
+always, at the price of a few attribute look-ups per step.
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from types import FrameType
+from typing import Any
+
+from .users_code import users_line
+
+MOST_SHAPES = 50
+MOST_NAMES = 20
+
+
+class Observations:
+    """Used by the loop's thread."""
+
+    def __init__(self) -> None:
+        self.looks_at_parameters = False
+        self.called: set[int] = set()  # ids of modules
+        self._roots: dict[int, Any] = {}  # weak references to the modules that the loop calls
+        self._without: dict[str, bool] = {}  # names of parameters that got no gradient in any step
+        self._unused: dict[str, int] = {}  # elements of parameters whose gradient nobody uses
+        self._modes: dict[tuple[int, bool, bool], tuple[int, str, int]] = {}
+        self._shapes: set[tuple[int, ...]] = set()
+        self._types: set[str] = set()
+        self._steps = 0
+        self._optimized: set[int] = set()  # ids of parameters
+
+    def root_called(self, module: Any, grad_enabled: bool, frame: FrameType | None) -> None:
+        """The outermost call of a module."""
+        number = id(module)
+        if number not in self._roots:
+            self._roots[number] = weakref.ref(module)
+        mode = (number, bool(module.training), grad_enabled)
+        count, file, line = self._modes.get(mode, (0, "", 0))
+        if not count:
+            file, line = users_line(frame)
+        self._modes[mode] = (count + 1, file, line)
+
+    def batch(self, batch: Any) -> None:
+        """Of its first tensor: shape; of all: types."""
+        torch = sys.modules["torch"]
+        parts = batch if isinstance(batch, list | tuple) else [batch]
+        values = [
+            one
+            for part in parts
+            for one in (part.values() if isinstance(part, dict) else [part])
+            if isinstance(one, torch.Tensor)
+        ]
+        if values and len(self._shapes) < MOST_SHAPES:
+            self._shapes.add(tuple(values[0].shape))
+        self._types |= {str(one.dtype) for one in values}
+
+    def before_optimizer(self, optimizer: Any) -> None:
+        """Gradients are there. Called in profiled steps."""
+        self._optimized |= {id(p) for group in optimizer.param_groups for p in group["params"]}
+        self._steps += 1
+        for name, parameter in self._parameters():
+            got = parameter.grad is not None
+            if parameter.requires_grad:
+                self._without[name] = self._without.get(name, True) and not got
+            if got and id(parameter) not in self._optimized:
+                self._unused[name] = parameter.numel()
+            else:
+                self._unused.pop(name, None)
+
+    def _parameters(self) -> list[tuple[str, Any]]:
+        out = []
+        for root in self._live_roots():
+            out += list(root.named_parameters())
+        return out
+
+    def _live_roots(self) -> list[Any]:
+        found = [root() for root in self._roots.values()]
+        return [one for one in found if one is not None]
+
+    def largest_root(self) -> Any:
+        """The module with the most parameters among those that the loop calls; None before the first."""
+        return max(
+            self._live_roots(),
+            key=lambda root: sum(p.numel() for p in root.parameters()),
+            default=None,
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        torch = sys.modules["torch"]
+        parameters = self._parameters()
+        uncalled = [
+            f"{name} ({type(module).__name__})"
+            for root in self._live_roots()
+            for name, module in root.named_modules()
+            if self.called and id(module) not in self.called and self._got_nothing(name, module)
+        ]
+        inside = {text.partition(" ")[0] for text in uncalled}
+        without = [name for name, empty in self._without.items() if empty]
+        alone = [name for name in without if name.rpartition(".")[0] not in inside]
+        return {
+            "steps": self._steps,
+            "parameters": sum(p.numel() for _, p in parameters),
+            "types": sorted({str(p.dtype) for _, p in parameters}),
+            "never_called": uncalled[:MOST_NAMES],
+            "never_called_count": len(uncalled),
+            "without_gradient": alone[:MOST_NAMES],
+            "without_gradient_count": len(alone),
+            "unused_gradients": list(self._unused)[:MOST_NAMES],
+            "unused_gradient_elements": sum(self._unused.values()),
+            "modes": [
+                {
+                    "root": root,
+                    "training": training,
+                    "grad": grad,
+                    "calls": n,
+                    "file": f,
+                    "line": at,
+                }
+                for (root, training, grad), (n, f, at) in self._modes.items()
+            ],
+            "shapes": len(self._shapes),
+            "batch_types": sorted(self._types),
+            "cudnn_benchmark": bool(torch.backends.cudnn.benchmark),
+        }
+
+    def _got_nothing(self, name: str, module: Any) -> bool:
+        """Whether the module has parameters of its own, and none of them ever got a gradient."""
+        own = [n for n, p in module.named_parameters(recurse=False) if p.requires_grad]
+        prefix = f"{name}." if name else ""
+        return bool(own) and all(self._without.get(f"{prefix}{n}", False) for n in own)

@@ -1,0 +1,219 @@
+"""Finds the steps of a training loop and takes it through its phases.
+
+A step begins where the loop asks its loader for a batch after an optimizer step; in loops whose
+loader is not known, where the optimizer step ends. Phases: warm-up, measure, profile (lines are
+sampled), replay (cached batches), done. Everything here runs in the thread of the loop.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from .batches import KeptBatches
+from .gpu_clock import event_maker, gpu_seconds, synchronize
+from .gpu_profile import GpuProfile
+from .ledger import Ledger, Mark
+from .line_samples import LineSampler
+from .loader_facts import prefetched, wait_until_filled
+from .observe import Observations
+from .ranks import rank_and_world
+from .settings import Settings
+
+PHASES = ("warm-up", "measure", "profile", "replay", "done")
+
+
+@dataclass
+class Step:
+    phase: str
+    seconds: dict[str, float]
+    batches: int
+    optimizer_steps: int
+    boundary: bool  # an epoch began or ended in it
+    cpu_s: float  # of all threads of this process
+    marks: list[Mark] = field(default_factory=list)
+    gpu: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def wall(self) -> float:
+        return sum(self.seconds.values())
+
+
+class Watch:
+    """One per process. `on_phase` is called when another phase begins."""
+
+    def __init__(self, settings: Settings, on_phase: Callable[[Watch], None]) -> None:
+        self.settings, self._on_phase = settings, on_phase
+        self.ledger = Ledger()
+        self.thread: int | None = None  # of the loop, once it is known
+        self.phase = "warm-up"
+        self.steps: list[Step] = []
+        self.batches_kept = KeptBatches()
+        self.lines = LineSampler()
+        self.observed = Observations()
+        self.gpu_profile = GpuProfile()
+        self._iterator: Callable[[], Any] = lambda: None  # of the loop: a weak reference
+        self.loader: Any = None
+        self.module_calls = 0
+        self.rank, self.world = rank_and_world()
+        self.began = time.perf_counter()
+        self.warm_up = settings.warm_up
+        self._phase_began = self.began
+        self._in_phase = 0  # steps
+        self._nexts = self._nexts_since_step = self._optimizer_steps = 0
+        self._boundary = True  # the first step has what came before it
+        self._optimizer: Any = None
+        self._cpu_since = time.process_time()
+        self._taken = self._served = 0  # of this iteration: batches of the loader, and cached ones
+
+    def is_loop(self) -> bool:
+        return self.thread == threading.get_ident() and self.phase != "done"
+
+    def is_in_step(self) -> bool:
+        """In the loop, and not while it waits for data: transforms of the loader may be modules, too."""
+        return self.is_loop() and not self.ledger.is_in("data")
+
+    def is_current(self, iterator: Any) -> bool:
+        return self._iterator() is iterator
+
+    # --- what hooks report ---------------------------------------------------------------------
+
+    def optimizer_ended(self, optimizer: Any) -> None:
+        if self.thread is None:
+            self.thread = threading.get_ident()
+            self._optimizer = id(optimizer)
+            self.rank, self.world = rank_and_world()
+            self.settings = self.settings.for_ranks(self.world)
+            self.ledger = Ledger(make_event=event_maker())
+            return
+        self._optimizer_steps += 1
+        if id(optimizer) != self._optimizer:
+            return
+        if not self._nexts_since_step:  # no loader that we know feeds this loop
+            self.lines.note_loop(sys._getframe(1))
+            self._close_step()
+        self._nexts_since_step = 0
+
+    def next_begins(self, iterator: Any, loader: Any) -> None:
+        if self._optimizer_steps:
+            self._close_step()
+        if not self.is_current(iterator):
+            self._iterator, self.loader = weakref.ref(iterator), loader
+            self._boundary, self._taken, self._served = True, 0, 0
+            self.warm_up = max(self.warm_up, self.settings.warm_up + min(40, prefetched(loader)))
+
+    def next_ended(self, batch: Any) -> None:
+        self._nexts += 1
+        self._nexts_since_step += 1
+        self._taken += 1
+        if self.phase in ("warm-up", "measure"):
+            self.observed.batch(batch)
+        if self.phase == "measure" and self.settings.replayed:
+            self.ledger.enter("own")
+            self.batches_kept.keep(batch)
+            self.ledger.leave()
+
+    def iteration_ended(self) -> None:
+        self._boundary, self._taken, self._served = True, 0, 0
+
+    def replays(self) -> bool:
+        return self.phase == "replay" and len(self.batches_kept) > 0
+
+    def cached_batch(self, length: int | None) -> Any:
+        """In place of the loader's. StopIteration where the loader's epoch would end."""
+        if length is not None and self._taken + self._served >= length:
+            self.iteration_ended()
+            raise StopIteration
+        self.ledger.enter("own")
+        batch = self.batches_kept.take()
+        self.ledger.leave()
+        self._served += 1
+        self._nexts += 1
+        self._nexts_since_step += 1
+        return batch
+
+    def unserved(self) -> int:
+        """Batches of the loader that cached ones replaced: to be dropped, so that epochs keep their length."""
+        count, self._served = self._served, 0
+        return count if self.phase == "done" else 0
+
+    # --- phases --------------------------------------------------------------------------------
+
+    def _close_step(self) -> None:
+        if self.ledger.make_event is None and len(self.steps) < 3:
+            self.ledger.make_event = event_maker()
+        seconds, marks = self.ledger.close_step()
+        boundary = self._boundary
+        cpu = time.process_time()
+        counts = (self._nexts, self._optimizer_steps)
+        step = Step(self.phase, seconds, *counts, boundary, cpu - self._cpu_since, marks)
+        self._cpu_since = cpu
+        self.steps.append(step)
+        self._boundary = False
+        self._nexts = self._optimizer_steps = 0
+        if not boundary or self.phase == "warm-up":
+            self._in_phase += 1
+        if self._phase_is_over():
+            self.ledger.enter("own")
+            self._next_phase()
+            self.ledger.leave()
+
+    def _phase_is_over(self) -> bool:
+        passed = time.perf_counter() - self._phase_began
+        if self.phase == "warm-up":
+            return self._in_phase >= self.warm_up
+        if self.phase == "measure":
+            return self.settings.is_enough(self._in_phase, passed)
+        if self.phase == "profile":
+            return self._in_phase >= self.settings.profiled or (
+                passed >= self.settings.most_profiled_s
+            )
+        if self.phase == "replay":
+            return self._in_phase >= self.settings.replayed
+        return False
+
+    def _next_phase(self) -> None:
+        self._resolve_gpu()
+        self._stop_profile()
+        self.phase = PHASES[PHASES.index(self.phase) + 1]
+        self.observed.looks_at_parameters = self.phase == "profile"
+        if self.phase == "profile":
+            assert self.thread is not None
+            self.lines.start(self.thread, lambda: self.ledger.part)
+            self.gpu_profile.start()
+        elif self.phase == "replay":
+            if not len(self.batches_kept):
+                self.phase = "done"
+            else:
+                wait_until_filled(self._iterator())
+        if self.phase == "done":
+            self.batches_kept.clear()
+        self._in_phase, self._phase_began = 0, time.perf_counter()
+        self._on_phase(self)
+
+    def _stop_profile(self) -> None:
+        self.lines.stop()
+        profiled = [step for step in self.steps if step.phase == "profile"]
+        own = sum(step.seconds["own"] for step in profiled)
+        self.gpu_profile.stop(len(profiled), sum(step.wall for step in profiled) - own)
+
+    def _resolve_gpu(self) -> None:
+        if self.ledger.make_event is None:
+            return
+        synchronize()
+        for step in self.steps:
+            if len(step.marks) > 1:
+                step.gpu = gpu_seconds(step.marks)
+            step.marks = []
+
+    def end(self) -> None:
+        """The script ends, or the part that was to be watched."""
+        self._stop_profile()
+        if self.phase != "done":
+            self._resolve_gpu()
+        self.batches_kept.clear()

@@ -1,0 +1,31 @@
+#include "cli/doctor/ask_torch.h"
+
+#include "cli/python.h"
+#include "core/machine/helper_process.h"
+
+namespace tundish::cli {
+namespace {
+
+// Finds the package without importing it: tundish imports torch.
+constexpr const char* kScript = R"(import importlib.util, runpy
+folder = importlib.util.find_spec("tundish").submodule_search_locations[0]
+runpy.run_path(folder + "/diagnosis/environment/torch_versions.py", run_name="__main__"))";
+
+}  // namespace
+
+TorchVersions ask_torch(const Shell& shell) {
+  for (const std::string& python : python_candidates(shell)) {
+    try {
+      const std::vector<std::byte> output = run_helper(  // env looks through the PATH
+          "/usr/bin/env", {python, "-c", kScript}, python, {.seconds = 5, .max_output = 65'536});
+      const auto* text = reinterpret_cast<const char*>(output.data());
+      TorchVersions versions = parse_torch_versions({text, output.size()});
+      if (!versions.python.empty()) return versions;
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::interrupted) throw;
+    }
+  }
+  return {};
+}
+
+}  // namespace tundish::cli

@@ -1,0 +1,153 @@
+// tundish top: GPUs, host, disks and every running loader, live.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
+#include "cli/json.h"
+#include "cli/top/full_screen.h"
+#include "cli/verbs.h"
+#include "core/clock.h"
+#include "top/frame_text.h"
+#include "top/live_server.h"
+#include "top/snapshot_json.h"
+
+namespace tundish::cli {
+namespace {
+
+constexpr VerbHelp kHelp = {
+    .verb = "top",
+    .usage = "[options]",
+    .examples = R"(tundish top
+tundish top --json --interval 1000
+tundish top --serve)",
+    .text = R"(Shows GPUs, CPUs, control group, disks and every loader of Tundish that runs on
+this machine, live: images and bytes per second, how long training waits for batches,
+what the threads do, the cache, the epoch. Loaders need no option for that, and leave
+no file behind. q ends it.
+
+Without a terminal, and with --json, one snapshot is printed; with --interval one after
+the other. --serve shows charts in a browser of this machine: the address has a random
+token, and nobody without it, or on another machine, gets an answer.)",
+    .json = R"({time, seconds, host, group, disks, gpus, loaders}, one line per snapshot; rates are
+of the seconds since the snapshot before; a loader has process, command, source, rank,
+world_size, epoch, position, epoch_samples, batch_size, gpu_decodes, age_s,
+samples_per_second, batches_per_second, bytes_per_second, shares of the time (waiting,
+reading, decoding, augmenting, cache_hits), and stats: all of Loader.stats())"};
+
+struct TopArguments {
+  std::uint64_t interval_ms = 0, count = 0, port = 0;
+  bool serve = false;
+  bool repeats() const { return interval_ms > 0 || count > 0; }
+  int wait_ms() const { return interval_ms > 0 ? static_cast<int>(interval_ms) : 1000; }
+};
+
+// False when help was asked for.
+bool parse(TopArguments& out, const Words& words, Shell& shell) {
+  Arguments arguments(kHelp, shell);
+  arguments.option(out.interval_ms, "--interval", "MS", "milliseconds between two looks (1000)",
+                   100, 3'600'000);
+  arguments.option(out.count, "--count", "N", "end after N looks", 1, 1'000'000'000);
+  arguments.flag(out.serve, "--serve", "charts in a browser of this machine");
+  arguments.option(out.port, "--port", "N", "of --serve (any free one)", 1, 65535);
+  return arguments.parse(words);
+}
+
+// Sleeps in short pieces, so that Ctrl-C ends it; false when it did.
+bool wait(int milliseconds) {
+  const std::uint64_t end = now_ns() + static_cast<std::uint64_t>(milliseconds) * 1'000'000;
+  while (!stop_flag().load() && now_ns() < end) {
+    const auto left = static_cast<useconds_t>((end - now_ns()) / 1000 + 1);
+    ::usleep(std::min<useconds_t>(left, 100'000));  // a signal ends it, too
+  }
+  return !stop_flag().load();
+}
+
+bool has_blocks() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const char* value = std::getenv(name);
+    if (!value || !*value) continue;
+    const std::string_view text = value;
+    return text.find("UTF-8") != text.npos || text.find("utf8") != text.npos;
+  }
+  return false;
+}
+
+int print_snapshots(const TopArguments& arguments, Sampler& sampler, const Shell& shell) {
+  const FrameStyle style{.width = 160, .blocks = false};
+  sampler.take();  // rates need two
+  for (std::uint64_t done = 0;; ++done) {
+    if (!wait(arguments.repeats() ? arguments.wait_ms() : 500)) return kInterrupted;
+    const Snapshot snapshot = sampler.take();
+    if (shell.json) {
+      print_json(shell, snapshot_json(snapshot));
+    } else if (!shell.quiet) {
+      for (const std::string& line : frame_lines(snapshot, style)) shell.print(line + '\n');
+    }
+    shell.flush();
+    if (!arguments.repeats() || done + 1 == arguments.count) return kOk;
+    if (!shell.json && !shell.quiet) shell.print("\n");
+  }
+}
+
+int show_live(const TopArguments& arguments, Sampler& sampler) {
+  const FullScreen screen;
+  const bool blocks = has_blocks();
+  sampler.take();
+  for (std::uint64_t done = 0; !stop_flag().load(); ++done) {
+    // The first picture comes soon, although its rates are of a short time.
+    if (screen.wait_for_quit(done == 0 ? 250 : arguments.wait_ms())) return kOk;
+    if (done > 0 && done == arguments.count) return kOk;
+    std::vector<std::string> lines =
+        frame_lines(sampler.take(), {.width = screen.size().width, .blocks = blocks});
+    lines.emplace_back();
+    lines.push_back(cut_to_width("q: end", screen.size().width));
+    screen.draw(lines);
+  }
+  return kOk;  // Ctrl-C is how one leaves it
+}
+
+int serve(const TopArguments& arguments, Sampler& sampler, Shell& shell) {
+  LiveServer server(static_cast<std::uint16_t>(arguments.port));
+  if (shell.json) {
+    print_json(shell, Json{{"address", server.address()}});
+  } else {
+    shell.print(fmt::format("{}\n", server.address()));
+    shell.message("open", "that address in a browser of this machine; Ctrl-C ends it");
+    shell.message("from", fmt::format("another machine: ssh -L {0}:127.0.0.1:{0} THIS-MACHINE",
+                                      server.port()));
+  }
+  shell.flush();
+  sampler.take();
+  std::string kept;
+  std::uint64_t kept_ns = 0;
+  const auto snapshot = [&] {  // two browsers cost no more than one
+    if (kept.empty() || now_ns() - kept_ns > 500'000'000) {
+      kept = snapshot_json(sampler.take()).dump();
+      kept_ns = now_ns();
+    }
+    return kept;
+  };
+  while (!stop_flag().load()) server.serve(1000, snapshot);
+  return kOk;
+}
+
+}  // namespace
+
+int run_top(const Words& words, Shell& shell) {
+  TopArguments arguments;
+  if (!parse(arguments, words, shell)) return kOk;
+  if (arguments.port > 0 && !arguments.serve) throw UsageError("--port belongs to --serve");
+  if (arguments.serve && arguments.repeats()) {
+    throw UsageError("--serve takes neither --interval nor --count: the page asks");
+  }
+  Sampler sampler;
+  if (arguments.serve) return serve(arguments, sampler, shell);
+  const bool live =
+      !shell.json && !shell.quiet && ::isatty(STDOUT_FILENO) && ::isatty(STDIN_FILENO);
+  return live ? show_live(arguments, sampler) : print_snapshots(arguments, sampler, shell);
+}
+
+}  // namespace tundish::cli

@@ -1,0 +1,15 @@
+// Where the files of the system are. Tests have trees of their own.
+#pragma once
+
+#include <string>
+
+namespace tundish {
+
+struct SystemRoots {
+  std::string proc = "/proc";
+  std::string sys = "/sys";
+  std::string groups = "/sys/fs/cgroup";
+  std::string dev = "/dev";
+};
+
+}  // namespace tundish

@@ -1,0 +1,179 @@
+"""Changes that --apply makes to the script's DataLoader, and the doctor in a Lightning Trainer."""
+
+import json
+
+import pytest
+import torch
+import tundish
+from torch.utils.data import DataLoader
+from torchvision import datasets
+from torchvision.transforms import v2
+from tundish.diagnosis.doctor.plan_change import add_plan
+from tundish.diagnosis.doctor.verdict import judge
+from tundish.diagnosis.watch.engine_rate import engine_rate
+from tundish.diagnosis.watch.loader_facts import facts_of
+
+from tests.helpers import plants, torch_sets
+from tests.helpers.warm_python import FRAMEWORKS, run_warm
+from tests.helpers.written_facts import facts, step
+from tests.tuning import test_frameworks as frameworks
+
+SAMPLES = "tests.helpers.plants.Samples"
+FOLDER = "torchvision.datasets.folder.ImageFolder"
+
+
+def iterated(loader, apply, apply_to):
+    """What the watch says of the change, and the class of the iterator."""
+    with plants.watched(apply=apply, apply_to=apply_to) as session:
+        iterator = iter(loader)
+        next(iterator)
+        kind = type(iterator).__name__
+        del iterator
+    return session.end()["applied"], kind
+
+
+def test_workers_are_added_to_the_loader_of_that_data_set_alone():
+    loader = DataLoader(plants.Samples(), 4)
+    found = iterated(loader, "workers=1", SAMPLES)
+    assert found == ({"done": True, "text": "num_workers=1"}, "_MultiProcessingDataLoaderIter")
+    applied, kind = iterated(DataLoader(plants.Samples(), 4), "workers=1", "another.Set")
+    assert kind == "_SingleProcessDataLoaderIter"
+    assert applied == {"done": False, "text": "no DataLoader of that data set was iterated"}
+    assert DataLoader.__iter__.__module__ == "torch.utils.data.dataloader"
+    assert not hasattr(DataLoader.__iter__, "__wrapped__")
+
+
+def test_the_engine_takes_the_place_of_a_known_data_set(tmp_path):
+    data = torch_sets.image_folder(torch_sets.write_folder(tmp_path, 12))
+    loader = DataLoader(data, 4)
+    plain = [images for images, _ in loader]
+    with plants.watched(apply="accelerate", apply_to=FOLDER) as session:
+        epochs = [[images for images, _ in loader] for _ in range(2)]
+    applied = session.end()["applied"]
+    assert applied["done"]
+    assert "the engine makes the batches" in applied["text"]
+    for batches in epochs:
+        assert all(torch.allclose(a, b, atol=0.1) for a, b in zip(batches, plain, strict=True))
+    assert type(iter(loader)).__name__ == "_SingleProcessDataLoaderIter"  # as before
+
+
+def test_a_data_set_that_the_engine_does_not_know_stays_and_the_reason_is_said(tmp_path):
+    steps = v2.Compose([v2.ToImage(), v2.Lambda(lambda x: x.float())])
+    data = datasets.ImageFolder(torch_sets.write_folder(tmp_path, 12), steps)
+    applied, _ = iterated(DataLoader(data, 1), "accelerate", FOLDER)
+    assert not applied["done"]
+    assert "kept" in applied["text"]
+
+
+def test_the_engine_is_timed_where_it_knows_the_data_set_and_random_numbers_stay(tmp_path):
+    data = torch_sets.image_folder(torch_sets.write_folder(tmp_path, 12), torch_sets.RANDOM)
+    own = torch.Generator().manual_seed(5)
+    loader = DataLoader(data, 4, shuffle=True, generator=own)
+    states = [torch.get_rng_state(), own.get_state()]
+    found = engine_rate(loader, 0.1)
+    assert found["native"]
+    assert found["batch_s"] > 0
+    assert all(torch.equal(*pair) for pair in zip(states, [torch.get_rng_state(), own.get_state()]))
+    unknown = engine_rate(DataLoader(plants.Samples(), 4), 0.1)
+    assert not unknown["native"]
+    assert "batch_s" not in unknown
+
+
+def test_a_loader_of_tundish_is_not_asked_for_its_data_set():
+    """tundish.Loader opens its file again for that, which may be gone by then."""
+
+    class Loader:
+        @property
+        def dataset(self):
+            raise AssertionError
+
+    assert facts_of(Loader())["class"] == "Loader"
+
+
+def test_threads_that_a_loader_of_tundish_finds_itself_are_known(tmp_path):
+    tundish.pack(str(torch_sets.write_folder(tmp_path / "photos", 4)), str(tmp_path / "a.tnd"))
+    for threads in ("auto", 1):
+        with tundish.Loader(tmp_path / "a.tnd", 2, threads=threads) as loader:
+            assert facts_of(loader)["auto_threads"] is (threads == "auto")
+
+
+def test_a_plan_is_set_on_the_scripts_own_model(tmp_path):
+    model, optimizer = frameworks.make()
+    plan = frameworks.plan_of("bf16", "channels_last", "fused_optimizer", "cuda_graph")
+    plan.save(tmp_path / "plan.json")
+    kinds = []
+    with plants.watched(apply=f"plan={tmp_path / 'plan.json'}") as session:
+        for _ in range(4):
+            output = model(torch.randn(2, 3, 12, 12))
+            kinds.append((frameworks.is_channels_last(model), str(output.dtype)))
+            torch.nn.functional.cross_entropy(output, torch.zeros(2, dtype=torch.int64)).backward()
+            optimizer.step()
+            optimizer.zero_grad()
+    applied = session.end()["applied"]
+    assert applied["done"], applied
+    first, second = applied["text"].splitlines()[:2]
+    assert first == "applied: channels_last, fused optimiser, bf16 autocast"
+    assert second.startswith("left out: CUDA graph of the step: needs")
+    assert kinds == [(False, "torch.float32")] * 2 + [(True, "torch.float32")] * 2
+    assert optimizer.param_groups[0]["fused"]
+
+
+def test_a_plan_that_cannot_be_read_is_said(tmp_path):
+    (tmp_path / "plan.json").write_text("{}")
+    model, optimizer = frameworks.make()
+    with plants.watched(apply=f"plan={tmp_path / 'plan.json'}") as session:
+        for _ in range(2):
+            model(torch.randn(2, 3, 12, 12)).sum().backward()
+            optimizer.step()
+    applied = session.end()["applied"]
+    assert not applied["done"]
+    assert "is not a plan" in applied["text"]
+
+
+def test_a_plan_is_one_of_the_changes(tmp_path):
+    plan = frameworks.plan_of("channels_last")
+    plan.report.gains = {"baseline": {"gain": 2.0, "low": 1.9, "high": 2.1}}
+    plan.save(tmp_path / "plan.json")
+    verdict = judge(facts([step(data=0.010)] * 20))
+    add_plan(verdict, str(tmp_path / "plan.json"))
+    change = next(one for one in verdict.changes if one.apply.startswith("plan="))
+    assert change.what == "the plan plan.json: channels_last"
+    assert change.predicted_s == pytest.approx(0.010 + 0.033 / 2)
+    assert change.apply == f"plan={tmp_path / 'plan.json'}"
+
+
+LIGHTNING = """
+import json, warnings
+warnings.simplefilter("ignore")
+import torch
+from lightning.pytorch import LightningModule, Trainer
+from tundish.diagnosis.doctor.lightning import DoctorCallback
+from tests.helpers.plants import SlowStorage
+
+class Module(LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.model = torch.nn.Linear(8, 4)
+    def training_step(self, batch):
+        return torch.nn.functional.cross_entropy(self.model(batch[0]), batch[1])
+    def configure_optimizers(self):
+        return torch.optim.SGD(self.parameters(), lr=0.1)
+
+torch.set_num_threads(1)
+callback = DoctorCallback(steps=5, stop=True)
+callback._doctor._settings.profiled = 3
+trainer = Trainer(max_epochs=1, callbacks=[callback], logger=False, enable_checkpointing=False,
+                  enable_progress_bar=False, enable_model_summary=False, accelerator="cpu")
+trainer.fit(Module(), torch.utils.data.DataLoader(SlowStorage(), 2))
+print(json.dumps(dict(callback.verdict.as_json(), steps=trainer.global_step)))
+"""
+
+
+def test_a_trainer_is_watched_and_stopped():
+    done = run_warm("-c", LIGHTNING, imports=FRAMEWORKS)
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found["cause"]["name"] == "storage", done.stderr
+    assert found["phase"] == "done"
+    assert found["figures"]["ceiling_from"] == "replay"
+    assert found["steps"] < 100
+    assert found["sentence"] in done.stderr

@@ -1,0 +1,119 @@
+"""`tundish compare`: the difference, the exit code, and any file that is no report."""
+
+import json
+
+import pytest
+from tundish.diagnosis.doctor.compare_cli import HELP, main
+from tundish.diagnosis.doctor.verdict import judge
+
+from tests.helpers.written_facts import facts, step
+
+
+def report(data=0.0, **more):
+    machine = {"cpu": "a CPU", "busy": 0.0}
+    return {**judge(facts([step(data=data)] * 20)).as_json(), "machine": machine, **more}
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(name, values):
+        text = values if isinstance(values, str) else json.dumps(values)
+        (tmp_path / name).write_text(text)
+        return str(tmp_path / name)
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("data", "threshold", "code", "words"),
+    [
+        (0.0, "5", 0, "0.0 % faster"),
+        (0.0033, "5", 1, "10.0 % slower"),
+        (0.0033, "11", 0, "10.0 % slower"),
+        (0.033, "5", 1, "100.0 % slower"),
+    ],
+)
+def test_the_exit_code_tells_whether_the_step_is_slower(
+    write, capsys, data, threshold, code, words
+):
+    files = [write("a.json", report()), write("b.json", report(data))]
+    assert main(["--threshold", threshold, *files]) == code
+    out = capsys.readouterr().out
+    assert words in out
+    assert ("slower: yes" in out) == bool(code)
+
+
+def test_a_faster_step_and_another_cause(write, capsys):
+    assert main([write("a.json", report(0.1)), write("b.json", report())]) == 0
+    out = capsys.readouterr().out
+    assert "75.2 % faster: 133 ms -> 33.0 ms" in out
+    assert "before: Training waits for data" in out
+    assert "after:  The model bounds the step" in out
+
+
+def test_runs_that_cannot_be_compared_have_a_note(write, capsys):
+    other = report(machine={"cpu": "another", "busy": 0.9}, loader={"batch_size": 7})
+    other["figures"]["few"] = True
+    main([write("a.json", report()), write("b.json", other)])
+    out = capsys.readouterr().out
+    for words in (
+        "another machine: a CPU, then another",
+        "batch size: 10, then 7",
+        "few steps",
+        "busy",
+    ):
+        assert words in out.replace("others used the CPUs", "busy"), words
+
+
+def test_json_has_the_keys_that_the_help_promises(write, capsys):
+    assert main(["--json", write("a.json", report()), write("b.json", report(0.1))]) == 1
+    found = json.loads(capsys.readouterr().out)
+    promised = HELP.split("with --json:\n{")[1].split("}")[0]
+    assert list(found) == promised.replace("\n", " ").split(", ")
+    assert found["slower"] is True
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "this is not JSON"),
+        ("[" * 100_000, "this is not JSON"),
+        ("[]", "no report of tundish doctor"),
+        ('{"figures": 1}', "no report of tundish doctor"),
+        ('{"version": 9, "figures": {}, "sentence": ""}', "version 9, not 1"),
+        ('{"version": 1, "figures": null, "sentence": "No verdict"}', "no step in it: No verdict"),
+        ('{"version": 1, "figures": [], "sentence": ""}', "incomplete"),
+        ('{"version": 1, "figures": {"step_s": "x"}, "sentence": ""}', "incomplete"),
+        ('{"version": 1, "figures": {"step_s": 0, "ceiling_s": 0, "parts": {}}, "sentence": ""}', "incomplete"),
+        ('{"version": 1, "figures": {"step_s": 1, "ceiling_s": 1, "parts": {"data": []}}, "sentence": ""}', "incomplete"),
+        ('{"version": 1, "machine": 3, "figures": {"step_s": 1, "ceiling_s": 1, "parts": {}}, "sentence": ""}', "incomplete"),
+        ('{"version": 1, "figures": {"step_s": NaN, "ceiling_s": 1, "parts": {}}, "sentence": ""}', "incomplete"),
+        ('{"version": 1, "cause": 3, "figures": {"step_s": 1, "ceiling_s": 1, "parts": {}}, "sentence": ""}', "incomplete"),
+    ],
+)  # fmt: skip
+def test_a_file_that_is_no_report(write, capsys, text, words):
+    file = write("bad.json", text)
+    assert main(["--json", write("a.json", report()), file]) == 2
+    captured = capsys.readouterr()
+    assert words in captured.err
+    assert file in captured.err
+    assert json.loads(captured.out)["error"]["exit"] == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ([], "BEFORE.json"),
+        (["/no/such.json", "/no/such.json"], "/no/such.json: No such file"),
+        (["--threshold", "-3", "a", "b"], "from 0 to 1000"),
+        (["--threshold", "nan", "a", "b"], "from 0 to 1000"),
+    ],
+)
+def test_wrong_words(words, text, capsys):
+    assert main(words) == 2
+    assert text in capsys.readouterr().err
+
+
+def test_help_starts_with_an_example(capsys):
+    assert main(["--help"]) == 0
+    assert capsys.readouterr().out.startswith("examples:\n  tundish compare before.json")

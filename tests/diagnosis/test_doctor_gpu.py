@@ -1,0 +1,112 @@
+"""The GPU's record of profiled steps, written down here: what is read off it, and the causes it shows."""
+
+import pytest
+import torch
+from tundish.diagnosis.doctor.verdict import judge
+from tundish.diagnosis.watch.gpu_profile import GpuProfile, covered, events_of, summed
+
+from tests.helpers.written_facts import facts, line, step
+
+GPU = {"forward": 0.010, "backward": 0.020, "optimizer": 0.003}
+BUSY = {
+    "steps": 10,
+    "wall_s": 0.033,
+    "busy_s": 0.032,
+    "kernels": 300,
+    "kernel_s": 100e-6,
+    "launches": 300,
+    "waits": 0,
+    "wait_s": 0,
+    "pageable_copy_s": 0,
+    "pinned_copy_s": 0,
+}
+
+
+def verdict_of(gpu=None, lines=(), **profile):
+    seen = {**BUSY, **profile}
+    steps = [step(gpu=gpu or GPU) for _ in range(20)]
+    return judge(facts(steps, gpu_profile=seen, lines=list(lines), script="train.py"))
+
+
+def test_a_busy_gpu_is_bound_by_the_model():
+    assert verdict_of().cause.name == "compute"
+
+
+def test_short_kernels_with_gaps_are_bound_by_their_launches():
+    verdict = verdict_of(busy_s=0.012, kernels=2000, kernel_s=6e-6)
+    assert (verdict.cause.name, verdict.cause.detail) == ("launch", "2000 kernels of 6 us")
+    assert "The GPU is idle 64 % of every step between 2000 kernels of 6 us" in str(verdict)
+    change = next(one for one in verdict.changes if "CUDA graph" in one.what)
+    assert change.predicted_s == pytest.approx(0.012)
+    assert change.how == "tundish tune train.py:build"
+
+
+def test_a_host_that_waits_in_every_step_has_its_line():
+    lines = [line("other", 0.5, name="item")]
+    verdict = verdict_of(busy_s=0.016, waits=1, wait_s=0.01, lines=lines)
+    assert (verdict.cause.name, verdict.cause.detail) == ("sync", "train.py:9 (item)")
+    assert "because the host waits for it: train.py:9 (item)." in verdict.sentence
+    assert verdict.changes[0].how == "train.py:9 (item)"
+
+
+def test_a_wait_that_does_not_leave_the_gpu_idle_costs_nothing():
+    assert verdict_of(waits=1, wait_s=0.03).cause.name == "compute"
+
+
+@pytest.mark.parametrize(
+    ("pageable", "pinned", "detail"), [(0.02, 0, "from pageable memory"), (0, 0.02, "")]
+)
+def test_copies_say_which_memory_they_come_from(pageable, pinned, detail):
+    gpu = {**GPU, "copy": 0.030}
+    verdict = verdict_of(gpu, pageable_copy_s=pageable, pinned_copy_s=pinned)
+    assert (verdict.cause.name, verdict.cause.detail) == ("copy", detail)
+
+
+def test_streams_that_run_at_the_same_time_count_once():
+    assert covered([]) == 0
+    assert covered([(3, 4), (0, 2), (1, 2.5), (0.5, 1)]) == pytest.approx(3.5)
+
+
+def test_events_of_the_profiler_are_summed_by_step():
+    events = [
+        ("void gemm", True, 0.0, 0.2),
+        ("Memcpy HtoD (Pageable -> Device)", True, 0.1, 0.3),
+        ("Memcpy HtoD (Pinned -> Device)", True, 0.4, 0.5),
+        ("Memset (Device)", True, 0.5, 0.6),
+        ("cudaLaunchKernel", False, 0.0, 0.01),
+        ("cudaStreamSynchronize", False, 0.7, 0.9),
+        ("cudaMemcpyAsync", False, 0.7, 0.9),
+    ]
+    found = summed(events, 2, 2.0)
+    assert found["busy_s"] == pytest.approx((0.3 + 0.2) / 2)
+    assert (found["kernels"], found["launches"], found["waits"]) == (0.5, 0.5, 0.5)
+    assert found["kernel_s"] == pytest.approx(0.2)
+    assert (found["wait_s"], found["wall_s"]) == pytest.approx((0.1, 1.0))
+    assert (found["pageable_copy_s"], found["pinned_copy_s"]) == pytest.approx((0.1, 0.05))
+
+
+def test_a_profiler_that_fails_does_not_end_the_script(monkeypatch):
+    def fails(**words):
+        raise RuntimeError("another profiler is active")
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
+    monkeypatch.setattr(torch.profiler, "profile", fails)
+    profile = GpuProfile()
+    profile.start()
+    profile.stop(5, 1.0)
+    assert profile.summary is None
+    assert "another profiler is active" in profile.failed
+    text = str(judge(facts([step()] * 9, gpu_profile=None, gpu_profile_failed=profile.failed)))
+    assert "the GPU could not be profiled: RuntimeError: another profiler" in text
+
+
+def test_events_of_torchs_own_profiler_can_be_read():
+    """Of a CPU: the same objects as a GPU's."""
+    kinds = torch.profiler.ProfilerActivity
+    with torch.profiler.profile(activities=[kinds.CPU]) as profiler:
+        torch.ones(100).sum()
+    events = {name: (on_gpu, end - begin) for name, on_gpu, begin, end in events_of(profiler)}
+    on_gpu, seconds = events["aten::sum"]
+    assert not on_gpu
+    assert 0 < seconds < 60

@@ -1,0 +1,178 @@
+"""Loops of many kinds: what a step is, what the loop gets, and that nothing of the watch stays."""
+
+import time
+
+import pytest
+import torch
+import tundish
+from torch.utils.data import DataLoader, TensorDataset
+
+N = 60  # batches: more than all phases take with steps=5
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def loader(batches=N, **options):
+    numbers = torch.arange(batches * 2, dtype=torch.float32).reshape(-1, 1)
+    return DataLoader(TensorDataset(numbers, numbers), 2, **options)
+
+
+def model_and_optimizer(kind=torch.optim.SGD, **options):
+    model = torch.nn.Linear(1, 1)
+    return model, kind(model.parameters(), 1e-6, **options)
+
+
+def train(batches, every=1):
+    """One optimizer step per `every` batches; the first number of each batch."""
+    model, optimizer = model_and_optimizer()
+    seen = []
+    for number, (x, _) in enumerate(batches):
+        seen.append(x[0].item())
+        model(x).sum().backward()
+        x.fill_(-1)  # a batch is the loop's own
+        if number % every == every - 1:
+            optimizer.step()
+            optimizer.zero_grad()
+    return seen
+
+
+def phases(doctor):
+    return {one["phase"] for one in doctor.verdict.facts["steps"]}
+
+
+def test_the_loop_gets_as_many_batches_as_without_the_doctor_and_the_right_ones_after_a_replay():
+    with tundish.doctor(steps=5) as doctor:
+        seen = train(loader())
+    plain = [2.0 * number for number in range(N)]
+    assert len(seen) == N
+    assert "replay" in phases(doctor)
+    assert -1 not in seen
+    changed = [number for number in range(N) if seen[number] != plain[number]]
+    assert len(changed) == 14
+    assert changed == list(range(changed[0], changed[0] + 14))  # cached ones; then as without
+
+
+def test_without_a_replay_the_batches_are_the_loaders():
+    with tundish.doctor(steps=5, replay=False) as doctor:
+        seen = train(loader())
+    assert seen == [2.0 * number for number in range(N)]
+    assert doctor.verdict.figures.ceiling_from == "computed"
+
+
+@pytest.mark.parametrize("length", [1, 3, 7])
+def test_short_epochs_keep_their_length_also_in_a_replay(length):
+    data = loader(length)
+    with tundish.doctor(steps=5) as doctor:
+        counts = [len(train(data)) for _ in range(60)]
+    assert counts == [length] * 60
+    assert length == 1 or "replay" in phases(doctor)
+
+
+def test_a_step_is_an_optimizer_step_and_may_have_several_batches():
+    with tundish.doctor(steps=5, replay=False) as doctor:
+        train(loader(), every=2)
+    steps = doctor.verdict.facts["steps"][1:]
+    assert {(one["batches"], one["optimizer_steps"]) for one in steps} == {(2, 1)}
+    assert doctor.verdict.facts["overhead_s"] > 0
+
+
+def test_two_optimizers_make_one_step_per_batch():
+    (a, first), (b, second) = model_and_optimizer(), model_and_optimizer()
+    with tundish.doctor(steps=5, replay=False) as doctor:
+        for x, _ in loader(30):
+            a(x).sum().backward()
+            first.step()
+            b(x).sum().backward()
+            second.step()
+    steps = doctor.verdict.facts["steps"][1:]
+    assert {(one["batches"], one["optimizer_steps"]) for one in steps} == {(1, 2)}
+
+
+def test_a_closure_counts_for_its_own_parts():
+    model, optimizer = model_and_optimizer(torch.optim.LBFGS, max_iter=2)
+
+    def closure():
+        optimizer.zero_grad()
+        loss = model(x).square().sum()
+        loss.backward()
+        return loss
+
+    with tundish.doctor(steps=5, replay=False) as doctor:
+        for x, _ in loader(30):  # noqa: B007
+            optimizer.step(closure)
+    parts = doctor.verdict.figures.parts
+    assert all(parts[part] > 0 for part in ("forward", "backward", "optimizer", "zero_grad"))
+
+
+def test_transforms_that_are_modules_belong_to_the_loader():
+    """With num_workers=0 the loop's own thread calls them."""
+    from torchvision.transforms import v2
+
+    class Slow(torch.nn.Module):
+        def forward(self, x):
+            time.sleep(0.005)
+            return x
+
+    class Set(TensorDataset):
+        steps = v2.Compose([Slow(), v2.Identity()])
+
+        def __getitem__(self, index):
+            return self.steps(super().__getitem__(index)[0]), 0
+
+    with tundish.doctor(steps=5, replay=False) as doctor:
+        train(DataLoader(Set(torch.ones(60, 1)), 2))
+    figures = doctor.verdict.figures
+    assert figures.share("data") > 0.5
+    rows = [row["name"] for row in doctor.verdict.loading.rows]
+    assert rows[0] == "Slow"
+    assert "Compose" not in rows
+
+
+def test_a_validation_between_steps_is_another_iterator():
+    model, optimizer = model_and_optimizer()
+    with tundish.doctor(steps=5, replay=False) as doctor:
+        for _ in range(5):
+            for x, _ in loader(8):
+                model(x).sum().backward()
+                optimizer.step()
+            for x, _ in loader(3):
+                model(x)
+    steps = doctor.verdict.facts["steps"]
+    assert any(one["boundary"] for one in steps[1:])
+    assert all(one["batches"] == 1 for one in steps if not one["boundary"])
+
+
+def test_nothing_of_the_watch_stays_after_the_block_also_after_an_error():
+    from torch.utils.data.dataloader import _BaseDataLoaderIter
+
+    places = [
+        *((torch.nn.Module, "__call__"), (torch.autograd, "backward")),
+        *((torch.optim.Optimizer, "zero_grad"), (_BaseDataLoaderIter, "__next__")),
+    ]
+    before = [getattr(owner, name) for owner, name in places]
+    doctor = tundish.doctor()
+    with pytest.raises(ZeroDivisionError), doctor:
+        _ = train(loader(9))[0] / [getattr(*place) in before for place in places].count(True)
+    assert [getattr(owner, name) for owner, name in places] == before
+    assert doctor.verdict.cause is not None
+    assert any("unsteady" in note for note in doctor.verdict.notes)
+
+
+def test_one_doctor_at_a_time_and_a_verdict_only_after_the_beginning():
+    with pytest.raises(RuntimeError, match="no verdict before"):
+        _ = tundish.doctor().verdict
+    with pytest.raises(ValueError, match="at least 5"):
+        tundish.doctor(steps=2)
+    with tundish.doctor() as doctor:
+        assert doctor.verdict.cause is None
+        with pytest.raises(RuntimeError, match="another"):
+            tundish.doctor().__enter__()
+    with tundish.doctor() as again:
+        pass
+    assert "no two optimizer steps" in again.verdict.sentence

@@ -1,0 +1,225 @@
+"""The report: complete, escaped, one file, small, legible on a narrow page; and its JSON is documented."""
+
+import html
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from PIL import Image
+from tundish.diagnosis.doctor.compare import read_report
+from tundish.diagnosis.doctor.environment import environment
+from tundish.diagnosis.doctor.excerpts import excerpt
+from tundish.diagnosis.doctor.page import report_page
+from tundish.diagnosis.doctor.ranks import judge_ranks
+from tundish.diagnosis.doctor.verdict import judge
+
+from tests.helpers.chromium import look_at
+from tests.helpers.program import ROOT, needs_program
+from tests.helpers.written_facts import facts, sampled, step
+
+MOST_BYTES = 500_000
+PAGE = (ROOT / "docs" / "doctor-report.md").read_text()
+VOID = {"meta", "br", "line", "rect", "polyline", "circle"}
+EVIL = "<script>alert('x')</script>&\"'"
+FINDING = {
+    "file": __file__,
+    "line": 3,
+    "check": "item-in-loop",
+    "level": "warning",
+    "text": "waits",
+    "remedy": "read it later",
+    "page": "docs/checks.md",
+}
+
+
+PROFILE = {
+    **dict.fromkeys(("steps", "wall_s", "busy_s", "kernels", "kernel_s", "launches", "waits"), 1.0),
+    **dict.fromkeys(("wait_s", "pageable_copy_s", "pinned_copy_s"), 0.5),
+}
+
+
+def values(findings=(), steps=40, **more):
+    loader = sampled([(EVIL, "decode", 0.01, 0.0), ("Crop", "transform", 0.004, 0)], 0.02)
+    lines = [
+        {
+            "part": "other",
+            "in_other": True,
+            "file": __file__,
+            "line": 20,
+            "function": "f",
+            "share": 0.5,
+        }
+    ]
+    all_steps = [step("warm-up", True)] + [step(data=0.2, other=0.02)] * steps
+    all_steps += [step("replay")] * 9
+    verdict = judge(facts(all_steps, loader=loader, lines=lines, gpu_profile=PROFILE, **more))
+    verdict.findings = list(findings)
+    verdict.applied = {
+        "number": 1,
+        "what": EVIL,
+        "done": True,
+        "text": "num_workers=8",
+        "predicted_s": 0.05,
+        "measured_s": 0.06,
+        "difference": 0.2,
+        "at_best": False,
+        "sentence": "then",
+    }
+    machine = {"cpu": "a CPU", "cores": 8, "memory_gb": 1, "system": "Linux", "busy": 0.5}
+    origin = {"command": f"python {EVIL}", "machine": machine, "versions": {"torch": "2"}}
+    keys = ("area", "name", "level", "figure", "reason", "fix")
+    origin["environment"] = [
+        dict(zip(keys, ("memory", "swap", "ok", "none", "", ""))),
+        dict(zip(keys, ("cpu", "load", "warning", "17 tasks", "others", EVIL))),
+    ]
+    return {**verdict.as_json(), "processes": 1, "exit": 0, **origin}
+
+
+class Tags(HTMLParser):
+    """Every tag is closed in order."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.seen = [], []
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attributes):
+        self.seen.append((tag, dict(attributes)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.seen.append((tag, dict(attributes)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_the_page_has_every_part_and_needs_no_other_file():
+    found = values([FINDING])
+    text = report_page(found)
+    tags = Tags(text).seen
+    assert html.escape(found["sentence"]) in text
+    for change in found["changes"]:
+        assert html.escape(change["what"]) in text
+    for words in (
+        *("Where the time of a step goes", "Step by step", "Inside the loader", "waiting for data"),
+        *(
+            "Lines of the loop outside the model",
+            "The change that was tried",
+            "+20.0%",
+            "<h2>Checks</h2>",
+        ),
+        *("item-in-loop: waits", "read it later", "How it was measured", "a CPU, 8 cores"),
+    ):
+        assert words in text, words
+    assert not {"script", "link", "img", "iframe"} & {tag for tag, _ in tags}
+    assert not [one for _, one in tags if {"src", "href", "onclick"} & set(one)]
+    assert "url(" not in text
+    assert "@import" not in text
+    assert "prefers-color-scheme: dark" in text
+    assert "@media print" in text
+    assert sum(one.get("role") == "img" and bool(one["aria-label"]) for _, one in tags) >= 4
+
+
+def test_what_is_not_ok_in_the_environment_comes_first():
+    text = report_page(values())
+    assert text.index("17 tasks") < text.index("memory: swap")
+    assert "others. Fix: &lt;script" in text
+
+
+@needs_program
+def test_the_environment_is_what_the_program_says(monkeypatch):
+    found = environment()
+    assert {"software", "cpu", "memory"} <= {one["area"] for one in found}
+    assert {one["level"] for one in found} <= {"ok", "warning", "problem"}
+    monkeypatch.setattr("tundish.diagnosis.doctor.environment.find_program", lambda: "/bin/false")
+    assert environment() == []
+
+
+def test_text_of_the_users_is_escaped_and_pictures_are_svg():
+    text = report_page(values([{**FINDING, "text": EVIL, "remedy": EVIL}]))
+    assert EVIL not in text
+    assert "<script" not in text
+    pictures = re.findall(r"<svg.*?</svg>", text, re.S)
+    assert pictures
+    for picture in pictures:
+        ElementTree.fromstring(picture)
+
+
+def test_code_is_shown_around_the_line_that_is_meant():
+    text = report_page(values([FINDING]))
+    here = Path(__file__).read_text().splitlines()
+    assert f"<b>    3  {html.escape(here[2])}</b>" in text
+    assert html.escape(here[4]) in text
+    assert excerpt("/no/such/file.py", 7) == []
+    assert excerpt(__file__, 10**9) == []
+
+
+def test_the_largest_page_is_small_enough():
+    found = values([FINDING] * 500, steps=5000)
+    assert len(report_page(found).encode()) < MOST_BYTES
+
+
+def test_pages_of_few_facts():
+    for one in (facts([]), facts([step()] * 9), facts([step()] * 9, loader=None)):
+        Tags(report_page(judge(one).as_json()))
+    ranks = [facts([step(communication=0.1)] * 9, world=2), facts([step(other=0.1)] * 9, world=2)]
+    assert "rank 0" in report_page(judge_ranks(ranks).as_json())
+
+
+def test_a_verdict_is_saved_as_a_page_or_as_json(tmp_path):
+    verdict = judge(facts([step()] * 9))
+    verdict.save(tmp_path / "a.html")
+    assert html.escape(verdict.sentence) in (tmp_path / "a.html").read_text()
+    verdict.save(tmp_path / "a.json")
+    assert read_report(str(tmp_path / "a.json"))["sentence"] == verdict.sentence
+    with pytest.raises(ValueError, match="a page or JSON"):
+        verdict.save(tmp_path / "a.txt")
+    assert not (tmp_path / "a.txt").exists()
+
+
+def keys_of(value, prefix=""):
+    """Keys of objects, "a.b"; those of an array's objects are "a[].b"."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield f"{prefix}{key}"
+            if key not in (
+                "machine",
+                "versions",
+                "torch",
+                "loader",
+                "parts",
+                "host_parts",
+                "stages",
+            ):
+                yield from keys_of(inner, f"{prefix}{key}.")
+    elif isinstance(value, list) and value and isinstance(value[0], dict):
+        yield from keys_of(value[0], f"{prefix[:-1]}[].")
+
+
+def test_every_key_of_the_json_is_documented_and_no_other():
+    found = values([FINDING])
+    found["ranks"] = [{"rank": 0, "step_s": 0.1, "waits_s": 0.0}]
+    documented = re.findall(r"^\| `([\w.\[\]]+)` \|", PAGE, re.M)
+    assert sorted(keys_of(json.loads(json.dumps(found)))) == sorted(documented)
+    assert len(set(documented)) == len(documented)
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (400, False), (400, True)])
+def test_the_page_in_chromium(tmp_path, width, dark):
+    seen, said, picture = look_at(report_page(values([FINDING])), tmp_path, width, dark=dark)
+    assert said == []
+    assert seen["page"] <= seen["window"]  # only tables, code and the chart of steps scroll
+    assert seen["hidden"] == []  # what scrolls can be reached by keyboard
+    assert len(seen["charts"]) >= 4
+    assert min(seen["charts"]) > 200
+    with Image.open(picture) as image:
+        colors = image.convert("RGB").getcolors(2**20)
+    ground = max(colors)[1]
+    assert (sum(ground) < 200) == dark
+    assert len(colors) > 50

@@ -1,0 +1,240 @@
+"""`tundish doctor -- COMMAND`: the script's output, exit code, signals and files are its own."""
+
+import contextlib
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+
+import pytest
+from tundish.diagnosis.doctor.cli import main
+from tundish.diagnosis.doctor.cli_words import HELP
+
+from tests.helpers.warm_python import TORCHVISION, server
+
+TRAIN = """
+import os, sys, time
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+torch.set_num_threads(1)
+
+class Photos(Dataset):
+    def __len__(self):
+        return 48
+    def read(self, index):
+        time.sleep(0.005)
+        return torch.ones(4)
+    def __getitem__(self, index):
+        return self.read(index), index % 2
+
+if __name__ == "__main__":
+    print("words", sys.argv[1:], __name__, os.path.basename(__file__))
+    os.chdir("/")
+    model = torch.nn.Linear(4, 2)
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    steps = 0
+    for epoch in range(4):
+        for x, y in DataLoader(Photos(), 4):
+            loss = torch.nn.functional.cross_entropy(model(x), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            steps += 1
+    print("steps", steps)
+    sys.exit(7)
+"""
+
+
+# What an interpreter does at its start, for one that was forked with torch imported.
+WATCHED = """
+import os, runpy
+runpy.run_path(os.environ["PYTHONPATH"].split(os.pathsep)[0] + "/sitecustomize.py")
+"""
+# To the doctor, which passes it on.
+INTERRUPT = """steps += 1
+            if steps == 20:
+                os.kill(os.getppid(), 2)
+                time.sleep(60)
+"""
+SLOW_TEXT = """import torch
+model = torch.nn.Linear(8, 8).cuda()
+for x in loader:
+    loss = model(x).mean()
+    loss.backward()
+    print(loss.item())
+"""
+
+
+def doctor(*words, **options):
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    return subprocess.run(
+        [sys.executable, "-m", "tundish", "doctor", *map(os.fspath, words)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env=environment,
+        **options,
+    )
+
+
+@pytest.fixture
+def script(tmp_path):
+    (tmp_path / "train.py").write_text(TRAIN)
+    return tmp_path / "train.py"
+
+
+def test_a_script_runs_to_its_end_with_its_own_steps_output_and_exit_code(script, tmp_path):
+    output = tmp_path / "doctor.json"
+    words = ["--to-end", "--steps", "8", "-o", output, "--", sys.executable, script, "-x", "--json"]
+    result = doctor(*words, cwd=tmp_path)
+    assert result.returncode == 7
+    assert result.stdout == "words ['-x', '--json'] __main__ train.py\nsteps 48\n"
+    assert "reading the samples (Photos.read)" in result.stderr
+    values = json.loads(output.read_text())
+    promised = re.search(r"with --json:\n\{(.*?)\}", HELP, re.S)[1]
+    assert set(values) == set(re.findall(r"\w+", promised))
+    assert values["cause"]["name"] == "storage"
+    assert (values["exit"], values["processes"], values["phase"]) == (7, 1, "done")
+    assert values["figures"]["ceiling_from"] == "replay"
+    assert sorted(os.listdir(tmp_path)) == ["doctor.json", "train.py"]
+
+
+def test_an_interrupted_script_gives_the_verdict_so_far(script):
+    words = [sys.executable, "-m", "tundish", "doctor", "--steps", "100000", "--", sys.executable]
+    script.write_text(TRAIN.replace("range(4)", "range(4000)").replace("steps += 1", INTERRUPT))
+    result = subprocess.run([*words, script], capture_output=True, text=True, timeout=300)
+    assert result.returncode == 130
+    assert "KeyboardInterrupt" in result.stderr
+    assert "reading the samples (Photos.read)" in result.stderr
+    assert "ended by signal 2; this is what was seen until then" in result.stderr
+
+
+def test_a_script_is_ended_when_all_is_measured(script):
+    script.write_text(WATCHED + TRAIN)
+    python = server(TORCHVISION) / "python"
+    result = doctor("--steps", "5", "--json", "--", python, script)
+    assert result.returncode == 0, result.stderr
+    assert json.loads(result.stdout)["phase"] == "done"
+    assert "words" in result.stderr  # where --json moves the script's own output
+    assert "steps" not in result.stderr
+
+
+@pytest.mark.parametrize("code", [0, 3])
+def test_a_script_without_pytorch(tmp_path, code):
+    (tmp_path / "a.py").write_text(f"print('hello'); import sys; sys.exit({code})")
+    result = doctor("--", sys.executable, tmp_path / "a.py")
+    assert (result.returncode, result.stdout) == (code, "hello\n")
+    assert "No verdict: no Python process that imports PyTorch was seen." in result.stderr
+
+
+def test_the_text_of_the_script_is_checked_too(tmp_path):
+    (tmp_path / "a.py").write_text("import torch_of_nobody\n" + SLOW_TEXT)
+    result = doctor("--", sys.executable, tmp_path / "a.py", "b")
+    assert result.returncode == 1
+    assert "a.py:7  .item() waits for the GPU in every step" in result.stderr
+    assert "loss.detach()" in result.stderr
+
+
+def test_a_crash_has_its_traceback_and_nothing_of_ours(tmp_path):
+    (tmp_path / "a.py").write_text("def f():\n    raise ValueError('mine')\nf()\n")
+    result = doctor("-q", "--", sys.executable, tmp_path / "a.py")
+    plain = subprocess.run([sys.executable, tmp_path / "a.py"], capture_output=True, text=True)
+    assert (result.returncode, result.stderr) == (plain.returncode, plain.stderr)
+
+
+def test_the_environments_own_sitecustomize_is_imported_too(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text("print('the own one')")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    words = [
+        sys.executable,
+        "-m",
+        "tundish",
+        "doctor",
+        "-q",
+        "--",
+        sys.executable,
+        "-c",
+        "print(1)",
+    ]
+    result = subprocess.run(words, capture_output=True, text=True, env=environment, timeout=100)
+    assert result.stdout.splitlines()[-2:] == ["the own one", "1"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGUSR1])
+def test_signals_are_passed_on(tmp_path, number):
+    (tmp_path / "a.py").write_text(
+        f"import signal, sys, time\nsignal.signal({int(number)}, lambda *a: sys.exit(9))\n"
+        "print('ready', flush=True)\ntime.sleep(60)\n"
+    )
+    words = [sys.executable, "-m", "tundish", "doctor", "--", sys.executable, tmp_path / "a.py"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(words, stdout=pipe, stderr=pipe, text=True) as process:
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(number)
+        assert process.wait(60) == 9
+        assert "No verdict" in process.stderr.read()
+
+
+def test_ctrl_c_of_a_terminal_reaches_the_script_once(tmp_path):
+    (tmp_path / "a.py").write_text(
+        "import signal, sys, time\ncame = []\nsignal.signal(signal.SIGINT, lambda *a: came.append(1))\n"
+        "print('ready', flush=True)\nend = time.time() + 30\n"
+        "while not came and time.time() < end:\n    time.sleep(0.05)\n"
+        "time.sleep(0.5)\nprint('came', len(came))\nsys.exit(130)\n"
+    )
+    child, terminal = pty.fork()
+    if child == 0:
+        words = [
+            sys.executable,
+            "-m",
+            "tundish",
+            "doctor",
+            "--",
+            sys.executable,
+            str(tmp_path / "a.py"),
+        ]
+        os.execv(words[0], words)
+    shown = b""
+    while b"ready" not in shown:
+        shown += os.read(terminal, 1000)
+    os.write(terminal, b"\x03")
+    with contextlib.suppress(OSError):  # the end of a terminal
+        while more := os.read(terminal, 1000):
+            shown += more
+    _, status = os.waitpid(child, 0)
+    os.close(terminal)
+    assert b"came 1\r\n" in shown
+    assert b"No verdict" in shown
+    assert os.waitstatus_to_exitcode(status) == 130
+
+
+def test_a_script_that_is_killed_gives_128_and_the_signal():
+    result = doctor("--", sys.executable, "-c", "import os; os.kill(os.getpid(), 9)")
+    assert result.returncode == 137
+    assert "ended by signal 9" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "text"),
+    [
+        ([], 2, "the command is missing"),
+        (["train.py"], 2, "fix: tundish doctor -- train.py"),
+        (["--step", "3", "--", "python"], 2, "did you mean --steps?"),
+        (["--steps", "3", "--", "python"], 2, "at least 5 steps"),
+        (["-o", "/no/such/x.json", "--", "python"], 2, "there is no folder"),
+        (["-o", "train.py", "--", "python"], 2, "would be replaced"),
+        (["--", "/no/such/program"], 127, "/no/such/program: No such file"),
+    ],
+)
+def test_wrong_words(words, code, text, capsys):
+    assert main(words) == code
+    assert text in capsys.readouterr().err
+
+
+def test_help_starts_with_an_example(capsys):
+    assert main(["--help"]) == 0
+    assert capsys.readouterr().out.startswith("examples:\n  tundish doctor -- python train.py")

@@ -1,0 +1,161 @@
+"""Checks of the running script: each finds its planted loop, and all are silent on the clean twin."""
+
+import linecache
+
+import numpy as np
+import pytest
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+from tundish.diagnosis.doctor.static import with_costs
+from tundish.diagnosis.doctor.verdict import judge
+from tundish.diagnosis.running import CHECKS, findings_of_run
+
+from tests.helpers import plants
+from tests.helpers.written_facts import facts, line, step
+
+HERE = "test_running_checks.py"
+
+
+class Network(torch.nn.Module):
+    """One layer that is used, one that is not, one whose output is detached, one without a call but with a gradient."""
+
+    def __init__(self, unused=False, detached=False):
+        super().__init__()
+        self.first, self.last = torch.nn.Linear(4, 4), torch.nn.Linear(4, 2)
+        self.direct = torch.nn.Linear(4, 4)
+        self.spare = torch.nn.Linear(4, 4) if unused else None
+        self.side = torch.nn.Linear(4, 4) if detached else None
+
+    def forward(self, x):
+        x = torch.nn.functional.linear(self.first(x), self.direct.weight, self.direct.bias)
+        if self.side is not None:
+            x = x + self.side(x).detach()
+        return self.last(x)
+
+
+def run(model=None, data=None, trained=None, validate=None):
+    """The ids that are found, and the findings by id."""
+    model = model or Network()
+    data = data or TensorDataset(torch.ones(400, 4), torch.zeros(400, dtype=torch.int64))
+    optimizer = torch.optim.SGD(trained or model.parameters(), 0.01)
+    with plants.watched(replayed=0) as session:
+        for number, (x, y) in enumerate(DataLoader(data, 8)):
+            loss = torch.nn.functional.cross_entropy(model(x), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            if validate is not None and number == 4:
+                validate(model, x)
+    seen = session.end()
+    assert seen["phase"] == "done"
+    return {one["check"]: one for one in findings_of_run(seen)}
+
+
+def validate_with_graph(model, x):
+    model.eval()
+    model(x)
+    model.train()
+
+
+@torch.no_grad()
+def validate_well(model, x):
+    validate_with_graph(model, x)
+
+
+def test_clean_loops_are_silent():
+    frozen = Network()
+    frozen.first.requires_grad_(False)
+    assert run(validate=validate_well) == {}
+    assert run(frozen, trained=[p for p in frozen.parameters() if p.requires_grad]) == {}
+    attention = torch.nn.TransformerEncoderLayer(
+        4, 2, 8, batch_first=True
+    )  # it uses out_proj without a call
+    assert (
+        run(torch.nn.Sequential(torch.nn.Unflatten(1, (1, 4)), attention, torch.nn.Flatten())) == {}
+    )
+
+
+def test_a_module_that_is_never_called():
+    found = run(Network(unused=True))
+    assert set(found) == {"never-called-module"}
+    assert found["never-called-module"]["text"].startswith("spare (Linear): never called")
+
+
+def test_a_parameter_that_never_gets_a_gradient():
+    found = run(Network(detached=True))
+    assert set(found) == {"parameter-without-gradient"}
+    assert "side.weight, side.bias: no gradient" in found["parameter-without-gradient"]["text"]
+
+
+def test_gradients_that_no_optimizer_uses():
+    model = Network()
+    found = run(model, trained=model.last.parameters())
+    assert set(found) == {"gradient-of-nobody"}
+    assert "first.weight" in found["gradient-of-nobody"]["text"]
+    assert "(80% of the parameters)" in found["gradient-of-nobody"]["text"]
+
+
+def test_a_validation_that_builds_a_graph_has_its_line():
+    found = run(validate=validate_with_graph)
+    assert set(found) == {"evaluation-builds-graph"}
+    one = found["evaluation-builds-graph"]
+    assert one["file"].endswith(HERE)
+    assert linecache.getline(one["file"], one["line"]) == "    model(x)\n"
+
+
+def test_double_precision_of_the_model_and_of_batches():
+    rows = torch.from_numpy(np.ones((400, 4)))
+    labels = torch.zeros(400, dtype=torch.int64)
+    double = run(Network().double(), TensorDataset(rows, labels))
+    assert double["double-precision"]["text"] == "the model has parameters in float64"
+
+    class Casts(Network):
+        def forward(self, x):
+            return super().forward(x.float())
+
+    batches = run(Casts(), TensorDataset(rows, labels))
+    assert batches["double-precision"]["text"].startswith("batches have float64 tensors")
+
+
+OBSERVED = {
+    **dict.fromkeys(("never_called", "without_gradient", "unused_gradients", "modes"), ()),
+    **dict.fromkeys(("types", "batch_types"), ()),
+    "steps": 9,
+    "parameters": 9,
+    "cudnn_benchmark": True,
+    "shapes": 9,
+}
+
+
+@pytest.mark.parametrize(
+    ("more", "ids"),
+    [
+        ({}, []),
+        ({"torch": {"gpu": "a GPU"}}, ["benchmark-many-shapes"]),
+        ({"loader": {"num_workers": 9}}, ["more-workers-than-cpus"]),
+        ({"loader": {"num_workers": 8}}, []),
+        ({"loader": {"num_workers": 9, "samples": {"blocked_s": 0.6, "sample_s": 1.0}}}, []),
+        ({"loader": {"num_workers": 9, "samples": {"blocked_s": 0.4, "sample_s": 1.0}}}, ["more-workers-than-cpus"]),
+    ],
+)  # fmt: skip
+def test_checks_of_what_a_test_cannot_have(more, ids):
+    seen = facts([step()], observed=OBSERVED, **more)
+    assert [one["check"] for one in findings_of_run(seen)] == ids
+
+
+def test_every_check_is_found_by_some_test_above():
+    with open(__file__) as file:
+        text = file.read()
+    for name in CHECKS:
+        assert f'"{name}"' in text, name
+
+
+def test_the_cost_of_a_line_is_measured_where_samples_hit_it():
+    verdict = judge(facts([step(other=0.067)] * 20, lines=[line("other", 0.6), line("data", 0.1)]))
+    places = [("/a/train.py", 3), ("/a/train.py", 9), ("", 0)]
+    findings = [{"file": file, "line": at, "text": "t", "remedy": "r"} for file, at in places]
+    found = with_costs(findings, verdict)
+    assert [one["line"] for one in found] == [9, 3, 0]
+    assert found[0]["seconds"] == pytest.approx(0.7 * 0.1)
+    verdict.findings = found
+    assert "train.py:9  t (70.0 ms of every step)" in str(verdict)

@@ -1,0 +1,32 @@
+"""One rank of a DDP run over gloo, watched by the doctor: python -m tests.helpers.straggler_child RANK WORLD FOLDER
+
+Rank 1 reads from slow storage. The facts that the watch saw go to FOLDER/RANK.pt.
+"""
+
+import os
+import sys
+
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader
+
+from tests.helpers.plants import Samples, Slow, SlowStorage, train, watched
+
+
+def main(rank, world, folder):
+    dist.init_process_group("gloo", f"file://{folder}/meet", rank=rank, world_size=world)
+    data = SlowStorage() if rank == 1 else Samples()
+    torch.save(facts_of(data), os.path.join(folder, f"{rank}.pt"))
+    dist.destroy_process_group()
+
+
+def facts_of(data):
+    """Its model is gone when it returns: the group goes last."""
+    with watched() as session:
+        model = torch.nn.parallel.DistributedDataParallel(Slow())
+        train(DataLoader(data, 4), model, session=session)
+    return session.end()
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])
