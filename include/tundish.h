@@ -60,8 +60,7 @@ TUNDISH_API tundish_source* tundish_source_cache(tundish_source* source, const c
 /* Four numbers of such a source: hits, misses, damaged records, bytes; zeros of any other. */
 TUNDISH_API void tundish_source_cache_counts(const tundish_source* source, uint64_t* out);
 
-/* Where the program `tundish` is. A second process of it reads the structure of HDF5 files; without
- * it they cannot be opened. Before the first opening. */
+/* Where the program `tundish` is, which reads the structure of HDF5 files. Before any opening. */
 TUNDISH_API void tundish_set_program(const char* path);
 
 /* Opens a source on a thread of the library, for a caller that must stay responsive: large

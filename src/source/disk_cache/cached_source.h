@@ -2,14 +2,16 @@
 // source/disk_cache/disk_cache.h.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 
 #include "source/disk_cache/disk_cache.h"
+#include "source/read_memory.h"
 #include "source/source.h"
 
 namespace tundish {
 
-class CachedSource : public Source {
+class CachedSource : public Source, public ReadMemory {
  public:
   // Throws Error when the folder cannot be used.
   CachedSource(std::shared_ptr<const Source> source, const std::string& folder,
@@ -26,6 +28,12 @@ class CachedSource : public Source {
   const Source& part(std::uint64_t& i) const override { return source_->part(i); }
   std::uint64_t bytes(std::uint64_t i) const override { return source_->bytes(i); }
   std::uint64_t memory() const override { return source_->memory() + cache_->memory(); }
+  std::uint64_t memory_while_reading() const override {
+    return tundish::memory_while_reading(*source_);
+  }
+  void keep_at_most(std::uint64_t bytes) const override {
+    tundish::keep_at_most(*source_, bytes - std::min(bytes, cache_->memory()));
+  }
   bool sizes_known() const override { return source_->sizes_known(); }
   bool random_access() const override { return source_->random_access(); }
   bool extent(std::uint64_t i, int field, Extent& out) const override {
