@@ -82,7 +82,7 @@ def fixed_runs(runs: list[Run]) -> list[Run]:
 
 
 def report_fixed(rows: Rows, name: str, load: Load, runs: list[Run], fixed: list[Run]) -> None:
-    for number, one in enumerate(fixed):
+    for one in fixed:
         predicted = [run["contestants"][1]["predicted"][str(one["threads"])] for run in runs]
         more = {
             "load": load.about,
@@ -91,7 +91,7 @@ def report_fixed(rows: Rows, name: str, load: Load, runs: list[Run], fixed: list
         }
         rows.add(f"{name}, threads={one['threads']}", "rate", rates(one), "samples/s", **more)
         say(
-            f"  {one['threads']:>3} threads {median(rates(one)):9,.0f}/s, predicted {median(predicted):9,.0f}/s ({number})"
+            f"  {one['threads']:>3} threads {median(rates(one)):9,.0f}/s, predicted {median(predicted):9,.0f}/s"
         )
 
 
