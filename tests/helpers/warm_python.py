@@ -63,6 +63,13 @@ class WarmProcess:
     def _ask(self, folder, request, files, more=()):
         """Sets pid and the socket on which the exit status will come."""
         self._answer = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            self._send(folder, request, files, more)
+        except BaseException:  # Ctrl-C too; the process ends when nobody waits for it
+            self._answer.close()
+            raise
+
+    def _send(self, folder, request, files, more):
         self._answer.connect(str(folder / "socket"))
         with tempfile.TemporaryFile("w+") as text, open(os.devnull) as nothing:
             json.dump(request, text)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 import tundish
 
 from tests.helpers.loaders import opened
@@ -40,7 +41,8 @@ def same(path, images, labels, scores=None):
     for one, other in zip(batches(path), batches(pack), strict=True):
         assert one.keys() == other.keys()
         for name in one:
-            np.testing.assert_array_equal(one[name], other[name])
+            assert one[name].dtype == other[name].dtype
+            assert torch.equal(one[name], other[name])
         size = len(next(iter(one.values())))
         if scores is not None:
             np.testing.assert_array_equal(one["scores"], scores[count : count + size])

@@ -34,15 +34,21 @@ class TrialProcess:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115
         ours, theirs = Pipe()
         self._connection = ours
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tundish.tuning.child", str(theirs.fileno())],
-            pass_fds=[theirs.fileno()],
-            stdin=subprocess.DEVNULL,
-            stdout=self._errors,
-            stderr=self._errors,
-            start_new_session=True,  # a group of its own: ended with everything that it started
-        )
-        theirs.close()
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "tundish.tuning.child", str(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=self._errors,
+                stderr=self._errors,
+                start_new_session=True,  # a group of its own: ended with everything that it started
+            )
+        except BaseException:  # Ctrl-C too; a child that was started already ends without its pipe
+            ours.close()
+            self._errors.close()
+            raise
+        finally:
+            theirs.close()
         self._waiting_until = 0.0
         self._environment: dict[str, str] = {}
 

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <random>
 
 #include "cli/doctor/ask_torch.h"
 #include "cli/doctor/environment_json.h"
@@ -61,7 +60,7 @@ std::optional<std::uint64_t> omp_threads() {
 Findings storage_findings(const EnvArguments& arguments, const Shell& shell) {
   StorageQuestion question = find_data(arguments.data, arguments.record_bytes);
   question.measure = !arguments.no_read_test;
-  question.seed = std::random_device{}();
+  question.seed = now_ns();
   if (question.measure && !question.data.files.empty() && !shell.json && !arguments.markdown) {
     shell.message("reading",
                   fmt::format("{}, {:.0f} seconds", printable(arguments.data), kStorageSeconds));
