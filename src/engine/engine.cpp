@@ -216,12 +216,14 @@ Engine::Next Engine::take(Batch& out, std::chrono::nanoseconds timeout) {
       tune(begin_ns, end_ns, slot.get());
     }
   }
-  if (end_ns >= shared.publish_ns) shared.publish(end_ns);
   Track* const track = shared.trainer.track;
   if (track && (taken == Ring::Taken::batch || timeout > std::chrono::nanoseconds(0))) {
     track->add("engine.take", begin_ns, end_ns - begin_ns, shared.position);
   }
-  if (taken == Ring::Taken::again) return Next::again;
+  if (taken == Ring::Taken::again) {
+    shared.publish(end_ns);
+    return Next::again;
+  }
   if (taken == Ring::Taken::end) {
     throw Error(ErrorCode::closed, {.file = shared.recipe.source->path()}, "");
   }
@@ -232,6 +234,7 @@ Engine::Next Engine::take(Batch& out, std::chrono::nanoseconds timeout) {
   if (track) {
     track->add("engine.deliver", end_ns, now_ns() - end_ns, slot->first);
   }
+  shared.publish(end_ns);
   return Next::batch;
 }
 

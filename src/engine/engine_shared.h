@@ -46,7 +46,8 @@ struct Engine::Shared {
   void add_sizes(Batch& out, const Place& place, SlotView& view) const;
   void deliver(Batch& out, const std::shared_ptr<Slot>& slot, bool epoch_begins);
   LoaderStats stats() const;
-  void publish(std::uint64_t now);  // for `tundish top`; the trainer's thread
+  // For `tundish top`, when it is time; the trainer's thread.
+  void publish(std::uint64_t now);
 
   LoaderOptions options;
   std::unique_ptr<MemoryBudget> budget;

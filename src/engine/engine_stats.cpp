@@ -38,6 +38,7 @@ LoaderStats Engine::Shared::stats() const {
 }
 
 void Engine::Shared::publish(std::uint64_t now) {
+  if (now < publish_ns) return;
   publish_ns = now + kPublishNs;
   const LoaderStats figures = stats();
   const LoaderProgress progress{.epoch = epoch,
