@@ -1,5 +1,5 @@
 # The fuzz targets: one per parser, fuzz/NAME.cpp with its corpus in fuzz/corpus/NAME.
-set(fuzz_targets array_metadata arrays bmp chunks csv filter gif hdf5_heap hdf5_index jpeg lanes_ingest lanes_record lanes_restore lmdb
+set(fuzz_targets array_metadata arrays bmp chunks csv disk_cache filter gif hdf5_heap hdf5_index jpeg lanes_ingest lanes_record lanes_restore lmdb
     loader_options loader_page manifest npy npz pack_index pack_journal pack_record pickle png pth python_samples recordio safetensors salvage
     saved_state tar tfrecord webp)
 foreach(name ${fuzz_targets})

@@ -15,6 +15,11 @@ set(source_files
   src/source/chunks/lz4_chunk.cpp
   src/source/chunks/shuffle.cpp
   src/source/decompress.cpp
+  src/source/disk_cache/cache_folder.cpp
+  src/source/disk_cache/cache_record.cpp
+  src/source/disk_cache/cached_source.cpp
+  src/source/disk_cache/disk_cache.cpp
+  src/source/disk_cache/file_times.cpp
   src/source/field_names.cpp
   src/source/formats.cpp
   src/source/formats/chunked/array_folder.cpp

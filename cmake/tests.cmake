@@ -50,6 +50,8 @@ add_executable(unit_tests
   src/source/chunks/chunk_grid_test.cpp
   src/source/chunks/chunk_steps_test.cpp
   src/source/decompress_test.cpp
+  src/source/disk_cache/cache_record_test.cpp
+  src/source/disk_cache/disk_cache_test.cpp
   src/source/formats/file_list_test.cpp
   src/source/formats/chunked/hdf5_heap_test.cpp
   src/source/formats/chunked/hdf5_index_test.cpp

@@ -1,6 +1,8 @@
 // Any bytes as the JSON of an array (.zarray, zarr.json, attributes.json), and as a block of N5.
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 
+#include "source/formats/chunked/array_json.h"
 #include "source/formats/chunked/n5.h"
 #include "source/formats/chunked/zarr_metadata.h"
 
@@ -17,17 +19,22 @@ void check(const ChunkGrid& grid, const std::vector<ChunkStep>& steps) {
   for (const ChunkStep& step : steps) require(step.element > 0);
 }
 
-}  // namespace
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const Bytes bytes(reinterpret_cast<const std::byte*>(data), size);
+void try_json(Bytes bytes) {
+  nlohmann::json json;
+  if (parse_array_json(json, bytes)) return;  // the first step of each: once, since most fail here
   ZarrArray two, three;
   if (!read_zarr_2(two, bytes)) check(two.grid, two.steps);
   bool is_array = false;
   if (!read_zarr_3(three, is_array, bytes) && is_array) check(three.grid, three.steps);
   N5Array n5;
   if (!read_n5_attributes(n5, is_array, bytes) && is_array) check(n5.grid, n5.steps);
+}
 
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const Bytes bytes(reinterpret_cast<const std::byte*>(data), size);
+  try_json(bytes);
   N5Array small;
   small.grid = {.element = ArrayElement::uint16,
                 .shape = {8, 8},

@@ -1,4 +1,5 @@
 // Any bytes as an archive, plain or compressed: samples or a fault, and the samples make sense.
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -28,7 +29,7 @@ class Blind : public ByteStream {
   std::uint64_t offset() const override { return in_.offset(); }
 
  private:
-  static constexpr std::uint64_t kMost = 4 << 20;
+  static constexpr std::uint64_t kMost = (1 << 20) + (1 << 17);  // zeros behind an end: 1 MiB
   ByteStream& in_;
 };
 
@@ -94,7 +95,7 @@ void try_plain(Bytes archive) {
   Blind blind(again);
   TarIndex twin;
   const auto twin_fault = index_tar(twin, blind);
-  if (archive.size() >= (4 << 20)) return;
+  if (archive.size() >= (1 << 20)) return;
   require(fault.has_value() == twin_fault.has_value());
   if (!fault) require(index.labels == twin.labels && index.parts.size() == twin.parts.size());
 }
@@ -123,6 +124,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try_plain(bytes);
   std::vector<std::byte> mended(bytes.begin(), bytes.end());
   mend_checksums(mended);
-  try_plain(mended);
+  if (!std::equal(mended.begin(), mended.end(), bytes.begin(), bytes.end())) try_plain(mended);
   return 0;
 }

@@ -50,15 +50,17 @@ typedef struct tundish_source tundish_source;
 
 /* NULL on error. */
 TUNDISH_API tundish_source* tundish_source_open(const char* path);
-/* Several sources concatenated to one; they must have the same fields and classes. The result keeps
- * them open. NULL on error. */
+/* Sources of the same fields and classes, concatenated; it keeps them open. NULL on error. */
 TUNDISH_API tundish_source* tundish_source_join(tundish_source** sources, uint64_t count);
-/* A pack whose bytes were copied into an open file; messages call it `path`. The descriptor stays
- * owned by the caller. NULL on error. */
+/* A pack copied into an open file of the caller's; messages call it `path`. NULL on error. */
 TUNDISH_API tundish_source* tundish_source_open_copy(const char* path, int32_t descriptor);
+/* The same samples, kept on a local disk in at most `limit` bytes. NULL on error. */
+TUNDISH_API tundish_source* tundish_source_cache(tundish_source* source, const char* folder,
+                                                 uint64_t limit);
+/* Four numbers of such a source: hits, misses, damaged records, bytes; zeros of any other. */
+TUNDISH_API void tundish_source_cache_counts(const tundish_source* source, uint64_t* out);
 
-/* Where the program `tundish` is. A second process of it reads the structure of HDF5 files; without
- * it they cannot be opened. Before the first opening. */
+/* Where the program `tundish` is, which reads the structure of HDF5 files. Before any opening. */
 TUNDISH_API void tundish_set_program(const char* path);
 
 /* Opens a source on a thread of the library, for a caller that must stay responsive: large
@@ -82,8 +84,7 @@ TUNDISH_API const char* tundish_source_describe(const tundish_source* source);
 
 /* All labels, one per sample; -1 for a sample without a label. */
 TUNDISH_API int32_t tundish_source_labels(const tundish_source* source, int64_t* out);
-/* Where labels are vectors ("label_vectors" of tundish_source_describe): that of one sample, a
- * number for each class. */
+/* Where labels are vectors: that of one sample, a number for each class. */
 TUNDISH_API int32_t tundish_source_label_vector(const tundish_source* source, uint64_t sample,
                                                 float* out);
 
@@ -175,9 +176,8 @@ TUNDISH_API const char* tundish_loader_state(const tundish_loader* loader, uint6
 TUNDISH_API int32_t tundish_loader_read_state(const tundish_loader* loader, const char* text,
                                               uint64_t* epoch, uint64_t* position);
 
-/* JSON: what the loader has done; tundish_reference() lists the keys, `tuning` what tune_threads
- * changed: at_s, from, threads, prefetch_from, prefetch, reason, rates. Valid until this
- * thread's next call; NULL on error. */
+/* JSON: what the loader has done, as tundish_reference() lists the keys, and `tuning`: what
+ * tune_threads changed. Valid until this thread's next call; NULL on error. */
 TUNDISH_API const char* tundish_loader_stats(const tundish_loader* loader);
 
 /* Positions whose sample was replaced, skipped or zeros. Cheap enough to call for every batch. */

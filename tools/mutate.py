@@ -55,6 +55,7 @@ RELEVANT = {
         "replay",
         "resume",
     ],
+    "environment": ["doctor_env"],
     "lanes": ["golden_lanes", "lanes", "cli_pack", "preprocess"],
     "memory": ["memory", "cache", "loader"],
     "monitor": ["monitoring", "report", "bad_samples"],
@@ -66,6 +67,8 @@ RELEVANT = {
     "source": ["sources", "fields", "cli_unpack", "cli_refused"],
     "state": ["arguments", "resume", "replay", "loader"],
     "optim": ["against_torch", "against_timm", "novograd", "precision", "bad_input"],
+    "system": ["doctor_env"],
+    "top": ["top"],
     "trace": ["monitoring"],
 }
 

@@ -11,6 +11,7 @@ import json
 import os
 import subprocess
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import median
 from typing import Any
 
@@ -69,16 +70,18 @@ def shares(tuned: Run, best: Run) -> list[tuple[float, float]]:
     return [(one["at_s"], one["rate"] / other["rate"]) for one, other in pairs]
 
 
-def report_load(rows: Rows, name: str, load: Load, runs: list[Run]) -> list[str]:
-    """Rows of one load, and its line of the table. All rounds are of one kind, so they are put together."""
-    fixed = [
+def fixed_runs(runs: list[Run]) -> list[Run]:
+    """The fixed numbers of threads. All rounds are of one kind, so they are put together."""
+    return [
         {
             "threads": one["threads"],
             "slices": [s for run in runs for s in run["contestants"][i + 1]["slices"]],
         }
         for i, one in enumerate(runs[0]["contestants"][1:])
     ]
-    best = best_fixed(fixed)
+
+
+def report_fixed(rows: Rows, name: str, load: Load, runs: list[Run], fixed: list[Run]) -> None:
     for number, one in enumerate(fixed):
         predicted = [run["contestants"][1]["predicted"][str(one["threads"])] for run in runs]
         more = {
@@ -90,11 +93,14 @@ def report_load(rows: Rows, name: str, load: Load, runs: list[Run]) -> list[str]
         say(
             f"  {one['threads']:>3} threads {median(rates(one)):9,.0f}/s, predicted {median(predicted):9,.0f}/s ({number})"
         )
-    position = [one["threads"] for one in fixed].index(best["threads"]) + 1
-    later, first = [], []
+
+
+def shares_of_best(runs: list[Run], position: int) -> tuple[list[float], list[float]]:
+    """Before and after the first five seconds."""
+    first, later = [], []
     for run in runs:
-        tuned, same = run["contestants"][0], run["contestants"][position]
-        found = shares(tuned, same)
+        tuned = run["contestants"][0]
+        found = shares(tuned, run["contestants"][position])
         later += [share for at_s, share in found if at_s >= SETTLED_S]
         first += [share for at_s, share in found if at_s < SETTLED_S]
         say(f"  auto: {', '.join(f'{share:.2f}' for _, share in found)}")
@@ -102,15 +108,23 @@ def report_load(rows: Rows, name: str, load: Load, runs: list[Run]) -> list[str]
             say(
                 f"    {change['at_s']:6.2f} s  {change['from']} -> {change['threads']} threads, {change['prefetch']} open: {change['reason']}"
             )
-    own = [  # of the best number itself, from turn to turn: what the machine does
-        now / before
-        for run in runs
-        for before, now in zip(
-            rates(run["contestants"][position]),
-            rates(run["contestants"][position])[1:],
-            strict=False,
-        )
-    ]
+    return first, later
+
+
+def lowest_step(runs: list[Run], position: int) -> float:
+    """Of the best fixed number itself, from turn to turn: what the machine does."""
+    of_runs = [rates(run["contestants"][position]) for run in runs]
+    return min(now / before for one in of_runs for before, now in pairwise(one))
+
+
+def report_load(rows: Rows, name: str, load: Load, runs: list[Run]) -> list[str]:
+    """Rows of one load, and its line of the table."""
+    fixed = fixed_runs(runs)
+    best = best_fixed(fixed)
+    report_fixed(rows, name, load, runs, fixed)
+    position = [one["threads"] for one in fixed].index(best["threads"]) + 1
+    first, later = shares_of_best(runs, position)
+    own = lowest_step(runs, position)
     ends = [run["contestants"][0]["slices"][-1] for run in runs]
     more = {
         "load": load.about,
@@ -119,26 +133,24 @@ def report_load(rows: Rows, name: str, load: Load, runs: list[Run]) -> list[str]
         "ended_with_prefetch": [one["prefetch"] for one in ends],
         "changes": [run["contestants"][0]["tuning"] for run in runs],
     }
-    share = rows.add(
-        f"{name}, auto", "share of best fixed after 5 s", later, "share", bar=BAR, **more
-    )
+    who = f"{name}, auto"
+    share = rows.add(who, "share of best fixed after 5 s", later, "share", bar=BAR, **more)
     low = rows.add(
-        f"{name}, auto",
+        who,
         "lowest slice after 5 s",
         [min(later)],
         "share",
         bar=LATER_BAR,
-        best_from_slice_to_slice=min(own),
+        best_from_slice_to_slice=own,
     )
-    rows.add(f"{name}, auto", "share of best fixed in the first 5 s", first, "share")
-    rate = median(rates(best))
+    rows.add(who, "share of best fixed in the first 5 s", first, "share")
     return [
         name,
-        f"{best['threads']}: {rate:,.0f}/s",
+        f"{best['threads']}: {median(rates(best)):,.0f}/s",
         ", ".join(str(one["threads"]) for one in ends),
         f"{share:.3f}",
         f"{low:.3f}",
-        f"{min(own):.3f}",
+        f"{own:.3f}",
     ]
 
 

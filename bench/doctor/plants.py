@@ -1,7 +1,8 @@
 """A training script with a planted bottleneck: python -m bench.doctor.plants NAME FOLDER [--removed]
 
 With --removed it is the same script without the bottleneck. FOLDER has the photos of "decode". It trains until it
-is ended, or for --steps N and then prints the seconds of a step, wall time and CPU time.
+is ended, or for --steps N and then prints the seconds of a step, wall time and CPU time. On a machine with a GPU it
+trains there, and the plants of ON_GPU show.
 """
 
 from __future__ import annotations
@@ -16,22 +17,38 @@ from torch.utils.data import DataLoader, Dataset
 
 BATCH = 8
 PLANTS = ("storage", "decode", "transform", "workers", "host", "compute", "straggler")
-FORWARD_S = {"compute": 0.2, "none": 0.02, "decode": 0.05, "transform": 0.05}
+ON_GPU = ("copy", "sync", "launch")
+FORWARD_S = {
+    "sync": 0.015,
+    "copy": 0.02,
+    "launch": 0.0,
+    "compute": 0.2,
+    "none": 0.02,
+    "decode": 0.05,
+    "transform": 0.05,
+}
 CPUS = (
     2  # of the script: with more of them, more workers would be the right answer to slow decoding
 )
 
 
+CYCLES = 1.7e9  # of a GPU in a second, about
+COPIED = (64, 512, 512)  # 64 MiB of float32
+
+
 class Network(torch.nn.Module):
     """Some layers, and seconds in which nothing else can run: a step of a known length."""
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float, count: int = 20) -> None:
         super().__init__()
-        layers = [torch.nn.Linear(64, 64) for _ in range(20)]
+        layers = [torch.nn.Linear(64, 64) for _ in range(count)]
         self.layers, self.seconds = torch.nn.Sequential(*layers), seconds
 
     def forward(self, x: torch.Tensor) -> Any:
-        time.sleep(self.seconds)
+        if x.is_cuda and self.seconds:
+            torch.cuda._sleep(int(self.seconds * CYCLES))  # a kernel that only takes time
+        elif self.seconds:
+            time.sleep(self.seconds)
         return self.layers(x.flatten(1)[:, :64].float())
 
 
@@ -57,6 +74,21 @@ class Samples(Dataset[Any]):
         return self.transform(self.read(index)), index % 64
 
 
+class OneBatch(Dataset[Any]):
+    """The same large batch again and again, without a copy on the CPU."""
+
+    def __init__(self, pinned: bool) -> None:
+        self.images = torch.ones(COPIED)
+        if pinned:
+            self.images = self.images.pin_memory()
+
+    def __len__(self) -> int:
+        return 100_000
+
+    def __getitem__(self, index: int) -> Any:
+        return self.images, torch.zeros(len(self.images), dtype=torch.int64)
+
+
 def photos(folder: str) -> Dataset[Any]:
     from torchvision import datasets
     from torchvision.transforms import v2
@@ -76,9 +108,11 @@ def parts_of(name: str, folder: str, removed: bool, rank: int) -> tuple[Any, flo
         loader = DataLoader(Samples(rounds=0 if removed else 800_000), BATCH, num_workers=1)
     elif name == "workers":
         loader = DataLoader(Samples(0.02), BATCH)
+    elif name == "copy":
+        loader = DataLoader(OneBatch(removed and torch.cuda.is_available()), batch_size=None)
     elif name == "straggler" and rank == 1 and not removed:
         loader = DataLoader(Samples(0.03), BATCH)
-    return loader, FORWARD_S.get(name, 0.1), 0.15 if name == "host" else 0.0
+    return loader, FORWARD_S.get(name, 0.1), {"host": 0.15, "sync": 0.006}.get(name, 0.0)
 
 
 def log_metrics(seconds: float) -> None:
@@ -88,18 +122,24 @@ def log_metrics(seconds: float) -> None:
 def train(name: str, folder: str, removed: bool, steps: int, rank: int = 0) -> None:
     torch.set_num_threads(1)
     loader, forward_s, host_s = parts_of(name, folder, removed, rank)
-    model: Any = Network(forward_s)
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    model: Any = Network(forward_s, 300 if name == "launch" else 20).to(device)
+    waits = name == "sync" and not removed
+    ahead = name == "copy" and removed
     if name == "straggler":
         model = torch.nn.parallel.DistributedDataParallel(model)
     optimizer = torch.optim.SGD(model.parameters(), 1e-6)
     done, begin, cpu = 0, 0.0, 0.0
     while True:
         for x, y in loader:
+            x, y = x.to(device, non_blocking=ahead), y.to(device)
             loss = torch.nn.functional.cross_entropy(model(x), y % 64)
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
-            if host_s and not removed:
+            if waits:
+                loss.item()
+            if host_s and (name == "sync" or not removed):
                 log_metrics(host_s)
             done += 1
             if done == 5:
@@ -118,7 +158,7 @@ def rank_of(rank: int, name: str, folder: str, removed: bool, steps: int) -> Non
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("name", choices=[*PLANTS, "none"])
+    parser.add_argument("name", choices=[*PLANTS, *ON_GPU, "none"])
     parser.add_argument("folder")
     parser.add_argument("--removed", action="store_true")
     parser.add_argument("--steps", type=int, default=0)

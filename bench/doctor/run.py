@@ -22,7 +22,7 @@ from tundish.diagnosis.watch.settings import Settings
 from ..common.images import make_samples
 from ..common.rounds import interval
 from ..common.rows import ROOT, Rows, arguments, say, table
-from .plants import PLANTS
+from .plants import ON_GPU, PLANTS
 
 # Which change removes the plant, and the causes that are right.
 CHANGES: dict[str, Callable[[Change], bool]] = {
@@ -32,6 +32,8 @@ CHANGES: dict[str, Callable[[Change], bool]] = {
     "workers": lambda one: one.apply.startswith("workers="),
     "host": lambda one: "outside the model" in one.what,
     "straggler": lambda one: one.what.startswith("rank 1"),
+    "copy": lambda one: one.what.startswith("copies from pinned memory"),
+    "sync": lambda one: one.what.startswith("no wait for the GPU"),
 }
 PROMISED = 0.15  # of the step: how far a prediction may be off
 
@@ -99,7 +101,8 @@ def overhead(folder: Path, rounds: int, rows: Rows) -> str:
 
 def main() -> None:
     parser = arguments(__doc__.splitlines()[0], rounds=7)
-    parser.add_argument("--plants", nargs="+", choices=PLANTS, default=PLANTS)
+    parser.add_argument("--plants", nargs="+", choices=[*PLANTS, *ON_GPU], default=PLANTS)
+    parser.add_argument("--strict", action="store_true", help="exit with 1 for a wrong cause")
     asked = parser.parse_args()
     work = asked.work or ROOT / "build" / "bench" / "doctor"
     folder = Path(asked.data) if asked.data else work / "samples"
@@ -117,6 +120,9 @@ def main() -> None:
     rows.write(asked.out)
     head = ["plant", "cause", "step ms", "predicted ms", "measured ms", "off"]
     print(table(head, lines))
+    wrong = [one for one in lines if "wrong" in one[1] or "too far" in one[-1] or one[1] == "none"]
+    if asked.strict and wrong:
+        raise SystemExit(1)
 
 
 if __name__ == "__main__":

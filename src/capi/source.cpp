@@ -1,6 +1,8 @@
 // include/tundish.h, the part on sources.
 #include <fcntl.h>
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -16,6 +18,7 @@
 #include "pack/open.h"
 #include "pack/reader.h"
 #include "sample/orientation.h"
+#include "source/disk_cache/cached_source.h"
 #include "source/formats/joined.h"
 #include "source/label_vector.h"
 
@@ -117,6 +120,19 @@ tundish_source* tundish_source_open_copy(const char* path, int32_t descriptor) {
     if (!file.is_open()) throw_errno(path, "dup", false);
     return new_source(Pack::open(std::make_unique<DiskBytes>(std::move(file))));
   });
+}
+
+tundish_source* tundish_source_cache(tundish_source* source, const char* folder, uint64_t limit) {
+  return guarded<tundish_source*>(nullptr, [&] {
+    return new_source(std::make_shared<const CachedSource>(source->source, folder, limit));
+  });
+}
+
+void tundish_source_cache_counts(const tundish_source* source, uint64_t* out) {
+  const auto* cached = dynamic_cast<const CachedSource*>(source->source.get());
+  const DiskCacheCounts counts = cached ? cached->counts() : DiskCacheCounts{};
+  const std::array all = {counts.hits, counts.misses, counts.damaged, counts.bytes};
+  std::copy(all.begin(), all.end(), out);
 }
 
 void tundish_source_close(tundish_source* source) { delete source; }

@@ -24,7 +24,7 @@ struct Verb {
 };
 
 constexpr std::array kVerbs = {
-    Verb{"pack", "a folder, list or archive of images into one .tnd file", run_pack},
+    Verb{"pack", "a folder, archive, or data set of another format into one .tnd file", run_pack},
     Verb{"info", "what is in a pack", run_info},
     Verb{"stats", "mean and standard deviation for Normalize, sizes, bad images", run_stats},
     Verb{"ls", "the records of a pack, one line each", run_ls},

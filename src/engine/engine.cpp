@@ -221,7 +221,7 @@ Engine::Next Engine::take(Batch& out, std::chrono::nanoseconds timeout) {
     track->add("engine.take", begin_ns, end_ns - begin_ns, shared.position);
   }
   if (taken == Ring::Taken::again) {
-    shared.publish(end_ns);
+    shared.publish_when_due(end_ns);
     return Next::again;
   }
   if (taken == Ring::Taken::end) {
@@ -234,7 +234,7 @@ Engine::Next Engine::take(Batch& out, std::chrono::nanoseconds timeout) {
   if (track) {
     track->add("engine.deliver", end_ns, now_ns() - end_ns, slot->first);
   }
-  shared.publish(end_ns);
+  shared.publish_when_due(end_ns);
   return Next::batch;
 }
 

@@ -46,8 +46,7 @@ struct Engine::Shared {
   void add_sizes(Batch& out, const Place& place, SlotView& view) const;
   void deliver(Batch& out, const std::shared_ptr<Slot>& slot, bool epoch_begins);
   LoaderStats stats() const;
-  // For `tundish top`, when it is time; the trainer's thread.
-  void publish(std::uint64_t now);
+  void publish_when_due(std::uint64_t now);  // for `tundish top`; the trainer's thread
 
   LoaderOptions options;
   std::unique_ptr<MemoryBudget> budget;

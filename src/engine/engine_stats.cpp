@@ -37,7 +37,7 @@ LoaderStats Engine::Shared::stats() const {
   return out;
 }
 
-void Engine::Shared::publish(std::uint64_t now) {
+void Engine::Shared::publish_when_due(std::uint64_t now) {
   if (now < publish_ns) return;
   publish_ns = now + kPublishNs;
   const LoaderStats figures = stats();

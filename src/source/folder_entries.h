@@ -19,6 +19,16 @@ struct FolderEntry {
   std::uint64_t bytes = 0;                  // of a file
 };
 
+// When a file was changed, in nanoseconds; 0 when it is missing.
+inline std::uint64_t changed_at(const struct stat& status) {
+  return static_cast<std::uint64_t>(status.st_mtim.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(status.st_mtim.tv_nsec);
+}
+inline std::uint64_t changed_at(const std::string& path) {
+  struct stat status;
+  return ::stat(path.c_str(), &status) == 0 ? changed_at(status) : 0;
+}
+
 // Calls visit(entry) in the system's order until it gives false. Gives the errno of a folder that
 // cannot be listed, else 0.
 template <typename Visit>

@@ -13,9 +13,9 @@ from tundish.diagnosis.doctor.verdict import judge
 from tundish.diagnosis.watch.engine_rate import engine_rate
 from tundish.diagnosis.watch.loader_facts import facts_of
 
-from tests.diagnosis.test_doctor_judgement import facts, step
 from tests.helpers import plants, torch_sets
 from tests.helpers.warm_python import FRAMEWORKS, run_warm
+from tests.helpers.written_facts import facts, step
 from tests.tuning import test_frameworks as frameworks
 
 SAMPLES = "tests.helpers.plants.Samples"

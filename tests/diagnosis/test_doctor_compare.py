@@ -6,7 +6,7 @@ import pytest
 from tundish.diagnosis.doctor.compare_cli import HELP, main
 from tundish.diagnosis.doctor.verdict import judge
 
-from tests.diagnosis.test_doctor_judgement import facts, step
+from tests.helpers.written_facts import facts, step
 
 
 def report(data=0.0, **more):

@@ -5,7 +5,7 @@ import torch
 from tundish.diagnosis.doctor.verdict import judge
 from tundish.diagnosis.watch.gpu_profile import GpuProfile, covered, events_of, summed
 
-from tests.diagnosis.test_doctor_judgement import facts, line, step
+from tests.helpers.written_facts import facts, line, step
 
 GPU = {"forward": 0.010, "backward": 0.020, "optimizer": 0.003}
 BUSY = {

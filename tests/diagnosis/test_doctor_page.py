@@ -10,14 +10,15 @@ from xml.etree import ElementTree
 import pytest
 from PIL import Image
 from tundish.diagnosis.doctor.compare import read_report
+from tundish.diagnosis.doctor.environment import environment
 from tundish.diagnosis.doctor.excerpts import excerpt
 from tundish.diagnosis.doctor.page import report_page
 from tundish.diagnosis.doctor.ranks import judge_ranks
 from tundish.diagnosis.doctor.verdict import judge
 
-from tests.diagnosis.test_doctor_judgement import facts, sampled, step
 from tests.helpers.chromium import look_at
-from tests.helpers.program import ROOT
+from tests.helpers.program import ROOT, needs_program
+from tests.helpers.written_facts import facts, sampled, step
 
 MOST_BYTES = 500_000
 PAGE = (ROOT / "docs" / "doctor-report.md").read_text()
@@ -69,6 +70,11 @@ def values(findings=(), steps=40, **more):
     }
     machine = {"cpu": "a CPU", "cores": 8, "memory_gb": 1, "system": "Linux", "busy": 0.5}
     origin = {"command": f"python {EVIL}", "machine": machine, "versions": {"torch": "2"}}
+    keys = ("area", "name", "level", "figure", "reason", "fix")
+    origin["environment"] = [
+        dict(zip(keys, ("memory", "swap", "ok", "none", "", ""))),
+        dict(zip(keys, ("cpu", "load", "warning", "17 tasks", "others", EVIL))),
+    ]
     return {**verdict.as_json(), "processes": 1, "exit": 0, **origin}
 
 
@@ -118,6 +124,21 @@ def test_the_page_has_every_part_and_needs_no_other_file():
     assert "prefers-color-scheme: dark" in text
     assert "@media print" in text
     assert sum(one.get("role") == "img" and bool(one["aria-label"]) for _, one in tags) >= 4
+
+
+def test_what_is_not_ok_in_the_environment_comes_first():
+    text = report_page(values())
+    assert text.index("17 tasks") < text.index("memory: swap")
+    assert "others. Fix: &lt;script" in text
+
+
+@needs_program
+def test_the_environment_is_what_the_program_says(monkeypatch):
+    found = environment()
+    assert {"software", "cpu", "memory"} <= {one["area"] for one in found}
+    assert {one["level"] for one in found} <= {"ok", "warning", "problem"}
+    monkeypatch.setattr("tundish.diagnosis.doctor.environment.find_program", lambda: "/bin/false")
+    assert environment() == []
 
 
 def test_text_of_the_users_is_escaped_and_pictures_are_svg():

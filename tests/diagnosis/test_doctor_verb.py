@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 from tundish.diagnosis.doctor.cli import main
@@ -69,16 +70,17 @@ for x in loader:
 """
 
 
-def doctor(*words, **options):
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    return subprocess.run(
-        [sys.executable, "-m", "tundish", "doctor", *map(os.fspath, words)],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        env=environment,
-        **options,
-    )
+@pytest.fixture
+def doctor(capfd, monkeypatch):
+    """The verb in this process; the script's own output is in what the result has."""
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+
+    def doctor(*words):
+        code = main([os.fspath(word) for word in words])
+        out, error = capfd.readouterr()
+        return SimpleNamespace(returncode=code, stdout=out, stderr=error)
+
+    return doctor
 
 
 @pytest.fixture
@@ -87,10 +89,13 @@ def script(tmp_path):
     return tmp_path / "train.py"
 
 
-def test_a_script_runs_to_its_end_with_its_own_steps_output_and_exit_code(script, tmp_path):
+def test_a_script_runs_to_its_end_with_its_own_steps_output_and_exit_code(
+    doctor, script, tmp_path, monkeypatch
+):
     output = tmp_path / "doctor.json"
     words = ["--to-end", "--steps", "8", "-o", output, "--", sys.executable, script, "-x", "--json"]
-    result = doctor(*words, cwd=tmp_path)
+    monkeypatch.chdir(tmp_path)
+    result = doctor(*words)
     assert result.returncode == 7
     assert result.stdout == "words ['-x', '--json'] __main__ train.py\nsteps 48\n"
     assert "reading the samples (Photos.read)" in result.stderr
@@ -113,7 +118,7 @@ def test_an_interrupted_script_gives_the_verdict_so_far(script):
     assert "ended by signal 2; this is what was seen until then" in result.stderr
 
 
-def test_a_script_is_ended_when_all_is_measured(script):
+def test_a_script_is_ended_when_all_is_measured(doctor, script):
     script.write_text(WATCHED + TRAIN)
     python = server(TORCHVISION) / "python"
     result = doctor("--steps", "5", "--json", "--", python, script)
@@ -124,14 +129,14 @@ def test_a_script_is_ended_when_all_is_measured(script):
 
 
 @pytest.mark.parametrize("code", [0, 3])
-def test_a_script_without_pytorch(tmp_path, code):
+def test_a_script_without_pytorch(doctor, tmp_path, code):
     (tmp_path / "a.py").write_text(f"print('hello'); import sys; sys.exit({code})")
     result = doctor("--", sys.executable, tmp_path / "a.py")
     assert (result.returncode, result.stdout) == (code, "hello\n")
     assert "No verdict: no Python process that imports PyTorch was seen." in result.stderr
 
 
-def test_the_text_of_the_script_is_checked_too(tmp_path):
+def test_the_text_of_the_script_is_checked_too(doctor, tmp_path):
     (tmp_path / "a.py").write_text("import torch_of_nobody\n" + SLOW_TEXT)
     result = doctor("--", sys.executable, tmp_path / "a.py", "b")
     assert result.returncode == 1
@@ -139,7 +144,7 @@ def test_the_text_of_the_script_is_checked_too(tmp_path):
     assert "loss.detach()" in result.stderr
 
 
-def test_a_crash_has_its_traceback_and_nothing_of_ours(tmp_path):
+def test_a_crash_has_its_traceback_and_nothing_of_ours(doctor, tmp_path):
     (tmp_path / "a.py").write_text("def f():\n    raise ValueError('mine')\nf()\n")
     result = doctor("-q", "--", sys.executable, tmp_path / "a.py")
     plain = subprocess.run([sys.executable, tmp_path / "a.py"], capture_output=True, text=True)
@@ -212,7 +217,7 @@ def test_ctrl_c_of_a_terminal_reaches_the_script_once(tmp_path):
     assert os.waitstatus_to_exitcode(status) == 130
 
 
-def test_a_script_that_is_killed_gives_128_and_the_signal():
+def test_a_script_that_is_killed_gives_128_and_the_signal(doctor):
     result = doctor("--", sys.executable, "-c", "import os; os.kill(os.getpid(), 9)")
     assert result.returncode == 137
     assert "ended by signal 9" in result.stderr

@@ -10,8 +10,8 @@ from tundish.diagnosis.doctor.static import with_costs
 from tundish.diagnosis.doctor.verdict import judge
 from tundish.diagnosis.running import CHECKS, findings_of_run
 
-from tests.diagnosis.test_doctor_judgement import facts, line, step
 from tests.helpers import plants
+from tests.helpers.written_facts import facts, line, step
 
 HERE = "test_running_checks.py"
 

@@ -14,6 +14,7 @@ speed      bench gpu_decode: prepared batches, end to end, stages, the host's pa
 feed       bench gpu_feed: training from packed photos against a batch that is on the GPU already
 tune       steps of plans against the plain loop (tune.py), predicted memory (tune_memory.py), seeds (tune_seeds.py);
            identical twins recorded (bench/tune/twins.py). The models: ./dev bench tune, six minutes each
+doctor     bench doctor: bottlenecks that only a GPU has, planted; the cause is named, the prediction holds
 optim      optimisers on the GPU and on the CPU (check_optim.cpp, optim.py); Muon against torch's (muon.py);
            bench optim: their steps against torch's and timm's
 
@@ -153,6 +154,12 @@ def tune(stage: Stage) -> None:
     stage.run(sys.executable, "-m", "tests.gpu.tune_seeds")
 
 
+def doctor(stage: Stage) -> None:
+    words = ["--plants", "copy", "sync", "launch", "compute", "--strict", "--rounds", "5"]
+    out = ["--data", ROOT, "--out", stage.out / "gpu_doctor.json"]
+    stage.run(sys.executable, "-m", "bench.doctor.run", *words, *out)
+
+
 def optim(stage: Stage) -> None:
     stage.run(program("check_optim"), "1000", "1")
     stage.run(sys.executable, "-m", "tests.gpu.optim", "--out", stage.out / "gpu_optim_checks.json")
@@ -174,6 +181,7 @@ STAGES: dict[str, Callable[[Stage], None]] = {
     "speed": speed,
     "feed": feed,
     "tune": tune,
+    "doctor": doctor,
     "optim": optim,
 }
 

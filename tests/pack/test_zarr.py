@@ -8,7 +8,7 @@ import tundish
 
 from tests.helpers.array_files import check_same_batches, images, labels, pixels, unzip
 from tests.helpers.program import needs_program
-from tests.helpers.sources import error_of, exit_code_of
+from tests.helpers.sources import error_of, exit_code_of, rows
 from tests.helpers.sources import tundish as program
 
 pytestmark = needs_program
@@ -39,6 +39,11 @@ def folders(tmp_path_factory):
 @pytest.mark.parametrize(("version", "name"), [(2, n) for n in ALONE_2] + [(3, n) for n in ALONE_3])
 def test_an_array_of_any_codec_gives_its_pixels(folders, version, name):
     assert np.array_equal(pixels(folders[version] / name), images())
+
+
+def test_the_size_of_raw_pixels_is_known_without_reading_them(folders):
+    found = rows(folders[2] / "raw")
+    assert {(one["codec"], one["width"], one["height"]) for one in found} == {("raw", 5, 6)}
 
 
 def test_chunks_that_are_missing_have_the_fill_value(folders):

@@ -53,6 +53,7 @@ def test_every_function_is_declared_with_the_same_types():
         "tundish_opening_new": "OpeningHandle",
         "tundish_source_join": "SourceHandle",
         "tundish_source_open_copy": "SourceHandle",
+        "tundish_source_cache": "SourceHandle",
         "tundish_loader_new": "LoaderHandle",
         "tundish_resident_new": "ResidentHandle",
         "tundish_device_new": "DeviceHandle",

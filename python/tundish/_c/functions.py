@@ -44,6 +44,8 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "tundish_opening_free": (None, [c_void_p]),
     "tundish_source_join": (SourceHandle, [POINTER(c_void_p), c_uint64]),
     "tundish_source_open_copy": (SourceHandle, [c_char_p, c_int32]),
+    "tundish_source_cache": (SourceHandle, [c_void_p, c_char_p, c_uint64]),
+    "tundish_source_cache_counts": (None, [c_void_p, POINTER(c_uint64)]),
     "tundish_source_close": (None, [c_void_p]),
     "tundish_source_count": (c_uint64, [c_void_p]),
     "tundish_source_describe": (c_char_p, [c_void_p]),

@@ -13,6 +13,7 @@ from . import checks, memory_budget, monitoring
 from .assemble import Assembler
 from .batch_transform import BatchTransform
 from .dataset import Dataset
+from .disk_cache import cached_on_disk, disk_stats
 from .engine import Engine
 from .gpu.device import pending_on_gpu
 from .iterator import LoaderIterator, Sampler
@@ -57,6 +58,10 @@ class Loader:
         self.memory = setup.memory  # bytes; 0: not counted
 
         self._source = source = opened(path, options_.copy_to)
+        if options_.cache_dir is not None:
+            self._source = source = cached_on_disk(
+                source, options_.cache_dir, options_.cache_dir_limit
+            )
         for text in source.warnings:
             warnings.warn(text, stacklevel=2)
         assembler = Assembler(
@@ -139,6 +144,7 @@ class Loader:
         """
         stats = self._engine.stats() | self._run.pending.stats(reset)
         stats |= self._run.batch_transform.stats()
+        stats |= disk_stats(self._source)
         if reset:
             self._engine.new_window()
         return stats

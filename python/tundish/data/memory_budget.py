@@ -26,14 +26,19 @@ def budget(value: Any) -> int:
     """Bytes, 0 for none: "8GiB", "500MB", a number, "auto", None."""
     if value is None:
         return 0
+    if value == "auto":
+        return default_budget()
+    return count_of(value, "memory", '"8GiB", "500MB", "auto"')
+
+
+def count_of(value: Any, name: str, examples: str) -> int:
+    """Bytes: "8GiB", "500MB", a number."""
     if isinstance(value, str):
-        if value == "auto":
-            return default_budget()
         found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", value, re.IGNORECASE)
         if not found or found[2].upper() not in _UNITS:
-            raise ValueError(f'memory must be like "8GiB", "500MB", "auto" or bytes, not {value!r}')
+            raise ValueError(f"{name} must be like {examples} or bytes, not {value!r}")
         value = int(float(found[1]) * _UNITS[found[2].upper()])
-    return checks.whole(value, "memory", least=1, most=2**62)
+    return checks.whole(value, name, least=1, most=2**62)
 
 
 def default_budget() -> int:

@@ -108,6 +108,14 @@ class LoaderOptions:
         'samples kept in what is left of memory: "encoded" (as stored), "decoded" (as pixels), "auto" '
         '(decoded if all fit so); without memory= that is "auto"',
     )
+    cache_dir: str | os.PathLike[str] | None = _option(
+        None,
+        "a folder on a local disk that keeps samples of a slow source once they were read; processes and runs share it",
+    )
+    cache_dir_limit: str | int | None = _option(
+        None,
+        'the most that cache_dir may take, "200GiB" or bytes; None: half of what that disk has free',
+    )
     copy_to: str | os.PathLike[str] | None = _option(
         None, 'a folder, such as "/dev/shm": the pack is copied there first, until the loader ends'
     )
@@ -125,6 +133,8 @@ class LoaderOptions:
             raise ValueError(f"drop_last=True contradicts uneven={self.uneven!r}: give one of them")
         if self.pad_to is not None and self.images_as == "list":
             raise ValueError('pad_to contradicts images_as="list": give one of them')
+        if self.cache_dir is None and self.cache_dir_limit is not None:
+            raise ValueError("cache_dir_limit needs cache_dir=")
         if self.pad_to is None and self.pad_to_fill != 0:
             raise ValueError("pad_to_fill needs pad_to=(height, width)")
 

@@ -19,6 +19,8 @@ _ALONE = {
     "max_bad": None,
     "memory": None,
     "cache": None,
+    "cache_dir": None,
+    "cache_dir_limit": None,
     "copy_to": None,
     "device": None,
     "decode": "auto",

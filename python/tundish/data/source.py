@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import ctypes
 import json
 import os
@@ -81,6 +82,7 @@ class Source:
             handle = _open(self.path, copy_to)
             self.sizes = []
         self.handle = handle
+        self.on_disk = False  # it has a disk cache
         about = json.loads(lib.tundish_source_describe(handle))
         self.count: int = about["count"]
         self.sizes = self.sizes or [self.count]  # samples of each path
@@ -92,6 +94,12 @@ class Source:
         self.classes: list[str] = about["classes"]
         self.label_vectors: bool = about["label_vectors"]  # a number for each class
         self.warnings: list[str] = about["warnings"]
+
+    def with_handle(self, handle: SourceHandle) -> Source:
+        """The same data set through a disk cache."""
+        out = copy.copy(self)
+        out.handle, out.on_disk = handle, True
+        return out
 
     def label_vector(self, number: int) -> Any:
         """The label of one sample, a float32 array, where labels are vectors."""

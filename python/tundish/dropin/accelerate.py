@@ -26,7 +26,7 @@ from .translate import described, is_fixed, translate
 # Arguments of tundish.Loader that change how batches are made, not what is in them.
 OPTIONS = (
     *("threads", "prefetch", "memory", "cache", "memory_format", "on_error", "max_bad"),
-    *("hang_warning", "decode", "resident", "trace"),
+    *("hang_warning", "decode", "resident", "trace", "cache_dir", "cache_dir_limit"),
 )
 
 
@@ -69,7 +69,7 @@ def accelerate(
               the sampler, in every case
     seed      of orders and augmentations; None: that of torch.manual_seed(), of the generator, or of the DistributedSampler
     options   of tundish.Loader: threads, prefetch, memory, cache, memory_format (by default "contiguous", as torch's), on_error (by default "fail", as
-              torch's), max_bad, hang_warning, decode, resident, trace; without effect where torch's code stays
+              torch's), max_bad, hang_warning, decode, resident, trace, cache_dir, cache_dir_limit; without effect where torch's code stays
     """
     from torch.utils.data import DataLoader
 

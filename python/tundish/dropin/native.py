@@ -153,6 +153,7 @@ class ListedLoader(NativeLoader):
         epochs = self._recipe.epochs
         numbers, copies = draw_list(self._theirs, self._recipe.known, epochs.sampler)
         self.close()
+        self._loader = None  # its disk cache, if any, is complete for the next one
         if len(numbers) < (epochs.batch_size if epochs.drop_last else 1):
             return iter(())
         self._loader = self._recipe.loader(self._source, numbers, copies)

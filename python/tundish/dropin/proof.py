@@ -22,6 +22,7 @@ _ROUNDING = 1e-5  # of floats: torch divides by 255, the engine multiplies by 1 
 # A loader for a comparison: on the CPU, without traces.
 _HERE: dict[str, Any] = {"return_index": True, "device": None, "pin_memory": False, "trace": None}
 _HERE |= {"resident": False, "decode": "auto", "batch_transform": as_list}
+_HERE |= {"cache_dir": None, "cache_dir_limit": None}
 
 
 @contextlib.contextmanager

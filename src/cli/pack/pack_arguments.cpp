@@ -23,12 +23,15 @@ tundish pack photos/ -o train.tnd --codec keep
 tundish pack photos/ -o train256.tnd --resize shortest=256 --prove
 tundish pack photos/ -o cats.tnd --filter "label=cat and width>=64"
 tundish pack photos/ -o part.tnd --duplicates drop --sample 10%
+tundish pack data.h5 -o train.tnd --image train/x --label train/y
 tundish pack photos/ -o train.tnd --shard-size 1GiB
 tundish pack photos/ -o train.tnd --shard 3/12
 tundish pack --manifest train.tnds train-*-of-00012.tnd)",
     .text = R"(Packs a data set into one file that Tundish trains from. SRC is a folder
 (SRC/CLASS/NAME.jpg), a .csv or .tsv list with a column 'path', a .tar (also
-.gz, .xz, .zst, .bz2), or another pack. The same input gives the same bytes.
+.gz, .xz, .zst, .bz2), records (TFRecord, RecordIO, LMDB), arrays (HDF5, Zarr, N5,
+.npy, .npz, .pth, .safetensors, CIFAR, MNIST), or another pack; it is recognised by
+its bytes (docs/sources.md). The same input gives the same bytes.
 OUT.tnd appears when it is complete, never half. Files that cannot be read, are
 empty or are not an image are refused: named here and in OUT.tnd.log, left out of
 the pack, exit code 3. Broken images (a header without sense, a JPEG cut short or
@@ -166,7 +169,7 @@ bool parse(PackArguments& out, const Words& words, Shell& shell) {
   ChoiceArguments choice;
   Arguments arguments(kHelp, shell);
   std::string manifest, size, shard, checkpoint = "5";
-  arguments.words(out.from, "SRC", "a folder, list, archive or pack; shards with --manifest");
+  arguments.words(out.from, "SRC", "any data set of docs/sources.md; shards with --manifest");
   add_source_words(arguments, out.about);
   arguments.option(out.target, "-o,--output", "FILE", "the pack to write");
   arguments.flag(out.force, "-f,--force", "replace FILE if it exists, and FILE.log");

@@ -73,7 +73,8 @@ void take_scan(Salvage& out, const ByteFile& file, const IntactParts& parts,
     const RecordScan scan{.schema = out.schema,
                           .alignment = alignment,
                           .records_end = parts.records_end,
-                          .progress = options.progress};
+                          .progress = options.progress,
+                          .search = options.search};
     ScanResult found = scan_records(file, scan);
     if (found.records.size() > best.records.size()) best = std::move(found);
   }

@@ -50,10 +50,18 @@ struct Salvage {
   std::optional<std::uint64_t> count;
 };
 
+// How many bytes may be searched in vain, so that a hostile file takes time in proportion to its
+// size: so many, and so many more for each byte of the file.
+struct SearchBudget {
+  std::uint64_t least = 4 << 20;
+  std::uint64_t per_byte = 64;
+};
+
 struct SalvageOptions {
   const Pack* like = nullptr;  // a pack with the same fields, classes and tables; nullptr: none
   std::function<void(std::uint64_t bytes, std::uint64_t all)> progress = {};
   Limits limits = {};  // of images that are restored
+  SearchBudget search = {};
 };
 
 // Any bytes. Throws Error: not_a_pack when nothing in the file is a pack's, errors of reading, and

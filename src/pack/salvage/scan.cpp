@@ -14,7 +14,6 @@ namespace {
 constexpr std::uint64_t kNumbersAhead = 8;      // records that may be lost together
 constexpr std::uint64_t kLeastAhead = 1 << 20;  // bytes that are searched behind a lost record
 constexpr std::uint64_t kSlowPlaces = 256;
-constexpr std::uint64_t kLeastBudget = 4 << 20, kBudgetPerByte = 64;
 constexpr std::uint64_t kMostBudgeted = std::uint64_t{1} << 56;
 constexpr std::size_t kSniffBytes = 64;
 
@@ -188,8 +187,9 @@ class Scan {
   const std::uint32_t image_ = static_cast<std::uint32_t>(scan_.schema.find(FieldType::image));
   std::vector<Piece> pieces_;
   std::uint64_t largest_ = 0, most_ = 0;
-  // Bytes that may still be searched in vain: a hostile file takes time in proportion to its size.
-  std::uint64_t budget_ = kLeastBudget + kBudgetPerByte * std::min(end_, kMostBudgeted);
+  // Bytes that may still be searched in vain.
+  std::uint64_t budget_ =
+      scan_.search.least + scan_.search.per_byte * std::min(end_, kMostBudgeted);
   bool next_may_be_damaged_ = false;
   FoundRecord found_;
   std::uint64_t found_end_ = 0;

@@ -20,6 +20,7 @@ struct RecordScan {
   std::function<void(std::uint64_t bytes, std::uint64_t all)> progress = {};
   // Where record `first` is looked for; 0: behind the head.
   std::uint64_t begin = 0, first = 0;
+  SearchBudget search = {};
   bool through_damage = true;  // false: the first damaged record ends the scan
 };
 

@@ -10,6 +10,8 @@
 
 #include "core/file.h"
 #include "core/interruption.h"
+#include "source/disk_cache/file_times.h"
+#include "source/folder_entries.h"
 #include "source/label_vector.h"
 #include "source/labels.h"
 #include "source/loose_file.h"
@@ -23,7 +25,7 @@ constexpr std::uint64_t kMaxListBytes = 1ull << 30;
 
 std::string parent(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
-class FileList : public Source {
+class FileList : public Source, public FileTimes {
  public:
   explicit FileList(const std::string& path) : path_(path) {
     std::vector<std::byte> bytes;
@@ -106,6 +108,8 @@ class FileList : public Source {
     }
   }
 
+  std::string file_times() const override { return fmt::format("{:016x}", times_); }
+
   std::string fingerprint() const override {
     const std::string text = Source::fingerprint() + fmt::format("{:016x}", text_digest_);
     const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
@@ -123,16 +127,17 @@ class FileList : public Source {
   }
 
   void ask_sizes() {
-    if (!list_.sizes.empty()) {
-      sizes_ = std::move(list_.sizes);
-      return;
-    }
+    const bool parts = !list_.sizes.empty();
+    sizes_ = std::move(list_.sizes);
     sizes_.resize(keys_.size());
     for (std::uint64_t i = 0; i < sizes_.size(); ++i) {
       check_stop(path_);
+      if (parts && i > 0 && list_.paths[i] == list_.paths[i - 1]) continue;
       struct stat status;
       const bool known = ::stat(file(i).c_str(), &status) == 0 && S_ISREG(status.st_mode);
-      sizes_[i] = known ? static_cast<std::uint64_t>(status.st_size) : 0;
+      if (!parts) sizes_[i] = known ? static_cast<std::uint64_t>(status.st_size) : 0;
+      const std::uint64_t changed = known ? changed_at(status) : 0;
+      times_ = XXH3_64bits_withSeed(&changed, sizeof changed, times_);
     }
   }
 
@@ -168,6 +173,7 @@ class FileList : public Source {
   std::vector<std::uint64_t> sizes_;  // of the images; 0: empty, or not known
   std::vector<std::string> warnings_;
   std::uint64_t text_digest_ = 0;
+  std::uint64_t times_ = 0;  // a digest of the times of all files, in order
 };
 
 }  // namespace

@@ -150,7 +150,10 @@ std::optional<Fault> add_whole(std::vector<std::uint64_t>& out, const CsvRow& ro
   return {};
 }
 
-std::optional<Fault> add_part(List& out, const CsvRow& row, const Head& head) {
+// Which file, and which part of it.
+std::optional<Fault> add_place(List& out, const CsvRow& row, const Head& head) {
+  if (auto fault = check_path(row, head)) return fault;
+  out.paths.add(row.cells[head.path]);
   if (head.offset == kNone) return {};
   if (auto fault = add_whole(out.offsets, row, head, head.offset, 0)) return fault;
   return add_whole(out.sizes, row, head, head.bytes, 1);
@@ -185,6 +188,26 @@ FieldType column_type(const StringTable& column) {
   return numbers ? FieldType::number : text ? FieldType::text : FieldType::bytes;
 }
 
+using Places = std::vector<std::pair<std::uint64_t, std::uint64_t>>;  // line and offset, for faults
+
+// The classes and numbers of the column with labels, where there is one.
+std::optional<Fault> take_labels(List& out, const Head& head, const StringTable& labels,
+                                 const Places& places) {
+  if (head.label == kNone) return std::nullopt;
+  Labels made;
+  if (const auto fault = make_labels(made, labels)) {
+    const auto [line, offset] = places[fault->sample];
+    return Fault{ErrorCode::label_unreadable,
+                 fmt::format("line {}, column '{}': {}{}", line, head.names[head.label],
+                             fault->reason, label_advice(labels[fault->sample])),
+                 offset};
+  }
+  out.schema.fields.push_back({"label", FieldType::label});
+  out.schema.classes = std::move(made.classes);
+  out.labels = std::move(made.values);
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<Fault> parse_list(List& out, std::string_view text, char separator) {
@@ -202,7 +225,7 @@ std::optional<Fault> parse_list(List& out, std::string_view text, char separator
   out.columns.resize(head.others.size());
 
   StringTable labels;
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> places;  // line and offset, for faults
+  Places places;
   while (reader.next(row)) {
     if (stop_requested()) return Fault{ErrorCode::interrupted, "", row.offset};
     if (row.cells.size() != head.names.size()) {
@@ -211,9 +234,7 @@ std::optional<Fault> parse_list(List& out, std::string_view text, char separator
                                row.cells.size(), head.names.size()),
                    row.offset};
     }
-    if (auto fault = check_path(row, head)) return fault;
-    out.paths.add(row.cells[head.path]);
-    if (auto fault = add_part(out, row, head)) return fault;
+    if (auto fault = add_place(out, row, head)) return fault;
     if (head.label != kNone) {
       labels.add(trim(row.cells[head.label], kBlanks));
       places.emplace_back(row.line, row.offset);
@@ -226,19 +247,7 @@ std::optional<Fault> parse_list(List& out, std::string_view text, char separator
   if (reader.fault()) return reader.fault();
 
   out.schema.fields.push_back({"image", FieldType::image});
-  if (head.label != kNone) {
-    Labels made;
-    if (const auto fault = make_labels(made, labels)) {
-      const auto [line, offset] = places[fault->sample];
-      return Fault{ErrorCode::label_unreadable,
-                   fmt::format("line {}, column '{}': {}{}", line, head.names[head.label],
-                               fault->reason, label_advice(labels[fault->sample])),
-                   offset};
-    }
-    out.schema.fields.push_back({"label", FieldType::label});
-    out.schema.classes = std::move(made.classes);
-    out.labels = std::move(made.values);
-  }
+  if (auto fault = take_labels(out, head, labels, places)) return fault;
   if (!head.vector.empty()) {
     out.schema.fields.push_back({kLabelVectorField, FieldType::array});
     out.schema.classes = std::move(head.classes);

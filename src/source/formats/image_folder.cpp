@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <xxhash.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -11,6 +12,8 @@
 
 #include "core/file.h"
 #include "core/interruption.h"
+#include "source/disk_cache/file_times.h"
+#include "source/folder_entries.h"
 #include "source/loose_file.h"
 #include "source/names.h"
 #include "source/string_table.h"
@@ -27,6 +30,7 @@ using Identity = std::pair<dev_t, ino_t>;
 struct FileEntry {
   std::string name;
   std::optional<std::uint64_t> size;  // empty: missing or no regular file; reading it will fail
+  std::uint64_t changed = 0;
 };
 
 struct Listing {
@@ -74,8 +78,10 @@ Listing list_folder(const std::string& path) {
     } else if (image) {
       const bool regular = known && S_ISREG(status.st_mode);
       out.files.push_back(
-          {name, regular ? std::optional<std::uint64_t>(static_cast<std::uint64_t>(status.st_size))
-                         : std::nullopt});
+          {name,
+           regular ? std::optional<std::uint64_t>(static_cast<std::uint64_t>(status.st_size))
+                   : std::nullopt,
+           known ? changed_at(status) : 0});
     } else if (!known && errno != ENOENT && errno != ELOOP) {
       throw_errno(join_path(path, name), "stat", false);  // it may be a folder full of images
     } else {
@@ -135,7 +141,7 @@ class Walk {
   std::uint64_t left_out_ = 0;
 };
 
-class ImageFolder : public Source {
+class ImageFolder : public Source, public FileTimes {
  public:
   explicit ImageFolder(const std::string& path) : path_(path) {
     schema_.source = "image folder";
@@ -149,7 +155,7 @@ class ImageFolder : public Source {
     }
     if (entries_.empty()) {
       if (root.files.empty()) throw Error(ErrorCode::source_empty, {.file = path}, "");
-      for (const FileEntry& file : root.files) add(file.name, file.size, -1);
+      for (const FileEntry& file : root.files) add(file.name, file, -1);
       warnings_.push_back(
           fmt::format("{}: images are directly in it, so they have no labels", printable(path)));
       left_out_ += root.left_out;
@@ -186,6 +192,8 @@ class ImageFolder : public Source {
     return true;
   }
 
+  std::string file_times() const override { return fmt::format("{:016x}", times_); }
+
   void read(Sample& out, std::uint64_t i, FieldSet fields) const override {
     out.fields.resize(schema_.fields.size());
     for (std::vector<std::byte>& field : out.fields) field.clear();
@@ -211,15 +219,15 @@ class ImageFolder : public Source {
     }
     for (const ClassFolder& folder : walk.folders()) {
       const std::string prefix = join_path(name, folder.path);
-      for (const FileEntry& file : folder.files)
-        add(join_path(prefix, file.name), file.size, label);
+      for (const FileEntry& file : folder.files) add(join_path(prefix, file.name), file, label);
     }
     return !walk.folders().empty();
   }
 
-  void add(const std::string& key, std::optional<std::uint64_t> size, std::int32_t label) {
+  void add(const std::string& key, const FileEntry& file, std::int32_t label) {
     keys_.add(key);
-    entries_.push_back({size.value_or(0), label});
+    entries_.push_back({file.size.value_or(0), label});
+    times_ = XXH3_64bits_withSeed(&file.changed, sizeof file.changed, times_);
   }
 
   void warn_about_empty(const std::vector<std::string>& names) {
@@ -238,6 +246,7 @@ class ImageFolder : public Source {
   std::vector<Entry> entries_;
   StringTable keys_;
   std::vector<std::string> warnings_;
+  std::uint64_t times_ = 0;  // a digest of the times of all files, in order
   std::uint64_t left_out_ = 0;
 };
 

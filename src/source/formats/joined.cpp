@@ -4,12 +4,13 @@
 
 #include <algorithm>
 
+#include "source/disk_cache/file_times.h"
 #include "source/read_memory.h"
 
 namespace tundish {
 namespace {
 
-class Joined : public Source, public ReadMemory {
+class Joined : public Source, public ReadMemory, public FileTimes {
  public:
   Joined(std::vector<std::shared_ptr<const Source>> sources, std::string path)
       : sources_(std::move(sources)), path_(std::move(path)) {
@@ -87,6 +88,11 @@ class Joined : public Source, public ReadMemory {
   std::string fingerprint() const override {
     std::string all = "joined";
     for (const auto& source : sources_) all += ' ' + source->fingerprint();
+    return all;
+  }
+  std::string file_times() const override {
+    std::string all;
+    for (const auto& source : sources_) all += tundish::file_times(*source) + ' ';
     return all;
   }
   const std::vector<std::string>& warnings() const override { return warnings_; }

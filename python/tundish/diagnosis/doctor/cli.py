@@ -13,13 +13,12 @@ import sys
 from typing import Any
 
 from ..._c.errors import ArgumentError
-from ...report.machine import machine, versions
 from ..watch.settings import Settings
 from .apply import apply_change
 from .cli_words import HELP, parse
 from .page import report_page
 from .ranks import judge_ranks
-from .report_file import json_text
+from .report_file import json_text, origin
 from .run import Ended, command_of, run
 from .static import findings_of, with_costs
 from .text import verdict_text
@@ -125,8 +124,7 @@ def _values(verdict: Verdict, ended: Ended, options: argparse.Namespace) -> dict
         "processes": len(ended.facts),
         "exit": ended.code,
         "command": shlex.join(options.command),
-        "machine": machine(),
-        "versions": versions(),
+        **origin(),
     }
 
 

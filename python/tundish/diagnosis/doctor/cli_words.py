@@ -39,10 +39,10 @@ script has stdout to itself.
 with --json:
 {version, sentence, cause, figures, changes, loading, loader, lines, steps, overhead_s,
 phase, torch, gpu, notes, ranks, findings, applied, processes, exit, command, machine,
-versions}; docs/doctor-report.md describes every key. cause.name is one of storage,
-decode, transform, dataset, collate, workers, loader, copy, communication, straggler,
-host, sync, launch, compute; cause and figures are null without a step. Times are
-seconds of a step. exit is the script's exit code.
+versions, environment}; docs/doctor-report.md describes every key. cause.name is one of
+storage, decode, transform, dataset, collate, workers, loader, copy, communication,
+straggler, host, sync, launch, compute; cause and figures are null without a step. Times
+are seconds of a step. exit is the script's exit code.
 
 exit codes: 0 done, all was measured and the script was ended; 2 wrong use; 127 the
 command cannot be started; else the script's own, 128 + n after signal n (130: Ctrl-C,

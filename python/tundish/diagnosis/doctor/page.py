@@ -31,6 +31,7 @@ def report_page(values: dict[str, Any]) -> str:
         ]
     parts += _applied(values["applied"])
     parts += _findings(values["findings"])
+    parts += _environment(values.get("environment") or [])
     parts += ["<h2>How it was measured</h2>", html.table(_measured(values))]
     return html.page(f"tundish doctor: {values.get('command') or 'report'}", parts)
 
@@ -186,6 +187,23 @@ def _findings(findings: list[dict[str, Any]]) -> list[str]:
     if len(findings) > MOST_FINDINGS:
         out.append(f"<p>and {len(findings) - MOST_FINDINGS} more: tundish check</p>")
     return out
+
+
+def _environment(findings: list[dict[str, Any]]) -> list[str]:
+    """What is not ok comes first."""
+    if not findings:
+        return []
+    order = {"problem": 0, "warning": 1}
+    rows = [
+        (one["level"], f"{one['area']}: {one['name']}", one["figure"], _mend(one))
+        for one in sorted(findings, key=lambda one: order.get(one["level"], 2))
+    ]
+    out = ["<h2>Environment</h2>", "<p class='soft'>By tundish doctor --env.</p>"]
+    return [*out, html.grid(["", "what", "figure", "reason and fix"], rows)]
+
+
+def _mend(one: dict[str, Any]) -> str:
+    return f"{one['reason']}. Fix: {one['fix']}" if one["fix"] else str(one["reason"])
 
 
 def _measured(values: dict[str, Any]) -> list[tuple[str, str]]:

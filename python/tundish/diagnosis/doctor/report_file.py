@@ -7,6 +7,7 @@ from typing import Any
 
 from ..._c.errors import ArgumentError
 from ...report.machine import machine, versions
+from .environment import environment
 
 
 def report_text(path: str, values: dict[str, Any]) -> str:
@@ -14,7 +15,7 @@ def report_text(path: str, values: dict[str, Any]) -> str:
     defaults = {"processes": 1, "exit": 0, "command": ""}
     values = {**defaults, **values}
     if "machine" not in values:
-        values |= {"machine": machine(), "versions": versions()}
+        values |= origin()
     if path.endswith((".html", ".htm")):
         from .page import report_page
 
@@ -22,6 +23,11 @@ def report_text(path: str, values: dict[str, Any]) -> str:
     if path.endswith(".json"):
         return json_text(values)
     raise ArgumentError(f"{path}: a report is a page or JSON\n  fix: .html or .json at the end")
+
+
+def origin() -> dict[str, Any]:
+    """The machine, versions, and what is said of the environment."""
+    return {"machine": machine(), "versions": versions(), "environment": environment()}
 
 
 def json_text(values: dict[str, Any]) -> str:

@@ -101,7 +101,9 @@ class ChunkedArraySource : public Source, public ReadMemory {
   const std::vector<std::string>& warnings() const override { return warnings_; }
 
   SampleInfo info(std::uint64_t i) const override {
-    return {.label = labels_.empty() ? -1 : labels_[i]};
+    SampleInfo info = info_;
+    if (!labels_.empty()) info.label = labels_[i];
+    return info;
   }
 
   std::uint64_t memory() const override {
@@ -219,7 +221,15 @@ class ChunkedArraySource : public Source, public ReadMemory {
                               .array = column.sample,
                               .channels_first = type == FieldType::image && column.channels_first});
     sample_bytes_ += *array_bytes(column.sample);
+    if (type == FieldType::image) describe(schema_.fields.back());
     columns_.push_back(std::move(column));
+  }
+
+  void describe(const Field& image) {
+    const std::size_t first = image.channels_first ? 1 : 0;
+    info_.height = static_cast<std::uint32_t>(image.array->shape[first]);
+    info_.width = static_cast<std::uint32_t>(image.array->shape[first + 1]);
+    info_.codec = Codec::raw;
   }
 
   // "image" and "label" are ours; an array beside them that is called so gets a "_" more.
@@ -299,6 +309,7 @@ class ChunkedArraySource : public Source, public ReadMemory {
   Schema schema_;
   std::vector<Column> columns_;  // of the fields with bytes, in their order
   std::vector<std::int64_t> labels_;
+  SampleInfo info_;  // of every sample, but for the label
   std::vector<std::string> warnings_;
   std::uint64_t count_ = 0;
   std::uint64_t sample_bytes_ = 0;

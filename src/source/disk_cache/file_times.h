@@ -1,0 +1,22 @@
+// When the files of a data set were changed.
+#pragma once
+
+#include <string>
+
+#include "source/source.h"
+
+namespace tundish {
+
+// A source of several files implements it beside Source.
+class FileTimes {
+ public:
+  virtual ~FileTimes() = default;
+  virtual std::string file_times() const = 0;
+};
+
+// Changes when a file of the data set is written again, also where fingerprint() does not: with
+// other bytes, as many. Of a source that does not know: the time of path(), and where that is a
+// folder, of the files in it.
+std::string file_times(const Source& source);
+
+}  // namespace tundish

@@ -1,0 +1,86 @@
+"""Several ranks, and changes that --apply tries, on facts that are written down."""
+
+import pytest
+from tundish.diagnosis.doctor.apply import apply_change
+from tundish.diagnosis.doctor.ranks import judge_ranks
+from tundish.diagnosis.doctor.run import Ended
+from tundish.diagnosis.doctor.verdict import judge
+
+from tests.helpers.written_facts import facts, sampled, step
+
+
+def ranks(*steps):
+    return [facts([one] * 20, rank=rank, world=len(steps)) for rank, one in enumerate(steps)]
+
+
+def test_the_rank_that_does_not_wait_is_the_slow_one():
+    slow = {"file": "/a/train.py", "line": 9, "function": "log", "part": "other"}
+    found = ranks(step(communication=0.1), step(other=0.1), step(communication=0.09))
+    found[1]["lines"] = [{**slow, "share": 1.0, "in_other": True}]
+    verdict = judge_ranks(found)
+    assert verdict.cause.name == "straggler"
+    assert verdict.cause.detail == "rank 1: host code outside the model, train.py:9 (log)"
+    assert verdict.sentence.startswith("Rank 1 makes the 2 other ranks wait 71 % of every step")
+    assert verdict.changes[0].predicted_s == pytest.approx(0.133 - 0.095)
+
+
+def test_on_gpus_the_wait_for_other_ranks_is_inside_backward():
+    gpu = {"forward": 0.01, "backward": 0.12}
+    slow = {"forward": 0.11, "backward": 0.02}
+    verdict = judge_ranks(ranks(step(gpu=gpu), step(gpu=slow)))
+    assert verdict.cause.detail == "rank 1: its forward pass"
+    assert [one["waits_s"] for one in verdict.ranks] == pytest.approx([0.1, 0.0])
+
+
+def test_ranks_that_all_wait_have_a_slow_network_and_equal_ranks_none():
+    verdict = judge_ranks(ranks(step(communication=0.1), step(communication=0.1)))
+    assert verdict.cause.name == "communication"
+    assert "Communication between the ranks takes 75 % of every step." in str(verdict)
+    assert judge_ranks(ranks(step(), step())).cause.name == "compute"
+    alone = [facts([step(communication=0.1)] * 20), facts([step()] * 20)]  # two runs of their own
+    assert judge_ranks(alone).ranks == []
+
+
+def change_of(verdict, apply):
+    numbers = [i for i, one in enumerate(verdict.changes, 1) if one.apply == apply]
+    assert len(numbers) == 1
+    return numbers[0]
+
+
+def test_a_change_is_tried_and_compared_with_its_prediction():
+    loader = sampled([("PIL", "decode", 0.01, 0.0)], 0.01) | {"dataset": "a.B"}
+    before = facts([step(data=0.017)] * 20, loader=loader)
+    after = facts([step(data=0.002)] * 20, loader=loader)
+    after["applied"] = {"done": True, "text": "num_workers=3"}
+    asked = []
+
+    def run(*wanted):
+        asked.append(wanted)
+        return Ended(0, [after])
+
+    verdict = judge(before)
+    apply_change(verdict, change_of(verdict, "workers=3"), run)
+    assert asked == [("workers=3", "a.B")]
+    assert verdict.applied["measured_s"] == pytest.approx(0.035)
+    assert verdict.applied["difference"] == pytest.approx(0.035 / 0.0333 - 1, abs=0.02)
+    assert "tried: 35.0 ms measured; predicted 33" in str(verdict)
+
+
+@pytest.mark.parametrize(
+    ("number", "ended", "text"),
+    [
+        (9, None, "there are"),
+        (2, None, "it needs an edit: tundish tune"),
+        (1, Ended(3, []), "the second run had no steps and ended with 3"),
+        (1, Ended(0, [facts([step()] * 20)]), "the watch did not see it"),
+    ],
+)
+def test_a_change_that_cannot_be_tried_is_said(number, ended, text):
+    loader = sampled([("PIL", "decode", 0.01, 0.0)], 0.01) | {"dataset": "a.B"}
+    verdict = judge(facts([step(data=0.017)] * 20, loader=loader))
+    verdict.changes = [verdict.changes[0], verdict.changes[-1]]
+    assert verdict.changes[0].apply.startswith("workers=")
+    apply_change(verdict, number, lambda *wanted: ended)
+    assert not verdict.applied["done"]
+    assert text in verdict.applied["text"]
+    assert f"Change {number} was not tried: " in str(verdict)
