@@ -239,7 +239,8 @@ StorageState fast_disk() {
 TEST_CASE("the storage of a data set is judged by what was measured") {
   StorageState storage = fast_disk();
   for (const Finding& one : check_storage(storage)) CHECK(one.level == Level::ok);
-  const auto& values = named(check_storage(storage), "random reading").values;
+  const Findings found = check_storage(storage);
+  const auto& values = named(found, "random reading").values;
   CHECK(std::find(values.begin(), values.end(), std::pair<std::string, double>{"best_depth", 16}) !=
         values.end());
   storage.mount->type = "nfs4";
