@@ -182,6 +182,7 @@ add_library(fail_nth SHARED tests/faults/fail_nth.c)  # preloaded by tests/pack/
 target_link_libraries(fail_nth PRIVATE ${CMAKE_DL_LIBS})
 
 add_library(fake_nvml SHARED tests/faults/fake_nvml.c)  # src/system/nvml_test.cpp, tests/diagnosis/test_doctor_env.py
+target_compile_options(fake_nvml PRIVATE -fno-sanitize=all)  # as the real one; its structs have other names
 add_dependencies(unit_tests fake_nvml)
 set_source_files_properties(src/system/nvml_test.cpp PROPERTIES COMPILE_DEFINITIONS FAKE_NVML_LIBRARY="$<TARGET_FILE:fake_nvml>")
 
