@@ -28,7 +28,7 @@ TEST_CASE("numbers of system files are read, and nothing else is a number") {
   CHECK(value_of("Name:\tpython 3\n", "Name:") == "python 3");
 }
 
-TEST_CASE("a file that is none, or a pipe on which nobody writes, is not waited for") {
+TEST_CASE("a missing file, or a pipe without a writer, gives an answer at once") {
   const TemporaryFolder folder;
   CHECK_FALSE(read_text(folder / "absent"));
   CHECK_FALSE(read_text(folder.path()));

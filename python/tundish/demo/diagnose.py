@@ -12,7 +12,7 @@ from typing import Any
 import tundish
 from tundish import transforms as T
 
-from .compare import random_crop
+from .compare import Crops
 from .train import BATCH, SIDE, network
 
 MOST_SECONDS = 15.0  # of each of the two
@@ -30,30 +30,16 @@ class Diagnosis:
     report: dict[str, Any]
 
 
-class Photos:
-    """A data set as people write it: open, convert, crop, flip, normalize."""
+class Photos(Crops):
+    """The same data set with floats and labels, for training."""
 
     def __init__(self, files: Sequence[str]) -> None:
-        self.files = files
+        super().__init__(files)
         names = sorted({Path(file).parent.name for file in files})
         self.labels = [names.index(Path(file).parent.name) for file in files]
 
-    def __len__(self) -> int:
-        return len(self.files)
-
     def __getitem__(self, index: int) -> Any:
-        import numpy as np
-        import torch
-        from PIL import Image
-
-        try:
-            with Image.open(self.files[index]) as file:
-                image = file.convert("RGB")
-        except OSError:  # a damaged file: its neighbour instead
-            return self[(index + 1) % len(self.files)]
-        image = image.crop(random_crop(*image.size)).resize((SIDE, SIDE), Image.Resampling.BILINEAR)
-        pixels = torch.from_numpy(np.array(image)).permute(2, 0, 1).float()
-        return (pixels / 255 - 0.45) / 0.225, self.labels[index]
+        return (super().__getitem__(index).float() / 255 - 0.45) / 0.225, self.labels[index]
 
 
 def diagnose(
@@ -74,7 +60,7 @@ def diagnose(
         pin_memory=torch.cuda.is_available(),
     )
     out = {"before": _diagnosis(theirs, len(set(photos.labels)), most_seconds)}
-    transforms = [T.RandomResizedCrop(SIDE), T.Normalize()]
+    transforms = [T.RandomResizedCrop(SIDE), T.RandomHorizontalFlip(), T.Normalize()]
     with tundish.Loader(pack, BATCH, transforms=transforms, shuffle=True, drop_last=True) as ours:
         out["after"] = _diagnosis(ours, len(ours.classes), most_seconds)
     return out

@@ -196,7 +196,7 @@ class _Reader:
         return value.slice.value if owned and isinstance(value.slice.value, str) else None
 
     def _find(self, name: str) -> bool:
-        """What a name of the function stands for now."""
+        """The object that a name of the function refers to."""
         code = self._function.__code__
         if name in code.co_freevars:
             cell = self._function.__closure__[code.co_freevars.index(name)]

@@ -1,4 +1,4 @@
-"""The places of torch and Tundish at which a watch is told what the loop does now.
+"""The places of torch and Tundish that report to a watch what the loop does.
 
 Functions are replaced on their classes and put back by uninstall(). Each replacement calls the
 original with the same arguments, in every thread; only the loop's thread is measured.
