@@ -30,6 +30,10 @@ class Crops:
         return len(self.files)
 
     def __getitem__(self, index: int) -> Any:
+        return self.crop(index)[0]
+
+    def crop(self, index: int) -> tuple[Any, int]:
+        """The pixels, and the number of the file they come from."""
         import numpy as np
         import torch
         from PIL import Image
@@ -38,11 +42,11 @@ class Crops:
             with Image.open(self.files[index]) as file:
                 image = file.convert("RGB")
         except OSError:  # a damaged file: its neighbour instead
-            return self[(index + 1) % len(self.files)]
+            return self.crop((index + 1) % len(self.files))
         image = image.crop(random_crop(*image.size)).resize((SIDE, SIDE), Image.Resampling.BILINEAR)
         if random.random() < 0.5:
             image = image.transpose(Image.Transpose.FLIP_LEFT_RIGHT)
-        return torch.from_numpy(np.array(image)).permute(2, 0, 1)
+        return torch.from_numpy(np.array(image)).permute(2, 0, 1), index
 
 
 def random_crop(width: int, height: int) -> tuple[int, int, int, int]:

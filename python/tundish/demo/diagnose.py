@@ -39,7 +39,8 @@ class Photos(Crops):
         self.labels = [names.index(Path(file).parent.name) for file in files]
 
     def __getitem__(self, index: int) -> Any:
-        return (super().__getitem__(index).float() / 255 - 0.45) / 0.225, self.labels[index]
+        pixels, used = self.crop(index)
+        return (pixels.float() / 255 - 0.45) / 0.225, self.labels[used]
 
 
 def diagnose(
