@@ -20,6 +20,7 @@
 #include "augment/transforms_json.h"
 #include "cuda/augment/pixel_steps.h"
 #include "cuda/augment/step_order.h"
+#include "cuda/augment/step_scratch.h"
 #include "cuda/runtime/runtime.h"
 
 namespace {
@@ -90,6 +91,11 @@ class Bench {
     std::vector<std::uint32_t> order;
     order_by_cost(order, ranges, steps);
     copy(order_.as<void>(), order.data(), order.size() * sizeof(std::uint32_t));
+    scratch_blocks_ = 0;
+    if (needs_scratch(steps, kSize)) {
+      check(find_scratch_blocks(scratch_blocks_), "find how many blocks run at once");
+      scratch_.reserve(static_cast<std::size_t>(scratch_blocks_) * scratch_bytes(kSize));
+    }
 
     std::vector<double> us;
     for (int round = -1; round < rounds_; ++round) {
@@ -118,7 +124,9 @@ class Bench {
                            .steps = steps_.as<PixelStep>(),
                            .normal = normal_.as<float>(),
                            .count = static_cast<int>(count_),
-                           .size = kSize},
+                           .size = kSize,
+                           .scratch = scratch_blocks_ > 0 ? scratch_.as<std::byte>() : nullptr,
+                           .scratch_blocks = scratch_blocks_},
                           nullptr),
           "run the kernels");
     check(cudaEventRecord(end_, nullptr), "record");
@@ -134,9 +142,7 @@ class Bench {
     for (std::size_t i = 0; i < std::min(kCompared, count_); ++i) {
       std::vector<std::uint8_t> image = pictures_[i % kDifferent];
       Size size = kSize;
-      for (std::uint32_t s = 0; s < ranges[i].count; ++s) {
-        run_slowly(steps[ranges[i].first + s], image, size);
-      }
+      run_slowly(std::span(steps).subspan(ranges[i].first, ranges[i].count), image, size);
       check(cudaMemcpy(got.data(), images_.as<std::uint8_t>() + i * kBytes, kBytes,
                        cudaMemcpyDeviceToHost),
             "copy");
@@ -148,7 +154,8 @@ class Bench {
   const std::size_t count_;
   const int rounds_;
   std::vector<std::vector<std::uint8_t>> pictures_;
-  DeviceMemory given_, images_, other_, steps_, ranges_, order_, normal_;
+  DeviceMemory given_, images_, other_, steps_, ranges_, order_, normal_, scratch_;
+  int scratch_blocks_ = 0;  // 0: no step needs scratch
   cudaEvent_t begin_ = nullptr, end_ = nullptr;
 };
 

@@ -28,6 +28,7 @@ RECIPES: dict[str, list[T.Transform]] = {
     "recipe: TrivialAugmentWide": [T.TrivialAugmentWide()],
     "recipe: 3-Augment": [THREE, T.ColorJitter(0.3, 0.3, 0.3)],
     "recipe: SimCLR, one view": [JITTER, T.RandomGrayscale(0.2), BLUR],
+    "recipe: AugMix": [T.AugMix()],
 }
 MORE: dict[str, list[T.Transform]] = {
     "GaussianBlur 23, sigma 2": [T.GaussianBlur(23, 2.0)],
@@ -35,15 +36,14 @@ MORE: dict[str, list[T.Transform]] = {
     "PillowGaussianBlur 0.1 to 2": [T.PillowGaussianBlur(p=1)],
     "shear nearest": [T.RandomAffine(0, shear=(15, 15), interpolation="nearest")],
     "scale nearest": [T.RandomAffine(0, scale=(0.75, 0.75), interpolation="nearest")],
+    "elastic, sigma 10": [T.ElasticTransform(50.0, 10.0)],
+    "elastic nearest": [T.ElasticTransform(50.0, 5.0, "nearest")],
     "ColorJitter .8 .8 .8 .2": [T.ColorJitter(0.8, 0.8, 0.8, 0.2)],
 }
 
 
-ON_CPU = ("JPEG 75", "elastic")  # also in a loader for a GPU
-
-
 def cases() -> dict[str, list[T.Transform]]:
-    single = {one.name: [one.transform] for one in OPERATIONS if one.name not in ON_CPU}
+    single = {one.name: [one.transform] for one in OPERATIONS}
     return single | MORE | RECIPES
 
 

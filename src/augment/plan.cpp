@@ -4,6 +4,7 @@
 #include <cassert>
 
 #include "augment/pixels/blur/blur_ops.h"
+#include "augment/pixels/tensors/elastic_ops.h"
 
 namespace tundish {
 namespace {
@@ -40,26 +41,33 @@ std::size_t leading_pixel_steps(std::span<const PlanStep> steps) {
   return count;
 }
 
-namespace {
-
-// What cuda/augment/pixel_steps.cu does.
 bool runs_on_gpu(const PixelStep& step) {
+  if (step.size != Size{}) return false;
   if (step.op == PixelOp::gaussian_blur) {
     return step.value[0] <= kMaxGaussianKernel && step.value[1] <= kMaxGaussianKernel;
   }
-  return kind_of(step.op) <= PixelKind::noise && step.op != PixelOp::jpeg &&
-         step.op != PixelOp::elastic;
+  if (step.op == PixelOp::elastic) {
+    return elastic_kernel(std::max(step.value[2], step.value[3])) <= kMaxGaussianKernel;
+  }
+  return true;
 }
 
-}  // namespace
+bool runs_on_gpu_in_mix(const PixelStep& step) {
+  return runs_on_gpu(step) && step.op != PixelOp::elastic && step.op != PixelOp::jpeg;
+}
 
 std::size_t steps_for_gpu(std::span<const PlanStep> steps) {
-  std::size_t count = 0;
-  for (; count < steps.size(); ++count) {
-    const PixelStep* step = std::get_if<PixelStep>(&steps[steps.size() - 1 - count]);
-    if (!step || step->size != Size{} || !runs_on_gpu(*step)) break;
+  std::size_t complete = 0;  // without a part of a mix
+  bool in_mix = false;
+  for (std::size_t count = 1; count <= steps.size(); ++count) {
+    const PixelStep* step = std::get_if<PixelStep>(&steps[steps.size() - count]);
+    if (!step || !(in_mix ? runs_on_gpu_in_mix(*step) : runs_on_gpu(*step))) break;
+    if (step->op == PixelOp::mix_end) in_mix = true;
+    if (kind_of(step->op) == PixelKind::mix && !in_mix) break;  // its end is missing
+    if (step->op == PixelOp::mix_begin) in_mix = false;
+    if (!in_mix) complete = count;
   }
-  return count;
+  return complete;
 }
 
 View::View(Size image, ImageMode mode, bool can_reduce)

@@ -61,7 +61,14 @@ using PlanStep = std::variant<ResizeStep, PixelStep>;
 // How many PixelSteps come before the first ResizeStep.
 std::size_t leading_pixel_steps(std::span<const PlanStep> steps);
 
-// How many of the last steps a GPU can carry out: PixelSteps that keep the image's size.
+// What cuda/augment/pixel_steps.cu does: all but results of another size, and kernels of more than
+// kMaxGaussianKernel pixels.
+bool runs_on_gpu(const PixelStep& step);
+// The same from mix_begin to mix_end: elastic needs the memory that holds the sums. No transform
+// has it there.
+bool runs_on_gpu_in_mix(const PixelStep& step);
+
+// How many of the last steps a GPU can carry out. A mix is left to it whole, or not at all.
 std::size_t steps_for_gpu(std::span<const PlanStep> steps);
 
 class View {

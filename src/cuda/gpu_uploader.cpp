@@ -10,6 +10,7 @@
 #include "cuda/augment/mix.h"
 #include "cuda/augment/pixel_steps.h"
 #include "cuda/augment/step_order.h"
+#include "cuda/augment/step_scratch.h"
 #include "cuda/decode/decoder.h"
 #include "cuda/decode/gather.h"
 #include "cuda/decode/resident_pack.h"
@@ -50,6 +51,7 @@ struct GpuUploader::State {
   DeviceMemory values;          // of the table
   DeviceMemory mix_values;      // of the table of float32, where images are mixed
   DeviceMemory decoded, other;  // with steps that are left: levels, and room for as many
+  DeviceMemory scratch;         // of steps that need it
   DeviceMemory normal;          // normal_table()
 
   std::vector<std::uint32_t> order;           // of the images of a batch
@@ -130,6 +132,12 @@ struct GpuUploader::State {
     const auto bytes = 3 * static_cast<std::size_t>(batch.size.width) *
                        static_cast<std::size_t>(batch.size.height);
     other.reserve(bytes * static_cast<std::size_t>(count));
+    int blocks = 0;
+    if (needs_scratch(batch.steps, batch.size)) {
+      check(find_scratch_blocks(blocks), "change the pixels of a batch");
+      blocks = std::min(blocks, count);
+      scratch.reserve(scratch_bytes(batch.size) * static_cast<std::size_t>(blocks));
+    }
     check(run_pixel_steps({.images = images,
                            .other = other.as<std::uint8_t>(),
                            .ranges = left_on_gpu.ranges + first_range,
@@ -137,7 +145,9 @@ struct GpuUploader::State {
                            .steps = left_on_gpu.steps,
                            .normal = normal.as<float>(),
                            .count = count,
-                           .size = batch.size},
+                           .size = batch.size,
+                           .scratch = blocks > 0 ? scratch.as<std::byte>() : nullptr,
+                           .scratch_blocks = blocks},
                           stream),
           "change the pixels of a batch");
   }

@@ -106,7 +106,7 @@ TEST_CASE("a unit decodes to the coefficients it was made from") {
   Random random({.seed = seed}, 0);
   static UnitSymbols symbols;
   static UnitValues made, read;
-  for (int round = 0; round < 12; ++round) {
+  for (int round = 0; round < 12 / one_in(2); ++round) {
     const auto tables = some_tables(random);
     const Coefficients image = some_coefficients(random, kAll[round % 6]);
     for (int u = 0; u < image.geometry.units(); ++u) {
@@ -134,7 +134,7 @@ TEST_CASE("every instruction set decodes a unit as its slow twin does") {
   CAPTURE(seed);
   Random random({.seed = seed}, 0);
   static UnitSymbols symbols;
-  for (int round = 0; round < 24; ++round) {
+  for (int round = 0; round < 24 / one_in(4); ++round) {
     const auto tables = some_tables(random);
     Coded last;
     const Coefficients image = some_coefficients(random, kAll[round % 6]);

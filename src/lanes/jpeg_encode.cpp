@@ -3,28 +3,13 @@
 #include <algorithm>
 #include <cstring>
 
+#include "lanes/forward_arithmetic.h"
 #include "lanes/forward_dct.h"
 #include "lanes/record.h"
 #include "lanes/standard_huffman.h"
 
 namespace tundish::lanes {
 namespace {
-
-// libjpeg's fixed point: 16 fractional bits. Chroma is rounded down at the half, so that it never
-// is 256.
-constexpr std::int32_t kHalf = 1 << 15;
-constexpr std::int32_t kMiddle = (128 << 16) + kHalf - 1;
-
-struct Ycc {
-  std::uint8_t luma, blue, red;
-};
-
-Ycc ycc_of(const std::uint8_t* rgb) {
-  const std::int32_t r = rgb[0], g = rgb[1], b = rgb[2];
-  return {static_cast<std::uint8_t>((19595 * r + 38470 * g + 7471 * b + kHalf) >> 16),
-          static_cast<std::uint8_t>((-11059 * r - 21709 * g + 32768 * b + kMiddle) >> 16),
-          static_cast<std::uint8_t>((32768 * r - 27439 * g - 5329 * b + kMiddle) >> 16)};
-}
 
 std::size_t plane_width(const Component& component) {
   return static_cast<std::size_t>(component.blocks_x) * kBlock;
@@ -35,8 +20,7 @@ void extend(std::uint8_t* row, std::size_t used, std::size_t width) {
   std::fill(row + used, row + width, row[used - 1]);
 }
 
-// A row of chroma from one or two rows of pixels, two pixels across. libjpeg rounds halves down and
-// up in turn, so that averages do not drift.
+// A row of chroma from one or two rows of pixels, two pixels across.
 void average(std::uint8_t* out, const std::uint8_t* upper, const std::uint8_t* lower,
              std::size_t width) {
   const bool two_rows = lower != nullptr;
@@ -44,8 +28,9 @@ void average(std::uint8_t* out, const std::uint8_t* upper, const std::uint8_t* l
     const std::size_t at = 2 * x;
     int sum = upper[at] + upper[at + 1];
     if (two_rows) sum += lower[at] + lower[at + 1];
-    const int odd = static_cast<int>(x & 1);
-    out[x] = static_cast<std::uint8_t>(two_rows ? (sum + 1 + odd) >> 2 : (sum + odd) >> 1);
+    const int place = static_cast<int>(x);
+    out[x] = static_cast<std::uint8_t>(two_rows ? average_of_four(sum, place)
+                                                : average_of_two(sum, place));
   }
 }
 
@@ -106,7 +91,7 @@ void JpegEncoder::fill_planes(const std::uint8_t* rgb, const Geometry& geometry)
         line[0][x] = rgb[3 * x];
         continue;
       }
-      const Ycc pixel = ycc_of(rgb + 3 * x);
+      const Ycc pixel = ycc_of(rgb[3 * x], rgb[3 * x + 1], rgb[3 * x + 2]);
       line[0][x] = pixel.luma;
       line[1][x] = pixel.blue;
       line[2][x] = pixel.red;

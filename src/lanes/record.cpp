@@ -6,6 +6,7 @@
 #include <array>
 
 #include "core/crc32c.h"
+#include "lanes/forward_arithmetic.h"
 #include "lanes/train.h"
 
 namespace tundish::lanes {
@@ -19,17 +20,6 @@ constexpr std::size_t kCrcBytes = 4;
 constexpr std::uint8_t kBytesFollow = 0;    // 64 of one byte, in zigzag order
 constexpr std::uint8_t kWordsFollow = 201;  // 64 of two bytes
 constexpr std::uint8_t kAsBefore = 202;     // as the component before
-
-// Annex K of the JPEG standard, natural order.
-constexpr std::uint8_t kLuma[64] = {16,  11,  10,  16,  24, 40, 51,  61,  12,  12,  14,  19,  26,
-                                    58,  60,  55,  14,  13, 16, 24,  40,  57,  69,  56,  14,  17,
-                                    22,  29,  51,  87,  80, 62, 18,  22,  37,  56,  68,  109, 103,
-                                    77,  24,  35,  55,  64, 81, 104, 113, 92,  49,  64,  78,  87,
-                                    103, 121, 120, 101, 72, 92, 95,  98,  112, 100, 103, 99};
-constexpr std::uint8_t kChroma[64] = {
-    17, 18, 24, 47, 99, 99, 99, 99, 18, 21, 26, 66, 99, 99, 99, 99, 24, 26, 56, 99, 99, 99,
-    99, 99, 47, 66, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99,
-    99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99};
 
 Fault fault(ErrorCode code, std::string reason, std::size_t offset) {
   return {code, std::move(reason), offset};
@@ -118,12 +108,10 @@ Quantisation standard_quantisation(int quality, bool chroma) {
   static const auto all = [] {
     std::array<std::array<Quantisation, 101>, 2> out = {};
     for (int q = 1; q <= 100; ++q) {
-      const int scale = q < 50 ? 5000 / q : 200 - 2 * q;
       for (std::size_t i = 0; i < 64; ++i) {
         for (std::size_t c = 0; c < 2; ++c) {
-          const int value = ((c == 0 ? kLuma : kChroma)[i] * scale + 50) / 100;
           out[c][static_cast<std::size_t>(q)][i] =
-              static_cast<std::uint16_t>(std::clamp(value, 1, 255));
+              static_cast<std::uint16_t>(standard_quantiser(q, c == 1, static_cast<int>(i)));
         }
       }
     }

@@ -16,7 +16,7 @@ TEST_CASE("a record gives back its coefficients, and the pixels of any window") 
   Random random({.seed = seed}, 0);
   RecordWriter writer;
   std::vector<std::byte> record;
-  for (int round = 0; round < 40; ++round) {
+  for (int round = 0; round < 40 / one_in(4); ++round) {
     const Coefficients image = some_image(random, 300);
     const auto tables = tables_for(image);
     REQUIRE(writer.write(record, image, *tables));
@@ -85,7 +85,7 @@ TEST_CASE("a flipped bit under right checksums gives the same error or pixels in
   RecordWriter writer;
   std::vector<std::byte> bytes;
   int errors = 0, pixels = 0;
-  for (int round = 0; round < 20; ++round) {
+  for (int round = 0; round < 20 / one_in(4); ++round) {
     const Coefficients image = some_image(random, 24);
     const auto tables = tables_for(image);
     REQUIRE(writer.write(bytes, image, *tables));

@@ -35,7 +35,8 @@ void SampleTimer::say(const Draw& draw, WorkerStatus::Activity activity,
 }
 
 void SampleTimer::begin_sample() {
-  measured_ = track() || samples_++ % kMeasured == 0;
+  track_ = status ? status->track.load() : nullptr;
+  measured_ = track_ || samples_++ % kMeasured == 0;
   begin_ns_ = now_ns();
   times_ = {};
 }
@@ -63,7 +64,7 @@ void SampleTimer::end_sample(const Draw& draw, Codec codec) {
     measured_ns_ += both_ns;
     measured_decode_ns_ += times_.decode_ns;
   }
-  if (!track()) {
+  if (!track_) {
     times_.decode_ns = measured_ns_ == 0
                            ? both_ns
                            : static_cast<std::uint64_t>(static_cast<double>(both_ns) *
@@ -71,11 +72,11 @@ void SampleTimer::end_sample(const Draw& draw, Codec codec) {
                                                         static_cast<double>(measured_ns_));
   }
   times_.augment_ns = both_ns - times_.decode_ns;
-  if (!track()) return;
+  if (!track_) return;
   // Drawn one after the other, though they took turns.
-  track()->add("source.read", begin_ns_, times_.read_ns, draw.sample);
-  track()->add(decode_span(codec), planned_ns_, times_.decode_ns, draw.sample);
-  track()->add("augment.resample", planned_ns_ + times_.decode_ns, times_.augment_ns, draw.sample);
+  track_->add("source.read", begin_ns_, times_.read_ns, draw.sample);
+  track_->add(decode_span(codec), planned_ns_, times_.decode_ns, draw.sample);
+  track_->add("augment.resample", planned_ns_ + times_.decode_ns, times_.augment_ns, draw.sample);
 }
 
 void SampleTimer::end_gather() {
@@ -101,11 +102,12 @@ void SampleTimer::tally() {
 }
 
 void SampleTimer::trace_bad(const Draw& draw) const {
-  if (track()) track()->add("sample.bad", begin_ns_, now_ns() - begin_ns_, draw.sample);
+  if (track_) track_->add("sample.bad", begin_ns_, now_ns() - begin_ns_, draw.sample);
 }
 
 void SampleTimer::take_over(const SampleTimer& other) {
   status = other.status;
+  track_ = other.track_;
   samples_ = other.samples_;
   measured_ns_ = other.measured_ns_;
   measured_decode_ns_ = other.measured_decode_ns_;

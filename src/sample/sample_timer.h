@@ -73,8 +73,8 @@ class SampleTimer {
   };
 
   void say(const Draw& draw, WorkerStatus::Activity activity, std::uint64_t since_ns) const;
-  Track* track() const { return status ? status->track : nullptr; }
 
+  Track* track_ = nullptr;  // of this sample; a trace may begin and end while it is made
   std::uint64_t begin_ns_ = 0, planned_ns_ = 0;
   SampleTimes times_;
   bool measured_ = false;

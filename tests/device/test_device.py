@@ -8,6 +8,7 @@ import torch
 import tundish
 from tundish import transforms as T
 from tundish.data import run
+from tundish.data.gpu.pending import PendingGpuBatches
 
 from tests.helpers.fake_gpu import FakeGpu
 from tests.helpers.small_set import make_folder
@@ -207,6 +208,27 @@ def test_a_batch_taken_in_another_stream_is_waited_for_in_that_stream(tmp_path, 
     next(batches)
     assert len(gpu.waits) == 2
     assert gpu.waits[0] is gpu.waits[1]
+    loader.close()
+
+
+@pytest.mark.filterwarnings("ignore:batches are copied from pageable memory")
+def test_a_batch_may_be_taken_by_another_thread_between_two_looks(tmp_path, gpu, monkeypatch):
+    loader = opened(make_folder(tmp_path / "images", 3), device="cuda", decode="cpu")
+    batches = iter(loader)
+    while not loader._run._advance(batches._iteration):  # a batch is here, and not handed out
+        pass
+    here, taken = PendingGpuBatches.here, []
+
+    def taken_meanwhile(pending):
+        was = here(pending)
+        if pending.out is not None:
+            taken.append(pending.out)
+            pending.out = pending.given = None
+        return was
+
+    monkeypatch.setattr(PendingGpuBatches, "here", taken_meanwhile)
+    assert list(batches) == []
+    assert [sorted(index.tolist()) for *_, index in taken] == [[0, 1, 2]]
     loader.close()
 
 

@@ -50,7 +50,9 @@ class PixelRunner {
   JpegRoundTrip jpeg_;
 };
 
-// The obviously right twin, one step and one pixel after the other. Of all but PixelKind::mix.
+// The obviously right twin, one step and one pixel after the other. The first: of all but
+// PixelKind::mix; the second: of any list in which mixes are complete.
 void run_slowly(const PixelStep& step, std::vector<std::uint8_t>& rgb, Size& size);
+void run_slowly(std::span<const PixelStep> steps, std::vector<std::uint8_t>& rgb, Size& size);
 
 }  // namespace tundish

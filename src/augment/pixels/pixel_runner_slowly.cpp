@@ -1,4 +1,5 @@
 #include "augment/pixels/blur/blur.h"
+#include "augment/pixels/chains/chain_ops.h"
 #include "augment/pixels/colours/colours_slowly.h"
 #include "augment/pixels/levels/level_ops.h"
 #include "augment/pixels/noise/noise.h"
@@ -18,8 +19,7 @@ void run_slowly(const PixelStep& step, std::vector<std::uint8_t>& rgb, Size& siz
     case PixelKind::statistics:
       return change_colours_slowly(step, rgb, size);
     case PixelKind::neighbours:
-      // The round trip is libjpeg's: Pillow's tests are its twin.
-      if (step.op == PixelOp::jpeg) JpegRoundTrip().run(rgb, size, static_cast<int>(step.value[0]));
+      if (step.op == PixelOp::jpeg) return jpeg_slowly(rgb, size, static_cast<int>(step.value[0]));
       if (step.op == PixelOp::sharpness) change_colours_slowly(step, rgb, size);
       return blur_slowly(step, rgb, size);
     case PixelKind::noise:
@@ -28,6 +28,28 @@ void run_slowly(const PixelStep& step, std::vector<std::uint8_t>& rgb, Size& siz
       return tensors_slowly(step, rgb, size);
     case PixelKind::mix:
       return;
+  }
+}
+
+void run_slowly(std::span<const PixelStep> steps, std::vector<std::uint8_t>& rgb, Size& size) {
+  std::vector<std::uint8_t> kept;
+  std::vector<float> sum;
+  for (const PixelStep& step : steps) {
+    if (kind_of(step.op) != PixelKind::mix) {
+      run_slowly(step, rgb, size);
+      continue;
+    }
+    const auto weight = static_cast<float>(step.value[0]);
+    if (step.op == PixelOp::mix_begin) sum.assign(rgb.size(), 0.0f);
+    for (std::size_t i = 0; i < rgb.size(); ++i) {
+      if (step.op == PixelOp::mix_end) {
+        rgb[i] = mixed_level(sum[i]);
+      } else {
+        sum[i] += mixed_part(rgb[i], weight);
+      }
+    }
+    if (step.op == PixelOp::mix_begin) kept = rgb;
+    if (step.op == PixelOp::mix_add) rgb = kept;
   }
 }
 

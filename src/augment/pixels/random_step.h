@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "augment/pixels/pixel_step.h"
 #include "augment/pixels/warp/random_warp.h"
@@ -78,8 +79,9 @@ inline void set_random_tensors(PixelStep& step, Random& random, Size image) {
     step.value = {std::cos(angle),  random.uniform(-0.5, 0.5), random.uniform(-9, 9),
                   -std::sin(angle), random.uniform(0.5, 1.5),  between(random, -9, 9) * 0.5};
   } else {
+    const int most = random.below(8) == 0 ? 64 : 15;
     const auto sigma = [&] {
-      const int reach = between(random, 0, std::min({image.width, image.height, 15}) - 1);
+      const int reach = between(random, 0, std::min({image.width, image.height, most}) - 1);
       return reach == 0 ? 0.1 : reach / 4.0;  // of a kernel of 2 * reach + 1
     };
     const double x = sigma(), y = sigma();
@@ -111,6 +113,23 @@ inline PixelStep random_step(Random& random, Size image) {
   set_random_blur(step, random, image);
   if (kind_of(step.op) == PixelKind::places) random_warp(step, random, image);
   return step;
+}
+
+// A whole mix: one to four chains of steps that keep the size and that `takes` does.
+template <class Takes>
+void add_random_mix(std::vector<PixelStep>& out, Random& random, Size image, const Takes& takes) {
+  const int chains = between(random, 1, 4);
+  const double weight = 1.0 / (chains + 1);
+  out.push_back({.op = PixelOp::mix_begin, .value = {weight}});
+  for (int chain = 0; chain < chains; ++chain) {
+    for (int n = between(random, 0, 3); n > 0; --n) {
+      PixelStep step = random_step(random, image);
+      step.size = {};
+      if (takes(step)) out.push_back(step);
+    }
+    out.push_back({.op = PixelOp::mix_add, .value = {weight}});
+  }
+  out.push_back({.op = PixelOp::mix_end});
 }
 
 }  // namespace tundish

@@ -47,9 +47,11 @@ __device__ inline void colours(BlockImage& image, const PixelStep& step) {
   change_colours<PixelOp::permute_channels>(image, step);
 }
 
-// A thread goes down a column of samples; it reads all of them before it writes, since it waits for
+// sharpened(level, sum) gives each level that is not at the border; `sum`: as of smoothed(). A
+// thread goes down a column of samples; it reads all of them before it writes, since it waits for
 // memory.
-TUNDISH_STEP void sharpness(BlockImage& image, float factor) {
+template <class Sharpened>
+__device__ void sharpen(BlockImage& image, const Sharpened& sharpened) {
   constexpr int kRows = 8;  // that a thread makes
   apply_table(image);
   const int row = 3 * image.size.width, height = image.size.height;
@@ -78,13 +80,17 @@ TUNDISH_STEP void sharpness(BlockImage& image, float factor) {
       const int around = sum[k - 1] + sum[k] + sum[k + 1] + 4 * level[k];
       if (y < height) {
         other[begin + std::ptrdiff_t{k - 1} * row] =
-            border ? static_cast<std::uint8_t>(level[k])
-                   : blend_levels(smoothed(around), level[k], factor);
+            border ? static_cast<std::uint8_t>(level[k]) : sharpened(level[k], around);
       }
     }
   }
   __syncthreads();
   exchange(image);
+}
+
+TUNDISH_STEP void sharpness(BlockImage& image, float factor) {
+  sharpen(image,
+          [factor](int level, int sum) { return blend_levels(smoothed(sum), level, factor); });
 }
 
 }  // namespace tundish::cuda

@@ -48,7 +48,10 @@ struct BlockImage {
   std::uint8_t* rgb;    // 8-bit (H, W, C)
   std::uint8_t* other;  // as many bytes
   Size size;
-  int space_bytes;       // of block_space: kLeastSpace or more
+  int space_bytes;  // of block_space: kLeastSpace or more
+  // step_scratch.h; null where no step needs it. `kept`: the image that a mix keeps.
+  float* floats = nullptr;
+  std::uint8_t* kept = nullptr;
   bool pending = false;  // the table is not the identity
 
   __device__ int pixels() const { return size.width * size.height; }

@@ -1,10 +1,15 @@
 #include "augment/pixels/levels/level_ops.h"
 #include "cuda/augment/box_steps.cuh"
+#include "cuda/augment/chain_steps.cuh"
 #include "cuda/augment/colour_steps.cuh"
+#include "cuda/augment/elastic_steps.cuh"
 #include "cuda/augment/gaussian_steps.cuh"
+#include "cuda/augment/jpeg_steps.cuh"
 #include "cuda/augment/noise_steps.cuh"
 #include "cuda/augment/pixel_steps.h"
 #include "cuda/augment/statistic_steps.cuh"
+#include "cuda/augment/step_scratch.h"
+#include "cuda/augment/tensor_steps.cuh"
 #include "cuda/augment/warp_steps.cuh"
 
 namespace tundish::cuda {
@@ -21,27 +26,32 @@ __device__ void run_step(BlockImage& image, const PixelStep& step, const float* 
     case PixelKind::neighbours:
       if (step.op == PixelOp::gaussian_blur) return gaussian_blur(image, step);
       if (step.op == PixelOp::box_blur) return box_blur(image, step);
+      if (step.op == PixelOp::jpeg) return jpeg(image, static_cast<int>(step.value[0]));
       return sharpness(image, static_cast<float>(step.value[0]));
     case PixelKind::places:
-      return warp(image, step);
+      return step.op == PixelOp::elastic ? elastic(image, step) : warp(image, step);
     case PixelKind::noise:
       if (step.op == PixelOp::noise) return add_noise(image, step, normal);
       return erase_levels(image, step, normal);
-    case PixelKind::tensors:  // steps_for_gpu() leaves these to the CPU
+    case PixelKind::tensors:
+      return tensors(image, step);
     case PixelKind::mix:
-      return;
+      return mix_chains(image, step);
   }
 }
 
-__global__ void __launch_bounds__(kBlockThreads, 2)
-    pixel_steps_kernel(const PixelStepsTask task, int space_bytes) {
-  const std::size_t number = task.order ? task.order[blockIdx.x] : blockIdx.x;
+__device__ void run_image(const PixelStepsTask& task, std::size_t number, int space_bytes) {
   const StepRange range = task.ranges[number];
   if (range.count == 0) return;
   const std::size_t bytes =
       3 * static_cast<std::size_t>(task.size.width) * static_cast<std::size_t>(task.size.height);
   std::uint8_t* const home = task.images + number * bytes;
   BlockImage image{home, task.other + number * bytes, task.size, space_bytes};
+  if (task.scratch) {
+    std::byte* const own = task.scratch + blockIdx.x * scratch_bytes(task.size);
+    image.floats = reinterpret_cast<float*>(own);
+    image.kept = reinterpret_cast<std::uint8_t*>(image.floats + scratch_floats(task.size));
+  }
   clear_table(image);
   for (std::uint32_t s = 0; s < range.count; ++s) {
     run_step(image, task.steps[range.first + s], task.normal);
@@ -49,6 +59,14 @@ __global__ void __launch_bounds__(kBlockThreads, 2)
   }
   if (image.rgb == home) return apply_table(image);
   write_pixels(home, image, [](std::uint32_t pixel, int) { return pixel; });
+}
+
+__global__ void __launch_bounds__(kBlockThreads, 2)
+    pixel_steps_kernel(const PixelStepsTask task, int space_bytes) {
+  const auto count = static_cast<unsigned>(task.count);
+  for (unsigned next = blockIdx.x; next < count; next += gridDim.x) {
+    run_image(task, task.order ? task.order[next] : next, space_bytes);
+  }
 }
 
 // Shared memory that a block can have beside BlockMemory, kMostSpace at most.
@@ -62,18 +80,40 @@ cudaError_t find_space(int& space_bytes) {
   return error;
 }
 
+// What a launch needs beside the task.
+cudaError_t prepare_launch(int& space_bytes) {
+  const cudaError_t error = find_space(space_bytes);
+  if (error != cudaSuccess) return error;
+  return cudaFuncSetAttribute(pixel_steps_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                              space_bytes);
+}
+
 }  // namespace
+
+cudaError_t find_scratch_blocks(int& blocks) {
+  int device = 0, processors = 0, space_bytes = 0, each = 0;
+  cudaError_t error = prepare_launch(space_bytes);
+  if (error == cudaSuccess) error = cudaGetDevice(&device);
+  if (error == cudaSuccess) {
+    error = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
+  }
+  if (error == cudaSuccess) {
+    error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, pixel_steps_kernel, kBlockThreads,
+                                                          static_cast<std::size_t>(space_bytes));
+  }
+  blocks = each > 0 ? each * processors : 1;
+  return error;
+}
 
 cudaError_t run_pixel_steps(const PixelStepsTask& task, cudaStream_t stream) {
   static_assert(kLeastSpace + sizeof(BlockMemory) <= 64 * 1024);
   if (task.count == 0) return cudaSuccess;
   int space_bytes = 0;
-  cudaError_t error = find_space(space_bytes);
+  const cudaError_t error = prepare_launch(space_bytes);
   if (error != cudaSuccess) return error;
-  error = cudaFuncSetAttribute(pixel_steps_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               space_bytes);
-  if (error != cudaSuccess) return error;
-  pixel_steps_kernel<<<static_cast<unsigned>(task.count), kBlockThreads,
+  const int blocks =
+      task.scratch && task.scratch_blocks < task.count ? task.scratch_blocks : task.count;
+  pixel_steps_kernel<<<static_cast<unsigned>(blocks), kBlockThreads,
                        static_cast<std::size_t>(space_bytes), stream>>>(task, space_bytes);
   return cudaGetLastError();
 }

@@ -1,5 +1,6 @@
 // PixelSteps on the GPU: a block of threads carries out all steps of one image, in the image's own
-// memory and in another one of its size. Its twin is run_slowly() (augment/pixels/pixel_runner.h).
+// memory and in another one of its size; some steps need more (step_scratch.h). Its twin is
+// run_slowly() (augment/pixels/pixel_runner.h).
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -22,7 +23,14 @@ struct PixelStepsTask {
   const float* normal = nullptr;  // normal_table()
   int count = 0;
   Size size;
+  // scratch_bytes() for each block where needs_scratch() (step_scratch.h), otherwise null. No more
+  // blocks run at once; each goes from image to image.
+  std::byte* scratch = nullptr;
+  int scratch_blocks = 0;
 };
+
+// As many blocks as the current device runs at once.
+cudaError_t find_scratch_blocks(int& blocks);
 
 // Enqueues it.
 cudaError_t run_pixel_steps(const PixelStepsTask& task, cudaStream_t stream);

@@ -87,19 +87,26 @@ __device__ inline void sum_counts(BlockMemory& memory) {
   __syncthreads();
 }
 
-__device__ inline void contrast(BlockImage& image, float factor) {
+// grey(pixel): a whole number of at most 255.
+template <class Grey>
+__device__ std::uint64_t sum_of_greys(BlockImage& image, const Grey& grey) {
   BlockMemory& memory = block_memory;
   if (threadIdx.x == 0) memory.sum = 0;
   __syncthreads();
   unsigned sum = 0;  // of 2^24 greys at most, by a thread
-  for_each_pixel(image, [&sum](std::uint32_t pixel) {
-    sum += grey_level(static_cast<int>(pixel & 0xff), static_cast<int>(pixel >> 8 & 0xff),
-                      static_cast<int>(pixel >> 16));
-  });
+  for_each_pixel(image, [&](std::uint32_t pixel) { sum += grey(pixel); });
   for (int far = 16; far > 0; far /= 2) sum += __shfl_down_sync(0xffffffffu, sum, far);
   if (lane_index() == 0) atomicAdd(&memory.sum, static_cast<unsigned long long>(sum));
   __syncthreads();
-  const int mean = mean_grey(memory.sum, static_cast<std::uint64_t>(image.pixels()));
+  return memory.sum;
+}
+
+__device__ inline void contrast(BlockImage& image, float factor) {
+  const std::uint64_t sum = sum_of_greys(image, [](std::uint32_t pixel) {
+    return grey_level(static_cast<int>(pixel & 0xff), static_cast<int>(pixel >> 8 & 0xff),
+                      static_cast<int>(pixel >> 16));
+  });
+  const int mean = mean_grey(sum, static_cast<std::uint64_t>(image.pixels()));
   change_table(image, [=](int, std::uint8_t level) { return blend_levels(mean, level, factor); });
 }
 

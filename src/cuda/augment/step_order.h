@@ -24,10 +24,16 @@ inline int step_cost(const PixelStep& step) {
     case PixelKind::neighbours:
       return step.op == PixelOp::sharpness ? 30 : 60;
     case PixelKind::places:
+      if (step.op == PixelOp::elastic) return 150;
       return step.filter == Filter::nearest ? 20 : step.filter == Filter::bilinear ? 50 : 150;
-    default:
+    case PixelKind::noise:
       return step.op == PixelOp::noise ? 30 : 3;
+    case PixelKind::tensors:
+      return step.op == PixelOp::tensor_affine ? 50 : 20;
+    case PixelKind::mix:
+      return 40;
   }
+  return 0;
 }
 
 // Numbers of `ranges`.

@@ -147,7 +147,8 @@ std::optional<Fault> read_palette(BmpLayout& out, Info& info, Bytes bytes) {
   const std::size_t wanted = static_cast<std::size_t>(info.colours) * info.entry_bytes;
   const Bytes entries = bytes.subspan(first, std::min(wanted, bytes.size() - first));
   bool is_grey = true;
-  for (std::size_t i = 0; i < info.colours; ++i) {
+  // Behind 256 colours only whether all are greys is of interest.
+  for (std::size_t i = 0; i < info.colours && (i < 256 || is_grey); ++i) {
     const auto level = static_cast<std::uint8_t>(info.colours == 2 && i == 1 ? 255 : i);
     for (std::size_t c = 0; c < 3; ++c) {
       const std::size_t at = i * info.entry_bytes + 2 - c;  // blue comes first

@@ -15,7 +15,8 @@
 
 namespace tundish {
 
-// A gaussian blur whose kernel is larger takes the CPU, also in a loader for a GPU.
+// A gaussian blur whose kernel is larger takes the CPU, also in a loader for a GPU; so does
+// PixelOp::elastic, which blurs its field.
 inline constexpr int kMaxGaussianKernel = 127;
 
 // The weights of torchvision's Gaussian kernel along one axis: of the middle, then of each

@@ -26,4 +26,7 @@ class JpegRoundTrip {
   DecodeScratch decode_;
 };
 
+// The obviously right twin, with the arithmetic that a GPU has too: no Huffman code is made.
+void jpeg_slowly(std::vector<std::uint8_t>& rgb, Size size, int quality);
+
 }  // namespace tundish

@@ -12,7 +12,7 @@ namespace {
 
 // A mix, and what it comes to: each chain begins with the same image.
 struct SomeMix {
-  std::vector<PlanStep> steps;
+  std::vector<PixelStep> steps;
   std::vector<float> sum;
 };
 
@@ -21,7 +21,7 @@ SomeMix some_mix(Random& random, const TestImage& image) {
   const int chains = between(random, 1, 4);
   const double weight = 1.0 / (chains + 1);
   const auto add = [&](PixelOp op, const TestImage& one) {
-    out.steps.emplace_back(PixelStep{.op = op, .value = {weight}});
+    out.steps.push_back({.op = op, .value = {weight}});
     for (std::size_t i = 0; i < one.rgb.size(); ++i) {
       out.sum[i] += static_cast<float>(weight) * static_cast<float>(one.rgb[i]);
     }
@@ -33,12 +33,12 @@ SomeMix some_mix(Random& random, const TestImage& image) {
     for (int n = between(random, 0, 3); n > 0; --n) {
       PixelStep step = random_step(random, image.size);
       step.size = {};
-      out.steps.emplace_back(step);
+      out.steps.push_back(step);
       run_slowly(step, changed.rgb, changed.size);
     }
     add(PixelOp::mix_add, changed);
   }
-  out.steps.emplace_back(PixelStep{.op = PixelOp::mix_end});
+  out.steps.push_back({.op = PixelOp::mix_end});
   return out;
 }
 
@@ -48,25 +48,75 @@ TEST_CASE("a mix is the weighted sum of chains that each begin with the image") 
     Random random({.seed = test_seed(), .sample = i}, 3);
     const TestImage image = noise({between(random, 1, 70), between(random, 1, 40)}, i);
     const SomeMix mix = some_mix(random, image);
+    TestImage expected = image;
+    for (std::size_t k = 0; k < mix.sum.size(); ++k) {
+      expected.rgb[k] = static_cast<std::uint8_t>(mix.sum[k]);
+    }
+    TestImage slow = image;
+    run_slowly(mix.steps, slow.rgb, slow.size);
+    REQUIRE(slow.rgb == expected.rgb);
+    const std::vector<PlanStep> steps(mix.steps.begin(), mix.steps.end());
     for (int cpu = 0; cpu <= static_cast<int>(best_cpu()); ++cpu) {
       TestImage made = image;
-      made.size = PixelRunner(static_cast<Cpu>(cpu)).run(mix.steps, made.rgb, made.size);
+      made.size = PixelRunner(static_cast<Cpu>(cpu)).run(steps, made.rgb, made.size);
       REQUIRE(made.size == image.size);
-      bool same = true;
-      for (std::size_t k = 0; k < made.rgb.size(); ++k) {
-        same &= made.rgb[k] == static_cast<int>(mix.sum[k]);
-      }
-      REQUIRE(same);
+      REQUIRE(made.rgb == expected.rgb);
     }
   }
 }
 
-TEST_CASE("operations on tensors and mixes are left to the CPU") {
-  for (const PixelOp op : {PixelOp::elastic, PixelOp::tensor_saturation, PixelOp::tensor_affine,
-                           PixelOp::mix_begin, PixelOp::mix_add, PixelOp::mix_end}) {
-    const std::vector<PlanStep> steps{PixelStep{.op = op}, PixelStep{.op = PixelOp::invert}};
-    CHECK(steps_for_gpu(steps) == 1);
+TEST_CASE("lists with mixes among other steps give the pixels of the slow twin") {
+  CAPTURE(test_seed());
+  for (std::uint64_t i = 0; i < 200; ++i) {
+    Random random({.seed = test_seed(), .sample = i}, 4);
+    const TestImage image = noise({between(random, 1, 70), between(random, 1, 40)}, i);
+    std::vector<PixelStep> list;
+    for (int n = between(random, 1, 3); n > 0; --n) {
+      if (random.below(2) == 0) {
+        add_random_mix(list, random, image.size, [](const PixelStep&) { return true; });
+      } else {
+        list.push_back({.op = PixelOp::solarize, .value = {random.uniform(0, 256)}});
+      }
+    }
+    TestImage slow = image, fast = image;
+    run_slowly(list, slow.rgb, slow.size);
+    const std::vector<PlanStep> steps(list.begin(), list.end());
+    fast.size = PixelRunner().run(steps, fast.rgb, fast.size);
+    REQUIRE(fast.rgb == slow.rgb);
   }
+}
+
+std::size_t left_to_gpu(const std::vector<PixelStep>& list) {
+  const std::vector<PlanStep> steps(list.begin(), list.end());
+  return steps_for_gpu(steps);
+}
+
+TEST_CASE("a GPU does a mix whole or not at all") {
+  const PixelStep invert{.op = PixelOp::invert}, larger{.op = PixelOp::affine, .size = {9, 9}};
+  const PixelStep begin{.op = PixelOp::mix_begin}, add{.op = PixelOp::mix_add};
+  const PixelStep end{.op = PixelOp::mix_end}, jpeg{.op = PixelOp::jpeg, .value = {75}};
+  CHECK(left_to_gpu({larger, jpeg, begin, invert, add, add, end, invert}) == 7);
+  CHECK(left_to_gpu({begin, add, end, begin, invert, add, end}) == 7);
+  // No plan has these.
+  CHECK(left_to_gpu({invert, begin, jpeg, add, invert, add, end, invert}) == 1);
+  CHECK(left_to_gpu({begin, jpeg, add, end, begin, add, end}) == 3);
+  CHECK(left_to_gpu({begin, {.op = PixelOp::elastic}, add, end, invert}) == 1);
+  CHECK(left_to_gpu({begin, add, invert}) == 1);
+  CHECK(left_to_gpu({add, end}) == 0);
+}
+
+TEST_CASE("a GPU does operations on tensors, and elastic unless its kernel is too large") {
+  for (const PixelOp op :
+       {PixelOp::tensor_saturation, PixelOp::tensor_contrast, PixelOp::tensor_autocontrast,
+        PixelOp::tensor_sharpness, PixelOp::tensor_affine, PixelOp::elastic}) {
+    CHECK(left_to_gpu({{.op = op}, {.op = PixelOp::invert}}) == 2);
+  }
+  const auto elastic = [](double across, double down) {
+    return PixelStep{.op = PixelOp::elastic, .value = {50, 50, across, down}};
+  };
+  CHECK(runs_on_gpu(elastic(15.75, 5)));  // a kernel of 127 pixels
+  CHECK_FALSE(runs_on_gpu(elastic(15.9, 5)));
+  CHECK_FALSE(runs_on_gpu(elastic(5, 16)));
 }
 
 }  // namespace

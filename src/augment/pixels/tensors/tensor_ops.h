@@ -56,7 +56,7 @@ TUNDISH_HOST_DEVICE std::uint8_t tensor_sharpened(TensorBlend blend, std::uint8_
 
 // --- pixels from elsewhere -----------------------------------------------------------------------
 
-// A place in an image; the centre of pixel (0, 0) is (0, 0).
+// A place in an image; the centre of pixel (0, 0) is (0, 0). Images are as warp_ops.h has them.
 struct TensorSpot {
   float x, y;
 };
@@ -73,12 +73,14 @@ TUNDISH_HOST_DEVICE int nearest_whole(float value) {
 }
 
 // Any pixel that is not in the image counts as none. False where a coordinate is not a number.
-TUNDISH_HOST_DEVICE bool is_near(const TensorSpot& place, const Pixels& image) {
+template <class Image>
+TUNDISH_HOST_DEVICE bool is_near(const TensorSpot& place, const Image& image) {
   return place.x > -1.0f && place.x < static_cast<float>(image.width) && place.y > -1.0f &&
          place.y < static_cast<float>(image.height);
 }
 
-TUNDISH_HOST_DEVICE bool has_pixel(const Pixels& image, int x, int y) {
+template <class Image>
+TUNDISH_HOST_DEVICE bool has_pixel(const Image& image, int x, int y) {
   return x >= 0 && x < image.width && y >= 0 && y < image.height;
 }
 
@@ -100,14 +102,15 @@ TUNDISH_HOST_DEVICE TensorWeights tensor_weights(const TensorSpot& place) {
   return out;
 }
 
+template <class Image>
 TUNDISH_HOST_DEVICE void tensor_bilinear(std::uint8_t* to, const PixelStep& step,
-                                         const Pixels& image, const TensorSpot& place) {
+                                         const Image& image, const TensorSpot& place) {
   const TensorWeights w = tensor_weights(place);
   float share = 0.0f, sum[3] = {};  // of weights that have a pixel, and of levels
   for (int i = 0; i < 4; ++i) {
     const int x = w.left + (i & 1), y = w.top + (i >> 1);
     if (!has_pixel(image, x, y)) continue;
-    const std::uint8_t* pixel = image.at(x, y);
+    const auto pixel = image.at(x, y);
     share = fused(1.0f, w.weight[i], share);
     for (int c = 0; c < 3; ++c) sum[c] = fused(static_cast<float>(pixel[c]), w.weight[i], sum[c]);
   }
@@ -120,7 +123,8 @@ TUNDISH_HOST_DEVICE void tensor_bilinear(std::uint8_t* to, const PixelStep& step
 }
 
 // The pixel at a place, of tensor_affine and elastic.
-TUNDISH_HOST_DEVICE void tensor_pixel(std::uint8_t* to, const PixelStep& step, const Pixels& image,
+template <class Image>
+TUNDISH_HOST_DEVICE void tensor_pixel(std::uint8_t* to, const PixelStep& step, const Image& image,
                                       const TensorSpot& place) {
   if (is_near(place, image)) {
     if (step.filter != Filter::nearest) return tensor_bilinear(to, step, image, place);

@@ -55,8 +55,9 @@ std::vector<float> places_slowly(const PixelStep& step, Size size, int axis) {
 void move_slowly(const PixelStep& step, std::vector<std::uint8_t>& rgb, Size size) {
   const std::vector<std::uint8_t> before = rgb;
   const auto x = places_slowly(step, size, 0), y = places_slowly(step, size, 1);
+  const Pixels image{before.data(), size.width, size.height};
   for (std::size_t i = 0; i < x.size(); ++i) {
-    tensor_pixel(rgb.data() + 3 * i, step, {before.data(), size.width, size.height}, {x[i], y[i]});
+    tensor_pixel(rgb.data() + 3 * i, step, image, {x[i], y[i]});
   }
 }
 

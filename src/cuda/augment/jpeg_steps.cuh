@@ -1,0 +1,181 @@
+// An image as a JPEG of 4:2:0 and back. Huffman codes lose nothing, so none are made: pixels become
+// planes, each block of them is transformed, quantised and transformed back, and the planes become
+// pixels.
+#pragma once
+
+#include "cuda/augment/step_scratch.h"
+#include "cuda/augment/warp_steps.cuh"
+#include "lanes/forward_arithmetic.h"
+#include "lanes/sample_arithmetic.h"
+
+namespace tundish::cuda {
+
+// Luma or a chroma. Beyond the image it is filled up to whole blocks.
+struct JpegPlane {
+  std::uint8_t* samples;
+  int width, height;  // samples of the image
+  int blocks_x, blocks_y;
+
+  __device__ JpegPlane(std::uint8_t* to, int w, int h)
+      : samples(to), width(w), height(h), blocks_x((w + 7) / 8), blocks_y((h + 7) / 8) {}
+  __device__ int stride() const { return 8 * blocks_x; }
+  __device__ int blocks() const { return blocks_x * blocks_y; }
+  __device__ std::uint8_t* end() const { return samples + std::ptrdiff_t{64} * blocks(); }
+  // Beyond the edges the outermost samples go on.
+  __device__ int at(int x, int y) const {
+    return samples[min(max(y, 0), height - 1) * stride() + min(max(x, 0), width - 1)];
+  }
+};
+
+struct JpegPlanes {
+  JpegPlane luma, blue, red;
+
+  __device__ JpegPlanes(std::uint8_t* to, Size size)
+      : luma(to, size.width, size.height),
+        blue(luma.end(), (size.width + 1) / 2, (size.height + 1) / 2),
+        red(blue.end(), blue.width, blue.height) {}
+};
+
+// How shared memory is divided: numbers of some blocks, which eight threads have each, between two
+// passes; then the quantisers.
+inline constexpr int kJpegAtOnce = kBlockThreads / 8;
+inline constexpr int kJpegLine = 9;  // words; odd: rows and columns lie in all banks
+inline constexpr int kJpegBlock = 8 * kJpegLine;
+static_assert(kLeastSpace >= 4 * (kJpegAtOnce * kJpegBlock + 2 * 64));
+
+// A thread has a sample of both chromas, which is made of four pixels, and the luma of these. The
+// last column of pixels is repeated before chroma is averaged, the last row of each plane after.
+__device__ inline void fill_planes(const JpegPlanes& planes, const BlockImage& image) {
+  const int width = image.size.width, height = image.size.height;
+  const JpegPlane &luma = planes.luma, &blue = planes.blue;
+  const int across = blue.stride(), count = 64 * blue.blocks();
+  for (int i = first_index(); i < count; i += kBlockThreads) {
+    const int y = i / across, x = i - y * across, row = min(y, blue.height - 1);
+    lanes::Ycc pixel[2][2];
+    int sum_blue = 0, sum_red = 0;
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+      const int from_x = min(2 * x + k % 2, width - 1), from_y = min(2 * row + k / 2, height - 1);
+      const std::uint8_t* rgb = image.rgb + std::ptrdiff_t{3} * (from_y * width + from_x);
+      pixel[k / 2][k % 2] = lanes::ycc_of(rgb[0], rgb[1], rgb[2]);
+      sum_blue += pixel[k / 2][k % 2].blue;
+      sum_red += pixel[k / 2][k % 2].red;
+    }
+    blue.samples[i] = static_cast<std::uint8_t>(lanes::average_of_four(sum_blue, x));
+    planes.red.samples[i] = static_cast<std::uint8_t>(lanes::average_of_four(sum_red, x));
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+      const int to_x = 2 * x + k % 2, to_y = 2 * y + k / 2;
+      if (to_x < luma.stride() && to_y < 8 * luma.blocks_y) {
+        luma.samples[to_y * luma.stride() + to_x] = pixel[y == row ? k / 2 : 1][k % 2].luma;
+      }
+    }
+  }
+  __syncthreads();
+}
+
+// A row of eight samples, transformed, to shared memory.
+__device__ inline void transform_row(std::int32_t* to, const std::uint8_t* samples) {
+  std::int32_t in[8], line[8];
+#pragma unroll
+  for (int i = 0; i < 8; ++i) in[i] = samples[i] - 128;
+  lanes::forward_pass(line, in);
+#pragma unroll
+  for (int i = 0; i < 8; ++i) to[i] = lanes::scaled_row(line[i], i);
+}
+
+// Column x of a block in shared memory: to coefficients, quantised, and back.
+__device__ inline void quantise_column(std::int32_t* column, const std::int32_t* quantiser) {
+  std::int32_t in[8], line[8];
+#pragma unroll
+  for (int i = 0; i < 8; ++i) in[i] = column[i * kJpegLine];
+  lanes::forward_pass(line, in);
+#pragma unroll
+  for (int i = 0; i < 8; ++i) {
+    const std::int32_t each = quantiser[8 * i];
+    in[i] =
+        static_cast<std::int16_t>(lanes::quantise(lanes::scaled_column(line[i], i), each) * each);
+  }
+  lanes::idct_pass(line, in, lanes::kColumnStart);
+#pragma unroll
+  for (int i = 0; i < 8; ++i) {
+    column[i * kJpegLine] = static_cast<std::int16_t>(line[i] >> lanes::kColumnShift);
+  }
+}
+
+__device__ inline void restore_row(std::uint8_t* samples, const std::int32_t* from) {
+  std::int32_t in[8], line[8];
+#pragma unroll
+  for (int i = 0; i < 8; ++i) in[i] = from[i];
+  lanes::idct_pass(line, in, lanes::kRowStart);
+#pragma unroll
+  for (int i = 0; i < 8; ++i) {
+    samples[i] = static_cast<std::uint8_t>(min(max(line[i] >> lanes::kRowShift, 0), 255));
+  }
+}
+
+// All blocks of the planes, in place. Thread `part` of eight has a row, a column, a row.
+TUNDISH_STEP void quantise_planes(const JpegPlanes& planes, int quality) {
+  auto* const numbers = reinterpret_cast<std::int32_t*>(block_space);
+  std::int32_t* const quantisers = numbers + kJpegAtOnce * kJpegBlock;
+  if (const int i = first_index(); i < 2 * 64) {
+    quantisers[i] = lanes::standard_quantiser(quality, i >= 64, i % 64);
+  }
+  __syncthreads();
+  const int part = first_index() % 8, own = first_index() / 8;
+  std::int32_t* const block = numbers + own * kJpegBlock;
+  const int lumas = planes.luma.blocks(), chromas = planes.blue.blocks();
+  for (int first = 0; first < lumas + 2 * chromas; first += kJpegAtOnce) {
+    const int number = first + own;
+    const bool there = number < lumas + 2 * chromas, chroma = number >= lumas;
+    const JpegPlane& plane = !chroma                    ? planes.luma
+                             : number < lumas + chromas ? planes.blue
+                                                        : planes.red;
+    const int at = !chroma ? number : (number - lumas) % chromas;
+    const int y = at / plane.blocks_x, x = at - y * plane.blocks_x;
+    std::uint8_t* const samples =
+        plane.samples + std::ptrdiff_t{8 * y + part} * plane.stride() + 8 * x;
+    if (there) transform_row(block + part * kJpegLine, samples);
+    __syncthreads();
+    if (there) quantise_column(block + part, quantisers + (chroma ? 64 : 0) + part);
+    __syncthreads();
+    if (there) restore_row(samples, block + part * kJpegLine);
+    __syncthreads();
+  }
+}
+
+// Chroma at a pixel: between four samples, or the next one where an image has few (jdsample.c).
+__device__ inline int chroma_at(const JpegPlane& plane, int x, int y) {
+  if (plane.width <= 2) return plane.at(x / 2, y / 2);
+  const int side_x = x % 2 == 0 ? -1 : 1, side_y = y % 2 == 0 ? -1 : 1;
+  const auto column = [&](int at) {
+    return 3 * plane.at(at, y / 2) + plane.at(at, y / 2 + side_y);
+  };
+  return lanes::smooth_sums(column(x / 2), column(x / 2 + side_x), x % 2 == 1);
+}
+
+__device__ inline std::uint32_t clipped(int level) {
+  return static_cast<std::uint32_t>(min(max(level, 0), 255));
+}
+
+TUNDISH_STEP void show_planes(BlockImage& image, const JpegPlanes& planes) {
+  make_pixels<1>(image, [&](int x, int y) {
+    const int luma = lanes::scaled_luma(planes.luma.samples[y * planes.luma.stride() + x]);
+    const int blue = chroma_at(planes.blue, x, y) - 128, red = chroma_at(planes.red, x, y) - 128;
+    return clipped(lanes::red_of(luma, red)) | clipped(lanes::green_of(luma, blue, red)) << 8 |
+           clipped(lanes::blue_of(luma, blue)) << 16;
+  });
+}
+
+TUNDISH_STEP void jpeg(BlockImage& image, int quality) {
+  apply_table(image);
+  const bool fits = jpeg_fits(image.size);
+  const JpegPlanes planes(fits ? image.other : reinterpret_cast<std::uint8_t*>(image.floats),
+                          image.size);
+  fill_planes(planes, image);
+  quantise_planes(planes, quality);
+  exchange(image);  // the pixels that were read are not needed any more, the planes are
+  show_planes(image, planes);
+}
+
+}  // namespace tundish::cuda
