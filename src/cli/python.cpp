@@ -86,6 +86,7 @@ std::vector<std::string> python_candidates(const Shell& shell) {
 
 std::string find_python(const Shell& shell) {
   for (const std::string& python : python_candidates(shell)) {
+    if (stop_flag().load()) return {};  // Ctrl-C ended the one that was tried
     try {
       if (run({python, "-c", "import tundish"}, true) == 0) return python;
     } catch (const Error&) {
@@ -104,6 +105,13 @@ int run_python(const std::string& python, const std::vector<std::string>& words)
 
 int run_python_verb(const std::string& verb, const std::vector<std::string>& words, Shell& shell) {
   const std::string python = find_python(shell);
+  // Held back until python/tundish/__main__.py takes it: an import that Ctrl-C ends prints a
+  // traceback.
+  sigset_t interrupt;
+  ::sigemptyset(&interrupt);
+  ::sigaddset(&interrupt, SIGINT);
+  ::sigprocmask(SIG_BLOCK, &interrupt, nullptr);
+  if (stop_flag().load()) return kInterrupted;
   if (python.empty()) {
     shell.json = std::find(words.begin(), words.end(), "--json") != words.end();
     return shell.fail(fmt::format("{} is written in Python, and no Python here can import tundish\n"

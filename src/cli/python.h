@@ -14,7 +14,7 @@ std::vector<std::string> python_candidates(const Shell& shell);
 
 // The interpreter of the environment this program was started from (.venv/bin/python beside
 // .venv/bin/tundish), then $VIRTUAL_ENV's, then python3 of the PATH; empty when none can
-// `import tundish`.
+// `import tundish`, or Ctrl-C came meanwhile.
 std::string find_python(const Shell& shell);
 
 // Runs `python -m tundish WORDS...` with our stdin, stdout and stderr, and waits for it.
@@ -22,7 +22,8 @@ std::string find_python(const Shell& shell);
 int run_python(const std::string& python, const std::vector<std::string>& words);
 
 // A verb that is written in Python (python/tundish/__main__.py lists them): its words go there as
-// they are, and its exit code comes back. Without such a Python a message says how to get one.
+// they are, and its exit code comes back, 130 after Ctrl-C. Without such a Python a message says
+// how to get one.
 int run_python_verb(const std::string& verb, const std::vector<std::string>& words, Shell& shell);
 
 }  // namespace tundish::cli

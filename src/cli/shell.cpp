@@ -123,6 +123,11 @@ void Shell::warn(std::string_view text) const {
   to_stderr(fmt::format("{} {}\n", paint(color, kYellow, "warning:"), text));
 }
 
+void Shell::warn_of_failure(std::string_view text) const {
+  if (!quiet) return warn(text);
+  to_stderr(fmt::format("{} {}\n", paint(color, kRed, "tundish:"), text));
+}
+
 int Shell::fail(const Error& error, int code) const {
   const std::string_view text = error.what();
   const std::size_t space = text.find(' ');

@@ -35,6 +35,8 @@ struct Shell {
   void line(std::string_view word, std::string_view text) const;     // stdout, not with --json
   void message(std::string_view word, std::string_view text) const;  // stderr
   void warn(std::string_view text) const;                            // stderr, not with --quiet
+  // stderr: as a warning, and with --quiet as an error, because it is why the exit code is not 0.
+  void warn_of_failure(std::string_view text) const;
 
   // Prints an error on stderr, and as {"error": ...} on stdout with --json.
   // Returns the exit code. Never throws.

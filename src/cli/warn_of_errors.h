@@ -1,4 +1,5 @@
-// The first errors of many on stderr, and how many more there are.
+// The first errors of many on stderr, and how many more there are. With --quiet only where the
+// exit code is not 0 because of them.
 #pragma once
 
 #include <fmt/format.h>
@@ -11,11 +12,12 @@
 
 namespace tundish::cli {
 
-inline void warn_of_errors(const std::vector<Error>& errors, const Shell& shell) {
+inline void warn_of_errors(const std::vector<Error>& errors, bool is_failure, const Shell& shell) {
   constexpr std::size_t kShown = 10;
-  for (std::size_t i = 0; i < std::min(errors.size(), kShown); ++i) shell.warn(errors[i].what());
+  const auto warn = is_failure ? &Shell::warn_of_failure : &Shell::warn;
+  for (std::size_t i = 0; i < std::min(errors.size(), kShown); ++i) (shell.*warn)(errors[i].what());
   if (errors.size() <= kShown) return;
-  shell.warn(fmt::format("and {} more", with_commas(errors.size() - kShown)));
+  (shell.*warn)(fmt::format("and {} more", with_commas(errors.size() - kShown)));
 }
 
 }  // namespace tundish::cli

@@ -106,9 +106,15 @@ ConvertReport convert(const std::string& target, const TargetFormat& format, con
                 fmt::format("{} shards for {} samples", with_commas(options.shards),
                             with_commas(source.count())));
   }
-  Converter converter(target, format, source, options);
-  converter.run();
-  return converter.finish(format.may_be_empty);
+  try {
+    Converter converter(target, format, source, options);
+    converter.run();
+    return converter.finish(format.may_be_empty);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::interrupted) throw;
+    // Loops that read poll the request, and name what they read.
+    throw Error(ErrorCode::interrupted, {.file = target}, error.reason());
+  }
 }
 
 }  // namespace tundish

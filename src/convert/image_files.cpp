@@ -27,6 +27,7 @@ class ImageFiles : public Source {
   std::uint64_t bytes(std::uint64_t) const override { return 0; }
   std::uint64_t memory() const override { return source_->memory(); }
   bool sizes_known() const override { return false; }
+  bool labels_known() const override { return source_->labels_known(); }
   bool random_access() const override { return source_->random_access(); }
 
   void read(Sample& out, std::uint64_t i, FieldSet fields) const override {

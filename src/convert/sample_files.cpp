@@ -85,7 +85,7 @@ std::string SampleFiles::other_name(const Field& field, const std::string& key) 
   const std::size_t slash = key.rfind('/');
   const std::size_t dot = key.find('.', slash == key.npos ? 1 : slash + 2);
   const std::string kind = kind_of(field);
-  // source/formats/tar_index.cpp gives these a dot, to distinguish them from the image and the
+  // source/formats/tar/tar_index.cpp gives these a dot, to distinguish them from the image and the
   // label
   const bool has_dot = field.name == "." || field.name == ".image" || field.name == ".label";
   return fmt::format("{}{}{}", key.substr(0, dot), has_dot ? "" : ".", kind);

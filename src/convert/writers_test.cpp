@@ -10,7 +10,7 @@
 #include "convert/output_stream.h"
 #include "core/temporary_folder.h"
 #include "source/arrays/npy_layout.h"
-#include "source/formats/tar_reader.h"
+#include "source/formats/tar/tar_reader.h"
 #include "source/memory_stream.h"
 
 namespace tundish {

@@ -53,10 +53,18 @@ constexpr std::array kTable = {
         "copy the file again, or write it again: tundish pack --manifest {file} SHARD..."},
     ErrorEntry{
         ErrorCode::shard_differs, "is not the shard that the manifest lists",
-        "The pack has another id, another size or another number of records than the manifest "
-        "says: it was replaced, or belongs to another data set.",
+        "The pack is missing, or has another id, another size or another number of records than "
+        "the manifest says: it was not copied, was replaced, or belongs to another data set.",
         "copy the shard again, or write the manifest again: tundish pack --manifest FILE "
         "SHARD..."},
+    ErrorEntry{
+        ErrorCode::nothing_salvaged, "has no record that can be salvaged",
+        "No record is intact; or what is needed to read the records was stored behind them and is "
+        "lost: the tables of re-coded JPEGs, the shape and type of arrays; or a pack was "
+        "interrupted before a record was written.",
+        "copy the file again from where it was made, or pack it again; a pack with the same tables "
+        "and fields, such as another shard, helps: tundish salvage {file} -o OUT.tnd --like "
+        "OTHER.tnd"},
 
     ErrorEntry{ErrorCode::no_such_record, "has no such record",
                "The number of the record is not below the number of records.",
@@ -80,16 +88,21 @@ constexpr std::array kTable = {
 
     ErrorEntry{ErrorCode::source_missing, "does not exist", "No file or folder has this name.",
                "check the spelling and the folder you are in"},
-    ErrorEntry{ErrorCode::source_empty, "holds no image",
-               "No file in it has the ending of an image, or every one of them was refused.",
-               "an image folder looks like FOLDER/CLASS/NAME.jpg; a list has a column 'path'"},
+    ErrorEntry{ErrorCode::source_empty, "holds no samples",
+               "No file in it has the ending of an image; or it is a list, an archive or a file "
+               "of records or arrays that is empty.",
+               "an image folder looks like FOLDER/CLASS/NAME.jpg, a list has a column 'path'; a "
+               "format that is not recognised is named: --format NAME, in Python "
+               "tundish.DataSource({file}, format=...)"},
     ErrorEntry{ErrorCode::source_unreadable, "cannot be read",
                "The system refused to list or read it.", "check the permissions and the disk"},
     ErrorEntry{
         ErrorCode::source_unknown, "is not a source that can be packed",
-        "It is not a folder, a .csv or .tsv list, a .tar (also .gz, .xz, .zst, .bz2) or a .tnd.",
-        "give a folder like FOLDER/CLASS/NAME.jpg, a list with a column 'path', an archive or a "
-        "pack"},
+        "Its first bytes and its name are of no format that is read.",
+        "give a folder like FOLDER/CLASS/NAME.jpg, a list with a column 'path', a .tar, TFRecord, "
+        "RecordIO (.rec) or LMDB file, arrays in a .npy, .npz, .pth, .safetensors, HDF5, Zarr, N5, "
+        "CIFAR or MNIST file, or a pack (docs/sources.md); --format says it where the bytes do "
+        "not"},
     ErrorEntry{ErrorCode::class_empty, "is a class folder without images",
                "The class keeps its number, as in torchvision with allow_empty, but has no sample.",
                "remove the folder if the class is not meant to exist"},
@@ -121,9 +134,11 @@ constexpr std::array kTable = {
         "The bytes contradict the file's format, which the reason names: a wrong checksum, a "
         "length that leads out of the file, an end that comes too early.",
         "fetch the file again, or write it again with the program that made it"},
-    ErrorEntry{ErrorCode::format_unsupported, "uses a part of its format that is not read",
-               "The file may be valid. The reason names the format and what of it is not read.",
-               "docs/sources.md lists what is read of each format; write the file without it"},
+    ErrorEntry{
+        ErrorCode::format_unsupported, "uses a part of its format that is not read",
+        "The file may be valid. The reason names the format and what of it is not read.",
+        "do as the reason says, or write the file without that part; docs/sources.md lists what is "
+        "read of each format"},
     ErrorEntry{ErrorCode::format_not_built, "needs a library that this build does not have",
                "Formats that need a large library can be left out when Tundish is built.",
                "install a wheel that has it, or build again with the library; tundish --version "
@@ -136,8 +151,8 @@ constexpr std::array kTable = {
     ErrorEntry{ErrorCode::field_unclear, "does not say which part is the image or the label",
                "The file has several arrays or features, and none, or more than one, has a name "
                "that tells what it is.",
-               "name them: --image NAME --label NAME, in Python "
-               "tundish.DataSource({file}, image=..., label=...)"},
+               "do as the reason says, or name them: --image NAME --label NAME, in Python "
+               "tundish.DataSource(\"{file}\", image=..., label=...)"},
     ErrorEntry{ErrorCode::sample_raised, "raised an exception for a sample",
                "The Python data set was asked for this sample and raised an exception, whose "
                "traceback follows.",
@@ -152,6 +167,17 @@ constexpr std::array kTable = {
                "was killed (out of memory?) or sent what cannot be a sample.",
                "read what the process printed; fewer of them need less memory: processes=1; "
                "processes=0 reads the samples in the calling process"},
+    ErrorEntry{ErrorCode::nothing_chosen, "has no sample that is chosen",
+               "The data set has samples, but the filter, the sample or a part of the split takes "
+               "none of them.",
+               "change the filter, the sample, the share or --seed; tundish ls {file} lists keys "
+               "and labels"},
+    ErrorEntry{
+        ErrorCode::all_refused, "has no sample that can be packed",
+        "Every sample was refused, each for a reason of its own; the message has the first "
+        "one. Nothing was written.",
+        "mend the samples, or give another source; tundish explain CODE says what to do about "
+        "the code of a sample"},
 
     ErrorEntry{ErrorCode::not_an_image, "is not an image",
                "Its first bytes belong to no image format (an error page saved as .jpg?).",
@@ -203,12 +229,13 @@ constexpr std::array kTable = {
     ErrorEntry{ErrorCode::no_memory, "needs more memory than there is", "An allocation failed.",
                "close other programs, use fewer threads or smaller batches"},
     ErrorEntry{ErrorCode::output_exists, "exists already", "Nothing was changed.",
-               "give another name, or --force to replace it"},
+               "give another name, or replace it: --force, in Python force=True"},
     ErrorEntry{
         ErrorCode::interrupted, "was interrupted",
         "No half-written file has the name of the target, and an older file of that name is as "
-        "it was. tundish pack keeps what it has packed under a hidden name.",
-        "run the same command again; tundish pack goes on where it stopped"},
+        "it was. pack, split and merge keep what they have packed under hidden names.",
+        "run the same command again; pack, split and merge go on where they stopped, other "
+        "commands start over"},
     ErrorEntry{ErrorCode::thread_stuck, "has a thread that is stuck",
                "A loader was ended while a thread was reading or decoding, and the thread did not "
                "return within 0.9 seconds. It is left behind with all that it uses; nothing else "

@@ -28,6 +28,7 @@ enum class ErrorCode : int {
   digest_differs = 109,
   manifest_damaged = 110,
   shard_differs = 111,
+  nothing_salvaged = 112,
   // 2xx: one record
   no_such_record = 201,
   record_cut_off = 202,
@@ -56,6 +57,8 @@ enum class ErrorCode : int {
   sample_raised = 319,
   sample_differs = 320,
   worker_ended = 321,
+  nothing_chosen = 322,
+  all_refused = 323,
   // 4xx: images
   not_an_image = 401,
   codec_unsupported = 402,

@@ -1,4 +1,5 @@
-// What the tests of every folder share: the seed of random tests, the instruction sets.
+// What the tests of every folder share: the seed of random tests, the instruction sets, how much
+// sanitizers try.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,26 @@
 #include "core/machine/cpu.h"
 #include "core/random.h"
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define TUNDISH_SLOW_BUILD
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define TUNDISH_SLOW_BUILD
+#endif
+#endif
+
 namespace tundish {
+
+// The step of a loop over all cases. Sanitizers, whose code is 5 to 15 times as slow, try one case
+// in n; the release build tries all. A loop of random rounds is divided by it.
+template <class Integer>
+constexpr Integer one_in(Integer n) {
+#ifdef TUNDISH_SLOW_BUILD
+  return n;
+#else
+  return static_cast<Integer>(n / n);
+#endif
+}
 
 // One seed for the whole run, another one in every run. unit_tests prints it first, so that a run
 // that crashes has said it too; TUNDISH_TEST_SEED=N repeats a run with the seed N.

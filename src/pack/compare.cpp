@@ -182,22 +182,54 @@ Pairs swapped(const Pairs& pairs) {
   return out;
 }
 
-bool are_one_pack(const Source& first, const Source& second) {
-  const auto* a = dynamic_cast<const Pack*>(&first);
-  const auto* b = dynamic_cast<const Pack*>(&second);
-  return a && b && a->id() == b->id();
+using Progress = std::function<void(std::uint64_t done, std::uint64_t all)>;
+
+// Two packs with one id.
+SourceDifference compare_checksums(const Pack& first, const Pack& second,
+                                   const Progress& progress) {
+  SourceDifference out;
+  std::map<std::uint64_t, std::string> unreadable;
+  const std::uint64_t all_bytes = first.file_bytes() + second.file_bytes();
+  std::uint64_t before = 0;
+  for (const Pack* pack : {&first, &second}) {
+    pack->verify(
+        [&](const Error& error) {
+          const bool of_sample = error.code() == ErrorCode::record_checksum;
+          if (of_sample) unreadable.try_emplace(*error.where().record, error.what());
+          if (!of_sample) out.damage.emplace_back(error.what());
+        },
+        [&](std::uint64_t bytes) {
+          const double share = static_cast<double>(before + bytes) / static_cast<double>(all_bytes);
+          const auto done = static_cast<std::uint64_t>(share * static_cast<double>(first.count()));
+          if (progress) progress(done, first.count());
+          return !stop_requested();
+        });
+    check_stop(pack->path());
+    before += pack->file_bytes();
+  }
+  for (auto& [i, text] : unreadable) {
+    out.changed.push_back(
+        {.first = i, .second = i, .label = false, .fields = {}, .unreadable = std::move(text)});
+  }
+  out.same = first.count() - out.changed.size();
+  return out;
 }
 
 }  // namespace
 
+bool SourceDifference::is_damaged() const {
+  return !damage.empty() ||
+         std::any_of(changed.begin(), changed.end(),
+                     [](const ChangedSample& sample) { return !sample.unreadable.empty(); });
+}
+
 SourceDifference compare_sources(
     const Source& first, const Source& second, int threads,
     const std::function<void(std::uint64_t done, std::uint64_t all)>& progress) {
+  const auto* pack = dynamic_cast<const Pack*>(&first);
+  const auto* other = dynamic_cast<const Pack*>(&second);
+  if (pack && other && pack->id() == other->id()) return compare_checksums(*pack, *other, progress);
   SourceDifference out;
-  if (are_one_pack(first, second)) {
-    out.same = first.count();
-    return out;
-  }
   const bool turned = first.random_access() && !second.random_access();
   if (!first.random_access() && !second.random_access()) {
     throw Error(ErrorCode::no_random_access, {.file = second.path()},

@@ -24,20 +24,23 @@ struct SourceDifference {
   std::vector<ChangedSample> changed;  // ascending in the first
   std::vector<std::string> classes_removed, classes_added;
   std::vector<std::string> fields;  // differences of the schema, one clause each
+  std::vector<std::string> damage;  // outside of samples, found where packs have one id
   std::uint64_t same = 0;           // samples that do not differ
   bool same_order = true;           // of the samples that both have; not a difference
 
   bool is_same() const {
     return removed.empty() && added.empty() && changed.empty() && classes_removed.empty() &&
-           classes_added.empty() && fields.empty();
+           classes_added.empty() && fields.empty() && damage.empty();
   }
+  bool is_damaged() const;  // a sample could not be read, or there is other damage
 };
 
 // Samples belong together when their keys are equal (of a key that comes several times, the first
 // to the first, and so on). Images are compared by their original bytes, labels by the class's name
 // where both have names. Fields that only one has, or that have another type, are differences of
-// the schema and not compared. Packs with one id are the same without a look at their records.
-// Takes 24 bytes per sample. Throws Error; no_random_access when both can only be scanned.
+// the schema and not compared. Packs with one id can differ by damage alone: every byte of both is
+// checked against its checksums, and nothing is decoded. Otherwise takes 24 bytes per sample.
+// Throws Error; no_random_access when both can only be scanned.
 SourceDifference compare_sources(
     const Source& first, const Source& second, int threads = 0,
     const std::function<void(std::uint64_t done, std::uint64_t all)>& progress = {});

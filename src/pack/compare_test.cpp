@@ -22,6 +22,38 @@ TEST_CASE("data sets that hold the same samples do not differ") {
   CHECK(compare_sources(*open_bytes(pack), *open_bytes(pack)).same == 20);
 }
 
+TEST_CASE("a damaged copy of a pack is found, in a record and outside of records") {
+  const FileBytes good = bytes_of_pack(image_source(20, 12));
+  const auto pack = open_bytes(good);
+  FileBytes copy = good;
+  const std::uint64_t record = pack->record_offset(7);
+  for (int n = 0; n < 3; ++n) copy[record + 70 + static_cast<std::size_t>(n)] ^= std::byte{0x55};
+  for (const bool swapped : {false, true}) {
+    const auto damaged = open_bytes(copy);
+    std::uint64_t last = 0, all = 0;
+    const SourceDifference found =
+        compare_sources(swapped ? *damaged : *pack, swapped ? *pack : *damaged, 0,
+                        [&](std::uint64_t done, std::uint64_t of) { last = done, all = of; });
+    CHECK_FALSE(found.is_same());
+    CHECK(found.is_damaged());
+    CHECK(found.same == 19);
+    REQUIRE(found.changed.size() == 1);
+    CHECK(found.changed[0].first == 7);
+    CHECK(found.changed[0].second == 7);
+    CHECK(found.changed[0].unreadable.starts_with("TND-203"));
+    CHECK(last == 20);
+    CHECK(all == 20);
+  }
+  copy = good;
+  copy[pack->names_block(0).offset + 3] ^= std::byte{1};
+  const SourceDifference found = compare_sources(*pack, *open_bytes(copy));
+  CHECK(found.changed.empty());
+  REQUIRE(found.damage.size() == 1);
+  CHECK(found.damage[0].starts_with("TND-107"));
+  CHECK(found.is_damaged());
+  CHECK_FALSE(found.is_same());
+}
+
 TEST_CASE("added, removed and changed samples are found, whichever side can only be scanned") {
   MemorySource first = image_source(10, 12), second = first;
   second.items[8].key = "new";

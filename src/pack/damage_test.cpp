@@ -3,24 +3,11 @@
 
 #include <thread>
 
+#include "core/testing.h"
 #include "pack/test_pack.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define TUNDISH_SLOW_BUILD
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define TUNDISH_SLOW_BUILD
-#endif
-#endif
 
 namespace tundish {
 namespace {
-
-#ifdef TUNDISH_SLOW_BUILD
-constexpr std::size_t kStep = 97;  // sanitizers: a sample of the bits
-#else
-constexpr std::size_t kStep = 1;
-#endif
 
 struct Found {};
 
@@ -51,7 +38,7 @@ TEST_CASE("every single bit flip is found") {
   std::atomic<std::size_t> missed = 0;
   const auto flip_all = [&](std::size_t first, std::size_t end) {
     FileBytes bytes = good;
-    for (std::size_t bit = first; bit < end; bit += kStep) {
+    for (std::size_t bit = first; bit < end; bit += one_in<std::size_t>(97)) {
       const std::byte mask{static_cast<unsigned char>(1u << bit % 8)};
       bytes[bit / 8] ^= mask;
       missed += !is_found(bytes);
@@ -68,7 +55,8 @@ TEST_CASE("every single bit flip is found") {
 TEST_CASE("every truncation is found, and called incomplete") {
   const FileBytes good = pack_of_64_kib();
   std::size_t other = 0;
-  for (std::size_t bytes = kHeadMagic.size(); bytes < good.size(); ++bytes) {
+  for (std::size_t bytes = kHeadMagic.size(); bytes < good.size();
+       bytes += one_in<std::size_t>(13)) {
     other += open_code(Bytes(good).first(bytes)) != ErrorCode::incomplete;
   }
   CHECK(other == 0);
@@ -80,7 +68,7 @@ TEST_CASE("every truncation is found, and called incomplete") {
 TEST_CASE("zeroed, exchanged and repeated stretches are found") {
   const FileBytes good = pack_of_64_kib();
   Random random({.seed = 3}, 0);
-  for (int round = 0; round < 2000; ++round) {
+  for (int round = 0; round < 2000 / one_in(10); ++round) {
     CAPTURE(round);
     FileBytes bytes = good;
     const std::size_t length = 1 + random.below(512);

@@ -206,11 +206,27 @@ Shard describe_shard(const std::string& path) {
           .id = hex(head.id)};
 }
 
+namespace {
+
+std::shared_ptr<const Pack> open_shard(const std::string& path, const std::string& manifest,
+                                       const Shard& shard) {
+  try {
+    return Pack::open(path);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::source_missing) throw;
+    throw Error(ErrorCode::shard_differs, {.file = path},
+                fmt::format("the file does not exist; {} lists it, with {} records",
+                            printable(manifest), with_commas(shard.records)));
+  }
+}
+
+}  // namespace
+
 std::vector<std::shared_ptr<const Pack>> open_shards(const std::string& manifest) {
   std::vector<std::shared_ptr<const Pack>> out;
   for (const Shard& shard : read_manifest(manifest).shards) {
     const std::string path = folder_of(manifest) + shard.name;
-    const auto pack = Pack::open(path);
+    const auto pack = open_shard(path, manifest, shard);
     const auto check = [&](const char* what, const auto& listed, const auto& found) {
       if (listed == found) return;
       throw Error(

@@ -22,7 +22,9 @@ class OutputTarget {
   // A hidden name beside the target: "." + name + "." + ending. Long names are shortened and get a
   // checksum of the whole name, so that two targets never share a hidden name.
   std::string hidden_name(const std::string& ending) const;
-  std::string beside(const std::string& leaf) const { return folder_ + '/' + leaf; }
+  std::string beside(const std::string& leaf) const {
+    return folder_ == "." ? leaf : folder_ + leaf;
+  }
 
   // Gives the file beside the target the target's name. Throws Error(output_exists) when the
   // target appeared meanwhile and replace is false.

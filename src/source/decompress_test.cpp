@@ -8,7 +8,7 @@
 
 #include "core/random.h"
 #include "core/temporary_folder.h"
-#include "source/formats/tar_maker.h"
+#include "source/formats/tar/tar_maker.h"
 #include "source/memory_stream.h"
 #include "source/open.h"
 

@@ -73,7 +73,61 @@ std::size_t rank(const std::string& name, std::span<const std::string_view> usua
   return 2 * usual.size();
 }
 
+bool is_channels(std::uint64_t side) { return side == 1 || side == 3 || side == 4; }
+
+// Three sides of which one counts channels, or a square by that name.
+bool has_picture_shape(const std::string& name, const std::vector<std::uint64_t>& shape) {
+  constexpr std::uint64_t kSmallest = 8;  // (2, 3, 4) is rather something else
+  if (shape.size() == 2) {
+    const std::string small = lower(name);
+    const bool named = small.find("image") != small.npos || small.find("img") != small.npos;
+    return named && shape[0] == shape[1] && shape[0] >= kSmallest;
+  }
+  if (shape.size() != 3 || shape[1] < kSmallest) return false;
+  return (is_channels(shape[2]) && shape[0] >= kSmallest) ||
+         (is_channels(shape[0]) && shape[2] >= kSmallest);
+}
+
 }  // namespace
+
+std::string no_label_warning(std::span<const FieldCandidate> candidates, bool has_image) {
+  std::string could;
+  for (const FieldCandidate& candidate : candidates) {
+    if (!candidate.fits) continue;
+    if (could.size() > 200) {
+      could += ", ...";
+      break;
+    }
+    could += (could.empty() ? "" : ", ") + printable(candidate.name);
+  }
+  if (could.empty() && !has_image) return "";
+  for (const FieldCandidate& candidate : candidates) {
+    if (candidate.fits || rank(candidate.name, kLabelNames) >= 2 * kLabelNames.size()) continue;
+    return fmt::format(
+        "its samples have no labels: '{}' is called as one, but has no single whole number per "
+        "sample{}",
+        printable(candidate.name),
+        could.empty()
+            ? ""
+            : "; these could be: " + could + " (--label NAME, in Python DataSource(label=NAME))");
+  }
+  if (could.empty()) {
+    return "its samples have no labels: it has no whole number per sample that could be one";
+  }
+  return fmt::format(
+      "its samples have no labels: none is called label, y, target, ...; these could be: {} "
+      "(--label NAME, in Python DataSource(label=NAME))",
+      could);
+}
+
+std::string float_picture_warning(const std::string& name, const ArrayType& type) {
+  if (type.element == ArrayElement::uint8 || type.element == ArrayElement::boolean) return "";
+  if (!has_picture_shape(name, type.shape)) return "";
+  return fmt::format(
+      "'{}' is an array of {} for each sample, not a picture: it is neither resized nor "
+      "augmented; pictures are uint8 (a byte per level), or uint16 of one channel",
+      printable(name), array_text(type));
+}
 
 std::optional<Fault> choose_field(int& out, FieldRole role, const std::string& wanted,
                                   std::span<const FieldCandidate> candidates) {

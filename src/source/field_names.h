@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "core/array_type.h"
 #include "core/error.h"
 
 namespace tundish {
@@ -29,5 +30,13 @@ struct FieldCandidate {
 // and when several candidates could be the image.
 std::optional<Fault> choose_field(int& out, FieldRole role, const std::string& wanted,
                                   std::span<const FieldCandidate> candidates);
+
+// For a source in which choose_field() found no label among these: why, and how to say which it is.
+// Empty for arrays without an image and without any candidate: nobody expects labels there.
+std::string no_label_warning(std::span<const FieldCandidate> candidates, bool has_image);
+
+// For an array that is not the image, but has the shape of pictures and elements that pictures do
+// not have: what it is. Empty for any other array. `type` is that of one sample.
+std::string float_picture_warning(const std::string& name, const ArrayType& type);
 
 }  // namespace tundish

@@ -61,5 +61,41 @@ TEST_CASE("field names: what the user names must be there and fit") {
   CHECK(choose(image, "a", {{"b", false}}) == Choice{-1, "nothing is called 'a'; there are: b"});
 }
 
+TEST_CASE("field names: a source without labels names what could be one") {
+  const auto warning = [](std::vector<FieldCandidate> candidates) {
+    return no_label_warning(candidates, true);
+  };
+  CHECK(
+      warning({{"image", false}}).ends_with("it has no whole number per sample that could be one"));
+  CHECK(warning({{"image", false}, {"species"}, {"id"}})
+            .find("these could be: species, id (--label") != std::string::npos);
+  CHECK(warning({{"image", false}, {"a/Y", false}}) ==
+        "its samples have no labels: 'a/Y' is called as one, but has no single whole number per "
+        "sample");
+  CHECK(warning({{"y", false}, {"id"}}).find("per sample; these could be: id (--label") !=
+        std::string::npos);
+  CHECK(no_label_warning(std::vector<FieldCandidate>{{"x", false}, {"y", false}}, false).empty());
+  CHECK_FALSE(no_label_warning(std::vector<FieldCandidate>{{"id"}}, false).empty());
+  const std::vector<FieldCandidate> many(1000, FieldCandidate{"number"});
+  CHECK(warning(many).size() < 500);
+}
+
+TEST_CASE("field names: floats with the shape of pictures are named") {
+  const auto warns = [](const char* name, ArrayElement element, std::vector<std::uint64_t> shape) {
+    return !float_picture_warning(name, {element, std::move(shape)}).empty();
+  };
+  CHECK(warns("x", ArrayElement::float32, {3, 32, 32}));
+  CHECK(warns("x", ArrayElement::float64, {28, 28, 1}));
+  CHECK(warns("x", ArrayElement::uint16, {64, 64, 3}));
+  CHECK(warns("images", ArrayElement::float32, {28, 28}));
+  CHECK_FALSE(warns("x", ArrayElement::float32, {28, 28}));
+  CHECK_FALSE(warns("image", ArrayElement::float32, {128, 32}));
+  CHECK_FALSE(warns("x", ArrayElement::float32, {2, 3, 4}));
+  CHECK_FALSE(warns("x", ArrayElement::float32, {16, 16, 16}));
+  CHECK_FALSE(warns("mask", ArrayElement::boolean, {3, 32, 32}));
+  CHECK_FALSE(warns("x", ArrayElement::uint8, {5, 32, 32}));
+  CHECK_FALSE(warns("image", ArrayElement::float32, {}));
+}
+
 }  // namespace
 }  // namespace tundish

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/bytes.h"
 #include "source/source.h"
@@ -34,6 +35,10 @@ struct Format {
   bool (*recognise)(const Probe& probe);
   // Throws Error; options.format is empty or this format.
   std::shared_ptr<const Source> (*open)(const std::string& path, const SourceOptions& options);
+  // Several files as one data set, which is called `path`; nullptr: not of this format.
+  std::shared_ptr<const Source> (*open_files)(const std::string& path,
+                                              const std::vector<std::string>& files,
+                                              const SourceOptions& options) = nullptr;
 };
 
 // In the order in which they are asked.

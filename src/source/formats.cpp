@@ -20,7 +20,8 @@
 #include "source/formats/records/recordio.h"
 #include "source/formats/records/tfrecord.h"
 #include "source/formats/safetensors.h"
-#include "source/formats/tar.h"
+#include "source/formats/tar/tar.h"
+#include "source/formats/tar/tar_folder.h"
 #include "source/names.h"
 
 namespace tundish {
@@ -30,11 +31,11 @@ bool ends_with(const Probe& probe, std::string_view ending) {
   return !probe.is_folder && lower(probe.path).ends_with(ending);
 }
 
-// Compressed, or a header with tar's mark. Archives older than the mark are known by their name.
+// Compressed, or as an archive is. Of a folder: all files are archives.
 bool looks_like_tar(const Probe& probe) {
-  if (probe.is_folder) return false;
-  const bool mark = probe.first.size() >= 262 && probe.text().substr(257, 5) == "ustar";
-  return mark || sniff_compression(probe.first) != Compression::none || ends_with(probe, ".tar");
+  if (probe.is_folder) return is_tar_folder(probe.path);
+  return sniff_compression(probe.first) != Compression::none ||
+         is_tar_file(probe.first, probe.path);
 }
 
 bool looks_like_list(const Probe& probe) {
@@ -50,7 +51,8 @@ bool looks_like_hdf5(const Probe& probe) { return probe.text().starts_with("\x89
 constexpr std::array kFormats = {
     Format{"csv", "a .csv or .tsv list of files", looks_like_list,
            [](const std::string& path, const SourceOptions&) { return open_file_list(path); }},
-    Format{"tfrecord", "TFRecord files of tf.train.Example", looks_like_tfrecord, open_tfrecord},
+    Format{"tfrecord", "TFRecord files of tf.train.Example", looks_like_tfrecord, open_tfrecord,
+           open_tfrecords},
     Format{"recordio", "an MXNet RecordIO file (.rec)", looks_like_recordio, open_recordio},
     Format{"lmdb", "an LMDB file of images or Caffe Datums", looks_like_lmdb, open_lmdb},
     Format{"npy", "a .npy file of N samples", looks_like_npy, open_npy},
@@ -61,8 +63,10 @@ constexpr std::array kFormats = {
     Format{"cifar", "CIFAR-10 or CIFAR-100, the binary version", looks_like_cifar, open_cifar},
     Format{"cifar-python", "CIFAR-10 or CIFAR-100, the Python version", looks_like_cifar_pickle,
            open_cifar_pickle},
-    Format{"tar", "a .tar archive, also compressed", looks_like_tar,
-           [](const std::string& path, const SourceOptions&) { return open_tar(path); }},
+    Format{"tar", "a .tar archive, also compressed, or a folder of them", looks_like_tar,
+           [](const std::string& path, const SourceOptions&) { return open_tar(path); },
+           [](const std::string& path, const std::vector<std::string>& files,
+              const SourceOptions&) { return open_tars(path, files); }},
     Format{"hdf5", "an HDF5 file of arrays", looks_like_hdf5, open_hdf5},
     Format{"zarr", "a Zarr array or group, version 2 or 3", looks_like_zarr, open_zarr},
     Format{"n5", "an N5 array or group",

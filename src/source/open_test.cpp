@@ -6,7 +6,7 @@
 #include "core/error.h"
 #include "core/interruption.h"
 #include "core/temporary_folder.h"
-#include "source/formats/tar_maker.h"
+#include "source/formats/tar/tar_maker.h"
 
 namespace tundish {
 namespace {

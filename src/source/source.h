@@ -93,7 +93,8 @@ class Source {
   virtual std::uint64_t bytes(std::uint64_t i) const = 0;
   // About what the source itself keeps in memory, for a loader's budget.
   virtual std::uint64_t memory() const { return 512 * count(); }
-  virtual bool sizes_known() const { return true; }  // false: bytes() gives 0 for every sample
+  virtual bool sizes_known() const { return true; }   // false: bytes() gives 0 for every sample
+  virtual bool labels_known() const { return true; }  // false: info() has a label after its read
   virtual bool random_access() const { return true; }
   // Where field f of sample i is, when it is a plain part of a file; false otherwise: use read.
   virtual bool extent(std::uint64_t i, int field, Extent& out) const;

@@ -44,6 +44,15 @@ def test_ls_of_a_folder_does_not_claim_what_it_has_not_read(three_photos):
     assert (row["codec"], row["width"], row["height"]) == (None, None, None)
 
 
+def test_ls_warns_of_what_a_pack_would_warn_of(three_photos):
+    result = tundish("ls", three_photos / "cat")
+    assert len(out(result).splitlines()) == 2
+    assert "warning: " in err(result)
+    assert "images are directly in it, so they have no labels" in err(result)
+    assert err(tundish("ls", three_photos / "cat", "--quiet")) == ""
+    assert err(tundish("ls", three_photos)) == ""
+
+
 def test_cat_gives_the_bytes_of_a_record(three_photos, three_packed):
     assert tundish("cat", three_packed, "2").stdout == (three_photos / "dog/c.jpg").read_bytes()
     assert tundish("cat", three_packed, "2", "--field", "label").stdout == b"1\n"

@@ -58,6 +58,18 @@ def test_refused_files_are_named_counted_and_left_out(bad_photos, tmp_path):
     assert left_behind(tmp_path, "photos", "a.tnd", "a.tnd.log") == []
 
 
+def test_quiet_still_names_what_makes_the_exit_code(bad_photos, tmp_path):
+    result = tundish("pack", bad_photos, "-o", tmp_path / "a.tnd", "--quiet")
+    assert result.returncode == 3
+    assert out(result) == ""
+    assert err(result).count("tundish: refused: TND-") == 10
+    assert "tundish: refused: 2 more" in err(result)
+    result = tundish("pack", bad_photos, "-o", tmp_path / "b.tnd", "--quiet", "--skip-bad")
+    assert (result.returncode, out(result), err(result)) == (0, "", "")
+    words = ["convert", bad_photos, "-o", tmp_path / "out.tar", "--to", "tar", "--quiet"]
+    assert "tundish: TND-310" in err(tundish(*words))
+
+
 def test_refused_files_have_codes_in_the_report(bad_photos, tmp_path):
     report = result_json("pack", bad_photos, "-o", tmp_path / "a.tnd", exit_code=3)
     codes = {row["key"]: row["code"] for row in report["refused"]}
@@ -108,7 +120,12 @@ def test_images_that_cannot_be_decoded_here_are_counted_when_packed(three_photos
 def test_a_set_of_nothing_but_bad_files_is_no_pack(tmp_path):
     write(tmp_path / "set/cat/a.jpg", b"")
     error = error_of("pack", tmp_path / "set", "-o", tmp_path / "a.tnd", exit_code=1)
-    assert error["code"] == "TND-302"
+    assert error["code"] == "TND-323"
+    assert "why: its only sample was refused: TND-310" in error["message"]
+    assert [error["message"].count(word) for word in ("why:", "fix:", "FOLDER/CLASS")] == [1, 1, 0]
+    write(tmp_path / "set/cat/b.jpg", b"<html>")
+    error = error_of("pack", tmp_path / "set", "-o", tmp_path / "a.tnd", exit_code=1)
+    assert "why: all 2 samples were refused; the first: TND-310" in error["message"]
     assert left_behind(tmp_path, "set") == []
 
 

@@ -1,4 +1,4 @@
-"""Makes the seeds of fuzz/corpus/pickle and fuzz/corpus/pth, hostile ones too; needs numpy and torch."""
+"""Makes the seeds of fuzz/corpus/pickle, pth and cifar_pickle, hostile ones too; needs numpy and torch."""
 
 import collections
 import os
@@ -21,7 +21,30 @@ class Calls:
         return self.call
 
 
+def cifar():
+    pixels = np.arange(3072, dtype=np.uint8).reshape(1, 3072)
+    ten = {b"batch_label": b"1", b"labels": [6], b"data": pixels, b"filenames": [b"a.png"]}
+    hundred = {"fine_labels": [19], "coarse_labels": [11], "data": pixels}
+    for protocol in (0, 2, 4, 5):
+        for name, value in (("ten", ten), ("hundred", hundred)):
+            (CORPUS / "cifar_pickle" / f"{name}-{protocol}").write_bytes(
+                pickle.dumps(value, protocol)
+            )
+    wrong = {
+        "empty": {"data": pixels[:0], "labels": []},
+        "uneven": {"data": pixels, "labels": [1, 2]},
+        "floats": {"data": pixels[:0].astype(np.float32), "labels": []},
+        "turned": {"data": np.asfortranarray(np.zeros((2, 3072), np.uint8)), "labels": [1, 2]},
+        "names": {"data": pixels, "labels": ["cat"]},
+        "calls": {"data": Calls(os.system, "echo hi"), "labels": [1]},
+        "nothing": {"label_names": ["cat", "dog"]},
+    }
+    for name, value in wrong.items():
+        (CORPUS / "cifar_pickle" / name).write_bytes(pickle.dumps(value, 2))
+
+
 def main():
+    cifar()
     plain = {
         "a": [1, 2.5, None, True, 2**80, -(2**40)],
         b"b": ("é", {1, 2}),

@@ -1,6 +1,7 @@
 """CIFAR, MNIST, NumPy's, safetensors' and torch's files: the samples, directly and from their pack."""
 
 import gzip
+import json
 import pickle
 import shutil
 import struct
@@ -13,11 +14,13 @@ import tundish
 
 from tests.helpers.loaders import opened
 from tests.helpers.program import needs_program
-from tests.helpers.sources import packed
+from tests.helpers.sources import error_of, packed
+from tests.helpers.sources import tundish as program
 
 pytestmark = [
     needs_program,
     pytest.mark.filterwarnings("ignore:.*this is its training set"),
+    pytest.mark.filterwarnings("ignore:.*2 of the 5 files of the training set"),
 ]
 
 FORMATS = Path(__file__).parents[1] / "formats"
@@ -127,6 +130,48 @@ def test_mnist(ending, tmp_path):
     labels = struct.pack(">II", 0x801, 6) + LABELS.astype(np.uint8).tobytes()
     (tmp_path / f"t10k-labels-idx1-ubyte{ending}").write_bytes(write(labels))
     same(tmp_path / f"t10k-images-idx3-ubyte{ending}", grey, LABELS)
+
+
+@pytest.mark.parametrize("write", [write_cifar, write_cifar_100, write_cifar_python])
+def test_a_folder_of_cifar_without_names_of_classes(write, tmp_path):
+    write(tmp_path)
+    for name in ("batches.meta.txt", "fine_label_names.txt", "batches.meta"):
+        (tmp_path / name).unlink(missing_ok=True)
+    data = tundish.Dataset(tmp_path)
+    assert (data.targets, data.classes) == (LABELS.tolist(), [])
+
+
+def warnings_of(folder):
+    """What `tundish pack` warns of."""
+    found = program("pack", folder, "-o", folder / "a.tnd", "--dry-run", "--json").stdout
+    return " / ".join(json.loads(found)["warnings"])
+
+
+def test_a_folder_names_its_test_set_and_what_is_missing(tmp_path):
+    write_cifar_python(tmp_path)
+    assert "this is its training set" not in warnings_of(tmp_path)
+    assert "missing: data_batch_3, data_batch_4, data_batch_5" in warnings_of(tmp_path)
+    (tmp_path / "data_batch_1").rename(tmp_path / "test_batch")
+    assert "the test set is the file test_batch /" in warnings_of(tmp_path)
+    (tmp_path / "data_batch_2").unlink()
+    code, message = error_of("ls", tmp_path, exit_code=1)
+    assert (code, f"its test set is the file {tmp_path}/test_batch" in message) == ("TND-302", True)
+
+
+def write_idx(path, array):
+    head = struct.pack(f">{1 + array.ndim}I", 0x800 + array.ndim, *array.shape)
+    path.write_bytes(gzip.compress(head + array.astype(np.uint8).tobytes()))
+
+
+@pytest.mark.parametrize("name", ["t10k", "emnist-letters-train"])
+def test_a_folder_of_idx_files_names_what_it_has(name, tmp_path):
+    images = tmp_path / f"{name}-images-idx3-ubyte.gz"
+    write_idx(images, IMAGES[..., 0])
+    code, message = error_of("ls", tmp_path, exit_code=1)
+    assert (code, f"give one of its files: {images}" in message) == ("TND-302", True)
+    write_idx(tmp_path / "train-images-idx3-ubyte.gz", IMAGES[..., 0])
+    names_it = "the test set is the file t10k-images-idx3-ubyte.gz" in warnings_of(tmp_path)
+    assert names_it == (name == "t10k")
 
 
 @pytest.mark.parametrize("name", ["plain", "fortran", "version2", "version3"])

@@ -235,3 +235,54 @@ def test_cifar_of_another_length(tmp_path):
     refused(
         tmp_path / "data_batch_1.bin", bytes(3073 * 2 - 1), "TND-314", "no whole number of records"
     )
+
+
+@pytest.mark.parametrize("name", ["data_batch_1.bin", "test_batch.bin"])
+def test_cifar_with_a_label_outside_of_its_classes(name, tmp_path):
+    (tmp_path / "batches.meta.txt").write_text("\n".join("abcdefghij"))
+    data = bytes(3073) + bytes([77]) + bytes(3072)
+    refused(
+        tmp_path / name,
+        data,
+        "TND-314",
+        "record 1 is damaged at byte 3,073\n"
+        "  why: CIFAR: its label is 77, but batches.meta.txt names the classes 0 to 9\n"
+        "  fix: fetch the file again",
+    )
+
+
+def test_labels_alone_are_not_packed(tmp_path):
+    path = tmp_path / "a.npz"
+    np.savez(path, image=np.zeros((7, 9, 8, 3), np.uint8), label=np.arange(7))
+    code, message = error_of("pack", path, "--axis=-1", "-o", tmp_path / "a.tnd", exit_code=1)
+    assert (code, "its samples have labels and nothing else" in message) == ("TND-302", True)
+    assert "'image' is left out: 3 entries for 7 samples" in message
+
+
+def test_labels_of_another_length_than_the_images(tmp_path):
+    path = tmp_path / "a.npz"
+    np.savez(path, image=np.zeros((7, 9, 8, 3), np.uint8), label=np.arange(6))
+    code, message = error_of("ls", path, exit_code=1)
+    assert code == "TND-318"
+    assert "the image 'image' has 7 samples, the label 'label' 6: write the file" in message
+    assert f'tundish.DataSource("{path}", image=..., label=...)' in message
+
+
+def test_the_weights_of_a_model_are_no_samples(tmp_path):
+    path = tmp_path / "model.npz"
+    weights = {f"{i}.{kind}": np.zeros(8, "f4") for i in range(2) for kind in ("weight", "bias")}
+    np.savez(path, **weights)
+    code, message = error_of("ls", path, exit_code=1)
+    assert (code, "these are the weights of a model, not samples" in message) == ("TND-315", True)
+
+
+@pytest.mark.parametrize("name", ["a.npy", "a.npz", "a.h5", "a.tfrecord", "data.mdb", "a.rec"])
+def test_a_file_that_is_empty_or_begins_wrongly(name, tmp_path):
+    refused(tmp_path / name, b"", "TND-310", "is empty")
+    reason = "first bytes do not: its 20 bytes begin with 58 4e 55 4d 50 59 01 00; such a file"
+    refused(tmp_path / name, b"XNUMPY\x01\x00" + bytes(12), "TND-304", reason)
+
+
+def test_an_archive_that_is_too_short(tmp_path):
+    reason = "its name says NumPy's .npz, its first bytes do not: its 20 bytes begin with 50 4b 03"
+    refused(tmp_path / "a.npz", b"PK\x03\x04" + bytes(16), "TND-304", reason)

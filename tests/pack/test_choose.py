@@ -44,10 +44,26 @@ def test_a_filter_chooses_and_the_report_says_so(photos, tmp_path):
     assert result_json("pack", photos, "-o", tmp_path / "d.tnd")["chosen"] is None
 
 
+def test_a_jpeg_that_was_recoded_is_both_jpeg_and_lanes(photos, tmp_path):
+    report = result_json("pack", photos, "-o", tmp_path / "all.tnd", "--max-growth", "9")
+    assert report["codecs"] == {"png": 39, "lanes": 1}
+    for text, samples in (
+        ("codec=lanes", 1),
+        ("codec=jpeg", 1),
+        ("codec~l*", 1),
+        ("codec!=lanes", 39),
+        ("codec!=jpeg", 39),
+        ("codec!~[jl]*", 39),
+        ("codec=png", 39),
+    ):
+        words = ["-o", tmp_path / "a.tnd", "--force", "--filter", text]
+        assert result_json("pack", tmp_path / "all.tnd", *words)["samples"] == samples, text
+
+
 def test_a_wrong_filter_is_wrong_use(photos, tmp_path):
     for words, text in (
         (["--filter", "label"], "not compared with anything"),
-        (["--sample", "0"], "a sample is a number"),
+        (["--sample", "0.5"], "tundish: --sample is a number such as 1000 or a share such as 10%"),
         (["--duplicates", "both"], "--duplicates is one of"),
     ):
         result = run("pack", photos, "-o", tmp_path / "a.tnd", *words)
@@ -56,7 +72,8 @@ def test_a_wrong_filter_is_wrong_use(photos, tmp_path):
     error = error_of("pack", photos, "-o", tmp_path / "a.tnd", "--filter", "label=cow", exit_code=2)
     assert "there are: cat, dog" in error["message"]
     error = error_of("pack", photos, "-o", tmp_path / "a.tnd", "--filter", "key=x", exit_code=1)
-    assert error["code"] == "TND-302"
+    assert error["code"] == "TND-322"
+    assert "fix: change the filter" in error["message"]
     assert not (tmp_path / "a.tnd").exists()
 
 
@@ -102,6 +119,16 @@ def test_split_writes_parts_that_stay_when_data_are_added(photos, tmp_path):
     assert set(train) <= set(keys(tmp_path / "train.tnd"))
     assert set(val) <= set(keys(tmp_path / "val.tnd"))
     assert run("verify", tmp_path / "train.tnd").returncode == 0
+
+
+def test_split_makes_its_folder(photos, tmp_path):
+    report = result_json("split", photos, "a=0.5,b=0.5", "-o", f"{tmp_path}/new/sub/")
+    assert [part["output"] for part in report["parts"]] == [
+        f"{tmp_path}/new/sub/{name}.tnd" for name in "ab"
+    ]
+    (tmp_path / "file").write_bytes(b"")
+    error = error_of("split", photos, "a=0.5,b=0.5", "-o", f"{tmp_path}/file/", exit_code=1)
+    assert error["file"].startswith(f"{tmp_path}/file/")
 
 
 def test_split_copies_the_records_of_a_pack(photos, tmp_path):
@@ -171,7 +198,10 @@ def test_split_refuses_what_makes_no_sense_before_it_writes(photos, tmp_path):
         assert result.returncode == 2
         assert text in err(result)
     error = error_of("split", photos, "a=0.999999,b=0.000001", "-o", tmp_path / "a", exit_code=1)
+    assert error["code"] == "TND-322"
     assert "falls into part b" in error["message"]
+    error_of("split", photos, "a=0.999999,b=0.000001", "-o", f"{tmp_path}/x/", exit_code=1)
+    assert not (tmp_path / "x").exists()
     (tmp_path / "a-b.tnd").write_bytes(b"")
     error_of("split", photos, "a=0.5,b=0.5", "-o", tmp_path / "a", exit_code=1)
     assert not (tmp_path / "a-a.tnd").exists()

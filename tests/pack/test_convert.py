@@ -104,9 +104,24 @@ def test_tfrecord_shards_hold_the_features_of_image_data_sets(photos, tmp_path):
         }
 
 
+def test_a_tfrecord_comes_back_with_its_keys_and_without_more_fields(photos, tmp_path):
+    root, files = photos
+    target = tmp_path / "a.tfrecord"
+    program("convert", root / "photos.tnd", "-o", target, "--to", "tfrecord")
+    assert back(target) == (list(files), labels_of(files), list(files.values()))
+    found = result_json("diff", root / "photos.tnd", target)
+    assert (found["removed"], found["added"], found["unchanged"]) == ([], [], 9)
+    program("unpack", target, "-o", tmp_path / "f")
+    found = tree(tmp_path / "f")
+    del found[b"list.csv"]
+    assert found == {name.encode(): data for name, data in files.items()}
+
+
 def test_lmdb_holds_datums_or_without_labels_the_images(photos, tmp_path):
     root, files = photos
-    result_json("convert", root / "photos.tnd", "-o", tmp_path / "l", "--to", "lmdb")
+    report = result_json("convert", root / "photos.tnd", "-o", tmp_path / "l", "--to", "lmdb")
+    wanted = "the names of the 2 classes: an LMDB value has the number only"
+    assert report["left_out"] == [wanted]
     assert os.listdir(tmp_path / "l") == ["data.mdb"]
     found = record_files.lmdb((tmp_path / "l/data.mdb").read_bytes())
     assert [key.decode() for key in found] == [f"{n:08}_{name}" for n, name in enumerate(files)]
@@ -313,7 +328,8 @@ def test_an_interrupted_conversion_leaves_nothing(many, tmp_path, words):
             shutil.rmtree(tmp_path / name, ignore_errors=True)
             (tmp_path / name).unlink(missing_ok=True)
     assert process.returncode == 130, messages
-    assert b"TND-507" in messages
+    assert f"TND-507 {tmp_path}/out: was interrupted".encode() in messages
+    assert b"other commands start over" in messages
     assert os.listdir(tmp_path) == []
 
 

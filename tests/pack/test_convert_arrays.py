@@ -73,6 +73,11 @@ def test_arrays_come_back_from_tfrecord(arrays, tmp_path):
         assert record["half"] == kept["half"][i].tolist()
         assert record["flags"] == kept["flags"][i].tolist()
         assert float(record["weight"]) == kept["weight"][i]
+    tundish.convert(tmp_path / "a.tfrecord", tmp_path / "n", "npy")
+    for name in ("depth", "half", "mask", "flags"):  # the elements are those of TFRecord's lists
+        again = np.load(tmp_path / f"n/{name}.npy")
+        assert np.array_equal(again, kept[name])
+    assert not list((tmp_path / "n").glob("*shape*"))
 
 
 def test_arrays_come_back_from_a_tar_and_a_folder(arrays, tmp_path):

@@ -3,6 +3,7 @@
 tests/faults/fail_nth.c is preloaded; N grows until the program no longer comes that far.
 """
 
+import bisect
 import errno
 import itertools
 import os
@@ -66,7 +67,7 @@ class Run:
             self.old = (place / "new.tnd").read_bytes()
             words = [flow, self.target]
         else:
-            source = place / ("source.tar.gz" if flow == "tar" else "source")
+            source = place / {"tar": "source.tar.gz", "missing": "missing"}.get(flow, "source")
             words = ["pack", source, "-o", self.target, "-j", threads]
             if flow == "replace":
                 self.old = (place / "old.tnd").read_bytes()
@@ -144,10 +145,10 @@ def check_that_it_goes_on(run, place, flow):
     assert not left_over(run.folder), run
 
 
-def until_it_succeeds(place, flow, call, number, check):
-    """Runs with N = 1, 2, ..., several at once; returns how many calls there are."""
+def until_it_succeeds(place, flow, call, number, check, begin=1):
+    """Runs with N = begin, begin + 1, ..., several at once; returns how many calls there are."""
     with ThreadPoolExecutor(max(2, os.cpu_count() or 2)) as pool:
-        for first in itertools.count(1, BATCH):
+        for first in itertools.count(begin, BATCH):
             runs = list(
                 pool.map(
                     lambda nth: Run(place, flow, call, number, nth), range(first, first + BATCH)
@@ -164,10 +165,29 @@ def until_it_succeeds(place, flow, call, number, check):
                 return first - 1 + reached
 
 
+@pytest.fixture(scope="module")
+def command_line(place):
+    """Allocations before the source is looked at: a source that is not there takes few more."""
+
+    def is_reached(nth):
+        run = Run(place, "missing", "malloc", errno.ENOMEM, nth)
+        shutil.rmtree(run.folder)
+        return run.reached
+
+    assert is_reached(1)
+    all_calls = bisect.bisect_left(range(1, 10_000), True, key=lambda nth: not is_reached(nth))
+    return int(0.9 * all_calls)
+
+
 @pytest.mark.parametrize("call", ERRORS)
 @pytest.mark.parametrize("flow", FLOWS)
-def test_every_failing_call_gives_a_clean_error(place, flow, call):
-    calls = until_it_succeeds(place, flow, call, ERRORS[call], lambda run: judge(run, place, flow))
+def test_every_failing_call_gives_a_clean_error(place, flow, call, command_line):
+    # Four allocations of five read the command line; those that fail there are tried once, by "pack".
+    begin = command_line if call == "malloc" and flow in ("replace", "tar") else 1
+    calls = until_it_succeeds(
+        place, flow, call, ERRORS[call], lambda run: judge(run, place, flow), begin
+    )
+    assert calls > begin or begin == 1
     print(f"{flow}: {calls} calls of {call}")
     must_be_met = {
         "pack": ["open", "pwrite", "fsync", "fallocate", "ftruncate", "rename", "thread", "malloc"],

@@ -1,5 +1,6 @@
 """LMDB files that liblmdb wrote (tests/formats/lmdb/make.py): content, damage, batches."""
 
+import contextlib
 import json
 import pickle
 import random
@@ -13,6 +14,7 @@ import tundish
 from tests.helpers.format_batches import check_refused, check_same_batches, refusal
 from tests.helpers.program import needs_program
 from tests.helpers.sources import keys
+from tests.helpers.sources import tundish as program
 
 pytestmark = needs_program
 HERE = Path(__file__).parent.parent / "formats" / "lmdb"
@@ -33,7 +35,9 @@ def test_coded_images_are_read(name, first, copy, tmp_path):
     for number, (image, label) in enumerate(tundish.Dataset(str(path))):
         assert image.tolist() == EXPECTED["pixels"][number]
         assert label == (-1 if first is None else first + number)
-    check_same_batches(path, tmp_path / "a.tnd")
+    unlabelled = pytest.warns(UserWarning, match="no labels: its values are images alone")
+    with unlabelled if first is None else contextlib.nullcontext():
+        check_same_batches(path, tmp_path / "a.tnd")
 
 
 def test_raw_datums_are_pixels(copy, tmp_path):
@@ -132,7 +136,11 @@ def changed(*changes):
 
 BROKEN = {
     "no head": (changed((16, "<I", 0), (PAGE + 16, "<I", 0)), "TND-304", ""),
-    "a head without pages": (IMAGES[:PAGE], "TND-302", "it has no value"),
+    "a head without pages": (
+        IMAGES[:PAGE],
+        "TND-314",
+        "LMDB: one of its two heads is damaged or cut off, and the other one has no values",
+    ),
     "cut off": (IMAGES[: -2 * PAGE], "TND-314", "LMDB: page "),
     "another version": (
         changed((20, "<I", 2), (PAGE + 20, "<I", 2)),
@@ -248,3 +256,10 @@ def test_changed_bytes_end_in_an_error_or_in_samples(tmp_path):
     assert {"read", "TND-314"} <= codes
     image = {"TND-310", "TND-401", "TND-403", "TND-405", "TND-406"}  # the changed bytes were pixels
     assert codes <= {"read", "TND-302", "TND-314", "TND-315", *image}, codes
+
+
+def test_a_damaged_head_beside_a_good_one_is_a_warning(tmp_path):
+    older = PAGE - META
+    (tmp_path / "data.mdb").write_bytes(changed((older + 16, "<I", 0)))
+    said = program("pack", tmp_path, "-o", tmp_path / "a.tnd", "--dry-run").stderr.decode()
+    assert "one of its two heads is damaged; the samples are those of the other one" in said

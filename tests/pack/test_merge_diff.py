@@ -93,6 +93,28 @@ def test_diff_names_what_differs_and_exits_as_diff(tmp_path):
     assert "TND-301" in err(result)
 
 
+def test_diff_finds_the_damage_of_a_copy(tmp_path):
+    photos = make_folder(tmp_path / "photos", 10)
+    good, copy = tmp_path / "good.tnd", tmp_path / "copy.tnd"
+    result_json("pack", photos, "-o", good)
+    shutil.copy(good, copy)
+    assert "same" in out(run("diff", good, copy))
+    data = bytearray(copy.read_bytes())
+    at = data.index((photos / "cat/001.png").read_bytes()) + 40
+    data[at : at + 3] = bytes(byte ^ 0xFF for byte in data[at : at + 3])
+    copy.write_bytes(data)
+    report = result_json("diff", good, copy, exit_code=3)
+    assert not report["same"]
+    assert report["unchanged"] == 9
+    assert [row["key"] for row in report["changed"]] == ["cat/001.png"]
+    assert report["changed"][0]["unreadable"].startswith("TND-203 " + str(copy))
+    assert report["damage"] == []
+    result = run("diff", copy, good)
+    assert result.returncode == 3
+    assert "~ cat/001.png  cannot be read: TND-203" in out(result)
+    assert "damaged" in out(result).splitlines()[-1]
+
+
 def test_a_damaged_source_gives_exit_code_3(tmp_path):
     (tmp_path / "cut.npy").write_bytes(b"\x93NUMPY\x01\x00")
     result = run("pack", tmp_path / "cut.npy", "-o", tmp_path / "a.tnd")

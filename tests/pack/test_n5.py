@@ -6,6 +6,7 @@ import tundish
 
 from tests.helpers.array_files import check_same_batches, images, labels, pixels, unzip
 from tests.helpers.program import needs_program
+from tests.helpers.sources import error_of
 
 pytestmark = needs_program
 
@@ -55,3 +56,11 @@ def test_a_block_that_lies_is_one_bad_sample(at, value, reason, tmp_path):
     with pytest.raises(tundish.SampleError, match=reason):
         source[0]
     assert np.array_equal(source[8][0], images()[8])
+
+
+def test_an_array_that_lost_its_attributes_is_named(tmp_path):
+    folder = unzip("n5/zarr.zip", tmp_path) / "gzip.n5"
+    (folder / "image" / "attributes.json").unlink()
+    code, message = error_of("ls", folder, exit_code=1)
+    assert code == "TND-302"
+    assert "the folder image is left out: it has chunks of an array, but no attr" in message

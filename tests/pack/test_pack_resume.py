@@ -110,7 +110,7 @@ def test_salvage_takes_the_records_of_an_interrupted_pack(tmp_path):
     first = 12 + int.from_bytes(blocks[4:8], "little")
     rest = 12 + int.from_bytes(blocks[first + 4 : first + 8], "little")
     (tmp_path / ".b.tnd.journal").write_bytes(blocks[: first + rest])
-    report = result_json(*words)
+    report = result_json(*words, exit_code=3)
     assert (report["samples"], 0 < report["names_lost"] < count) == (count, True)
     found = rows(tmp_path / "rest.tnd")
     same = [name for name in whole[0] if name not in ("key", "label", "class")]
@@ -138,7 +138,7 @@ def test_other_options_start_over_with_the_reason(source, tmp_path):
     interrupted(source, tmp_path / "a.tnd")
     again = run("pack", source, "-o", tmp_path / "a.tnd", "--codec", "keep")
     assert again.returncode == 0
-    assert "starts over: the options have changed from codec=lanes" in again.stderr.decode()
+    assert "starts over: options have changed: codec=keep, was lanes\n" in again.stderr.decode()
     interrupted(source, tmp_path / "b.tnd")
     again = run("pack", source, "-o", tmp_path / "b.tnd", "--no-resume")
     assert b"starts over" not in again.stderr
@@ -213,9 +213,10 @@ def test_a_shard_that_is_missing_or_another_is_named(source, tmp_path):
     assert b"a-00001.tnd" in result.stderr
     (tmp_path / "a-00001.tnd").unlink()
     result = run("verify", tmp_path / "a.tnds")
-    assert result.returncode == 1
-    assert b"TND-301" in result.stderr
+    assert result.returncode == 3
+    assert b"TND-111" in result.stderr
     assert b"a-00001.tnd" in result.stderr
+    assert f"the file does not exist; {tmp_path}/a.tnds lists it, with".encode() in result.stderr
 
 
 def test_parts_packed_one_by_one_become_one_data_set(source, tmp_path):

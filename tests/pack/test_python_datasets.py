@@ -139,6 +139,8 @@ def test_tensors_are_images_with_the_channels_first_or_arrays(tmp_path):
     tundish.pack(floats, tmp_path / "floats.tnd")
     [(arrays, labels)] = tundish.Loader(tmp_path / "floats.tnd", 4)
     assert torch.equal(arrays["field0"] if isinstance(arrays, dict) else arrays, floats.tensors[0])
+    with pytest.warns(UserWarning, match="'field0' is packed as a plain array .* leave ToTensor"):
+        tundish.pack([(torch.rand(3, 8, 9), 1)], tmp_path / "pictures.tnd")
     assert labels.tolist() == [0, 1, 2, 3]
 
 
@@ -238,6 +240,8 @@ def test_a_data_set_of_hugging_face_is_not_decoded(tmp_path):
     assert tundish.Dataset(tmp_path / "a.tnd").targets == [0, 1, 0, 1]
     run("unpack", tmp_path / "a.tnd", "-o", tmp_path / "out")
     assert {f.read_bytes() for f in (tmp_path / "out").rglob("0000*")} == set(files)
+    tundish.pack(HuggingFaceLike(files), tmp_path / "b.tnd", filter="label=dog")
+    assert tundish.Dataset(tmp_path / "b.tnd").targets == [1, 1]
 
 
 def test_bad_samples_are_named_with_number_and_reason(tmp_path):

@@ -2,10 +2,11 @@
 
 import json
 
+import numpy
 import pytest
 
 from tests.helpers.photos import write_photos
-from tests.helpers.program import documented_keys, err, error_of, needs_program, out, result_json
+from tests.helpers.program import documented_keys, error_of, needs_program, out, result_json
 from tests.helpers.program import tundish as run
 from tests.helpers.small_set import count_sound, make_folder
 
@@ -72,10 +73,14 @@ def test_damaged_records_are_left_out_and_listed(packed, tmp_path):
 def test_without_tail_head_or_index_the_images_come_back_with_names_and_labels(packed, tmp_path):
     folder, whole = packed
     data = whole.read_bytes()
-    report, rest = salvage(bytes(64) + data[64:-10], tmp_path)
+    report, rest = salvage(bytes(64) + data[64:-10], tmp_path, exit_code=0)
     assert (report["method"], report["samples"]) == ("index", 30)
+    assert len(report["lost_parts"]) == 2
     assert rest.read_bytes() == data
-    report, rest = salvage(data[: section(data, 72)], tmp_path)
+    text = out(run("salvage", tmp_path / "torn.tnd", "-o", rest, "--force"))
+    assert "damaged: the tail" in text
+    assert "30 records; 0 lost" in text
+    report, rest = salvage(data[: section(data, 72)], tmp_path, exit_code=0)
     assert (report["method"], report["labels_lost"], report["names_lost"]) == ("scan", 0, 0)
     assert rest.read_bytes() == data
     assert run("diff", folder, rest).returncode == 0
@@ -96,10 +101,29 @@ def test_a_file_that_is_cut_off_gives_the_images_before_the_cut(packed, tmp_path
     assert report["labels_lost"] == 17
 
 
+@pytest.mark.parametrize("entry", [24, 40])  # metadata, tables
+def test_exit_code_0_says_that_nothing_is_lost(packed, tmp_path, entry):
+    """Of PNGs: the tables are not used."""
+    data = bytearray(packed[1].read_bytes())
+    data[section(data, entry) + 1] ^= 1
+    needs_fields = entry == 24
+    report, rest = salvage(data, tmp_path, exit_code=3 if needs_fields else 0)
+    assert report["lost_parts"]
+    report, rest = salvage(data, tmp_path, "--like", packed[1], exit_code=0)
+    assert rest.read_bytes() == packed[1].read_bytes()
+
+
+def test_lost_names_are_a_loss(packed, tmp_path):
+    data = bytearray(packed[1].read_bytes())
+    data[section(data, 56) + 9] ^= 1
+    report, _ = salvage(data, tmp_path, exit_code=3)
+    assert (report["samples"], report["names_lost"], report["lost_records"]) == (30, 30, [])
+
+
 def test_re_coded_jpegs_need_their_tables(lanes, tmp_path):
     folder, whole, other = lanes
     data = whole.read_bytes()
-    report, rest = salvage(data[: section(data, 72)], tmp_path)
+    report, rest = salvage(data[: section(data, 72)], tmp_path, exit_code=0)
     assert report["samples"] == 12
     assert run("diff", folder, rest).returncode == 0
     cut = data[: section(data, 24)]
@@ -109,9 +133,35 @@ def test_re_coded_jpegs_need_their_tables(lanes, tmp_path):
     assert report["samples"] == 12
     assert run("verify", rest, "--pixels").returncode == 0
     (tmp_path / "torn.tnd").write_bytes(cut)
-    result = run("salvage", tmp_path / "torn.tnd", "-o", tmp_path / "none.tnd")
-    assert result.returncode == 1
-    assert "no record is intact" in err(result)
+    none = ["salvage", tmp_path / "torn.tnd", "-o", tmp_path / "none.tnd"]
+    error = error_of(*none, exit_code=3)
+    assert error["code"] == "TND-112"
+    assert "record 0: its JPEG is re-coded with tables that are lost" in error["reason"]
+    assert "--like names a pack with the same tables" in error["reason"]
+    assert "image folder" not in error["message"]
+
+
+@pytest.mark.parametrize("options", [["--tables", "builtin"], ["--codec", "keep"]])
+def test_a_cut_pack_of_jpegs_with_the_built_in_tables_or_none_comes_back(lanes, tmp_path, options):
+    result_json("pack", lanes[0], "-o", tmp_path / "whole.tnd", *options)
+    data = (tmp_path / "whole.tnd").read_bytes()
+    report, _ = salvage(data[: len(data) // 2], tmp_path)
+    assert report["samples"] >= 4
+
+
+def test_a_cut_pack_of_arrays_needs_their_shape(tmp_path):
+    images = numpy.random.default_rng(1).integers(0, 255, (60, 8, 8, 3), numpy.uint8)
+    numpy.savez(tmp_path / "a.npz", images=images, labels=numpy.arange(60) % 7)
+    result_json("pack", tmp_path / "a.npz", "-o", tmp_path / "whole.tnd")
+    data = (tmp_path / "whole.tnd").read_bytes()
+    cut = data[: section(data, 24) - 600]
+    (tmp_path / "torn.tnd").write_bytes(cut)
+    error = error_of("salvage", tmp_path / "torn.tnd", "-o", tmp_path / "none.tnd", exit_code=3)
+    assert error["code"] == "TND-112"
+    assert "the shape and type of arrays are not known; --like names a pack" in error["reason"]
+    report, rest = salvage(cut, tmp_path, "--like", tmp_path / "whole.tnd")
+    assert 50 < report["samples"] < 60
+    assert run("cat", rest, "7").stdout == run("cat", tmp_path / "whole.tnd", "7").stdout
 
 
 def test_what_is_no_pack_is_refused(tmp_path):

@@ -207,7 +207,9 @@ def test_an_archive_in_an_archive_is_a_file_of_bytes(tmp_path):
     path = tmp_path / "a.tar"
     path.write_bytes(member("x.png") + inner[: -len(END)] + END)
     assert keys(path) == [b"x.png"]
-    with tundish.Loader(path, 1, as_dict=True, backend="numpy") as loader:
+    with pytest.warns(UserWarning, match="samples have no labels"):
+        loader = tundish.Loader(path, 1, as_dict=True, backend="numpy")
+    with loader:
         (batch,) = loader
     assert len(batch["tar"][0]) == len(inner) - len(END) - 512
 

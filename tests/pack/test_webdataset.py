@@ -1,5 +1,6 @@
 """Archives that webdataset wrote (tests/formats/webdataset): packed, trained from, given back."""
 
+import io
 import json
 import tarfile
 
@@ -9,7 +10,7 @@ import tundish
 
 from tests.helpers.format_batches import check_same_batches
 from tests.helpers.program import ROOT, needs_program
-from tests.helpers.sources import keys
+from tests.helpers.sources import image, keys
 
 pytestmark = needs_program
 
@@ -56,3 +57,44 @@ def test_it_comes_back_as_it_was(tmp_path):
             return {one.name: archive.extractfile(one).read() for one in archive if one.isreg()}
 
     assert members(tmp_path / "b.tar") == members(FOLDER / "shard.tar")
+
+
+def shards(folder, numbers):
+    """One archive per sample, as a writer with a small maxcount makes them."""
+    folder.mkdir()
+    with tarfile.open(FOLDER / "shard.tar") as archive:
+        members = [(one, archive.extractfile(one).read()) for one in archive if one.isreg()]
+    stems = list(dict.fromkeys(one.name.split(".")[0] for one, _ in members))
+    for number in numbers:
+        with tarfile.open(folder / f"train-{number:06}.tar", "w") as shard:
+            for one, data in members:
+                if one.name.split(".")[0] == stems[number]:
+                    shard.addfile(one, io.BytesIO(data))
+    return len(stems)
+
+
+@pytest.mark.parametrize("pattern", ["", "/train-*.tar", "/train-{000000..00000N}.tar"])
+def test_shards_are_one_data_set(pattern, tmp_path):
+    last = shards(tmp_path / "s", range(len(EXPECTED))) - 1
+    path = str(tmp_path / "s") + pattern.replace("N", str(last))
+    check(path)
+    tundish.pack(path, tmp_path / "a.tnd", progress=False)
+    check(tmp_path / "a.tnd")
+
+
+def test_shards_that_convert_wrote_keep_the_names_of_classes(tmp_path):
+    for name in ("cat", "dog", "owl"):
+        (tmp_path / "photos" / name).mkdir(parents=True)
+        (tmp_path / "photos" / name / "1.png").write_bytes(image(1))
+    tundish.convert(tmp_path / "photos", tmp_path / "s.tar", "tar", shards=3)
+    with tundish.Loader(tmp_path / "s-{000000..000002}.tar", 3, backend="numpy") as loader:
+        ((_, labels),) = loader
+        assert loader.classes == ["cat", "dog", "owl"]
+    assert labels.tolist() == [0, 1, 2]
+
+
+def test_a_missing_shard_is_an_error(tmp_path):
+    shards(tmp_path / "s", [0])
+    with pytest.raises(tundish.Error, match="TND-301") as caught:
+        tundish.Loader(tmp_path / "s" / "train-{000000..000001}.tar", 2)
+    assert "train-000001.tar" in str(caught.value)

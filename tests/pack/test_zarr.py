@@ -1,6 +1,7 @@
 """Zarr 2 and 3: arrays as zarr wrote them, and folders that are broken."""
 
 import json
+from shutil import copytree, rmtree
 
 import numpy as np
 import pytest
@@ -130,3 +131,33 @@ def test_which_array_is_the_image_is_asked_when_unclear(folders, tmp_path):
     assert "image" in message
     rows = program("ls", folders[2] / "group", "--json").stdout.decode().splitlines()
     assert len(rows) == 11
+
+
+@pytest.mark.parametrize(("version", "file"), [(2, "image/.zarray"), (3, "x/zarr.json")])
+def test_an_array_that_lost_its_metadata_is_named(folders, version, file, tmp_path):
+    group = copytree(folders[version] / "group", tmp_path / "group")
+    (group / file).unlink()
+    said = program("pack", group, "-o", tmp_path / "a.tnd", "--dry-run").stderr.decode()
+    assert f"the folder {file.split('/')[0]} is left out: it has chunks" in said
+
+
+@pytest.mark.filterwarnings("ignore:.*is left out")
+def test_a_group_with_labels_alone_is_not_packed(folders, tmp_path):
+    group = copytree(folders[2] / "group", tmp_path / "group")
+    (group / "image" / ".zarray").unlink()
+    rmtree(group / "vector")
+    target = tmp_path / "a.tnd"
+    code, message = error_of("pack", group, "-o", target, exit_code=1)
+    assert code == "TND-302"
+    assert "its samples have labels and nothing else" in message
+    assert "the folder image is left out" in message
+    assert not target.exists()
+
+
+def test_a_damaged_chunk_is_reported_once_for_all_its_samples(folders, tmp_path):
+    array = copytree(folders[2] / "gzip", tmp_path / "gzip")
+    (array / "0.0.0.0").write_bytes(b"no gzip")
+    result = program("pack", array, "-o", tmp_path / "a.tnd", exit_code=3)
+    said = result.stderr.decode()
+    assert said.count("0.0.0.0: 0000") == 1
+    assert "refused: 3 more for the same reason, to 00000003" in said

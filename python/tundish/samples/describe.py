@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -79,8 +80,24 @@ def describe(
     layout = Layout(tuple(fields), tuple(names) if names else None, shape is None)
     layout = _with_shapes(layout, samples, same_shape)
     _check(layout)
+    if the_image < 0:
+        _warn_of_float_pictures(fields, values)
     has_labels = any(field.type == LABEL or field.label_vector for field in fields)
     return layout, list(classes) if has_labels else []
+
+
+def _warn_of_float_pictures(fields: Sequence[Field], values: Sequence[Any]) -> None:
+    for field, value in zip(fields, values, strict=True):
+        if field.type != ARRAY or not is_array(value) or len(value.shape) != 3:
+            continue
+        sides = tuple(value.shape)
+        pixels = sides[1:] if sides[0] in (1, 3, 4) else sides[:2] if sides[2] in (1, 3, 4) else ()
+        if "float" in str(value.dtype) and pixels and min(pixels) >= 8:
+            warnings.warn(
+                f"'{field.name}' is packed as a plain array ({type_text(value)}), not as a picture: it is neither "
+                "resized nor augmented. Pictures are uint8: leave ToTensor() and Normalize() out of the data set",
+                stacklevel=5,
+            )
 
 
 def _check(layout: Layout) -> None:

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cli/text.h"
+#include "source/label_vector.h"
 #include "source/unknown_count.h"
 
 namespace tundish::cli {
@@ -10,12 +13,30 @@ namespace {
 
 constexpr std::size_t kShown = 10;  // of refused files, and of broken images, named on stderr
 
-void name_some(const char* what, const std::vector<Refusal>& samples, const Shell& shell) {
-  for (std::size_t i = 0; i < samples.size() && i < kShown; ++i) {
-    shell.warn(fmt::format("{}: {}", what, samples[i].text));
+// The message without the key, where the key is but a number: those of samples in one damaged chunk
+// are equal then.
+std::string text_without_number(const Refusal& sample) {
+  if (sample.key != fmt::format("{:08}", sample.sample)) return sample.text;
+  const std::size_t at = sample.text.find(": " + sample.key + ' ');
+  if (at == std::string::npos) return sample.text;
+  return sample.text.substr(0, at) + sample.text.substr(at + 2 + sample.key.size());
+}
+
+void name_some(const char* what, const std::vector<Refusal>& samples, bool is_failure,
+               const Shell& shell) {
+  const auto warn = is_failure ? &Shell::warn_of_failure : &Shell::warn;
+  std::size_t at = 0;
+  for (std::size_t shown = 0; at < samples.size() && shown < kShown; ++shown) {
+    (shell.*warn)(fmt::format("{}: {}", what, samples[at].text));
+    const std::string text = text_without_number(samples[at]);
+    std::size_t same = 0;
+    while (++at < samples.size() && text_without_number(samples[at]) == text) ++same;
+    if (same == 0) continue;
+    (shell.*warn)(fmt::format("{}: {} more for the same reason, to {}", what, with_commas(same),
+                              samples[at - 1].key));
   }
-  if (samples.size() > kShown) {
-    shell.warn(fmt::format("{}: {} more", what, with_commas(samples.size() - kShown)));
+  if (at < samples.size()) {
+    (shell.*warn)(fmt::format("{}: {} more", what, with_commas(samples.size() - at)));
   }
 }
 
@@ -84,19 +105,24 @@ Json refusals_json(const std::vector<Refusal>& samples) {
 }
 
 std::string describe_source(const Source& source, std::uint64_t bytes) {
+  const auto is_label = [](const Field& field) {
+    return field.type == FieldType::label || field.name == kLabelVectorField;
+  };
   const Schema& schema = source.schema();
   std::string out = printable(schema.source);
   if (!schema.classes.empty())
     out += fmt::format(", {} classes", with_commas(schema.classes.size()));
+  else if (std::none_of(schema.fields.begin(), schema.fields.end(), is_label))
+    out += ", no labels";
   if (count_known(source) && source.count() > 0)
     out += fmt::format(", {} samples", with_commas(source.count()));
   if (bytes > 0) out += fmt::format(", {}", bytes_text(static_cast<double>(bytes)));
   return out;
 }
 
-void warn_of_samples(const PackReport& report, const Shell& shell) {
-  name_some("refused", report.refused, shell);
-  name_some("packed, but broken", report.doubtful, shell);
+void warn_of_samples(const PackReport& report, bool skip_bad, const Shell& shell) {
+  name_some("refused", report.refused, !skip_bad, shell);
+  name_some("packed, but broken", report.doubtful, false, shell);
   if (report.kept_as_they_came == 0) return;
   shell.warn(
       fmt::format("{} of {} images are in a format that cannot be decoded: unpack restores them, a "

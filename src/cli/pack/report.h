@@ -12,8 +12,9 @@ namespace tundish::cli {
 // "image folder, 10 classes, 1,234 samples, 140.2 MB"
 std::string describe_source(const Source& source, std::uint64_t bytes);
 
-// The first refused and broken samples on stderr, and how many there are.
-void warn_of_samples(const PackReport& report, const Shell& shell);
+// The first refused and broken samples on stderr, and how many there are. With --quiet refused
+// ones only, and only where they are a failure.
+void warn_of_samples(const PackReport& report, bool skip_bad, const Shell& shell);
 
 // An array of {sample, key, code, message}.
 Json refusals_json(const std::vector<Refusal>& samples);

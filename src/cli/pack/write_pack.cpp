@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+
 #include "cli/arguments.h"
 #include "cli/pack/report.h"
 #include "cli/progress.h"
@@ -20,6 +22,15 @@ void check_target(const std::string& target, bool force) {
   if (force) return;
   remove_left_journal(target);
   throw Error(ErrorCode::output_exists, {.file = target}, "");
+}
+
+void check_fields(const Source& source) {
+  const std::vector<Field>& fields = source.schema().fields;
+  const auto is_label = [](const Field& field) { return field.type == FieldType::label; };
+  if (fields.empty() || !std::all_of(fields.begin(), fields.end(), is_label)) return;
+  std::string reason = "its samples have labels and nothing else, so nothing can be trained on";
+  for (const std::string& text : source.warnings()) reason += "; " + text;
+  throw Error(ErrorCode::source_empty, {.file = source.path()}, reason);
 }
 
 std::function<void(const Resumption&)> resumption_message(const std::string& target,

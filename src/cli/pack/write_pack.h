@@ -9,6 +9,10 @@
 
 namespace tundish::cli {
 
+// Throws Error(source_empty) when samples have labels and nothing else: the pack could not be
+// trained from.
+void check_fields(const Source& source);
+
 // Before a long listing of the source, not after it: UsageError for a folder, Error(output_exists)
 // for a file unless `force`.
 void check_target(const std::string& target, bool force);

@@ -178,7 +178,7 @@ int run_convert(const Words& words, Shell& shell) {
   const double seconds = progress.end();
   for (const std::string& text : done.left_out) shell.warn("left out: " + text);
   for (const std::string& text : done.warnings) shell.warn(text);
-  warn_of_errors(done.refused, shell);
+  warn_of_errors(done.refused, !arguments.skip_bad, shell);
   (shell.json ? print_as_json : print_text)(done, arguments, seconds, shell);
   return done.refused.empty() || arguments.skip_bad ? kOk : kDamaged;
 }

@@ -21,13 +21,15 @@ tundish diff photos/ train.tnd --json)",
 B (+), or in both and changed (~), with what changed: the image's bytes, the label,
 other fields. Labels are compared by the names of their classes. Both may be any
 source that tundish pack takes; images of a pack are compared as they were before they
-were packed. Another order of the samples is mentioned, and is no difference. Exit
-code 0: the same; 1: they differ; 2: wrong use, or one of them cannot be opened; 3:
-damaged.)",
+were packed. Another order of the samples is mentioned, and is no difference. Of packs
+with one id, such as a pack and its copy, every byte is checked against its checksums.
+Exit code 0: the same; 1: they differ; 2: wrong use, or one of them cannot be opened;
+3: one of them is damaged.)",
     .json = R"({same, unchanged, added, removed, changed, classes_added, classes_removed, fields,
-same_order}; added and removed are arrays of {key, sample}; changed of {key, samples,
-label, fields, unreadable}, label {before, after} or null, unreadable a message or
-null; fields: differences of the schema)"};
+damage, same_order}; added and removed are arrays of {key, sample}; changed of {key,
+samples, label, fields, unreadable}, label {before, after} or null, unreadable a
+message or null; fields: differences of the schema; damage: messages about damage
+outside of samples)"};
 
 std::string label_text(const Source& source, std::uint64_t i) {
   const std::int64_t label = source.info(i).label;
@@ -75,6 +77,7 @@ Json difference_json(const SourceDifference& found, const Source& first, const S
   out["classes_added"] = names_json(found.classes_added);
   out["classes_removed"] = names_json(found.classes_removed);
   out["fields"] = names_json(found.fields);
+  out["damage"] = names_json(found.damage);
   out["same_order"] = found.same_order;
   return out;
 }
@@ -93,6 +96,7 @@ std::string changed_line(const ChangedSample& sample, const Source& first, const
 
 void print_difference(const SourceDifference& found, const Source& first, const Source& second,
                       const Shell& shell) {
+  for (const std::string& text : found.damage) shell.print(fmt::format("! {}\n", text));
   for (const std::string& text : found.fields) shell.print(fmt::format("~ {}\n", printable(text)));
   for (const std::string& name : found.classes_removed) {
     shell.print(fmt::format("- class {}\n", printable(name)));
@@ -109,7 +113,9 @@ void print_difference(const SourceDifference& found, const Source& first, const 
   for (const ChangedSample& sample : found.changed) {
     shell.print(changed_line(sample, first, second));
   }
-  shell.line(found.is_same() ? "same" : "differ",
+  shell.line(found.is_same()      ? "same"
+             : found.is_damaged() ? "damaged"
+                                  : "differ",
              fmt::format("{} unchanged, {} removed, {} added, {} changed{}",
                          with_commas(found.same), with_commas(found.removed.size()),
                          with_commas(found.added.size()), with_commas(found.changed.size()),
@@ -131,10 +137,7 @@ int compare(const std::string& a, const std::string& b, const SourceWords& about
   } else if (!shell.quiet) {
     print_difference(found, *first, *second, shell);
   }
-  const bool damaged =
-      std::any_of(found.changed.begin(), found.changed.end(),
-                  [](const ChangedSample& sample) { return !sample.unreadable.empty(); });
-  return damaged ? kDamaged : found.is_same() ? kOk : kFailed;
+  return found.is_damaged() ? kDamaged : found.is_same() ? kOk : kFailed;
 }
 
 }  // namespace

@@ -35,6 +35,7 @@ int run_ls(const Words& words, Shell& shell) {
   if (!arguments.parse(words)) return kOk;
 
   const std::shared_ptr<const Source> source = open_source(file, about);
+  for (const std::string& text : source->warnings()) shell.warn(text);
   const std::uint64_t total = source->count();
   for (std::uint64_t i = from; i < total && i - from < count; ++i) {
     check_interrupt(file);

@@ -27,15 +27,19 @@ what is lost. Records are copied as they are; each is checked. Where the index i
 lost, records are found by their checksums: then labels are lost (but those of an image
 folder whose names are left), and of a file that is cut off before its metadata also
 names, classes and the fields beside the image. --like names a pack made with the same
-fields and the same tables, such as another shard, and gives these back. TORN is only
-read. Of an interrupted tundish pack, TORN is its target or its .TARGET.partial: every
-record so far, with names and labels out of the journal beside it; or run the pack
-again, it goes on. Exit code 0: nothing is lost; 3: something is.)",
+fields and the same tables, such as another shard, and gives these back. A file that is
+cut off has lost its tables: without --like no JPEG comes back that was re-coded with
+tables of its own, as tundish pack does by default. TORN is only read. Of an interrupted
+tundish pack, TORN is what its -o was (of --shard I/N the name of the part), or its
+.TARGET.partial: every record so far, of --shard-size those of the unfinished shard,
+with names and labels out of the journal beside it; or run the pack again, it goes on.
+Exit code 0: nothing is lost, neither a record nor a name, label, class or field;
+3: something is, or it is not known.)",
     .json = R"({output, samples, copied, file_bytes, id, refused, doubtful, method, records_before,
-lost_records, lost_parts, names_lost, labels_lost, seconds}; method: index, scan or
-journal; records_before: null when nothing says it; lost_records is an array of
-{first, count, reason}, first counts the records of TORN; lost_parts: parts of the
-file)"};
+lost_records, lost_parts, names_lost, labels_lost, finished_shards, seconds}; method:
+index, scan or journal; records_before: null when nothing says it; lost_records is an
+array of {first, count, reason}, first counts the records of TORN; lost_parts: damaged
+parts of the file; finished_shards: of an interrupted pack, packs of their own)"};
 
 constexpr std::size_t kShown = 50;  // lines of losses for people; JSON has all
 
@@ -66,7 +70,7 @@ std::string lost_line(const LostRecords& lost) {
 void print_result(const std::string& target, const PackReport& report, const Found& found,
                   const std::vector<LostRecords>& lost, const Shell& shell) {
   for (const std::string& part : found.salvage.parts)
-    shell.print(fmt::format("  lost: {}\n", part));
+    shell.print(fmt::format("  damaged: {}\n", part));
   for (std::size_t n = 0; n < lost.size() && n < kShown; ++n) {
     shell.print(fmt::format("  lost: {}\n", lost_line(lost[n])));
   }
@@ -79,8 +83,10 @@ void print_result(const std::string& target, const PackReport& report, const Fou
   std::string text =
       fmt::format("{}  {}, {} records", printable(target),
                   bytes_text(static_cast<double>(report.file_bytes)), with_commas(report.samples));
-  text += found.salvage.count || records > 0 ? fmt::format("; {} lost", with_commas(records))
-                                             : "; how many there were is not known";
+  const bool known =
+      found.salvage.count || records > 0 || found.salvage.method == SalvageMethod::journal;
+  text +=
+      known ? fmt::format("; {} lost", with_commas(records)) : "; how many there were is not known";
   if (found.names_lost > 0) {
     text += fmt::format("; {} without their names", with_commas(found.names_lost));
   }
@@ -88,6 +94,12 @@ void print_result(const std::string& target, const PackReport& report, const Fou
     text += fmt::format("; {} without their labels", with_commas(found.labels_lost));
   }
   shell.line("done", text);
+  if (const std::uint64_t shards = found.salvage.finished_shards) {
+    shell.line("shards",
+               fmt::format("{} before this one {} finished: {} of {} own", with_commas(shards),
+                           shards == 1 ? "is" : "are", shards == 1 ? "a pack" : "packs",
+                           shards == 1 ? "its" : "their"));
+  }
 }
 
 const char* method_name(SalvageMethod method) {
@@ -112,12 +124,40 @@ void print_as_json(const std::string& target, const PackReport& report, const Fo
   for (const std::string& part : found.salvage.parts) out["lost_parts"].push_back(json_text(part));
   out["names_lost"] = found.names_lost;
   out["labels_lost"] = found.labels_lost;
+  out["finished_shards"] = found.salvage.finished_shards;
   out["seconds"] = seconds;
   print_json(shell, out);
 }
 
-// `journal` of an interrupted pack, or nullptr.
-Found find(const std::shared_ptr<const ByteFile>& file, const ByteFile* journal,
+Error nothing_written(const std::string& from, std::uint64_t finished_shards) {
+  std::string reason = "the pack was interrupted before a record was written";
+  if (finished_shards > 0) {
+    reason = fmt::format(
+        "its first {} shards are finished, packs of their own; of the next one the pack was "
+        "interrupted before a record was written",
+        with_commas(finished_shards));
+  }
+  return Error(ErrorCode::nothing_salvaged, {.file = from}, std::move(reason));
+}
+
+Salvage find_interrupted(const InterruptedPack& pack, const std::string& from,
+                         const SalvageOptions& options) {
+  if (auto found = find_partial_records(pack.partial, *pack.journal, options)) {
+    if (found->records.empty() && found->lost.empty()) {
+      throw nothing_written(from, found->finished_shards);
+    }
+    return std::move(*found);
+  }
+  try {
+    return find_records(pack.partial, options);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::not_a_pack) throw;
+    throw nothing_written(from, 0);
+  }
+}
+
+Found find(const std::shared_ptr<const ByteFile>& file,
+           const std::optional<InterruptedPack>& interrupted, const std::string& from,
            const std::string& like, const Shell& shell) {
   std::shared_ptr<const Pack> pack;
   if (!like.empty()) pack = Pack::open(like);
@@ -126,14 +166,40 @@ Found find(const std::shared_ptr<const ByteFile>& file, const ByteFile* journal,
   options.progress = [&](std::uint64_t bytes, std::uint64_t all) {
     progress.show({.bytes = bytes, .bytes_total = all});
   };
-  std::optional<Salvage> partial;
-  if (journal) partial = find_partial_records(file, *journal, options);
-  Found out{.salvage = partial ? std::move(*partial) : find_records(file, options)};
+  Found out{.salvage = interrupted ? find_interrupted(*interrupted, from, options)
+                                   : find_records(file, options)};
   for (const FoundRecord& record : out.salvage.records) {
     out.names_lost += record.key_is_lost;
     out.labels_lost += record.label_is_lost;
   }
   return out;
+}
+
+void check_any_found(const Salvage& found, const std::string& from) {
+  if (!found.records.empty()) return;
+  std::string reason = "no record is intact";
+  if (!found.lost.empty()) {
+    reason += "; " + lost_line(found.lost.front());
+  } else if (!found.parts.empty()) {
+    reason += "; " + found.parts.back();
+  }
+  throw Error(ErrorCode::nothing_salvaged, {.file = from}, std::move(reason));
+}
+
+PackReport copy_records(const std::string& target, const Source& source, const std::string& from,
+                        const PackOptions& options, const Shell& shell) {
+  try {
+    return write_pack(target, source, options, "copying", shell);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::source_empty) throw;
+    throw Error(ErrorCode::nothing_salvaged, {.file = from}, error.reason());
+  }
+}
+
+bool nothing_is_lost(const Found& found, const std::vector<LostRecords>& lost) {
+  const Salvage& salvage = found.salvage;
+  return lost.empty() && found.names_lost == 0 && found.labels_lost == 0 &&
+         !salvage.fields_are_lost && (salvage.count || salvage.method == SalvageMethod::journal);
 }
 
 }  // namespace
@@ -143,7 +209,7 @@ int run_salvage(const Words& words, Shell& shell) {
   bool force = false;
   std::uint64_t threads = 0;
   Arguments arguments(kHelp, shell);
-  arguments.word(from, "TORN", "the damaged pack, or the target of an interrupted one");
+  arguments.word(from, "TORN", "the damaged pack, or the -o of an interrupted one");
   arguments.option(target, "-o,--output", "FILE", "the pack to write", true);
   arguments.option(like, "--like", "PACK", "a pack with the same fields, classes and tables");
   arguments.flag(force, "-f,--force", "replace FILE if it exists");
@@ -159,19 +225,14 @@ int run_salvage(const Words& words, Shell& shell) {
   } else {
     file = std::make_shared<DiskBytes>(File::open(from));
   }
-  const Found found = find(file, interrupted ? interrupted->journal.get() : nullptr, like, shell);
+  const Found found = find(file, interrupted, from, like, shell);
+  check_any_found(found.salvage, from);
   const auto source = salvaged_source(file, found.salvage);
-  if (source->count() == 0) {
-    throw Error(
-        ErrorCode::source_empty, {.file = from},
-        "no record is intact" +
-            (found.salvage.lost.empty() ? "" : "; " + lost_line(found.salvage.lost.front())));
-  }
   PackOptions options;
   options.threads = static_cast<int>(threads);
   options.replace = force;
   options.copy_records = true;
-  const PackReport report = write_pack(target, *source, options, "copying", shell);
+  const PackReport report = copy_records(target, *source, from, options, shell);
   const auto lost = all_lost(found.salvage, found.salvage.records, report);
   const double seconds = static_cast<double>(now_ns() - start) / 1e9;
   if (shell.json) {
@@ -179,7 +240,7 @@ int run_salvage(const Words& words, Shell& shell) {
   } else if (!shell.quiet) {
     print_result(target, report, found, lost, shell);
   }
-  return lost.empty() && found.salvage.parts.empty() ? kOk : kDamaged;
+  return nothing_is_lost(found, lost) ? kOk : kDamaged;
 }
 
 }  // namespace tundish::cli

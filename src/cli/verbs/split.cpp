@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 
 #include "cli/json.h"
@@ -15,6 +16,7 @@
 #include "cli/text.h"
 #include "cli/verbs.h"
 #include "core/clock.h"
+#include "core/file.h"
 #include "source/views/selected.h"
 
 namespace tundish::cli {
@@ -27,12 +29,12 @@ constexpr VerbHelp kHelp = {
 tundish split all.tnd train=80%,val=10%,test=10% -o data --seed 7
 tundish split all.tnd --by hash train=0.9,val=0.1 -o data/)",
     .text = R"(Writes one pack per part: PREFIX-train.tnd, PREFIX-val.tnd; for a PREFIX that ends
-with / they are PREFIX/train.tnd, ... The part of a sample is a function of its key and
-the seed, so a sample stays in its part when data are added, renamed folders aside, and
-the parts of several data sets agree. Shares are kept on average, not exactly. All
-parts have all classes. Records of a pack are copied as they are; other images are
-packed as tundish pack does. After an interruption the same command goes on: parts that
-are finished are kept.)",
+with / they are PREFIX/train.tnd, ..., and the folder is made. The part of a sample is a
+function of its key and the seed, so a sample stays in its part when data are added,
+renamed folders aside, and the parts of several data sets agree. Shares are kept on
+average, not exactly. All parts have all classes. Records of a pack are copied as they
+are; other images are packed as tundish pack does. After an interruption the same
+command goes on: parts that are finished are kept.)",
     .json = R"({parts, samples, seed, seconds}; parts is an array of {name, share, output, samples,
 copied, file_bytes, id, refused, doubtful, kept, log, classes}; kept: an interrupted
 split had finished it; classes: the samples of each class, by name or number)"};
@@ -148,11 +150,18 @@ void check_numbers(const std::vector<std::vector<std::uint64_t>>& numbers,
                    const std::vector<SplitPart>& parts, const Source& source) {
   for (std::size_t p = 0; p < parts.size(); ++p) {
     if (!numbers[p].empty()) continue;
-    throw Error(ErrorCode::source_empty, {.file = source.path()},
-                fmt::format("none of {} samples falls into part {}; give it a larger share, or "
-                            "another --seed",
-                            with_commas(source.count()), parts[p].name));
+    throw Error(ErrorCode::nothing_chosen, {.file = source.path()},
+                fmt::format("none of {} samples falls into part {}", with_commas(source.count()),
+                            parts[p].name));
   }
+}
+
+void make_folder(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (!error) return;
+  throw Error(code_of_errno(error.value(), true), {.file = path},
+              fmt::format("making the folder: {}", error.message()));
 }
 
 // An interrupted split with the same inputs goes on: its finished parts are kept.
@@ -168,6 +177,7 @@ std::vector<WrittenPart> write_parts(const std::shared_ptr<const Source>& source
   options.lanes = arguments.codec == "lanes";
   options.copy_records = true;
   options.choice = fmt::format("parts {} seed {}", arguments.parts, arguments.seed);
+  if (arguments.prefix.ends_with('/')) make_folder(arguments.prefix);
   SplitJournal journal(arguments.prefix, !arguments.force);
   journal.begin(identity_of(*source, options), outputs);
   std::vector<WrittenPart> written;
@@ -186,7 +196,7 @@ std::vector<WrittenPart> write_parts(const std::shared_ptr<const Source>& source
       journal.add(p, part.report);
     }
     part.log = write_log(part.output, part.report, arguments.force, shell);
-    warn_of_samples(part.report, shell);
+    warn_of_samples(part.report, arguments.skip_bad, shell);
     part.classes = count_classes(*view, part.report);
     written.push_back(std::move(part));
   }

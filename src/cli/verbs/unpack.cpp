@@ -87,7 +87,7 @@ int run_unpack(const Words& words, Shell& shell) {
       convert(target, *find_target_format("folder"), *source, {.replace = force, .progress = show});
   progress.wipe();
 
-  warn_of_errors(done.refused, shell);
+  warn_of_errors(done.refused, true, shell);
   (shell.json ? print_as_json : print_text)(done, target, progress.seconds(), shell);
   return done.refused.empty() ? kOk : kDamaged;
 }

@@ -71,7 +71,7 @@ void Example::add_array(const std::string& name, const ArrayType& type, Bytes el
     }
     features_[name] = feature(kIntegerList, packed);
   }
-  if (type.shape.size() < 2) return;
+  if (type.shape.empty() || (type.shape.size() == 1 && type.shape[0] != 1)) return;  // plain
   const std::vector<std::int64_t> shape(type.shape.begin(), type.shape.end());
   add_integers(name + "/shape", shape);
 }

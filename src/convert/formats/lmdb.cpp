@@ -51,6 +51,11 @@ class LmdbWriter : public TargetWriter {
       report_.left_out.push_back(fmt::format(
           "field '{}': an LMDB value holds the image and the label only", printable(field.name)));
     }
+    if (labels_ && !schema_.classes.empty()) {
+      report_.left_out.push_back(
+          fmt::format("the names of the {} classes: an LMDB value has the number only",
+                      with_commas(schema_.classes.size())));
+    }
   }
 
   void add(const ConvertSample& sample) override {

@@ -47,6 +47,18 @@ TEST_CASE("a quota of version 1 is found beside other controllers") {
   CHECK(machine.quota() == 3);
 }
 
+TEST_CASE("a quota that changes while the process runs is seen") {
+  Machine one("1:cpu:/bench\n"), two("0::/bench\n");
+  one.set("cpu/bench/cpu.cfs_period_us", "100000\n");
+  for (const int cpus : {0, 1, 0, 2}) {
+    const std::string quota = std::to_string(cpus * 100000);
+    one.set("cpu/bench/cpu.cfs_quota_us", (cpus > 0 ? quota : "-1") + "\n");
+    two.set("bench/cpu.max", (cpus > 0 ? quota : "max") + " 100000\n");
+    CHECK(one.quota() == cpus);
+    CHECK(two.quota() == cpus);
+  }
+}
+
 TEST_CASE("an invalid text is no quota") {
   for (const char* text : {"", "0:", "no line\n", "0::\n", "0::x\n"}) {
     Machine machine(text);

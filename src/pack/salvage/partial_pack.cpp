@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 
 #include "pack/index.h"
@@ -14,6 +15,7 @@
 #include "pack/salvage/scan.h"
 #include "pack/write/checkpoint.h"
 #include "pack/write/journal.h"
+#include "pack/write/shard_names.h"
 
 namespace tundish {
 namespace {
@@ -46,6 +48,7 @@ class PartialRecords {
   PartialRecords(const std::shared_ptr<const ByteFile>& partial, const ByteFile& journal)
       : file_(partial), journal_(journal) {}
 
+  // False when the journal does not say what a record is.
   bool read() {
     std::vector<std::byte> payload;
     if (!next(payload)) return false;
@@ -59,40 +62,31 @@ class PartialRecords {
       if (lanes::expand_tables(*tables, start->tables)) return false;
       out_.tables = std::move(tables);
     }
-    const std::size_t stored = stored_fields(out_.schema);
-    while (next(payload)) {
-      if (decode_end(payload)) {  // of a shard that is complete and has its own name
-        out_.records.clear();
-        out_.lost.clear();
-        end_ = kHeadBytes;
-        number_ = 0;
-        continue;
-      }
-      const auto rows = decode_rows(payload, stored);
-      if (!rows) break;
-      alignment_ = rows->alignment;
-      for (const Row& row : rows->rows) {
-        if (!row.refusal && !add(row)) return !out_.records.empty();
-      }
-    }
-    return !out_.records.empty();
+    read_rows();
+    drop_what_the_file_lacks();
+    return true;
+  }
+
+  // Killed before the finished file got its name: the file has its own index.
+  bool is_finished_file() const {
+    std::array<std::byte, kHeadBytes> bytes{};
+    Head head;
+    return out_.finished_shards > 0 && out_.records.empty() &&
+           file_->read_at(bytes, 0) == bytes.size() && !decode_head(head, bytes);
   }
 
   // Records that were written after the last block. A reserved file ends in zeros.
   void scan_tail(const SalvageOptions& options) {
-    const auto begin = align_up(end_, alignment_);
-    if (!begin || *begin >= file_->size()) return;
-    const std::uint64_t limit = std::min(file_->size(), *begin + kScannedBytes);
-    const RecordScan scan{.schema = out_.schema,
-                          .alignment = alignment_,
-                          .records_end = limit,
-                          .progress = options.progress,
-                          .begin = *begin,
-                          .first = number_,
-                          .through_damage = false};
-    Salvage tail = out_;
-    tail.records = scan_records(*file_, scan).records;
-    tail.lost.clear();
+    if (!out_.lost.empty()) return;
+    Salvage tail;
+    tail.schema = out_.schema;
+    tail.tables = out_.tables;
+    std::vector<std::uint64_t> alignments = {64, 8};
+    if (alignment_) alignments = {*alignment_};
+    for (const std::uint64_t alignment : alignments) {
+      auto records = scan_from(alignment, options);
+      if (records.size() > tail.records.size()) tail.records = std::move(records);
+    }
     const bool labels = out_.schema.find(FieldType::label) >= 0;
     for (FoundRecord& record : tail.records) {
       record.key = fmt::format("record-{:06}", record.number);
@@ -114,71 +108,133 @@ class PartialRecords {
     return read_journal_block(payload, place_, journal_.size(), read);
   }
 
-  // False when the file ends before the record does.
+  // The records of the last shard. Those of the shards before it are in files of their own, which
+  // may be longer than this one: their places are not compared with it.
+  void read_rows() {
+    std::vector<std::byte> payload;
+    const std::size_t stored = stored_fields(out_.schema);
+    while (next(payload)) {
+      if (decode_end(payload)) {
+        out_.records.clear();
+        ++out_.finished_shards;
+        end_ = kHeadBytes;
+        continue;
+      }
+      const auto rows = decode_rows(payload, stored);
+      if (!rows || rows->shard != out_.finished_shards) return;
+      alignment_ = rows->alignment;
+      for (const Row& row : rows->rows) {
+        if (!row.refusal && !add(row)) return;
+      }
+    }
+  }
+
+  // False when no file could be so long.
   bool add(const Row& row) {
-    const auto start = align_up(end_, alignment_);
-    std::optional<std::uint64_t> end = start;
+    const auto start = align_up(end_, *alignment_);
+    if (!start) return false;
+    FoundRecord record{.number = out_.records.size(),
+                       .offset = *start,
+                       .lengths = row.lengths,
+                       .restore = row.info.codec == Codec::lanes ? row.restore : 0,
+                       .info = row.info,
+                       .key = row.key};
+    const auto end = end_of(record);
+    if (!end) return false;
+    end_ = *end;
+    out_.records.push_back(std::move(record));
+    return true;
+  }
+
+  static std::optional<std::uint64_t> end_of(const FoundRecord& record) {
+    std::optional<std::uint64_t> end = record.offset;
     const auto piece = [&](std::uint64_t bytes) {
       if (end) end = tundish::add(*end, bytes);
       if (end) end = tundish::add(*end, kCrcBytes);
     };
-    for (const std::uint64_t length : row.lengths) piece(length);
-    const bool lanes = row.info.codec == Codec::lanes;
-    if (lanes) piece(row.restore);
-    if (!end || *end > file_->size()) {
-      out_.lost.push_back({number_, 1, "the file ends before it"});
-      return false;
+    for (const std::uint64_t length : record.lengths) piece(length);
+    if (record.info.codec == Codec::lanes) piece(record.restore);
+    return end;
+  }
+
+  void drop_what_the_file_lacks() {
+    const std::size_t before = out_.records.size();
+    while (!out_.records.empty() && end_of(out_.records.back()) > file_->size()) {
+      out_.records.pop_back();
     }
-    out_.records.push_back({.number = number_++,
-                            .offset = *start,
-                            .lengths = row.lengths,
-                            .restore = lanes ? row.restore : 0,
-                            .info = row.info,
-                            .key = row.key});
-    end_ = *end;
-    return true;
+    const std::size_t left = out_.records.size();
+    if (left < before) out_.lost.push_back({left, before - left, "the file ends before it"});
+  }
+
+  std::vector<FoundRecord> scan_from(std::uint64_t alignment, const SalvageOptions& options) {
+    const auto begin = align_up(end_, alignment);
+    if (!begin || *begin >= file_->size()) return {};
+    const std::uint64_t most = std::min(file_->size() - *begin, kScannedBytes);
+    const RecordScan scan{.schema = out_.schema,
+                          .alignment = alignment,
+                          .records_end = *begin + most,
+                          .progress = options.progress,
+                          .begin = *begin,
+                          .first = out_.records.size(),
+                          .through_damage = false};
+    return scan_records(*file_, scan).records;
   }
 
   const std::shared_ptr<const ByteFile>& file_;
   const ByteFile& journal_;
   Journal::Place place_;
   Salvage out_;
-  std::uint64_t end_ = kHeadBytes, number_ = 0;
-  std::uint64_t alignment_ = 64;
+  std::uint64_t end_ = kHeadBytes;          // of the last record
+  std::optional<std::uint64_t> alignment_;  // empty: no row says it
 };
 
-}  // namespace
-
-std::optional<InterruptedPack> find_interrupted_pack(const std::string& path) {
-  std::string partial = path, journal;
-  const std::size_t ending = path.rfind(kPartial);
-  const std::size_t name = path.rfind('/') + 1;
-  if (is_file(path)) {
-    if (path[name] != '.' || ending == path.npos || ending < name) return std::nullopt;
-    journal = path.substr(0, ending) + ".journal" + path.substr(ending + kPartial.size());
-  } else {
-    try {
-      const OutputTarget target(path, true);
-      partial = target.beside(target.hidden_name("partial"));
-      journal = target.beside(target.hidden_name("journal"));
-    } catch (const Error&) {
-      return std::nullopt;  // no such folder: opening reports it
-    }
-  }
-  if (!is_file(partial) || !is_file(journal)) return std::nullopt;
+// `path`: what the user calls the pack.
+std::optional<InterruptedPack> open_files(const std::string& path, const std::string& partial,
+                                          const std::string& journal) {
+  if (!is_file(journal)) return std::nullopt;
   File locked = File::open(journal);
   if (::flock(locked.descriptor(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     throw Error(ErrorCode::output_busy, {.file = path}, "");
   }
-  return InterruptedPack{std::make_shared<DiskBytes>(File::open(partial)),
-                         std::make_shared<DiskBytes>(std::move(locked))};
+  InterruptedPack out{.partial = std::make_shared<MemoryBytes>(Bytes{}, partial),
+                      .journal = std::make_shared<DiskBytes>(std::move(locked))};
+  if (is_file(partial)) out.partial = std::make_shared<DiskBytes>(File::open(partial));
+  return out;
+}
+
+}  // namespace
+
+std::optional<InterruptedPack> find_interrupted_pack(const std::string& path) {
+  const std::size_t ending = path.rfind(kPartial);
+  const std::size_t name = path.rfind('/') + 1;
+  if (is_file(path)) {
+    if (path[name] != '.' || ending == path.npos || ending < name) return std::nullopt;
+    return open_files(path, path,
+                      path.substr(0, ending) + ".journal" + path.substr(ending + kPartial.size()));
+  }
+  // At the beginning, and between two shards, there is a journal without a partial file.
+  for (const bool with_partial : {true, false}) {
+    for (const std::string& target : {path, manifest_name(path)}) {
+      try {
+        const OutputTarget there(target, true);
+        const std::string partial = there.beside(there.hidden_name("partial"));
+        if (with_partial && !is_file(partial)) continue;
+        auto found = open_files(path, partial, there.beside(there.hidden_name("journal")));
+        if (found) return found;
+      } catch (const Error& error) {
+        if (error.code() == ErrorCode::output_busy) throw;
+        // No such folder: opening reports it.
+      }
+    }
+  }
+  return std::nullopt;
 }
 
 std::optional<Salvage> find_partial_records(const std::shared_ptr<const ByteFile>& partial,
                                             const ByteFile& journal,
                                             const SalvageOptions& options) {
   PartialRecords records(partial, journal);
-  if (!records.read()) return std::nullopt;
+  if (!records.read() || records.is_finished_file()) return std::nullopt;
   records.scan_tail(options);
   return records.take();
 }

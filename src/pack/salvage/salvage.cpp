@@ -114,7 +114,15 @@ void choose_schema(Salvage& out, const IntactParts& parts, const SalvageOptions&
     out.schema = options.like->schema();
   } else {
     out.schema = {.fields = {{"image", FieldType::image}}, .classes = {}, .source = "salvaged"};
+    out.fields_are_lost = true;
   }
+}
+
+std::string lost_fields(const std::optional<Head>& head) {
+  const bool arrays = head && head->incompatible & kFeatureArrays;
+  return fmt::format("the fields: {}; --like names a pack with the same fields",
+                     arrays ? "without the metadata the shape and type of arrays are not known"
+                            : "without the metadata only images are found");
 }
 
 }  // namespace
@@ -130,6 +138,7 @@ Salvage find_records(const std::shared_ptr<const ByteFile>& file, const SalvageO
     if (parts.index) parts.lost.push_back("the index: its lengths do not fit the file");
     take_scan(out, *file, parts, options);
   }
+  if (out.fields_are_lost) parts.lost.push_back(lost_fields(parts.head));
   out.parts = std::move(parts.lost);
   if (out.records.empty() && !parts.head && !parts.schema) {
     throw Error(ErrorCode::not_a_pack, {.file = file->path()},

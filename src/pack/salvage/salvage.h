@@ -43,9 +43,11 @@ struct Salvage {
   Schema schema;
   std::shared_ptr<const lanes::Tables> tables;  // nullptr: lost, or there were none
   bool guessed_tables = false;                  // they are not the file's own
+  bool fields_are_lost = false;                 // the schema is a guess: one image
   std::vector<FoundRecord> records;             // ascending; their bytes are not checked yet
   std::vector<LostRecords> lost;                // records that have no place any more
-  std::vector<std::string> parts;               // parts of the file that are lost, and why
+  std::vector<std::string> parts;               // parts of the file that are damaged, and why
+  std::uint64_t finished_shards = 0;            // before the one of an interrupted pack
   // Records there were; empty when nothing says it.
   std::optional<std::uint64_t> count;
 };

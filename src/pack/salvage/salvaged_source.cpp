@@ -166,7 +166,8 @@ void read_image_headers(Salvage& found, const std::shared_ptr<const ByteFile>& f
       continue;
     }
     if (record.info.codec == Codec::lanes && found.guessed_tables) {
-      reason = "its image needs the tables of the lanes codec, which are lost: " + reason;
+      reason = "its JPEG is re-coded with tables that are lost, and other tables do not fit (" +
+               reason + "); --like names a pack with the same tables";
     }
     found.lost.push_back({record.number, 1, std::move(reason)});
   }

@@ -10,36 +10,58 @@ namespace {
 
 constexpr std::uint32_t kMaxParts = 100;
 
+constexpr std::string_view kOption = "option ";  // begins the name of each option
+
 // Every option that changes the bytes of a pack, and no other.
-std::string options_text(const PackOptions& options) {
-  const char* tables = options.tables == LanesTables::automatic ? "auto"
-                       : options.tables == LanesTables::builtin ? "builtin"
-                                                                : "train";
-  return fmt::format(
-      "codec={} tables={} max_growth={} strip_metadata={} limits={}/{} preprocess={} copy={}",
-      options.lanes ? "lanes" : "keep", tables, options.max_growth, options.strip_metadata,
-      options.limits.max_bytes, options.limits.max_pixels,
-      options.preprocessor ? options.preprocessor->options_json() : "none", options.copy_records);
+void add_options(PackIdentity& out, const PackOptions& options) {
+  const auto add = [&](const char* name, const auto& value) {
+    out.emplace_back(fmt::format("{}{}", kOption, name), fmt::format("{}", value));
+  };
+  add("codec", options.lanes ? "lanes" : "keep");
+  add("tables", options.tables == LanesTables::automatic ? "auto"
+                : options.tables == LanesTables::builtin ? "builtin"
+                                                         : "train");
+  add("max_growth", options.max_growth);
+  add("strip_metadata", options.strip_metadata);
+  add("max_bytes", options.limits.max_bytes);
+  add("max_pixels", options.limits.max_pixels);
+  add("preprocess", options.preprocessor ? options.preprocessor->options_json() : "none");
+  add("copy_records", options.copy_records);
+}
+
+// Of the options from `first` on: "codec=keep, was lanes; strip_metadata=true, was false".
+std::string changed_options(const PackIdentity& before, const PackIdentity& now,
+                            std::size_t first) {
+  std::string out;
+  for (std::size_t i = first; i < now.size() && now[i].first.starts_with(kOption); ++i) {
+    if (i >= before.size() || before[i].first != now[i].first) break;
+    if (before[i] == now[i]) continue;
+    out += fmt::format("{}{}={}, was {}", out.empty() ? "" : "; ",
+                       now[i].first.substr(kOption.size()), now[i].second, before[i].second);
+  }
+  return out;
 }
 
 }  // namespace
 
 PackIdentity identity_of(const Source& source, const PackOptions& options) {
-  return {{"the version of tundish", version()},
-          {"the choice of samples", options.choice},
-          {"the source", source.fingerprint()},
-          {"the schema of the source", schema_json(source.schema())},
-          {"the kind of the source", source.schema().source},
-          {"the options", options_text(options)},
-          {"the shard", fmt::format("{} of {}", options.shard.number, options.shard.count)},
-          {"the shard size", std::to_string(options.shard_bytes)}};
+  PackIdentity out{{"the version of tundish", version()},
+                   {"the choice of samples", options.choice},
+                   {"the source", source.fingerprint()},
+                   {"the schema of the source", schema_json(source.schema())},
+                   {"the kind of the source", source.schema().source}};
+  add_options(out, options);
+  out.emplace_back("the shard", fmt::format("{} of {}", options.shard.number, options.shard.count));
+  out.emplace_back("the shard size", std::to_string(options.shard_bytes));
+  return out;
 }
 
 std::string first_difference(const PackIdentity& before, const PackIdentity& now) {
   for (std::size_t i = 0; i < now.size(); ++i) {
     if (i < before.size() && before[i] == now[i]) continue;
-    if (now[i].first != "the options" || i >= before.size()) return now[i].first + " has changed";
-    return fmt::format("the options have changed from {} to {}", before[i].second, now[i].second);
+    if (!now[i].first.starts_with(kOption)) return now[i].first + " has changed";
+    const std::string options = changed_options(before, now, i);
+    return options.empty() ? "the options have changed" : "options have changed: " + options;
   }
   return before.size() == now.size() ? "" : "the version of tundish has changed";
 }

@@ -19,7 +19,8 @@ using PackIdentity = std::vector<std::pair<std::string, std::string>>;
 // An option that changes bytes is listed in the source of this function.
 PackIdentity identity_of(const Source& source, const PackOptions& options);
 
-// The first difference, as a clause: "the source has changed"; empty when there is none.
+// The first difference, as a clause: "the source has changed"; of options all that differ:
+// "options have changed: codec=keep, was lanes". Empty when there is none.
 std::string first_difference(const PackIdentity& before, const PackIdentity& now);
 
 void encode_identity(WireWriter& out, const PackIdentity& identity);

@@ -25,6 +25,16 @@ std::uint64_t cut(std::uint64_t samples, std::uint64_t number, std::uint64_t cou
   return static_cast<std::uint64_t>(static_cast<unsigned __int128>(samples) * number / count);
 }
 
+// A message as part of another one: its reason after a colon, and not its fix.
+std::string without_fix(std::string text) {
+  constexpr std::string_view kWhy = "\n  why: ", kFix = "\n  fix: ";
+  if (const std::size_t at = text.rfind(kFix); at != std::string::npos) text.resize(at);
+  if (const std::size_t at = text.find(kWhy); at != std::string::npos) {
+    text.replace(at, kWhy.size(), ": ");
+  }
+  return text;
+}
+
 }  // namespace
 
 PackRun::PackRun(const std::string& target, const Source& source, const PackOptions& options)
@@ -211,11 +221,14 @@ void PackRun::tell() {
 }
 
 Error PackRun::nothing_left() const {
-  return Error(ErrorCode::source_empty, {.file = source_.path()},
-               report_.refused.empty()
-                   ? "there are no samples"
-                   : fmt::format("all {} samples were refused; the first: {}",
-                                 with_commas(report_.refused.size()), report_.refused[0].text));
+  const std::vector<Refusal>& refused = report_.refused;
+  const Where where{.file = source_.path()};
+  if (refused.empty()) return Error(ErrorCode::source_empty, where, "there are no samples");
+  const std::string first = without_fix(refused[0].text);
+  return Error(ErrorCode::all_refused, where,
+               refused.size() == 1 ? "its only sample was refused: " + first
+                                   : fmt::format("all {} samples were refused; the first: {}",
+                                                 with_commas(refused.size()), first));
 }
 
 std::string PackRun::progress_kept() const {

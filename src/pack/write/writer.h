@@ -37,7 +37,7 @@ struct SourcePart {
   std::uint64_t number = 0, count = 1;
 };
 
-// A new option that changes the bytes of a pack must be in options_text() of identity.cpp.
+// A new option that changes the bytes of a pack must be in add_options() of identity.cpp.
 struct PackOptions {
   const Preprocessor* preprocessor = nullptr;  // of every image; nullptr: they stay as they are
   int threads = 0;                             // 0: as many as the process may use
@@ -99,7 +99,8 @@ struct PackReport {
 
 // Blocks until the file is durable. Throws Error; then the target is as it was before (only when
 // fsync of the folder fails is it already the new, complete file). Error(source_empty) when
-// nothing is left to pack, Error(output_busy) while another process packs the same target.
+// there is nothing to pack, Error(all_refused) when nothing is left, Error(output_busy) while
+// another process packs the same target.
 PackReport pack(const std::string& target, const Source& source, const PackOptions& options = {});
 
 // The same into files of at most options.shard_bytes (one record at least), NAME-00000.tnd, ...,

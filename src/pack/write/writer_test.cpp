@@ -197,7 +197,7 @@ TEST_CASE("errors before the first record leave the old file and nothing else") 
   CHECK(code(image_source(0, 9), {}) == ErrorCode::source_empty);
   MemorySource empty = image_source(3, 9);
   for (MemorySource::Item& item : empty.items) item.fields[0].clear();
-  CHECK(code(empty, {}) == ErrorCode::source_empty);
+  CHECK(code(empty, {}) == ErrorCode::all_refused);
   MemorySource broke = image_source(3, 9);
   broke.items[0].fails = ErrorCode::no_memory;
   CHECK(code(broke, {}) == ErrorCode::no_memory);

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 
 #include "source/field_names.h"
+#include "source/format.h"
 
 namespace tundish {
 namespace {
@@ -46,7 +48,7 @@ std::string list_of(const std::vector<StoredArray>& arrays) {
               fmt::format("{}; its arrays: {}", reason, list_of(set.arrays)));
 }
 
-int choose(const ArraySet& set, FieldRole role, const std::string& wanted) {
+std::vector<FieldCandidate> candidates_of(const ArraySet& set, FieldRole role) {
   std::vector<FieldCandidate> candidates;
   for (const StoredArray& array : set.arrays) {
     Field field;
@@ -55,6 +57,11 @@ int choose(const ArraySet& set, FieldRole role, const std::string& wanted) {
                           : is_integer(array.type.element) && scalar(array.type);
     candidates.push_back({array.name, fits});
   }
+  return candidates;
+}
+
+int choose(const ArraySet& set, FieldRole role, const std::string& wanted) {
+  const std::vector<FieldCandidate> candidates = candidates_of(set, role);
   int out = -1;
   if (const auto fault = choose_field(out, role, wanted, candidates)) unclear(set, fault->reason);
   return out;
@@ -81,6 +88,30 @@ Field field_of(const StoredArray& array, bool image, bool label) {
   return field;
 }
 
+void warn_of_float_pictures(ArraySet& set) {
+  for (const StoredArray& array : set.arrays) {
+    const std::string text = float_picture_warning(array.name, array.type);
+    if (!text.empty()) set.warnings.push_back(text);
+  }
+}
+
+// Weights of a model are arrays with a first side too, which counts no samples.
+void refuse_model(const ArraySet& set) {
+  const auto is_weight = [](const StoredArray& array) {
+    constexpr std::array<std::string_view, 4> kEndings = {".weight", ".bias", ".running_mean",
+                                                          ".running_var"};
+    return std::any_of(kEndings.begin(), kEndings.end(),
+                       [&](std::string_view ending) { return array.name.ends_with(ending); });
+  };
+  const auto weights = std::count_if(set.arrays.begin(), set.arrays.end(), is_weight);
+  if (2 * static_cast<std::size_t>(weights) <= set.arrays.size()) return;
+  throw Error(unsupported_source(
+                  set.format, fmt::format("these are the weights of a model, not samples: {}; give "
+                                          "the file of the data set",
+                                          list_of(set.arrays))),
+              {.file = set.path});
+}
+
 }  // namespace
 
 ArrayFields choose_array_fields(ArraySet& set, const SourceOptions& options) {
@@ -89,12 +120,24 @@ ArrayFields choose_array_fields(ArraySet& set, const SourceOptions& options) {
     throw Error(ErrorCode::source_empty, {.file = set.path},
                 set.warnings.empty() ? "" : set.warnings.front());
   }
+  if (options.image.empty() && options.label.empty()) refuse_model(set);
   const int image = choose(set, FieldRole::image, options.image);
   const int label = choose(set, FieldRole::label, options.label);
+  if (label < 0) {
+    const auto candidates = candidates_of(set, FieldRole::label);
+    const std::string text = no_label_warning(candidates, image >= 0);
+    if (!text.empty()) set.warnings.push_back(text);
+  }
+  if (image < 0) warn_of_float_pictures(set);
   ArrayFields out;
   out.count = samples_of(set, image, label);
   if (label >= 0 && set.arrays[static_cast<std::size_t>(label)].count != out.count) {
-    unclear(set, "the image and the label have different lengths");
+    const StoredArray& a = set.arrays[static_cast<std::size_t>(image)];
+    const StoredArray& b = set.arrays[static_cast<std::size_t>(label)];
+    unclear(set, fmt::format("the image '{}' has {} samples, the label '{}' {}: write the file "
+                             "with as many labels as images, or with an array less",
+                             printable(a.name), with_commas(a.count), printable(b.name),
+                             with_commas(b.count)));
   }
   for (std::size_t i = 0; i < set.arrays.size(); ++i) {
     StoredArray& array = set.arrays[i];
@@ -108,7 +151,11 @@ ArrayFields choose_array_fields(ArraySet& set, const SourceOptions& options) {
     out.schema.fields.push_back(field_of(array, number == image, number == label));
     out.arrays.push_back(std::move(array));
   }
-  out.schema.classes = set.classes;
+  for (const ClassNames& classes : set.classes) {
+    const int field = out.schema.find(FieldType::label);
+    if (field < 0 || out.arrays[static_cast<std::size_t>(field)].name != classes.array) continue;
+    out.schema.classes = classes.names;
+  }
   out.schema.source = set.provenance;
   return out;
 }

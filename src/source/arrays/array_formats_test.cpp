@@ -119,13 +119,21 @@ TEST_CASE("CIFAR-10: a folder's training files in order, with class names") {
   folder.write("data_batch_2.bin", records[1]);
   folder.write("test_batch.bin", records[1]);
   folder.write("batches.meta.txt", "airplane\nautomobile\n\n");
+  CHECK(refusal([&] { open_cifar(folder.path(), {}); }) ==
+        "TND-314 CIFAR: its label is 2, but batches.meta.txt names the classes 0 to 1");
+  folder.write("batches.meta.txt", "airplane\nautomobile\n\nbird\ncat\ndeer\ndog\n");
   const auto source = open_cifar(folder.path(), {});
   REQUIRE(source->count() == 6);
-  CHECK(source->schema().classes == std::vector<std::string>{"airplane", "automobile"});
+  CHECK(source->schema().classes ==
+        std::vector<std::string>{"airplane", "automobile", "bird", "cat", "deer", "dog"});
   CHECK(source->schema().fields[0].channels_first);
   CHECK(source->info(5).label == 5);
   CHECK(source->key(5) == "00000005");
-  CHECK(source->warnings().size() == 1);
+  REQUIRE(source->warnings().size() == 2);
+  CHECK(source->warnings()[0].ends_with("the test set is the file test_batch.bin"));
+  CHECK(
+      source->warnings()[1].ends_with("2 of the 5 files of the training set exist; missing: "
+                                      "data_batch_3.bin, data_batch_4.bin, data_batch_5.bin"));
   Sample sample;
   source->read(sample, 5);
   CHECK(text_of(sample.fields[0]) == records[1].substr(3074));
@@ -152,6 +160,17 @@ TEST_CASE("CIFAR-100: the label is the fine one, coarse_label a number") {
   Sample sample;
   source->read(sample, 2);
   CHECK(load<std::uint64_t>(sample.fields[2].data()) == std::bit_cast<std::uint64_t>(2.0));
+
+  folder.write("coarse_label_names.txt", "fish\nflower\ntree\n");
+  SourceOptions coarse;
+  coarse.label = "coarse_label";
+  CHECK(open_cifar(folder / "train.bin", coarse)->schema().classes.back() == "tree");
+  CHECK(open_cifar(folder / "train.bin", {})->schema().classes.empty());
+  folder.write("coarse_label_names.txt", "fish\nflower\n");
+  const std::string why =
+      "TND-314 CIFAR: its coarse_label is 2, but coarse_label_names.txt names the classes 0 to 1";
+  CHECK(refusal([&] { open_cifar(folder / "train.bin", {}); }) == why);
+  CHECK(refusal([&] { open_cifar(folder / "train.bin", coarse); }) == why);
 }
 
 TEST_CASE("IDX: images with the labels beside them; what lies is refused") {
@@ -211,7 +230,8 @@ TEST_CASE(".npy: samples on any axis, labels beside it") {
   REQUIRE(columns->count() == 4);
   columns->read(sample, 1);
   CHECK(text_of(sample.fields[0]) == "bfjnrv");
-  CHECK(columns->warnings().size() == 1);  // y.npy has another length
+  REQUIRE(columns->warnings().size() == 2);  // y.npy has another length
+  CHECK(columns->warnings()[1].find("its samples have no labels") != std::string::npos);
 
   const auto code = [&](const std::string& bytes) {
     return refusal([&] { open_npy(folder.write("bad.npy", bytes), {}); });

@@ -22,7 +22,11 @@ class StoredArraySource : public Source {
     for (StoredArray& array : arrays_) gather_scattered(array, set.format, set.memory_left);
     memory_ = kMaxUnpackedBytes - set.memory_left;
     for (std::size_t f = 0; f < arrays_.size(); ++f) {
-      if (schema_.fields[f].type == FieldType::label) read_labels(arrays_[f]);
+      if (schema_.fields[f].type == FieldType::label) {
+        read_labels(set, arrays_[f]);
+      } else {
+        check_classes(set, arrays_[f]);
+      }
       bytes_ += stored_bytes(f);
       memory_ += arrays_[f].pieces.size() * sizeof(StoredArray::Piece);
     }
@@ -95,11 +99,12 @@ class StoredArraySource : public Source {
     info_.codec = Codec::raw;
   }
 
-  // Piece by piece in large reads where labels lie side by side, else one by one.
-  void read_labels(const StoredArray& array) {
+  // Calls use(i, whole number) for the array's elements: piece by piece in large reads where they
+  // lie side by side, else one by one.
+  template <class Use>
+  void visit_elements(const StoredArray& array, Use use) const {
     const std::size_t width = element_bytes(array.type.element);
     constexpr std::uint64_t kAtOnce = 1 << 16;
-    labels_.reserve(count_);
     std::vector<std::byte> bytes;
     for (std::size_t p = 0; p < array.pieces.size(); ++p) {
       const std::uint64_t end =
@@ -111,28 +116,61 @@ class StoredArraySource : public Source {
         bytes.resize((some - 1) * array.sample_step + width);
         array.pieces[p].store->read_at(bytes, array.offset_of(i));
         for (std::uint64_t k = 0; k < some; ++k) {
-          add_label(array, &bytes[k * array.sample_step], i + k);
+          use(i + k, whole_number(array, &bytes[k * array.sample_step]));
         }
         i += some;
       }
     }
   }
 
-  void add_label(const StoredArray& array, std::byte* from, std::uint64_t i) {
+  static std::optional<std::int64_t> whole_number(const StoredArray& array, const std::byte* from) {
     const std::size_t width = element_bytes(array.type.element);
     std::array<std::byte, 8> element;
     for (std::size_t b = 0; b < width; ++b) {
       element[b] = from[array.big_endian ? width - 1 - b : b];
     }
-    const std::optional<std::int64_t> label =
-        element_as_integer(array.type.element, element.data());
-    if (!label || *label < -1) {
-      throw Error(
-          ErrorCode::label_unreadable,
-          {.file = array.piece_of(i).store->path(), .record = i, .offset = array.offset_of(i)},
-          label ? fmt::format("the label is {}", *label) : "the label is over 2^63 - 1");
+    return element_as_integer(array.type.element, element.data());
+  }
+
+  static Where place_of(const StoredArray& array, std::uint64_t i) {
+    const SharedStore& store = array.piece_of(i).store;
+    Where where{.file = store->path(), .record = i};
+    if (!store->in_memory()) where.offset = array.offset_of(i);
+    return where;
+  }
+
+  void read_labels(const ArraySet& set, const StoredArray& array) {
+    labels_.reserve(count_);
+    visit_elements(array, [&](std::uint64_t i, std::optional<std::int64_t> label) {
+      check_class(set, array, i, label);
+      if (!label || *label < -1) {
+        throw Error(ErrorCode::label_unreadable, place_of(array, i),
+                    label ? fmt::format("the label is {}", *label) : "the label is over 2^63 - 1");
+      }
+      labels_.push_back(*label);
+    });
+  }
+
+  // Of an array beside the label whose classes have names: each number has one.
+  void check_classes(const ArraySet& set, const StoredArray& array) const {
+    const auto same = [&](const ClassNames& classes) { return classes.array == array.name; };
+    if (std::none_of(set.classes.begin(), set.classes.end(), same)) return;
+    visit_elements(array, [&](std::uint64_t i, std::optional<std::int64_t> number) {
+      check_class(set, array, i, number);
+    });
+  }
+
+  static void check_class(const ArraySet& set, const StoredArray& array, std::uint64_t i,
+                          std::optional<std::int64_t> number) {
+    for (const ClassNames& classes : set.classes) {
+      const auto count = static_cast<std::int64_t>(classes.names.size());
+      if (classes.array != array.name || count == 0) continue;
+      if (number && *number >= 0 && *number < count) return;
+      const std::string found = number ? fmt::format("{}", *number) : "over 2^63 - 1";
+      throw Error(ErrorCode::source_damaged, place_of(array, i),
+                  fmt::format("{}: its {} is {}, but {} names the classes 0 to {}", set.format,
+                              array.name, found, classes.from, count - 1));
     }
-    labels_.push_back(*label);
   }
 
   std::string path_;

@@ -15,13 +15,20 @@ namespace tundish {
 // Files with more arrays are refused.
 inline constexpr std::size_t kMaxArrays = 10'000;
 
+// Names of the classes that the numbers of an array stand for.
+struct ClassNames {
+  std::string array;
+  std::vector<std::string> names;
+  std::string from;  // the file that has them, for messages
+};
+
 // What a format found in its files.
 struct ArraySet {
-  std::string path;                      // as the user gave it
-  const char* format = "";               // "NumPy .npz": for messages
-  const char* provenance = "";           // Schema::source
-  std::vector<StoredArray> arrays = {};  // names differ
-  std::vector<std::string> classes = {};
+  std::string path;                        // as the user gave it
+  const char* format = "";                 // "NumPy .npz": for messages
+  const char* provenance = "";             // Schema::source
+  std::vector<StoredArray> arrays = {};    // names differ
+  std::vector<ClassNames> classes = {};    // those of the label's array become Schema::classes
   std::vector<std::string> warnings = {};  // without the path
   std::uint64_t memory_left = kMaxUnpackedBytes;
 };
@@ -33,7 +40,8 @@ struct ArraySet {
 //   label: whole numbers, one per sample
 //   number: other arrays with one element per sample, as doubles
 //   array: all others
-// Throws Error: field_unclear, source_empty, label_unreadable, format_unsupported.
+// A number without a name in an array whose classes have names is a damaged record.
+// Throws Error: field_unclear, source_empty, source_damaged, label_unreadable, format_unsupported.
 std::shared_ptr<const Source> open_stored_arrays(ArraySet set, const SourceOptions& options);
 
 }  // namespace tundish

@@ -35,6 +35,7 @@ class CachedSource : public Source, public ReadMemory {
     tundish::keep_at_most(*source_, bytes - std::min(bytes, cache_->memory()));
   }
   bool sizes_known() const override { return source_->sizes_known(); }
+  bool labels_known() const override { return source_->labels_known(); }
   bool random_access() const override { return source_->random_access(); }
   bool extent(std::uint64_t i, int field, Extent& out) const override {
     return source_->extent(i, field, out);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include "source/formats/cifar_folder.h"
 #include "source/names.h"
 
 namespace tundish {
@@ -42,16 +43,17 @@ std::vector<std::string> read_names(const std::string& path) {
   return out;
 }
 
-// The files of a folder's training set.
-std::vector<std::string> training_files(const std::string& folder) {
-  std::vector<std::string> out;
-  for (int i = 1; i <= 5; ++i) {
-    std::string path = join_path(folder, fmt::format("data_batch_{}.bin", i));
-    if (exists(path)) out.push_back(std::move(path));
+// CIFAR-100's files have names that others have too: its class names are there, or its size fits.
+bool fits_hundred(const std::string& folder) {
+  struct stat status;
+  for (const char* name : {"train.bin", "test.bin"}) {
+    if (::stat(join_path(folder, name).c_str(), &status) != 0) continue;
+    if (exists(join_path(folder, "fine_label_names.txt"))) return true;
+    if (status.st_size > 0 && static_cast<std::uint64_t>(status.st_size) % kRecord100 == 0) {
+      return true;
+    }
   }
-  if (!out.empty()) return out;
-  if (std::string path = join_path(folder, "train.bin"); exists(path)) return {path};
-  return {};
+  return false;
 }
 
 std::optional<Fault> place(std::vector<StoredArray>& out, const SharedStore& store,
@@ -69,8 +71,9 @@ std::optional<Fault> place(std::vector<StoredArray>& out, const SharedStore& sto
 
 bool looks_like_cifar(const Probe& probe) {
   if (probe.is_folder) {
-    return probe.has("data_batch_1.bin") ||
-           (probe.has("train.bin") && probe.has("fine_label_names.txt"));
+    const CifarFolder found = list_cifar_folder(probe.path, ".bin");
+    const bool ten = !found.missing.empty() || found.training.size() == 5;
+    return ten || found.test == "test_batch.bin" || fits_hundred(probe.path);
   }
   const bool whole =
       probe.size != 0 && (probe.size % kRecord10 == 0 || probe.size % kRecord100 == 0);
@@ -100,15 +103,11 @@ std::shared_ptr<const Source> open_cifar(const std::string& path, const SourceOp
   ArraySet set{.path = path, .format = kFormat, .provenance = "cifar"};
   struct stat status;
   const bool folder = ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
-  const std::vector<std::string> files =
-      folder ? training_files(path) : std::vector<std::string>{path};
-  if (files.empty()) {
-    throw Error(ErrorCode::source_empty, {.file = path}, "it has no data_batch_1.bin or train.bin");
-  }
+  std::vector<std::string> files = {path};
   if (folder) {
-    set.warnings.push_back(
-        "a folder of CIFAR: this is its training set; the test set is the file "
-        "test_batch.bin or test.bin");
+    CifarFolder found = list_cifar_folder(path, ".bin");
+    set.warnings = check_cifar_folder(found, path, ".bin");
+    files = std::move(found.training);
   }
   for (const std::string& file : files) {
     const auto store = std::make_shared<ByteStore>(file);
@@ -125,9 +124,14 @@ std::shared_ptr<const Source> open_cifar(const std::string& path, const SourceOp
     }
   }
   const std::string beside = folder ? path : path.substr(0, path.rfind('/') + 1);
-  const bool hundred = set.arrays.size() == 3;
-  set.classes = read_names(join_path(beside.empty() ? "." : beside,
-                                     hundred ? "fine_label_names.txt" : "batches.meta.txt"));
+  const std::string names = join_path(beside.empty() ? "." : beside, "");
+  if (set.arrays.size() == 2) {
+    set.classes = {{"label", read_names(names + "batches.meta.txt"), "batches.meta.txt"}};
+  } else {
+    set.classes = {
+        {"label", read_names(names + "fine_label_names.txt"), "fine_label_names.txt"},
+        {"coarse_label", read_names(names + "coarse_label_names.txt"), "coarse_label_names.txt"}};
+  }
   return open_stored_arrays(std::move(set), options);
 }
 

@@ -10,8 +10,8 @@
 
 namespace tundish {
 
-// A folder with the files of the training set; a .bin file of whole records, or with the name of
-// one of CIFAR-10.
+// A folder with files of the training set or the test set; a .bin file of whole records, or with
+// the name of one of CIFAR-10.
 bool looks_like_cifar(const Probe& probe);
 
 // The arrays image, label and, of CIFAR-100, coarse_label. Fault: no whole number of records.

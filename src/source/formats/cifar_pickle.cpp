@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include "core/file.h"
 #include "source/arrays/stored_array_source.h"
+#include "source/formats/cifar_folder.h"
 #include "source/names.h"
 #include "source/pickle/pickle_arrays.h"
 
@@ -20,11 +22,9 @@ bool exists(const std::string& path) {
 
 struct PickleFile {
   std::string path;
-  std::vector<std::byte> bytes;
   Pickle pickle;
 
-  explicit PickleFile(const std::string& file) : path(file) {
-    read_file(bytes, path, kMaxFile);
+  PickleFile(Bytes bytes, const std::string& file) : path(file) {
     if (const auto fault = pickle.read(bytes, kFormat)) throw Error(*fault, {.file = path});
   }
   [[noreturn]] void damaged(const char* reason) const {
@@ -33,7 +33,7 @@ struct PickleFile {
 };
 
 // Read where they lie: (N, 3072) as (N, 3, 32, 32).
-StoredArray read_images(const PickleFile& file) {
+StoredArray read_images(const PickleFile& file, const SharedStore& whole) {
   const PickleValue* data = file.pickle.find(file.pickle.root(), "data");
   const auto array = data ? read_numpy(file.pickle, *data) : std::nullopt;
   if (!array || array->layout.type.element != ArrayElement::uint8 ||
@@ -47,7 +47,7 @@ StoredArray read_images(const PickleFile& file) {
   const auto place = file.pickle.place(array->bytes);
   SharedStore store;
   if (place) {
-    store = std::make_shared<ByteStore>(file.path);
+    store = whole;
   } else {
     const std::string_view text = file.pickle.text(array->bytes);
     const Bytes bytes = std::as_bytes(std::span(text));
@@ -87,9 +87,36 @@ std::optional<StoredArray> read_labels(const PickleFile& file, const char* key, 
   return out;
 }
 
-void add_file(ArraySet& set, const std::string& path) {
-  const PickleFile file(path);
-  std::vector<StoredArray> arrays = {read_images(file)};
+void add_names(ArraySet& set, const std::string& folder, const char* array, const char* name,
+               const char* key) {
+  const std::string path = join_path(folder, name);
+  if (!exists(path)) return;
+  std::vector<std::byte> bytes;
+  read_file(bytes, path, kMaxFile);
+  const PickleFile file(bytes, path);
+  std::vector<std::string> out;
+  if (const PickleValue* names = file.pickle.find(file.pickle.root(), key)) {
+    for (const PickleValue& name : file.pickle.items(*names)) {
+      out.emplace_back(file.pickle.text(name));
+    }
+  }
+  if (!out.empty()) set.classes.push_back({array, std::move(out), name});
+}
+
+bool begins_as_pickle(const std::string& path) {
+  std::byte first[1];
+  try {
+    return File::open(path).read_at(first, 0) == 1 && first[0] == std::byte{0x80};
+  } catch (const Error&) {
+    return false;  // a file of a folder of another kind
+  }
+}
+
+}  // namespace
+
+void add_cifar_batch(ArraySet& set, Bytes pickle, const SharedStore& store) {
+  const PickleFile file(pickle, store->path());
+  std::vector<StoredArray> arrays = {read_images(file, store)};
   const std::uint64_t count = arrays[0].count;
   for (const auto& [key, name] : {std::pair{"labels", "label"}, std::pair{"fine_labels", "label"},
                                   std::pair{"coarse_labels", "coarse_label"}}) {
@@ -104,34 +131,13 @@ void add_file(ArraySet& set, const std::string& path) {
   }
 }
 
-std::vector<std::string> read_names(const std::string& path, const char* key) {
-  if (!exists(path)) return {};
-  const PickleFile file(path);
-  std::vector<std::string> out;
-  if (const PickleValue* names = file.pickle.find(file.pickle.root(), key)) {
-    for (const PickleValue& name : file.pickle.items(*names)) {
-      out.emplace_back(file.pickle.text(name));
-    }
-  }
-  return out;
-}
-
-std::vector<std::string> training_files(const std::string& folder) {
-  std::vector<std::string> out;
-  for (int i = 1; i <= 5; ++i) {
-    std::string path = join_path(folder, fmt::format("data_batch_{}", i));
-    if (exists(path)) out.push_back(std::move(path));
-  }
-  if (!out.empty()) return out;
-  if (std::string path = join_path(folder, "train"); exists(path)) return {path};
-  return {};
-}
-
-}  // namespace
-
 bool looks_like_cifar_pickle(const Probe& probe) {
   if (probe.is_folder) {
-    return (probe.has("batches.meta") || probe.has("meta")) && !training_files(probe.path).empty();
+    const CifarFolder found = list_cifar_folder(probe.path, "");
+    const std::string test = found.test.empty() ? "" : join_path(probe.path, found.test);
+    if (found.training.empty() && test.empty()) return false;
+    return probe.has("batches.meta") || probe.has("meta") ||
+           begins_as_pickle(found.training.empty() ? test : found.training[0]);
   }
   const std::string name = probe.path.substr(probe.path.rfind('/') + 1);
   const bool called_so = name == "train" || name == "test" || name == "test_batch" ||
@@ -144,21 +150,23 @@ std::shared_ptr<const Source> open_cifar_pickle(const std::string& path,
   ArraySet set{.path = path, .format = kFormat, .provenance = "cifar"};
   struct stat status;
   const bool folder = ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
-  const auto files = folder ? training_files(path) : std::vector<std::string>{path};
-  if (files.empty()) {
-    throw Error(ErrorCode::source_empty, {.file = path}, "it has no data_batch_1 or train");
-  }
+  std::vector<std::string> files = {path};
   if (folder) {
-    set.warnings.push_back(
-        "a folder of CIFAR: this is its training set; the test set is the file "
-        "test_batch or test");
+    CifarFolder found = list_cifar_folder(path, "");
+    set.warnings = check_cifar_folder(found, path, "");
+    files = std::move(found.training);
   }
-  for (const std::string& file : files) add_file(set, file);
+  std::vector<std::byte> bytes;
+  for (const std::string& file : files) {
+    read_file(bytes, file, kMaxFile);
+    add_cifar_batch(set, bytes, std::make_shared<ByteStore>(file));
+  }
   const std::string parent = path.substr(0, path.rfind('/') + 1);
   const std::string beside = folder ? path : parent.empty() ? "." : parent;
-  set.classes = read_names(join_path(beside, "batches.meta"), "label_names");
+  add_names(set, beside, "label", "batches.meta", "label_names");
   if (set.classes.empty()) {
-    set.classes = read_names(join_path(beside, "meta"), "fine_label_names");
+    add_names(set, beside, "label", "meta", "fine_label_names");
+    add_names(set, beside, "coarse_label", "meta", "coarse_label_names");
   }
   return open_stored_arrays(std::move(set), options);
 }

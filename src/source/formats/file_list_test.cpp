@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "core/temporary_folder.h"
-#include "source/formats/tar_maker.h"
+#include "source/formats/tar/tar_maker.h"
 #include "source/open.h"
 
 namespace tundish {
@@ -127,7 +127,12 @@ TEST_CASE("a list that cannot be read is refused by line and column") {
     CHECK(fault.reason == reason);
   };
   says("", ErrorCode::csv_damaged, "the first line, which names the columns, is missing");
-  says("name,label\na,1\n", ErrorCode::csv_damaged, "line 1: no column is named 'path'");
+  says(
+      "name,label\na,1\n", ErrorCode::csv_damaged,
+      "line 1: no column is named 'path' (or 'file', 'filename', 'image'); it has 'name', 'label'");
+  says("path;label\na;1\n", ErrorCode::csv_damaged,
+       "line 1: no column is named 'path' (or 'file', 'filename', 'image'); it has 'path;label'. "
+       "Columns are separated by commas, in a .tsv by tabs");
   says("path,a,a\nx,1,2\n", ErrorCode::csv_damaged,
        "line 1, column 'a': two columns have this name");
   says("path,label:a\nx,1\ny,\n", ErrorCode::label_unreadable,

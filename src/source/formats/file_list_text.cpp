@@ -81,6 +81,21 @@ std::optional<Fault> find_vector(Head& out, const CsvRow& row) {
                row.offset};
 }
 
+std::string describe_no_path(const Head& head, const CsvRow& row) {
+  constexpr std::size_t kMost = 10;
+  std::string names;
+  for (std::size_t c = 0; c < std::min(kMost, head.names.size()); ++c) {
+    names += (c == 0 ? "'" : "', '") + printable(head.names[c].substr(0, 60));
+  }
+  std::string out = fmt::format(
+      "line {}: no column is named 'path' (or 'file', 'filename', 'image'); it has {}'{}", row.line,
+      names, head.names.size() > kMost ? ", ..." : "");
+  if (head.names.size() == 1 && head.names[0].find_first_of(";|\t") != std::string::npos) {
+    out += ". Columns are separated by commas, in a .tsv by tabs";
+  }
+  return out;
+}
+
 std::optional<Fault> parse_head(Head& out, const CsvRow& row) {
   std::unordered_set<std::string> seen;
   for (std::size_t c = 0; c < row.cells.size(); ++c) {
@@ -95,8 +110,7 @@ std::optional<Fault> parse_head(Head& out, const CsvRow& row) {
   out.path = find_column(out, {"path", "file", "filename", "image"});
   out.label = find_column(out, {"label", "class"});
   if (out.path == kNone) {
-    return Fault{ErrorCode::csv_damaged,
-                 fmt::format("line {}: no column is named 'path'", row.line), row.offset};
+    return Fault{ErrorCode::csv_damaged, describe_no_path(out, row), row.offset};
   }
   out.offset = find_column(out, {kOffsetColumn});
   out.bytes = find_column(out, {kBytesColumn});

@@ -28,15 +28,29 @@ bool begins_as_idx(Bytes first) {
   return known && axes >= 1 && axes <= 4 && load<std::uint32_t>(&first[4]) != 0;
 }
 
-// MNIST's training set in a folder, as its files are called; empty when it is not there.
-std::string training_images(const std::string& folder) {
-  for (const char* name : {"train-images-idx3-ubyte", "train-images.idx3-ubyte"}) {
+// The images of a set in a folder: NAME-images-idx3-ubyte, as its files are called; empty when it
+// is not there.
+std::string find_images(const std::string& folder, const std::string& set) {
+  for (const char* name : {"-images-idx3-ubyte", "-images.idx3-ubyte"}) {
     for (const char* ending : kEndings) {
-      const std::string path = join_path(folder, std::string(name) + ending);
+      const std::string path = join_path(folder, set + name + ending);
       if (exists(path)) return path;
     }
   }
   return "";
+}
+
+std::string training_images(const std::string& folder) { return find_images(folder, "train"); }
+
+// Of a folder without "train": the other sets of MNIST and EMNIST that it has.
+std::vector<std::string> other_sets(const std::string& folder) {
+  std::vector<std::string> out;
+  for (const char* set :
+       {"t10k", "emnist-balanced-train", "emnist-byclass-train", "emnist-bymerge-train",
+        "emnist-digits-train", "emnist-letters-train", "emnist-mnist-train"}) {
+    if (std::string path = find_images(folder, set); !path.empty()) out.push_back(std::move(path));
+  }
+  return out;
 }
 
 // Of .../emnist-letters-train-images-idx3-ubyte.gz the file of its labels; empty when there is
@@ -82,7 +96,9 @@ StoredArray open_array(ArraySet& set, const std::string& path, std::string name,
 }  // namespace
 
 bool looks_like_idx(const Probe& probe) {
-  if (probe.is_folder) return !training_images(probe.path).empty();
+  if (probe.is_folder) {
+    return !training_images(probe.path).empty() || !other_sets(probe.path).empty();
+  }
   const std::string name = lower(probe.path);
   const bool called_so = name.find("-idx") != std::string::npos ||
                          name.find(".idx1-") != std::string::npos ||
@@ -126,11 +142,15 @@ std::shared_ptr<const Source> open_idx(const std::string& path, const SourceOpti
   if (::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {
     images = training_images(path);
     if (images.empty()) {
-      throw Error(ErrorCode::source_empty, {.file = path}, "it has no train-images-idx3-ubyte");
+      throw Error(ErrorCode::source_empty, {.file = path},
+                  fmt::format("it has no train-images-idx3-ubyte; give one of its files: {}",
+                              fmt::join(other_sets(path), ", ")));
     }
-    set.warnings.push_back(
-        "a folder of MNIST: this is its training set; the test set is the file "
-        "t10k-images-idx3-ubyte");
+    if (const std::string test = find_images(path, "t10k"); !test.empty()) {
+      set.warnings.push_back(
+          fmt::format("a folder of MNIST: this is its training set; the test set is the file {}",
+                      test.substr(test.rfind('/') + 1)));
+    }
   }
   set.arrays.push_back(open_array(set, images, "image", options.axis));
   if (set.arrays[0].type.shape.empty()) set.arrays[0].name = "label";

@@ -15,7 +15,7 @@ namespace tundish {
 // The type and place of an IDX file's array. `first`: its first bytes, 260 or all.
 std::optional<Fault> read_idx_layout(ArrayLayout& out, std::size_t& data, Bytes first);
 
-bool looks_like_idx(const Probe& probe);  // also a folder with the files of MNIST's training set
+bool looks_like_idx(const Probe& probe);  // also a folder of MNIST or EMNIST
 
 // A file, or a folder, of which the training set is opened. Throws Error.
 std::shared_ptr<const Source> open_idx(const std::string& path, const SourceOptions& options);

@@ -141,6 +141,27 @@ class Walk {
   std::uint64_t left_out_ = 0;
 };
 
+// The format of a folder below `path` that has its file: of a group of arrays whose own file is
+// missing. Empty when there is none among the first folders.
+std::string arrays_below(const std::string& path, const Listing& listing, int levels) {
+  constexpr std::size_t kTried = 100;  // of each folder
+  constexpr std::pair<const char*, const char*> kFiles[] = {
+      {"attributes.json", "n5"}, {".zarray", "zarr"}, {"zarr.json", "zarr"}};
+  for (std::size_t n = 0; n < std::min(listing.folders.size(), kTried); ++n) {
+    const std::string folder = join_path(path, listing.folders[n]);
+    for (const auto& [file, format] : kFiles) {
+      struct stat status;
+      if (::stat(join_path(folder, file).c_str(), &status) != 0) continue;
+      return fmt::format("{} has a file {}: if it is a group of arrays, --format {} opens it",
+                         printable(folder), file, format);
+    }
+    if (levels == 0) continue;
+    const std::string found = arrays_below(folder, list_folder(folder), levels - 1);
+    if (!found.empty()) return found;
+  }
+  return "";
+}
+
 class ImageFolder : public Source, public FileTimes {
  public:
   explicit ImageFolder(const std::string& path) : path_(path) {
@@ -154,7 +175,7 @@ class ImageFolder : public Source, public FileTimes {
       }
     }
     if (entries_.empty()) {
-      if (root.files.empty()) throw Error(ErrorCode::source_empty, {.file = path}, "");
+      if (root.files.empty()) refuse_empty(root);
       for (const FileEntry& file : root.files) add(file.name, file, -1);
       warnings_.push_back(
           fmt::format("{}: images are directly in it, so they have no labels", printable(path)));
@@ -204,6 +225,16 @@ class ImageFolder : public Source, public FileTimes {
   }
 
  private:
+  [[noreturn]] void refuse_empty(const Listing& root) const {
+    std::string reason = arrays_below(path_, root, 3);
+    const std::uint64_t files = left_out_ + root.left_out;
+    if (reason.empty() && files > 0) {
+      reason = fmt::format("of {} files in it, none has a name that ends as an image's",
+                           with_commas(files));
+    }
+    throw Error(ErrorCode::source_empty, {.file = path_}, reason);
+  }
+
   struct Entry {
     std::uint64_t size;  // 0: empty, or not known
     std::int32_t label;

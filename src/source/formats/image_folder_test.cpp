@@ -162,6 +162,10 @@ TEST_CASE("a folder that is missing or holds no image is refused") {
   folder.write("c/notes.txt", "x");
   CHECK(code_of_open(folder.path()) == ErrorCode::source_empty);
   CHECK(code_of_open(folder / "c/notes.txt") == ErrorCode::source_unknown);
+  CHECK_THROWS_WITH_AS(open_image_folder(folder.path()),
+                       doctest::Contains("of 1 files in it, none has a name"), Error);
+  folder.write("c/volumes/raw/attributes.json", "{}");
+  CHECK_THROWS_WITH_AS(open_image_folder(folder.path()), doctest::Contains("--format n5"), Error);
 }
 
 TEST_CASE("the fingerprint changes with names, labels and sizes, and with nothing else") {

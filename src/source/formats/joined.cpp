@@ -56,6 +56,10 @@ class Joined : public Source, public ReadMemory, public FileTimes {
     return std::all_of(sources_.begin(), sources_.end(),
                        [](const auto& source) { return source->sizes_known(); });
   }
+  bool labels_known() const override {
+    return std::all_of(sources_.begin(), sources_.end(),
+                       [](const auto& source) { return source->labels_known(); });
+  }
   bool random_access() const override {
     return std::all_of(sources_.begin(), sources_.end(),
                        [](const auto& source) { return source->random_access(); });

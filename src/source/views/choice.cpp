@@ -49,7 +49,7 @@ SampleSize sample_size(const std::string& text) {
     if (error == std::errc{} && at == end && out.count > 0) return out;
   }
   throw Error(ErrorCode::argument, {},
-              fmt::format("a sample is a number such as 1000 or a share such as 10%, not '{}'",
+              fmt::format("sample is a number such as 1000 or a share such as 10%, not '{}'",
                           printable(text)));
 }
 
@@ -135,8 +135,10 @@ Chosen choose(std::shared_ptr<const Source> source, const Choice& choice, int th
       .source = source, .of = source->count(), .filtered = source->count(), .duplicates = {}};
   if (choice.is_all()) return out;
   if (!count_known(*source)) {
-    throw Error(ErrorCode::no_random_access, {.file = source->path()},
-                "samples can be chosen of a data set that has a length, not of an iterator");
+    throw Error(
+        ErrorCode::argument, {.file = source->path()},
+        "filter, duplicates, sample and limit choose from a data set that has a length, and "
+        "this one can only be iterated: pack all of it, then choose from that pack");
   }
   Numbers numbers(source->count());
   std::iota(numbers.begin(), numbers.end(), std::uint64_t{0});
@@ -154,7 +156,7 @@ Chosen choose(std::shared_ptr<const Source> source, const Choice& choice, int th
   if (!choice.sample.empty()) sample(numbers, *source, sample_size(choice.sample), choice.seed);
   if (choice.limit > 0 && choice.limit < numbers.size()) numbers.resize(choice.limit);
   if (numbers.empty()) {
-    throw Error(ErrorCode::source_empty, {.file = source->path()},
+    throw Error(ErrorCode::nothing_chosen, {.file = source->path()},
                 fmt::format("none of {} samples is chosen by {}", with_commas(out.of),
                             printable(choice.text())));
   }

@@ -42,8 +42,8 @@ struct Chosen {
 
 using ChoiceProgress = std::function<void(const char* work, std::uint64_t done, std::uint64_t all)>;
 
-// Throws Error(argument), and Error(source_empty) when no sample is left. Reads samples only when a
-// filter or duplicates need their bytes.
+// Throws Error(argument), and Error(nothing_chosen) when no sample is left. Reads samples only when
+// a filter or duplicates need their bytes.
 Chosen choose(std::shared_ptr<const Source> source, const Choice& choice, int threads = 0,
               const ChoiceProgress& progress = {});
 

@@ -18,6 +18,9 @@ constexpr std::size_t kNamesShown = 10;
 bool is_pattern(Comparison comparison) {
   return comparison == Comparison::matches || comparison == Comparison::differs;
 }
+bool is_inverted(Comparison comparison) {
+  return comparison == Comparison::unequal || comparison == Comparison::differs;
+}
 bool is_order(Comparison comparison) { return comparison >= Comparison::less; }
 
 bool fits_text(Comparison comparison, std::string_view text, std::string_view value) {
@@ -141,10 +144,13 @@ Filter::Test Filter::compile(const FilterClause& clause, const Source& source) {
   return test;
 }
 
-void Filter::compile_label(Test& test, const FilterClause& clause, const Source& source) const {
+void Filter::compile_label(Test& test, const FilterClause& clause, const Source& source) {
   const Schema& schema = source.schema();
-  if (schema.find(FieldType::label) < 0) refuse(source, "filter: the samples have no label");
+  const int field = schema.find(FieldType::label);
+  if (field < 0) refuse(source, "filter: the samples have no label");
   test.kind = Kind::label;
+  // The label itself has no bytes, but reading the sample makes it known.
+  if (!source.labels_known()) needs_ |= FieldSet{1} << field;
   if (!is_order(clause.comparison)) {
     for (const std::string& name : schema.classes) {
       const bool pattern = is_pattern(clause.comparison);
@@ -192,8 +198,7 @@ bool Filter::fits(const Test& test, const Source& source, std::uint64_t i, const
       return text(source.key(i));
     case Kind::label: {
       const std::int64_t label = info.label;
-      const bool inverted =
-          test.comparison == Comparison::unequal || test.comparison == Comparison::differs;
+      const bool inverted = is_inverted(test.comparison);
       if (label < 0) return inverted;
       if (test.classes.empty()) return number(static_cast<double>(label));
       const auto place = static_cast<std::size_t>(label);
@@ -210,8 +215,13 @@ bool Filter::fits(const Test& test, const Source& source, std::uint64_t i, const
       }
       return number(static_cast<double>(bytes));
     }
-    case Kind::codec:  // a lanes record is a JPEG in other words
-      return text(codec_name(info.codec == Codec::lanes ? Codec::jpeg : info.codec));
+    case Kind::codec: {
+      const bool fits = text(codec_name(info.codec));
+      if (info.codec != Codec::lanes) return fits;
+      // A lanes record is a JPEG in other words: it has both names.
+      const bool as_jpeg = text(codec_name(Codec::jpeg));
+      return is_inverted(test.comparison) ? fits && as_jpeg : fits || as_jpeg;
+    }
     case Kind::text: {
       const auto& bytes = sample->fields[test.field];
       return text({reinterpret_cast<const char*>(bytes.data()), bytes.size()});

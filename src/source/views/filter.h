@@ -64,7 +64,7 @@ class Filter {
     std::size_t field = 0;           // of text and number
   };
   Test compile(const FilterClause& clause, const Source& source);
-  void compile_label(Test& test, const FilterClause& clause, const Source& source) const;
+  void compile_label(Test& test, const FilterClause& clause, const Source& source);
   static bool fits(const Test& test, const Source& source, std::uint64_t i, const Sample* sample,
                    const SampleInfo& info);
 

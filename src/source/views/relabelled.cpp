@@ -30,6 +30,7 @@ class Relabelled : public Source {
   std::uint64_t bytes(std::uint64_t i) const override { return source_->bytes(i); }
   std::uint64_t memory() const override { return source_->memory(); }
   bool sizes_known() const override { return source_->sizes_known(); }
+  bool labels_known() const override { return source_->labels_known(); }
   bool random_access() const override { return source_->random_access(); }
   bool extent(std::uint64_t i, int field, Extent& out) const override {
     return source_->extent(i, field, out);

@@ -57,6 +57,35 @@ void walk_arrays(const std::string& path,
   }
 }
 
+bool has_chunks_alone(const std::string& folder, std::span<const char* const> metadata) {
+  bool found = false;
+  visit_folder(folder, [&](const FolderEntry& entry) {
+    const bool number = entry.name.find_first_not_of("0123456789.") == entry.name.npos;
+    if (!number && !(entry.name == "c" && entry.is_folder)) return true;
+    const std::string inside = join_path(folder, entry.name);
+    const auto there = [&](const char* name) {
+      struct stat status;
+      return ::stat(join_path(inside, name).c_str(), &status) == 0;
+    };
+    found =
+        entry.is_file || (entry.is_folder && std::none_of(metadata.begin(), metadata.end(), there));
+    return !found;
+  });
+  return found;
+}
+
+std::vector<std::string> warnings_of_lost(const std::vector<std::string>& names,
+                                          const char* metadata) {
+  std::vector<std::string> out;
+  for (const std::string& name : names) {
+    out.push_back(
+        fmt::format("the folder {} is left out: it has chunks of an array, but no {}: fetch or "
+                    "write the data set again",
+                    printable(name), metadata));
+  }
+  return out;
+}
+
 std::string own_name(const std::string& path) {
   const std::string clean = clean_path(path);
   const std::string name = clean.substr(clean.rfind('/') + 1);

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,14 @@ namespace tundish {
 void walk_arrays(
     const std::string& path,
     const std::function<bool(const std::string& folder, const std::string& name)>& visit);
+
+// Whether the folder, which has no metadata of an array, has chunks all the same: files or folders
+// that are called by numbers, or a folder c, and are neither arrays nor groups themselves.
+// `metadata`: the names of files that make a folder an array or a group.
+bool has_chunks_alone(const std::string& folder, std::span<const char* const> metadata);
+// What is said of such folders.
+std::vector<std::string> warnings_of_lost(const std::vector<std::string>& names,
+                                          const char* metadata);
 
 // The last part of a path, as the name of a single array: "a/b.zarr/" gives "b.zarr".
 std::string own_name(const std::string& path);

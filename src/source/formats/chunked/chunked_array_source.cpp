@@ -77,15 +77,19 @@ bool label_of(std::int64_t& out, Bytes bytes, ArrayElement element) {
 class ChunkedArraySource : public Source, public ReadMemory {
  public:
   ChunkedArraySource(const char* format, std::string path, std::vector<NamedArray> arrays,
-                     const SourceOptions& options)
+                     const SourceOptions& options, const std::vector<std::string>& warnings)
       : format_(format), path_(std::move(path)) {
+    for (const std::string& text : warnings) warnings_.push_back(printable(path_) + ": " + text);
     schema_.source = format;
     std::vector<Column> columns;
     for (NamedArray& named : arrays) {
       if (named.names_classes) continue;
       add_column(columns, std::move(named), options.axis);
     }
-    if (columns.empty()) throw Error(ErrorCode::source_empty, {.file = path_}, "it has no arrays");
+    if (columns.empty()) {
+      throw Error(ErrorCode::source_empty, {.file = path_},
+                  warnings.empty() ? "it has no arrays" : warnings.front());
+    }
     choose(std::move(columns), options);
     for (const NamedArray& named : arrays) {
       if (named.names_classes) name_classes(named);
@@ -165,13 +169,19 @@ class ChunkedArraySource : public Source, public ReadMemory {
     columns.push_back(std::move(column));
   }
 
-  static int pick(const std::vector<Column>& columns, FieldRole role, const std::string& wanted,
-                  const std::string& path) {
+  static std::vector<FieldCandidate> candidates_of(const std::vector<Column>& columns,
+                                                   FieldRole role) {
     std::vector<FieldCandidate> candidates;
     for (const Column& column : columns) {
       candidates.push_back(
           {column.named.name, role == FieldRole::image ? column.is_image : column.is_label});
     }
+    return candidates;
+  }
+
+  static int pick(const std::vector<Column>& columns, FieldRole role, const std::string& wanted,
+                  const std::string& path) {
+    const std::vector<FieldCandidate> candidates = candidates_of(columns, role);
     int out = -1;
     if (const auto fault = choose_field(out, role, wanted, candidates)) {
       throw Error(*fault, {.file = path});
@@ -182,20 +192,33 @@ class ChunkedArraySource : public Source, public ReadMemory {
   void choose(std::vector<Column> columns, const SourceOptions& options) {
     const int image = pick(columns, FieldRole::image, options.image, path_);
     const int label = pick(columns, FieldRole::label, options.label, path_);
+    warn_of_roles(columns, image >= 0, label >= 0);
     const auto at = [&](int n) -> Column& { return columns[static_cast<std::size_t>(n)]; };
     count_ = image >= 0 ? at(image).count : label >= 0 ? at(label).count : columns[0].count;
     if (count_ == 0) throw Error(ErrorCode::source_empty, {.file = path_}, "its arrays are empty");
     if (label >= 0 && at(label).count != count_) {
       throw Error(
           ErrorCode::field_unclear, {.file = path_},
-          fmt::format("{}: {} has {} samples, {} has {}", format_, printable(at(label).named.name),
-                      at(label).count, printable(at(image).named.name), count_));
+          fmt::format("{}: {} has {} samples, {} has {}: write it with as many labels as images",
+                      format_, printable(at(label).named.name), at(label).count,
+                      printable(at(image).named.name), count_));
     }
     if (image >= 0) add_field(std::move(at(image)), FieldType::image);
     for (int c = 0; c < static_cast<int>(columns.size()); ++c) {
       if (c != image && c != label) add_other(std::move(at(c)));
     }
     if (label >= 0) add_label(at(label));
+  }
+
+  void warn_of_roles(const std::vector<Column>& columns, bool has_image, bool has_label) {
+    const auto warn = [&](const std::string& text) {
+      if (!text.empty()) warnings_.push_back(printable(path_) + ": " + text);
+    };
+    if (!has_label) warn(no_label_warning(candidates_of(columns, FieldRole::label), has_image));
+    for (const Column& column : columns) {
+      const bool plain = !has_image && !column.named.resolve;
+      if (plain) warn(float_picture_warning(column.named.name, column.sample));
+    }
   }
 
   void add_other(Column column) {
@@ -320,8 +343,9 @@ class ChunkedArraySource : public Source, public ReadMemory {
 
 std::shared_ptr<const Source> open_chunked_arrays(const char* format, const std::string& path,
                                                   std::vector<NamedArray> arrays,
-                                                  const SourceOptions& options) {
-  return std::make_shared<ChunkedArraySource>(format, path, std::move(arrays), options);
+                                                  const SourceOptions& options,
+                                                  const std::vector<std::string>& warnings) {
+  return std::make_shared<ChunkedArraySource>(format, path, std::move(arrays), options, warnings);
 }
 
 }  // namespace tundish

@@ -113,11 +113,17 @@ std::optional<Fault> read_n5_block(Chunk& out, const N5Array& array, Bytes file)
 }
 
 std::shared_ptr<const Source> open_n5(const std::string& path, const SourceOptions& options) {
+  constexpr std::array kMetadata = {"attributes.json"};
   std::vector<NamedArray> arrays;
+  std::vector<std::string> lost_arrays;
   walk_arrays(path, [&](const std::string& folder, const std::string& name) {
     const std::string file = join_path(folder, "attributes.json");
     std::vector<std::byte> text;
-    if (!read_if_exists(text, file, kMaxArrayJson, kName)) return false;
+    if (!read_if_exists(text, file, kMaxArrayJson, kName)) {
+      const bool lost = !name.empty() && has_chunks_alone(folder, kMetadata);
+      if (lost) lost_arrays.push_back(name);
+      return lost;
+    }
     N5Array array;
     bool is_array = false;
     if (const auto fault = read_n5_attributes(array, is_array, text)) {
@@ -130,7 +136,8 @@ std::shared_ptr<const Source> open_n5(const std::string& path, const SourceOptio
                           grid, std::make_unique<N5Loader>(folder, std::move(array)))});
     return true;
   });
-  return open_chunked_arrays("n5", path, std::move(arrays), options);
+  return open_chunked_arrays("n5", path, std::move(arrays), options,
+                             warnings_of_lost(lost_arrays, "attributes.json"));
 }
 
 }  // namespace tundish

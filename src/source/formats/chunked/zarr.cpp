@@ -2,12 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <limits>
+#include <array>
 #include <mutex>
 #include <set>
 
-#include "core/crc32c.h"
 #include "core/file.h"
 #include "source/chunks/chunked_array.h"
 #include "source/format.h"
@@ -15,12 +13,14 @@
 #include "source/formats/chunked/array_json.h"
 #include "source/formats/chunked/chunked_array_source.h"
 #include "source/formats/chunked/zarr_metadata.h"
+#include "source/formats/chunked/zarr_shard.h"
 #include "source/names.h"
 
 namespace tundish {
 namespace {
 
 constexpr const char* kName = "Zarr";
+constexpr std::array kMetadata = {".zarray", ".zgroup", "zarr.json"};
 
 class ZarrLoader : public ChunkLoader {
  public:
@@ -55,12 +55,11 @@ class ZarrLoader : public ChunkLoader {
   bool read_from_shard(std::vector<std::byte>& out, std::string& path,
                        std::span<const std::uint64_t> at) const {
     std::vector<std::uint64_t> shard;
-    std::uint64_t number = 0, chunks = 1;  // of the chunk in the shard; of all chunks there
+    std::uint64_t number = 0;  // of the chunk in the shard
     for (std::size_t a = 0; a < at.size(); ++a) {
       const std::uint64_t count = array_.shards->chunks[a];
       shard.push_back(at[a] / count);
       number = number * count + at[a] % count;
-      chunks *= count;
     }
     path = join_path(folder_, zarr_key(array_, shard));
     File file;
@@ -70,56 +69,32 @@ class ZarrLoader : public ChunkLoader {
       if (error.code() == ErrorCode::source_missing) return false;
       throw;
     }
-    const std::uint64_t size = file.size();
-    const std::uint64_t table = 16 * chunks + (array_.shards->table_has_checksum ? 4 : 0);
-    if (size < table) fail(path, "the shard is shorter than its table", size);
-    const std::uint64_t table_at = array_.shards->table_at_end ? size - table : 0;
-    if (array_.shards->table_has_checksum) check_table(file, shard, table_at, table - 4);
-    std::byte entry[16];
-    if (file.read_at(entry, table_at + 16 * number) != sizeof entry) {
-      fail(path, "the shard became shorter", table_at);
-    }
-    const auto offset = tundish::load<std::uint64_t>(entry);
-    const auto bytes = tundish::load<std::uint64_t>(entry + 8);
-    constexpr std::uint64_t kMissing = std::numeric_limits<std::uint64_t>::max();
-    if (offset == kMissing && bytes == kMissing) return false;
-    if (bytes > most() || bytes > size || offset > size - bytes) {
-      fail(path, "a chunk leads out of the shard", table_at + 16 * number);
-    }
-    out.resize(bytes);
-    if (file.read_at(out, offset) != bytes) fail(path, "the shard became shorter", offset);
-    return true;
+    const ReadShard read = [&](std::span<std::byte> bytes, std::uint64_t offset) {
+      return file.read_at(bytes, offset) == bytes.size();
+    };
+    ShardTable table;
+    ShardEntry entry;
+    auto fault = find_shard_table(table, *array_.shards, file.size());
+    if (!fault && array_.shards->table_has_checksum) fault = check_once(table, shard, read);
+    if (!fault) fault = find_in_shard(entry, table, number, most(), read);
+    if (fault) throw Error(*fault, {.file = path});
+    if (entry.missing) return false;
+    out.resize(entry.bytes);
+    if (read(out, entry.offset)) return true;
+    throw Error(damaged_source(kName, "the shard became shorter", entry.offset), {.file = path});
   }
 
-  // Once per shard, in small pieces: a table may have 256 MiB.
-  void check_table(const File& file, const std::vector<std::uint64_t>& shard, std::uint64_t at,
-                   std::uint64_t bytes) const {
+  // The table of a shard is checked when the shard is first used.
+  std::optional<Fault> check_once(const ShardTable& table, const std::vector<std::uint64_t>& shard,
+                                  const ReadShard& read) const {
     {
       const std::scoped_lock lock(mutex_);
-      if (checked_.contains(shard)) return;
+      if (checked_.contains(shard)) return std::nullopt;
     }
-    std::vector<std::byte> piece(static_cast<std::size_t>(std::min<std::uint64_t>(bytes, 1 << 16)));
-    std::uint32_t sum = 0;
-    for (std::uint64_t done = 0; done < bytes; done += piece.size()) {
-      piece.resize(static_cast<std::size_t>(std::min<std::uint64_t>(bytes - done, piece.size())));
-      if (file.read_at(piece, at + done) != piece.size()) {
-        fail(file.path(), "the shard became shorter", at);
-      }
-      sum = crc32c(piece, sum);
-    }
-    std::byte stored[4];
-    if (file.read_at(stored, at + bytes) != sizeof stored) {
-      fail(file.path(), "the shard became shorter", at);
-    }
-    if (tundish::load<std::uint32_t>(stored) != sum) {
-      fail(file.path(), "the checksum of the shard's table is wrong", at);
-    }
+    if (auto fault = check_shard_table(table, read)) return fault;
     const std::scoped_lock lock(mutex_);
     checked_.insert(shard);
-  }
-
-  [[noreturn]] static void fail(const std::string& path, const char* reason, std::uint64_t offset) {
-    throw Error(damaged_source(kName, reason, offset), {.file = path});
+    return std::nullopt;
   }
 
   std::string folder_;
@@ -149,16 +124,22 @@ bool read_metadata(ZarrArray& out, const std::string& folder) {
 
 std::shared_ptr<const Source> open_zarr(const std::string& path, const SourceOptions& options) {
   std::vector<NamedArray> arrays;
+  std::vector<std::string> lost_arrays;
   walk_arrays(path, [&](const std::string& folder, const std::string& name) {
     ZarrArray array;
-    if (!read_metadata(array, folder)) return false;
+    if (!read_metadata(array, folder)) {
+      const bool lost = !name.empty() && has_chunks_alone(folder, kMetadata);
+      if (lost) lost_arrays.push_back(name);
+      return lost;
+    }
     const ChunkGrid grid = array.grid;
     arrays.push_back({name.empty() ? own_name(path) : name,
                       std::make_shared<ChunkedArray>(
                           grid, std::make_unique<ZarrLoader>(folder, std::move(array)))});
     return true;
   });
-  return open_chunked_arrays("zarr", path, std::move(arrays), options);
+  return open_chunked_arrays("zarr", path, std::move(arrays), options,
+                             warnings_of_lost(lost_arrays, ".zarray or zarr.json"));
 }
 
 }  // namespace tundish

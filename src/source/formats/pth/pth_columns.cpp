@@ -67,16 +67,47 @@ class Columns {
     return std::string(pickle_.text(key));
   }
 
-  // Samples, unless the list is [images, labels]: tensors that differ but in their first sides.
+  // Samples, unless the list is [images, labels, ...]. Throws Error for tensors that differ in
+  // their sides alone: images of several sizes would become the rows of the first one.
   bool one_per_sample(const Values& items) const {
-    if (!is_tensor(file_, items[0])) return true;
     PlacedTensor first, other;
-    if (find_tensor(first, file_, items[0])) return true;
-    for (const PickleValue& item : items) {
-      if (!is_tensor(file_, item) || find_tensor(other, file_, item)) return true;
-      if (other.layout.type != first.layout.type) return false;
+    if (!is_tensor(file_, items[0]) || find_tensor(first, file_, items[0])) return true;
+    const ArrayType& type = first.layout.type;
+    std::size_t differs = 0;  // the first tensor that does
+    bool same_count = true, columns = false;
+    for (std::size_t i = 1; i < items.size(); ++i) {
+      other = {};
+      if (!is_tensor(file_, items[i]) || find_tensor(other, file_, items[i])) return true;
+      const ArrayType& here = other.layout.type;
+      if (differs == 0 && here != type) differs = i;
+      same_count = same_count && count_of(here) == count_of(type);
+      columns = columns || here.element != type.element || here.shape.size() != type.shape.size() ||
+                (here.shape.size() == 2 && here.shape[1] == 1);  // a number per sample
     }
-    return true;
+    if (differs == 0) return true;
+    if (!same_count || !columns) refuse_differing(items, differs);
+    return false;
+  }
+
+  // Of a column, how many samples it is for.
+  std::uint64_t count_of(const ArrayType& type) const {
+    const auto axes = static_cast<std::int64_t>(type.shape.size());
+    const std::int64_t axis = axes == 1 ? 0 : axis_ < 0 ? axis_ + axes : axis_;
+    return axis < 0 || axis >= axes ? 0 : type.shape[static_cast<std::size_t>(axis)];
+  }
+
+  [[noreturn]] void refuse_differing(const Values& items, std::size_t i) const {
+    PlacedTensor first, other;
+    find_tensor(first, file_, items[0]);
+    find_tensor(other, file_, items[i]);
+    fail(unsupported_source(
+        kPthFormat,
+        fmt::format(
+            "a list of tensors that differ: 0 is {}, {} is {}; the samples of a file have one "
+            "type and shape. Images of several sizes are packed in Python: "
+            "tundish.pack(torch.load(FILE), \"train.tnd\"); columns, such as images and masks, "
+            "are saved as a tuple or a dict",
+            array_text(first.layout.type), i, array_text(other.layout.type))));
   }
 
   void put(StoredArray array) {

@@ -20,7 +20,7 @@ std::optional<Fault> find_tensor(PlacedTensor& out, PthFile& file, const PickleV
 // Adds the arrays of the file to the set:
 //   a tensor: image
 //   a dict: every tensor or list of numbers by its key
-//   a tuple, or a list of tensors that differ: image, label, field_2, ...
+//   a tuple, or a list [images, labels, ...]: image, label, field_2, ...
 //   a list of equal tensors, of tuples or of dicts: one sample each
 // Throws Error.
 void add_columns(ArraySet& set, PthFile& file, std::int64_t axis);

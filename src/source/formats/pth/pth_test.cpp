@@ -78,6 +78,27 @@ TEST_CASE(".pth: a dict, a tuple, and a list of samples") {
   }
 }
 
+TEST_CASE(".pth: a list of tensors that differ in size is refused, [images, labels] is not") {
+  const TemporaryFolder folder;
+  const std::string wide = tensor("Byte", "0", 0, {1, 2, 4}, {8, 4, 1});
+  const std::string small = tensor("Byte", "0", 8, {1, 2, 2}, {4, 2, 1});
+  const std::string reason = refusal(folder, "(" + wide + wide + small + wide + "l");
+  CHECK(
+      reason.starts_with("TND-315 torch.save: a list of tensors that differ: 0 is uint8 "
+                         "(1, 2, 4), 2 is uint8 (1, 2, 2); the samples of a file have one"));
+  CHECK(reason.find("tundish.pack(torch.load(FILE), \"train.tnd\")") != std::string::npos);
+  CHECK(refusal(folder, "(" + wide + small + "t") == "opened");  // a tuple is of columns
+
+  const std::string images = tensor("Byte", "0", 0, {2, 3, 4}, {12, 4, 1});
+  const std::string masks = tensor("Byte", "0", 0, {2, 3}, {3, 1});
+  const std::string row = tensor("Byte", "0", 0, {2, 1}, {1, 1});
+  const std::string three = tensor("Byte", "0", 0, {3}, {1});
+  CHECK(refusal(folder, "(" + images + masks + "l") == "opened");
+  CHECK(refusal(folder, "(" + masks + row + "l") == "opened");
+  CHECK(refusal(folder, "(" + images + three + "l").find("2, 3, 4), 1 is uint8 (3,)") !=
+        std::string::npos);
+}
+
 TEST_CASE(".pth: strides are followed") {
   const TemporaryFolder folder;
   const auto source =
@@ -128,10 +149,21 @@ TEST_CASE("CIFAR of Python: data and labels of pickles") {
   };
   folder.write("data_batch_1", batch('a'));
   folder.write("data_batch_2", batch('b'));
-  folder.write("batches.meta",
-               "\x80\x02}U\x0blabel_names(U\x04"
-               "boatU\x03"
-               "carls.");
+  const auto meta = [&](const std::string& names) {
+    std::string list;
+    for (const char name : names) list += std::string("U\x01") + name;
+    folder.write("batches.meta", "\x80\x02}U\x0blabel_names(" + list + "ls.");
+  };
+  meta("abcde");
+  std::string reason;
+  try {
+    open_cifar_pickle(folder.path(), {});
+  } catch (const Error& error) {
+    reason = error.reason();
+    CHECK(error.where().record == 1);
+  }
+  CHECK(reason == "CIFAR (Python): its label is 5, but batches.meta names the classes 0 to 4");
+  meta("abcdef");
   const auto source = open_cifar_pickle(folder.path(), {});
   REQUIRE(source->count() == 4);
   CHECK(source->info(3).label == 5);

@@ -66,12 +66,14 @@ class PythonSamples : public Source {
       throw Error(fault->code, {.file = name_}, fault->reason);
     }
     labels_ = std::vector<std::atomic<std::int64_t>>(about_.random_access ? about_.count : 1);
+    for (std::atomic<std::int64_t>& label : labels_) label.store(-1, std::memory_order_relaxed);
   }
 
   std::uint64_t count() const override { return about_.count; }
   const Schema& schema() const override { return about_.schema; }
   bool random_access() const override { return about_.random_access; }
   bool sizes_known() const override { return false; }
+  bool labels_known() const override { return false; }
   std::uint64_t bytes(std::uint64_t) const override { return 0; }
   std::uint64_t memory() const override { return 8 * labels_.size(); }
   std::string path() const override { return name_; }

@@ -10,6 +10,7 @@
 
 #include "source/formats/python/test_messages.h"
 #include "source/unknown_count.h"
+#include "source/views/choice.h"
 
 namespace tundish {
 namespace {
@@ -94,6 +95,18 @@ TEST_CASE("more threads than workers get the samples they ask for, with their la
     }
   }
   CHECK(wrong == 0);
+}
+
+TEST_CASE("a filter by label reads the samples whose labels it judges") {
+  const Worker worker(good_answer);
+  const auto source = open_python_samples("set", {worker.program_end()});
+  CHECK_FALSE(source->labels_known());
+  CHECK(source->info(0).label == -1);
+  const Chosen dogs = choose(source, {.filters = {"label=dog"}});
+  CHECK(dogs.source->count() == kCount / 2);
+  CHECK(dogs.source->key(0) == source->key(1));
+  CHECK_FALSE(dogs.source->labels_known());
+  CHECK(choose(source, {.filters = {"label!=1"}}).source->count() == kCount / 2);
 }
 
 TEST_CASE("one bad sample leaves the others usable") {

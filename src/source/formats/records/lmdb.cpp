@@ -122,6 +122,12 @@ class Lmdb : public RecordSource {
       throw Error(*fault, {.file = data_path()});
     }
     index_.note = std::move(samples.note);
+    if (found.one_head) {
+      index_.note += fmt::format(
+          "{}one of its two heads is damaged; the samples are those of the other one, which may be "
+          "older",
+          index_.note.empty() ? "" : "; ");
+    }
     bool clean = found.keys_ascend;  // otherwise samples are called by their numbers
     for (const std::size_t i : samples.order) {
       clean = clean && is_clean_key(found.keys[i]) && is_utf8(found.keys[i]);
@@ -224,7 +230,13 @@ class Lmdb : public RecordSource {
     if (has_labels(values_)) {
       schema_.fields.push_back({"label", FieldType::label});
       labels.push_back({"label"});
+    } else {
+      warnings_.push_back(printable(given_) +
+                          ": its samples have no labels: its values are images alone");
     }
+    const std::string floats =
+        data.type == FieldType::array ? float_picture_warning(data.name, type_) : "";
+    if (!floats.empty()) warnings_.push_back(printable(given_) + ": " + floats);
     int found = 0;
     auto fault = choose_field(found, FieldRole::image, options.image, images);
     if (!fault) fault = choose_field(found, FieldRole::label, options.label, labels);

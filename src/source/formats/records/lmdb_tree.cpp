@@ -73,6 +73,10 @@ class LmdbWalk {
       if (auto fault = enter(meta_.root)) return fault;
       if (auto fault = walk()) return fault;
     }
+    if (out_.one_head && meta_.entries == 0) {
+      return damaged("one of its two heads is damaged or cut off, and the other one has no values",
+                     0);
+    }
     if (out_.keys.size() != meta_.entries) {
       return damaged(
           fmt::format("it has {} values, its head says {}", out_.keys.size(), meta_.entries), 0);
@@ -105,12 +109,14 @@ class LmdbWalk {
       second = meta_at(first->page_size);
       const bool fits = second && plausible(*second) && second->page_size == first->page_size;
       if (fits && second->transaction > first->transaction) meta_ = *second;
+      out_.one_head = !fits;
       return std::nullopt;
     }
     for (std::uint32_t size = kMinPage; size <= kMaxPage; size *= 2) {
       second = meta_at(size);
       if (!second || !plausible(*second) || second->page_size != size) continue;
       meta_ = *second;
+      out_.one_head = true;
       return std::nullopt;
     }
     if (first && first->version != 1) {

@@ -21,6 +21,7 @@ struct LmdbValues {
   StringTable keys;                    // in the order of the tree
   std::vector<std::uint64_t> offsets;  // of the values, in the file
   std::vector<std::uint32_t> sizes;
+  bool one_head = false;    // the other one is damaged, and may have been the newer one
   bool keys_ascend = true;  // each key is after the one before, byte by byte: then no key is twice
 };
 

@@ -28,8 +28,9 @@ void RecordSource::read_stored(std::vector<std::byte>& out, std::uint64_t i,
   if (const auto fault = check_record_size(index_.lengths[i])) throw SampleError(*fault, place(i));
   out.resize(index_.lengths[i] + tail);
   std::size_t got = 0;
+  File own;
   try {
-    got = file_.read_at(out, index_.offsets[i]);
+    got = (file_.is_open() ? file_ : own = File::open(data_path_)).read_at(out, index_.offsets[i]);
   } catch (const Error& error) {
     throw SampleError(error.code(), place(i), error.reason());
   }

@@ -20,14 +20,16 @@ class RecordSource : public Source {
   std::uint64_t count() const override { return index_.size(); }
   SampleInfo info(std::uint64_t i) const override { return {.label = index_.labels[i]}; }
   std::string key(std::uint64_t i) const override;
-  std::string path() const override { return file_.path(); }
+  std::string path() const override { return data_path_; }
   std::uint64_t bytes(std::uint64_t i) const override { return index_.bytes[i]; }
   std::uint64_t memory() const override { return index_.memory(); }
+  // For one of very many files: it is opened for each record. Before the first read.
+  void close_between_reads() { file_ = File(); }
 
  protected:
-  explicit RecordSource(const std::string& file) : file_(File::open(file)) {}
+  explicit RecordSource(const std::string& file) : file_(File::open(file)), data_path_(file) {}
 
-  const std::string& data_path() const { return file_.path(); }
+  const std::string& data_path() const { return data_path_; }
   Where place(std::uint64_t i) const;  // of record i in the data file
 
   // The stored bytes of record i, and `tail` bytes that follow. Throws SampleError.
@@ -36,9 +38,12 @@ class RecordSource : public Source {
   // A thread keeps its buffer between samples, unless a sample was large.
   static void release_if_large(std::vector<std::byte>& buffer);
 
-  File file_;
+  File file_;  // closed: see close_between_reads()
   RecordIndex index_;
   std::string prefix_;  // of keys that are numbers
+
+ private:
+  std::string data_path_;
 };
 
 }  // namespace tundish

@@ -80,6 +80,7 @@ class RecordIo : public RecordSource {
   }
 
   const Schema& schema() const override { return schema_; }
+  const std::vector<std::string>& warnings() const override { return warnings_; }
 
   void read(Sample& out, std::uint64_t i, FieldSet fields) const override {
     thread_local std::vector<std::byte> stored, data;
@@ -214,7 +215,12 @@ class RecordIo : public RecordSource {
     if (kind_.labels == Labels::ragged) schema_.fields.push_back({"label", FieldType::array});
     const std::array images = {FieldCandidate{"image"}};
     std::vector<FieldCandidate> labels = {{"image", false}};
-    if (schema_.fields.size() > 1) labels.push_back({"label"});
+    if (schema_.fields.size() > 1) {
+      labels.push_back({"label"});
+    } else {
+      warnings_.push_back(printable(data_path()) +
+                          ": its samples have no labels: its records have no header");
+    }
     int found = 0;
     auto fault = choose_field(found, FieldRole::image, options.image, images);
     if (!fault) fault = choose_field(found, FieldRole::label, options.label, labels);
@@ -269,6 +275,7 @@ class RecordIo : public RecordSource {
   std::string keys_path_;  // of the .idx file; empty: there is none
   RecordIoKind kind_;
   Schema schema_;
+  std::vector<std::string> warnings_;
   std::vector<std::uint32_t> flags_;  // while the index is built
   bool seen_ = false;                 // a good record, while the index is built
 };

@@ -5,6 +5,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "core/array_type.h"
 #include "source/arrays/copy_bytes.h"
 #include "source/format.h"
 #include "source/formats/records/protobuf.h"
@@ -252,6 +253,24 @@ void append_values(std::vector<std::byte>& out, const TfFeature& feature) {
   while (reader.next(step)) {
     if (step.number == 1) append_feature(out, feature.kind, step.bytes);
   }
+}
+
+std::optional<std::vector<std::uint64_t>> read_tf_shape(const TfFeature& feature,
+                                                        std::uint64_t values) {
+  if (feature.kind != FeatureKind::integers || feature.is_sequence) return std::nullopt;
+  if (feature.values == 0 || feature.values > kMaxArraySides) return std::nullopt;
+  std::vector<std::byte> bytes;
+  append_values(bytes, feature);
+  std::vector<std::uint64_t> shape;
+  std::uint64_t product = 1;
+  for (std::size_t at = 0; at + sizeof(std::int64_t) <= bytes.size(); at += sizeof(std::int64_t)) {
+    const auto side = load<std::uint64_t>(&bytes[at]);  // a negative one is larger than any product
+    if (side == 0 || side > values / product) return std::nullopt;
+    product *= side;
+    shape.push_back(side);
+  }
+  if (product != values) return std::nullopt;
+  return shape;
 }
 
 }  // namespace tundish

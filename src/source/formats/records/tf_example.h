@@ -33,6 +33,14 @@ struct TfFeature {
 std::optional<Fault> parse_tf_example(std::vector<TfFeature>& out, Bytes record);
 inline constexpr std::size_t kMaxFeatures = 1024;
 
+// A list of numbers has no shape: the feature NAME/shape holds the sides of the array NAME, where
+// it has several. tundish convert writes it.
+inline constexpr const char* kTfShapeEnding = "/shape";
+
+// The sides that a feature lists, when an array of `values` values has them. Any feature.
+std::optional<std::vector<std::uint64_t>> read_tf_shape(const TfFeature& feature,
+                                                        std::uint64_t values);
+
 // Appends the values of a feature that parse_tf_example() gave: float32 or int64.
 void append_values(std::vector<std::byte>& out, const TfFeature& feature);
 

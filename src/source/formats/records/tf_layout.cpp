@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <set>
+
 #include "decode/decode.h"
 #include "source/arrays/copy_bytes.h"
 #include "source/field_names.h"
@@ -47,8 +51,8 @@ const TfFeature* find_feature(const std::vector<TfFeature>& features, const std:
   return nullptr;
 }
 
-std::string_view find_class_text(const std::vector<TfFeature>& features) {
-  const TfFeature* found = find_feature(features, std::string(kTfClassText));
+std::string_view find_text(const std::vector<TfFeature>& features, std::string_view name) {
+  const TfFeature* found = find_feature(features, std::string(name));
   const bool one = found && found->kind == FeatureKind::bytes && found->values == 1;
   return one ? text_of(found->first) : std::string_view();
 }
@@ -80,16 +84,55 @@ void TfSurvey::note(Seen& seen, const TfFeature& feature) {
   seen.image = seen.image && sniff(feature.first).has_value();
 }
 
+bool TfSurvey::Seen::is_array() const {
+  return !mixed && !ragged && (kind == FeatureKind::floats || kind == FeatureKind::integers);
+}
+
+void TfSurvey::note_shape(Seen& seen, const TfFeature& feature, const std::vector<TfFeature>& all) {
+  if (!seen.shaped || feature.values == 0) return;
+  const TfFeature* sides = find_feature(all, std::string(feature.name) + kTfShapeEnding);
+  auto shape = sides && !feature.is_sequence ? read_tf_shape(*sides, feature.values) : std::nullopt;
+  seen.shaped = shape.has_value();
+  if (!shape) return;
+  if (seen.shape.empty()) seen.shape = *shape;
+  seen.same_sides = seen.same_sides && seen.shape == *shape;
+}
+
 std::optional<Fault> TfSurvey::add(Bytes record) {
   if (auto fault = parse_tf_example(scratch_, record)) return fault;
+  bool any_shape = false;
+  for (const TfFeature& feature : scratch_) any_shape |= feature.name.ends_with(kTfShapeEnding);
   for (const TfFeature& feature : scratch_) {
     const std::string name(feature.name);
-    if (features_.size() < kMaxFeatures || features_.contains(name)) note(features_[name], feature);
+    if (features_.size() == kMaxFeatures && !features_.contains(name)) continue;
+    Seen& seen = features_[name];
+    note(seen, feature);
+    if (any_shape) {
+      note_shape(seen, feature, scratch_);
+    } else {
+      seen.shaped = seen.shaped && feature.values == 0;
+    }
   }
   return std::nullopt;
 }
 
-std::optional<Fault> TfLayout::decide(const TfSurvey& survey, const SourceOptions& options) {
+std::set<std::string> TfLayout::find_descriptions(const TfSurvey& survey, const std::string& image,
+                                                  const std::string& label) {
+  constexpr std::array kUsual = {"image/format", "image/height", "image/width"};
+  const auto has = [&](std::string_view name) {
+    return survey.features_.contains(std::string(name));
+  };
+  if (image != kTfImage || !has(kTfFileName) || !std::all_of(kUsual.begin(), kUsual.end(), has)) {
+    return {};
+  }
+  std::set<std::string> out(kUsual.begin(), kUsual.end());
+  out.insert({"image/channels", "image/colorspace", std::string(kTfFileName)});
+  if (label == kTfLabel) out.emplace(kTfClassText);
+  return out;
+}
+
+std::optional<Fault> TfLayout::decide(const TfSurvey& survey, const SourceOptions& options,
+                                      bool keep_descriptions) {
   std::vector<FieldCandidate> images, labels;
   for (const auto& [name, seen] : survey.features_) {
     const bool one_value = seen.single && !seen.mixed;
@@ -100,13 +143,25 @@ std::optional<Fault> TfLayout::decide(const TfSurvey& survey, const SourceOption
   int image = -1, label = -1;
   if (auto fault = choose_field(image, FieldRole::image, options.image, images)) return fault;
   if (auto fault = choose_field(label, FieldRole::label, options.label, labels)) return fault;
+  const std::string text = label < 0 ? no_label_warning(labels, image >= 0) : "";
+  if (!text.empty()) warnings_.push_back(text);
   schema_.source = "tfrecord";
+  const auto name_of = [](int at, const std::vector<FieldCandidate>& of) {
+    return at < 0 ? std::string() : of[static_cast<std::size_t>(at)].name;
+  };
+  std::set<std::string> told;  // features that say no more than the shape of another, or the image
+  if (!keep_descriptions) {
+    told = find_descriptions(survey, name_of(image, images), name_of(label, labels));
+  }
   int at = 0;
+  for (const auto& [name, seen] : survey.features_) {
+    if (at++ != label && seen.is_array() && seen.shaped) told.insert(name + kTfShapeEnding);
+  }
   for (const int role : {kImage, kLabel, kOther}) {
     at = 0;
     for (const auto& [name, seen] : survey.features_) {
       const int here = at == image ? kImage : at == label ? kLabel : kOther;
-      if (here == role) add_field(name, seen, role);
+      if (here == role && (role != kOther || !told.contains(name))) add_field(name, seen, role);
       ++at;
     }
   }
@@ -132,9 +187,10 @@ void TfLayout::add_field(const std::string& feature, const TfSurvey::Seen& seen,
   } else {
     if (seen.ragged) return leave_out("its steps differ in their numbers of values");
     field.type = FieldType::array;
-    if (seen.same_shape) {
+    if (seen.same_shape && (!seen.shaped || seen.same_sides)) {
       field.array =
-          ArrayType{element_of(seen.kind), shape_of(seen.is_sequence, seen.steps, seen.values)};
+          ArrayType{element_of(seen.kind),
+                    seen.shaped ? seen.shape : shape_of(seen.is_sequence, seen.steps, seen.values)};
     }
   }
   const auto taken = [&](const std::string& name) {
@@ -145,7 +201,7 @@ void TfLayout::add_field(const std::string& feature, const TfSurvey::Seen& seen,
   };
   while (taken(field.name)) field.name += "_feature";
   schema_.fields.push_back(std::move(field));
-  parts_.push_back({feature, seen.kind});
+  parts_.push_back({feature, seen.kind, role == kOther && seen.is_array() && seen.shaped});
 }
 
 bool TfLayout::names_classes() const {
@@ -157,16 +213,19 @@ std::string TfLayout::text() const {
   std::string out;
   for (std::size_t f = 0; f < parts_.size(); ++f) {
     const Field& field = schema_.fields[f];
-    out += fmt::format("{}:{} {} {} {} {}\n", parts_[f].feature.size(), parts_[f].feature,
-                       static_cast<int>(parts_[f].kind), field.name, field_type_name(field.type),
-                       field.array ? array_text(*field.array) : "");
+    out +=
+        fmt::format("{}:{} {} {} {} {}{}\n", parts_[f].feature.size(), parts_[f].feature,
+                    static_cast<int>(parts_[f].kind), field.name, field_type_name(field.type),
+                    field.array ? array_text(*field.array) : "", parts_[f].shaped ? " shaped" : "");
   }
   return out;
 }
 
 std::optional<Fault> TfLayout::convert(std::vector<std::byte>* out, std::uint64_t& bytes,
-                                       std::size_t f, const TfFeature* feature) const {
+                                       std::size_t f,
+                                       const std::vector<TfFeature>& features) const {
   const Part& part = parts_[f];
+  const TfFeature* feature = find_feature(features, part.feature);
   if (feature && feature->kind == FeatureKind::empty) feature = nullptr;
   if (feature && feature->kind != part.kind) {
     return damaged(part.feature,
@@ -175,7 +234,7 @@ std::optional<Fault> TfLayout::convert(std::vector<std::byte>* out, std::uint64_
                    feature->offset);
   }
   return part.kind == FeatureKind::bytes ? convert_bytes(out, bytes, f, feature)
-                                         : convert_array(out, bytes, f, feature);
+                                         : convert_array(out, bytes, f, feature, features);
 }
 
 std::optional<Fault> TfLayout::convert_bytes(std::vector<std::byte>* out, std::uint64_t& bytes,
@@ -198,7 +257,8 @@ std::optional<Fault> TfLayout::convert_bytes(std::vector<std::byte>* out, std::u
 }
 
 std::optional<Fault> TfLayout::convert_array(std::vector<std::byte>* out, std::uint64_t& bytes,
-                                             std::size_t f, const TfFeature* feature) const {
+                                             std::size_t f, const TfFeature* feature,
+                                             const std::vector<TfFeature>& features) const {
   const std::optional<ArrayType>& fixed = schema_.fields[f].array;
   const std::string& name = parts_[f].feature;
   const std::uint64_t offset = feature ? feature->offset : 0;
@@ -206,6 +266,12 @@ std::optional<Fault> TfLayout::convert_array(std::vector<std::byte>* out, std::u
   if (feature) here.shape = shape_of(feature->is_sequence, feature->steps, feature->values);
   if (feature && feature->ragged) {
     return damaged(name, "has steps that differ in their numbers of values", offset);
+  }
+  if (feature && parts_[f].shaped) {
+    const TfFeature* sides = find_feature(features, name + kTfShapeEnding);
+    auto shape = sides ? read_tf_shape(*sides, feature->values) : std::nullopt;
+    if (!shape) return damaged(name, "has no shape beside it that fits its values", offset);
+    here.shape = std::move(*shape);
   }
   if (fixed && here != *fixed) {
     return damaged(
@@ -225,10 +291,13 @@ std::optional<Fault> TfLayout::convert_array(std::vector<std::byte>* out, std::u
 }
 
 std::optional<Fault> TfLayout::measure(std::int64_t& label, std::uint64_t& bytes, Bytes record,
-                                       std::string_view* class_text) const {
+                                       TfNames* names) const {
   std::vector<TfFeature> features;
   if (auto fault = parse_tf_example(features, record)) return fault;
-  if (class_text) *class_text = names_classes() ? find_class_text(features) : std::string_view();
+  if (names) {
+    names->class_text = names_classes() ? find_text(features, kTfClassText) : std::string_view();
+    names->file_name = find_text(features, kTfFileName);
+  }
   return measure(label, bytes, features);
 }
 
@@ -237,11 +306,11 @@ std::optional<Fault> TfLayout::measure(std::int64_t& label, std::uint64_t& bytes
   label = -1;
   bytes = 0;
   for (std::size_t f = 0; f < parts_.size(); ++f) {
-    const TfFeature* feature = find_feature(features, parts_[f].feature);
     if (schema_.fields[f].type != FieldType::label) {
-      if (auto fault = convert(nullptr, bytes, f, feature)) return fault;
+      if (auto fault = convert(nullptr, bytes, f, features)) return fault;
       continue;
     }
+    const TfFeature* feature = find_feature(features, parts_[f].feature);
     if (!feature || feature->kind == FeatureKind::empty) continue;
     if (feature->kind != FeatureKind::integers || feature->values != 1) {
       return damaged(parts_[f].feature, "is not one whole number", feature->offset);
@@ -265,8 +334,7 @@ std::optional<Fault> TfLayout::read(Sample& out, Bytes record, FieldSet fields) 
   for (std::size_t f = 0; f < parts_.size(); ++f) {
     out.fields[f].clear();
     if (schema_.fields[f].type == FieldType::label || (fields >> f & 1) == 0) continue;
-    const TfFeature* feature = find_feature(features, parts_[f].feature);
-    if (auto fault = convert(&out.fields[f], bytes, f, feature)) return fault;
+    if (auto fault = convert(&out.fields[f], bytes, f, features)) return fault;
   }
   return std::nullopt;
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,16 +37,34 @@ class TfSurvey {
     bool utf8 = true;   // of bytes
     bool image = true;  // of bytes: each value looks like an image
     std::uint64_t steps = 0, values = 0;
+    bool shaped = true;                // NAME/shape fits in every record that has values
+    bool same_sides = true;            // and says the same in all of them
+    std::vector<std::uint64_t> shape;  // what the first one says
+    bool is_array() const;             // becomes an array unless it is the label
   };
+  static void note_shape(Seen& seen, const TfFeature& feature, const std::vector<TfFeature>& all);
   static void note(Seen& seen, const TfFeature& feature);
   std::map<std::string, Seen> features_;
   std::vector<TfFeature> scratch_;
 };
 
+// Features that describe the image or name the sample, beside the image, as TensorFlow's scripts
+// for ImageNet and tundish convert write them. Not all of them have to be there.
+inline constexpr std::string_view kTfImage = "image/encoded";
+inline constexpr std::string_view kTfFileName = "image/filename";
+
+// What a record says beside its fields; parts of the record, or empty.
+struct TfNames {
+  std::string_view class_text;  // of the label's class
+  std::string_view file_name;   // of the sample
+};
+
 class TfLayout {
  public:
-  // Faults: field_unclear.
-  std::optional<Fault> decide(const TfSurvey& survey, const SourceOptions& options);
+  // `keep_descriptions`: features that only describe the image, its name and the name of its class
+  // are fields as well. Faults: field_unclear.
+  std::optional<Fault> decide(const TfSurvey& survey, const SourceOptions& options,
+                              bool keep_descriptions = true);
 
   const Schema& schema() const { return schema_; }
   void set_classes(std::vector<std::string> names) { schema_.classes = std::move(names); }
@@ -54,10 +73,8 @@ class TfLayout {
 
   // The label, and the bytes of all fields as read() gives them. Any record; faults:
   // source_damaged, image_too_large, format_unsupported.
-  // `class_text`, where one is given, becomes the name of the label's class: part of the record, or
-  // empty.
   std::optional<Fault> measure(std::int64_t& label, std::uint64_t& bytes, Bytes record,
-                               std::string_view* class_text = nullptr) const;
+                               TfNames* names = nullptr) const;
 
   // The fields that are asked for. Faults as measure().
   std::optional<Fault> read(Sample& out, Bytes record, FieldSet fields) const;
@@ -66,18 +83,25 @@ class TfLayout {
   struct Part {
     std::string feature;
     FeatureKind kind;
+    bool shaped = false;  // NAME/shape of the record says its shape
   };
+  // Features that say nothing which the image, its key and its label do not say. Empty unless
+  // the records are of the usual form.
+  static std::set<std::string> find_descriptions(const TfSurvey& survey, const std::string& image,
+                                                 const std::string& label);
   bool names_classes() const;  // image/class/text is the name of what the label is the number of
   void add_field(const std::string& feature, const TfSurvey::Seen& seen, int role);
   std::optional<Fault> measure(std::int64_t& label, std::uint64_t& bytes,
                                const std::vector<TfFeature>& features) const;
-  // These add to `bytes`, and write to `out` unless it is null. The feature may be null.
+  // These add to `bytes`, and write to `out` unless it is null. The feature may be null; `features`
+  // are all of the record.
   std::optional<Fault> convert(std::vector<std::byte>* out, std::uint64_t& bytes, std::size_t field,
-                               const TfFeature* feature) const;
+                               const std::vector<TfFeature>& features) const;
   std::optional<Fault> convert_bytes(std::vector<std::byte>* out, std::uint64_t& bytes,
                                      std::size_t field, const TfFeature* feature) const;
   std::optional<Fault> convert_array(std::vector<std::byte>* out, std::uint64_t& bytes,
-                                     std::size_t field, const TfFeature* feature) const;
+                                     std::size_t field, const TfFeature* feature,
+                                     const std::vector<TfFeature>& features) const;
 
   Schema schema_;
   std::vector<Part> parts_;  // one per field

@@ -16,6 +16,8 @@
 #include "source/formats/records/tfrecord_folder.h"
 #include "source/formats/records/tfrecord_reader.h"
 #include "source/names.h"
+#include "source/views/key_hash.h"
+#include "source/views/pattern.h"
 
 namespace tundish {
 namespace {
@@ -71,18 +73,28 @@ class TfRecord : public RecordSource {
       : RecordSource(path), layout_(std::move(layout)) {
     prefix_ = std::move(prefix);
     compression_ = compression_of(file_);
-    const IndexedFile about{path, stamp_of(path), "tfrecord", "with classes\n" + layout_->text()};
-    auto known = load_record_index(about);
+  }
+
+  // From the index beside the file; false when there is none that fits.
+  bool load_index() {
+    auto known = load_record_index(about());
     auto classes = known ? TfClassNames::parse(known->note) : std::nullopt;
-    if (classes && compression_ == Compression::none) {
-      index_ = std::move(*known);
-      classes_ = std::move(*classes);
-      return;
-    }
+    if (!classes || compression_ != Compression::none) return false;
+    index_ = std::move(*known);
+    classes_ = std::move(*classes);
+    return true;
+  }
+
+  // Reads the file through.
+  void make_index() {
+    const IndexedFile file = about();
     build_index();
     index_.note = classes_.text();
-    if (compression_ == Compression::none) save_record_index(about, index_);
+    if (compression_ == Compression::none) save_record_index(file, index_);
   }
+
+  const StringTable& names() const { return index_.names; }  // empty: no record has one
+  void forget_names() { index_.names = {}; }                 // the keys are numbers
 
   const Schema& schema() const override { return layout_->schema(); }
   const std::vector<std::string>& warnings() const override { return warnings_; }
@@ -101,7 +113,8 @@ class TfRecord : public RecordSource {
 
   void scan(const SampleSink& sink, const BadSink& bad) const override {
     if (random_access()) return Source::scan(sink, bad);
-    RecordStream records(file_, compression_);
+    const File file = File::open(data_path());
+    RecordStream records(file, compression_);
     std::vector<std::byte> stored;
     Sample sample;
     for (std::uint64_t i = 0; i < count(); ++i) {
@@ -117,6 +130,10 @@ class TfRecord : public RecordSource {
   }
 
  private:
+  IndexedFile about() const {
+    return {data_path(), stamp_of(data_path()), "tfrecord", "with names\n" + layout_->text()};
+  }
+
   void build_index() {
     RecordStream records(file_, compression_);
     std::vector<std::byte> stored;
@@ -124,6 +141,7 @@ class TfRecord : public RecordSource {
     const std::uint64_t bytes = std::min(file_.size(), kMaxRecords);
     const std::uint64_t most =
         std::min(kMaxRecords, ((8 << 20) + 64 * bytes) / RecordIndex::kBytesPerRecord);
+    bool named = true;
     while (records.next()) {
       if (index_.size() == most) {
         throw Error(unsupported_source("TFRecord",
@@ -135,13 +153,25 @@ class TfRecord : public RecordSource {
       std::int64_t label = -1;
       std::uint64_t read_bytes = 0;
       const std::uint64_t offset = records.at().offset(), length = records.at().length();
-      std::string_view class_text;
+      TfNames names;
       // A record that is damaged is reported when it is read.
       const bool good = records.read(stored) && !check_tfrecord(stored) &&
-                        !layout_->measure(label, read_bytes, data_of(stored), &class_text);
-      if (good) classes_.add(label, class_text);
+                        !layout_->measure(label, read_bytes, data_of(stored), &names);
+      if (good) classes_.add(label, names.class_text);
       index_.add(offset, length, good ? label : -1, good ? read_bytes : 0);
+      named = named && add_name(good ? names.file_name : "", good, 64 * bytes);
     }
+    if (!named || !any_name_) index_.names = {};
+  }
+
+  // False when the records' names cannot be their keys: one has none, or they take too much memory.
+  bool add_name(std::string_view name, bool good, std::uint64_t most) {
+    const std::string key = clean_path(name);
+    const bool usable = !name.empty() && is_clean_key(key);
+    if (good && !usable) return false;
+    any_name_ = any_name_ || usable;
+    index_.names.add(usable ? key : fmt::format("{:08}", index_.names.size()));
+    return index_.names.memory() <= (8 << 20) + most;
   }
 
   std::optional<Fault> take(Sample& out, const std::vector<std::byte>& stored,
@@ -153,13 +183,12 @@ class TfRecord : public RecordSource {
   Compression compression_ = Compression::none;
   std::shared_ptr<const TfLayout> layout_;
   TfClassNames classes_;
+  bool any_name_ = false;  // while the index is made
   std::vector<std::string> warnings_;
 };
 
-// From the first good records of these files.
-std::shared_ptr<TfLayout> decide_layout(const std::string& path,
-                                        const std::vector<std::string>& files,
-                                        const SourceOptions& options) {
+// The first good records of these files.
+TfSurvey survey_files(const std::string& path, const std::vector<std::string>& files) {
   TfSurvey survey;
   std::size_t good = 0, tried = 0;
   std::optional<Fault> first_fault;
@@ -184,12 +213,101 @@ std::shared_ptr<TfLayout> decide_layout(const std::string& path,
   }
   if (good == 0 && first_fault) throw Error(*first_fault, {.file = faulty});
   if (good == 0) throw Error(ErrorCode::source_empty, {.file = path}, "it has no record");
+  return survey;
+}
+
+std::shared_ptr<TfLayout> decide_layout(const std::string& path, const TfSurvey& survey,
+                                        const SourceOptions& options, bool keep_descriptions) {
   auto layout = std::make_shared<TfLayout>();
-  if (const auto fault = layout->decide(survey, options)) throw Error(*fault, {.file = path});
+  if (const auto fault = layout->decide(survey, options, keep_descriptions)) {
+    throw Error(*fault, {.file = path});
+  }
   if (layout->schema().fields.empty()) {
     throw Error(unsupported_source("TFRecord", "its records have no features"), {.file = path});
   }
   return layout;
+}
+
+// The files of a data set, opened by one layout.
+struct OpenedFiles {
+  std::shared_ptr<TfLayout> layout;
+  std::vector<std::shared_ptr<TfRecord>> files;
+  std::vector<std::string> classes;
+  std::string why_no_classes;  // empty: there are, or no record names one
+  bool named = false;          // every record has a name of its own
+};
+
+bool have_own_names(const std::vector<std::shared_ptr<TfRecord>>& files) {
+  std::vector<std::uint64_t> hashes;
+  for (const auto& file : files) {
+    if (file->count() > 0 && file->names().size() == 0) return false;
+    check_stop(file->path());
+    for (std::size_t i = 0; i < file->names().size(); ++i) {
+      hashes.push_back(key_hash("name", 0, file->names()[i]));
+    }
+  }
+  std::sort(hashes.begin(), hashes.end());
+  return std::adjacent_find(hashes.begin(), hashes.end()) == hashes.end();
+}
+
+// `prefixes`: of keys that are numbers, for each file. Empty when a file without an index would
+// have to be read through, and `read_through` is false.
+std::optional<OpenedFiles> open_files(std::shared_ptr<TfLayout> layout,
+                                      const std::vector<std::string>& files,
+                                      const std::vector<std::string>& prefixes, bool read_through) {
+  OpenedFiles out;
+  out.layout = std::move(layout);
+  TfClassNames classes;
+  for (std::size_t f = 0; f < files.size(); ++f) {
+    auto file = std::make_shared<TfRecord>(files[f], out.layout, prefixes[f]);
+    if (!file->load_index()) {
+      if (!read_through) return std::nullopt;
+      file->make_index();
+    }
+    classes.add(file->classes());
+    if (f >= kMaxOpenFiles) file->close_between_reads();
+    out.files.push_back(std::move(file));
+  }
+  out.classes = classes.names(out.why_no_classes);
+  out.named = have_own_names(out.files);
+  return out;
+}
+
+// Features that only describe the image are no fields, unless they say more than keys and classes
+// do: names that occur twice, a label with two names. That is known when the files have been read
+// through; their indexes keep it.
+OpenedFiles open_described(const std::string& path, const std::vector<std::string>& files,
+                           const std::vector<std::string>& prefixes, const SourceOptions& options) {
+  const TfSurvey survey = survey_files(path, files);
+  const auto all = decide_layout(path, survey, options, true);
+  const auto fewer = decide_layout(path, survey, options, false);
+  if (all->text() == fewer->text()) return *open_files(all, files, prefixes, true);
+  if (auto known = open_files(all, files, prefixes, false)) return *known;
+  OpenedFiles out = *open_files(fewer, files, prefixes, true);
+  if (out.named && out.why_no_classes.empty()) return out;
+  return *open_files(all, files, prefixes, true);
+}
+
+std::shared_ptr<const Source> open_all(const std::string& path,
+                                       const std::vector<std::string>& files,
+                                       const std::vector<std::string>& prefixes,
+                                       std::vector<std::string> warnings,
+                                       const SourceOptions& options) {
+  OpenedFiles opened = open_described(path, files, prefixes, options);
+  for (const std::string& text : opened.layout->warnings()) {
+    warnings.push_back(printable(path) + ": " + text);
+  }
+  opened.layout->set_classes(std::move(opened.classes));
+  if (!opened.why_no_classes.empty()) {
+    warnings.push_back(printable(path) +
+                       ": the names of its classes are not used: " + opened.why_no_classes);
+  }
+  for (const auto& file : opened.files) {
+    if (!opened.named) file->forget_names();
+  }
+  opened.files.front()->set_warnings(std::move(warnings));
+  return join_sources({opened.files.begin(), opened.files.end()},
+                      files.front() == path ? "" : path);
 }
 
 }  // namespace
@@ -201,35 +319,24 @@ bool looks_like_tfrecord(const Probe& probe) {
 }
 
 std::shared_ptr<const Source> open_tfrecord(const std::string& path, const SourceOptions& options) {
-  TfRecordFolder folder;
   std::error_code ignored;
-  const bool is_folder = std::filesystem::is_directory(path, ignored);
-  if (is_folder) folder = list_tfrecords(path);
-  std::vector<std::string> files;
-  for (const std::string& name : folder.names) files.push_back(join_path(path, name));
-  if (!is_folder) files = {path};
-  const auto layout = decide_layout(path, files, options);
-  std::vector<std::string> warnings = std::move(folder.warnings);
-  for (const std::string& text : layout->warnings()) {
-    warnings.push_back(printable(path) + ": " + text);
+  if (!std::filesystem::is_directory(path, ignored))
+    return open_all(path, {path}, {""}, {}, options);
+  TfRecordFolder folder = list_tfrecords(path);
+  std::vector<std::string> files, prefixes;
+  for (const std::string& name : folder.names) {
+    files.push_back(join_path(path, name));
+    prefixes.push_back(name + "/");
   }
-  std::vector<std::shared_ptr<const Source>> sources;
-  TfClassNames classes;
-  std::shared_ptr<TfRecord> first;
-  for (std::size_t f = 0; f < files.size(); ++f) {
-    const std::string prefix = is_folder ? folder.names[f] + "/" : "";
-    auto source = std::make_shared<TfRecord>(files[f], layout, prefix);
-    classes.add(source->classes());
-    if (f == 0) first = source;
-    sources.push_back(std::move(source));
-  }
-  std::string reason;
-  layout->set_classes(classes.names(reason));
-  if (!reason.empty()) {
-    warnings.push_back(printable(path) + ": the names of its classes are not used: " + reason);
-  }
-  first->set_warnings(std::move(warnings));
-  return join_sources(std::move(sources), is_folder ? path : "");
+  return open_all(path, files, prefixes, std::move(folder.warnings), options);
+}
+
+std::shared_ptr<const Source> open_tfrecords(const std::string& path,
+                                             const std::vector<std::string>& files,
+                                             const SourceOptions& options) {
+  std::vector<std::string> prefixes;
+  for (const std::string& file : files) prefixes.push_back(file.substr(file.rfind('/') + 1) + "/");
+  return open_all(path, files, prefixes, warnings_of_missing(path, files), options);
 }
 
 }  // namespace tundish

@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "source/format.h"
 
@@ -17,5 +18,10 @@ bool looks_like_tfrecord(const Probe& probe);
 
 // Throws Error: source_damaged, format_unsupported, field_unclear, source_empty.
 std::shared_ptr<const Source> open_tfrecord(const std::string& path, const SourceOptions& options);
+
+// Several files, which are called `path` together.
+std::shared_ptr<const Source> open_tfrecords(const std::string& path,
+                                             const std::vector<std::string>& files,
+                                             const SourceOptions& options);
 
 }  // namespace tundish

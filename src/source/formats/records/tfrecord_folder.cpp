@@ -88,35 +88,47 @@ bool is_tfrecord_folder(const std::string& path) {
   return all && found > 0;
 }
 
+std::vector<std::string> warnings_of_missing(const std::string& path,
+                                             std::span<const std::string> files) {
+  std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> sets;  // expected, found
+  for (const std::string& file : files) {
+    const ShardName shard = parse_shard_name(file.substr(file.rfind('/') + 1));
+    if (shard.shards == 0) continue;
+    sets[shard.set].first = shard.shards;
+    ++sets[shard.set].second;
+  }
+  std::vector<std::string> out;
+  for (const auto& [set, counts] : sets) {
+    if (counts.second >= counts.first) continue;
+    out.push_back(fmt::format("{}: {} of the {} files of {} exist", printable(path), counts.second,
+                              counts.first, printable(set)));
+  }
+  return out;
+}
+
 TfRecordFolder list_tfrecords(const std::string& path) {
   TfRecordFolder out;
-  std::map<std::string, ShardName> sets;
-  std::map<std::string, std::uint64_t> files;
+  std::vector<std::string> all;  // also those without a record
+  std::set<std::string> sets;
   visit_files(path, [&](const std::string& name, std::uint64_t size) {
     const ShardName shard = parse_shard_name(name);
-    if (shard.shards > 0) {
-      sets[shard.set] = shard;
-      ++files[shard.set];
-    }
+    if (shard.shards > 0) sets.insert(shard.set);
+    all.push_back(name);
     if (size > 0) out.names.push_back(name);
     return true;
   });
   std::sort(out.names.begin(), out.names.end(), name_before);
   if (sets.size() > 1) {
-    std::string names;
-    for (const auto& [set, shard] : sets) names += (names.empty() ? "" : ", ") + printable(set);
     throw Error(
         unsupported_source(
-            "TFRecord", fmt::format("the folder holds several sets ({}); put the files of one, or "
-                                    "links to them, into a folder of their own",
-                                    names)),
+            "TFRecord",
+            fmt::format(
+                "the folder holds several sets ({}); say which by a pattern, such as '{}-*'",
+                printable(fmt::format("{}", fmt::join(sets, ", "))),
+                printable(join_path(path, *sets.begin())))),
         {.file = path});
   }
-  for (const auto& [set, shard] : sets) {
-    if (files[set] >= shard.shards) continue;
-    out.warnings.push_back(fmt::format("{}: {} of the {} files of {} exist", printable(path),
-                                       files[set], shard.shards, printable(set)));
-  }
+  out.warnings = warnings_of_missing(path, all);
   return out;
 }
 

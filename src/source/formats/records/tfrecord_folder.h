@@ -1,6 +1,7 @@
 // Which files of a folder are the TFRecord files of one data set.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,11 @@ bool is_tfrecord_file(const std::string& path);
 
 // Whether all files are TFRecord files, beside hidden files and notes (.json, .txt, .md, .pbtxt).
 bool is_tfrecord_folder(const std::string& path);
+
+// Sets of which the names say that there are more files: "train-00001-of-00003". `path`: what the
+// user gave.
+std::vector<std::string> warnings_of_missing(const std::string& path,
+                                             std::span<const std::string> files);
 
 // Throws Error: format_unsupported when the files are of several sets (train and test).
 TfRecordFolder list_tfrecords(const std::string& path);

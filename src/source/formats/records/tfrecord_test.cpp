@@ -1,11 +1,13 @@
 #include "source/formats/records/tfrecord.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "core/temporary_folder.h"
 #include "source/formats/records/tf_class_names.h"
 #include "source/formats/records/tfrecord_maker.h"
 #include "source/open.h"
+#include "source/views/pattern.h"
 
 namespace tundish {
 namespace {
@@ -141,9 +143,77 @@ TEST_CASE("tfrecord: lists that differ in length carry their shape; sequences ha
   CHECK(source->bytes(1) == field(*source, 1, "ids").size() + kPng.size() + 32);
   // Steps of different widths are left out with a warning.
   const auto ragged = open_loose(folder.write("b", record({1}, step(float_list({5})))));
-  REQUIRE(ragged->warnings().size() == 1);
-  CHECK(ragged->warnings()[0].ends_with(
+  REQUIRE(ragged->warnings().size() == 2);
+  CHECK(ragged->warnings()[0].find("its samples have no labels") != std::string::npos);
+  CHECK(ragged->warnings()[1].ends_with(
       "feature 'track' is left out: its steps differ in their numbers of values"));
+}
+
+TEST_CASE("tfrecord: NAME/shape is the shape of NAME") {
+  const TemporaryFolder folder;
+  const auto record = [](const std::vector<float>& x, const std::vector<std::int64_t>& shape,
+                         const std::vector<std::int64_t>& other = {3, 1}) {
+    return tf_record(tf_example({{"x", float_list(x)},
+                                 {"x/shape", int64_list(shape)},
+                                 {"y", int64_list({1, 2, 3, 4})},
+                                 {"y/shape", int64_list(other)},
+                                 {"label", int64_list({1})}}));
+  };
+  const auto same =
+      open_loose(folder.write("a", record({1, 2, 3, 4}, {2, 2}) + record({5, 6, 7, 8}, {2, 2})));
+  const std::vector<Field> fields = {
+      {"label", FieldType::label},
+      {"x", FieldType::array, ArrayType{ArrayElement::float32, {2, 2}}},
+      {"y", FieldType::array, ArrayType{ArrayElement::int64, {4}}},
+      {"y/shape", FieldType::array, ArrayType{ArrayElement::int64, {2}}}};  // does not fit y
+  CHECK(same->schema().fields == fields);
+  CHECK(field(*same, 1, "x") == raw(5.0f) + raw(6.0f) + raw(7.0f) + raw(8.0f));
+  const auto own =
+      open_loose(folder.write("b", record({1, 2, 3, 4}, {2, 2}) + record({1, 2, 3, 4}, {4, 1}) +
+                                       record({1, 2, 3}, {1, 3})));
+  CHECK(own->schema().fields[1] == Field{"x", FieldType::array});
+  CHECK(field(*own, 1, "x").starts_with(npy_head({ArrayElement::float32, {4, 1}})));
+  CHECK(field(*own, 2, "x").starts_with(npy_head({ArrayElement::float32, {1, 3}})));
+  CHECK(own->bytes(2) == field(*own, 2, "x").size() + 32 + 16);
+  // Shapes that no array of so many values has: NAME/shape is a feature of its own.
+  for (const std::vector<std::int64_t>& shape :
+       {std::vector<std::int64_t>{2, 3}, {-2, -2}, {0}, {1ll << 62, 4}, {4, 0}}) {
+    const auto plain = open_loose(folder.write("c", record({1, 2, 3, 4}, shape)));
+    CHECK(plain->schema().fields[1].array == ArrayType{ArrayElement::float32, {4}});
+    CHECK(plain->schema().fields[2].name == "x/shape");
+  }
+  // A later record whose shape does not fit is one bad sample.
+  std::string late;
+  for (int i = 0; i < 64; ++i) late += record({1, 2}, {2, 1});
+  const auto bad = open_loose(folder.write("d", late + record({1, 2}, {3, 1})));
+  CHECK(sample_error(*bad, 64) ==
+        "TFRecord: feature 'x' has no shape beside it that fits its values");
+}
+
+TEST_CASE("tfrecord: more files than may be open") {
+  const TemporaryFolder folder;
+  const int files = static_cast<int>(kMaxOpenFiles) + 5;
+  for (int i = 0; i < files; ++i) folder.write(fmt::format("d/t-{:03}", i), sample_with(i));
+  const auto source = open_loose(folder / "d");
+  REQUIRE(source->count() == static_cast<std::uint64_t>(files));
+  const auto last = static_cast<std::uint64_t>(files - 1);
+  CHECK(field(*source, 0, "name") == "n0");
+  CHECK(field(*source, last, "name") == fmt::format("n{}", last));
+  CHECK(source->where(last).file == folder / fmt::format("d/t-{:03}", last));
+  std::filesystem::remove(folder / fmt::format("d/t-{:03}", last));
+  CHECK(sample_error(*source, last) != "none");
+}
+
+TEST_CASE("tfrecord: a pattern chooses files") {
+  const TemporaryFolder folder;
+  folder.write("d/train-0", sample_with(0));
+  folder.write("d/train-1", sample_with(1));
+  folder.write("d/test-0", sample_with(2));
+  const auto source = open_loose(folder / "d/train-*");
+  REQUIRE(source->count() == 2);
+  CHECK(source->path() == folder / "d/train-*");
+  CHECK(source->key(1) == "train-1/00000000");
+  CHECK(source->info(1).label == 1);
 }
 
 TEST_CASE("tfrecord: a bad record is one bad sample") {
@@ -212,6 +282,56 @@ TEST_CASE("tfrecord: the user names image and label") {
             .starts_with("TND-318 'left' cannot be"));
 }
 
+TEST_CASE("tfrecord: names of files are keys, descriptions of the image are no fields") {
+  const TemporaryFolder folder;
+  const auto record = [](const std::string& name, const std::string& text, bool described = true) {
+    std::vector<std::pair<std::string, std::string>> features = {
+        {"image/encoded", bytes_list({kPng})},
+        {"image/class/label", int64_list({1})},
+        {"image/class/text", bytes_list({text})},
+        {"image/filename", bytes_list({name})},
+        {"score", float_list({1})}};
+    if (described) {
+      features.insert(features.end(), {{"image/format", bytes_list({"png"})},
+                                       {"image/height", int64_list({1})},
+                                       {"image/width", int64_list({1})}});
+    }
+    return tf_record(tf_example(features));
+  };
+  const auto names = [](const Source& source) {
+    std::string out;
+    for (const Field& field : source.schema().fields) out += field.name + " ";
+    return out;
+  };
+  const std::string path = folder.write("a", record("c/1.png", "dog") + record("c/2.png", "dog"));
+  for (int again = 0; again < 2; ++again) {  // the second time from the index
+    const auto source = open_tfrecord(path, {});
+    CHECK(names(*source) == "image label score ");
+    CHECK(source->key(1) == "c/2.png");
+    CHECK(source->schema().classes.back() == "dog");
+  }
+  folder.write("b", record("c/1.png", "dog") + record("./c/1.png", "dog"));  // the same name
+  folder.write("c", record("1.png", "dog") + record("2.png", "cat"));        // two names of a label
+  folder.write("d", record("1.png", "dog", false) + record("2.png", "dog", false));
+  folder.write("e", record("1.png", "dog") + record("", "dog"));
+  const std::string all =
+      "image label image/class/text image/filename image/format image/height image/width score ";
+  for (int again = 0; again < 2; ++again) {
+    const auto b = open_tfrecord(folder / "b", {}), c = open_tfrecord(folder / "c", {});
+    const auto d = open_tfrecord(folder / "d", {}), e = open_tfrecord(folder / "e", {});
+    CHECK((names(*b) == all && b->key(1) == "00000001"));
+    CHECK((names(*c) == all && c->key(1) == "2.png" && c->schema().classes.empty()));
+    CHECK(names(*d) == "image label image/class/text image/filename score ");
+    CHECK(d->key(1) == "2.png");
+    CHECK((names(*e) == all && e->key(0) == "00000000"));
+  }
+  folder.write("f/x-0", record("1.png", "dog"));
+  folder.write("f/x-1", record("1.png", "dog"));
+  CHECK(open_loose(folder / "f")->key(1) == "x-1/00000000");
+  folder.write("f/x-1", record("2.png", "dog"));
+  CHECK(open_loose(folder / "f")->key(1) == "2.png");
+}
+
 TEST_CASE("tfrecord: a folder of files is one data set") {
   const TemporaryFolder folder;
   folder.write("d/train-00001-of-00003", sample_with(2));
@@ -224,8 +344,14 @@ TEST_CASE("tfrecord: a folder of files is one data set") {
   CHECK(source->path() == folder / "d");
   CHECK(source->warnings().at(0).ends_with("2 of the 3 files of train exist"));
   folder.write("d/test-00000-of-00001", sample_with(3));
-  CHECK(error_of(folder / "d")
-            .starts_with("TND-315 TFRecord: the folder holds several sets (test, train)"));
+  const std::string refused = error_of(folder / "d");
+  CHECK(
+      refused.starts_with("TND-315 TFRecord: the folder holds several sets (test, train); say "
+                          "which by a pattern, such as '"));
+  CHECK(refused.ends_with("/d/test-*'"));
+  const auto some = open_loose(folder / "d/train-*");
+  REQUIRE(some->count() == 3);
+  CHECK(some->warnings().at(0).ends_with("d/train-*: 2 of the 3 files of train exist"));
 }
 
 }  // namespace tundish

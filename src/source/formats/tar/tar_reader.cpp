@@ -1,4 +1,4 @@
-#include "source/formats/tar_reader.h"
+#include "source/formats/tar/tar_reader.h"
 
 #include <fmt/format.h>
 

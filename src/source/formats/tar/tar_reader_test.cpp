@@ -1,4 +1,4 @@
-#include "source/formats/tar_reader.h"
+#include "source/formats/tar/tar_reader.h"
 
 #include <doctest/doctest.h>
 
@@ -6,7 +6,7 @@
 
 #include "core/random.h"
 #include "core/testing.h"
-#include "source/formats/tar_maker.h"
+#include "source/formats/tar/tar_maker.h"
 #include "source/memory_stream.h"
 
 namespace tundish {

@@ -1,4 +1,4 @@
-#include "source/formats/tar_index.h"
+#include "source/formats/tar/tar_index.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,9 @@
 #include <tuple>
 
 #include "core/interruption.h"
-#include "source/formats/tar_reader.h"
+#include "source/formats/tar/tar_labels.h"
+#include "source/formats/tar/tar_names.h"
+#include "source/formats/tar/tar_reader.h"
 #include "source/labels.h"
 #include "source/names.h"
 
@@ -23,40 +25,31 @@ static_assert(kMaxKeyBytes == 4000);
 constexpr std::uint32_t kNone = ~std::uint32_t{0};
 constexpr std::size_t kNoMember = ~std::size_t{0};
 
-// "a/b.mask.png" -> "a/b" and "mask.png"; nothing for names that belong to no sample.
-struct SplitName {
-  std::string_view stem;
-  std::string_view kind;
-};
-
-std::optional<SplitName> split(std::string_view path) {
-  const std::size_t base = path.rfind('/') + 1;  // npos + 1 == 0
-  const std::size_t dot = path.find('.', base);
-  if (dot == std::string_view::npos || dot == base) return {};
-  return SplitName{path.substr(0, dot), path.substr(dot + 1)};
-}
-
-std::string member_path(const std::string& name) {
-  std::string path = clean_path("/" + name);  // nothing leads above the root of an absolute path
-  return path.substr(1);
-}
-
-// Not "quoted": with <iomanip>, a call with a std::string would mean std::quoted.
-std::string in_quotes(std::string_view text) { return '\'' + printable(std::string(text)) + '\''; }
-
 class Indexer {
  public:
-  explicit Indexer(TarIndex& out) : out_(out) {}
-
-  std::optional<Fault> run(ByteStream& stream) {
+  explicit Indexer(TarIndex& out) : out_(out) {
     out_ = {};
     out_.schema.source = "tar";
-    if (auto fault = read_members(stream)) return fault;
+  }
+
+  // The archives in order, then finish().
+  std::optional<Fault> add(ByteStream& stream) {
+    out_.archive = archives_;
+    auto fault = read_members(stream);
+    ++archives_;
+    return fault;
+  }
+
+  // `names`: of the archives; only where one key is in several of them.
+  std::optional<Fault> finish(std::span<const std::string> names) {
+    groups_.push_back({members_.size()});  // ends the last one
     choose_images();
     if (auto fault = find_repeats()) return fault;
     if (auto fault = keep_samples()) return fault;
     if (auto fault = make_fields()) return fault;
-    return add_labels();
+    if (auto fault = add_labels()) return fault;
+    if (in_several_ && !names.empty()) add_names(names);
+    return {};
   }
 
  private:
@@ -76,6 +69,7 @@ class Indexer {
 
   struct Group {
     std::size_t first;  // member; the next group's first ends it
+    std::uint32_t archive = 0;
     std::size_t image = kNoMember;
     std::size_t label = kNoMember;
     bool kept() const { return image != kNoMember; }
@@ -95,7 +89,7 @@ class Indexer {
         continue;
       }
       const std::string path = member_path(member.name);
-      const std::optional<SplitName> name = split(path);
+      const std::optional<SplitName> name = split_name(path);
       if (!name) {
         if (++without_kind_ == 1) first_without_kind_ = path;
         continue;
@@ -106,8 +100,9 @@ class Indexer {
         if (auto fault = read_label(reader, member, path)) return fault;
         label = static_cast<std::uint32_t>(label_texts_.size() - 1);
       }
-      if (groups_.empty() || split(paths_[groups_.back().first])->stem != name->stem) {
-        groups_.push_back({members_.size()});
+      if (groups_.empty() || groups_.back().archive != archives_ ||
+          split_name(paths_[groups_.back().first])->stem != name->stem) {
+        groups_.push_back({members_.size(), archives_});
       }
       std::size_t& last = kinds_[kind].last_member;
       if (last >= groups_.back().first && last != kNoMember) {
@@ -121,9 +116,14 @@ class Indexer {
       paths_.add(path);
     }
     if (reader.fault()) return reader.fault();
-    links_ = reader.links();
-    classes_ = reader.classes();
-    groups_.push_back({members_.size()});  // ends the last one
+    links_ += reader.links();
+    if (classes_.empty()) classes_ = reader.classes();
+    if (!reader.classes().empty() && reader.classes() != classes_) {
+      return Fault{ErrorCode::label_unreadable,
+                   "it names other classes than the archives before it; pack each, then tundish "
+                   "merge",
+                   0};
+    }
     return {};
   }
 
@@ -166,11 +166,11 @@ class Indexer {
   }
 
   std::string_view stem(std::size_t group) const {
-    return split(paths_[groups_[group].first])->stem;
+    return split_name(paths_[groups_[group].first])->stem;
   }
 
   // A sample whose files are not next to each other would lose some of them.
-  std::optional<Fault> find_repeats() const {
+  std::optional<Fault> find_repeats() {
     std::vector<std::uint32_t> order(groups_.size() - 1);
     std::iota(order.begin(), order.end(), 0u);
     std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
@@ -184,8 +184,16 @@ class Indexer {
       const std::uint32_t a = order[n - 1];
       const std::uint32_t b = order[n];
       if (stem(a) != stem(b) || (!groups_[a].kept() && !groups_[b].kept())) continue;
+      if (groups_[a].archive != groups_[b].archive) {
+        in_several_ = true;  // two samples: archives of one data set know nothing of each other
+        continue;
+      }
       const Member& again = members_[groups_[b].first];
-      if (first && first->offset <= again.offset) continue;
+      if (first &&
+          std::pair(out_.archive, first->offset) <= std::pair(groups_[b].archive, again.offset)) {
+        continue;
+      }
+      out_.archive = groups_[b].archive;
       first = Fault{ErrorCode::tar_duplicate,
                     fmt::format("{} comes again, but files of one sample must be next to each "
                                 "other (tar --sort=name)",
@@ -228,13 +236,14 @@ class Indexer {
     fields.push_back({"image", FieldType::image});
     std::vector<std::uint32_t> field_of(kinds_.size(), kNone);
     for (const std::size_t g : samples_) {
+      out_.archive = groups_[g].archive;
       out_.first_part.push_back(out_.parts.size());
       for (std::size_t m = groups_[g].first; m < groups_[g + 1].first; ++m) {
         const Member& member = members_[m];
         if (member.label != kNone) continue;
         std::uint32_t field = 0;
         if (m != groups_[g].image) {
-          const std::string spelled(split(paths_[m])->kind);
+          const std::string spelled(split_name(paths_[m])->kind);
           if (field_of[member.kind] == kNone) {
             field_of[member.kind] = static_cast<std::uint32_t>(fields.size());
             if (auto fault = add_field(spelled, member.offset)) return fault;
@@ -246,7 +255,7 @@ class Indexer {
           }
           if (member.size == 0 && ++empty_ == 1) first_empty_ = paths_[m];
         }
-        out_.parts.push_back({member.offset, member.size, field});
+        out_.parts.push_back({member.offset, member.size, field, groups_[g].archive});
       }
     }
     out_.first_part.push_back(out_.parts.size());
@@ -290,8 +299,12 @@ class Indexer {
     StringTable texts;
     const auto has_label = [&](std::size_t g) { return groups_[g].label != kNoMember; };
     const bool any = std::any_of(samples_.begin(), samples_.end(), has_label);
-    if (!any) return label_by_folder();
+    if (!any) {
+      label_by_folder();
+      return {};
+    }
     for (const std::size_t g : samples_) {
+      out_.archive = groups_[g].archive;
       if (!has_label(g)) {
         return Fault{ErrorCode::label_unreadable,
                      fmt::format("{} has no .cls file, but others have",
@@ -303,6 +316,7 @@ class Indexer {
     Labels labels;
     if (const auto fault = make_labels(labels, texts)) {
       const std::size_t m = groups_[samples_[fault->sample]].label;
+      out_.archive = groups_[samples_[fault->sample]].archive;
       return Fault{ErrorCode::label_unreadable,
                    fmt::format("{}: {}", in_quotes(paths_[m]), fault->reason), members_[m].offset};
     }
@@ -322,44 +336,11 @@ class Indexer {
     }
   }
 
-  std::optional<Fault> label_by_folder() {
+  void label_by_folder() {
+    FolderLabels found = label_by_folders(out_.keys);
+    if (!found.warning.empty()) out_.warnings.push_back(found.warning);
+    if (!found.labels.values.empty()) return take(found.labels);
     out_.labels.assign(samples_.size(), -1);
-    std::size_t skip = 0;  // bytes of the folders that all samples have in common
-    while (const std::size_t common = common_folder(skip)) skip += common;
-    StringTable texts;
-    for (std::size_t i = 0; i < out_.keys.size(); ++i) {
-      const std::string_view rest = out_.keys[i].substr(skip);
-      const std::size_t slash = rest.find('/');
-      if (slash == std::string_view::npos) {
-        if (out_.keys[0].find('/') != std::string_view::npos) {
-          out_.warnings.push_back(
-              fmt::format("samples have no labels, some are in no folder (first: {})",
-                          printable(std::string(out_.keys[i]))));
-        }
-        return {};
-      }
-      texts.add(rest.substr(0, slash));
-    }
-    if (skip > 0) {
-      out_.warnings.push_back(fmt::format("classes are the folders below {}",
-                                          printable(std::string(out_.keys[0].substr(0, skip)))));
-    }
-    Labels labels;
-    number_names(labels, texts);
-    take(labels);
-    return {};
-  }
-
-  // Length with slash of the folder that every key has at `from` with another one below it, or 0.
-  std::size_t common_folder(std::size_t from) const {
-    const std::string_view first = out_.keys[0].substr(from);
-    const std::size_t length = first.find('/') + 1;  // npos + 1 == 0
-    for (std::size_t i = 0; i < out_.keys.size() && length > 0; ++i) {
-      const std::string_view key = out_.keys[i].substr(from);
-      if (!key.starts_with(first.substr(0, length))) return 0;
-      if (key.find('/', length) == std::string_view::npos) return 0;
-    }
-    return length;
   }
 
   void take(Labels& labels) {
@@ -370,7 +351,19 @@ class Indexer {
     out_.schema.classes = std::move(labels.classes);
   }
 
+  // One key in two archives: all keys get the names of theirs, so that none is there twice.
+  void add_names(std::span<const std::string> names) {
+    StringTable keys;
+    for (std::size_t i = 0; i < out_.keys.size(); ++i) {
+      std::string key = names[groups_[samples_[i]].archive] + '/';
+      keys.add(key += out_.keys[i]);
+    }
+    out_.keys = std::move(keys);
+  }
+
   TarIndex& out_;
+  std::uint32_t archives_ = 0;
+  bool in_several_ = false;  // a name is in several archives
   std::vector<Member> members_;
   StringTable paths_;  // of the members
   std::vector<Group> groups_;
@@ -389,7 +382,19 @@ class Indexer {
 }  // namespace
 
 std::optional<Fault> index_tar(TarIndex& out, ByteStream& stream) {
-  return Indexer(out).run(stream);
+  Indexer indexer(out);
+  if (auto fault = indexer.add(stream)) return fault;
+  return indexer.finish({});
+}
+
+std::optional<Fault> index_tars(TarIndex& out, std::span<const std::string> names,
+                                const OpenArchive& open) {
+  Indexer indexer(out);
+  for (std::uint32_t archive = 0; archive < names.size(); ++archive) {
+    const std::unique_ptr<ByteStream> stream = open(archive);
+    if (auto fault = indexer.add(*stream)) return fault;
+  }
+  return indexer.finish(names);
 }
 
 }  // namespace tundish

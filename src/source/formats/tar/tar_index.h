@@ -18,7 +18,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,6 +36,7 @@ struct TarIndex {
     std::uint64_t offset;  // of the data in the uncompressed archive
     std::uint64_t size;
     std::uint32_t field;
+    std::uint32_t archive;  // of several: which one
   };
 
   Schema schema;
@@ -41,10 +45,19 @@ struct TarIndex {
   std::vector<Part> parts;                // in the order of the archive
   std::vector<std::uint64_t> first_part;  // of sample i; one more at the end
   std::vector<std::string> warnings;      // without the name of the archive
+  std::uint32_t archive = 0;              // of several: the one that a fault is about
 };
 
 // One pass over the headers; of the data only .cls files are read. Faults: tar_damaged,
 // tar_duplicate, label_unreadable, source_empty, interrupted.
 std::optional<Fault> index_tar(TarIndex& out, ByteStream& stream);
+
+// Several archives as one data set: their samples in order, with labels and fields as if all were
+// in one archive; files of one sample are in one of them. Classes that archives list must be the
+// same. Where one name is in several archives, every key begins with `names` of its archive and a
+// slash. Faults as index_tar(), about out.archive.
+using OpenArchive = std::function<std::unique_ptr<ByteStream>(std::uint32_t archive)>;
+std::optional<Fault> index_tars(TarIndex& out, std::span<const std::string> names,
+                                const OpenArchive& open);
 
 }  // namespace tundish
