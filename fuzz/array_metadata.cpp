@@ -1,4 +1,6 @@
 // Any bytes as the JSON of an array (.zarray, zarr.json, attributes.json), and as a block of N5.
+// parser: src/source/formats/chunked/array_json.* src/source/formats/chunked/n5.*
+// parser: src/source/formats/chunked/zarr_[23m]* src/source/chunks/chunk_grid.*
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 

@@ -1,4 +1,6 @@
 // Any bytes as a .npy, IDX or CIFAR file: samples that lie inside of them, or a fault.
+// parser: src/source/arrays/npy_layout.* src/source/arrays/stored_array.*
+// parser: src/source/formats/cifar.* src/source/formats/idx.*
 #include "array_samples.h"
 #include "memory_meter.h"
 #include "source/arrays/npy_layout.h"

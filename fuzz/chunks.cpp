@@ -1,4 +1,5 @@
 // Any bytes as a chunk, with any steps: the chunk or a fault, and never more memory than promised.
+// parser: src/source/chunks/*
 #include <cstdlib>
 #include <vector>
 

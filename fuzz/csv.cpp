@@ -1,4 +1,6 @@
 // Any bytes as a list of files: rows or a fault, and keys that never lead out.
+// parser: src/source/formats/csv.* src/source/formats/file_list* src/source/label_vector.*
+// parser: src/source/number.*
 #include <algorithm>
 #include <cstdlib>
 #include <span>

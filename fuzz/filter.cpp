@@ -1,4 +1,5 @@
 // Any bytes as a filter: clauses or a fault inside the text; and any clauses against a sample.
+// parser: src/source/views/filter* src/source/views/glob.h
 #include "source/views/filter.h"
 
 #include <cstdlib>

@@ -1,6 +1,7 @@
 // Any bytes as a JPEG file: refused with a reason, or taken apart. What is put together again has
 // the same coefficients, or there is a fault. (In a progressive file, libjpeg takes values after
 // the end of a band without a warning; these we write elsewhere.)
+// parser: src/lanes/jpeg_*
 #include <algorithm>
 
 #include "lanes/jpeg_file.h"

@@ -2,6 +2,7 @@
 // pixels or refuses, like the slow twin, and a window equals that part of the whole. What follows
 // the record is its restore data: the file comes back or not, within the memory that is promised,
 // and an image over the limits takes none.
+// parser: src/lanes/record.* src/lanes/decode* src/lanes/stored_tables.* src/lanes/transcode.*
 #include <cstring>
 #include <vector>
 

@@ -1,6 +1,8 @@
 // Any bytes as an LMDB data file, as a Caffe Datum and as a pickle of an image and its label:
 // values inside the file that do not overlap in what they claim to be, each a sample at most once,
 // or a fault.
+// parser: src/source/formats/records/lmdb_* src/source/formats/records/caffe_datum.*
+// parser: src/source/formats/records/pickled_pair.* src/source/pickle/*
 #include <cstdlib>
 #include <cstring>
 #include <vector>

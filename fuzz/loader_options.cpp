@@ -1,5 +1,6 @@
 // Any bytes as the options of a loader: options that come back from their own JSON unchanged, or an
 // Error that says in a few words what is wrong. Options that pass their check make plans.
+// parser: src/state/loader_options.* src/core/fields_json.* src/augment/transforms_json.*
 #include "state/loader_options.h"
 
 #include "augment/transform.h"

@@ -1,4 +1,5 @@
 // Any bytes as the page of a loader: figures that can be shown, or a fault inside the page.
+// parser: src/monitor/loader_page.*
 #include "monitor/loader_page.h"
 
 #include <cmath>

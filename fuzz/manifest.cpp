@@ -1,5 +1,6 @@
 // Any bytes as a manifest: shards in the manifest's folder or a fault, and what is a manifest means
 // the same when it is written again.
+// parser: src/pack/manifest.*
 #include "pack/manifest.h"
 
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// parser: src/decode/npy*
 #include "decode_both_ways.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,4 +1,5 @@
 // Any bytes as a zip archive of arrays: samples that lie inside of it, or an error.
+// parser: src/source/formats/npz.* src/source/zip/* src/source/arrays/npy_layout.*
 #include "source/formats/npz.h"
 
 #include "array_samples.h"

@@ -1,5 +1,6 @@
 // Any bytes as a pack: opening gives a pack whose every claim is inside the file, or an Error.
 // Most of the work happens on a repaired copy, whose checksums are right.
+// parser: src/pack/seal.h src/pack/index.* src/pack/format.*
 #include "memory_meter.h"
 #include "pack/seal.h"
 

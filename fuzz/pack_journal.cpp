@@ -1,6 +1,8 @@
 // Any bytes as a block of a pack's journal: a block or nothing, and what is a block is written back
 // as the same bytes; and as what an interrupted pack left. The first byte chooses how many fields
 // of a record have bytes.
+// parser: src/pack/write/journal.* src/pack/write/checkpoint.* src/pack/salvage/partial_pack.*
+// parser: src/pack/metadata.*
 #include <algorithm>
 #include <cstdlib>
 

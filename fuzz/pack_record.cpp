@@ -1,6 +1,7 @@
 // Reading records of any pack that can be opened: a record is read, or a SampleError gives the
 // reason, and verify names exactly those that cannot be read, and lanes records whose decoder will
 // find out.
+// parser: src/pack/seal.h src/pack/reader.* src/pack/format.*
 #include <set>
 
 #include "decode/decode.h"

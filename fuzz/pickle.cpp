@@ -1,4 +1,5 @@
 // Any bytes as a pickle: values whose references lead to values, or a fault.
+// parser: src/source/pickle/*
 #include "source/pickle/pickle.h"
 
 #include <cstdlib>

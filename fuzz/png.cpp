@@ -1,3 +1,4 @@
+// parser: src/decode/png*
 #include <zlib.h>
 
 #include "decode_both_ways.h"

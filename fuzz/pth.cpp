@@ -1,4 +1,5 @@
 // Any bytes as a file of torch.save(): samples that lie inside of it, or an error.
+// parser: src/source/formats/pth/* src/source/zip/* src/source/pickle/*
 #include "source/formats/pth/pth.h"
 
 #include "array_samples.h"

@@ -1,4 +1,5 @@
 // Any bytes as what a Python process sends: the first byte says which part of a message it is.
+// parser: src/source/formats/python/*
 #include <algorithm>
 #include <cstdlib>
 

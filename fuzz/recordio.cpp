@@ -1,4 +1,5 @@
 // Any bytes as a RecordIO file and as its .idx file: records inside the file, or a fault.
+// parser: src/source/formats/records/recordio_reader.*
 #include <cstdlib>
 #include <vector>
 

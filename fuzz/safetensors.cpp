@@ -1,4 +1,5 @@
 // Any bytes as a .safetensors file: samples that lie inside of it, or an error.
+// parser: src/source/formats/safetensors*
 #include "source/formats/safetensors.h"
 
 #include "array_samples.h"

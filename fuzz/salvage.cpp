@@ -1,4 +1,5 @@
 // Any bytes as a damaged pack: records inside the file, or an Error; and a memory limit.
+// parser: src/pack/salvage/*
 #include "pack/salvage/salvage.h"
 
 #include "memory_meter.h"
@@ -21,7 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     SalvageOptions options;
     options.limits.max_pixels = 1 << 18;
-    options.search = {.least = 1 << 12, .per_byte = 4};  // one input takes microseconds
+    options.search = {.least = 1 << 10, .per_byte = 1};  // one input takes microseconds
     found = find_records(file, options);
   } catch (const Error&) {
     return 0;

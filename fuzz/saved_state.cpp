@@ -1,5 +1,6 @@
 // Any bytes as the saved state of a loader: a state that comes back from its own JSON unchanged, or
 // an Error that says in a few words what is wrong.
+// parser: src/state/saved_state.* src/core/fields_json.*
 #include "state/saved_state.h"
 
 #include "augment/transforms_json.h"

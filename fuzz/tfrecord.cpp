@@ -1,5 +1,7 @@
 // Any bytes as a TFRecord file and as a tf.train.Example: fields or a fault, of the size that was
 // measured, in bounded memory.
+// parser: src/source/formats/records/tf* src/source/formats/records/record_index.*
+// parser: src/source/formats/records/protobuf.*
 #include <cstdlib>
 #include <vector>
 
@@ -23,13 +25,14 @@ void try_example(Bytes record) {
   TfSurvey survey;
   if (survey.add(record)) return;
   TfLayout layout;
-  if (layout.decide(survey, {})) return;
+  const bool keep_descriptions = record.size() % 2 == 0;
+  if (layout.decide(survey, {}, keep_descriptions)) return;
   require(layout.schema().fields.size() <= kMaxFields);
   std::int64_t label = 0;
   std::uint64_t bytes = 0;
-  std::string_view class_text;
-  if (layout.measure(label, bytes, record, &class_text)) return;
-  require(class_text.size() <= record.size());
+  TfNames names;
+  if (layout.measure(label, bytes, record, &names)) return;
+  require(names.class_text.size() <= record.size() && names.file_name.size() <= record.size());
   Sample sample;
   require(!layout.read(sample, record, kAllFields));
   std::uint64_t sum = 0;

@@ -1,3 +1,4 @@
+// parser: src/decode/webp/*
 #include "decode_both_ways.h"
 #include "memory_meter.h"
 
