@@ -37,10 +37,8 @@ TUNDISH_API int32_t tundish_last_error_of_sample(void);
 
 /* CPUs this process may use: affinity and cgroup quota. */
 TUNDISH_API uint32_t tundish_usable_cpus(void);
-
 /* Bytes this process may still take: available memory and cgroup limits. 0: not known. */
 TUNDISH_API uint64_t tundish_memory_left(void);
-
 /* 1 when page-locked memory is available; else 0, and tundish_last_error() gives the reason. */
 TUNDISH_API int32_t tundish_can_pin(void);
 
@@ -198,7 +196,9 @@ TUNDISH_API const char* tundish_loader_bad_samples(tundish_loader* loader);
  * call. */
 TUNDISH_API const char* tundish_loader_hanging(tundish_loader* loader, uint32_t limit_ms);
 
-/* Writes the trace asked for in the options, as far as it has come; nothing without one. */
+/* Records a trace for this file, from now on; NULL: no more. At any time. */
+TUNDISH_API int32_t tundish_loader_trace(tundish_loader* loader, const char* path);
+/* Writes the trace, as far as it has come; nothing when none was recorded. */
 TUNDISH_API int32_t tundish_loader_write_trace(const tundish_loader* loader);
 
 /* --- batches ------------------------------------------------------------------------------- */
@@ -367,13 +367,13 @@ TUNDISH_API int32_t tundish_optimizer_bind(tundish_optimizer* optimizer,
 /* Other gradients of the bound tensors, of the same types; 0: the tensor is left out. */
 TUNDISH_API int32_t tundish_optimizer_gradients(tundish_optimizer* optimizer,
                                                 const uint64_t* addresses, uint64_t count);
-/* For Python, with the GIL held: looks at the bound tensors' objects, a list in the order of
- * binding. python: PyList_Size, PyList_GetItem, PyObject_GetAttr, Py_DecRef, PyErr_Clear, None,
- * "grad". exchange: what torch.Tensor.__dlpack_c_exchange_api__ holds. 0: all is where it was; 1:
- * gradients moved, and the next steps use them; 2: something else is different, and must be bound
- * again. */
-TUNDISH_API int32_t tundish_optimizer_find_gradients(tundish_optimizer* optimizer, void** python,
-                                                     const void* exchange, void* tensors);
+/* For Python, with the GIL held: src/capi/optim_python.cpp says what they do and return. torch:
+ * TorchFunctions of src/capi/torch_tensors.h. list: the bound objects, alive until bound again. */
+TUNDISH_API int32_t tundish_optimizer_know(tundish_optimizer* own, const void* torch, void* list);
+TUNDISH_API int32_t tundish_optimizer_find(tundish_optimizer* own, const void* torch, void* list);
+TUNDISH_API void tundish_optimizer_bump_versions(tundish_optimizer* own, const void* torch);
+TUNDISH_API int32_t tundish_torch_gradients_are(const void* torch, void* list, void* gradients);
+TUNDISH_API int32_t tundish_values_are(const void* torch, void* dict, void* list);
 TUNDISH_API int32_t tundish_optimizer_step(tundish_optimizer* optimizer,
                                            tundish_optimizer_step_options* options);
 

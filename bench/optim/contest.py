@@ -20,7 +20,8 @@ from .shapes import ShapeSet
 
 MODULES = (ours, torch_loop, torch_foreach, torch_fused, torch_separate, timm_, flat)
 ENTRIES: list[Entry] = [entry for module in MODULES for entry in module.CONTESTANTS]
-GPU_STEPS = 10  # of a turn, for each kind of gradients
+GPU_STEPS = 10  # of a turn, for each kind of gradients; fewer of a step that takes long
+GPU_SECONDS = 0.15
 CPU_SECONDS = 0.1
 TRIES = 6  # per round, until others leave the CPUs alone
 
@@ -125,7 +126,8 @@ class Contest:
         made = entry.make(job, parameters_of(self.weights), False)
         if self.device != "cuda":
             return Player(made, fitting_steps(made, self.gradients[0], CPU_SECONDS))
-        player = Player(made, GPU_STEPS)
+        fitting = fitting_steps(made, self.gradients[0], GPU_SECONDS)
+        player = Player(made, max(3, min(GPU_STEPS, fitting)))
         if self.result.job in entry.no_graph:
             self.result.graph_reasons[entry.name] = entry.no_graph[self.result.job]
             return player

@@ -207,6 +207,13 @@ const char* tundish_loader_hanging(tundish_loader* loader, uint32_t limit_ms) {
   });
 }
 
+int32_t tundish_loader_trace(tundish_loader* loader, const char* path) {
+  return guarded<int32_t>(TUNDISH_ERROR, [&] {
+    loader->engine->trace_to(path ? path : "");
+    return TUNDISH_OK;
+  });
+}
+
 int32_t tundish_loader_write_trace(const tundish_loader* loader) {
   return guarded<int32_t>(TUNDISH_ERROR, [&] {
     loader->engine->write_trace();

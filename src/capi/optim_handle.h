@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "capi/torch_tensors.h"
 #include "cuda/optim/gpu_optimizer.h"
 #include "optim/optimizer.h"
 
@@ -11,7 +12,8 @@ struct tundish_optimizer {
   std::unique_ptr<tundish::optim::Optimizer> cpu;  // one of the two
   std::unique_ptr<tundish::cuda::GpuOptimizer> gpu = nullptr;
   std::vector<tundish::optim::TensorEntry> bound = {};
-  std::vector<void*> gradients = {};  // of the bound tensors, for the next steps
+  std::vector<void*> gradients = {};                // of the bound tensors, for the next steps
+  std::vector<tundish::KnownParameter> known = {};  // empty: Python looks at each tensor itself
 
   void use_gradients() {
     if (cpu) cpu->set_gradients(gradients);

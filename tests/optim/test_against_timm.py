@@ -145,10 +145,8 @@ def test_a_state_of_adam_is_refused_by_lion_and_the_other_way_round() -> None:
         optim.Lion(parameters).load_state_dict(states["AdamW"])
     with pytest.raises(ValueError, match="state of another optimiser"):
         optim.AdamW(parameters).load_state_dict(states["Lion"])
-    optimizer = optim.NovoGrad(parameters)
-    optimizer.load_state_dict(states["AdamW"])  # the same names
-    with pytest.raises(ValueError, match="state of another optimiser"):
-        run(optimizer, parameters, range(1))
+    with pytest.raises(ValueError, match="state of another optimiser"):  # states of the same names
+        optim.NovoGrad(parameters).load_state_dict(states["AdamW"])
 
 
 def test_timms_variant_caution_is_refused() -> None:

@@ -8,6 +8,7 @@ import sys
 from typing import Any
 
 import pytest
+import timm.optim
 import torch
 import tundish
 from torch import nn
@@ -27,7 +28,7 @@ def with_gradient(tensor: Any) -> nn.Parameter:
 
 
 def test_importing_tundish_does_not_import_torch() -> None:
-    code = "import sys, tundish; assert 'torch' not in sys.modules; tundish.optim.AdamW"
+    code = "import sys, tundish; assert 'torch' not in sys.modules; tundish.optim.AdamW, tundish.optim.flatten"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 
@@ -116,8 +117,11 @@ def test_the_state_of_another_optimiser_is_refused() -> None:
     theirs = torch.optim.SGD([parameter], lr=0.1, momentum=0.9)
     theirs.step()
     saved = theirs.state_dict()
-    with pytest.raises(tundish.ArgumentError, match=r"parameter 0 of group 0 has momentum_buffer"):
+    with pytest.raises(tundish.ArgumentError, match=r"group 0 of the saved state has no betas"):
         optim.AdamW([parameter]).load_state_dict(saved)
+    mixed = {**saved, "param_groups": optim.AdamW([parameter]).state_dict()["param_groups"]}
+    with pytest.raises(tundish.ArgumentError, match=r"parameter 0 of group 0 has momentum_buffer"):
+        optim.AdamW([parameter]).load_state_dict(mixed)
     adam = torch.optim.AdamW([parameter])
     adam.step()
     with pytest.raises(tundish.ArgumentError, match="state of another optimiser"):
@@ -145,12 +149,120 @@ def test_the_state_of_another_model_is_refused_by_name() -> None:
         ({"master_weights": True, "stochastic_rounding": True}, "exclude each other"),
         ({"amsgrad": True}, "amsgrad=True is not supported"),
         ({"lr": -1.0}, "lr must be 0 or more"),
+        (
+            {"params": "max_norm"},
+            r"a group has max_norm, which is of the whole optimiser\n.*AdamW\(",
+        ),
         ({"betas": (0.9, 1.0)}, "betas must be"),
     ],
 )
 def test_wrong_arguments_are_refused(arguments: dict[str, Any], text: str) -> None:
+    group = {"params": [nn.Parameter(torch.ones(1))]}
+    if (own := arguments.pop("params", None)) is not None:
+        group[own] = 1.0
     with pytest.raises(ValueError, match=text):
-        optim.AdamW([nn.Parameter(torch.ones(1))], **arguments)
+        optim.AdamW([group], **arguments)
+
+
+@pytest.mark.parametrize("name", ["max_norm", "ema_decay", "lr", "weight_decay"])
+def test_a_text_is_no_number(name: str) -> None:
+    with pytest.raises(TypeError, match=f"AdamW: {name} must be a number, not '0.1'"):
+        optim.AdamW([nn.Parameter(torch.ones(1))], **{name: "0.1"})
+
+
+def test_none_is_off_and_infinity_only_measures() -> None:
+    parameter = with_gradient(torch.ones(4))
+    off = stepped(parameter, max_norm=None, ema_decay=None, master_weights=None)
+    assert (off.max_norm, off.ema_decay, off.master_weights, off.grad_norm) == (0, 0, False, None)
+    plain, measured = (with_gradient(torch.ones(4)) for _ in range(2))
+    stepped(plain)
+    assert float(stepped(measured, max_norm=float("inf")).grad_norm) == 2
+    assert torch.equal(plain, measured)
+    with pytest.raises(AttributeError):
+        off.max_norm = 1.0
+
+
+def test_two_limits_of_lamb_are_refused() -> None:
+    with pytest.raises(tundish.ArgumentError, match="two names of one limit"):
+        optim.LAMB([nn.Parameter(torch.ones(1))], max_norm=1.0, max_grad_norm=0.5)
+    both = optim.LAMB([nn.Parameter(torch.ones(1))], max_norm=0.5, max_grad_norm=0.5)
+    assert both.max_norm == optim.LAMB([nn.Parameter(torch.ones(1))], max_grad_norm=0.5).max_norm
+
+
+def test_norms_of_several_steps_can_be_kept() -> None:
+    parameter = with_gradient(torch.ones(4))
+    optimizer = optim.SGD([parameter], lr=0.1, max_norm=1.0)
+    norms = []
+    for size in (1.0, 2.0, 3.0):
+        parameter.grad = torch.full((4,), size)
+        optimizer.step()
+        norms.append(optimizer.grad_norm)
+    assert [float(norm) for norm in norms] == [2.0, 4.0, 6.0]
+
+
+def test_a_step_inside_averaged_is_refused() -> None:
+    optimizer = stepped(with_gradient(torch.ones(4)), ema_decay=0.5)
+    with (
+        pytest.raises(tundish.ArgumentError, match=r"step\(\) inside averaged"),
+        optimizer.averaged(),
+    ):
+        optimizer.step()
+    optimizer.step()
+
+
+MATRIX = (3, 3)
+OTHERS = {
+    "SGD": lambda p: torch.optim.SGD(p, 0.5),
+    "momentum": lambda p: torch.optim.SGD(p, 0.5, momentum=0.9),
+    "Adam": lambda p: torch.optim.Adam(p),
+    "AdamW": lambda p: torch.optim.AdamW(p),
+    "RAdam": lambda p: torch.optim.RAdam(p),
+    "NAdam": lambda p: torch.optim.NAdam(p),
+    "RMSprop": lambda p: torch.optim.RMSprop(p),
+    "Lars": lambda p: timm.optim.Lars(p, 0.5, momentum=0.9),
+    "Lamb": lambda p: timm.optim.Lamb(p),
+    "Lion": lambda p: timm.optim.Lion(p),
+    "Muon": lambda p: torch.optim.Muon(p),
+    "NovoGrad": lambda p: optim.NovoGrad(p),
+}
+OWN = {
+    "SGD": ("SGD", "momentum"),
+    "Adam": ("Adam", "AdamW"),
+    "AdamW": ("AdamW",),
+    "LARS": ("Lars",),
+    "LAMB": ("Lamb",),
+    "NVLAMB": (),
+    "Lion": ("Lion",),
+    "NovoGrad": ("NovoGrad",),
+    "Muon": ("Muon",),
+}
+
+
+@pytest.mark.parametrize("ours", OWN)
+@pytest.mark.parametrize("steps", [0, 1])
+def test_states_of_all_others_are_refused_and_of_the_same_name_taken(ours: str, steps: int) -> None:
+    for name, make in OTHERS.items():
+        parameter = with_gradient(torch.ones(MATRIX))
+        other = make([parameter])
+        for _ in range(steps):
+            other.step()
+        arguments = {"momentum": 0.9} if ours in ("SGD", "LARS") else {}
+        optimizer = getattr(optim, ours)([parameter], lr=0.1, **arguments)
+        before = optimizer.param_groups[0]["lr"]
+        if name in OWN[ours]:
+            optimizer.load_state_dict(other.state_dict())
+            optimizer.step()
+            continue
+        with pytest.raises(tundish.ArgumentError, match=r"state of (another optimiser|NovoGrad)"):
+            optimizer.load_state_dict(other.state_dict())
+        assert optimizer.param_groups[0]["lr"] == before, name
+
+
+@pytest.mark.parametrize("what", [{"model": {}}, {"weight": torch.ones(1)}, None])
+def test_what_is_not_a_state_is_refused(what: Any) -> None:
+    for optimizer in (optim.AdamW, optim.Muon):
+        with pytest.raises(tundish.ArgumentError, match="not the state of an optimiser"):
+            optimizer([nn.Parameter(torch.ones(MATRIX))]).load_state_dict(what)
 
 
 def test_an_unknown_argument_is_a_type_error() -> None:

@@ -5,6 +5,7 @@ import io
 import pickle
 
 import pytest
+import timm.optim
 import torch
 import tundish
 from torch.utils.checkpoint import checkpoint
@@ -79,6 +80,23 @@ def test_the_flat_parameters_are_neither_copied_nor_pickled():
         copy.deepcopy(flat)
     with pytest.raises(ArgumentError, match="after loading"):
         pickle.dumps(flat)
+
+
+def test_a_copy_of_model_and_optimizer_is_refused():
+    """Its optimiser would have tensors of its own, and train nothing."""
+    model, _, optimizer = flattened()
+    with pytest.raises(ArgumentError, match="copy the model, flatten the copy"):
+        copy.deepcopy((model, optimizer))
+    copy.deepcopy(optimizer.state_dict())
+
+
+@pytest.mark.parametrize("kind", [timm.optim.Lars, timm.optim.Lamb, tundish.optim.Muon])
+def test_optimizers_that_need_each_tensor_are_refused(kind):
+    flat = tundish.optim.flatten(torch.nn.Linear(4, 4))
+    with pytest.raises(
+        ArgumentError, match=rf"{kind.__name__} needs each tensor.*\n.*model.parameters"
+    ):
+        flat.optimizer(kind, lr=0.1)
 
 
 def test_a_backward_pass_that_failed_leaves_nothing_behind():

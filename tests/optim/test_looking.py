@@ -1,11 +1,12 @@
-"""Gradients found by the engine (looking.py) and by the lists of Python: the same steps, whatever happens to tensors."""
+"""Tensors looked at by the engine (looking.py) and by Python: the same answers and steps, whatever happens to tensors."""
 
 import random
+import sys
 
 import pytest
 import torch
 from tundish import optim
-from tundish.optim import looking
+from tundish.optim import looking, torch_functions
 
 KINDS = {
     "sgd": lambda p: optim.SGD(p, 0.1, momentum=0.9),
@@ -58,7 +59,6 @@ def weights_after(kind, seed, steps=40):
     return [parameter.detach().clone() for parameter in parameters]
 
 
-@pytest.mark.skipif(looking.EXCHANGE is None, reason="this torch has no DLPack table")
 @pytest.mark.parametrize("kind", KINDS)
 def test_both_ways_of_looking_give_the_same_weights(kind, monkeypatch):
     found = []
@@ -69,11 +69,12 @@ def test_both_ways_of_looking_give_the_same_weights(kind, monkeypatch):
     )
     quick = [weights_after(kind, seed) for seed in range(12)]
     assert set(found) == {looking.UNCHANGED, looking.MOVED, looking.DIFFERENT}
-    monkeypatch.setattr("tundish.optim.looking.EXCHANGE", None)
+    count = len(found)
+    monkeypatch.setattr("tundish.optim.looking.TABLE", None)
     slow = [weights_after(kind, seed) for seed in range(12)]
     for one, other in zip(quick, slow):
         assert all(torch.equal(a, b) for a, b in zip(one, other))
-    assert found[-1] == looking.DIFFERENT  # the second time nothing was found quickly
+    assert len(found) == count  # the second time the engine was not asked
 
 
 def bound(shape=(6, 4), dtype=torch.float32):
@@ -85,7 +86,6 @@ def bound(shape=(6, 4), dtype=torch.float32):
     return parameters, optimizer._engine
 
 
-@pytest.mark.skipif(looking.EXCHANGE is None, reason="this torch has no DLPack table")
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
 def test_what_is_different_is_told(dtype):
     parameters, engine = bound(dtype=dtype)
@@ -101,8 +101,109 @@ def test_what_is_different_is_told(dtype):
     parameters[1].grad = kept
     assert engine.find_gradients(parameters[:2]) == looking.DIFFERENT
     assert engine.find_gradients([*parameters[:2], object()]) == looking.DIFFERENT
-    parameters[2].data = parameters[2].data[:2]  # the same address
+    assert engine.find_gradients(parameters) == looking.MOVED
+    same = parameters[2].data
+    parameters[2].data = same.view(4, 6)  # the same address and size
     assert engine.find_gradients(parameters) == looking.DIFFERENT
+    parameters[2].data = same.as_strided((6, 4), (1, 6))
+    assert engine.find_gradients(parameters) == looking.DIFFERENT
+    parameters[2].data = same
+    assert engine.find_gradients(parameters) == looking.UNCHANGED
+    twin = torch.nn.Parameter(same)
+    twin.grad = parameters[2].grad
+    assert engine.find_gradients([*parameters[:2], twin]) == looking.DIFFERENT
+    parameters[2].data = same[:2]  # the same address
+    assert engine.find_gradients(parameters) == looking.DIFFERENT
+
+
+def test_a_sparse_gradient_is_different_and_then_refused_by_name(capfd):
+    parameters, engine = bound()
+    optimizer = optim.SGD([("first.weight", parameters[0])], 0.1)
+    optimizer.step()
+    parameters[0].grad = parameters[0].grad.to_sparse()
+    assert engine.find_gradients(parameters) == looking.DIFFERENT
+    with pytest.raises(ValueError, match=r"first\.weight\) is sparse"):
+        optimizer.step()
+    assert capfd.readouterr().err == ""  # torch's functions print what goes wrong inside them
+
+
+def test_autograd_notices_a_step_between_forward_and_backward():
+    """Of the first step, which binds, and of those after it."""
+    weight = torch.nn.Parameter(torch.ones(3))
+    optimizer = optim.SGD([weight], 0.5)
+    weight.grad = torch.ones(3)
+    for steps in range(1, 4):
+        version = weight._version
+        loss = (weight * weight).sum()
+        optimizer.step()
+        assert weight._version == version + 1
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            loss.backward()
+        assert steps == optimizer._calls
+
+
+class Derived(torch.nn.Parameter):
+    """Its gradient is somewhere else than C++ thinks."""
+
+    @property
+    def grad(self):
+        return self.elsewhere
+
+    @grad.setter
+    def grad(self, value):
+        self.elsewhere = value
+
+
+def test_parameters_of_a_class_derived_from_torchs_are_asked_in_python():
+    parameter = Derived(torch.ones(3))
+    optimizer = optim.SGD([parameter], 0.5)
+    for _ in range(3):
+        parameter.grad = torch.ones(3)
+        optimizer.step()
+    assert parameter.tolist() == [-0.5] * 3
+    assert optimizer._engine.find_gradients([parameter]) == looking.DIFFERENT
+
+
+@pytest.mark.parametrize("table", [torch_functions.TABLE, None])
+def test_gradients_that_are_others_are_told(table, monkeypatch):
+    monkeypatch.setattr("tundish.optim.looking.TABLE", table)
+    parameters = [torch.nn.Parameter(torch.ones(n + 1)) for n in range(4)]
+    views = [torch.zeros_like(parameter) for parameter in parameters]
+    for parameter, view in zip(parameters, views):
+        assert not looking.gradients_are(parameters, views, plain=True)
+        parameter.grad = view
+    assert looking.gradients_are(parameters, views, plain=True)
+    parameters[2].grad = parameters[2].grad.clone()
+    assert not looking.gradients_are(parameters, views, plain=True)
+    parameters[2].grad = None
+    assert not looking.gradients_are(parameters, views, plain=True)
+
+
+@pytest.mark.parametrize("table", [torch_functions.TABLE, None])
+def test_values_that_are_others_are_told(table, monkeypatch):
+    monkeypatch.setattr("tundish.optim.looking.TABLE", table)
+    held = {name: {} for name in "abc"}
+    values = list(held.values())
+    assert looking.values_are(held, values)
+    assert not looking.values_are(held, values[:2])
+    assert not looking.values_are({}, values)
+    assert not looking.values_are({**held, "d": {}}, values)
+    held["b"] = {}  # equal, and another one
+    assert not looking.values_are(held, values)
+
+
+def test_a_torch_with_other_answers_has_no_table(monkeypatch):
+    assert torch_functions._make_table() is not None
+    real = torch_functions._Torch.get
+    monkeypatch.setattr(
+        torch_functions._Torch,
+        "get",
+        lambda self, what, *words: real(self, what, *words) if what != "data_ptr" else 64,
+    )
+    assert torch_functions._make_table() is None
+    monkeypatch.undo()
+    monkeypatch.setattr(torch_functions, "_OF_TORCH", ("no_such_function",))
+    assert torch_functions._make_table() is None
 
 
 def test_hooks_closures_and_the_profiler_see_a_step():
@@ -136,3 +237,39 @@ def test_a_hook_may_replace_the_arguments():
     optimizer.register_step_pre_hook(lambda *_: 3)
     with pytest.raises(RuntimeError, match="must return None or a tuple"):
         optimizer.step()
+
+
+def python_work(step):
+    """How many instructions of the interpreter a call takes; loops inside C functions do not count."""
+    count = 0
+
+    def trace(frame, event, argument):
+        nonlocal count
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        count += event == "opcode"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        step()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+@pytest.mark.parametrize(
+    ("kind", "flat"), [*((kind, False) for kind in KINDS), ("sgd", True), ("adamw", True)]
+)
+def test_pythons_part_of_a_step_does_not_grow_with_the_number_of_tensors(kind, flat):
+    work = []
+    for number in (3, 40):
+        model = torch.nn.ParameterList(torch.ones(4) for _ in range(number))
+        optimizer = optim.flatten(model).optimizer(KINDS[kind]) if flat else KINDS[kind](model)
+        for _ in range(3):  # the first step binds, the second one is quick with moved gradients
+            optimizer.zero_grad()
+            sum(parameter.sum() for parameter in model).backward()
+            taken = python_work(optimizer.step)
+        work.append(taken)
+        assert optimizer.param_groups[0]["params"][0].grad is not None
+    assert work[0] == work[1] > 100

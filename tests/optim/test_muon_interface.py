@@ -213,18 +213,22 @@ def test_a_grad_scaler_and_float16_are_refused_by_name() -> None:
 
 def test_a_compiled_step() -> None:
     ours, plain = matrices()[:4], matrices()[:4]
-    given: dict[str, Any] = {"lr": 0.02, "ns_steps": 2}  # compiling takes seconds
-    optimizer, other = optim.Muon(ours, **given), optim.Muon(plain, **given)
-    compiled = torch.compile(optimizer.step, backend="aot_eager")
+    optimizer, other = optim.Muon(ours, lr=0.02), optim.Muon(plain, lr=0.02)
+
+    @torch.compile(backend="aot_eager")  # type: ignore[untyped-decorator]
+    def double_and_step(values: torch.Tensor) -> torch.Tensor:
+        doubled = values * 2
+        optimizer.step()
+        return doubled + 1
+
     for step in range(4):
         draw_gradients(ours, plain, step=step)
         for one in (optimizer, other):
             one.param_groups[0]["lr"] = 0.02 / (1 + step)
-        compiled()
+        assert double_and_step(torch.ones(3)).tolist() == [3, 3, 3]
         other.step()
-    starts = [p.detach().double().clone() for p in matrices()]
     assert all_equal(momentum_of(optimizer, ours), momentum_of(other, plain))
-    assert distance(ours, [p.detach() for p in plain], starts) <= 0.03
+    assert all_equal(ours, plain)
 
 
 def test_launches_do_not_grow_with_the_number_of_matrices() -> None:

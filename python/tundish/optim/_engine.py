@@ -9,7 +9,7 @@ from .._c.errors import last_error
 from .._c.functions import OK
 from .._c.library import lib
 from .._c.structs import OptimizerGroup, OptimizerStepOptions, OptimizerTensor
-from .looking import find_gradients
+from .looking import DIFFERENT, bump_versions, find_gradients, know
 
 # By the numbers of tundish_optimizer_new().
 KINDS = ("sgd", "adam", "adamw", "lion", "lars", "lamb", "novograd")
@@ -28,11 +28,13 @@ class Engine:
         if not self._handle:
             raise last_error()
         self._addresses: Any = None
+        self._known: list[Any] | None = None  # parameters that the engine looks at itself
         self.groups: Any = None
         self.options = OptimizerStepOptions()
 
     def bind(self, tensors: list[OptimizerTensor], groups: int) -> None:
         """Of the next steps; the structs are copied. `self.groups` is for `groups` of them."""
+        self._known = None
         array = (OptimizerTensor * len(tensors))(*tensors)
         if lib.tundish_optimizer_bind(self._handle, array, len(tensors)) != OK:
             raise last_error()
@@ -41,9 +43,17 @@ class Engine:
         self.options.groups = self.groups
         self.options.group_count = groups
 
+    def know(self, parameters: list[Any]) -> None:
+        """The objects that were bound, in that order, for find_gradients(). They are kept alive."""
+        self._known = parameters if know(self._handle, parameters) else None
+
     def find_gradients(self, parameters: list[Any]) -> int:
         """UNCHANGED, MOVED or DIFFERENT of looking.py."""
-        return find_gradients(self._handle, parameters)
+        return DIFFERENT if self._known is None else find_gradients(self._handle, parameters)
+
+    def bump_versions(self) -> None:
+        """Tells autograd that all parameters were written, after find_gradients() found them."""
+        bump_versions(self._handle)
 
     def set_gradients(self, addresses: list[int]) -> None:
         """0: the tensor is left out."""

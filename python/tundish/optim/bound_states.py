@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import weakref
-from operator import is_
 from typing import Any
 
 import torch
+
+from .looking import values_are
 
 
 class BoundStates:
@@ -33,9 +34,7 @@ class BoundStates:
         ]
 
     def are_current(self, state: dict[Any, dict[str, Any]]) -> bool:
-        if self._died or len(state) != len(self._dicts):
-            return False
-        if not all(map(is_, state.values(), self._dicts)):
+        if self._died or not values_are(state, self._dicts):
             return False
         return all(
             id(value := one.get(key)) == number and value.data_ptr() == place

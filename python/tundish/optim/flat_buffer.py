@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 
+from .._c.errors import ArgumentError
 from .flat_choice import Choice
+from .looking import are_plain, gradients_are
 
 # Elements between the beginnings of two tensors are a multiple of this. 64 elements are 256 bytes of
 # float32 and 128 bytes of a 16-bit type: a whole cache line of a GPU, so no two tensors share one, and
@@ -46,6 +48,11 @@ class Segment:
     parameters: list[torch.nn.Parameter]
     weights: list[torch.Tensor]  # where each parameter's values must be
     views: list[torch.Tensor]  # where each parameter's gradient must be
+    plain: bool  # of no classes derived from torch's
+
+    def is_attached(self) -> bool:
+        """Whether the gradient of every parameter is its view. Runs in every step."""
+        return gradients_are(self.parameters, self.views, self.plain)
 
 
 def round_up(count: int) -> int:
@@ -74,6 +81,13 @@ def build(choice: Choice) -> tuple[list[FlatBuffer], list[Segment]]:
     return buffers, segments
 
 
+def refuse_copy(memo: Any) -> NoReturn:
+    raise ArgumentError(
+        "an optimiser of flat parameters cannot be copied\n"
+        "  fix: copy the model, flatten the copy, and load the optimiser's state_dict()"
+    )
+
+
 def _segment(
     buffer: FlatBuffer, begin: int, group: int, own: list[tuple[str, torch.nn.Parameter]]
 ) -> Segment:
@@ -88,12 +102,17 @@ def _segment(
         buffer.names.append(name)
         buffer.ranges.append((at, at + parameter.numel()))
         at += round_up(parameter.numel())
+    flat = torch.nn.Parameter(buffer.parameter[begin:at])
+    flat.__deepcopy__ = (
+        refuse_copy  # copy.deepcopy((model, optimizer)): the copy would train nothing
+    )
     return Segment(
         group,
-        torch.nn.Parameter(buffer.parameter[begin:at]),
+        flat,
         buffer.gradient[begin:at],
         [name for name, _ in own],
         [parameter for _, parameter in own],
         weights,
         views,
+        are_plain([parameter for _, parameter in own]) and are_plain(views),
     )

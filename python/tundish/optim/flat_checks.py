@@ -17,6 +17,11 @@ POINTER: Any = torch.Tensor.data_ptr
 GRADIENT = attrgetter("grad")
 TRAINABLE = attrgetter("requires_grad")
 
+# Of torch, timm, Apex and Tundish.
+_WHOLE_TENSORS = {
+    *("LARS", "LAMB", "NVLAMB", "NovoGrad", "Lars", "Lamb", "NvNovoGrad", "FusedLAMB"),
+    *("FusedNovoGrad", "Adafactor", "AdafactorBigVision", "Muon", "Shampoo", "SOAP", "Kron"),
+}
 AGAIN = "flat.unflatten(), then flatten() again and make a new optimiser"
 
 
@@ -96,6 +101,15 @@ class Watch:
                 continue  # in no group: torch's optimiser would not train it either
             raise ArgumentError(f"parameter {name!r} {reason}\n  fix: {AGAIN}")
         self.remember()
+
+
+def refuse_norms(name: str, optimizer: Any) -> None:
+    """Of an optimiser or its class: one that treats each tensor as a whole. Others of that kind are not known here."""
+    if name in _WHOLE_TENSORS or getattr(optimizer, "_uses_tensor_norms", False):
+        raise ArgumentError(
+            f"{name} needs each tensor, its norm or its shape, and a flat parameter is many tensors\n"
+            "  fix: make it from model.parameters(); their gradients are in the buffer too"
+        )
 
 
 def _columns(rows: list[tuple[Any, ...]]) -> list[list[Any]]:

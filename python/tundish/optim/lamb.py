@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._c.errors import ArgumentError
 from .._c.structs import OptimizerGroup
 from .optimizer import EngineOptimizer
 from .options import refuse_variants
@@ -44,7 +45,12 @@ class LAMB(EngineOptimizer):
         refuse_variants(owner, caution=caution)
         check_at_least_0(owner, lr=lr, eps=eps, weight_decay=weight_decay)
         check_betas(owner, betas)
-        more.setdefault("max_norm", max_grad_norm or 0.0)
+        if "max_norm" in more and max_grad_norm not in (1.0, None, more["max_norm"]):
+            raise ArgumentError(
+                f"{owner}: max_norm={more['max_norm']} and max_grad_norm={max_grad_norm} are two names of one limit\n"
+                "  fix: give one of them"
+            )
+        more.setdefault("max_norm", max_grad_norm)
         defaults = {
             "lr": lr,
             "bias_correction": bias_correction,
@@ -82,6 +88,8 @@ class LAMB(EngineOptimizer):
 class NVLAMB(LAMB):
     """LAMB with a trust ratio for every tensor, also for those without weight decay: FusedLAMB of Apex
     with use_nvlamb=True."""
+
+    _always_adapts = True  # a saved state must not turn it into LAMB
 
     def __init__(self, params: Any, lr: Any = 1e-3, *arguments: Any, **more: Any) -> None:
         more.setdefault("always_adapt", True)

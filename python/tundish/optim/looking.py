@@ -1,57 +1,73 @@
-"""Where gradients are, asked of the engine: no line of Python runs per tensor."""
+"""Where tensors are, asked of the engine: no line of Python runs per tensor. Each question has a twin in Python."""
 
 from __future__ import annotations
 
 import ctypes
-import sys
-from ctypes import c_char_p, c_void_p, py_object
+from ctypes import c_int32, c_void_p, py_object
+from operator import attrgetter, is_
 from typing import Any
 
 import torch
 
+from .._c.functions import OK
 from .._c.library import lib
+from .torch_functions import PLAIN, TABLE
 
 UNCHANGED, MOVED, DIFFERENT = range(3)
 
-_GRAD = sys.intern("grad")
-
-
-def _functions() -> Any:
-    """As the function below wants them."""
-    python = ctypes.pythonapi
-    called = (
-        python.PyList_Size,
-        python.PyList_GetItem,
-        python.PyObject_GetAttr,
-        python.Py_DecRef,
-        python.PyErr_Clear,
-    )
-    places = [ctypes.cast(one, c_void_p).value for one in called]
-    return (c_void_p * 7)(*places, id(None), id(_GRAD))
-
-
-def _exchange_table() -> int | None:
-    """DLPack's functions for torch's tensors; torch has them since 2.10."""
-    capsule = getattr(torch.Tensor, "__dlpack_c_exchange_api__", None)
-    if capsule is None:
-        return None
-    prototype = ctypes.PYFUNCTYPE(c_void_p, py_object, c_char_p)
-    get = prototype(("PyCapsule_GetPointer", ctypes.pythonapi))
-    return int(get(capsule, b"dlpack_exchange_api"))
-
-
 # PyDLL: the GIL is held during a call.
-_find = ctypes.PyDLL(None, handle=lib._handle).tundish_optimizer_find_gradients
-_find.argtypes = [c_void_p, c_void_p, c_void_p, py_object]
-_FUNCTIONS = _functions()
-_PLACE = ctypes.addressof(_FUNCTIONS)
-EXCHANGE = _exchange_table()
+_library = ctypes.PyDLL(None, handle=lib._handle)
+_gradient = attrgetter("grad")
+
+
+def _function(name: str, *arguments: Any) -> Any:
+    function = _library[name]
+    function.restype, function.argtypes = c_int32, arguments
+    return function
+
+
+_know = _function("tundish_optimizer_know", c_void_p, c_void_p, py_object)
+_find = _function("tundish_optimizer_find", c_void_p, c_void_p, py_object)
+_bump = _function("tundish_optimizer_bump_versions", c_void_p, c_void_p)
+_bump.restype = None
+_gradients_are = _function("tundish_torch_gradients_are", c_void_p, py_object, py_object)
+_values_are = _function("tundish_values_are", c_void_p, py_object, py_object)
+
+
+def are_plain(tensors: list[Any]) -> bool:
+    """Whether the engine may look at them: it knows nothing of classes derived from torch's."""
+    return all(type(one) in PLAIN for one in tensors)
+
+
+def know(handle: Any, parameters: list[Any]) -> bool:
+    """Of tensors that were bound in this order. The caller keeps the list, as it is now."""
+    if TABLE is None or not are_plain(parameters):
+        return False
+    if any(map(torch.Tensor.is_inference, parameters)):  # they have no version: torch would throw
+        return False
+    return bool(_know(handle, TABLE, parameters) == OK)
 
 
 def find_gradients(handle: Any, parameters: list[Any]) -> int:
-    """Where `parameters` were bound in this order: UNCHANGED; MOVED, the gradients alone, which the next steps
-    use; DIFFERENT: something else, or it cannot be told."""
-    if EXCHANGE is None:
-        return DIFFERENT
-    found = int(_find(handle, _PLACE, EXCHANGE, parameters))
+    """After know(): UNCHANGED; MOVED, the gradients alone, which the next steps use; DIFFERENT: something else."""
+    found: int = _find(handle, TABLE, parameters)
     return found if found >= 0 else DIFFERENT
+
+
+def bump_versions(handle: Any) -> None:
+    """After know(): autograd learns that the tensors were written."""
+    _bump(handle, TABLE)
+
+
+def gradients_are(parameters: list[Any], gradients: list[Any], plain: bool) -> bool:
+    """Whether the gradients of `parameters` are these objects. `plain`: are_plain() of both."""
+    if TABLE is not None and plain:
+        return bool(_gradients_are(TABLE, parameters, gradients))
+    return all(map(is_, map(_gradient, parameters), gradients))
+
+
+def values_are(dictionary: dict[Any, Any], objects: list[Any]) -> bool:
+    """Whether the values of a dictionary are these objects, in this order."""
+    if TABLE is not None:
+        return bool(_values_are(TABLE, dictionary, objects))
+    return len(dictionary) == len(objects) and all(map(is_, dictionary.values(), objects))

@@ -14,7 +14,7 @@ from .muon_stacks import Plan, Stack, facts_of, make_plan, release_stacks
 from .newton_schulz import orthogonalize
 from .ranges import check_at_least_0
 from .rates import is_on_gpu
-from .saved_state import check_state
+from .saved_state import check_form, check_state
 
 _ADJUSTMENTS = (None, "original", "match_rms_adamw")
 
@@ -85,6 +85,7 @@ class Muon(torch.optim.Optimizer):  # type: ignore[misc]  # torch is Any to mypy
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """A state of this optimiser or of torch.optim.Muon."""
+        check_form(type(self).__name__, state_dict)
         check_state(self, state_dict)
         super().load_state_dict(state_dict)
 
@@ -93,6 +94,9 @@ class Muon(torch.optim.Optimizer):  # type: ignore[misc]  # torch is Any to mypy
         for group in self.param_groups:
             for name, value in self.defaults.items():
                 group.setdefault(name, value)
+        self._forget()
+
+    def _forget(self) -> None:
         self._plans = [None] * len(self.param_groups)
 
     def _saved_names(self, group: dict[str, Any]) -> set[str]:
@@ -100,6 +104,7 @@ class Muon(torch.optim.Optimizer):  # type: ignore[misc]  # torch is Any to mypy
 
     # --- the step -----------------------------------------------------------------------------
 
+    @torch._disable_dynamo  # type: ignore[untyped-decorator]  # a compiled function calls it as it is
     def _update(self, number: int) -> None:
         group = self.param_groups[number]
         if getattr(self, "grad_scale", None) is not None:
@@ -175,7 +180,7 @@ def _advance_momentum(stack: Stack, group: dict[str, Any], scale: Any, skip: Any
     momentum = stack.momentum
     if scale is not None:
         gradients.mul_(scale.reciprocal().reshape(1))
-    if group["maximize"]:
+    if group.get("maximize"):  # torch.optim.Muon's groups have no such option
         gradients.neg_()
     if skip is not None:  # a momentum that is averaged with itself does not change
         gradients = torch.where(skip, momentum, gradients)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
-from operator import attrgetter
+from itertools import chain
+from operator import attrgetter, itemgetter
 from threading import Lock
 from typing import Any
 
@@ -13,13 +12,14 @@ import torch
 from .._c.errors import ArgumentError
 from .._c.structs import OptimizerGroup
 from ._engine import Engine
+from .averaged import Averaged
 from .bound_states import BoundStates
 from .checks import check_whole, name_of
 from .group_states import add_group_steps, read_group_states
 from .looking import DIFFERENT, MOVED
-from .options import read_options
+from .options import WithOptions, read_options, refuse_in_group
 from .rates import is_on_gpu, rate_address
-from .saved_state import check_state, restore_fp32
+from .saved_state import check_form, check_state, restore_fp32
 from .stepping import Stepping
 from .table import (
     Bucket,
@@ -35,6 +35,7 @@ from .table import (
 
 # Functions written in C, for map(): no line of Python runs per tensor.
 _gradient = attrgetter("grad")
+_PARAMETERS = itemgetter("params")
 _address = torch.Tensor.data_ptr
 _bytes = torch.Tensor.nbytes.__get__
 # As a number: torch.cuda.current_stream() takes ten times as long.
@@ -48,11 +49,9 @@ def _addresses(gradients: list[Any]) -> list[int]:
         return [0 if one is None else one.data_ptr() for one in gradients]
 
 
-class EngineOptimizer(Stepping):
-    """Base of the optimisers. The extra keyword arguments are those of `Options`.
-
-    `grad_norm`, with max_norm: the norm of all gradients in the last step, a tensor of one number.
-    state[p]["ema"], with ema_decay: the average of the weights.
+class EngineOptimizer(WithOptions, Averaged, Stepping):
+    """Base of the optimisers. The extra keyword arguments are those of `Options`: max_norm, ema_decay,
+    master_weights, stochastic_rounding, clear_gradients. state[p]["ema"] is the average of the weights.
     """
 
     _step_supports_amp_scaling = True  # a GradScaler leaves dividing by the scale to step()
@@ -64,7 +63,7 @@ class EngineOptimizer(Stepping):
     _engine: Engine | None
     _table: Table | None  # None: bound again by the next step
     _device: Any
-    grad_norm: Any
+    _norm: Any  # of the last step; the engine writes it
 
     def __init__(self, params: Any, defaults: dict[str, Any], more: dict[str, Any]) -> None:
         self._options = read_options(type(self).__name__, more)
@@ -105,30 +104,14 @@ class EngineOptimizer(Stepping):
 
     # --- torch's interface --------------------------------------------------------------------
 
-    @contextlib.contextmanager
-    def averaged(self) -> Iterator[None]:
-        """With ema_decay: the parameters are their averages inside, and what they were after it.
-
-        with optimizer.averaged():
-            evaluate(model)
-        """
-        if self._options.ema_decay == 0:
-            raise ArgumentError(
-                f"{type(self).__name__}.averaged() needs averages\n  fix: ema_decay=0.999, say"
-            )
-        averages = [(p, state["ema"]) for p, state in self.state.items() if "ema" in state]
-        kept = [parameter.detach().clone() for parameter, _ in averages]
-        try:
-            with torch.no_grad():
-                for parameter, average in averages:
-                    parameter.copy_(average)
-            yield
-        finally:
-            with torch.no_grad():
-                for (parameter, _), before in zip(averages, kept):
-                    parameter.copy_(before)
+    @property
+    def grad_norm(self) -> Any:
+        """With max_norm: the norm of all gradients in the last step, before they were clipped; a new
+        tensor of one number. None before the first step, and without max_norm."""
+        return None if self._norm is None else self._norm.clone()
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
+        refuse_in_group(type(self).__name__, param_group)
         super().add_param_group(param_group)
         self._table = None
 
@@ -144,6 +127,7 @@ class EngineOptimizer(Stepping):
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """A state of this optimiser, or of torch's, timm's or Apex's of the same name."""
+        check_form(type(self).__name__, state_dict)
         if self._counts_steps:
             state_dict = read_group_states(type(self).__name__, state_dict)
         check_state(self, state_dict)
@@ -166,19 +150,26 @@ class EngineOptimizer(Stepping):
     def _forget(self) -> None:
         self._engine = self._table = None
         self._calls = 0
-        self._device = self.grad_norm = None
+        self._device = self._norm = None
         self._lock = Lock()  # the engine makes one step at a time
 
     @torch._disable_dynamo  # type: ignore[untyped-decorator]  # a compiled function calls it as it is
     def _update_alone(self) -> None:
+        if self._is_averaged:
+            self._refuse_step()
         with self._lock:
             self._update()
 
     def _update(self) -> None:
-        parameters = [p for group in self.param_groups for p in group["params"]]
+        groups = self.param_groups
+        if len(groups) == 1:
+            parameters = groups[0]["params"]
+        else:
+            parameters = [*chain.from_iterable(map(_PARAMETERS, groups))]
         table: Table | None = self._table
         copies: list[Any] = []
-        if not self._is_bound(table, parameters):
+        is_bound = self._is_bound(table, parameters)
+        if not is_bound:
             with torch.no_grad():
                 table, copies = self._bound_anew(parameters)
         engine = self._engine
@@ -198,7 +189,10 @@ class EngineOptimizer(Stepping):
                     bucket.step += 1
                     if bucket.count is not None:
                         bucket.count += 1
-            torch.autograd.graph.increment_version(parameters)
+            if is_bound:
+                engine.bump_versions()
+            else:
+                torch.autograd.graph.increment_version(parameters)
             table.versions = [parameter._version for parameter, _ in table.masters]
         if self._options.clear_gradients:
             for gradient in copies:
@@ -220,9 +214,9 @@ class EngineOptimizer(Stepping):
             None if one is None else one.to(self._device, torch.float32)
             for one in (getattr(self, "grad_scale", None), getattr(self, "found_inf", None))
         )
-        if options.max_norm > 0 and self.grad_norm is None:
-            self.grad_norm = torch.zeros((), device=self._device)
-        return engine.step(scale, found_inf, self.grad_norm)
+        if options.max_norm > 0 and self._norm is None:
+            self._norm = torch.zeros((), device=self._device)
+        return engine.step(scale, found_inf, self._norm)
 
     def _is_bound(self, table: Table | None, parameters: list[Any]) -> bool:
         """Whether the engine knows where all tensors are; gradients that moved, it has found."""
@@ -328,6 +322,7 @@ class EngineOptimizer(Stepping):
             tensors.append(tensor_of(parameter, states, extra, buckets[key]))
         assert self._engine is not None
         self._engine.bind(tensors, len(table.buckets))
+        self._engine.know([parameter for _, _, parameter in rows])
         table.states = BoundStates(self.state)
         return table
 
@@ -383,4 +378,4 @@ class EngineOptimizer(Stepping):
             )
         self._engine = Engine(self._kind, number, torch.get_num_threads())
         self._device = device
-        self.grad_norm = None
+        self._norm = None

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, SupportsFloat
 
 from .._c.errors import ArgumentError
 
@@ -13,7 +13,9 @@ from .._c.errors import ArgumentError
 class Options:
     """Keyword arguments that all optimisers share."""
 
-    max_norm: float = 0.0  # limit of the norm of all gradients together; 0: none
+    max_norm: float = (
+        0.0  # limit of the norm of all gradients together; 0: none; infinity: it is only measured
+    )
     ema_decay: float = 0.0  # of an average of the weights, state[p]["ema"]; 0: none is kept
     master_weights: bool = False  # parameters of 16 bits get weights in fp32, state[p]["master"]
     stochastic_rounding: bool = False  # parameters of 16 bits without them are rounded at random
@@ -21,13 +23,16 @@ class Options:
     capturable: bool = False  # accepted from callers of torch's: a CUDA graph can record every step
 
 
+_WHOLE = {field.name for field in fields(Options)} - {"capturable"}
+
+
 def read_options(owner: str, given: dict[str, Any]) -> Options:
     known = {field.name for field in fields(Options)}
     for name in given:
         if name not in known:
             raise TypeError(f"{owner}.__init__() got an unexpected keyword argument {name!r}")
-    options = Options(**given)
-    if not (math.isfinite(options.max_norm) and options.max_norm >= 0):
+    options = Options(**{name: _value_of(owner, name, value) for name, value in given.items()})
+    if not options.max_norm >= 0:
         raise ArgumentError(f"{owner}: max_norm must be 0 or more, not {options.max_norm}")
     if not 0 <= options.ema_decay < 1:
         raise ArgumentError(
@@ -39,6 +44,37 @@ def read_options(owner: str, given: dict[str, Any]) -> Options:
             "  fix: weights in fp32 lose nothing; leave stochastic_rounding out"
         )
     return options
+
+
+def _value_of(owner: str, name: str, value: Any) -> Any:
+    """None is off, as configurations write it."""
+    if name not in ("max_norm", "ema_decay"):
+        return bool(value)
+    if isinstance(value, str) or not isinstance(value or 0.0, SupportsFloat):
+        raise TypeError(f"{owner}: {name} must be a number, not {value!r}")
+    return float(value or 0.0)
+
+
+def refuse_in_group(owner: str, group: Iterable[str]) -> None:
+    """What one step does to all parameters cannot differ between groups."""
+    for name in group:
+        if name in _WHOLE:
+            raise ArgumentError(
+                f"{owner}: a group has {name}, which is of the whole optimiser\n"
+                f"  fix: {owner}(..., {name}=...), or an optimiser for each group"
+            )
+
+
+class WithOptions:
+    """The options of an optimiser, to be read; they are given when it is made."""
+
+    _options: Options
+
+    max_norm = property(lambda self: self._options.max_norm)
+    ema_decay = property(lambda self: self._options.ema_decay)
+    master_weights = property(lambda self: self._options.master_weights)
+    stochastic_rounding = property(lambda self: self._options.stochastic_rounding)
+    clear_gradients = property(lambda self: self._options.clear_gradients)
 
 
 def refuse_variants(owner: str, **given: bool) -> None:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, SupportsFloat
 
 
 def check_at_least_0(owner: str, **values: Any) -> None:
     for name, value in values.items():
-        if not float(value) >= 0:
+        if not number_of(owner, name, value) >= 0:
             raise ValueError(f"{owner}: {name} must be 0 or more, not {float(value)}")
+
+
+def number_of(owner: str, name: str, value: Any) -> float:
+    """Not of a text: torch's optimisers take none either."""
+    if isinstance(value, str) or not isinstance(value, SupportsFloat):
+        raise TypeError(f"{owner}: {name} must be a number, not {value!r}")
+    return float(value)
 
 
 def check_betas(owner: str, betas: tuple[float, float]) -> None:

@@ -12,12 +12,38 @@ from .checks import name_of
 
 _SHARED = {"step", "master", "ema"}
 
+# What the groups of an optimiser have, whoever saved them: torch, timm, Apex or Tundish.
+_ALWAYS = {
+    "sgd": ("momentum", "dampening"),
+    "adam": ("betas", "eps"),
+    "adamw": ("betas", "eps"),
+    "lion": ("betas",),
+    "lars": ("momentum", "trust_coeff"),
+    "lamb": ("betas", "grad_averaging"),
+    "novograd": ("betas", "grad_averaging"),
+    "muon": ("momentum", "ns_steps"),
+}
+# What tells an optimiser from others. Other names in a group may be the user's or a scheduler's.
+_TELLING = (
+    *(
+        "eps",
+        "dampening",
+        "trust_coeff",
+        "trust_clip",
+        "grad_averaging",
+        "ns_steps",
+        "reg_inside_moment",
+    ),
+    *("momentum_decay", "alpha", "rho", "lr_decay", "lambd", "etas", "final_lr"),
+)
+
 
 def check_state(optimizer: Any, saved: dict[str, Any]) -> None:
     """Refuses the state of another optimiser, which torch would only notice in the next step, or
     never."""
     owner, groups = type(optimizer).__name__, optimizer.param_groups
     for number, group in enumerate(saved["param_groups"]):
+        _check_group(optimizer, group, number)
         if group.get("amsgrad"):
             raise ArgumentError(
                 f"{owner}: the state is one of amsgrad=True, which is not supported"
@@ -35,9 +61,38 @@ def check_state(optimizer: Any, saved: dict[str, Any]) -> None:
                 continue
             raise ArgumentError(
                 f"{owner}: the saved state of {name_of(groups, number, place)} has "
-                f"{', '.join(sorted(found))}, not {', '.join(sorted(wanted)) or 'none'}: "
+                f"{', '.join(sorted(found))}, and should have {', '.join(sorted(wanted)) or 'no entries'}: "
                 "it is the state of another optimiser"
             )
+
+
+def check_form(owner: str, saved: Any) -> None:
+    if not (isinstance(saved, dict) and {"state", "param_groups"} <= saved.keys()):
+        raise ArgumentError(
+            f"{owner}: what is to be loaded is not the state of an optimiser: it has no 'state' and 'param_groups'\n"
+            "  fix: the entry of the checkpoint that optimizer.state_dict() was saved as"
+        )
+
+
+def _check_group(optimizer: Any, group: dict[str, Any], number: int) -> None:
+    """By its names, which also tell where no state was made yet."""
+    owner, kind = type(optimizer).__name__, getattr(optimizer, "_kind", "muon")
+    missing = [name for name in _ALWAYS[kind] if name not in group]
+    if kind in ("adam", "adamw") and not {"amsgrad", "bias_correction"} & group.keys():
+        missing.append("amsgrad")  # RAdam, for instance
+    foreign = [name for name in _TELLING if name in group and name not in optimizer.defaults]
+    reason = ""
+    if missing or foreign:
+        reason = f"has no {missing[0]}" if missing else f"has {foreign[0]}"
+    elif kind == "adamw" and group.get("decoupled_weight_decay") is False:
+        reason = "is one of Adam: decoupled_weight_decay is False"
+    elif getattr(optimizer, "_always_adapts", False) and group.get("always_adapt") is False:
+        reason = "is one of LAMB: always_adapt is False"
+    if reason:
+        raise ArgumentError(
+            f"{owner}: group {number} of the saved state {reason}: it is the state of another optimiser\n"
+            "  fix: load it into that optimiser, or begin with fresh states"
+        )
 
 
 def restore_fp32(optimizer: Any, saved: dict[str, Any]) -> None:

@@ -1,0 +1,62 @@
+// torch's tensors read from C++ without torch's headers: by functions that torch's libraries
+// export. python/tundish/optim/torch_functions.py fills the table, and tries it before it is used.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "optim/tensor_entry.h"
+
+namespace tundish {
+
+// `tensor` is the address of an at::Tensor, `impl` what such a tensor points to. Functions that
+// return a number give 0 when they succeed.
+struct TorchFunctions {
+  std::int64_t (*list_size)(void* list);
+  void* (*list_item)(void* list, std::int64_t place);  // borrowed
+  std::int32_t (*dict_next)(void* dict, std::int64_t* place, void** key, void** value);
+  const void* (*gradient)(const void* impl);  // its gradient, an at::Tensor that may be undefined
+  void (*bump_version)(const void* tensor);
+  std::int32_t (*data)(const void* tensor, void** out);
+  std::int32_t (*layout)(const void* tensor, std::int32_t* out);
+  std::int32_t (*dimensions)(const void* tensor, std::int64_t* out);
+  std::int32_t (*sizes)(const void* tensor, const std::int64_t** out);
+  std::int32_t (*strides)(const void* tensor, const std::int64_t** out);
+  std::int32_t (*dtype)(const void* tensor, std::int32_t* out);
+  std::int32_t (*device_type)(const void* tensor, std::int32_t* out);
+  std::int32_t (*device_index)(const void* tensor, std::int32_t* out);
+  const void* undefined;    // the impl of tensors that are undefined
+  std::uint64_t place;      // of the at::Tensor in its Python object, in bytes
+  std::uint64_t strided;    // torch's number of that layout
+  std::uint64_t dtypes[3];  // torch's numbers, in the order of optim::ElementType
+};
+
+inline const void* impl_of(const void* tensor) { return *static_cast<void* const*>(tensor); }
+
+// `object`: a torch.Tensor or torch.nn.Parameter, no object of a class derived from them.
+inline const void* tensor_of(const TorchFunctions& torch, const void* object) {
+  return static_cast<const std::byte*>(object) + torch.place;
+}
+
+inline const void* gradient_of(const TorchFunctions& torch, const void* object) {
+  return torch.gradient(impl_of(tensor_of(torch, object)));
+}
+
+// What a parameter was when it was bound.
+struct KnownParameter {
+  const void* object;
+  std::vector<std::int64_t> sizes, strides;
+};
+
+// Empty where an object has no memory in the ordinary layout.
+std::vector<KnownParameter> know_parameters(const TorchFunctions& torch, void* list);
+
+// Whether a tensor has these sizes and this type, and its elements this order in memory; `data`
+// receives its address.
+bool is_like(const TorchFunctions& torch, const void* tensor, const KnownParameter& known,
+             optim::ElementType type, void*& data);
+
+bool is_on_same_device(const TorchFunctions& torch, const void* a, const void* b);
+
+}  // namespace tundish
