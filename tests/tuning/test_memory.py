@@ -4,6 +4,7 @@ what torch's profiler saw the CPU's allocator do."""
 import copy
 import gc
 import json
+import sys
 import threading
 
 import pytest
@@ -152,6 +153,27 @@ def test_temporaries_of_a_foreach_optimizer_can_be_the_peak():
         assert peaks[foreach].phase == "optimizer"
         assert peaks[foreach].peak == count_step(step_of(copy.deepcopy(job)), batch).peak
     assert peaks[True].at_peak["temporary"] >= 1_000_000
+
+
+def test_a_prediction_has_the_kernels_that_torch_chooses_for_the_real_parameters(monkeypatch):
+    def peak(kind=torch.optim.SGD, **given):
+        model = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 64))
+        given = {"lr": 0.1, "weight_decay": 1e-4, **given}
+        optimizer = kind(model.parameters(), **given)
+        step = Step(model, optimizer, lambda model, batch: model(batch).square().mean())
+        return predict_memory(step, torch.zeros(4, 64)).peak
+
+    loop, foreach = peak(foreach=False), peak(foreach=True)
+    assert foreach > loop
+    assert peak() == loop  # torch's choice on a CPU
+    module = sys.modules["torch.optim.optimizer"]  # torch.optim deletes its name
+    as_on_a_gpu = ("_get_foreach_kernels_supported_devices", lambda: ["cpu"])
+    monkeypatch.setattr(module, *as_on_a_gpu)
+    assert peak() == foreach
+    assert peak(foreach=False) == loop
+    adam, rate = torch.optim.Adam, torch.tensor(0.1)
+    assert peak(adam) == peak(adam, foreach=True)
+    assert peak(adam, lr=rate) == peak(adam, lr=rate, foreach=False)
 
 
 @pytest.mark.parametrize("set_to_none", [True, False])

@@ -15,6 +15,7 @@ from .batches import tensors_of
 from .job import Job
 from .lines import Line
 from .live_memory import Block, LiveMemory
+from .owned import find_owners, owned_tensors
 from .step import Step
 
 _SMALLEST_SHARE = 0.01  # of the peak: what is idle there and smaller is not worth a line
@@ -57,7 +58,7 @@ def find_long_lived(
     live.name((tensor for batch in batches for tensor in tensors_of(batch)), "other")
     left: list[dict[Line, list[Block]]] = []
     last_began = 0
-    owners = _owners()
+    owners = find_owners()
     with live:
         for number in range(steps + 1):
             live.peaks.clear()
@@ -67,12 +68,19 @@ def find_long_lived(
                 gc.collect()  # cycles are freed sooner or later: no leak
                 _name_owned(live, owners)
             left.append(_by_line(live.live.values()))
-    found = [
+    return sorted_worst_first([*left_behind(left, last_began), *_idle(live)])
+
+
+def left_behind(left: list[dict[Line, list[Block]]], last_began: int) -> list[LongLived]:
+    """`left`: what each step left, by line. `last_began`: the number of the last step's first operation."""
+    return [
         _kept(line, left)
         for line, blocks in left[-1].items()
         if any(block.made > last_began for block in blocks)  # not what was made once and for all
     ]
-    found += _idle(live)
+
+
+def sorted_worst_first(found: list[LongLived]) -> list[LongLived]:
     order = {"grows": 0, "kept": 1, "idle": 2}
     return sorted(found, key=lambda one: (order[one.why], -one.bytes))
 
@@ -88,27 +96,10 @@ def _paused() -> Any:
     return torch.utils._python_dispatch._disable_current_modes()
 
 
-def _owners() -> list[Any]:
-    """Every module and optimiser of this process: a function does not say which it trains."""
-    kinds = (torch.nn.Module, torch.optim.Optimizer)
-    # By type(): isinstance() would ask objects that answer for another one, and wake those.
-    return [thing for thing in gc.get_objects() if issubclass(type(thing), kinds)]
-
-
 def _name_owned(live: LiveMemory, owners: list[Any]) -> None:
-    """What a training step leaves behind rightly: parameters, buffers, gradients, optimisers' state."""
-    for owner in owners:
-        if isinstance(owner, torch.optim.Optimizer):
-            parameters = [p for group in owner.param_groups for p in group["params"]]
-            for state in owner.state.values():
-                live.name(state.values() if isinstance(state, dict) else (), "owned")
-        elif "_parameters" in vars(owner):  # its __init__ is done
-            parameters = list(owner.parameters(recurse=False))
-            live.name(owner.buffers(recurse=False), "owned")
-        else:
-            continue
-        live.name(parameters, "owned")
-        live.name((p.grad for p in parameters), "owned")
+    """What a training step leaves behind rightly."""
+    for _, tensors in owned_tensors(owners):
+        live.name(tensors, "owned")
 
 
 def _by_line(blocks: Any) -> dict[Line, list[Block]]:
@@ -123,7 +114,7 @@ def _kept(line: Line, left: list[dict[Line, list[Block]]]) -> LongLived:
     counts = [len(blocks.get(line, ())) for blocks in left]
     sizes = [sum(block.bytes for block in blocks.get(line, ())) for blocks in left]
     grows = _rises(counts) or _rises(sizes)
-    tensors = [block.tensor() for block in left[-1][line]]
+    tensors = [block.tensor() for block in left[-1][line] if block.tensor is not None]
     return LongLived(
         why="grows" if grows else "kept",
         file=line.file,

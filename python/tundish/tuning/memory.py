@@ -12,6 +12,7 @@ import copy
 import gc
 import os
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -179,10 +180,24 @@ def _by_fake_tensors(step: Step, batch: Any, samples: int) -> MemoryPrediction:
     mode = FakeTensorMode(allow_fallback_kernels=False, allow_non_fake_inputs=True)
     with FakeCopyMode(mode):
         fake_step = _copied(step)
+    _keep_kernels(step.optimizer, fake_step.optimizer)
     with mode:
         fake_batch = _resized(map_tensors(mode.from_tensor, batch), samples_of(batch), samples)
         counted = count_step(fake_step, fake_batch, _FakeMemory(step.device))
     return replace(counted, method="fake tensors")
+
+
+def _keep_kernels(real: torch.optim.Optimizer, fake: torch.optim.Optimizer) -> None:
+    """torch chooses foreach by the type of the parameters, and fake ones are of no type that it knows."""
+    choose = getattr(sys.modules["torch.optim.optimizer"], "_default_to_fused_or_foreach", None)
+    for group, copied in zip(real.param_groups, fake.param_groups):
+        if choose is None or group.get("foreach", False) is not None or group.get("fused"):
+            continue
+        foreach = choose(group["params"], bool(group.get("differentiable")))[1]
+        rate_is_read = (
+            isinstance(group.get("lr"), torch.Tensor) and group.get("capturable") is False
+        )
+        copied["foreach"] = foreach and not rate_is_read
 
 
 class _FakeMemory(LiveMemory):

@@ -38,6 +38,7 @@ from .tricks.ddp import DdpOptions
 from .tricks.inplace import InplaceActivations
 from .tricks.optimizer_kernels import FusedOptimizer
 from .tricks.tf32 import TF32
+from .tricks.tundish_muon import TundishMuon
 from .tricks.tundish_optimizer import TundishOptimizer
 from .variants import BaselineFailed, Facts, Measured, in_variant, without
 
@@ -216,7 +217,9 @@ class Search:
 
     def _extra(self) -> list[Trick]:
         """TF32 has nothing to do beside 16 bits, in-place activations nothing under the compiler."""
-        extra: list[Trick] = [CudnnBenchmark(), TundishOptimizer(), DdpOptions()]
+        is_muon = self.facts.obstacles.get(TundishOptimizer.name)  # or none of both can be used
+        optimizer = TundishMuon() if is_muon else TundishOptimizer()
+        extra: list[Trick] = [CudnnBenchmark(), optimizer, DdpOptions()]
         if not any(trick.name in ("bf16", "fp16") for trick in self.winner):
             extra.append(TF32())
         if Compile() not in self.winner:

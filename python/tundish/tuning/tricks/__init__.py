@@ -21,6 +21,7 @@ from .own import load_own
 from .reference_flags import StrictFp32, TorchDefaults
 from .set_to_none import SetToNone
 from .tf32 import TF32
+from .tundish_muon import TundishMuon
 from .tundish_optimizer import TundishOptimizer
 
 # In the order in which they are applied: flags, layout and modules, optimiser, precision, compiler, graph.
@@ -38,6 +39,7 @@ TRICKS: tuple[type[Trick], ...] = (
     ForeachOptimizer,
     FusedOptimizer,
     TundishOptimizer,
+    TundishMuon,
     Bf16,
     Fp16,
     Compile,

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import torch
 
 from .base import Grade, Trick
+from .optimizer_twins import TWINS, Twin, twin_of
 
 if TYPE_CHECKING:
     from ..step import Step
 
-_NAMES = ("SGD", "Adam", "AdamW")
+
+MUON = next(twin for twin in TWINS if twin.ours == "Muon")
+_OTHERS = tuple(twin for twin in TWINS if twin is not MUON)
 
 
 @dataclass(frozen=True)
@@ -23,45 +26,57 @@ class TundishOptimizer(Trick):
     replaces: ClassVar[tuple[str, ...]] = ("fused_optimizer", "foreach_optimizer")
 
     def obstacle(self, step: Step) -> str:
-        return unsuitable(step.optimizer)
+        return unsuitable(step.optimizer, _OTHERS)
 
     def apply(self, step: Step) -> None:
-        from ... import optim
-
         optimizer: Any = step.optimizer
-        kind = getattr(optim, type(optimizer).__name__)
-        ours = kind([torch.nn.Parameter(torch.zeros(0))], lr=1.0)
-        share(ours, optimizer)
+        twin = twin_of(optimizer)
+        assert twin is not None  # obstacle() says so
+        more = {name: optimizer.defaults[name] for name in twin.arguments}
+        ours = twin.make()([torch.nn.Parameter(torch.zeros(0, 0))], lr=1.0, **more)
+
+        def share() -> None:
+            """Both have the same groups and states: schedulers and checkpoints go on with the user's."""
+            twin.to_ours(optimizer.param_groups, optimizer.state)
+            ours.param_groups, ours.state = optimizer.param_groups, optimizer.state
+            ours.defaults = optimizer.defaults
+            ours._forget()
+
+        share()
         hooks = [
-            optimizer.register_state_dict_post_hook(with_own_counts),
-            optimizer.register_load_state_dict_post_hook(lambda loaded: share(ours, loaded)),
+            optimizer.register_state_dict_post_hook(lambda _, saved: ordinary(twin, saved)),
+            optimizer.register_load_state_dict_post_hook(lambda _: share()),
         ]
-        step.kept["tundish_optimizer"] = hooks
+        step.kept[self.name] = twin, hooks
         step.updater = Updater(ours, optimizer)
         step.reset()
 
     def undo(self, step: Step) -> None:
-        for hook in step.kept.pop("tundish_optimizer"):
+        twin, hooks = step.kept.pop(self.name)
+        for hook in hooks:
             hook.remove()
         step.updater = None
-        give_own_counts(step.optimizer)
+        optimizer: Any = step.optimizer
+        twin.to_theirs(optimizer.param_groups, optimizer.state)
+        give_own_types(optimizer)
         step.reset()
 
     def code(self) -> list[str]:
         return [
-            "optimizer = tundish.optim.AdamW(model.parameters(), ...)  # or SGD, Adam: same arguments, state"
+            "optimizer = tundish.optim.AdamW(model.parameters(), ...)  # or another one: same arguments, state"
         ]
 
 
-def unsuitable(optimizer: Any) -> str:
-    kind = type(optimizer)
-    name = kind.__name__
-    if name not in _NAMES or kind is not getattr(torch.optim, name):
-        return f"{name} is not torch's SGD, Adam or AdamW"
+def unsuitable(optimizer: Any, twins: tuple[Twin, ...]) -> str:
+    name = type(optimizer).__name__
+    twin = twin_of(optimizer)
+    if twin is None or twin not in twins:
+        names = ", ".join(one.name for one in twins)
+        return f"{name} is not torch's or timm's {names}"
     if optimizer._optimizer_step_pre_hooks or optimizer._optimizer_step_post_hooks:
         return f"{name} has hooks that its own step() calls"
     for group in optimizer.param_groups:
-        for option in ("amsgrad", "differentiable"):
+        for option in twin.refused:
             if group.get(option):
                 return f"{name} was made with {option}=True"
         for parameter in group["params"]:
@@ -69,36 +84,24 @@ def unsuitable(optimizer: Any) -> str:
             known = parameter.dtype in (torch.float32, torch.bfloat16, torch.float16)
             if not plain or not known or parameter.layout != torch.strided:
                 return f"{name} has parameters that are not plain tensors of float32, bfloat16 or float16"
-    return ""
+    return twin.obstacle(optimizer)
 
 
-def share(ours: Any, optimizer: Any) -> None:
-    """Both have the same groups and states: schedulers and checkpoints go on with the user's."""
-    ours.param_groups, ours.state, ours.defaults = (
-        optimizer.param_groups,
-        optimizer.state,
-        optimizer.defaults,
-    )
-    ours._forget()
+def ordinary(twin: Twin, saved: dict[str, Any]) -> dict[str, Any]:
+    """A checkpoint as the user's optimiser writes it."""
+    states = {key: dict(state) for key, state in saved["state"].items()}
+    groups = [dict(group) for group in saved["param_groups"]]
+    twin.to_theirs(groups, states)
+    return {**saved, "state": states, "param_groups": groups}
 
 
-def with_own_counts(optimizer: Any, saved: dict[str, Any]) -> dict[str, Any]:
-    """Ours keeps one count of steps for many parameters; torch would count it once for each."""
-    states = {
-        key: {**state, "step": state["step"].clone()} if "step" in state else state
-        for key, state in saved["state"].items()
-    }
-    return {**saved, "state": states}
-
-
-def give_own_counts(optimizer: Any) -> None:
-    for group in optimizer.param_groups:
-        on_device = bool(group.get("fused") or group.get("capturable"))
-        for parameter in group["params"]:
-            state = optimizer.state.get(parameter, {})
-            if isinstance(state.get("step"), torch.Tensor):
-                device = parameter.device if on_device else "cpu"
-                state["step"] = state["step"].to(device, torch.float32, copy=True)
+def give_own_types(optimizer: Any) -> None:
+    """Ours keeps states of parameters of 16 bits in fp32; torch and timm, in the parameter's type."""
+    for parameter, state in optimizer.state.items():
+        for key, value in state.items():
+            same = isinstance(value, torch.Tensor) and value.shape == parameter.shape
+            if same and value.dtype != parameter.dtype and key != "step":
+                state[key] = value.to(parameter.dtype)
 
 
 class Updater:

@@ -1,0 +1,172 @@
+"""Optimisers of torch and timm that tundish.optim has too, and how their groups and states differ from ours.
+
+timm is never imported: whose optimiser is timm's has it in sys.modules.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+Groups = list[dict[str, Any]]
+States = dict[
+    Any, dict[str, Any]
+]  # by what "params" of a group lists: parameters, or their numbers
+Convert = Callable[[Groups, States], None]  # changes both in place
+
+
+def _nothing(groups: Groups, states: States) -> None:
+    pass
+
+
+@dataclass(frozen=True)
+class Twin:
+    module: str
+    name: str
+    ours: str  # the name in tundish.optim
+    assumed: dict[str, Any] = field(default_factory=dict)  # options that only ours has
+    refused: tuple[str, ...] = ()  # options that ours does not have
+    arguments: tuple[str, ...] = ()  # of the constructor, which are in `defaults` alone
+    to_ours: Convert = _nothing
+    to_theirs: Convert = _nothing
+    obstacle: Callable[[Any], str] = lambda optimizer: ""
+
+    def make(self) -> type[Any]:
+        """The class of tundish.optim, for groups that have the user's options only."""
+        from ... import optim
+
+        kind: type[Any] = getattr(optim, self.ours)
+        assumed = self.assumed
+        if not assumed:
+            return kind
+
+        class Adapted(kind):  # type: ignore[misc]  # a base that is known when it runs
+            def _fill(self, out: Any, group: dict[str, Any]) -> None:
+                super()._fill(out, {**assumed, **group})
+
+        Adapted.__name__ = kind.__name__
+        return Adapted
+
+
+def twin_of(optimizer: Any) -> Twin | None:
+    """None: tundish.optim has no such optimiser. A class derived from a known one may do anything."""
+    for twin in TWINS:
+        if type(optimizer) is getattr(sys.modules.get(twin.module), twin.name, None):
+            return twin
+    return None
+
+
+# --- counts of steps: ours are tensors in the states, one for many parameters ---------------------
+
+
+def _own_counts(groups: Groups, states: States) -> None:
+    """torch would count a shared tensor once for each parameter."""
+    for group in groups:
+        on_device = bool(group.get("fused") or group.get("capturable"))
+        for key in group["params"]:
+            state = states.get(key, {})
+            count = state.get("step")
+            if isinstance(count, torch.Tensor):
+                device = _device_of(state) if on_device else "cpu"
+                state["step"] = count.to(device, torch.float32, copy=True)
+
+
+def _device_of(state: dict[str, Any]) -> Any:
+    return next(
+        (v.device for k, v in state.items() if k != "step" and isinstance(v, torch.Tensor)), "cpu"
+    )
+
+
+def _counts_from_groups(groups: Groups, states: States) -> None:
+    """timm's Lamb counts the steps of a group."""
+    for group in groups:
+        for key in group["params"]:
+            if states.get(key) and "step" not in states[key]:
+                states[key]["step"] = torch.tensor(float(group.get("step", 0)))
+
+
+def _counts_to_groups(groups: Groups, states: States) -> None:
+    for group in groups:
+        found = [states.get(key, {}).pop("step", None) for key in group["params"]]
+        counts = {id(count): count for count in found if count is not None}  # each waits for a GPU
+        if counts:
+            group["step"] = torch.tensor(max(map(float, counts.values())))
+
+
+# --- other forms of states ------------------------------------------------------------------------
+
+
+def _norms(groups: Groups, states: States) -> None:
+    """timm's NovoGrad keeps the square of a norm and a number of steps."""
+    for state in states.values():
+        if "exp_avg_sq" in state:
+            state["exp_avg_sq"] = state["exp_avg_sq"].sqrt()
+
+
+def _squared_norms(groups: Groups, states: States) -> None:
+    for state in states.values():
+        if "exp_avg_sq" in state:
+            state["exp_avg_sq"] = state["exp_avg_sq"].square()
+            state["step"] = int(state["step"])
+
+
+def _own_momentum(groups: Groups, states: States) -> None:
+    """Our Muon keeps the momentum of matrices of one shape in one tensor."""
+    for state in states.values():
+        if "momentum_buffer" in state:
+            state["momentum_buffer"] = state["momentum_buffer"].clone()
+
+
+def _not_matrices(optimizer: Any) -> str:
+    if all(p.ndim == 2 for group in optimizer.param_groups for p in group["params"]):
+        return ""
+    return "Muon has parameters that are not matrices"
+
+
+_CAUTIOUS = ("caution", "corrected_weight_decay")  # a learning rate on the GPU cannot be corrected
+_YOUNG = {"maximize": False, "corrected_weight_decay": False}  # not in every timm
+
+TWINS = (
+    Twin("torch.optim", "SGD", "SGD", refused=("differentiable",)),
+    *(
+        Twin(
+            "torch.optim",
+            name,
+            name,
+            refused=("amsgrad", "differentiable"),
+            to_theirs=_own_counts,
+        )
+        for name in ("Adam", "AdamW")
+    ),
+    Twin("torch.optim", "Muon", "Muon", to_theirs=_own_momentum, obstacle=_not_matrices),
+    Twin("timm.optim.lion", "Lion", "Lion", assumed=_YOUNG, refused=_CAUTIOUS),
+    Twin("timm.optim.lars", "Lars", "LARS", assumed={"maximize": False}),
+    Twin(
+        "timm.optim.lamb",
+        "Lamb",
+        "LAMB",
+        assumed={"decoupled_decay": False, **_YOUNG},
+        refused=_CAUTIOUS,
+        arguments=("max_grad_norm",),
+        to_ours=_counts_from_groups,
+        to_theirs=_counts_to_groups,
+    ),
+    Twin(
+        "timm.optim.nvnovograd",
+        "NvNovoGrad",
+        "NovoGrad",
+        assumed={
+            "bias_correction": False,
+            "reg_inside_moment": True,
+            "init_zero": False,
+            "maximize": False,
+        },
+        refused=("amsgrad",),
+        to_ours=_norms,
+        to_theirs=_squared_norms,
+    ),
+)
