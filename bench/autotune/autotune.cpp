@@ -1,8 +1,9 @@
 // Loaders with fixed numbers of threads and one with threads="auto" in one process, slice by slice
 // in turns: what disturbs the machine disturbs all of them. Prints JSON.
-//   bench_autotune PACK SLICES SLICE_S SIZE LATENCY_MS READS STEP_MS COUNTS CPUS
+//   bench_autotune PACK SLICES SLICE_S SIZE LATENCY_MS READS STEP_MS COUNTS CPUS [GROUP]
 // SIZE: of the crops. LATENCY_MS, READS: of storage, 0: as it is. STEP_MS: CPU time of the training
-// loop for a batch. COUNTS: "1,2,4". CPUS: "2,1,2" gives each third of the slices so many.
+// loop for a batch. COUNTS: "1,2,4". CPUS: "2,1,2" gives each third of the slices so many, by
+// affinity. GROUP: the folder of this process's control group; CPUS are its quotas then, 0: none.
 #include <fmt/format.h>
 #include <sched.h>
 #include <sys/types.h>
@@ -10,6 +11,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <list>
 #include <sstream>
 #include <string>
@@ -48,6 +50,21 @@ void limit_to_cpus(int count) {
   for (int i = 0; i < count; ++i) CPU_SET(static_cast<std::size_t>(i), &set);
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
     ::sched_setaffinity(std::stoi(task.path().filename().string()), sizeof set, &set);
+  }
+}
+
+// Of the control group in `folder`, of version 2 or 1.
+void set_quota(const std::string& folder, int cpus) {
+  constexpr int kPeriodUs = 100'000;
+  const bool version_2 = std::filesystem::exists(folder + "/cpu.max");
+  const std::string none = version_2 ? "max" : "-1";
+  const std::string quota = cpus > 0 ? std::to_string(cpus * kPeriodUs) : none;
+  std::ofstream file(folder + (version_2 ? "/cpu.max" : "/cpu.cfs_quota_us"));
+  file << quota;  // the period stays as it is, 100 ms
+  file.close();
+  if (!file) {
+    fmt::print(stderr, "bench_autotune: cannot set the quota of {}\n", folder);
+    std::exit(1);
   }
 }
 
@@ -178,19 +195,23 @@ class Contestant {
 }  // namespace
 
 int main(int words, char** word) {
-  if (words != 10) return 2;
+  if (words != 10 && words != 11) return 2;
+  const std::string group = words == 11 ? word[10] : "";
   const auto slices = static_cast<std::size_t>(std::atoi(word[2]));
   const double slice_s = std::atof(word[3]), step_s = std::atof(word[7]) / 1000;
   const auto source = std::make_shared<SlowSource>(Pack::open(word[1]), std::atof(word[5]) / 1000,
                                                    std::max(1, std::atoi(word[6])));
   const std::vector<int> counts = numbers_of(word[8]), cpus = numbers_of(word[9]);
-  limit_to_cpus(cpus.front());
+  const auto give_cpus = [&](int count) {
+    group.empty() ? limit_to_cpus(count) : set_quota(group, count);
+  };
+  give_cpus(cpus.front());
   const double usable = usable_cpu_time();
   std::list<Contestant> all;
   all.emplace_back(source, std::atoi(word[4]), static_cast<int>(usable_cpus()), true);
   for (const int n : counts) all.emplace_back(source, std::atoi(word[4]), n, false);
   for (std::size_t slice = 0; slice < slices; ++slice) {
-    limit_to_cpus(cpus[slice * cpus.size() / slices]);
+    give_cpus(cpus[slice * cpus.size() / slices]);
     for (Contestant& one : all) one.run(slice_s, step_s);
   }
   fmt::print("{{\"cpus\": {}, \"contestants\": [", usable);

@@ -1,4 +1,4 @@
-"""Does threads="auto" find the best number of threads? Three loads, and a changed number of CPUs.
+"""Does threads="auto" find the best number of threads? Three loads, a changed affinity, and a changed quota.
 
 Every load is run with fixed numbers of threads and with "auto", by one process, slice by slice in turns (autotune.cpp), so that
 a slow moment of the machine affects all of them. The best fixed number is the one with the highest median of all slices; a
@@ -12,11 +12,13 @@ import os
 import subprocess
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from statistics import median
 from typing import Any
 
 from ..common.images import prepare
 from ..common.rows import ROOT, Rows, arguments, say, table
+from .control_group import control_group, inside
 
 PROGRAM = ROOT / "build" / "release" / "bench_autotune"
 SLICE_S, BATCH, SETTLED_S = 1.5, 32, 5.0
@@ -50,9 +52,14 @@ def loads(cpus: int) -> dict[str, Load]:
     }
 
 
-def start(pack: str, load: Load, slices: int, step_ms: float, cpus: str) -> Run:
+def start(
+    pack: str, load: Load, slices: int, step_ms: float, cpus: str, group: Path | None = None
+) -> Run:
+    """`cpus`: by affinity; with a control group its quotas."""
     words = [slices, SLICE_S, load.size, load.latency_ms, load.reads, round(step_ms, 3)]
     line = [str(PROGRAM), pack, *map(str, words), load.counts, cpus]
+    if group is not None:
+        line = inside(group, [*line, str(group)])
     return dict(json.loads(subprocess.run(line, check=True, stdout=subprocess.PIPE).stdout))
 
 
@@ -154,7 +161,7 @@ def report_load(rows: Rows, name: str, load: Load, runs: list[Run]) -> list[str]
     ]
 
 
-def report_quota(rows: Rows, run: Run, cpus: list[int]) -> list[list[str]]:
+def report_parts(rows: Rows, run: Run, cpus: list[int], names: list[str]) -> list[list[str]]:
     """Each third of the slices had another number of CPUs."""
     tuned, fixed = run["contestants"][0], run["contestants"][1:]
     count = len(tuned["slices"])
@@ -167,7 +174,7 @@ def report_quota(rows: Rows, run: Run, cpus: list[int]) -> list[list[str]]:
         late = [share for at_s, share in found if at_s - begin >= SETTLED_S]
         threads = tuned["slices"][last - 1]["threads"]
         more = {"cpus": number, "best_threads": best["threads"], "ended_with": threads}
-        name = f"{number} CPUs, the {part + 1}. part"
+        name = names[part]
         share = rows.add(name, "share of best fixed after 5 s", late, "share", bar=BAR, **more)
         say(f"  {name}: {', '.join(f'{share:.2f}' for _, share in found)}")
         lines.append(
@@ -180,10 +187,34 @@ def report_quota(rows: Rows, run: Run, cpus: list[int]) -> list[list[str]]:
     return lines
 
 
+def change_affinity(rows: Rows, pack: str, slices: int, cpus: int) -> list[list[str]]:
+    parts = [cpus, max(1, cpus // 2), cpus]
+    say(f"affinity of {', '.join(map(str, parts))} CPUs, decode-bound")
+    counts = ",".join(map(str, sorted({*parts, 1})))
+    run = start(pack, Load(224, counts), slices, 0, ",".join(map(str, parts)))
+    names = [f"{number} CPUs, the {part}. part" for part, number in enumerate(parts, 1)]
+    return report_parts(rows, run, parts, names)
+
+
+def change_quota(rows: Rows, pack: str, slices: int, cpus: int) -> list[list[str]]:
+    half = max(1, cpus // 2)
+    with control_group() as (group, about):
+        if group is None:
+            say(f"a changed quota is left out: {about}")
+            rows.note("quota", "share of best fixed after 5 s", about)
+            return []
+        say(f"a quota of no, {half} and no CPUs, control group of {about}, decode-bound")
+        counts = ",".join(map(str, sorted({1, half, cpus})))
+        run = start(pack, Load(224, counts), slices, 0, f"0,{half},0", group)
+    limits = ["no quota", f"quota of {half} CPUs", "no quota"]
+    names = [f"{limit}, the {part}. part ({about})" for part, limit in enumerate(limits, 1)]
+    return report_parts(rows, run, [cpus, half, cpus], names)
+
+
 def main() -> None:
     parser = arguments(__doc__.splitlines()[0], rounds=2)
     parser.add_argument("--slices", type=int, default=12, help="of each contestant and round (12)")
-    parser.add_argument("--only", default="", help="a load, or quota")
+    parser.add_argument("--only", default="", help="a load, affinity, or quota")
     options = parser.parse_args()
     work = options.work or ROOT / "build" / "bench" / "autotune"
     rows = Rows("autotune")
@@ -203,12 +234,10 @@ def main() -> None:
             start(pack, load, options.slices, step_ms, str(cpus)) for _ in range(options.rounds)
         ]
         lines.append(report_load(rows, name, load, runs))
+    if options.only in ("", "affinity") and cpus > 1:
+        lines += change_affinity(rows, pack, 3 * options.slices, cpus)
     if options.only in ("", "quota") and cpus > 1:
-        parts = [cpus, max(1, cpus // 2), cpus]
-        say(f"affinity of {', '.join(map(str, parts))} CPUs, decode-bound")
-        counts = ",".join(map(str, sorted({*parts, 1})))
-        run = start(pack, Load(224, counts), 3 * options.slices, 0, ",".join(map(str, parts)))
-        lines += report_quota(rows, run, parts)
+        lines += change_quota(rows, pack, 3 * options.slices, cpus)
     print(f"batches of {BATCH} on {cpus} CPUs; {images.about}\n{rows.heading()}\n")
     head = [
         "load",

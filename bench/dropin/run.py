@@ -1,7 +1,8 @@
 """What is one changed line worth? torch's DataLoader, and the same script with tundish.accelerate.
 
 Photos: ImageFolder, RandomResizedCrop(224), flip, normalized floats. Readings: a data set of the user's own, which keeps
-its code. Batches are compared before any time counts; then rounds, every contestant in a process of its own.
+its code. Pictures: another one, of Pillow and Python, in threads instead of processes; by default only on a Python
+without a GIL. Batches are compared before any time counts; then rounds, every contestant in a process of its own.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from tundish.dropin.workers import has_gil
 
 from ..common.images import prepare
 from ..common.process import Job
@@ -28,18 +31,21 @@ NAMES = {
     "accelerate_pack": "photos, accelerate with a pack",
     "torch_readings": "readings, torch's DataLoader",
     "accelerate_readings": "readings, accelerate",
+    "torch_pictures": "pictures, torch's DataLoader",
+    "accelerate_threads": "pictures, accelerate with threads",
 }
 AGAINST = {
     "accelerate_files": ("torch_photos", 2.5),
     "accelerate_pack": ("torch_photos", 8.0),
     "accelerate_readings": ("torch_readings", 0.98),
+    "accelerate_threads": ("torch_pictures", 0.98),
 }
 
 
-def start(module: str, job: Job, work: Path) -> dict[str, Any]:
+def start(module: str, job: Job, work: Path, *words: str) -> dict[str, Any]:
     file = work / "job.json"
     job.write(file)
-    line = [sys.executable, "-W", "ignore", "-m", f"bench.dropin.{module}", str(file)]
+    line = [sys.executable, "-W", "ignore", "-m", f"bench.dropin.{module}", str(file), *words]
     done = subprocess.run(line, capture_output=True, text=True, cwd=ROOT)
     if done.returncode != 0:
         raise SystemExit(f"bench: {module} failed:\n{done.stderr}")
@@ -58,23 +64,31 @@ def main() -> None:
     parser.add_argument(
         "--cached", action="store_true", help="do not repeat the set beyond the last-level cache"
     )
+    parser.add_argument(
+        "--only", default="", help="contestants with this word: photos, readings, pictures"
+    )
     parser.add_argument("--cores", type=int, default=1, help="cores, workers and threads (1)")
     options = parser.parse_args()
     work = options.work or ROOT / "build" / "bench" / "dropin"
-    rows = Rows("dropin", "torch", "torchvision", "pillow")
+    gil = "yes" if has_gil() else "no"
+    command = "" if has_gil() else "python3.14t -m bench.dropin.run"
+    rows = Rows("dropin", "torchvision", command=command, more={"GIL": gil})
     images = prepare(options.data, work, 4 * BATCH, 0 if options.cached else None, codecs=["lanes"])
     rows.set_data(images.about, images.name, images.digest)
     epochs = max(1, -(-options.images // len(images.files)))
     cpus = sorted(os.sched_getaffinity(0))[: options.cores]
     job = Job(str(images.pack), "", images.files, "", SEED, epochs, BATCH, 2, len(cpus), cpus)
 
+    racing = [name for name in NAMES if options.only in NAMES[name]]
+    if has_gil() and not options.only:
+        racing = [name for name in racing if "pictures" not in NAMES[name]]
     say("comparing batches with torch's")
-    found = start("same_batches", job, work)
+    found = start("same_batches", job, work, *racing)
     wrong = {name: text for name, text in found.items() if text != "exact"}
     for name, text in wrong.items():
         rows.note(NAMES[name], "samples_per_s", f"{text}: no time")
         say(f"  {NAMES[name]}: {text}: no time")
-    racing = [name for name in NAMES if name not in wrong]
+    racing = [name for name in racing if name not in wrong]
     runs: Runs = {name: [] for name in racing}
     for number in range(options.rounds):
         for name in racing if number % 2 == 0 else racing[::-1]:

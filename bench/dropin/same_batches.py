@@ -1,12 +1,13 @@
 """Whether an accelerated script gives the batches of the script as it was: before any time counts.
 
-python -m bench.dropin.same_batches JOB: prints {contestant: "exact", or what differs}.
+python -m bench.dropin.same_batches JOB CONTESTANT...: prints {contestant: "exact", or what differs}.
 """
 
 import itertools
 import json
 import logging
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import torch
 import tundish
 
 from ..common.process import Job
-from .script import EVALUATE, of_photos, of_readings
+from .script import EVALUATE, of_photos, of_pictures, of_readings
 
 BATCHES = 4
 
@@ -31,19 +32,33 @@ def difference(ours: Any, theirs: Any) -> str:
 def main() -> None:
     logging.getLogger("tundish").setLevel(logging.ERROR)
     job = Job(**json.loads(Path(sys.argv[1]).read_text()))
-    out = {}
-    for name, pack in (("accelerate_files", None), ("accelerate_pack", job.pack)):
-        theirs = of_photos(job, EVALUATE, shuffle=False)
-        loader = tundish.accelerate(theirs, pack=pack, threads=job.threads)
-        kept = "" if loader.report.native else f"{loader.report}"
-        out[name] = kept or difference(loader, theirs)
-    seeded = []
-    for wrap in (lambda loader: loader, tundish.accelerate):
-        torch.manual_seed(1)
-        seeded.append(list(itertools.islice(wrap(of_readings(job)), BATCHES)))
-    out["accelerate_readings"] = difference(*seeded)
-    print(json.dumps(out))
+    print(json.dumps({name: CHECKS[name](job) for name in CHECKS if name in sys.argv[2:]}))
 
+
+def of_folder(job: Job, pack: str | None) -> str:
+    theirs = of_photos(job, EVALUATE, shuffle=False)
+    loader = tundish.accelerate(theirs, pack=pack, threads=job.threads)
+    return difference(loader, theirs) if loader.report.native else f"{loader.report}"
+
+
+def of_own_sets(job: Job, make: Callable[[Job], Any], workers: str) -> str:
+    """Data sets that keep their code, shuffled by the same seed."""
+    torch.manual_seed(1)
+    theirs = list(itertools.islice(make(job), BATCHES))
+    torch.manual_seed(1)
+    loader = tundish.accelerate(make(job), workers=workers)
+    if loader.report.workers != workers:
+        return f"{loader.report}"
+    with loader:
+        return difference(list(itertools.islice(loader, BATCHES)), theirs)
+
+
+CHECKS: dict[str, Callable[[Job], str]] = {
+    "accelerate_files": lambda job: of_folder(job, None),
+    "accelerate_pack": lambda job: of_folder(job, job.pack),
+    "accelerate_readings": lambda job: of_own_sets(job, of_readings, "processes"),
+    "accelerate_threads": lambda job: of_own_sets(job, of_pictures, "threads"),
+}
 
 if __name__ == "__main__":
     main()

@@ -1,8 +1,13 @@
 """Batches copied ahead of the loop: order, errors, ends. The copies themselves are those of a device that only counts."""
 
 import contextlib
+import gc
+import os
+import sys
 import threading
+import weakref
 from collections import namedtuple
+from subprocess import run
 
 import pytest
 import torch
@@ -53,7 +58,7 @@ def test_few_batches_are_ahead_of_the_loop():
     for number in range(10):
         next(batches)
         assert copies.sent <= number + 1 + 4
-    batches.end()
+    batches.ending()
     assert not copying_threads()
 
 
@@ -168,3 +173,69 @@ def test_what_holds_tensors_is_moved_by_the_loop(monkeypatch):
     moved = copies.receive(copies.send([packed]))
     assert cuda.calls == ["event on copies", "loop waits for copies"]
     assert torch.equal(moved[0].data, packed.data)
+
+
+class Garbage:
+    """A tensor on a GPU, in a cycle: freed by the garbage collector alone."""
+
+    def __init__(self, file):
+        self.me, self.file, self.process = self, file, os.getpid()
+
+    def __del__(self):
+        if os.getpid() != self.process:
+            self.file.write_text("freed in a forked process")
+
+
+def test_garbage_is_not_freed_in_a_forked_process(tmp_path):
+    script = f"""
+import gc, os, sys
+sys.path.insert(0, {os.getcwd()!r})
+from pathlib import Path
+from tests.dropin.test_device_copies import Garbage
+from tundish.dropin.forked import keep_garbage_in_children
+if sys.argv[1] == "kept":
+    keep_garbage_in_children()
+    keep_garbage_in_children()
+gc.disable()
+Garbage(Path(sys.argv[2]))
+child = os.fork()
+if child == 0:
+    gc.collect()
+    os._exit(0)
+os.waitpid(child, 0)
+"""
+    found = {}
+    for case in ("kept", "plain"):
+        run([sys.executable, "-c", script, case, str(tmp_path / case)], check=True)
+        found[case] = (tmp_path / case).exists()
+    assert found == {"kept": False, "plain": True}
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_nothing_of_an_epoch_waits_for_the_garbage_collector(fails):
+    def batches():
+        yield from range(5)
+        if fails:
+            raise ValueError("a bad sample")
+
+    class Batches:
+        def __init__(self):
+            self.inner = batches()
+
+        def __next__(self):
+            return next(self.inner)
+
+    gc.collect()
+    gc.disable()
+    try:
+        source = Batches()
+        gone = weakref.ref(source)
+        loop = CopiedAhead(source, Counted())
+        del source
+        with contextlib.suppress(StopIteration, ValueError):
+            while True:
+                next(loop)
+        del loop
+        assert gone() is None
+    finally:
+        gc.enable()

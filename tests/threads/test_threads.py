@@ -44,10 +44,14 @@ def run(run_python, body, pack):
 
 
 @pytest.mark.parametrize("many", [2, 5])
-def test_threads_that_share_an_iterator_get_each_batch_once(tiny, run_python, many):
+@pytest.mark.parametrize("gil", [True, False])  # False: the way of a free-threaded Python
+def test_threads_that_share_an_iterator_get_each_batch_once(tiny, run_python, many, gil):
     run(
         run_python,
         f"""
+if not {gil}:
+    from tundish.data import run as way
+    way._HAS_GIL = False
 one = loader()
 for epoch in range(30):
     assert one.epoch == epoch
@@ -62,6 +66,27 @@ print("fine")
 """,
         tiny.pack,
     )
+
+
+def test_a_batch_may_be_taken_by_another_thread_between_two_looks(tiny, monkeypatch):
+    with opened(tiny.pack, backend="numpy", return_index=True) as loader:
+        batches = iter(loader)
+        run = loader._run
+        assert run._advance(batches._iteration)  # a batch is here, and not handed out
+        taken, here = [], type(run.pending).here
+
+        def taken_meanwhile(pending):
+            was = here(pending)
+            if pending.out is not None and not taken:
+                taken.append(pending.out)
+                pending.out = pending.given = None
+                run.place = (run.place[0], pending.info.next_position)
+            return was
+
+        monkeypatch.setattr(type(run.pending), "here", taken_meanwhile)
+        seen = [n for *_, index in [*batches, *taken] for n in index.tolist()]
+    assert len(taken) == 1
+    assert sorted(seen) == list(range(tiny.count))
 
 
 def test_everything_may_be_called_while_threads_iterate(tiny, run_python):

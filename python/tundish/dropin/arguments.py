@@ -43,7 +43,7 @@ def check_arguments(theirs: Any) -> None:
     if theirs.num_workers > 0 and not _only_seeds(theirs.worker_init_fn):
         raise keep(
             "worker_init_fn may change the data set in its processes",
-            "leave it out if it only seeds: the engine's random numbers follow the seed alone",
+            "leave it out if it only seeds: torch seeds its workers itself, and so does the engine",
             where_defined(theirs.worker_init_fn),
         )
 

@@ -11,7 +11,10 @@ import queue
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
+
+from .forked import keep_garbage_in_children
 
 _AHEAD = 2  # batches on the device besides the loop's
 _SLICE_S = 0.1  # how long a thread may wait before it looks whether it should end
@@ -36,6 +39,7 @@ class GpuCopies:
     def __init__(self, device: Any) -> None:
         import torch
 
+        keep_garbage_in_children()
         self._device = device
         self._stream = torch.cuda.Stream(device)
 
@@ -76,14 +80,13 @@ class GpuCopies:
 class CopiedHere:
     """Without a thread: each batch is copied when the loop asks for it."""
 
+    ending = None  # nothing runs
+
     def __init__(self, batches: Iterator[Any], copies: GpuCopies) -> None:
         self._batches, self._copies = batches, copies
 
     def __next__(self) -> Any:
         return self._copies.receive(self._copies.send(next(self._batches)))
-
-    def end(self) -> None:
-        """Nothing runs."""
 
 
 class CopiedAhead:
@@ -94,14 +97,16 @@ class CopiedAhead:
         self._copies = copies
         self._ready: queue.Queue[tuple[Any, BaseException | None]] = queue.Queue(_AHEAD)
         stop = threading.Event()
-        self._thread = threading.Thread(
+        thread = threading.Thread(
             target=_send_all,
             args=(batches, copies, self._ready, stop),
             name="tundish-copies",
             daemon=True,
         )
-        self._thread.start()
-        self._stop = weakref.finalize(self, stop.set)
+        thread.start()
+        weakref.finalize(self, stop.set)
+        # Waits until the thread has left torch's iterator, also when this object is gone: it does not refer to it.
+        self.ending: Callable[[], None] | None = partial(_end, stop, thread)
         self._over = False
 
     def __next__(self) -> Any:
@@ -111,13 +116,17 @@ class CopiedAhead:
         if error is None:
             return self._copies.receive(sent)
         self._over = True
-        self.end()
-        raise error
+        assert self.ending is not None
+        self.ending()
+        try:
+            raise error
+        finally:
+            del error  # else a cycle with this frame, which holds batches
 
-    def end(self) -> None:
-        """Waits until the thread has left torch's iterator."""
-        self._stop()
-        self._thread.join()
+
+def _end(stop: threading.Event, thread: threading.Thread) -> None:
+    stop.set()
+    thread.join()
 
 
 def _send_all(
@@ -137,3 +146,5 @@ def _send_all(
                 break
             except queue.Full:
                 continue
+        del item
+    del error, batches  # see CopiedAhead.__next__

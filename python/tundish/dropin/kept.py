@@ -1,29 +1,37 @@
-"""What stands in for a DataLoader whose data stay with torch."""
+"""What stands in for a DataLoader whose data set keeps its own code."""
 
 from __future__ import annotations
 
-import weakref
 from time import perf_counter
 from typing import Any
 
 from .device_copies import CopiedAhead, CopiedHere, GpuCopies
 from .report import Report
+from .thread_workers import ThreadWorkers
 from .waits import Waits
 
 
 class KeptLoader:
-    """Iterates torch's DataLoader; its attributes are those of the DataLoader.
+    """Iterates torch's DataLoader, by its processes or by threads; its attributes are those of the DataLoader.
 
     With `device` the batches are copied ahead of the loop. stats() says what the loop waited.
     """
 
-    def __init__(self, theirs: Any, report: Report, device: Any, arguments: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        theirs: Any,
+        report: Report,
+        device: Any,
+        arguments: dict[str, Any],
+        threads: ThreadWorkers | None = None,
+    ) -> None:
         self._theirs = theirs
+        self._threads = threads  # in the place of processes
         self._arguments = arguments  # of accelerate(), for pickle
         self.report = report
         self._waits = Waits()
         self._copies = None if device is None else GpuCopies(device)
-        self._running: Any = None  # a weak reference to the copies of the newest iteration
+        self._ending: Any = None  # of the copies of the newest iteration, which may be gone
         ahead = theirs.num_workers > 0
         self._way = CopiedAhead if ahead else CopiedHere
         if self._copies is not None:
@@ -38,15 +46,30 @@ class KeptLoader:
         return len(self._theirs)
 
     def __iter__(self) -> KeptIterator:
-        running = None if self._running is None else self._running()
-        if running is not None:  # left early: torch may use its iterator again
-            running.end()
-        batches = iter(self._theirs)
+        self._end_copies()  # left early: torch may use its iterator again
+        batches: Any = iter(self._theirs if self._threads is None else self._threads)
         if self._copies is None:
             return KeptIterator(batches, self._waits)
         running = self._way(batches, self._copies)
-        self._running = weakref.ref(running)
+        self._ending = running.ending
         return KeptIterator(running, self._waits)
+
+    def _end_copies(self) -> None:
+        ending, self._ending = self._ending, None
+        if ending is not None:
+            ending()
+
+    def close(self) -> None:
+        """Ends the threads; processes end as torch's do. A later iteration starts new ones."""
+        if self._threads is not None:
+            self._threads.close()
+        self._end_copies()
+
+    def __enter__(self) -> KeptLoader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def stats(self, reset: bool = False) -> dict[str, float]:
         """Flat, ready for a logger, with the names of tundish.Loader.stats()."""
@@ -61,7 +84,8 @@ class KeptLoader:
         return _again, (self._theirs, self._arguments)
 
     def __repr__(self) -> str:
-        return f"tundish.accelerate({self._theirs!r}): torch makes the batches"
+        who = "torch" if self._threads is None else "its data set"
+        return f"tundish.accelerate({self._theirs!r}): {who} makes the batches"
 
 
 _TAKE_EVERY = 1000  # batches
