@@ -5,7 +5,7 @@ tests/docs/test_doctor_checks_page.py compares the page with what this tool make
 
 from __future__ import annotations
 
-from tundish.diagnosis.running import CHECKS
+from tundish.diagnosis.running import CHECKS, LAYER_CHECKS
 
 HEAD = """# What only the running script shows
 
@@ -15,14 +15,24 @@ modules are looked at in the profiled steps, which are not in the figures. This 
 An *error* makes results wrong, a *warning* costs time or memory. Every check has a planted loop that it must find and a clean twin on which all
 of them must be silent (`tests/diagnosis/test_running_checks.py`).
 """
+LAYERS = """## The model's layers
+
+These compare the [measured layers](doctor-layers.md) of the model with each other and with what the machine can do. A finding costs at least 5 % of the
+model's time, unless its text has another figure. A *note* is a rule of a paper whose gain only a trial shows; `tundish doctor --layers` and the report
+have it. Every check has a planted model and a clean twin (`tests/helpers/layer_plants.py`). The rules are those of
+[ShuffleNetV2](https://arxiv.org/abs/1807.11164) (G1 to G4) and [TRT-ViT](https://arxiv.org/abs/2205.09579).
+"""
 
 
 def page() -> str:
-    parts = [
-        f"### {check.id}\n\n*{check.level}*: {check.title}.\n\n{check.why}\n"
-        for check in CHECKS.values()
-    ]
-    return "\n".join([HEAD, *parts])
+    parts = [HEAD]
+    for head, checks in (("", CHECKS.values()), (LAYERS, LAYER_CHECKS.values())):
+        parts += [head] if head else []
+        parts += [
+            f"### {check.id}\n\n*{check.level}*: {check.title}.\n\n{check.why}\n"
+            for check in checks
+        ]
+    return "\n".join(parts)
 
 
 if __name__ == "__main__":

@@ -34,7 +34,10 @@ CHANGES: dict[str, Callable[[Change], bool]] = {
     "straggler": lambda one: one.what.startswith("rank 1"),
     "copy": lambda one: one.what.startswith("copies from pinned memory"),
     "sync": lambda one: one.what.startswith("no wait for the GPU"),
+    "launch": lambda one: one.what.startswith("fewer, longer kernels"),
 }
+# Without the plant there is no optimizer.step() that the doctor could watch: the script times itself.
+TIMES_ITSELF = ("launch",)
 PROMISED = 0.15  # of the step: how far a prediction may be off
 
 
@@ -44,7 +47,8 @@ def command_of(name: str, folder: Path, *more: str) -> list[str]:
 
 def judged(name: str, folder: Path, removed: bool, **settings: Any) -> Verdict:
     more = ["--removed"] if removed else []
-    ended = run(command_of(name, folder, *more), Settings(**settings), stdout_to_stderr=True)
+    wanted = Settings(layers=0, **settings)  # layers have checks of their own
+    ended = run(command_of(name, folder, *more), wanted, stdout_to_stderr=True)
     return verdict_of(ended)
 
 
@@ -64,15 +68,25 @@ def check(name: str, folder: Path, rows: Rows) -> list[str]:
     if change is None or change.predicted_s is None:
         rows.note(name, "prediction", "no change has a predicted step")
         return [*words, "", "", ""]
+    after_s = step_after(name, folder, before, change)
+    off = after_s / change.predicted_s - 1
+    rows.add(name, "predicted", [change.predicted_s * 1e3], "ms", change=change.what)
+    rows.add(name, "measured after", [after_s * 1e3], "ms", off=round(off, 4))
+    words += [f"{change.predicted_s * 1e3:.1f}", f"{after_s * 1e3:.1f}"]
+    return [*words, f"{off:+.1%}" + ("" if abs(off) <= PROMISED else " (too far)")]
+
+
+def step_after(name: str, folder: Path, before: Verdict, change: Change) -> float:
+    """Seconds of the step, once the change is made."""
+    if name in TIMES_ITSELF:
+        line = command_of(name, folder, "--removed", "--steps", "300")
+        done = subprocess.run(line, capture_output=True, text=True, cwd=ROOT, check=True)
+        return float(done.stdout.split()[-2])
     dataset = (before.facts["loader"] or {}).get("dataset", "")
     tried = {"apply": change.apply, "apply_to": dataset} if change.apply else {}
     after = judged(name, folder, not change.apply, **tried)
     assert after.figures is not None, after.sentence
-    off = after.figures.step_s / change.predicted_s - 1
-    rows.add(name, "predicted", [change.predicted_s * 1e3], "ms", change=change.what)
-    rows.add(name, "measured after", [after.figures.step_s * 1e3], "ms", off=round(off, 4))
-    words += [f"{change.predicted_s * 1e3:.1f}", f"{after.figures.step_s * 1e3:.1f}"]
-    return [*words, f"{off:+.1%}" + ("" if abs(off) <= PROMISED else " (too far)")]
+    return after.figures.step_s
 
 
 def overhead(folder: Path, rounds: int, rows: Rows) -> str:
@@ -101,7 +115,8 @@ def overhead(folder: Path, rounds: int, rows: Rows) -> str:
 
 def main() -> None:
     parser = arguments(__doc__.splitlines()[0], rounds=7)
-    parser.add_argument("--plants", nargs="+", choices=[*PLANTS, *ON_GPU], default=PLANTS)
+    choices = ["all", *PLANTS, *ON_GPU]
+    parser.add_argument("--plants", nargs="+", choices=choices, default=PLANTS)
     parser.add_argument("--strict", action="store_true", help="exit with 1 for a wrong cause")
     asked = parser.parse_args()
     work = asked.work or ROOT / "build" / "bench" / "doctor"
@@ -111,7 +126,7 @@ def main() -> None:
     rows = Rows("doctor", "torchvision")
     say(rows.heading())
     lines = []
-    for name in asked.plants:
+    for name in [*PLANTS, *ON_GPU] if "all" in asked.plants else asked.plants:
         lines.append(check(name, folder, rows))
         say("  ".join(lines[-1]))
         rows.write(asked.out, quiet=True)

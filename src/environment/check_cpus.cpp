@@ -28,8 +28,13 @@ Finding usable_cpus_finding(const HostCpus& cpus) {
   if (usable < 2) {
     out.level = Level::warning;
     out.reason = "one CPU both trains and loads: loading cannot run ahead of the step";
-    out.fix = cpus.quota > 0 ? "docker run --cpus=8 ..., or resources.limits.cpu in Kubernetes"
-                             : "taskset -c 0-7 python train.py, or a machine with more CPUs";
+    out.fix = "a machine with more CPUs";
+    if (cpus.quota > 0) {
+      out.fix = "docker run --cpus=8 ..., or resources.limits.cpu in Kubernetes";
+    } else if (all >= 2) {
+      const std::size_t last = std::min<std::size_t>(all, 8) - 1;
+      out.fix = fmt::format("taskset -c 0-{} python train.py, or a machine with more CPUs", last);
+    }
   }
   return out;
 }

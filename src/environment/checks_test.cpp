@@ -56,6 +56,17 @@ TEST_CASE("a quota below the threads of torch is a problem, and the command sets
   CHECK(level_of(check_cpus({}, {}), "usable CPUs") == Level::ok);
 }
 
+TEST_CASE("the command that gives a process more CPUs names those of the machine") {
+  const auto fix = [](std::uint32_t machine) {
+    HostCpus cpus = many_cpus(machine);
+    cpus.allowed = {0};
+    return named(check_cpus(cpus, {}), "usable CPUs").fix;
+  };
+  CHECK(fix(64) == "taskset -c 0-7 python train.py, or a machine with more CPUs");
+  CHECK(fix(2) == "taskset -c 0-1 python train.py, or a machine with more CPUs");
+  CHECK(fix(1) == "a machine with more CPUs");
+}
+
 TEST_CASE("throttling, load, governor and nodes of memory are judged") {
   HostCpus cpus = many_cpus(8);
   cpus.quota_periods = 100;

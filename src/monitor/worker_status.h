@@ -30,7 +30,7 @@ struct alignas(64) WorkerStatus {  // a separate cache line: its thread writes i
 
   Counter samples, read_ns, decode_ns, augment_ns, bytes, cache_hits, cache_misses;
   std::atomic<clockid_t> cpu_clock{0};  // of the thread, once it runs; 0: not known
-  Track* track = nullptr;               // of the trace; null: nothing is traced
+  std::atomic<Track*> track{nullptr};   // of the trace; null: nothing is traced
 
   std::uint64_t reported_ns = 0;  // since_ns of what the watchdog has reported; the trainer's
 };

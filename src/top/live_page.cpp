@@ -12,9 +12,9 @@ const std::string_view kLivePage = R"PAGE(<!doctype html>
 body { margin: 0 auto; max-width: 1200px; padding: 1rem; font: 15px/1.45 system-ui, sans-serif; color: var(--ink); background: var(--paper); }
 h1 { font-size: 1.2rem; margin: 0 0 .25rem; } h2 { font-size: 1rem; margin: 1.5rem 0 .5rem; }
 #state { color: var(--soft); }
-#charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(300px, 1fr)); gap: 1rem; }
+#charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(340px, 100%), 1fr)); gap: 1rem; }
 figure { margin: 0; border: 1px solid var(--line); border-radius: 6px; padding: .5rem .75rem; }
-figcaption { display: flex; justify-content: space-between; gap: 1rem; }
+figcaption { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 1rem; }
 figcaption span:last-child { font-variant-numeric: tabular-nums; white-space: nowrap; }
 svg { width: 100%; height: 90px; display: block; } polyline { fill: none; stroke-width: 2; vector-effect: non-scaling-stroke; }
 .wide { overflow-x: auto; } table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
@@ -68,7 +68,7 @@ function show(s, tick) {
   draw("cpu", "CPUs busy", [h.cpu_busy, h.cpu_waiting], 1, percent(h.cpu_busy) + ", " + percent(h.cpu_waiting) + " idle for disks", tick);
   if (h.memory_total) draw("memory", "Memory", [1 - h.memory_available / h.memory_total], 1, bytes(h.memory_available) + " of " + bytes(h.memory_total) + " available", tick);
   if (s.group.cpus !== null) draw("group", "Control group", [s.group.cpus], s.group.quota || 0, s.group.cpus.toFixed(2) + (s.group.quota ? " of " + s.group.quota : "") + " CPUs", tick);
-  for (const d of s.disks) draw("disk" + d.name, "Disk " + d.name, [d.read_bytes_per_second, d.written_bytes_per_second], 0, bytes(d.read_bytes_per_second) + "/s read, " + percent(d.busy) + " busy", tick);
+  for (const d of s.disks) draw("disk" + d.name, "Disk " + d.name, [d.read_bytes_per_second, d.written_bytes_per_second], 0, bytes(d.read_bytes_per_second) + "/s read, " + bytes(d.written_bytes_per_second) + "/s written, " + percent(d.busy) + " busy", tick);
   const rows = [];
   for (const l of s.loaders) {
     const key = l.process + ":" + l.source + ":" + l.rank;

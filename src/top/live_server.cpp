@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/clock.h"
+#include "core/error.h"
 #include "core/file.h"
 #include "top/live_page.h"
 
@@ -64,6 +65,11 @@ LiveServer::LiveServer(std::uint16_t port) : token_(random_token()) {
       ::getsockname(listener_, any, &length) != 0) {
     const int fault = errno;
     ::close(listener_);
+    if (fault == EADDRINUSE) {
+      throw Error(ErrorCode::argument, {.file = name},
+                  "another program listens on this port; take another --port, or leave it out: the "
+                  "system then chooses a free one");
+    }
     errno = fault;
     throw_errno(name, "listening", false);
   }

@@ -47,6 +47,18 @@ TEST_CASE("a request is parsed, in pieces and of any bytes") {
   CHECK_FALSE(same_secret("abc", "ab"));
 }
 
+TEST_CASE("a port that is in use is named as such") {
+  const LiveServer server(0);
+  try {
+    const LiveServer second(server.port());
+    FAIL("the port is taken");
+  } catch (const Error& error) {
+    CHECK(error.code() == ErrorCode::argument);
+    CHECK(error.where().file == "127.0.0.1:" + std::to_string(server.port()));
+    CHECK(error.reason().find("another --port") != std::string::npos);
+  }
+}
+
 TEST_CASE("only those who know the token and ask this machine by its own name get an answer") {
   const LiveServer server(0);
   CHECK(server.token().size() == 32);

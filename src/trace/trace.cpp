@@ -18,6 +18,18 @@ std::string temporary_name(const std::string& path) {
   return fmt::format("{}.tmp{}", path, ::getpid());
 }
 
+// A run of days must not learn at its end that its trace has no place.
+void check_place(const std::string& path) {
+  if (std::error_code error; std::filesystem::is_directory(path, error)) {
+    throw Error(ErrorCode::io_write, {.file = path}, "a folder has this name; give one of a file");
+  }
+  const std::string name = temporary_name(path);
+  const int descriptor = ::open(name.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  if (descriptor < 0) throw_errno(path, "making the trace", true);
+  ::close(descriptor);
+  ::unlink(name.c_str());
+}
+
 }  // namespace
 
 Track::Track(std::string name, std::size_t capacity)
@@ -52,32 +64,39 @@ std::uint64_t Track::dropped() const {
   return added_ - ring_.size();
 }
 
-Trace::Trace(std::string path, std::size_t bytes, std::size_t tracks, std::string process,
-             int number)
-    : path_(std::move(path)),
-      process_(std::move(process)),
-      number_(number),
-      capacity_(bytes / sizeof(Span) / std::max<std::size_t>(tracks, 1)) {
-  // A run of days must not learn at its end that its trace has no place.
-  if (std::error_code error; std::filesystem::is_directory(path_, error)) {
-    throw Error(ErrorCode::io_write, {.file = path_}, "a folder has this name; give one of a file");
-  }
-  const std::string name = temporary_name(path_);
-  const int descriptor = ::open(name.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-  if (descriptor < 0) throw_errno(path_, "making the trace", true);
-  ::close(descriptor);
-  ::unlink(name.c_str());
+void Track::clear() {
+  std::lock_guard lock(mutex_);
+  ring_.clear();
+  added_ = 0;
 }
 
-Track& Trace::new_track(std::string name) {
+Trace::Trace(std::string path, std::size_t bytes, std::size_t tracks, std::string process,
+             int number)
+    : process_(std::move(process)),
+      number_(number),
+      capacity_(bytes / sizeof(Span) / std::max<std::size_t>(tracks, 1)),
+      path_(std::move(path)) {
+  check_place(path_);
+}
+
+Track& Trace::track(const std::string& name) {
   std::lock_guard lock(mutex_);
-  return tracks_.emplace_back(std::move(name), capacity_);
+  const auto known = std::find_if(tracks_.begin(), tracks_.end(),
+                                  [&](const Track& one) { return one.name() == name; });
+  return known != tracks_.end() ? *known : tracks_.emplace_back(name, capacity_);
+}
+
+void Trace::begin_again(std::string path) {
+  check_place(path);
+  std::lock_guard lock(mutex_);
+  path_ = std::move(path);
+  for (Track& track : tracks_) track.clear();
 }
 
 void Trace::write() const {
+  std::lock_guard lock(mutex_);
   const std::string name = temporary_name(path_);
   try {
-    std::lock_guard lock(mutex_);
     ChromeJson json(name, path_.ends_with(".gz"), process_, number_);
     for (const Track& track : tracks_) json.add(track);
     json.finish();

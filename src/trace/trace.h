@@ -1,7 +1,8 @@
 // Where the time went: spans of every thread, in memory of fixed size. When a thread's share of it
 // is full its oldest spans are dropped and counted. docs/monitoring.md shows how to view them.
 //
-// Without a trace nothing of this exists: code that records has a pointer to a track, or null.
+// Code that records has a pointer to a track, or null: nothing is recorded then. Without a trace
+// nothing of this exists.
 #pragma once
 
 #include <cstddef>
@@ -30,6 +31,7 @@ class Track {
   const std::string& name() const { return name_; }
   std::vector<Span> spans() const;  // oldest first
   std::uint64_t dropped() const;
+  void clear();
 
  private:
   const std::string name_;
@@ -45,17 +47,21 @@ class Trace {
   // take together, `process` their heading: "rank 0 of 1", and its number.
   Trace(std::string path, std::size_t bytes, std::size_t tracks, std::string process, int number);
 
-  Track& new_track(std::string name);  // any thread; lives as long as the trace
+  Track& track(const std::string& name);  // any thread; made when it is new, lives as the trace
+
+  // Any thread. Begins again without spans, for another file. Throws Error as the constructor.
+  void begin_again(std::string path);
 
   // Any thread. JSON as Perfetto and chrome://tracing read it, gzip when the name ends in .gz;
   // under that name is the whole file or the one before. Throws Error.
   void write() const;
 
  private:
-  const std::string path_, process_;
+  const std::string process_;
   const int number_;
   const std::size_t capacity_;  // of one track
-  mutable std::mutex mutex_;
+  mutable std::mutex mutex_;    // guards what follows
+  std::string path_;
   std::deque<Track> tracks_;
 };
 

@@ -52,12 +52,31 @@ TEST_CASE("a full track drops its oldest spans and counts them") {
   }
 }
 
+TEST_CASE("a trace that begins again has another file, the same tracks and no spans") {
+  const TemporaryFolder folder;
+  Trace trace(folder / "first.json", 6 * sizeof(Span), 2, "x", 0);
+  Track& track = trace.track("worker 0");
+  for (std::uint64_t i = 0; i < 5; ++i) track.add("decode.jpeg", i, 1, i);
+  trace.write();
+  CHECK_THROWS_AS(trace.begin_again(folder / ""), Error);
+  CHECK(track.spans().size() == 3);
+  trace.begin_again(folder / "second.json");
+  CHECK(track.spans().empty());
+  CHECK(track.dropped() == 0);
+  CHECK(&trace.track("worker 0") == &track);
+  CHECK(&trace.track("worker 1") != &track);
+  track.add("decode.jpeg", 9, 1, 9);
+  trace.write();
+  CHECK(numbers(read_json(folder / "first.json"), 1) == std::vector<std::uint64_t>{2, 3, 4});
+  CHECK(numbers(read_json(folder / "second.json"), 1) == std::vector<std::uint64_t>{9});
+}
+
 TEST_CASE("a trace is JSON, plain or compressed, with a track for each thread") {
   const TemporaryFolder folder;
   for (const char* name : {"trace.json", "trace.json.gz"}) {
     Trace trace(folder / name, 2 * 3 * sizeof(Span), 2, "rank 1 of \"2\"", 1);
-    trace.new_track("trainer").add("engine.take", 1'234'567, 89'001, 7);
-    Track& worker = trace.new_track("worker 0");
+    trace.track("trainer").add("engine.take", 1'234'567, 89'001, 7);
+    Track& worker = trace.track("worker 0");
     for (std::uint64_t i = 0; i < 5; ++i) worker.add("decode.jpeg", i, 1, i);
     trace.write();
     trace.write();  // again, in the place of the first
@@ -87,7 +106,7 @@ TEST_CASE("a trace can be written while its threads run") {
   const TemporaryFolder folder;
   Trace trace(folder / "trace.json", std::size_t{1} << 16, 2, "x", 0);
   std::atomic<bool> stop{false};
-  Track& track = trace.new_track("worker 0");
+  Track& track = trace.track("worker 0");
   std::thread worker([&] {
     for (std::uint64_t i = 0; !stop; ++i) track.add("source.read", i, 1, i);
   });

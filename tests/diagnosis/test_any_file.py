@@ -13,6 +13,7 @@ REFUSED = {
     "a syntax error": (b"x = 1\ndef f(:\n", "syntax error", 2),
     "python 2": (b"print 'a'\n", "syntax error", 1),
     "not UTF-8": (b"x = 1\ny = '\xff'\n", "byte 11 is not utf-8", 2),
+    "not UTF-8 in the first line": (b"x = '\xff'\n", "byte 5 is not utf-8", 1),
     "an unknown encoding": (b"# coding: klingon\n", "encoding", None),
     "zero bytes": (b"x = 1\n\0", "zero bytes", 2),
     "too many brackets": (b"(" * 5000 + b")" * 5000, "", 1),

@@ -44,6 +44,13 @@ def test_a_finding_has_its_place_text_and_remedy(script):
     assert report.problems == 1
 
 
+def test_one_worker_process_is_not_many(tmp_path):
+    loop = "loader = DataLoader(data, num_workers=1)\nfor epoch in range(3):\n    for x in loader:\n        model(x)\n"
+    (tmp_path / "a.py").write_text(PRELUDE + loop)
+    (one,) = tundish.check(tmp_path, select=["missing-persistent-workers"]).findings
+    assert one.text == "1 worker process is started and ended in every epoch"
+
+
 def test_columns_count_characters_and_not_bytes(tmp_path):
     text = BAD.replace("total += ", "größe = 'ä€😀'; total += ")
     (tmp_path / "a.py").write_text(text, encoding="utf-8")
@@ -85,6 +92,8 @@ COMMENTS = {
     "  # slow, but fine  # tundish: ignore[gc-in-loop, item-in-loop]": (0, [("gc-in-loop",)]),
     "  # tundish: ignore[gc-in-loop]": (1, [("gc-in-loop",)]),
     "  # tundish: ignore[no-such-check]": (1, [("no-such-check",)]),
+    "  # noqa  tundish: ignore[item-in-loop]": (0, []),
+    "  # noqa  tundish: ignore[gc-in-loop]": (1, [("gc-in-loop",)]),
     "; s = '# tundish: ignore'": (1, []),
 }
 
@@ -98,6 +107,12 @@ def test_a_comment_silences_its_line(comment, tmp_path):
     assert report.suppressed == 1 - left
     assert [one.ids for one in report.unused_suppressions] == unused
     assert ("silences nothing" in str(report)) == bool(unused)
+
+
+def test_a_comment_that_names_no_check_says_so(tmp_path):
+    (tmp_path / "a.py").write_text(PRELUDE + LOOP.format("  # tundish: ignore[item-in-lop]"))
+    text = str(tundish.check(tmp_path))
+    assert "silences nothing (no check is called 'item-in-lop'; did you mean item-in-loop?)" in text
 
 
 def test_a_comment_above_silences_the_next_line_and_one_after_a_statement_all_of_it(tmp_path):
@@ -132,6 +147,18 @@ def test_notebooks_are_checked_cell_by_cell(tmp_path):
     (one,) = tundish.check(tmp_path).findings
     assert (one.cell, one.line, one.check) == (4, 5, "item-in-loop")
     assert f"{tmp_path}/a.ipynb:cell 4:5:14: warning" in str(tundish.check(tmp_path))
+
+
+def test_a_finding_of_a_notebook_names_other_lines_by_their_cell(tmp_path):
+    cells = [
+        "import torch\nfrom torch.utils.data import DataLoader\nloader = DataLoader(data)",
+        "model = torch.nn.Linear(8, 8).cuda()",
+        "for x, y in loader:\n    x = x.cuda()\n    model(x).sum().backward()",
+    ]
+    (tmp_path / "a.ipynb").write_text(notebook(*cells))
+    (one,) = tundish.check(tmp_path, select=["missing-pin-memory"]).findings
+    assert (one.cell, one.line) == (1, 3)
+    assert "copied to the GPU (cell 3, line 2)" in one.text
 
 
 @pytest.mark.parametrize(

@@ -135,7 +135,7 @@ def test_a_plan_is_one_of_the_changes(tmp_path):
     plan.report.gains = {"baseline": {"gain": 2.0, "low": 1.9, "high": 2.1}}
     plan.save(tmp_path / "plan.json")
     verdict = judge(facts([step(data=0.010)] * 20))
-    add_plan(verdict, str(tmp_path / "plan.json"))
+    add_plan(verdict, plan, str(tmp_path / "plan.json"))
     change = next(one for one in verdict.changes if one.apply.startswith("plan="))
     assert change.what == "the plan plan.json: channels_last"
     assert change.predicted_s == pytest.approx(0.010 + 0.033 / 2)

@@ -5,7 +5,7 @@ import torch
 from tundish.diagnosis.doctor.verdict import judge
 from tundish.diagnosis.watch.gpu_profile import GpuProfile, covered, events_of, summed
 
-from tests.helpers.written_facts import facts, line, step
+from tests.helpers.written_facts import facts, line, sampled, step
 
 GPU = {"forward": 0.010, "backward": 0.020, "optimizer": 0.003}
 BUSY = {
@@ -37,16 +37,27 @@ def test_short_kernels_with_gaps_are_bound_by_their_launches():
     assert (verdict.cause.name, verdict.cause.detail) == ("launch", "2000 kernels of 6 us")
     assert "The GPU is idle 64 % of every step between 2000 kernels of 6 us" in str(verdict)
     change = next(one for one in verdict.changes if "CUDA graph" in one.what)
-    assert change.predicted_s == pytest.approx(0.012)
+    assert change.predicted_s == pytest.approx(0.014)  # 1 us between two kernels of a graph
     assert change.how == "tundish tune train.py:build"
 
 
 def test_a_host_that_waits_in_every_step_has_its_line():
     lines = [line("other", 0.5, name="item")]
-    verdict = verdict_of(busy_s=0.016, waits=1, wait_s=0.01, lines=lines)
+    verdict = verdict_of(busy_s=0.016, waits=1, wait_s=0.016, lines=lines)
     assert (verdict.cause.name, verdict.cause.detail) == ("sync", "train.py:9 (item)")
     assert "because the host waits for it: train.py:9 (item)." in verdict.sentence
     assert verdict.changes[0].how == "train.py:9 (item)"
+    assert verdict.changes[0].predicted_s == pytest.approx(0.017)  # the host's own work
+
+
+def test_short_waits_of_copies_are_not_the_cause():
+    """Copies from memory that is not pinned wait too; a host that works for long finds the GPU idle."""
+    gpu = {"forward": 0.010, "other": 0.023}
+    lines = [line("other", 0.5, name="log")]
+    verdict = verdict_of(gpu, busy_s=0.010, waits=2, wait_s=0.0001, lines=lines)
+    assert (verdict.cause.name, verdict.cause.detail) == ("host", "train.py:9 (log)")
+    verdict = verdict_of(busy_s=0.012, kernels=2000, kernel_s=6e-6, waits=2, wait_s=0.0001)
+    assert verdict.cause.name == "launch"
 
 
 def test_a_wait_that_does_not_leave_the_gpu_idle_costs_nothing():
@@ -77,11 +88,13 @@ def test_events_of_the_profiler_are_summed_by_step():
         ("cudaStreamSynchronize", False, 0.7, 0.9),
         ("cudaMemcpyAsync", False, 0.7, 0.9),
     ]
+    longer = [*events, ("cudaMemcpyAsync", False, 1.0, 1.5)]
     found = summed(events, 2, 2.0)
     assert found["busy_s"] == pytest.approx((0.3 + 0.2) / 2)
     assert (found["kernels"], found["launches"], found["waits"]) == (0.5, 0.5, 0.5)
     assert found["kernel_s"] == pytest.approx(0.2)
     assert (found["wait_s"], found["wall_s"]) == pytest.approx((0.1, 1.0))
+    assert summed(longer, 2, 2.0)["wait_s"] == pytest.approx((0.2 + 0.7 - 0.3) / 2)
     assert (found["pageable_copy_s"], found["pinned_copy_s"]) == pytest.approx((0.1, 0.05))
 
 
@@ -110,3 +123,17 @@ def test_events_of_torchs_own_profiler_can_be_read():
     on_gpu, seconds = events["aten::sum"]
     assert not on_gpu
     assert 0 < seconds < 60
+
+
+def test_a_batch_that_is_made_while_the_gpu_works_takes_longer_than_the_gpu_waits():
+    """160 ms in the loop's process, 84 ms of them seen by the GPU: one worker is not enough."""
+    gpu = {"data": 0.084, "forward": 0.087}
+    steps = [step(gpu=gpu, data=0.160, forward=0.01, backward=0, cpu_s=0.002) for _ in range(20)]
+    rows = [("Samples.read", "read", 0.016, 0.016)]
+    loader = sampled(rows, 0.016, blocked_s=0.016, workers=0)
+    verdict = judge(facts(steps, loader=loader, gpu_profile=BUSY, script="train.py"))
+    assert verdict.cause.name == "workers"
+    workers = next(one for one in verdict.changes if one.apply.startswith("workers="))
+    assert (workers.apply, workers.predicted_s) == ("workers=2", pytest.approx(0.087))
+    faster = next(one for one in verdict.changes if one.what.startswith("read faster"))
+    assert faster.predicted_s == pytest.approx(0.087)

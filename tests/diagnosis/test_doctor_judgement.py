@@ -5,6 +5,7 @@ import json
 import sys
 
 import pytest
+from tundish.diagnosis.doctor.changes import Change, sort_changes
 from tundish.diagnosis.doctor.verdict import judge
 from tundish.diagnosis.watch import usable_cpus, users_code
 from tundish.diagnosis.watch.gpu_clock import gpu_seconds
@@ -82,6 +83,13 @@ def test_workers_are_the_cause_where_more_of_them_make_loading_free():
     assert few_cpus.cause.name == "decode"
 
 
+def test_a_bound_comes_before_a_predicted_step_only_if_it_is_clearly_shorter():
+    predicted, near = Change("workers", "", 0.060), Change("read faster", "", 0.058, at_best=True)
+    far, unknown = Change("no copies", "", 0.050, at_best=True), Change("tune", "", None)
+    found = sort_changes([unknown, near, far, predicted])
+    assert found == [far, predicted, near, unknown]
+
+
 def test_the_engines_own_rate_predicts_the_step():
     """The engine needs all eight CPUs for the batch, and training one of them for 33 ms."""
     loader = sampled([("PIL", "decode", 0.1, 0.0)], 0.1)
@@ -129,7 +137,7 @@ def test_sampled_lines_divide_what_no_hook_knows():
     [
         ([], None, "did not import PyTorch"),
         ([], {"version": "2"}, "no two optimizer steps"),
-        ([step("warm-up", boundary=True)], {"version": "2"}, "ended after 1 step."),
+        ([step("warm-up", boundary=True)], {"version": "2"}, "ended after 1 optimizer step."),
     ],
 )
 def test_without_steps_there_is_no_verdict(steps, torch, text):

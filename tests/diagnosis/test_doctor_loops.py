@@ -11,7 +11,9 @@ N = 60  # batches: more than all phases take with steps=5
 
 
 @pytest.fixture(autouse=True)
-def one_thread():
+def one_thread(monkeypatch):
+    roof = {"bytes_per_s": 1e10, "flops_per_s": {"fp32": 1e11}, "seconds": 0.0}
+    monkeypatch.setattr("tundish.diagnosis.watch.layers.profile.measure_roof", lambda *words: roof)
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -54,8 +56,8 @@ def test_the_loop_gets_as_many_batches_as_without_the_doctor_and_the_right_ones_
     assert "replay" in phases(doctor)
     assert -1 not in seen
     changed = [number for number in range(N) if seen[number] != plain[number]]
-    assert len(changed) == 14
-    assert changed == list(range(changed[0], changed[0] + 14))  # cached ones; then as without
+    assert len(changed) == 14 + 4  # of the replay, and of the layers
+    assert changed == list(range(changed[0], changed[0] + 18))  # cached ones; then as without
 
 
 def test_without_a_replay_the_batches_are_the_loaders():
@@ -79,6 +81,20 @@ def test_a_step_is_an_optimizer_step_and_may_have_several_batches():
         train(loader(), every=2)
     steps = doctor.verdict.facts["steps"][1:]
     assert {(one["batches"], one["optimizer_steps"]) for one in steps} == {(2, 1)}
+    assert doctor.verdict.facts["overhead_s"] > 0
+
+
+def test_the_cost_of_measuring_is_looked_at_once_and_not_before_the_measured_steps(monkeypatch):
+    """On a GPU it takes as long as some steps."""
+    from tundish.diagnosis.watch import session
+
+    asked, found = [], session.overhead_s
+    monkeypatch.setattr(
+        session, "overhead_s", lambda watch: asked.append(watch.phase) or found(watch)
+    )
+    with tundish.doctor(steps=5) as doctor:
+        train(loader())
+    assert asked == ["profile"]
     assert doctor.verdict.facts["overhead_s"] > 0
 
 

@@ -19,6 +19,7 @@ from tundish.diagnosis.doctor.verdict import judge
 from tests.helpers.chromium import look_at
 from tests.helpers.program import ROOT, needs_program
 from tests.helpers.written_facts import facts, sampled, step
+from tests.helpers.written_records import TIMELINE, recorded
 
 MOST_BYTES = 500_000
 PAGE = (ROOT / "docs" / "doctor-report.md").read_text()
@@ -35,6 +36,27 @@ FINDING = {
 }
 
 
+LAYERS = {
+    "device": "cuda",
+    "steps": 3,
+    "total_s": 0.03,
+    "outside_s": 0.001,
+    "roof": {"bytes_per_s": 4e12, "flops_per_s": {"bf16": 8e14, "tf32": 4e14}, "seconds": 0.6},
+    "rows": [
+        {
+            "name": f"layer{n}.{EVIL}",
+            "type": "Conv2d",
+            "shape_out": [8, 64, 56, 56],
+            "forward_s": 1e-3 / (n + 1),
+            "backward_s": 2e-3 / (n + 1),
+            "bytes": 10**8 * (n + 1),
+            "flops": 0 if n % 5 == 4 else 10**11,
+            "types": {"bf16": 10**11} if n % 5 != 4 else {},
+            "by_kind": {"elementwise": 1},
+        }
+        for n in range(300)
+    ],
+}
 PROFILE = {
     **dict.fromkeys(("steps", "wall_s", "busy_s", "kernels", "kernel_s", "launches", "waits"), 1.0),
     **dict.fromkeys(("wait_s", "pageable_copy_s", "pinned_copy_s"), 0.5),
@@ -51,14 +73,21 @@ def values(findings=(), steps=40, **more):
             "line": 20,
             "function": "f",
             "share": 0.5,
+            "samples": 50,
+            "column": 0,
+            "end_column": 0,
         }
     ]
     all_steps = [step("warm-up", True)] + [step(data=0.2, other=0.02)] * steps
     all_steps += [step("replay")] * 9
-    verdict = judge(facts(all_steps, loader=loader, lines=lines, gpu_profile=PROFILE, **more))
+    all_steps = [{**one, "counts": {"data": 1}} for one in all_steps]
+    seen = {"loader": loader, "lines": lines, "gpu_profile": PROFILE, "layers": LAYERS}
+    verdict = judge(facts(all_steps, **{**seen, "recorded": recorded(), **more}))
+    verdict.timeline = {**TIMELINE, "file": f"{EVIL}.json"}
     verdict.findings = list(findings)
     verdict.applied = {
         "number": 1,
+        "apply": "workers=8",
         "what": EVIL,
         "done": True,
         "text": "num_workers=8",
@@ -114,6 +143,9 @@ def test_the_page_has_every_part_and_needs_no_other_file():
             "+20.0%",
             "<h2>Checks</h2>",
         ),
+        *("Memory of a step", "Lines that hold it", "train.py:6", "Functions of the loop"),
+        *("outlive their step", "<h2>Timeline</h2>"),
+        *("<h2>Layers</h2>", "FLOPs per byte", "bf16: 800 TFLOP/s", "and 260 faster ones"),
         *("item-in-loop: waits", "read it later", "How it was measured", "a CPU, 8 cores"),
     ):
         assert words in text, words
@@ -172,6 +204,12 @@ def test_pages_of_few_facts():
     assert "rank 0" in report_page(judge_ranks(ranks).as_json())
 
 
+def test_a_report_without_layers_says_why():
+    assert "<h2>Layers</h2>" not in report_page(values(layers=None))
+    text = report_page(values(layers=None, layers_why=f"it is compiled {EVIL}"))
+    assert "No table: it is compiled &lt;script" in text
+
+
 def test_a_verdict_is_saved_as_a_page_or_as_json(tmp_path):
     verdict = judge(facts([step()] * 9))
     verdict.save(tmp_path / "a.html")
@@ -196,6 +234,9 @@ def keys_of(value, prefix=""):
                 "parts",
                 "host_parts",
                 "stages",
+                "kinds",
+                "sources",
+                "flops_per_s",
             ):
                 yield from keys_of(inner, f"{prefix}{key}.")
     elif isinstance(value, list) and value and isinstance(value[0], dict):

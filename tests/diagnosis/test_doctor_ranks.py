@@ -6,7 +6,7 @@ from tundish.diagnosis.doctor.ranks import judge_ranks
 from tundish.diagnosis.doctor.run import Ended
 from tundish.diagnosis.doctor.verdict import judge
 
-from tests.helpers.written_facts import facts, sampled, step
+from tests.helpers.written_facts import facts, line, sampled, step
 
 
 def ranks(*steps):
@@ -14,9 +14,8 @@ def ranks(*steps):
 
 
 def test_the_rank_that_does_not_wait_is_the_slow_one():
-    slow = {"file": "/a/train.py", "line": 9, "function": "log", "part": "other"}
     found = ranks(step(communication=0.1), step(other=0.1), step(communication=0.09))
-    found[1]["lines"] = [{**slow, "share": 1.0, "in_other": True}]
+    found[1]["lines"] = [line("other", 1.0, name="log")]
     verdict = judge_ranks(found)
     assert verdict.cause.name == "straggler"
     assert verdict.cause.detail == "rank 1: host code outside the model, train.py:9 (log)"
@@ -60,10 +59,23 @@ def test_a_change_is_tried_and_compared_with_its_prediction():
 
     verdict = judge(before)
     apply_change(verdict, change_of(verdict, "workers=3"), run)
-    assert asked == [("workers=3", "a.B")]
+    by_number = verdict.applied
+    apply_change(verdict, "workers=3", run)
+    assert verdict.applied == by_number
+    assert asked == [("workers=3", "a.B")] * 2
+    assert "try it: --apply workers=3\n" in str(verdict)
     assert verdict.applied["measured_s"] == pytest.approx(0.035)
     assert verdict.applied["difference"] == pytest.approx(0.035 / 0.0333 - 1, abs=0.02)
     assert "tried: 35.0 ms measured; predicted 33" in str(verdict)
+
+
+def test_a_change_that_is_not_in_the_list_has_no_prediction():
+    after = facts([step(data=0.002)] * 20)
+    after["applied"] = {"done": True, "text": "num_workers=7"}
+    verdict = judge(facts([step(data=0.017)] * 20))
+    apply_change(verdict, "workers=7", lambda *wanted: Ended(0, [after]))
+    assert (verdict.applied["number"], verdict.applied["predicted_s"]) == (None, None)
+    assert "Change workers=7, tried: 35.0 ms measured\n" in str(verdict)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """`tundish doctor -- COMMAND`: the script's output, exit code, signals and files are its own."""
 
 import contextlib
+import gzip
 import json
 import os
 import pty
@@ -128,6 +129,31 @@ def test_a_script_is_ended_when_all_is_measured(doctor, script):
     assert "steps" not in result.stderr
 
 
+def test_a_timeline_a_table_and_the_memory_of_a_script(doctor, script, tmp_path):
+    script.write_text(WATCHED + TRAIN.replace("range(4)", "range(40)"))
+    python, trace = server(TORCHVISION) / "python", tmp_path / "trace.json.gz"
+    words = ["--timeline", trace, "--table", "advanced", "--memory", "--no-replay", "--steps", "5"]
+    result = doctor(*words, "-o", tmp_path / "a.json", "--", python, script)
+    assert result.returncode == 0, result.stderr
+    for text in ("Measured steps, by part", "Functions of the loop", "Lines that hold it"):
+        assert text in result.stderr
+    values = json.loads((tmp_path / "a.json").read_text())
+    with gzip.open(trace) as file:
+        events = json.load(file)["traceEvents"]
+    assert len(events) == values["timeline"]["events"] > 100
+    assert values["tables"]["advanced"]["steps"] >= 5
+    assert values["memory"]["predicted"]["method"] == "fake tensors"
+    assert {one["file"] for one in values["memory"]["rows"] if one["line"]} == {str(script)}
+    assert sorted(os.listdir(tmp_path)) == ["a.json", "trace.json.gz", "train.py"]
+
+
+@pytest.mark.parametrize(("own", "code"), [(0, 2), (3, 3)])
+def test_a_change_that_cannot_be_tried_gives_2_where_the_script_gave_0(doctor, own, code):
+    result = doctor("--apply", "9", "--", sys.executable, "-c", f"import sys; sys.exit({own})")
+    assert result.returncode == code
+    assert "Change 9 was not tried: there are 0 of them" in result.stderr
+
+
 @pytest.mark.parametrize("code", [0, 3])
 def test_a_script_without_pytorch(doctor, tmp_path, code):
     (tmp_path / "a.py").write_text(f"print('hello'); import sys; sys.exit({code})")
@@ -230,6 +256,13 @@ def test_a_script_that_is_killed_gives_128_and_the_signal(doctor):
         (["train.py"], 2, "fix: tundish doctor -- train.py"),
         (["--step", "3", "--", "python"], 2, "did you mean --steps?"),
         (["--steps", "3", "--", "python"], 2, "at least 5 steps"),
+        (["--steps", "0", "--", "python"], 2, "at least 5 steps"),
+        (["--apply", "0", "--", "python"], 2, "--apply 0: changes are numbered from 1"),
+        (["--apply", "-1", "--", "python"], 2, "--apply -1: changes are numbered from 1"),
+        (["--apply", "workers=0", "--", "python"], 2, "or workers=N, accelerate or plan=FILE"),
+        (["--apply", "faster", "--", "python"], 2, "or workers=N, accelerate or plan=FILE"),
+        (["--apply", "plan=/no/plan", "--", "python"], 2, "there is no such file"),
+        (["--plan", __file__, "--", "python"], 2, "test_doctor_verb.py is not a plan"),
         (["-o", "/no/such/x.json", "--", "python"], 2, "there is no folder"),
         (["-o", "train.py", "--", "python"], 2, "would be replaced"),
         (["--", "/no/such/program"], 127, "/no/such/program: No such file"),

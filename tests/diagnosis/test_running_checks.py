@@ -103,6 +103,34 @@ def test_a_validation_that_builds_a_graph_has_its_line():
     assert linecache.getline(one["file"], one["line"]) == "    model(x)\n"
 
 
+def validate_in_train_mode(model, x):
+    for (rows,) in DataLoader(TensorDataset(x), 2):
+        model(rows)
+
+
+def test_a_validation_without_eval_and_without_no_grad_has_its_line():
+    found = run(validate=validate_in_train_mode)
+    assert set(found) == {"evaluation-builds-graph"}
+    one = found["evaluation-builds-graph"]
+    assert one["text"].startswith("4 forward passes in training mode that no backward pass follows")
+    assert linecache.getline(one["file"], one["line"]) == "        model(rows)\n"
+
+
+def test_a_batch_that_is_fetched_ahead_of_backward_is_no_validation():
+    model, data = Network(), TensorDataset(torch.ones(400, 4), torch.zeros(400, dtype=torch.int64))
+    optimizer = torch.optim.SGD(model.parameters(), 0.01)
+    with plants.watched(replayed=0) as session:
+        batches = iter(DataLoader(data, 8))
+        x, y = next(batches)
+        for _ in range(45):
+            loss = torch.nn.functional.cross_entropy(model(x), y)
+            x, y = next(batches)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+    assert findings_of_run(session.end()) == []
+
+
 def test_double_precision_of_the_model_and_of_batches():
     rows = torch.from_numpy(np.ones((400, 4)))
     labels = torch.zeros(400, dtype=torch.int64)
@@ -150,12 +178,29 @@ def test_every_check_is_found_by_some_test_above():
         assert f'"{name}"' in text, name
 
 
+def test_what_costs_time_on_a_gpu_only_is_left_out_of_a_run_on_a_cpu():
+    texts = {"item-in-loop": "r", "no-workers": "num_workers=4 and more", "gc-in-loop": "r"}
+    findings = [
+        {"file": "/a/train.py", "line": 3, "check": name, "text": "t", "remedy": remedy}
+        for name, remedy in texts.items()
+    ]
+    verdict = judge(facts([step()] * 20, cpus=1))
+    found = {one["check"]: one["remedy"] for one in with_costs(findings, verdict)}
+    assert found == {"no-workers": "num_workers=1 and more", "gc-in-loop": "r"}
+    assert "1 finding of tundish check left out" in verdict.notes[-1]
+    on_gpu = judge(facts([step()] * 20, torch={"version": "2", "threads": 1, "gpu": "a GPU"}))
+    assert len(with_costs(findings, on_gpu)) == 3
+
+
 def test_the_cost_of_a_line_is_measured_where_samples_hit_it():
     verdict = judge(facts([step(other=0.067)] * 20, lines=[line("other", 0.6), line("data", 0.1)]))
     places = [("/a/train.py", 3), ("/a/train.py", 9), ("", 0)]
     findings = [{"file": file, "line": at, "text": "t", "remedy": "r"} for file, at in places]
     found = with_costs(findings, verdict)
     assert [one["line"] for one in found] == [9, 3, 0]
-    assert found[0]["seconds"] == pytest.approx(0.7 * 0.1)
+    assert found[0]["seconds"] == pytest.approx(0.067 * 6 / 7)  # as the change has it
     verdict.findings = found
-    assert "train.py:9  t (70.0 ms of every step)" in str(verdict)
+    assert "train.py:9  t (57.4 ms of every step)" in str(verdict)
+    assert "train.py:9 (f) takes 57.4 ms of every step outside the model" in str(verdict)
+    verdict = judge(facts([step(other=0.067)] * 20, lines=[line("other", 0.04)]))
+    assert with_costs(findings, verdict)[0]["seconds"] is None  # four samples are too few

@@ -7,7 +7,6 @@ import os
 import time
 from collections.abc import Iterable, Sequence
 
-from ..._c.close_name import close_name
 from ..._c.errors import ArgumentError
 from ..checks import CHECKS, Check, Found
 from ..script import Script
@@ -16,7 +15,7 @@ from ..script.notebook import read_notebook
 from ..script.source import MAX_BYTES, TOO_DEEP, Refused, Source, read_source
 from .files import python_files
 from .finding import Finding, NotChecked, Report, UnusedSuppression
-from .suppress import Suppression, suppressions
+from .suppress import Suppression, suppressions, unknown_check
 
 
 def check(
@@ -60,11 +59,7 @@ def choose(select: Sequence[str], ignore: Sequence[str]) -> list[Check]:
     """The checks of these ids. ArgumentError names an unknown one."""
     for name in (*select, *ignore):
         if name not in CHECKS:
-            near = close_name(name, list(CHECKS))
-            hint = f"; did you mean {near}?" if near else ""
-            raise ArgumentError(
-                f"no check is called {name!r}{hint}\n  fix: tundish check --list shows all"
-            )
+            raise ArgumentError(f"{unknown_check(name)}\n  fix: tundish check --list shows all")
     return [
         check
         for name, check in CHECKS.items()

@@ -7,7 +7,10 @@ import re
 import tokenize
 from dataclasses import dataclass, field
 
-_COMMENT = re.compile(r"#\s*tundish:\s*ignore(?:\[([^\]]*)\])?", re.IGNORECASE)
+from ..._c.close_name import close_name
+from ..checks import CHECKS
+
+_COMMENT = re.compile(r"(?:#|\s)\s*tundish:\s*ignore(?:\[([^\]]*)\])?", re.IGNORECASE)
 
 
 @dataclass
@@ -48,3 +51,9 @@ def suppressions(lines: list[str]) -> list[Suppression]:
     except (tokenize.TokenError, SyntaxError):  # the end of a notebook's cell, at worst
         pass
     return found
+
+
+def unknown_check(name: str) -> str:
+    """What to say of an id that no check has."""
+    near = close_name(name, list(CHECKS))
+    return f"no check is called {name!r}" + (f"; did you mean {near}?" if near else "")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from ..checks import CHECKS
 from .finding import Finding, Report
+from .suppress import unknown_check
 
 _COLORS = {"error": "31", "warning": "33", "note": "36"}
 _WIDTH = 100  # of an excerpt
@@ -74,4 +76,6 @@ def first_sentence(text: str) -> str:
 def _unused(file: str, cell: int | None, line: int, ids: tuple[str, ...]) -> str:
     place = f"{printable(file)}:" + ("" if cell is None else f"cell {cell}:") + str(line)
     names = f"[{', '.join(printable(one) for one in ids)}]" if ids else ""
-    return f"{place}: note: the comment tundish: ignore{names} silences nothing\n"
+    unknown = [unknown_check(printable(one)) for one in ids if one not in CHECKS]
+    why = f" ({'; '.join(unknown)})" if unknown else ""
+    return f"{place}: note: the comment tundish: ignore{names} silences nothing{why}\n"

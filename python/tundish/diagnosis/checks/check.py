@@ -33,6 +33,7 @@ class Check:
     after: str  # the same lines mended
     find: Callable[[Script], Iterable[Found]]
     silent: str = ""  # where the check keeps silent on purpose
+    only_gpu: bool = False  # it costs nothing where the script runs on a CPU
 
     @property
     def page(self) -> str:

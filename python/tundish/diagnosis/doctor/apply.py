@@ -1,39 +1,49 @@
-"""`--apply N`: the script once more with change N, where that needs no edit, and the step it gives."""
+"""`--apply`: the script once more with one change, where that needs no edit, and the step it gives."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+from .changes import Change
 from .ranks import judge_ranks
 from .run import Ended
 from .verdict import Verdict
 
 
-def apply_change(verdict: Verdict, number: int, run: Callable[[str, str], Ended]) -> None:
-    """Sets `verdict.applied`. `run` takes what Settings.apply and .apply_to are."""
-    verdict.applied = _applied(verdict, number, run)
+def apply_change(verdict: Verdict, wanted: int | str, run: Callable[[str, str], Ended]) -> None:
+    """Sets `verdict.applied`. `wanted`: as apply_word() gives it. `run` takes what Settings.apply and .apply_to are."""
+    verdict.applied = _applied(verdict, wanted, run)
 
 
-def _applied(verdict: Verdict, number: int, run: Callable[[str, str], Ended]) -> dict[str, Any]:
+def applied_name(applied: dict[str, Any]) -> str:
+    """How the text calls the change: its number, or the word where the list does not have it."""
+    return str(applied["number"] or applied["apply"])
+
+
+def _applied(
+    verdict: Verdict, wanted: int | str, run: Callable[[str, str], Ended]
+) -> dict[str, Any]:
+    number, change = _find(verdict, wanted)
     out = {
         "number": number,
-        "what": "",
+        "apply": change.apply if change else "",
+        "what": change.what if change else "",
         "done": False,
         "text": "",
-        "predicted_s": None,
+        "predicted_s": change.predicted_s if change else None,
         "measured_s": None,
         "difference": None,  # of the measured step from the predicted one
-        "at_best": False,
+        "at_best": bool(change and change.at_best),
         "sentence": "",
     }
-    if not 1 <= number <= len(verdict.changes):
+    if change is None:
         count = len(verdict.changes)
         return {**out, "text": f"there {'is' if count == 1 else 'are'} {count} of them"}
-    change = verdict.changes[number - 1]
-    out |= {"what": change.what, "predicted_s": change.predicted_s, "at_best": change.at_best}
     if not change.apply:
         return {**out, "text": f"it needs an edit: {change.how}"}
+    if verdict.figures is None:
+        return {**out, "text": "there is no step to compare with"}
     ended = run(change.apply, (verdict.facts["loader"] or {}).get("dataset", ""))
     trained = [one for one in ended.facts if one["steps"]]
     again = judge_ranks(trained) if trained else None
@@ -47,3 +57,13 @@ def _applied(verdict: Verdict, number: int, run: Callable[[str, str], Ended]) ->
     if change.predicted_s:
         out["difference"] = measured / change.predicted_s - 1
     return out
+
+
+def _find(verdict: Verdict, wanted: int | str) -> tuple[int | None, Change | None]:
+    """The change and its number. One that is named in words need not be in the list; then nothing is predicted."""
+    for number, change in enumerate(verdict.changes, 1):
+        if wanted in (number, change.apply):
+            return number, change
+    if isinstance(wanted, int):
+        return wanted, None
+    return None, Change(wanted, "", None, apply=wanted)

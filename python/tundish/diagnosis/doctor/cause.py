@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .figures import COMPUTE, Figures
+from .lines import line_of, place_text
 from .loading import Loading
 
 # Waste that is named although the model takes more: a quarter of the step.
@@ -61,7 +62,7 @@ def cause_of_loading(
         stats = (facts["loader"] or {}).get("stats")
         if stats:
             return _cause_of_tundish(stats, share)
-        return Cause("loader", share, line_of(facts, "data"))
+        return Cause("loader", share, line_of(facts, "data") or _next_line(facts))
     if more_workers(figures, inside):
         return Cause("workers", share, str(inside.workers))
     stage = inside.slowest()
@@ -82,21 +83,13 @@ def _cause_of_tundish(stats: dict[str, float], share: float) -> Cause:
 def more_workers(figures: Figures, inside: Loading) -> int:
     """The fewest workers that would make loading all but free; 0 if none on this machine do."""
     wanted = figures.ceiling_s * 1.15
-    for workers in range(inside.workers + 1, max(2, inside.cpus) + 1):
+    for workers in range(inside.workers + 1, inside.most_workers + 1):
         if inside.step_with(workers, figures.ceiling_s, 0.0, figures.ceiling_cpu_s) <= wanted:
             return workers
     return 0
 
 
-def line_of(facts: dict[str, Any], part: str) -> str:
-    """Where the loop's thread was most often in a part: "train.py:31 (sleep)"."""
-    for one in facts["lines"]:
-        if one["part"] == part:
-            return place_text(one)
-    return ""
-
-
-def place_text(line: dict[str, Any]) -> str:
-    name = line["file"].rpartition("/")[2]
-    called = f" ({line['function']})" if line["function"] else ""
-    return f"{name}:{line['line']}{called}"
+def _next_line(facts: dict[str, Any]) -> str:
+    """Where the loop takes its batches; empty where that is not known."""
+    place = facts.get("next") or {"file": ""}
+    return place_text({**place, "function": ""}) if place["file"] else ""

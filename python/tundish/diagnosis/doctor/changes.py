@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import linecache
-import os
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from .cause import Cause, more_workers, place_text
+from .cause import Cause, more_workers
 from .figures import COMPUTE, Figures
+from .lines import LEAST_SAMPLES, is_loop_header, line_costs, place_text, shown
 from .loading import Loading
+from .words import count_text
 
 MOST_BLOCKED_WORKERS = 16
-LONGEST_CODE = 80
+MOST_UNMEASURED_WORKERS = 4
 LEAST_GAIN = 0.03  # of the step; less is not worth a line
+EXACT = (
+    0.10  # so far a prediction may be off; within it, a bound is not better than a predicted step
+)
 
 
 @dataclass(frozen=True)
@@ -48,8 +51,13 @@ def find_changes(
 
 
 def sort_changes(changes: list[Change]) -> list[Change]:
-    """The shortest predicted step first, those without a prediction last."""
-    return sorted(changes, key=lambda one: (one.predicted_s is None, one.predicted_s or 0.0))
+    """The shortest predicted step first, those without a prediction last. A step that is reached *at best* must be
+    shorter by more than predictions are exact."""
+
+    def place(one: Change) -> tuple[bool, float]:
+        return one.predicted_s is None, (one.predicted_s or 0.0) * (1 + EXACT * one.at_best)
+
+    return sorted(changes, key=place)
 
 
 def _of_loading(
@@ -59,27 +67,31 @@ def _of_loading(
     if figures.share("data") < LEAST_GAIN or loader is None:
         return []
     if inside is None:
-        return _of_tundish(facts, figures)
+        return [*_of_tundish(facts, figures), *_of_unknown_batches(facts)]
     ceiling, out = figures.ceiling_s, []
+    # Cached batches also free the CPUs that loading uses. More workers do not, and a cheaper function only its own time.
+    rest = figures.step_s - figures.parts["data"]
     workers = more_workers(figures, inside) or _best_workers(figures, inside)
     if workers > inside.workers:
         out.append(
             Change(
-                f"{workers} worker processes instead of {inside.workers}",
+                f"{count_text(workers, 'worker process', 'es')} instead of {inside.workers}",
                 f"DataLoader(..., num_workers={workers}, persistent_workers=True)",
-                inside.step_with(workers, ceiling, 0.0, figures.ceiling_cpu_s),
+                max(rest, inside.step_with(workers, ceiling, 0.0, figures.ceiling_cpu_s)),
                 apply=f"workers={workers}",
             )
         )
     for row in inside.rows[:3]:
+        if row["s"] < LEAST_GAIN * inside.batch_s:
+            continue
         if row["stage"] in ("transform", "dataset", "storage"):
             word = {"storage": "read faster, or once", "transform": "a cheaper transform"}
             out.append(
                 Change(
                     f"{word.get(row['stage'], 'cheaper code')}: {row['name']} takes "
                     f"{row['s'] * 1e3:.1f} ms per batch of one worker",
-                    f"change {row['name']}",
-                    inside.step_with(inside.workers, ceiling, row["s"]),
+                    shown(row["file"], row["line"]) if row["file"] else f"change {row['name']}",
+                    max(rest - row["s"], inside.step_with(inside.workers, ceiling, row["s"])),
                     at_best=True,
                 )
             )
@@ -101,8 +113,8 @@ def _of_loading(
 
 def _best_workers(figures: Figures, inside: Loading) -> int:
     """The fewest that come near the best step. Processes that wait for a disk may outnumber the CPUs."""
-    most = max(2, inside.cpus)
-    if inside.blocked_s > inside.batch_s / 2:
+    most = inside.most_workers
+    if inside.mostly_waits:
         most = min(4 * most, max(most, MOST_BLOCKED_WORKERS))
     cpu = figures.ceiling_cpu_s
     counts = range(1, most + 1)
@@ -129,6 +141,17 @@ def _of_tundish(facts: dict[str, Any], figures: Figures) -> list[Change]:
     return [Change(f"{facts['cpus']} threads instead of {threads}", how, predicted)]
 
 
+def _of_unknown_batches(facts: dict[str, Any]) -> list[Change]:
+    """Of torch's DataLoader whose script ended before the data set could be looked into."""
+    loader = facts["loader"]
+    if loader["kind"] != "torch" or loader.get("num_workers") != 0 or facts["cpus"] < 2:
+        return []
+    workers = min(facts["cpus"], MOST_UNMEASURED_WORKERS)
+    what = f"{workers} worker processes instead of 0"
+    how = f"DataLoader(..., num_workers={workers}, persistent_workers=True)"
+    return [Change(what, how, None, apply=f"workers={workers}")]
+
+
 def _of_copies(facts: dict[str, Any], figures: Figures) -> list[Change]:
     loader = facts["loader"] or {}
     if figures.share("copy") < LEAST_GAIN:
@@ -141,30 +164,23 @@ def _of_copies(facts: dict[str, Any], figures: Figures) -> list[Change]:
 
 
 def _of_lines(facts: dict[str, Any], figures: Figures) -> list[Change]:
-    """Lines of the loop, outside the model, by the samples of the profiled steps."""
-    total = sum(one["share"] for one in facts["lines"] if one["part"] == "other")
+    """Lines of the loop, outside the model, by the samples of the profiled steps (lines.py)."""
     out = []
-    for one in facts["lines"]:
-        if one["part"] != "other":
+    for (file, line, _), cost in line_costs(facts, figures).items():
+        enough = cost.samples_outside >= LEAST_SAMPLES
+        if not enough or is_loop_header(cost.first):
             continue
-        seconds = figures.parts["other"] * one["share"] / total
-        if seconds >= LEAST_GAIN * figures.step_s:
+        if cost.outside_s >= LEAST_GAIN * figures.step_s:
+            columns = (cost.first["column"], cost.first["end_column"])
             out.append(
                 Change(
-                    f"{place_text(one)} takes {seconds * 1e3:.1f} ms of every step outside the model",
-                    _shown(one["file"], one["line"]),
-                    figures.step_s - seconds,
+                    f"{place_text(cost.first)} takes {cost.outside_s * 1e3:.1f} ms of every step outside the model",
+                    shown(file, line, columns),
+                    figures.step_s - cost.outside_s,
                     at_best=True,
                 )
             )
-    return out[:5]
-
-
-def _shown(file: str, line: int) -> str:
-    """With its code; relative to the folder we are in, if the file is below it."""
-    here = os.getcwd() + os.sep
-    code = linecache.getline(file, line).strip()[:LONGEST_CODE]
-    return f"{file.removeprefix(here)}:{line}" + (f"  {code}" if code else "")
+    return sort_changes(out)[:5]
 
 
 def _of_the_model(facts: dict[str, Any], figures: Figures) -> list[Change]:
@@ -173,7 +189,8 @@ def _of_the_model(facts: dict[str, Any], figures: Figures) -> list[Change]:
     return [
         Change(
             "a faster step of the model: precision, memory format, compilation",
-            f"tundish tune {facts.get('script') or 'train.py'}:build",
+            f"tundish tune {facts.get('script') or 'train.py'}:build, where build() returns model, optimizer, "
+            "loss and batch (docs/tune.md)",
             None,
         )
     ]

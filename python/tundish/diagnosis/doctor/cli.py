@@ -10,19 +10,25 @@ import functools
 import os
 import shlex
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..._c.errors import ArgumentError
 from ..watch.settings import Settings
 from .apply import apply_change
-from .cli_words import HELP, parse
+from .cli_words import HELP, files_of, parse
+from .extra_words import asked_phases, set_extras
+from .missing import missing_notes
 from .page import report_page
+from .plan_change import add_plan
 from .ranks import judge_ranks
 from .report_file import json_text, origin
 from .run import Ended, command_of, run
 from .static import findings_of, with_costs
 from .text import verdict_text
 from .verdict import Verdict, judge
+
+if TYPE_CHECKING:
+    from ...tuning.plan import Plan
 
 OK, FAILED, USAGE, NOT_STARTED = 0, 1, 2, 127
 
@@ -36,6 +42,7 @@ def main(words: list[str]) -> int:
     as_json = "--json" in before_end
     try:
         options = parse(words)
+        plan = _plan(options)
     except ArgumentError as error:
         return _fail(str(error), USAGE, as_json)
     try:
@@ -44,25 +51,45 @@ def main(words: list[str]) -> int:
         text = f"{options.command[0]}: {error.strerror or error}"
         return _fail(text, NOT_STARTED, as_json)
     verdict = verdict_of(ended)
-    verdict.findings = with_costs([*findings_of(options.command), *verdict.findings], verdict)
-    if options.plan:
-        from .plan_change import add_plan  # imports torch
-
-        try:
-            add_plan(verdict, options.plan)
-        except ArgumentError as error:
-            verdict.notes.append(str(error))
-    if options.apply:
+    if not ended.facts:
+        extras = {"timeline": options.timeline, "table": options.table, "memory": options.memory}
+        verdict.notes += missing_notes(asked_phases(**extras), {}, "the script")
+    verdict.table, verdict.timeline = options.table, ended.timeline
+    of_text = findings_of(options.command, verdict.facts.get("files", []))
+    verdict.findings = with_costs([*of_text, *verdict.findings], verdict)
+    if plan is not None:
+        add_plan(verdict, plan, options.plan)
+    if options.apply and ended.interrupted:
+        verdict.notes.append("--apply: nothing was tried, because Ctrl-C came")
+    elif options.apply:
         apply_change(verdict, options.apply, functools.partial(_run, options))
     return _report(verdict, ended, options)
+
+
+def _plan(options: argparse.Namespace) -> Plan | None:
+    """Before the script runs: ArgumentError where the file is no plan."""
+    if not options.plan:
+        return None
+    from ...tuning.plan import load_plan  # imports torch
+
+    try:
+        return load_plan(options.plan)
+    except OSError as error:
+        raise ArgumentError(f"--plan {options.plan}: {error.strerror}") from None
 
 
 def _run(options: argparse.Namespace, apply: str = "", apply_to: str = "") -> Ended:
     settings = Settings(steps=options.steps, stop=not options.to_end)
     settings.apply, settings.apply_to = apply, apply_to
+    if options.no_layers or apply:
+        settings.layers = 0
     if options.no_replay:
         settings.replayed = 0
-    return run(command_of(options.command), settings, stdout_to_stderr=options.json)
+    timeline = "" if apply else options.timeline
+    if not apply:
+        set_extras(settings, timeline=timeline, table=options.table, memory=options.memory)
+    command = command_of(options.command)
+    return run(command, settings, stdout_to_stderr=options.json, timeline=timeline)
 
 
 def verdict_of(ended: Ended) -> Verdict:
@@ -70,6 +97,8 @@ def verdict_of(ended: Ended) -> Verdict:
     trained = [one for one in ended.facts if one["steps"]]
     if not ended.facts:
         text = "No verdict: no Python process that imports PyTorch was seen."
+        if ended.interrupted:
+            text = "No verdict: Ctrl-C came before PyTorch was imported."
         return Verdict(text, None, notes=_notes(ended, 0))
     verdict = judge_ranks(trained) if trained else judge(ended.facts[0])
     verdict.notes += _notes(ended, 0 if verdict.ranks else len(trained))
@@ -88,7 +117,7 @@ def _notes(ended: Ended, trained: int) -> list[str]:
         out.append(
             f"the script ended with exit code {ended.code}; this is what was seen until then"
         )
-    if not ended.facts:
+    if not ended.facts and ended.code <= 128 and not ended.interrupted:
         out.append(
             "python -I, -E and -S keep the doctor out; so does a command that clears PYTHONPATH"
         )
@@ -112,10 +141,13 @@ def _report(verdict: Verdict, ended: Ended, options: argparse.Namespace) -> int:
     elif not options.quiet:
         encoding = sys.stderr.encoding or "ascii"
         blocks = "utf" in encoding.lower()
-        text = verdict_text(verdict, _color(options), blocks)
+        text = verdict_text(verdict, _color(options), blocks, options.layers)
+        if files:
+            text += f"  written: {', '.join(files)}\n"
         sys.stderr.write(text.encode(encoding, "replace").decode(encoding))
         sys.stderr.flush()
-    return ended.code
+    not_tried = verdict.applied is not None and not verdict.applied["done"]
+    return ended.code or (USAGE if not_tried else OK)
 
 
 def _values(verdict: Verdict, ended: Ended, options: argparse.Namespace) -> dict[str, Any]:
@@ -126,13 +158,6 @@ def _values(verdict: Verdict, ended: Ended, options: argparse.Namespace) -> dict
         "command": shlex.join(options.command),
         **origin(),
     }
-
-
-def files_of(options: argparse.Namespace) -> list[str]:
-    """The report has its JSON beside it."""
-    beside = [os.path.splitext(options.report)[0] + ".json"] if options.report else []
-    wanted = [options.output, *beside, options.report]
-    return list(dict.fromkeys(name for name in wanted if name))
 
 
 def _fail(text: str, code: int, as_json: bool) -> int:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import tempfile
 import threading
 from typing import Any
 
+from ..timeline.merge import write_timeline
 from ..watch.session import Session
 from ..watch.settings import Settings
+from .extra_words import check_extras, set_extras
 from .verdict import Verdict, judge
 
 _active = threading.Lock()
@@ -22,15 +27,34 @@ class doctor:  # a verb, as tundish.check and tundish.tune
     steps     to measure; 0: at least 20, for at least 4 seconds
     replay    give the loop cached batches for a few steps, which shows the step if loading were free. These
               steps train on the same batches again; with False that figure is computed instead
+    layers    measure every layer of the model in a few more steps
+    timeline  a file for a timeline of 5 steps, which ui.perfetto.dev opens: torch's profiler, the threads of every
+              tundish.Loader, workers of torch's DataLoader (docs/doctor-timeline.md)
+    table     "simple" or "advanced": print(doctor.verdict) has a table of the parts of a step, and of functions
+    memory    record which lines hold how much memory at the peak of a step
     The loop is found by torch's optimizer steps. It must run in one process; other processes are not watched.
     """
 
-    def __init__(self, *, steps: int = 0, replay: bool = True) -> None:
+    def __init__(
+        self,
+        *,
+        steps: int = 0,
+        replay: bool = True,
+        layers: bool = True,
+        timeline: str | os.PathLike[str] | None = None,
+        table: str = "",
+        memory: bool = False,
+    ) -> None:
         if steps < 0 or 0 < steps < 5:
             raise ValueError(f"steps={steps}: at least 5 steps make a verdict")
         self._settings = Settings(steps=steps, stop=False)
         if not replay:
             self._settings.replayed = 0
+        self._timeline, self._table = os.fspath(timeline) if timeline else "", table
+        check_extras(self._timeline, table, "{}=")
+        set_extras(self._settings, timeline=timeline, table=table, memory=memory)
+        if not layers:
+            self._settings.layers = 0
         self._session: Session | None = None
         self._verdict: Verdict | None = None
 
@@ -43,7 +67,7 @@ class doctor:  # a verb, as tundish.check and tundish.tune
             raise RuntimeError(
                 "there is no verdict before the block: with tundish.doctor() as doctor: ..."
             )
-        return judge(self._session.write())
+        return self._judged(self._session.write(), "")
 
     @property
     def is_done(self) -> bool:
@@ -54,6 +78,8 @@ class doctor:  # a verb, as tundish.check and tundish.tune
         if not _active.acquire(blocking=False):
             raise RuntimeError("another tundish.doctor() is active: one loop at a time")
         self._verdict = None
+        if self._timeline:
+            self._settings.timeline_folder = tempfile.mkdtemp(prefix="tundish-timeline-")
         self._session = Session(self._settings, None)
         self._session.begin()
         return self
@@ -61,6 +87,16 @@ class doctor:  # a verb, as tundish.check and tundish.tune
     def __exit__(self, *error: Any) -> None:
         assert self._session is not None
         try:
-            self._verdict = judge(self._session.end())
+            self._verdict = self._judged(self._session.end(), "the training")
+            if self._timeline:
+                folder = self._settings.timeline_folder
+                self._verdict.timeline = write_timeline(folder, self._timeline)
         finally:
+            if self._timeline:
+                shutil.rmtree(self._settings.timeline_folder, ignore_errors=True)
             _active.release()
+
+    def _judged(self, facts: dict[str, Any], ended: str) -> Verdict:
+        verdict = judge(facts, ended)
+        verdict.table = self._table
+        return verdict

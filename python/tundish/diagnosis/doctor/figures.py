@@ -18,6 +18,7 @@ COMPUTE = ("forward", "backward", "optimizer", "zero_grad")
 RARE = (
     5.0  # a step whose rest takes so many times the median has a validation or a checkpoint in it
 )
+LEAST_STEPS = 5  # that make a verdict
 SETTLING = 2  # first steps of a replay
 
 
@@ -46,7 +47,7 @@ def figures(facts: dict[str, Any]) -> Figures | None:
     all_steps = facts["steps"]
     few = False
     used = [one for one in all_steps if one["phase"] == "measure" and not one["boundary"]]
-    if len(used) < 5:
+    if len(used) < LEAST_STEPS:
         used = [one for one in all_steps[1:] if one["phase"] in ("warm-up", "measure")]
         used = [one for one in used if not one["boundary"]] or used
         few = True
@@ -79,7 +80,7 @@ def figures(facts: dict[str, Any]) -> Figures | None:
         steps=len(kept),
         rare_steps=len(used) - len(kept),
         replayed=len(replays),
-        few=few,
+        few=few or len(kept) < LEAST_STEPS,
         host_parts=_parts(kept, "host"),
     )
 

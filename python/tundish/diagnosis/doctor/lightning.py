@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any
 
@@ -14,16 +15,26 @@ from .verdict import Verdict
 class DoctorCallback(callback_base("DoctorCallback")):  # type: ignore[misc]
     """Watches `fit()` and prints the verdict on stderr at its end; `verdict` has it then.
 
-    steps, replay   as in tundish.doctor()
+    steps, replay, layers, timeline, table, memory   as in tundish.doctor()
     stop            end the training when all is measured; otherwise it goes on unwatched
     quiet           print nothing
     """
 
     def __init__(
-        self, *, steps: int = 0, replay: bool = True, stop: bool = False, quiet: bool = False
+        self,
+        *,
+        steps: int = 0,
+        replay: bool = True,
+        layers: bool = True,
+        stop: bool = False,
+        quiet: bool = False,
+        timeline: str | os.PathLike[str] | None = None,
+        table: str = "",
+        memory: bool = False,
     ) -> None:
         super().__init__()
-        self._doctor = doctor(steps=steps, replay=replay)
+        more: dict[str, Any] = {"timeline": timeline, "table": table, "memory": memory}
+        self._doctor = doctor(steps=steps, replay=replay, layers=layers, **more)
         self._stop, self._quiet = stop, quiet
         self._watching = False
         self._verdict: Verdict | None = None

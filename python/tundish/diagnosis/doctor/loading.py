@@ -23,10 +23,20 @@ class Loading:
     workers: int
     cpus: int
     rows: list[dict[str, Any]]  # functions, most seconds first; "stage" is one of STAGES
+    overlap_s: float = 0.0  # of a batch that the loop's own process makes while the GPU works
 
     @property
     def batch_s(self) -> float:
         return sum(self.stages.values())
+
+    @property
+    def most_workers(self) -> int:
+        """As many as there are CPUs; two of a loader that mostly waits can share one."""
+        return max(2, self.cpus) if self.mostly_waits else self.cpus
+
+    @property
+    def mostly_waits(self) -> bool:
+        return self.blocked_s > self.batch_s / 2
 
     def slowest(self) -> str:
         return max(STAGES, key=lambda stage: self.stages[stage])
@@ -38,7 +48,7 @@ class Loading:
         training needs some too."""
         batch = max(0.0, self.batch_s - without_s)
         if workers == 0:
-            return ceiling_s + batch
+            return ceiling_s + max(0.0, batch - self.overlap_s)
         cpu = max(0.0, batch - self.blocked_s)
         shared = (cpu + training_cpu_s) / self.cpus
         return max(ceiling_s, batch / workers, cpu / min(workers, self.cpus), shared)
@@ -52,7 +62,11 @@ def loading(facts: dict[str, Any], figures: Figures) -> Loading | None:
     found = _sampled(facts)
     if found is None or figures.share("data") < SCALED_FROM or not found.batch_s:
         return found
-    seen = figures.parts["data"] if found.workers == 0 else figures.step_s
+    seen, overlap = figures.step_s, 0.0
+    if found.workers == 0:
+        waited = figures.parts["data"]  # on a GPU's clock: how long the GPU waited
+        seen = figures.host_parts["data"] if figures.clock == "gpu" else waited
+        overlap = max(0.0, seen - waited)
     factor = seen / found.step_with(found.workers, 0.0)
     factor = min(MOST_SCALED, max(1 / MOST_SCALED, factor))
     return Loading(
@@ -61,6 +75,7 @@ def loading(facts: dict[str, Any], figures: Figures) -> Loading | None:
         found.workers,
         found.cpus,
         [{**row, "s": row["s"] * factor} for row in found.rows],
+        overlap,
     )
 
 
@@ -78,7 +93,10 @@ def _sampled(facts: dict[str, Any]) -> Loading | None:
         if stage == "dataset" and large and row["blocked_s"] > row["s"] / 2:
             stage = "storage"  # nobody knows the function, but it waits and does not work
         stages[stage] += row["s"] * size
-        rows.append({"name": row["name"], "stage": stage, "s": row["s"] * size})
+        place = {"file": row.get("file", ""), "line": row.get("line", 0)}
+        if row["kind"] == "other" and not place["file"]:
+            continue  # a function of a library or of Python itself, which nobody can change
+        rows.append({"name": row["name"], "stage": stage, "s": row["s"] * size, **place})
     rest = samples["sample_s"] - sum(row["s"] for row in samples["rows"])
     blocked = samples["blocked_s"] - sum(row["blocked_s"] for row in samples["rows"])
     rest = max(0.0, rest)

@@ -7,7 +7,10 @@ from typing import Any
 
 from ...report import page as html
 from ...report.machine import describe, note
+from .apply import applied_name
 from .page_code import code_block
+from .page_layers import layer_parts
+from .page_memory import extra_parts
 from .page_steps import steps_chart
 from .text import NAMES, ms
 
@@ -24,10 +27,12 @@ def report_page(values: dict[str, Any]) -> str:
             *_what_if(values),
             *_waterfall(values["figures"]),
             *_gpu(values.get("gpu")),
+            *layer_parts(values),
             *_steps(values),
             *_ranks(values["ranks"]),
             *_stages(values),
             *_lines(values),
+            *extra_parts(values),
         ]
     parts += _applied(values["applied"])
     parts += _findings(values["findings"])
@@ -162,7 +167,7 @@ def _applied(one: dict[str, Any] | None) -> list[str]:
     if one is None:
         return []
     rows = [
-        ("change", f"{one['number']}  {one['what']}"),
+        ("change", f"{applied_name(one)}  {one['what']}"),
         ("tried", "yes" if one["done"] else "no"),
     ]
     rows += [(word, ms(one[key])) for word, key in _STEPS if one[key] is not None]
@@ -212,9 +217,10 @@ def _measured(values: dict[str, Any]) -> list[tuple[str, str]]:
     if found is not None:
         replay = f", {found['replayed']} with cached batches" if found["replayed"] else ""
         rows.append(("steps", f"{found['steps']}{replay}"))
-        cost = values["overhead_s"] or 0.0
-        share = _share(cost, found["step_s"])
-        rows.append(("measuring adds", f"{ms(cost)} per step ({share:.1%})"))
+        cost = values["overhead_s"]
+        if cost is not None:
+            share = _share(cost, found["step_s"])
+            rows.append(("measuring adds", f"{ms(cost)} per step ({share:.1%})"))
     rows += [("note", text) for text in values["notes"]]
     loader = values["loader"] or {}
     words = [f"{key} {value}" for key, value in loader.items() if isinstance(value, str | int)]

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
-from ...tuning.plan import load_plan
 from .changes import Change, sort_changes
 from .figures import COMPUTE
 from .verdict import Verdict
 
+if TYPE_CHECKING:
+    from ...tuning.plan import Plan
 
-def add_plan(verdict: Verdict, path: str) -> None:
-    """ArgumentError where the file is no plan. The plan's gain is that of its own step: model and optimizer alone."""
-    plan = load_plan(path)
+
+def add_plan(verdict: Verdict, plan: Plan, path: str) -> None:
+    """`path`: the plan's file. The plan's gain is that of its own step: model and optimizer alone."""
     found = verdict.figures
     if found is None:
         return

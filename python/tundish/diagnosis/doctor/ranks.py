@@ -9,9 +9,10 @@ from __future__ import annotations
 from statistics import median
 from typing import Any
 
-from .cause import Cause, cause_of_loading, line_of
+from .cause import Cause, cause_of_loading
 from .changes import Change
 from .figures import PARTS, Figures
+from .lines import line_of
 from .verdict import Verdict, judge, loading_words, percent_text
 
 NAMED = 0.15  # of the step: what the others lose

@@ -12,9 +12,10 @@ import shutil
 import signal
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from ..timeline.merge import write_timeline
 from ..watch.settings import VARIABLE, Settings, to_variable
 
 _START = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "watch", "start")
@@ -22,6 +23,7 @@ _PASSED_ON = {
     *(signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
 }
 _STDOUT, _STDERR = 1, 2
+INTERRUPTED = 130
 
 
 @dataclass(frozen=True)
@@ -30,14 +32,20 @@ class Ended:
 
     code: int  # as a shell gives it: 128 + n after signal n
     facts: list[dict[str, Any]]
+    timeline: dict[str, Any] | None = None  # what is in the file, where one was asked for
+    interrupted: bool = False  # Ctrl-C came; a script with a handler of its own may have gone on
 
 
-def run(command: list[str], settings: Settings, stdout_to_stderr: bool = False) -> Ended:
-    """Raises OSError if the command cannot be started."""
+def run(
+    command: list[str], settings: Settings, stdout_to_stderr: bool = False, timeline: str = ""
+) -> Ended:
+    """Raises OSError if the command cannot be started. `timeline`: the file to be written, if any."""
     folder = tempfile.mkdtemp(prefix="tundish-doctor-")
+    settings = replace(settings, timeline_folder=folder if timeline else "")
     try:
-        code = _run(command, _environment(folder, settings), stdout_to_stderr)
-        return Ended(code, _read(folder))
+        code, came = _run(command, _environment(folder, settings), stdout_to_stderr)
+        written = write_timeline(folder, timeline) if timeline else None
+        return Ended(code, _read(folder), written, signal.SIGINT in came or code == INTERRUPTED)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -55,10 +63,16 @@ def command_of(words: list[str]) -> list[str]:
 def _environment(folder: str, settings: Settings) -> dict[str, str]:
     before = os.environ.get("PYTHONPATH")
     path = _START if not before else f"{_START}{os.pathsep}{before}"
-    return {**os.environ, "PYTHONPATH": path, VARIABLE: to_variable(folder, settings)}
+    quiet = {"KINETO_LOG_LEVEL": "6"}  # torch's profiler says when it starts and stops
+    ours = {"PYTHONPATH": path, VARIABLE: to_variable(folder, settings)}
+    return {**quiet, **os.environ, **ours}
 
 
-def _run(command: list[str], environment: dict[str, str], stdout_to_stderr: bool) -> int:
+def _run(
+    command: list[str], environment: dict[str, str], stdout_to_stderr: bool
+) -> tuple[int, set[int]]:
+    """The exit code, and the signals that came."""
+    came: set[int] = set()
     waited = {*_PASSED_ON, signal.SIGCHLD}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, waited)
     try:
@@ -69,8 +83,9 @@ def _run(command: list[str], environment: dict[str, str], stdout_to_stderr: bool
         while True:
             ended, status = os.waitpid(child, os.WNOHANG)
             if ended:
-                return _code(status)
+                return _code(status), came
             told = signal.sigwaitinfo(waited)
+            came.add(told.si_signo)
             from_terminal = told.si_code > 0  # by the kernel, to everyone in the foreground
             if told.si_signo != signal.SIGCHLD and not from_terminal:
                 os.kill(child, told.si_signo)

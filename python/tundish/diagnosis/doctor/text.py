@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import shlex
+
+from ..layers.report import layers_json
+from ..layers.text import LONG, SHORT, layers_text
+from .apply import applied_name
 from .figures import PARTS, Figures
+from .text_extras import extra_lines
 from .verdict import Verdict
+from .words import count_text
 
 BAR = 40
 MOST_FINDINGS = 3
+MODEL_SHARE = 0.5  # of the step, for the layers to be shown unasked
 NAMES = {
     "data": "waiting for data",
     "copy": "copies to the GPU",
@@ -16,7 +24,10 @@ NAMES = {
 }
 
 
-def verdict_text(verdict: Verdict, color: bool = False, blocks: bool = True) -> str:
+def verdict_text(
+    verdict: Verdict, color: bool = False, blocks: bool = True, all_layers: bool = False
+) -> str:
+    """`all_layers`: the long table of layers, and notes of their checks."""
     bold = "\033[1m{}\033[0m" if color else "{}"
     lines = ["", "  " + bold.format(verdict.sentence)]
     found = verdict.figures
@@ -24,14 +35,19 @@ def verdict_text(verdict: Verdict, color: bool = False, blocks: bool = True) -> 
         full = "█" if blocks else "#"
         lines += ["", _bar("step now", found.step_s, found.step_s, full)]
         word = "if data were free" + ("" if found.ceiling_from == "replay" else " *")
-        lines += [_bar(word, found.ceiling_s, found.step_s, full), ""]
+        lines += [_bar(word, found.ceiling_s, found.step_s, full)]
+        if found.ceiling_from != "replay":
+            lines += ["    * computed: the step without its waiting"]
+        lines += [""]
         lines += _parts(found)
         lines += _ranks(verdict)
         lines += _stages(verdict)
+        lines += _layers(verdict, found, all_layers)
         lines += _changes(verdict, found)
+        lines += extra_lines(verdict)
         lines += ["", "  " + _measured(verdict, found)]
     lines += _applied(verdict)
-    lines += _findings(verdict)
+    lines += _findings(verdict, all_layers)
     lines += [f"  note: {note}" for note in verdict.notes]
     return "\n".join(lines) + "\n"
 
@@ -92,6 +108,8 @@ def _changes(verdict: Verdict, found: Figures) -> list[str]:
             gain = found.step_s / one.predicted_s if one.predicted_s else float("inf")
             figure = f"{words}{ms(one.predicted_s)}, {gain:.1f}x"
         lines += [f"    {number}  {one.what}: {figure}", f"       {one.how}"]
+        if one.apply:
+            lines.append(f"       try it: --apply {shlex.quote(one.apply)}")
     return lines
 
 
@@ -100,38 +118,52 @@ def _applied(verdict: Verdict) -> list[str]:
     if one is None:
         return []
     if one["measured_s"] is None:
-        return ["", f"  Change {one['number']} was not tried: {one['text']}"]
+        return ["", f"  Change {applied_name(one)} was not tried: {one['text']}"]
     words = "at best " if one["at_best"] else ""
     predicted = ""
     if one["predicted_s"] is not None:
         predicted = f"; predicted {words}{ms(one['predicted_s'])} ({one['difference']:+.0%})"
     return [
         "",
-        f"  Change {one['number']}, tried: {ms(one['measured_s'])} measured{predicted}",
+        f"  Change {applied_name(one)}, tried: {ms(one['measured_s'])} measured{predicted}",
         *(f"    {line}" for line in one["text"].splitlines()),
         f"    Then: {one['sentence']}",
     ]
 
 
-def _findings(verdict: Verdict) -> list[str]:
+def _layers(verdict: Verdict, found: Figures, all_layers: bool) -> list[str]:
+    """A few lines where the model takes a good part of the step; all of them where they are asked for."""
+    why = verdict.facts.get("layers_why")
+    if why and all_layers:
+        return ["", f"  No table of layers: {why}"]
+    measured = layers_json(verdict.facts.get("layers"))
+    if measured is None or not (all_layers or found.share("forward", "backward") >= MODEL_SHARE):
+        return []
+    return ["", *(f"  {one}" for one in layers_text(measured, LONG if all_layers else SHORT))]
+
+
+def _findings(verdict: Verdict, notes: bool) -> list[str]:
     """The first few; `tundish check` shows all of them."""
-    found = verdict.findings
+    found = [one for one in verdict.findings if notes or one.get("level") != "note"]
     if not found:
         return []
     lines = ["", "  Checks (tundish check shows more of the script's text)"]
-    for one in found[:MOST_FINDINGS]:
+    most = len(found) if notes else MOST_FINDINGS
+    for one in found[:most]:
         place = f"{one['file'].rpartition('/')[2]}:{one['line']}  " if one["file"] else ""
         cost = f" ({ms(one['seconds'])} of every step)" if one.get("seconds") else ""
         lines += [f"    {place}{one['text']}{cost}", f"       {one['remedy']}"]
-    if len(found) > MOST_FINDINGS:
-        lines.append(f"    and {len(found) - MOST_FINDINGS} more")
+    if len(found) > most:
+        lines.append(f"    and {len(found) - most} more")
     return lines
 
 
 def _measured(verdict: Verdict, found: Figures) -> str:
-    cost = verdict.facts.get("overhead_s") or 0.0
-    share = cost / found.step_s if found.step_s else 0.0
+    cost = verdict.facts.get("overhead_s")  # None: the script was killed before it was known
     replay = f", {found.replayed} with cached batches" if found.replayed else ""
-    return (
-        f"measured: {found.steps} steps{replay}; measuring adds {ms(cost)} per step ({share:.1%})"
-    )
+    steps = count_text(found.steps, "step")
+    if found.rare_steps:
+        steps = f"{found.steps} of {found.steps + found.rare_steps} steps"
+    share = cost / found.step_s if cost and found.step_s else 0.0
+    adds = "" if cost is None else f"; measuring adds {ms(cost)} per step ({share:.1%})"
+    return f"measured: {steps}{replay}{adds}"

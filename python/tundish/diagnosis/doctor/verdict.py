@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import html
 import os
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from ..running import findings_of_run
+from ..layers.report import layers_json
+from ..running import findings_of_layers, findings_of_run
 from .cause import CAUSES, Cause, find_cause
 from .changes import Change, find_changes, sort_changes
 from .excerpts import add_excerpts
 from .figures import COMPUTE, Figures, figures
 from .gpu import cause_on_gpu, changes_on_gpu
 from .loading import Loading, loading
+from .missing import missing_notes
+from .tables import tables
+from .words import count_text
 
 VERSION = 1
+UNEXPLAINED = 0.1  # of the step: what cached batches save beyond the waiting
 
 
-@dataclass
+@dataclass(repr=False)
 class Verdict:
     """`str(verdict)` is the report for a terminal; `cause` is None where there was no step to judge."""
 
@@ -33,11 +39,20 @@ class Verdict:
         default_factory=list
     )  # of checks, static ones by the verb
     applied: dict[str, Any] | None = None  # the change that --apply tried, and the step it gave
+    table: str = ""  # that is printed: "simple" or "advanced"
+    timeline: dict[str, Any] | None = None  # what is in the file that was written
 
     def __str__(self) -> str:
         from .text import verdict_text
 
         return verdict_text(self)
+
+    def __repr__(self) -> str:
+        return f"<Verdict: {self.sentence}>"
+
+    def _repr_html_(self) -> str:
+        """In a notebook, a cell that ends with the verdict shows its text."""
+        return f"<pre>{html.escape(str(self))}</pre>"
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """The report as a page (.html), or its JSON (.json), which `tundish compare` reads."""
@@ -66,10 +81,15 @@ class Verdict:
             "phase": self.facts.get("phase"),
             "torch": self.facts.get("torch"),
             "gpu": self.facts.get("gpu_profile"),
+            "layers": layers_json(self.facts.get("layers")),
+            "layers_why": self.facts.get("layers_why", ""),
             "notes": self.notes,
             "ranks": self.ranks,
             "findings": [{"seconds": None, **one} for one in add_excerpts(self.findings)],
             "applied": self.applied,
+            "tables": tables(self.facts),
+            "memory": (self.facts.get("recorded") or {}).get("memory"),
+            "timeline": self.timeline,
         }
 
 
@@ -80,10 +100,12 @@ def _step_json(step: dict[str, Any]) -> dict[str, Any]:
     return {"phase": step["phase"], "s": whole, "data_s": parts.get("data", 0.0)}
 
 
-def judge(facts: dict[str, Any]) -> Verdict:
+def judge(facts: dict[str, Any], ended: str = "the script") -> Verdict:
+    """`ended`: what ended, in words; empty where it goes on."""
     found = figures(facts)
+    missing = missing_notes(facts.get("recorded") or {} if ended else (), facts, ended)
     if found is None:
-        return Verdict(_nothing(facts), None, facts=facts)
+        return Verdict(_nothing(facts, ended), None, facts=facts, notes=missing)
     inside = loading(facts, found)
     cause = cause_on_gpu(facts, found, find_cause(facts, found, inside))
     changes = [*find_changes(facts, found, inside, cause), *changes_on_gpu(facts, found, cause)]
@@ -94,8 +116,8 @@ def judge(facts: dict[str, Any]) -> Verdict:
         sort_changes(changes),
         inside,
         facts,
-        _notes(facts, found),
-        findings=findings_of_run(facts),
+        [*_notes(facts, found), *missing],
+        findings=[*findings_of_run(facts), *findings_of_layers(facts.get("layers"))],
     )
 
 
@@ -103,13 +125,14 @@ def percent_text(share: float) -> str:
     return f"{share:.0%}".replace("%", " %")
 
 
-def _nothing(facts: dict[str, Any]) -> str:
+def _nothing(facts: dict[str, Any], ended: str) -> str:
     if facts.get("torch") is None:
         return "No verdict: the script did not import PyTorch."
-    steps = len(facts["steps"])
-    if not steps:
+    steps = facts.get("optimizer_steps", len(facts["steps"]))
+    if not facts["steps"] and steps < 2:
         return "No verdict: no two optimizer steps of torch were seen."
-    return f"No verdict: the script ended after {steps} step{'s' if steps > 1 else ''}."
+    seen = count_text(steps, "optimizer step")
+    return f"No verdict: {ended} ended after {seen}." if ended else f"No verdict yet, after {seen}."
 
 
 def _sentence(facts: dict[str, Any], found: Figures, cause: Cause) -> str:
@@ -152,13 +175,25 @@ def loading_words(facts: dict[str, Any], cause: Cause) -> str:
 def _notes(facts: dict[str, Any], found: Figures) -> list[str]:
     out = []
     if found.few:
-        out.append(f"only {found.steps} steps were seen, the first ones: the figures are unsteady")
+        one = found.steps == 1
+        seen = f"{'step was' if one else 'steps were'} seen, at the beginning"
+        if found.rare_steps:
+            seen = f"{'step is' if one else 'steps are'} left"
+        out.append(f"only {found.steps} {seen}: the figures are unsteady")
     if found.rare_steps:
         out.append(
-            f"{found.rare_steps} unusually long steps are left out (validation, checkpoints)"
+            f"{count_text(found.rare_steps, 'unusually long step')} left out (validation, checkpoints)"
+        )
+    faster = 1 - (found.ceiling_s + found.parts["data"]) / found.step_s
+    if found.ceiling_from == "replay" and faster > UNEXPLAINED and not found.few:
+        out.append(
+            f"with cached batches the rest of the step takes {percent_text(faster)} of the step less: loading, or "
+            "other programs, use the CPUs that the training process needs"
         )
     if found.ceiling_from == "computed" and facts["phase"] == "done":
-        out.append("the ceiling is computed, not measured: the loop's iterator cannot be replayed")
+        out.append(
+            "the step if data were free is computed, not measured: no step had cached batches"
+        )
     if facts.get("gpu_profile_failed"):
         out.append(f"the GPU could not be profiled: {facts['gpu_profile_failed']}")
     if facts["loader_failed"]:

@@ -6,11 +6,42 @@ import importlib
 import pkgutil
 from typing import Any
 
+from ..layers.measured import Measured
+from . import layers
 from .check import RunningCheck
+from .layers.layer_check import LayerCheck
 
-_NAMES = [one.name for one in pkgutil.iter_modules(__path__) if one.name != "check"]
-_FOUND = [importlib.import_module(f"{__name__}.{name}").CHECK for name in _NAMES]
-CHECKS: dict[str, RunningCheck] = {check.id: check for check in sorted(_FOUND, key=lambda c: c.id)}
+
+def _checks(package: str, path: Any) -> dict[str, Any]:
+    names = [f"{package}.{one.name}" for one in pkgutil.iter_modules(path) if not one.ispkg]
+    found = [vars(importlib.import_module(name)).get("CHECK") for name in names]
+    return {one.id: one for one in sorted((one for one in found if one), key=lambda c: c.id)}
+
+
+CHECKS: dict[str, RunningCheck] = _checks(__name__, __path__)
+LAYER_CHECKS: dict[str, LayerCheck] = _checks(layers.__name__, layers.__path__)
+
+
+def findings_of_layers(facts: dict[str, Any] | None) -> list[dict[str, Any]]:
+    """What the checks of layers find in what the watch wrote of them; dearest first, notes last."""
+    if not facts:
+        return []
+    measured = Measured(facts)
+    found = [
+        {
+            "file": "",
+            "line": 0,
+            "check": check.id,
+            "level": check.level,
+            "text": one.text,
+            "remedy": one.remedy,
+            "page": check.page,
+            "seconds": one.seconds,
+        }
+        for check in LAYER_CHECKS.values()
+        for one in check.find(measured)
+    ]
+    return sorted(found, key=lambda one: -float(one["seconds"] or 0.0))
 
 
 def findings_of_run(facts: dict[str, Any]) -> list[dict[str, Any]]:

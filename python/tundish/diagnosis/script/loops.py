@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from .bindings import FUNCTIONS
+from .bindings import FUNCTIONS, end_of, start_of
 from .names import written
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ class Loops:
                 return None
             if isinstance(one, ast.BoolOp) and below is not one.values[0]:
                 return None
-            if isinstance(one, ast.stmt) and self._skipped_before(one):
+            if isinstance(one, ast.stmt) and self._skipped_before(one, region):
                 return None
             if one is region:
                 return region
@@ -153,18 +153,43 @@ class Loops:
             test = test.func
         return written(test).rpartition(".")[2].endswith(_RANK_WORDS)
 
-    def _skipped_before(self, statement: ast.stmt) -> bool:
-        """`if step % 10: continue` (or return) before the statement, in its own block."""
+    def _skipped_before(self, statement: ast.stmt, region: ast.AST) -> bool:
+        """`if step % 10: continue` (or return) before the statement, in its own block. Guards do not count: a test of the
+        loss for NaN, or one that skips the whole step, with its backward pass."""
         parent = self._script.parents.get(statement)
         block: list[ast.stmt] = getattr(parent, "body", [])
         if not isinstance(block, list) or statement not in block:
             return False
         for before in block[: block.index(statement)]:
-            if isinstance(before, ast.If) and any(
+            if not isinstance(before, ast.If) or not any(
                 isinstance(one, ast.Continue | ast.Return) for one in before.body
             ):
+                continue
+            if not (self._is_rare(before.test) or self._trains_behind(before, region)):
                 return True
         return False
+
+    def _is_rare(self, test: ast.expr) -> bool:
+        """`torch.isnan(loss)`, `loss > 100`, `batch is None`."""
+        if isinstance(test, ast.BoolOp):
+            return all(self._is_rare(one) for one in test.values)
+        if isinstance(test, ast.UnaryOp):
+            return self._is_rare(test.operand)
+        if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Is | ast.IsNot):
+            return True
+        function = getattr(test, "func", None)
+        last = getattr(function, "attr", "") or getattr(function, "id", "")
+        if last in ("isnan", "isinf", "isfinite"):
+            return True
+        if isinstance(function, ast.Attribute) and last in ("any", "all", "item"):
+            return self._is_rare(function.value)
+        return self._script.values.of(test).kind == "tensor"
+
+    def _trains_behind(self, guard: ast.If, region: ast.AST) -> bool:
+        return any(
+            start_of(call) > end_of(guard) and self._script.is_inside(call, region)
+            for call in self.backward_calls
+        )
 
     def _under_no_grad_function(self, node: ast.AST, region: ast.AST) -> bool:
         return isinstance(region, FUNCTIONS) and self.without_grad(node)

@@ -89,6 +89,11 @@ class Script:
             words += " ..."
         return words if len(words) <= limit else words[: limit - 3] + "..."
 
+    def line_text(self, node: ast.AST) -> str:
+        """`line 18`, or in a notebook `cell 3, line 3`."""
+        cell, line = self.source.place(start_of(node)[0])
+        return f"line {line}" if cell is None else f"cell {cell}, line {line}"
+
     @cached_property
     def _by_last_name(self) -> dict[str, list[ast.Call]]:
         found: dict[str, list[ast.Call]] = {}

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import io
+import re
 import tokenize
 import warnings
 from dataclasses import dataclass
 
 MAX_BYTES = 1 << 20  # parsed in about a second; longer files are made by programs
 
+_DECLARED = re.compile(rb"[ \t\f]*#.*?coding[:=]")  # PEP 263
 TOO_DEEP = ("expressions or blocks are nested too deeply", "split the longest expression")
 
 
@@ -54,8 +56,7 @@ def check_size(data: bytes) -> None:
 
 def decode(data: bytes) -> str:
     try:
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
-        text = data.decode(encoding)
+        text = data.decode(_encoding(data))
     except (SyntaxError, LookupError):
         raise Refused("the declared encoding is not one of Python's", "save it as UTF-8") from None
     except UnicodeDecodeError as error:
@@ -70,6 +71,16 @@ def decode(data: bytes) -> str:
             text.count("\n", 0, text.index("\0")) + 1,
         )
     return text
+
+
+def _encoding(data: bytes) -> str:
+    """The declared one, or UTF-8. SyntaxError if Python does not know the declared one."""
+    try:
+        return tokenize.detect_encoding(io.BytesIO(data).readline)[0]
+    except SyntaxError:  # also where the first two lines are not UTF-8
+        if any(_DECLARED.match(line) for line in data.split(b"\n", 2)[:2]):
+            raise
+        return "utf-8"
 
 
 def split_lines(text: str) -> list[str]:

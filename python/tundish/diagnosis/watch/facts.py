@@ -10,15 +10,20 @@ import time
 from typing import Any
 
 from .loader_facts import facts_of, kind_of
-from .overhead import overhead_s
 from .usable_cpus import usable_cpus
 from .watch import Watch
 
 VERSION = 1
+_FOLDER = ""  # before the script changes it
+with contextlib.suppress(OSError):
+    _FOLDER = os.getcwd()
 
 
-def facts(watch: Watch, loader: dict[str, Any] | None, failed: str = "") -> dict[str, Any]:
-    """`loader`: what look_inside() found. `failed`: why the loader could not be looked into."""
+def facts(
+    watch: Watch, loader: dict[str, Any] | None, failed: str = "", cost_s: float | None = None
+) -> dict[str, Any]:
+    """`loader`: what look_inside() found. `failed`: why the loader could not be looked into. `cost_s`: what
+    measuring adds to a step; None while it is not known."""
     steps = [
         {
             "phase": step.phase,
@@ -28,6 +33,7 @@ def facts(watch: Watch, loader: dict[str, Any] | None, failed: str = "") -> dict
             "seconds": step.seconds,
             "gpu_seconds": step.gpu,
             "cpu_s": step.cpu_s,
+            "counts": step.counts,
         }
         for step in watch.steps
     ]
@@ -40,15 +46,22 @@ def facts(watch: Watch, loader: dict[str, Any] | None, failed: str = "") -> dict
         "seconds": time.perf_counter() - watch.began,
         "python": sys.executable,
         "script": _script(),
+        "files": watch.files,
         "cpus": usable_cpus(),
         "torch": _torch(),
         "steps": steps,
+        "optimizer_steps": watch.optimizer_steps,
         "lines": watch.lines.as_json(),
+        "next": {"file": watch.next_place[0], "line": watch.next_place[1]},
         "loader": loader,
         "loader_failed": failed,
-        "overhead_s": overhead_s(watch),
+        "overhead_s": cost_s,
         "gpu_profile": watch.gpu_profile.summary,
         "gpu_profile_failed": watch.gpu_profile.failed,
+        "recorded": {name: one.as_json() for name, one in watch.recorders.items()},
+        "record_failed": {name: one.failed for name, one in watch.recorders.items() if one.failed},
+        "layers": watch.layers.result,
+        "layers_why": watch.layers.why,
         "observed": watch.observed.as_json() if _torch() is not None else None,
     }
 
@@ -94,8 +107,8 @@ def save(folder: str, values: dict[str, Any]) -> None:
 
 
 def _script() -> str:
-    """The last part of its path; empty for python -c and in a notebook."""
-    name = os.path.basename(sys.argv[0]) if sys.argv else ""
+    """Its path, as it can be given to another command; empty for python -c and in a notebook."""
+    name = sys.argv[0].removeprefix(_FOLDER + os.sep) if sys.argv else ""
     return name if name.endswith(".py") else ""
 
 

@@ -17,6 +17,8 @@ _WAITS = (
     "cudaEventSynchronize",
     "cuStreamSynchronize",
 )
+# With memory that is not pinned, such a call first waits until the GPU has done what was queued before.
+_COPY_CALLS = ("cudaMemcpy", "cuMemcpy")
 _LAUNCHES = ("cudaLaunchKernel", "cuLaunchKernel", "cudaGraphLaunch")
 Event = tuple[str, bool, float, float]  # name, whether on the GPU, begin and end in seconds
 
@@ -65,10 +67,11 @@ def summed(events: Iterable[Event], steps: int, wall_s: float) -> dict[str, Any]
     """Seconds and counts of one step."""
     on_gpu, copies = [], {"pageable": 0.0, "pinned": 0.0}
     kernels = launches = waits = 0
-    wait_s = kernel_s = 0.0
+    wait_s = kernel_s = copy_s = copy_call_s = 0.0
     for name, is_gpu, begin, end in events:
         if is_gpu:
             on_gpu.append((begin, end))
+            copy_s += end - begin if name.startswith("Memcpy") else 0.0
             if name.startswith("Memcpy HtoD"):
                 copies["pageable" if "Pageable" in name else "pinned"] += end - begin
             elif not name.startswith(("Memcpy", "Memset")):
@@ -77,8 +80,11 @@ def summed(events: Iterable[Event], steps: int, wall_s: float) -> dict[str, Any]
         elif name.startswith(_WAITS):
             waits += 1
             wait_s += end - begin
+        elif name.startswith(_COPY_CALLS):
+            copy_call_s += end - begin
         elif name.startswith(_LAUNCHES):
             launches += 1
+    wait_s += max(0.0, copy_call_s - copy_s)
     busy = covered(on_gpu)
     return {
         "steps": steps,

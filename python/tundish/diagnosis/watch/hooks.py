@@ -19,6 +19,7 @@ from .imports import AfterImport
 from .loader_facts import length_of
 from .settings import Settings
 from .watch import Watch
+from .worker_spans import WorkerSpans
 
 # Of torch.distributed: they wait for the other ranks.
 _COLLECTIVES = (
@@ -135,6 +136,8 @@ class Hooks:
         plain, watch = self._part("backward")(original), self._watch
 
         def call(*args: Any, **kwargs: Any) -> Any:
+            if watch.is_loop():
+                watch.observed.backward_called()
             if watch.world <= 1 or watch.ledger.make_event is not None or not watch.is_loop():
                 return plain(*args, **kwargs)
             clock = BlockedClock()
@@ -202,6 +205,8 @@ class Hooks:
         if isinstance(self.applied, Applied):
             self._replace(module.DataLoader, "__iter__", self.applied.iterate)
         self._replace(module._BaseDataLoaderIter, "__next__", self._next(_loader_of))
+        if self._watch.settings.timeline:
+            WorkerSpans(self._watch.settings.timeline_folder).hook(self._replace)
 
     def _hook_tundish(self) -> None:
         kind = sys.modules["tundish.data.iterator"].LoaderIterator

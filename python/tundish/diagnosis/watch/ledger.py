@@ -29,10 +29,12 @@ class Ledger:
         self._inside: list[str] = []
         self._since = clock()
         self.changes = 0  # of all steps, for the cost of measuring
+        self.listener: Callable[[str, float, float, str], None] | None = None
         self._begin()
 
     def _begin(self) -> None:
         self.seconds = dict.fromkeys(PARTS, 0.0)
+        self.counts = dict.fromkeys(PARTS, 0)  # how often a part was entered
         self.marks: list[Mark] = []
 
     @property
@@ -43,19 +45,22 @@ class Ledger:
         return part in self._inside
 
     def enter(self, part: str) -> None:
-        self._change()
+        self._change(part)
         self._inside.append(part)
+        self.counts[part] += 1
 
     def leave(self) -> None:
-        self._change()
+        self._change(self._inside[-2] if len(self._inside) > 1 else "other")
         self._inside.pop()
 
-    def _change(self) -> None:
+    def _change(self, begins: str) -> None:
         now = self._clock()
         part = self._inside[-1] if self._inside else "other"
-        self.seconds[part] += now - self._since
-        self._since = now
+        since, self._since = self._since, now
+        self.seconds[part] += now - since
         self.changes += 1
+        if self.listener is not None:
+            self.listener(part, since, now, begins)
         if self.make_event is not None:
             self.marks.append((part, self.make_event()))
 
@@ -67,7 +72,7 @@ class Ledger:
 
     def close_step(self) -> tuple[dict[str, float], list[Mark]]:
         """The seconds by part since the last call, and the marks of the GPU."""
-        self._change()
+        self._change(self.part)
         done = self.seconds, self.marks
         self._begin()
         if self.make_event is not None:

@@ -15,6 +15,7 @@ from .users_code import users_line
 
 MOST_SHAPES = 50
 MOST_NAMES = 20
+Call = tuple[int, bool, bool, str, int]  # id of the module, training, gradients on, file, line
 
 
 class Observations:
@@ -26,7 +27,10 @@ class Observations:
         self._roots: dict[int, Any] = {}  # weak references to the modules that the loop calls
         self._without: dict[str, bool] = {}  # names of parameters that got no gradient in any step
         self._unused: dict[str, int] = {}  # elements of parameters whose gradient nobody uses
-        self._modes: dict[tuple[int, bool, bool], tuple[int, str, int]] = {}
+        self._calls: dict[Call, int] = {}  # outermost calls of modules: how many
+        self._with_backward: set[Call] = set()  # calls that a backward pass followed
+        self._recent: set[Call] = set()  # since the last batch
+        self._latest: dict[int, Call] = {}  # of each module
         self._shapes: set[tuple[int, ...]] = set()
         self._types: set[str] = set()
         self._steps = 0
@@ -37,11 +41,19 @@ class Observations:
         number = id(module)
         if number not in self._roots:
             self._roots[number] = weakref.ref(module)
-        mode = (number, bool(module.training), grad_enabled)
-        count, file, line = self._modes.get(mode, (0, "", 0))
-        if not count:
-            file, line = users_line(frame)
-        self._modes[mode] = (count + 1, file, line)
+        call = (number, bool(module.training), grad_enabled, *users_line(frame))
+        self._calls[call] = self._calls.get(call, 0) + 1
+        self._recent.add(call)
+        self._latest[number] = call
+
+    def batch_asked(self) -> None:
+        """The loop asks for a batch: what the model gave before is used, or is of no use for a backward pass."""
+        self._recent.clear()
+
+    def backward_called(self) -> None:
+        """It is of the calls since the last batch; of each module's latest call where the batch was fetched ahead."""
+        self._with_backward |= self._recent
+        self._with_backward.update(self._latest.values())
 
     def batch(self, batch: Any) -> None:
         """Of its first tensor: shape; of all: types."""
@@ -110,21 +122,28 @@ class Observations:
             "without_gradient_count": len(alone),
             "unused_gradients": list(self._unused)[:MOST_NAMES],
             "unused_gradient_elements": sum(self._unused.values()),
-            "modes": [
-                {
-                    "root": root,
-                    "training": training,
-                    "grad": grad,
-                    "calls": n,
-                    "file": f,
-                    "line": at,
-                }
-                for (root, training, grad), (n, f, at) in self._modes.items()
-            ],
+            "modes": self._modes_json(),
             "shapes": len(self._shapes),
             "batch_types": sorted(self._types),
             "cudnn_benchmark": bool(torch.backends.cudnn.benchmark),
         }
+
+    def _modes_json(self) -> list[dict[str, Any]]:
+        """Of each line that calls a module with parameters: modes, calls, and whether a backward pass ever followed."""
+        roots = {number: root() for number, root in self._roots.items()}
+        return [
+            {
+                "root": call[0],
+                "training": call[1],
+                "grad": call[2],
+                "file": call[3],
+                "line": call[4],
+                "calls": count,
+                "backward": call in self._with_backward,
+            }
+            for call, count in self._calls.items()
+            if roots[call[0]] is None or any(True for _ in roots[call[0]].parameters())
+        ]
 
     def _got_nothing(self, name: str, module: Any) -> bool:
         """Whether the module has parameters of its own, and none of them ever got a gradient."""

@@ -27,10 +27,12 @@ def kind_of_call(frame: FrameType, function: Any) -> tuple[str, str, bool]:
     """(name, stage, whether its callees are to be rows). `function`: a C function called in the frame."""
     if function is not None:
         name = getattr(function, "__qualname__", None) or repr(function)
+        name = name.replace("_VariableFunctionsClass.", "torch.")
         module = getattr(function, "__module__", None) or ""
         return name, _kind(name, module), False
     code = frame.f_code
     name = getattr(code, "co_qualname", code.co_name)  # from Python 3.11 on
+    name = re.sub(r"\.<locals>\.<\w+>$", "", name)  # a comprehension is its function
     owner = frame.f_locals.get("self")
     simple = code.co_name
     if code.co_filename.startswith(_OURS):  # a hook around a module's call

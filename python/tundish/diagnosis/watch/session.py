@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 from typing import Any
 
 from .facts import facts, look_inside, save
 from .hooks import Ended, Hooks
+from .overhead import overhead_s
 from .settings import Settings
 from .watch import Watch
 
@@ -25,6 +27,7 @@ class Session:
         self._loader: dict[str, Any] | None = None
         self._failed = ""
         self._finished = False
+        self._cost_s: float | None = None
         self._pid = os.getpid()
         self.watch = Watch(settings, self._phase_changed)
         self.hooks = Hooks(self.watch, self._finish)
@@ -36,8 +39,8 @@ class Session:
         """The facts. Safe to call more than once."""
         self.hooks.uninstall()
         self.watch.end()
+        self._time_hooks()
         if self._loader is None:
-            self._loader, self._failed = look_inside(self.watch, 0.0)
             values = self.write()  # a second Ctrl-C may end what follows
             if len(self.watch.steps) < LOOKED_INTO_FROM:
                 return values
@@ -45,14 +48,24 @@ class Session:
         return self.write()
 
     def write(self) -> dict[str, Any]:
-        values = facts(self.watch, self._loader, self._failed)
+        loader = self._loader
+        if loader is None:  # not looked into yet; a process that is killed leaves its settings
+            loader, _ = look_inside(self.watch, 0.0)
+        values = facts(self.watch, loader, self._failed, self._cost_s)
         applied = self.hooks.applied
         values["applied"] = None if applied is None else applied.as_json()
         if self._folder and os.getpid() == self._pid and values["torch"] is not None:
             save(self._folder, values)
         return values
 
+    def _time_hooks(self) -> None:
+        """Once, when steps were measured: with events of a GPU it takes as long as some steps."""
+        if self._cost_s is None:
+            self._cost_s = overhead_s(self.watch)
+
     def _phase_changed(self, watch: Watch) -> None:
+        if watch.phase != "measure":
+            self._time_hooks()
         if watch.phase == "done":
             self._loader, self._failed = look_inside(watch, LOOK_S)
         if watch.phase != "done" or self.settings.stop:
@@ -73,9 +86,16 @@ def begin_in_script(folder: str, settings: Settings) -> Session:
     session = Session(settings, folder)
     session.begin()
     current = [session]
-    atexit.register(lambda: current[0].end() if os.getpid() == current[0]._pid else None)
+
+    def ended() -> None:
+        if os.getpid() == current[0]._pid:
+            with contextlib.suppress(KeyboardInterrupt):  # the second one: what is written stays
+                current[0].end()
+
+    atexit.register(ended)
 
     def forked() -> None:
+        current[0].watch.layers.abandon()
         current[0].hooks.uninstall()
         current[0].watch.batches_kept.clear()
         current[0] = Session(settings, folder)

@@ -19,7 +19,12 @@ class Settings:
     most_s: float = 60.0
     profiled: int = 10  # steps in which the loop's lines are sampled
     most_profiled_s: float = 15.0
+    timeline: int = 0  # steps that are recorded for a timeline; 0: none
+    timeline_folder: str = ""  # for its parts
+    functions: int = 0  # steps in which cProfile looks at the loop's thread; 0: none
+    memory: int = 0  # steps in which every allocation is recorded; 0: none
     replayed: int = 14  # steps with cached batches; 0: none
+    layers: int = 3  # timed steps in which every layer is measured, after one in which operations are counted; 0: none
     stop: bool = True  # end the script when all is measured
     apply: str = ""  # a change to be tried: "workers=4", "accelerate"
     apply_to: str = ""  # the loader's data set that the change is for: module and class

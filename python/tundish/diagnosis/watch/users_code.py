@@ -16,6 +16,10 @@ def is_users(file: str) -> bool:
     return not file.startswith((*_LIBRARIES, _OURS, "<")) or file.startswith("<ipython")
 
 
+def is_ours(file: str) -> bool:
+    return file.startswith(_OURS)
+
+
 def users_line(frame: FrameType | None) -> tuple[str, int]:
     """The innermost line of the user's own code; ("", 0) where there is none."""
     while frame is not None:
@@ -23,6 +27,17 @@ def users_line(frame: FrameType | None) -> tuple[str, int]:
             return frame.f_code.co_filename, frame.f_lineno
         frame = frame.f_back
     return "", 0
+
+
+def users_files(frame: FrameType | None) -> list[str]:
+    """The user's own files that the frame and its callers are in, the innermost first."""
+    found: dict[str, None] = {}
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if is_users(file) and not file.startswith("<"):
+            found[os.path.abspath(file)] = None
+        frame = frame.f_back
+    return list(found)
 
 
 def framework_of(file: str) -> str:

@@ -2,7 +2,7 @@
 
 A step begins where the loop asks its loader for a batch after an optimizer step; in loops whose
 loader is not known, where the optimizer step ends. Phases: warm-up, measure, profile (lines are
-sampled), replay (cached batches), done. Everything here runs in the thread of the loop.
+sampled), replay (cached batches), layers (every module is measured), done. Everything here runs in the thread of the loop.
 """
 
 from __future__ import annotations
@@ -13,19 +13,24 @@ import time
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from statistics import median
 from typing import Any
 
 from .batches import KeptBatches
 from .gpu_clock import event_maker, gpu_seconds, synchronize
 from .gpu_profile import GpuProfile
+from .layers.profile import LayerProfile
 from .ledger import Ledger, Mark
 from .line_samples import LineSampler
 from .loader_facts import prefetched, wait_until_filled
 from .observe import Observations
 from .ranks import rank_and_world
+from .recorders import make_recorders
 from .settings import Settings
+from .users_code import users_files, users_line
 
-PHASES = ("warm-up", "measure", "profile", "replay", "done")
+RECORDED = ("timeline", "functions", "memory")  # only where they are asked for: recorders.py
+PHASES = ("warm-up", "measure", "profile", *RECORDED, "replay", "layers", "done")
 
 
 @dataclass
@@ -38,6 +43,7 @@ class Step:
     cpu_s: float  # of all threads of this process
     marks: list[Mark] = field(default_factory=list)
     gpu: dict[str, float] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)  # how often each part was entered
 
     @property
     def wall(self) -> float:
@@ -51,12 +57,18 @@ class Watch:
         self.settings, self._on_phase = settings, on_phase
         self.ledger = Ledger()
         self.thread: int | None = None  # of the loop, once it is known
+        self.optimizer_steps = 0  # of the loop's optimizer, until all was measured
+        self.files: list[str] = []  # of the user's code that the loop is in, the innermost first
         self.phase = "warm-up"
         self.steps: list[Step] = []
         self.batches_kept = KeptBatches()
         self.lines = LineSampler()
         self.observed = Observations()
         self.gpu_profile = GpuProfile()
+        self.recorders = make_recorders(settings)
+        self._batch: Any = None  # the last one of this step, in phases with a recorder
+        self.layers = LayerProfile()
+        self.next_place = ("", 0)  # file and line of the loop's `for`, or of what it iterates
         self._iterator: Callable[[], Any] = lambda: None  # of the loop: a weak reference
         self.loader: Any = None
         self.module_calls = 0
@@ -87,6 +99,8 @@ class Watch:
         if self.thread is None:
             self.thread = threading.get_ident()
             self._optimizer = id(optimizer)
+            self.optimizer_steps = 1
+            self.files = users_files(sys._getframe(1))
             self.rank, self.world = rank_and_world()
             self.settings = self.settings.for_ranks(self.world)
             self.ledger = Ledger(make_event=event_maker())
@@ -94,23 +108,28 @@ class Watch:
         self._optimizer_steps += 1
         if id(optimizer) != self._optimizer:
             return
+        self.optimizer_steps += 1
         if not self._nexts_since_step:  # no loader that we know feeds this loop
             self.lines.note_loop(sys._getframe(1))
             self._close_step()
         self._nexts_since_step = 0
 
     def next_begins(self, iterator: Any, loader: Any) -> None:
+        self.observed.batch_asked()
         if self._optimizer_steps:
             self._close_step()
         if not self.is_current(iterator):
             self._iterator, self.loader = weakref.ref(iterator), loader
             self._boundary, self._taken, self._served = True, 0, 0
+            self.next_place = users_line(sys._getframe(1))
             self.warm_up = max(self.warm_up, self.settings.warm_up + min(40, prefetched(loader)))
 
     def next_ended(self, batch: Any) -> None:
         self._nexts += 1
         self._nexts_since_step += 1
         self._taken += 1
+        if self.phase in self.recorders:
+            self._batch = batch
         if self.phase in ("warm-up", "measure"):
             self.observed.batch(batch)
         if self.phase == "measure" and self.settings.replayed:
@@ -122,7 +141,7 @@ class Watch:
         self._boundary, self._taken, self._served = True, 0, 0
 
     def replays(self) -> bool:
-        return self.phase == "replay" and len(self.batches_kept) > 0
+        return self.phase in ("replay", "layers") and len(self.batches_kept) > 0
 
     def cached_batch(self, length: int | None) -> Any:
         """In place of the loader's. StopIteration where the loader's epoch would end."""
@@ -147,17 +166,30 @@ class Watch:
     def _close_step(self) -> None:
         if self.ledger.make_event is None and len(self.steps) < 3:
             self.ledger.make_event = event_maker()
+        counts_by_part = self.ledger.counts
         seconds, marks = self.ledger.close_step()
         boundary = self._boundary
         cpu = time.process_time()
         counts = (self._nexts, self._optimizer_steps)
         step = Step(self.phase, seconds, *counts, boundary, cpu - self._cpu_since, marks)
+        step.counts = counts_by_part
         self._cpu_since = cpu
         self.steps.append(step)
         self._boundary = False
         self._nexts = self._optimizer_steps = 0
-        if not boundary or self.phase == "warm-up":
+        if not boundary or self.phase in ("warm-up", "layers"):
             self._in_phase += 1
+        if self.phase == "profile":
+            self.lines.step_ended(boundary, step.wall)
+        if self.phase in self.recorders:
+            self.ledger.enter("own")
+            batch, self._batch = self._batch, None
+            self.recorders[self.phase].step_ended(batch)
+            self.ledger.leave()
+        if self.phase == "layers":
+            self.ledger.enter("own")
+            self.layers.step_ended()
+            self.ledger.leave()
         if self._phase_is_over():
             self.ledger.enter("own")
             self._next_phase()
@@ -173,14 +205,23 @@ class Watch:
             return self._in_phase >= self.settings.profiled or (
                 passed >= self.settings.most_profiled_s
             )
+        if self.phase in self.recorders:
+            recorder = self.recorders[self.phase]
+            late = passed >= self.settings.most_profiled_s or (recorder.failed and self.world == 1)
+            return self._in_phase >= recorder.steps or bool(late)
         if self.phase == "replay":
             return self._in_phase >= self.settings.replayed
+        if self.phase == "layers":
+            failed = bool(self.layers.why) and self.world <= 1
+            return failed or self._in_phase > self.settings.layers
         return False
 
     def _next_phase(self) -> None:
         self._resolve_gpu()
         self._stop_profile()
-        self.phase = PHASES[PHASES.index(self.phase) + 1]
+        self._stop_recorder()
+        self.layers.stop()
+        self.phase = self._following_phase()
         self.observed.looks_at_parameters = self.phase == "profile"
         if self.phase == "profile":
             assert self.thread is not None
@@ -188,13 +229,39 @@ class Watch:
             self.gpu_profile.start()
         elif self.phase == "replay":
             if not len(self.batches_kept):
-                self.phase = "done"
+                self.phase = "layers"
             else:
                 wait_until_filled(self._iterator())
+        if self.phase == "layers" and not self._start_layers():
+            self.phase = "done"
         if self.phase == "done":
             self.batches_kept.clear()
         self._in_phase, self._phase_began = 0, time.perf_counter()
         self._on_phase(self)
+        if self.phase in self.recorders:  # last: it records what comes from here on
+            self.recorders[self.phase].start(self)
+
+    def _following_phase(self) -> str:
+        later = PHASES[PHASES.index(self.phase) + 1 :]
+        return next(one for one in later if one not in RECORDED or one in self.recorders)
+
+    def _stop_recorder(self) -> None:
+        self._batch = None
+        if self.phase in self.recorders:
+            self.recorders[self.phase].stop(self.ledger)
+
+    def _start_layers(self) -> bool:
+        if not self.settings.layers:
+            return False
+        assert self.thread is not None
+        measured = [step for step in self.steps if step.phase == "measure"] or self.steps[-1:]
+        host_s = [step.seconds["forward"] + step.seconds["backward"] for step in measured]
+        usual_s = median(host_s) if host_s else 0.0
+        model = self.observed.largest_root()
+        started = self.layers.start(model, self.thread, usual_s, self.is_in_step)
+        return (
+            started or self.world > 1
+        )  # ranks end after the same step, whatever one of them meets
 
     def _stop_profile(self) -> None:
         self.lines.stop()
@@ -214,6 +281,8 @@ class Watch:
     def end(self) -> None:
         """The script ends, or the part that was to be watched."""
         self._stop_profile()
+        self._stop_recorder()
+        self.layers.stop(complete=False)
         if self.phase != "done":
             self._resolve_gpu()
         self.batches_kept.clear()

@@ -23,7 +23,7 @@ def find(script: Script) -> Iterator[Found]:
         if is_repeated(script, loader) and not _changes(script, argument(loader, "dataset", 0)):
             yield Found(
                 loader,
-                f"{workers} worker processes are started and ended in every epoch",
+                f"{workers} worker process{'es are' if workers > 1 else ' is'} started and ended in every epoch",
                 "DataLoader(..., persistent_workers=True)",
             )
 

@@ -27,7 +27,7 @@ def find(script: Script) -> Iterator[Found]:
             continue  # pageable-non-blocking names these
         yield Found(
             loader,
-            f"batches of this loader are copied to the GPU (line {copies[0].lineno}) from memory that is not pinned",
+            f"batches of this loader are copied to the GPU ({script.line_text(copies[0])}) from memory that is not pinned",
             "DataLoader(..., pin_memory=True), and non_blocking=True at the copy",
         )
 
@@ -42,5 +42,6 @@ CHECK = Check(
     after="loader = DataLoader(dataset, batch_size=64, pin_memory=True)\n"
     "for x, y in loader:\n    x = x.to(device, non_blocking=True)",
     find=find,
+    only_gpu=True,
     silent="loaders whose batches this script does not copy to a GPU, or whose arguments are not all known",
 )

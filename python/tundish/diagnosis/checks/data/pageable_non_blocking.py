@@ -21,7 +21,7 @@ def find(script: Script) -> Iterator[Found]:
             if is_literal(argument(copy, "non_blocking"), True):
                 yield Found(
                     copy,
-                    f"non_blocking=True has no effect: the loader of line {loader.lineno} does not pin its memory",
+                    f"non_blocking=True has no effect: the loader of {script.line_text(loader)} does not pin its memory",
                     "DataLoader(..., pin_memory=True)",
                 )
 
@@ -37,5 +37,6 @@ CHECK = Check(
     "for x, y in loader:\n    x = x.to(device, non_blocking=True)",
     after="loader = DataLoader(dataset, batch_size=64, pin_memory=True)",
     find=find,
+    only_gpu=True,
     silent="loaders that are made in another file or with **options",
 )

@@ -43,5 +43,6 @@ CHECK = Check(
     before="predictions.append(logits.cpu())",
     after="predictions.append(logits.detach())  # torch.cat(predictions).cpu() after the loop",
     find=find,
+    only_gpu=True,
     silent="behind an if, in validation loops, in scripts that name no GPU",
 )

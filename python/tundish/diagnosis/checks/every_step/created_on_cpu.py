@@ -40,5 +40,6 @@ CHECK = Check(
     before="noise = torch.randn(64, 100).cuda()",
     after='noise = torch.randn(64, 100, device="cuda")',
     find=find,
+    only_gpu=True,
     silent="outside the training loop, with a generator= of the CPU, torch.tensor and torch.from_numpy",
 )

@@ -28,5 +28,6 @@ CHECK = Check(
     before="optimizer.step()\ntorch.cuda.empty_cache()",
     after="optimizer.step()",
     find=find,
+    only_gpu=True,
     silent="once per epoch, in an except (after running out of memory), behind an if",
 )

@@ -39,5 +39,6 @@ CHECK = Check(
     before="total += loss.item()",
     after="total += loss.detach()  # .item() once, after the epoch",
     find=find,
+    only_gpu=True,
     silent="behind an if (every 50 steps), where an environment is stepped (env.step), in validation loops, in scripts that name no GPU",
 )

@@ -45,5 +45,6 @@ CHECK = Check(
     before="loss = per_pixel[labels != 255].mean()",
     after="loss = F.cross_entropy(logits, labels, ignore_index=255)",
     find=find,
+    only_gpu=True,
     silent="assignments x[mask] = value, behind an if, in scripts that name no GPU",
 )

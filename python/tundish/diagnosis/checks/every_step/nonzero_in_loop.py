@@ -43,5 +43,6 @@ CHECK = Check(
     before="index = (scores > 0.5).nonzero()",
     after="kept = torch.where(scores > 0.5, scores, 0)",
     find=find,
+    only_gpu=True,
     silent="behind an if, in scripts that name no GPU",
 )

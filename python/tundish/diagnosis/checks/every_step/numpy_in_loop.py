@@ -56,5 +56,6 @@ CHECK = Check(
     before="top = np.argmax(logits.detach().cpu().numpy(), axis=1)",
     after="top = logits.argmax(dim=1)",
     find=find,
+    only_gpu=True,
     silent="behind an if, in validation loops, on data that never was on the GPU",
 )

@@ -58,5 +58,6 @@ CHECK = Check(
     before='print("loss", loss)',
     after='if step % 50 == 0:\n    print("loss", loss.item())',
     find=find,
+    only_gpu=True,
     silent="behind an if, in scripts that name no GPU",
 )

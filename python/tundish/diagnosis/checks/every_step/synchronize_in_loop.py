@@ -41,5 +41,6 @@ CHECK = Check(
     before="optimizer.step()\ntorch.cuda.synchronize()",
     after="optimizer.step()",
     find=find,
+    only_gpu=True,
     silent="loops that measure time, behind an if",
 )

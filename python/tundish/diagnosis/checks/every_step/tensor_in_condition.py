@@ -41,5 +41,6 @@ CHECK = Check(
     before="if torch.isnan(loss):\n    continue",
     after="if step % 50 == 0 and torch.isnan(loss):\n    raise RuntimeError(step)",
     find=find,
+    only_gpu=True,
     silent="behind another test such as step % 50 == 0, in asserts, in scripts that name no GPU",
 )

@@ -24,7 +24,7 @@ def find(script: Script) -> Iterator[Found]:
         if name == "torch.backends.cudnn.benchmark" and is_literal(statement.value, True):
             yield Found(
                 statement,
-                f"line {resize.lineno} draws the size of the input, and each new size is benchmarked again",
+                f"{script.line_text(resize)} draws the size of the input, and each new size is benchmarked again",
                 "torch.backends.cudnn.benchmark = False, or draw from a few sizes only",
             )
 
@@ -60,5 +60,6 @@ CHECK = Check(
     before="torch.backends.cudnn.benchmark = True\n...\nx = F.interpolate(x, size=random.randint(320, 640))",
     after="torch.backends.cudnn.benchmark = True\n...\nx = F.interpolate(x, size=random.choice([320, 480, 640]))",
     find=find,
+    only_gpu=True,
     silent="sizes from a short list (random.choice), sizes that the script does not draw itself",
 )

@@ -75,5 +75,6 @@ CHECK = Check(
     after="torch.cuda.synchronize()\nstart = time.time()\ny = model(x)\ntorch.cuda.synchronize()\n"
     "print(time.time() - start)",
     find=find,
+    only_gpu=True,
     silent="whole epochs, spans that contain .item() or another wait, scripts that name no GPU",
 )

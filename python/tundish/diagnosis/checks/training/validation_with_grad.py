@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from ...script import Script
 from ...script.bindings import start_of
 from ...script.names import written
+from ...script.validation import validations
 from ..check import Check, Found
 
 
@@ -21,6 +22,13 @@ def find(script: Script) -> Iterator[Found]:
                 model,
                 f"{script.text(model.func)} is in eval mode here, yet every batch records a graph",
                 "put `with torch.no_grad():` around the loop; eval() alone does not do that",
+            )
+    for loop, model in validations(script):
+        if not script.loops.without_grad(model) and not _needs_grad(script, loop):
+            yield Found(
+                model,
+                f"this loop only evaluates {script.text(model.func)}, yet every batch records a graph",
+                "put `with torch.no_grad():` around the loop",
             )
 
 
@@ -80,5 +88,5 @@ CHECK = Check(
     after="model.eval()\nwith torch.no_grad():\n    for x, y in val_loader:\n"
     "        correct += (model(x).argmax(1) == y).sum()",
     find=find,
-    silent="where gradients of inputs are used, where all callers turn gradients off",
+    silent="where gradients of inputs are used, where all callers turn gradients off; without eval(): loops over a loader that is trained on",
 )

@@ -1,13 +1,18 @@
 """Python imports this before the script's first line when `tundish doctor` put its folder on the path.
 
 It starts the watch, then imports the sitecustomize that the environment has of its own, if any. An
-error here must not end the user's script: it is reported and the script runs unwatched.
+error here must not end the user's script: it is reported and the script runs unwatched. Ctrl-C here
+ends the process as a signal does; as an exception it would be a fatal error of Python, with a traceback.
 """
 
-import importlib
-import importlib.util
+import _signal  # type: ignore[import-not-found]
 import os
 import sys
+
+# All three are imported already: nothing is looked for on a disk before this.
+_raises = _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler
+if _raises:
+    _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _NAME = "tundish_doctor_watch"
@@ -17,6 +22,8 @@ def _begin() -> None:
     text = os.environ.get("TUNDISH_DOCTOR")
     if not text:
         return
+    import importlib.util
+
     folder = os.path.dirname(_HERE)
     spec = importlib.util.spec_from_file_location(
         _NAME, os.path.join(folder, "__init__.py"), submodule_search_locations=[folder]
@@ -31,14 +38,19 @@ def _begin() -> None:
     session.begin_in_script(*settings.from_variable(text))
 
 
-def _import_the_environments_own() -> None:
+def _environment_has_its_own() -> bool:
+    import importlib.machinery
+
     sys.path[:] = [one for one in sys.path if os.path.abspath(one or ".") != _HERE]
+    return importlib.machinery.PathFinder.find_spec("sitecustomize") is not None
+
+
+def _import_the_environments_own() -> None:
+    import importlib
+
     ours = sys.modules.pop("sitecustomize", None)
     try:
         importlib.import_module("sitecustomize")
-    except ModuleNotFoundError as error:
-        if error.name != "sitecustomize":
-            raise
     finally:
         if ours is not None:
             sys.modules.setdefault("sitecustomize", ours)
@@ -48,4 +60,8 @@ try:
     _begin()
 except Exception as error:
     sys.stderr.write(f"tundish: the script runs unwatched: {type(error).__name__}: {error}\n")
-_import_the_environments_own()
+_found = _environment_has_its_own()
+if _raises:
+    _signal.signal(_signal.SIGINT, _signal.default_int_handler)
+if _found:
+    _import_the_environments_own()

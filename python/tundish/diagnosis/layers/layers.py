@@ -1,0 +1,123 @@
+"""`tundish.layers(model, batch)`: time, FLOPs and bytes of every layer, without a training loop."""
+
+from __future__ import annotations
+
+import html
+import os
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from ..._c.errors import ArgumentError
+from ..running import findings_of_layers
+from ..watch.layers.graph import tensors_in
+from ..watch.layers.profile import measure_layers
+from .kept import unchanged
+from .report import layers_json
+from .text import LONG, layers_text
+
+Loss = Callable[[Any], Any]
+
+
+@dataclass(repr=False)
+class Layers:
+    """`print(layers)` is the table and what the checks find. `rows` are dicts, slowest first, as in the doctor's JSON."""
+
+    values: dict[str, Any]
+    findings: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        return list(self.values["rows"])
+
+    @property
+    def roof(self) -> dict[str, Any]:
+        return dict(self.values["roof"])
+
+    def as_json(self) -> dict[str, Any]:
+        return {**self.values, "findings": self.findings}
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """As a page (.html) with the roofline chart, or as JSON (.json)."""
+        from .page import layers_file
+
+        text = layers_file(os.fspath(path), self.as_json())
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def __repr__(self) -> str:
+        return f"<Layers: {len(self.values['rows'])} of them, {self.values['device']}>"
+
+    def _repr_html_(self) -> str:
+        """In a notebook, a cell that ends with the layers shows the table."""
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+    def __str__(self) -> str:
+        lines = layers_text(self.values, LONG)
+        for one in self.findings:
+            cost = f" ({one['seconds'] * 1e3:.2f} ms)" if one["seconds"] else ""
+            lines += ["", f"{one['check']}: {one['text']}{cost}", f"  {one['remedy']}"]
+        return "\n".join(lines) + "\n"
+
+
+def layers(
+    model: torch.nn.Module, batch: Any, *, loss: Loss | None = None, steps: int = 5
+) -> Layers:
+    """Measures forward and backward of every layer, and this machine's roof over it.
+
+        print(tundish.layers(model, images))
+
+    model    as it is: on its device, in its mode; parameters, gradients, buffers and random numbers are put back
+    batch    a tensor, a tuple or list of arguments, or a dict of named arguments
+    loss     a function of the model's output; by default the sum of its floating-point tensors
+    steps    that are timed, after one that warms up and one in which operations are counted
+    Autocast around the call counts: with torch.autocast("cuda", torch.bfloat16): tundish.layers(model, images).
+    """
+    if not isinstance(model, torch.nn.Module):
+        raise ArgumentError(f"layers() takes a torch.nn.Module, not {type(model).__name__}")
+    if steps < 1:
+        raise ArgumentError(f"steps={steps}: at least one step is timed")
+
+    def step() -> None:
+        torch.clear_autocast_cache()  # as a loop does that enters autocast in every step
+        _scalar((loss or _sum)(_call(model, batch))).backward()
+        for parameter in model.parameters():
+            parameter.grad = None
+
+    with unchanged(model), torch.enable_grad():
+        step()
+        begin = time.perf_counter()
+        step()
+        host_s = time.perf_counter() - begin
+        profile = measure_layers(model, step, threading.get_ident(), steps, host_s)
+    values = layers_json(profile.result)
+    if values is None:
+        raise ArgumentError(f"no table of layers: {profile.why}")
+    return Layers(values, findings_of_layers(profile.result))
+
+
+def _call(model: torch.nn.Module, batch: Any) -> Any:
+    if isinstance(batch, dict):
+        return model(**batch)
+    if isinstance(batch, list | tuple):
+        return model(*batch)
+    return model(batch)
+
+
+def _sum(output: Any) -> Any:
+    parts = [one.float().sum() for one in tensors_in(output) if one.requires_grad]
+    if not parts:
+        raise ArgumentError(
+            "no output of the model needs a gradient\n  fix: layers(model, batch, loss=...)"
+        )
+    return torch.stack(parts).sum()
+
+
+def _scalar(value: Any) -> torch.Tensor:
+    if not isinstance(value, torch.Tensor) or value.numel() != 1:
+        raise ArgumentError("loss= gives no scalar tensor")
+    return value

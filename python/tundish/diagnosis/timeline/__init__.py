@@ -1,0 +1,1 @@
+"""The file of `tundish doctor --timeline`: torch's profiler, the loop, loaders' threads and workers on one clock."""

@@ -1,0 +1,67 @@
+"""Writes Chrome's trace JSON, which ui.perfetto.dev opens: limited in size, whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import json
+import os
+from typing import IO, Any
+
+MOST_BYTES = 256 << 20  # of JSON, before it is compressed
+
+
+class ChromeFile:
+    """`with ChromeFile(path) as file:` the file has its name once the block has ended without an error.
+
+    A name that ends in .gz is compressed. What does not fit is counted in `dropped`.
+    """
+
+    def __init__(self, path: str, most_bytes: int = MOST_BYTES) -> None:
+        self._path, self._left = path, most_bytes
+        self._temporary = f"{path}.tmp{os.getpid()}"
+        self._file: IO[bytes] | gzip.GzipFile | None = None
+        self.events = self.dropped = self.bytes = 0
+
+    def __enter__(self) -> ChromeFile:
+        if self._path.endswith(".gz"):
+            self._file = gzip.open(self._temporary, "wb", compresslevel=1)
+        else:
+            self._file = open(self._temporary, "wb")
+        self._put(b'{"displayTimeUnit":"ms","traceEvents":[')
+        return self
+
+    def add(self, event: dict[str, Any], always: bool = False) -> bool:
+        """Whether it is in the file. `always`: a name of a track, of which there are few."""
+        try:
+            text = json.dumps(event, separators=(",", ":"), allow_nan=False).encode()
+        except ValueError:  # NaN, which JSON does not have
+            self.dropped += 1
+            return False
+        if not always and len(text) + 2 > self._left:
+            self.dropped += 1
+            return False
+        self._put((b",\n" if self.events else b"\n") + text)
+        self.events += 1
+        return True
+
+    def finish(self, more: dict[str, Any]) -> None:
+        """The keys beside the events."""
+        text = json.dumps(more, separators=(",", ":"), allow_nan=False)
+        self._put(b"\n]," + text[1:].encode() + b"\n")
+
+    def __exit__(self, kind: Any, *ignored: Any) -> None:
+        assert self._file is not None
+        try:
+            self._file.close()
+            if kind is None:
+                self.bytes = os.path.getsize(self._temporary)
+                os.replace(self._temporary, self._path)
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self._temporary)
+
+    def _put(self, text: bytes) -> None:
+        assert self._file is not None
+        self._file.write(text)
+        self._left -= len(text)

@@ -1,0 +1,208 @@
+"""One file of the parts that the processes of a run left (watch/timeline.py)."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..watch.clocks import ClockPair, error_ns
+from ..watch.worker_spans import read_ring
+from .chrome_file import MOST_BYTES, ChromeFile
+from .loader_trace import read_loader_trace
+from .torch_trace import read_torch_trace
+from .tracks import FLOW_BITS, Tracks, name_event, sort_event
+
+LABEL = "profiled, not in the figures"
+
+
+@dataclass
+class _Process:
+    """The parts of one process of the run. `begin` and `end`: the window, in ns of CLOCK_MONOTONIC."""
+
+    values: dict[str, Any]
+    index: int
+    title: str
+    clocks: tuple[ClockPair, ClockPair]
+    begin: int
+    end: int
+    notes: list[str] = field(default_factory=list)
+
+    def overlaps(self, begin: int, end: int) -> bool:
+        return begin < self.end and end > self.begin
+
+
+def make_timeline(folder: str, path: str, most_bytes: int = MOST_BYTES) -> dict[str, Any] | None:
+    """Writes `path`; what is in it, for the report. None where no process recorded a step.
+
+    Times in the file are microseconds of CLOCK_MONOTONIC, as in the file of Loader(trace=); `baseTimeNanoseconds` is the Unix
+    time at which that clock was 0, as in a file of torch's profiler.
+    """
+    processes = _processes(folder)
+    if not processes:
+        return None
+    writer = _Writer(path, most_bytes)
+    with writer.file:
+        for process in processes:
+            writer.add_loop(process)
+            writer.add_workers(process, folder)
+            writer.add_loaders(process)
+        for process in processes:
+            writer.add_torch(process, folder)
+        worst = max(error_ns(*one.clocks) for one in processes)
+        dropped = writer.dropped(processes)
+        other = {"clock": "CLOCK_MONOTONIC", "clock_error_ns": worst, "dropped_events": dropped}
+        unix = processes[0].clocks[0].offset_ns
+        writer.file.finish({"baseTimeNanoseconds": unix, "otherData": other})
+    return {
+        "file": path,
+        "steps": sum(len(one.values["steps"]) for one in processes),
+        "events": writer.file.events,
+        "dropped": dropped,
+        "bytes": writer.file.bytes,
+        "clock_error_s": worst / 1e9,
+        "sources": writer.sources,
+        "notes": [note for one in processes for note in one.notes],
+    }
+
+
+def write_timeline(folder: str, path: str) -> dict[str, Any] | None:
+    """make_timeline(), but an error is a note: the verdict is worth more than the file."""
+    try:
+        return make_timeline(folder, path)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        note = f"the timeline could not be written: {type(error).__name__}: {error}"
+        nothing = dict.fromkeys(("steps", "events", "dropped", "bytes"), 0)
+        return {"file": path, **nothing, "clock_error_s": 0.0, "sources": {}, "notes": [note]}
+
+
+def _processes(folder: str) -> list[_Process]:
+    found = []
+    for name in sorted(os.listdir(folder)):
+        if name.endswith(".timeline"):
+            with open(os.path.join(folder, name), encoding="utf-8") as file:
+                values = json.load(file)
+            if values["steps"]:
+                found.append(values)
+    found.sort(key=lambda values: (values["rank"], values["pid"]))
+    out = []
+    for index, values in enumerate(found):
+        title = f"rank {values['rank']}: " if values["world"] > 1 else ""
+        clocks = tuple(ClockPair(**one) for one in values["clocks"])
+        begin, end = round(values["steps"][0][1] * 1e9), round(values["steps"][-1][2] * 1e9)
+        out.append(_Process(values, index, title, clocks, begin, end))  # type: ignore[arg-type]
+    return out
+
+
+class _Writer:
+    def __init__(self, path: str, most_bytes: int) -> None:
+        self.file = ChromeFile(path, most_bytes)
+        self._tracks, self._place = Tracks(), 0
+        self.sources = {"loop": 0, "loader": 0, "workers": 0, "torch": 0, "kernels": 0, "copies": 0}
+
+    def dropped(self, processes: list[_Process]) -> int:
+        return self.file.dropped + sum(int(one.values["dropped"]) for one in processes)
+
+    def _head(self, key: Any, title: str) -> int:
+        pid = self._tracks.number(key)
+        self.file.add(name_event("process_name", pid, 0, title), always=True)
+        self.file.add(sort_event(pid, self._place - 1000), always=True)  # above torch's
+        self._place += 1
+        return pid
+
+    def _span(
+        self, source: str, at: tuple[int, int], name: str, begin: int, end: int, **args: Any
+    ) -> None:
+        event = {"ph": "X", "name": name, "cat": f"tundish.{source}", "pid": at[0], "tid": at[1]}
+        event |= {"ts": begin / 1000, "dur": (end - begin) / 1000}
+        self.sources[source] += self.file.add({**event, "args": args} if args else event)
+
+    def add_loop(self, process: _Process) -> None:
+        pid = self._head((process.index, "loop"), f"{process.title}training loop")
+        self.file.add(name_event("thread_name", pid, 1, f"steps ({LABEL})"), always=True)
+        self.file.add(name_event("thread_name", pid, 2, "parts of a step"), always=True)
+        for number, begin, end in process.values["steps"]:
+            name, args = f"step {number}", {"phase": "timeline", "note": LABEL}
+            self._span("loop", (pid, 1), name, round(begin * 1e9), round(end * 1e9), **args)
+        for part, since, now in process.values["parts"]:
+            begin, end = max(round(since * 1e9), process.begin), round(now * 1e9)
+            if end > begin:  # not what the doctor did before the first step
+                self._span("loop", (pid, 2), part, begin, end)
+
+    def add_workers(self, process: _Process, folder: str) -> None:
+        """Between two batches a worker waits: for the loop to take one, or for its next task."""
+        start = f"{process.values['pid']}-"
+        names = [one for one in os.listdir(folder) if one.startswith(start)]
+        for name in sorted(one for one in names if one.endswith(".worker")):
+            worker, spans = read_ring(os.path.join(folder, name))
+            near = [one for one in spans if process.overlaps(one[1], one[2])]
+            later = [one for one in spans if one[1] >= process.end][:1]
+            if not near and not (later and spans[0][1] < process.begin):
+                continue
+            pid = self._head(
+                (process.index, name),
+                f"{process.title}DataLoader worker {worker} (pid {name[len(start) : -7]})",
+            )
+            self.file.add(name_event("thread_name", pid, 1, "batches"), always=True)
+            until = process.begin
+            for number, begin, end in [*near, *later]:
+                wait_end = min(begin, process.end)
+                if wait_end > until:
+                    self._span("workers", (pid, 1), "worker.wait", until, wait_end)
+                if begin < process.end:
+                    self._span("workers", (pid, 1), "worker.fetch", begin, end, batch=number)
+                until = max(until, end)
+
+    def add_loaders(self, process: _Process) -> None:
+        for path in process.values["loaders"]:
+            try:
+                trace = read_loader_trace(path)
+            except (OSError, ValueError) as error:
+                process.notes.append(f"a loader's trace cannot be read: {error}")
+                continue
+            near = {
+                thread: [one for one in spans if process.overlaps(one[1], one[2])]
+                for thread, spans in trace.spans.items()
+            }
+            if not any(near.values()):
+                continue
+            pid = self._head((process.index, path), f"{process.title}tundish.Loader")
+            for thread, spans in near.items():
+                name = trace.threads.get(thread, f"thread {thread}")
+                self.file.add(name_event("thread_name", pid, thread, name), always=True)
+                for name, begin, end, number in spans:
+                    self._span("loader", (pid, thread), name, begin, end, number=number)
+
+    def add_torch(self, process: _Process, folder: str) -> None:
+        path = os.path.join(folder, f"{process.values['pid']}.torch")
+        try:
+            events = read_torch_trace(path, *process.clocks)
+        except (OSError, ValueError) as error:
+            process.notes.append(f"torch's profile cannot be read: {error}")
+            return
+        for event in events:
+            old = event["pid"]
+            event["pid"] = self._tracks.number((process.index, "torch", old), old)
+            if event["ph"] == "M":
+                _add_title(event, process.title)
+                self.file.add(event, always=True)
+                continue
+            event["ts"] /= 1000
+            if "dur" in event:
+                event["dur"] /= 1000
+            if type(event.get("id")) is int:  # an arrow from a launch to its kernel
+                event["id"] += process.index << FLOW_BITS
+            if self.file.add(event):
+                self._count(event)
+
+    def _count(self, event: dict[str, Any]) -> None:
+        self.sources["torch"] += 1
+        self.sources["kernels"] += event.get("cat") == "kernel"
+        self.sources["copies"] += event.get("cat") == "gpu_memcpy"
+
+
+def _add_title(event: dict[str, Any], title: str) -> None:
+    args = event.get("args")
+    if title and event.get("name") == "process_name" and isinstance(args, dict):
+        event["args"] = {**args, "name": f"{title}{args.get('name')}"}

@@ -1,0 +1,49 @@
+"""The two clocks of a timeline: Unix time, which torch's profiler uses, and CLOCK_MONOTONIC, which the engine and Python use."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass
+
+TRIES = 20
+
+
+@dataclass(frozen=True)
+class ClockPair:
+    """`offset_ns`: Unix time minus CLOCK_MONOTONIC. It is right within `width_ns`."""
+
+    monotonic_ns: int
+    offset_ns: int
+    width_ns: int
+
+    def as_json(self) -> dict[str, int]:
+        return asdict(self)
+
+
+def read_clocks() -> ClockPair:
+    """The narrowest of some tries: a thread may lose its CPU between two clocks."""
+    best: ClockPair | None = None
+    for _ in range(TRIES):
+        before = time.monotonic_ns()
+        unix = time.time_ns()
+        after = time.monotonic_ns()
+        middle = (before + after) // 2
+        if best is None or after - before < best.width_ns:
+            best = ClockPair(middle, unix - middle, after - before)
+    assert best is not None
+    return best
+
+
+def monotonic_of(unix_ns: int, begin: ClockPair, end: ClockPair) -> int:
+    """Between two readings the offset is a straight line: a time server may slew the Unix clock."""
+    guess = unix_ns - begin.offset_ns
+    passed = end.monotonic_ns - begin.monotonic_ns
+    if passed <= 0:
+        return guess
+    share = min(1.0, max(0.0, (guess - begin.monotonic_ns) / passed))
+    return unix_ns - begin.offset_ns - round(share * (end.offset_ns - begin.offset_ns))
+
+
+def error_ns(begin: ClockPair, end: ClockPair) -> int:
+    """How far a converted time can be off, by what is known here."""
+    return max(begin.width_ns, end.width_ns) + abs(end.offset_ns - begin.offset_ns)

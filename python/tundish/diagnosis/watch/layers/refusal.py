@@ -1,0 +1,27 @@
+"""Models whose modules are not called one by one: there is no time of a layer to be measured."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+
+def why_not(model: Any) -> str:
+    """Empty where the modules can be measured."""
+    torch = sys.modules["torch"]
+    if model is None:
+        return "the loop calls no module"
+    scripted = getattr(torch.jit, "ScriptModule", ())
+    for name, module in model.named_modules():
+        what = f"{name} ({type(module).__name__})" if name else "the model"
+        if _is_compiled(module):
+            return f"{what} is compiled by torch.compile, which joins layers into kernels: run it without"
+        if isinstance(module, scripted):
+            return f"{what} is TorchScript, whose modules Python does not call: run it without"
+    return ""
+
+
+def _is_compiled(module: Any) -> bool:
+    if type(module).__name__ == "OptimizedModule":
+        return True
+    return getattr(module, "_compiled_call_impl", None) is not None

@@ -1,0 +1,101 @@
+"""Layers that Tensor Cores could compute faster, timed alone on the GPU: as they are, with padded sizes, in bfloat16."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from .roof import seconds_of_call
+
+MOST = 8  # layers, the slowest
+MOST_S = 0.03
+NO_TENSOR_CORES = ("fp32", "float64")
+_GROUPS_OF = {"bf16": 8, "fp16": 8, "tf32": 4}
+_IMAGE_CHANNELS = 4  # of a picture; its first convolution cannot choose
+
+
+def add_trials(rows: list[dict[str, Any]], device: Any) -> None:
+    """The slowest rows get the time of their forward as it could be over that as it is: "padded", with padded sizes, where the
+    sizes are bad; "in_bf16", under autocast, where the precision has no Tensor Cores."""
+    slowest = sorted(rows, key=lambda row: -(row["forward_s"] + row["backward_s"]))
+    for row in [one for one in slowest if padded_sizes(one) is not None][:MOST]:
+        row["padded"] = _ratio_or_none(row, padded_sizes(row), False, device)
+    for row in [one for one in slowest if needs_16_bits(one)][:MOST]:
+        row["in_bf16"] = _ratio_or_none(row, _sizes(row), True, device)
+
+
+def needs_16_bits(row: dict[str, Any]) -> bool:
+    return _precision(row) in NO_TENSOR_CORES and _sizes(row) is not None
+
+
+def _precision(row: dict[str, Any]) -> str:
+    return max(row["types"], key=lambda name: row["types"][name], default="")
+
+
+def _sizes(row: dict[str, Any]) -> tuple[int, int] | None:
+    """Input and output channels or features of one group; None for other layers."""
+    conv = row["conv"]
+    if conv is not None:
+        if len(conv["kernel_size"]) != 2 or len(row["shape_in"]) != 4:
+            return None
+        return conv["in_channels"] // conv["groups"], conv["out_channels"] // conv["groups"]
+    if row["type"] == "Linear" and row["shape_in"] and row["shape_out"]:
+        return row["shape_in"][-1], row["shape_out"][-1]
+    return None
+
+
+def padded_sizes(row: dict[str, Any]) -> tuple[int, int] | None:
+    """None where the layer's sizes are good, or its precision has no Tensor Cores."""
+    group = _GROUPS_OF.get(_precision(row))
+    sizes = _sizes(row)
+    if group is None or sizes is None or (row["conv"] and row["conv"]["groups"] > 1):
+        return None
+    first = sizes[0] if sizes[0] <= _IMAGE_CHANNELS else -(-sizes[0] // group) * group
+    padded = (first, -(-sizes[1] // group) * group)
+    return None if padded == sizes else padded
+
+
+def _ratio_or_none(
+    row: dict[str, Any], sizes: tuple[int, int] | None, in_bf16: bool, device: Any
+) -> float | None:
+    now = _sizes(row)
+    if sizes is None or now is None:
+        return None
+    try:
+        before = _seconds(row, now, False, device)
+        return _seconds(row, sizes, in_bf16, device) / before
+    except RuntimeError:  # no memory, or a layer of an unknown kind
+        return None
+
+
+def _seconds(row: dict[str, Any], sizes: tuple[int, int], in_bf16: bool, device: Any) -> float:
+    """`in_bf16`: with what autocast adds, the conversion of input and weight, which other layers may share."""
+    torch = sys.modules["torch"]
+    kinds = {"bf16": torch.bfloat16, "fp16": torch.float16, "float64": torch.float64}
+    kind = torch.float32 if in_bf16 else kinds.get(_precision(row), torch.float32)
+    with torch.no_grad(), torch.autocast(device.type, torch.bfloat16, enabled=in_bf16):
+        conv = row["conv"]
+        if conv is None:
+            rows = max(1, _product(row["shape_in"][:-1]))
+            x = torch.ones(rows, sizes[0], device=device, dtype=kind)
+            weight = torch.ones(sizes[1], sizes[0], device=device, dtype=kind)
+            return seconds_of_call(lambda: torch.nn.functional.linear(x, weight), device, MOST_S)
+        last = torch.channels_last if row["layout_in"] == "NHWC" else torch.contiguous_format
+        batch, _, height, width = row["shape_in"]
+        groups = conv["groups"]
+        x = torch.ones(batch, sizes[0] * groups, height, width, device=device, dtype=kind)
+        shape = (sizes[1] * groups, sizes[0], *conv["kernel_size"])
+        weight = torch.ones(shape, device=device, dtype=kind)
+        x, weight = x.to(memory_format=last), weight.to(memory_format=last)
+        around = [size // 2 for size in conv["kernel_size"]]
+        convolve = torch.nn.functional.conv2d
+        return seconds_of_call(
+            lambda: convolve(x, weight, None, conv["stride"], around, 1, groups), device, MOST_S
+        )
+
+
+def _product(sizes: list[int]) -> int:
+    out = 1
+    for size in sizes:
+        out *= size
+    return out

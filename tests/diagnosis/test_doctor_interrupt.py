@@ -1,0 +1,76 @@
+"""Ctrl-C at any moment of `tundish doctor`: exit code 130, and no traceback of ours."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import tundish.diagnosis.watch as watch
+
+from tests.helpers.program import PROGRAM
+
+SCRIPT = "import time\nprint('begins', flush=True)\ntime.sleep(20)\nprint('ends')\n"
+
+
+def interrupt(words, seconds):
+    """Exit code and output of a command whose whole process group gets SIGINT after so many seconds."""
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        words, stdout=pipe, stderr=pipe, text=True, start_new_session=True
+    ) as one:
+        time.sleep(seconds)
+        os.killpg(one.pid, signal.SIGINT)
+        out, error = one.communicate(timeout=100)
+    return one.returncode, out, error
+
+
+@pytest.mark.parametrize("seconds", [0.1, 0.2, 0.4, 0.6, 0.8, 1.0])
+def test_ctrl_c_in_the_first_moments(tmp_path, seconds):
+    (tmp_path / "a.py").write_text(SCRIPT)
+    words = [PROGRAM, "doctor", "--", sys.executable, tmp_path / "a.py"]
+    code, out, error = interrupt(words, seconds)
+    assert "ends" not in out
+    assert os.path.dirname(os.path.dirname(watch.__file__)) not in error
+    if "<frozen site>" in error:  # before Python has looked at us: as without the doctor
+        assert "Ctrl-C came before PyTorch was imported" in error
+    else:
+        assert code == 130 or (code, error) == (-signal.SIGINT, ""), error
+
+
+def with_a_pending_interrupt():
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_the_program_holds_ctrl_c_back_until_the_imports_are_done():
+    words = [sys.executable, "-m", "tundish", "doctor", "--", sys.executable, "-c", "print(1)"]
+    result = subprocess.run(
+        words, capture_output=True, text=True, preexec_fn=with_a_pending_interrupt, check=False
+    )
+    assert (result.returncode, result.stdout, result.stderr) == (130, "", "")
+
+
+def test_ctrl_c_while_the_watch_starts_ends_the_script_as_a_signal_does(tmp_path):
+    start = tmp_path / "watch" / "start"
+    start.mkdir(parents=True)
+    shutil.copy(Path(watch.__file__).parent / "start" / "sitecustomize.py", start)
+    (tmp_path / "watch" / "__init__.py").write_text(
+        "import os, time\nos.kill(os.getpid(), 2)\ntime.sleep(1)\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(start), "TUNDISH_DOCTOR": str(tmp_path)}
+    words = [sys.executable, "-c", "print(1)"]
+    result = subprocess.run(words, capture_output=True, text=True, env=environment, check=False)
+    assert (result.returncode, result.stdout, result.stderr) == (-signal.SIGINT, "", "")
+
+
+def test_ctrl_c_while_pytorch_is_imported(tmp_path):
+    (tmp_path / "torch.py").write_text("import os, time\nos.kill(os.getpid(), 2)\ntime.sleep(1)\n")
+    (tmp_path / "a.py").write_text("import torch\n")
+    words = [sys.executable, "-m", "tundish", "doctor", "--", sys.executable, tmp_path / "a.py"]
+    result = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert result.returncode == 130
+    assert "No verdict: Ctrl-C came before PyTorch was imported." in result.stderr

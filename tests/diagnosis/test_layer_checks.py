@@ -1,0 +1,124 @@
+"""Checks of layers: each finds its planted model, and all are silent on the clean twin.
+
+Names, shapes, FLOPs and bytes are those of the running model. Its seconds are computed from them, because others use the
+machine too: a cost per operation, and the roof of an invented machine. tests/gpu/layers.py has the same models on a GPU.
+"""
+
+import pytest
+import torch
+from tundish.diagnosis.layers.layers import layers
+from tundish.diagnosis.running import LAYER_CHECKS, findings_of_layers
+
+from tests.helpers.layer_plants import PLANTS
+
+ROOF = {"bytes_per_s": 2e9, "flops_per_s": {"fp32": 4e10}, "seconds": 0.0}
+OPERATION_S = 20e-6
+
+
+def on_that_machine(facts):
+    """The facts with computed seconds."""
+    rows, copied, rate = [], ROOF["bytes_per_s"], ROOF["flops_per_s"]["fp32"]
+    for one in facts["rows"]:
+        roof = max(one["bytes"] / copied, one["flops"] / rate)
+        seconds = OPERATION_S * one["operations"] + 1.25 * roof
+        rows.append({**one, "forward_s": seconds / 3, "backward_s": seconds * 2 / 3})
+    total = sum(one["forward_s"] + one["backward_s"] for one in rows)
+    return {**facts, "rows": rows, "total_s": total, "roof": ROOF}
+
+
+@pytest.fixture
+def found(monkeypatch):
+    """The findings in a model, by id."""
+    monkeypatch.setattr("tundish.diagnosis.watch.layers.profile.measure_roof", lambda *words: ROOF)
+    monkeypatch.setattr(
+        "tundish.diagnosis.layers.layers.findings_of_layers",
+        lambda facts: findings_of_layers(on_that_machine(facts)),
+    )
+
+    def found(model, batch):
+        return {one["check"]: one for one in layers(model, batch, steps=1).findings}
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield found
+    torch.set_num_threads(threads)
+
+
+@pytest.mark.parametrize("name", PLANTS)
+def test_the_planted_model_is_found(found, name):
+    one = found(*PLANTS[name][0]())[name]
+    assert one["text"]
+    assert one["remedy"]
+    assert one["page"].endswith(f"#{name}")
+    check = LAYER_CHECKS[name]
+    assert (one["level"], one["seconds"] is None) == (check.level, check.level == "note")
+
+
+@pytest.mark.parametrize("name", PLANTS)
+def test_the_clean_twin_is_silent(found, name):
+    assert found(*PLANTS[name][1]()) == {}
+
+
+def row(name="head", seconds=0.01, **more):
+    values = {
+        "name": name,
+        "type": "Linear",
+        "forward_s": seconds / 3,
+        "backward_s": seconds * 2 / 3,
+    }
+    values |= {"flops": 10**12, "bytes": 10**9, "types": {"bf16": 10**12}, "by_kind": {"matrix": 1}}
+    return {**values, "shape_in": [64, 1001], "shape_out": [64, 50257], **more}
+
+
+def written(*rows, device="cuda"):
+    rates = {"fp32": 5e13, "tf32": 4e14, "bf16": 8e14}
+    return {
+        "device": device,
+        "steps": 3,
+        "total_s": sum(one["forward_s"] + one["backward_s"] for one in rows),
+        "outside_s": 0.0,
+        "roof": {"bytes_per_s": 4e12, "flops_per_s": rates, "seconds": 0.5},
+        "rows": list(rows),
+    }
+
+
+# Only a GPU has Tensor Cores: what its watch would write.
+@pytest.mark.parametrize(
+    ("name", "planted", "clean"),
+    [
+        ("tensor-core-type", row(types={"fp32": 10**12}, seconds=0.03), row(types={"tf32": 10**12}, seconds=0.003)),
+        ("tensor-core-sizes", row(padded=0.6), row(padded=0.99)),
+    ],
+)  # fmt: skip
+def test_checks_of_tensor_cores(name, planted, clean):
+    (one,) = findings_of_layers(written(planted))
+    assert one["check"] == name
+    assert 0 < one["seconds"] < 0.03
+    assert findings_of_layers(written(clean)) == []
+    assert findings_of_layers(written({**planted, "padded": None}, device="cpu")) == []
+    assert findings_of_layers(written(planted, row("other", 3.0))) == []  # not worth a word
+
+
+def test_the_cost_of_tensor_cores_is_what_was_timed_or_what_the_roofs_say():
+    (one,) = findings_of_layers(written(row(types={"fp32": 10**12}, seconds=0.04)))
+    assert one["seconds"] == pytest.approx(0.04 * (1 - (1 / 800) / (1 / 50)))
+    assert "autocast" not in one["text"]
+    timed = row(types={"fp32": 10**12}, seconds=0.04, in_bf16=0.3)
+    (one,) = findings_of_layers(written(timed))
+    assert one["seconds"] == pytest.approx(0.04 * 0.7)
+    assert "under autocast head takes 30 % of its time" in one["text"]
+    slower = row("slower", types={"fp32": 10**12}, seconds=0.04, in_bf16=1.2)
+    assert findings_of_layers(written(slower)) == []
+    (one,) = findings_of_layers(written(timed, slower))
+    assert one["seconds"] == pytest.approx(0.04 * 0.7)
+    assert "slower" not in one["text"]
+    (one,) = findings_of_layers(written(row(padded=0.6)))
+    assert one["seconds"] == pytest.approx(0.01 * 0.4)
+    assert "1001 to 50257 features" in one["text"]
+
+
+def test_every_check_is_planted():
+    with open(__file__) as file:
+        text = file.read()
+    for name in LAYER_CHECKS:
+        assert name in PLANTS or f'"{name}"' in text, name
