@@ -170,6 +170,7 @@ add_library(engine STATIC
   src/augment/pixels/blur/gaussian_plain.cpp
   src/augment/pixels/blur/gaussian_taps.cpp
   src/augment/pixels/blur/jpeg_round_trip.cpp
+  src/augment/pixels/blur/jpeg_slowly.cpp
   src/augment/pixels/chains/chain_mix.cpp
   src/augment/pixels/noise/noise.cpp
   src/augment/pixels/noise/noise_avx2.cpp

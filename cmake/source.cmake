@@ -32,7 +32,9 @@ set(source_files
   src/source/formats/chunked/zarr.cpp
   src/source/formats/chunked/zarr_2.cpp
   src/source/formats/chunked/zarr_3.cpp
+  src/source/formats/chunked/zarr_shard.cpp
   src/source/formats/cifar.cpp
+  src/source/formats/cifar_folder.cpp
   src/source/formats/cifar_pickle.cpp
   src/source/formats/csv.cpp
   src/source/formats/file_list.cpp
@@ -67,15 +69,18 @@ set(source_files
   src/source/formats/records/tfrecord_reader.cpp
   src/source/formats/safetensors.cpp
   src/source/formats/safetensors_head.cpp
-  src/source/formats/tar.cpp
-  src/source/formats/tar_index.cpp
-  src/source/formats/tar_reader.cpp
+  src/source/formats/tar/tar.cpp
+  src/source/formats/tar/tar_folder.cpp
+  src/source/formats/tar/tar_index.cpp
+  src/source/formats/tar/tar_labels.cpp
+  src/source/formats/tar/tar_reader.cpp
   src/source/label_vector.cpp
   src/source/labels.cpp
   src/source/loose_file.cpp
   src/source/names.cpp
   src/source/number.cpp
   src/source/open.cpp
+  src/source/views/pattern.cpp
   src/source/pickle/pickle.cpp
   src/source/pickle/pickle_arrays.cpp
   src/source/pickle/pickle_machine.cpp

@@ -74,9 +74,12 @@ add_executable(unit_tests
   src/source/formats/pth/pth_test.cpp
   src/source/side_index_test.cpp
   src/source/open_test.cpp
-  src/source/formats/tar_reader_test.cpp
-  src/source/formats/tar_test.cpp
+  src/source/views/pattern_test.cpp
+  src/source/formats/tar/tar_reader_test.cpp
+  src/source/formats/tar/tar_shards_test.cpp
+  src/source/formats/tar/tar_test.cpp
   src/source/formats/chunked/zarr_metadata_test.cpp
+  src/source/formats/chunked/zarr_shard_test.cpp
   src/source/views/choice_test.cpp
   src/source/views/merge_test.cpp
   src/pack/compare_test.cpp

@@ -18,6 +18,10 @@ from tests.helpers import files
 from tests.helpers.files import tar_of, write
 from tests.helpers.program import PROGRAM
 
+# Threads of torch that share a busy CPU wait for each other many times as long as they work, and torch reads this when
+# it is imported. Tests of threads ask for them.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 # A shell starts what runs in its background with SIGINT ignored, and children inherit that; the
 # tests of Ctrl-C need what a person at a terminal has.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -34,6 +38,7 @@ MAY_BE_SKIPPED = (
     "root may read everything",
     "another tar program",
     "no Chromium is installed",
+    "this Python is not free-threaded",
 )
 
 

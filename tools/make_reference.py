@@ -276,9 +276,12 @@ def diagnosing(package: Any) -> str:
     """What bounds a step. docs/doctor.md shows how it is used."""
     line = signature("tundish.doctor", package.doctor)
     about = "[doctor.md](doctor.md) shows how to use it, and `tundish doctor`."
-    return (
+    text = (
         f"## Diagnosing\n\n{about}\n\n### doctor\n\n`{line}`\n\n{documentation(package.doctor)}\n"
     )
+    line = signature("tundish.layers", package.layers)
+    about = "[doctor-layers.md](doctor-layers.md) explains the table."
+    return f"{text}\n### layers\n\n`{line}`\n\n{documentation(package.layers)}\n\n{about}\n"
 
 
 def plan_operations() -> str:

@@ -104,17 +104,18 @@ def _time(batches: Callable[[Job], Iterable[tuple[Any, Any]]], job: Job) -> dict
 
 
 def _family() -> list[Path]:
-    """/proc folders of this process and its workers."""
-    me = str(os.getpid())
-    found = [Path("/proc", me)]
+    """/proc folders of this process and its workers, which may be children of a fork server."""
+    children: dict[str, list[str]] = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             parent = stat.read_text().rpartition(")")[2].split()[1]
         except OSError:
             continue
-        if parent == me:
-            found.append(stat.parent)
-    return found
+        children.setdefault(parent, []).append(stat.parent.name)
+    found = [str(os.getpid())]
+    for one in found:  # grows
+        found += children.get(one, [])
+    return [Path("/proc", one) for one in found]
 
 
 def _cpu_seconds() -> float:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from . import optim
     from .diagnosis.checking.check import check
     from .diagnosis.doctor.context import doctor
+    from .diagnosis.layers.layers import layers
     from .dropin.accelerate import accelerate
     from .launch.data_parallel import replace_data_parallel
     from .tuning.plan import Plan, load_plan
@@ -56,6 +57,7 @@ __all__ = [
     "check",
     "convert",
     "doctor",
+    "layers",
     "load_plan",
     "optim",
     "pack",
@@ -72,6 +74,7 @@ _LATER = {
     "accelerate": ".dropin.accelerate",
     "check": ".diagnosis.checking.check",
     "doctor": ".diagnosis.doctor.context",
+    "layers": ".diagnosis.layers.layers",
     "load_plan": ".tuning.plan",
     "replace_data_parallel": ".launch.data_parallel",
     "seed_everything": ".tuning.seeds",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
 import sys
 
 from ._c.errors import MissingError
@@ -21,6 +22,7 @@ _VERBS = {
     "run": ("tundish.launch.cli", "main"),
     "tune": ("tundish.tuning.cli", "main"),
 }
+INTERRUPTED = 130
 
 
 def is_for_program(words: list[str]) -> bool:
@@ -30,6 +32,16 @@ def is_for_program(words: list[str]) -> bool:
 
 
 def main(words: list[str]) -> int:
+    """The exit code. Ctrl-C in the imports of a verb, which has no words of its own for it, is 130."""
+    try:
+        # The program holds Ctrl-C back until here.
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        return _run(words)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _run(words: list[str]) -> int:
     if words and words[0] in _VERBS and not is_for_program(words):
         module, function = _VERBS[words[0]]
         return int(getattr(importlib.import_module(module), function)(words[1:]))

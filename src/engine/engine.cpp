@@ -174,7 +174,7 @@ void Engine::start_threads(std::size_t wanted) {
     const std::size_t number = shared.workers.size();
     try {
       WorkerStatus& status = shared.workers.emplace_back();
-      if (shared.trace) status.track = &shared.trace->new_track(fmt::format("worker {}", number));
+      if (shared.trainer.track) status.track = &shared.worker_track(number);
       threads_.reserve(threads_.size() + 1);
       threads_.emplace_back([keep = shared_, &status, number] { keep->work(status, number); });
       ++shared.running;
@@ -283,10 +283,6 @@ std::vector<std::string> Engine::hanging(std::chrono::nanoseconds limit) {
   std::lock_guard lock(shared_->mutex);
   return tundish::hanging(shared_->workers, *shared_->recipe.source, shared_->recipe.image_field,
                           now_ns(), static_cast<std::uint64_t>(limit.count()));
-}
-
-void Engine::write_trace() const {
-  if (shared_->trace && ::getpid() == shared_->process) shared_->trace->write();
 }
 
 void Engine::close() {

@@ -147,9 +147,9 @@ class Engine {
   // of FILE for 31 s". For the thread that waits in next(). Quick, without I/O.
   std::vector<std::string> hanging(std::chrono::nanoseconds limit);
 
-  // Any thread, any time. Nothing without LoaderOptions::trace, and in a forked child. Throws
-  // Error.
-  void write_trace() const;
+  // Any thread, any time; nothing in a forked child. Throw Error.
+  void trace_to(const std::string& path);  // records for this file, from now on; empty: no more
+  void write_trace() const;                // nothing when none was recorded
 
   // Any thread: wakes next() and ends everything.
   void close();

@@ -93,14 +93,6 @@ std::size_t more_single(const LoaderOptions& options) {
   return static_cast<std::size_t>(std::max(threads - 1, 0));
 }
 
-std::unique_ptr<Trace> make_trace(const LoaderOptions& options) {
-  if (options.trace.empty()) return nullptr;
-  return std::make_unique<Trace>(
-      options.trace, options.trace_bytes, static_cast<std::size_t>(*options.threads) + 1,
-      fmt::format("tundish rank {} of {}", options.rank, options.world_size),
-      static_cast<int>(options.rank));
-}
-
 }  // namespace
 
 Engine::Shared::Shared(std::shared_ptr<const Source> source, LoaderOptions options_in)
@@ -112,9 +104,8 @@ Engine::Shared::Shared(std::shared_ptr<const Source> source, LoaderOptions optio
   check_against(options, *source);
   resolve_defaults(options);
   make_recipe(std::move(source));
-  trace = make_trace(options);
+  if (!options.trace.empty()) trace_to(options.trace);
   make_tuner();
-  if (trace) trainer.track = &trace->new_track("trainer");
   order = make_order(
       options.order, recipe.source->count(),
       [this](std::uint64_t sample) { return label_of(options, *recipe.source, sample); },

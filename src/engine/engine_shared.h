@@ -30,6 +30,8 @@ struct Engine::Shared {
   void make_mixer();
   void make_gpu_maker();
   void make_tuner();
+  void trace_to(const std::string& path);  // with the mutex held, as the next
+  Track& worker_track(std::size_t number);
   int most_open() const;
   void measure_batch(const Slot& slot);
   void work(WorkerStatus& status, std::size_t number);
@@ -74,8 +76,8 @@ struct Engine::Shared {
   std::uint64_t publish_ns = 0;  // when the figures are to be published again
 
   WorkerStatus trainer;
-  std::unique_ptr<Trace> trace;
-  mutable std::mutex mutex;  // guards what follows
+  mutable std::mutex mutex;      // guards what follows
+  std::unique_ptr<Trace> trace;  // made once; its tracks are looked at without the mutex
   std::condition_variable idle;
   int running = 0;                   // threads
   std::deque<WorkerStatus> workers;  // one for each that was started; they stay where they are

@@ -1,4 +1,6 @@
-// The figures of an engine: for loader.stats(), and published for `tundish top`.
+// The figures of an engine: for loader.stats(), and published for `tundish top`. Its trace.
+#include <fmt/format.h>
+
 #include "core/clock.h"
 #include "engine/engine_shared.h"
 
@@ -51,6 +53,47 @@ void Engine::Shared::publish_when_due(std::uint64_t now) {
                                 .gpu_decodes = decode_on_gpu};
   std::lock_guard lock(mutex);  // end() may take the publisher away
   if (publisher) publisher->write(figures, progress);
+}
+
+// --- the trace, which may begin and end while the threads run ------------------------------------
+
+void Engine::Shared::trace_to(const std::string& path) {
+  if (path.empty()) {
+    trainer.track = nullptr;
+    for (WorkerStatus& worker : workers) worker.track = nullptr;
+    return;
+  }
+  if (trace) {
+    trace->begin_again(path);
+  } else {
+    const int threads = tuner ? tuner->most_threads() : *options.threads;
+    trace = std::make_unique<Trace>(
+        path, options.trace_bytes, static_cast<std::size_t>(threads) + 1,
+        fmt::format("tundish rank {} of {}", options.rank, options.world_size),
+        static_cast<int>(options.rank));
+  }
+  trainer.track = &trace->track("trainer");
+  for (std::size_t i = 0; i < workers.size(); ++i) workers[i].track = &worker_track(i);
+}
+
+Track& Engine::Shared::worker_track(std::size_t number) {
+  return trace->track(fmt::format("worker {}", number));
+}
+
+void Engine::trace_to(const std::string& path) {
+  if (::getpid() != shared_->process) return;
+  std::lock_guard lock(shared_->mutex);
+  shared_->trace_to(path);
+}
+
+void Engine::write_trace() const {
+  if (::getpid() != shared_->process) return;
+  const Trace* trace = nullptr;
+  {
+    std::lock_guard lock(shared_->mutex);
+    trace = shared_->trace.get();
+  }
+  if (trace) trace->write();
 }
 
 }  // namespace tundish

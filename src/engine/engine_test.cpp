@@ -224,6 +224,43 @@ TEST_CASE("a trace has a track for the trainer and for each worker") {
   CHECK(spans["engine.deliver"] == 4);
 }
 
+TEST_CASE("a trace begins and ends while the threads run") {
+  const TemporaryFolder folder;
+  Engine engine(std::make_shared<LevelSource>(40), options(3, 5));
+  const auto spans_of = [&](const std::string& name) {
+    std::map<std::string, int> spans;
+    std::ifstream file(folder / name);
+    const nlohmann::json trace = nlohmann::json::parse(file);
+    for (const auto& event : trace["traceEvents"]) {
+      if (event["ph"] == "X") ++spans[event["name"]];
+    }
+    return spans;
+  };
+  engine.write_trace();  // of nothing
+  std::atomic<bool> over = false;
+  std::thread other([&] {
+    for (int i = 0; !over; ++i) engine.trace_to(i % 2 == 0 ? folder / "any.json" : "");
+  });
+  for (std::uint64_t epoch = 0; epoch < 50; ++epoch) run_epoch(engine, epoch);
+  over = true;
+  other.join();
+  engine.trace_to(folder / "begun.json");
+  run_epoch(engine, 50);
+  engine.trace_to("");
+  run_epoch(engine, 51);
+  engine.write_trace();
+  std::map<std::string, int> spans = spans_of("begun.json");
+  CHECK(spans["engine.deliver"] == 8);
+  CHECK(spans["decode.npy"] > 0);
+  engine.set_threads(5);  // two more, while nothing is recorded
+  engine.trace_to(folder / "again.json");
+  run_epoch(engine, 52);
+  REQUIRE(engine.end().empty());
+  engine.write_trace();
+  CHECK(spans_of("again.json")["engine.deliver"] == 8);
+  CHECK_THROWS_AS(engine.trace_to(folder / ""), Error);
+}
+
 TEST_CASE("options that contradict the data are refused with the reason") {
   const auto refused = [](LoaderOptions wanted) {
     try {

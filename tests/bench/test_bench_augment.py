@@ -19,7 +19,7 @@ BRIGHTNESS = OPERATIONS[0]
 
 
 def test_augment_gives_rows_and_ours_are_torchvisions_pixels(samples, tmp_path):
-    chosen = ["brightness", "affine bicubic", "GaussianBlur 23", "noise", "elastic"]
+    chosen = ["brightness", "affine bicubic", "GaussianBlur 23", "noise"]
     words = ["--rounds", "2", "--milliseconds", "1", "--only", *chosen]
     rows, table = bench("augment", samples, tmp_path, *words)
     check_rows(rows, "augment")
@@ -31,7 +31,7 @@ def test_augment_gives_rows_and_ours_are_torchvisions_pixels(samples, tmp_path):
     for name in ours:
         assert times[name, "brightness"]["pixels"] == "exact"
         assert times[name, "affine bicubic"]["pixels"] == "exact"
-        assert times[name, "noise"]["runs"] == times[name, "elastic"]["runs"] == 2
+        assert times[name, "noise"]["runs"] == 2
         assert f"{name} is" in table
     assert times[REFERENCE, "noise"]["reason"] == f"{REFERENCE} has no such operation"
     means = [row for row in rows if row["metric"] == "geometric mean"]

@@ -11,7 +11,20 @@ from pathlib import Path
 import pytest
 import torch
 
-from bench.optim import bars, contest, flat, measure, others, ours, reference, timm_, torch_fused
+from bench.common.rows import Rows
+from bench.optim import (
+    bars,
+    contest,
+    flat,
+    measure,
+    others,
+    ours,
+    reference,
+    resnet18,
+    resnet18_step,
+    timm_,
+    torch_fused,
+)
 from bench.optim.contestant import Contestant, Entry, LeftOut, parameters_of
 from bench.optim.jobs import JOBS
 from bench.optim.shapes import SETS, tiny
@@ -344,3 +357,19 @@ def test_the_bundle_for_a_gpu_has_the_benchmarks_that_run_there():
     copied = re.findall(r"bench/(\w+)", Path(ROOT, "tools", "dev", "gpu.sh").read_text())
     assert "optim" in used
     assert set(used) <= set(copied)
+
+
+def test_the_training_step_of_a_resnet18_is_raced(tmp_path, monkeypatch):
+    assert resnet18.count_parameters(resnet18.resnet18()) == (62, 11_689_512)  # torchvision's
+    monkeypatch.setattr(resnet18_step, "SECONDS", 0.01)
+    rows = Rows("optim")
+    line = resnet18_step.race("eager", 2, 32, 2, "cpu", rows)
+    assert re.match(
+        r"ResNet-18, batch 2, eager: tundish .* ms, torch, fused .*; bar: not slower", line
+    )
+    rows.write(tmp_path / "rows.json")
+    first, second, ratio = json.loads((tmp_path / "rows.json").read_text())
+    assert (first["contestant"], second["contestant"]) == ("tundish", "torch, fused")
+    assert {row["metric"] for row in (first, second)} == {"training step, eager"}
+    assert ratio["low"] <= ratio["value"] <= ratio["high"]
+    assert ratio["runs"] == 2

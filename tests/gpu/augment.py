@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import random
 import sys
 import time
 from pathlib import Path
@@ -16,7 +17,7 @@ import torch
 import tundish
 from tundish import transforms as T
 
-from tests.helpers.random_lists import CROPS, MIXES, draw_list
+from tests.helpers.random_lists import CROPS, MIXES, Place, draw_list, draw_one, values_of
 
 MODES = ("cpu", "gpu")
 SIDE = 96
@@ -44,18 +45,48 @@ def tensors_of(batch: Any) -> list[torch.Tensor]:
     return [*images, *others] if isinstance(images, list) else [images, *others]
 
 
+# The ends of every fourth list: in a list of any transforms, a resize or a flip after these keeps them on the CPU.
+LAST = (
+    ("ElasticTransform",),
+    ("AugMix",),
+    ("ElasticTransform", "AugMix"),
+    ("AugMix", "RandomInvert", "ElasticTransform", "GaussianBlur"),
+    ("JPEG", "RandomApply", "ElasticTransform", "AugMix"),
+)
+GREYS = [T.RandomResizedCrop([95, 69]), T.ElasticTransform(90.0, 3.0, fill=7), T.RandomInvert()]
+
+
+def draw_last(number: int) -> list[T.Transform]:
+    pick = random.Random(number)
+    size = pick.choice([SIDE, [SIDE - 1, SIDE - 27], [2 * SIDE + 40, SIDE], 224])
+    place = Place(pick, least=16)
+    ends = []
+    for name in LAST[number // 4 % len(LAST)]:
+        if name == "RandomApply":  # images of a batch with other steps than their neighbours
+            ends.append(T.RandomApply([draw_one(place, "ElasticTransform")], p=0.5))
+        else:
+            ends.append(draw_one(place, name))
+    return [T.RandomResizedCrop(size), T.RandomHorizontalFlip(), *ends, *values_of(pick)]
+
+
 def check(pack: Path, number: int) -> int:
     """Images compared. Raises when one differs."""
     more: dict[str, Any] = {"batch_size": 25, "shuffle": True, "seed": number}
     more["labels"] = labels_of(pack)
-    if number % 6 == 5:
+    modes = MODES
+    if number % 4 == 3:
+        more["transforms"] = draw_last(number)
+        if number % 20 == 3:
+            more |= {"mode": "L", "transforms": GREYS}
+            modes = ("cpu",)  # the GPU decodes to RGB alone
+    elif number % 6 == 5:
         more["views"] = [alone(draw_list(number + k * 1000, SIDE - 20 * k)) for k in range(3)]
     else:
         more["transforms"] = draw_list(number, SIDE)
-    more["memory_format"] = ("channels_last", "contiguous")[number % 2]
+    more["memory_format"] = ("channels_last", "contiguous")[(number + number // 4) % 2]
     expected = [[t.clone() for t in tensors_of(batch)] for batch in tundish.Loader(pack, **more)]
     count = 0
-    for mode in MODES:
+    for mode in modes:
         with tundish.Loader(pack, device="cuda", decode=mode, threads=4, **more) as loader:
             for batch, other in zip(loader, expected, strict=True):
                 one = tensors_of(batch)
@@ -79,6 +110,8 @@ RECIPES: dict[str, list[T.Transform]] = {
         T.RandomGrayscale(0.2),
         T.RandomApply([T.GaussianBlur(23)], p=0.5),
     ],
+    "AugMix": [T.AugMix()],
+    "ElasticTransform": [T.ElasticTransform()],
 }
 
 

@@ -42,9 +42,12 @@ void add_steps(Batch& batch, Random& random) {
   for (std::size_t i = 0; i < batch.labels.size(); ++i) {
     const auto first = static_cast<std::uint32_t>(batch.steps.size());
     for (int n = between(random, 0, 3); n > 0; --n) {
+      if (random.below(6) == 0) {
+        add_random_mix(batch.steps, random, batch.size, runs_on_gpu_in_mix);
+        continue;
+      }
       const PixelStep step = random_step(random, batch.size);
-      const std::array<PlanStep, 1> alone{step};
-      if (steps_for_gpu(alone) == 1) batch.steps.push_back(step);
+      if (runs_on_gpu(step)) batch.steps.push_back(step);
     }
     batch.left.push_back({first, static_cast<std::uint32_t>(batch.steps.size()) - first});
     const auto before = static_cast<std::uint32_t>(batch.erasures.size());
@@ -137,7 +140,7 @@ void run_steps(std::vector<std::uint8_t>& levels, std::size_t images, std::size_
     std::vector<std::uint8_t> image(begin, begin + pixels);
     Size size = batch.size;
     const auto [first, count] = batch.left[first_range + i];
-    for (std::size_t k = first; k < first + count; ++k) run_slowly(batch.steps[k], image, size);
+    run_slowly(std::span(batch.steps).subspan(first, count), image, size);
     std::copy(image.begin(), image.end(), begin);
   }
 }

@@ -30,13 +30,32 @@ def greys(pack: Path, mode: str) -> str:
     count = 0
     labels = torch.arange(len(tundish.Dataset(pack))) % 9
     values = [T.ToDtype("float16", scale=True), T.Normalize(0.4, 0.3), T.RandomErasing(p=0.5)]
-    for more in ([], [T.ColorJitter(0.4, 0.4), *values], [*values, T.MixUp(num_classes=9)]):
+    moved = [T.ElasticTransform(90.0, 2.0, fill=9), T.ColorJitter(0.4, 0.4), *values]
+    for more in ([], moved, [*values, T.MixUp(num_classes=9)]):
         for crop in (CROP, [T.Resize(70), T.CenterCrop(63), T.RandomHorizontalFlip()]):
             for layout in ("channels_last", "contiguous"):
                 options = {"transforms": [*crop, *more], "memory_format": layout, "mode": "L"}
                 options["labels"] = labels
                 with on_gpu(pack, mode, 13, **options) as gpu_loader:
                     count += compare(gpu_loader, loader(pack, 13, **options), epochs=1)
+    return f"{count} batches equal"
+
+
+def elastic_and_aug_mix(pack: Path, mode: str) -> str:
+    """Alone, one after the other, for some images of a batch, and mixed; the GPU has more memory for these."""
+    count = 0
+    labels = torch.arange(len(tundish.Dataset(pack))) % 9
+    elastic = T.ElasticTransform(120.0, (3.0, 2.0), fill=(1, 2, 3))
+    both = [T.AugMix(fill=200), T.ElasticTransform(60.0, 7.0, "nearest")]
+    values = [T.ToDtype("float16", scale=True), T.Normalize()]
+    lists = [[elastic], [T.AugMix()], both, [T.RandomApply(both, p=0.5), T.JPEG((1, 100))]]
+    for number, more in enumerate(lists):
+        for size in (64, [61, 67]):
+            ends = [[], values, [*values, T.MixUp(num_classes=9)]][number % 3]
+            options = {"transforms": [T.RandomResizedCrop(size), *more, *ends], "labels": labels}
+            options["memory_format"] = ("channels_last", "contiguous")[size == 64]
+            with on_gpu(pack, mode, 13, **options) as gpu_loader:
+                count += compare(gpu_loader, loader(pack, 13, **options), epochs=1)
     return f"{count} batches equal"
 
 

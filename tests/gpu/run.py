@@ -14,9 +14,10 @@ speed      bench gpu_decode: prepared batches, end to end, stages, the host's pa
 feed       bench gpu_feed: training from packed photos against a batch that is on the GPU already
 tune       steps of plans against the plain loop (tune.py), predicted memory (tune_memory.py), seeds (tune_seeds.py);
            identical twins recorded (bench/tune/twins.py). The models: ./dev bench tune, six minutes each
-doctor     bench doctor: bottlenecks that only a GPU has, planted; the cause is named, the prediction holds
+doctor     bench doctor: ten planted bottlenecks; the cause is named, the prediction holds; times of layers add up
+           to the step's, and their checks find planted models (layers.py); its timeline and memory (doctor_records.py)
 optim      optimisers on the GPU and on the CPU (check_optim.cpp, optim.py); Muon against torch's (muon.py);
-           bench optim: their steps against torch's and timm's
+           bench optim: their steps against torch's and timm's; a ResNet-18's training step against torch's fused SGD
 
 Each stage takes under eight minutes. The log goes to DIR/gpu_STAGE.log, figures to
 DIR/gpu_decode.json, gpu_feed.json, gpu_optim.json and gpu_copy.json; DIR is bench/results unless said otherwise.
@@ -28,12 +29,13 @@ import argparse
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-LIMIT = 470.0  # seconds of a command
+LIMIT = 540.0  # seconds of a command
 
 
 class Stage:
@@ -155,12 +157,28 @@ def tune(stage: Stage) -> None:
 
 
 def doctor(stage: Stage) -> None:
-    words = ["--plants", "copy", "sync", "launch", "compute", "--strict", "--rounds", "5"]
-    out = ["--data", ROOT, "--out", stage.out / "gpu_doctor.json"]
-    stage.run(sys.executable, "-m", "bench.doctor.run", *words, *out)
+    with tempfile.TemporaryDirectory() as folder:
+        images = link_images(Path(folder), copies=10)
+        ten = ["--plants", "all", "--strict", "--rounds", "0", "--data", images]
+        one = ["--plants", "compute", "--rounds", "5", "--data", images]  # and what measuring adds
+        for words, out in ((ten, "gpu_doctor.json"), (one, "gpu_doctor_overhead.json")):
+            stage.run(sys.executable, "-m", "bench.doctor.run", *words, "--out", stage.out / out)
+    stage.run(sys.executable, "-m", "tests.gpu.doctor_records", "--pack", photos())
+    stage.run(sys.executable, "-m", "tests.gpu.layers", "--out", stage.out / "gpu_layers.json")
+
+
+def link_images(folder: Path, copies: int) -> Path:
+    """The photos as a folder of classes, each photo several times."""
+    (folder / "photos").mkdir()
+    for photo in photos().with_name("photos").iterdir():
+        for number in range(copies):
+            (folder / "photos" / f"{number}-{photo.name}").symlink_to(photo)
+    return folder
 
 
 def optim(stage: Stage) -> None:
+    out = stage.out / "gpu_optim_resnet18.json"
+    stage.run(sys.executable, "-m", "bench.optim.resnet18_step", "--out", out)
     stage.run(program("check_optim"), "1000", "1")
     stage.run(sys.executable, "-m", "tests.gpu.optim", "--out", stage.out / "gpu_optim_checks.json")
     stage.run(sys.executable, "-m", "tests.gpu.muon")

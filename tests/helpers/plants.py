@@ -13,7 +13,7 @@ from tundish.diagnosis.doctor.verdict import judge
 from tundish.diagnosis.watch.session import Session
 from tundish.diagnosis.watch.settings import Settings
 
-QUICK = {"warm_up": 2, "steps": 5, "profiled": 4, "replayed": 6, "stop": False}
+QUICK = {"warm_up": 2, "steps": 5, "profiled": 4, "replayed": 6, "layers": 0, "stop": False}
 MOST = 40  # steps: more than all phases take
 
 

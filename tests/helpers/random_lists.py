@@ -192,6 +192,7 @@ SPECIAL: dict[str, Special] = {  # "argument", or "Transform.argument", which co
     "RandomResizedCrop.scale": lambda place, _: ordered(place, 0.05, 1.3),
     "kernel_size": kernel,
     "sigma": lambda place, _: ordered(place, 0.1, 4.0),
+    "ElasticTransform.alpha": lambda place, _: place.pick.uniform(-90, 90),
     "ElasticTransform.sigma": lambda place, _: ordered(  # four of them inside the image
         place, 0.05, min(4.0, max(0.1, (place.least - 1) / 4 - 0.2))
     ),

@@ -62,7 +62,7 @@ def error_of(*words, exit_code):
 
 def exit_code_of(code):
     """Of `tundish`: 3 for data that are damaged, 1 for those that cannot be used."""
-    return 3 if code in ("TND-312", "TND-314") else 1
+    return 3 if code in ("TND-310", "TND-312", "TND-314") else 1
 
 
 def image(number):

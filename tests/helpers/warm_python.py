@@ -15,6 +15,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import ClassVar
@@ -44,6 +45,7 @@ def server(imports):
     atexit.register(end)
     while not (folder / "socket").exists():
         assert process.poll() is None
+        time.sleep(0.01)
     return folder
 
 
@@ -83,7 +85,8 @@ class WarmProcess:
         if self.returncode is None:
             self._answer.settimeout(timeout)
             try:
-                self.returncode = int(self._answer.recv(32))
+                # Empty: it has ended, and Ctrl-C came when the first call had taken the answer.
+                self.returncode = int(self._answer.recv(32) or -signal.SIGKILL)
             except (TimeoutError, BlockingIOError):
                 raise subprocess.TimeoutExpired(self.args, timeout) from None
             self._answer.close()

@@ -39,13 +39,14 @@ def facts(steps, **more):
 
 def sampled(rows, sample_s, blocked_s=0.0, workers=2):
     listed = [
-        {"name": name, "kind": kind, "s": s, "blocked_s": blocked}
+        {"name": name, "kind": kind, "s": s, "blocked_s": blocked, "file": "/a/data.py", "line": 3}
         for name, kind, s, blocked in rows
     ]
     samples = {"sample_s": sample_s, "blocked_s": blocked_s, "rows": listed, "collate_s": 0.0}
     return {"kind": "torch", "num_workers": workers, "batch_size": 10, "samples": samples}
 
 
-def line(part, share, in_other=True, name="f"):
-    place = {"file": "/a/train.py", "line": 9, "function": name}
-    return {"part": part, "share": share, "in_other": in_other, **place}
+def line(part, share, in_other=True, name="f", at=9, samples=None):
+    place = {"file": "/a/train.py", "line": at, "function": name, "column": 0, "end_column": 0}
+    count = round(100 * share) if samples is None else samples
+    return {"part": part, "share": share, "samples": count, "in_other": in_other, **place}

@@ -38,7 +38,7 @@ def test_the_script_may_follow_two_dashes_or_be_a_module():
     ("words", "said"),
     [
         ([], "SCRIPT is missing\n  fix: tundish run train.py"),
-        (["trian.py"], "trian.py: no such script\n  fix: train.py"),
+        (["trian.py"], "trian.py: no such script\n  fix: did you mean train.py?"),
         (["no/train.py"], "no/train.py: there is no folder no\n  fix: "),
         (["."], ". is a folder\n  fix: name the script in it"),
         (["--rank", "2", "train.py"], "what is '--rank'?; did you mean --ranks?"),

@@ -182,6 +182,19 @@ def test_a_path_with_a_null_byte_is_not_cut_off_at_it(photos):
             kind(f"{photos.pack}\0.old")
 
 
+@pytest.mark.parametrize("kind", [tundish.Loader, tundish.Dataset])
+def test_a_data_set_of_python_is_to_be_packed_first(kind):
+    class Squares:
+        def __len__(self):
+            return 3
+
+    for dataset, name in ((Squares(), "Squares"), ([{"label": 1}], "dict"), (3, "int")):
+        with pytest.raises(
+            TypeError, match=rf"a path is wanted, not {name}\n  fix: .*tundish\.pack\("
+        ):
+            kind(dataset)
+
+
 def test_what_is_no_data_set_is_refused(tmp_path, make):
     (tmp_path / "empty").mkdir()
     make.write(tmp_path / "a.txt", b"hello")

@@ -67,6 +67,7 @@ def test_a_field_that_would_be_hidden_is_refused(make, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["cut", "objects", "other"])
+@pytest.mark.filterwarnings("ignore:.*have no labels")
 def test_an_array_that_cannot_be_loaded_is_a_bad_sample(make, tmp_path, kind):
     members = {}
     for number in range(4):
@@ -87,6 +88,7 @@ def test_an_array_that_cannot_be_loaded_is_a_bad_sample(make, tmp_path, kind):
         list(opened(tar, 4, as_dict=True, on_error="fail"))
 
 
+@pytest.mark.filterwarnings("ignore:.*have no labels")
 def test_an_array_that_only_numpy_finds_bad_is_an_error_of_ours(make, tmp_path):
     array = npy(np.zeros(3, [("a", "<f4"), ("b", "<f4")]))
     members = {}
@@ -113,6 +115,7 @@ def test_columns_that_only_look_like_numbers_come_back_as_they_were_written(make
         assert {name: batch[name] for name in codes} == codes
 
 
+@pytest.mark.filterwarnings("ignore:.*have no labels")
 def test_fields_stay_with_their_images_when_shuffled_and_when_one_is_skipped(make, tmp_path):
     members = {}
     for number in range(12):

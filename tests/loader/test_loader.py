@@ -77,7 +77,8 @@ def test_given_labels_replace_the_stored_ones(photos):
 
 def test_labels_can_be_given_to_images_that_have_none(make, tmp_path):
     tar = make.tar(tmp_path / "plain.tar", {f"{n}.png": make.png(n, 16, 16) for n in range(4)})
-    assert [x.tolist() for _, x in opened(tar, 4)] == [[-1] * 4]
+    with pytest.warns(UserWarning, match="samples have no labels"):
+        assert [x.tolist() for _, x in opened(tar, 4)] == [[-1] * 4]
     assert [x.tolist() for _, x in opened(tar, 4, labels=[3, 1, 2, 0])] == [[3, 1, 2, 0]]
     (batch,) = opened(tar, 4, labels=[3, 1, 2, 0], as_dict=True)
     assert batch["label"].tolist() == [3, 1, 2, 0]

@@ -226,8 +226,9 @@ def test_a_loader_whose_close_raised_is_closed_and_returns_its_budget(
 
 
 @pytest.mark.usefixtures("eight_gib_left")
-def test_ctrl_c_in_close_still_ends_the_threads(photos, monkeypatch):
-    loader = tundish.Loader(photos.pack, memory="auto", backend="numpy")
+def test_ctrl_c_in_close_still_ends_the_threads(photos, tmp_path, monkeypatch):
+    trace = tmp_path / "trace.json"  # written by close()
+    loader = tundish.Loader(photos.pack, memory="auto", backend="numpy", trace=trace)
     ended, end = [], lib.tundish_loader_end
     monkeypatch.setattr(lib, "tundish_loader_end", lambda h: ended.append(1) or end(h))
 

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import subprocess
 import zipfile
 
@@ -69,6 +70,11 @@ def test_clang_reads_what_only_the_first_compiler_builds(tools):
     entries = [{"command": f"c++ -o CMakeFiles/{t}.dir/a.cpp.o -c a.cpp", "t": t} for t in targets]
     rest = [entry["t"] for entry in tools[1].left_out(entries)]
     assert rest == ["program", "tundish", "bench_load"]
+    linked = re.search(
+        r"target_link_libraries\(cli PUBLIC (.*)\)", (ROOT / "CMakeLists.txt").read_text()
+    )
+    assert linked
+    assert set(linked[1].split()) <= tools[1].COMPILED  # by the tests, which are linked with cli
 
 
 def test_clang_finds_a_warning(tools, tmp_path, monkeypatch):

@@ -31,7 +31,7 @@ gpu_bundle() {
   cp -r tests/gpu $to/tests/
   mkdir -p $to/tests/helpers $to/tests/optim
   cp tests/optim/{__init__,muon_formula,muon_measures}.py $to/tests/optim/
-  cp tests/helpers/{__init__,random_lists}.py $to/tests/helpers/
+  cp tests/helpers/{__init__,layer_plants,random_lists}.py $to/tests/helpers/
   cp -r bench/common bench/augment bench/gpu_augment bench/gpu_decode bench/gpu_feed bench/flat bench/optim bench/tune bench/doctor $to/bench/
   # Of timm, which is not installed there, the optimisers alone: they need only torch.
   local timm

@@ -11,6 +11,7 @@ build_tools="g++ cmake ninja ccache git"  # found on the PATH in whatever way
 build_packages="libjpeg62-turbo-dev libpng-dev libwebp-dev libdeflate-dev zlib1g-dev libzstd-dev liblz4-dev libhdf5-dev
   liblzma-dev libbz2-dev libfmt-dev nlohmann-json3-dev libcli11-dev libxxhash-dev doctest-dev"
 peer_packages="libturbojpeg0-dev libopencv-dev pkg-config libavdevice59 libavfilter8"  # of ./dev bench load --peers
+browser_packages="chromium-headless-shell fonts-dejavu-core"  # the tests open reports in it
 clang_packages="clang-22 libclang-rt-22-dev llvm-22 clang-format-22"
 case $system in ubuntu*) build_packages=${build_packages/libjpeg62-turbo-dev/libjpeg-turbo8-dev} ;; esac
 
@@ -72,6 +73,9 @@ need_clang() {
   say "dev: clang-22 is not here, and '$system' is untested: left out"
   return 1
 }
+
+# Elsewhere the tests use a Chromium that they find, or leave out what needs one.
+need_browser() { case $system in "debian 12"*) install_packages $browser_packages ;; esac; }
 
 need_python() { once python "$PWD $(echo $python_packages) $torch_package $torchvision_package $timm_package" install_python; }
 install_python() {

@@ -1,5 +1,8 @@
 """Lets clang read the sources that the sanitizers' builds do not compile: the program, the C
-interface, the benchmarks. Warnings are errors, as everywhere; nothing is written.
+interface, the benchmarks. Warnings are errors, as everywhere.
+
+They are compiled without optimisation and thrown away: a tenth more time than reading alone, but ccache
+knows them again, and then they take no time.
 
     python3 tools/dev/read_the_rest.py build/asan/compile_commands.json
 """
@@ -10,12 +13,15 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
-# Compiled by ./dev asan and ./dev fuzz.
-COMPILED = {"engine", "cli", "unit_tests", "standard_streams"}
+# Compiled by ./dev asan and ./dev fuzz: what unit_tests is linked with.
+COMPILED = {"engine", "convert", "environment", "cli", "fake_nvml", "unit_tests"}
+COMPILED |= {"standard_streams"}
 
 
 def left_out(entries: list[dict[str, str]]) -> list[dict[str, str]]:
@@ -31,11 +37,12 @@ def left_out(entries: list[dict[str, str]]) -> list[dict[str, str]]:
 
 def read(entry: dict[str, str]) -> bool:
     words = shlex.split(entry["command"])
-    while os.path.basename(words[0]) == "ccache":
-        words = words[1:]
-    words.remove("-c")  # unused now, and clang would say so
-    result = subprocess.run([*words, "-fsyntax-only", "-Werror"], cwd=entry["directory"])
-    return result.returncode == 0
+    if (ccache := shutil.which("ccache")) and os.path.basename(words[0]) != "ccache":
+        words.insert(0, ccache)
+    with tempfile.TemporaryDirectory() as folder:
+        words[words.index("-o") + 1] = f"{folder}/thrown_away.o"
+        words += ["-O0", "-g0", "-fno-sanitize=all", "-Werror"]
+        return subprocess.run(words, cwd=entry["directory"]).returncode == 0
 
 
 def main(path: str) -> None:

@@ -42,17 +42,20 @@ do_test() {
   say "all stages passed"
 }
 
-# The sanitizers are built and run while unit, lint, pytest and wheel run, with what these leave over of the
-# cores; then the fuzz targets are built. Each writes its log, and its exit status when it has ended.
+# Two lanes. While unit, lint, pytest and wheel run, the other lane builds and runs the sanitizers, lets clang read the rest and
+# builds the fuzz targets, with what the first leaves over of the cores. Each writes its log, and its exit status when it has ended.
+# When the compiler cache knows all objects, the other lane ends first: then it takes groups of pytest's folders, from the last
+# group on. When the cache is empty, it ends last, and the first lane has run all groups itself.
 sanitizers=""
 start_sanitizers() {  # STAGE...: all that were asked for
   local stage ahead=()
   for stage in asan tsan clang; do [[ " $* " != *" $stage "* ]] || ahead+=("$stage"); done
   [ ${#ahead[@]} -gt 0 ] || return 0
   [[ " $* " != *" fuzz "* ]] || ahead+=(fuzz-build)
-  rm -f build/log/{asan,tsan,clang,fuzz-build}.status
+  [[ " $* " != *" pytest "* ]] || ahead+=(pytest-groups)
+  rm -rf build/log/{asan,tsan,clang,fuzz-build,pytest-groups}.status build/log/pytest
   (need_clang) >build/log/clang-packages.log 2>&1 || return 0  # lint would install them at the same time
-  setsid nice -n 10 "$PWD/dev" sanitizers "${ahead[@]}" >/dev/null 2>&1 &
+  setsid "$PWD/dev" sanitizers "${ahead[@]}" >/dev/null 2>&1 &
   sanitizers=$!
 }
 stop_sanitizers() {  # setsid: its compilers are of one group, and end with it
@@ -62,14 +65,62 @@ do_sanitizers() {
   local stage status
   for stage in "$@"; do
     status=0
-    "$PWD/dev" "$stage" >"build/log/$stage.log" 2>&1 || status=$?
+    case $stage in
+      pytest-groups) "$PWD/dev" pytest-groups other ;;
+      *) nice -n 10 "$PWD/dev" "$stage" ;;
+    esac >"build/log/$stage.log" 2>&1 || status=$?
     echo $status >"build/log/$stage.status"
   done
+}
+
+# The folders of tests/ in groups of a few minutes; the first group is all folders that no other one has.
+pytest_groups=(rest "pack cli" "loader pixels" "diagnosis optim" tuning)
+
+# Runs each group that no lane has begun, as one pytest: build/log/pytest/N belongs to the lane that made it.
+do_pytest-groups() {  # first|other: the lane; the other one begins when the first has built what tests need
+  local order=("${!pytest_groups[@]}") number folder words status
+  if [ "$1" = first ]; then
+    do_build
+    need_browser
+    mkdir build/log/pytest
+  else
+    while [ ! -d build/log/pytest ]; do sleep 1; done
+    mapfile -t order < <(printf '%s\n' "${order[@]}" | tac)
+  fi
+  for number in "${order[@]}"; do
+    mkdir "build/log/pytest/$number" 2>/dev/null || continue
+    words=()
+    if [ "$number" = 0 ]; then
+      for folder in ${pytest_groups[*]:1}; do words+=("--ignore=tests/$folder"); done
+    else
+      for folder in ${pytest_groups[number]}; do words+=("tests/$folder"); done
+    fi
+    status=0
+    .venv/bin/python -m pytest -q -p no:cacheprovider "${words[@]}" >"build/log/pytest/$number/log" 2>&1 || status=$?
+    echo $status >"build/log/pytest/$number/status"
+  done
+}
+
+# The groups of both lanes; fails unless all of them ran and passed. Failed ones come last, where ./dev test shows them.
+run_pytest_groups() {
+  local number folder failed=()
+  "$PWD/dev" pytest-groups first || return
+  for number in "${!pytest_groups[@]}"; do
+    folder=build/log/pytest/$number
+    while [ ! -f "$folder/status" ] && kill -0 "$sanitizers" 2>/dev/null; do sleep 1; done
+    if [ "$(cat "$folder/status")" = 0 ]; then cat "$folder/log"; else failed+=("$folder/log"); fi
+  done
+  [ ${#failed[@]} = 0 ] || { cat "${failed[@]}"; return 1; }
 }
 
 run_stage() {  # STAGE LOG
   local status=build/log/$1.status
   case $1 in
+    pytest)
+      if [ -n "$sanitizers" ]; then
+        run_pytest_groups >"$2" 2>&1
+        return
+      fi ;;
     asan | tsan | clang)
       if [ -n "$sanitizers" ]; then
         while [ ! -f "$status" ] && kill -0 "$sanitizers" 2>/dev/null; do sleep 1; done
@@ -78,14 +129,14 @@ run_stage() {  # STAGE LOG
     fuzz) while [ -n "$sanitizers" ] && kill -0 "$sanitizers" 2>/dev/null; do sleep 1; done ;;  # one build in a folder
   esac
   local arguments=()
-  [ "$1" != fuzz ] || arguments=(--total 90)  # the corpora above all; ./dev fuzz fuzzes longer
+  [ "$1" != fuzz ] || arguments=(--total 60)  # the corpora above all; ./dev fuzz and its campaign fuzz longer
   "$PWD/dev" "$1" "${arguments[@]}" >"$2" 2>&1
 }
 
 note_of() {  # one line out of a stage's log
   case $1 in
     unit | asan | tsan) grep -a 'test cases:' "$2" | tail -n 1 | sed 's/.*test cases: *//; s/ *| */, /g' ;;
-    pytest) grep -a -E '[0-9]+ passed' "$2" | tail -n 1 ;;
+    pytest) grep -a -oE '[0-9]+ (passed|failed|skipped|errors?)' "$2" | awk '{ n[$2] += $1 } END { for (k in n) printf "%d %s ", n[k], k }' ;;
     fuzz) printf '%s targets' "$(grep -a -c '^fuzz .*replayed' "$2")" ;;
     clang) grep -a '^clang:' "$2" | tail -n 1 ;;
     wheel) grep -a '^wheel:' "$2" | tail -n 1 ;;

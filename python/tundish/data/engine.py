@@ -15,7 +15,7 @@ from .._c.functions import OK
 from .._c.handles import LoaderHandle
 from .._c.library import lib
 from ..transforms import ToDtype
-from . import pinned
+from . import pinned, traces
 from .gpu.device import can_pin
 from .options import engine_options
 from .setup import Setup
@@ -28,6 +28,8 @@ class Engine:
     def __init__(self, setup: Setup, source: Source, replays: bool) -> None:
         """`replays`: a batch of an earlier run is made again."""
         settled, lists = _settled(setup, source, replays)
+        self._trace = traces.new_trace(setup.options.trace, setup.rank)
+        lists.trace = self._trace.file
         _check_backend(setup, source)
         handle = lib.tundish_loader_new(
             source.handle, json.dumps(settled).encode(), ctypes.byref(lists)
@@ -35,8 +37,9 @@ class Engine:
         if not handle:
             raise last_error()
         self.handle: LoaderHandle | None = handle  # None once closed
-        self._end = weakref.finalize(self, _end_all, handle, setup.pinned)
+        self._end = weakref.finalize(self, _end_all, handle, setup.pinned, self._trace)
         self._process = os.getpid()
+        traces.add(self)
         self._path = source.path
         text = lib.tundish_loader_state(handle, 0, 0)
         if text is None:
@@ -110,11 +113,38 @@ class Engine:
 
     def unused_memory(self) -> int:
         """Bytes of its budget that it has not used so far; 0 when it has ended."""
-        handle = self.handle  # another thread may end it meanwhile
-        if handle is None or not self._end.alive or os.getpid() != self._process:
+        handle = self._living()  # another thread may end it meanwhile
+        if handle is None:
             return 0
         stats = json.loads(lib.tundish_loader_stats(handle) or "{}")
         return int(stats.get("data/memory", 0) - stats.get("data/memory_used", 0))
+
+    def write_trace(self) -> bytes | None:
+        """Writes what was recorded until now; the file, or None without one."""
+        handle = self._living()
+        if self._trace.file is None or handle is None:
+            return None
+        return self._trace.file if lib.tundish_loader_write_trace(handle) == OK else None
+
+    def start_trace(self, file: bytes) -> None:
+        """Records into this file from now on, unless the loader has a trace."""
+        handle = self._living()
+        if self._trace.file is not None or handle is None:
+            return
+        if lib.tundish_loader_trace(handle, file) == OK:
+            self._trace.file = file
+
+    def stop_trace(self) -> None:
+        """Ends what start_trace() began."""
+        handle = self._living()
+        if not self._trace.asked and handle is not None:
+            lib.tundish_loader_trace(handle, None)
+            self._trace.file = None
+
+    def _living(self) -> LoaderHandle | None:
+        """The handle, unless the loader has ended or is of another process."""
+        alive = self._end.alive and os.getpid() == self._process
+        return self.handle if alive else None
 
     def bad_samples(self) -> list[dict[str, Any]]:
         return list(json.loads(lib.tundish_loader_bad_samples(self.open())))
@@ -148,10 +178,12 @@ def _check_backend(setup: Setup, source: Source) -> None:
         raise ValueError("bfloat16 needs torch: NumPy has no such type")
 
 
-def _end_all(handle: LoaderHandle, pieces: pinned.PinnedBatches | None) -> None:
+def _end_all(
+    handle: LoaderHandle, pieces: pinned.PinnedBatches | None, trace: traces.Trace
+) -> None:
     """Ends the threads, whatever is raised. The memory goes with the last reference to the handle."""
     try:
-        if lib.tundish_loader_write_trace(handle) != OK:
+        if trace.is_wanted_at_the_end() and lib.tundish_loader_write_trace(handle) != OK:
             warnings.warn(str(last_error()), RuntimeWarning, stacklevel=3)
     finally:
         if pieces is not None:  # first: Ctrl-C may come after the call

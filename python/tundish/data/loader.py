@@ -25,6 +25,8 @@ from .setup import settle
 from .source import Paths, opened, plain_paths
 from .tuning import TuningLog
 
+_WITHOUT_LABELS = "have no labels"  # in every warning of src/source about it
+
 
 class Loader:
     """Batches of a pack (or of a folder, list or tar) for training.
@@ -63,7 +65,8 @@ class Loader:
                 source, options_.cache_dir, options_.cache_dir_limit
             )
         for text in source.warnings:
-            warnings.warn(text, stacklevel=2)
+            if options_.labels is None or _WITHOUT_LABELS not in text:
+                warnings.warn(text, stacklevel=2)
         assembler = Assembler(
             fields=source.fields,
             arrays=source.arrays,

@@ -18,7 +18,7 @@ from .._c.plain import plain
 from .._c.structs import LoaderLists
 from ..transforms.base import Transform, transforms_json, views_json
 from ..transforms.sizes import PadTo
-from . import checks, monitoring
+from . import checks
 from .order import Order, add_order
 
 _ENGINE = {
@@ -212,8 +212,6 @@ def engine_options(
     out["uneven"] = "drop" if options.drop_last else plain(options.uneven)
     out.update(settled)
     lists = LoaderLists()
-    if options.trace is not None:
-        lists.trace = monitoring.trace_path(options.trace, out["rank"])
     if options.order is not None:
         add_order(options.order, out, lists, sizes)
     if options.labels is not None:

@@ -41,8 +41,8 @@ class PendingBatch:
         return None  # the engine's come from its next batch
 
     def assemble(self, make: Callable[[BatchHandle, list[TensorInfo]], Any]) -> None:
-        """Every step may be interrupted, and is then done again."""
-        if self.out is None:
+        """Every step may be interrupted, and is then done again. Without a batch: another thread has just taken it."""
+        if self.out is None and self.batch:
             lib.tundish_batch_get_info(self.batch, ctypes.byref(self.info))
             self._tensors = tensor_infos(self.batch, self.info)
             try:

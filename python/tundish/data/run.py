@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -22,6 +23,7 @@ from .pinned import PinnedBatches
 from .tuning import TuningLog
 from .turn import Turn
 
+_HAS_GIL = getattr(sys, "_is_gil_enabled", lambda: True)()
 _SLICE_MS = 100  # how long one call may block; Ctrl-C is seen in between
 
 Pending = PendingBatch | PendingGpuBatches
@@ -81,6 +83,12 @@ class Run:
             if not self._warned:
                 self._warn_about_bad_samples()
             self._tuning.poll()
+            if not _HAS_GIL:
+                taken = self._take(iteration)
+                if taken is None:
+                    continue
+                changed = self.batch_transform.function is not None
+                return self.batch_transform(*taken) if changed else taken[0]
             pending = self.pending
             # No call below: Ctrl-C comes before, and the batch is kept, or after, and the loop has it. Nor
             # does another thread come in between; one may have been faster, or begun an iteration.
@@ -94,6 +102,21 @@ class Run:
                 if self.batch_transform.function is None:
                     return out
                 return self.batch_transform(out, epoch, begin, end)
+
+    def _take(self, iteration: int) -> tuple[Any, int, int, int] | None:
+        """Without a GIL: the batch, its epoch, begin and end, while no other thread has the turn. None: another one was
+        faster. Ctrl-C at this moment can lose a batch."""
+        self._turn.begin()
+        try:
+            pending = self.pending
+            if iteration != self._iteration or pending.out is None:
+                return None
+            out, pending.out, pending.given = pending.out, None, None
+            epoch, begin = self.place
+            self.place, self._taken = (epoch, pending.info.next_position), True
+            return out, epoch, begin, self.place[1]
+        finally:
+            self._turn.end()
 
     def _start(self) -> None:
         self.pending.drop()

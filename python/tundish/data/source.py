@@ -28,7 +28,15 @@ def plain_paths(path: Paths) -> Any:
         return path.path
     if isinstance(path, list | tuple):
         return [plain_paths(one) for one in path]
-    return path if isinstance(path, DataSource) else os.fspath(path)  # type: ignore[arg-type]
+    if isinstance(path, DataSource):
+        return path
+    try:
+        return os.fspath(path)  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeError(
+            f"a path is wanted, not {type(path).__name__}\n"
+            '  fix: a data set of Python is packed first: tundish.pack(dataset, "train.tnd"), then "train.tnd" is the path'
+        ) from None
 
 
 def _open(path: str | DataSource, copy_to: Path | None) -> SourceHandle:

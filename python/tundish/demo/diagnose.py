@@ -68,7 +68,7 @@ def diagnose(
 
 
 def _diagnosis(loader: Iterable[Any], classes: int, most_seconds: float) -> Diagnosis:
-    with tundish.doctor(steps=STEPS) as doctor:
+    with tundish.doctor(steps=STEPS, layers=False) as doctor:
         _train(loader, classes, doctor, time.monotonic() + most_seconds)
     verdict = doctor.verdict
     found = verdict.figures

@@ -127,7 +127,11 @@ def _check_script(options: argparse.Namespace) -> None:
                 f"{script}: there is no folder {folder}\n  fix: name the script as seen from {os.getcwd()}"
             ) from None
         near = close_name(os.path.basename(script), names)
-        fix = os.path.join(folder, near) if near else f"name the script as seen from {os.getcwd()}"
+        fix = (
+            f"did you mean {os.path.join(folder, near)}?"
+            if near
+            else f"name the script as seen from {os.getcwd()}"
+        )
         raise ArgumentError(f"{script}: no such script\n  fix: {fix}")
 
 

@@ -278,7 +278,7 @@ void GpuMaker::make(Slot& slot, std::size_t, std::unique_ptr<Scratch>& scratch) 
     data[v].plan.gather(data[v].coded.data());
     data[v].layout = data[v].plan.layout();
   }
-  if (Track* track = scratch->timer.status->track) {
+  if (Track* const track = scratch->timer.status->track) {
     track->add("cuda.plan", begin_ns, now_ns() - begin_ns, slot.first);
   }
 }

@@ -107,6 +107,8 @@ LoaderOptions random_options(Random& random) {
   if (random.below(2) == 0) transforms.push_back(RandomSolarize{.threshold = 100});
   if (random.below(3) == 0) transforms.push_back(RandomInvert{.p = 0.1});
   if (random.below(3) == 0) transforms.push_back(RandAugment{});
+  if (random.below(4) == 0) transforms.push_back(ElasticTransform{.sigma = {0.9, 0.6}});
+  if (random.below(4) == 0) transforms.push_back(AugMix{});
   if (random.below(3) == 0) transforms.push_back(RandomHorizontalFlip{0.5});
   if (random.below(2) == 0) {
     transforms.push_back(

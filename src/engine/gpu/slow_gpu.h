@@ -68,7 +68,7 @@ class SlowGpu {
       std::vector<std::uint8_t> image(at, at + static_cast<std::ptrdiff_t>(pixels_));
       Size size = view_.size;
       const auto [first, count] = left_.ranges[next++];
-      for (std::size_t s = first; s < first + count; ++s) run_slowly(left_.steps[s], image, size);
+      run_slowly(std::span(left_.steps).subspan(first, count), image, size);
       std::copy(image.begin(), image.end(), at);
     }
   }

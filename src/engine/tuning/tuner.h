@@ -40,6 +40,7 @@ class Tuner {
   void set_usable(double usable, int most_open, std::uint64_t now_ns);
   double share() const { return share_; }
   int open_batches() const { return rule_.open_batches(); }
+  int most_threads() const { return limits_.most_threads; }
 
   std::optional<TuningChange> observe(std::uint64_t now_ns, const TuningCounts& counts);
 

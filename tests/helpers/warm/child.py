@@ -29,8 +29,9 @@ class Server:
 
     def __init__(self, path):
         self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.listener.bind(path)
+        self.listener.bind(path + ".new")
         self.listener.listen(64)
+        os.rename(path + ".new", path)  # whoever sees it can connect
         self.running = {}  # connection and process id, both by connection and by process descriptor
         self.poll = select.poll()
         self.poll.register(self.listener, select.POLLIN)

@@ -80,7 +80,7 @@ class PendingGpuBatches:
         return error
 
     def assemble(self, make: Make) -> None:
-        """Every step may be interrupted, and is then done again."""
+        """Every step may be interrupted, and is then done again. Without a batch: another thread has just taken it."""
         import torch
 
         if self.out is not None:
@@ -91,11 +91,12 @@ class PendingGpuBatches:
             if self.batch:
                 self._enqueue(make)
             self._enqueue_more(make)
-        if not self._waiting:  # the only one failed
-            error = self.take_error()
-            assert error is not None
+        if self._waiting:
+            self._hand_over()
+            return
+        error = self.take_error()
+        if error is not None:  # the only one failed
             raise error
-        self._hand_over()
 
     def end_of_epoch(self) -> bool:
         """What could not be decoded in its last batches is entered before the epoch is over. True: there

@@ -1,0 +1,44 @@
+"""What the doctor's recorders leave, written down: a GPU's history of allocations, functions, a timeline."""
+
+from tundish.diagnosis.memory.cuda import blocks_of, name_blocks
+from tundish.diagnosis.memory.explain import explain
+from tundish.diagnosis.memory.places import Place
+from tundish.diagnosis.memory.recorded import Mark, Recorded
+
+
+def alloc(address, size, line=0):
+    frames = [{"filename": "/a/train.py", "line": line, "name": "f"}] if line else []
+    return {"action": "alloc", "addr": address, "size": size, "frames": frames}
+
+
+def free(address):
+    return {"action": "free_requested", "addr": address, "size": 1}
+
+
+def recorded_of_gpu():
+    """Two steps: a batch, an activation of each of two layers, a gradient; every step keeps a loss."""
+    step = [alloc(1, 10_000, 5), alloc(2, 50_000, 6), alloc(3, 30_000, 7), alloc(4, 500, 8)]
+    step += [alloc(5, 20_000), free(3), free(2), free(1)]
+    trace = [*step, free(5), *step[:3], alloc(9, 500, 8), *step[4:]]
+    blocks = blocks_of(trace, {100: 20_480}, {})
+    marks = []
+    for begin in (1, 10):
+        parts = (("copy", 0), ("forward", 1), ("backward", 4), ("optimizer", 5))
+        marks += [Mark(begin + at, part, Place("/a/train.py", 20 + at)) for part, at in parts]
+    name_blocks(blocks, [(6, {100: "parameters", 5: "gradients"}), (15, {5: "gradients"})])
+    flat = [one for same in blocks.values() for one in same]
+    return Recorded("cuda:0", flat, marks, [1, 10, 18], torch_peak=140_000)
+
+
+def recorded():
+    """What facts["recorded"] has with all options."""
+    predicted = {"peak_bytes": 1 << 20, "part": "backward", "kinds": {"batch": 5}}
+    predicted |= {"method": "fake tensors", "reason": ""}
+    memory = {**explain(recorded_of_gpu()), "predicted": predicted, "predicted_failed": ""}
+    row = {"function": "<f> & g", "file": "/a/train.py", "line": 3, "calls": 2.0}
+    functions = {"steps": 5, "rows": [{**row, "own_s": 0.001, "all_s": 0.002}]}
+    return {"memory": memory, "functions": functions, "timeline": {"steps": 5}}
+
+
+TIMELINE = {"file": "trace.json", "steps": 5, "events": 9, "dropped": 0, "bytes": 10}
+TIMELINE |= {"clock_error_s": 1e-6, "sources": {"loop": 5, "torch": 4}, "notes": []}
