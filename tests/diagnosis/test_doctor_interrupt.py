@@ -13,7 +13,12 @@ import tundish.diagnosis.watch as watch
 
 from tests.helpers.program import PROGRAM
 
-SCRIPT = "import time\nprint('begins', flush=True)\ntime.sleep(20)\nprint('ends')\n"
+SCRIPT = """import time
+print('begins', flush=True)
+for _ in range(400):
+    time.sleep(0.05)
+print('ends')
+"""
 
 
 def interrupt(words, seconds):

@@ -6,11 +6,11 @@ import pytest
 
 from tests.helpers.launched import is_alive, kill_all, pids, start, wait_until
 
-SLEEP = "note(f'ready{RANK}'); time.sleep(1000)"
+WAIT = "note(f'ready{RANK}'); wait_for_signal()"
 # With a process of its own, as loaders have them.
 WITH_CHILD = (
     "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(1000)'])\n"
-    "note(f'pid{RANK}.child', child.pid)\n" + SLEEP
+    "note(f'pid{RANK}.child', child.pid)\n" + WAIT
 )
 
 
@@ -51,7 +51,7 @@ def test_a_signal_ends_all_ranks(started, tmp_path, number, code):
 def test_ranks_can_save_before_they_end(started, tmp_path):
     script = (
         "try:\n"
-        "    note(f'ready{RANK}'); time.sleep(1000)\n"
+        "    note(f'ready{RANK}'); wait_for_signal()\n"
         "except KeyboardInterrupt:\n"
         "    note(f'saved{RANK}')\n"
     )
@@ -63,9 +63,7 @@ def test_ranks_can_save_before_they_end(started, tmp_path):
     assert (tmp_path / "saved1").exists()
 
 
-DEAF = "signal.signal(signal.SIGINT, lambda *_: note(f'deaf{RANK}'))\n" + SLEEP.replace(
-    "time.sleep(1000)", "[time.sleep(0.01) for _ in range(100000)]"
-)
+DEAF = "signal.signal(signal.SIGINT, lambda *_: note(f'deaf{RANK}'))\n" + WAIT
 
 
 def test_ranks_that_ignore_ctrl_c_are_killed(started, tmp_path):
@@ -88,7 +86,7 @@ def test_a_second_ctrl_c_does_not_wait(started, tmp_path):
 
 
 def test_a_launcher_that_is_killed_takes_its_ranks_along(started, tmp_path):
-    run = started(SLEEP)
+    run = started(WAIT)
     assert all(is_alive(pid) for pid in pids(tmp_path))
     run.kill()
     run.communicate(timeout=60)
@@ -97,7 +95,7 @@ def test_a_launcher_that_is_killed_takes_its_ranks_along(started, tmp_path):
 
 def test_the_schedulers_own_signals_reach_every_rank(started, tmp_path):
     script = (
-        "signal.signal(signal.SIGUSR1, lambda *_: (note(f'saved{RANK}'), os._exit(0)))\n" + SLEEP
+        "signal.signal(signal.SIGUSR1, lambda *_: (note(f'saved{RANK}'), os._exit(0)))\n" + WAIT
     )
     run = started(script)
     run.send_signal(signal.SIGUSR1)
