@@ -102,6 +102,19 @@ def test_the_engines_own_rate_predicts_the_step():
     assert not any(one.apply == "accelerate" for one in judge(one).changes)
 
 
+def test_a_host_that_polls_for_the_gpu_takes_no_cpu_from_the_engine():
+    """With cached batches the host is ahead and polls for 44 ms; where it waits for data, it launches for 4."""
+    launching = dict.fromkeys(COMPUTE, 0.001)
+    gpu = {"data": 0.370, "forward": 0.040, "backward": 0.004}
+    measured = step(gpu=gpu, cpu_s=0.410, data=0.400, **launching)
+    cached = step("replay", gpu={**gpu, "data": 0.0}, cpu_s=0.044, forward=0.044)
+    loader = sampled([("PIL", "decode", 0.040, 0.0)], 0.040, workers=0)
+    loader["engine"] = {"native": True, "text": "", "batch_s": 0.043}
+    verdict = judge(facts([measured] * 20 + [cached] * 12, loader=loader, cpus=2))
+    change = next(one for one in verdict.changes if one.apply == "accelerate")
+    assert change.predicted_s == pytest.approx(0.043 + 0.004 / 2)
+
+
 def test_training_itself_needs_some_of_the_cpus():
     """100 ms of CPU time per batch, and 33 ms of training, on two CPUs."""
     loader = sampled([("PIL", "decode", 0.010, 0.0)], 0.010, workers=1)

@@ -34,7 +34,7 @@ class Figures:
     steps: int
     rare_steps: int
     replayed: int
-    ceiling_cpu_s: float  # CPU time of the training process in such a step
+    ceiling_cpu_s: float  # CPU time of the training in such a step, without polling for a GPU
     few: bool  # too few steps for a verdict that can be relied on
     host_parts: dict[str, float] = field(default_factory=dict)
 
@@ -70,6 +70,9 @@ def figures(facts: dict[str, Any]) -> Figures | None:
     else:
         ceiling, source = step_s - parts["data"], "computed"
         cpu = min(ceiling, median(one["cpu_s"] for one in kept))
+    host_parts = _parts(kept, "host")
+    if clock == "gpu":
+        cpu = min(cpu, _without_waiting(host_parts))
     return Figures(
         step_s=step_s,
         parts=parts,
@@ -81,8 +84,14 @@ def figures(facts: dict[str, Any]) -> Figures | None:
         rare_steps=len(used) - len(kept),
         replayed=len(replays),
         few=few or len(kept) < LEAST_STEPS,
-        host_parts=_parts(kept, "host"),
+        host_parts=host_parts,
     )
+
+
+def _without_waiting(host_parts: dict[str, float]) -> float:
+    """A host that is ahead of its GPU polls for it, as with cached batches; that CPU time is there for a loader
+    that needs it. In a step that waits for data the GPU is idle, and the host does not poll."""
+    return sum(s for part, s in host_parts.items() if part != "data")
 
 
 def _seconds(step: dict[str, Any], clock: str) -> dict[str, float]:
