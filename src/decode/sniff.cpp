@@ -82,6 +82,8 @@ bool is_ico(std::string_view text) {
 std::optional<Codec> sniff(Bytes bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   for (const Magic& magic : kMagics) {
+    // Most are refused by one byte: salvage asks at every place of a damaged file.
+    if (magic.offset >= text.size() || text[magic.offset] != magic.text[0]) continue;
     if (at(text, magic.offset, magic.text.size()) != magic.text) continue;
     if (magic.text == "WEBP" && at(text, 0, 4) != "RIFF") continue;
     return magic.codec;

@@ -23,6 +23,12 @@ constexpr auto kTable = [] {
   return out;
 }();
 
+// Of all bytes so far. crc32c() inverts at both ends; these are the sums in between.
+struct Sum {
+  std::uint32_t crc;
+  std::uint64_t record;
+};
+
 }  // namespace
 
 Bytes ByteWindow::at(std::uint64_t offset, std::size_t bytes) {
@@ -41,9 +47,9 @@ Bytes ByteWindow::at(std::uint64_t offset, std::size_t bytes) {
 std::optional<PieceEnd> find_piece_end(ByteWindow& window, std::uint64_t begin, std::uint32_t piece,
                                        std::span<const std::uint64_t> records, std::uint64_t most,
                                        const std::function<bool(const PieceEnd&)>& accept) {
-  // crc32c() inverts at both ends; the sums here are those in between.
-  std::vector<std::uint32_t> sums;
-  for (const std::uint64_t record : records) sums.push_back(~begin_piece_crc(record, piece));
+  std::vector<Sum> sums;
+  for (const std::uint64_t record : records)
+    sums.push_back({~begin_piece_crc(record, piece), record});
   std::vector<std::byte> part;  // a copy: the window moves when accept() looks elsewhere
   std::size_t part_bytes = kFirstPart;
   for (std::uint64_t length = 0; length <= most;
@@ -53,16 +59,20 @@ std::optional<PieceEnd> find_piece_end(ByteWindow& window, std::uint64_t begin, 
     if (bytes.size() < kCrcBytes) return std::nullopt;
     part.assign(bytes.begin(),
                 bytes.begin() + static_cast<std::ptrdiff_t>(std::min(part_bytes, bytes.size())));
-    for (std::size_t i = 0; i + kCrcBytes <= part.size() && length <= most; ++i, ++length) {
-      const auto stored = load<std::uint32_t>(part.data() + i);
-      for (std::size_t r = 0; r < sums.size(); ++r) {
-        if (mask_crc(~sums[r]) == stored) {
-          const PieceEnd end{begin + length, records[r]};
+    const std::uint64_t lengths =
+        std::min<std::uint64_t>(part.size() - kCrcBytes, most - length) + 1;
+    for (const std::byte& byte : Bytes(part).first(static_cast<std::size_t>(lengths))) {
+      const auto stored = load<std::uint32_t>(&byte);
+      for (Sum& sum : sums) {
+        if (mask_crc(~sum.crc) == stored) {
+          const auto before = static_cast<std::uint64_t>(&byte - part.data());
+          const PieceEnd end{begin + length + before, sum.record};
           if (accept(end)) return end;
         }
-        sums[r] = sums[r] >> 8 ^ kTable[(sums[r] ^ static_cast<std::uint32_t>(part[i])) & 0xff];
+        sum.crc = sum.crc >> 8 ^ kTable[(sum.crc ^ static_cast<std::uint32_t>(byte)) & 0xff];
       }
     }
+    length += lengths;
   }
   return std::nullopt;
 }
