@@ -94,17 +94,20 @@ void take_scan(Salvage& out, const ByteFile& file, const IntactParts& parts,
 }
 
 void choose_tables(Salvage& out, const IntactParts& parts, const SalvageOptions& options) {
-  auto tables = std::make_shared<lanes::Tables>();
-  if (parts.tables && (parts.tables->empty() || lanes::expand_tables(*tables, *parts.tables))) {
-    return;  // there are none
+  if (parts.tables) {
+    auto tables = std::make_shared<lanes::Tables>();
+    const bool none = parts.tables->empty() || lanes::expand_tables(*tables, *parts.tables);
+    if (!none) out.tables = std::move(tables);
+    return;
   }
-  if (!parts.tables) {
-    // A record that they do not fit is lost when it is restored.
-    const lanes::Tables* like = options.like ? options.like->tables(0) : nullptr;
-    *tables = like ? *like : lanes::builtin_tables();
-    out.guessed_tables = true;
+  // A record that they do not fit is lost when it is restored.
+  out.guessed_tables = true;
+  const lanes::Tables* like = options.like ? options.like->tables(0) : nullptr;
+  if (like) {
+    out.tables = std::make_shared<lanes::Tables>(*like);
+  } else {  // which live as long as the process: nothing is owned
+    out.tables = {std::shared_ptr<void>(), &lanes::builtin_tables()};
   }
-  out.tables = std::move(tables);
 }
 
 void choose_schema(Salvage& out, const IntactParts& parts, const SalvageOptions& options) {
