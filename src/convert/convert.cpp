@@ -6,6 +6,7 @@
 
 #include "convert/image_ending.h"
 #include "core/interruption.h"
+#include "source/label_vector.h"
 
 namespace tundish {
 namespace {
@@ -22,7 +23,14 @@ class Converter {
       : source_(source),
         path_(source.path()),
         options_(options),
-        writer_(format.make({source, target, options.replace, options.shards, report_})) {}
+        writer_(format.make({source, target, options.replace, options.shards, report_})) {
+    const std::vector<std::string>& classes = source.schema().classes;
+    // The columns of a folder's list have the names.
+    const bool has_list = std::string_view(format.name) == "folder";
+    if (has_list || classes.empty() || label_vector_field(source.schema()) < 0) return;
+    report_.left_out.push_back(fmt::format("the names of the {} classes of the label vectors",
+                                           with_commas(classes.size())));
+  }
 
   void run() {
     source_.scan([&](std::uint64_t i, const Sample& sample) { return take(i, sample); },

@@ -19,7 +19,8 @@ std::string file_name(const std::string& name) {
 
 std::vector<std::string> field_file_names(const Schema& schema) {
   std::vector<std::string> out(schema.fields.size());
-  std::set<std::string> taken = {"image", "label", "key", "classes"};
+  std::set<std::string> taken = {"image", "key", "classes"};
+  if (schema.find(FieldType::label) >= 0) taken.insert("label");
   for (std::size_t f = 0; f < out.size(); ++f) {
     const FieldType type = schema.fields[f].type;
     if (type == FieldType::image || type == FieldType::label) {

@@ -31,6 +31,11 @@ void OutputStream::rewrite(Bytes bytes, std::uint64_t offset) {
   file_.write_at(bytes, offset);
 }
 
+std::string OutputStream::complete() {
+  flush();
+  return file_.complete(flushed_);
+}
+
 void OutputStream::commit() {
   flush();
   file_.commit(flushed_);

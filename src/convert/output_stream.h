@@ -27,6 +27,9 @@ class OutputStream {
 
   void commit();
 
+  // As OutputFile::complete().
+  std::string complete();
+
  private:
   void flush();
 

@@ -116,11 +116,21 @@ void SampleFiles::add_image(const ConvertSample& sample, const std::string& stem
   add_owned(main_name_, std::move(png));
 }
 
+// Without regard to case: a tar's kinds have none.
+bool SampleFiles::is_taken(const std::string& name, const std::string& stem) const {
+  const std::string small = lower(name);
+  const bool labels = names_ == FileNames::of_archive && schema_.find(FieldType::label) >= 0;
+  return (labels && small == lower(stem + ".cls")) ||
+         std::any_of(files_.begin(), files_.end(),
+                     [&](const SampleFile& file) { return lower(file.name) == small; });
+}
+
 void SampleFiles::add_other(const ConvertSample& sample, std::size_t f, const std::string& stem) {
   const Field& field = schema_.fields[f];
   const Bytes bytes = sample.field(f);
   if (bytes.empty()) return;  // the sample has no such file
   std::string name = other_name(field, stem.empty() ? sample.key : stem);
+  while (is_taken(name, stem)) name += '_';
   if (field.type == FieldType::number) {
     double number = 0;
     if (bytes.size() == sizeof number) std::memcpy(&number, bytes.data(), sizeof number);

@@ -28,7 +28,8 @@ class SampleFiles {
   // The image first. Of other fields those that are not empty; of_source: without labels and
   // columns; of_archive: all, the label as "NAME.cls". `stem` is only for of_archive: the name up
   // to its first dot; empty: the one of the key. Valid until the next call. Throws SampleError
-  // when a field has not the elements that the schema promises.
+  // when a field has not the elements that the schema promises. No two files have one name: a field
+  // whose file would have the name of the image, of the label or of an earlier field gets a "_".
   const std::vector<SampleFile>& of(const ConvertSample& sample, const std::string& stem = {});
 
   // The name of the image; of the sample where it has none.
@@ -37,6 +38,7 @@ class SampleFiles {
  private:
   std::string image_name(const ConvertSample& sample, Bytes image) const;
   std::string other_name(const Field& field, const std::string& key) const;
+  bool is_taken(const std::string& name, const std::string& stem) const;
   void add_image(const ConvertSample& sample, const std::string& stem);
   void add_other(const ConvertSample& sample, std::size_t field, const std::string& stem);
   void add_owned(std::string name, std::vector<std::byte> content);

@@ -3,6 +3,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "pack/output_target.h"
+
 namespace tundish {
 
 ShardedOutput::ShardedOutput(const Conversion& conversion, std::vector<std::string> names,
@@ -21,25 +23,33 @@ ShardedOutput::ShardedOutput(const Conversion& conversion, std::vector<std::stri
 }
 
 ShardedOutput::~ShardedOutput() {
-  if (finished_) return;
-  for (std::size_t s = 0; s < completed_; ++s) ::unlink(names_[s].c_str());
+  for (std::size_t s = named_; s < temporary_.size(); ++s) {
+    try {
+      ::unlink(OutputTarget(names_[s], true).beside(temporary_[s]).c_str());
+    } catch (const Error&) {
+      // The folder is gone, or no descriptor is left: the next writer of this target removes it.
+    }
+  }
 }
 
 void ShardedOutput::next() {
-  stream_ = std::make_unique<OutputStream>(names_[completed_], replace_);
+  stream_ = std::make_unique<OutputStream>(names_[temporary_.size()], replace_);
 }
 
 void ShardedOutput::complete() {
   end_(*stream_);
   report_.bytes += stream_->offset();
-  stream_->commit();
+  temporary_.push_back(stream_->complete());
   ++report_.files;
-  ++completed_;
 }
 
 OutputStream& ShardedOutput::of(std::uint64_t sample) {
   // count and shards are below 2^32 and 2^31: the product fits.
-  while (completed_ + 1 < names_.size() && sample >= count_ * (completed_ + 1) / names_.size()) {
+  const auto is_behind = [&] {
+    const std::uint64_t end = count_ * (temporary_.size() + 1) / names_.size();
+    return temporary_.size() + 1 < names_.size() && sample >= end;
+  };
+  while (is_behind()) {
     complete();
     next();
   }
@@ -47,12 +57,19 @@ OutputStream& ShardedOutput::of(std::uint64_t sample) {
 }
 
 void ShardedOutput::finish() {
-  while (completed_ + 1 < names_.size()) {
+  while (temporary_.size() + 1 < names_.size()) {
     complete();
     next();
   }
   complete();
-  finished_ = true;
+  for (const std::string& name : names_) {
+    const OutputTarget target(name, replace_);
+    target.take_over(temporary_[named_]);
+    ++named_;
+    if (named_ == names_.size() && !target.sync_folder()) {
+      throw_errno(name, "the files are complete, but fsync of their folder failed", true);
+    }
+  }
 }
 
 }  // namespace tundish

@@ -20,7 +20,7 @@ class ShardedOutput {
   ShardedOutput(const Conversion& conversion, std::vector<std::string> names,
                 std::function<void(OutputStream& shard)> end);
 
-  // Removes the shards that are complete, unless finish() was called.
+  // Without finish() no shard appears, and those that exist stay as they are.
   ~ShardedOutput();
   ShardedOutput(const ShardedOutput&) = delete;
   ShardedOutput& operator=(const ShardedOutput&) = delete;
@@ -28,7 +28,8 @@ class ShardedOutput {
   // The file of this sample; numbers ascend.
   OutputStream& of(std::uint64_t sample);
 
-  // Completes the last shard and reports files and bytes.
+  // Completes the last shard, gives all of them their names, and reports files and bytes. Names are
+  // given one after the other: a machine that stops between them leaves some shards of the old set.
   void finish();
 
  private:
@@ -40,8 +41,8 @@ class ShardedOutput {
   const std::function<void(OutputStream&)> end_;
   const bool replace_;
   const std::uint64_t count_;
-  std::size_t completed_ = 0;
-  bool finished_ = false;
+  std::vector<std::string> temporary_;  // hidden names of the shards that are complete
+  std::size_t named_ = 0;               // of these, how many have their name
   std::unique_ptr<OutputStream> stream_;
 };
 

@@ -42,12 +42,23 @@ void OutputFile::create() {
               "no name is left for a temporary file");
 }
 
-void OutputFile::commit(std::uint64_t bytes) {
+void OutputFile::make_durable(std::uint64_t bytes) {
   if (::ftruncate(file_.descriptor(), static_cast<off_t>(bytes)) != 0) {
     throw_errno(target_.path(), "set the size", true);
   }
   // Never tried again: after a failure the kernel calls the lost pages clean.
   if (::fsync(file_.descriptor()) != 0) throw_errno(target_.path(), "fsync", true);
+}
+
+std::string OutputFile::complete(std::uint64_t bytes) {
+  make_durable(bytes);
+  file_ = File();
+  temporary_.path.clear();
+  return std::move(temporary_.leaf);
+}
+
+void OutputFile::commit(std::uint64_t bytes) {
+  make_durable(bytes);
   target_.take_over(temporary_.leaf);
   temporary_.path.clear();
   if (!target_.sync_folder()) {

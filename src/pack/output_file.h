@@ -33,6 +33,11 @@ class OutputFile {
   // as it was before, unless only the folder could not be made durable: then it is the new file.
   void commit(std::uint64_t bytes);
 
+  // The same, but the file keeps its temporary name, which is returned: the caller gives it the
+  // target's name (OutputTarget::take_over) or removes it. It is closed, so that many of them are
+  // possible; and no longer locked: the next writer of the target removes it.
+  std::string complete(std::uint64_t bytes);
+
  private:
   // A separate member, so that the file is removed also when the constructor throws.
   struct Temporary {
@@ -41,6 +46,7 @@ class OutputFile {
   };
 
   void create();
+  void make_durable(std::uint64_t bytes);
 
   OutputTarget target_;
   Temporary temporary_;

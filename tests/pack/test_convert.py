@@ -1,11 +1,7 @@
 """`tundish convert`: to every format and back, byte for byte and value for value."""
 
 import io
-import json
 import os
-import shutil
-import signal
-import subprocess
 import tarfile
 
 import numpy as np
@@ -15,7 +11,7 @@ from PIL import Image
 
 from tests.helpers import record_files
 from tests.helpers.files import jpeg, png, tar_of, tree, write
-from tests.helpers.program import PROGRAM, documented_keys, error_of, needs_program, result_json
+from tests.helpers.program import documented_keys, error_of, needs_program, result_json
 from tests.helpers.program import tundish as program
 from tests.helpers.sources import rows
 
@@ -299,40 +295,6 @@ def test_what_exists_is_kept_without_force(photos, tmp_path, form):
     assert file.read_bytes() != b"mine"
 
 
-@pytest.fixture(scope="module")
-def many(tmp_path_factory):
-    """Enough files that a signal hits the work and not its end."""
-    folder = tmp_path_factory.mktemp("many") / "in"
-    write(folder / "c/0.jpg", jpeg())
-    for i in range(1, 3000):
-        os.link(folder / "c/0.jpg", folder / f"c/{i}.jpg")
-    return folder
-
-
-@pytest.mark.parametrize(
-    "words", ["tar", "tfrecord", "tfrecord --shards=500", "lmdb", "hdf5", "npy"]
-)
-def test_an_interrupted_conversion_leaves_nothing(many, tmp_path, words):
-    command = [PROGRAM, "convert", many, "-o", tmp_path / "out", "--progress=json", "--force"]
-    for _ in range(20):  # a signal may come too late
-        process = subprocess.Popen(
-            [*command, "--to", *words.split()], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
-        first = process.stderr.readline()
-        process.send_signal(signal.SIGINT)
-        messages = process.communicate(timeout=60)[1]
-        assert json.loads(first)["progress"]["samples_total"] == 3000
-        if process.returncode != 0:
-            break
-        for name in os.listdir(tmp_path):
-            shutil.rmtree(tmp_path / name, ignore_errors=True)
-            (tmp_path / name).unlink(missing_ok=True)
-    assert process.returncode == 130, messages
-    assert f"TND-507 {tmp_path}/out: was interrupted".encode() in messages
-    assert b"other commands start over" in messages
-    assert os.listdir(tmp_path) == []
-
-
 def test_more_shards_than_samples_are_refused(photos, tmp_path):
     root, _ = photos
     words = ["-o", tmp_path / "t", "--to", "tfrecord", "--shards", "10"]
@@ -360,3 +322,27 @@ def test_progress_goes_to_a_function(photos, tmp_path):
     seen = []
     tundish.convert(photos[0] / "photos.tnd", tmp_path / "a.tar", "tar", progress=seen.append)
     assert seen[-1]["samples"] == seen[-1]["samples_total"] == 9
+
+
+def test_no_field_takes_the_name_of_the_image_or_of_the_label(tmp_path):
+    """Fields that are called as the ending of the image, as the label, and as one another."""
+    sample = {
+        "image": png(),
+        "label": 1,
+        "png": b"second",
+        "cls": b"third",
+        "a/b": b"4",
+        "a_b": b"5",
+    }
+    tundish.pack([sample], tmp_path / "a.tnd")
+    image = program("cat", tmp_path / "a.tnd", "0").stdout
+    for kind in ("tar", "folder"):
+        target = tmp_path / kind / "out.tar"
+        target.parent.mkdir()
+        result_json("convert", tmp_path / "a.tnd", "-o", target, "--to", kind, "--force")
+        files = tree(target.parent)
+        if kind == "tar":
+            with tarfile.open(target) as archive:
+                files = {one.name.encode(): archive.extractfile(one).read() for one in archive}
+            assert back(target)[1:] == ([1], [image])
+        assert {image, b"second", b"third", b"4", b"5"} <= set(files.values())

@@ -10,8 +10,8 @@ import tundish
 from PIL import Image
 
 from tests.helpers import record_files
-from tests.helpers.files import tree
-from tests.helpers.program import needs_program
+from tests.helpers.files import png, tree, write
+from tests.helpers.program import needs_program, result_json
 from tests.helpers.program import tundish as program
 from tests.helpers.sources import rows
 
@@ -121,3 +121,13 @@ def test_raw_pixels_of_every_kind_are_pngs(tmp_path, shape, dtype):
     for i, wanted in enumerate(values):
         found = np.asarray(Image.open(tmp_path / f"f/{i:08}.png"))
         assert np.array_equal(found, wanted if len(shape) == 2 else wanted.transpose(1, 2, 0))
+
+
+def test_label_vectors_keep_their_name_and_the_lost_names_of_classes_are_told(tmp_path):
+    write(tmp_path / "1.png", png())
+    (tmp_path / "v.csv").write_text("path,label:a,label:b\n1.png,0.5,1\n")
+    for kind in ("tar", "tfrecord", "hdf5", "npy"):
+        words = ["convert", tmp_path / "v.csv", "-o", tmp_path / f"v.{kind}", "--to", kind]
+        left_out = result_json(*words)["left_out"]
+        assert "the names of the 2 classes of the label vectors" in left_out, kind
+    assert np.load(tmp_path / "v.npy" / "label.npy").tolist() == [[0.5, 1]]

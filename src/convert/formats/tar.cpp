@@ -1,6 +1,7 @@
 #include "convert/formats/tar.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <xxhash.h>
 
 #include <algorithm>
@@ -21,7 +22,13 @@ std::vector<std::string> shard_names(const std::string& target, std::uint64_t sh
   const bool has_ending = target.ends_with(".tar");
   const std::string stem = target.substr(0, target.size() - (has_ending ? 4 : 0));
   std::vector<std::string> out;
-  for (std::uint64_t s = 0; s < shards; ++s) out.push_back(fmt::format("{}-{:06}.tar", stem, s));
+  for (std::uint64_t s = 0; s <= shards; ++s) out.push_back(fmt::format("{}-{:06}.tar", stem, s));
+  struct stat status;
+  if (::lstat(out.back().c_str(), &status) == 0) {
+    throw Error(ErrorCode::argument, {.file = out.back()},
+                "it would be taken for a shard of the new set; remove it, or choose another name");
+  }
+  out.pop_back();
   return out;
 }
 
