@@ -33,14 +33,21 @@ std::optional<std::int64_t> parse_whole(std::string_view text) {
 
 }  // namespace
 
-std::optional<LabelFault> make_labels(Labels& out, const StringTable& texts) {
+std::optional<LabelFault> make_labels(Labels& out, const StringTable& texts, MixedLabels mixed) {
   out = {};
-  bool numbers = true;
+  std::optional<std::size_t> number, name;  // the first of each
   for (std::size_t i = 0; i < texts.size(); ++i) {
     if (texts[i].empty()) return LabelFault{i, "the label is empty"};
-    numbers = numbers && parse_number(texts[i]);
+    std::optional<std::size_t>& first = parse_number(texts[i]) ? number : name;
+    if (!first) first = i;
   }
-  if (!numbers) {
+  if (name && number && mixed == MixedLabels::refused) {
+    return LabelFault{
+        *name,
+        fmt::format("the label '{}' is no number, but others are, such as '{}'",
+                    printable(std::string(texts[*name])), printable(std::string(texts[*number])))};
+  }
+  if (name) {
     number_names(out, texts);
     return {};
   }

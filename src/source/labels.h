@@ -24,9 +24,13 @@ struct LabelFault {
   std::string reason;
 };
 
+// Names among numbers: "7", "3x". In a list both are names; in a tar the odd one is a damaged label.
+enum class MixedLabels { names, refused };
+
 // All numbers: they must be whole, and are taken as they are; -1 means no label, less is refused.
 // Otherwise all are names: sorted as Python sorts them, numbered from 0. None may be empty.
-std::optional<LabelFault> make_labels(Labels& out, const StringTable& texts);
+std::optional<LabelFault> make_labels(Labels& out, const StringTable& texts,
+                                      MixedLabels mixed = MixedLabels::names);
 
 // Sorted distinct names and the place of each text among them.
 void number_names(Labels& out, const StringTable& texts);

@@ -53,6 +53,17 @@ TEST_CASE("labels that are not all numbers are names in Python's order") {
   CHECK(labels.values == std::vector<std::int64_t>{3, 0, 2, 3, 1, 5, 4});
 }
 
+TEST_CASE("names among numbers are refused where all are numbers or none is") {
+  Labels labels;
+  const auto fault = make_labels(labels, table({"0", "11", "3x", "y"}), MixedLabels::refused);
+  REQUIRE(fault);
+  CHECK(fault->sample == 2);
+  CHECK(fault->reason == "the label '3x' is no number, but others are, such as '0'");
+  CHECK_FALSE(make_labels(labels, table({"dog", "3x"}), MixedLabels::refused));
+  CHECK_FALSE(make_labels(labels, table({"0", "11"}), MixedLabels::refused));
+  CHECK(labels.values == std::vector<std::int64_t>{0, 11});
+}
+
 TEST_CASE("an invalid label is named") {
   Labels labels;
   for (const char* text : {"", "1.5", "-2", "9223372036854775808", "1e300", "-0.5"}) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <vector>
+#include <set>
 
 #include "core/utf8.h"
 
@@ -59,6 +59,22 @@ std::string join_path(std::string_view folder, std::string_view name) {
   std::string out(folder);
   if (!out.empty() && out.back() != '/') out += '/';
   return out += name;
+}
+
+std::vector<std::string> distinct_names(std::span<const std::string> files) {
+  std::vector<std::string> out;
+  for (const std::string& file : files) out.push_back(file.substr(file.rfind('/') + 1));
+  const std::set<std::string> different(out.begin(), out.end());
+  if (different.size() == out.size()) return out;
+  std::string_view common = files[0];
+  for (const std::string& file : files) {
+    const auto [end, _] = std::mismatch(common.begin(), common.end(), file.begin(), file.end());
+    common = common.substr(0, static_cast<std::size_t>(end - common.begin()));
+  }
+  const std::size_t folder = common.rfind('/') + 1;  // npos + 1 == 0
+  for (std::size_t f = 0; f < out.size(); ++f)
+    out[f] = clean_path("/" + files[f].substr(folder)).substr(1);
+  return out;
 }
 
 std::string clean_path(std::string_view path) {

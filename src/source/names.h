@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tundish {
 
@@ -22,6 +24,10 @@ std::string lower(std::string_view text);
 
 // FOLDER/NAME, with one slash between.
 std::string join_path(std::string_view folder, std::string_view name);
+
+// The files' names without folders; where two are the same, with the folders below the one that
+// holds all of them. Different for different files.
+std::vector<std::string> distinct_names(std::span<const std::string> files);
 
 // Without empty parts and ".", with ".." resolved by the letters alone (no file is asked). What
 // cannot be resolved stays in front: "../a" of a relative path. An absolute one stays absolute.

@@ -1,6 +1,7 @@
 #include "source/views/pattern.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <charconv>
@@ -27,13 +28,23 @@ std::optional<std::uint64_t> whole(std::string_view text) {
   return out;
 }
 
-// What is between braces: "000..012" or "a,b"; nothing when it is neither, or far too much.
+bool exists(const std::string& path) {
+  struct stat status;
+  return ::stat(path.c_str(), &status) == 0;
+}
+
+// What is between braces: "000..012" or "a,b"; nothing when it is neither. Throws Error.
 std::vector<std::string> alternatives(std::string_view inside) {
   std::vector<std::string> out;
   if (const std::size_t dots = inside.find(".."); dots != inside.npos) {
     const std::string_view from_text = inside.substr(0, dots);
     const auto from = whole(from_text), to = whole(inside.substr(dots + 2));
-    if (!from || !to || *from > *to || *to - *from >= kMostPaths) return {};
+    if (!from || !to) return {};
+    if (*from > *to || *to - *from >= kMostPaths) {
+      throw Error(ErrorCode::argument, {.file = "{" + std::string(inside) + "}"},
+                  *from > *to ? "it counts down: write the smaller number first"
+                              : "it stands for over a million files");
+    }
     const std::uint64_t count = *to - *from + 1;
     for (std::uint64_t i = 0; i < count; ++i) {
       out.push_back(fmt::format("{:0{}}", *from + i, std::min<std::size_t>(from_text.size(), 20)));
@@ -92,7 +103,7 @@ std::vector<std::string> list_matches(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   const std::string folder = slash == path.npos ? "" : path.substr(0, slash + 1);
   const std::string pattern = path.substr(folder.size());
-  if (has_glob(folder)) {
+  if (has_glob(folder) && !exists(folder)) {
     throw Error(ErrorCode::argument, {.file = path},
                 "*, ? and [ may be in the last part of a path only");
   }
@@ -109,16 +120,28 @@ std::vector<std::string> list_matches(const std::string& path) {
 
 }  // namespace
 
-bool is_pattern(const std::string& path) { return has_glob(path) || find_braces(path).has_value(); }
+bool is_pattern(const std::string& path) {
+  try {
+    return has_glob(path) || find_braces(path).has_value();
+  } catch (const Error&) {
+    return true;  // expand_pattern() says what is wrong with it
+  }
+}
 
 std::vector<std::string> expand_pattern(const std::string& path) {
   std::vector<std::string> out;
   for (const std::string& one : expand_braces(path)) {
-    if (!has_glob(one)) {
+    if (!has_glob(one) || exists(one)) {
       out.push_back(one);
       continue;
     }
     for (std::string& name : list_matches(one)) out.push_back(std::move(name));
+  }
+  std::vector<std::string> sorted = out;
+  std::sort(sorted.begin(), sorted.end());
+  if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end()) {
+    throw Error(ErrorCode::argument, {.file = path},
+                fmt::format("the pattern names {} twice", printable(*twice)));
   }
   if (out.empty()) {
     throw Error(ErrorCode::source_missing, {.file = path}, "no file matches this pattern");

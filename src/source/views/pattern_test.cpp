@@ -32,7 +32,7 @@ TEST_CASE("pattern: numbers and texts between braces") {
 }
 
 TEST_CASE("pattern: what is none stays as it is") {
-  for (const char* text : {"a.tar", "a{}b", "{x}", "{3..1}", "{1..x}", "{..}", "{-1..2}", "}{", "{",
+  for (const char* text : {"a.tar", "a{}b", "{x}", "{1..x}", "{..}", "{-1..2}", "}{", "{",
                            "{1..99999999999999999999}", "{{a,b},c}"}) {
     CAPTURE(text);
     CHECK_FALSE(is_pattern(text));
@@ -56,8 +56,23 @@ TEST_CASE("pattern: globs are files that exist, in order") {
   CHECK(code_of((folder / "*") + "/a.tar") == ErrorCode::argument);
 }
 
+TEST_CASE("pattern: a folder may have the letters of a glob in its name") {
+  const TemporaryFolder folder;
+  for (const char* name : {"run[1]/s-0.tar", "run[1]/s-1.tar"}) folder.write(name, "x");
+  const Texts both = {folder / "run[1]/s-0.tar", folder / "run[1]/s-1.tar"};
+  CHECK(expand_pattern(folder / "run[1]/s-{0..1}.tar") == both);
+  CHECK(expand_pattern(folder / "run[1]/s-*.tar") == both);
+}
+
+TEST_CASE("pattern: a file that is named twice, numbers that count down") {
+  CHECK(code_of("{a,b,a}.tar") == ErrorCode::argument);
+  CHECK(is_pattern("s-{3..1}.tar"));
+  CHECK(code_of("s-{3..1}.tar") == ErrorCode::argument);
+}
+
 TEST_CASE("pattern: more than a million paths are refused") {
-  CHECK(expand_pattern("{0..999}{0..999}").size() == 1'000'000);
+  CHECK(code_of("{0..1000000}") == ErrorCode::argument);
+  CHECK(expand_pattern("{000..999}{000..999}").size() == 1'000'000);
   CHECK(code_of("{0..999}{0..999}{0..1}") == ErrorCode::argument);
 }
 

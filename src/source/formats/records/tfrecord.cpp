@@ -334,8 +334,8 @@ std::shared_ptr<const Source> open_tfrecord(const std::string& path, const Sourc
 std::shared_ptr<const Source> open_tfrecords(const std::string& path,
                                              const std::vector<std::string>& files,
                                              const SourceOptions& options) {
-  std::vector<std::string> prefixes;
-  for (const std::string& file : files) prefixes.push_back(file.substr(file.rfind('/') + 1) + "/");
+  std::vector<std::string> prefixes = distinct_names(files);
+  for (std::string& name : prefixes) name += '/';
   return open_all(path, files, prefixes, warnings_of_missing(path, files), options);
 }
 

@@ -26,24 +26,42 @@ bool is_note(const std::string& name) {
   return false;
 }
 
-// "train" of "train-00003-of-00010", with the 10; a name of another form is its own set.
+// "train" of "train-00003-of-00010", with the "00010"; of a name of another form nothing.
 struct ShardName {
-  std::string set;
+  std::string set, count;
   std::uint64_t shards = 0;
 };
 
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
 ShardName parse_shard_name(const std::string& name) {
   const std::size_t of = name.find("-of-");
-  if (of == name.npos) return {"", 0};
+  if (of == name.npos || of == 0) return {};
   const std::size_t dash = name.rfind('-', of - 1);
-  if (of == 0 || dash == name.npos) return {"", 0};
-  std::uint64_t shards = 0;
-  const std::string digits = name.substr(of + 4, 9);
-  for (const char c : digits) {
-    if (c < '0' || c > '9') break;
-    shards = shards * 10 + static_cast<std::uint64_t>(c - '0');
+  if (dash == name.npos) return {};
+  ShardName out{.set = name.substr(0, dash), .count = ""};
+  for (const char c : name.substr(of + 4, 9)) {
+    if (!is_digit(c)) break;
+    out.count += c;
+    out.shards = out.shards * 10 + static_cast<std::uint64_t>(c - '0');
   }
-  return {name.substr(0, dash), shards};
+  return out;
+}
+
+// A set as a pattern: "train-*-of-00010"; of other names all but their numbers: "train*-*.tfrec" of
+// "train07-2071.tfrec".
+std::string set_of(const std::string& name) {
+  const ShardName shard = parse_shard_name(name);
+  if (shard.shards > 0) return shard.set + "-*-of-" + shard.count;
+  std::string out;
+  for (const char c : name) {
+    if (!is_digit(c)) {
+      out += c;
+    } else if (!out.ends_with('*')) {
+      out += '*';
+    }
+  }
+  return out;
 }
 
 // Calls visit(name, size) for all files but notes, until it gives false; false then, and for a
@@ -92,10 +110,12 @@ std::vector<std::string> warnings_of_missing(const std::string& path,
                                              std::span<const std::string> files) {
   std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> sets;  // expected, found
   for (const std::string& file : files) {
-    const ShardName shard = parse_shard_name(file.substr(file.rfind('/') + 1));
+    const std::string name = file.substr(file.rfind('/') + 1);
+    const ShardName shard = parse_shard_name(name);
     if (shard.shards == 0) continue;
-    sets[shard.set].first = shard.shards;
-    ++sets[shard.set].second;
+    auto& [expected, found] = sets[set_of(name)];
+    expected = shard.shards;
+    ++found;
   }
   std::vector<std::string> out;
   for (const auto& [set, counts] : sets) {
@@ -111,8 +131,7 @@ TfRecordFolder list_tfrecords(const std::string& path) {
   std::vector<std::string> all;  // also those without a record
   std::set<std::string> sets;
   visit_files(path, [&](const std::string& name, std::uint64_t size) {
-    const ShardName shard = parse_shard_name(name);
-    if (shard.shards > 0) sets.insert(shard.set);
+    sets.insert(set_of(name));
     all.push_back(name);
     if (size > 0) out.names.push_back(name);
     return true;
@@ -122,10 +141,9 @@ TfRecordFolder list_tfrecords(const std::string& path) {
     throw Error(
         unsupported_source(
             "TFRecord",
-            fmt::format(
-                "the folder holds several sets ({}); say which by a pattern, such as '{}-*'",
-                printable(fmt::format("{}", fmt::join(sets, ", "))),
-                printable(join_path(path, *sets.begin())))),
+            fmt::format("the folder holds several sets ({}); say which by a pattern, such as '{}*'",
+                        printable(fmt::format("{}", fmt::join(sets, ", "))),
+                        printable(join_path(path, *sets.begin())))),
         {.file = path});
   }
   out.warnings = warnings_of_missing(path, all);

@@ -342,16 +342,40 @@ TEST_CASE("tfrecord: a folder of files is one data set") {
   CHECK(source->info(2).label == 2);
   CHECK(source->key(0) == "train-00000-of-00003/00000000");
   CHECK(source->path() == folder / "d");
-  CHECK(source->warnings().at(0).ends_with("2 of the 3 files of train exist"));
+  CHECK(source->warnings().at(0).ends_with("2 of the 3 files of train-*-of-00003 exist"));
   folder.write("d/test-00000-of-00001", sample_with(3));
   const std::string refused = error_of(folder / "d");
   CHECK(
-      refused.starts_with("TND-315 TFRecord: the folder holds several sets (test, train); say "
-                          "which by a pattern, such as '"));
-  CHECK(refused.ends_with("/d/test-*'"));
+      refused.starts_with("TND-315 TFRecord: the folder holds several sets (test-*-of-00001, "
+                          "train-*-of-00003); say which by a pattern, such as '"));
+  CHECK(refused.ends_with("/d/test-*-of-00001*'"));
   const auto some = open_loose(folder / "d/train-*");
   REQUIRE(some->count() == 3);
-  CHECK(some->warnings().at(0).ends_with("d/train-*: 2 of the 3 files of train exist"));
+  CHECK(some->warnings().at(0).ends_with("d/train-*: 2 of the 3 files of train-*-of-00003 exist"));
+}
+
+TEST_CASE("tfrecord: names that differ by more than numbers are several sets") {
+  const TemporaryFolder folder;
+  const auto write = [&](const std::string& name) { folder.write(name, sample_with(1)); };
+  for (const char* name : {"k/ld_train00-2071.tfrec", "k/ld_train01-2098.tfrec"}) write(name);
+  CHECK(open_loose(folder / "k")->count() == 2);
+  for (const char* name : {"a/train.tfrecord", "a/test.tfrecord", "b/t-00000-of-00001",
+                           "b/val.tfrecord", "c/t-00000-of-00001", "c/t-00000-of-00002"}) {
+    write(name);
+  }
+  for (const char* name : {"a", "b", "c"}) {
+    CHECK(error_of(folder / name).starts_with("TND-315 TFRecord: the folder holds several sets"));
+  }
+  CHECK(open_loose(folder / "c/t-*-of-00001*")->count() == 1);
+}
+
+TEST_CASE("tfrecord: files of one name in two folders have different keys") {
+  const TemporaryFolder folder;
+  for (const char* name : {"a/t-0", "b/t-0"}) folder.write(name, sample_with(1));
+  const auto source = open_loose(folder / "{a,b}/t-0");
+  CHECK(source->key(0) == "a/t-0/00000000");
+  CHECK(source->key(1) == "b/t-0/00000000");
+  CHECK_THROWS_AS(open_loose(folder / "{a/t-0,a/t-0}"), Error);
 }
 
 }  // namespace tundish

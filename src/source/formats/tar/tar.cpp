@@ -56,7 +56,6 @@ class ArchiveStream : public ByteStream {
 class Tar : public Source, public FileTimes {
  public:
   Tar(const std::string& path, const std::vector<std::string>& files) : path_(path) {
-    std::vector<std::string> names;
     for (const std::string& name : files) {
       Archive archive;
       archive.path = name;
@@ -68,13 +67,13 @@ class Tar : public Source, public FileTimes {
       compressed_ = compressed_ || archive.compression != Compression::none;
       if (archives_.size() < kMaxOpenFiles) archive.file = std::move(file);
       archives_.push_back(std::move(archive));
-      names.push_back(tar_stem(name));
     }
     const auto open = [&](std::uint32_t number) {
       check_stop(path_);
       index_.archive = number;  // what a decompressor throws names its file by itself
       return std::make_unique<ArchiveStream>(archives_[number]);
     };
+    const std::vector<std::string> names = archive_names(files);
     if (const auto fault = index_tars(index_, names, open)) fail(*fault, archives_[index_.archive]);
     for (std::string& text : index_.warnings) text = printable(path) + ": " + text;
   }

@@ -35,9 +35,20 @@ bool file_is_tar(const std::string& folder, const std::string& name) {
   }
 }
 
+// "train-000" of "train-000.tar.gz".
+std::string without_ending(const std::string& name) {
+  const std::string small = lower(name);
+  const std::size_t base = name.rfind('/') + 1;  // npos + 1 == 0
+  for (const std::string_view ending : {".tar", ".tgz"}) {
+    const std::size_t at = small.rfind(ending);
+    if (at != small.npos && at > base) return name.substr(0, at);
+  }
+  return name;
+}
+
 // "train-" of "train-000003.tar".
 std::string set_of(const std::string& name) {
-  std::string stem = tar_stem(name);
+  std::string stem = without_ending(name);
   while (!stem.empty() && stem.back() >= '0' && stem.back() <= '9') stem.pop_back();
   return stem;
 }
@@ -83,14 +94,12 @@ std::vector<std::string> list_tars(const std::string& path) {
       {.file = path});
 }
 
-std::string tar_stem(const std::string& name) {
-  const std::string base = name.substr(name.rfind('/') + 1);  // npos + 1 == 0
-  const std::string small = lower(base);
-  for (const std::string_view ending : {".tar", ".tgz"}) {
-    const std::size_t at = small.rfind(ending);
-    if (at != small.npos && at > 0) return base.substr(0, at);
-  }
-  return base;
+std::vector<std::string> archive_names(std::span<const std::string> files) {
+  const std::vector<std::string> names = distinct_names(files);
+  std::vector<std::string> stems;
+  for (const std::string& name : names) stems.push_back(without_ending(name));
+  const std::set<std::string> different(stems.begin(), stems.end());
+  return different.size() == stems.size() ? stems : names;
 }
 
 }  // namespace tundish

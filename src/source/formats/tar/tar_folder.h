@@ -1,6 +1,7 @@
 // Which files of a folder are the .tar archives (shards) of one data set.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,8 @@ bool is_tar_folder(const std::string& path);
 // and val-0.tar).
 std::vector<std::string> list_tars(const std::string& path);
 
-// "train-000" of "train-000.tar.gz": without the ending, for keys.
-std::string tar_stem(const std::string& name);
+// What distinguishes archives, for keys: "train-000" of "train-000.tar.gz", with folders where two
+// have one name, and with endings where only those differ.
+std::vector<std::string> archive_names(std::span<const std::string> files);
 
 }  // namespace tundish

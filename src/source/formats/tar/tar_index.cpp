@@ -314,7 +314,7 @@ class Indexer {
       texts.add(label_texts_[members_[groups_[g].label].label]);
     }
     Labels labels;
-    if (const auto fault = make_labels(labels, texts)) {
+    if (const auto fault = make_labels(labels, texts, MixedLabels::refused)) {
       const std::size_t m = groups_[samples_[fault->sample]].label;
       out_.archive = groups_[samples_[fault->sample]].archive;
       return Fault{ErrorCode::label_unreadable,

@@ -127,6 +127,25 @@ TEST_CASE("tar shards: a name in two archives is two samples, a sample torn in o
         std::string::npos);
 }
 
+TEST_CASE("tar shards: archives of one name have different keys") {
+  const TemporaryFolder folder;
+  const std::string one = TarMaker().add("1.jpg", "x").end();
+  for (const char* name : {"a/s-0.tar", "b/s-0.tar", "a/s-0.tar.old.tar"}) folder.write(name, one);
+  CHECK(keys_of(*open_loose(folder / "{a,b}/s-0.tar")) == Texts{"a/s-0/1.jpg", "b/s-0/1.jpg"});
+  folder.write("c/s.tar", one);
+  folder.write("c/s.tgz", one);  // by its bytes no gzip
+  CHECK(keys_of(*open_loose(folder / "c/s.t*")) == Texts{"s.tar/1.jpg", "s.tgz/1.jpg"});
+}
+
+TEST_CASE("tar shards: a label that is no number among numbers names its archive") {
+  const TemporaryFolder folder;
+  folder.write("0.tar", TarMaker().add("1.jpg", "x").add("1.cls", "7").end());
+  folder.write("1.tar", TarMaker().add("2.jpg", "x").add("2.cls", "3x").end());
+  CHECK(error_of(folder / "{0..1}.tar")
+            .starts_with(error_name(ErrorCode::label_unreadable) + " " + (folder / "1.tar") +
+                         ": '2.cls': the label '3x' is no number"));
+}
+
 TEST_CASE("tar shards: what is wrong names its archive") {
   const TemporaryFolder folder;
   const std::string good = TarMaker().add("1.jpg", "x").add("1.cls", "1").end();
