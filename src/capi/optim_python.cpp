@@ -66,11 +66,12 @@ int32_t tundish_optimizer_find(tundish_optimizer* optimizer, const void* functio
   });
 }
 
-// For autograd: the remembered objects were written. They are no inference tensors.
+// For autograd: the remembered objects with a gradient were written. They are no inference tensors.
 void tundish_optimizer_bump_versions(tundish_optimizer* optimizer, const void* functions) {
   const TorchFunctions& torch = functions_at(functions);
-  for (const KnownParameter& known : optimizer->known) {
-    torch.bump_version(tensor_of(torch, known.object));
+  for (std::size_t i = 0; i < optimizer->known.size(); ++i) {
+    if (!optimizer->bound[i].gradient) continue;
+    torch.bump_version(tensor_of(torch, optimizer->known[i].object));
   }
 }
 

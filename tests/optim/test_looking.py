@@ -142,6 +142,20 @@ def test_autograd_notices_a_step_between_forward_and_backward():
         assert steps == optimizer._calls
 
 
+@pytest.mark.parametrize("table", [torch_functions.TABLE, None])
+def test_autograd_is_told_nothing_of_parameters_without_a_gradient(table, monkeypatch):
+    monkeypatch.setattr("tundish.optim.looking.TABLE", table)
+    models = [torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Linear(3, 3)) for _ in range(2)]
+    optimizer = optim.SGD([p for model in models for p in model.parameters()], 0.1)
+    for _ in range(3):
+        optimizer.zero_grad()
+        first, second = (model(torch.ones(2, 3)).sum() for model in models)
+        first.backward()
+        optimizer.step()
+        optimizer.step()
+        second.backward()
+
+
 class Derived(torch.nn.Parameter):
     """Its gradient is somewhere else than C++ thinks."""
 

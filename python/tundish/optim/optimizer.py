@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import chain
+from itertools import chain, compress
 from operator import attrgetter, itemgetter
 from threading import Lock
 from typing import Any
@@ -192,7 +192,7 @@ class EngineOptimizer(WithOptions, Averaged, Stepping):
             if is_bound:
                 engine.bump_versions()
             else:
-                torch.autograd.graph.increment_version(parameters)
+                torch.autograd.graph.increment_version([*compress(parameters, table.present)])
             table.versions = [parameter._version for parameter, _ in table.masters]
         if self._options.clear_gradients:
             for gradient in copies:
