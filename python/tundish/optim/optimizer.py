@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import chain, compress
-from operator import attrgetter, itemgetter
+from operator import attrgetter, is_, itemgetter
 from threading import Lock
 from typing import Any
 
@@ -27,9 +27,11 @@ from .table import (
     check_rows,
     extra_states,
     fp32_like,
+    layout_of,
     put_in_order,
     refresh_masters,
     rows_of,
+    shape_of,
     tensor_of,
 )
 
@@ -37,7 +39,6 @@ from .table import (
 _gradient = attrgetter("grad")
 _PARAMETERS = itemgetter("params")
 _address = torch.Tensor.data_ptr
-_bytes = torch.Tensor.nbytes.__get__
 # As a number: torch.cuda.current_stream() takes ten times as long.
 _stream_of = getattr(torch._C, "_cuda_getCurrentRawStream", lambda device: 0)
 
@@ -222,6 +223,8 @@ class EngineOptimizer(WithOptions, Averaged, Stepping):
         """Whether the engine knows where all tensors are; gradients that moved, it has found."""
         if table is None or self._engine is None or not self._states_are_bound(table):
             return False
+        if shape_of(self.param_groups) != table.groups:
+            return False
         found = self._engine.find_gradients(parameters)
         if found == MOVED:
             table.gradients = []  # not known here
@@ -240,8 +243,9 @@ class EngineOptimizer(WithOptions, Averaged, Stepping):
 
     def _are_in_place(self, table: Table, parameters: list[Any]) -> bool:
         return (
-            list(map(_address, parameters)) == table.places
-            and list(map(_bytes, parameters)) == table.sizes
+            shape_of(self.param_groups) == table.groups
+            and all(map(is_, parameters, table.parameters))
+            and list(map(layout_of, parameters)) == table.layouts
             and self._states_are_bound(table)
         )
 
@@ -284,8 +288,9 @@ class EngineOptimizer(WithOptions, Averaged, Stepping):
         self._refuse_capture(rows[0][2])
         self._start_engine(rows[0][2].device)
         table = Table(
-            places=[p.data_ptr() for _, _, p in rows],
-            sizes=[p.nbytes for _, _, p in rows],
+            groups=shape_of(self.param_groups),
+            parameters=[p for _, _, p in rows],
+            layouts=[layout_of(p) for _, _, p in rows],
             gradients=[0 if p.grad is None else p.grad.data_ptr() for _, _, p in rows],
             present=[p.grad is not None for _, _, p in rows],
             dtypes=[None if p.grad is None else p.grad.dtype for _, _, p in rows],
@@ -322,7 +327,7 @@ class EngineOptimizer(WithOptions, Averaged, Stepping):
             tensors.append(tensor_of(parameter, states, extra, buckets[key]))
         assert self._engine is not None
         self._engine.bind(tensors, len(table.buckets))
-        self._engine.know([parameter for _, _, parameter in rows])
+        self._engine.know(table.parameters)
         table.states = BoundStates(self.state)
         return table
 
