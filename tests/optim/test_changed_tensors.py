@@ -14,6 +14,7 @@ from tundish.optim import torch_functions
 from .every import EVERY, make
 from .ulps import ulps
 
+KEPT: list[Any] = []
 COUNT = (
     40_000  # more than malloc keeps: memory that was freed is gone, and a step there would crash
 )
@@ -57,6 +58,28 @@ def zero_the_middle(optimizer: Any) -> None:
             state[key] = torch.zeros_like(value)
 
 
+def zero_one_state(optimizer: Any) -> None:
+    """While somebody else keeps the old one alive."""
+    state = optimizer.state[optimizer.param_groups[0]["params"][1]]
+    for key in ("momentum_buffer", "exp_avg_sq"):
+        if key in state:
+            KEPT.append(state[key])
+            state[key] = torch.zeros_like(state[key])
+
+
+def other_memory_of_one(optimizer: Any) -> None:
+    state = optimizer.state[optimizer.param_groups[0]["params"][1]]
+    for key in ("momentum_buffer", "exp_avg_sq"):
+        if key in state:
+            state[key].data = torch.zeros_like(state[key])
+
+
+def other_step_of_one(optimizer: Any) -> None:
+    state = optimizer.state[optimizer.param_groups[0]["params"][1]]
+    if "step" in state:
+        state["step"] = torch.zeros_like(state["step"])
+
+
 def to_another_place(optimizer: Any) -> None:
     """As states are moved to the CPU and back between steps."""
     for state in optimizer.state.values():
@@ -78,14 +101,21 @@ CHANGES = [
     forget_one,
     empty_one,
     zero_the_middle,
+    zero_one_state,
+    other_memory_of_one,
+    other_step_of_one,
     to_another_place,
     other_memory,
 ]
 
 
+@pytest.mark.parametrize("table", [torch_functions.TABLE, None])
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW"])
-def test_states_changed_by_others_are_followed_as_in_torch(name: str, change: Any) -> None:
+def test_states_changed_by_others_are_followed_as_in_torch(
+    name: str, change: Any, table: Any, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr("tundish.optim.looking.TABLE", table)
     ours, theirs = parameters(), parameters()
     optimizers = [
         getattr(module, name)(of, **EVERY[name])
