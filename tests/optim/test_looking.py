@@ -156,6 +156,41 @@ def test_autograd_is_told_nothing_of_parameters_without_a_gradient(table, monkey
         second.backward()
 
 
+def through_a_conjugate(parameter):
+    numbers = torch.complex(torch.ones_like(parameter), parameter)
+    return (numbers.conj() * torch.tensor(2 + 3j)).real.sum()
+
+
+@pytest.mark.parametrize("table", [torch_functions.TABLE, None])
+@pytest.mark.parametrize("shape", [(), (1,), (4,)])
+@pytest.mark.parametrize("dense", [False, True])
+def test_negated_gradients_have_their_sign(shape, dense, table, monkeypatch):
+    monkeypatch.setattr("tundish.optim.looking.TABLE", table)
+    parameter = torch.nn.Parameter(torch.ones(shape))
+    optimizer = optim.SGD([parameter], 1.0)
+    for number in range(4):
+        optimizer.zero_grad()
+        through_a_conjugate(parameter).backward()
+        assert parameter.grad.is_neg() == (parameter.numel() == 1)  # torch copies others
+        if dense:
+            parameter.grad = torch._neg_view(torch.full(shape, -3.0))
+        if number == 2:
+            parameter.grad = torch.full(shape, 3.0)
+        optimizer.step()
+    assert torch.equal(parameter.detach(), torch.full(shape, -11.0))
+
+
+def test_a_negated_parameter_is_refused_by_name():
+    parameter = torch.nn.Parameter(torch.tensor([1 + 2j]).conj().imag)
+    optimizer = optim.SGD([("gate", parameter)], 1.0)
+    parameter.grad = torch.ones(1)
+    with pytest.raises(ValueError, match=r"\(gate\) is a negated view"):
+        optimizer.step()
+    parameter.data = parameter.data.resolve_neg()
+    optimizer.step()
+    assert parameter.tolist() == [-3]
+
+
 class Derived(torch.nn.Parameter):
     """Its gradient is somewhere else than C++ thinks."""
 

@@ -142,7 +142,8 @@ def put_in_order(
     if table is None:
         return []
     given = gradients if table.complete else [one for one in gradients if one is not None]
-    if table.contiguous and all(map(torch.Tensor.is_contiguous, given)):
+    negated = any(map(torch.Tensor.is_neg, given))
+    if table.contiguous and not negated and all(map(torch.Tensor.is_contiguous, given)):
         return []
     moved = []
     table.copies = []
