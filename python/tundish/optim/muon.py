@@ -67,6 +67,8 @@ class Muon(torch.optim.Optimizer):  # type: ignore[misc]  # torch is Any to mypy
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
+        if len(self._plans) != len(self.param_groups):  # somebody else added groups to the list
+            self._forget()
         for number in range(len(self.param_groups)):
             self._update(number)
         return loss
@@ -78,7 +80,7 @@ class Muon(torch.optim.Optimizer):  # type: ignore[misc]  # torch is Any to mypy
             _check_arguments(self.param_groups[number])
             for place, parameter in enumerate(self.param_groups[number]["params"]):
                 _check_matrix(parameter, name_of(self.param_groups, number, place))
-        except ValueError:
+        except (ValueError, TypeError):
             self.param_groups.pop()
             raise
         self._plans.append(None)
