@@ -17,7 +17,7 @@ from .bound_states import BoundStates
 from .checks import check_whole, name_of
 from .group_states import add_group_steps, read_group_states
 from .looking import DIFFERENT, MOVED
-from .options import WithOptions, read_options, refuse_in_group
+from .options import WithOptions, check_group, read_options
 from .rates import is_on_gpu, rate_address
 from .saved_state import check_form, check_state, restore_fp32
 from .stepping import Stepping
@@ -112,7 +112,8 @@ class EngineOptimizer(WithOptions, Averaged, Stepping):
         return None if self._norm is None else self._norm.clone()
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        refuse_in_group(type(self).__name__, param_group)
+        if isinstance(param_group, dict):  # torch refuses others
+            check_group(type(self).__name__, param_group)
         super().add_param_group(param_group)
         self._table = None
 

@@ -9,6 +9,7 @@ import torch
 
 from .._c.errors import ArgumentError
 from .checks import name_of
+from .options import refuse_variants_of
 
 _SHARED = {"step", "master", "ema"}
 
@@ -44,10 +45,7 @@ def check_state(optimizer: Any, saved: dict[str, Any]) -> None:
     owner, groups = type(optimizer).__name__, optimizer.param_groups
     for number, group in enumerate(saved["param_groups"]):
         _check_group(optimizer, group, number)
-        if group.get("amsgrad"):
-            raise ArgumentError(
-                f"{owner}: the state is one of amsgrad=True, which is not supported"
-            )
+        refuse_variants_of(f"{owner}: the saved state", group)
         if "bias_correction" not in optimizer.defaults and group.get("bias_correction") is False:
             raise ArgumentError(
                 f"{owner}: the state is one of bias_correction=False, which is not supported"
