@@ -14,7 +14,7 @@ from .muon_stacks import Plan, Stack, facts_of, make_plan, release_stacks
 from .newton_schulz import orthogonalize
 from .ranges import check_at_least_0
 from .rates import is_on_gpu
-from .saved_state import check_form, check_state
+from .saved_state import checked_load
 
 _ADJUSTMENTS = (None, "original", "match_rms_adamw")
 
@@ -87,9 +87,8 @@ class Muon(torch.optim.Optimizer):  # type: ignore[misc]  # torch is Any to mypy
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """A state of this optimiser or of torch.optim.Muon."""
-        check_form(type(self).__name__, state_dict)
-        check_state(self, state_dict)
-        super().load_state_dict(state_dict)
+        with checked_load(self, state_dict):
+            super().load_state_dict(state_dict)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)

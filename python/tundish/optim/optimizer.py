@@ -19,7 +19,7 @@ from .group_states import add_group_steps, read_group_states
 from .looking import DIFFERENT, MOVED
 from .options import WithOptions, check_group, read_options
 from .rates import is_on_gpu, rate_address
-from .saved_state import check_form, check_state, restore_fp32
+from .saved_state import checked_load, removed_after
 from .stepping import Stepping
 from .table import (
     Bucket,
@@ -119,22 +119,24 @@ class EngineOptimizer(WithOptions, Averaged, Stepping):
 
     def state_dict(self) -> dict[str, Any]:
         """torch's: each parameter gets a step count of its own. timm and Apex find one in the groups."""
-        out: dict[str, Any] = super().state_dict()
-        for key, state in out["state"].items():
-            if isinstance(state, dict) and isinstance(state.get("step"), torch.Tensor):
-                out["state"][key] = {**state, "step": state["step"].clone()}
-        if self._counts_steps:
-            add_group_steps(out)
+        first = self.register_state_dict_post_hook(type(self)._complete, prepend=True)
+        with removed_after(first):
+            out: dict[str, Any] = super().state_dict()
         return out
+
+    def _complete(self, saved: dict[str, Any]) -> None:
+        """Before the user's hooks, which may make anything of it."""
+        for key, state in saved["state"].items():
+            if isinstance(state, dict) and isinstance(state.get("step"), torch.Tensor):
+                saved["state"][key] = {**state, "step": state["step"].clone()}
+        if self._counts_steps:
+            add_group_steps(saved)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """A state of this optimiser, or of torch's, timm's or Apex's of the same name."""
-        check_form(type(self).__name__, state_dict)
-        if self._counts_steps:
-            state_dict = read_group_states(type(self).__name__, state_dict)
-        check_state(self, state_dict)
-        super().load_state_dict(state_dict)
-        restore_fp32(self, state_dict)
+        prepare = read_group_states if self._counts_steps else None
+        with checked_load(self, state_dict, prepare):
+            super().load_state_dict(state_dict)
         self._table = None
 
     def __getstate__(self) -> dict[str, Any]:

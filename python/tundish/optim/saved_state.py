@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import Any
 
@@ -37,6 +39,44 @@ _TELLING = (
     ),
     *("momentum_decay", "alpha", "rho", "lr_decay", "lambd", "etas", "final_lr"),
 )
+
+
+@contextlib.contextmanager
+def removed_after(*hooks: Any) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+@contextlib.contextmanager
+def checked_load(
+    optimizer: Any,
+    given: Any,
+    prepare: Callable[[str, dict[str, Any]], dict[str, Any]] | None = None,
+) -> Iterator[None]:
+    """Around torch's load_state_dict(given): what the user's pre-hooks made of it is prepared and checked, and
+    states are fp32 before the user's post-hooks see them."""
+    owner = type(optimizer).__name__
+    if not isinstance(given, dict):
+        check_form(owner, given)
+    loaded: list[dict[str, Any]] = []
+
+    def check(_: Any, saved: Any) -> dict[str, Any]:
+        check_form(owner, saved)
+        loaded.append(saved if prepare is None else prepare(owner, saved))
+        check_state(optimizer, loaded[0])
+        return loaded[0]
+
+    def restore(_: Any) -> None:
+        if getattr(optimizer, "_kind", ""):  # Muon's states have the type of the parameter
+            restore_fp32(optimizer, loaded[0])
+
+    last = optimizer.register_load_state_dict_pre_hook(check)
+    first = optimizer.register_load_state_dict_post_hook(restore, prepend=True)
+    with removed_after(last, first):
+        yield
 
 
 def check_state(optimizer: Any, saved: dict[str, Any]) -> None:
