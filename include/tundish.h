@@ -367,12 +367,6 @@ TUNDISH_API int32_t tundish_optimizer_bind(tundish_optimizer* optimizer,
 /* Other gradients of the bound tensors, of the same types; 0: the tensor is left out. */
 TUNDISH_API int32_t tundish_optimizer_gradients(tundish_optimizer* optimizer,
                                                 const uint64_t* addresses, uint64_t count);
-/* What a dictionary of Python has: the objects, and the tensor's memory. */
-typedef struct {
-  const void* key;
-  const void* tensor; /* a torch.Tensor; NULL: any object */
-  const void* data;   /* NULL: any */
-} tundish_expected_entry;
 /* For Python, with the GIL held: src/capi/optim_python.cpp says what they do and return. torch:
  * TorchFunctions of src/capi/torch_tensors.h. list: the bound objects, alive until bound again. */
 TUNDISH_API int32_t tundish_optimizer_know(tundish_optimizer* own, const void* torch, void* list);
@@ -380,8 +374,7 @@ TUNDISH_API int32_t tundish_optimizer_find(tundish_optimizer* own, const void* t
 TUNDISH_API void tundish_optimizer_bump_versions(tundish_optimizer* own, const void* torch);
 TUNDISH_API int32_t tundish_torch_gradients_are(const void* torch, void* list, void* gradients);
 TUNDISH_API int32_t tundish_values_are(const void* torch, void* dict, void* list);
-TUNDISH_API int32_t tundish_entries_are(const void* torch, void* dicts,
-                                        const tundish_expected_entry* expected, uint64_t count);
+TUNDISH_API int32_t tundish_entries_are(const void* torch, void* list, const void* own, uint64_t n);
 TUNDISH_API int32_t tundish_optimizer_step(tundish_optimizer* optimizer,
                                            tundish_optimizer_step_options* options);
 

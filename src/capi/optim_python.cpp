@@ -1,5 +1,7 @@
 // What Python asks about torch's tensors in every step of an optimiser, answered without a line of
 // Python per tensor.
+#include <span>
+
 #include "capi/call.h"
 #include "capi/optim_handle.h"
 #include "capi/torch_tensors.h"
@@ -87,23 +89,23 @@ int32_t tundish_torch_gradients_are(const void* functions, void* parameters, voi
   return 1;
 }
 
-// 1: the entries of the dictionaries of a list are the expected ones, in this order.
-int32_t tundish_entries_are(const void* functions, void* dicts,
-                            const tundish_expected_entry* expected, uint64_t count) {
+// 1: the entries of the dictionaries of a list are `count` known ones, in this order.
+int32_t tundish_entries_are(const void* functions, void* dicts, const void* known, uint64_t count) {
   const TorchFunctions& torch = functions_at(functions);
-  uint64_t found = 0;
+  const std::span entries(static_cast<const KnownEntry*>(known), count);
+  std::size_t found = 0;
   for (int64_t i = 0; i < torch.list_size(dicts); ++i) {
     int64_t place = 0;
     void *key = nullptr, *value = nullptr;
     void* const dict = torch.list_item(dicts, i);
     while (torch.dict_next(dict, &place, &key, &value)) {
-      if (found == count || key != expected[found].key) return 0;
-      const tundish_expected_entry& wanted = expected[found++];
-      if (!wanted.tensor) continue;
-      if (value != wanted.tensor) return 0;
-      if (!wanted.data) continue;
+      if (found == count || key != entries[found].key) return 0;
+      const KnownEntry& entry = entries[found++];
+      if (!entry.tensor) continue;
+      if (value != entry.tensor) return 0;
+      if (!entry.data) continue;
       void* data = nullptr;
-      if (torch.data(tensor_of(torch, value), &data) != 0 || data != wanted.data) return 0;
+      if (torch.data(tensor_of(torch, value), &data) != 0 || data != entry.data) return 0;
     }
   }
   return found == count ? 1 : 0;

@@ -50,6 +50,13 @@ struct KnownParameter {
   std::vector<std::int64_t> sizes, strides;
 };
 
+// What an entry of a dictionary was when the optimiser's states were bound.
+struct KnownEntry {
+  const void* key;
+  const void* tensor;  // a torch.Tensor; null: any object
+  const void* data;    // its memory; null: any
+};
+
 // Empty where an object has no memory in the ordinary layout.
 std::vector<KnownParameter> know_parameters(const TorchFunctions& torch, void* list);
 

@@ -154,6 +154,7 @@ def test_autograd_is_told_nothing_of_parameters_without_a_gradient(table, monkey
         optimizer.step()
         optimizer.step()
         second.backward()
+        assert all(p.grad is not None for p in models[1].parameters())
 
 
 def through_a_conjugate(parameter):

@@ -92,7 +92,7 @@ class Entries:
         self._array = (c_uint64 * len(self._expected))(*self._expected)
 
     def _numbers(self, key: Any, value: Any) -> tuple[int, int, int]:
-        """As tundish_expected_entry has them."""
+        """As KnownEntry of src/capi/torch_tensors.h has them."""
         if not isinstance(value, torch.Tensor):
             return id(key), 0, 0
         # Sparse ones have no address; the step count is read through its object.
