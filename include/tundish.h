@@ -374,6 +374,7 @@ TUNDISH_API int32_t tundish_optimizer_find(tundish_optimizer* own, const void* t
 TUNDISH_API void tundish_optimizer_bump_versions(tundish_optimizer* own, const void* torch);
 TUNDISH_API int32_t tundish_torch_gradients_are(const void* torch, void* list, void* gradients);
 TUNDISH_API int32_t tundish_values_are(const void* torch, void* dict, void* list);
+TUNDISH_API int32_t tundish_entries_are(const void* torch, void* list, const void* own, uint64_t n);
 TUNDISH_API int32_t tundish_optimizer_step(tundish_optimizer* optimizer,
                                            tundish_optimizer_step_options* options);
 

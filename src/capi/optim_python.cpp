@@ -1,5 +1,7 @@
 // What Python asks about torch's tensors in every step of an optimiser, answered without a line of
 // Python per tensor.
+#include <span>
+
 #include "capi/call.h"
 #include "capi/optim_handle.h"
 #include "capi/torch_tensors.h"
@@ -66,11 +68,12 @@ int32_t tundish_optimizer_find(tundish_optimizer* optimizer, const void* functio
   });
 }
 
-// For autograd: the remembered objects were written. They are no inference tensors.
+// For autograd: the remembered objects with a gradient were written. They are no inference tensors.
 void tundish_optimizer_bump_versions(tundish_optimizer* optimizer, const void* functions) {
   const TorchFunctions& torch = functions_at(functions);
-  for (const KnownParameter& known : optimizer->known) {
-    torch.bump_version(tensor_of(torch, known.object));
+  for (std::size_t i = 0; i < optimizer->known.size(); ++i) {
+    if (!optimizer->bound[i].gradient) continue;
+    torch.bump_version(tensor_of(torch, optimizer->known[i].object));
   }
 }
 
@@ -84,6 +87,28 @@ int32_t tundish_torch_gradients_are(const void* functions, void* parameters, voi
     if (impl_of(found) != impl_of(tensor_of(torch, torch.list_item(gradients, i)))) return 0;
   }
   return 1;
+}
+
+// 1: the entries of the dictionaries of a list are `count` known ones, in this order.
+int32_t tundish_entries_are(const void* functions, void* dicts, const void* known, uint64_t count) {
+  const TorchFunctions& torch = functions_at(functions);
+  const std::span entries(static_cast<const KnownEntry*>(known), count);
+  std::size_t found = 0;
+  for (int64_t i = 0; i < torch.list_size(dicts); ++i) {
+    int64_t place = 0;
+    void *key = nullptr, *value = nullptr;
+    void* const dict = torch.list_item(dicts, i);
+    while (torch.dict_next(dict, &place, &key, &value)) {
+      if (found == count || key != entries[found].key) return 0;
+      const KnownEntry& entry = entries[found++];
+      if (!entry.tensor) continue;
+      if (value != entry.tensor) return 0;
+      if (!entry.data) continue;
+      void* data = nullptr;
+      if (torch.data(tensor_of(torch, value), &data) != 0 || data != entry.data) return 0;
+    }
+  }
+  return found == count ? 1 : 0;
 }
 
 // 1: the values of a dictionary are the objects of a list, in this order.

@@ -40,7 +40,8 @@ bool is_like(const TorchFunctions& torch, const void* tensor, const KnownParamet
   std::int32_t dtype = -1;
   if (!read_shape(torch, tensor, shape) || torch.dtype(tensor, &dtype) != 0 ||
       static_cast<std::uint64_t>(dtype) != torch.dtypes[static_cast<std::size_t>(type)] ||
-      static_cast<std::size_t>(shape.dimensions) != known.sizes.size()) {
+      static_cast<std::size_t>(shape.dimensions) != known.sizes.size() ||
+      torch.is_negated(tensor)) {
     return false;
   }
   for (std::size_t i = 0; i < known.sizes.size(); ++i) {

@@ -18,6 +18,7 @@ struct TorchFunctions {
   std::int32_t (*dict_next)(void* dict, std::int64_t* place, void** key, void** value);
   const void* (*gradient)(const void* impl);  // its gradient, an at::Tensor that may be undefined
   void (*bump_version)(const void* tensor);
+  bool (*is_negated)(const void* tensor);  // its memory has the negatives of its elements
   std::int32_t (*data)(const void* tensor, void** out);
   std::int32_t (*layout)(const void* tensor, std::int32_t* out);
   std::int32_t (*dimensions)(const void* tensor, std::int64_t* out);
@@ -49,11 +50,18 @@ struct KnownParameter {
   std::vector<std::int64_t> sizes, strides;
 };
 
+// What an entry of a dictionary was when the optimiser's states were bound.
+struct KnownEntry {
+  const void* key;
+  const void* tensor;  // a torch.Tensor; null: any object
+  const void* data;    // its memory; null: any
+};
+
 // Empty where an object has no memory in the ordinary layout.
 std::vector<KnownParameter> know_parameters(const TorchFunctions& torch, void* list);
 
-// Whether a tensor has these sizes and this type, and its elements this order in memory; `data`
-// receives its address.
+// Whether a tensor has these sizes and this type, and its elements are in memory, in this order;
+// `data` receives its address.
 bool is_like(const TorchFunctions& torch, const void* tensor, const KnownParameter& known,
              optim::ElementType type, void*& data);
 

@@ -287,3 +287,37 @@ def test_not_finite_gradients_do_what_they_do_in_torch() -> None:
             module.SGD([parameter], lr=1.0).step()
             results.append(parameter.detach())
         torch.testing.assert_close(*results, equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "group", "message"),
+    [
+        ("Adam", {"amsgrad": True}, "amsgrad=True is not supported"),
+        ("SGD", {"differentiable": True}, "differentiable=True is not supported"),
+        ("Lion", {"caution": True}, "caution=True is not supported"),
+        ("AdamW", {"lr": -1.0}, "lr must be 0 or more"),
+        ("SGD", {"momentum": -1.0}, "momentum must be 0 or more"),
+        ("LAMB", {"betas": (2.0, 0.9)}, "betas must be two numbers"),
+    ],
+)
+def test_a_group_is_checked_as_the_constructor_checks(
+    name: str, group: dict[str, Any], message: str
+) -> None:
+    cls = getattr(optim, name)
+    with pytest.raises(ValueError, match=message):
+        cls([{"params": [nn.Parameter(torch.ones(2))], **group}])
+    optimizer = cls([nn.Parameter(torch.ones(2))])
+    with pytest.raises(ValueError, match=message):
+        optimizer.add_param_group({"params": [nn.Parameter(torch.ones(2))], **group})
+    assert len(optimizer.param_groups) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "variant"), [("Adam", "amsgrad"), ("SGD", "differentiable"), ("Lion", "caution")]
+)
+def test_a_saved_state_of_a_variant_is_refused(name: str, variant: str) -> None:
+    optimizer = getattr(optim, name)([nn.Parameter(torch.ones(2))])
+    saved = optimizer.state_dict()
+    saved["param_groups"][0][variant] = True
+    with pytest.raises(tundish.ArgumentError, match=f"saved state: {variant}=True is not"):
+        optimizer.load_state_dict(saved)

@@ -9,10 +9,12 @@ import pytest
 import torch
 from torch import nn
 from tundish import optim
+from tundish.optim import torch_functions
 
 from .every import EVERY, make
 from .ulps import ulps
 
+KEPT: list[Any] = []
 COUNT = (
     40_000  # more than malloc keeps: memory that was freed is gone, and a step there would crash
 )
@@ -56,6 +58,28 @@ def zero_the_middle(optimizer: Any) -> None:
             state[key] = torch.zeros_like(value)
 
 
+def zero_one_state(optimizer: Any) -> None:
+    """While somebody else keeps the old one alive."""
+    state = optimizer.state[optimizer.param_groups[0]["params"][1]]
+    for key in ("momentum_buffer", "exp_avg_sq"):
+        if key in state:
+            KEPT.append(state[key])
+            state[key] = torch.zeros_like(state[key])
+
+
+def other_memory_of_one(optimizer: Any) -> None:
+    state = optimizer.state[optimizer.param_groups[0]["params"][1]]
+    for key in ("momentum_buffer", "exp_avg_sq"):
+        if key in state:
+            state[key].data = torch.zeros_like(state[key])
+
+
+def other_step_of_one(optimizer: Any) -> None:
+    state = optimizer.state[optimizer.param_groups[0]["params"][1]]
+    if "step" in state:
+        state["step"] = torch.zeros_like(state["step"])
+
+
 def to_another_place(optimizer: Any) -> None:
     """As states are moved to the CPU and back between steps."""
     for state in optimizer.state.values():
@@ -77,14 +101,21 @@ CHANGES = [
     forget_one,
     empty_one,
     zero_the_middle,
+    zero_one_state,
+    other_memory_of_one,
+    other_step_of_one,
     to_another_place,
     other_memory,
 ]
 
 
+@pytest.mark.parametrize("table", [torch_functions.TABLE, None])
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW"])
-def test_states_changed_by_others_are_followed_as_in_torch(name: str, change: Any) -> None:
+def test_states_changed_by_others_are_followed_as_in_torch(
+    name: str, change: Any, table: Any, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr("tundish.optim.looking.TABLE", table)
     ours, theirs = parameters(), parameters()
     optimizers = [
         getattr(module, name)(of, **EVERY[name])
@@ -127,6 +158,58 @@ def test_a_step_count_that_was_written_is_used() -> None:
             step(optimizer, 2)
             assert float(optimizer.state[of[0]]["step"]) == 1
         assert ulps(ours[0], theirs[0]) <= 8
+
+
+def replace_the_group(optimizer: Any) -> None:
+    optimizer.param_groups[0] = {**optimizer.param_groups[0], "lr": 0.0}
+
+
+def move_to_the_next_group(optimizer: Any) -> None:
+    first, second = (group["params"] for group in optimizer.param_groups)
+    second.insert(0, first.pop())
+
+
+def swap_groups(optimizer: Any) -> None:
+    optimizer.param_groups.reverse()
+
+
+def transpose_the_matrix(optimizer: Any) -> None:
+    parameter = optimizer.param_groups[0]["params"][0]
+    parameter.grad = None
+    parameter.data = parameter.data.t()
+
+
+def new_object(optimizer: Any) -> None:
+    own = optimizer.param_groups[0]["params"]
+    own[0] = nn.Parameter(own[0].data)
+
+
+@pytest.mark.parametrize("table", [torch_functions.TABLE, None])
+@pytest.mark.parametrize(
+    "change",
+    [
+        replace_the_group,
+        move_to_the_next_group,
+        swap_groups,
+        transpose_the_matrix,
+        new_object,
+    ],
+)
+def test_changed_groups_are_followed_as_in_torch(change: Any, table: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr("tundish.optim.looking.TABLE", table)
+    results = []
+    for cls in (optim.SGD, torch.optim.SGD):
+        torch.manual_seed(5)
+        own = [nn.Parameter(torch.randn(4, 4)) for _ in range(4)]
+        groups = [{"params": own[:2], "lr": 0.1}, {"params": own[2:], "lr": 0.01}]
+        optimizer = cls(groups, momentum=0.9)
+        step(optimizer, 0)
+        step(optimizer, 1)
+        change(optimizer)
+        step(optimizer, 2)
+        step(optimizer, 3)
+        results.append(own)
+    assert all(ulps(a, b) <= 8 for a, b in zip(*results))
 
 
 def test_a_momentum_that_begins_later() -> None:

@@ -142,6 +142,56 @@ def test_autograd_notices_a_step_between_forward_and_backward():
         assert steps == optimizer._calls
 
 
+@pytest.mark.parametrize("table", [torch_functions.TABLE, None])
+def test_autograd_is_told_nothing_of_parameters_without_a_gradient(table, monkeypatch):
+    monkeypatch.setattr("tundish.optim.looking.TABLE", table)
+    models = [torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Linear(3, 3)) for _ in range(2)]
+    optimizer = optim.SGD([p for model in models for p in model.parameters()], 0.1)
+    for _ in range(3):
+        optimizer.zero_grad()
+        first, second = (model(torch.ones(2, 3)).sum() for model in models)
+        first.backward()
+        optimizer.step()
+        optimizer.step()
+        second.backward()
+        assert all(p.grad is not None for p in models[1].parameters())
+
+
+def through_a_conjugate(parameter):
+    numbers = torch.complex(torch.ones_like(parameter), parameter)
+    return (numbers.conj() * torch.tensor(2 + 3j)).real.sum()
+
+
+@pytest.mark.parametrize("table", [torch_functions.TABLE, None])
+@pytest.mark.parametrize("shape", [(), (1,), (4,)])
+@pytest.mark.parametrize("dense", [False, True])
+def test_negated_gradients_have_their_sign(shape, dense, table, monkeypatch):
+    monkeypatch.setattr("tundish.optim.looking.TABLE", table)
+    parameter = torch.nn.Parameter(torch.ones(shape))
+    optimizer = optim.SGD([parameter], 1.0)
+    for number in range(4):
+        optimizer.zero_grad()
+        through_a_conjugate(parameter).backward()
+        assert parameter.grad.is_neg() == (parameter.numel() == 1)  # torch copies others
+        if dense:
+            parameter.grad = torch._neg_view(torch.full(shape, -3.0))
+        if number == 2:
+            parameter.grad = torch.full(shape, 3.0)
+        optimizer.step()
+    assert torch.equal(parameter.detach(), torch.full(shape, -11.0))
+
+
+def test_a_negated_parameter_is_refused_by_name():
+    parameter = torch.nn.Parameter(torch.tensor([1 + 2j]).conj().imag)
+    optimizer = optim.SGD([("gate", parameter)], 1.0)
+    parameter.grad = torch.ones(1)
+    with pytest.raises(ValueError, match=r"\(gate\) is a negated view"):
+        optimizer.step()
+    parameter.data = parameter.data.resolve_neg()
+    optimizer.step()
+    assert parameter.tolist() == [-3]
+
+
 class Derived(torch.nn.Parameter):
     """Its gradient is somewhere else than C++ thinks."""
 

@@ -142,6 +142,30 @@ def test_arguments_out_of_range_are_refused(arguments: dict[str, Any]) -> None:
         optim.Muon([nn.Parameter(torch.ones(2, 2))], **arguments)
 
 
+def test_a_group_that_is_refused_is_not_kept() -> None:
+    own = matrices()[:2]
+    optimizer = optim.Muon(own[:1])
+    with pytest.raises(TypeError, match="momentum must be a number"):
+        optimizer.add_param_group({"params": own[1:], "momentum": "0.9"})
+    assert len(optimizer.param_groups) == 1
+    draw_gradients(own, step=0)
+    optimizer.step()
+
+
+def test_groups_that_others_add_or_remove_are_followed() -> None:
+    own = matrices()[:3]
+    before = [p.detach().clone() for p in own]
+    optimizer = optim.Muon(own[:1])
+    draw_gradients(own, step=0)
+    optimizer.step()
+    group = optimizer.param_groups[0]
+    optimizer.param_groups += [{**group, "params": [p]} for p in own[1:]]
+    optimizer.step()
+    assert not any(torch.equal(p, old) for p, old in zip(own, before))
+    del optimizer.param_groups[1:]
+    optimizer.step()
+
+
 def test_a_closure_and_a_scheduler() -> None:
     layer = nn.Linear(4, 3, bias=False)
     optimizer = optim.Muon(layer.parameters(), lr=0.1)

@@ -3,10 +3,12 @@
 import os
 from collections import deque
 
+import pytest
 import torch
 from torch import nn
 from tundish.tuning.job import Job
 from tundish.tuning.long_lived import find_long_lived
+from tundish.tuning.owned import find_owners, owned_tensors
 
 from tests.tuning.models import image_job
 
@@ -133,3 +135,12 @@ def test_a_plain_step_leaves_nothing_behind():
     for name in ("resnet", "vit"):
         found = find_long_lived(image_job(name, optimizer=torch.optim.AdamW), steps=2)
         assert [str(one) for one in found if one.why != "idle"] == []
+
+
+def test_an_optimiser_whose_constructor_failed_owns_nothing():
+    failed = torch.optim.Adam.__new__(torch.optim.Adam)
+    with pytest.raises(ValueError, match="learning rate"):
+        failed.__init__([nn.Parameter(torch.ones(2))], lr=-1.0)
+    assert list(owned_tensors([failed])) == []
+    assert any(owner is failed for owner in find_owners())
+    assert list(owned_tensors(find_owners()))

@@ -107,6 +107,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "tundish_optimizer_bump_versions": (None, [c_void_p, c_void_p]),
     "tundish_torch_gradients_are": (c_int32, [c_void_p, c_void_p, c_void_p]),
     "tundish_values_are": (c_int32, [c_void_p, c_void_p, c_void_p]),
+    "tundish_entries_are": (c_int32, [c_void_p, c_void_p, c_void_p, c_uint64]),
     "tundish_optimizer_step": (c_int32, [c_void_p, POINTER(OptimizerStepOptions)]),
     "tundish_tensor_free": (None, [c_void_p]),
     "tundish_tensor_unversioned": (c_void_p, [c_void_p]),

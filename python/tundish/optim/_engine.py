@@ -52,7 +52,7 @@ class Engine:
         return DIFFERENT if self._known is None else find_gradients(self._handle, parameters)
 
     def bump_versions(self) -> None:
-        """Tells autograd that all parameters were written, after find_gradients() found them."""
+        """Tells autograd that the parameters with a gradient were written, after find_gradients() found them."""
         bump_versions(self._handle)
 
     def set_gradients(self, addresses: list[int]) -> None:

@@ -54,6 +54,11 @@ def check_parameter(parameter: Any, device: Any, name: str) -> None:
             f"{name} is on {parameter.device}, other parameters are on {device}\n"
             "  fix: an optimiser for each device"
         )
+    if parameter.is_neg():
+        raise ArgumentError(
+            f"{name} is a negated view of other numbers, such as the imaginary part of a conjugate\n"
+            "  fix: parameter.data = parameter.data.resolve_neg()"
+        )
     if not torch.ops.aten.is_non_overlapping_and_dense.default(parameter):
         raise ArgumentError(
             f"{name} has gaps in memory or elements that share it\n"
@@ -90,8 +95,9 @@ def check_gradient_place(gradient: Any, parameter: Any, name: str) -> None:
 
 
 def same_order(gradient: Any, parameter: Any) -> bool:
-    """Elements lie in memory in the same order: strides agree wherever a size is not 1."""
-    return all(
+    """Elements lie in memory, and in the same order: strides agree wherever a size is not 1. Where torch
+    notes that a tensor is negated (views of conjugated numbers), memory has the negatives of its elements."""
+    return not gradient.is_neg() and all(
         size == 1 or a == b
         for size, a, b in zip(parameter.shape, gradient.stride(), parameter.stride())
     )

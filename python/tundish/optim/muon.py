@@ -14,7 +14,7 @@ from .muon_stacks import Plan, Stack, facts_of, make_plan, release_stacks
 from .newton_schulz import orthogonalize
 from .ranges import check_at_least_0
 from .rates import is_on_gpu
-from .saved_state import check_form, check_state
+from .saved_state import checked_load
 
 _ADJUSTMENTS = (None, "original", "match_rms_adamw")
 
@@ -67,6 +67,8 @@ class Muon(torch.optim.Optimizer):  # type: ignore[misc]  # torch is Any to mypy
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
+        if len(self._plans) != len(self.param_groups):  # somebody else added groups to the list
+            self._forget()
         for number in range(len(self.param_groups)):
             self._update(number)
         return loss
@@ -78,16 +80,15 @@ class Muon(torch.optim.Optimizer):  # type: ignore[misc]  # torch is Any to mypy
             _check_arguments(self.param_groups[number])
             for place, parameter in enumerate(self.param_groups[number]["params"]):
                 _check_matrix(parameter, name_of(self.param_groups, number, place))
-        except ValueError:
+        except (ValueError, TypeError):
             self.param_groups.pop()
             raise
         self._plans.append(None)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """A state of this optimiser or of torch.optim.Muon."""
-        check_form(type(self).__name__, state_dict)
-        check_state(self, state_dict)
-        super().load_state_dict(state_dict)
+        with checked_load(self, state_dict):
+            super().load_state_dict(state_dict)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)

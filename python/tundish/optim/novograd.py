@@ -68,10 +68,9 @@ class NovoGrad(EngineOptimizer):
     def _saved_names(self, group: dict[str, Any]) -> set[str]:
         return {"exp_avg", "exp_avg_sq"}
 
-    def state_dict(self) -> dict[str, Any]:
-        out = super().state_dict()
-        add_group_norms(out, self.param_groups)
-        return out
+    def _complete(self, saved: dict[str, Any]) -> None:
+        super()._complete(saved)
+        add_group_norms(saved, self.param_groups)
 
     def _tensor_state(self, parameter: Any, state: dict[str, Any]) -> Any:
         value = state.get("exp_avg_sq")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import chain
-from operator import attrgetter, itemgetter
+from itertools import chain, compress
+from operator import attrgetter, is_, itemgetter
 from threading import Lock
 from typing import Any
 
@@ -17,9 +17,9 @@ from .bound_states import BoundStates
 from .checks import check_whole, name_of
 from .group_states import add_group_steps, read_group_states
 from .looking import DIFFERENT, MOVED
-from .options import WithOptions, read_options, refuse_in_group
+from .options import WithOptions, check_group, read_options
 from .rates import is_on_gpu, rate_address
-from .saved_state import check_form, check_state, restore_fp32
+from .saved_state import checked_load, removed_after
 from .stepping import Stepping
 from .table import (
     Bucket,
@@ -27,9 +27,11 @@ from .table import (
     check_rows,
     extra_states,
     fp32_like,
+    layout_of,
     put_in_order,
     refresh_masters,
     rows_of,
+    shape_of,
     tensor_of,
 )
 
@@ -37,7 +39,6 @@ from .table import (
 _gradient = attrgetter("grad")
 _PARAMETERS = itemgetter("params")
 _address = torch.Tensor.data_ptr
-_bytes = torch.Tensor.nbytes.__get__
 # As a number: torch.cuda.current_stream() takes ten times as long.
 _stream_of = getattr(torch._C, "_cuda_getCurrentRawStream", lambda device: 0)
 
@@ -111,28 +112,31 @@ class EngineOptimizer(WithOptions, Averaged, Stepping):
         return None if self._norm is None else self._norm.clone()
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        refuse_in_group(type(self).__name__, param_group)
+        if isinstance(param_group, dict):  # torch refuses others
+            check_group(type(self).__name__, param_group)
         super().add_param_group(param_group)
         self._table = None
 
     def state_dict(self) -> dict[str, Any]:
         """torch's: each parameter gets a step count of its own. timm and Apex find one in the groups."""
-        out: dict[str, Any] = super().state_dict()
-        for key, state in out["state"].items():
-            if isinstance(state, dict) and isinstance(state.get("step"), torch.Tensor):
-                out["state"][key] = {**state, "step": state["step"].clone()}
-        if self._counts_steps:
-            add_group_steps(out)
+        first = self.register_state_dict_post_hook(type(self)._complete, prepend=True)
+        with removed_after(first):
+            out: dict[str, Any] = super().state_dict()
         return out
+
+    def _complete(self, saved: dict[str, Any]) -> None:
+        """Before the user's hooks, which may make anything of it."""
+        for key, state in saved["state"].items():
+            if isinstance(state, dict) and isinstance(state.get("step"), torch.Tensor):
+                saved["state"][key] = {**state, "step": state["step"].clone()}
+        if self._counts_steps:
+            add_group_steps(saved)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """A state of this optimiser, or of torch's, timm's or Apex's of the same name."""
-        check_form(type(self).__name__, state_dict)
-        if self._counts_steps:
-            state_dict = read_group_states(type(self).__name__, state_dict)
-        check_state(self, state_dict)
-        super().load_state_dict(state_dict)
-        restore_fp32(self, state_dict)
+        prepare = read_group_states if self._counts_steps else None
+        with checked_load(self, state_dict, prepare):
+            super().load_state_dict(state_dict)
         self._table = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -192,7 +196,7 @@ class EngineOptimizer(WithOptions, Averaged, Stepping):
             if is_bound:
                 engine.bump_versions()
             else:
-                torch.autograd.graph.increment_version(parameters)
+                torch.autograd.graph.increment_version([*compress(parameters, table.present)])
             table.versions = [parameter._version for parameter, _ in table.masters]
         if self._options.clear_gradients:
             for gradient in copies:
@@ -222,6 +226,8 @@ class EngineOptimizer(WithOptions, Averaged, Stepping):
         """Whether the engine knows where all tensors are; gradients that moved, it has found."""
         if table is None or self._engine is None or not self._states_are_bound(table):
             return False
+        if shape_of(self.param_groups) != table.groups:
+            return False
         found = self._engine.find_gradients(parameters)
         if found == MOVED:
             table.gradients = []  # not known here
@@ -240,8 +246,9 @@ class EngineOptimizer(WithOptions, Averaged, Stepping):
 
     def _are_in_place(self, table: Table, parameters: list[Any]) -> bool:
         return (
-            list(map(_address, parameters)) == table.places
-            and list(map(_bytes, parameters)) == table.sizes
+            shape_of(self.param_groups) == table.groups
+            and all(map(is_, parameters, table.parameters))
+            and list(map(layout_of, parameters)) == table.layouts
             and self._states_are_bound(table)
         )
 
@@ -284,8 +291,9 @@ class EngineOptimizer(WithOptions, Averaged, Stepping):
         self._refuse_capture(rows[0][2])
         self._start_engine(rows[0][2].device)
         table = Table(
-            places=[p.data_ptr() for _, _, p in rows],
-            sizes=[p.nbytes for _, _, p in rows],
+            groups=shape_of(self.param_groups),
+            parameters=[p for _, _, p in rows],
+            layouts=[layout_of(p) for _, _, p in rows],
             gradients=[0 if p.grad is None else p.grad.data_ptr() for _, _, p in rows],
             present=[p.grad is not None for _, _, p in rows],
             dtypes=[None if p.grad is None else p.grad.dtype for _, _, p in rows],
@@ -322,7 +330,7 @@ class EngineOptimizer(WithOptions, Averaged, Stepping):
             tensors.append(tensor_of(parameter, states, extra, buckets[key]))
         assert self._engine is not None
         self._engine.bind(tensors, len(table.buckets))
-        self._engine.know([parameter for _, _, parameter in rows])
+        self._engine.know(table.parameters)
         table.states = BoundStates(self.state)
         return table
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any, SupportsFloat
 
 from .._c.errors import ArgumentError
+from .ranges import check_at_least_0, check_betas
 
 
 @dataclass(frozen=True)
@@ -82,3 +83,19 @@ def refuse_variants(owner: str, **given: bool) -> None:
     for name, wanted in given.items():
         if wanted:
             raise ArgumentError(f"{owner}: {name}=True is not supported")
+
+
+def refuse_variants_of(owner: str, group: dict[str, Any]) -> None:
+    """In a group that is added or loaded."""
+    names = ("amsgrad", "differentiable", "caution")
+    refuse_variants(owner, **{name: bool(group.get(name)) for name in names})
+
+
+def check_group(owner: str, group: dict[str, Any]) -> None:
+    """What a group has beside the defaults, as the constructor checks those."""
+    refuse_in_group(owner, group)
+    refuse_variants_of(owner, group)
+    names = {"lr", "eps", "momentum", "weight_decay"} & group.keys()
+    check_at_least_0(owner, **{name: group[name] for name in sorted(names)})
+    if "betas" in group:
+        check_betas(owner, group["betas"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import Any
 
@@ -9,6 +11,7 @@ import torch
 
 from .._c.errors import ArgumentError
 from .checks import name_of
+from .options import refuse_variants_of
 
 _SHARED = {"step", "master", "ema"}
 
@@ -38,16 +41,51 @@ _TELLING = (
 )
 
 
+@contextlib.contextmanager
+def removed_after(*hooks: Any) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+@contextlib.contextmanager
+def checked_load(
+    optimizer: Any,
+    given: Any,
+    prepare: Callable[[str, dict[str, Any]], dict[str, Any]] | None = None,
+) -> Iterator[None]:
+    """Around torch's load_state_dict(given): what the user's pre-hooks made of it is prepared and checked, and
+    states are fp32 before the user's post-hooks see them."""
+    owner = type(optimizer).__name__
+    if not isinstance(given, dict):
+        check_form(owner, given)
+    loaded: list[dict[str, Any]] = []
+
+    def check(_: Any, saved: Any) -> dict[str, Any]:
+        check_form(owner, saved)
+        loaded.append(saved if prepare is None else prepare(owner, saved))
+        check_state(optimizer, loaded[0])
+        return loaded[0]
+
+    def restore(_: Any) -> None:
+        if getattr(optimizer, "_kind", ""):  # Muon's states have the type of the parameter
+            restore_fp32(optimizer, loaded[0])
+
+    last = optimizer.register_load_state_dict_pre_hook(check)
+    first = optimizer.register_load_state_dict_post_hook(restore, prepend=True)
+    with removed_after(last, first):
+        yield
+
+
 def check_state(optimizer: Any, saved: dict[str, Any]) -> None:
     """Refuses the state of another optimiser, which torch would only notice in the next step, or
     never."""
     owner, groups = type(optimizer).__name__, optimizer.param_groups
     for number, group in enumerate(saved["param_groups"]):
         _check_group(optimizer, group, number)
-        if group.get("amsgrad"):
-            raise ArgumentError(
-                f"{owner}: the state is one of amsgrad=True, which is not supported"
-            )
+        refuse_variants_of(f"{owner}: the saved state", group)
         if "bias_correction" not in optimizer.defaults and group.get("bias_correction") is False:
             raise ArgumentError(
                 f"{owner}: the state is one of bias_correction=False, which is not supported"

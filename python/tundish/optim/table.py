@@ -40,8 +40,9 @@ class Bucket:
 class Table:
     """What must stay as it is for the bound addresses to be right."""
 
-    places: list[int]  # addresses of the parameters
-    sizes: list[int]  # of the parameters, in bytes
+    groups: list[tuple[int, int]]  # shape_of() the groups
+    parameters: list[Any]
+    layouts: list[Any]  # layout_of() the parameters
     gradients: list[int]  # addresses, 0 for none
     present: list[bool]  # has a gradient
     dtypes: list[Any]  # of the gradients
@@ -53,6 +54,15 @@ class Table:
     versions: list[int] = field(default_factory=list)  # of such parameters, after the last step
     copies: list[Any] = field(default_factory=list)  # of gradients in another order
     states: BoundStates | None = None
+
+
+def shape_of(groups: list[dict[str, Any]]) -> list[tuple[int, int]]:
+    """Which groups there are, and how many parameters each has. The buckets keep these groups alive."""
+    return [(id(group), len(group["params"])) for group in groups]
+
+
+def layout_of(parameter: Any) -> tuple[Any, ...]:
+    return parameter.data_ptr(), parameter.dtype, parameter.shape, parameter.stride()
 
 
 def rows_of(groups: list[dict[str, Any]]) -> Iterator[tuple[int, int, Any]]:
@@ -132,7 +142,8 @@ def put_in_order(
     if table is None:
         return []
     given = gradients if table.complete else [one for one in gradients if one is not None]
-    if table.contiguous and all(map(torch.Tensor.is_contiguous, given)):
+    negated = any(map(torch.Tensor.is_neg, given))
+    if table.contiguous and not negated and all(map(torch.Tensor.is_contiguous, given)):
         return []
     moved = []
     table.copies = []

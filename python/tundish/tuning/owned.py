@@ -21,7 +21,9 @@ def owned_tensors(owners: list[Any]) -> Iterator[tuple[str, list[Any]]]:
     """Kind and tensors, some of which may be None or numbers: "optimizer" is an optimiser's state."""
     for owner in owners:
         if isinstance(owner, torch.optim.Optimizer):
-            parameters = [p for group in owner.param_groups for p in group["params"]]
+            if (groups := getattr(owner, "param_groups", None)) is None:
+                continue  # its __init__ failed
+            parameters = [p for group in groups for p in group["params"]]
             for state in owner.state.values():
                 yield "optimizer", list(state.values()) if isinstance(state, dict) else []
         elif "_parameters" in vars(owner):  # its __init__ is done
