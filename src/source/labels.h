@@ -24,7 +24,8 @@ struct LabelFault {
   std::string reason;
 };
 
-// Names among numbers: "7", "3x". In a list both are names; in a tar the odd one is a damaged label.
+// Names among numbers: "7", "3x". In a list both are names; in a tar the odd one is a damaged
+// label.
 enum class MixedLabels { names, refused };
 
 // All numbers: they must be whole, and are taken as they are; -1 means no label, less is refused.
