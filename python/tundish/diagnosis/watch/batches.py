@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import sys
+from collections.abc import Callable
 from typing import Any
 
 MOST = 4
@@ -14,13 +15,17 @@ class KeptBatches:
 
     def __init__(self) -> None:
         self._kept: list[Any] = []
+        self.of: Callable[[], Any] = lambda: None  # their loader, a weak reference
         self._next = 0
 
     def __len__(self) -> int:
         return len(self._kept)
 
-    def keep(self, batch: Any) -> None:
-        """The first few are kept, further ones are not."""
+    def keep(self, batch: Any, of: Callable[[], Any]) -> None:
+        """The first few are kept, further ones are not. Those of another loader go."""
+        if self.of() is not of():
+            self.clear()
+            self.of = of
         if len(self._kept) < MOST:
             self._kept.append(copy_of(batch))
 

@@ -16,7 +16,6 @@ from .applied import Applied
 from .applied_plan import AppliedPlan
 from .blocked_clock import BlockedClock
 from .imports import AfterImport
-from .loader_facts import length_of
 from .settings import Settings
 from .watch import Watch
 from .worker_spans import WorkerSpans
@@ -201,7 +200,15 @@ class Hooks:
 
             return init
 
+        def begun_again(original: Any) -> Any:
+            def reset(iterator: Any, *args: Any, **kwargs: Any) -> Any:
+                self._watch.feeding.forget(iterator)
+                return original(iterator, *args, **kwargs)
+
+            return reset
+
         self._replace(module._BaseDataLoaderIter, "__init__", made)
+        self._replace(module._BaseDataLoaderIter, "_reset", begun_again)  # persistent workers
         if isinstance(self.applied, Applied):
             self._replace(module.DataLoader, "__iter__", self.applied.iterate)
         self._replace(module._BaseDataLoaderIter, "__next__", self._next(_loader_of))
@@ -224,17 +231,17 @@ class Hooks:
                 self._finish_if_done()
                 if watch.phase == "done":
                     return self._after_done(iterator, original)
-                if watch.replays():
-                    return watch.cached_batch(length_of(iterator, loader))
+                if watch.replays(iterator, loader):
+                    return watch.cached_batch(iterator, loader)
                 watch.ledger.enter("data")
                 try:
                     batch = original(iterator)
                 except StopIteration:
-                    watch.iteration_ended()
+                    watch.iteration_ended(iterator)
                     raise
                 finally:
                     watch.ledger.leave()
-                watch.next_ended(batch)
+                watch.next_ended(iterator, loader, batch)
                 return batch
 
             return call
@@ -243,8 +250,10 @@ class Hooks:
 
     def _after_done(self, iterator: Any, original: Any) -> Any:
         watch = self._watch
-        if watch.phase == "done" and watch.is_current(iterator):
-            for _ in range(watch.unserved()):
+        if (
+            watch.phase == "done"
+        ):  # batches that cached ones replaced go, so that epochs keep their length
+            for _ in range(watch.feeding.take_unserved(iterator)):
                 original(iterator)
         return original(iterator)
 
