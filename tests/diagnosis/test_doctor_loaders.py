@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 from torch.utils.data import DataLoader, Dataset, SubsetRandomSampler
+from tundish.diagnosis.doctor.verdict import judge
 
 from tests.helpers import plants
 
@@ -139,3 +140,55 @@ def test_the_loader_that_feeds_the_training_is_judged_and_not_the_last_one():
     assert "samples" in found["loader"], "it was looked into"
     line = Path(__file__).read_text().splitlines()[found["next"]["line"] - 1]
     assert line.strip() == "for batch in training:"
+
+
+def nested(first, second):
+    """As with an endless loader of samples without labels."""
+    endless = itertools.chain.from_iterable(itertools.repeat(second))
+    for batch in first:
+        yield batch, next(endless)
+
+
+@pytest.mark.parametrize("pairs", [zip, nested])
+def test_two_loaders_in_each_step_are_no_new_epochs(pairs):
+    loop, counts = Loop(), []
+    first, second = DataLoader(Training(), 2), DataLoader(Validation(), 1)
+    with plants.watched() as session:
+        for _ in range(EPOCHS):
+            counts.append(0)
+            for (x, y), other in pairs(first, second):
+                assert other["x"].sum() == 0
+                loop.step(x, y)
+                counts[-1] += 1
+    steps = session.watch.steps
+    assert session.watch.phase == "done"
+    assert "replay" in phases(session)
+    assert counts == [6] * EPOCHS
+    assert {one.batches for one in steps[1:] if not one.boundary} == {2}
+    assert len(steps) < 40
+    assert session.end()["loader"]["dataset"] == f"{__name__}.Validation", "it came last"
+
+
+@pytest.mark.parametrize("batch_size", [12, 3])
+def test_one_optimizer_step_per_epoch_is_measured_and_counts(batch_size):
+    loop, data = Loop(), DataLoader(Training(), batch_size)
+    with plants.watched(warm_up=4) as session:
+        for _ in range(EPOCHS):
+            for x, y in data:
+                torch.nn.functional.cross_entropy(loop.model(x), y).backward()
+            loop.optimizer.step()
+    assert session.watch.phase == "done"
+    figures = judge(session.end()).figures
+    assert (figures.steps + figures.rare_steps, figures.few) == (5, figures.steps < 5)
+    assert figures.ceiling_from == "replay"
+
+
+def test_a_phase_ends_also_when_no_step_counts_any_more():
+    """The warm-up was one epoch; then each has one batch."""
+    loop, many, one = Loop(), DataLoader(Training(), 2), DataLoader(Training(), 12)
+    with plants.watched(most_steps=20) as session:
+        for number in range(100):
+            for batch in one if number else many:
+                loop.step(*batch)
+    assert session.watch.phase == "done"
+    assert sum(one.phase == "measure" for one in session.watch.steps) == 20

@@ -73,7 +73,7 @@ def test_short_epochs_keep_their_length_also_in_a_replay(length):
     with tundish.doctor(steps=5) as doctor:
         counts = [len(train(data)) for _ in range(60)]
     assert counts == [length] * 60
-    assert length == 1 or "replay" in phases(doctor)
+    assert "replay" in phases(doctor)
 
 
 def test_a_step_is_an_optimizer_step_and_may_have_several_batches():

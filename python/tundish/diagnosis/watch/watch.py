@@ -74,7 +74,9 @@ class Watch:
         self.began = time.perf_counter()
         self.warm_up = settings.warm_up
         self._phase_began = self.began
-        self._in_phase = 0  # steps
+        self._in_phase = 0  # steps that count
+        self._all_in_phase = 0  # also those in which an epoch begins or ends
+        self._only_boundaries = False  # every step of this loop is one of those: then they count
         self._nexts = self._nexts_since_step = self._optimizer_steps = 0
         self._boundary = True  # the first step has what came before it
         self._optimizer: Any = None
@@ -176,7 +178,8 @@ class Watch:
             self.ledger.make_event = event_maker()
         counts_by_part = self.ledger.counts
         seconds, marks = self.ledger.close_step()
-        boundary, unfed = self._boundary, self.phase == "replay" and not self._replayed
+        boundary = self._boundary and not self._only_boundaries
+        unfed = self.phase == "replay" and not self._replayed
         cpu = time.process_time()
         counts = (self._nexts, self._optimizer_steps)
         step = Step(self.phase, seconds, *counts, boundary or unfed, cpu - self._cpu_since, marks)
@@ -187,6 +190,7 @@ class Watch:
         self._nexts = self._optimizer_steps = 0
         if not boundary or self.phase in ("warm-up", "layers"):
             self._in_phase += 1
+        self._all_in_phase += 1
         if self.phase == "profile":
             self.lines.step_ended(boundary, step.wall)
         if self.phase in self.recorders:
@@ -207,6 +211,8 @@ class Watch:
         passed = time.perf_counter() - self._phase_began
         if self.phase == "warm-up":
             return self._in_phase >= self.warm_up
+        if self.phase != "layers" and self.settings.is_too_long(self._all_in_phase, passed):
+            return True
         if self.phase == "measure":
             return self.settings.is_enough(self._in_phase, passed)
         if self.phase == "profile":
@@ -229,6 +235,9 @@ class Watch:
         self._stop_profile()
         self._stop_recorder()
         self.layers.stop()
+        if self.phase == "warm-up":
+            seen = [step.boundary for step in self.steps[1:]]  # the first one always is
+            self._only_boundaries = len(seen) > 1 and all(seen)
         self.phase = self._following_phase()
         self.observed.looks_at_parameters = self.phase == "profile"
         if self.phase == "profile":
@@ -244,7 +253,8 @@ class Watch:
             self.phase = "done"
         if self.phase == "done":
             self.batches_kept.clear()
-        self._in_phase, self._phase_began = 0, time.perf_counter()
+        self._in_phase = self._all_in_phase = 0
+        self._phase_began = time.perf_counter()
         self._on_phase(self)
         if self.phase in self.recorders:  # last: it records what comes from here on
             self.recorders[self.phase].start(self)
