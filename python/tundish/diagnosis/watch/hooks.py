@@ -39,6 +39,7 @@ class Hooks:
         self._watch, self._finish = watch, finish
         self._undo: list[Callable[[], None]] = []
         self._depth = threading.local()
+        self._stepping: list[int] = []  # ids of optimizers of the loop that are in their step
         self.applied, self._plan = _changes_to_try(watch.settings)
         self._imports = AfterImport(
             {
@@ -94,16 +95,26 @@ class Hooks:
     def _optimizer_begins(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         watch = self._watch
         if watch.is_loop():
+            if id(optimizer) in self._stepping:
+                self._drop_failed_steps()
+            self._stepping.append(id(optimizer))
             if watch.observed.looks_at_parameters:
                 watch.ledger.enter("own")
                 watch.observed.before_optimizer(optimizer)
                 watch.ledger.leave()
             watch.ledger.enter("optimizer")
 
+    def _drop_failed_steps(self) -> None:
+        """Of optimizers whose step() raised: torch does not call the hook after it. The script may go on."""
+        self._stepping.clear()
+        self._watch.ledger.drop("optimizer")
+
     def _optimizer_ends(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         watch = self._watch
         if watch.phase == "done":
             return
+        if watch.is_loop() and self._stepping:
+            self._stepping.pop()
         if watch.is_loop() and watch.ledger.is_in("optimizer"):
             watch.ledger.leave()
         if watch.thread in (None, threading.get_ident()):
@@ -226,6 +237,8 @@ class Hooks:
             def call(iterator: Any) -> Any:
                 if not watch.is_loop() or watch.ledger.is_in("data"):
                     return self._after_done(iterator, original)
+                if self._stepping:
+                    self._drop_failed_steps()
                 loader = loader_of(iterator)
                 watch.next_begins(iterator, loader)
                 self._finish_if_done()
