@@ -58,9 +58,10 @@ class ThreadWorkers:
         self._threads: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
 
     def __iter__(self) -> ThreadIterator:
-        if self._persistent is not None and not self._persistent.closed:
-            self._persistent.begin_epoch()
-            return self._persistent
+        again = self._persistent
+        if again is not None and not again.closed and again.process == os.getpid():
+            again.begin_epoch()
+            return again
         iterator = ThreadIterator(self._theirs, self._on_draw)
         self._on_draw = _ignore  # the first epoch is enough
         self._running.add(iterator)
@@ -96,6 +97,7 @@ class ThreadIterator:
         )
         self._workers = [_Worker(number) for number in range(theirs.num_workers)]
         self.closed = False
+        self.process = job.process  # the only one that has the threads
         self._stop = weakref.finalize(self, _stop, job, self._workers)
         self._stop.atexit = False  # _end_at_exit() does it
         self._send_first()
@@ -143,6 +145,11 @@ class ThreadIterator:
     def __next__(self) -> Any:
         from torch._utils import ExceptionWrapper
 
+        if self.process != os.getpid():
+            raise RuntimeError(
+                "this iterator was made before a fork, and its worker threads are in the parent process\n"
+                "  fix: iterate the loader anew in this process"
+            )
         if self._received == self._sent:
             if not self._theirs.persistent_workers:
                 self.close()
