@@ -192,3 +192,30 @@ def test_a_phase_ends_also_when_no_step_counts_any_more():
                 loop.step(*batch)
     assert session.watch.phase == "done"
     assert sum(one.phase == "measure" for one in session.watch.steps) == 20
+
+
+def test_a_loader_that_is_made_for_every_epoch_is_known_again_and_one_for_validation_is_not():
+    loop, lengths = Loop(), []
+
+    def batches(training):
+        yield from DataLoader(Training(), 2 if training else 3)  # in the same line
+
+    with plants.watched() as session:
+        for _ in range(EPOCHS):
+            lengths.append(sum(1 for batch in batches(True) if loop.step(*batch) is None))
+            seen = [label for _, labels in batches(False) for label in labels.tolist()]
+            assert seen == [0, 1, 2, 3] * 3
+    assert session.watch.phase == "done"
+    assert judge(session.end()).figures.ceiling_from == "replay"
+    assert lengths == [6] * EPOCHS
+
+
+def test_a_new_loader_with_other_batches_in_the_same_line_gets_its_own():
+    loop = Loop()
+    with plants.watched() as session:
+        for epoch in range(EPOCHS):
+            more = (torch.zeros(1),) * (epoch % 2)
+            for x, y, *rest in DataLoader([(torch.ones(8), 1, *more)] * 12, 2):
+                assert len(rest) == epoch % 2
+                loop.step(x, y)
+    assert session.watch.phase == "done"

@@ -27,6 +27,7 @@ class Feeding:
     def __init__(self) -> None:
         self._open: weakref.WeakKeyDictionary[Any, Iteration] = weakref.WeakKeyDictionary()
         self._last: tuple[Any, Callable[[], Any], tuple[str, int]] | None = None
+        self._have_fed: weakref.WeakSet[Any] = weakref.WeakSet()
         self.fed_by: Callable[[], Any] = _nothing
         self.iterator: Callable[[], Any] = _nothing
         self.loader: Any = None  # it is judged, also when the script has dropped it
@@ -49,12 +50,18 @@ class Feeding:
     def gave_a_batch(self, iterator: Any, loader: Any) -> None:
         self._last = (loader, weakref.ref(iterator), self.of(iterator).place)
 
-    def stepped(self) -> None:
-        """An optimizer's step: what came last has fed it."""
+    def stepped(self) -> bool:
+        """An optimizer's step: what came last has fed it. Whether that is a loader that was made anew, as for every
+        epoch: it never fed a step before, and stands in the place of one with the same class of data set."""
         if self._last is None:
-            return
+            return False
+        before = (self.place, _class_of(self.loader))
         (self.loader, self.iterator, self.place), self._last = self._last, None
         self.fed_by = self.iterator if self.loader is None else weakref.ref(self.loader)
+        if self.loader is None or self.loader in self._have_fed:
+            return False
+        self._have_fed.add(self.loader)
+        return before == (self.place, _class_of(self.loader))
 
     def feeds(self, iterator: Any, loader: Any) -> bool:
         return self.fed_by() is source_of(iterator, loader)
@@ -71,6 +78,11 @@ class Feeding:
 def source_of(iterator: Any, loader: Any) -> Any:
     """The iterator stands for a loader that is not known, because it was made before the watch began."""
     return iterator if loader is None else loader
+
+
+def _class_of(loader: Any) -> Any:
+    """Of its data set; only loaders of torch are asked for it."""
+    return type(loader.dataset) if hasattr(loader, "num_workers") else type(loader)
 
 
 def _nothing() -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
-from .batches import KeptBatches
+from .batches import KeptBatches, structure_of
 from .feeding import Feeding, source_of
 from .gpu_clock import event_maker, gpu_seconds, synchronize
 from .gpu_profile import GpuProfile
@@ -81,6 +81,7 @@ class Watch:
         self._boundary = True  # the first step has what came before it
         self._optimizer: Any = None
         self._cpu_since = time.process_time()
+        self._structure: Any = None  # of the loader's last batch, once some are kept
         self._replayed = False  # a cached batch was given in this step
 
     def is_loop(self) -> bool:
@@ -108,7 +109,9 @@ class Watch:
             self.ledger = Ledger(make_event=event_maker())
             return
         self._optimizer_steps += 1
-        self.feeding.stepped()
+        before = self.feeding.fed_by()
+        if self.feeding.stepped() and self.batches_kept.of() is before:
+            self.batches_kept.take_over(self.feeding.fed_by, self._structure)
         if id(optimizer) != self._optimizer:
             return
         self.optimizer_steps += 1
@@ -133,6 +136,8 @@ class Watch:
             self._batch = batch
         if self.phase in ("warm-up", "measure"):
             self.observed.batch(batch)
+        if len(self.batches_kept):
+            self._structure = structure_of(batch)
         if self.phase == "measure" and self.settings.replayed:
             self._keep(iterator, loader, batch)
 
