@@ -288,6 +288,13 @@ def test_a_script_is_not_overwritten_by_sarif(script, capsys):
     assert script.read_text() == BAD
 
 
+def test_findings_are_printed_also_where_sarif_cannot_be_written(script, tmp_path, capsys):
+    code, found, error = run(script, "--sarif", tmp_path, capsys=capsys)
+    assert (code, found) == (2, run(script, capsys=capsys)[1])
+    assert f"train.py:{LINE}" in found
+    assert error == f"tundish: --sarif {tmp_path}: cannot be written: Is a directory\n"
+
+
 def test_neither_torch_nor_the_script_is_imported(script):
     code = (
         "import sys; from tundish.__main__ import main; main(['check', sys.argv[1]]);"

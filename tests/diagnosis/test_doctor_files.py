@@ -6,7 +6,12 @@ import sys
 
 import pytest
 from tundish.diagnosis.doctor.cli import main
+from tundish.diagnosis.doctor.report_file import report_text
 from tundish.diagnosis.doctor.static import findings_of
+from tundish.diagnosis.doctor.verdict import judge
+from tundish.diagnosis.timeline.merge import write_timeline
+
+from tests.helpers.written_facts import facts, step
 
 LOOP = """import torch
 def train():
@@ -69,3 +74,34 @@ def test_the_module_of_a_command_that_never_steps_is_checked(package):
         found = findings_of(["python", "-m", "inner.loop"], loop)
         assert [(one["file"], one["line"]) for one in found] == [("inner/loop.py", 11)]
     assert findings_of(["python", "-m", "json.tool"], []) == []
+
+
+def test_places_are_tried_before_the_run_and_left_as_they_were(package):
+    (package / "old.json").write_text("old")
+    (package / "r.json").mkdir()
+    words = ["--", "/no/such/program"]
+    assert main(["-o", "old.json", "--timeline", "new.json", *words]) == 127
+    assert (package / "old.json").read_text() == "old"
+    assert not (package / "new.json").exists()
+    assert main(["--report", "r.html", *words]) == 2, "its JSON has the name of a folder"
+
+
+@pytest.mark.parametrize("quiet", [[], ["-q"]])
+def test_a_file_that_cannot_be_written_after_all_does_not_cost_the_verdict(package, capfd, quiet):
+    (package / "away").mkdir()
+    (package / "a.py").write_text("import os; os.rmdir('away'); print('the script')")
+    files = ["-o", "away/out.json", "--report", "r.html"]
+    assert main([*files, *quiet, "--", sys.executable, "a.py"]) == 1
+    out, error = capfd.readouterr()
+    assert out == "the script\n"
+    assert error.index("No verdict: ") < error.index("tundish: away/out.json: No such file")
+    assert "  written: r.json, r.html\n" in error
+
+
+def test_a_timeline_that_could_not_be_written_is_not_offered(tmp_path):
+    verdict = judge(facts([step()] * 20))
+    (tmp_path / "1.timeline").write_text("{}")
+    verdict.timeline = write_timeline(str(tmp_path), str(tmp_path / "t.json"))
+    for text in (str(verdict), report_text("r.html", verdict.as_json())):
+        assert "the timeline could not be written" in text
+        assert "ui.perfetto.dev" not in text

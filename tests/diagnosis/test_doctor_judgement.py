@@ -231,6 +231,10 @@ def test_ranks_end_after_the_same_step_whatever_their_clocks_say():
     assert alone.is_enough(30, 60.0)
     assert [ranks.is_enough(steps, 1e9) for steps in (29, 30)] == [False, True]
     assert ranks.is_enough(30, 0.0)
+    assert [alone.is_too_long(*one) for one in ((299, 59.0), (300, 0.0), (5, 60.0))] == [
+        *(False, True, True)
+    ]
+    assert not ranks.is_too_long(299, 1e9), "all ranks end after the same step"
     assert ranks.most_profiled_s == float("inf")
     assert Settings(steps=7).for_ranks(2).steps == 7
 

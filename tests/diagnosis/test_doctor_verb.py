@@ -266,6 +266,10 @@ def test_a_script_that_is_killed_gives_128_and_the_signal(doctor):
         (["--plan", __file__, "--", "python"], 2, "test_doctor_verb.py is not a plan"),
         (["-o", "/no/such/x.json", "--", "python"], 2, "there is no folder"),
         (["-o", "train.py", "--", "python"], 2, "would be replaced"),
+        (["-o", "/tmp", "--", "/no/such"], 2, "--output /tmp: this is a folder"),
+        (["-o", "/proc/x.json", "--", "/no/such"], 2, "/proc/x.json: cannot be written"),
+        (["--report", "/proc/x.html", "--", "/no/such"], 2, "/proc/x.html: cannot be written"),
+        (["--timeline", "/proc/x.json", "--", "/no/such"], 2, "/proc/x.json: cannot be written"),
         (["--", "/no/such/program"], 127, "/no/such/program: No such file"),
     ],
 )

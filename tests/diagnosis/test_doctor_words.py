@@ -190,7 +190,7 @@ def test_a_thread_that_computes_is_not_blocked(spin_s):
 
 def test_a_killed_process_has_left_the_settings_of_its_loader():
     session = Session(Settings(), None)
-    session.watch.loader = torch.utils.data.DataLoader(_Waits(), 4)
+    session.watch.feeding.loader = torch.utils.data.DataLoader(_Waits(), 4)
     found = session.write()["loader"]
     assert found["batch_size"] == 4
     assert "samples" not in found

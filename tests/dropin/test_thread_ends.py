@@ -234,3 +234,35 @@ print("the end")
 def test_a_program_may_end_while_threads_are_at_work():
     done = run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) == (0, "the end\n"), done.stderr
+
+
+FORKED = """
+import os, signal, torch, tundish
+from torch.utils.data import DataLoader
+loader = DataLoader(list(range(8)), 2, num_workers=2, persistent_workers=True)
+loader = tundish.accelerate(loader, workers="threads")
+assert len(list(loader)) == 4
+open_one = iter(loader)
+next(open_one)
+if os.fork() == 0:
+    signal.alarm(30)
+    try:
+        next(open_one)
+    except RuntimeError as error:
+        print(error, flush=True)
+    for _ in range(2):
+        print([batch.tolist() for batch in loader], flush=True)
+    loader.close()
+    os._exit(0)
+print("child", os.wait()[1])
+print([batch.tolist() for batch in open_one])
+"""
+
+
+def test_a_forked_process_has_threads_of_its_own():
+    done = run([sys.executable, "-c", FORKED], capture_output=True, text=True, timeout=60)
+    error, fix, *rest = done.stdout.splitlines()
+    assert "was made before a fork" in error, done.stderr
+    assert "iterate the loader anew" in fix
+    epoch = [[0, 1], [2, 3], [4, 5], [6, 7]]
+    assert rest == [str(epoch)] * 2 + ["child 0", str(epoch[1:])]

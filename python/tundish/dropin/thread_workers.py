@@ -31,6 +31,7 @@ class _Worker:
     tasks: queue.SimpleQueue[Any] = field(default_factory=queue.SimpleQueue)
     made: queue.SimpleQueue[Any] = field(default_factory=queue.SimpleQueue)
     thread: threading.Thread | None = None
+    began: threading.Event = field(default_factory=threading.Event)  # its first batch was made
 
 
 @dataclass
@@ -57,9 +58,10 @@ class ThreadWorkers:
         self._threads: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
 
     def __iter__(self) -> ThreadIterator:
-        if self._persistent is not None and not self._persistent.closed:
-            self._persistent.begin_epoch()
-            return self._persistent
+        again = self._persistent
+        if again is not None and not again.closed and again.process == os.getpid():
+            again.begin_epoch()
+            return again
         iterator = ThreadIterator(self._theirs, self._on_draw)
         self._on_draw = _ignore  # the first epoch is enough
         self._running.add(iterator)
@@ -95,16 +97,26 @@ class ThreadIterator:
         )
         self._workers = [_Worker(number) for number in range(theirs.num_workers)]
         self.closed = False
+        self.process = job.process  # the only one that has the threads
         self._stop = weakref.finalize(self, _stop, job, self._workers)
         self._stop.atexit = False  # _end_at_exit() does it
         self._send_first()
-        self._states: dict[str, bytes] | None = random_states()
         try:
-            _start(self._workers, job, seed)
+            self._start(job, seed)
         except BaseException:
             self._stop()
             raise
         _open.add(self)
+
+    def _start(self, job: _Job, seed: int) -> None:
+        """The loop waits here for the first batch where draws are looked for: what the loop draws is its own affair."""
+        looks = self._on_draw is not _ignore and self._sent > 0
+        states = random_states() if looks else {}
+        _start(self._workers, job, seed)
+        if looks and self._workers[0].began.wait(self._theirs.timeout or None):
+            drawn = drawn_since(states)
+            if drawn:
+                self._on_draw(drawn)
 
     def begin_epoch(self) -> None:
         """What is left of the last epoch is made and dropped, as torch's processes do."""
@@ -133,16 +145,17 @@ class ThreadIterator:
     def __next__(self) -> Any:
         from torch._utils import ExceptionWrapper
 
+        if self.process != os.getpid():
+            raise RuntimeError(
+                "this iterator was made before a fork, and its worker threads are in the parent process\n"
+                "  fix: iterate the loader anew in this process"
+            )
         if self._received == self._sent:
             if not self._theirs.persistent_workers:
                 self.close()
             raise StopIteration
         batch = self._receive()
         self._received += 1
-        if self._states is not None:
-            drawn, self._states = drawn_since(self._states), None
-            if drawn:
-                self._on_draw(drawn)
         self._send()
         if not isinstance(batch, ExceptionWrapper):
             return batch
@@ -226,8 +239,10 @@ def _work(worker: _Worker, job: _Job, seed: WorkerSeed) -> None:
     while (index := worker.tasks.get()) is not _STOP:
         if not job.stopped:
             worker.made.put(_make(index, worker.number, job))
+        worker.began.set()
         del index
-    worker.made.put(_STOP)  # somebody may wait
+    worker.began.set()  # somebody may wait
+    worker.made.put(_STOP)
 
 
 def _set_up(job: _Job, seed: WorkerSeed) -> Any:

@@ -51,17 +51,28 @@ def _run(options: argparse.Namespace) -> int:
     if options.list:
         return _list(choose(options.select, options.ignore), options.json)
     report = check(options.paths, select=options.select, ignore=options.ignore)
-    if options.sarif:
-        with open(options.sarif, "w", encoding="utf-8") as file:
-            json.dump(report_sarif(report, version()), file, indent=2)
-            file.write("\n")
+    failed = _write_sarif(options.sarif, report) if options.sarif else ""
     for one in report.not_checked:
         print(f"tundish: {printable_lines(str(one))}", file=sys.stderr, flush=True)
     if options.json:
         _print_json(report.as_json())
     elif not options.quiet:
         _write(report_text(report, _color(sys.stdout, options)))
+    if failed:
+        print(f"tundish: {printable_lines(failed)}", file=sys.stderr, flush=True)
+        return USAGE
     return exit_code(report)
+
+
+def _write_sarif(path: str, report: Report) -> str:
+    """What is wrong with that place, if anything: the findings are printed all the same."""
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(report_sarif(report, version()), file, indent=2)
+            file.write("\n")
+    except OSError as error:
+        return f"--sarif {path}: cannot be written: {error.strerror or error}"
+    return ""
 
 
 def exit_code(report: Report) -> int:

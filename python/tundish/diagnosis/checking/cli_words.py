@@ -43,8 +43,9 @@ notebooks, level is error (results are wrong), warning (time or memory is lost) 
 not_checked is an array of {file, line, reason, fix}, unused_suppressions of {file,
 cell, line, ids}. With --list: an array of {check, level, title, why, remedy, page}
 
-exit codes: 0 done, nothing but notes found; 1 findings; 2 wrong use; 3 a file could not
-be checked (syntax error, not UTF-8); 130 interrupted
+exit codes: 0 done, nothing but notes found; 1 findings; 2 wrong use, or the file of
+--sarif cannot be written; 3 a file could not be checked (syntax error, not UTF-8); 130
+interrupted
 """
 SEE = "\n  see: tundish help check"
 

@@ -127,27 +127,40 @@ def _notes(ended: Ended, trained: int) -> list[str]:
 def _report(verdict: Verdict, ended: Ended, options: argparse.Namespace) -> int:
     files = files_of(options)
     values = _values(verdict, ended, options) if files or options.json else {}
-    try:
-        for name in files:
-            text = report_page(values) if name == options.report else json_text(values)
-            with open(name, "w", encoding="utf-8") as file:
-                file.write(text)
-    except OSError as error:
-        print(f"tundish: {error.filename}: {error.strerror}", file=sys.stderr, flush=True)
-        return ended.code or FAILED
+    written, errors = _write_files(files, values, options.report)
     if options.json:
         sys.stdout.write(json_text(values))
         sys.stdout.flush()
-    elif not options.quiet:
+    elif not options.quiet or errors:
         encoding = sys.stderr.encoding or "ascii"
         blocks = "utf" in encoding.lower()
         text = verdict_text(verdict, _color(options), blocks, options.layers)
-        if files:
-            text += f"  written: {', '.join(files)}\n"
+        if written:
+            text += f"  written: {', '.join(written)}\n"
         sys.stderr.write(text.encode(encoding, "replace").decode(encoding))
         sys.stderr.flush()
+    for error in errors:
+        print(f"tundish: {error}", file=sys.stderr, flush=True)
+    if errors:
+        return ended.code or FAILED
     not_tried = verdict.applied is not None and not verdict.applied["done"]
     return ended.code or (USAGE if not_tried else OK)
+
+
+def _write_files(
+    files: list[str], values: dict[str, Any], page: str
+) -> tuple[list[str], list[str]]:
+    """Which were written, and what is wrong with the others: the verdict is printed in any case."""
+    written, errors = [], []
+    for name in files:
+        text = report_page(values) if name == page else json_text(values)
+        try:
+            with open(name, "w", encoding="utf-8") as file:
+                file.write(text)
+            written.append(name)
+        except OSError as error:
+            errors.append(f"{name}: {error.strerror or error}")
+    return written, errors
 
 
 def _values(verdict: Verdict, ended: Ended, options: argparse.Namespace) -> dict[str, Any]:

@@ -56,9 +56,10 @@ storage, decode, transform, dataset, collate, workers, loader, copy, communicati
 straggler, host, sync, launch, compute; cause and figures are null without a step. Times
 are seconds of a step. exit is the script's exit code.
 
-exit codes: 0 done, all was measured and the script was ended; 2 wrong use, or the
-change of --apply could not be tried; 127 the command cannot be started; else the
-script's own, 128 + n after signal n (130: Ctrl-C, with the verdict so far)
+exit codes: 0 done, all was measured and the script was ended; 1 the verdict could not
+be written to its file; 2 wrong use, or the change of --apply could not be tried; 127 the
+command cannot be started; else the script's own, 128 + n after signal n (130: Ctrl-C,
+with the verdict so far)
 """
 SEE = "\n  see: tundish help doctor"
 
@@ -109,6 +110,8 @@ def parse(words: list[str]) -> argparse.Namespace:
     _check_change(options)
     check_file("--output", options.output)
     check_file("--report", options.report)
+    for beside in {*files_of(options)} - {options.output, options.report}:
+        check_file("--report", beside)
     check_file("--timeline", options.timeline)
     check_extras(options.timeline, options.table)
     if options.timeline and options.timeline in files_of(options):
@@ -142,8 +145,25 @@ def files_of(options: argparse.Namespace) -> list[str]:
 
 def check_file(option: str, file: str) -> None:
     """Before the script runs: whether what it measures can be written."""
+    if not file:
+        return
     folder = os.path.dirname(os.path.abspath(file))
-    if file and not os.path.isdir(folder):
+    if not os.path.isdir(folder):
         raise ArgumentError(f"{option} {file}: there is no folder {folder}")
+    if os.path.isdir(file):
+        raise ArgumentError(f"{option} {file}: this is a folder\n  fix: a name of a file in it")
     if file.endswith((".py", ".ipynb")):
         raise ArgumentError(f"{option} {file}: this is a script, and would be replaced")
+    try:
+        _try_to_write(file)
+    except OSError as error:
+        raise ArgumentError(f"{option} {file}: cannot be written: {error.strerror}") from None
+
+
+def _try_to_write(file: str) -> None:
+    """Nothing is changed. Permissions do not tell: of root, or of a file system that is only for reading."""
+    if not os.path.lexists(file):
+        os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
+        os.unlink(file)
+    elif os.path.isfile(file):  # a pipe or a device is left alone
+        os.close(os.open(file, os.O_WRONLY | os.O_APPEND))

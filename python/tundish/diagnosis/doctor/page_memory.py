@@ -152,5 +152,7 @@ def _tables(found: dict[str, Any]) -> list[str]:
 def _timeline(found: dict[str, Any] | None) -> list[str]:
     if not found:
         return []
+    if not found["steps"]:
+        return ["<h2>Timeline</h2>", *(f"<p>{escape(note)}</p>" for note in found["notes"])]
     about = f"{found['file']}: {found['steps']} steps, {found['events']:,} events. Open it in ui.perfetto.dev."
     return ["<h2>Timeline</h2>", f"<p>{escape(about)}</p>"]

@@ -125,6 +125,8 @@ def memory_lines(found: dict[str, Any] | None) -> list[str]:
 def _timeline(found: dict[str, Any] | None) -> list[str]:
     if not found:
         return []
+    if not found["steps"]:
+        return [f"  note: {text}" for text in found["notes"]]
     seen = found["sources"]
     words = [f"{count:,} of {name}" for name, count in seen.items() if count]
     dropped = f"; {found['dropped']:,} did not fit" if found["dropped"] else ""

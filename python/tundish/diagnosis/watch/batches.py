@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import sys
+from collections.abc import Callable
 from typing import Any
 
 MOST = 4
@@ -14,15 +15,24 @@ class KeptBatches:
 
     def __init__(self) -> None:
         self._kept: list[Any] = []
+        self.of: Callable[[], Any] = lambda: None  # their loader, a weak reference
         self._next = 0
 
     def __len__(self) -> int:
         return len(self._kept)
 
-    def keep(self, batch: Any) -> None:
-        """The first few are kept, further ones are not."""
+    def keep(self, batch: Any, of: Callable[[], Any]) -> None:
+        """The first few are kept, further ones are not. Those of another loader go."""
+        if self.of() is not of():
+            self.clear()
+            self.of = of
         if len(self._kept) < MOST:
             self._kept.append(copy_of(batch))
+
+    def take_over(self, of: Callable[[], Any], structure: Any) -> None:
+        """Another loader gives such batches, too."""
+        if self._kept and structure == structure_of(self._kept[0]):
+            self.of = of
 
     def take(self) -> Any:
         batch = self._kept[self._next % len(self._kept)]
@@ -31,6 +41,18 @@ class KeptBatches:
 
     def clear(self) -> None:
         self._kept.clear()
+
+
+def structure_of(batch: Any) -> Any:
+    """Without values and sizes of tensors: comparable."""
+    torch = sys.modules["torch"]
+    if isinstance(batch, torch.Tensor):
+        return batch.dtype, batch.dim()
+    if isinstance(batch, dict):
+        return type(batch), [(key, structure_of(value)) for key, value in batch.items()]
+    if isinstance(batch, list | tuple):
+        return type(batch), [structure_of(one) for one in batch]
+    return type(batch)
 
 
 def copy_of(batch: Any) -> Any:

@@ -52,7 +52,7 @@ def facts(
         "steps": steps,
         "optimizer_steps": watch.optimizer_steps,
         "lines": watch.lines.as_json(),
-        "next": {"file": watch.next_place[0], "line": watch.next_place[1]},
+        "next": {"file": watch.feeding.place[0], "line": watch.feeding.place[1]},
         "loader": loader,
         "loader_failed": failed,
         "overhead_s": cost_s,

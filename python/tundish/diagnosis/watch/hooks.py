@@ -16,7 +16,6 @@ from .applied import Applied
 from .applied_plan import AppliedPlan
 from .blocked_clock import BlockedClock
 from .imports import AfterImport
-from .loader_facts import length_of
 from .settings import Settings
 from .watch import Watch
 from .worker_spans import WorkerSpans
@@ -40,6 +39,7 @@ class Hooks:
         self._watch, self._finish = watch, finish
         self._undo: list[Callable[[], None]] = []
         self._depth = threading.local()
+        self._stepping: list[int] = []  # ids of optimizers of the loop that are in their step
         self.applied, self._plan = _changes_to_try(watch.settings)
         self._imports = AfterImport(
             {
@@ -95,16 +95,26 @@ class Hooks:
     def _optimizer_begins(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         watch = self._watch
         if watch.is_loop():
+            if id(optimizer) in self._stepping:
+                self._drop_failed_steps()
+            self._stepping.append(id(optimizer))
             if watch.observed.looks_at_parameters:
                 watch.ledger.enter("own")
                 watch.observed.before_optimizer(optimizer)
                 watch.ledger.leave()
             watch.ledger.enter("optimizer")
 
+    def _drop_failed_steps(self) -> None:
+        """Of optimizers whose step() raised: torch does not call the hook after it. The script may go on."""
+        self._stepping.clear()
+        self._watch.ledger.drop("optimizer")
+
     def _optimizer_ends(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         watch = self._watch
         if watch.phase == "done":
             return
+        if watch.is_loop() and self._stepping:
+            self._stepping.pop()
         if watch.is_loop() and watch.ledger.is_in("optimizer"):
             watch.ledger.leave()
         if watch.thread in (None, threading.get_ident()):
@@ -201,7 +211,15 @@ class Hooks:
 
             return init
 
+        def begun_again(original: Any) -> Any:
+            def reset(iterator: Any, *args: Any, **kwargs: Any) -> Any:
+                self._watch.feeding.forget(iterator)
+                return original(iterator, *args, **kwargs)
+
+            return reset
+
         self._replace(module._BaseDataLoaderIter, "__init__", made)
+        self._replace(module._BaseDataLoaderIter, "_reset", begun_again)  # persistent workers
         if isinstance(self.applied, Applied):
             self._replace(module.DataLoader, "__iter__", self.applied.iterate)
         self._replace(module._BaseDataLoaderIter, "__next__", self._next(_loader_of))
@@ -219,22 +237,24 @@ class Hooks:
             def call(iterator: Any) -> Any:
                 if not watch.is_loop() or watch.ledger.is_in("data"):
                     return self._after_done(iterator, original)
+                if self._stepping:
+                    self._drop_failed_steps()
                 loader = loader_of(iterator)
                 watch.next_begins(iterator, loader)
                 self._finish_if_done()
                 if watch.phase == "done":
                     return self._after_done(iterator, original)
-                if watch.replays():
-                    return watch.cached_batch(length_of(iterator, loader))
+                if watch.replays(iterator, loader):
+                    return watch.cached_batch(iterator, loader)
                 watch.ledger.enter("data")
                 try:
                     batch = original(iterator)
                 except StopIteration:
-                    watch.iteration_ended()
+                    watch.iteration_ended(iterator)
                     raise
                 finally:
                     watch.ledger.leave()
-                watch.next_ended(batch)
+                watch.next_ended(iterator, loader, batch)
                 return batch
 
             return call
@@ -243,8 +263,10 @@ class Hooks:
 
     def _after_done(self, iterator: Any, original: Any) -> Any:
         watch = self._watch
-        if watch.phase == "done" and watch.is_current(iterator):
-            for _ in range(watch.unserved()):
+        if (
+            watch.phase == "done"
+        ):  # batches that cached ones replaced go, so that epochs keep their length
+            for _ in range(watch.feeding.take_unserved(iterator)):
                 original(iterator)
         return original(iterator)
 

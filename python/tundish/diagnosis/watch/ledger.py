@@ -53,6 +53,13 @@ class Ledger:
         self._change(self._inside[-2] if len(self._inside) > 1 else "other")
         self._inside.pop()
 
+    def drop(self, part: str) -> None:
+        """Of a part that ended without a word: nothing is inside it any more."""
+        if part in self._inside:
+            outer = [one for one in self._inside if one != part]
+            self._change(outer[-1] if outer else "other")
+            self._inside = outer
+
     def _change(self, begins: str) -> None:
         now = self._clock()
         part = self._inside[-1] if self._inside else "other"

@@ -36,6 +36,12 @@ class Settings:
             return True
         return steps >= self.least_steps and seconds >= self.least_s
 
+    def is_too_long(self, steps: int, seconds: float) -> bool:
+        """A phase ends, whatever counts: `steps` are all of it, also those in which an epoch begins or ends."""
+        if steps >= max(self.most_steps, 4 * self.steps):
+            return True
+        return not self.steps and steps >= 5 and seconds >= self.most_s
+
     def for_ranks(self, world_size: int) -> Settings:
         """Ranks wait for each other in every step: all of them must end after the same one, so only
         counts decide, and no clock."""

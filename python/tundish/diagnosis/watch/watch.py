@@ -10,19 +10,19 @@ from __future__ import annotations
 import sys
 import threading
 import time
-import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
-from .batches import KeptBatches
+from .batches import KeptBatches, structure_of
+from .feeding import Feeding, source_of
 from .gpu_clock import event_maker, gpu_seconds, synchronize
 from .gpu_profile import GpuProfile
 from .layers.profile import LayerProfile
 from .ledger import Ledger, Mark
 from .line_samples import LineSampler
-from .loader_facts import prefetched, wait_until_filled
+from .loader_facts import length_of, prefetched, wait_until_filled
 from .observe import Observations
 from .ranks import rank_and_world
 from .recorders import make_recorders
@@ -39,7 +39,7 @@ class Step:
     seconds: dict[str, float]
     batches: int
     optimizer_steps: int
-    boundary: bool  # an epoch began or ended in it
+    boundary: bool  # not for the figures: an epoch began or ended in it, or a replayed step had no cached batch
     cpu_s: float  # of all threads of this process
     marks: list[Mark] = field(default_factory=list)
     gpu: dict[str, float] = field(default_factory=dict)
@@ -68,20 +68,21 @@ class Watch:
         self.recorders = make_recorders(settings)
         self._batch: Any = None  # the last one of this step, in phases with a recorder
         self.layers = LayerProfile()
-        self.next_place = ("", 0)  # file and line of the loop's `for`, or of what it iterates
-        self._iterator: Callable[[], Any] = lambda: None  # of the loop: a weak reference
-        self.loader: Any = None
+        self.feeding = Feeding()
         self.module_calls = 0
         self.rank, self.world = rank_and_world()
         self.began = time.perf_counter()
         self.warm_up = settings.warm_up
         self._phase_began = self.began
-        self._in_phase = 0  # steps
+        self._in_phase = 0  # steps that count
+        self._all_in_phase = 0  # also those in which an epoch begins or ends
+        self._only_boundaries = False  # every step of this loop is one of those: then they count
         self._nexts = self._nexts_since_step = self._optimizer_steps = 0
         self._boundary = True  # the first step has what came before it
         self._optimizer: Any = None
         self._cpu_since = time.process_time()
-        self._taken = self._served = 0  # of this iteration: batches of the loader, and cached ones
+        self._structure: Any = None  # of the loader's last batch, once some are kept
+        self._replayed = False  # a cached batch was given in this step
 
     def is_loop(self) -> bool:
         return self.thread == threading.get_ident() and self.phase != "done"
@@ -90,8 +91,10 @@ class Watch:
         """In the loop, and not while it waits for data: transforms of the loader may be modules, too."""
         return self.is_loop() and not self.ledger.is_in("data")
 
-    def is_current(self, iterator: Any) -> bool:
-        return self._iterator() is iterator
+    @property
+    def loader(self) -> Any:
+        """The one that feeds the training."""
+        return self.feeding.loader
 
     # --- what hooks report ---------------------------------------------------------------------
 
@@ -106,6 +109,9 @@ class Watch:
             self.ledger = Ledger(make_event=event_maker())
             return
         self._optimizer_steps += 1
+        before = self.feeding.fed_by()
+        if self.feeding.stepped() and self.batches_kept.of() is before:
+            self.batches_kept.take_over(self.feeding.fed_by, self._structure)
         if id(optimizer) != self._optimizer:
             return
         self.optimizer_steps += 1
@@ -118,48 +124,57 @@ class Watch:
         self.observed.batch_asked()
         if self._optimizer_steps:
             self._close_step()
-        if not self.is_current(iterator):
-            self._iterator, self.loader = weakref.ref(iterator), loader
-            self._boundary, self._taken, self._served = True, 0, 0
-            self.next_place = users_line(sys._getframe(1))
+        frame = sys._getframe(1)
+        if self.feeding.begin(iterator, lambda: users_line(frame)):
+            self._boundary = True
             self.warm_up = max(self.warm_up, self.settings.warm_up + min(40, prefetched(loader)))
 
-    def next_ended(self, batch: Any) -> None:
-        self._nexts += 1
-        self._nexts_since_step += 1
-        self._taken += 1
+    def next_ended(self, iterator: Any, loader: Any, batch: Any) -> None:
+        self._count_batch(iterator, loader)
+        self.feeding.of(iterator).taken += 1
         if self.phase in self.recorders:
             self._batch = batch
         if self.phase in ("warm-up", "measure"):
             self.observed.batch(batch)
+        if len(self.batches_kept):
+            self._structure = structure_of(batch)
         if self.phase == "measure" and self.settings.replayed:
+            self._keep(iterator, loader, batch)
+
+    def _keep(self, iterator: Any, loader: Any, batch: Any) -> None:
+        if self.feeding.feeds(iterator, loader):
             self.ledger.enter("own")
-            self.batches_kept.keep(batch)
+            self.batches_kept.keep(batch, self.feeding.fed_by)
             self.ledger.leave()
 
-    def iteration_ended(self) -> None:
-        self._boundary, self._taken, self._served = True, 0, 0
+    def iteration_ended(self, iterator: Any) -> None:
+        self._boundary = True
+        self.feeding.forget(iterator)
 
-    def replays(self) -> bool:
-        return self.phase in ("replay", "layers") and len(self.batches_kept) > 0
+    def replays(self, iterator: Any, loader: Any) -> bool:
+        """Whether this loader's batches are cached: other loaders give their own."""
+        if self.phase not in ("replay", "layers") or not len(self.batches_kept):
+            return False
+        return self.batches_kept.of() is source_of(iterator, loader)
 
-    def cached_batch(self, length: int | None) -> Any:
+    def cached_batch(self, iterator: Any, loader: Any) -> Any:
         """In place of the loader's. StopIteration where the loader's epoch would end."""
-        if length is not None and self._taken + self._served >= length:
-            self.iteration_ended()
+        length, iteration = length_of(iterator, loader), self.feeding.of(iterator)
+        if length is not None and iteration.taken + iteration.served >= length:
+            self.iteration_ended(iterator)
             raise StopIteration
         self.ledger.enter("own")
         batch = self.batches_kept.take()
         self.ledger.leave()
-        self._served += 1
-        self._nexts += 1
-        self._nexts_since_step += 1
+        iteration.served += 1
+        self._replayed = True
+        self._count_batch(iterator, loader)
         return batch
 
-    def unserved(self) -> int:
-        """Batches of the loader that cached ones replaced: to be dropped, so that epochs keep their length."""
-        count, self._served = self._served, 0
-        return count if self.phase == "done" else 0
+    def _count_batch(self, iterator: Any, loader: Any) -> None:
+        self._nexts += 1
+        self._nexts_since_step += 1
+        self.feeding.gave_a_batch(iterator, loader)
 
     # --- phases --------------------------------------------------------------------------------
 
@@ -168,17 +183,19 @@ class Watch:
             self.ledger.make_event = event_maker()
         counts_by_part = self.ledger.counts
         seconds, marks = self.ledger.close_step()
-        boundary = self._boundary
+        boundary = self._boundary and not self._only_boundaries
+        unfed = self.phase == "replay" and not self._replayed
         cpu = time.process_time()
         counts = (self._nexts, self._optimizer_steps)
-        step = Step(self.phase, seconds, *counts, boundary, cpu - self._cpu_since, marks)
+        step = Step(self.phase, seconds, *counts, boundary or unfed, cpu - self._cpu_since, marks)
         step.counts = counts_by_part
         self._cpu_since = cpu
         self.steps.append(step)
-        self._boundary = False
+        self._boundary = self._replayed = False
         self._nexts = self._optimizer_steps = 0
         if not boundary or self.phase in ("warm-up", "layers"):
             self._in_phase += 1
+        self._all_in_phase += 1
         if self.phase == "profile":
             self.lines.step_ended(boundary, step.wall)
         if self.phase in self.recorders:
@@ -199,6 +216,8 @@ class Watch:
         passed = time.perf_counter() - self._phase_began
         if self.phase == "warm-up":
             return self._in_phase >= self.warm_up
+        if self.phase != "layers" and self.settings.is_too_long(self._all_in_phase, passed):
+            return True
         if self.phase == "measure":
             return self.settings.is_enough(self._in_phase, passed)
         if self.phase == "profile":
@@ -221,6 +240,9 @@ class Watch:
         self._stop_profile()
         self._stop_recorder()
         self.layers.stop()
+        if self.phase == "warm-up":
+            seen = [step.boundary for step in self.steps[1:]]  # the first one always is
+            self._only_boundaries = len(seen) > 1 and all(seen)
         self.phase = self._following_phase()
         self.observed.looks_at_parameters = self.phase == "profile"
         if self.phase == "profile":
@@ -231,12 +253,13 @@ class Watch:
             if not len(self.batches_kept):
                 self.phase = "layers"
             else:
-                wait_until_filled(self._iterator())
+                wait_until_filled(self.feeding.iterator())
         if self.phase == "layers" and not self._start_layers():
             self.phase = "done"
         if self.phase == "done":
             self.batches_kept.clear()
-        self._in_phase, self._phase_began = 0, time.perf_counter()
+        self._in_phase = self._all_in_phase = 0
+        self._phase_began = time.perf_counter()
         self._on_phase(self)
         if self.phase in self.recorders:  # last: it records what comes from here on
             self.recorders[self.phase].start(self)
