@@ -57,9 +57,9 @@ straggler, host, sync, launch, compute; cause and figures are null without a ste
 are seconds of a step. exit is the script's exit code.
 
 exit codes: 0 done, all was measured and the script was ended; 1 the verdict could not
-be written to its file; 2 wrong use, or the change of --apply could not be tried; 127 the
-command cannot be started; else the script's own, 128 + n after signal n (130: Ctrl-C,
-with the verdict so far)
+be written to its file; 2 wrong use, or the change of --apply could not be tried; 127
+the command cannot be started; else the script's own, 128 + n after signal n (130:
+Ctrl-C, with the verdict so far)
 """
 SEE = "\n  see: tundish help doctor"
 
