@@ -7,8 +7,10 @@ import subprocess
 from xml.etree import ElementTree
 
 import pytest
+from tundish.demo.diagnose import Photos
+from tundish.demo.train import SIDE
 
-from tests.helpers.files import tree, write
+from tests.helpers.files import jpeg, tree, write
 from tests.helpers.program import (
     PROGRAM,
     documented_keys,
@@ -122,3 +124,9 @@ def test_the_demo_touches_nothing_that_no_demo_made(name, tmp_path):
     assert result.returncode == 2
     assert "tundish demo --work NEW-FOLDER" in err(result)
     assert tree(tmp_path) == before
+
+
+def test_the_doctor_sees_images_of_one_size_before_and_after(tmp_path):
+    write(tmp_path / "cat" / "1.jpg", jpeg())
+    pixels, label = Photos([str(tmp_path / "cat" / "1.jpg")])[0]
+    assert (tuple(pixels.shape), label) == ((3, SIDE, SIDE), 0)

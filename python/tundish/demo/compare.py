@@ -23,8 +23,8 @@ Say = Callable[[str], None]
 class Crops:
     """A map-style data set as people write it: open, convert, RandomResizedCrop, flip, to tensor."""
 
-    def __init__(self, files: Sequence[str]) -> None:
-        self.files = files
+    def __init__(self, files: Sequence[str], side: int = SIDE) -> None:
+        self.files, self.side = files, side
 
     def __len__(self) -> int:
         return len(self.files)
@@ -43,7 +43,8 @@ class Crops:
                 image = file.convert("RGB")
         except OSError:  # a damaged file: its neighbour instead
             return self.crop((index + 1) % len(self.files))
-        image = image.crop(random_crop(*image.size)).resize((SIDE, SIDE), Image.Resampling.BILINEAR)
+        image = image.crop(random_crop(*image.size))
+        image = image.resize((self.side, self.side), Image.Resampling.BILINEAR)
         if random.random() < 0.5:
             image = image.transpose(Image.Transpose.FLIP_LEFT_RIGHT)
         return torch.from_numpy(np.array(image)).permute(2, 0, 1), index

@@ -34,7 +34,7 @@ class Photos(Crops):
     """The same data set with floats and labels, for training."""
 
     def __init__(self, files: Sequence[str]) -> None:
-        super().__init__(files)
+        super().__init__(files, SIDE)
         names = sorted({Path(file).parent.name for file in files})
         self.labels = [names.index(Path(file).parent.name) for file in files]
 
