@@ -26,8 +26,13 @@ set(source_files
   src/source/formats/chunked/array_json.cpp
   src/source/formats/chunked/chunked_array_source.cpp
   src/source/formats/chunked/hdf5.cpp
+  src/source/formats/chunked/hdf5_blocks.cpp
+  src/source/formats/chunked/hdf5_chunk_arrays.cpp
+  src/source/formats/chunked/hdf5_chunk_trees.cpp
+  src/source/formats/chunked/hdf5_chunks.cpp
   src/source/formats/chunked/hdf5_heap.cpp
   src/source/formats/chunked/hdf5_index.cpp
+  src/source/formats/chunked/hdf5_layout.cpp
   src/source/formats/chunked/n5.cpp
   src/source/formats/chunked/zarr.cpp
   src/source/formats/chunked/zarr_2.cpp

@@ -8,9 +8,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace tundish;
   constexpr std::uint64_t kFile = 10'000;
   const Bytes bytes(reinterpret_cast<const std::byte*>(data), size);
-  std::vector<Hdf5Array> arrays;
-  if (read_hdf5_index(arrays, bytes, kFile)) return 0;
-  for (const Hdf5Array& array : arrays) {
+  Hdf5Description found;
+  if (read_hdf5_index(found, bytes, kFile)) return 0;
+  for (const Hdf5Array& array : found.arrays) {
     if (check_grid(array.grid)) std::abort();
     for (const Hdf5Chunk& chunk : array.chunks) {
       if (chunk.bytes > kFile || chunk.offset > kFile - chunk.bytes) std::abort();
@@ -18,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       hdf5_steps(steps, array, chunk.mask);
     }
   }
-  std::vector<Hdf5Array> again;
-  if (read_hdf5_index(again, write_hdf5_index(arrays), kFile)) std::abort();
+  Hdf5Description again;
+  if (read_hdf5_index(again, write_hdf5_index(found), kFile)) std::abort();
   return 0;
 }

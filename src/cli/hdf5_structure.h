@@ -6,7 +6,8 @@
 namespace tundish::cli {
 
 // The exit code of the verb: 0, kHelperUnsupported or kHelperDamaged; `out` is the description or
-// the reason.
-int describe_hdf5(std::string& out, const std::string& path);
+// the reason. Opens no other file, whatever this one names. `compare`: damaged, when libhdf5 finds
+// other chunks than our own reader of chunk indexes; takes long.
+int describe_hdf5(std::string& out, const std::string& path, bool compare);
 
 }  // namespace tundish::cli

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 import torch
 import tundish
+from tundish.data.source import opened as opened_source
+from tundish.data.untransformed_fields import array_fields
 
 from tests.helpers.loaders import opened
 from tests.helpers.program import needs_program
@@ -54,7 +56,7 @@ def same(path, images, labels, scores=None):
 
 
 def batches(path):
-    return opened(path, 4, as_dict=True)
+    return opened(path, 4, as_dict=True, untransformed=array_fields(opened_source(path)))
 
 
 def copied(path, folder):
@@ -185,7 +187,7 @@ def test_what_numpy_saved_as_npy(name, tmp_path):
 def test_what_numpy_saved_as_npz(name, tmp_path):
     path = copied(FORMATS / "numpy" / f"{name}.npz", tmp_path)
     same(path, EXPECTED["images"], EXPECTED["labels"], EXPECTED["scores"])
-    (batch,) = opened(path, 5, as_dict=True)
+    (batch,) = opened(path, 5, as_dict=True, untransformed=array_fields(opened_source(path)))
     np.testing.assert_array_equal(batch["swapped"], EXPECTED["scores"])
 
 

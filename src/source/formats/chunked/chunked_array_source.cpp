@@ -151,7 +151,13 @@ class ChunkedArraySource : public Source, public ReadMemory {
     Column column{.named = std::move(named)};
     const ChunkGrid& grid = column.named.array->grid();
     column.axis = column.named.resolve ? 0 : axis_of(grid, axis);
-    const auto fault = sample_type(column.sample, grid, column.axis);
+    auto fault = sample_type(column.sample, grid, column.axis);
+    if (!fault && grid.shape[column.axis] > column.named.max_samples) {
+      fault = chunk_unsupported(
+          fmt::format("{} samples in so few bytes, at most {} are read",
+                      with_commas(grid.shape[column.axis]), with_commas(column.named.max_samples)),
+          0);
+    }
     if (fault) {
       warnings_.push_back(fmt::format("{}: array {} is left out: {}", printable(path_),
                                       printable(column.named.name), fault->reason));

@@ -19,6 +19,7 @@ struct NamedArray {
   // thread; throws Error. The samples lie along axis 0.
   std::function<void(std::vector<std::byte>& bytes)> resolve = {};
   bool names_classes = false;  // byte strings that are no field: the name of class 0, 1, ...
+  std::uint64_t max_samples = kMaxGridSamples;  // an array with more is left out with a warning
 };
 
 // Which array is the image and which the label: options, then usual names (source/field_names.h).

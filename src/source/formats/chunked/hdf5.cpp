@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* kName = "HDF5";
 constexpr const char* kIndexName = "hdf5";
-constexpr std::uint32_t kIndexVersion = 2;
+constexpr std::uint32_t kIndexVersion = 3;
 
 class Hdf5Loader : public ChunkLoader {
  public:
@@ -92,20 +92,45 @@ void resolve(std::vector<std::byte>& bytes, const File& file) {
   }
 }
 
-std::vector<Hdf5Array> describe(const std::string& path, std::uint64_t size) {
+Hdf5Description describe(const std::string& path, std::uint64_t size) {
   const FileStamp stamp = stamp_of(path);
-  std::vector<Hdf5Array> arrays;
+  Hdf5Description out;
   if (const auto kept = load_side_index(path, stamp, kIndexName, kIndexVersion)) {
-    if (!read_hdf5_index(arrays, *kept, size)) return arrays;
+    if (!read_hdf5_index(out, *kept, size)) return out;
   }
   const std::string program = helper_program();
   if (program.empty()) {
     throw Error(ErrorCode::helper_failed, {.file = path}, "the program tundish was not found");
   }
   const std::vector<std::byte> found = run_helper(program, {kHdf5Verb, path}, path);
-  if (const auto fault = read_hdf5_index(arrays, found, size)) throw Error(*fault, {.file = path});
+  if (const auto fault = read_hdf5_index(out, found, size)) throw Error(*fault, {.file = path});
   save_side_index(path, stamp, kIndexName, kIndexVersion, found);
-  return arrays;
+  return out;
+}
+
+// Values in other files are never read. Who has not chosen may mean them, so the file is refused.
+std::vector<std::string> warnings_of(const std::vector<Hdf5Omission>& omissions,
+                                     const std::string& path, const SourceOptions& options) {
+  std::vector<std::string> warnings;
+  const bool chosen = !options.image.empty() || !options.label.empty();
+  for (const Hdf5Omission& omission : omissions) {
+    const bool wanted = omission.name == options.image || omission.name == options.label;
+    const std::string name = printable(omission.name);
+    if (wanted || (omission.is_elsewhere && !chosen)) {
+      throw Error(ErrorCode::format_unsupported, {.file = path},
+                  fmt::format("{}: {}: {}{}", kName, name, omission.reason,
+                              wanted ? "" : ", or choose the image and the label by name"));
+    }
+    warnings.push_back(fmt::format("array {} is left out: {}", name, omission.reason));
+  }
+  return warnings;
+}
+
+// Samples of a data set are numbered, and labels are read, so there are not many more samples than
+// the file has bytes.
+std::uint64_t most_samples(std::uint64_t file_size) {
+  return std::clamp<std::uint64_t>(std::min(file_size, kMaxGridSamples) * 8, 1'000'000,
+                                   kMaxGridSamples);
 }
 
 }  // namespace
@@ -113,12 +138,17 @@ std::vector<Hdf5Array> describe(const std::string& path, std::uint64_t size) {
 std::shared_ptr<const Source> open_hdf5(const std::string& path, const SourceOptions& options) {
   const auto file = std::make_shared<const File>(File::open(path));
   std::vector<NamedArray> arrays;
-  for (Hdf5Array& array : describe(path, file->size())) {
+  Hdf5Description description = describe(path, file->size());
+  const std::vector<std::string> warnings = warnings_of(description.omissions, path, options);
+  for (Hdf5Array& array : description.arrays) {
     std::vector<ChunkStep> steps;  // refused here rather than at every sample
     if (const auto fault = hdf5_steps(steps, array, 0)) throw Error(*fault, {.file = path});
     const ChunkGrid grid = array.grid;
     const bool texts = array.kind == Hdf5Kind::texts;
-    NamedArray named{.name = array.name, .array = nullptr, .names_classes = texts};
+    NamedArray named{.name = array.name,
+                     .array = nullptr,
+                     .names_classes = texts,
+                     .max_samples = most_samples(file->size())};
     if (texts || array.kind == Hdf5Kind::references) {
       named.resolve = [file](std::vector<std::byte>& bytes) { resolve(bytes, *file); };
     }
@@ -126,7 +156,7 @@ std::shared_ptr<const Source> open_hdf5(const std::string& path, const SourceOpt
         std::make_shared<ChunkedArray>(grid, std::make_unique<Hdf5Loader>(file, std::move(array)));
     arrays.push_back(std::move(named));
   }
-  return open_chunked_arrays("hdf5", path, std::move(arrays), options);
+  return open_chunked_arrays("hdf5", path, std::move(arrays), options, warnings);
 }
 
 }  // namespace tundish

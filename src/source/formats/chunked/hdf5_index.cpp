@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <string_view>
 
 #include "source/format.h"
@@ -10,7 +11,7 @@
 namespace tundish {
 namespace {
 
-constexpr std::string_view kMagic = "TNDHDF51";
+constexpr std::string_view kMagic = "TNDHDF52";
 constexpr const char* kName = "HDF5";
 constexpr std::size_t kMaxArrays = 10'000;
 
@@ -77,9 +78,13 @@ std::optional<Fault> read_chunks(Hdf5Array& out, Cursor& in, std::uint64_t file_
   return std::nullopt;
 }
 
+std::string take_text(Cursor& in) {
+  const Bytes text = in.take(in.next<std::uint32_t>());
+  return {reinterpret_cast<const char*>(text.data()), text.size()};
+}
+
 std::optional<Fault> read_array(Hdf5Array& out, Cursor& in, std::uint64_t file_size) {
-  const Bytes name = in.take(in.next<std::uint32_t>());
-  out.name.assign(reinterpret_cast<const char*>(name.data()), name.size());
+  out.name = take_text(in);
   const auto element = in.next<std::uint8_t>();
   const auto kind = in.next<std::uint8_t>();
   const std::size_t axes = in.next<std::uint8_t>(), filters = in.next<std::uint8_t>();
@@ -112,21 +117,22 @@ std::optional<Fault> read_array(Hdf5Array& out, Cursor& in, std::uint64_t file_s
 
 }  // namespace
 
-std::vector<std::byte> write_hdf5_index(const std::vector<Hdf5Array>& arrays) {
+std::vector<std::byte> write_hdf5_index(const Hdf5Description& description) {
   std::vector<std::byte> out;
   const auto append = [&](Bytes bytes) {
     const std::size_t at = out.size();
     out.resize(at + bytes.size());
     std::copy(bytes.begin(), bytes.end(), out.begin() + static_cast<std::ptrdiff_t>(at));
   };
-  const auto text = [](std::string_view words) {
-    return Bytes(reinterpret_cast<const std::byte*>(words.data()), words.size());
+  const auto text = [](std::string_view words) { return std::as_bytes(std::span(words)); };
+  const auto sized = [&](std::string_view words) {
+    put(out, static_cast<std::uint32_t>(words.size()));
+    append(text(words));
   };
   append(text(kMagic));
-  put(out, static_cast<std::uint32_t>(arrays.size()));
-  for (const Hdf5Array& array : arrays) {
-    put(out, static_cast<std::uint32_t>(array.name.size()));
-    append(text(array.name));
+  put(out, static_cast<std::uint32_t>(description.arrays.size()));
+  for (const Hdf5Array& array : description.arrays) {
+    sized(array.name);
     put(out, static_cast<std::uint8_t>(array.grid.element));
     put(out, static_cast<std::uint8_t>(array.kind));
     put(out, static_cast<std::uint8_t>(array.grid.shape.size()));
@@ -146,12 +152,17 @@ std::vector<std::byte> write_hdf5_index(const std::vector<Hdf5Array>& arrays) {
       put(out, chunk.mask);
     }
   }
+  put(out, static_cast<std::uint32_t>(description.omissions.size()));
+  for (const Hdf5Omission& omission : description.omissions) {
+    sized(omission.name);
+    sized(omission.reason);
+    put(out, static_cast<std::uint8_t>(omission.is_elsewhere));
+  }
   return out;
 }
 
-std::optional<Fault> read_hdf5_index(std::vector<Hdf5Array>& out, Bytes index,
-                                     std::uint64_t file_size) {
-  out.clear();
+std::optional<Fault> read_hdf5_index(Hdf5Description& out, Bytes index, std::uint64_t file_size) {
+  out = {};
   Cursor in(index);
   const Bytes magic = in.take(kMagic.size());
   if (std::string_view(reinterpret_cast<const char*>(magic.data()), magic.size()) != kMagic) {
@@ -160,7 +171,15 @@ std::optional<Fault> read_hdf5_index(std::vector<Hdf5Array>& out, Bytes index,
   const auto count = in.next<std::uint32_t>();
   if (count > kMaxArrays) return damaged("too many arrays");
   for (std::uint32_t a = 0; a < count; ++a) {
-    if (auto fault = read_array(out.emplace_back(), in, file_size)) return fault;
+    if (auto fault = read_array(out.arrays.emplace_back(), in, file_size)) return fault;
+  }
+  const auto omissions = in.next<std::uint32_t>();
+  if (omissions > kMaxArrays) return damaged("too many arrays");
+  for (std::uint32_t o = 0; o < omissions && !in.ended_early(); ++o) {
+    Hdf5Omission& omission = out.omissions.emplace_back();
+    omission.name = take_text(in);
+    omission.reason = take_text(in);
+    omission.is_elsewhere = in.next<std::uint8_t>() != 0;
   }
   if (in.ended_early()) return damaged("the description is cut off");
   if (in.left() > 0) return damaged("the description goes on behind its end");
@@ -186,7 +205,10 @@ std::optional<Fault> hdf5_steps(std::vector<ChunkStep>& out, const Hdf5Array& ar
       return unsupported_source(
           kName, fmt::format("{}: filter {}", printable(array.name), array.filters[f].id));
     }
-    out.push_back({known->second, element});
+    // Shuffle has the size that it took for an element; a reference to the heap is one of 16 bytes.
+    const std::uint32_t given = array.filters[f].value;
+    const bool shuffle = known->second == ChunkCodec::shuffle;
+    out.push_back({known->second, shuffle && given > 0 ? given : element});
   }
   return std::nullopt;
 }

@@ -1,10 +1,12 @@
 // Where the arrays of an HDF5 file are, as the helper process found it with libhdf5: written by the
 // program, read by the library, which trusts nothing in it. Little-endian:
-//   "TNDHDF51", number of arrays (32 bits), for each array: name (length in 32 bits, bytes),
+//   "TNDHDF52", number of arrays (32 bits), for each array: name (length in 32 bits, bytes),
 //   four bytes (element, kind, axes, number of filters), a 64-bit side for every axis, the
 //   same for the chunks, for each filter its id and first value (32 bits each), the fill value,
 //   number of stored chunks (64 bits), for each its number in C order, offset and bytes (64 bits
-//   each) and filter mask (32 bits).
+//   each) and filter mask (32 bits); number of data sets that are left out (32 bits), for each its
+//   name and the reason (length in 32 bits, bytes), and whether its values are in other files (8
+//   bits).
 #pragma once
 
 #include <cstdint>
@@ -46,11 +48,22 @@ struct Hdf5Array {
   std::vector<Hdf5Chunk> chunks;    // sorted by number
 };
 
-std::vector<std::byte> write_hdf5_index(const std::vector<Hdf5Array>& arrays);
+// A data set that is not read although it has numbers.
+struct Hdf5Omission {
+  std::string name;
+  std::string reason;
+  bool is_elsewhere = false;  // the values are in other files
+};
+
+struct Hdf5Description {
+  std::vector<Hdf5Array> arrays = {};
+  std::vector<Hdf5Omission> omissions = {};
+};
+
+std::vector<std::byte> write_hdf5_index(const Hdf5Description& description);
 
 // Any bytes. Grids are checked, chunks are sorted and inside of the file.
-std::optional<Fault> read_hdf5_index(std::vector<Hdf5Array>& out, Bytes index,
-                                     std::uint64_t file_size);
+std::optional<Fault> read_hdf5_index(Hdf5Description& out, Bytes index, std::uint64_t file_size);
 
 // The steps that undo the filters of one chunk; format_unsupported names a filter that is unknown.
 std::optional<Fault> hdf5_steps(std::vector<ChunkStep>& out, const Hdf5Array& array,

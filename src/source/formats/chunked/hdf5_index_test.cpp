@@ -7,6 +7,10 @@
 namespace tundish {
 namespace {
 
+Hdf5Description description_of(std::vector<Hdf5Array> arrays) {
+  return {.arrays = std::move(arrays), .omissions = {{"far", "in another file", true}}};
+}
+
 std::vector<Hdf5Array> arrays() {
   Hdf5Array image{
       .name = "train/image", .grid = {}, .kind = Hdf5Kind::big_endian, .filters = {}, .chunks = {}};
@@ -21,14 +25,19 @@ std::vector<Hdf5Array> arrays() {
 }
 
 std::string reason(const std::vector<Hdf5Array>& wrong, std::uint64_t size = 1000) {
-  std::vector<Hdf5Array> out;
-  const auto fault = read_hdf5_index(out, write_hdf5_index(wrong), size);
+  Hdf5Description out;
+  const auto fault = read_hdf5_index(out, write_hdf5_index(description_of(wrong)), size);
   return fault ? fault->reason : "";
 }
 
 TEST_CASE("a description of an HDF5 file is read as it was written") {
-  std::vector<Hdf5Array> out;
-  REQUIRE_FALSE(read_hdf5_index(out, write_hdf5_index(arrays()), 1000));
+  Hdf5Description read;
+  REQUIRE_FALSE(read_hdf5_index(read, write_hdf5_index(description_of(arrays())), 1000));
+  REQUIRE(read.omissions.size() == 1);
+  CHECK(read.omissions[0].name == "far");
+  CHECK(read.omissions[0].reason == "in another file");
+  CHECK(read.omissions[0].is_elsewhere);
+  const std::vector<Hdf5Array>& out = read.arrays;
   REQUIRE(out.size() == 2);
   CHECK(out[1].name == "train/image");
   CHECK(out[1].grid.shape == std::vector<std::uint64_t>{10, 4});
@@ -62,8 +71,8 @@ TEST_CASE("a description of an HDF5 file that lies is refused") {
   wrong[0].filters[0].id = 32008;
   std::vector<ChunkStep> steps;
   CHECK(hdf5_steps(steps, wrong[0], 0)->reason == "HDF5: train/image: filter 32008");
-  const auto whole = write_hdf5_index(arrays());
-  std::vector<Hdf5Array> out;
+  const auto whole = write_hdf5_index(description_of(arrays()));
+  Hdf5Description out;
   for (std::size_t size = 0; size < whole.size(); ++size) {
     CHECK(read_hdf5_index(out, Bytes(whole).first(size), 1000));
   }

@@ -1,0 +1,25 @@
+// Types of elements of HDF5 data sets, as libhdf5 describes them.
+#pragma once
+
+#include <hdf5.h>
+
+#include <optional>
+#include <string>
+
+#include "core/array_type.h"
+
+namespace tundish::cli {
+
+struct Hdf5Element {
+  std::optional<ArrayElement> element = {};
+  std::string reason = {};  // why numbers are not read; empty for what is no number
+};
+
+// As h5py reads the type: enumerations as integers, but for FALSE = 0 and TRUE = 1. Only integers
+// without unused bits and IEEE 754 floats (and bfloat16) have an element.
+Hdf5Element element_of(hid_t type);
+
+bool is_byte_strings(hid_t type);  // of variable length
+bool is_texts(hid_t type);         // of variable length
+
+}  // namespace tundish::cli
