@@ -1,11 +1,12 @@
 #include "source/formats/chunked/array_folder.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <system_error>
 
-#include "core/file.h"
 #include "source/folder_entries.h"
 #include "source/format.h"
 #include "source/names.h"
@@ -28,6 +29,31 @@ std::vector<std::string> sub_folders(const std::string& path) {
   }
   std::sort(out.begin(), out.end(), name_before);
   return out;
+}
+
+// Opens one part of a path below `parent`; `path` is for messages.
+File open_part(const File& parent, const std::string& part, bool is_last, const std::string& path) {
+  struct stat status;
+  if (::fstatat(parent.descriptor(), part.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+    throw_errno(path, "open", false);
+  }
+  const char* wrong = nullptr;
+  if (S_ISLNK(status.st_mode)) {
+    wrong =
+        "a symbolic link, which is not followed inside an array: copy the data set together with "
+        "the files that its links name, as cp -rL does";
+  } else if (is_last && !S_ISREG(status.st_mode)) {
+    wrong = S_ISDIR(status.st_mode) ? "it is a folder" : "it is not a regular file";
+  }
+  if (wrong) throw Error(ErrorCode::source_unreadable, {.file = path}, wrong);
+  const int flags =
+      O_CLOEXEC | O_NOFOLLOW | (is_last ? O_RDONLY | O_NONBLOCK : O_PATH | O_DIRECTORY);
+  int descriptor;
+  do {
+    descriptor = ::openat(parent.descriptor(), part.c_str(), flags);
+  } while (descriptor < 0 && errno == EINTR);
+  if (descriptor < 0) throw_errno(path, "open", false);
+  return File(descriptor, path);
 }
 
 }  // namespace
@@ -92,11 +118,26 @@ std::string own_name(const std::string& path) {
   return name.empty() ? "array" : name;
 }
 
-bool read_if_exists(std::vector<std::byte>& out, const std::string& path, std::uint64_t most,
-                    const char* format) {
+File open_in_array(const std::string& folder, const std::string& name) {
+  File parent(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC), folder);
+  if (!parent.is_open()) throw_errno(folder, "open", false);
+  std::string path = folder;
+  for (std::size_t begin = 0;;) {
+    const std::size_t end = std::min(name.find('/', begin), name.size());
+    const std::string part = name.substr(begin, end - begin);
+    path = join_path(path, part);
+    File file = open_part(parent, part, end == name.size(), path);
+    if (end == name.size()) return file;
+    parent = std::move(file);
+    begin = end + 1;
+  }
+}
+
+bool read_if_exists(std::vector<std::byte>& out, const std::string& folder, const std::string& name,
+                    std::uint64_t most, const char* format) {
   File file;
   try {
-    file = File::open(path);
+    file = open_in_array(folder, name);
   } catch (const Error& error) {
     if (error.code() == ErrorCode::source_missing) return false;
     throw;
@@ -107,7 +148,7 @@ bool read_if_exists(std::vector<std::byte>& out, const std::string& path, std::u
                                fmt::format("the file has {} bytes, at most {} are possible",
                                            with_commas(size), with_commas(most)),
                                0),
-                {.file = path});
+                {.file = file.path()});
   }
   out.resize(size);
   out.resize(file.read_at(out, 0));

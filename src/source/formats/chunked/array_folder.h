@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/bytes.h"
+#include "core/file.h"
 
 namespace tundish {
 
@@ -30,9 +31,15 @@ std::vector<std::string> warnings_of_lost(const std::vector<std::string>& names,
 // The last part of a path, as the name of a single array: "a/b.zarr/" gives "b.zarr".
 std::string own_name(const std::string& path);
 
-// The whole file; false when there is none. Throws Error: source_damaged when it has more than
-// `most` bytes, and what File throws.
-bool read_if_exists(std::vector<std::byte>& out, const std::string& path, std::uint64_t most,
-                    const char* format);
+// Opens the regular file `name` ("c/0/1") below the folder of an array. Symbolic links below that
+// folder are not followed: a data set could show files of its reader through them. Throws Error:
+// source_missing, source_unreadable for a link or anything else that is no regular file,
+// no_permission, io_read.
+File open_in_array(const std::string& folder, const std::string& name);
+
+// The whole file that open_in_array() finds; false when there is none. Throws Error:
+// source_damaged when it has more than `most` bytes, and what open_in_array() throws.
+bool read_if_exists(std::vector<std::byte>& out, const std::string& folder, const std::string& name,
+                    std::uint64_t most, const char* format);
 
 }  // namespace tundish

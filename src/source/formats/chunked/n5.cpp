@@ -46,13 +46,14 @@ class N5Loader : public ChunkLoader {
       : folder_(std::move(folder)), array_(std::move(array)) {}
 
   void load(Chunk& out, std::span<const std::uint64_t> at) const override {
-    std::string path = folder_;
-    for (std::size_t a = at.size(); a > 0; --a) path += fmt::format("/{}", at[a - 1]);
+    const std::string key = fmt::format("{}", fmt::join(at.rbegin(), at.rend(), "/"));
     std::vector<std::byte> file;
     out = {};
     const std::uint64_t most = 2 * chunk_bytes(array_.grid) + (1 << 20);
-    if (!read_if_exists(file, path, most, kName)) return;
-    if (const auto fault = read_n5_block(out, array_, file)) throw Error(*fault, {.file = path});
+    if (!read_if_exists(file, folder_, key, most, kName)) return;
+    if (const auto fault = read_n5_block(out, array_, file)) {
+      throw Error(*fault, {.file = join_path(folder_, key)});
+    }
   }
 
  private:
@@ -117,9 +118,8 @@ std::shared_ptr<const Source> open_n5(const std::string& path, const SourceOptio
   std::vector<NamedArray> arrays;
   std::vector<std::string> lost_arrays;
   walk_arrays(path, [&](const std::string& folder, const std::string& name) {
-    const std::string file = join_path(folder, "attributes.json");
     std::vector<std::byte> text;
-    if (!read_if_exists(text, file, kMaxArrayJson, kName)) {
+    if (!read_if_exists(text, folder, kMetadata[0], kMaxArrayJson, kName)) {
       const bool lost = !name.empty() && has_chunks_alone(folder, kMetadata);
       if (lost) lost_arrays.push_back(name);
       return lost;
@@ -127,7 +127,7 @@ std::shared_ptr<const Source> open_n5(const std::string& path, const SourceOptio
     N5Array array;
     bool is_array = false;
     if (const auto fault = read_n5_attributes(array, is_array, text)) {
-      throw Error(*fault, {.file = file});
+      throw Error(*fault, {.file = join_path(folder, kMetadata[0])});
     }
     if (!is_array) return false;
     const ChunkGrid grid = array.grid;

@@ -6,7 +6,6 @@
 #include <mutex>
 #include <set>
 
-#include "core/file.h"
 #include "source/chunks/chunked_array.h"
 #include "source/format.h"
 #include "source/formats/chunked/array_folder.h"
@@ -48,8 +47,9 @@ class ZarrLoader : public ChunkLoader {
 
   bool read_alone(std::vector<std::byte>& out, std::string& path,
                   std::span<const std::uint64_t> at) const {
-    path = join_path(folder_, zarr_key(array_, at));
-    return read_if_exists(out, path, most(), kName);
+    const std::string key = zarr_key(array_, at);
+    path = join_path(folder_, key);
+    return read_if_exists(out, folder_, key, most(), kName);
   }
 
   bool read_from_shard(std::vector<std::byte>& out, std::string& path,
@@ -61,10 +61,11 @@ class ZarrLoader : public ChunkLoader {
       shard.push_back(at[a] / count);
       number = number * count + at[a] % count;
     }
-    path = join_path(folder_, zarr_key(array_, shard));
+    const std::string key = zarr_key(array_, shard);
+    path = join_path(folder_, key);
     File file;
     try {
-      file = File::open(path);
+      file = open_in_array(folder_, key);
     } catch (const Error& error) {
       if (error.code() == ErrorCode::source_missing) return false;
       throw;
@@ -108,15 +109,15 @@ bool read_metadata(ZarrArray& out, const std::string& folder) {
   std::vector<std::byte> text;
   std::optional<Fault> fault;
   bool is_array = true;
-  std::string file = join_path(folder, ".zarray");
-  if (read_if_exists(text, file, kMaxArrayJson, kName)) {
+  std::string file = ".zarray";
+  if (read_if_exists(text, folder, file, kMaxArrayJson, kName)) {
     fault = read_zarr_2(out, text);
   } else {
-    file = join_path(folder, "zarr.json");
-    if (!read_if_exists(text, file, kMaxArrayJson, kName)) return false;
+    file = "zarr.json";
+    if (!read_if_exists(text, folder, file, kMaxArrayJson, kName)) return false;
     fault = read_zarr_3(out, is_array, text);
   }
-  if (fault) throw Error(*fault, {.file = file});
+  if (fault) throw Error(*fault, {.file = join_path(folder, file)});
   return is_array;
 }
 
