@@ -2,11 +2,12 @@
 
 #include "convert/raw_image.h"
 #include "decode/raw.h"
+#include "source/disk_cache/file_times.h"
 
 namespace tundish {
 namespace {
 
-class ImageFiles : public Source {
+class ImageFiles : public Source, public FileTimes {
  public:
   ImageFiles(std::shared_ptr<const Source> source, std::size_t image)
       : source_(std::move(source)), image_(image), schema_(source_->schema()) {
@@ -51,6 +52,7 @@ class ImageFiles : public Source {
   }
 
   std::string fingerprint() const override { return source_->fingerprint() + " as files"; }
+  std::string file_times() const override { return tundish::file_times(*source_); }
   const std::vector<std::string>& warnings() const override { return source_->warnings(); }
 
  private:

@@ -3,8 +3,10 @@
 
 #include <dirent.h>
 #include <sys/stat.h>
+#include <xxhash.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -27,6 +29,23 @@ inline std::uint64_t changed_at(const struct stat& status) {
 inline std::uint64_t changed_at(const std::string& path) {
   struct stat status;
   return ::stat(path.c_str(), &status) == 0 ? changed_at(status) : 0;
+}
+
+// Longer than a tick of the clock of a local file system.
+inline constexpr std::chrono::milliseconds kFileClockTick{20};
+
+// Changes whenever the content of a file may have changed: a digest of its size, its modification
+// time and its status change time. Programs can set the modification time, as unzip and rsync -a
+// do; they cannot set the status change time.
+inline std::uint64_t content_stamp(const struct stat& status) {
+  const std::uint64_t words[] = {static_cast<std::uint64_t>(status.st_size), changed_at(status),
+                                 static_cast<std::uint64_t>(status.st_ctim.tv_sec),
+                                 static_cast<std::uint64_t>(status.st_ctim.tv_nsec)};
+  return XXH3_64bits(words, sizeof words);
+}
+inline std::uint64_t content_stamp(const std::string& path) {  // 0 when the file is missing
+  struct stat status;
+  return ::stat(path.c_str(), &status) == 0 ? content_stamp(status) : 0;
 }
 
 // Calls visit(entry) in the system's order until it gives false. Gives the errno of a folder that

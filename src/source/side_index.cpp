@@ -6,21 +6,26 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include <chrono>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
+#include <thread>
 
 #include "core/crc32c.h"
 #include "core/file.h"
 #include "core/temporary_file.h"
+#include "source/folder_entries.h"
 #include "source/names.h"
 
 namespace tundish {
 namespace {
 
-constexpr std::string_view kMagic = "TND side";
+constexpr std::string_view kMagic = "TND sid2";
 constexpr std::uint64_t kMaxIndexBytes = 1ull << 30;
-// magic, version, bytes of the format's name, size, time, bytes of the payload, hash of the path
-constexpr std::size_t kHead = 8 + 4 + 4 + 8 + 8 + 8 + 8;
+// magic, version, bytes of the format's name, size, two times, bytes of the payload, hash of the
+// path
+constexpr std::size_t kHead = 8 + 4 + 4 + 8 + 8 + 8 + 8 + 8;
 
 struct Place {
   std::string folder, name;
@@ -72,6 +77,7 @@ std::vector<std::byte> close_side_index(const std::string& path, const FileStamp
   store(out.data() + 24, stamp.changed_ns);
   store(out.data() + 32, std::uint64_t{payload.size()});
   store(out.data() + 40, hash_of(path));
+  store(out.data() + 48, stamp.status_changed_ns);
   const Bytes name = std::as_bytes(std::span(format));
   out.insert(out.end(), name.begin(), name.end());
   out.insert(out.end(), payload.begin(), payload.end());
@@ -105,13 +111,58 @@ bool write(const Place& place, Bytes bytes) {
   return false;
 }
 
+// Whether the first bytes of an index file, at least kHead and the format's name, are those of an
+// index with `payload` bytes.
+bool head_fits(Bytes file, std::uint64_t payload, const std::string& path, const FileStamp& stamp,
+               std::string_view format, std::uint32_t version) {
+  const std::byte* const head = file.data();
+  return std::memcmp(head, kMagic.data(), kMagic.size()) == 0 &&
+         load<std::uint32_t>(head + 8) == version &&
+         load<std::uint32_t>(head + 12) == format.size() &&
+         load<std::uint64_t>(head + 16) == stamp.size &&
+         load<std::int64_t>(head + 24) == stamp.changed_ns &&
+         load<std::uint64_t>(head + 32) == payload &&
+         load<std::uint64_t>(head + 40) == hash_of(path) &&
+         load<std::int64_t>(head + 48) == stamp.status_changed_ns &&
+         std::memcmp(head + kHead, format.data(), format.size()) == 0;
+}
+
+// The index of another user is not believed, unless the data are that user's too.
+bool is_trusted(const File& index, const std::string& path) {
+  struct stat own, data;
+  if (::fstat(index.descriptor(), &own) != 0 || ::stat(path.c_str(), &data) != 0) return false;
+  const bool others_write = (own.st_mode & S_IWOTH) != 0;
+  return !others_write && (own.st_uid == ::geteuid() || own.st_uid == data.st_uid);
+}
+
+// The head is read and compared first, so that a file of something else takes no memory.
+bool read_index_file(std::vector<std::byte>& out, const std::string& index_path,
+                     const std::string& path, const FileStamp& stamp, std::string_view format,
+                     std::uint32_t version) {
+  const File file = File::open(index_path);
+  const std::uint64_t size = file.size(), around = kHead + format.size() + 4;
+  if (size < around || size > kMaxIndexBytes || !is_trusted(file, path)) return false;
+  out.resize(kHead + format.size());
+  if (file.read_at(out, 0) != out.size()) return false;
+  if (!head_fits(out, size - around, path, stamp, format, version)) return false;
+  out.resize(static_cast<std::size_t>(size));
+  return file.read_at(out, 0) == out.size();
+}
+
 }  // namespace
 
 FileStamp stamp_of(const std::string& path) {
   struct stat status;
   if (::stat(path.c_str(), &status) != 0) throw_errno(path, "stat", false);
-  return {static_cast<std::uint64_t>(status.st_size),
-          std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec};
+  const auto ns = [](const timespec& time) {
+    return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+  };
+  timespec now;
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  constexpr std::chrono::nanoseconds kTick = kFileClockTick;
+  const std::chrono::nanoseconds age(ns(now) - ns(status.st_ctim));
+  if (age >= age.zero() && age < kTick) std::this_thread::sleep_for(kTick - age);
+  return {static_cast<std::uint64_t>(status.st_size), ns(status.st_mtim), ns(status.st_ctim)};
 }
 
 std::optional<std::vector<std::byte>> open_side_index(Bytes file, const std::string& path,
@@ -121,18 +172,9 @@ std::optional<std::vector<std::byte>> open_side_index(Bytes file, const std::str
   const std::size_t around = kHead + format.size() + 4;
   if (file.size() < around) return std::nullopt;
   const std::uint64_t payload = file.size() - around;
-  const std::byte* const head = file.data();
-  const bool fits = std::memcmp(head, kMagic.data(), kMagic.size()) == 0 &&
-                    load<std::uint32_t>(head + 8) == version &&
-                    load<std::uint32_t>(head + 12) == format.size() &&
-                    load<std::uint64_t>(head + 16) == stamp.size &&
-                    load<std::int64_t>(head + 24) == stamp.changed_ns &&
-                    load<std::uint64_t>(head + 32) == payload &&
-                    load<std::uint64_t>(head + 40) == hash_of(path) &&
-                    std::memcmp(head + kHead, format.data(), format.size()) == 0;
-  if (!fits) return std::nullopt;
+  if (!head_fits(file, payload, path, stamp, format, version)) return std::nullopt;
   const std::size_t end = file.size() - 4;
-  if (load<std::uint32_t>(head + end) != crc32c(file.first(end))) return std::nullopt;
+  if (load<std::uint32_t>(file.data() + end) != crc32c(file.first(end))) return std::nullopt;
   const Bytes inside = file.subspan(kHead + format.size(), payload);
   return std::vector<std::byte>(inside.begin(), inside.end());
 }
@@ -145,7 +187,7 @@ std::optional<std::vector<std::byte>> load_side_index(const std::string& path,
     if (!place) continue;
     try {
       std::vector<std::byte> file;
-      read_file(file, place->path(), kMaxIndexBytes);
+      if (!read_index_file(file, place->path(), path, stamp, format, version)) continue;
       if (auto found = open_side_index(file, path, stamp, format, version)) return found;
     } catch (const Error&) {  // there is none
     }

@@ -19,10 +19,13 @@ namespace tundish {
 // How a file looked when it was opened.
 struct FileStamp {
   std::uint64_t size = 0;
-  std::int64_t changed_ns = 0;  // st_mtim
+  std::int64_t changed_ns = 0;         // st_mtim
+  std::int64_t status_changed_ns = 0;  // st_ctim, which programs cannot set
   bool operator==(const FileStamp&) const = default;
 };
-FileStamp stamp_of(const std::string& path);  // throws Error
+// Waits until the last change is older than a tick of the file system's clock, so that a change
+// after the stamp was taken changes the stamp. Throws Error.
+FileStamp stamp_of(const std::string& path);
 
 // `format` and `version` name what wrote the payload: "tfrecord", 1. Empty when there is no index
 // that fits.

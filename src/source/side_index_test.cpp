@@ -1,6 +1,7 @@
 #include "source/side_index.h"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <cstdlib>
@@ -29,8 +30,16 @@ TEST_CASE("an index comes back for the file it was made of, and for no other") {
   CHECK(text_of(load_side_index(path, stamp, "rec", 1)) == "content");
   CHECK_FALSE(load_side_index(path, stamp, "rec", 2));
   CHECK_FALSE(load_side_index(path, stamp, "tfrecord", 1));
-  CHECK_FALSE(load_side_index(path, {stamp.size + 1, stamp.changed_ns}, "rec", 1));
-  CHECK_FALSE(load_side_index(path, {stamp.size, stamp.changed_ns + 1}, "rec", 1));
+  FileStamp other = stamp;
+  CHECK(load_side_index(path, other, "rec", 1));
+  ++other.size;
+  CHECK_FALSE(load_side_index(path, other, "rec", 1));
+  other = stamp;
+  ++other.changed_ns;
+  CHECK_FALSE(load_side_index(path, other, "rec", 1));
+  other = stamp;
+  ++other.status_changed_ns;
+  CHECK_FALSE(load_side_index(path, other, "rec", 1));
   // A copy of the index beside another file of the same size and time.
   std::vector<std::byte> index;
   read_file(index, folder / ".a.rec.tndx", 1000);
@@ -46,6 +55,28 @@ TEST_CASE("an index of a file that changed meanwhile is not written") {
   save_side_index(path, stamp, "rec", 1, bytes_of("content"));
   CHECK_FALSE(load_side_index(path, stamp, "rec", 1));
   CHECK_FALSE(std::filesystem::exists(folder / ".a.rec.tndx"));
+}
+
+TEST_CASE("an index is not used after a write that kept size and modification time") {
+  const TemporaryFolder folder;
+  const std::string path = folder.write("a.rec", "some data");
+  struct stat before;
+  REQUIRE(::stat(path.c_str(), &before) == 0);
+  save_side_index(path, stamp_of(path), "rec", 1, bytes_of("content"));
+  REQUIRE(load_side_index(path, stamp_of(path), "rec", 1));
+  folder.write("a.rec", "SOME DATA");
+  const timespec times[] = {before.st_atim, before.st_mtim};
+  REQUIRE(::utimensat(AT_FDCWD, path.c_str(), times, 0) == 0);
+  CHECK_FALSE(load_side_index(path, stamp_of(path), "rec", 1));
+}
+
+TEST_CASE("an index that every user may write is not used") {
+  const TemporaryFolder folder;
+  const std::string path = folder.write("a.rec", "some data");
+  save_side_index(path, stamp_of(path), "rec", 1, bytes_of("content"));
+  REQUIRE(load_side_index(path, stamp_of(path), "rec", 1));
+  REQUIRE(::chmod((folder / ".a.rec.tndx").c_str(), 0666) == 0);
+  CHECK_FALSE(load_side_index(path, stamp_of(path), "rec", 1));
 }
 
 TEST_CASE("every changed bit and every cut of an index is noticed") {

@@ -160,3 +160,44 @@ def test_accelerate_takes_a_cache_dir(tmp_path):
 def test_a_cache_dir_that_cannot_be_used_is_an_error(folder, options, why):
     with pytest.raises((tundish.Error, ValueError), match=why):
         tundish.Loader(folder, 4, **OPTIONS, **options)
+
+
+def test_a_cache_dir_that_every_user_may_write_is_refused(folder, tmp_path):
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    cache.chmod(0o777)
+    options = {**OPTIONS, "cache_dir": cache}
+    with pytest.raises(tundish.Error, match=r"mode 0777[\s\S]*such as[\s\S]*chmod o-w"):
+        tundish.Loader(folder, 4, **options)
+    assert not list(cache.iterdir())
+    cache.chmod(0o1777)  # as /tmp
+    batches(folder, cache_dir=cache)
+    (own,) = [path for path in cache.iterdir() if path.is_dir()]
+    own.chmod(0o777)
+    with pytest.raises(tundish.Error, match=r"mode 0777[\s\S]*remove this one"):
+        tundish.Loader(folder, 4, **options)
+    own.rename(tmp_path / "elsewhere")
+    own.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(tundish.Error, match="it is not a folder"):
+        tundish.Loader(folder, 4, **options)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give folders away")
+def test_samples_of_another_user_are_refused(folder, tmp_path):
+    cache = tmp_path / "cache"
+    batches(folder, cache_dir=cache)
+    (own,) = [path for path in cache.iterdir() if path.is_dir()]
+    os.chown(own, 12345, -1)
+    with pytest.raises(tundish.Error, match="it belongs to user 12345"):
+        tundish.Loader(folder, 4, **OPTIONS, cache_dir=cache)
+    os.chown(cache, 12345, -1)  # the folder of one user, whom root may trust
+    batches(folder, cache_dir=cache)
+
+
+def test_a_new_cache_dir_is_for_this_user_alone(folder, tmp_path):
+    before = os.umask(0)
+    try:
+        batches(folder, cache_dir=f"{tmp_path}/made/cache/")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "made" / "cache").stat().st_mode & 0o777 == 0o700

@@ -4,6 +4,7 @@
 
 #include "core/version.h"
 #include "pack/metadata.h"
+#include "source/disk_cache/file_times.h"
 
 namespace tundish {
 namespace {
@@ -49,7 +50,8 @@ PackIdentity identity_of(const Source& source, const PackOptions& options) {
                    {"the choice of samples", options.choice},
                    {"the source", source.fingerprint()},
                    {"the schema of the source", schema_json(source.schema())},
-                   {"the kind of the source", source.schema().source}};
+                   {"the kind of the source", source.schema().source},
+                   {"the content of the source's files", file_times(source)}};
   add_options(out, options);
   out.emplace_back("the shard", fmt::format("{} of {}", options.shard.number, options.shard.count));
   out.emplace_back("the shard size", std::to_string(options.shard_bytes));

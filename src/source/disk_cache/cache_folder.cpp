@@ -35,6 +35,24 @@ void make_folder(const std::string& path) {
   throw_errno(path, "make the folder", true);
 }
 
+// Refuses a folder into which another user could have put samples. Links to the root are followed.
+void check_owner(const std::string& path, const std::string& root) {
+  struct stat folder, above;
+  if (::stat(root.c_str(), &above) != 0) throw_errno(root, "look at the folder", true);
+  if ((path == root ? ::stat : ::lstat)(path.c_str(), &folder) != 0) {
+    throw_errno(path, "look at the folder", true);
+  }
+  const uid_t owner = path == root ? folder.st_uid : above.st_uid;
+  const std::string risk = cache_folder_risk(folder, ::geteuid(), owner);
+  if (risk.empty()) return;
+  throw Error(
+      ErrorCode::argument, {.file = path},
+      fmt::format("cache_dir: {}, so another user could replace samples. Give cache_dir a "
+                  "folder that does not exist yet, such as {}/{}, or {}",
+                  risk, root, ::geteuid(),
+                  path == root ? "take the permission away: chmod o-w" : "remove this one"));
+}
+
 // Where the file system has no locks, everyone goes on: counting is then a little wrong, data are
 // not.
 bool try_lock(const File& file, int how) {
@@ -110,6 +128,15 @@ void allocate(File& file, std::uint64_t bytes) {
 
 }  // namespace
 
+std::string cache_folder_risk(const struct stat& folder, uid_t user, uid_t owner) {
+  if (!S_ISDIR(folder.st_mode)) return "it is not a folder";
+  if ((folder.st_mode & S_IWOTH) != 0 && (folder.st_mode & S_ISVTX) == 0) {
+    return fmt::format("every user may write to it (mode {:04o})", folder.st_mode & 07777);
+  }
+  if (folder.st_uid == user || folder.st_uid == owner) return "";
+  return fmt::format("it belongs to user {}", folder.st_uid);
+}
+
 std::uint64_t cache_folder_bytes(const std::string& root) {
   std::uint64_t sum = 0;
   for (const std::string& folder : data_sets_of(root)) {
@@ -123,13 +150,17 @@ CacheFolder::CacheFolder(const std::string& root, const CacheId& id, std::uint64
   std::error_code failed;
   root_ = std::filesystem::absolute(root, failed).string();
   if (failed) root_ = root;
+  while (root_.size() > 1 && root_.ends_with('/')) root_.pop_back();
   own_ = join_path(root_, id.hex());
-  std::filesystem::create_directories(root_, failed);  // make_folder() says what is wrong
+  const std::string parent = std::filesystem::path(root_).parent_path().string();
+  std::filesystem::create_directories(parent, failed);  // make_folder() says what is wrong
   make_folder(root_);
+  check_owner(root_, root_);
   lock_ = open_or_make(join_path(root_, "lock"));
   for (;;) {
     if (const Locked locked(lock_); locked) {
       make_folder(own_);
+      check_owner(own_, root_);
       used_ = open_or_make(join_path(own_, "used"));
       try_lock(used_, LOCK_SH);
       ::futimens(used_.descriptor(), nullptr);

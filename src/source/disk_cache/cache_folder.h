@@ -15,6 +15,8 @@
 // Thread safety: add_file() in one thread at a time, everything else in any.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -27,7 +29,8 @@ namespace tundish {
 
 class CacheFolder {
  public:
-  // Makes the folders; files that a killed process left are completed. Throws Error.
+  // Makes the folders; files that a killed process left are completed. Throws Error: argument when
+  // another user could have planted samples, see cache_folder_risk().
   CacheFolder(const std::string& root, const CacheId& id, std::uint64_t limit);
 
   // Paths of the complete files of this data set.
@@ -57,6 +60,11 @@ class CacheFolder {
   File lock_, used_;
   std::uint64_t made_ = 0;  // files of this object, for their names
 };
+
+// Why samples in a folder could come from another user: every user may write to it, or its owner is
+// neither `user` nor `owner`; empty when neither holds. In a folder with the sticky bit, such as
+// /tmp, users cannot replace what belongs to others.
+std::string cache_folder_risk(const struct stat& folder, uid_t user, uid_t owner);
 
 // Bytes of all files in the folder of a disk cache, of every data set.
 std::uint64_t cache_folder_bytes(const std::string& root);

@@ -2,7 +2,10 @@
 
 #include <xxhash.h>
 
+#include <thread>
+
 #include "source/disk_cache/file_times.h"
+#include "source/folder_entries.h"
 
 namespace tundish {
 
@@ -16,7 +19,11 @@ CachedSource::CachedSource(std::shared_ptr<const Source> source, const std::stri
                            std::uint64_t limit)
     : source_(std::move(source)),
       cache_(std::make_unique<DiskCache>(folder, cache_id(*source_), limit, source_->count(),
-                                         source_->schema().fields.size())) {}
+                                         source_->schema().fields.size())) {
+  // Two writes within one tick of the file system's clock leave the same stamp. What is read after
+  // the tick is what the last of them wrote.
+  std::this_thread::sleep_for(kFileClockTick);
+}
 
 void CachedSource::read(Sample& out, std::uint64_t i, FieldSet fields) const {
   if (cache_->find(out, i, fields)) return;

@@ -6,12 +6,13 @@
 #include <memory>
 
 #include "source/disk_cache/disk_cache.h"
+#include "source/disk_cache/file_times.h"
 #include "source/read_memory.h"
 #include "source/source.h"
 
 namespace tundish {
 
-class CachedSource : public Source, public ReadMemory {
+class CachedSource : public Source, public ReadMemory, public FileTimes {
  public:
   // Throws Error when the folder cannot be used.
   CachedSource(std::shared_ptr<const Source> source, const std::string& folder,
@@ -49,6 +50,7 @@ class CachedSource : public Source, public ReadMemory {
   const lanes::Tables* tables(std::uint64_t i) const override { return source_->tables(i); }
   void scan(const SampleSink& sink, const BadSink& bad) const override { source_->scan(sink, bad); }
   std::string fingerprint() const override { return source_->fingerprint(); }
+  std::string file_times() const override { return tundish::file_times(*source_); }
   const std::vector<std::string>& warnings() const override { return source_->warnings(); }
 
  private:

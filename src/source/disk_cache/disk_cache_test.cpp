@@ -8,6 +8,7 @@
 
 #include "core/temporary_folder.h"
 #include "core/testing.h"
+#include "source/disk_cache/cache_folder.h"
 #include "source/disk_cache/cached_source.h"
 #include "source/memory_source.h"
 #include "source/open.h"
@@ -59,6 +60,23 @@ std::vector<fs::path> files_in(const std::string& root) {
 }
 
 }  // namespace
+
+TEST_CASE("disk cache: folders that another user could fill are a risk") {
+  struct stat folder = {};
+  folder.st_uid = 1000;
+  const auto risk = [&](mode_t mode, uid_t user, uid_t owner) {
+    folder.st_mode = mode;
+    return cache_folder_risk(folder, user, owner);
+  };
+  CHECK(risk(S_IFDIR | 0700, 1000, 0).empty());
+  CHECK(risk(S_IFDIR | 0775, 1000, 0).empty());
+  CHECK(risk(S_IFDIR | 01777, 1000, 0).empty());
+  CHECK(risk(S_IFDIR | 0755, 1001, 1000).empty());
+  CHECK(risk(S_IFDIR | 0777, 1000, 1000) == "every user may write to it (mode 0777)");
+  CHECK(risk(S_IFDIR | 0702, 1000, 1000) == "every user may write to it (mode 0702)");
+  CHECK(risk(S_IFDIR | 0700, 1001, 0) == "it belongs to user 1000");
+  CHECK(risk(S_IFLNK | 0777, 1000, 1000) == "it is not a folder");
+}
 
 TEST_CASE("a source with a disk cache gives the samples of the source, within the limit") {
   Random random({.seed = test_seed()}, 0);

@@ -1,7 +1,6 @@
 #include "source/disk_cache/file_times.h"
 
 #include <fmt/format.h>
-#include <xxhash.h>
 
 #include <array>
 
@@ -9,20 +8,36 @@
 #include "source/names.h"
 
 namespace tundish {
+namespace {
 
-std::string file_times(const Source& source) {
-  if (const auto* known = dynamic_cast<const FileTimes*>(&source)) return known->file_times();
-  const std::string path = source.path();
-  std::uint64_t sum = changed_at(path);  // a sum: a folder has no order
-  visit_folder(path, [&](const FolderEntry& entry) {
+constexpr int kMaxLevels = 64;  // groups, and a folder per axis of an array in chunks
+
+bool is_link(const std::string& path) {
+  struct stat status;
+  return ::lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode);
+}
+
+// A sum: a folder has no order.
+std::uint64_t folder_stamp(const std::string& path, int level) {
+  std::uint64_t sum = 0;
+  const int error = visit_folder(path, [&](const FolderEntry& entry) {
+    const std::string inside = join_path(path, entry.name);
+    const bool enter = entry.is_folder && level < kMaxLevels && !is_link(inside);
     const std::array words = {
         std::uint64_t{XXH3_64bits(entry.name.data(), entry.name.size())},
-        changed_at(join_path(path, entry.name)),
+        enter ? folder_stamp(inside, level + 1) : content_stamp(inside),
     };
     sum += XXH3_64bits(words.data(), sizeof words);
     return true;
   });
-  return fmt::format("{:016x}", sum);
+  return error == 0 ? sum : content_stamp(path);  // a file
+}
+
+}  // namespace
+
+std::string file_times(const Source& source) {
+  if (const auto* known = dynamic_cast<const FileTimes*>(&source)) return known->file_times();
+  return fmt::format("{:016x}", folder_stamp(source.path(), 0));
 }
 
 }  // namespace tundish

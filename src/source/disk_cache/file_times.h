@@ -15,8 +15,9 @@ class FileTimes {
 };
 
 // Changes when a file of the data set is written again, also where fingerprint() does not: with
-// other bytes, as many. Of a source that does not know: the time of path(), and where that is a
-// folder, of the files in it.
+// other bytes, as many, and with any modification time. A source without FileTimes is described by
+// path(): the file, or all files below the folder at any depth. Folders that are links are not
+// entered.
 std::string file_times(const Source& source);
 
 }  // namespace tundish

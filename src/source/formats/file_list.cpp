@@ -136,7 +136,7 @@ class FileList : public Source, public FileTimes {
       struct stat status;
       const bool known = ::stat(file(i).c_str(), &status) == 0 && S_ISREG(status.st_mode);
       if (!parts) sizes_[i] = known ? static_cast<std::uint64_t>(status.st_size) : 0;
-      const std::uint64_t changed = known ? changed_at(status) : 0;
+      const std::uint64_t changed = known ? content_stamp(status) : 0;
       times_ = XXH3_64bits_withSeed(&changed, sizeof changed, times_);
     }
   }

@@ -81,7 +81,7 @@ Listing list_folder(const std::string& path) {
           {name,
            regular ? std::optional<std::uint64_t>(static_cast<std::uint64_t>(status.st_size))
                    : std::nullopt,
-           known ? changed_at(status) : 0});
+           known ? content_stamp(status) : 0});
     } else if (!known && errno != ENOENT && errno != ELOOP) {
       throw_errno(join_path(path, name), "stat", false);  // it may be a folder full of images
     } else {

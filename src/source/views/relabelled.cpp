@@ -1,9 +1,11 @@
 #include "source/views/relabelled.h"
 
+#include "source/disk_cache/file_times.h"
+
 namespace tundish {
 namespace {
 
-class Relabelled : public Source {
+class Relabelled : public Source, public FileTimes {
  public:
   Relabelled(std::shared_ptr<const Source> source, Schema schema, std::vector<std::int64_t> labels,
              std::map<std::uint64_t, std::string> keys)
@@ -49,6 +51,7 @@ class Relabelled : public Source {
   std::string fingerprint() const override {
     return source_->fingerprint() + " " + Source::fingerprint();
   }
+  std::string file_times() const override { return tundish::file_times(*source_); }
   const std::vector<std::string>& warnings() const override { return source_->warnings(); }
 
  private:

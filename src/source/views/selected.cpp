@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include "source/disk_cache/file_times.h"
+
 namespace tundish {
 namespace {
 
-class Selected : public Source {
+class Selected : public Source, public FileTimes {
  public:
   Selected(std::shared_ptr<const Source> source, std::vector<std::uint64_t> numbers)
       : source_(std::move(source)), numbers_(std::move(numbers)) {}
@@ -60,6 +62,7 @@ class Selected : public Source {
     return fmt::format("{} chosen {} {:016x}{:016x}", source_->fingerprint(), count(), hash.high64,
                        hash.low64);
   }
+  std::string file_times() const override { return tundish::file_times(*source_); }
   const std::vector<std::string>& warnings() const override { return source_->warnings(); }
 
  private:

@@ -25,6 +25,9 @@ std::optional<std::size_t> find_key(const LmdbValues& values, std::string_view k
   return std::nullopt;
 }
 
+// Whether the last byte is the opcode STOP. Pickles of protocols 0 and 1 have no head.
+bool ends_pickle(Bytes value) { return !value.empty() && value.back() == std::byte{'.'}; }
+
 // A value about the data set. Not `done`: it is no pickle, or a longer one than is read.
 struct About {
   std::vector<std::byte> bytes;
@@ -34,9 +37,11 @@ struct About {
   std::optional<Fault> read(const LmdbValues& values, std::size_t i, const ReadValue& read) {
     if (values.sizes[i] > kMaxListBytes) return std::nullopt;
     read(bytes, i);
-    if (!starts_pickle(bytes)) return std::nullopt;
-    done = true;
+    const bool has_head = starts_pickle(bytes);
+    if (!has_head && !ends_pickle(bytes)) return std::nullopt;
     auto fault = pickle.read(bytes, "LMDB");
+    if (!has_head && (fault || pickle.end() != bytes.size())) return std::nullopt;
+    done = true;
     if (fault) fault->offset += values.offsets[i];
     return fault;
   }

@@ -200,6 +200,29 @@ TEST_CASE("lmdb: pickles of an image and its label, in the order of __keys__") {
                        doctest::Contains("it is not (bytes of an image file, label)"), SampleError);
 }
 
+TEST_CASE("lmdb: __keys__ of protocols 0 and 1, which have no head") {
+  const TemporaryFolder folder;
+  const std::string encoded = "c_codecs\nencode\np1\n(Vb\np2\nVlatin1\np3\ntp4\nRp5\n";
+  for (const std::string& keys : {"(lp0\n" + encoded + "aVa\np6\na.",  // Python 3, protocol 0
+                                  std::string("(lp0\nS'b'\np1\naS'a'\np2\na."),  // Python 2
+                                  std::string("]q\0(U\x01"
+                                              "bq\x01U\x01"
+                                              "aq\x02"
+                                              "e.",
+                                              16)}) {  // Python 2, protocol 1
+    const auto source = open_loose(folder.write("d", pairs_with(keys)));
+    REQUIRE(source->count() == 2);
+    CHECK(source->key(0) == "b");
+    CHECK(source->key(1) == "a");
+    CHECK(source->warnings()[0].ends_with("2 values are left out: __keys__ does not list them"));
+  }
+  for (const char* keys : {"no pickle.", "(lp0\nS'b'\na.x.", "cos\nsystem\n(S'x'\ntR."}) {
+    const auto source = open_loose(folder.write("d", pairs_with(keys)));
+    CHECK(source->count() == 4);
+    CHECK(source->warnings()[0].ends_with("__keys__ is no pickled list that is read"));
+  }
+}
+
 TEST_CASE("lmdb: __keys__ that lie and hostile pickles are refused") {
   const TemporaryFolder folder;
   const auto refuses = [&](const std::string& keys, const char* reason) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "decode/decode.h"
+#include "source/folder_entries.h"
 
 namespace tundish {
 
@@ -17,6 +18,10 @@ std::optional<Fault> check_record_size(std::uint64_t bytes) {
 std::string RecordSource::key(std::uint64_t i) const {
   if (index_.names.size() > 0) return std::string(index_.names[i]);
   return fmt::format("{}{:08}", prefix_, i);
+}
+
+std::string RecordSource::file_times() const {
+  return fmt::format("{:016x}", content_stamp(data_path_));
 }
 
 Where RecordSource::place(std::uint64_t i) const {

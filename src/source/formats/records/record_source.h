@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/file.h"
+#include "source/disk_cache/file_times.h"
 #include "source/formats/records/record_index.h"
 #include "source/source.h"
 
@@ -15,7 +16,7 @@ namespace tundish {
 // A fault (image_too_large) for a record that is longer than an image may be.
 std::optional<Fault> check_record_size(std::uint64_t bytes);
 
-class RecordSource : public Source {
+class RecordSource : public Source, public FileTimes {
  public:
   std::uint64_t count() const override { return index_.size(); }
   SampleInfo info(std::uint64_t i) const override { return {.label = index_.labels[i]}; }
@@ -23,6 +24,7 @@ class RecordSource : public Source {
   std::string path() const override { return data_path_; }
   std::uint64_t bytes(std::uint64_t i) const override { return index_.bytes[i]; }
   std::uint64_t memory() const override { return index_.memory(); }
+  std::string file_times() const override;  // not of files beside it, such as lock.mdb
   // For one of very many files: it is opened for each record. Before the first read.
   void close_between_reads() { file_ = File(); }
 

@@ -10,6 +10,7 @@
 #include "decode/decode.h"
 #include "source/arrays/copy_bytes.h"
 #include "source/field_names.h"
+#include "source/folder_entries.h"
 #include "source/formats/records/record_source.h"
 #include "source/formats/records/recordio_reader.h"
 
@@ -80,6 +81,10 @@ class RecordIo : public RecordSource {
   }
 
   const Schema& schema() const override { return schema_; }
+  std::string file_times() const override {
+    if (keys_path_.empty()) return RecordSource::file_times();
+    return fmt::format("{} {:016x}", RecordSource::file_times(), content_stamp(keys_path_));
+  }
   const std::vector<std::string>& warnings() const override { return warnings_; }
 
   void read(Sample& out, std::uint64_t i, FieldSet fields) const override {
@@ -101,7 +106,7 @@ class RecordIo : public RecordSource {
     try {
       const FileStamp stamp = stamp_of(beside);
       keys_path_ = beside;
-      return fmt::format("idx {} {}", stamp.size, stamp.changed_ns);
+      return fmt::format("idx {} {} {}", stamp.size, stamp.changed_ns, stamp.status_changed_ns);
     } catch (const Error& error) {
       if (error.code() == ErrorCode::source_missing) return "no idx";
       throw;

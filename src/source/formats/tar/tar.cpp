@@ -90,7 +90,8 @@ class Tar : public Source, public FileTimes {
   }
   std::string file_times() const override {
     std::string all;
-    for (const Archive& archive : archives_) all += fmt::format("{:x} ", changed_at(archive.path));
+    for (const Archive& archive : archives_)
+      all += fmt::format("{:x} ", content_stamp(archive.path));
     return all;
   }
 

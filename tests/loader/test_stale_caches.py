@@ -1,0 +1,109 @@
+"""Caches, indexes and interrupted runs never outlive the data that they describe."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tundish
+from tundish.program import find_program
+
+SAMPLES = 4
+
+
+def write_chunk(path: Path, level: int) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(bytes([level] * 16))
+
+
+def write_zarr(folder: Path, level: int) -> list[Path]:
+    image = folder / "image"
+    image.mkdir(parents=True, exist_ok=True)
+    (folder / ".zgroup").write_text('{"zarr_format": 2}')
+    about = {
+        "zarr_format": 2,
+        "shape": [SAMPLES, 4, 4],
+        "chunks": [1, 4, 4],
+        "dtype": "|u1",
+        "compressor": None,
+        "fill_value": 0,
+        "order": "C",
+        "filters": None,
+        "dimension_separator": "/",
+    }
+    (image / ".zarray").write_text(json.dumps(about))
+    chunks = [image / str(n) / "0" / "0" for n in range(SAMPLES)]
+    for chunk in chunks:
+        write_chunk(chunk, level)
+    return chunks
+
+
+def levels(source: Path, cache: Path) -> list[int]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # its samples have no labels
+        with tundish.Loader(str(source), SAMPLES, shuffle=False, cache_dir=str(cache)) as loader:
+            images = np.asarray(next(iter(loader))[0])
+    return [int(level) for level in images.reshape(SAMPLES, -1).max(1)]
+
+
+@pytest.mark.parametrize("shift_s", [-1000, 0, 1000])
+def test_rewritten_chunks_are_not_served_from_the_cache(tmp_path: Path, shift_s: int) -> None:
+    """The modification time may be older, equal or newer; the size is the same."""
+    source, cache = tmp_path / "d.zarr", tmp_path / "cache"
+    chunks = write_zarr(source, 10)
+    assert levels(source, cache) == [10] * SAMPLES
+    for chunk in chunks:
+        before = chunk.stat().st_mtime_ns
+        write_chunk(chunk, 200)
+        after = before + shift_s * 10**9
+        os.utime(chunk, ns=(after, after))
+    assert levels(source, cache) == [200] * SAMPLES
+
+
+def test_a_file_with_its_old_time_stamp_is_read_again(tmp_path: Path) -> None:
+    source, cache = tmp_path / "d.npy", tmp_path / "cache"
+    np.save(source, np.full((SAMPLES, 4, 4, 3), 10, np.uint8))
+    assert levels(source, cache) == [10] * SAMPLES
+    before = source.stat().st_mtime_ns
+    np.save(source, np.full((SAMPLES, 4, 4, 3), 200, np.uint8))
+    os.utime(source, ns=(before, before))
+    assert levels(source, cache) == [200] * SAMPLES
+
+
+def test_an_interrupted_split_starts_over_after_the_source_was_rewritten(tmp_path: Path) -> None:
+    """A part of the old data stays no part of the new split: the command refuses and says why."""
+    source, prefix = tmp_path / "x.npy", tmp_path / "d"
+    np.save(source, np.full((3000, 32, 32, 3), 10, np.uint8))
+    command = [
+        find_program(),
+        "split",
+        str(source),
+        "train=0.5,val=0.5",
+        "-o",
+        str(prefix),
+        "-j",
+        "1",
+    ]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    train = tmp_path / "d-train.tnd"
+    while process.poll() is None and not train.exists():
+        time.sleep(0.001)
+    process.send_signal(signal.SIGSTOP)
+    interrupted = process.poll() is None and not (tmp_path / "d-val.tnd").exists()
+    process.kill()
+    process.wait()
+    assert interrupted, "the split was finished before it could be interrupted"
+    before = source.stat().st_mtime_ns
+    np.save(source, np.full((3000, 32, 32, 3), 200, np.uint8))
+    os.utime(source, ns=(before, before))
+    again = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert again.returncode != 0
+    assert "the content of the source's files has changed" in again.stderr
+    assert not (tmp_path / "d-val.tnd").exists()
