@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
+#include <utility>
 
 #include "core/interruption.h"
 #include "source/format.h"
@@ -35,8 +37,11 @@ class Columns {
     const Values& items = pickle_.items(root);
     if (is_tensor(file_, root)) return add_array("image", root);
     if (root.is(PickleKind::dict)) {
-      check_count(items.size() / 2);
-      for (std::size_t i = 0; i < items.size(); i += 2) add_array(key_of(items[i]), items[i + 1]);
+      const Values entries = entries_of(root);
+      check_count(entries.size() / 2);
+      for (std::size_t i = 0; i < entries.size(); i += 2) {
+        add_array(key_of(entries[i]), entries[i + 1]);
+      }
       return;
     }
     if (!root.is(PickleKind::tuple) && !root.is(PickleKind::list)) {
@@ -65,6 +70,24 @@ class Columns {
   std::string key_of(const PickleValue& key) const {
     if (key.is(PickleKind::integer)) return std::to_string(key.number);
     return std::string(pickle_.text(key));
+  }
+
+  // Keys and values of a dict as Python builds it: of equal keys the last value counts, at the
+  // place of the first.
+  Values entries_of(const PickleValue& dict) const {
+    const Values& items = pickle_.items(dict);
+    std::map<std::pair<PickleKind, std::string>, std::size_t> places;  // of values in `out`
+    Values out;
+    for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
+      const auto [found, is_new] =
+          places.try_emplace({items[i].kind, key_of(items[i])}, out.size() + 1);
+      if (is_new) {
+        out.insert(out.end(), {items[i], items[i + 1]});
+      } else {
+        out[found->second] = items[i + 1];
+      }
+    }
+    return out;
   }
 
   // Samples, unless the list is [images, labels, ...]. Throws Error for tensors that differ in
@@ -176,9 +199,10 @@ class Columns {
     const Values& items = pickle_.items(sample);
     Values out;
     if (sample.is(PickleKind::dict)) {
-      for (std::size_t i = 0; i < items.size(); i += 2) {
-        out.push_back(items[i + 1]);
-        if (names) names->push_back(key_of(items[i]));
+      const Values entries = entries_of(sample);
+      for (std::size_t i = 0; i < entries.size(); i += 2) {
+        out.push_back(entries[i + 1]);
+        if (names) names->push_back(key_of(entries[i]));
       }
       return out;
     }

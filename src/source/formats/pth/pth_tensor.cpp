@@ -40,14 +40,27 @@ std::optional<Fault> find_storage(const PthFile::Storage*& out,
   return std::nullopt;
 }
 
+// Metadata say how torch reads the elements: negated or conjugated. Only empty metadata are read.
+bool has_metadata(const Pickle& pickle, const std::vector<PickleValue>& arguments,
+                  std::size_t place) {
+  if (arguments.size() <= place || arguments[place].is(PickleKind::none)) return false;
+  return !arguments[place].is(PickleKind::dict) || !pickle.items(arguments[place]).empty();
+}
+
 std::optional<Fault> find_torch(PlacedTensor& out, const PthFile& file, const PickleValue& value) {
   const Pickle& pickle = file.pickle;
   const auto& arguments = pickle.items(pickle.object(value).arguments);
   if (arguments.size() < 4) return damaged("a tensor lacks arguments");
+  const bool typed = pickle.calls(value).ends_with("_v3");
+  if (has_metadata(pickle, arguments, typed ? 7 : 6)) {
+    return unsupported_source(kPthFormat,
+                              "a tensor with a negative or conjugate bit: save "
+                              "tensor.resolve_neg().resolve_conj() instead");
+  }
   const PthFile::Storage* storage = nullptr;
   std::optional<ArrayElement> element;
   if (auto fault = find_storage(storage, element, file, arguments[0])) return fault;
-  if (pickle.calls(value).ends_with("_v3") && arguments.size() > 6) {
+  if (typed && arguments.size() > 6) {
     element = torch_element(pickle.text(arguments[6]));
   }
   if (!element) return unsupported_source(kPthFormat, "a tensor of a type that is not read");

@@ -99,6 +99,32 @@ TEST_CASE(".pth: a list of tensors that differ in size is refused, [images, labe
         std::string::npos);
 }
 
+TEST_CASE(".pth: of equal keys in a dict the last value counts, at the place of the first") {
+  const TemporaryFolder folder;
+  const std::string old = tensor("Byte", "0", 0, {2, 2, 2}, {4, 2, 1});
+  const std::string images = tensor("Byte", "0", 8, {2, 2, 2}, {4, 2, 1});
+  const std::string labels = tensor("Long", "1", 0, {2}, {1});
+  const auto dict =
+      open_pth(folder.write("a.pth", file_of("}(" + text("image") + old + text("label") + labels +
+                                             text("image") + images + "u")),
+               {});
+  REQUIRE(dict->count() == 2);
+  REQUIRE(dict->schema().fields.size() == 2);
+  CHECK(first_field(*dict, 0) == "ijkl");
+  CHECK(dict->info(1).label == 4);
+
+  const auto sample = [&](const std::string& pixels, const std::string& label) {
+    return "}(" + text("image") + old + text("label") + label + text("image") + pixels + "u";
+  };
+  const std::string a = tensor("Byte", "0", 8, {2, 2}, {2, 1});
+  const std::string b = tensor("Byte", "0", 12, {2, 2}, {2, 1});
+  const auto list = open_pth(
+      folder.write("b.pth", file_of("(" + sample(a, "I7\n") + sample(b, "I8\n") + "l")), {});
+  REQUIRE(list->count() == 2);
+  CHECK(first_field(*list, 1) == "mnop");
+  CHECK(list->info(1).label == 8);
+}
+
 TEST_CASE(".pth: strides are followed") {
   const TemporaryFolder folder;
   const auto source =
@@ -106,6 +132,19 @@ TEST_CASE(".pth: strides are followed") {
   REQUIRE(source->count() == 2);
   CHECK(first_field(*source, 0) == "becfdg");
   CHECK(first_field(*source, 1) == "hkiljm");
+}
+
+TEST_CASE(".pth: tensors with a negative or conjugate bit are refused") {
+  const TemporaryFolder folder;
+  const auto with_metadata = [&](const std::string& metadata) {
+    std::string pickle = tensor("Byte", "0", 0, {2, 3, 4}, {12, 4, 1});
+    pickle.insert(pickle.size() - 2, metadata);  // before the end of the tuple of arguments
+    return refusal(folder, pickle);
+  };
+  CHECK(with_metadata("N") == "opened");
+  CHECK(with_metadata("}") == "opened");
+  CHECK(with_metadata("}" + text("neg") + "\x88s").find("resolve_neg()") != std::string::npos);
+  CHECK(with_metadata("}" + text("conj") + "\x88s").find("resolve_conj()") != std::string::npos);
 }
 
 TEST_CASE(".pth: what lies, and what would be executed, is refused") {
