@@ -53,6 +53,20 @@ int run(const std::vector<std::string>& words, bool quiet) {
   return WTERMSIG(status) == SIGINT ? int{kInterrupted} : 128 + WTERMSIG(status);
 }
 
+// Exit code of a Python that can import tundish and knows the option -P: 3.11 and later.
+constexpr int kHasSafePath = 3;
+
+// The command line of `python -m tundish WORDS...`, without the current folder on sys.path.
+std::vector<std::string> tundish_command(const std::vector<std::string>& python,
+                                         const std::vector<std::string>& words) {
+  std::vector<std::string> all = python;
+  all.emplace_back("-c");
+  all.push_back(
+      code_outside_folder("from tundish.__main__ import main\nsys.exit(main(sys.argv[1:]))"));
+  all.insert(all.end(), words.begin(), words.end());
+  return all;
+}
+
 // The folder the program was started from. Links are kept: .venv/bin/tundish is one.
 std::string folder_of(const std::string& program) {
   const std::size_t slash = program.rfind('/');
@@ -84,11 +98,19 @@ std::vector<std::string> python_candidates(const Shell& shell) {
   return candidates;
 }
 
-std::string find_python(const Shell& shell) {
+std::string code_outside_folder(const std::string& code) {
+  return "import sys\nif sys.path[:1] == ['']: del sys.path[0]\n" + code;
+}
+
+std::vector<std::string> find_python(const Shell& shell) {
+  const std::string probe = code_outside_folder(fmt::format(
+      "import tundish\nsys.exit({} if sys.version_info >= (3, 11) else 0)", kHasSafePath));
   for (const std::string& python : python_candidates(shell)) {
     if (stop_flag().load()) return {};  // Ctrl-C ended the one that was tried
     try {
-      if (run({python, "-c", "import tundish"}, true) == 0) return python;
+      const int code = run({python, "-c", probe}, true);
+      if (code == kHasSafePath) return {python, "-P"};  // Python's own child processes get it, too
+      if (code == 0) return {python};
     } catch (const Error&) {
       continue;  // there is no such program
     }
@@ -96,15 +118,13 @@ std::string find_python(const Shell& shell) {
   return {};
 }
 
-int run_python(const std::string& python, const std::vector<std::string>& words) {
-  std::vector<std::string> all = {python, "-m", "tundish"};
-  all.insert(all.end(), words.begin(), words.end());
-  const int code = run(all, false);
+int run_python(const std::vector<std::string>& python, const std::vector<std::string>& words) {
+  const int code = run(tundish_command(python, words), false);
   return stop_flag().load() ? int{kInterrupted} : code;
 }
 
 int run_python_verb(const std::string& verb, const std::vector<std::string>& words, Shell& shell) {
-  const std::string python = find_python(shell);
+  const std::vector<std::string> python = find_python(shell);
   // Held back until python/tundish/__main__.py takes it: an import that Ctrl-C ends prints a
   // traceback.
   sigset_t interrupt;
@@ -120,7 +140,7 @@ int run_python_verb(const std::string& verb, const std::vector<std::string>& wor
                                   verb),
                       kFailed);
   }
-  std::vector<std::string> all = {python, "-m", "tundish", verb};
+  std::vector<std::string> all = tundish_command(python, {verb});
   all.insert(all.end(), words.begin(), words.end());
   // Python takes this process over: a signal that is sent to it alone is Python's, too.
   std::vector<char*> arguments;
@@ -129,7 +149,7 @@ int run_python_verb(const std::string& verb, const std::vector<std::string>& wor
   ::signal(SIGINT, SIG_DFL);
   ::signal(SIGTERM, SIG_DFL);
   ::execvp(arguments[0], arguments.data());
-  return shell.fail(fmt::format("{}: {}", python, std::strerror(errno)), kFailed);
+  return shell.fail(fmt::format("{}: {}", python[0], std::strerror(errno)), kFailed);
 }
 
 }  // namespace tundish::cli

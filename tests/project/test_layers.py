@@ -85,6 +85,7 @@ PARTS = [
     "data.gpu",
     "data",
     "program",
+    "child_python",
     "progress",
     "samples",
     "packing",

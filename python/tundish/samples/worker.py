@@ -26,13 +26,13 @@ def main() -> None:
     global is_worker
     is_worker = True
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    connection, lifeline, pickled = (int(word) for word in sys.argv[2:5])
+    connection, lifeline, pickled = (int(word) for word in sys.argv[1:4])
     threading.Thread(target=_end_with_starter, args=[lifeline], daemon=True).start()
     description = None
     try:
-        if sys.argv[5]:
+        if sys.argv[4]:
             # multiprocessing's own way to make classes of the script known in another process
-            multiprocessing.spawn.prepare({"init_main_from_path": sys.argv[5]})
+            multiprocessing.spawn.prepare({"init_main_from_path": sys.argv[4]})
         dataset, layout, description = _load(pickled)
         answers = answers_by_number(dataset, layout)
     except BaseException:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pickle
 import signal
@@ -15,16 +14,14 @@ import time
 from typing import IO, Any
 
 from .._c.errors import ArgumentError
+from ..child_python import child_command
 from . import worker
 from .sample_set import SampleSet
 from .serve import serve
 
 # Read by src/cli/pack/sockets_to_python.cpp.
 _VARIABLE = "TUNDISH_SAMPLE_SOCKETS"
-_START = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
-    "from tundish.samples.worker import main; main()"
-)
+_START = "from tundish.samples.worker import main; main()"
 # What takes less in one process is not worth starting others, each of which imports torch.
 _WORTH_SECONDS = 10.0
 
@@ -127,7 +124,7 @@ def _start_one(
     connection: socket.socket, lifeline: int, pickled: _Pickled
 ) -> subprocess.Popen[bytes]:
     descriptors = [connection.fileno(), lifeline, pickled.file.fileno()]
-    words = [sys.executable, "-c", _START, json.dumps(sys.path)]
+    words = child_command(_START)
     words += [*map(str, descriptors), pickled.script]
     # One thread each, as torch's DataLoader has it; a session of its own, so that Ctrl-C reaches
     # the calling process alone.

@@ -17,7 +17,8 @@ TorchVersions ask_torch(const Shell& shell) {
   for (const std::string& python : python_candidates(shell)) {
     try {
       const std::vector<std::byte> output = run_helper(  // env looks through the PATH
-          "/usr/bin/env", {python, "-c", kScript}, python, {.seconds = 5, .max_output = 65'536});
+          "/usr/bin/env", {python, "-c", code_outside_folder(kScript)}, python,
+          {.seconds = 5, .max_output = 65'536});
       const auto* text = reinterpret_cast<const char*>(output.data());
       TorchVersions versions = parse_torch_versions({text, output.size()});
       if (!versions.python.empty()) return versions;

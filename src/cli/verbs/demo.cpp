@@ -177,8 +177,8 @@ int run_demo(const Words& words, Shell& shell) {
       time_loader(demo, shell, pack, static_cast<double>(milliseconds) / 1000);
   write_about(demo);
 
-  const std::string python = find_python(shell);
-  if (shell.json) print_as_json(demo, shell, *pack, rows, python);
+  const std::vector<std::string> python = find_python(shell);
+  if (shell.json) print_as_json(demo, shell, *pack, rows, python.empty() ? "" : python[0]);
   if (python.empty()) {
     shell.line(
         "next",

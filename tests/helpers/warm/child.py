@@ -118,7 +118,7 @@ def request_of(given, out, error, text, *more):
 
 def run(kind, *words):
     """The program of `python -c TEXT WORDS`, `python -m MODULE WORDS` or `python FILE WORDS`."""
-    while kind in ("-W", "-u"):
+    while kind in ("-W", "-u", "-P"):
         if kind == "-W":
             warnings.simplefilter(words[0])
         kind, *words = words[1:] if kind == "-W" else words

@@ -9,7 +9,7 @@ import signal
 import socket
 import sys
 
-OPTIONS = {"-u": 1, "-W": 2}
+OPTIONS = {"-u": 1, "-P": 1, "-W": 2}
 
 
 def can_run_warm(words):
