@@ -182,7 +182,7 @@ Pairs swapped(const Pairs& pairs) {
   return out;
 }
 
-using Progress = std::function<void(std::uint64_t done, std::uint64_t all)>;
+using Progress = CompareProgress;
 
 // Two packs with one id.
 SourceDifference compare_checksums(const Pack& first, const Pack& second,
@@ -215,28 +215,11 @@ SourceDifference compare_checksums(const Pack& first, const Pack& second,
   return out;
 }
 
-}  // namespace
-
-bool SourceDifference::is_damaged() const {
-  return !damage.empty() ||
-         std::any_of(changed.begin(), changed.end(),
-                     [](const ChangedSample& sample) { return !sample.unreadable.empty(); });
-}
-
-SourceDifference compare_sources(
-    const Source& first, const Source& second, int threads,
-    const std::function<void(std::uint64_t done, std::uint64_t all)>& progress) {
-  const auto* pack = dynamic_cast<const Pack*>(&first);
-  const auto* other = dynamic_cast<const Pack*>(&second);
-  if (pack && other && pack->id() == other->id()) return compare_checksums(*pack, *other, progress);
-  SourceDifference out;
+// Reads both samples of each pair and adds those that differ to out.changed. One of the sources can
+// be read by number.
+void compare_pairs(SourceDifference& out, const Source& first, const Source& second,
+                   const Pairs& pairs, int threads, const Progress& progress) {
   const bool turned = first.random_access() && !second.random_access();
-  if (!first.random_access() && !second.random_access()) {
-    throw Error(ErrorCode::no_random_access, {.file = second.path()},
-                "one of two data sets that are compared must be read by number");
-  }
-  compare_classes(out, first.schema(), second.schema());
-  const Pairs pairs = match_keys(out, first, second);
   const Pairs fields = compare_fields(out, first.schema(), second.schema());
   const Pairs read_pairs = turned ? swapped(pairs) : pairs;
   const Pairs read_fields = turned ? swapped(fields) : fields;
@@ -262,6 +245,51 @@ SourceDifference compare_sources(
   }
   std::sort(out.changed.begin(), out.changed.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });
+}
+
+void check_readable(const Source& first, const Source& second) {
+  if (first.random_access() || second.random_access()) return;
+  throw Error(ErrorCode::no_random_access, {.file = second.path()},
+              "one of two data sets that are compared must be read by number");
+}
+
+}  // namespace
+
+bool SourceDifference::is_damaged() const {
+  return !damage.empty() ||
+         std::any_of(changed.begin(), changed.end(),
+                     [](const ChangedSample& sample) { return !sample.unreadable.empty(); });
+}
+
+SourceDifference compare_sources(const Source& first, const Source& second, int threads,
+                                 const CompareProgress& progress) {
+  const auto* pack = dynamic_cast<const Pack*>(&first);
+  const auto* other = dynamic_cast<const Pack*>(&second);
+  if (pack && other && pack->id() == other->id()) return compare_checksums(*pack, *other, progress);
+  check_readable(first, second);
+  SourceDifference out;
+  compare_classes(out, first.schema(), second.schema());
+  const Pairs pairs = match_keys(out, first, second);
+  compare_pairs(out, first, second, pairs, threads, progress);
+  return out;
+}
+
+SourceDifference compare_by_number(const Source& first, const Source& second,
+                                   const std::vector<std::uint64_t>& numbers, int threads,
+                                   const CompareProgress& progress) {
+  check_readable(first, second);
+  Pairs pairs;
+  for (const std::uint64_t number : numbers) pairs.emplace_back(number, number);
+  std::sort(pairs.begin(), pairs.end());
+  pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
+  for (const Source* source : {&first, &second}) {
+    if (pairs.empty() || pairs.back().first < source->count()) continue;
+    throw Error(ErrorCode::argument, {.file = source->path()},
+                fmt::format("it has {} samples, and number {} is to be compared",
+                            with_commas(source->count()), with_commas(pairs.back().first)));
+  }
+  SourceDifference out;
+  compare_pairs(out, first, second, pairs, threads, progress);
   return out;
 }
 

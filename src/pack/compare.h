@@ -35,14 +35,22 @@ struct SourceDifference {
   bool is_damaged() const;  // a sample could not be read, or there is other damage
 };
 
+using CompareProgress = std::function<void(std::uint64_t done, std::uint64_t all)>;
+
 // Samples belong together when their keys are equal (of a key that comes several times, the first
 // to the first, and so on). Images are compared by their original bytes, labels by the class's name
 // where both have names. Fields that only one has, or that have another type, are differences of
 // the schema and not compared. Packs with one id can differ by damage alone: every byte of both is
 // checked against its checksums, and nothing is decoded. Otherwise takes 24 bytes per sample.
 // Throws Error; no_random_access when both can only be scanned.
-SourceDifference compare_sources(
-    const Source& first, const Source& second, int threads = 0,
-    const std::function<void(std::uint64_t done, std::uint64_t all)>& progress = {});
+SourceDifference compare_sources(const Source& first, const Source& second, int threads = 0,
+                                 const CompareProgress& progress = {});
+
+// Samples belong together when their numbers are equal: those of `numbers`, in any order. Keys,
+// names of classes and all other samples are not compared. Throws Error, also when a data set has
+// no sample of such a number.
+SourceDifference compare_by_number(const Source& first, const Source& second,
+                                   const std::vector<std::uint64_t>& numbers, int threads = 0,
+                                   const CompareProgress& progress = {});
 
 }  // namespace tundish

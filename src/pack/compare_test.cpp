@@ -82,6 +82,23 @@ TEST_CASE("added, removed and changed samples are found, whichever side can only
   CHECK_THROWS_AS(compare_sources(first, second), Error);
 }
 
+TEST_CASE("samples of the same number are compared, whatever their keys are") {
+  MemorySource first = image_source(10, 12), second = first;
+  second.items[2].key = "another key";
+  second.items[3].fields[0] = second.items[4].fields[0];
+  second.items[7].fields[0] = second.items[4].fields[0];
+  for (const bool scan_first : {false, true}) {
+    first.by_number = !scan_first;
+    const SourceDifference found = compare_by_number(first, second, {5, 3, 2, 3});
+    CHECK(found.same == 2);
+    REQUIRE(found.changed.size() == 1);
+    CHECK(found.changed[0].first == 3);
+    CHECK(found.changed[0].fields == std::vector<std::string>{"image"});
+  }
+  CHECK(compare_by_number(first, second, {}).is_same());
+  CHECK_THROWS_AS(compare_by_number(first, second, {10}), Error);
+}
+
 TEST_CASE("labels are compared by the names of their classes") {
   const MemorySource first = image_source(6, 12);
   MemorySource second = first;

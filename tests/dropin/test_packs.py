@@ -71,10 +71,8 @@ def test_a_pack_whose_files_changed_is_made_again(folder):
     later = time.time() + 5
     os.utime(path, (later, later))
     loader = accelerated(DataLoader(dataset, 4), pack="auto")
-    assert "was changed after" in str(loader.report)
+    assert "has other bytes than its record" in str(loader.report)
     wait_for(loader)
-    packed = f"{folder}.auto.tnd"
-    os.utime(packed, (later + 1, later + 1))
     assert same_batches(loader, DataLoader(dataset, 4))
     assert "batches come from" in str(loader.report)
 

@@ -120,3 +120,20 @@ def test_a_damaged_source_gives_exit_code_3(tmp_path):
     result = run("pack", tmp_path / "cut.npy", "-o", tmp_path / "a.tnd")
     assert "TND-314" in err(result)
     assert result.returncode == 3
+
+
+def test_diff_compares_samples_by_number(two, tmp_path):
+    shutil.copytree(two / "a", tmp_path / "other")
+    photo = sorted((tmp_path / "other").rglob("*.jpg"))[4]
+    photo.write_bytes(photo.read_bytes() + b"more")
+    photo.rename(photo.with_name("another name.jpg"))
+    numbers = tmp_path / "numbers"
+    numbers.write_text("0\n1\n2\n")
+    words = ("diff", tmp_path / "other", two / "a.tnd", "--numbers", numbers)
+    assert result_json(*words)["unchanged"] == 3
+    numbers.write_text("".join(f"{number}\n" for number in range(12)))
+    assert run(*words).returncode == 1
+    numbers.write_text("3\nx\n")
+    assert "line 2 of" in err(run(*words))
+    numbers.write_text("12\n")
+    assert "it has 12 samples" in error_of(*words, exit_code=2)["message"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -167,13 +168,18 @@ def _native(theirs: Any, wanted: Wanted, arguments: dict[str, Any]) -> NativeLoa
         epochs.options.pop("seed", None)
     recipe, allowed = Recipe(known, epochs, options), allowed_difference(transforms)
     report = Report(native=True)
-    try:
-        source = open_parts(known.parts)
+
+    def prove(source: Source) -> None:
+        """Compares batches of this source, the files or the pack, with those of torch's code."""
         check_one(theirs.dataset, recipe, source, allowed)
         if wanted.prove:
             report.proof = prove_batches(theirs.dataset, recipe, source, allowed, wanted.prove)
+
+    try:
+        source = open_parts(known.parts)
+        prove(source)
         _describe(report, known, transforms, epochs)
-        pack, packed = _pack_of(known, wanted.pack, report)
+        pack, packed = _pack_of(known, wanted.pack, report, prove)
         kind = ListedLoader if epochs.listed else OrderedLoader
         return kind(theirs, recipe, source, packed, report, arguments, pack)
     except (Error, ValueError) as error:
@@ -202,7 +208,9 @@ def _pins(theirs: Any, device: Any) -> bool:
     return bool(theirs.pin_memory) and device is None and torch.cuda.is_available()
 
 
-def _pack_of(known: Known, pack: Any, report: Report) -> tuple[PackBeside | None, Source | None]:
+def _pack_of(
+    known: Known, pack: Any, report: Report, prove: Callable[[Source], None]
+) -> tuple[PackBeside | None, Source | None]:
     """A pack that is not ready yet, or one that is; at most one of them."""
     if pack is None:
         return None, None
@@ -210,11 +218,13 @@ def _pack_of(known: Known, pack: Any, report: Report) -> tuple[PackBeside | None
     if len(known.parts) > 1 or not isinstance(part, Files):
         report.notes.append(f"no pack: {_WHY_NO_PACK[type(part)]}")
         return None, None
-    beside = PackBeside(part, os.fspath(pack), report)
+    beside = PackBeside(part, os.fspath(pack), report, prove)
     packed = beside.start(os.fspath(pack))
     if packed is None:
         return beside, None
-    report.translated.append(f"batches come from {beside.path}, which has these files")
+    report.translated.append(
+        f"batches come from {beside.path}, which has these files: {beside.about}"
+    )
     return None, packed
 
 

@@ -136,7 +136,7 @@ class NativeLoader:
             return False
         assert self._pack is not None
         self._source = source
-        self.report.add_note(f"batches come from {self._pack.path} from now on")
+        self.report.add_note(f"batches come from {self._pack.path} from now on: {self._pack.about}")
         self._pack = None
         return True
 

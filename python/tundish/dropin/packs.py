@@ -9,13 +9,17 @@ import signal
 import subprocess
 import tempfile
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 from .._c.errors import Error
 from ..data.source import Source
 from ..data.world import rank_and_world_size
 from ..program import find_program
+from .file_stamps import Stamps, stamps_path
+from .pack_contents import check_pack
 from .parts import Files
+from .reasons import NotTranslated
 from .report import Report
 from .sources import list_name, write_list
 
@@ -26,34 +30,21 @@ def path_of(files: Files, pack: str) -> str:
     return f"{files.root.rstrip('/')}.auto.tnd" if pack == "auto" else os.path.abspath(pack)
 
 
-def why_not(path: str, files: Files) -> str:
-    """Empty when the pack has these files: their names, order and labels, and no file is newer."""
-    packed = os.stat(path).st_mtime_ns
-    out = subprocess.run([find_program(), "ls", path, "--json"], capture_output=True, check=False)
-    if out.returncode != 0:
-        return f"{path} cannot be read: {out.stderr.decode(errors='replace').strip()}"
-    rows = [json.loads(line) for line in out.stdout.splitlines()]
-    if len(rows) != len(files):
-        return f"{path} has {len(rows):,} samples, the data set {len(files):,}"
-    for row, file, label in zip(rows, files.paths, files.labels.tolist(), strict=True):
-        key = bytes.fromhex(row["key_hex"]) if "key_hex" in row else row["key"].encode()
-        if row["label"] != label or not os.fsencode(file).endswith(b"/" + key):
-            return f"record {row['record']:,} of {path} is {row['key']!r}, not {file!r}"
-        if os.stat(file).st_mtime_ns > packed:
-            return f"{file} was changed after {path} was made"
-    return ""
-
-
 class PackBeside:
     """Ready at once when the pack exists and fits; otherwise made by a process, and ready later.
 
-    Of several ranks the first one makes it. A pack whose path was given is never overwritten.
+    Of several ranks the first one makes it, and the first one of each machine compares it with the files. A pack whose path was given is
+    never overwritten. `accept` is called with the opened pack and raises Error, ValueError or NotTranslated where it gives other batches.
     """
 
-    def __init__(self, files: Files, pack: str, report: Report) -> None:
+    def __init__(
+        self, files: Files, pack: str, report: Report, accept: Callable[[Source], None]
+    ) -> None:
         self.path = path_of(files, pack)
-        self._files, self._report = files, report
-        self._looked_at: tuple[int, int] | None = None  # the pack that was found unfit
+        self.about = ""  # how it is known that the pack has these files
+        self._files, self._report, self._accept = files, report, accept
+        self._looked_at: Any = None  # the pack and its stamps that were found unfit
+        self._before: Stamps | None = None  # of the files, before they were packed
         self._process: Any = None
         self._folder = ""  # of what the process reads and answers
         self._end: Any = None
@@ -77,28 +68,41 @@ class PackBeside:
             code, self._process = self._process.returncode, None
             if code != 0:
                 self._report.add_note(f"{self.path} was not made: {_error_of(self._folder)}")
+                self._before = None
             self._end()
         return self._open()
 
     def _open(self) -> Source | None:
-        try:
-            found = os.stat(self.path)
-        except OSError:
+        """The pack is checked now: a file may have been changed since it was packed."""
+        identity = _identity(self.path)
+        if identity is None or identity == self._looked_at:
             return None
-        identity = (found.st_ino, found.st_mtime_ns)
-        if identity == self._looked_at:
+        verdict = check_pack(self.path, self._files, self._before, _compares())
+        problem = verdict.problem
+        if verdict.waits:
+            self._looked_at = identity
             return None
-        problem = why_not(self.path, self._files)
         if not problem:
             try:
-                return Source(self.path)
-            except Error as error:
+                source = Source(self.path)
+                again = _identity(self.path)
+                if again is None or again[0] != identity[0]:
+                    return None  # replaced meanwhile: the next epoch looks again
+                self._accept(source)
+            except (Error, ValueError, NotTranslated) as error:
                 problem = str(error)
-        self._looked_at = identity
+            else:
+                self.about = verdict.about
+                return source
+        self._looked_at, self._before = identity, None
         self._report.add_note(f"the pack is not used: {problem}")
         return None
 
     def _make(self, words: list[str]) -> None:
+        try:
+            self._before = Stamps.of(self._files.paths)
+        except OSError:
+            self._before = None  # the program names the file
         self._folder = folder = tempfile.mkdtemp(prefix="tundish-")
         listed = os.path.join(folder, list_name(self._files))
         write_list(self._files, listed)
@@ -113,6 +117,26 @@ class PackBeside:
             )
         self._end = weakref.finalize(self, _end_all, self._process, folder)
         self._report.add_note(f"packing the files in the background into {self.path}")
+
+
+def _identity(path: str) -> tuple[Any, int] | None:
+    """Returns which pack is there, and when its stamps were saved; None: there is no pack."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    try:
+        stamps = os.stat(stamps_path(path)).st_mtime_ns
+    except OSError:
+        stamps = 0
+    return (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns), stamps
+
+
+def _compares() -> bool:
+    """Whether this process reads the files to compare them: one of each machine does."""
+    if rank_and_world_size(None, None)[0] == 0:
+        return True
+    return os.environ.get("LOCAL_RANK", os.environ.get("SLURM_LOCALID")) == "0"
 
 
 def _end_all(process: Any, folder: str) -> None:

@@ -2,11 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "cli/json.h"
 #include "cli/progress.h"
 #include "cli/source_words.h"
 #include "cli/verbs.h"
+#include "core/file.h"
 #include "pack/compare.h"
 
 namespace tundish::cli {
@@ -122,15 +124,40 @@ void print_difference(const SourceDifference& found, const Source& first, const 
                          found.same_order ? "" : "; the order differs"));
 }
 
-int compare(const std::string& a, const std::string& b, const SourceWords& about,
-            std::uint64_t threads, const Shell& shell) {
+constexpr std::uint64_t kMaxNumbersBytes = 1ull << 30;
+
+// The lines of a file, each a number.
+std::vector<std::uint64_t> read_numbers(const std::string& path) {
+  std::vector<std::byte> bytes;
+  read_file(bytes, path, kMaxNumbersBytes);
+  const auto* at = reinterpret_cast<const char*>(bytes.data());
+  const auto* const end = at + bytes.size();
+  std::vector<std::uint64_t> out;
+  while (at != end) {
+    std::uint64_t number = 0;
+    const auto [stop, error] = std::from_chars(at, end, number);
+    if (error != std::errc() || (stop != end && *stop != '\n')) {
+      throw UsageError(fmt::format("line {} of {} is not a number", with_commas(out.size() + 1),
+                                   printable(path)));
+    }
+    out.push_back(number);
+    at = stop == end ? end : stop + 1;
+  }
+  return out;
+}
+
+int compare(const std::string& a, const std::string& b, const std::string& numbers,
+            const SourceWords& about, std::uint64_t threads, const Shell& shell) {
   const std::shared_ptr<const Source> first = open_source(a, about);
   const std::shared_ptr<const Source> second = open_source(b, about);
   Progress progress(shell, "comparing", "img");
-  const SourceDifference found = compare_sources(
-      *first, *second, static_cast<int>(threads), [&](std::uint64_t done, std::uint64_t all) {
-        progress.show({.items = done, .items_total = all});
-      });
+  const CompareProgress show = [&](std::uint64_t done, std::uint64_t all) {
+    progress.show({.items = done, .items_total = all});
+  };
+  const auto count = static_cast<int>(threads);
+  const SourceDifference found =
+      numbers.empty() ? compare_sources(*first, *second, count, show)
+                      : compare_by_number(*first, *second, read_numbers(numbers), count, show);
   progress.wipe();
   if (shell.json) {
     print_json(shell, difference_json(found, *first, *second));
@@ -143,17 +170,19 @@ int compare(const std::string& a, const std::string& b, const SourceWords& about
 }  // namespace
 
 int run_diff(const Words& words, Shell& shell) {
-  std::string a, b;
+  std::string a, b, numbers;
   SourceWords about;
   std::uint64_t threads = 0;
   Arguments arguments(kHelp, shell);
   arguments.word(a, "A", "a pack, or another source");
   arguments.word(b, "B", "the one to compare it with");
   add_source_words(arguments, about);
+  arguments.option(numbers, "--numbers", "FILE",
+                   "compare the samples of these numbers only, one per line");
   add_threads(arguments, threads);
   if (!arguments.parse(words)) return kOk;
   try {
-    return compare(a, b, about, threads, shell);
+    return compare(a, b, numbers, about, threads, shell);
   } catch (const Error& error) {
     if (exit_of(error.code()) != kFailed) throw;
     return shell.fail(error, kUsage);  // 1 means that they differ

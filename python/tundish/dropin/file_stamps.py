@@ -1,0 +1,91 @@
+"""Stamps of files: what the file system says about each of them, to notice that one was changed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+import time
+from dataclasses import dataclass
+from typing import Any
+
+_FORMAT = "tundish stamps 1"
+# A file that was changed so shortly before its stamp was taken could be changed again within one tick of the file system's clock.
+_TICK_NS = 2_000_000_000
+
+
+@dataclass(frozen=True)
+class Stamps:
+    """Size, modification time, status change time and inode of each file. Programs can set the first time, not the second."""
+
+    values: Any  # int64 of shape (files, 4)
+    taken_ns: int
+    paths: str  # digest of the paths, in order
+
+    @staticmethod
+    def of(paths: list[str]) -> Stamps:
+        """Raises OSError when a file is missing."""
+        import numpy as np
+
+        taken, names = time.time_ns(), hashlib.blake2b(digest_size=16)
+        values = np.empty((len(paths), 4), np.int64)
+        for number, path in enumerate(paths):
+            found = os.stat(path)
+            inode = found.st_ino & (2**63 - 1)
+            values[number] = (found.st_size, found.st_mtime_ns, found.st_ctime_ns, inode)
+            names.update(os.fsencode(path) + b"\0")
+        return Stamps(values, taken, names.hexdigest())
+
+    def unsure(self, now: Stamps) -> Any:
+        """Returns the numbers of the files whose bytes may have changed since these stamps were taken."""
+        import numpy as np
+
+        if self.paths != now.paths or self.values.shape != now.values.shape:
+            return np.arange(len(now.values))
+        differs = (self.values != now.values).any(axis=1)
+        recent = self.values[:, 2] > self.taken_ns - _TICK_NS
+        return np.flatnonzero(differs | recent)
+
+
+def stamps_path(pack: str) -> str:
+    """Returns the hidden file beside a pack that holds the stamps of its files."""
+    folder, name = os.path.split(pack)
+    return os.path.join(folder, f".{name}.stamps")
+
+
+def save_stamps(pack: str, pack_id: str, stamps: Stamps) -> bool:
+    """Returns False where the folder cannot be written to: then the files are compared again in the next run."""
+    import numpy as np
+
+    about = {"format": _FORMAT, "pack": pack_id, "paths": stamps.paths, "taken": stamps.taken_ns}
+    target = stamps_path(pack)
+    scratch = ""
+    try:
+        with tempfile.NamedTemporaryFile(
+            dir=os.path.dirname(target), prefix=os.path.basename(target), delete=False
+        ) as file:
+            scratch = file.name
+            np.savez(file, stamps=stamps.values, about=np.array(json.dumps(about)))
+        os.replace(scratch, target)
+    except OSError:
+        if scratch and os.path.exists(scratch):
+            os.unlink(scratch)
+        return False
+    return True
+
+
+def load_stamps(pack: str, pack_id: str) -> Stamps | None:
+    """Returns None where there are none, or those of another pack."""
+    import zipfile
+
+    import numpy as np
+
+    try:
+        with open(stamps_path(pack), "rb") as file, np.load(file, allow_pickle=False) as held:
+            about, values = json.loads(str(held["about"])), held["stamps"]
+        if about["format"] != _FORMAT or about["pack"] != pack_id or values.dtype != np.int64:
+            return None
+        return Stamps(values, int(about["taken"]), str(about["paths"]))
+    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile):
+        return None
