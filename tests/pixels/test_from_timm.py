@@ -148,6 +148,39 @@ def test_something_else_is_refused() -> None:
         T.from_timm(made)
 
 
+_ORDERS = """
+import json
+from torchvision.transforms import Compose, Normalize, PILToTensor, RandomApply, RandomHorizontalFlip, Resize, ToTensor
+from timm.data.transforms import MaybePILToTensor, MaybeToTensor, TrimBorder
+from tundish import transforms as T
+
+def answer(text):
+    try:
+        return repr(T.from_timm(Compose(eval(text))))
+    except ValueError as error:
+        return str(error)
+
+print(json.dumps([answer(text) for text in json.loads(sys.argv[1])]))
+"""
+ORDERS = [
+    ("[MaybeToTensor(), Resize(9)]", "Resize: it works on a tensor of floats"),
+    ("[PILToTensor(), TrimBorder(2)]", "TrimBorder: it works on a tensor of levels"),
+    ("[PILToTensor(), MaybeToTensor()]", "MaybeToTensor: the image is a tensor of levels already"),
+    ("[MaybeToTensor(), MaybeToTensor()]", "the image is a tensor of floats already"),
+    ("[MaybePILToTensor(), Normalize([0.5], [0.5])]", "Normalize: it works on a tensor of levels"),
+    ("[Normalize([0.5], [0.5]), MaybeToTensor()]", "Normalize: it works on a PIL image"),
+    ("[RandomApply([ToTensor()])]", "RandomApply: it holds a conversion"),
+    ("[Resize(9), MaybeToTensor(), RandomHorizontalFlip()]", "[Resize(size=9"),
+]
+
+
+def test_the_order_of_conversions_is_checked() -> None:
+    given = json.loads(ask_torchvision(_ORDERS, json.dumps([text for text, _ in ORDERS])))
+    for (text, part), answer in zip(ORDERS, given, strict=True):
+        assert part in answer, text
+        assert answer.startswith("from_timm cannot translate ") or part.startswith("["), text
+
+
 _PIXELS = """
 import json
 import numpy as np

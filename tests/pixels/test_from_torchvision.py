@@ -68,8 +68,8 @@ SAME = [
     ("[V.RandomHorizontalFlip(1), V.RandomVerticalFlip(p=1.0)]", "[RandomHorizontalFlip(1), RandomVerticalFlip(1)]"),
     ("V.RandomRotation((30, 30), InterpolationMode.BILINEAR, expand=True, fill=20)",
      "[RandomRotation((30, 30), 'bilinear', True, fill=20)]"),
-    ("V.RandomAffine((10, 10), None, (1.2, 1.2), (5, 5, 3, 3), fill=[1, 2, 3], center=(4, 5))",
-     "[RandomAffine((10, 10), None, (1.2, 1.2), (5, 5, 3, 3), fill=(1, 2, 3), center=(4, 5))]"),
+    ("V.RandomAffine(0, None, (1.2, 1.2), fill=[1, 2, 3], center=(4, 5))",
+     "[RandomAffine((0.0, 0.0), None, (1.2, 1.2), fill=(1, 2, 3), center=(4, 5))]"),
     ("V.ColorJitter(brightness=(1.5, 1.5))", "[ColorJitter(brightness=(1.5, 1.5))]"),
     ("[V.ColorJitter(hue=(0.2, 0.2)), V.Grayscale(3)]", "[ColorJitter(hue=(0.2, 0.2)), Grayscale(3)]"),
     ("V.RandomGrayscale(1)", "[RandomGrayscale(1)]"),
@@ -96,6 +96,8 @@ SAME = [
      "[Pad(3, padding_mode='reflect'), Pad(3, padding_mode='edge')]"),
 ]  # fmt: skip
 SAME_V2 = [
+    ("v2.RandomAffine((10, 10), None, (1.2, 1.2), (5, 5, 3, 3), fill=[1, 2, 3], center=(4, 5))",
+     "[RandomAffine((10, 10), None, (1.2, 1.2), (5, 5, 3, 3), fill=(1, 2, 3), center=(4, 5))]"),
     ("v2.Identity()", "[]"),
     ("[v2.RGB(), v2.ToImage(), v2.ToPureTensor()]", "[]"),
     ("v2.Resize(20, interpolation='nearest')", "[Resize(20, 'nearest')]"),
@@ -113,6 +115,17 @@ SAME_V2 = [
     ("[v2.ToImage(), v2.ToDtype({tv_tensors.Image: torch.float32, 'others': None}, scale=True)]",
      "[ToDtype('float32', True)]"),
     ("[v2.ToImage(), v2.ToDtype(torch.uint8, scale=True)]", "[]"),
+    # The class of the image decides about an entry of a dict.
+    ("[v2.PILToTensor(), v2.ToImage(), v2.ToDtype({tv_tensors.Image: torch.float32, 'others': None}, scale=True)]",
+     "[ToDtype('float32', True)]"),
+    ("[v2.ToImage(), v1.CenterCrop(30), v2.Pad(3, fill={tv_tensors.Image: 9, 'others': 1})]",
+     "[CenterCrop(30), Pad(3, 1)]"),
+    ("[v2.ToImage(), v1.RandomInvert(1), v2.ToImage(), v2.Pad(3, fill={tv_tensors.Image: 9, torch.Tensor: 1})]",
+     "[RandomInvert(1), Pad(3, 9)]"),
+    ("[v2.ToImage(), v1.RandomApply([v1.RandomInvert(1), v2.Pad(3, fill={tv_tensors.Image: 9, 'others': 1})], p=1)]",
+     "[RandomApply((RandomInvert(1), Pad(3, 1)), 1)]"),
+    ("[v2.ToImage(), v1.RandomInvert(0), v2.Pad(3, fill={tv_tensors.Image: 9, 'others': 1})]",
+     "[RandomInvert(0), Pad(3, 9)]"),
     ("[v2.ToImage(), v2.ToDtype(torch.float16, scale=True)]", "[ToDtype('float16', True)]"),
     (f"[v2.Resize(30), {SCALED}, v2.Normalize({STATISTICS})]", f"[Resize(30), Normalize({STATISTICS})]"),
     (f"[{SCALED}, v2.Normalize([0.5], [0.25])]", "[Normalize((0.5,) * 3, (0.25,) * 3)]"),
@@ -145,6 +158,8 @@ ONE_LEVEL = [
 ]
 # What they draw is compared elsewhere in tests/pixels.
 DRAWN = [
+    ("V.RandomAffine((10, 10), (0.1, 0.1), (0.5, 1.2), 45)",
+     "[RandomAffine((10, 10), (0.1, 0.1), (0.5, 1.2), (-45.0, 45.0))]"),
     ("V.RandomPerspective(0.3, fill=3)", "[RandomPerspective(0.3, fill=3)]"),
     ("V.RandomResizedCrop(20, (0.2, 0.9), (0.5, 2))", "[RandomResizedCrop(20, (0.2, 0.9), (0.5, 2))]"),
     ("V.RandomCrop(20, pad_if_needed=True)", "[RandomCrop(20, pad_if_needed=True)]"),
@@ -201,6 +216,13 @@ REFUSED = [
     ("V.ElasticTransform(interpolation=InterpolationMode.BICUBIC)", "[0]", "must be nearest or bilinear"),
     ("v2.Pad(3, fill={tv_tensors.Mask: 1})", "[0]", "fill has no entry for PIL's Image"),
     ("[v2.ToImage(), v2.Pad(3, fill=1.5)]", "[1]", "fill=1.5 is not a whole level"),
+    ("[v2.ToImage(), v1.RandomInvert(), v2.Pad(3, fill={tv_tensors.Image: 9, 'others': 1})]", "[2]", "chance decides"),
+    ("[v2.ToImage(), v1.RandomApply([v1.Pad(1)]), v2.ToDtype({tv_tensors.Image: torch.float32, 'others': None})]",
+     "[2]", "dtype has no entry for images", "chance decides"),
+    ("[v2.ToImage(), v2.RandomOrder([v1.Pad(1), v2.Pad(3, fill={tv_tensors.Image: 9, 'others': 1})])]",
+     "[1].transforms[1]", "chance decides"),
+    ("v1.RandomAffine((90, 90), (0.1, 0.1))", "[0]", "rounds the matrix of a fixed angle", "v2.RandomAffine"),
+    ("v1.RandomAffine(0, shear=(45, 45, 45, 45), scale=(2, 2))", "[0]", "rounds the matrix of a fixed angle"),
     # On tensors.
     ("[V.ToTensor(), V.Resize(20)]", "[1]", "comes after ToTensor(), so torchvision applies it to a tensor",
      "put it before ToTensor()"),

@@ -127,6 +127,35 @@ def test_the_coefficients_of_a_perspective_are_those_of_torchvision() -> None:
     np.testing.assert_allclose(ours, expected, rtol=2e-7, atol=1e-12)
 
 
+_STILL = """
+import numpy as np
+from PIL import Image
+from torchvision import transforms as v1
+with np.load(sys.argv[1]) as images:
+    made = {
+        f"{name} {filter}": np.asarray(v1.RandomPerspective(0, 1, v1.InterpolationMode(filter))(Image.fromarray(images[name])))
+        for name in images.files for filter in ("nearest", "bilinear", "bicubic")
+    }
+np.savez(sys.argv[2], **made)
+"""
+
+
+def test_a_perspective_that_moves_no_corner_leaves_the_image(tmp_path: Path) -> None:
+    random = np.random.default_rng(1)
+    images = {
+        f"{h}x{w}": random.integers(0, 256, (h, w, 3), np.uint8) for h, w in ((64, 64), (37, 90))
+    }
+    np.savez(tmp_path / "images.npz", **images)
+    ask_torchvision(_STILL, tmp_path / "images.npz", tmp_path / "made.npz")
+    with np.load(tmp_path / "made.npz") as theirs:
+        for name in theirs.files:
+            size, filter = name.split()
+            ours = T.apply([T.RandomPerspective(0, 1, filter)], images[size])
+            np.testing.assert_array_equal(ours, images[size])
+            most = 0 if filter == "nearest" else 1
+            assert np.abs(theirs[name].astype(int) - ours).max() <= most, name
+
+
 @pytest.mark.parametrize(
     ("transform", "message"),
     [

@@ -7,16 +7,22 @@ timm is not imported: what it made is recognised by its classes.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import math
+import sys
 from collections.abc import Callable, Iterable
 from decimal import Decimal
 from typing import Any
 
 from .. import transforms as T
 from .base import Transform
+from .unmodified import modification
 
 _FILTERS = ("nearest", "bilinear", "bicubic")
+_TO_FLOATS = ("ToTensor", "MaybeToTensor")
+_TO_LEVELS = ("PILToTensor", "MaybePILToTensor")
+_FLIPS = ("RandomHorizontalFlip", "RandomVerticalFlip")
 
 # Lists of operations by the digest of their text (_digest): the end of a config string of RandAugment, and a policy
 # of AutoAugment.
@@ -46,6 +52,9 @@ def from_timm(transform: Any) -> list[Transform]:
             + (" (leave out separate=True)" if isinstance(transform, tuple) else "")
         )
     refused: list[str] = []
+    if found := modification(transform):
+        raise ValueError(f"from_timm cannot translate torchvision's Compose: {found}")
+    _check_order(transform.transforms, refused)
     out = _translated(transform.transforms, refused)
     if refused:
         raise ValueError("from_timm cannot translate " + "; ".join(refused))
@@ -56,12 +65,38 @@ def from_timm(transform: Any) -> list[Transform]:
     return [one for one, then in pairs if one != scales or not isinstance(then, T.Normalize)]
 
 
+def _check_order(steps: Iterable[Any], refused: list[str]) -> None:
+    """Refuses what works on a tensor, where its pixels differ, and values of what is no tensor of floats."""
+    state = "a PIL image"
+    for one in steps:
+        name = type(one).__name__
+        if name in _TO_FLOATS or name in _TO_LEVELS:
+            if state != "a PIL image":
+                refused.append(f"{_name(one)}: the image is {state} already; leave it out")
+                continue
+            state = "a tensor of floats" if name in _TO_FLOATS else "a tensor of levels"
+        elif name in ("Normalize", "RandomErasing"):
+            if state != "a tensor of floats":
+                refused.append(f"{_name(one)}: it works on {state}; put ToTensor() before it")
+        elif state != "a PIL image" and name not in _FLIPS and _known(one):
+            refused.append(f"{_name(one)}: it works on {state}, where pixels differ; put it first")
+
+
+def _known(one: Any) -> bool:
+    return (_package(one), type(one).__name__) in _TRANSLATIONS
+
+
 def _translated(steps: Iterable[Any], refused: list[str]) -> list[Transform]:
     out: list[Transform] = []
     for one in steps:
         translate = _TRANSLATIONS.get((_package(one), type(one).__name__))
         if translate is None:
             refused.append(_name(one))
+            continue
+        if found := modification(one):
+            refused.append(
+                f"{_name(one)}: {found}, and only its class and arguments are translated"
+            )
             continue
         try:
             out += translate(one)
@@ -114,6 +149,9 @@ def _resize(one: Any) -> list[Transform]:
 
 def _random_apply(one: Any) -> list[Transform]:
     refused: list[str] = []
+    conversions = (*_TO_FLOATS, *_TO_LEVELS, "Normalize", "RandomErasing")
+    if any(type(step).__name__ in conversions for step in one.transforms):
+        raise ValueError("it holds a conversion, and all images of a batch are converted alike")
     inner = _translated(one.transforms, refused)
     if refused:
         raise ValueError("; ".join(refused))
@@ -178,6 +216,23 @@ def _decimal(value: float) -> str:
     return f"{Decimal(repr(float(value))):f}"
 
 
+def _check_operations(ops: list[Any]) -> None:
+    """An operation of timm finds its functions by its name when it is constructed."""
+    for op in ops:
+        module = sys.modules[type(op).__module__]
+        functions = (module.NAME_TO_OP[op.name], module.LEVEL_TO_ARG[op.name])
+        found = "its functions were replaced" * ((op.aug_fn, op.level_fn) != functions)
+        if found := found or modification(_without_functions(op)):
+            raise ValueError(f"the operation {op.name}: {found}")
+
+
+def _without_functions(op: Any) -> Any:
+    """Returns a copy without the two functions that every operation holds."""
+    out = copy.copy(op)
+    del out.aug_fn, out.level_fn
+    return out
+
+
 def _same(ops: list[Any], name: str) -> Any:
     """What all operations have in common."""
     values = [getattr(op, name) for op in ops]
@@ -197,6 +252,7 @@ def _look(ops: list[Any]) -> dict[str, Any]:
 
 
 def _rand_augment(one: Any) -> list[Transform]:
+    _check_operations(one.ops)
     weights = [1.0] * len(one.ops) if one.choice_weights is None else one.choice_weights
     text = ",".join(f"{op.name} {weight:.6f}" for op, weight in zip(one.ops, weights, strict=True))
     ending = _LISTS.get(_digest(text))
@@ -222,6 +278,7 @@ def _auto_augment(one: Any) -> list[Transform]:
     if config is None:
         raise ValueError("a policy of your own")
     ops = [op for part in one.policy for op in part]
+    _check_operations(ops)
     std = _same(ops, "magnitude_std")
     if std == math.inf or _same(ops, "magnitude_max"):
         raise ValueError("magnitude_max, or a uniform magnitude")

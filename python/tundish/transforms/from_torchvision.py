@@ -6,6 +6,7 @@ many operations give other pixels there. So the translation follows what the ima
 
 from __future__ import annotations
 
+import functools
 import re
 import sys
 from collections.abc import Callable, Iterable
@@ -20,12 +21,17 @@ from .torchvision_arguments import (
     IMAGE,
     PIL,
     TENSOR,
-    Kind,
+    ImageState,
     Place,
     arguments,
+    is_fixed_affine,
     is_v2,
-    without_lists,
+    kind_after,
+    least_side,
+    three_numbers,
+    united,
 )
+from .unmodified import modification
 
 _LISTS = {"Compose", "Sequential", "ModuleList"}
 _CONTAINERS = {"RandomApply", "RandomChoice", "RandomOrder"}
@@ -35,10 +41,8 @@ _MIXES = {"MixUp", "CutMix"}  # work on batches
 # The same on a tensor of levels as on a PIL image.
 _SAME_ON_LEVELS = {"RandomInvert", "RandomPosterize", "RandomSolarize", "RandomChannelPermutation"}
 _SAME_ON_LEVELS |= {"GaussianBlur", "GaussianNoise", "RandomErasing", "CenterCrop"}
-_SAME_ON_LEVELS |= {
-    "ElasticTransform",
-    "AugMix",
-}  # torchvision makes tensors of PIL images for them
+# torchvision makes tensors of PIL images for these two.
+_SAME_ON_LEVELS |= {"ElasticTransform", "AugMix"}
 _SAME_ON_LEVELS |= _FLIPS | _PADDING
 _FLOATS = ("float32", "float16", "bfloat16")
 
@@ -55,6 +59,8 @@ def from_torchvision(transforms: Any) -> list[Transform]:
     reason, and what to do.
     """
     walk = _Walk()
+    if not isinstance(transforms, list | tuple):
+        _unmodified(Place("transforms", transforms))
     children = transforms if isinstance(transforms, list | tuple) else _children(transforms)
     walk.all([transforms] if children is None else children, "transforms")
     out = walk.before + walk.values + walk.after
@@ -64,6 +70,13 @@ def from_torchvision(transforms: Any) -> list[Transform]:
     if problem:
         raise ValueError(f"transforms cannot be translated: {problem}")
     return out
+
+
+def _unmodified(place: Place) -> None:
+    """Refuses a transform whose class and arguments do not say what it does."""
+    if _name(place.theirs) and (found := modification(place.theirs)):
+        why = f"{found}, and only its class and arguments are translated"
+        place.refuse(why, "construct the transform anew, without changing it")
 
 
 def _name(theirs: Any) -> str:
@@ -93,22 +106,11 @@ def _problem_of(transforms: list[Transform]) -> str:
     return problem
 
 
-@dataclass(frozen=True)
-class _Image:
-    """What torchvision's list has made of the image so far."""
-
-    kind: Kind = PIL
-    dtype: str = "uint8"
-    normalized: bool = False
-    made_by: str = ""  # what made it a tensor
-    least_side: int = 0  # no side is shorter, as far as is known
-
-
 @dataclass
 class _Walk:
     """Follows torchvision's list, and collects the transforms of Tundish."""
 
-    image: _Image = field(default_factory=_Image)
+    image: ImageState = field(default_factory=ImageState)
     inside: str = ""  # the container whose list this is
     before: list[Transform] = field(default_factory=list)
     values: list[Transform] = field(default_factory=list)  # ToDtype and Normalize
@@ -123,6 +125,7 @@ class _Walk:
         ours = {one.__name__: one for one in Transform.__subclasses__()}
         if not name:
             place.refuse("it is not a transform of torchvision", instead_of(""))
+        _unmodified(place)
         children = _children(place.theirs)
         if children is not None:
             self.all(children, f"{place.path}.transforms")
@@ -138,16 +141,26 @@ class _Walk:
         elif name in ours:
             made = ours[name](**arguments(ours[name], place, self.image.kind))
             self.add(made, self.places(made, place), place)
+            self.image = replace(self.image, kind=kind_after(place.theirs, self.image.kind))
         else:
             place.refuse("Tundish has no such transform", instead_of(name))
 
     def container(self, ours: type[Transform], place: Place) -> None:
         """Each transform it holds, or each list of them, is translated alone."""
+        steps = [
+            Place(f"{place.path}.transforms[{number}]", theirs)
+            for number, theirs in enumerate(place.theirs.transforms)
+        ]
+        inside = self.image
+        if ours.__name__ == "RandomOrder":  # each may come after any other
+            for step in steps:
+                after = self.inside_of(ours, inside, step).image.kind
+                inside = replace(inside, kind=united(inside.kind, after))
+        kinds = [] if ours.__name__ == "RandomChoice" and steps else [inside.kind]
         held: list[Transform] = []
         allowed = {_BEFORE, _AFTER}
-        for number, theirs in enumerate(place.theirs.transforms):
-            walk = _Walk(self.image, ours.__name__)
-            walk.one(Place(f"{place.path}.transforms[{number}]", theirs))
+        for step in steps:
+            walk = self.inside_of(ours, inside, step)
             several = walk.before + walk.after
             if walk.after:
                 allowed -= {_BEFORE}
@@ -155,13 +168,26 @@ class _Walk:
                 allowed -= {_AFTER}
             if ours.__name__ == "RandomApply":
                 held += several
+                inside = replace(inside, kind=walk.image.kind)
             else:
                 held.append(several[0] if len(several) == 1 else _together(several))
-            if walk.image != self.image:
+            kinds.append(walk.image.kind)
+            if replace(walk.image, kind=self.image.kind) != self.image:
                 self.image = replace(self.image, least_side=0)
         given = arguments(ours, place, self.image.kind)
+        if ours.__name__ == "RandomApply":
+            kinds = [
+                kinds[0 if place.theirs.p <= 0 else -1],
+                kinds[-1 if place.theirs.p >= 1 else 0],
+            ]
         made = _subclass(ours.__name__)(transforms=tuple(held), **given)
         self.add(made, allowed, place)
+        self.image = replace(self.image, kind=functools.reduce(united, kinds))
+
+    def inside_of(self, ours: type[Transform], image: ImageState, step: Place) -> _Walk:
+        walk = _Walk(image, ours.__name__)
+        walk.one(step)
+        return walk
 
     def add(self, ours: Transform, allowed: set[str], place: Place) -> None:
         erased = bool(self.after)
@@ -180,17 +206,23 @@ class _Walk:
             place.refuse(
                 problem, "change that argument in the list, or write the list of Tundish by hand"
             )
-        self.image = replace(self.image, least_side=_least_side(ours, self.image.least_side))
+        self.image = replace(self.image, least_side=least_side(ours, self.image.least_side))
 
     def places(self, ours: Transform, place: Place) -> set[str]:
         """Where the transform may go; refuses what has other pixels on a tensor."""
         name = type(ours).__name__
         image = self.image
         if name in _MIXES:
-            if place.theirs._labels_getter.__name__ != "_find_labels_default_heuristic":
+            getter = place.theirs._labels_getter
+            if getattr(getter, "__name__", "") != "_find_labels_default_heuristic":
                 place.refuse("it has a labels_getter", "leave that out: the labels are the batch's")
             return {_AFTER}
         if image.kind is PIL:
+            if name == "RandomAffine" and not is_v2(place.theirs) and is_fixed_affine(ours):
+                place.refuse(
+                    "v1 rounds the matrix of a fixed angle, scale and shear in another way",
+                    "use torchvision.transforms.v2.RandomAffine",
+                )
             if name == "GaussianNoise" or (name == "RandomErasing" and not is_v2(place.theirs)):
                 place.refuse("torchvision has it for tensors only", "put it after ToImage()")
             return {_BEFORE}
@@ -234,13 +266,16 @@ class _Walk:
 
     def to_tensor(self, place: Place) -> None:
         """ToImage and PILToTensor: levels as they are."""
+        name = type(place.theirs).__name__
         if self.image.kind is PIL:
-            kind = IMAGE if type(place.theirs).__name__ == "ToImage" else TENSOR
-            made_by = f"{type(place.theirs).__name__}()"
-            self.image = replace(self.image, kind=kind, made_by=made_by)
+            self.image = replace(self.image, kind=TENSOR, made_by=f"{name}()")
+        elif not is_v2(place.theirs):
+            place.refuse("the image is a tensor already", "leave it out")
+        if name == "ToImage":
+            self.image = replace(self.image, kind=IMAGE)
 
     def to_pure_tensor(self, place: Place) -> None:
-        if self.image.kind is IMAGE:
+        if self.image.kind is not PIL:
             self.image = replace(self.image, kind=TENSOR)
 
     def to_pil(self, place: Place) -> None:
@@ -271,10 +306,14 @@ class _Walk:
         if isinstance(dtype, dict):
             found = self.image.kind.entry(dtype)
             if not found:
-                place.refuse("dtype has no entry for images", "give dtype=torch.float32")
+                why = f"dtype has no entry for images: for {self.image.kind.described()}"
+                place.refuse(why, "give dtype=torch.float32")
             dtype = found[0]
+        before = self.image.dtype
         if dtype is not None:
             self.convert(place, plain(dtype), getattr(place.theirs, "scale", True))
+        if before == "uint8" != self.image.dtype:  # v1 divides
+            self.image = replace(self.image, kind=kind_after(place.theirs, self.image.kind))
 
     def convert(self, place: Place, dtype: str, scale: bool) -> None:
         now = self.image.dtype
@@ -303,7 +342,7 @@ class _Walk:
         self.add_normalize(place)
 
     def add_normalize(self, place: Place) -> None:
-        given = {name: _three(getattr(place.theirs, name)) for name in ("mean", "std")}
+        given = {name: three_numbers(getattr(place.theirs, name)) for name in ("mean", "std")}
         ours = _subclass("Normalize")(**given)
         problem = _problem_of([ours])
         if problem:
@@ -311,7 +350,8 @@ class _Walk:
         if self.values == [_subclass("ToDtype")("float32", True)]:
             self.values = []  # Normalize scales by itself
         self.values.append(ours)
-        self.image = replace(self.image, dtype="float32", normalized=True)
+        kind = kind_after(place.theirs, self.image.kind)
+        self.image = replace(self.image, kind=kind, dtype="float32", normalized=True)
 
     def preset(self, place: Place) -> None:
         """ImageClassification, the transforms of torchvision's weights."""
@@ -357,20 +397,3 @@ def _subclass(name: str) -> Any:
 def _together(made: list[Transform]) -> Any:
     """Several transforms, or none, as one: what Compose is inside a container."""
     return _subclass("RandomApply")(tuple(made), 1.0)
-
-
-def _three(value: Any) -> Any:
-    """One number stands for all channels."""
-    numbers = without_lists(plain(value))
-    if not isinstance(numbers, tuple):
-        return (numbers,) * 3
-    return numbers * 3 if len(numbers) == 1 else numbers
-
-
-def _least_side(ours: Any, before: int) -> int:
-    size = getattr(ours, "size", None)
-    if size is None:
-        return 0 if {"target_size", "min_size"} & set(vars(ours)) else before
-    if isinstance(size, int):
-        return 0 if getattr(ours, "max_size", None) else size
-    return int(min(size))

@@ -23,8 +23,16 @@ class Kind:
     package: str
     name: str
 
+    def described(self) -> str:
+        if self is EITHER:
+            return "both a tv_tensors.Image and a plain tensor, and chance decides which it gets"
+        return f"{self.package}'s {self.name}"
+
     def entry(self, table: Mapping[Any, Any]) -> tuple[Any, ...]:
         """Of a dict by class, with "others" for the rest: (value,), or () when there is none."""
+        if self is EITHER:
+            found = IMAGE.entry(table)
+            return found if found == TENSOR.entry(table) else ()  # one entry for both
         for key, value in table.items():
             package = key.__module__.split(".")[0] if isinstance(key, type) else ""
             if package == self.package and key.__name__ == self.name:
@@ -35,6 +43,31 @@ class Kind:
 PIL = Kind("PIL", "Image")
 IMAGE = Kind("torchvision", "Image")  # tv_tensors.Image
 TENSOR = Kind("torch", "Tensor")
+EITHER = Kind("torchvision or torch", "Image or Tensor")  # chance decides
+
+
+def united(one: Kind, other: Kind) -> Kind:
+    """The kind of an image that chance makes one or the other."""
+    return one if one is other else EITHER
+
+
+def kind_after(theirs: Any, kind: Kind) -> Kind:
+    """The kind that a transform makes of an image: v1 returns plain tensors, unless it returns what it was given."""
+    if kind in (PIL, TENSOR) or is_v2(theirs) or type(theirs).__name__ == "RandomErasing":
+        return kind
+    p = getattr(theirs, "p", 1)
+    return TENSOR if p >= 1 else kind if p <= 0 else EITHER
+
+
+@dataclass(frozen=True)
+class ImageState:
+    """What torchvision's list has made of the image so far."""
+
+    kind: Kind = PIL
+    dtype: str = "uint8"
+    normalized: bool = False
+    made_by: str = ""  # what made it a tensor
+    least_side: int = 0  # no side is shorter, as far as is known
 
 
 @dataclass(frozen=True)
@@ -74,9 +107,7 @@ def _fill(value: Any, place: Place, kind: Kind) -> Any:
     if isinstance(value, Mapping):
         found = kind.entry(value)
         if not found:
-            place.refuse(
-                f"fill has no entry for {kind.package}'s {kind.name}", "give one number, or three"
-            )
+            place.refuse(f"fill has no entry for {kind.described()}", "give one number, or three")
         value = found[0]
     levels = without_lists(plain(value))
     if levels is None:
@@ -166,3 +197,31 @@ def arguments(ours: type[Transform], place: Place, kind: Kind) -> dict[str, Any]
             convert = _weights
         out[field.name] = convert(value, place, kind) if convert else without_lists(plain(value))
     return out
+
+
+def three_numbers(value: Any) -> Any:
+    """One number stands for all channels."""
+    numbers = without_lists(plain(value))
+    if not isinstance(numbers, tuple):
+        return (numbers,) * 3
+    return numbers * 3 if len(numbers) == 1 else numbers
+
+
+def least_side(ours: Any, before: int) -> int:
+    """No side is shorter after a transform of Tundish, as far as is known."""
+    size = getattr(ours, "size", None)
+    if size is None:
+        return 0 if {"target_size", "min_size"} & set(vars(ours)) else before
+    if isinstance(size, int):
+        return 0 if getattr(ours, "max_size", None) else size
+    return int(min(size))
+
+
+def is_fixed_affine(ours: Any) -> bool:
+    """Tells whether chance only moves the image, by whole pixels, after it was turned, scaled or sheared by fixed numbers.
+
+    Pixels then lie on exact boundaries, where the last bit of a coefficient decides."""
+    degrees, shear, scale = (getattr(ours, name) for name in ("degrees", "shear", "scale"))
+    ranges = [degrees, scale or (1, 1), *((shear or (0, 0))[i : i + 2] for i in (0, 2))]
+    fixed = all(len(set(one)) <= 1 for one in ranges)
+    return fixed and any(number != 0 for number in (*degrees, *(shear or ())))
