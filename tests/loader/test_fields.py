@@ -23,7 +23,7 @@ def test_as_dict_gives_every_kind_of_field_of_a_tar(make, tmp_path):
             members[f"s{number}.bin"] = bytes([number, 0, 255])
     tar = make.tar(tmp_path / "shard.tar", members)
     for path in (tar, make.pack(tar, tmp_path / "shard.tnd")):
-        first, second = opened(path, 3, as_dict=True, return_index=True)
+        first, second = opened(path, 3, as_dict=True, return_index=True, untransformed=["npy"])
         assert set(first) == {"image", "label", "txt", "json", "npy", "bin", "index"}
         assert first["image"].shape == (3, 3, 24, 24)
         assert first["label"].tolist() == [0, 1, 0]
@@ -76,7 +76,8 @@ def test_an_array_that_cannot_be_loaded_is_a_bad_sample(make, tmp_path, kind):
             array = {"cut": array[:-9], "objects": npy(np.array([{}])), "other": b"none"}[kind]
         members |= {f"{number}.png": make.png(number, 16, 16), f"{number}.npy": array}
     tar = make.tar(tmp_path / "shard.tar", members)
-    loader = opened(tar, 4, as_dict=True, return_index=True, on_error="skip")
+    options = {"as_dict": True, "untransformed": ["npy"]}
+    loader = opened(tar, 4, **options, return_index=True, on_error="skip")
     with pytest.warns(UserWarning, match="a bad sample was left out"):
         (batch,) = loader
     assert batch["index"].tolist() == [0, 1, 3]
@@ -85,7 +86,7 @@ def test_an_array_that_cannot_be_loaded_is_a_bad_sample(make, tmp_path, kind):
     assert "field 'npy': " in bad["reason"]
     assert next(iter(opened(tar, 4)))[0].shape[0] == 4, "without as_dict it is not read"
     with pytest.raises(tundish.SampleError, match=r"(?s)record 2 .*field 'npy'"):
-        list(opened(tar, 4, as_dict=True, on_error="fail"))
+        list(opened(tar, 4, **options, on_error="fail"))
 
 
 @pytest.mark.filterwarnings("ignore:.*have no labels")
@@ -95,7 +96,8 @@ def test_an_array_that_only_numpy_finds_bad_is_an_error_of_ours(make, tmp_path):
     for number in range(4):
         data = array[:-5] if number == 1 else array
         members |= {f"{number}.png": make.png(number, 16, 16), f"{number}.npy": data}
-    loader = opened(make.tar(tmp_path / "shard.tar", members), 2, as_dict=True, return_index=True)
+    tar = make.tar(tmp_path / "shard.tar", members)
+    loader = opened(tar, 2, as_dict=True, untransformed=["npy"], return_index=True)
     iterator = iter(loader)
     with pytest.raises(
         tundish.SampleError, match=r"the field 'npy' of one of the samples \[0, 1\]"

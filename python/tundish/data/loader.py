@@ -24,6 +24,7 @@ from .run import Run
 from .setup import settle
 from .source import Paths, opened, plain_paths
 from .tuning import TuningLog
+from .untransformed_fields import check_fields
 
 _WITHOUT_LABELS = "have no labels"  # in every warning of src/source about it
 
@@ -64,6 +65,7 @@ class Loader:
             self._source = source = cached_on_disk(
                 source, options_.cache_dir, options_.cache_dir_limit
             )
+        check_fields(source, options_)
         for text in source.warnings:
             if options_.labels is None or _WITHOUT_LABELS not in text:
                 warnings.warn(text, stacklevel=2)

@@ -61,6 +61,11 @@ class LoaderOptions:
     )
     return_index: bool = _option(False, "also yield the numbers of the samples")
     as_dict: bool = _option(False, "yield a dict of all fields instead of a tuple")
+    untransformed: Sequence[str] = _option(
+        (),
+        "with as_dict=True: array fields to leave as stored although a transform changes the geometry of the image; "
+        "others are refused",
+    )
     batch_transform: Callable[[Any], Any] | None = _option(
         None,
         "a function of what the loop gets (the tuple or the dict), whose result the loop gets instead; "
