@@ -171,3 +171,19 @@ def test_states_that_do_not_fit_are_refused() -> None:
     saved["param_groups"][0]["bias_correction"] = False
     with pytest.raises(ArgumentError, match="bias_correction=False, which is not supported"):
         optim.AdamW(parameters).load_state_dict(saved)
+
+
+@pytest.mark.parametrize("name", ["LAMB", "AdamW", "NovoGrad"])
+def test_steps_that_a_group_counted_alone_are_kept(name: str) -> None:
+    """timm and Apex go on from a state of ours in the group; the parameters' counts stay behind."""
+    parameters = [torch.nn.Parameter(torch.ones(3)) for _ in range(2)]
+    optimizer = getattr(optim, name)(parameters, lr=0.1)
+    for step in range(4):
+        for place, parameter in enumerate(parameters):
+            parameter.grad = torch.ones(3) if step >= place else None
+        optimizer.step()
+    saved = optimizer.state_dict()
+    saved["param_groups"][0]["step"] = torch.tensor(9.0)  # five steps elsewhere
+    optimizer.load_state_dict(saved)
+    assert [int(optimizer.state[p]["step"]) for p in parameters] == [9, 8]
+    assert int(optimizer.state_dict()["param_groups"][0]["step"]) == 9

@@ -93,6 +93,24 @@ def hangs() -> Job:
     return model, optimizer, loss_fn, batch
 
 
+def build_hangs() -> Job:
+    time.sleep(600)
+    return mlp()
+
+
+def hangs_later() -> Job:
+    """The third step never ends."""
+    model, optimizer, usual, batch = mlp()
+    steps = iter(range(2))
+
+    def loss_fn(out: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        if next(steps, None) is None:
+            time.sleep(600)
+        return usual(out, targets)
+
+    return model, optimizer, loss_fn, batch
+
+
 def dies() -> Job:
     model, optimizer, _, batch = mlp()
 

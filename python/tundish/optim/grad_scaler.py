@@ -19,15 +19,18 @@ class GradScaler(torch.amp.GradScaler):  # type: ignore[misc]  # torch is Any to
     """
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-        state = self._per_optimizer_states[id(optimizer)]
         ours = isinstance(optimizer, EngineOptimizer) and not args and not kwargs
-        devices = [p.device for group in optimizer.param_groups for p in group["params"][:1]]
-        if not (self._enabled and ours and devices) or state["stage"] is not OptState.READY:
+        device = _device_of_gradients(optimizer) if self._enabled and ours else None
+        if device is None:
+            return super().step(optimizer, *args, **kwargs)
+        state = self._per_optimizer_states[id(optimizer)]
+        if state["stage"] is not OptState.READY:
             return super().step(optimizer, *args, **kwargs)
         self._check_scale_growth_tracker("step")
-        device = devices[0]
         found_inf = torch.zeros((), device=device)
-        optimizer.grad_scale, optimizer.found_inf = self._get_scale_async(), found_inf
+        # The product of the scales, as in torch, if the caller has set one.
+        optimizer.grad_scale = self._get_scale_async() * getattr(optimizer, "grad_scale", 1)
+        optimizer.found_inf = found_inf
         optimizer._looks_for_inf = True
         try:
             result = optimizer.step()
@@ -37,3 +40,12 @@ class GradScaler(torch.amp.GradScaler):  # type: ignore[misc]  # torch is Any to
         state["found_inf_per_device"] = {device: found_inf}
         state["stage"] = OptState.STEPPED
         return result
+
+
+def _device_of_gradients(optimizer: EngineOptimizer) -> Any:
+    """Returns the device of the first parameter with a gradient, or None if none has one."""
+    for group in optimizer.param_groups:
+        for parameter in group["params"]:
+            if parameter.grad is not None:
+                return parameter.device
+    return None

@@ -14,16 +14,15 @@ from .._c.errors import ArgumentError
 
 
 def read_group_states(owner: str, saved: dict[str, Any]) -> dict[str, Any]:
-    """A saved state with everything in the states of the parameters. What is there already stays."""
+    """Returns a saved state with everything in the states of the parameters."""
     states = dict(saved["state"])
     groups = []
     for number, group in enumerate(saved["param_groups"]):
         group = dict(group)
         step, norms = group.pop("step", None), group.pop("exp_avg_sq", None)
         keys = [key for key in group["params"] if states.get(key)]
-        for key in keys:
-            if step is not None and "step" not in states[key]:
-                states[key] = {**states[key], "step": torch.tensor(float(step))}
+        if step is not None:
+            states.update(with_steps(keys, states, float(step)))
         if norms is not None and owner != "NovoGrad":
             raise ArgumentError(
                 f"{owner}: the saved state has norms in group {number}: it is the state of NovoGrad"
@@ -33,6 +32,24 @@ def read_group_states(owner: str, saved: dict[str, Any]) -> dict[str, Any]:
             states.update(with_norms(owner, number, bare, states, norms))
         groups.append(group)
     return {**saved, "state": states, "param_groups": groups}
+
+
+def with_steps(keys: list[Any], states: dict[Any, Any], step: float) -> dict[Any, Any]:
+    """Returns states that hold their own step counts. `step` is the count of their group.
+
+    timm and Apex leave the parameters' counts of a loaded state as they are, and go on counting in the group.
+    A group that is ahead of all its parameters was trained there: each parameter made the missing steps.
+    """
+    counts = [float(states[key]["step"]) for key in keys if "step" in states[key]]
+    missing = max(0.0, step - max(counts, default=step))
+    out = {}
+    for key in keys:
+        own = states[key].get("step")
+        if own is None:
+            out[key] = {**states[key], "step": torch.tensor(step)}
+        elif missing:
+            out[key] = {**states[key], "step": torch.tensor(float(own) + missing)}
+    return out
 
 
 def with_norms(

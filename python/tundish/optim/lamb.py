@@ -16,7 +16,8 @@ class LAMB(EngineOptimizer):
     """timm.optim.Lamb: the same arguments, numbers and state_dict. More keywords: `Options`.
 
     Adam whose step each tensor scales by the ratio of its weights' norm to its update's (You et al.
-    2019), for large batches. `max_grad_norm` is timm's name of `max_norm` and has timm's default.
+    2019), for large batches. Steps are counted per parameter; timm counts them per group, so the bias
+    correction of a parameter whose gradient was None in some steps differs. `max_grad_norm` is timm's name of `max_norm` and has timm's default.
     """
 
     _kind = "lamb"

@@ -1,4 +1,4 @@
-"""The process of one trial: `python -m tundish.tuning.child FD`.
+"""The process of one trial, which trial.py starts with the number of a descriptor.
 
 It makes the job, applies the tricks, runs the first steps, then times turns when the parent asks:
 

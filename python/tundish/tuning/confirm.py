@@ -48,7 +48,10 @@ def confirm(search: Search) -> None:
     found = search.stage.measure(list(trials.values()), rounds=rounds_of(search))
     turns = {name: found[trial] for name, trial in trials.items() if trial in found}
     if BASELINE not in turns or TWIN not in turns:
-        search.notes.append("the fresh run failed: nothing was confirmed, the plan is empty")
+        late = time.monotonic() >= search.deadline
+        why = "no time was left for the fresh run" if late else "the fresh run failed"
+        more = "; --minutes gives more" if late else ""
+        search.notes.append(f"{why}: nothing was confirmed, the plan is empty{more}")
         search.winner = ()
         return
     base, twin = turns[BASELINE], turns[TWIN]

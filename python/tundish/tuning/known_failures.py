@@ -90,6 +90,24 @@ def build_error(function: str, text: str, details: str) -> ArgumentError:
     )
 
 
+def late_build_error(function: str, minutes: float) -> ArgumentError:
+    """build() took all the time that the run has."""
+    where = f"{function}()" if function else "the pickled job"
+    verb = "did not return" if function else "was not loaded"
+    return ArgumentError(
+        f"{where} {verb} within {minutes:g} minutes, the limit of this run\n"
+        f"  fix: see where it waits: for a download, a lock, another rank; --minutes gives more time"
+    )
+
+
+def late_step_error(steps: int, minutes: float) -> ArgumentError:
+    """The user's own step, without any trick, took all the time that the run has."""
+    return ArgumentError(
+        f"your step did not finish its first {steps} runs within {minutes:g} minutes, the limit of this run\n"
+        "  fix: see where it waits: for a lock, a data loader, another rank; --minutes gives more time"
+    )
+
+
 def fix_of(message: str) -> str:
     """What to do about a failed step; empty if its message is not a known one."""
     return next((fix for pattern, fix in _FIXES if re.search(pattern, message)), "")

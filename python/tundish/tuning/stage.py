@@ -12,12 +12,13 @@ from typing import Any
 from .._c.library import lib
 from .compare import Turn, is_host_bound
 from .job import JobSource
-from .trial import TrialFailed, TrialProcess, ready
+from .trial import SLOWEST_TURN_S, TrialFailed, TrialProcess, ready
 from .tricks import Trick
 
 TURN_S = 0.25  # of a turn that the GPU limits
 LEAST_STEPS, MOST_STEPS = 2, 500
 ROUNDS, HOST_BOUND_ROUNDS = 5, 10
+QUICK_ANSWER_S = 5.0  # to a question that needs no step
 
 
 @dataclass
@@ -25,7 +26,7 @@ class Outcome:
     """How a trial's preparation ended."""
 
     failed: str = ""  # why it cannot be timed; empty if it can
-    kind: str = ""  # "obstacle", "capture", "out of memory", "hang", "died", "error"
+    kind: str = ""  # "obstacle", "capture", "out of memory", "hang", "late", "died", "error"
     losses: list[float] = field(default_factory=list)
     one_off_s: float = 0.0
     step_ms: float = 0.0
@@ -75,6 +76,7 @@ class Stage:
         self.most_preparing = 1
         self.memory_limit = 0  # of all trials together; 0: no limit
         self.began = time.monotonic()
+        self.deadline = math.inf  # of time.monotonic(): what is not done by then has failed
         self.events: list[tuple[float, str, str]] = []  # seconds, what happened, to whom
 
     def start(
@@ -158,7 +160,7 @@ class Stage:
         if entry.process is None or entry.outcome is None or entry.outcome.failed:
             return None
         try:
-            return int(entry.process.ask("memory")["peak"])
+            return int(entry.process.ask("memory", self._answer_s(QUICK_ANSWER_S))["peak"])
         except TrialFailed as error:
             self._fail(entry, error)
             return None
@@ -192,7 +194,7 @@ class Stage:
         usual = max(entry.outcome.step_ms, 1e-3)
         steps = min(MOST_STEPS, max(LEAST_STEPS, math.ceil(1e3 * TURN_S / usual)))
         try:
-            found = entry.process.ask("turn", steps=steps)
+            found = entry.process.ask("turn", self._answer_s(), steps=steps)
         except TrialFailed as error:
             self._fail(entry, error)
             del turns[name]
@@ -200,9 +202,16 @@ class Stage:
         turns[name].append(Turn(found["ms"], found["host_ms"]))
         entry.outcome.step_ms = found["ms"]
 
+    def _answer_s(self, least: float = 0.0) -> float:
+        """How long a process may take to answer: never beyond the deadline, but for `least` seconds."""
+        return max(least, min(SLOWEST_TURN_S, self.deadline - time.monotonic()))
+
     def _wait_for(self, name: str, limit: float = math.inf) -> _Entry:
         entry = self._entries[name]
         while entry.outcome is None and (limit == math.inf or time.monotonic() < limit):
+            if time.monotonic() >= self.deadline:
+                self._fail(entry, TrialFailed("no time was left; --minutes gives more", "late"))
+                break
             self._pump(force=name)
             self._collect(0.1)
             self._on_wait("")
@@ -266,7 +275,8 @@ class Stage:
                 self._drop(entry)
 
     def _fail(self, entry: _Entry, error: TrialFailed) -> None:
-        entry.outcome = Outcome(str(error), error.kind, details={"details": error.details})
+        known = entry.outcome.losses if entry.outcome else []
+        entry.outcome = Outcome(str(error), error.kind, known, details={"details": error.details})
         entry.answer = error
         self._drop(entry)
 

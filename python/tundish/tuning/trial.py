@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterable
@@ -13,9 +12,11 @@ from multiprocessing.connection import Pipe, wait
 from typing import Any
 
 from .._c.errors import ArgumentError
+from ..child_python import child_command
 from .job import JobSource
 from .tricks import Trick, in_order
 
+_START = "from tundish.tuning.child import main; main(int(sys.argv[1]))"
 SLOWEST_TURN_S = 120.0
 
 
@@ -36,7 +37,7 @@ class TrialProcess:
         self._connection = ours
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tundish.tuning.child", str(theirs.fileno())],
+                [*child_command(_START), str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=self._errors,

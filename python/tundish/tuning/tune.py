@@ -18,11 +18,11 @@ from .confirm import BASELINE, fallback_layers
 from .fingerprint import Fingerprint
 from .gates import Gates
 from .job import Build, Job, JobSource, as_job, pickled_source, source_of
-from .known_failures import build_error, fix_of
+from .known_failures import build_error, fix_of, late_build_error, late_step_error
 from .plan import Plan
 from .results import Report
 from .search import Search
-from .stage import Stage
+from .stage import Outcome, Stage
 from .step import LossFunction
 from .time_limit import MINUTES, limit_of
 from .trial import TrialFailed, TrialProcess
@@ -30,6 +30,8 @@ from .tricks import TRICKS, Trick, load_own
 from .variants import BaselineFailed, Facts
 from .waiting import ask_and_wait
 
+OVERTIME_S = 10.0  # of the fresh run's turns; then every process is ended
+DESCRIBE_S = 600.0  # where a run has no limit
 FIRST_STEPS = 30  # of every trial: they warm up, and their losses are compared
 
 
@@ -109,25 +111,30 @@ class Asked:
     only: tuple[Trick, ...] | None = None  # no search: the fresh run of this variant
     made_for: Fingerprint | None = None  # the job of that variant's plan
 
+    def has_limit(self) -> bool:
+        """The check of a plan has none: its job may need longer than most."""
+        return self.only is None
+
 
 def run(
     source: JobSource, folder: str, asked: Asked, progress: Callable[[str], None], name: str
 ) -> Plan:
     began = time.monotonic()
     progress("the job")
-    prepare_s = max(120.0, 60 * asked.minutes)
     tick = getattr(progress, "tick", silent)  # a clock that runs while trials work
     stage = Stage(
         source,
         folder,
         seed=asked.seed,
         steps=FIRST_STEPS,
-        prepare_s=prepare_s,
+        prepare_s=60 * asked.minutes,
         on_wait=lambda text: tick(),
     )
+    if asked.has_limit():
+        stage.deadline = began + 60 * asked.minutes + OVERTIME_S
     stage.start(BASELINE, ())  # it prepares while the job is described
     try:
-        described = describe(source, asked.seed, asked.own, tick)
+        described = describe(source, asked, tick)
         check_same_job(asked.made_for, described["fingerprint"])
     except BaseException:
         stage.close()
@@ -155,8 +162,7 @@ def run(
         finished = False
         search.notes.append("stopped by Ctrl-C: the best plan so far")
     except BaselineFailed as error:
-        found = error.outcome
-        raise baseline_error(found.failed, found.kind, found.details) from None
+        raise baseline_error_of(error.outcome, asked) from None
     finally:
         stage.close()
     report = make_report(described, search, name)
@@ -212,29 +218,32 @@ def make_report(described: dict[str, Any], search: Search, name: str) -> Report:
     )
 
 
-def describe(
-    source: JobSource,
-    seed: int,
-    own: Sequence[Trick] = (),
-    on_wait: Callable[[], None] = lambda: None,
-) -> dict[str, Any]:
+def describe(source: JobSource, asked: Asked, on_wait: Callable[[], None]) -> dict[str, Any]:
     """Makes the job once in a child: what it is, and which tricks it cannot take."""
     process = TrialProcess()
     try:
         found = ask_and_wait(
             process,
             on_wait,
-            600.0,
+            60 * asked.minutes if asked.has_limit() else DESCRIBE_S,
             "tundish.tuning.describe:describe_job",
             source=source,
-            seed=seed,
-            own=[trick.as_json() for trick in own],
+            seed=asked.seed,
+            own=[trick.as_json() for trick in asked.own],
         )
     except TrialFailed as error:
+        if error.kind == "hang" and asked.has_limit():
+            raise late_build_error(source.function, asked.minutes) from None
         raise build_error(source.function, str(error), error.details) from None
     finally:
         process.end()
     return dict(found)
+
+
+def baseline_error_of(found: Outcome, asked: Asked) -> ArgumentError:
+    if found.kind in ("hang", "late") and asked.has_limit():
+        return late_step_error(FIRST_STEPS, asked.minutes)
+    return baseline_error(found.failed, found.kind, found.details)
 
 
 def baseline_error(text: str, kind: str, details: dict[str, Any]) -> ArgumentError:

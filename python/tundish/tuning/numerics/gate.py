@@ -14,7 +14,7 @@ from ..graph import WARM_UP_STEPS
 from ..job import Job, JobSource
 from ..step import Step
 from ..tricks import Grade, Trick, in_order, trick_from_json
-from ..tricks.tf32 import flags, set_flags
+from ..tricks.tf32 import Flags, set_flags
 from .floor import MOST, ratios
 from .observe import Observation, Watch, observe
 from .randomness import same_dropout
@@ -91,13 +91,13 @@ def grade_of(tricks: list[Trick]) -> Grade:
 @contextlib.contextmanager
 def ground() -> Iterator[None]:
     """TF32 off, and random numbers that do not depend on layout, number type or compiler."""
-    kept = flags()
+    kept = Flags()
     set_flags(False, False)
     try:
         with same_dropout():
             yield
     finally:
-        set_flags(*kept)
+        kept.restore()
 
 
 class Candidate:

@@ -13,7 +13,7 @@ import torch
 
 from ..step import Step
 from ..tricks import Grade, Trick
-from ..tricks.tf32 import flags, set_flags
+from ..tricks.tf32 import Flags, set_flags
 from .gate import Candidate, GateResult, warm_up_steps
 from .observe import Observation, Point, Start, Watch, observe, points_of, whole_points
 from .overflow import overflow_of, scale_of
@@ -56,7 +56,7 @@ def plain_step(
     step = Step(job.model, job.optimizer, job.loss_fn)
     step.accumulate, step.clip_norm = like.accumulate, like.clip_norm
     watch = Watch(job.model)
-    on = flags()
+    kept = Flags()
     set_flags(False, False)  # the candidate's TF32 may be on by now
     try:
         try:
@@ -68,7 +68,7 @@ def plain_step(
             point = whole_points(job, seed)[0]
             return observe(step, watch, start, point), point
     finally:
-        set_flags(*on)
+        kept.restore()
         watch.end()
 
 

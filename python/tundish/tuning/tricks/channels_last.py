@@ -25,20 +25,24 @@ class ChannelsLast(Trick):
         return ""
 
     def apply(self, step: Step) -> None:
-        set_layout(step, torch.channels_last)
+        strides = Strides(step)
+        step.model.to(memory_format=torch.channels_last)
+        as_weights(step.optimizer)
         step.channels_last = True
         # Checkpoints stay ordinary: fused kernels refuse a state that is laid out unlike its weights.
         optimizer: Any = step.optimizer
-        step.kept["channels_last"] = [
-            optimizer.register_state_dict_post_hook(as_ordinary),
+        hooks = [
+            optimizer.register_state_dict_post_hook(lambda _, saved: strides.ordinary(saved)),
             optimizer.register_load_state_dict_post_hook(as_weights),
         ]
+        step.kept["channels_last"] = strides, hooks
         step.reset()
 
     def undo(self, step: Step) -> None:
-        for hook in step.kept.pop("channels_last"):
+        strides, hooks = step.kept.pop("channels_last")
+        for hook in hooks:
             hook.remove()
-        set_layout(step, torch.contiguous_format)
+        strides.restore()
         step.channels_last = False
         step.reset()
 
@@ -49,10 +53,56 @@ class ChannelsLast(Trick):
         ]
 
 
-def set_layout(step: Step, layout: Any) -> None:
-    """Of the parameters and of the optimiser's state, so that its kernels see one layout."""
-    step.model.to(memory_format=layout)
-    as_weights(step.optimizer)
+class Strides:
+    """The layout of weights, buffers and gradients before a change."""
+
+    def __init__(self, step: Step) -> None:
+        self._optimizer: Any = step.optimizer
+        self._parameters = {p: p.stride() for p in step.model.parameters()}
+        self._gradients = [(p, p.grad.stride()) for p in self._parameters if p.grad is not None]
+        self._buffers = [
+            (module, name, buffer.stride())
+            for module in step.model.modules()
+            for name, buffer in module._buffers.items()
+            if buffer is not None
+        ]
+
+    def restore(self) -> None:
+        """Restores the layout; the optimizer's state gets the layout of its parameters."""
+        for parameter, strides in self._parameters.items():
+            parameter.data = with_strides(parameter.data, strides)
+        for parameter, strides in self._gradients:
+            if parameter.grad is not None:
+                parameter.grad.data = with_strides(parameter.grad.data, strides)
+        for module, name, strides in self._buffers:
+            if module._buffers.get(name) is not None:
+                module._buffers[name] = with_strides(module._buffers[name], strides)
+        as_weights(self._optimizer)
+
+    def ordinary(self, saved: dict[str, Any]) -> dict[str, Any]:
+        """The optimizer's state in the layout that the weights had."""
+        keys = [key for group in saved["param_groups"] for key in group["params"]]
+        parameters = [p for group in self._optimizer.param_groups for p in group["params"]]
+        states = dict(saved["state"])
+        for key, parameter in zip(keys, parameters):
+            strides = self._parameters.get(parameter)
+            if key in states and strides is not None:
+                states[key] = {
+                    name: with_strides(value, strides)
+                    if isinstance(value, torch.Tensor) and value.shape == parameter.shape
+                    else value
+                    for name, value in states[key].items()
+                }
+        return {**saved, "state": states}
+
+
+def with_strides(tensor: Any, strides: tuple[int, ...]) -> Any:
+    """Returns the tensor itself if it has these strides, else a copy that has them."""
+    if tensor.stride() == strides or tensor.dim() != len(strides):
+        return tensor
+    return torch.empty_strided(
+        tensor.shape, strides, dtype=tensor.dtype, device=tensor.device
+    ).copy_(tensor)
 
 
 def as_weights(optimizer: torch.optim.Optimizer) -> None:
@@ -60,16 +110,7 @@ def as_weights(optimizer: torch.optim.Optimizer) -> None:
     for parameter, state in optimizer.state.items():
         for key, value in state.items():
             if isinstance(value, torch.Tensor) and value.shape == parameter.shape:
-                state[key] = torch.empty_like(parameter, dtype=value.dtype).copy_(value)
-
-
-def as_ordinary(optimizer: torch.optim.Optimizer, saved: dict[str, Any]) -> dict[str, Any]:
-    """The state as an optimiser of a contiguous model has it."""
-    state = {
-        key: {k: v.contiguous() if isinstance(v, torch.Tensor) else v for k, v in values.items()}
-        for key, values in saved["state"].items()
-    }
-    return {**saved, "state": state}
+                state[key] = with_strides(value, parameter.stride())
 
 
 def find_fallback_layers(source: JobSource, seed: int) -> list[str]:

@@ -24,16 +24,10 @@ class FusedOptimizer(Trick):
         return missing_option(step, "fused")
 
     def apply(self, step: Step) -> None:
-        before = options(step.optimizer)
-        set_options(step, fused=True, foreach=False)
-        make_momentum(step.optimizer)
-        step.kept["fused_optimizer"] = before, keep_checkpoints_ordinary(step, before)
+        use_kernels(step, self.name, fused=True, foreach=False)
 
     def undo(self, step: Step) -> None:
-        before, hooks = step.kept.pop("fused_optimizer")
-        for hook in hooks:
-            hook.remove()
-        restore(step, before)
+        step.kept.pop(self.name).undo()
 
     def code(self) -> list[str]:
         return ["optimizer = ...(model.parameters(), ..., fused=True)"]
@@ -49,11 +43,10 @@ class ForeachOptimizer(Trick):
         return missing_option(step, "foreach")
 
     def apply(self, step: Step) -> None:
-        step.kept["foreach_optimizer"] = options(step.optimizer)
-        set_options(step, fused=False, foreach=True)
+        use_kernels(step, self.name, fused=False, foreach=True)
 
     def undo(self, step: Step) -> None:
-        restore(step, step.kept.pop("foreach_optimizer"))
+        step.kept.pop(self.name).undo()
 
     def code(self) -> list[str]:
         return ["optimizer = ...(model.parameters(), ..., foreach=True)"]
@@ -74,27 +67,83 @@ def missing_option(step: Step, option: str) -> str:
     return ""
 
 
-def options(optimizer: torch.optim.Optimizer) -> Options:
-    return [{key: g.get(key) for key in ("fused", "foreach")} for g in optimizer.param_groups]
+def use_kernels(step: Step, name: str, **values: bool) -> None:
+    step.kept[name] = Kernels(step, values)
 
 
-def set_options(step: Step, **values: bool) -> None:
-    for group in step.optimizer.param_groups:
-        group.update(values)
-    _follow_options(step)
+class Kernels:
+    """Options of the optimizer's groups, in force until undo(). Checkpoints have the user's own options."""
+
+    def __init__(self, step: Step, values: dict[str, bool]) -> None:
+        self._step, self._values = step, values
+        self._optimizer: Any = step.optimizer
+        self._before = [self._own_options(group) for group in self._optimizer.param_groups]
+        self._scaling = self._optimizer.__dict__.get("_step_supports_amp_scaling")
+        self._made: list[tuple[Any, Any, Any]] = []  # parameter, momentum, the state before it
+        self._enforce()
+        self._hooks = [
+            self._optimizer.register_state_dict_post_hook(lambda _, saved: self._ordinary(saved)),
+            self._optimizer.register_load_state_dict_post_hook(lambda _: self._enforce()),
+        ]
+
+    def undo(self) -> None:
+        for hook in self._hooks:
+            hook.remove()
+        for group, values in zip(self._optimizer.param_groups, self._options()):
+            group.update(values)
+        place_counts(self._optimizer)
+        if self._scaling is None:
+            self._optimizer.__dict__.pop("_step_supports_amp_scaling", None)
+        else:
+            self._optimizer._step_supports_amp_scaling = self._scaling
+        for parameter, momentum, before in self._made:
+            state = self._optimizer.state.get(parameter, {})
+            if state.get("momentum_buffer") is not momentum or momentum.any():
+                continue
+            if before is None:
+                del self._optimizer.state[parameter]
+            else:
+                self._optimizer.state[parameter] = before
+        self._step.reset()
+
+    def _enforce(self) -> None:
+        for group in self._optimizer.param_groups:
+            group.update({key: self._values[key] for key in self._own_options(group)})
+        place_counts(self._optimizer)
+        # What torch sets in the constructor: a fused step divides by the scale of a GradScaler itself.
+        if isinstance(self._optimizer, _WITH_FUSED):
+            self._optimizer._step_supports_amp_scaling = self._values["fused"]
+        self._made = make_momentum(self._optimizer) if self._values["fused"] else []
+        self._step.reset()
+
+    def _own_options(self, group: dict[str, Any]) -> dict[str, Any]:
+        return {key: group[key] for key in self._values if key in group}
+
+    def _options(self) -> Options:
+        """The user's options by group. A group that was added since has the defaults."""
+        added = self._optimizer.param_groups[len(self._before) :]
+        return [*self._before, *(self._own_options(self._optimizer.defaults) for _ in added)]
+
+    def _ordinary(self, saved: dict[str, Any]) -> dict[str, Any]:
+        groups = [{**g, **values} for g, values in zip(saved["param_groups"], self._options())]
+        states = dict(saved["state"])
+        made = {id(momentum): (momentum, before) for _, momentum, before in self._made}
+        for key, state in saved["state"].items():
+            momentum, before = made.get(id(state.get("momentum_buffer")), (None, None))
+            if momentum is None or momentum.any():
+                continue
+            if before is None:
+                del states[key]
+            else:
+                states[key] = before
+        return {**saved, "state": states, "param_groups": groups}
 
 
-def restore(step: Step, kept: Options) -> None:
-    for group, values in zip(step.optimizer.param_groups, kept):
-        group.update(values)
-    _follow_options(step)
+_WITH_FUSED = (torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW, torch.optim.Adagrad)
 
 
-def _follow_options(step: Step) -> None:
-    """What torch sets up in the constructor for these options."""
-    optimizer: Any = step.optimizer
-    fused = all(group.get("fused") for group in optimizer.param_groups)
-    optimizer._step_supports_amp_scaling = fused
+def place_counts(optimizer: Any) -> None:
+    """Moves the counts of steps to where torch's kernels read them."""
     for group in optimizer.param_groups:
         on_device = bool(group.get("fused") or group.get("capturable"))
         for parameter in group["params"]:
@@ -102,38 +151,24 @@ def _follow_options(step: Step) -> None:
             if isinstance(count, torch.Tensor):
                 device = parameter.device if on_device else "cpu"
                 optimizer.state[parameter]["step"] = count.to(device, torch.float32)
-    step.reset()
 
 
-def keep_checkpoints_ordinary(step: Step, before: Options) -> list[Any]:
-    """A checkpoint has the user's own options; loading one keeps the fused kernels."""
-
-    def saved(optimizer: Any, state: dict[str, Any]) -> dict[str, Any]:
-        groups = [{**group, **values} for group, values in zip(state["param_groups"], before)]
-        return {**state, "param_groups": groups}
-
-    def loaded(optimizer: Any) -> None:
-        set_options(step, fused=True, foreach=False)
-        make_momentum(step.optimizer)
-
-    optimizer: Any = step.optimizer
-    return [
-        optimizer.register_state_dict_post_hook(saved),
-        optimizer.register_load_state_dict_post_hook(loaded),
-    ]
-
-
-def make_momentum(optimizer: torch.optim.Optimizer) -> None:
+def make_momentum(optimizer: torch.optim.Optimizer) -> list[tuple[Any, Any, Any]]:
     """Zeros as SGD's first momentum: fused SGD leaves it unwritten when a scaler skips the first step.
 
     Momentum times zero plus the gradient is the gradient, what SGD starts with; not with dampening.
+    Returns parameters, their new momentum and a copy of their state before, None if they had none.
     """
+    made: list[tuple[Any, Any, Any]] = []
     if not isinstance(optimizer, torch.optim.SGD):
-        return
+        return made
     for group in optimizer.param_groups:
         if not group["momentum"] or group["dampening"]:
             continue
         for parameter in group["params"]:
-            state = optimizer.state[parameter]
-            if parameter.requires_grad and state.get("momentum_buffer") is None:
-                state["momentum_buffer"] = torch.zeros_like(parameter)
+            before = dict(optimizer.state[parameter]) if parameter in optimizer.state else None
+            if parameter.requires_grad and (before or {}).get("momentum_buffer") is None:
+                momentum = torch.zeros_like(parameter)
+                optimizer.state[parameter]["momentum_buffer"] = momentum
+                made.append((parameter, momentum, before))
+    return made

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from .base import Grade, Trick
-from .tf32 import flags, set_flags
+from .tf32 import Flags, set_flags
 
 if TYPE_CHECKING:
     from ..step import Step
@@ -26,11 +26,11 @@ class StrictFp32(Trick):
         return "" if step.device.type == "cuda" else "needs a GPU"
 
     def apply(self, step: Step) -> None:
-        step.kept["strict_fp32"] = flags()
+        step.kept["strict_fp32"] = Flags()
         set_flags(False, False)
 
     def undo(self, step: Step) -> None:
-        set_flags(*step.kept.pop("strict_fp32"))
+        step.kept.pop("strict_fp32").restore()
 
     def code(self) -> list[str]:
         return [
@@ -51,13 +51,13 @@ class TorchDefaults(Trick):
         return "" if step.device.type == "cuda" else "needs a GPU"
 
     def apply(self, step: Step) -> None:
-        step.kept["torch_defaults"] = (*flags(), torch.backends.cudnn.benchmark)
+        step.kept["torch_defaults"] = Flags(), torch.backends.cudnn.benchmark
         set_flags(False, True)
         torch.backends.cudnn.benchmark = False
 
     def undo(self, step: Step) -> None:
-        products, convolutions, benchmark = step.kept.pop("torch_defaults")
-        set_flags(products, convolutions)
+        before, benchmark = step.kept.pop("torch_defaults")
+        before.restore()
         torch.backends.cudnn.benchmark = benchmark
 
     def code(self) -> list[str]:

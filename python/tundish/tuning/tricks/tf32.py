@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -28,11 +29,11 @@ class TF32(Trick):
         return ""
 
     def apply(self, step: Step) -> None:
-        step.kept["tf32"] = flags()
+        step.kept["tf32"] = Flags()
         set_flags(True, True)
 
     def undo(self, step: Step) -> None:
-        set_flags(*step.kept.pop("tf32"))
+        step.kept.pop("tf32").restore()
 
     def code(self) -> list[str]:
         return [
@@ -41,15 +42,75 @@ class TF32(Trick):
         ]
 
 
+class Flags:
+    """torch's flags of TF32, to be restored. They have two names each.
+
+    The newer ones, `fp32_precision`, also have "none": the setting of the owner above holds. torch refuses to read an
+    older one that contradicts the newer; it is the opposite then.
+    """
+
+    def __init__(self) -> None:
+        self._newer: list[tuple[Any, str]] = []
+        for owner in (*_owners_above(), *_owners()):
+            self._newer.append((owner, owner.fp32_precision))
+            owner.fp32_precision = "none"  # so that those below show their own
+        self._restore_newer()
+        self._older = [_older(read, owners) for read, owners in _OLDER]
+
+    def restore(self) -> None:
+        _set_older(*self._older)
+        self._restore_newer()
+
+    def _restore_newer(self) -> None:
+        for owner, precision in self._newer:
+            owner.fp32_precision = precision
+
+
 def flags() -> tuple[bool, bool]:
     """Matrix products, convolutions."""
+    if owners := _owners():
+        products, convolutions, *_ = (owner.fp32_precision == "tf32" for owner in owners)
+        return products, convolutions
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch announces another name for them
         return torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32
 
 
 def set_flags(products: bool, convolutions: bool) -> None:
+    _set_older(products, convolutions)
+    for owner, on in zip(_owners(), (products, convolutions, convolutions)):
+        owner.fp32_precision = "tf32" if on else "ieee"  # "none" would be what the owner above has
+
+
+def _set_older(products: bool, convolutions: bool) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         torch.backends.cuda.matmul.allow_tf32 = products
         torch.backends.cudnn.allow_tf32 = convolutions
+
+
+_OLDER: tuple[tuple[Callable[[], bool], slice], ...] = (
+    (lambda: torch.backends.cuda.matmul.allow_tf32, slice(0, 1)),
+    (lambda: torch.backends.cudnn.allow_tf32, slice(1, 3)),
+)
+
+
+def _older(read: Callable[[], bool], owners: slice) -> bool:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return read()
+    except RuntimeError:
+        return not all(owner.fp32_precision == "tf32" for owner in _owners()[owners])
+
+
+def _owners() -> list[Any]:
+    """Of the newer names: matrix products, convolutions, recurrent layers. None in an older torch."""
+    cudnn = torch.backends.cudnn
+    found = [torch.backends.cuda.matmul, getattr(cudnn, "conv", None), getattr(cudnn, "rnn", None)]
+    return found if all(hasattr(one, "fp32_precision") for one in found) else []
+
+
+def _owners_above() -> list[Any]:
+    above = [torch.backends, torch.backends.cudnn]
+    return [one for one in above if hasattr(one, "fp32_precision")] if _owners() else []

@@ -1,0 +1,66 @@
+"""The limit of a tuning run holds for a job that hangs, wherever it does."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tundish
+from tundish.tuning import tune as tuner
+from tundish.tuning.job import source_of
+from tundish.tuning.stage import Stage
+from tundish.tuning.tricks.channels_last import ChannelsLast
+
+from . import jobs
+from .test_trial import children
+
+pytestmark = pytest.mark.usefixtures("warm_trials")
+GUARD_S = 200.0  # the jobs hang for 600 s
+
+
+def test_a_build_that_hangs_is_ended_at_the_limit() -> None:
+    began = time.monotonic()
+    with pytest.raises(tundish.ArgumentError) as caught:
+        tundish.tune(jobs.build_hangs, minutes=0.02)
+    assert "build_hangs() did not return within 0.02 minutes" in str(caught.value)
+    assert "--minutes gives more time" in str(caught.value)
+    assert time.monotonic() - began < GUARD_S
+    assert not children()
+
+
+def test_a_step_that_hangs_is_ended_at_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = tuner.describe
+
+    def describe(source: Any, asked: Any, on_wait: Any) -> Any:
+        """Without a limit: on a busy machine the short one would end it."""
+        return usual(source, tuner.Asked(9, False, 0, asked.allowed), on_wait)
+
+    monkeypatch.setattr(tuner, "describe", describe)
+    began = time.monotonic()
+    with pytest.raises(tundish.ArgumentError) as caught:
+        tundish.tune(jobs.hangs, minutes=0.02)
+    assert "your step did not finish its first 30 runs within 0.02 minutes" in str(caught.value)
+    assert "--minutes gives more time" in str(caught.value)
+    assert time.monotonic() - began < GUARD_S
+    assert not children()
+
+
+def test_a_turn_that_hangs_is_ended_at_the_deadline(tmp_path: Path) -> None:
+    stage = Stage(source_of(jobs.hangs_later), str(tmp_path), seed=0, steps=1, prepare_s=GUARD_S)
+    began = time.monotonic()
+    try:
+        stage.start("plain", ())
+        assert not stage.outcome("plain").failed
+        stage.deadline = time.monotonic() + 1
+        assert stage.measure(["plain"], rounds=2) == {}
+        assert stage.outcome("plain").kind == "hang"
+        assert len(stage.outcome("plain").losses) == 1  # others are still compared with them
+        stage.start("layout", [ChannelsLast()])  # after the deadline
+        assert stage.outcome("layout").kind == "late"
+        assert "--minutes" in stage.outcome("layout").failed
+        assert not stage.alive()
+    finally:
+        stage.close()
+    assert time.monotonic() - began < GUARD_S
