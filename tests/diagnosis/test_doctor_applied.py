@@ -1,6 +1,8 @@
 """Changes that --apply makes to the script's DataLoader, and the doctor in a Lightning Trainer."""
 
 import json
+from types import SimpleNamespace
+from unittest import mock
 
 import pytest
 import torch
@@ -8,13 +10,18 @@ import tundish
 from torch.utils.data import DataLoader
 from torchvision import datasets
 from torchvision.transforms import v2
+from tundish.diagnosis.doctor.cli import main
 from tundish.diagnosis.doctor.plan_change import add_plan
 from tundish.diagnosis.doctor.verdict import judge
+from tundish.diagnosis.watch import applied as applied_module
+from tundish.diagnosis.watch.applied import Applied
 from tundish.diagnosis.watch.engine_rate import engine_rate
 from tundish.diagnosis.watch.loader_facts import facts_of
+from tundish.diagnosis.watch.settings import Settings, from_variable, to_variable
 
+from tests.diagnosis.test_doctor_verb import WATCHED
 from tests.helpers import plants, torch_sets
-from tests.helpers.warm_python import FRAMEWORKS, run_warm
+from tests.helpers.warm_python import FRAMEWORKS, TORCHVISION, run_warm, server
 from tests.helpers.written_facts import facts, step
 from tests.tuning import test_frameworks as frameworks
 
@@ -41,6 +48,138 @@ def test_workers_are_added_to_the_loader_of_that_data_set_alone():
     assert applied == {"done": False, "text": "no DataLoader of that data set was iterated"}
     assert DataLoader.__iter__.__module__ == "torch.utils.data.dataloader"
     assert not hasattr(DataLoader.__iter__, "__wrapped__")
+
+
+LOOPS = {
+    "own lines": """
+    for x, y in validation: model(x)
+    for x, y in training: step(x, y)
+    for x, y in validation: model(x)
+""",
+    "one function": """
+    run_epoch(validation, lambda x, y: model(x))
+    run_epoch(training, step)
+    run_epoch(validation, lambda x, y: model(x))
+""",
+    "one loop": """
+    for loader in (validation, training, validation):
+        for x, y in loader: step(x, y) if loader is training else model(x)
+""",
+    "next": """
+    iterator = iter(validation)
+    model(next(iterator)[0])
+    iterator = iter(training)
+    for _ in range(len(training)):
+        step(*next(iterator))
+    model(next(iter(validation))[0])
+""",
+}
+TWO_LOADERS = """
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+
+torch.set_num_threads(1)
+model = torch.nn.Linear(8, 4)
+optimizer = torch.optim.SGD(model.parameters(), 0.01)
+training, validation = (
+    DataLoader(TensorDataset(torch.ones(n, 8), torch.zeros(n, dtype=torch.int64)), 4) for n in (80, 8)
+)
+
+def step(x, y):
+    optimizer.zero_grad()
+    torch.nn.functional.cross_entropy(model(x), y).backward()
+    optimizer.step()
+
+def run_epoch(loader, work):
+    for x, y in loader:
+        work(x, y)
+
+try:
+    for epoch in range(40):
+        EPOCH
+    run_epoch(validation, lambda x, y: model(x))
+finally:
+    print("workers", training.num_workers, validation.num_workers)
+"""
+
+
+def with_loop(loop):
+    return TWO_LOADERS.replace("EPOCH", LOOPS[loop].strip().replace("\n", "\n    "))
+
+
+def test_a_script_has_the_loader_changed_that_feeds_its_optimizer(tmp_path, capfd):
+    script = tmp_path / "train.py"
+    script.write_text(WATCHED + with_loop("own lines"))
+    words = ["--no-replay", "--no-layers", "--steps", "5", "--apply", "workers=1"]
+    code = main([*words, "--", str(server(TORCHVISION) / "python"), str(script)])
+    out, error = capfd.readouterr()
+    assert code == 0, error
+    assert out.splitlines() == ["workers 0 0", "workers 1 0"]
+    assert "tried: " in error
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_only_the_loader_that_feeds_the_optimizer_is_changed(loop, capsys):
+    code = compile(with_loop(loop).replace("range(40)", "range(1)"), "/a/train.py", "exec")
+    data = "torch.utils.data.dataset.TensorDataset"
+    change = {}
+    for _ in range(2):
+        with plants.watched(replayed=0, **change) as session:
+            exec(code, {})
+        found = session.end()
+        at = ",".join(found["origins"])
+        change = {"apply": "workers=1", "apply_to": data, "apply_at": at}
+    assert capsys.readouterr().out.splitlines() == ["workers 0 0", "workers 1 0"]
+    assert found["applied"] == {"done": True, "text": "num_workers=1"}
+
+
+def test_settings_reach_the_script_whatever_is_in_a_path():
+    settings = Settings(apply="plan=/a|b=c%7C/100%.json", apply_to="a.B", steps=7)
+    assert from_variable(to_variable("/tmp/x|y%", settings)) == ("/tmp/x|y%", settings)
+
+
+def test_what_is_said_is_of_the_loader_that_feeds_the_optimizer(tmp_path):
+    """The engine knows the validation's transforms, and not the training's."""
+    steps = v2.Compose([v2.ToImage(), v2.Resize((8, 8)), v2.Lambda(lambda x: x.float())])
+    photos = torch_sets.write_folder(tmp_path, 12)
+    training = DataLoader(datasets.ImageFolder(photos, steps), 1)
+    validation = DataLoader(torch_sets.image_folder(photos), 1)
+    model = torch.nn.Linear(8, 1)
+    optimizer = torch.optim.SGD(model.parameters(), 0.01)
+
+    def epoch():
+        list(validation)
+        for x, _ in training:
+            model(x).sum().backward()
+            optimizer.step()
+        list(validation)
+
+    change = {}
+    for _ in range(2):
+        with plants.watched(**change) as session:
+            epoch()
+        found = session.end()
+        at = ",".join(found["origins"])
+        change = {"apply": "accelerate", "apply_to": FOLDER, "apply_at": at}
+    assert at
+    assert not found["applied"]["done"]
+    assert "kept" in found["applied"]["text"]
+    assert "_tundish_accelerated" not in vars(validation)
+
+
+def test_of_loaders_that_cannot_be_told_apart_all_must_take_the_change():
+    class Loader(SimpleNamespace):
+        def __iter__(self):
+            return iter(())
+
+    applied = Applied("accelerate", "builtins.NoneType")
+    iterate = applied.iterate(iter)
+    reports = [SimpleNamespace(native=one) for one in (True, False, True)]
+    with mock.patch.object(applied_module, "_accelerate") as accelerate:
+        for number, report in enumerate(reports):
+            accelerate.return_value = mock.MagicMock(report=report)
+            iterate(Loader())
+            assert applied.done is (number == 0)
 
 
 def test_the_engine_takes_the_place_of_a_known_data_set(tmp_path):

@@ -48,7 +48,7 @@ def change_of(verdict, apply):
 
 def test_a_change_is_tried_and_compared_with_its_prediction():
     loader = sampled([("PIL", "decode", 0.01, 0.0)], 0.01) | {"dataset": "a.B"}
-    before = facts([step(data=0.017)] * 20, loader=loader)
+    before = facts([step(data=0.017)] * 20, loader=loader, origins=["c0", "ffee"])
     after = facts([step(data=0.002)] * 20, loader=loader)
     after["applied"] = {"done": True, "text": "num_workers=3"}
     asked = []
@@ -62,7 +62,7 @@ def test_a_change_is_tried_and_compared_with_its_prediction():
     by_number = verdict.applied
     apply_change(verdict, "workers=3", run)
     assert verdict.applied == by_number
-    assert asked == [("workers=3", "a.B")] * 2
+    assert asked == [("workers=3", "a.B", "c0,ffee")] * 2
     assert "try it: --apply workers=3\n" in str(verdict)
     assert verdict.applied["measured_s"] == pytest.approx(0.035)
     assert verdict.applied["difference"] == pytest.approx(0.035 / 0.0333 - 1, abs=0.02)
@@ -78,6 +78,13 @@ def test_a_change_that_is_not_in_the_list_has_no_prediction():
     assert "Change workers=7, tried: 35.0 ms measured\n" in str(verdict)
 
 
+def changed_in_one_rank():
+    found = ranks(step(other=0.1), step(communication=0.1))
+    for one, done in zip(found, (True, False), strict=True):
+        one["applied"] = {"done": done, "text": "num_workers=3" if done else "kept"}
+    return found
+
+
 @pytest.mark.parametrize(
     ("number", "ended", "text"),
     [
@@ -85,6 +92,7 @@ def test_a_change_that_is_not_in_the_list_has_no_prediction():
         (2, None, "it needs an edit: tundish tune"),
         (1, Ended(3, []), "the second run had no steps and ended with 3"),
         (1, Ended(0, [facts([step()] * 20)]), "the watch did not see it"),
+        (1, Ended(0, changed_in_one_rank()), "kept"),
     ],
 )
 def test_a_change_that_cannot_be_tried_is_said(number, ended, text):

@@ -11,8 +11,10 @@ from .run import Ended
 from .verdict import Verdict
 
 
-def apply_change(verdict: Verdict, wanted: int | str, run: Callable[[str, str], Ended]) -> None:
-    """Sets `verdict.applied`. `wanted`: as apply_word() gives it. `run` takes what Settings.apply and .apply_to are."""
+def apply_change(
+    verdict: Verdict, wanted: int | str, run: Callable[[str, str, str], Ended]
+) -> None:
+    """Sets `verdict.applied`. `wanted`: as apply_word() gives it. `run` takes Settings.apply, .apply_to and .apply_at."""
     verdict.applied = _applied(verdict, wanted, run)
 
 
@@ -22,7 +24,7 @@ def applied_name(applied: dict[str, Any]) -> str:
 
 
 def _applied(
-    verdict: Verdict, wanted: int | str, run: Callable[[str, str], Ended]
+    verdict: Verdict, wanted: int | str, run: Callable[[str, str, str], Ended]
 ) -> dict[str, Any]:
     number, change = _find(verdict, wanted)
     out = {
@@ -44,13 +46,16 @@ def _applied(
         return {**out, "text": f"it needs an edit: {change.how}"}
     if verdict.figures is None:
         return {**out, "text": "there is no step to compare with"}
-    ended = run(change.apply, (verdict.facts["loader"] or {}).get("dataset", ""))
+    dataset = (verdict.facts["loader"] or {}).get("dataset", "")
+    ended = run(change.apply, dataset, ",".join(verdict.facts.get("origins", [])))
     trained = [one for one in ended.facts if one["steps"]]
     again = judge_ranks(trained) if trained else None
     if again is None or again.figures is None:
         return {**out, "text": f"the second run had no steps and ended with {ended.code}"}
-    tried = again.facts["applied"] or {"done": False, "text": "the watch did not see it"}
-    if not tried["done"]:
+    unseen: dict[str, Any] = {"done": False, "text": "the watch did not see it"}
+    every = [one["applied"] or unseen for one in (again.facts, *trained)]
+    tried = next((one for one in every if not one["done"]), every[0])
+    if not tried["done"]:  # in one rank is enough: the others wait for it
         return {**out, "text": tried["text"]}
     measured = again.figures.step_s
     out |= {"done": True, "text": tried["text"], "measured_s": measured, "sentence": again.sentence}

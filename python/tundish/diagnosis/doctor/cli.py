@@ -78,9 +78,11 @@ def _plan(options: argparse.Namespace) -> Plan | None:
         raise ArgumentError(f"--plan {options.plan}: {error.strerror}") from None
 
 
-def _run(options: argparse.Namespace, apply: str = "", apply_to: str = "") -> Ended:
+def _run(
+    options: argparse.Namespace, apply: str = "", apply_to: str = "", apply_at: str = ""
+) -> Ended:
     settings = Settings(steps=options.steps, stop=not options.to_end)
-    settings.apply, settings.apply_to = apply, apply_to
+    settings.apply, settings.apply_to, settings.apply_at = apply, apply_to, apply_at
     if options.no_layers or apply:
         settings.layers = 0
     if options.no_replay:

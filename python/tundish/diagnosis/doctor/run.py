@@ -1,7 +1,7 @@
 """Runs the user's command with the watch in every Python process that it starts.
 
 The command has our stdin, stdout, stderr and place in the terminal. Signals that are sent to us alone
-are passed on; those of the terminal reach the command by themselves.
+are passed on; those of the terminal reach the command by themselves. It ends when we are killed.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from ..timeline.merge import write_timeline
 from ..watch.settings import VARIABLE, Settings, to_variable
 
 _START = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "watch", "start")
+_COMMAND = os.path.join(os.path.dirname(os.path.abspath(__file__)), "start_command.py")
 _PASSED_ON = {
     *(signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
 }
@@ -76,10 +77,7 @@ def _run(
     waited = {*_PASSED_ON, signal.SIGCHLD}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, waited)
     try:
-        moves = [(os.POSIX_SPAWN_DUP2, _STDERR, _STDOUT)] if stdout_to_stderr else []
-        child = os.posix_spawnp(
-            command[0], command, environment, file_actions=moves, setsigmask=before
-        )
+        child = _start(command, environment, stdout_to_stderr, before)
         while True:
             ended, status = os.waitpid(child, os.WNOHANG)
             if ended:
@@ -93,6 +91,34 @@ def _run(
         while signal.sigtimedwait(waited, 0) is not None:
             pass  # what came meanwhile was the command's
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _start(
+    command: list[str], environment: dict[str, str], stdout_to_stderr: bool, mask: set[int]
+) -> int:
+    """Its process, which the kernel ends with this thread. Raises OSError if the command cannot be started."""
+    told, tells = os.pipe()
+    moves = [(os.POSIX_SPAWN_DUP2, tells, tells)]  # stays open in the child
+    if stdout_to_stderr:
+        moves.append((os.POSIX_SPAWN_DUP2, _STDERR, _STDOUT))
+    hold = str(int(signal.SIGINT in mask))
+    words = [sys.executable, "-I", "-S", _COMMAND, str(os.getpid()), str(tells), hold, *command]
+    with open(told, "rb") as pipe:
+        try:
+            child = os.posix_spawn(
+                sys.executable,
+                words,
+                environment,
+                file_actions=moves,
+                setsigmask={*mask, signal.SIGINT},
+            )
+        finally:
+            os.close(tells)
+        error = pipe.read()
+    if error:
+        os.waitpid(child, 0)
+        raise OSError(int(error), os.strerror(int(error)))
+    return child
 
 
 def _code(status: int) -> int:

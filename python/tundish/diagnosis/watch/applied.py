@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 from .loader_facts import dataset_name
+from .origin import origin_of
 
 
 class Applied:
-    """`wanted` is "workers=4" or "accelerate"; only loaders of that data set are changed."""
+    """`wanted` is "workers=4" or "accelerate"; only loaders of that data set and these origins are changed.
 
-    def __init__(self, wanted: str, dataset: str) -> None:
+    Where several loaders are, which have the same lines and as many samples, it is done only if all of them take it.
+    """
+
+    def __init__(self, wanted: str, dataset: str, origins: str = "") -> None:
         self._name, _, self._value = wanted.partition("=")
         self._dataset = dataset
+        self._origins = frozenset(origins.split(",")) if origins else None
         self._busy = False
         self.done = False
         self.text = "no DataLoader of that data set was iterated"
+        if self._origins is not None:
+            self.text = "the DataLoader that feeds the training was not iterated again"
+        self._refused = False
 
     def as_json(self) -> dict[str, Any]:
         return {"done": self.done, "text": self.text}
@@ -26,7 +35,7 @@ class Applied:
         """In place of DataLoader.__iter__."""
 
         def iterate(loader: Any) -> Any:
-            if self._busy or dataset_name(loader) != self._dataset:
+            if self._busy or not self._is_for(loader, sys._getframe(1)):
                 return original(loader)
             if self._name == "workers":
                 return original(self._with_workers(loader))
@@ -34,12 +43,22 @@ class Applied:
 
         return iterate
 
+    def _is_for(self, loader: Any, frame: FrameType) -> bool:
+        if dataset_name(loader) != self._dataset:
+            return False
+        return self._origins is None or origin_of(loader, frame) in self._origins
+
+    def _tell(self, done: bool, text: str) -> None:
+        """What a loader that was left as it is says stays."""
+        if not self._refused:
+            self.done, self.text, self._refused = done, text, not done
+
     def _with_workers(self, loader: Any) -> Any:
         count = int(self._value)
         loader.num_workers = count
         if loader.prefetch_factor is None:
             loader.prefetch_factor = 2  # torch's default
-        self.done, self.text = True, f"num_workers={count}"
+        self._tell(True, f"num_workers={count}")
         return loader
 
     def _accelerated(self, loader: Any, original: Callable[[Any], Any]) -> Any:
@@ -50,10 +69,10 @@ class Applied:
             if ours is None:
                 ours = _accelerate(loader)
                 loader.__dict__["_tundish_accelerated"] = ours
-                self.done, self.text = ours.report.native, str(ours.report)
+                self._tell(ours.report.native, str(ours.report))
             return iter(ours)
         except Exception as error:
-            self.done, self.text = False, f"{type(error).__name__}: {error}"
+            self._tell(False, f"{type(error).__name__}: {error}")
             return original(loader)
         finally:
             self._busy = False

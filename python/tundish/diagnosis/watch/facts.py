@@ -53,6 +53,7 @@ def facts(
         "optimizer_steps": watch.optimizer_steps,
         "lines": watch.lines.as_json(),
         "next": {"file": watch.feeding.place[0], "line": watch.feeding.place[1]},
+        "origins": list(watch.feeding.origins),
         "loader": loader,
         "loader_failed": failed,
         "overhead_s": cost_s,

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+MOST_ORIGINS = 64
+
 
 @dataclass
 class Iteration:
@@ -27,11 +29,13 @@ class Feeding:
     def __init__(self) -> None:
         self._open: weakref.WeakKeyDictionary[Any, Iteration] = weakref.WeakKeyDictionary()
         self._last: tuple[Any, Callable[[], Any], tuple[str, int]] | None = None
+        self._last_origin = ""
         self._have_fed: weakref.WeakSet[Any] = weakref.WeakSet()
         self.fed_by: Callable[[], Any] = _nothing
         self.iterator: Callable[[], Any] = _nothing
         self.loader: Any = None  # it is judged, also when the script has dropped it
         self.place = ("", 0)
+        self.origins: dict[str, None] = {}  # of torch's loaders that fed a step: origin.py
 
     def begin(self, iterator: Any, place: Callable[[], tuple[str, int]]) -> bool:
         """Whether this iterator is new, or begins anew."""
@@ -49,12 +53,15 @@ class Feeding:
 
     def gave_a_batch(self, iterator: Any, loader: Any) -> None:
         self._last = (loader, weakref.ref(iterator), self.of(iterator).place)
+        self._last_origin = getattr(iterator, "_tundish_origin", "")
 
     def stepped(self) -> bool:
         """An optimizer's step: what came last has fed it. Whether that is a loader that was made anew, as for every
         epoch: it never fed a step before, and stands in the place of one with the same class of data set."""
         if self._last is None:
             return False
+        if self._last_origin and len(self.origins) < MOST_ORIGINS:
+            self.origins[self._last_origin] = None
         before = (self.place, _class_of(self.loader))
         (self.loader, self.iterator, self.place), self._last = self._last, None
         self.fed_by = self.iterator if self.loader is None else weakref.ref(self.loader)

@@ -16,6 +16,7 @@ from .applied import Applied
 from .applied_plan import AppliedPlan
 from .blocked_clock import BlockedClock
 from .imports import AfterImport
+from .origin import origin_of
 from .settings import Settings
 from .watch import Watch
 from .worker_spans import WorkerSpans
@@ -220,6 +221,7 @@ class Hooks:
 
         self._replace(module._BaseDataLoaderIter, "__init__", made)
         self._replace(module._BaseDataLoaderIter, "_reset", begun_again)  # persistent workers
+        self._replace(module.DataLoader, "__iter__", _with_origin)
         if isinstance(self.applied, Applied):
             self._replace(module.DataLoader, "__iter__", self.applied.iterate)
         self._replace(module._BaseDataLoaderIter, "__next__", self._next(_loader_of))
@@ -281,7 +283,20 @@ def _changes_to_try(settings: Settings) -> tuple[Applied | AppliedPlan | None, A
     if name == "plan":
         plan = AppliedPlan(value)
         return plan, plan
-    return (Applied(settings.apply, settings.apply_to) if name else None), None
+    if not name:
+        return None, None
+    return Applied(settings.apply, settings.apply_to, settings.apply_at), None
+
+
+def _with_origin(original: Any) -> Any:
+    """In place of DataLoader.__iter__. An iterator that a loader keeps has the origin of its last epoch."""
+
+    def iterate(loader: Any) -> Any:
+        iterator = original(loader)
+        iterator._tundish_origin = origin_of(loader, sys._getframe(1))
+        return iterator
+
+    return iterate
 
 
 def _remember(iterator: Any, loader: Any) -> None:

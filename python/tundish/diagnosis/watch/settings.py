@@ -6,7 +6,7 @@ import os
 from dataclasses import asdict, dataclass, replace
 
 STEPS_OF_RANKS = 30
-VARIABLE = "TUNDISH_DOCTOR"  # a folder for the facts, then settings, as "FOLDER|name=value|..."
+VARIABLE = "TUNDISH_DOCTOR"  # a folder for the facts, then settings, as "FOLDER|name=value|...", with %7C and %25 for "|" and "%" in them
 
 
 @dataclass
@@ -28,6 +28,7 @@ class Settings:
     stop: bool = True  # end the script when all is measured
     apply: str = ""  # a change to be tried: "workers=4", "accelerate"
     apply_to: str = ""  # the loader's data set that the change is for: module and class
+    apply_at: str = ""  # its origins, with commas; empty: every loader of that data set
 
     def is_enough(self, steps: int, seconds: float) -> bool:
         if self.steps:
@@ -53,11 +54,12 @@ class Settings:
 def to_variable(folder: str, settings: Settings) -> str:
     values = asdict(settings)
     texts = {name: v if isinstance(v, str) else str(float(v)) for name, v in values.items()}
-    return "|".join([folder, *(f"{name}={text}" for name, text in texts.items())])
+    words = [folder, *(f"{name}={text}" for name, text in texts.items())]
+    return "|".join(one.replace("%", "%25").replace("|", "%7C") for one in words)
 
 
 def from_variable(text: str) -> tuple[str, Settings]:
-    folder, *words = text.split("|")
+    folder, *words = (one.replace("%7C", "|").replace("%25", "%") for one in text.split("|"))
     settings = Settings()
     for word in words:
         name, _, value = word.partition("=")
