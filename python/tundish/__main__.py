@@ -9,6 +9,7 @@ import importlib
 import os
 import signal
 import sys
+from types import ModuleType
 
 from ._c.errors import MissingError
 from .program import find_program
@@ -32,10 +33,8 @@ def is_for_program(words: list[str]) -> bool:
 
 
 def main(words: list[str]) -> int:
-    """The exit code. Ctrl-C in the imports of a verb, which has no words of its own for it, is 130."""
+    """Runs one verb and returns its exit code, 130 after Ctrl-C."""
     try:
-        # The program holds Ctrl-C back until here.
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         return _run(words)
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -44,12 +43,29 @@ def main(words: list[str]) -> int:
 def _run(words: list[str]) -> int:
     if words and words[0] in _VERBS and not is_for_program(words):
         module, function = _VERBS[words[0]]
-        return int(getattr(importlib.import_module(module), function)(words[1:]))
+        verb = getattr(_import_or_exit(module), function)
+        return int(verb(words[1:]))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # blocked by the program
     try:
         program = find_program()
     except MissingError as error:
         raise SystemExit(f"tundish: {error}") from None
     os.execv(program, [program, *words])
+
+
+def _import_or_exit(module: str) -> ModuleType:
+    """Imports a verb's module; Ctrl-C meanwhile ends the process.
+
+    An exception would not do: Python wraps a KeyboardInterrupt raised in __set_name__ in a RuntimeError.
+    """
+    raises = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if raises:
+        signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # blocked by the program
+    imported = importlib.import_module(module)
+    if raises:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    return imported
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Ctrl-C at any moment of `tundish doctor`: exit code 130, and no traceback of ours."""
 
 import os
+import select
 import shutil
 import signal
 import subprocess
@@ -46,6 +47,39 @@ def test_ctrl_c_in_the_first_moments(tmp_path, seconds):
         assert code == 130 or (code, error) == (-signal.SIGINT, ""), error
 
 
+def test_a_doctor_that_is_killed_takes_the_script_with_it():
+    text = "import os, time; print(os.getpid(), flush=True); time.sleep(300)"
+    words = [sys.executable, "-m", "tundish", "doctor", "--", sys.executable, "-c", text]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as doctor:
+        script = os.pidfd_open(int(doctor.stdout.readline()))
+        doctor.kill()
+        ended, _, _ = select.select([script], [], [], 60)
+        if not ended:
+            signal.pidfd_send_signal(script, signal.SIGKILL)
+        os.close(script)
+    assert ended
+
+
+def test_the_command_has_the_signals_that_the_doctor_was_started_with():
+    text = "import signal; print(signal.pthread_sigmask(signal.SIG_BLOCK, []), signal.getsignal(2))"
+    plain = [sys.executable, "-c", text]
+    for prepare in (None, with_a_pending_signal, ignore_interrupts):
+        lines = [
+            subprocess.run(words, capture_output=True, text=True, preexec_fn=prepare).stdout
+            for words in (plain, [sys.executable, "-m", "tundish", "doctor", "--", *plain])
+        ]
+        assert lines[0] == lines[1] != ""
+
+
+def ignore_interrupts():
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def with_a_pending_signal():
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
+    os.kill(os.getpid(), signal.SIGUSR1)
+
+
 def with_a_pending_interrupt():
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     os.kill(os.getpid(), signal.SIGINT)
@@ -55,6 +89,30 @@ def test_the_program_holds_ctrl_c_back_until_the_imports_are_done():
     words = [sys.executable, "-m", "tundish", "doctor", "--", sys.executable, "-c", "print(1)"]
     result = subprocess.run(
         words, capture_output=True, text=True, preexec_fn=with_a_pending_interrupt, check=False
+    )
+    assert (result.returncode, result.stdout, result.stderr) == (130, "", "")
+
+
+def test_ctrl_c_in_a_class_body_of_an_import_ends_without_a_traceback(tmp_path):
+    (tmp_path / "verb.py").write_text(
+        "import os\n"
+        "class Name:\n"
+        "    def __set_name__(self, owner, name):\n"
+        "        os.kill(os.getpid(), 2)\n"
+        "        sum(range(10**6))\n"
+        "class Owner:\n"
+        "    name = Name()\n"
+        "def main(words):\n"
+        "    return 0\n"
+    )
+    code = (
+        "import sys; from tundish import __main__ as entry\n"
+        f"sys.path.insert(0, {str(tmp_path)!r})\n"
+        "entry._VERBS['doctor'] = ('verb', 'main')\n"
+        "sys.exit(entry.main(['doctor']))\n"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
     )
     assert (result.returncode, result.stdout, result.stderr) == (130, "", "")
 
