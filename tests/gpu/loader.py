@@ -23,6 +23,7 @@ from bench.common.rows import Rows
 from tests.gpu.loader_arrays import array_batches, arrays_kept, arrays_resumed
 from tests.gpu.loader_bad import damaged, undecodable, undecodable_raised
 from tests.gpu.loader_batches import (
+    decoded_images_are_counted,
     elastic_and_aug_mix,
     greys,
     kept_and_dropped,
@@ -47,7 +48,7 @@ from tests.gpu.loaders import MODES
 
 PER_MODE = [other_codecs, damaged, resumed, kept_and_dropped, left_early, two_at_once]
 PER_MODE += [in_a_graph, without_waiting, under_load, other_fields, greys]
-PER_MODE += [label_vectors, elastic_and_aug_mix]
+PER_MODE += [label_vectors, elastic_and_aug_mix, decoded_images_are_counted]
 PER_MODE += [current_device_is_kept, gpu_wait_is_counted, ahead_of_the_gpu]
 
 
@@ -79,7 +80,7 @@ def main() -> int:
     for mode in MODES:
         checks(f"{mode}, types and layouts", partial(types_and_layouts, options.pack, mode))
         for check in PER_MODE:
-            mixed = check in (other_codecs, other_fields)
+            mixed = check in (other_codecs, other_fields, decoded_images_are_counted)
             path = options.mixed if mixed else options.pack
             name = check.__name__.replace("_", " ")
             checks(f"{mode}, {name}", partial(check, path, mode))

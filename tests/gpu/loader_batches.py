@@ -87,6 +87,22 @@ def other_fields(mixed: Path, mode: str) -> str:
     return f"{count} captions"
 
 
+def decoded_images_are_counted(mixed: Path, mode: str) -> str:
+    """Counts exactly the images that the GPU can decode; their captions name the decoder (mixed_set.py)."""
+    expected = handed_out = 0
+    with on_gpu(mixed, mode, 8, as_dict=True, exif_orientation=True) as gpu_loader:
+        for batch in gpu_loader:
+            handed_out += len(batch["caption"])
+            expected += sum(caption.endswith("GPU") for caption in batch["caption"])
+        decoded = gpu_loader.stats()["data/gpu_decoded"]
+    assert 0 < expected < handed_out, (expected, handed_out)
+    if mode == "auto":
+        assert 0 <= decoded <= expected, (decoded, expected)
+    else:
+        assert decoded == (0 if mode == "cpu" else expected), (decoded, expected)
+    return f"{decoded} of {handed_out} images decoded on the GPU"
+
+
 def resumed(pack: Path, mode: str) -> str:
     batches = list(loader(pack))
     for step in range(len(batches)):

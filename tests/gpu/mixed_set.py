@@ -1,4 +1,4 @@
-"""Photos and what no GPU decodes, PNG and CMYK, with a caption each: OUT/list.csv.
+"""Photos and images that only the CPU decodes (PNG, CMYK, turned by EXIF), each with a caption that names the decoder: OUT/list.csv.
 
 python -m tests.gpu.mixed_set PHOTOS OUT
 """
@@ -10,22 +10,33 @@ from pathlib import Path
 
 from PIL import Image
 
+ORIENTATION = 0x0112
+
 
 def main(photos: Path, out: Path) -> None:
     files = sorted(photos.iterdir())[:48]
     lines = ["path,label,caption"]
     for number, file in enumerate(files):
         to = out / f"class{number % 3}" / f"{number:03}"
-        suffix = ".png" if number % 4 == 1 else ".jpg"
-        lines.append(f"class{number % 3}/{number:03}{suffix},{number % 3},photo {number}")
         to.parent.mkdir(parents=True, exist_ok=True)
+        suffix, decoder = ".jpg", "CPU"
         with Image.open(file) as image:
-            if number % 4 == 1:
-                image.convert("RGB").resize((200, 150)).save(to.with_suffix(".png"))
-            elif number % 12 == 3:
-                image.convert("CMYK").save(to.with_suffix(".jpg"))
-            else:
-                to.with_suffix(".jpg").write_bytes(file.read_bytes())
+            rgb = image.convert("RGB")
+        if number % 4 == 1:
+            suffix = ".png"
+            rgb.resize((200, 150)).save(to.with_suffix(suffix))
+        elif number % 12 == 3:
+            rgb.convert("CMYK").save(to.with_suffix(suffix))
+        elif number % 12 == 7:
+            turned = Image.Exif()
+            turned[ORIENTATION] = 6
+            rgb.save(to.with_suffix(suffix), quality=95, exif=turned)
+        else:
+            decoder = "GPU"
+            rgb.save(to.with_suffix(suffix), quality=95)
+        lines.append(
+            f"class{number % 3}/{number:03}{suffix},{number % 3},photo {number} for the {decoder}"
+        )
     (out / "list.csv").write_text("\n".join(lines) + "\n")
 
 
