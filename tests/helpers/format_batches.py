@@ -7,6 +7,8 @@ import resource
 import numpy as np
 import tundish
 from tundish import transforms as T
+from tundish.data.source import opened
+from tundish.data.untransformed_fields import array_fields
 
 from tests.helpers import program
 
@@ -15,10 +17,8 @@ MEMORY = 1 << 30  # of address space: many times what the small files of the tes
 
 def batches(path, **options):
     """All batches of one epoch in order, every field as nested lists or arrays."""
-    steps = [T.Resize((8, 8))]
-    with tundish.Loader(
-        path, 2, transforms=steps, as_dict=True, shuffle=False, **options
-    ) as loader:
+    options = {"untransformed": array_fields(opened(path)), "as_dict": True, **options}
+    with tundish.Loader(path, 2, transforms=[T.Resize((8, 8))], **options) as loader:
         return [
             {
                 name: value.numpy().copy() if hasattr(value, "numpy") else value

@@ -22,6 +22,10 @@ torch_package="torch==2.13.0"              # only when the system's Python has n
 torchvision_package="torchvision==0.28.0"  # belongs to it; oracle of tests and benchmarks
 timm_package="timm==1.0.30"                # oracle of tests; what it imports comes with accelerate and torchvision
 
+# Original libraries of ./dev siege formats, in build/siege-venv.
+original_packages="h5py==3.16.0 hdf5plugin==7.1.0 zarr==3.1.6 numcodecs==0.16.6 lmdb==3.0.0 tfrecord==1.14.6 protobuf==7.36.2
+  google-crc32c==1.9.0 z5py==3.0.2 tensorstore==0.1.86 webdataset==1.0.2 numpy==2.4.6"
+
 package_of() {  # the Debian package of a tool
   case $1 in ninja) echo ninja-build ;; *) echo "$1" ;; esac
 }
@@ -64,6 +68,19 @@ install_build() {
     return 0
   fi
   install_packages ${packages[@]+"${packages[@]}"} $build_packages
+}
+
+# An environment with the original libraries that also sees .venv and the program.
+need_originals() { once originals "$PWD $(echo $original_packages)" install_originals; }
+install_originals() {
+  local python=build/siege-venv/bin/python site
+  [ -x $python ] || python3 -m venv build/siege-venv
+  say "installing into build/siege-venv: $original_packages"
+  # shellcheck disable=SC2086
+  $python -m pip install -q --disable-pip-version-check $original_packages
+  site=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+  printf 'import site; site.addsitedir("%s")\n' "$site" >"$($python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/dev.pth"
+  ln -sfn ../../release/tundish build/siege-venv/bin/tundish
 }
 
 # True when clang 22 is there, or could be installed. Only on an untested system may it be missing.

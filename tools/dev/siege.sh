@@ -30,6 +30,8 @@ do_siege() {
       ;;
     memory) do_build; .venv/bin/python -m tests.siege.memory "$@" ;;
     augment) do_build; .venv/bin/python -m tests.siege.augment "$@" ;;
+    recipes) do_build; .venv/bin/python -m tests.siege.recipes "$@" ;;
+    formats) do_build; need_originals; build/siege-venv/bin/python -m tests.siege.formats "$@" ;;
     *)
       cat >&2 <<'END'
 usage: ./dev siege NAME
@@ -48,6 +50,10 @@ usage: ./dev siege NAME
            --runs N, --limited N, --cgroup DIR
   augment  20,000 random lists of transforms: threads, ranks, resumed, replayed, T.apply;
            --lists N, --seed FIRST
+  recipes  20,000 random lists of torchvision's transforms: the pixels of the translation;
+           --lists N, --seed FIRST
+  formats  2,000 random files of each format against its original library;
+           --files N, --seed FIRST, --only FORMAT ..., --json FILE, --keep DIR
 END
       exit 2
       ;;
