@@ -5,6 +5,7 @@ import ast
 import pytest
 from tundish.diagnosis.script import Script
 from tundish.diagnosis.script.source import read_source
+from tundish.diagnosis.script.values import backward_losses
 
 
 def script_of(text):
@@ -56,6 +57,21 @@ HEAD = "import torch, numpy as np\nfrom torch import nn\n"
         ("x = torch.ones(3).cuda()\nx.numpy()", "array", ""),
         ("m = nn.Linear(1, 2).cuda()\nm(3)", "tensor", "gpu"),
         ("m = nn.Linear(1, 2)\nm(3)", "tensor", "cpu"),
+        ("from own import Net\nx = Net().cuda()\nx", "", ""),
+        ("from own import Net\nmodel = Net().cuda()\nmodel", "model", "gpu"),
+        ("from own import load\nnet2 = load\nnet2 = net2.cuda()\nnet2(3)", "tensor", "gpu"),
+        ("x = state.cuda()\nx", "tensor", "gpu"),
+        ("policy = policy.cuda()\npolicy.parameters()\npolicy", "model", "gpu"),
+        ("generator = torch.Generator()\ngenerator", "", ""),
+        ("import argparse\nopt = argparse.ArgumentParser()\nopt", "", ""),
+        ("import json\nencoder = json.JSONEncoder()\nencoder", "", ""),
+        ("from transformers import pipeline\ngenerator = pipeline('a')\ngenerator", "", ""),
+        ("criterion = own()\nloss, rate = criterion(x.cuda())\nrate", "", ""),
+        (
+            "criterion = own()\nloss, rate = criterion(x.cuda())\nloss.backward()\nloss",
+            "tensor",
+            "gpu",
+        ),
         ("class Net(nn.Module):\n    pass\nnet = Net()\nnet", "model", "cpu"),
         ("class Base(nn.Module):\n    pass\nclass Net(Base):\n    pass\nNet()", "model", "cpu"),
         ("o = torch.optim.SGD(p, lr=1)\no", "optimizer", ""),
@@ -116,3 +132,15 @@ def test_only_what_runs_in_every_step_counts():
         if isinstance(call.func, ast.Name) and script.loops.each_step(call)
     }
     assert often == {"model", "a", "c", "d"}
+
+
+def test_distributed_autograd_gets_a_context_and_a_list_of_losses():
+    script = script_of(
+        "import torch.distributed.autograd as dist_autograd\n"
+        "for x in loader:\n"
+        "    with dist_autograd.context() as context:\n"
+        "        value = model(x.cuda())\n"
+        "        dist_autograd.backward(context, [value])\n"
+    )
+    (call,) = script.methods("backward")
+    assert [ast.unparse(loss) for loss in backward_losses(call)] == ["value"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from typing import TYPE_CHECKING
 
 from .arguments import argument
@@ -66,6 +67,10 @@ NOT_TORCH: tuple[str, ...] = (
     "jax.",
 )
 NOT_TORCH += ("onnxruntime.", "spacy.", "gensim.", "sentence_transformers.", "whisper.", "vllm.")
+NOT_TORCH += ("transformers.pipeline", "tokenizers.", "tiktoken.", "torch.Generator", "networkx.")
+# What only a module has, not a tensor.
+MODULE_METHODS = {"parameters", "named_parameters", "state_dict", "load_state_dict", "eval"}
+MODULE_METHODS |= {"modules", "children", "named_modules", "zero_grad"}
 PLAIN_ATTRIBUTES = {"shape", "device", "dtype", "ndim", "is_cuda", "requires_grad", "layout"}
 PLAIN_METHODS = {"item", "tolist", "size", "dim", "numel", "element_size", "get_device", "stride"}
 PLAIN_METHODS |= {"backward", "is_contiguous", "data_ptr", "is_floating_point", "items", "keys"}
@@ -129,6 +134,13 @@ _MAKES_MODELS = (
 )
 
 
+def is_not_torch(maker: str) -> bool:
+    """Whether a function of this full name gives no model, whatever its result is called: `opt = parser.parse_args()`,
+    `encoder = json.JSONEncoder()`, `generator = torch.Generator()`."""
+    top = maker.partition(".")[0]
+    return maker.startswith(NOT_TORCH) or ("." in maker and top in sys.stdlib_module_names)
+
+
 def names_a_gpu(script: Script) -> bool:
     """Whether anything in the script can be on a GPU."""
     if any(name.startswith(("torch.cuda", "torch.accelerator")) for _, name in script.imported):
@@ -146,6 +158,14 @@ def names_a_gpu(script: Script) -> bool:
     ):
         return True
     return any(device_of(script, call) == "gpu" for call in script.methods("to"))
+
+
+def uses_rpc(script: Script) -> bool:
+    """Whether tensors travel by torch.distributed.rpc, which takes them from the CPU, or gradients by its autograd."""
+    names = ("torch.distributed.rpc", "torch.distributed.autograd")
+    if any(f"{name}.".startswith(tuple(f"{one}." for one in names)) for _, name in script.imported):
+        return True
+    return any(script.name(node) in names for node in script.nodes(ast.Attribute))
 
 
 def device_of(script: Script, call: ast.Call) -> str:
@@ -182,6 +202,8 @@ def device_named_by(script: Script, target: ast.expr | None) -> str:
 
 
 def _device_variable(script: Script, target: ast.expr | None) -> str:
+    """cpu if that is all it ever is; `device = "cuda" if ... else "cpu"` by an if statement is for GPUs."""
+    found: set[bool] = set()
     for binding in script.bindings(target) if target is not None else ():
         if binding.how != "assign" or binding.value is None or binding.value is target:
             continue
@@ -190,9 +212,8 @@ def _device_variable(script: Script, target: ast.expr | None) -> str:
         value = binding.value
         if isinstance(value, ast.Call) and script.name(value.func) == "torch.device":
             value = argument(value, "type", 0) or value
-        if isinstance(value, ast.Constant) and value.value == "cpu":
-            return "cpu"
-    return "gpu"
+        found.add(isinstance(value, ast.Constant) and value.value == "cpu")
+    return "cpu" if found == {True} else "gpu"
 
 
 def result_of(script: Script, name: str, call: ast.Call, depth: int) -> Value:

@@ -6,6 +6,7 @@ known, as parameters of functions. An answer of "" means: not known, and checks 
 from __future__ import annotations
 
 import ast
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from . import libraries
@@ -121,11 +122,11 @@ class Values:
             return None
         inner = self.of(binding.value, depth)
         if binding.how in ("assign", "with"):
-            if not inner.kind and isinstance(binding.value, ast.Call):
-                maker = self._script.name(binding.value.func)
-                if not maker.startswith(libraries.NOT_TORCH):
-                    return by_usual_name(written(node), self)
-            return inner
+            made = binding.value
+            if inner.kind or not isinstance(made, ast.Call):
+                return inner
+            foreign = libraries.is_not_torch(self._script.name(made.func))
+            return inner if foreign else by_usual_name(written(node), self)
         if binding.how == "augment":
             return inner if inner.kind == "tensor" else None
         if binding.how == "item":
@@ -140,6 +141,9 @@ class Values:
         return merge([self.of(one, depth + 1) for one in given])
 
     def _item(self, binding: Binding, inner: Value, node: ast.AST) -> Value:
+        made = binding.value
+        if isinstance(made, ast.Call) and self.of(made.func).kind == "criterion":
+            return UNKNOWN  # loss, other = criterion(...): the other may be a plain number
         if inner.kind in ("tensor", "batch"):
             return inner
         return by_usual_name(written(node), self)  # model, optimizer = accelerator.prepare(...)
@@ -192,8 +196,21 @@ class Values:
         if owner.kind == "array":
             return Value("number") if name in ("item", "tolist") else owner
         if not owner.kind and libraries.device_of(self._script, call) == "gpu":
-            return Value("tensor", "gpu")
+            return self._moved(function.value)
         return UNKNOWN
+
+    def _moved(self, owner: ast.expr) -> Value:
+        """`x.cuda()` of an unknown x: a tensor, unless the script uses x as a model. What an unknown call gives may be either."""
+        if isinstance(owner, ast.Call):
+            return UNKNOWN
+        return Value("model" if written(owner) in self._modules else "tensor", "gpu")
+
+    @cached_property
+    def _modules(self) -> set[str]:
+        """Names that the script calls, or whose parameters() it asks for."""
+        calls = self._script.nodes(ast.Call)
+        owners = [call.func.value for call in calls if _is_module_method(call.func)]  # type: ignore[attr-defined]
+        return {written(one) for one in [*owners, *(call.func for call in calls)]} - {""}
 
     def is_module_class(self, node: ast.ClassDef, depth: int = 0) -> bool:
         """Derived from nn.Module or LightningModule, perhaps through classes of this script."""
@@ -207,6 +224,10 @@ class Values:
             if self.is_module_class(above, depth + 1):
                 return True
         return False
+
+
+def _is_module_method(function: ast.expr) -> bool:
+    return isinstance(function, ast.Attribute) and function.attr in libraries.MODULE_METHODS
 
 
 def _is_direct(binding: Binding) -> bool:
@@ -242,6 +263,8 @@ def backward_losses(call: ast.Call) -> list[ast.expr]:
     if not isinstance(function, ast.Attribute):
         return []
     given = function.attr == "manual_backward" or (function.attr == "backward" and call.args)
+    if given and len(call.args) > 1 and isinstance(call.args[1], ast.List):
+        return call.args[1].elts  # distributed autograd: backward(context, [loss])
     if given and written(function.value) != "torch.autograd":
         return call.args[:1]
     if function.attr != "backward":
