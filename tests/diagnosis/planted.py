@@ -1,7 +1,8 @@
 """The planted script and the clean twin of every check: `checks/TOPIC/ID.txt`.
 
-The planted one is above the line `=== clean`; `# found: ID, ID` marks what must be found on a line.
-Both begin with PRELUDE, unless they begin with `import torch`."""
+The planted one is above the line `=== clean`; `# found: ID, ID` marks what must be found on a line, and `# fix: TEXT` on
+the line above it is the fix that the finding must suggest. After `=== planted` another pair follows, for a special case.
+Each script begins with PRELUDE, unless it begins with `import torch`."""
 
 import re
 from pathlib import Path
@@ -31,12 +32,20 @@ def files():
     return sorted(FOLDER.glob("*/*.txt"))
 
 
+def pairs(file):
+    """Each planted script with its clean twin."""
+    return [
+        tuple(
+            text if text.startswith("import torch\n") else PRELUDE + text
+            for text in pair.split("=== clean\n")
+        )
+        for pair in file.read_text().split("=== planted\n")
+    ]
+
+
 def scripts(file):
-    """The planted script and the clean one."""
-    planted, clean = file.read_text().split("=== clean\n")
-    return tuple(
-        text if text.startswith("import torch\n") else PRELUDE + text for text in (planted, clean)
-    )
+    """The first planted script and its clean twin."""
+    return pairs(file)[0]
 
 
 def marked(text):
@@ -49,8 +58,21 @@ def marked(text):
     )
 
 
+def fixes(text):
+    """Line and words of every fix that a script expects."""
+    return [
+        (number, words)
+        for number, line in enumerate(text.splitlines(), 2)
+        for words in re.findall(r"# fix: (.*)", line)
+    ]
+
+
+def findings(text, select=()):
+    """Every finding, in the order of the text."""
+    source = read_source("train.py", text.encode())
+    return check_source(source, choose(select, ()))[0]
+
+
 def found(text, select=()):
     """Line and id of every finding, sorted."""
-    source = read_source("train.py", text.encode())
-    findings, _, _ = check_source(source, choose(select, ()))
-    return sorted((one.line, one.check) for one in findings)
+    return sorted((one.line, one.check) for one in findings(text, select))

@@ -8,6 +8,11 @@ from tundish.diagnosis.checks import CHECKS, LEVELS, TOPICS
 from tests.diagnosis import planted
 
 FILES = planted.files()
+PAIRS = [
+    pytest.param(file.stem, *pair, id=f"{file.stem}{f'-{number}' if number else ''}")
+    for file in FILES
+    for number, pair in enumerate(planted.pairs(file))
+]
 
 
 def test_every_check_has_a_planted_script_and_is_in_one_topic():
@@ -16,17 +21,21 @@ def test_every_check_has_a_planted_script_and_is_in_one_topic():
     assert len(CHECKS) >= 22
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_the_planted_lines_are_found_and_no_others(file):
-    text, _ = planted.scripts(file)
-    assert file.stem in {name for _, name in planted.marked(text)}
+@pytest.mark.parametrize(("name", "text", "clean"), PAIRS)
+def test_the_planted_lines_are_found_and_no_others(name, text, clean):
+    assert name in {check for _, check in planted.marked(text)}
     assert planted.found(text) == planted.marked(text)
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_all_checks_are_silent_on_the_clean_twin(file):
-    _, clean = planted.scripts(file)
+@pytest.mark.parametrize(("name", "text", "clean"), PAIRS)
+def test_all_checks_are_silent_on_the_clean_twin(name, text, clean):
     assert planted.found(clean) == []
+
+
+@pytest.mark.parametrize(("name", "text", "clean"), PAIRS)
+def test_a_finding_suggests_the_planted_fix(name, text, clean):
+    suggested = [(one.line, one.remedy) for one in planted.findings(text)]
+    assert [fix for fix in planted.fixes(text) if fix not in suggested] == []
 
 
 @pytest.mark.parametrize("name", CHECKS)

@@ -8,7 +8,10 @@ from collections.abc import Iterator
 from ...script import Script
 from ...script.arguments import argument, has_unknown_arguments
 from ...script.libraries import FACTORIES, device_of
+from ...script.rewrite import rewritten
 from ..check import Check, Found
+
+_RANDOM = ("torch.rand", "torch.randn", "torch.randint", "torch.randperm")
 
 
 def find(script: Script) -> Iterator[Found]:
@@ -21,13 +24,30 @@ def find(script: Script) -> Iterator[Found]:
         given = [argument(made, name) for name in ("device", "generator", "pin_memory")]
         if any(one is not None for one in given) or not script.loops.each_step(call):
             continue
-        target = argument(call, "device", 0)
-        device = '"cuda"' if target is None else script.text(target)
         yield Found(
             call,
             f"{script.text(made.func)} makes the tensor on the CPU, then it is copied, in every step",
-            f"make it where it is used: {script.text(made.func)}(..., device={device})",
+            f"make it where it is used: {_made_there(script, call, made)}",
         )
+
+
+def _made_there(script: Script, call: ast.Call, made: ast.Call) -> str:
+    """The factory with the device. What else `.to(...)` does, a conversion for example, stays in a `.to(...)`."""
+    moved = argument(call, "device", 0)
+    device = ast.unparse(moved) if moved is not None else '"cuda"'
+    there = rewritten(made, changed={"device": device})
+    by_name = any(keyword.arg == "device" for keyword in call.keywords)
+    rest = ast.Call(
+        call.func,
+        call.args if by_name else call.args[1:],
+        [one for one in call.keywords if one.arg not in ("device", "non_blocking", "copy")],
+    )
+    is_to = isinstance(call.func, ast.Attribute) and call.func.attr == "to"
+    if is_to and (rest.args or rest.keywords):
+        there = rewritten(rest, f"{there}.to")
+    if script.name(made.func) in _RANDOM:
+        there += " (the GPU's generator draws other numbers from the same seed)"
+    return there
 
 
 CHECK = Check(
@@ -36,7 +56,8 @@ CHECK = Check(
     level="warning",
     why="The CPU fills the memory, then a copy over PCIe follows, from memory that is not pinned, so the CPU waits "
     "for it.",
-    remedy="Give the device to the function that makes the tensor.",
+    remedy="Give the device to the function that makes the tensor. A conversion stays: torch.ones(8).to(device, torch.bool) becomes "
+    "torch.ones(8, device=device).to(torch.bool). Random numbers then come from the GPU's generator: the same seed gives others.",
     before="noise = torch.randn(64, 100).cuda()",
     after='noise = torch.randn(64, 100, device="cuda")',
     find=find,

@@ -18,8 +18,20 @@ def find(script: Script) -> Iterator[Found]:
             yield Found(
                 call,
                 f"{name} has a result of unknown size: the CPU waits for the GPU in every step",
-                "use torch.where(mask, a, b) or multiply by the mask, which keep the size",
+                _remedy(name),
             )
+
+
+def _remedy(name: str) -> str:
+    if "unique" in name:
+        return "count once per epoch, or in the data set; torch.bincount(x, minlength=n) has a known size"
+    if "masked_select" in name:
+        return (
+            'keep the size: reduction="none", multiply by the mask, sum, and divide by mask.sum()'
+        )
+    return (
+        "torch.where(mask, a, b), or multiply by the mask and divide by mask.sum(): the size stays"
+    )
 
 
 def _function(script: Script, call: ast.Call) -> str:
@@ -39,7 +51,8 @@ CHECK = Check(
     title="an operation whose result has an unknown size",
     level="warning",
     why="The size of the result must be known before its memory is allocated, so the CPU waits for the GPU.",
-    remedy="Use torch.where with three arguments, or multiply by the mask: the size stays what it was.",
+    remedy="Use torch.where with three arguments, or multiply by the mask: the size stays what it was. A mean over the selected "
+    "elements is the masked sum divided by mask.sum(), not by the number of elements.",
     before="index = (scores > 0.5).nonzero()",
     after="kept = torch.where(scores > 0.5, scores, 0)",
     find=find,

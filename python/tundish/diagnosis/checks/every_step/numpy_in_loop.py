@@ -8,6 +8,23 @@ from collections.abc import Iterator
 from ...script import Script
 from ..check import Check, Found
 
+# Functions that torch has with the same meaning, by its name for them. Not std and var: torch divides by n - 1.
+_SAME: tuple[str, ...] = (
+    "abs",
+    "argmax",
+    "argmin",
+    "argsort",
+    "clip",
+    "cos",
+    "cumsum",
+    "dot",
+    "exp",
+    "isfinite",
+)
+_SAME += ("isnan", "log", "matmul", "maximum", "mean", "minimum", "prod", "sign", "sin", "sqrt")
+_SAME += ("square", "stack", "sum", "tanh")
+_IN_TORCH = {name: name for name in _SAME} | {"max": "amax", "min": "amin", "concatenate": "cat"}
+
 
 def find(script: Script) -> Iterator[Found]:
     for call in script.calls("numpy."):
@@ -20,8 +37,15 @@ def find(script: Script) -> Iterator[Found]:
         yield Found(
             call,
             f"np.{name} works on the CPU: the tensor is copied and the GPU waits in every step",
-            f"use torch on the GPU: torch.{name}(...) or the tensor's own method",
+            _remedy(name),
         )
+
+
+def _remedy(name: str) -> str:
+    """torch has many functions of the same name, but not all: there is no torch.array."""
+    if name in _IN_TORCH:
+        return f"use torch on the GPU: torch.{_IN_TORCH[name]}(...) or the tensor's own method"
+    return "keep the tensor on the GPU with .detach(), and convert once after the loop"
 
 
 def _comes_from_gpu(script: Script, expression: ast.expr) -> bool:

@@ -18,8 +18,17 @@ def find(script: Script) -> Iterator[Found]:
             yield Found(
                 statement,
                 f"{name} was removed from Apex in May 2025",
-                'torch.autocast("cuda", torch.bfloat16); DistributedDataParallel for apex.parallel',
+                _remedy(name),
             )
+
+
+def _remedy(name: str) -> str:
+    """The part of torch that took its place; O1 of Apex was fp16 with a scaled loss."""
+    if name.startswith("apex.parallel"):
+        return "torch.nn.parallel.DistributedDataParallel, torch.nn.SyncBatchNorm.convert_sync_batchnorm(model)"
+    if name.startswith(("apex.amp", "apex.fp16_utils")):
+        return 'torch.autocast("cuda", torch.float16) with torch.amp.GradScaler("cuda"); with torch.bfloat16 no scaler is needed'
+    return "torch.nn has the same layers"
 
 
 CHECK = Check(
