@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from ...script import Script
-from ...script.libraries import device_of
+from ...script.libraries import device_of, uses_rpc
 from ..check import Check, Found
 
 
@@ -15,7 +15,8 @@ def find(script: Script) -> Iterator[Found]:
         owner = call.func.value if isinstance(call.func, ast.Attribute) else None
         if device_of(script, call) != "cpu" or _is_read_by_numpy(script, call):
             continue
-        if script.values.is_gpu_tensor(owner) and script.loops.waits_each_step(call):
+        waits = script.values.is_gpu_tensor(owner) and script.loops.waits_each_step(call)
+        if waits and not uses_rpc(script):
             yield Found(
                 call,
                 f"{script.text(call)} copies to the CPU and waits for the GPU in every step",
@@ -44,5 +45,6 @@ CHECK = Check(
     after="predictions.append(logits.detach())  # torch.cat(predictions).cpu() after the loop",
     find=find,
     only_gpu=True,
-    silent="behind an if, in validation loops, in scripts that name no GPU",
+    silent="behind an if, in validation loops, in scripts that name no GPU, in scripts that send tensors by torch.distributed.rpc, "
+    "which takes them from the CPU",
 )
