@@ -16,7 +16,6 @@ from tests.helpers.program import ROOT
 # The pages that show what is found, and those that begin with code to be replaced.
 SHOWN = {"checks.md", "check.md"}
 REPLACED = {
-    "launch.md": ["data-parallel"],
     "migrate-from-dataloader.md": ["engine-transforms", "missing-persistent-workers"],
 }
 PAGES = [

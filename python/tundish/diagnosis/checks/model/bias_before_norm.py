@@ -9,6 +9,8 @@ from itertools import pairwise
 from ...script import Script
 from ...script.arguments import argument, has_unknown_arguments, is_literal
 from ...script.names import written
+from ...script.published import loads_published_weights
+from ...script.rewrite import rewritten
 from ..check import Check, Found
 
 _NORMS = {f"torch.nn.BatchNorm{n}d" for n in (1, 2, 3)} | {"torch.nn.SyncBatchNorm"}
@@ -18,18 +20,26 @@ _POSITION |= {f"torch.nn.ConvTranspose{n}d": 7 for n in (1, 2, 3)}
 
 
 def find(script: Script) -> Iterator[Found]:
-    for layer in _followed_in_lists(script):
-        yield _found(script, layer)
-    for layer in _followed_in_forward(script):
-        yield _found(script, layer)
+    layers = [*_followed_in_lists(script), *_followed_in_forward(script)]
+    if layers and not loads_published_weights(script):
+        yield from (_found(script, layer) for layer in layers)
 
 
 def _found(script: Script, layer: ast.Call) -> Found:
     return Found(
         layer,
         f"the bias of {script.text(layer.func)} is taken away by the batch norm after it",
-        f"{script.text(layer.func)}(..., bias=False)",
+        _without_bias(script, layer),
     )
+
+
+def _without_bias(script: Script, layer: ast.Call) -> str:
+    """The layer with all its other arguments."""
+    position = _POSITION[script.name(layer.func)]
+    if len(layer.args) <= position:
+        return rewritten(layer, changed={"bias": "False"})
+    before, after = layer.args[:position], layer.args[position + 1 :]
+    return rewritten(ast.Call(layer.func, [*before, ast.Constant(False), *after], layer.keywords))
 
 
 def _has_bias(script: Script, layer: ast.AST) -> bool:
@@ -108,9 +118,11 @@ CHECK = Check(
     level="warning",
     why="Batch norm subtracts the mean of each channel, and with it any bias of the layer before. The bias costs a "
     "gradient, optimizer state and memory traffic in each step, and changes nothing.",
-    remedy="bias=False in the layer before the norm. Old checkpoints then need the key removed.",
+    remedy="bias=False in the layer before the norm. In an old checkpoint, subtract the bias from the norm's running_mean and "
+    "remove the key.",
     before="nn.Conv2d(64, 128, 3), nn.BatchNorm2d(128)",
     after="nn.Conv2d(64, 128, 3, bias=False), nn.BatchNorm2d(128)",
     find=find,
-    silent="layers that are used elsewhere, too; a bias from a variable; other norms",
+    silent="layers that are used elsewhere, too; a bias from a variable; other norms; models that load published weights, which "
+    "hold the bias",
 )

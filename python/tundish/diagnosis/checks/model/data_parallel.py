@@ -2,19 +2,39 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from ...script import Script
 from ..check import Check, Found
 
+_PROCESSES = ("torch.nn.parallel.DistributedDataParallel", "tundish.replace_data_parallel")
+
 
 def find(script: Script) -> Iterator[Found]:
-    for call in script.calls("torch.nn.DataParallel"):
+    calls = list(script.calls("torch.nn.DataParallel"))
+    if not calls or _offers_processes(script) or not _trains(script):
+        return
+    for call in calls:
         yield Found(
             call,
             "DataParallel copies the model to every GPU in each step, driven by one Python process",
             "tundish.replace_data_parallel(model) and tundish run train.py (docs/launch.md)",
         )
+
+
+def _offers_processes(script: Script) -> bool:
+    """Whether the script can also run one process per GPU, so that DataParallel is the choice of its user."""
+    if any(True for _ in script.calls(*_PROCESSES)):
+        return True
+    return any(name.split(".")[0] == "accelerate" for _, name in script.imported)
+
+
+def _trains(script: Script) -> bool:
+    """Evaluation has no gradients that DistributedDataParallel could reduce."""
+    if script.loops.backward_calls or script.loops.step_calls:
+        return True
+    return any(script.values.of(call).kind == "optimizer" for call in script.nodes(ast.Call))
 
 
 CHECK = Check(
@@ -27,4 +47,6 @@ CHECK = Check(
     before="model = nn.DataParallel(model).cuda()",
     after="model = nn.parallel.DistributedDataParallel(model.cuda(local_rank))  # tundish run train.py",
     find=find,
+    silent="scripts that also make a DistributedDataParallel, replace the DataParallel or use Accelerate, and leave the choice to their user; scripts "
+    "that do not train",
 )

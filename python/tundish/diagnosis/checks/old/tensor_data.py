@@ -28,7 +28,9 @@ def find(script: Script) -> Iterator[Found]:
         else:
             remedy = f"{script.text(node.value, 24)}.detach()"
         yield Found(
-            node, ".data hides changes from autograd, so that gradients can be wrong", remedy
+            node,
+            ".data hides changes from autograd: one in place would give wrong gradients",
+            remedy,
         )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from ...script import Script
 from ...script.arguments import is_literal
+from ...script.modes import depends_on_mode
 from ...script.names import written
 from ...script.validation import validations
 from ..check import Check, Found
@@ -15,6 +16,8 @@ def find(script: Script) -> Iterator[Found]:
     if _sets_mode(script):
         return
     for _, call in validations(script):
+        if not depends_on_mode(script, call.func):
+            continue
         model = written(call.func)
         yield Found(
             call,
@@ -40,5 +43,6 @@ CHECK = Check(
     after="model.eval()\nwith torch.no_grad():\n    for x, y in val_loader:\n"
     "        correct += (model(x).argmax(1) == y).sum()\nmodel.train()",
     find=find,
-    silent="scripts that do not train or call eval() anywhere, loops over a loader that is trained on",
+    silent="scripts that do not train or call eval() anywhere, loops over a loader that is trained on; models that the script does "
+    "not show: without dropout and batch norm both modes are the same",
 )
