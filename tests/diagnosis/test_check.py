@@ -71,6 +71,50 @@ def test_folders_are_searched_and_tools_are_left_out(tmp_path):
     assert tundish.check(tmp_path / "f.txt").findings  # it is named
 
 
+UNIT_TEST = "import pytest\n" + BAD + "\n\ndef test_training():\n    assert total\n"
+TESTS = {
+    "tests/helper.py": BAD,
+    "src/test/loop.py": BAD,
+    "src/test_loop.py": UNIT_TEST,
+    "src/loop_test.py": UNIT_TEST.replace("import pytest", "from unittest import mock"),
+}
+
+
+@pytest.mark.parametrize("name", TESTS)
+def test_unit_tests_are_checked_for_errors_only(name, tmp_path):
+    wrong = (
+        "\nDataLoader(data, num_workers=2, worker_init_fn=lambda worker: torch.manual_seed(0))\n"
+    )
+    path = tmp_path / name
+    path.parent.mkdir(parents=True)
+    path.write_text(TESTS[name] + wrong)
+    report = tundish.check(tmp_path)
+    assert [one.check for one in report.findings] == ["duplicate-worker-seeds"]
+    assert report.test_files == 1
+    assert "1 is a unit test, checked for errors only" in str(report)
+    (one,) = tundish.check(tmp_path, select=["item-in-loop"]).findings
+    assert one.check == "item-in-loop"
+
+
+@pytest.mark.parametrize("name", ["test.py", "test_model.py", "src/contest/train.py"])
+def test_a_script_that_evaluates_a_test_set_is_no_unit_test(name, tmp_path):
+    path = tmp_path / "tests" / name  # a folder above the one that is searched says nothing
+    path.parent.mkdir(parents=True)
+    path.write_text(BAD + "\n\ndef test_epoch():\n    pass\n")
+    for given in (tmp_path / "tests", path):
+        report = tundish.check(given)
+        assert [one.check for one in report.findings] == ["item-in-loop"]
+        assert report.test_files == 0
+
+
+def test_a_comment_in_a_unit_test_is_not_called_unused(tmp_path):
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "a.py").write_text(
+        PRELUDE + LOOP.format("  # tundish: ignore[item-in-loop]")
+    )
+    assert tundish.check(tmp_path).unused_suppressions == []
+
+
 def test_select_and_ignore(script):
     assert tundish.check(script, select=["item-in-loop"]).problems == 1
     assert tundish.check(script, select=["data-parallel"]).problems == 0

@@ -21,7 +21,8 @@ usage: tundish check FILE|FOLDER... [options]
 Reads training scripts and names the lines that make them slow or wrong: waiting for
 the GPU in every step, loaders without pinned memory, evaluation that records a graph,
 gradients that are added up unscaled, calls that torch left behind. Nothing is run or
-imported; a file takes less than a second. A comment silences a line:
+imported; a file takes less than a second. In unit tests only errors are looked for,
+unless --select names checks. A comment silences a line:
   total += loss.item()  # tundish: ignore[item-in-loop]
 
   FILE|FOLDER            Python files, notebooks (.ipynb), folders with such files
@@ -36,12 +37,12 @@ imported; a file takes less than a second. A comment silences a line:
   -h, --help             print this
 
 with --json:
-{version, files, findings, not_checked, unused_suppressions, suppressed, seconds};
-findings is an array of {check, level, file, cell, line, column, end_line, end_column,
-text, why, remedy, page, excerpt}: lines and columns count from 1, cell is null outside
-notebooks, level is error (results are wrong), warning (time or memory is lost) or note.
-not_checked is an array of {file, line, reason, fix}, unused_suppressions of {file,
-cell, line, ids}. With --list: an array of {check, level, title, why, remedy, page}
+{version, files, findings, not_checked, unused_suppressions, suppressed, seconds,
+test_files}; findings is an array of {check, level, file, cell, line, column, end_line,
+end_column, text, why, remedy, page, excerpt}: lines and columns count from 1, cell is
+null outside notebooks, level is error (results are wrong), warning (time or memory is
+lost) or note. not_checked is an array of {file, line, reason, fix}, unused_suppressions
+of {file, cell, line, ids}. test_files counts the unit tests. With --list: an array of {check, level, title, why, remedy, page}
 
 exit codes: 0 done, nothing but notes found; 1 findings; 2 wrong use, or the file of
 --sarif cannot be written; 3 a file could not be checked (syntax error, not UTF-8); 130

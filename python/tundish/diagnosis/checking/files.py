@@ -6,15 +6,18 @@ import os
 from collections.abc import Iterator
 
 from ..._c.errors import ArgumentError
+from .unit_tests import in_tests_folder
 
 ENDINGS = (".py", ".ipynb")
 # Folders of tools and environments, which nobody means.
 _SKIPPED = {"__pycache__", "node_modules", "site-packages", "build", "dist", "venv", "env"}
 
 
-def python_files(paths: list[str]) -> Iterator[str]:
-    """A file that is named counts whatever its ending; folders are searched. ArgumentError names a
-    path that does not exist or holds no script."""
+def python_files(paths: list[str]) -> Iterator[tuple[str, bool]]:
+    """Yields each file, and whether it is in a folder of tests.
+
+    A file that is named counts whatever its ending; folders are searched. ArgumentError names a path that does not
+    exist or holds no script."""
     if not paths:
         raise ArgumentError("FILE or FOLDER is missing\n  fix: tundish check train.py")
     seen: set[str] = set()
@@ -25,7 +28,7 @@ def python_files(paths: list[str]) -> Iterator[str]:
             name = os.path.normpath(one)
             if name not in seen:
                 seen.add(name)
-                yield one
+                yield one, one != path and in_tests_folder(one, path)
         if not found:
             raise ArgumentError(f"{path}: no Python file and no notebook is in this folder")
 

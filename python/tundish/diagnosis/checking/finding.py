@@ -88,6 +88,7 @@ class Report:
     unused_suppressions: list[UnusedSuppression]
     suppressed: int
     seconds: float
+    test_files: int = 0  # files of unit tests, in which only errors were looked for
 
     @property
     def problems(self) -> int:
@@ -111,4 +112,5 @@ class Report:
             "unused_suppressions": [one.as_json() for one in self.unused_suppressions],
             "suppressed": self.suppressed,
             "seconds": round(self.seconds, 3),
+            "test_files": self.test_files,
         }

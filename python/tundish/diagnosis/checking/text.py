@@ -34,6 +34,9 @@ def summary(report: Report) -> str:
         text = f"{count} {words} in {hit} of {files} ({', '.join(levels)})"
     if report.suppressed:
         text += f"; {report.suppressed} silenced by a comment"
+    if report.test_files:
+        one = report.test_files == 1
+        text += f"; {report.test_files} {'is a unit test' if one else 'are unit tests'}, checked for errors only"
     if report.not_checked:
         text += f"; {len(report.not_checked)} not checked"
     return text + "\n"
