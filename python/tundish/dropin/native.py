@@ -8,6 +8,7 @@ from typing import Any
 from .._c.errors import Error
 from ..data.loader import Loader
 from ..data.source import Source
+from .attributes import forwards
 from .known_sets import Known
 from .packs import PackBeside
 from .parts import Names, Pixels
@@ -98,6 +99,12 @@ class NativeLoader:
         if name.startswith("__") or "_theirs" not in self.__dict__:
             raise AttributeError(name)
         return getattr(self._theirs, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if forwards(self, name):
+            setattr(self._theirs, name, value)
+        else:
+            super().__setattr__(name, value)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _again, (self._theirs, self._arguments, None)
