@@ -20,7 +20,7 @@ augment = v2.Compose([v2.RandomResizedCrop(32), v2.ToImage(), v2.ToDtype(torch.f
 dataset = ImageFolder(folder, augment)
 sampler = DistributedSampler(dataset)
 loader = tundish.accelerate(DataLoader(dataset, batch_size=4, sampler=sampler, num_workers=1))
-layers = [nn.Conv2d(3, 32, 3), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(32, 99)]
+layers = [nn.AdaptiveAvgPool2d(4), nn.Flatten(), nn.Linear(48, len(dataset.classes))]
 model = nn.parallel.DistributedDataParallel(nn.Sequential(*layers))
 optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
 parts = {"model": model, "optimizer": optimizer, "loader": loader}

@@ -34,6 +34,6 @@ class Model(lightning.LightningModule):
 
 
 model = Model()
-model.layers = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(3 * 32 * 32, 99))
+model.layers = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(3072, len(dataset.classes)))
 save = ModelCheckpoint(checkpoints, every_n_train_steps=3, save_last=True)
 lightning.Trainer(max_epochs=2, callbacks=save, logger=False).fit(model, Photos(), ckpt_path="last")

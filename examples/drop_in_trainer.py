@@ -4,7 +4,7 @@ import sys
 
 import datasets
 import torch
-import transformers
+import transformers as hf
 import tundish
 from torch.utils.data import DataLoader
 from torchvision.transforms import v2
@@ -23,7 +23,7 @@ def transform(batch):
 loader = tundish.accelerate(DataLoader(photos.with_transform(transform), 8, shuffle=True))
 
 
-class SavePlace(transformers.TrainerCallback, transformers.trainer_callback.ExportableState):
+class SavePlace(hf.TrainerCallback, hf.trainer_callback.ExportableState):
     def state(self):  # goes into every checkpoint
         return {"place": loader.state_dict()}
 
@@ -31,9 +31,9 @@ class SavePlace(transformers.TrainerCallback, transformers.trainer_callback.Expo
         loader.load_state_dict(state.stateful_callbacks["SavePlace"]["place"])
 
 
-config = transformers.ResNetConfig(hidden_sizes=[8, 8], depths=[1, 1], num_labels=99)
-model = transformers.ResNetForImageClassification(config)
-args = transformers.TrainingArguments(out, num_train_epochs=2, save_steps=3, ignore_data_skip=True)
-trainer = transformers.Trainer(model, args, callbacks=[SavePlace])
+classes = photos.features["label"].num_classes
+config = hf.ResNetConfig(hidden_sizes=[8, 8], depths=[1, 1], num_labels=classes)
+args = hf.TrainingArguments(out, num_train_epochs=2, save_steps=3, ignore_data_skip=True)
+trainer = hf.Trainer(hf.ResNetForImageClassification(config), args, callbacks=[SavePlace])
 trainer.get_train_dataloader = lambda: loader
-trainer.train(resume_from_checkpoint=transformers.trainer_utils.get_last_checkpoint(out))
+trainer.train(resume_from_checkpoint=hf.trainer_utils.get_last_checkpoint(out))

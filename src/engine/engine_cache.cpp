@@ -29,12 +29,19 @@ std::uint64_t cached_bytes_of_all(const Recipe& recipe, const Order& order,
                                   const Schedule& schedule, CacheKind kind) {
   std::uint64_t sum = 0;
   bool known = true;
+  // A sample that is listed several times is cached once.
+  std::vector<bool> counted(order.earlier_entries.empty() ? 0 : recipe.source->count());
   const auto add = [&](std::uint64_t sample) {
+    if (!counted.empty()) {
+      if (counted[static_cast<std::size_t>(sample)]) return;
+      counted[static_cast<std::size_t>(sample)] = true;
+    }
     const std::uint64_t bytes = cached_bytes(*recipe.source, recipe, sample, kind);
     known = known && bytes > 0;
     sum += bytes;
   };
-  if (order.sampling == Sampling::every && !order.shuffle && order.repeats == 1) {
+  const bool is_list = order.sampling == Sampling::every || order.sampling == Sampling::listed;
+  if (is_list && !order.shuffle && order.repeats == 1) {
     for (std::uint64_t start = 0; known && steps_from(schedule, start) > 0;) {  // always the same
       const Step step = step_at(schedule, start);
       for (std::uint64_t at = step.first; at < step.first + step.size; ++at) {

@@ -76,7 +76,8 @@ std::unique_ptr<MemoryBudget> make_budget(LoaderOptions& options, Recipe& recipe
     const std::uint64_t samples = recipe.source->count();
     tables = cache_table_bytes(samples, options.memory);
     if (!options.order.samples.empty() || options.order.sampling != Sampling::every) {
-      tables += 3 * sizeof(std::uint64_t) * samples;  // of NextUse
+      const std::uint64_t entries = std::max<std::uint64_t>(samples, options.order.samples.size());
+      tables += 3 * sizeof(std::uint64_t) * entries;  // of NextUse
     }
   }
   const std::uint64_t threads = static_cast<std::uint64_t>(*options.threads) + 1;

@@ -19,6 +19,7 @@ NextUse::NextUse(const Order& order, const Schedule& schedule)
   }
   std::sort(index_of_.begin(), index_of_.end());
   order_.samples.clear();
+  order_.earlier_entries.clear();
   order_.weights = {};
   std::uint64_t slots = 0;  // make_order() puts those of a group side by side
   for (const Order::Group& group : order_.groups) {
@@ -92,8 +93,8 @@ std::uint64_t NextUse::among_groups(const RunPlace& place, std::uint64_t index) 
 std::uint64_t NextUse::from(const RunPlace& place, std::uint64_t sample) const {
   if (order_.sampling == Sampling::weighted) return kUnknown;
   const auto among = [&](std::uint64_t index) {
-    return order_.sampling == Sampling::every ? among_every(place, index)
-                                              : among_groups(place, index);
+    return order_.sampling == Sampling::groups ? among_groups(place, index)
+                                               : among_every(place, index);
   };
   if (index_of_.empty()) return sample < order_.count ? among(sample) : kUnknown;
   std::uint64_t best = kUnknown;

@@ -52,7 +52,10 @@ SamplingOptions random_sampling(Random& random, std::uint64_t count) {
   if (random.below(3) == 0) {
     for (std::uint64_t i = 0; i < count; i += 1 + random.below(3)) out.samples.push_back(i);
   }
-  if (random.below(2) == 0) {
+  if (random.below(4) == 0) {
+    out.sampling = Sampling::listed;
+    for (std::uint64_t i = 0; i <= count; ++i) out.samples.push_back(random.below(count));
+  } else if (random.below(2) == 0) {
     out.sampling = Sampling::groups;
     const std::uint64_t all = out.samples.empty() ? count : out.samples.size();
     const std::uint64_t first = 1 + random.below(all - 1);

@@ -112,7 +112,10 @@ std::uint64_t number_of(const Order& order, std::uint64_t index) {
 Draw draw_every(const Order& order, std::uint64_t epoch, std::uint64_t at) {
   std::uint64_t index = at % order.count;
   if (order.shuffle) index = permute(index, order.count, epoch_key(order, epoch));
-  return {number_of(order, index), at / order.count};
+  const std::uint64_t round = at / order.count;
+  const std::uint64_t earlier =
+      order.earlier_entries.empty() ? 0 : order.earlier_entries[static_cast<std::size_t>(index)];
+  return {number_of(order, index), round * order.most_entries + earlier};
 }
 
 Draw draw_weighted(const Order& order, std::uint64_t epoch, std::uint64_t at) {
@@ -152,6 +155,7 @@ Draw draw_at(const Order& order, std::uint64_t epoch, std::uint64_t position) {
   Draw draw;
   switch (order.sampling) {
     case Sampling::every:
+    case Sampling::listed:
       draw = draw_every(order, epoch, at);
       break;
     case Sampling::weighted:
@@ -172,6 +176,7 @@ Draw substitute_draw(const Order& order, std::uint64_t epoch, std::uint64_t posi
   const std::uint64_t repeat = kSubstituteRepeats | position << 8 | attempt;
   switch (order.sampling) {
     case Sampling::every:
+    case Sampling::listed:
       break;
     case Sampling::weighted:
       return {number_of(order, draw_by_weight(order.weights, random)), repeat};

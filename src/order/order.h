@@ -15,8 +15,11 @@ enum class Sampling : std::uint8_t {
   every = 0,     // each sample once
   weighted = 1,  // with replacement, by weight
   groups = 2,    // groups in fixed shares, each group's samples in turn
+  listed = 3,    // the listed samples, each as often as it is listed
 };
-constexpr std::array<const char*, 3> words(Sampling) { return {"every", "weighted", "groups"}; }
+constexpr std::array<const char*, 4> words(Sampling) {
+  return {"every", "weighted", "groups", "listed"};
+}
 
 // Changes whenever draw_at() gives another sample for the same seed; a saved state names it.
 constexpr int kOrderVersion = 2;
@@ -32,6 +35,11 @@ struct Order {
   std::vector<std::uint64_t> samples =
       {};                   // their numbers, when not 0 .. count-1; group after group
   AliasTable weights = {};  // of Sampling::weighted
+
+  // Of Sampling::listed, if a sample is listed again: how often each entry's sample was listed
+  // before it, and the largest number of times that a sample is listed.
+  std::vector<std::uint32_t> earlier_entries = {};
+  std::uint32_t most_entries = 1;
 
   // Of Sampling::groups. A block of slots.size() draws holds `share` draws of every group.
   struct Group {

@@ -20,14 +20,18 @@ constexpr std::uint64_t kMaxBlock = 10'000;
   throw Error(ErrorCode::argument, {}, "order: " + why);
 }
 
-// Throws when a number is not a sample's or comes twice.
+void check_sample(std::uint64_t sample, std::uint64_t count) {
+  if (sample >= count) {
+    refuse(fmt::format("there is no sample {}, there are {}", with_commas(sample),
+                       with_commas(count)));
+  }
+}
+
+// Throws if a number is not a sample's or comes twice.
 void check_samples(const std::vector<std::uint64_t>& samples, std::uint64_t count) {
   std::vector<bool> seen(static_cast<std::size_t>(count));
   for (const std::uint64_t sample : samples) {
-    if (sample >= count) {
-      refuse(fmt::format("there is no sample {}, there are {}", with_commas(sample),
-                         with_commas(count)));
-    }
+    check_sample(sample, count);
     if (seen[static_cast<std::size_t>(sample)]) {
       refuse(
           fmt::format("sample {} is given twice; what comes more often has a weight (Weighted) "
@@ -44,6 +48,20 @@ void check_weights(const std::vector<double>& weights) {
       refuse(fmt::format("weight {} must be 0 or more, not {}", i, weights[i]));
     }
   }
+}
+
+// Numbers the entries of each sample, so that every visit has its own random numbers.
+void prepare_listed(Order& order, std::uint64_t count) {
+  if (order.samples.empty()) refuse("no sample is listed");
+  std::vector<std::uint32_t> entries(static_cast<std::size_t>(count));
+  for (const std::uint64_t sample : order.samples) {
+    check_sample(sample, count);
+    std::uint32_t& here = entries[static_cast<std::size_t>(sample)];
+    if (here == std::numeric_limits<std::uint32_t>::max()) refuse("a sample is listed too often");
+    order.earlier_entries.push_back(here++);
+    order.most_entries = std::max(order.most_entries, here);
+  }
+  if (order.most_entries == 1) order.earlier_entries = {};
 }
 
 // Samples of weight 0 are not in the table, so that no rounding can draw one.
@@ -128,7 +146,7 @@ std::uint64_t digest(const std::vector<T>& values) {
 Order make_order(const SamplingOptions& options, std::uint64_t count, const LabelOf& label,
                  std::uint64_t seed, bool shuffle) {
   if (options.repeats == 0) refuse("repeats must be at least 1");
-  check_samples(options.samples, count);
+  if (options.sampling != Sampling::listed) check_samples(options.samples, count);
   Order order{.count = options.samples.empty() ? count : options.samples.size(),
               .seed = seed,
               .shuffle = shuffle,
@@ -138,6 +156,7 @@ Order make_order(const SamplingOptions& options, std::uint64_t count, const Labe
               .samples = options.samples};
   if (order.sampling == Sampling::weighted) prepare_weighted(order, options);
   if (order.sampling == Sampling::groups) prepare_groups(order, options, label);
+  if (order.sampling == Sampling::listed) prepare_listed(order, count);
   return order;
 }
 
@@ -174,6 +193,10 @@ std::string describe(const Order& order) {
     case Sampling::every:
       if (order.samples.empty()) break;
       text = fmt::format("{} chosen samples", with_commas(order.count));
+      list(digest(order.samples));
+      break;
+    case Sampling::listed:
+      text = fmt::format("{} listed samples", with_commas(order.count));
       list(digest(order.samples));
       break;
     case Sampling::weighted:

@@ -13,7 +13,7 @@ namespace tundish {
 
 struct SamplingOptions {
   Sampling sampling = Sampling::every;
-  // Sample numbers, none twice; empty: all. Of groups: group after group.
+  // Sample numbers, none twice unless listed; empty: all. Of groups: group after group.
   std::vector<std::uint64_t> samples = {};
   // weighted: one per sample. groups: one per group, none for equal shares.
   std::vector<double> weights = {};

@@ -53,6 +53,29 @@ TEST_CASE("a subset visits its samples once and no other") {
   CHECK(draw_at(order_of({.samples = {40, 3}}, 100, false), 5, 1) == Draw{3, 0});
 }
 
+TEST_CASE("listed samples come as often as they are listed, each time with other random numbers") {
+  std::vector<std::uint64_t> list(100, 5);  // sample 5 comes 100 times
+  list.insert(list.end(), {7, 2, 7});
+  for (const bool shuffle : {false, true}) {
+    const Order order = order_of({.sampling = Sampling::listed, .samples = list}, 10, shuffle);
+    const std::vector<Draw> draws = epoch_of(order, 3);
+    std::vector<std::uint64_t> seen;
+    for (const Draw& draw : draws) seen.push_back(draw.sample);
+    CHECK((seen == list) == !shuffle);
+    CHECK(std::is_permutation(seen.begin(), seen.end(), list.begin(), list.end()));
+    std::vector<Draw> padded = draws;  // positions after the end repeat the epoch
+    for (std::uint64_t p = 0; p < 10; ++p) padded.push_back(draw_at(order, 3, draws.size() + p));
+    CHECK(no_draw_comes_twice(padded));
+  }
+}
+
+TEST_CASE("a list without repeats is the order of a subset") {
+  for (std::uint64_t p = 0; p < 5; ++p) {
+    CHECK(draw_at(order_of({.sampling = Sampling::listed, .samples = {40, 3, 17}}, 100), 2, p) ==
+          draw_at(order_of({.samples = {40, 3, 17}}, 100), 2, p));
+  }
+}
+
 TEST_CASE("weighted draws follow the weights") {
   std::vector<double> weights, expected;
   double sum = 0;
@@ -234,6 +257,9 @@ TEST_CASE("an order that makes no sense is refused") {
   };
   CHECK(why({.samples = {3, 10}}) == "order: there is no sample 10, there are 10");
   CHECK(why({.samples = {3, 4, 3}}).starts_with("order: sample 3 is given twice"));
+  CHECK(why({.sampling = Sampling::listed, .samples = {3, 10}}) ==
+        "order: there is no sample 10, there are 10");
+  CHECK(why({.sampling = Sampling::listed}) == "order: no sample is listed");
   CHECK(why({.sampling = Sampling::weighted, .weights = {1, 2}}) ==
         "order: 2 weights for 10 samples");
   CHECK(why({.sampling = Sampling::weighted, .weights = std::vector<double>(10)}) ==
@@ -257,6 +283,8 @@ TEST_CASE("two orders that differ have two descriptions") {
       {},
       {.samples = {1, 2}},
       {.samples = {2, 1}},
+      {.sampling = Sampling::listed, .samples = {2, 1}},
+      {.sampling = Sampling::listed, .samples = {2, 1, 2}},
       {.repeats = 2},
       {.draws = 20, .repeats = 2},
       {.sampling = Sampling::weighted, .weights = {1, 2, 3, 4}},

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from torch.utils.data import (
+    ConcatDataset,
     DataLoader,
     DistributedSampler,
     RandomSampler,
@@ -14,7 +15,6 @@ from torch.utils.data import (
     WeightedRandomSampler,
 )
 from torchvision import datasets
-from tundish.dropin.samplers import spread
 
 from tests.helpers import torch_sets
 from tests.helpers.torch_sets import GREY, accelerated, same_batches
@@ -176,12 +176,70 @@ def test_a_sampler_that_never_ends_is_an_error(numbered):
         list(accelerated(DataLoader(numbered, 4, sampler=Endless(23))))
 
 
-def test_repeats_become_samples_of_further_copies():
-    rng = np.random.default_rng(1)
-    for _ in range(50):
-        total = int(rng.integers(1, 9))
-        numbers = rng.integers(0, total, int(rng.integers(1, 12)))
-        out, copies = spread(numbers, total)
-        assert (out % total == numbers).all()
-        assert len(set(out.tolist())) == len(numbers)
-        assert copies == max(Counter(numbers.tolist()).values())
+class Listed(torch_sets.OwnSampler):
+    def __init__(self, indices):
+        self.indices = indices
+
+    def __len__(self):
+        return len(self.indices)
+
+    def __iter__(self):
+        return iter(self.indices)
+
+
+OFTEN = {
+    "own sampler": lambda data: Listed([0] * 500 + [2, 1, -1]),
+    "more than all": lambda data: RandomSampler(data, num_samples=900),
+    "replacement": lambda data: RandomSampler(data, replacement=True, num_samples=900),
+    "weights": lambda data: WeightedRandomSampler([9, 1, 1], 300),
+}
+
+
+@pytest.mark.parametrize("order", ["tundish", "sampler"])
+@pytest.mark.parametrize("name", OFTEN)
+def test_a_sample_may_come_hundreds_of_times_in_an_epoch(numbered, name, order):
+    part = Subset(numbered, [3, 7, 20])
+    theirs = DataLoader(part, 50, sampler=OFTEN[name](part))
+    ours = accelerated(theirs, order=order, prove=2)
+    for seed in (1, 2):
+        torch.manual_seed(seed)
+        expected = list(theirs)
+        torch.manual_seed(seed)
+        if order == "sampler" or name == "own sampler":
+            assert same_batches(ours, expected)
+        else:
+            got = labels_of(ours)
+            assert list(map(len, got)) == [len(labels) for _, labels in expected]
+            assert {label for batch in got for label in batch} == {3, 7, 20}
+
+
+def test_a_data_set_may_be_concatenated_with_itself(numbered):
+    many = ConcatDataset([Subset(numbered, [5, 2])] * 30 + [numbered])
+    theirs = DataLoader(many, 16)
+    assert same_batches(accelerated(theirs, prove=2), theirs)
+    shuffled = accelerated(DataLoader(many, 16, shuffle=True))
+    for _ in range(2):
+        counts = Counter(flat(shuffled))
+        assert counts == Counter({**dict.fromkeys(range(23), 1), 5: 31, 2: 31})
+
+
+def test_a_sample_is_augmented_differently_each_time_it_comes(tmp_path):
+    folder = torch_sets.write_folder(tmp_path / "photos", 3)
+    dataset = torch_sets.image_folder(folder, torch_sets.RANDOM)
+    theirs = DataLoader(dataset, 40, sampler=Listed([1] * 40))
+    [[images, _]] = accelerated(theirs)
+    assert len({image.numpy().tobytes() for image in images}) == 40
+
+
+def test_a_run_with_repeats_goes_on_in_the_middle_of_an_epoch(numbered):
+    def make():
+        many = ConcatDataset([numbered, numbered])
+        return accelerated(DataLoader(many, 4, shuffle=True), seed=3)
+
+    whole, cut = make(), make()
+    expected = flat(whole)
+    iterator = iter(cut)
+    first = [label for _ in range(5) for label in next(iterator)[1].tolist()]
+    again = make()
+    again.load_state_dict(cut.state_dict())
+    assert first + flat(again) == expected

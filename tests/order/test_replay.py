@@ -274,7 +274,7 @@ WRONG = [
     ({"world_size": "2"}, 'world_size must be a whole number .*, not "2"'),
     ({"draws": 2**60}, "draws must be a whole number from 0 to .*, not 1152921504606846976"),
     ({"repeats": 2**32 + 1}, "repeats must be .*, not 4294967297"),
-    ({"sampling": 2}, "sampling must be one of every, weighted, groups, not 2"),
+    ({"sampling": 2}, "sampling must be one of every, weighted, groups, listed, not 2"),
     ({"uneven": 1}, "uneven must be one of"),
     ({"on_error": ["skip"]}, "on_error must be one of"),
     (

@@ -38,6 +38,20 @@ class Subset(Order):
         return f"Subset({len(self.samples):,} samples)"
 
 
+class Listed(Order):
+    """These samples, each as often as it is listed: augmented differently every time."""
+
+    def __init__(self, samples: Any) -> None:
+        self.samples = _numbers(samples, "samples")
+
+    def _fill(self, options: dict[str, Any], lists: LoaderLists, sizes: Sequence[int]) -> None:
+        options["sampling"] = "listed"
+        lists.put("samples", "sample_count", self.samples)
+
+    def __repr__(self) -> str:
+        return f"Listed({len(self.samples):,} samples)"
+
+
 class Weighted(Order):
     """Draws with replacement, by weight, as torch.utils.data.WeightedRandomSampler.
 

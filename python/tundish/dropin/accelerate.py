@@ -18,6 +18,7 @@ from .native import ListedLoader, NativeLoader, OrderedLoader, Recipe
 from .packs import PackBeside
 from .parts import Files, Pixels, Ranges
 from .proof import allowed_difference, check_one, prove_batches
+from .ranks import notes_about_ranks
 from .reasons import NotTranslated, Reason
 from .report import Report
 from .samplers import Epochs, epochs_of
@@ -101,7 +102,7 @@ def accelerate(
     engine_options = {"on_error": "fail", "memory_format": "contiguous", **options}
     wanted = Wanted(place, pack, prove, order == "tundish", workers, seed, engine_options)
     loader = _loader(dataloader, wanted, arguments)
-    _warn_of_ranks(dataloader, loader.report)
+    loader.report.notes += notes_about_ranks(dataloader)
     loader.report.tell()
     return loader
 
@@ -248,20 +249,4 @@ def _describe(report: Report, known: Known, transforms: list[Any], epochs: Epoch
     if not is_fixed(transforms):
         report.differs.append(
             "random transforms draw the engine's random numbers, from torchvision's distributions"
-        )
-
-
-def _warn_of_ranks(theirs: Any, report: Report) -> None:
-    """Frameworks put a DistributedSampler into torch's own DataLoaders only."""
-    import torch
-    from torch.utils.data import DistributedSampler
-
-    world = torch.distributed
-    if not (world.is_available() and world.is_initialized()) or world.get_world_size() == 1:
-        return
-    sampler = getattr(theirs.batch_sampler, "sampler", theirs.sampler)
-    if not isinstance(sampler, DistributedSampler):
-        report.notes.append(
-            f"each of the {world.get_world_size()} ranks gets every sample: frameworks put a DistributedSampler only into "
-            "torch's own DataLoaders; give sampler=DistributedSampler(dataset) to share them out"
         )

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .batch_functions import BatchFunction, read_function
+from .facts import Identity
 from .mapped_files import MappedFiles, places_of
 from .parts import ENDINGS, Files, Names, Ranges, labels_of
 from .reasons import keep
@@ -42,9 +43,11 @@ def transform_of(dataset: Any) -> Any:
 
 
 def settings_of(dataset: Any) -> Any:
-    """What changes when the user gives the data set another format."""
-    function = (dataset.format["format_kwargs"] or {}).get("transform")
-    return dataset.format["type"], id(function), tuple(dataset.format["columns"])
+    """Returns the rows and the format of a data set: the user can give it another format."""
+    rows = Identity(dataset.data), Identity(getattr(dataset, "_indices", None))
+    form = dataset.format
+    function = (form["format_kwargs"] or {}).get("transform")
+    return rows, form["type"], Identity(function), tuple(form["columns"])
 
 
 def part_of(dataset: Any) -> Files | Ranges:

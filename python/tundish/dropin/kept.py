@@ -5,6 +5,7 @@ from __future__ import annotations
 from time import perf_counter
 from typing import Any
 
+from .attributes import forwards
 from .device_copies import CopiedAhead, CopiedHere, GpuCopies
 from .report import Report
 from .thread_workers import ThreadWorkers
@@ -79,6 +80,12 @@ class KeptLoader:
         if name.startswith("__") or "_theirs" not in self.__dict__:
             raise AttributeError(name)
         return getattr(self._theirs, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if forwards(self, name):
+            setattr(self._theirs, name, value)
+        else:
+            super().__setattr__(name, value)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _again, (self._theirs, self._arguments)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import hugging_face_sets, timm_sets, torchvision_sets
+from .facts import Identity, contents
 from .parts import Part, Pixels
 from .reasons import keep
 from .where_defined import where_defined
@@ -66,6 +67,12 @@ def _numbers(dataset: Any, bases: list[tuple[Any, Part]]) -> Any:
     import numpy as np
     from torch.utils.data import ConcatDataset, Subset
 
+    if type(dataset) in (Subset, ConcatDataset) and "__getitems__" in vars(dataset):
+        raise keep(
+            f"{type(dataset).__name__} has a __getitems__ of its own",
+            "leave it out",
+            where_defined(vars(dataset)["__getitems__"]),
+        )
     if type(dataset) is Subset:
         inner = _numbers(dataset.dataset, bases)
         chosen = np.asarray(dataset.indices)
@@ -73,7 +80,13 @@ def _numbers(dataset: Any, bases: list[tuple[Any, Part]]) -> Any:
             raise keep("the indices of Subset are not whole numbers", "give a flat list of them")
         return inner[chosen.astype(np.int64)]
     if type(dataset) is ConcatDataset:
-        return np.concatenate([_numbers(one, bases) for one in dataset.datasets])
+        inner = [_numbers(part, bases) for part in dataset.datasets]
+        if list(dataset.cumulative_sizes) != np.cumsum([len(part) for part in inner]).tolist():
+            raise keep(
+                "the data sets of ConcatDataset were changed after it was made",
+                "make the ConcatDataset again",
+            )
+        return np.concatenate(inner)
     begin = 0
     for base, part in bases:
         if base is dataset:
@@ -82,6 +95,37 @@ def _numbers(dataset: Any, bases: list[tuple[Any, Part]]) -> Any:
     part = _part_of(dataset)
     bases.append((dataset, part))
     return begin + np.arange(len(part))
+
+
+def add_facts(out: dict[str, Any], dataset: Any) -> None:
+    """Adds what the samples of a known data set depend on, besides its transforms: by the name of each attribute."""
+    _add_facts(out, dataset, "dataset", set())
+
+
+def _add_facts(out: dict[str, Any], dataset: Any, name: str, seen: set[int]) -> None:
+    """`seen`: ids of data sets whose facts were added under another name."""
+    from torch.utils.data import ConcatDataset, Subset
+
+    out[name] = Identity(dataset)
+    if id(dataset) in seen:
+        return
+    seen.add(id(dataset))
+    out[f"{name}.__getitems__"] = vars(dataset).get("__getitems__")
+    if type(dataset) is Subset:
+        out[f"{name}.indices"] = contents(dataset.indices)
+        _add_facts(out, dataset.dataset, f"{name}.dataset", seen)
+    elif type(dataset) is ConcatDataset:
+        out[f"{name}.cumulative_sizes"] = list(dataset.cumulative_sizes)
+        out[f"len({name}.datasets)"] = len(dataset.datasets)
+        for number, part in enumerate(dataset.datasets):
+            _add_facts(out, part, f"{name}.datasets[{number}]", seen)
+    elif hugging_face_sets.is_known(dataset):
+        out[f"{name}.format"] = hugging_face_sets.settings_of(dataset)
+    else:
+        found = timm_sets.facts_of(dataset) or torchvision_sets.facts_of(dataset)
+        out |= {f"{name}.{key}": value for key, value in found.items()}
+        out[f"{name}.target_transform"] = Identity(dataset.target_transform)
+        out[f"{name}.__getitem__"] = type(dataset).__getitem__
 
 
 def _part_of(dataset: Any) -> Part:

@@ -7,14 +7,14 @@ from typing import Any
 
 from .._c.errors import Error
 from ..data.loader import Loader
-from ..data.order import Subset
 from ..data.source import Source
+from .attributes import forwards
 from .known_sets import Known
 from .packs import PackBeside
 from .parts import Names, Pixels
 from .report import Report
-from .samplers import Epochs, draw_list
-from .sources import copied, labels_of
+from .samplers import Epochs, draw_list, order_of
+from .sources import labels_of
 from .unchanged import Snapshot
 
 
@@ -48,15 +48,15 @@ class Recipe:
         epochs = replace(self.epochs, options={**self.epochs.options, "seed": seed})
         return Recipe(self.known, epochs, {**self._options, "seed": seed})
 
-    def loader(self, source: Source, numbers: Any = None, copies: int = 1, **others: Any) -> Loader:
+    def loader(self, source: Source, numbers: Any = None, **others: Any) -> Loader:
         """Over these samples in this order; by default those of every epoch."""
         if numbers is None:
-            order, copies = self.epochs.order, self.epochs.copies
+            order = self.epochs.order
             options = {**self._options, **self.epochs.options}
         else:
-            order, options = Subset(numbers), self._options
+            order, options = order_of(numbers), self._options
         if isinstance(self.known.parts[0], Pixels):
-            options = {**options, "labels": labels_of(self.known.parts, copies)}
+            options = {**options, "labels": labels_of(self.known.parts)}
         whole: dict[str, Any] = {"rank": 0, "world_size": 1}
         names = self.known.parts[0].names
         whole["batch_transform"] = AsDict(names) if names else as_list
@@ -64,7 +64,7 @@ class Recipe:
         whole |= options
         if "uneven" in whole:
             del whole["drop_last"]
-        return Loader(copied(source, copies), order=order, **{**whole, **others})  # type: ignore[arg-type]
+        return Loader(source, order=order, **{**whole, **others})  # type: ignore[arg-type]
 
 
 class NativeLoader:
@@ -99,6 +99,12 @@ class NativeLoader:
         if name.startswith("__") or "_theirs" not in self.__dict__:
             raise AttributeError(name)
         return getattr(self._theirs, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if forwards(self, name):
+            setattr(self._theirs, name, value)
+        else:
+            super().__setattr__(name, value)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _again, (self._theirs, self._arguments, None)
@@ -151,12 +157,12 @@ class ListedLoader(NativeLoader):
         self._take_pack()
         self._epoch += 1
         epochs = self._recipe.epochs
-        numbers, copies = draw_list(self._theirs, self._recipe.known, epochs.sampler)
+        numbers = draw_list(self._theirs, self._recipe.known, epochs.sampler)
         self.close()
         self._loader = None  # its disk cache, if any, is complete for the next one
         if len(numbers) < (epochs.batch_size if epochs.drop_last else 1):
             return iter(())
-        self._loader = self._recipe.loader(self._source, numbers, copies)
+        self._loader = self._recipe.loader(self._source, numbers)
         self._loader.set_epoch(self._epoch)
         return iter(self._loader)
 

@@ -15,7 +15,6 @@ from .known_sets import Known
 from .native import Recipe, as_list
 from .parts import Names
 from .reasons import keep
-from .samplers import spread
 from .translate import is_fixed
 
 _ROUNDING = 1e-5  # of floats: torch divides by 255, the engine multiplies by 1 / 255
@@ -61,7 +60,7 @@ def check_one(dataset: Any, recipe: Recipe, source: Source, allowed: float | Non
     """The first sample: kind of batch, shape, type, label; with fixed transforms its pixels."""
     number = recipe.known.numbers[:1]
     one = {"batch_size": 1, "drop_last": False, "threads": 1}
-    with recipe.loader(source, number, 1, **one, **_HERE) as loader:
+    with recipe.loader(source, number, **one, **_HERE) as loader:
         _compare_all(dataset, recipe.known, loader, allowed, 1)
 
 
@@ -70,10 +69,10 @@ def prove_batches(
 ) -> str:
     """The first batches of the first epoch; what was found, for the report."""
     known, epochs = recipe.known, recipe.epochs
-    numbers, copies = None, 1
+    numbers = None
     if epochs.listed:  # any samples will do: the sampler is not asked before its time
-        numbers, copies = spread(known.numbers[: batches * epochs.batch_size], known.total)
-    with recipe.loader(source, numbers, copies, **_HERE) as loader:
+        numbers = known.numbers[: batches * epochs.batch_size]
+    with recipe.loader(source, numbers, **_HERE) as loader:
         count, values, largest = _compare_all(dataset, known, loader, allowed, batches)
     if allowed is None:
         return (
@@ -96,7 +95,7 @@ def _compare_all(
     index_of[known.numbers] = np.arange(len(known.numbers))
     count, values, largest = 0, 0, 0.0
     for images, labels, samples in itertools.islice(loader, batches):
-        indices = index_of[np.asarray(samples) % known.total].tolist()
+        indices = index_of[np.asarray(samples)].tolist()
         theirs = _of_torch(dataset, indices, known.parts[0].names)
         for name, ours, expected in zip(("images", "labels"), (images, labels), theirs):
             if ours.shape != expected.shape or ours.dtype != expected.dtype:

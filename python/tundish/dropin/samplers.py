@@ -10,12 +10,12 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..data.order import Order, Repeated, Subset, Weighted
+from ..data.order import Listed, Order, Repeated, Subset, Weighted
 from .known_sets import Known
 from .reasons import keep
 from .where_defined import where_defined
 
-_MOST_TIMES = 16  # that a sample may come in an epoch of listed samples
+_ENDLESS = 16  # times the length that a sampler promises: it never ends
 _DIFFERS = "the order of an epoch is the engine's: another one than torch's for the same seed"
 
 Given = tuple[Any, int, bool]  # sampler, batch_size, drop_last
@@ -30,7 +30,6 @@ class Epochs:
     drop_last: bool
     about: str  # for the report
     order: Order | None = None
-    copies: int = 1  # of the parts: a sample that comes twice is another one of the second copy
     listed: bool = False  # the sampler's own indices, anew in every epoch
     options: dict[str, Any] = field(default_factory=dict)  # of the Loader
     differs: str = ""
@@ -58,9 +57,7 @@ def epochs_of(theirs: Any, known: Known, own_order: bool) -> Epochs:
     given = (sampler, batches.batch_size, batches.drop_last)
     count = len(known.numbers)
     if type(sampler) is SequentialSampler and len(sampler) == count:
-        numbers, copies = spread(known.numbers, known.total)
-        order = None if known.is_whole else Subset(numbers)
-        return Epochs(*given, "SequentialSampler: the same order", order, copies)
+        return Epochs(*given, "SequentialSampler: the same order", _order_of_all(known))
     found = None
     if own_order:
         find = {RandomSampler: _random, WeightedRandomSampler: _by_weight}
@@ -77,10 +74,16 @@ def epochs_of(theirs: Any, known: Known, own_order: bool) -> Epochs:
     return Epochs(*given, about, listed=True)
 
 
-def _chosen(known: Known) -> tuple[Order | None, int]:
-    """All samples of the data set, and how many copies of the parts they need."""
-    numbers, copies = spread(known.numbers, known.total)
-    return None if known.is_whole else Subset(numbers), copies
+def order_of(numbers: Any) -> Order:
+    """Returns the order of an epoch that has these samples of the parts, each as often as it is listed."""
+    import numpy as np
+
+    is_subset = len(np.unique(numbers)) == len(numbers)
+    return Subset(numbers) if is_subset else Listed(numbers)
+
+
+def _order_of_all(known: Known) -> Order | None:
+    return None if known.is_whole else order_of(known.numbers)
 
 
 # Each gives None where the engine has no such order.
@@ -93,14 +96,14 @@ def _random(sampler: Any, given: Given, known: Known) -> Epochs | None:
     if sampler.replacement:
         order = _weighted([1.0] * count, draws, known)
         return Epochs(*given, "RandomSampler: draws with replacement", order, differs=_DIFFERS)
-    chosen, copies = _chosen(known)
+    chosen = _order_of_all(known)
     if draws > count:
         return None  # torch puts several permutations one after the other
     about = "RandomSampler: every sample once, in a new order in every epoch"
     if draws < count:
         chosen = Repeated(1, of=chosen, draws=draws)
         about = f"RandomSampler: {draws:,} samples, others in every epoch"
-    return Epochs(*given, about, chosen, copies, options={"shuffle": True}, differs=_DIFFERS)
+    return Epochs(*given, about, chosen, options={"shuffle": True}, differs=_DIFFERS)
 
 
 def _by_weight(sampler: Any, given: Given, known: Known) -> Epochs | None:
@@ -117,10 +120,9 @@ def _of_some(sampler: Any, given: Given, known: Known) -> Epochs | None:
     indices = np.asarray(sampler.indices)
     if len(indices) == 0:
         return None
-    numbers, copies = spread(known.numbers[indices], known.total)
+    order = order_of(known.numbers[indices])
     about = "SubsetRandomSampler: its samples once, in a new order in every epoch"
-    options = {"shuffle": True}
-    return Epochs(*given, about, Subset(numbers), copies, options=options, differs=_DIFFERS)
+    return Epochs(*given, about, order, options={"shuffle": True}, differs=_DIFFERS)
 
 
 def _of_rank(sampler: Any, given: Given, known: Known) -> Epochs | None:
@@ -132,8 +134,8 @@ def _of_rank(sampler: Any, given: Given, known: Known) -> Epochs | None:
     if not sampler.shuffle:
         import numpy as np
 
-        numbers, copies = spread(known.numbers[np.array(list(sampler))], known.total)
-        return Epochs(*given, f"{about}, the same samples and order", Subset(numbers), copies)
+        order = order_of(known.numbers[np.array(list(sampler))])
+        return Epochs(*given, f"{about}, the same samples and order", order)
     # The engine cuts or fills global batches, torch the samples of a rank and then their batches.
     if drop:
         fits = sampler.drop_last or count % (ranks * batch) == 0 or math.ceil(count / ranks) % batch
@@ -141,7 +143,6 @@ def _of_rank(sampler: Any, given: Given, known: Known) -> Epochs | None:
         fits = not sampler.drop_last or count % ranks == 0
     if not fits:
         return None
-    chosen, copies = _chosen(known)
     options = {"shuffle": True, "rank": sampler.rank, "world_size": ranks, "seed": sampler.seed}
     options["uneven"] = "drop" if drop else "pad"
     differs = (
@@ -149,7 +150,7 @@ def _of_rank(sampler: Any, given: Given, known: Known) -> Epochs | None:
         "but for at most world size - 1 that fill up the last batches, as torch's do"
     )
     about += ", a new order in every epoch, also without set_epoch()"
-    return Epochs(*given, about, chosen, copies, options=options, differs=differs)
+    return Epochs(*given, about, _order_of_all(known), options=options, differs=differs)
 
 
 def _weighted(weights: Any, draws: int, known: Known) -> Weighted:
@@ -161,23 +162,8 @@ def _weighted(weights: Any, draws: int, known: Known) -> Weighted:
     return Weighted(out, draws)
 
 
-def spread(numbers: Any, total: int) -> tuple[Any, int]:
-    """Numbers without repeats: what comes again is of the next copy of the parts; and how many copies."""
-    import numpy as np
-
-    numbers = np.asarray(numbers, np.int64)
-    by_number = np.argsort(numbers, kind="stable")
-    first = np.searchsorted(numbers[by_number], numbers[by_number])
-    time = np.empty_like(numbers)
-    time[by_number] = np.arange(len(numbers)) - first
-    copies = int(time.max(initial=0)) + 1
-    if copies > _MOST_TIMES:
-        raise keep(f"a sample comes {copies} times in an epoch", "WeightedRandomSampler")
-    return numbers + time * total, copies
-
-
 def draw_list(theirs: Any, known: Known, sampler: Any) -> Any:
-    """The numbers of the parts for one epoch, and how many copies of the parts they need.
+    """Returns the samples of one epoch, by their numbers in the parts.
 
     Random numbers are drawn as torch's iterator draws them: first the seed of its processes.
     """
@@ -185,8 +171,8 @@ def draw_list(theirs: Any, known: Known, sampler: Any) -> Any:
     import torch
 
     torch.empty((), dtype=torch.int64).random_(generator=theirs.generator)
-    most = _MOST_TIMES * (len(known.numbers) + len(sampler))
+    most = _ENDLESS * (len(known.numbers) + len(sampler))
     indices = list(itertools.islice(sampler, most + 1))
     if len(indices) > most:
         raise RuntimeError(f"{type(sampler).__name__} gives more than {most:,} indices in an epoch")
-    return spread(known.numbers[np.array(indices, np.int64)], known.total)
+    return known.numbers[np.array(indices, np.int64)]

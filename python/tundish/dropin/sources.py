@@ -20,16 +20,10 @@ def open_parts(parts: list[Part]) -> Source:
     return sources[0] if len(sources) == 1 else Source(sources)
 
 
-def copied(source: Source, copies: int) -> Source:
-    """The same samples several times, concatenated."""
-    same: list[Any] = [source] * copies
-    return source if copies == 1 else Source(same)
-
-
-def labels_of(parts: list[Part], copies: int) -> Any:
+def labels_of(parts: list[Part]) -> Any:
     import numpy as np
 
-    return np.tile(np.concatenate([part.labels for part in parts]), copies)
+    return np.concatenate([part.labels for part in parts])
 
 
 def list_name(files: Files | Ranges) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from .hugging_face_sets import part_of_reader
+from .facts import Identity, contents
+from .hugging_face_sets import part_of_reader, settings_of
 from .parts import Files, Ranges, check_class, files_of
 from .reasons import keep
 from .where_defined import where_defined
@@ -30,3 +31,20 @@ def part_of(dataset: Any) -> Files | Ranges | None:
             where_defined(reader),
         )
     return files_of(f"ImageDataset({str(reader.root)!r})", reader.root, reader.samples)
+
+
+def facts_of(dataset: Any) -> dict[str, Any] | None:
+    """Returns what the samples of timm's ImageDataset depend on; None: it is no data set of timm."""
+    kind = getattr(sys.modules.get("timm.data.dataset"), "ImageDataset", None)
+    if kind is None or not isinstance(dataset, kind):
+        return None
+    reader = dataset.reader
+    out: dict[str, Any] = {"reader": Identity(reader)}
+    if hasattr(reader, "samples"):
+        out["reader.samples"] = contents(reader.samples)
+    else:
+        out["reader.dataset"] = settings_of(reader.dataset)
+        out["reader.columns"] = (reader.image_key, reader.label_key, reader.remap_class)
+    for name in ("input_img_mode", "load_bytes", "additional_features"):
+        out[name] = contents(getattr(dataset, name, None))
+    return out

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from .facts import Identity, checksum, contents
 from .parts import Files, Part, Pixels, check_class, files_of, labels_of
 from .reasons import keep
 from .where_defined import where_defined
@@ -26,6 +27,17 @@ def part_of(dataset: Any) -> Part | None:
     if kind.__name__ in _OF_FILES:
         return _files(dataset, name)
     return _pixels(dataset, name, kind.__name__ in _OF_GREYS)
+
+
+def facts_of(dataset: Any) -> dict[str, Any]:
+    """Returns what the samples of a known data set depend on, besides its transforms."""
+    if not hasattr(dataset, "samples"):
+        return {"data": checksum(dataset.data), "targets": contents(dataset.targets)}
+    import torchvision
+
+    backend = torchvision.get_image_backend()
+    samples, loader = contents(dataset.samples), Identity(dataset.loader)
+    return {"samples": samples, "loader": loader, "image backend": backend}
 
 
 def _files(dataset: Any, name: str) -> Files:

@@ -4,69 +4,71 @@ from __future__ import annotations
 
 from typing import Any
 
-from .hugging_face_sets import is_known as is_hugging_face
-from .hugging_face_sets import settings_of
-from .known_sets import Known
+from .arguments import check_arguments
+from .facts import Identity, contents, is_equal
+from .known_sets import Known, add_facts
 from .reasons import NotTranslated
 from .translate import translate
 
-# What a sampler has besides its settings.
-_OTHERS = ("generator", "epoch", "data_source", "dataset", "sampler")
+# Attributes of a sampler besides its settings.
+_NOT_COMPARED = ("generator", "epoch")
+_OBJECTS = ("data_source", "dataset", "sampler")
 
 
 class Snapshot:
-    """What batches depend on; lists of files and arrays by identity and length, the rest by value."""
+    """What batches depend on, by value."""
 
     def __init__(self, theirs: Any, known: Known, listed: bool) -> None:
         self._theirs, self._known, self._listed = theirs, known, listed
         self._transforms = translate(known.transforms)
-        self._settings = self._now()
+        self._facts: dict[str, Any] = {}
+        self._add_facts(self._facts)
 
     def check(self) -> None:
-        """Raises RuntimeError when something is not as it was."""
-        for name, value in self._now().items():
-            if not _same(value, self._settings.get(name)):
-                raise _changed(name)
+        """Raises RuntimeError if something is not as it was."""
+        now: dict[str, Any] = {}
         try:
-            now = translate(self._known.transforms)
+            check_arguments(self._theirs)
+            self._add_facts(now)
+        except NotTranslated as kept:
+            raise _changed(f"the DataLoader ({kept.reasons[0].what})") from None
+        except (AttributeError, TypeError, ValueError) as error:
+            self._compare(now)  # names what was replaced by something unknown
+            raise _changed(f"the data set ({error})") from error
+        self._compare(now)
+        if len(now) != len(self._facts):
+            raise _changed("the data set")
+        try:
+            transforms = translate(self._known.transforms)
         except NotTranslated:
             raise _changed("the transforms of the data set") from None
-        if now != self._transforms:
+        if transforms != self._transforms:
             raise _changed("the transforms of the data set")
 
-    def _now(self) -> dict[str, Any]:
-        out: dict[str, Any] = {}
-        for number, base in enumerate(self._known.bases):
-            for name in ("samples", "data", "targets", "reader"):
-                held: Any = getattr(base, name, None)
-                length = len(held) if hasattr(held, "__len__") else 0
-                out[f"dataset.{name} of part {number}"] = (id(held), length)
-            if is_hugging_face(base):
-                out[f"dataset.format of part {number}"] = settings_of(base)
-            else:
-                out[f"dataset.target_transform of part {number}"] = id(base.target_transform)
+    def _compare(self, now: dict[str, Any]) -> None:
+        for name, fact in now.items():
+            if name not in self._facts or not is_equal(fact, self._facts[name]):
+                raise _changed(name)
+
+    def _add_facts(self, out: dict[str, Any]) -> None:
+        add_facts(out, self._theirs.dataset)
         batches = self._theirs.batch_sampler
-        owners = {"batch_sampler": batches, "sampler": batches.sampler}
-        if self._listed:
-            del owners["sampler"]  # it is asked anew
-        for owner, one in owners.items():
-            settings = {key: value for key, value in vars(one).items() if key not in _OTHERS}
-            out |= {f"{owner}.{key}": _copied(value) for key, value in settings.items()}
-        return out
+        _add_settings(out, batches, "batch_sampler")
+        if not self._listed:  # otherwise the sampler is asked anew
+            _add_settings(out, batches.sampler, "sampler")
+
+
+def _add_settings(out: dict[str, Any], sampler: Any, name: str) -> None:
+    for key, value in vars(sampler).items():
+        if key in _OBJECTS:
+            out[f"{name}.{key}"] = Identity(value)
+            has_length = hasattr(value, "__len__") and key != "sampler"
+            out[f"len({name}.{key})"] = len(value) if has_length else 0
+        elif key not in _NOT_COMPARED:
+            out[f"{name}.{key}"] = contents(value)
 
 
 def _changed(name: str) -> RuntimeError:
     return RuntimeError(
         f"{name} changed after tundish.accelerate() looked at it: call tundish.accelerate() again"
     )
-
-
-def _copied(value: Any) -> Any:
-    if hasattr(value, "clone"):  # weights, indices
-        return value.clone()
-    return value.copy() if hasattr(value, "copy") else value
-
-
-def _same(one: Any, other: Any) -> bool:
-    equal = one == other
-    return bool(equal.all()) if hasattr(equal, "all") else bool(equal)

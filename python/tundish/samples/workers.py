@@ -24,6 +24,9 @@ _VARIABLE = "TUNDISH_SAMPLE_SOCKETS"
 _START = "from tundish.samples.worker import main; main()"
 # What takes less in one process is not worth starting others, each of which imports torch.
 _WORTH_SECONDS = 10.0
+# How long all processes together, and the thread, may take to end.
+_END_SECONDS = 10.0
+_THREAD_END_SECONDS = 1.0
 
 
 class Workers:
@@ -56,20 +59,24 @@ class Workers:
         return {"pass_fds": numbers, "env": os.environ | {_VARIABLE: ",".join(map(str, numbers))}}
 
     def stop(self) -> None:
-        """After the program has ended: nothing is left of the call."""
+        """Ends what serves, after the program has ended.
+
+        Returns also if the data set still makes a sample in a thread: Ctrl-C must not wait for it. That thread ends with its sample.
+        """
         for connection in self.sockets:
             connection.close()
         if self._lifeline is not None:
             os.close(self._lifeline)
             self._lifeline = None
+        deadline = time.monotonic() + _END_SECONDS
         for process in self._processes:
             try:
-                process.wait(10)
+                process.wait(max(0.0, deadline - time.monotonic()))
             except subprocess.TimeoutExpired:  # code of a library that does not let go of the GIL
                 process.kill()
                 process.wait()
         if self._thread is not None:
-            self._thread.join()
+            self._thread.join(_THREAD_END_SECONDS)
 
     def deaths(self) -> str:
         """How processes ended that should not have; call it when one did, before stop()."""

@@ -1,0 +1,46 @@
+"""Facts about a data set that its samples depend on, in a form that can be compared later."""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any
+
+
+class Identity:
+    """An object that may only be replaced by itself. Keeps the object alive, so that its id stays its own."""
+
+    def __init__(self, held: Any) -> None:
+        self._held = held
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Identity) and self._held is other._held
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def contents(values: Any) -> Any:
+    """Returns a copy of a list, array or tensor. A change of one element makes `is_equal` false."""
+    if hasattr(values, "clone"):
+        return values.clone()
+    if isinstance(values, list) and list in set(map(type, values)):
+        return [tuple(value) if isinstance(value, list) else value for value in values]
+    return values.copy() if hasattr(values, "copy") else values
+
+
+def checksum(pixels: Any) -> Any:
+    """Returns shape, type and CRC-32 of a large array or tensor: a copy would double the memory."""
+    import numpy as np
+
+    array = np.ascontiguousarray(np.asarray(pixels))
+    return array.shape, str(array.dtype), zlib.crc32(array.reshape(-1).view(np.uint8).data)
+
+
+def is_equal(fact: Any, other: Any) -> bool:
+    """Compares values, shapes and types."""
+    if type(fact) is not type(other):
+        return False
+    if hasattr(fact, "shape"):
+        if fact.shape != other.shape or fact.dtype != other.dtype:
+            return False
+        return bool((fact == other).all())
+    return bool(fact == other)
