@@ -79,6 +79,22 @@ def test_changed_code_begins_again(tmp_path):
     assert fuzz_campaign.entry_of(ledger, "a", "another")["executions"] == 0
 
 
+def test_moved_files_and_comments_keep_the_count(tmp_path):
+    (tmp_path / "fuzz").mkdir()
+    (tmp_path / "src" / "deep").mkdir(parents=True)
+    target = tmp_path / "fuzz" / "a.cpp"
+    target.write_text('// parser: src/a.cpp\n#include "a.h"\nint x;\n')
+    (tmp_path / "src" / "a.cpp").write_text('#include "b.h"\nauto s = "// text";\n')
+    before = fuzz_campaign.state_of(tmp_path, "a")
+    (tmp_path / "src" / "a.cpp").unlink()
+    target.write_text("// parser: src/deep/a.cpp\n// A comment.\nint x;\n")
+    moved = tmp_path / "src" / "deep" / "a.cpp"
+    moved.write_text('#include "deep/b.h"\n\nauto s =  "// text";  /* why */\n')
+    assert fuzz_campaign.state_of(tmp_path, "a") == before
+    moved.write_text('auto s = "// other";\n')
+    assert fuzz_campaign.state_of(tmp_path, "a") != before
+
+
 def test_a_campaign_goes_on_until_the_number_is_reached(tmp_path, monkeypatch):
     """With a stand-in for ./dev: 100 executions per slice, a finding in the second target."""
     monkeypatch.setattr(fuzz_campaign, "commit_of", lambda root: "a commit")
