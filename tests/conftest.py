@@ -38,7 +38,6 @@ MAY_BE_SKIPPED = (
     "root may read everything",
     "another tar program",
     "no Chromium is installed",
-    "this Python is not free-threaded",
 )
 
 

@@ -1,8 +1,7 @@
 """What is one changed line worth? torch's DataLoader, and the same script with tundish.accelerate.
 
 Photos: ImageFolder, RandomResizedCrop(224), flip, normalized floats. Readings: a data set of the user's own, which keeps
-its code. Pictures: another one, of Pillow and Python, in threads instead of processes; by default only on a Python
-without a GIL. Batches are compared before any time counts; then rounds, every contestant in a process of its own.
+its code. Batches are compared before any time counts; then rounds, every contestant in a process of its own.
 """
 
 from __future__ import annotations
@@ -14,8 +13,6 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-
-from tundish.dropin.workers import has_gil
 
 from ..common.images import prepare
 from ..common.process import Job
@@ -31,14 +28,11 @@ NAMES = {
     "accelerate_pack": "photos, accelerate with a pack",
     "torch_readings": "readings, torch's DataLoader",
     "accelerate_readings": "readings, accelerate",
-    "torch_pictures": "pictures, torch's DataLoader",
-    "accelerate_threads": "pictures, accelerate with threads",
 }
 AGAINST = {
     "accelerate_files": ("torch_photos", 2.5),
     "accelerate_pack": ("torch_photos", 8.0),
     "accelerate_readings": ("torch_readings", 0.98),
-    "accelerate_threads": ("torch_pictures", 0.98),
 }
 
 
@@ -64,15 +58,11 @@ def main() -> None:
     parser.add_argument(
         "--cached", action="store_true", help="do not repeat the set beyond the last-level cache"
     )
-    parser.add_argument(
-        "--only", default="", help="contestants with this word: photos, readings, pictures"
-    )
+    parser.add_argument("--only", default="", help="contestants with this word: photos, readings")
     parser.add_argument("--cores", type=int, default=1, help="cores, workers and threads (1)")
     options = parser.parse_args()
     work = options.work or ROOT / "build" / "bench" / "dropin"
-    gil = "yes" if has_gil() else "no"
-    command = "" if has_gil() else "python3.14t -m bench.dropin.run"
-    rows = Rows("dropin", "torchvision", command=command, more={"GIL": gil})
+    rows = Rows("dropin", "torchvision")
     images = prepare(options.data, work, 4 * BATCH, 0 if options.cached else None, codecs=["lanes"])
     rows.set_data(images.about, images.name, images.digest)
     epochs = max(1, -(-options.images // len(images.files)))
@@ -80,8 +70,6 @@ def main() -> None:
     job = Job(str(images.pack), "", images.files, "", SEED, epochs, BATCH, 2, len(cpus), cpus)
 
     racing = [name for name in NAMES if options.only in NAMES[name]]
-    if has_gil() and not options.only:
-        racing = [name for name in racing if "pictures" not in NAMES[name]]
     say("comparing batches with torch's")
     found = start("same_batches", job, work, *racing)
     wrong = {name: text for name, text in found.items() if text != "exact"}

@@ -15,7 +15,7 @@ import torch
 import tundish
 
 from ..common.process import Job
-from .script import EVALUATE, of_photos, of_pictures, of_readings
+from .script import EVALUATE, of_photos, of_readings
 
 BATCHES = 4
 
@@ -41,23 +41,19 @@ def of_folder(job: Job, pack: str | None) -> str:
     return difference(loader, theirs) if loader.report.native else f"{loader.report}"
 
 
-def of_own_sets(job: Job, make: Callable[[Job], Any], workers: str) -> str:
-    """Data sets that keep their code, shuffled by the same seed."""
+def compare_readings(job: Job) -> str:
+    """Compares a data set that keeps its code, shuffled by the same seed."""
     torch.manual_seed(1)
-    theirs = list(itertools.islice(make(job), BATCHES))
+    theirs = list(itertools.islice(of_readings(job), BATCHES))
     torch.manual_seed(1)
-    loader = tundish.accelerate(make(job), workers=workers)
-    if loader.report.workers != workers:
-        return f"{loader.report}"
-    with loader:
+    with tundish.accelerate(of_readings(job)) as loader:
         return difference(list(itertools.islice(loader, BATCHES)), theirs)
 
 
 CHECKS: dict[str, Callable[[Job], str]] = {
     "accelerate_files": lambda job: of_folder(job, None),
     "accelerate_pack": lambda job: of_folder(job, job.pack),
-    "accelerate_readings": lambda job: of_own_sets(job, of_readings, "processes"),
-    "accelerate_threads": lambda job: of_own_sets(job, of_pictures, "threads"),
+    "accelerate_readings": compare_readings,
 }
 
 if __name__ == "__main__":

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import random
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from PIL import Image
 from torch.utils.data import DataLoader, Dataset
 from torchvision.datasets import ImageFolder
 from torchvision.transforms import v2
@@ -50,37 +48,6 @@ class Readings(Dataset[Any]):
 def of_readings(job: Job) -> DataLoader[Any]:
     workers = {"num_workers": job.threads, "persistent_workers": True}
     return DataLoader(Readings(job.count), job.batch, shuffle=True, drop_last=True, **workers)
-
-
-class Pictures(Dataset[Any]):
-    """Pillow, NumPy and Python: photos with boxes, moved and clipped one by one. Random by index, not by generator."""
-
-    def __init__(self, files: list[str]) -> None:
-        self.files = files
-
-    def __len__(self) -> int:
-        return len(self.files)
-
-    def __getitem__(self, index: int) -> tuple[torch.Tensor, torch.Tensor]:
-        rng = random.Random(index)
-        with Image.open(self.files[index]) as file:
-            image = file.convert("RGB").resize((144, 144), Image.Resampling.BILINEAR)
-        x, y = rng.randrange(17), rng.randrange(17)
-        pixels = np.asarray(image.crop((x, y, x + 128, y + 128)), np.float32)
-        boxes = [[rng.random() * 144 for _ in range(4)] for _ in range(100)]
-        moved = []
-        for left, top, width, height in boxes:
-            x0, y0 = max(0.0, left - x), max(0.0, top - y)
-            x1, y1 = min(128.0, left - x + width), min(128.0, top - y + height)
-            if x1 > x0 and y1 > y0:
-                moved.append((x0, y0, x1, y1))
-        label = torch.tensor([len(moved), sum((d - b) * (c - a) for a, b, c, d in moved)])
-        return torch.from_numpy(pixels / 127.5 - 1).permute(2, 0, 1), label
-
-
-def of_pictures(job: Job) -> DataLoader[Any]:
-    workers = {"num_workers": job.threads, "persistent_workers": True}
-    return DataLoader(Pictures(job.files), job.batch, shuffle=True, drop_last=True, **workers)
 
 
 def epochs(loader: Any, job: Job) -> Any:

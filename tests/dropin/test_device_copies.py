@@ -5,6 +5,7 @@ import gc
 import os
 import sys
 import threading
+import time
 import weakref
 from collections import namedtuple
 from subprocess import run
@@ -239,3 +240,27 @@ def test_nothing_of_an_epoch_waits_for_the_garbage_collector(fails):
         assert gone() is None
     finally:
         gc.enable()
+
+
+def test_a_new_epoch_starts_after_the_copies_of_the_last_epoch_have_ended(monkeypatch):
+    """Otherwise two threads take batches from one iterator, and each waits for the other's batch."""
+    sends, release = [], threading.Event()
+
+    class Copies(Counted):
+        def send(self, batch):
+            sends.append(batch)
+            if len(sends) == 2:
+                release.wait(60)
+            return batch
+
+    monkeypatch.setattr(kept, "GpuCopies", Copies)
+    monkeypatch.setattr("tundish.dropin.accelerate.device_of", lambda device, _: device)
+    loader = DataLoader(OwnSet(), 4, num_workers=2, persistent_workers=True)
+    with tundish.accelerate(loader, device="cuda") as ours:
+        next(iter(ours))
+        while len(sends) < 2:  # now the thread is at work, and nobody refers to its copies
+            time.sleep(0.001)
+        threading.Timer(0.3, release.set).start()
+        again = iter(ours)
+        assert release.is_set()
+        assert [index.tolist()[0] for _, index in again] == [0, 4, 8, 12, 16, 20]

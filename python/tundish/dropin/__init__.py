@@ -14,11 +14,6 @@ sources         the samples as a source of the engine: a list of files, or an ar
 packs           a pack beside the files, made in the background
 native          what stands in for the DataLoader when the engine does the work
 kept            what stands in for it when the data set keeps its code
-workers         whether processes of torch or threads run that code
-thread_workers  those threads
-worker_info     get_worker_info() in a thread
-shared_random   random numbers that threads share
-thread_proof    batches of threads and of processes, compared
 device_copies   batches copied to a device ahead of the loop
 waits           how long the loop waited
 proof           batches of both ways, compared

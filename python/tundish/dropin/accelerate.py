@@ -20,13 +20,10 @@ from .parts import Files, Pixels, Ranges
 from .proof import allowed_difference, check_one, prove_batches
 from .ranks import notes_about_ranks
 from .reasons import NotTranslated, Reason
-from .report import Report
+from .report import Report, worker_text
 from .samplers import Epochs, epochs_of
 from .sources import open_parts
-from .thread_proof import prove_threads
-from .thread_workers import ThreadWorkers
 from .translate import described, is_fixed, translate
-from .workers import DIFFERS, WORKERS, choose_workers
 
 # Arguments of tundish.Loader that change how batches are made, not what is in them.
 OPTIONS = (
@@ -43,7 +40,6 @@ class Wanted:
     pack: Any
     prove: int
     own_order: bool
-    workers: str
     seed: int | None
     options: dict[str, Any]
 
@@ -55,7 +51,6 @@ def accelerate(
     pack: str | os.PathLike[str] | None = None,
     prove: int = 0,
     order: str = "tundish",
-    workers: str = "processes",
     seed: int | None = None,
     **options: Any,
 ) -> Any:
@@ -65,7 +60,7 @@ def accelerate(
         print(loader.report)
 
     Data sets and transforms of torchvision, timm and Hugging Face are read, decoded and augmented by the engine. Everything else keeps its own
-    code, in torch's processes or in threads. `loader.report` says which, and why.
+    code and torch's worker processes. `loader.report` says which, and why.
 
     dataloader  a torch.utils.data.DataLoader; it stays usable
     device    "cuda": batches are on that GPU, copied ahead of the loop
@@ -74,8 +69,6 @@ def accelerate(
     prove     compare so many batches with those of torch's code first; where they differ, torch's code stays
     order     "tundish": random orders are those of the engine, which can be resumed anywhere; "sampler": the indices of
               the sampler, in every case
-    workers   of a data set that keeps its code: "processes": torch's; "threads": num_workers threads of this process, without pickling and
-              copies between processes, for data sets that are thread safe; "auto": threads if this Python has no GIL, else processes
     seed      of orders and augmentations; None: that of torch.manual_seed(), of the generator, or of the DistributedSampler
     options   of tundish.Loader: threads, prefetch, memory, cache, memory_format (by default "contiguous", as torch's), on_error (by default "fail", as
               torch's), max_bad, hang_warning, decode, resident, trace, cache_dir, cache_dir_limit; without effect where torch's code stays
@@ -94,13 +87,11 @@ def accelerate(
         )
     if order not in ("tundish", "sampler"):
         raise ValueError(f'order must be "tundish" or "sampler", not {order!r}')
-    if workers not in WORKERS:
-        raise ValueError(f"workers must be one of {', '.join(map(repr, WORKERS))}, not {workers!r}")
     place = device_of(device, "torch")
-    arguments = {"device": device, "pack": pack, "order": order, "workers": workers, "seed": seed}
+    arguments = {"device": device, "pack": pack, "order": order, "seed": seed}
     arguments |= options
     engine_options = {"on_error": "fail", "memory_format": "contiguous", **options}
-    wanted = Wanted(place, pack, prove, order == "tundish", workers, seed, engine_options)
+    wanted = Wanted(place, pack, prove, order == "tundish", seed, engine_options)
     loader = _loader(dataloader, wanted, arguments)
     loader.report.notes += notes_about_ranks(dataloader)
     loader.report.tell()
@@ -119,34 +110,10 @@ def _loader(theirs: Any, wanted: Wanted, arguments: dict[str, Any]) -> Any:
 def _kept(
     theirs: Any, reasons: list[Reason], wanted: Wanted, arguments: dict[str, Any]
 ) -> KeptLoader:
-    chosen = choose_workers(theirs, wanted.workers)
-    report = Report(False, chosen.kind, chosen.about, reasons=reasons)
-    threads = None
-    if chosen.kind == "threads" and _are_equal(theirs, wanted.prove, report):
-        threads = ThreadWorkers(theirs, report.add_drawn)
-        report.differs.append(DIFFERS)
-    elif wanted.prove and not report.proof:
+    report = Report(False, worker_text(theirs.num_workers), reasons=reasons)
+    if wanted.prove:
         report.proof = "none: torch makes the batches as before"
-    return KeptLoader(theirs, report, wanted.device, arguments, threads)
-
-
-def _are_equal(theirs: Any, batches: int, report: Report) -> bool:
-    """Whether threads make the batches of processes, as far as somebody wants to know. Raises what the data set raises."""
-    if not batches:
-        return True
-    drawn: list[str] = []
-    threads = ThreadWorkers(theirs, drawn.extend)
-    try:
-        equal, report.proof = prove_threads(theirs, threads, batches)
-    finally:
-        threads.close()
-    if not equal:
-        if drawn:
-            names = " and ".join(drawn)
-            report.proof += f": it draws random numbers of {names}, which threads share"
-        report.workers = "processes"
-        report.about_workers = f"{theirs.num_workers} processes of torch: {report.proof}"
-    return equal
+    return KeptLoader(theirs, report, wanted.device, arguments)
 
 
 def _native(theirs: Any, wanted: Wanted, arguments: dict[str, Any]) -> NativeLoader:

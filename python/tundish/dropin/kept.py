@@ -8,26 +8,17 @@ from typing import Any
 from .attributes import forwards
 from .device_copies import CopiedAhead, CopiedHere, GpuCopies
 from .report import Report
-from .thread_workers import ThreadWorkers
 from .waits import Waits
 
 
 class KeptLoader:
-    """Iterates torch's DataLoader, by its processes or by threads; its attributes are those of the DataLoader.
+    """Iterates torch's DataLoader and forwards every other attribute to it.
 
     With `device` the batches are copied ahead of the loop. stats() says what the loop waited.
     """
 
-    def __init__(
-        self,
-        theirs: Any,
-        report: Report,
-        device: Any,
-        arguments: dict[str, Any],
-        threads: ThreadWorkers | None = None,
-    ) -> None:
+    def __init__(self, theirs: Any, report: Report, device: Any, arguments: dict[str, Any]) -> None:
         self._theirs = theirs
-        self._threads = threads  # in the place of processes
         self._arguments = arguments  # of accelerate(), for pickle
         self.report = report
         self._waits = Waits()
@@ -48,7 +39,7 @@ class KeptLoader:
 
     def __iter__(self) -> KeptIterator:
         self._end_copies()  # left early: torch may use its iterator again
-        batches: Any = iter(self._theirs if self._threads is None else self._threads)
+        batches: Any = iter(self._theirs)
         if self._copies is None:
             return KeptIterator(batches, self._waits)
         running = self._way(batches, self._copies)
@@ -61,9 +52,7 @@ class KeptLoader:
             ending()
 
     def close(self) -> None:
-        """Ends the threads; processes end as torch's do. A later iteration starts new ones."""
-        if self._threads is not None:
-            self._threads.close()
+        """Ends the thread that copies batches to a GPU. A later iteration starts a new one."""
         self._end_copies()
 
     def __enter__(self) -> KeptLoader:
@@ -91,8 +80,7 @@ class KeptLoader:
         return _again, (self._theirs, self._arguments)
 
     def __repr__(self) -> str:
-        who = "torch" if self._threads is None else "its data set"
-        return f"tundish.accelerate({self._theirs!r}): {who} makes the batches"
+        return f"tundish.accelerate({self._theirs!r}): torch makes the batches"
 
 
 _TAKE_EVERY = 1000  # batches
