@@ -21,6 +21,7 @@ from pathlib import Path
 from tundish.report.machine import commit
 
 from ..common.images import prepare
+from ..common.result_files import read_rows
 from ..common.rounds import interval
 from ..common.rows import ROOT, Rows, arguments, say, table
 
@@ -100,7 +101,7 @@ def gpu_feed(root: Path, pack: Path) -> Speeds:
         printed(root, sys.executable, *module, "--pack", pack, *words, "--out", out)
         return {
             f"{row['contestant']}, step": 1 / row["value"]
-            for row in json.loads(out.read_text())
+            for row in read_rows(out)
             if row["metric"] == "step over the resident batch's" and row.get("value")
         }
 

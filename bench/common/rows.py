@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import shlex
 import statistics
@@ -13,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from tundish.report.machine import commit, describe, machine, note, versions
+
+from .result_files import write_rows
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -119,8 +120,7 @@ class Rows:
     def write(self, out: Path | None, chart: str = "", quiet: bool = False) -> None:
         if out is None:
             return
-        out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_text(json.dumps(self._rows, indent=1) + "\n")
+        write_rows(out, self._rows)
         if not quiet:
             say(f"rows: {out}")
         if chart:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 from tundish.report.chart import Bar, bar_chart
 
+from ..common.result_files import read_rows
 from ..common.rounds import Interval, interval
 from ..common.rows import Rows, middle, table
 from . import resident_batch, tundish_auto, tundish_cpu, tundish_gpu
@@ -167,7 +167,7 @@ def tables(results: Results) -> str:
 
 def draw(file: Path) -> str:
     """The chart of rows that were written: how busy the GPU is, and how long the step took."""
-    rows = json.loads(file.read_text())
+    rows = read_rows(file)
     groups = []
     for model in dict.fromkeys(row["model"] for row in rows):
         mine = [row for row in rows if row["model"] == model]

@@ -19,6 +19,7 @@ from typing import Any
 
 from tundish.tuning.tune import tune
 
+from ..common.result_files import result_text
 from . import models
 
 FILE = os.path.relpath(models.__file__)  # a result names no folder of a machine
@@ -76,7 +77,7 @@ def main() -> None:
         rows.append(tuned(name, asked.quick, asked.minutes, asked.plans))
         if asked.out:  # after each model: a run may be cut off
             values = {"rows": rows, "summary": summed(rows)}
-            asked.out.write_text(json.dumps(values, indent=1) + "\n")
+            asked.out.write_text(result_text(values))
     print(json.dumps(summed(rows), indent=1))
 
 

@@ -9,7 +9,6 @@ in a tuning run. tests/tuning/test_false_alarms.py draws tuning runs from these 
 from __future__ import annotations
 
 import argparse
-import json
 import tempfile
 from pathlib import Path
 from statistics import median
@@ -22,6 +21,7 @@ from tundish.tuning.tricks import Trick
 from tundish.tuning.tricks.cuda_graph import CudaGraph
 from tundish.tuning.tricks.optimizer_kernels import FusedOptimizer
 
+from ..common.result_files import result_text
 from . import models
 
 CASES: dict[str, tuple[str, list[Trick]]] = {
@@ -71,7 +71,7 @@ def write(path: Path, cases: dict[str, Any]) -> None:
     import torch
 
     about = {"machine": machine() | {"gpu": torch.cuda.get_device_name()}, "versions": versions()}
-    path.write_text(json.dumps({**about, "cases": cases}) + "\n")
+    path.write_text(result_text({**about, "cases": cases}))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 """Benchmarks on a tiny set: rows that carry their origin, and no time for wrong pixels."""
 
 import dataclasses
-import json
 import re
 import subprocess
 import sys
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 
 from bench.bad import run as bad
+from bench.common.result_files import read_rows
 from bench.load import contestants
 from bench.load import run as load
 from tests.helpers.bench_runs import ROOT, bench, check_rows, needs_build
@@ -99,7 +99,7 @@ def test_cores_gives_rows(samples, tmp_path):
     line += ["--work", tmp_path / "work", "--rounds", "1", "--images", "24", "--cached"]
     line += ["--threads", "1"]
     subprocess.run(list(map(str, line)), cwd=ROOT, check=True, capture_output=True, timeout=300)
-    rows = json.loads(out.read_text())
+    rows = read_rows(out)
     assert [row["metric"] for row in rows] == ["images_per_s", "scaling", "cpu_s_per_1000"]
     assert all(row["value"] > 0 and row["cores"] == 1 for row in rows)
 
@@ -195,7 +195,7 @@ def test_cache_has_more_hits_than_lru_at_every_size(tmp_path):
         timeout=300,
     )
     assert done.returncode == 0, done.stderr
-    rows = json.loads(out.read_text())
+    rows = read_rows(out)
     leads = [row["value"] for row in rows if row["metric"] == "least lead"]
     assert len(leads) == 3
     assert min(leads) > 0

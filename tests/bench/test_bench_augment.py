@@ -1,7 +1,6 @@
 """`bench augment` on a tiny set: rows with their origin, no time for wrong pixels, and what the README says of its figures."""
 
 import dataclasses
-import json
 import math
 
 import numpy as np
@@ -11,6 +10,7 @@ from tundish import transforms as T
 from bench.augment import report, run
 from bench.augment.contestants import CONTESTANTS, REFERENCE
 from bench.augment.operations import OPERATIONS
+from bench.common.result_files import read_rows
 from tests.helpers.bench_runs import ROOT, bench, check_rows, needs_build
 
 pytestmark = needs_build
@@ -168,7 +168,7 @@ def test_recipes_give_rows(samples, tmp_path):
 
 
 def test_the_readme_has_the_means_of_the_rows():
-    rows = json.loads((ROOT / "bench" / "results" / "augment.json").read_text())
+    rows = read_rows(ROOT / "bench" / "results" / "augment.json")
     readme = (ROOT / "bench" / "README.md").read_text()
     for cpu in ("AVX-512", "AVX2"):
         (mean,) = (

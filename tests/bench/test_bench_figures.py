@@ -1,12 +1,12 @@
 """Figures of benchmarks: medians with intervals, charts, and what bench/README.md says."""
 
-import json
 import re
 
 import pytest
 from tundish.report import points
 
 from bench.common import rounds
+from bench.common.result_files import read_rows
 from tests.helpers.bench_runs import ROOT
 
 
@@ -57,7 +57,7 @@ def test_contestants_take_turns_and_the_first_round_does_not_count():
 
 
 def results(name):
-    return json.loads((ROOT / "bench" / "results" / f"{name}.json").read_text())
+    return read_rows(ROOT / "bench" / "results" / f"{name}.json")
 
 
 def test_the_figures_of_the_readme_are_those_of_the_rows():

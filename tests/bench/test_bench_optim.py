@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from bench.common.result_files import read_rows
 from bench.common.rows import Rows
 from bench.optim import (
     bars,
@@ -368,7 +369,7 @@ def test_the_training_step_of_a_resnet18_is_raced(tmp_path, monkeypatch):
         r"ResNet-18, batch 2, eager: tundish .* ms, torch, fused .*; bar: not slower", line
     )
     rows.write(tmp_path / "rows.json")
-    first, second, ratio = json.loads((tmp_path / "rows.json").read_text())
+    first, second, ratio = read_rows(tmp_path / "rows.json")
     assert (first["contestant"], second["contestant"]) == ("tundish", "torch, fused")
     assert {row["metric"] for row in (first, second)} == {"training step, eager"}
     assert ratio["low"] <= ratio["value"] <= ratio["high"]

@@ -1,12 +1,12 @@
 """`bench gpu_feed` without a GPU: every contestant once, and what it makes of a trace."""
 
-import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from bench.common.result_files import read_rows
 from bench.gpu_feed import syncs
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,7 +25,7 @@ def test_a_dry_run_gives_rows_of_every_contestant_and_a_chart(tmp_path):
     done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
 
-    rows = json.loads(out.read_text())
+    rows = read_rows(out)
     reasons = {row["contestant"]: row["reason"] for row in rows if "reason" in row}
     assert not reasons
     runs = {row["contestant"]: row["runs"] for row in rows if row["metric"] == "step"}

@@ -1,10 +1,10 @@
 """A page per format: commands, what is refused, the speed as measured, the tests and the fuzz target."""
 
-import json
 import re
 
 import pytest
 
+from bench.common.result_files import read_rows
 from tests.helpers.program import ROOT
 
 FORMATS = ROOT / "docs" / "formats"
@@ -49,7 +49,7 @@ def test_a_page_has_commands_refusals_speed_and_tests(page):
     ],
 )
 def test_the_figures_are_the_measured_ones(page, measured):
-    rows = json.loads((ROOT / "bench" / "results" / "sources.json").read_text())
+    rows = read_rows(ROOT / "bench" / "results" / "sources.json")
     ratio, rate = (
         next(row["value"] for row in rows if row["contestant"] == name)
         for name in (measured, f"{measured}: tundish")

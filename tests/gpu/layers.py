@@ -3,7 +3,7 @@
 1. ResNet-50 (torchvision's, or a network like it): the times of its layers add up to the GPU's time of plain steps, within SUM;
    its FLOPs are those of torch's counter; nothing of the model, of torch's hooks or of random numbers changes.
 2. The planted models of tests/helpers/layer_plants.py in batches that fill a GPU, by real time: each is found, its clean twin is not.
-3. `tundish doctor --layers` on a script: the layers add up to forward and backward of the measured steps, within DOCTOR_SUM.
+3. `tundish doctor -v` on a script: the layers add up to forward and backward of the measured steps, within DOCTOR_SUM.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import tundish
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
+from bench.common.result_files import result_text
 from tests.helpers.layer_plants import PLANTS
 
 SUM, DOCTOR_SUM = 0.15, 0.25
@@ -185,7 +186,7 @@ def check_doctor(report: Report) -> None:
         script.write_text(SCRIPT)
         words = [
             "doctor",
-            "--layers",
+            "--verbose",
             "--steps",
             "20",
             "-o",
@@ -225,7 +226,7 @@ def main() -> int:
     check_plants(report)
     check_doctor(report)
     if options.out:
-        options.out.write_text(json.dumps(report.values, indent=2) + "\n")
+        options.out.write_text(result_text(report.values))
     print(f"{report.failed} failed")
     return int(report.failed > 0)
 

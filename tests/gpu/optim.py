@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import copy
-import json
 import sys
 import time
 from collections.abc import Callable
@@ -21,6 +20,8 @@ from typing import Any
 
 import torch
 from tundish import optim
+
+from bench.common.result_files import result_text
 
 SHAPES = [(64, 3, 7, 7), (64,), (256, 64, 1, 1), (1000, 130), (1000,), (7,), (1,), (33, 17)]
 STEPS = 200
@@ -296,7 +297,7 @@ def main() -> int:
     print(f"{len(rows)} checks, {failed} failed", flush=True)
     if options.out:
         about = {"gpu": torch.cuda.get_device_name(), "torch": torch.__version__}
-        options.out.write_text(json.dumps({**about, "rows": rows}, indent=1) + "\n")
+        options.out.write_text(result_text({**about, "rows": rows}))
     return 1 if failed else 0
 
 

@@ -35,6 +35,8 @@ from tundish.tuning.tricks.reference_flags import StrictFp32
 from tundish.tuning.tricks.tf32 import TF32
 from tundish.tuning.tricks.tundish_optimizer import TundishOptimizer
 
+from bench.common.result_files import result_text
+
 STEPS = 100
 
 
@@ -247,7 +249,7 @@ def main() -> None:
     ]
     if asked.out:
         values = {"rows": rows, "checks": checks, "failed": len(failed)}
-        asked.out.write_text(json.dumps(values, indent=1) + "\n")
+        asked.out.write_text(result_text(values))
     print(f"{len(rows) + len(checks)} checks, {len(failed)} failed")
     sys.exit(bool(failed))
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import gc
-import json
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -24,6 +23,8 @@ from tundish.report.machine import commit, machine, versions
 from tundish.tuning.job import Job
 from tundish.tuning.memory import measure_peak, predict_memory
 from tundish.tuning.step import Step
+
+from bench.common.result_files import result_text
 
 ROOT = Path(__file__).resolve().parents[2]
 MIB = 1 << 20
@@ -137,7 +138,7 @@ def main(words: Sequence[str]) -> int:
             "commit": commit(ROOT),
             "command": "python -m tests.gpu.tune_memory",
         }
-        options.out.write_text(json.dumps({"rows": rows, **about}, indent=1) + "\n")
+        options.out.write_text(result_text({**about, "rows": rows}))
     failed = sum(not row["ok"] for row in rows)
     print(f"{len(rows)} rows, {failed} failed")
     return 1 if failed else 0
