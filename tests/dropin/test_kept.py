@@ -226,6 +226,14 @@ def test_what_is_no_loader_is_refused():
         tundish.accelerate(DataLoader(OwnSet(), 4), order="random")
 
 
+def test_timms_prefetch_loader_is_refused_with_the_option_that_avoids_it():
+    from timm.data.loader import PrefetchLoader
+
+    theirs = PrefetchLoader(DataLoader(OwnSet(), 4), device=torch.device("cpu"))
+    with pytest.raises(TypeError, match=r"not PrefetchLoader\n  fix: .*--no-prefetcher"):
+        tundish.accelerate(theirs)
+
+
 @pytest.mark.parametrize("wrong", [{"threads": -1}, {"memory": "12X"}, {"cache": "some"}])
 def test_a_wrong_option_is_an_error_and_no_reason(folder, wrong):
     with pytest.raises((tundish.ArgumentError, ValueError)):

@@ -78,7 +78,7 @@ def accelerate(
     if isinstance(dataloader, NativeLoader | KeptLoader | Loader):
         return dataloader
     if not isinstance(dataloader, DataLoader):
-        raise TypeError(f"accelerate() takes a torch DataLoader, not {type(dataloader).__name__}")
+        raise TypeError(_not_a_dataloader(dataloader))
     unknown = [name for name in options if name not in OPTIONS]
     if unknown:
         raise TypeError(
@@ -96,6 +96,17 @@ def accelerate(
     loader.report.notes += notes_about_ranks(dataloader)
     loader.report.tell()
     return loader
+
+
+def _not_a_dataloader(given: Any) -> str:
+    kind = type(given)
+    text = f"accelerate() takes a torch DataLoader, not {kind.__name__}"
+    if kind.__name__ == "PrefetchLoader" and kind.__module__.split(".")[0] == "timm":
+        text += (
+            "\n  fix: create_loader(..., use_prefetcher=False), in timm's train.py --no-prefetcher; "
+            'accelerate(..., device="cuda") copies ahead of the loop instead'
+        )
+    return text
 
 
 def _loader(theirs: Any, wanted: Wanted, arguments: dict[str, Any]) -> Any:
