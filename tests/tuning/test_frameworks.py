@@ -223,3 +223,21 @@ def test_the_parts_of_a_lightning_module_are_compiled(monkeypatch):
     monkeypatch.setattr(torch.nn.Module, "compile", lambda one, **words: compiled.append(one))
     FrameworkPlan(plan_of("compile")).apply(module, make()[1])
     assert compiled == [module.model, module.heads[0]]
+
+
+def test_callbacks_say_that_lightning_is_missing(run_python):
+    """They can be imported without it, so that help() shows them."""
+    code = """
+import sys
+sys.modules.update(dict.fromkeys(["lightning", "pytorch_lightning"]))  # not installed
+from tundish.diagnosis.doctor.lightning import DoctorCallback
+from tundish.tuning.lightning import TunePlan
+for make in (DoctorCallback, lambda: TunePlan("plan.json")):
+    try:
+        make()
+    except ValueError as error:
+        print(error)
+"""
+    text = run_python(code).stdout
+    assert "DoctorCallback is a callback of Lightning\n  fix: pip install lightning" in text
+    assert "TunePlan is a callback of Lightning\n  fix: pip install lightning" in text

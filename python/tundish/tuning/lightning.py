@@ -16,22 +16,32 @@ _PACKAGES = ("lightning.pytorch", "pytorch_lightning")  # the same code under tw
 _PRECISIONS = {"bf16": "bf16-mixed", "fp16": "16-mixed"}
 
 
-def callback_base(name: str) -> Any:
-    """The Callback of the package that the program uses, the newer one if it uses none yet."""
+class _WithoutLightning:
+    """Base of the callbacks where Lightning is not installed: it only explains what is missing."""
+
+    def __init__(self) -> None:
+        name = type(self).__name__
+        raise ArgumentError(f"{name} is a callback of Lightning\n  fix: pip install lightning")
+
+
+def callback_base() -> Any:
+    """Returns `Callback` of the Lightning package in use, of the newer one if none is in use."""
     for package in sorted(_PACKAGES, key=lambda one: one not in sys.modules):
         try:
             return importlib.import_module(package).Callback
         except ModuleNotFoundError:
             continue
-    raise ArgumentError(f"{name} is a callback of Lightning\n  fix: pip install lightning")
+    return _WithoutLightning
 
 
-class TunePlan(callback_base("TunePlan")):  # type: ignore[misc]
-    """Applies what a Trainer lets one apply: flags, layout, precision, compilation, the optimiser's
-    kernels. `applied` and `left_out` list the tricks; a warning names those that are left out.
+class TunePlan(callback_base()):  # type: ignore[misc]
+    """Callback of Lightning that applies a plan: `Trainer(callbacks=[TunePlan("plan.json")])`.
 
-    The CUDA graph of the whole step is left out: it needs `step = plan.apply(...)`. Accumulation is
-    the Trainer's: `Trainer(accumulate_grad_batches=N)` with batches of an N-th of the size.
+    Sets flags, layout, precision, compilation and optimizer kernels while `fit` runs. `applied` and
+    `left_out` list the tricks; a warning names the tricks that are left out.
+
+    The CUDA graph of the whole step is left out: it needs `step = plan.apply(...)`. Accumulation is an
+    argument of the Trainer: `Trainer(accumulate_grad_batches=N)` with batches of 1/N of the size.
     """
 
     def __init__(self, plan: Plan | str | os.PathLike[str]) -> None:

@@ -12,12 +12,14 @@ from .context import doctor
 from .verdict import Verdict
 
 
-class DoctorCallback(callback_base("DoctorCallback")):  # type: ignore[misc]
-    """Watches `fit()` and prints the verdict on stderr at its end; `verdict` has it then.
+class DoctorCallback(callback_base()):  # type: ignore[misc]
+    """Callback of Lightning that watches `fit()` and prints the verdict on stderr at its end.
 
-    steps, replay, layers, timeline, table, memory   as in tundish.doctor()
-    stop            end the training when all is measured; otherwise it goes on unwatched
-    quiet           print nothing
+        Trainer(callbacks=[DoctorCallback()]).fit(model)
+
+    steps, replay, layers, timeline, table, memory    as in `tundish.doctor`
+    stop     end the training when all is measured; otherwise it goes on unwatched
+    quiet    print nothing
     """
 
     def __init__(
@@ -41,7 +43,7 @@ class DoctorCallback(callback_base("DoctorCallback")):  # type: ignore[misc]
 
     @property
     def verdict(self) -> Verdict:
-        """What was seen until now."""
+        """The verdict on the steps so far; after `fit()` the final one."""
         if self._verdict is None and not self._watching:
             raise ArgumentError("there is no verdict before fit()\n  fix: trainer.fit(model)")
         return self._doctor.verdict if self._verdict is None else self._verdict
