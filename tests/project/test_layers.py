@@ -82,6 +82,7 @@ def test_no_folder_of_the_sources_is_too_large():
 PARTS = [
     "_c",
     "transforms",
+    "_cli",
     "data.gpu",
     "data",
     "program",
@@ -160,6 +161,7 @@ def test_an_import_that_points_up_would_be_found():
     assert upward("tundish.demo.train", "import tundish\nfrom tundish import transforms") == []
     assert upward("tundish.report.chart", "from ..demo import page") == ["tundish.demo.page"]
     assert upward("tundish.tuning.cli", "from ..report import page") == []
+    assert upward("tundish._cli.verb", "from ..tuning import cli") == ["tundish.tuning.cli"]
     assert upward("tundish.tuning.cli", "from .. import Loader") == ["tundish.Loader"]
 
 

@@ -1,0 +1,24 @@
+"""Options that several verbs have, described once."""
+
+from __future__ import annotations
+
+from .arguments import Arguments
+from .values import name_list, percentage, whole_number
+
+LARGEST_SEED = 2**63 - 1
+
+
+def add_select_ignore(arguments: Arguments, noun: str, where: str = "") -> None:
+    """`noun`: what is selected. `where`: which page or option has the names."""
+    more = f"; {where}" if where else ""
+    arguments.option("--select", "A,B", f"only these {noun}s{more}", name_list(noun))
+    arguments.option("--ignore", "A,B", f"all {noun}s but these", name_list(noun), [])
+
+
+def add_slower_than(arguments: Arguments, limit: float) -> None:
+    about = f"exit with 1 if slower by more than this ({limit:g})"
+    arguments.option("--slower-than", "PERCENT", about, percentage(), limit)
+
+
+def add_seed(arguments: Arguments, about: str) -> None:
+    arguments.option("--seed", "N", f"{about} (0)", whole_number(0, LARGEST_SEED), 0)

@@ -1,0 +1,30 @@
+"""Errors and notes of a verb: text on stderr, and an object on stdout with --json."""
+
+from __future__ import annotations
+
+import sys
+
+from .._c.errors import ArgumentError
+from .json_output import print_json
+from .terminal import RED, StdoutError, paint, printable_lines, use_color, write_stderr
+
+
+class UsageError(ArgumentError):
+    """A command line that makes no sense: the message ends with where the help is."""
+
+
+def print_error(text: str, exit_code: int, as_json: bool = False, no_color: bool = False) -> int:
+    """Prints an error, and with `as_json` also {"error": ...}. Returns the exit code."""
+    name = paint("tundish:", RED, use_color(sys.stderr, no_color))
+    write_stderr(f"{name} {printable_lines(text)}\n")
+    if as_json:
+        try:
+            print_json({"error": {"code": None, "message": text, "exit": exit_code}})
+        except StdoutError:
+            return exit_code  # stderr has the message
+    return exit_code
+
+
+def print_note(text: str) -> None:
+    """Prints a line that is no error."""
+    write_stderr(f"tundish: {printable_lines(text)}\n")

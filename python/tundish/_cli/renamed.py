@@ -1,0 +1,22 @@
+"""Verbs and options that have another name now. src/cli has the table of the C++ verbs."""
+
+from __future__ import annotations
+
+# Old verb, and what to write instead.
+RENAMED_VERBS = {"compare": "tundish doctor compare"}
+
+# Verb, old option, and what to write instead.
+RENAMED_OPTIONS: dict[str, dict[str, str]] = {
+    "doctor": {
+        "--report": "--html",
+        "--layers": "-v",
+        "--env": "tundish env",
+    },
+    "doctor compare": {"--threshold": "--slower-than"},
+    "tune": {
+        "--tricks": "--select",
+        "--without": "--ignore",
+        "--check": "tundish tune remeasure PLAN FILE:FUNCTION",
+        "--batch-size": "tundish tune batch-size FILE:FUNCTION",
+    },
+}
