@@ -18,7 +18,7 @@ of them must be silent (`tests/diagnosis/test_running_checks.py`).
 LAYERS = """## The model's layers
 
 These compare the [measured layers](doctor-layers.md) of the model with each other and with what the machine can do. A finding costs at least 5 % of the
-model's time, unless its text has another figure. A *note* is a rule of a paper whose gain only a trial shows; `tundish doctor --layers` and the report
+model's time, unless its text has another figure. A *note* is a rule of a paper whose gain only a trial shows; `tundish doctor -v` and the report
 have it. Every check has a planted model and a clean twin (`tests/helpers/layer_plants.py`). The rules are those of
 [ShuffleNetV2](https://arxiv.org/abs/1807.11164) (G1 to G4) and [TRT-ViT](https://arxiv.org/abs/2205.09579).
 """

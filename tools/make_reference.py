@@ -40,7 +40,9 @@ VERBS = (
     "run",
     "check",
     "doctor",
-    "compare",
+    "tune remeasure",
+    "tune batch-size",
+    "doctor compare",
     "demo",
     "explain",
 )
@@ -312,7 +314,7 @@ def help_of(*words: str) -> str:
 
 def program() -> str:
     parts = [f"## The program tundish\n\n```text\n{help_of()}\n```\n"]
-    parts += [f"### tundish {verb}\n\n```text\n{help_of(verb)}\n```\n" for verb in VERBS]
+    parts += [f"### tundish {verb}\n\n```text\n{help_of(*verb.split())}\n```\n" for verb in VERBS]
     return "\n".join(parts)
 
 

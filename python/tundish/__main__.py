@@ -12,45 +12,43 @@ import sys
 from types import ModuleType
 
 from ._c.errors import MissingError
+from ._cli.errors import print_error
+from ._cli.exit_codes import FAILED, INTERRUPTED, USAGE
+from ._cli.renamed import RENAMED_VERBS
 from .program import find_program
 
 # The verbs that are written in Python: module and function. src/cli/main.cpp lists them too.
 _VERBS = {
     "check": ("tundish.diagnosis.checking.cli", "main"),
-    "compare": ("tundish.diagnosis.doctor.compare_cli", "main"),
-    "demo-page": ("tundish.demo", "run"),  # how the program's own demo goes on
+    "demo-page": ("tundish.demo", "main"),  # how the program's own demo goes on
     "doctor": ("tundish.diagnosis.doctor.cli", "main"),
     "run": ("tundish.launch.cli", "main"),
     "tune": ("tundish.tuning.cli", "main"),
 }
-INTERRUPTED = 130
 
 
-def is_for_program(words: list[str]) -> bool:
-    """`doctor --env` looks at the machine, which is C++."""
-    ours = words[: words.index("--")] if "--" in words else words
-    return ours[:1] == ["doctor"] and "--env" in ours
-
-
-def main(words: list[str]) -> int:
+def main(argv: list[str]) -> int:
     """Runs one verb and returns its exit code, 130 after Ctrl-C."""
     try:
-        return _run(words)
+        return _run(argv)
     except KeyboardInterrupt:
         return INTERRUPTED
 
 
-def _run(words: list[str]) -> int:
-    if words and words[0] in _VERBS and not is_for_program(words):
-        module, function = _VERBS[words[0]]
+def _run(argv: list[str]) -> int:
+    if argv and argv[0] in _VERBS:
+        module, function = _VERBS[argv[0]]
         verb = getattr(_import_or_exit(module), function)
-        return int(verb(words[1:]))
+        return int(verb(argv[1:]))
+    if argv and argv[0] in RENAMED_VERBS:
+        text = f"'{argv[0]}' is now '{RENAMED_VERBS[argv[0]]}'"
+        return print_error(text, USAGE, as_json="--json" in argv)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # blocked by the program
     try:
         program = find_program()
     except MissingError as error:
-        raise SystemExit(f"tundish: {error}") from None
-    os.execv(program, [program, *words])
+        return print_error(str(error), FAILED)
+    os.execv(program, [program, *argv])
 
 
 def _import_or_exit(module: str) -> ModuleType:

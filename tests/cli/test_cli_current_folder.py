@@ -112,7 +112,7 @@ def test_help_of_every_verb_imports_nothing_of_the_folder(verb, hostile):
         (["check", "."], ""),
         (["doctor", "--", sys.executable, "../scripts/train.py", "x"], "helper 7 ['x']"),
         (["run", "--ranks", "1", "../scripts/train.py", "x"], "helper 7 ['x']"),
-        (["compare", "no.json", "no.json"], ""),
+        (["doctor", "compare", "no.json", "no.json"], ""),
         (["doctor", "--env", "--json"], '"findings"'),
     ],
 )
@@ -125,7 +125,7 @@ def test_verbs_at_work_import_nothing_of_the_folder(words, printed, hostile):
 
 @needs_program
 def test_trials_of_the_tuner_import_nothing_of_the_folder(hostile):
-    words = ["tune", "../scripts/job.py:build", "--quick", "--tricks", "channels_last", "--json"]
+    words = ["tune", "../scripts/job.py:build", "--quick", "--select", "channels_last", "--json"]
     result = tundish(*words, "-o", hostile.parent / "plan.json", cwd=hostile)
     assert result.returncode == 0, err(result)
     assert json.loads(result.stdout)

@@ -8,7 +8,7 @@ import sys
 import pytest
 import tundish
 from tundish.diagnosis.checking.cli import main
-from tundish.diagnosis.checking.cli_words import HELP
+from tundish.diagnosis.checking.options import ARGUMENTS
 from tundish.diagnosis.checks import CHECKS
 
 from tests.diagnosis.planted import PRELUDE
@@ -276,7 +276,7 @@ def test_json_has_what_the_help_promises(script, capsys):
     assert code == 1
     assert report["version"] == 1
     assert report["findings"][0]["line"] == LINE
-    promised = HELP.partition("with --json:")[2].partition("exit codes")[0]
+    promised = ARGUMENTS.help().partition("with --json:")[2].partition("exit codes")[0]
     for part in (report, report["findings"][0]):
         assert [key for key in part if key not in promised] == []
     code, text, _ = run(script, "--select", "nothing", "--json", capsys=capsys)

@@ -1,9 +1,10 @@
-"""`tundish compare`: the difference, the exit code, and any file that is no report."""
+"""`tundish doctor compare`: the difference, the exit code, and any file that is no report."""
 
 import json
 
 import pytest
-from tundish.diagnosis.doctor.compare_cli import HELP, main
+from tundish.diagnosis.doctor import cli
+from tundish.diagnosis.doctor.compare_cli import ARGUMENTS, main
 from tundish.diagnosis.doctor.verdict import judge
 
 from tests.helpers.written_facts import facts, step
@@ -37,7 +38,7 @@ def test_the_exit_code_tells_whether_the_step_is_slower(
     write, capsys, data, threshold, code, words
 ):
     files = [write("a.json", report()), write("b.json", report(data))]
-    assert main(["--threshold", threshold, *files]) == code
+    assert main(["--slower-than", threshold, *files]) == code
     out = capsys.readouterr().out
     assert words in out
     assert ("slower: yes" in out) == bool(code)
@@ -68,7 +69,7 @@ def test_runs_that_cannot_be_compared_have_a_note(write, capsys):
 def test_json_has_the_keys_that_the_help_promises(write, capsys):
     assert main(["--json", write("a.json", report()), write("b.json", report(0.1))]) == 1
     found = json.loads(capsys.readouterr().out)
-    promised = HELP.split("with --json:\n{")[1].split("}")[0]
+    promised = ARGUMENTS.help().split("with --json:\n{")[1].split("}")[0]
     assert list(found) == promised.replace("\n", " ").split(", ")
     assert found["slower"] is True
 
@@ -105,8 +106,11 @@ def test_a_file_that_is_no_report(write, capsys, text, words):
     [
         ([], "BEFORE.json"),
         (["/no/such.json", "/no/such.json"], "/no/such.json: No such file"),
-        (["--threshold", "-3", "a", "b"], "from 0 to 1000"),
-        (["--threshold", "nan", "a", "b"], "from 0 to 1000"),
+        (["a.json"], "AFTER.json is missing"),
+        (["a.json", "b.json", "c.json"], "what is 'c.json'?"),
+        (["--slower-than", "-3", "a", "b"], "'-3' is not a percentage from 0 to 1000"),
+        (["--slower-than", "nan", "a", "b"], "'nan' is not a percentage from 0 to 1000"),
+        (["--threshold", "3", "a", "b"], "tundish: --threshold is now --slower-than\n"),
     ],
 )
 def test_wrong_words(words, text, capsys):
@@ -115,5 +119,13 @@ def test_wrong_words(words, text, capsys):
 
 
 def test_help_starts_with_an_example(capsys):
-    assert main(["--help"]) == 0
-    assert capsys.readouterr().out.startswith("examples:\n  tundish compare before.json")
+    assert cli.main(["compare", "--help"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("examples:\n  tundish doctor compare before.json")
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_quiet_leaves_the_exit_code(write, capsys):
+    files = [write("a.json", report()), write("b.json", report(0.1))]
+    assert cli.main(["compare", "-q", *files]) == 1
+    assert capsys.readouterr() == ("", "")

@@ -56,7 +56,7 @@ def test_the_text_of_the_file_that_the_loop_is_in_is_checked(package, capfd, wor
 @pytest.mark.parametrize("text", ["print(1)", "import torch", LOOP.replace("* 400", "* 12")])
 def test_what_was_asked_for_is_written_or_has_a_note(package, capfd, text):
     (package / "a.py").write_text(text)
-    asked = ["--timeline", "t.json", "--memory", "--table", "advanced", "--report", "r.html"]
+    asked = ["--timeline", "t.json", "--memory", "--table", "advanced", "--html", "r.html"]
     assert main([*asked, "--", sys.executable, "a.py"]) == 0
     error = capfd.readouterr().err
     for words in (
@@ -83,14 +83,14 @@ def test_places_are_tried_before_the_run_and_left_as_they_were(package):
     assert main(["-o", "old.json", "--timeline", "new.json", *words]) == 127
     assert (package / "old.json").read_text() == "old"
     assert not (package / "new.json").exists()
-    assert main(["--report", "r.html", *words]) == 2, "its JSON has the name of a folder"
+    assert main(["--html", "r.html", *words]) == 2, "its JSON has the name of a folder"
 
 
 @pytest.mark.parametrize("quiet", [[], ["-q"]])
 def test_a_file_that_cannot_be_written_after_all_does_not_cost_the_verdict(package, capfd, quiet):
     (package / "away").mkdir()
     (package / "a.py").write_text("import os; os.rmdir('away'); print('the script')")
-    files = ["-o", "away/out.json", "--report", "r.html"]
+    files = ["-o", "away/out.json", "--html", "r.html"]
     assert main([*files, *quiet, "--", sys.executable, "a.py"]) == 1
     out, error = capfd.readouterr()
     assert out == "the script\n"

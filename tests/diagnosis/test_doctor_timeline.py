@@ -209,8 +209,8 @@ def test_a_recorder_that_fails_is_stopped_once_and_disturbs_nobody(where):
     [
         (["--timeline", "t.txt"], "the timeline is JSON"),
         (["--timeline", "/no/such/t.json"], "there is no folder"),
-        (["--timeline", "r.json", "--report", "r.html"], "the JSON of the verdict has this name"),
-        (["--table", "wide"], "it is one of simple, advanced"),
+        (["--timeline", "r.json", "--html", "r.html"], "the JSON of the verdict has this name"),
+        (["--table", "wide"], "--table: 'wide' is not one of simple, advanced"),
     ],
 )
 def test_wrong_words(words, text, capsys):

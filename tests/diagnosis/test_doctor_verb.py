@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 from tundish.diagnosis.doctor.cli import main
-from tundish.diagnosis.doctor.cli_words import HELP
+from tundish.diagnosis.doctor.options import ARGUMENTS
 
 from tests.helpers.warm_python import TORCHVISION, server
 
@@ -101,7 +101,7 @@ def test_a_script_runs_to_its_end_with_its_own_steps_output_and_exit_code(
     assert result.stdout == "words ['-x', '--json'] __main__ train.py\nsteps 48\n"
     assert "reading the samples (Photos.read)" in result.stderr
     values = json.loads(output.read_text())
-    promised = re.search(r"with --json:\n\{(.*?)\}", HELP, re.S)[1]
+    promised = re.search(r"with --json:\n\{(.*?)\}", ARGUMENTS.help(), re.S)[1]
     assert set(values) == set(re.findall(r"\w+", promised))
     assert values["cause"]["name"] == "storage"
     assert (values["exit"], values["processes"], values["phase"]) == (7, 1, "done")
@@ -256,8 +256,8 @@ def test_a_script_that_is_killed_gives_128_and_the_signal(doctor):
         ([], 2, "the command is missing"),
         (["train.py"], 2, "fix: tundish doctor -- train.py"),
         (["--step", "3", "--", "python"], 2, "did you mean --steps?"),
-        (["--steps", "3", "--", "python"], 2, "at least 5 steps"),
-        (["--steps", "0", "--", "python"], 2, "at least 5 steps"),
+        (["--steps", "3", "--", "python"], 2, "--steps: '3' is not a whole number from 5 to"),
+        (["--steps", "0", "--", "python"], 2, "--steps: '0' is not a whole number from 5 to"),
         (["--apply", "0", "--", "python"], 2, "--apply 0: changes are numbered from 1"),
         (["--apply", "-1", "--", "python"], 2, "--apply -1: changes are numbered from 1"),
         (["--apply", "workers=0", "--", "python"], 2, "or workers=N, accelerate or plan=FILE"),
@@ -268,8 +268,14 @@ def test_a_script_that_is_killed_gives_128_and_the_signal(doctor):
         (["-o", "train.py", "--", "python"], 2, "would be replaced"),
         (["-o", "/tmp", "--", "/no/such"], 2, "--output /tmp: this is a folder"),
         (["-o", "/proc/x.json", "--", "/no/such"], 2, "/proc/x.json: cannot be written"),
-        (["--report", "/proc/x.html", "--", "/no/such"], 2, "/proc/x.html: cannot be written"),
+        (["--html", "/proc/x.html", "--", "/no/such"], 2, "/proc/x.html: cannot be written"),
         (["--timeline", "/proc/x.json", "--", "/no/such"], 2, "/proc/x.json: cannot be written"),
+        (["-v", "--no-layers", "--", "python"], 2, "-v and --no-layers: which of the two?"),
+        (["--report", "r.html", "--", "python"], 2, "tundish: --report is now --html\n"),
+        (["--report=r.html", "--", "python"], 2, "tundish: --report is now --html\n"),
+        (["--layers", "--", "python"], 2, "tundish: --layers is now -v\n"),
+        (["--env"], 2, "tundish: --env is now tundish env\n"),
+        (["compre", "a.json", "b.json"], 2, "what is 'compre'?; did you mean compare?"),
         (["--", "/no/such/program"], 127, "/no/such/program: No such file"),
     ],
 )

@@ -5,7 +5,7 @@ import os
 import re
 import subprocess
 
-from tundish.launch.cli_words import HELP
+from tundish.launch.options import ARGUMENTS
 from tundish.launch.ranks import free_port
 
 from tests.helpers.launched import environment, is_alive, launch, line_of, pids
@@ -214,7 +214,7 @@ def test_json_is_alone_on_stdout(tmp_path):
     assert [one["exit"] for one in values["ranks"]] == [0, 1]
     assert values["ranks"][1]["log"] == str(tmp_path / "logs" / "rank1.log")
     assert "out 0" in done.stderr
-    documented = set(re.findall(r"[a-z_]+", HELP.split("with --json:")[1]))
+    documented = set(re.findall(r"[a-z_]+", ARGUMENTS.help().split("with --json:")[1]))
     assert {*values, *values["ranks"][0], *values["failure"]} <= documented
 
 

@@ -7,9 +7,9 @@ import sys
 
 import pytest
 from tundish import __main__
-from tundish.launch import cli, cli_words
-from tundish.launch.cli_words import HELP, parse, split_words
+from tundish.launch import cli
 from tundish.launch.gpus import Gpu
+from tundish.launch.options import ARGUMENTS
 
 
 @pytest.fixture(autouse=True)
@@ -21,16 +21,16 @@ def _no_gpu(monkeypatch, tmp_path):
 
 def test_words_after_the_script_are_the_scripts(tmp_path):
     words = ["--ranks", "2", "train.py", "--json", "--help", "--", "-m"]
-    options = parse(words)
+    options = ARGUMENTS.parse(words)
     assert options.script == "train.py"
     assert options.arguments == ["--json", "--help", "--", "-m"]
-    assert (options.ranks, options.json, options.help, options.module) == (2, False, False, False)
+    assert (options.ranks, options.json, options.help, options.m) == (2, False, False, False)
 
 
 def test_the_script_may_follow_two_dashes_or_be_a_module():
-    assert split_words(["--logs", "a", "--", "-x.py", "b"]) == (["--logs", "a"], ["-x.py", "b"])
-    options = parse(["-m", "package.train", "-m"])
-    assert options.module
+    assert ARGUMENTS.split(["--logs", "a", "--", "-x.py", "b"]) == (["--logs", "a"], ["-x.py", "b"])
+    options = ARGUMENTS.parse(["-m", "package.train", "-m"])
+    assert options.m
     assert (options.script, options.arguments) == ("package.train", ["-m"])
 
 
@@ -42,8 +42,8 @@ def test_the_script_may_follow_two_dashes_or_be_a_module():
         (["no/train.py"], "no/train.py: there is no folder no\n  fix: "),
         (["."], ". is a folder\n  fix: name the script in it"),
         (["--rank", "2", "train.py"], "what is '--rank'?; did you mean --ranks?"),
-        (["--ranks", "0", "train.py"], "'0' is not a whole number above 0"),
-        (["--ranks", "two", "train.py"], "'two' is not a whole number above 0"),
+        (["--ranks", "0", "train.py"], "--ranks: '0' is not a whole number from 1 to 99999"),
+        (["--ranks", "two", "train.py"], "'two' is not a whole number from 1 to 99999"),
         (["--grace", "-1", "train.py"], "'-1' is not a number of seconds"),
         (["--grace", "nan", "train.py"], "'nan' is not a number of seconds"),
         (["--node", "1", "train.py"], "--node is for --nodes N"),
@@ -111,15 +111,15 @@ def keys_of(values):
 
 
 def documented():
-    return set(re.findall(r"[a-z_]+", HELP.split("with --json:")[1]))
+    return set(re.findall(r"[a-z_]+", ARGUMENTS.help().split("with --json:")[1]))
 
 
 def test_help_starts_with_an_example_and_needs_no_script(capsys):
     assert cli.main(["--help"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("examples:\n  tundish run train.py\n")
-    assert max(len(line) for line in out.splitlines()) <= 88
-    for action in cli_words._parser()._actions:
+    assert max(len(line) for line in out.splitlines()) <= 80
+    for action in ARGUMENTS._parser._actions:
         assert all(name in out for name in action.option_strings)
 
 

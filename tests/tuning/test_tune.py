@@ -16,7 +16,7 @@ import torch
 import tundish
 from tundish.tuning import stage
 from tundish.tuning import tune as tuner
-from tundish.tuning.cli_words import parse
+from tundish.tuning.options import ARGUMENTS
 from tundish.tuning.results import KEPT, REJECTED
 
 from tests.helpers.warm_python import use_warm_trials
@@ -38,7 +38,7 @@ def plan() -> Iterator[tundish.Plan]:
         patch.setattr(tuner, "FIRST_STEPS", 15)
         patch.setattr(stage, "TURN_S", 0.1)
         use_warm_trials(patch)
-        yield tundish.tune(planted.build, quick=True, tricks=["fused_optimizer"], own=names)
+        yield tundish.tune(planted.build, quick=True, select=["fused_optimizer"], own=names)
 
 
 def test_the_good_trick_is_kept(plan: tundish.Plan) -> None:
@@ -66,12 +66,12 @@ def test_a_slow_trick_is_not_kept(plan: tundish.Plan) -> None:
 
 def test_the_command_is_the_whole_one(plan: tundish.Plan) -> None:
     words = shlex.split(plan.report.command)
-    options = parse(words[2:])
+    options = ARGUMENTS.parse(words[2:])
     assert words[:2] == ["tundish", "tune"]
     assert Path(options.job.rpartition(":")[0]).resolve() == HERE / "planted.py"
     assert options.job.endswith(":build")
     assert options.quick
-    assert options.tricks == ["fused_optimizer"]
+    assert options.select == ["fused_optimizer"]
     assert [one.rpartition(":")[2] for one in options.own] == OWN
 
 
@@ -152,7 +152,7 @@ def test_ctrl_c_gives_what_there_is() -> None:
             self.ticks += 1
 
     progress = Interrupt()
-    plan = tundish.tune(jobs.mlp, without=["compile"], progress=progress)
+    plan = tundish.tune(jobs.mlp, ignore=["compile"], progress=progress)
     assert progress.ticks > 0  # the clock runs while trials are prepared
     assert not plan.report.finished
     assert "Ctrl-C" in plan.report.notes[-1]
@@ -186,7 +186,8 @@ def test_a_step_that_fails_by_itself(build: Any, text: str) -> None:
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        ({"tricks": ["warp"]}, "no trick is called 'warp'"),
+        ({"select": ["warp"]}, "no trick is called 'warp'"),
+        ({"ignore": ["warp"]}, "no trick is called 'warp'"),
         ({"own": ["nowhere.py:A"]}, "no such file"),
         ({"own": [f"{HERE / 'planted.py'}:Net"]}, "is not a trick"),
         ({"own": ["planted.py"]}, "is not FILE:CLASS"),

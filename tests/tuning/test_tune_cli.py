@@ -1,4 +1,4 @@
-"""`tundish tune`: its words, what it prints and writes, its exit codes. The search is a fake one."""
+"""`tundish tune` and its sub-verbs: options, what they print and writes, its exit codes. The search is a fake one."""
 
 import json
 import re
@@ -10,9 +10,9 @@ from types import SimpleNamespace
 
 import pytest
 from tundish import ArgumentError, __main__
-from tundish.tuning import cli
+from tundish.tuning import batch_size_cli, cli, cli_run, remeasure_cli
 from tundish.tuning.batch_size import BatchPoint, BatchReport
-from tundish.tuning.cli_words import HELP
+from tundish.tuning.options import ARGUMENTS
 from tundish.tuning.plan import load_plan
 from tundish.tuning.results import Report, Row, report_from_json
 from tundish.tuning.tricks import TRICKS
@@ -69,7 +69,7 @@ def test_a_run_prints_the_table_and_saves_the_plan(search, tmp_path, capsys):
 
 
 def test_every_option_reaches_the_search(search):
-    words = "--quick --minutes 1.5 --seed 7 --tricks bf16,compile --without fp16 --memory 12 -q"
+    words = "--quick --minutes 1.5 --seed 7 --select bf16,compile --ignore fp16 --memory 12 -q"
     assert tune("a.py:make", *words.split(), "-o", "x.json") == 0
     job, asked = search.asked
     asked.pop("progress")  # the fake has called it
@@ -78,8 +78,8 @@ def test_every_option_reaches_the_search(search):
         "seed": 7,
         "quick": True,
         "minutes": 1.5,
-        "tricks": ["bf16", "compile"],
-        "without": ["fp16"],
+        "select": ["bf16", "compile"],
+        "ignore": ["fp16"],
         "own": [],
         "memory_gb": 12.0,
     }
@@ -149,19 +149,32 @@ def test_a_time_limit_is_no_failure(search):
         (["a.py:b", "--minutes", "nan"], "'nan' is not a number above 0"),
         (["a.py:b", "--memory", "much"], "'much' is not a number above 0"),
         (["a.py:b", "--seed", "x"], "--seed"),
-        (["a.py:b", "--tricks", ","], "names no trick"),
-        (["a.py:b", "--tricks", "bf61"], "no trick is called 'bf61'; did you mean bf16?"),
-        (["a.py:b", "--without", "x"], "fix: use one of strict_fp32, torch_defaults"),
-        (["a.py:b", "--tricks", "tf32", "--without", "tf32"], "in --tricks and in --without"),
-        (["a.py:b", "--slower-than", "3"], "--slower-than is for --check PLAN"),
-        (["a.py:b", "--check", "p.json", "--slower-than", "-1"], "'-1' is not a percentage"),
-        (["a.py:b", "--check", "p.json", "-o", "q.json"], "-o cannot be used with --check"),
-        (["a.py:b", "--check", "p.json"], "p.json: no such file"),
+        (["a.py:b", "--select", ","], "names no trick"),
+        (["a.py:b", "--select", "bf61"], "no trick is called 'bf61'; did you mean bf16?"),
+        (["a.py:b", "--ignore", "x"], "fix: use one of strict_fp32, torch_defaults"),
+        (["a.py:b", "--select", "tf32", "--ignore", "tf32"], "in --select and in --ignore"),
+        (["a.py:b", "--slower-than", "3"], "what is '--slower-than'?"),
         (["a.py:b", "-o", "no/where.json"], "there is no folder"),
-        (["a.py:b", "--batch-size", "-o", "x"], "-o cannot be used with --batch-size"),
-        (["a.py:b", "--batch-size", "--quick"], "--quick cannot be used with --batch-size"),
-        (["a.py:b", "--batch-size", "--check", "p"], "--check cannot be used with --batch-size"),
-        (["a.py:b", "--batch-size", "--tricks", "bf61"], "did you mean bf16?"),
+        (["a.py:b", "--tricks", "bf16"], "tundish: --tricks is now --select\n"),
+        (["a.py:b", "--without=bf16"], "tundish: --without is now --ignore\n"),
+        (
+            ["a.py:b", "--check", "p.json"],
+            "tundish: --check is now tundish tune remeasure PLAN FILE:FUNCTION\n",
+        ),
+        (
+            ["a.py:b", "--batch-size", "--memory", "4"],
+            "tundish: --batch-size is now tundish tune batch-size FILE:FUNCTION\n",
+        ),
+        (["remeasur", "p.json", "a.py:b"], "what is 'remeasur'?; did you mean remeasure?"),
+        (["remeasure"], "PLAN is missing"),
+        (["remeasure", "p.json"], "fix: tundish tune remeasure train.py:build"),
+        (["remeasure", "p.json", "a.py:b"], "p.json: no such file"),
+        (["remeasure", "p.json", "a.py:b", "--slower-than", "-1"], "'-1' is not a percentage"),
+        (["remeasure", "p.json", "a.py:b", "-o", "q.json"], "what is '-o'?"),
+        (["batch-size"], "FILE:FUNCTION is missing"),
+        (["batch-size", "a.py:b", "-o", "x"], "what is '-o'?"),
+        (["batch-size", "a.py:b", "--quick"], "what is '--quick'?"),
+        (["batch-size", "a.py:b", "--tricks", "bf61"], "did you mean bf16?"),
     ],
 )
 def test_wrong_words_are_explained_and_nothing_is_tried(search, capsys, words, said):
@@ -223,7 +236,7 @@ def measured(scale, device="NVIDIA H200", gain=4.6):
 def test_check_compares_with_the_saved_plan(search, capsys, scale, words, code):
     examples.plan_of(examples.image_model()).save("plan.json")
     search.act = lambda: measured(scale)
-    assert tune("train.py:build", "--check", "plan.json", *words) == code
+    assert tune("remeasure", "plan.json", "train.py:build", *words) == code
     out, err = capsys.readouterr()
     assert ("slower than the saved plan" in err) == (code == 1)
     assert f"{33.1 * scale:.1f} ms a step, 33.1 ms when the plan was saved" in out
@@ -236,9 +249,9 @@ def test_check_compares_with_the_saved_plan(search, capsys, scale, words, code):
 def test_check_on_another_device_compares_gains(search, capsys):
     examples.plan_of(examples.image_model()).save("plan.json")
     search.act = lambda: measured(9.0, "NVIDIA L4", gain=4.59)
-    assert tune("train.py:build", "--check", "plan.json") == 0
+    assert tune("remeasure", "plan.json", "train.py:build") == 0
     search.act = lambda: measured(0.5, "NVIDIA L4", gain=4.0)
-    assert tune("train.py:build", "--check", "plan.json") == 1
+    assert tune("remeasure", "plan.json", "train.py:build") == 1
     assert "15.0 % slower than the saved plan" in capsys.readouterr().err
 
 
@@ -247,7 +260,7 @@ def test_check_says_when_the_limit_is_below_the_noise(search, capsys):
     now = measured(1.04)
     now.twin["spread"] = 0.05
     search.act = lambda: now
-    assert tune("train.py:build", "--check", "plan.json", "--json") == 1
+    assert tune("remeasure", "plan.json", "train.py:build", "--json") == 1
     values = json.loads(capsys.readouterr().out)
     assert values["ok"] is False
     assert values["slower_percent"] == 4.0
@@ -260,7 +273,7 @@ def test_check_measures_the_plan_also_when_it_is_not_the_winner_any_more(search,
     for row in now.rows:
         row.verdict = "compared"
     search.act = lambda: now
-    assert tune("train.py:build", "--check", "plan.json", "--json") == 1
+    assert tune("remeasure", "plan.json", "train.py:build", "--json") == 1
     values = json.loads(capsys.readouterr().out)
     assert values["saved_step_ms"] == 33.1
     assert values["step_ms"] > 49
@@ -271,8 +284,11 @@ def test_a_plan_without_figures_cannot_be_checked(search, capsys):
     report.rows = []
     examples.plan_of(report).save("plan.json")
     search.act = lambda: measured(1.0)
-    assert tune("train.py:build", "--check", "plan.json", "--json") == 1
+    assert tune("remeasure", "plan.json", "train.py:build", "--json") == 1
     assert json.loads(capsys.readouterr().out)["slower_percent"] is None
+
+
+HELP_OF_BATCH_SIZE = batch_size_cli.ARGUMENTS.help()
 
 
 def knee():
@@ -282,8 +298,8 @@ def knee():
 
 def test_a_batch_size_is_found_within_the_memory_and_with_the_tricks(search, capsys, tmp_path):
     search.act = knee
-    words = "--batch-size --memory 40 --tricks bf16,channels_last --seed 3"
-    assert tune("train.py:build", *words.split()) == 0
+    words = "--memory 40 --tricks bf16,channels_last --seed 3"
+    assert tune("batch-size", "train.py:build", *words.split()) == 0
     out, err = capsys.readouterr()
     job, asked = search.asked
     assert job == "train.py:build"
@@ -299,20 +315,20 @@ def test_a_batch_size_is_found_within_the_memory_and_with_the_tricks(search, cap
 
 def test_a_batch_size_as_json_has_what_the_help_names(search, capsys):
     search.act = knee
-    assert tune("a.py:b", "--batch-size", "--json") == 0
+    assert tune("batch-size", "a.py:b", "--json") == 0
     assert search.asked[1]["memory_cap_bytes"] is None
     values = json.loads(capsys.readouterr().out)
     assert values["batch"] == 16
     assert values["points"][1]["peak_bytes"] == 2**31
-    assert values["command"] == "tundish tune a.py:b --batch-size --json"
-    named = " ".join(HELP.split("--batch-size: {")[1].split()).split("}")
+    assert values["command"] == "tundish tune batch-size a.py:b --json"
+    named = " ".join(HELP_OF_BATCH_SIZE.split("with --json:\n{")[1].split()).split("}")
     assert list(values) == named[0].split(", ")
     assert list(values["points"][0]) == named[1].partition("{")[2].split(", ")
 
 
 def test_ctrl_c_while_a_batch_size_is_looked_for(search, capsys):
     search.act = lambda: signal.raise_signal(signal.SIGINT)
-    assert tune("a.py:b", "--batch-size", "-q") == 130
+    assert tune("batch-size", "a.py:b", "-q") == 130
     assert "interrupted before there was a batch size" in capsys.readouterr().err
 
 
@@ -320,11 +336,30 @@ def test_help_starts_with_an_example_and_names_every_key(capsys):
     assert cli.main(["--help"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("examples:\n  tundish tune train.py:build\n")
-    assert max(len(line) for line in out.splitlines()) <= 88
+    assert max(len(line) for line in out.splitlines()) <= 80
     for kind in (Report, Row):
         for field in fields(kind):
-            assert re.search(rf"\b{field.name}\b", HELP.split("with --json:")[1]), field.name
-    assert {kind.name for kind in TRICKS} == set(cli._trick_names())
+            assert re.search(rf"\b{field.name}\b", out.split("with --json:")[1]), field.name
+    assert {kind.name for kind in TRICKS} == set(cli_run.trick_names())
+
+
+@pytest.mark.parametrize("arguments", [remeasure_cli.ARGUMENTS, batch_size_cli.ARGUMENTS])
+def test_help_of_a_sub_verb_starts_with_its_example(arguments, capsys):
+    assert tune(arguments.verb.removeprefix("tune "), "--help") == 0
+    out = capsys.readouterr().out
+    assert out.startswith(f"examples:\n  tundish {arguments.verb} ")
+    assert max(len(line) for line in out.splitlines()) <= 80
+    assert f"usage: tundish {arguments.verb} " in ARGUMENTS.help().replace("       tu", "usage: tu")
+
+
+def test_remeasure_as_json_has_what_the_help_names(search, capsys):
+    examples.plan_of(examples.image_model()).save("plan.json")
+    search.act = lambda: measured(1.0)
+    assert tune("remeasure", "plan.json", "a.py:b", "--json") == 0
+    values = json.loads(capsys.readouterr().out)
+    promised = remeasure_cli.ARGUMENTS.help().split("with --json:\n{")[1].split("}")[0]
+    assert list(values) == promised.split(", ")
+    assert values["report"]["command"] == "tundish tune remeasure plan.json a.py:b --json"
 
 
 def test_without_torch_the_message_says_how_to_get_it():

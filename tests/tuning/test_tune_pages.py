@@ -7,9 +7,11 @@ from dataclasses import fields
 
 import pytest
 import torch
-from tundish.tuning.cli_words import HELP, parse
+from tundish.tuning.batch_size_cli import ARGUMENTS as BATCH_SIZE
 from tundish.tuning.confirm import HUMAN
+from tundish.tuning.options import ARGUMENTS
 from tundish.tuning.reading import REFERENCES
+from tundish.tuning.remeasure_cli import ARGUMENTS as REMEASURE
 from tundish.tuning.step import Step
 from tundish.tuning.tricks import TRICKS, in_order, load_own
 from tundish.tuning.tricks.compile import Compile
@@ -48,21 +50,25 @@ def test_the_commands_of_the_page_are_accepted(monkeypatch, tmp_path):
     lines = re.findall(r"^    tundish tune (.*)$", TUNE_PAGE, re.M)
     assert len(lines) == 2
     for line in lines:
-        assert parse(line.split()).job == "train.py:build"
+        argv = line.split()
+        remeasures = argv[0] == "remeasure"
+        arguments = REMEASURE if remeasures else ARGUMENTS
+        assert arguments.parse(argv[remeasures:]).job == "train.py:build"
 
 
 def test_the_command_of_the_page_on_batch_sizes_is_accepted():
     page = (ROOT / "docs/batch-size.md").read_text()
-    (line,) = re.findall(r"^    tundish tune (.*)$", page, re.M)
-    options = parse(line.split())
-    assert options.batch_size
+    (line,) = re.findall(r"^    tundish tune batch-size (.*)$", page, re.M)
+    options = BATCH_SIZE.parse(line.split())
     assert options.memory == 40
     assert {*options.tricks} <= {kind.name for kind in TRICKS}
 
 
 def test_the_page_and_the_help_have_the_same_exit_codes():
     codes = re.findall(r"^\| (\d+) \|", TUNE_PAGE, re.M)
-    assert codes == re.findall(r"\b(\d+) [a-z]+", HELP.split("exit codes:")[1])
+    for arguments in (ARGUMENTS, REMEASURE):
+        shown = " ".join(arguments.help().split("exit codes:")[1].split())
+        assert codes == re.findall(r"\b(\d+) [a-z]+", shown)
 
 
 ACCELERATE = """
@@ -140,7 +146,7 @@ def test_the_example_of_max_autotune_reaches_the_compiler(tmp_path, monkeypatch)
 
 def test_the_commands_of_the_page_on_tricks_are_accepted():
     lines = re.findall(r"^    tundish tune (.*)$", TRICKS_PAGE, re.M)
-    assert [parse(line.split()).own for line in lines] == [
+    assert [ARGUMENTS.parse(line.split()).own for line in lines] == [
         ["tricks.py:NoAuxiliaryHead"],
         ["autotune.py:MaxAutotune"],
     ]

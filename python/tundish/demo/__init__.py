@@ -14,16 +14,24 @@ Results on stdout, messages on stderr.
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import tundish
 
+from .._c.errors import Error
+from .._cli.arguments import Arguments, Options, VerbHelp
+from .._cli.errors import UsageError
+from .._cli.exit_codes import OK
+from .._cli.json_output import json_text
+from .._cli.terminal import write_stdout
+from .._cli.values import positive_number, whole_number
+from .._cli.verb import run_verb
 from ..program import find_program
 from ..report.machine import machine, versions
 from . import compare, diagnose, train
@@ -50,25 +58,52 @@ class Report:
     versions: dict[str, str] = field(default_factory=dict)
 
 
-def run(words: list[str]) -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m tundish demo-page", description="second half of tundish demo"
+def _arguments() -> Arguments:
+    text = "The second half of tundish demo, which calls it: the loader against torch's, a page."
+    json_keys = """{pack, images, bytes, images_per_s, speedup, training, doctor, machine, versions,
+page}, on one line"""
+    arguments = Arguments(
+        VerbHelp(
+            verb="demo-page",
+            usage="--work FOLDER [options]",
+            examples="tundish demo",
+            text=text,
+            json=json_keys,
+            exit_codes="0 done, 1 failed, 2 wrong use, 130 interrupted",
+        ),
+        check=_check_options,
     )
-    parser.add_argument(
-        "--work", type=Path, required=True, help="folder with the pack and the images"
-    )
-    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
-    parser.add_argument("--quiet", action="store_true", help="no messages, only the result")
-    parser.add_argument("--seconds", type=float, default=2.5, help="of each timed run (2.5)")
-    parser.add_argument("--rounds", type=int, default=3, help="timed runs of each loader (3)")
-    parser.add_argument("--steps", type=int, default=0, help="training steps")
-    options = parser.parse_args(words)
+    arguments.option("--work", "FOLDER", "folder with the pack and the images")
+    about = "length of each timed run (2.5)"
+    arguments.option("--seconds", "S", about, positive_number(), 2.5)
+    about = "timed runs of each loader (3)"
+    arguments.option("--rounds", "N", about, whole_number(1, 1000), 3)
+    about = "training steps; 0: as many as the set needs (0)"
+    arguments.option("--steps", "N", about, whole_number(0, 10**9), 0)
+    return arguments
+
+
+def _check_options(options: Options) -> None:
+    if not options.work:
+        raise UsageError("--work FOLDER is missing")
+
+
+ARGUMENTS = _arguments()
+
+
+def main(argv: Sequence[str]) -> int:
+    """Runs the verb with the arguments after its name and returns the exit code."""
+    return run_verb(ARGUMENTS, argv, _run)
+
+
+def _run(options: Options) -> int:
+    work = Path(options.work)
 
     def say(word: str, text: str) -> None:
         if not options.quiet:
             print(f"  {word:<9} {text}", file=sys.stderr, flush=True)
 
-    pack, folder, steps = _find(options.work)
+    pack, folder, steps = _find(work)
     data = tundish.Dataset(pack)
     report = Report(pack.name, len(data), pack.stat().st_size, steps, machine=machine())
     files = sorted(str(f) for f in folder.rglob("*") if f.suffix.lower() in _ENDINGS)
@@ -87,26 +122,26 @@ def run(words: list[str]) -> int:
 
     from . import page  # it knows Report
 
-    target = options.work / "report.html"
+    target = work / "report.html"
     target.write_text(page.page(report), encoding="utf-8")
     if options.json:
-        print(json.dumps(_as_json(report, target)))
+        write_stdout(json_text(_as_json(report, target), indent=None))
     else:
-        print(page.summary(report, target))
-    return 0
+        write_stdout(page.summary(report, target) + "\n")
+    return OK
 
 
 def _find(work: Path) -> tuple[Path, Path, list[tuple[str, str]]]:
     """Pack, folder of loose files, and what was done so far."""
     if not (work / _MARKER).exists():
         found = f"{work} was not made by it, and holds what it must not replace"
-        raise SystemExit(f"tundish demo: {found}: run tundish demo --work NEW-FOLDER")
+        raise Error(f"{found}\n  fix: run tundish demo --work NEW-FOLDER")
     about = work / "demo.json"
     given = json.loads(about.read_text(encoding="utf-8")) if about.exists() else {}
     packs = [work / given["pack"]] if "pack" in given else sorted(work.glob("*.tnd"))
     if len(packs) != 1:
         found = f"{work} should hold one .tnd file, it holds {len(packs)}"
-        raise SystemExit(f"tundish demo: {found}: run tundish demo first")
+        raise Error(f"{found}\n  fix: run tundish demo first")
     folder = work / given["folder"] if given.get("folder") else _unpack(packs[0], work / "files")
     steps = [(str(word), str(text)) for word, text in given.get("steps", [])]
     return packs[0], folder, steps
@@ -156,4 +191,4 @@ def speedup(rates: Rates) -> dict[str, float]:
     }
 
 
-__all__ = ["Report", "run", "speedup"]
+__all__ = ["Report", "main", "speedup"]

@@ -1,6 +1,6 @@
 """`tundish run`: one process per GPU, and what to do when one of them fails.
 
-cli.py, cli_words.py   the verb
+cli.py, options.py     the verb
 gpus.py, cpus.py       what the machine has, and which CPUs each rank gets
 ranks.py               the plan: environment, CPUs and GPU of every rank
 start_rank.py          the first lines of a rank's process, before the script

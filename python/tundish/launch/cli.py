@@ -1,25 +1,30 @@
-"""`tundish run`: the verb. The program runs it as `python -m tundish run ...`.
+"""The verb `tundish run`.
 
-The ranks' own output passes through; what the launcher has to say is on stderr and begins with
-"tundish: ". cli_words.py has the exit codes.
+The ranks' own output passes through. What the launcher has to say is on stderr and begins with
+"tundish: ".
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from .._c.errors import ArgumentError, Error
+from .._c.errors import ArgumentError
 from .._c.library import lib
-from .cli_words import HELP, parse, split_words
+from .._cli.arguments import Options
+from .._cli.errors import print_error, print_note
+from .._cli.exit_codes import OK
+from .._cli.json_output import print_json
+from .._cli.terminal import write_stdout
+from .._cli.verb import run_verb
 from .cpus import format_cpu_list, usable_cpus
 from .failure import failure_text, first_failure, signal_name
 from .gpus import Gpu, visible_gpus
+from .options import ARGUMENTS
 from .ranks import (
     DEFAULT_PORT,
     Place,
@@ -30,32 +35,18 @@ from .ranks import (
     plan_ranks,
     split_address,
 )
-from .supervise import Options, Outcome, Supervisor
-
-OK, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
+from .supervise import Outcome, Supervisor, SupervisorOptions
 
 
-def main(words: list[str]) -> int:
-    """The verb with the words after it; the exit code."""
-    as_json = "--json" in split_words(words)[0]
-    try:
-        options = parse(words)
-        if options.help:
-            sys.stdout.write(HELP)
-            return OK
-        return _run(options)
-    except ArgumentError as error:
-        return _fail(str(error), USAGE, as_json)
-    except KeyboardInterrupt:
-        return _fail("interrupted before the ranks were started", INTERRUPTED, as_json)
-    except (Error, OSError) as error:
-        return _fail(str(error), FAILED, as_json)
+def main(argv: Sequence[str]) -> int:
+    """Runs the verb with the arguments after its name and returns the exit code."""
+    return run_verb(ARGUMENTS, argv, _run, interrupted="interrupted before the ranks were started")
 
 
-def _run(options: argparse.Namespace) -> int:
+def _run(options: Options) -> int:
     gpus, note = visible_gpus()
     if note and not options.quiet:
-        _say(note)
+        print_note(note)
     place = _place(options, gpus)
     ranks = plan_ranks(
         place,
@@ -65,7 +56,7 @@ def _run(options: argparse.Namespace) -> int:
         os.environ,
         bind=not options.no_affinity,
     )
-    command = [*(["-m"] if options.module else []), options.script, *options.arguments]
+    command = [*(["-m"] if options.m else []), options.script, *options.arguments]
     about = {
         "command": ["python", *command],
         "nodes": place.nodes,
@@ -74,23 +65,23 @@ def _run(options: argparse.Namespace) -> int:
     }
     if options.dry_run:
         if options.json:
-            _print_json({**about, "ranks": [one.as_json() for one in ranks]})
+            print_json({**about, "ranks": [one.as_json() for one in ranks]})
         else:
-            sys.stdout.write(plan_text(place, ranks, command))
+            write_stdout(plan_text(place, ranks, command))
         return OK
     if place.node == 0 and options.address:
         check_port(place.port)
     logs = Path(options.logs) if options.logs else None
     if logs is not None:
         _make_folder(logs)
-    how = Options(options.grace, options.exit_timeout, logs, 2 if options.json else 1)
+    how = SupervisorOptions(options.grace, options.exit_timeout, logs, 2 if options.json else 1)
     note_to = (lambda text: None) if options.quiet else None
     outcome = Supervisor(ranks, [sys.executable, *command], how, note_to).run()
     _report(outcome, options, about, ranks)
     return outcome.exit_code
 
 
-def _place(options: argparse.Namespace, gpus: list[Gpu]) -> Place:
+def _place(options: Options, gpus: list[Gpu]) -> Place:
     count = count_ranks(options.ranks, gpus, os.environ.get("CUDA_VISIBLE_DEVICES"))
     if options.address:
         host, port = split_address(options.address)
@@ -133,17 +124,17 @@ def _times(place: Place) -> str:
     return f"{times} on machine {place.node} of {place.nodes}, {place.world_size} ranks in all"
 
 
-def _report(
-    outcome: Outcome, options: argparse.Namespace, about: dict[str, Any], ranks: list[Rank]
-) -> None:
+def _report(outcome: Outcome, options: Options, about: dict[str, Any], ranks: list[Rank]) -> None:
     text = failure_text(outcome.endings, outcome.oom_kills)
     if outcome.interrupted:
         text = f"{signal_name(outcome.interrupted)}: all ranks have ended"
         killed = [str(one.rank) for one in outcome.endings if one.killed]
         if killed:
             text += f"; killed, since they did not end in time: {', '.join(killed)}"
-    if text:
-        _say(text)
+    if text and outcome.interrupted:
+        print_note(text)
+    elif text:
+        print_error(text, outcome.exit_code)
     if not options.json:
         return
     first = first_failure(outcome.endings)
@@ -154,21 +145,4 @@ def _report(
     each = [{**one.as_json(), **end.as_json()} for one, end in zip(ranks, outcome.endings)]
     signal = signal_name(outcome.interrupted) if outcome.interrupted else None
     end = {"exit": outcome.exit_code, "seconds": round(outcome.seconds, 3)}
-    _print_json({**about, "ranks": each, **end, "signal": signal, "failure": failure})
-
-
-def _fail(text: str, code: int, as_json: bool) -> int:
-    _say(text)
-    if as_json:
-        _print_json({"error": {"code": None, "message": text, "exit": code}})
-    return code
-
-
-def _say(text: str) -> None:
-    print(f"tundish: {text}", file=sys.stderr, flush=True)
-
-
-def _print_json(values: dict[str, Any]) -> None:
-    json.dump(values, sys.stdout, indent=2, allow_nan=False)
-    sys.stdout.write("\n")
-    sys.stdout.flush()
+    print_json({**about, "ranks": each, **end, "signal": signal, "failure": failure})

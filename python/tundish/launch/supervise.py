@@ -32,7 +32,7 @@ _FOREVER = float("inf")
 
 
 @dataclass(frozen=True)
-class Options:
+class SupervisorOptions:
     grace_s: float = 10.0  # between the request to end and SIGKILL
     exit_timeout_s: float | None = None  # for the other ranks, once one has ended well
     logs: Path | None = None
@@ -61,7 +61,7 @@ class Supervisor:
         self,
         ranks: Sequence[Rank],
         command: list[str],
-        options: Options,
+        options: SupervisorOptions,
         note: Callable[[str], None] | None = None,
     ) -> None:
         """note: gets a message for the user while the ranks run; default: a line on stderr."""

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from typing import TextIO
 
+from .._cli.terminal import has_unicode
 from ..progress import in_notebook
 from .reading import duration_text
 
@@ -83,7 +84,7 @@ class Progress:
 
     def _bar(self, share: float) -> str:
         full = int(_BAR * min(1.0, share))
-        blocks = "utf" in (getattr(self._stream, "encoding", None) or "").lower()
+        blocks = self._stream is not None and has_unicode(self._stream)
         return ("█" * full).ljust(_BAR, "░") if blocks else ("#" * full).ljust(_BAR, ".")
 
     def _draw(self) -> None:

@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
 
+from .._cli.terminal import BOLD, RED, paint
 from .commands import load_text, own_of
 from .reading import (
     REFERENCES,
@@ -32,7 +33,6 @@ _LEAST_NUMERICS = 16  # columns; in less space the numerics are left out
 _LONGEST_NUMERICS = 48
 _LONGEST_LABELS = (40, 28, 24)
 _GAP = 2  # between columns
-_BOLD, _RED, _PLAIN = "\x1b[1m", "\x1b[31m", "\x1b[0m"
 
 
 def report_text(report: Report, width: int = 100, color: bool = False, plan: str = "") -> str:
@@ -65,7 +65,7 @@ def _table(report: Report, width: int, color: bool) -> list[str]:
         widths = _widths([*cells, *([last] if last else [])], width)
         if _total(widths) <= width:
             break
-    lines = [_painted(_line(heads, widths), _BOLD, color)]
+    lines = [paint(_line(heads, widths), BOLD, color)]
     for part in parts:
         if part.head:
             lines += textwrap.wrap(part.head, width, initial_indent="  ", subsequent_indent="    ")
@@ -87,8 +87,8 @@ def _row_lines(
     below = _below(row, widths[_NUMERICS], short)
     if row.numerics in below:
         texts[_NUMERICS] = ""
-    code = {KEPT: _BOLD, REJECTED: _RED}.get(row.verdict, "")
-    lines = [_painted(_line(texts, widths), code, color)]
+    code = {KEPT: BOLD, REJECTED: RED}.get(row.verdict, "")
+    lines = [paint(_line(texts, widths), code, color)]
     for text in below:
         indent = " " * 6
         lines += textwrap.wrap(text, width, initial_indent=indent, subsequent_indent=indent)
@@ -159,7 +159,7 @@ def _summary(report: Report, width: int, color: bool) -> list[str]:
     sentence = headline(report)
     if not report.finished:
         sentence += " (the run was ended early: the best plan so far)"
-    lines = [_painted("  " + line, _BOLD, color) for line in textwrap.wrap(sentence, width - 2)]
+    lines = [paint("  " + line, BOLD, color) for line in textwrap.wrap(sentence, width - 2)]
     winner = plan_row(report)
     if winner is not None:
         titles = " + ".join(trick_title(values) for values in winner.tricks)
@@ -197,7 +197,3 @@ def _said(word: str, text: str, width: int) -> list[str]:
 
 def _cut(text: str, columns: int) -> str:
     return text if len(text) <= columns else text[: columns - 3] + "..."
-
-
-def _painted(text: str, code: str, color: bool) -> str:
-    return f"{code}{text}{_PLAIN}" if color and code else text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 MINUTES, QUICK_MINUTES = 6.0, 2.0
-CHECK_MINUTES = 100 / 60  # of --check, which has no limit of its own: as it takes on a GPU
+REMEASURE_MINUTES = 100 / 60  # typical on a GPU; tune remeasure has no limit
 
 
 def limit_of(minutes: float | None, quick: bool) -> float:

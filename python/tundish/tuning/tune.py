@@ -44,8 +44,8 @@ def tune(
     quick: bool = False,
     minutes: float | None = None,
     seed: int = 0,
-    tricks: Sequence[str] | None = None,
-    without: Sequence[str] = (),
+    select: Sequence[str] | None = None,
+    ignore: Sequence[str] = (),
     own: Sequence[str] = (),
     memory_gb: float | None = None,
     progress: Callable[[str], None] | None = None,
@@ -58,12 +58,12 @@ def tune(
 
     `build`: such a function, or FILE:FUNCTION, or the model itself, followed by optimizer, loss_fn
     and batch, which are pickled. `quick`: about two minutes instead of six. `minutes`: another limit.
-    `tricks`, `without`: names of tricks to try, or not to. `own`: tricks of yours, FILE:CLASS.
+    `select`, `ignore`: names of tricks to try, or not to. `own`: tricks of yours, FILE:CLASS.
     `memory_gb`: the step must fit into this much memory of the GPU, by recomputation if it has to.
     Ctrl-C ends it with the best plan so far.
     """
     limit = limit_of(minutes, quick)
-    allowed = name_filter(tricks, without)
+    allowed = name_filter(select, ignore)
     folder = tempfile.mkdtemp(prefix="tundish-tune-")
     try:
         source = make_source(build, optimizer, loss_fn, batch, folder)
@@ -71,7 +71,7 @@ def tune(
         asked = Asked(limit, quick, seed, allowed, [load_own(one)() for one in own])
         asked.target_bytes = int((memory_gb or 0) * 2**30)
         options: dict[str, Any] = {"quick": quick, "minutes": minutes, "seed": seed}
-        options |= {"tricks": tricks, "without": without, "memory": memory_gb}
+        options |= {"select": select, "ignore": ignore, "memory": memory_gb}
         asked.command = tune_command(source, own, options)
         return run(source, folder, asked, progress or silent, job_name(build))
     finally:
@@ -284,13 +284,13 @@ def make_source(build: Any, optimizer: Any, loss_fn: Any, batch: Any, folder: st
     return pickled_source(job, f"{folder}/job.pt")
 
 
-def name_filter(only: Sequence[str] | None, without: Sequence[str]) -> Callable[[Trick], bool]:
+def name_filter(select: Sequence[str] | None, ignore: Sequence[str]) -> Callable[[Trick], bool]:
     known = [kind.name for kind in TRICKS]
-    for name in [*(only or ()), *without]:
+    for name in [*(select or ()), *ignore]:
         if name not in known:
             raise ArgumentError(f"no trick is called {name!r}; known: {', '.join(known)}")
     return lambda trick: bool(
-        trick.own or ((only is None or trick.name in only) and trick.name not in without)
+        trick.own or ((select is None or trick.name in select) and trick.name not in ignore)
     )
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from ..._cli.terminal import CYAN, RED, YELLOW, paint, printable
 from ..checks import CHECKS
 from .finding import Finding, Report
 from .suppress import unknown_check
 
-_COLORS = {"error": "31", "warning": "33", "note": "36"}
+_COLORS = {"error": RED, "warning": YELLOW, "note": CYAN}
 _WIDTH = 100  # of an excerpt
 
 
@@ -43,7 +44,7 @@ def summary(report: Report) -> str:
 
 
 def _finding_text(one: Finding, color: bool) -> str:
-    level = f"\x1b[{_COLORS[one.level]}m{one.level}\x1b[0m" if color else one.level
+    level = paint(one.level, _COLORS[one.level], color)
     code, caret = excerpt(one)
     lines = [f"{printable(one.place)}: {level}: {printable(one.text)} [{one.check}]"]
     if code.strip():
@@ -64,11 +65,6 @@ def excerpt(one: Finding) -> tuple[str, str]:
     shown = line[start : start + _WIDTH].rstrip()
     width = max(1, min(last - first, len(shown) - (first - start)))
     return shown, " " * (first - start) + "^" * width
-
-
-def printable(text: str) -> str:
-    """One character for each, and none that could move the cursor or change colours."""
-    return "".join(one if one.isprintable() else " " if one == "\t" else "?" for one in text)
 
 
 def first_sentence(text: str) -> str:

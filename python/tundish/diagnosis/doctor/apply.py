@@ -14,7 +14,7 @@ from .verdict import Verdict
 def apply_change(
     verdict: Verdict, wanted: int | str, run: Callable[[str, str, str], Ended]
 ) -> None:
-    """Sets `verdict.applied`. `wanted`: as apply_word() gives it. `run` takes Settings.apply, .apply_to and .apply_at."""
+    """Sets `verdict.applied`. `wanted`: what change_of() returned. `run` takes Settings.apply, .apply_to and .apply_at."""
     verdict.applied = _applied(verdict, wanted, run)
 
 

@@ -1,27 +1,33 @@
-"""`tundish doctor`: the verb. The program runs it as `python -m tundish doctor ...`.
+"""The verb `tundish doctor`.
 
-The script's output and exit code come through; the verdict is on stderr, as `time` and `perf` do.
+The script's output and exit code come through; the verdict is on stderr, as in `time` and `perf`.
 """
 
 from __future__ import annotations
 
-import argparse
 import functools
-import os
 import shlex
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..._c.errors import ArgumentError
+from ..._cli.arguments import Options
+from ..._cli.errors import print_error
+from ..._cli.exit_codes import FAILED, OK, USAGE
+from ..._cli.json_output import json_text, print_json
+from ..._cli.terminal import has_unicode, use_color, write_stderr
+from ..._cli.verb import run_verb
 from ..watch.settings import Settings
+from . import compare_cli
 from .apply import apply_change
-from .cli_words import HELP, files_of, parse
-from .extra_words import asked_phases, set_extras
 from .missing import missing_notes
+from .options import ARGUMENTS, files_of
 from .page import report_page
 from .plan_change import add_plan
 from .ranks import judge_ranks
-from .report_file import json_text, origin
+from .recording_options import recorded_phases, set_recordings
+from .report_file import origin
 from .run import Ended, command_of, run
 from .static import findings_of, with_costs
 from .text import verdict_text
@@ -30,30 +36,27 @@ from .verdict import Verdict, judge
 if TYPE_CHECKING:
     from ...tuning.plan import Plan
 
-OK, FAILED, USAGE, NOT_STARTED = 0, 1, 2, 127
+NOT_STARTED = 127
 
 
-def main(words: list[str]) -> int:
-    """The verb with the words after it; the exit code."""
-    before_end = words[: words.index("--")] if "--" in words else words
-    if "--help" in before_end or "-h" in before_end:
-        sys.stdout.write(HELP)
-        return OK
-    as_json = "--json" in before_end
-    try:
-        options = parse(words)
-        plan = _plan(options)
-    except ArgumentError as error:
-        return _fail(str(error), USAGE, as_json)
+def main(argv: Sequence[str]) -> int:
+    """Runs the verb with the arguments after its name and returns the exit code."""
+    if argv[:1] == ["compare"]:
+        return compare_cli.main(argv[1:])
+    return run_verb(ARGUMENTS, argv, _diagnose)
+
+
+def _diagnose(options: Options) -> int:
+    plan = _load_plan(options)
     try:
         ended = _run(options)
     except OSError as error:
         text = f"{options.command[0]}: {error.strerror or error}"
-        return _fail(text, NOT_STARTED, as_json)
+        return print_error(text, NOT_STARTED, options.json, options.no_color)
     verdict = verdict_of(ended)
     if not ended.facts:
-        extras = {"timeline": options.timeline, "table": options.table, "memory": options.memory}
-        verdict.notes += missing_notes(asked_phases(**extras), {}, "the script")
+        recordings = {name: getattr(options, name) for name in ("timeline", "table", "memory")}
+        verdict.notes += missing_notes(recorded_phases(**recordings), {}, "the script")
     verdict.table, verdict.timeline = options.table, ended.timeline
     of_text = findings_of(options.command, verdict.facts.get("files", []))
     verdict.findings = with_costs([*of_text, *verdict.findings], verdict)
@@ -66,8 +69,8 @@ def main(words: list[str]) -> int:
     return _report(verdict, ended, options)
 
 
-def _plan(options: argparse.Namespace) -> Plan | None:
-    """Before the script runs: ArgumentError where the file is no plan."""
+def _load_plan(options: Options) -> Plan | None:
+    """Before the script runs. Raises ArgumentError where the file is no plan."""
     if not options.plan:
         return None
     from ...tuning.plan import load_plan  # imports torch
@@ -78,9 +81,7 @@ def _plan(options: argparse.Namespace) -> Plan | None:
         raise ArgumentError(f"--plan {options.plan}: {error.strerror}") from None
 
 
-def _run(
-    options: argparse.Namespace, apply: str = "", apply_to: str = "", apply_at: str = ""
-) -> Ended:
+def _run(options: Options, apply: str = "", apply_to: str = "", apply_at: str = "") -> Ended:
     settings = Settings(steps=options.steps, stop=not options.to_end)
     settings.apply, settings.apply_to, settings.apply_at = apply, apply_to, apply_at
     if options.no_layers or apply:
@@ -89,13 +90,13 @@ def _run(
         settings.replayed = 0
     timeline = "" if apply else options.timeline
     if not apply:
-        set_extras(settings, timeline=timeline, table=options.table, memory=options.memory)
+        set_recordings(settings, timeline=timeline, table=options.table, memory=options.memory)
     command = command_of(options.command)
     return run(command, settings, stdout_to_stderr=options.json, timeline=timeline)
 
 
 def verdict_of(ended: Ended) -> Verdict:
-    """Of the process that trains; of several, of the rank that the others wait for, or of the first one."""
+    """Returns the verdict of the straggling rank, or of the first rank if none straggles."""
     trained = [one for one in ended.facts if one["steps"]]
     if not ended.facts:
         text = "No verdict: no Python process that imports PyTorch was seen."
@@ -126,23 +127,20 @@ def _notes(ended: Ended, trained: int) -> list[str]:
     return out
 
 
-def _report(verdict: Verdict, ended: Ended, options: argparse.Namespace) -> int:
+def _report(verdict: Verdict, ended: Ended, options: Options) -> int:
     files = files_of(options)
     values = _values(verdict, ended, options) if files or options.json else {}
-    written, errors = _write_files(files, values, options.report)
+    written, errors = _write_files(files, values, options.html)
     if options.json:
-        sys.stdout.write(json_text(values))
-        sys.stdout.flush()
+        print_json(values)
     elif not options.quiet or errors:
-        encoding = sys.stderr.encoding or "ascii"
-        blocks = "utf" in encoding.lower()
-        text = verdict_text(verdict, _color(options), blocks, options.layers)
+        color = use_color(sys.stderr, options.no_color)
+        text = verdict_text(verdict, color, has_unicode(sys.stderr), options.verbose)
         if written:
             text += f"  written: {', '.join(written)}\n"
-        sys.stderr.write(text.encode(encoding, "replace").decode(encoding))
-        sys.stderr.flush()
+        write_stderr(text)
     for error in errors:
-        print(f"tundish: {error}", file=sys.stderr, flush=True)
+        print_error(error, FAILED, no_color=options.no_color)
     if errors:
         return ended.code or FAILED
     not_tried = verdict.applied is not None and not verdict.applied["done"]
@@ -152,7 +150,7 @@ def _report(verdict: Verdict, ended: Ended, options: argparse.Namespace) -> int:
 def _write_files(
     files: list[str], values: dict[str, Any], page: str
 ) -> tuple[list[str], list[str]]:
-    """Which were written, and what is wrong with the others: the verdict is printed in any case."""
+    """Returns the files that were written, and the errors of the others."""
     written, errors = [], []
     for name in files:
         text = report_page(values) if name == page else json_text(values)
@@ -165,7 +163,7 @@ def _write_files(
     return written, errors
 
 
-def _values(verdict: Verdict, ended: Ended, options: argparse.Namespace) -> dict[str, Any]:
+def _values(verdict: Verdict, ended: Ended, options: Options) -> dict[str, Any]:
     return {
         **verdict.as_json(),
         "processes": len(ended.facts),
@@ -173,19 +171,3 @@ def _values(verdict: Verdict, ended: Ended, options: argparse.Namespace) -> dict
         "command": shlex.join(options.command),
         **origin(),
     }
-
-
-def _fail(text: str, code: int, as_json: bool) -> int:
-    print(f"tundish: {text}", file=sys.stderr, flush=True)
-    if as_json:
-        sys.stdout.write(json_text({"error": {"code": None, "message": text, "exit": code}}))
-        sys.stdout.flush()
-    return code
-
-
-def _color(options: argparse.Namespace) -> bool:
-    if options.no_color or os.environ.get("NO_COLOR"):
-        return False
-    if os.environ.get("FORCE_COLOR"):
-        return True
-    return sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"

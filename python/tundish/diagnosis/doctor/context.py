@@ -11,7 +11,7 @@ from typing import Any
 from ..timeline.merge import write_timeline
 from ..watch.session import Session
 from ..watch.settings import Settings
-from .extra_words import check_extras, set_extras
+from .recording_options import check_recordings, set_recordings
 from .verdict import Verdict, judge
 
 _active = threading.Lock()
@@ -51,8 +51,8 @@ class doctor:  # a verb, as tundish.check and tundish.tune
         if not replay:
             self._settings.replayed = 0
         self._timeline, self._table = os.fspath(timeline) if timeline else "", table
-        check_extras(self._timeline, table, "{}=")
-        set_extras(self._settings, timeline=timeline, table=table, memory=memory)
+        check_recordings(self._timeline, table, "{}=")
+        set_recordings(self._settings, timeline=timeline, table=table, memory=memory)
         if not layers:
             self._settings.layers = 0
         self._session: Session | None = None

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from ..._c.errors import ArgumentError
+from ..._cli.json_output import json_text
 from ...report.machine import machine, versions
 from .environment import environment
 
@@ -28,7 +28,3 @@ def report_text(path: str, values: dict[str, Any]) -> str:
 def origin() -> dict[str, Any]:
     """The machine, versions, and what is said of the environment."""
     return {"machine": machine(), "versions": versions(), "environment": environment()}
-
-
-def json_text(values: dict[str, Any]) -> str:
-    return json.dumps(values, indent=2, allow_nan=False) + "\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 
+from ..._cli.terminal import BOLD, paint
 from ..layers.report import layers_json
 from ..layers.text import LONG, SHORT, layers_text
 from .apply import applied_name
@@ -28,8 +29,7 @@ def verdict_text(
     verdict: Verdict, color: bool = False, blocks: bool = True, all_layers: bool = False
 ) -> str:
     """`all_layers`: the long table of layers, and notes of their checks."""
-    bold = "\033[1m{}\033[0m" if color else "{}"
-    lines = ["", "  " + bold.format(verdict.sentence)]
+    lines = ["", "  " + paint(verdict.sentence, BOLD, color)]
     found = verdict.figures
     if found is not None:
         full = "█" if blocks else "#"

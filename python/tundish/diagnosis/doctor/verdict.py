@@ -55,7 +55,7 @@ class Verdict:
         return f"<pre>{html.escape(str(self))}</pre>"
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """The report as a page (.html), or its JSON (.json), which `tundish compare` reads."""
+        """The report as a page (.html), or its JSON (.json), which `tundish doctor compare` reads."""
         from .report_file import report_text
 
         text = report_text(os.fspath(path), self.as_json())

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from html import escape
 from typing import Any
 
 from ..._c.errors import ArgumentError
+from ..._cli.json_output import json_text
 from ...report import page as html
 from ...report.machine import describe, machine, versions
 
@@ -15,7 +15,7 @@ def layers_file(path: str, values: dict[str, Any]) -> str:
     """What is to be written to a file of that name. `values`: of Layers.as_json()."""
     about = {"machine": machine(), "versions": versions()}
     if path.endswith(".json"):
-        return json.dumps({**values, **about}, indent=2, allow_nan=False) + "\n"
+        return json_text({**values, **about})
     if not path.endswith((".html", ".htm")):
         raise ArgumentError(f"{path}: a page or JSON\n  fix: .html or .json at the end")
     from ..doctor.page_layers import layer_parts

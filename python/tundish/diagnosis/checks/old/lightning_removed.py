@@ -17,7 +17,7 @@ _GONE = {
     "distributed_backend": "strategy={}",
     "profile": "profiler={}",
     "auto_lr_find": "Tuner(trainer).lr_find(model)",
-    "auto_scale_batch_size": "Tuner(trainer).scale_batch_size(model), or tundish tune --batch-size",
+    "auto_scale_batch_size": "Tuner(trainer).scale_batch_size(model), or tundish tune batch-size",
     "amp_level": "precision=...",
     "amp_backend": "precision=...",
     "checkpoint_callback": "enable_checkpointing={}; a callback goes to callbacks=[...]",

@@ -1,4 +1,4 @@
-"""`tundish tune --check`: is the step still as fast as the saved plan says?"""
+"""Compares the tricks of a saved plan, measured again, with what the plan says."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .results import Report
 
 
 @dataclass(frozen=True)
-class Checked:
+class PlanComparison:
     ok: bool
     text: str
     slower_percent: float  # below zero: faster
@@ -31,20 +31,20 @@ class Checked:
         }
 
 
-def compare(
+def compare_with_plan(
     tricks: list[dict[str, Any]], saved: Report, now: Report, limit_percent: float
-) -> Checked:
-    """The plan's tricks as they were measured when the plan was saved, and as they were measured now.
+) -> PlanComparison:
+    """Compares what was measured when the plan was saved with what was measured now.
 
-    On the same device the step's times are compared, so that a model that became slower is found. On
-    another one only the gain over the baseline can be: both sides were measured on one machine.
+    On the same device it compares step times, which finds a model that became slower. On another
+    device it compares gains over the baseline: both were measured on one machine.
     """
     then = row_of(saved, tricks) or plan_row(saved) or baseline_row(saved)
     here = row_of(now, tricks)
     before, after = then.step_ms if then else None, here.step_ms if here else None
     if then is None or here is None or not before or not after:
         text = "there is no step time to compare: the plan has none, or it could not be measured"
-        return Checked(False, text, float("inf"), limit_percent, before, after)
+        return PlanComparison(False, text, float("inf"), limit_percent, before, after)
     if saved.device == now.device:
         slower = 100 * (after / before - 1)
         facts = f"{ms_text(after)} ms a step, {ms_text(before)} ms when the plan was saved"
@@ -61,4 +61,4 @@ def compare(
     spread = 100 * now.twin.get("spread", 0.0)
     if not ok and spread > limit_percent:
         text += f"; identical steps varied by {spread:.1f} % here, more than the limit"
-    return Checked(ok, text, slower, limit_percent, before, after)
+    return PlanComparison(ok, text, slower, limit_percent, before, after)

@@ -1,4 +1,4 @@
-"""What `--apply` takes: the number of a change in the list of this run, or the change itself, in words."""
+"""The value of --apply: the number of a change in this run's list, or the change itself."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from ..._c.errors import ArgumentError
 KINDS = "workers=N, accelerate or plan=FILE"
 
 
-def apply_word(text: str) -> int | str:
-    """The number, or what Settings.apply takes. ArgumentError says what is wrong with it."""
+def change_of(text: str) -> int | str:
+    """Returns the number, or what Settings.apply takes. Raises ArgumentError."""
     if re.fullmatch(r"[+-]?\d+", text):
         if int(text) < 1:
             raise ArgumentError(f"--apply {text}: changes are numbered from 1")
@@ -29,6 +29,6 @@ def apply_word(text: str) -> int | str:
 
 
 def plan_of(apply: int | str) -> str:
-    """The file, where the change is a plan of tundish tune."""
+    """Returns the file if the change is a plan of tundish tune, otherwise ""."""
     name, _, value = str(apply).partition("=")
     return value if name == "plan" else ""
