@@ -9,6 +9,7 @@ set(source_files
   src/source/byte_stream.cpp
   src/source/chunks/blosc_chunk.cpp
   src/source/chunks/chunk_grid.cpp
+  src/source/chunks/chunk_memory.cpp
   src/source/chunks/chunk_steps.cpp
   src/source/chunks/chunked_array.cpp
   src/source/chunks/decompress_chunk.cpp

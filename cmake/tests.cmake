@@ -48,6 +48,7 @@ add_executable(unit_tests
   src/source/arrays/array_formats_test.cpp
   src/source/formats/csv_test.cpp
   src/source/chunks/chunk_grid_test.cpp
+  src/source/chunks/chunk_memory_test.cpp
   src/source/chunks/chunk_steps_test.cpp
   src/source/decompress_test.cpp
   src/source/disk_cache/cache_record_test.cpp

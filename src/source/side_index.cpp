@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <ctime>
@@ -23,9 +24,16 @@ namespace {
 
 constexpr std::string_view kMagic = "TND sid2";
 constexpr std::uint64_t kMaxIndexBytes = 1ull << 30;
+// Of a true index: a record takes at least 16 bytes of the data and 24 bytes besides its name.
+constexpr std::uint64_t kIndexPerByte = 16, kIndexAtLeast = 1 << 20;
 // magic, version, bytes of the format's name, size, two times, bytes of the payload, hash of the
 // path
 constexpr std::size_t kHead = 8 + 4 + 4 + 8 + 8 + 8 + 8 + 8;
+
+std::uint64_t most_bytes(const FileStamp& data) {
+  return std::min(kMaxIndexBytes,
+                  kIndexAtLeast + kIndexPerByte * std::min(data.size, kMaxIndexBytes));
+}
 
 struct Place {
   std::string folder, name;
@@ -141,7 +149,7 @@ bool read_index_file(std::vector<std::byte>& out, const std::string& index_path,
                      std::uint32_t version) {
   const File file = File::open(index_path);
   const std::uint64_t size = file.size(), around = kHead + format.size() + 4;
-  if (size < around || size > kMaxIndexBytes || !is_trusted(file, path)) return false;
+  if (size < around || size > most_bytes(stamp) || !is_trusted(file, path)) return false;
   out.resize(kHead + format.size());
   if (file.read_at(out, 0) != out.size()) return false;
   if (!head_fits(out, size - around, path, stamp, format, version)) return false;
@@ -198,7 +206,7 @@ std::optional<std::vector<std::byte>> load_side_index(const std::string& path,
 void save_side_index(const std::string& path, const FileStamp& stamp, std::string_view format,
                      std::uint32_t version, Bytes payload) noexcept {
   try {
-    if (payload.size() > kMaxIndexBytes / 2 || stamp_of(path) != stamp) return;
+    if (payload.size() > most_bytes(stamp) / 2 || stamp_of(path) != stamp) return;
     const std::vector<std::byte> file = close_side_index(path, stamp, format, version, payload);
     if (write(beside(path), file)) return;
     const std::optional<Place> place = in_cache(path);

@@ -202,12 +202,24 @@ TEST_CASE("IDX: what is compressed is unpacked within the limit") {
       "a.gz", std::string("\037\213\010\000\000\000\000\000\002\003\113\114\034\005\243\140\024\014"
                           "\167\000\000\003\332\070\232\350\003\000\000",
                           29));  // 1,000 times 'a'
+  const auto open = [&](std::uint64_t& left, std::optional<std::uint64_t> declared) {
+    const SharedStore store =
+        open_unpacked(path, "test", left, [&](Bytes first) -> std::optional<std::uint64_t> {
+          CHECK(first.size() > 0);
+          return declared;
+        });
+    CHECK(store->memory().size() == store->size());
+    return store->size();
+  };
   std::uint64_t left = 1000;
-  CHECK(open_unpacked(path, "test", left)->size() == 1000);
+  CHECK(open(left, 1000) == 1000);
   CHECK(left == 0);
+  for (const std::uint64_t declared : {std::uint64_t{1001}, std::uint64_t{1} << 60}) {
+    CHECK(open(left = 1000, declared) == 1000);
+  }
   left = 999;
-  CHECK(refusal([&] { open_unpacked(path, "test", left); }) ==
-        "TND-315 test: it holds over 1,000 bytes: decompress it first");
+  CHECK(refusal([&] { open(left, 1000); }) ==
+        "TND-315 test: it holds over 999 bytes: decompress it first");
 }
 
 TEST_CASE(".npy: samples on any axis, labels beside it") {

@@ -15,12 +15,18 @@ std::size_t chunks_in(std::uint64_t bytes, const ChunkGrid& grid) {
 
 }  // namespace
 
-ChunkedArray::ChunkedArray(ChunkGrid grid, std::unique_ptr<const ChunkLoader> loader, Keep keep)
+ChunkedArray::ChunkedArray(ChunkGrid grid, std::unique_ptr<const ChunkLoader> loader, Keep keep,
+                           ChunkMemory& memory)
     : grid_(std::move(grid)),
       loader_(std::move(loader)),
+      chunk_memory_(memory),
       counts_(chunk_counts(grid_)),
       kept_chunks_(chunks_in(keep.bytes, grid_)),
-      kept_with_read_(chunks_in(std::min(keep.bytes, keep.bytes_with_read), grid_)) {}
+      kept_with_read_(chunks_in(std::min(keep.bytes, keep.bytes_with_read), grid_)) {
+  chunk_memory_.add(*this);
+}
+
+ChunkedArray::~ChunkedArray() { chunk_memory_.remove(*this); }
 
 std::uint64_t ChunkedArray::memory() const {
   return kept_chunks_ * (chunk_bytes(grid_) + sizeof(Entry) + 128);
@@ -28,6 +34,17 @@ std::uint64_t ChunkedArray::memory() const {
 
 // The chunk, its stored bytes, and two buffers of its steps (chunk_steps.h).
 std::uint64_t ChunkedArray::memory_while_reading() const { return 4 * chunk_bytes(grid_); }
+
+bool ChunkedArray::drop_one() const {
+  const std::lock_guard lock(mutex_);
+  const auto idle = std::find_if(recent_.rbegin(), recent_.rend(), [](const auto& kept) {
+    return kept.second.use_count() == 1;  // a reader gets one under the lock
+  });
+  if (idle == recent_.rend()) return false;
+  places_.erase(idle->first);
+  recent_.erase(std::next(idle).base());
+  return true;
+}
 
 void ChunkedArray::keep_at_most(std::uint64_t bytes) const {
   const std::size_t chunks = chunks_in(bytes, grid_);
@@ -64,7 +81,10 @@ std::shared_ptr<const ChunkedArray::Entry> ChunkedArray::chunk_at(std::span<cons
   const std::shared_ptr<Entry> entry = entry_of(number, samples);
   const std::lock_guard lock(entry->mutex);
   if (!entry->loaded) {
+    ChunkMemory::Charge charge = chunk_memory_.take(memory_while_reading());
     loader_->load(entry->chunk, at);
+    charge.loaded(entry->chunk.bytes.capacity());
+    entry->charge = std::move(charge);
     entry->loaded = true;
   }
   return entry;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "source/chunks/chunk_grid.h"
+#include "source/chunks/chunk_memory.h"
 #include "source/chunks/chunk_steps.h"
 
 namespace tundish {
@@ -26,7 +27,7 @@ class ChunkLoader {
   virtual void load(Chunk& out, std::span<const std::uint64_t> at) const = 0;
 };
 
-class ChunkedArray {
+class ChunkedArray : private ChunkCache {
  public:
   // How much is kept: at most, and with chunks of which every sample was read.
   struct Keep {
@@ -34,10 +35,14 @@ class ChunkedArray {
     std::uint64_t bytes_with_read = 64u << 20;
   };
 
-  // `grid` has passed check_grid().
-  ChunkedArray(ChunkGrid grid, std::unique_ptr<const ChunkLoader> loader, Keep keep);
+  // `grid` has passed check_grid(). All arrays share `memory`.
+  ChunkedArray(ChunkGrid grid, std::unique_ptr<const ChunkLoader> loader, Keep keep,
+               ChunkMemory& memory = ChunkMemory::shared());
   ChunkedArray(ChunkGrid grid, std::unique_ptr<const ChunkLoader> loader)
       : ChunkedArray(std::move(grid), std::move(loader), Keep{}) {}
+  ~ChunkedArray() override;
+  ChunkedArray(const ChunkedArray&) = delete;
+  ChunkedArray& operator=(const ChunkedArray&) = delete;
 
   const ChunkGrid& grid() const { return grid_; }
 
@@ -55,6 +60,7 @@ class ChunkedArray {
   struct Entry {
     std::mutex mutex;  // held while the chunk is loaded: a second thread waits and then has it
     bool loaded = false;
+    ChunkMemory::Charge charge;
     Chunk chunk;
     std::uint64_t reads = 0;  // of its samples, since it was all read; guarded by mutex_
     bool is_read = false;     // all of it; guarded by mutex_
@@ -63,11 +69,13 @@ class ChunkedArray {
       std::list<std::pair<std::uint64_t, std::shared_ptr<Entry>>>;  // newest first, read ones last
 
   std::shared_ptr<const Entry> chunk_at(std::span<const std::uint64_t> at, std::size_t axis) const;
+  bool drop_one() const override;
   // `samples`: how many this chunk has a part of.
   std::shared_ptr<Entry> entry_of(std::uint64_t number, std::uint64_t samples) const;
 
   const ChunkGrid grid_;
   const std::unique_ptr<const ChunkLoader> loader_;
+  ChunkMemory& chunk_memory_;
   const std::vector<std::uint64_t> counts_;
   mutable std::atomic<std::size_t> kept_chunks_, kept_with_read_;
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <array>
 
 #include "source/arrays/stored_array_source.h"
@@ -68,9 +69,16 @@ std::string labels_beside(const std::string& images) {
   return "";
 }
 
+std::optional<std::uint64_t> declared_bytes(Bytes first) {
+  ArrayLayout layout;
+  std::size_t data = 0;
+  if (read_idx_layout(layout, data, first)) return std::nullopt;
+  return std::min(array_bytes(layout.type).value_or(kMaxUnpackedBytes), kMaxUnpackedBytes) + data;
+}
+
 StoredArray open_array(ArraySet& set, const std::string& path, std::string name,
                        std::int64_t axis) {
-  const SharedStore store = open_unpacked(path, kFormat, set.memory_left);
+  const SharedStore store = open_unpacked(path, kFormat, set.memory_left, declared_bytes);
   std::vector<std::byte> first(std::min<std::uint64_t>(260, store->size()));
   store->read_at(first, 0);
   ArrayLayout layout;
