@@ -6,6 +6,9 @@ import ast
 from collections.abc import Iterator
 
 from ...script import Script
+from ...script.arguments import is_literal
+from ...script.names import written
+from ...script.values import loss_names
 from ..check import Check, Found
 
 
@@ -17,21 +20,43 @@ def find(script: Script) -> Iterator[Found]:
         parent = script.parents.get(node)
         if owner.kind != "tensor" or _is_parameter(node.value):
             continue
-        if (
-            isinstance(parent, ast.Subscript)
-            and isinstance(parent.slice, ast.Constant)
-            and parent.slice.value == 0
-        ):
-            remedy = (
-                f"{script.text(node.value, 24)}.item(): [0] of a scalar is an error since torch 0.5"
+        name = script.text(node.value, 100)
+        if _is_first(parent) and _is_scalar(script, node.value):
+            yield Found(
+                node,
+                "[0] of a tensor without dimensions is an error since torch 0.5",
+                f"{name}.item()",
             )
-        else:
-            remedy = f"{script.text(node.value, 24)}.detach()"
-        yield Found(
-            node,
-            ".data hides changes from autograd: one in place would give wrong gradients",
-            remedy,
-        )
+        elif not _is_without_grad(script, node):
+            yield Found(
+                node,
+                ".data hides changes from autograd: one in place would give wrong gradients",
+                f"{name}.detach()",
+            )
+
+
+def _is_first(parent: ast.AST | None) -> bool:
+    """`x.data[0]`"""
+    return isinstance(parent, ast.Subscript) and is_literal(parent.slice, 0)
+
+
+def _is_scalar(script: Script, owner: ast.expr) -> bool:
+    """A loss: what a criterion gives, or what backward() is called on."""
+    if (script.function(owner), written(owner)) in loss_names(script):
+        return True
+    if any(is_literal(keyword.value, "none") for keyword in script.nodes(ast.keyword)):
+        return False  # reduction="none": a loss for each sample
+    made = owner
+    bindings = script.bindings(owner)
+    if len(bindings) == 1 and bindings[0].how == "assign" and bindings[0].value is not None:
+        made = bindings[0].value
+    return isinstance(made, ast.Call) and script.values.of(made.func).kind == "criterion"
+
+
+def _is_without_grad(script: Script, node: ast.AST) -> bool:
+    """Whether no graph is recorded here, so that `.data` hides nothing."""
+    loops = script.loops
+    return loops.without_grad(node) or loops.called_without_grad(script.function(node))
 
 
 def _is_parameter(owner: ast.expr) -> bool:
@@ -48,5 +73,6 @@ CHECK = Check(
     before="prediction = output.data.max(1)[1]",
     after="prediction = output.detach().argmax(1)",
     find=find,
-    silent="parameters (weight.data, p.data) and attributes of other objects",
+    silent="parameters (weight.data, p.data), attributes of other objects, code under "
+    "torch.no_grad() or torch.inference_mode()",
 )
