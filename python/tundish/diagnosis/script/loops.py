@@ -147,6 +147,10 @@ class Loops:
         )
 
     def _is_rank_test(self, test: ast.expr) -> bool:
+        """`rank == 0`, or a condition that holds on this rank in every step."""
+        if isinstance(test, ast.BoolOp):
+            parts = [self._is_rank_test(one) for one in test.values]
+            return any(parts) if isinstance(test.op, ast.Or) else all(parts)
         if isinstance(test, ast.Compare):
             test = test.left
         if isinstance(test, ast.Call):

@@ -147,6 +147,13 @@ class Script:
             below = one
         return found
 
+    def in_main_guard(self, node: ast.AST) -> bool:
+        """Whether the node is inside `if __name__ == "__main__":`."""
+        tests = [one.test for one in self.ancestors(node) if isinstance(one, ast.If)]
+        return any(
+            isinstance(test, ast.Compare) and written(test.left) == "__name__" for test in tests
+        )
+
     def in_comprehension(self, node: ast.AST) -> bool:
         return isinstance(self.scopes[node].node, COMPREHENSIONS)
 
@@ -220,7 +227,7 @@ class Script:
             if binding.after > here:
                 continue
             found.append(binding)
-            if self._always_runs_before(binding, around):
+            if binding.how != "augment" and self._always_runs_before(binding, around):
                 return found
         return found or list(reversed(bindings))
 

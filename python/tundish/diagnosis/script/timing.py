@@ -1,13 +1,14 @@
-"""Spans of a script whose time is taken: from `t = time.time()` to `time.time() - t`."""
+"""Timed spans, from `t = time.time()` to `time.time() - t`, and notes on waits for the GPU."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .bindings import end_of, start_of
+from .names import written
 
 if TYPE_CHECKING:
     from .script import Script
@@ -19,6 +20,7 @@ CLOCKS |= {"timeit.default_timer"}
 
 @dataclass(frozen=True)
 class Span:
+    start: ast.AST  # t = time.time()
     end: ast.BinOp  # time.time() - t
     calls: list[ast.Call]  # between the two, in the order of the text
 
@@ -38,7 +40,33 @@ def spans(script: Script) -> Iterator[Span]:
             for call in script.inside(script.function(node), ast.Call)
             if first < start_of(call) < last and not script.is_inside(node, call)
         ]
-        yield Span(node, calls)
+        yield Span(starts[0].statement, node, calls)
+
+
+def remaining_waits_note(script: Script, calls: Iterable[ast.AST]) -> str:
+    """Returns the note for a fix that is of no use while other calls of the step may wait."""
+    places = list(dict.fromkeys(script.line_text(call) for call in calls))
+    if not places:
+        return ""
+    lines = " and ".join(places)
+    if len(places) > 1 and all(place.startswith("line ") for place in places):
+        numbers = [place.removeprefix("line ") for place in places]
+        lines = f"lines {', '.join(numbers[:-1])} and {numbers[-1]}"
+    return f"; {lines} {'wait' if len(places) > 1 else 'waits'} too if the tensor is on the GPU"
+
+
+def timed_step_note(script: Script, wait: ast.Call) -> str:
+    """Returns the note for a fix that removes a wait on which a measured step time depends."""
+    region = script.loops.step_region(wait)
+    if region is None:
+        return ""
+    for span in spans(script):
+        within = script.is_inside(span.start, region) and script.is_inside(span.end, region)
+        waits = [one for one in span.calls if written(one.func).endswith("synchronize")]
+        if within and not waits and any(one is wait for one in span.calls):
+            line = script.line_text(span.end)
+            return f"; {line} then times a step that is only queued: take the time of many steps"
+    return ""
 
 
 def _reads_clock(script: Script, value: ast.AST) -> bool:

@@ -90,8 +90,7 @@ class Values:
     def _of_name(self, node: ast.Name | ast.Attribute, depth: int) -> Value:
         bindings = self._script.bindings(node)
         if bindings:
-            found = [self._of_binding(one, node, depth + 1) for one in bindings]
-            value = merge([one for one in found if one is not None])
+            value = merge(self._bound(bindings, node, depth))
             if not value.kind and (self._script.function(node), written(node)) in self._losses:
                 return Value("tensor", self.model_device)
             return value
@@ -99,6 +98,15 @@ class Values:
             return self._of_attribute(node, depth)
         known = node.id in self._script.imports
         return UNKNOWN if known else by_usual_name(node.id, self)
+
+    def _bound(
+        self, bindings: list[Binding], node: ast.Name | ast.Attribute, depth: int
+    ) -> list[Value]:
+        """The values of all bindings. `total = 0.0` is a tensor once a tensor is added to it."""
+        pairs = [(one.how, self._of_binding(one, node, depth + 1)) for one in bindings]
+        grows = any(how == "augment" and value is not None for how, value in pairs)
+        found = [value for _, value in pairs if value is not None]
+        return [one for one in found if one != NUMBER] if grows else found
 
     def _of_attribute(self, node: ast.Attribute, depth: int) -> Value:
         owner = self.of(node.value, depth + 1)
@@ -250,7 +258,7 @@ def by_usual_name(name: str, values: Values) -> Value:
         or last.endswith("_optimizer")
     ):
         return Value("optimizer")
-    if last.endswith(("loader", "loaders")):
+    if last.endswith(("loader", "loaders", "_dl")):
         return Value("loader")
     if last in libraries.CRITERION_NAMES:
         return Value("criterion")

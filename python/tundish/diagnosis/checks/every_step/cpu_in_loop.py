@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ...script import Script
 from ...script.libraries import device_of, uses_rpc
+from ...script.timing import timed_step_note
 from ..check import Check, Found
 
 
@@ -20,7 +21,8 @@ def find(script: Script) -> Iterator[Found]:
             yield Found(
                 call,
                 f"{script.text(call)} copies to the CPU and waits for the GPU in every step",
-                "keep it on the GPU with .detach(), and copy once after the loop",
+                "keep it on the GPU with .detach(), and copy once after the loop"
+                + timed_step_note(script, call),
             )
 
 

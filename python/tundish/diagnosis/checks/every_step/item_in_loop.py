@@ -6,9 +6,14 @@ import ast
 from collections.abc import Iterator
 
 from ...script import Script
+from ...script.names import written
+from ...script.timing import remaining_waits_note, timed_step_note
 from ..check import Check, Found
 
 _LATER = "every 50 steps or after the epoch"
+_SHOWS = {"info", "debug", "warning", "log", "log_dict", "write", "add_scalar", "add_scalars"}
+_SHOWS |= {"set_postfix", "set_postfix_str", "set_description", "log_metrics"}
+_COMPUTES = ("math.", "numpy.", "torch.")  # math.log(loss.item())
 
 
 def find(script: Script) -> Iterator[Found]:
@@ -65,9 +70,20 @@ def _decides(script: Script, node: ast.AST) -> bool:
 
 
 def _remedy(script: Script, call: ast.Call, tensor: ast.expr) -> str:
-    """What to write instead where the number goes: into a sum, a list, another call, to the caller."""
+    """What to write instead, and what else in the step must change with it."""
     name = script.text(tensor, 100)
-    kept = name if name.endswith(".detach()") else f"{name}.detach()"
+    kept = name if name.endswith(".detach()") or _is_comparison(tensor) else f"{name}.detach()"
+    others = remaining_waits_note(script, _other_reads(script, call))
+    return _instead(script, call, kept) + others + timed_step_note(script, call)
+
+
+def _instead(script: Script, call: ast.Call, kept: str) -> str:
+    """What to write instead, depending on where the number goes."""
+    shown = _shown_by(script, call)
+    if shown is not None and _is_lightning_log(script, shown):
+        return f"pass {kept} itself: {written(shown.func)}() takes tensors"
+    if shown is not None:
+        return f"call {script.text(shown.func)}() every 50 steps only, behind an if"
     parent = script.parents.get(call)
     if isinstance(parent, ast.AugAssign):
         return f"add {kept} to {script.text(parent.target)}: the sum stays on the GPU; read it {_LATER}"
@@ -84,7 +100,68 @@ def _remedy(script: Script, call: ast.Call, tensor: ast.expr) -> str:
             return (
                 f"collect {kept} in a list, and pass its numbers to update() when they are printed"
             )
+    use = _shown_later(script, parent)
+    if use is not None:
+        return f"keep the tensor ({kept}) and show it ({script.line_text(use)}) every 50 steps only"
     return f"keep the tensor ({kept}) and read it {_LATER}"
+
+
+def _is_comparison(tensor: ast.expr) -> bool:
+    """`(a == b).sum()`: whole numbers, which have no gradient."""
+    while isinstance(tensor, ast.Call) and isinstance(tensor.func, ast.Attribute):
+        tensor = tensor.func.value
+    return isinstance(tensor, ast.Compare)
+
+
+def _shown_by(script: Script, node: ast.AST) -> ast.Call | None:
+    """The call of print(), a log or a progress bar that gets the node."""
+    below = node
+    for one in script.ancestors(node):
+        if isinstance(one, ast.stmt):
+            break
+        if isinstance(one, ast.Call) and below is not one.func:
+            name = script.name(one.func)
+            last = one.func.attr if isinstance(one.func, ast.Attribute) else name
+            if name == "print" or (last in _SHOWS and not name.startswith(_COMPUTES)):
+                return one
+        below = one
+    return None
+
+
+def _is_lightning_log(script: Script, call: ast.Call) -> bool:
+    """`self.log(...)` in a module, not in a trainer of another library."""
+    owner = script.class_of(call)
+    is_module = owner is not None and script.values.is_module_class(owner)
+    return is_module and written(call.func) in ("self.log", "self.log_dict")
+
+
+def _shown_later(script: Script, statement: ast.AST | None) -> ast.Name | None:
+    """Where a later line of the step prints the number of `last = loss.item()`."""
+    if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
+        return None
+    name = statement.targets[0].id
+    for node in script.inside(script.function(statement), ast.Name):
+        is_read = node.id == name and isinstance(node.ctx, ast.Load)
+        if is_read and _shown_by(script, node) and script.loops.waits_each_step(node):
+            return node
+    return None
+
+
+def _other_reads(script: Script, call: ast.Call) -> Iterator[ast.Call]:
+    """Further reads in the same step, of values that may be tensors on the GPU."""
+    region = script.loops.step_region(call)
+    for other, tensor, _ in _reads(script):
+        if script.values.of(tensor).kind or script.loops.step_region(other) is not region:
+            continue
+        is_read = not isinstance(other.func, ast.Name) or _is_unpacked(script, tensor)
+        if is_read and script.loops.waits_each_step(other) and not _is_needed(script, other):
+            yield other
+
+
+def _is_unpacked(script: Script, value: ast.expr) -> bool:
+    """`loss, fraction = criterion(output, y)`: fraction may be a tensor or a plain number."""
+    bindings = script.bindings(value)
+    return len(bindings) == 1 and bindings[0].how == "item"
 
 
 CHECK = Check(

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from ...script import Script
+from ...script.timing import remaining_waits_note
 from ..check import Check, Found
 
 _METHODS = ("nonzero", "masked_select", "unique")
@@ -18,8 +19,22 @@ def find(script: Script) -> Iterator[Found]:
             yield Found(
                 call,
                 f"{name} has a result of unknown size: the CPU waits for the GPU in every step",
-                _remedy(name),
+                _remedy(name) + remaining_waits_note(script, _other_calls(script, call)),
             )
+
+
+def _other_calls(script: Script, call: ast.Call) -> list[ast.Call]:
+    """Further calls of this method in the same step, on values that may be on the GPU."""
+    if not isinstance(call.func, ast.Attribute) or script.name(call.func):
+        return []
+    region = script.loops.step_region(call)
+    return [
+        other
+        for other in script.methods(call.func.attr)
+        if isinstance(other.func, ast.Attribute)
+        and not script.values.of(other.func.value).kind
+        and script.loops.each_step(other) is region
+    ]
 
 
 def _remedy(name: str) -> str:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from ...script import Script
+from ...script.timing import timed_step_note
 from ..check import Check, Found
 
 # Functions that torch has with the same meaning, by its name for them. Not std and var: torch divides by n - 1.
@@ -37,7 +38,7 @@ def find(script: Script) -> Iterator[Found]:
         yield Found(
             call,
             f"np.{name} works on the CPU: the tensor is copied and the GPU waits in every step",
-            _remedy(name),
+            _remedy(name) + timed_step_note(script, call),
         )
 
 
