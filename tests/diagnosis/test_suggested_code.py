@@ -2,6 +2,7 @@
 
 import warnings
 
+import numpy as np
 import pytest
 import torch
 
@@ -66,6 +67,30 @@ def test_grad_scaler_keeps_its_numbers_and_its_switch(code):
 @pytest.mark.parametrize("code", FACTORIES)
 def test_a_tensor_made_on_its_device_has_the_same_values_and_type(code):
     old, new = evaluate(code), evaluate(suggestion(code, "created-on-cpu"))
+    assert new.dtype == old.dtype
+    assert torch.equal(new, old)
+
+
+ARRAYS = [
+    "torch.tensor(array)",
+    "torch.tensor(array, dtype=torch.float16)",
+    "torch.Tensor(array)",
+    "torch.FloatTensor(array)",
+]
+
+
+@pytest.mark.parametrize("code", ARRAYS)
+@pytest.mark.parametrize("kind", ["float32", "float64", "uint8"])
+def test_an_array_that_is_not_copied_has_the_same_values_and_type(code, kind):
+    text = f"""import torch
+import numpy as np
+def collate(samples):
+    array = np.stack(samples)
+    return {code}
+"""
+    (finding,) = planted.findings(text, ["numpy-copied"])
+    scope = {"torch": torch, "array": np.arange(6, dtype=kind).reshape(2, 3)}
+    old, new = eval(code, dict(scope)), eval(finding.remedy.partition(" shares ")[0], dict(scope))
     assert new.dtype == old.dtype
     assert torch.equal(new, old)
 

@@ -7,7 +7,14 @@ from collections.abc import Iterator
 
 from ...script import Script
 from ...script.arguments import argument
-from ...script.loaders import dataset_class, dataset_name, loader_calls, loops_over, method
+from ...script.loaders import (
+    dataset_class,
+    dataset_name,
+    loader_calls,
+    loops_over,
+    method,
+    origins,
+)
 from ..check import Check, Found
 
 _READS = {
@@ -44,8 +51,26 @@ def find(script: Script) -> Iterator[Found]:
             yield Found(
                 loader,
                 f"the training loop itself {work}: num_workers is 0",
-                "num_workers=4 and persistent_workers=True, or tundish.Loader with a pack",
+                "num_workers=4 and persistent_workers=True, or tundish.Loader with a pack"
+                + _needed_by_spawn(script, loader),
             )
+
+
+def _needed_by_spawn(script: Script, loader: ast.Call) -> str:
+    """What spawned workers ask of a script: macOS, Windows and Python 3.14 do not fork them."""
+    needed = []
+    if script.function(loader) is script.tree and not script.in_main_guard(loader):
+        needed.append('if __name__ == "__main__": around the training')
+    if any(_has_lambda(script, made) for made in origins(script, argument(loader, "dataset", 0))):
+        needed.append("a function of the module in place of each lambda")
+    return f"; workers that are spawned, not forked, need {' and '.join(needed)}" if needed else ""
+
+
+def _has_lambda(script: Script, made: ast.Call) -> bool:
+    """Whether an argument of the data set holds a lambda, which cannot be pickled."""
+    given = [*made.args, *(keyword.value for keyword in made.keywords)]
+    calls = [call for one in given for call in origins(script, one)]
+    return any(isinstance(node, ast.Lambda) for one in [*given, *calls] for node in ast.walk(one))
 
 
 def _work(script: Script, loader: ast.Call) -> str:

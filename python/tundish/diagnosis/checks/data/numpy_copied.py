@@ -6,19 +6,32 @@ import ast
 from collections.abc import Iterator
 
 from ...script import Script
+from ...script.arguments import argument, has_unknown_arguments
+from ...script.rewrite import rewritten
 from ..check import Check, Found
 
 
 def find(script: Script) -> Iterator[Found]:
     for call in script.calls("torch.tensor", "torch.Tensor", "torch.FloatTensor"):
-        if len(call.args) != 1 or not _often(script, call):
+        if len(call.args) != 1 or not _often(script, call) or has_unknown_arguments(call):
+            continue
+        if argument(call, "requires_grad") is not None:
             continue
         if script.values.of(call.args[0]).kind == "array" and not _is_small(script, call.args[0]):
             yield Found(
                 call,
                 f"{script.text(call.func)} copies the array {script.text(call.args[0], 24)} for every sample",
-                "torch.from_numpy(array) shares its memory",
+                _shared(script, call),
             )
+
+
+def _shared(script: Script, call: ast.Call) -> str:
+    """The call without the copy. It names float32, to which torch.Tensor() converts any array."""
+    if script.name(call.func) == "torch.tensor":
+        shared = rewritten(call, "torch.as_tensor")
+        return f"{shared} shares its memory: nothing may write into the array later"
+    shared = rewritten(call, "torch.as_tensor", changed={"dtype": "torch.float32"})
+    return f"{shared} shares the memory of a float32 array: nothing may write into it later"
 
 
 def _often(script: Script, call: ast.Call) -> bool:

@@ -32,7 +32,7 @@ def _sums(script: Script, loop: ast.AST, losses: set[str]) -> Iterator[Found]:
         if not target or target in losses or not isinstance(statement.op, ast.Add):
             continue
         if _is_loss(script, statement.value, losses) and _outlives(script, statement.target, loop):
-            yield _found(statement.value, f"{target} += ... keeps the graph of every step")
+            yield _found(script, statement.value, f"{target} += ... keeps the graph of every step")
 
 
 def _lists(script: Script, loop: ast.AST, losses: set[str]) -> Iterator[Found]:
@@ -43,12 +43,13 @@ def _lists(script: Script, loop: ast.AST, losses: set[str]) -> Iterator[Found]:
         if len(call.args) != 1 or not _is_loss(script, call.args[0], losses):
             continue
         if _outlives(script, function.value, loop):
-            yield _found(call.args[0], "the list keeps the graph of every step")
+            yield _found(script, call.args[0], "the list keeps the graph of every step")
 
 
-def _found(loss: ast.expr, text: str) -> Found:
-    name = written(loss) or "loss"
-    return Found(loss, f"{text}, so that memory grows", f"{name}.detach()")
+def _found(script: Script, loss: ast.expr, text: str) -> Found:
+    name = script.text(loss, 60)
+    kept = f"({name})" if isinstance(loss, ast.BinOp) else name
+    return Found(loss, f"{text}, so that memory grows", f"{kept}.detach()")
 
 
 def _is_loss(script: Script, value: ast.expr, losses: set[str]) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ...script import Script
 from ...script.arguments import argument
+from ...script.published import loads_published_weights
 from ..check import Check, Found
 
 _LEAST = 128  # smaller layers cost little either way
@@ -16,7 +17,7 @@ _SIXTEEN = ("torch.autocast", "torch.amp.autocast", "torch.cuda.amp.autocast")
 
 
 def find(script: Script) -> Iterator[Found]:
-    if not _trains_in_sixteen_bits(script):
+    if not _trains_in_sixteen_bits(script) or loads_published_weights(script):
         return
     for call in script.calls(*_SIZES):
         for name, position in _SIZES[script.name(call.func)]:
@@ -53,5 +54,6 @@ CHECK = Check(
     before="self.head = nn.Linear(768, 50257)",
     after="self.head = nn.Linear(768, 50304)  # the last 47 classes never occur",
     find=find,
-    silent="sizes below 128, scripts without autocast or precision=16, sizes that are not written as numbers",
+    silent="sizes below 128, scripts without autocast or precision=16, sizes that are not written as "
+    "numbers, models that load published weights, which have that size",
 )

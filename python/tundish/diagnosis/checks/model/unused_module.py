@@ -9,6 +9,7 @@ from ...script import Script
 from ...script.libraries import MODULES
 from ...script.loaders import method
 from ...script.names import written
+from ...script.published import loads_published_weights
 from ..check import Check, Found
 
 _LAYERS = {
@@ -44,6 +45,8 @@ def find(script: Script) -> Iterator[Found]:
     if any(script.name(call.func) in _BY_NAME for call in script.nodes(ast.Call)):
         return
     if any(node.attr in _ALL for node in script.nodes(ast.Attribute)):
+        return
+    if loads_published_weights(script):
         return
     read = {node.attr for node in script.nodes(ast.Attribute) if isinstance(node.ctx, ast.Load)}
     words = {node.value for node in script.nodes(ast.Constant) if isinstance(node.value, str)}
@@ -89,5 +92,6 @@ CHECK = Check(
     before="self.extra = nn.Linear(512, 512)  # forward() never reads self.extra",
     after="",
     find=find,
-    silent="files that make no object of the class, classes that others derive from, scripts that reach attributes by name (getattr, children())",
+    silent="files that make no object of the class, classes that others derive from, scripts that "
+    "reach attributes by name (getattr, children()), models that load published weights, which hold the layer",
 )

@@ -23,7 +23,9 @@ def find(script: Script) -> Iterator[Found]:
     for call in script.calls(*_OLD):
         if not _must_be_scripted(script, call):
             given = script.text(call.args[0], 30) if call.args else "the module"
-            remedy = f"leave it out: {given} runs the same; torch.compile for speed"
+            remedy = (
+                f"leave it out: {given} runs the same; torch.compile if a model should be faster"
+            )
             yield Found(call, f"{script.name(call.func)} is deprecated", remedy)
     marked: list[ast.FunctionDef | ast.ClassDef] = [
         *script.nodes(ast.FunctionDef),
@@ -32,8 +34,33 @@ def find(script: Script) -> Iterator[Found]:
     for node in marked:
         for mark in node.decorator_list:
             if script.name(mark) in _OLD and not _reads_sizes(node):
-                remedy = f"remove the decorator: {node.name} runs the same without it, and torch.compile of the model fuses it"
-                yield Found(mark, f"{script.name(mark)} is deprecated", remedy)
+                yield Found(mark, f"{script.name(mark)} is deprecated", _without_mark(script, node))
+
+
+def _without_mark(script: Script, node: ast.FunctionDef | ast.ClassDef) -> str:
+    remedy = f"remove the decorator: {node.name} runs the same without it"
+    if not script.calls_named(node.name):
+        return remedy
+    bounds = _untyped_bounds(node)
+    if not bounds:
+        return f"{remedy}, and torch.compile of the model fuses it"
+    ints = f"{', '.join(bounds)} {'is an int' if len(bounds) == 1 else 'are ints'}"
+    return f"{remedy}; torch.compile of the model fuses it if {ints}"
+
+
+def _untyped_bounds(node: ast.FunctionDef | ast.ClassDef) -> list[str]:
+    """Untyped parameters that bound a slice. TorchScript makes them tensors, which torch.compile cannot trace there."""
+    if isinstance(node, ast.ClassDef):
+        return []
+    names = [one.arg for one in node.args.args if one.annotation is None]
+    bounds = [
+        bound
+        for one in ast.walk(node)
+        if isinstance(one, ast.Slice)
+        for bound in (one.lower, one.upper, one.step)
+    ]
+    used = {bound.id for bound in bounds if isinstance(bound, ast.Name)}
+    return [name for name in names if name in used]
 
 
 def _must_be_scripted(script: Script, call: ast.Call) -> bool:
