@@ -15,6 +15,7 @@ from ..script.notebook import read_notebook
 from ..script.source import MAX_BYTES, TOO_DEEP, Refused, Source, read_source
 from .files import python_files
 from .finding import Finding, NotChecked, Report, UnusedSuppression
+from .generated import is_generated
 from .suppress import Suppression, suppressions, unknown_check
 from .unit_tests import has_unit_tests
 
@@ -30,7 +31,7 @@ def check(
     paths     a file, a folder (all `.py` and `.ipynb` files below it), or several
     select    ids of the checks to do, instead of all
     ignore    ids of checks to leave out
-    In files of unit tests only errors are looked for, unless `select` names checks.
+    In unit tests and generated files only errors are looked for, unless `select` names checks.
     `print(report)` shows it; `report.findings` has `file`, `line`, `check`, `text`, `remedy`.
     """
     began = time.perf_counter()
@@ -39,14 +40,17 @@ def check(
     findings: list[Finding] = []
     refused: list[NotChecked] = []
     unused: list[UnusedSuppression] = []
-    silenced = files = tests = 0
+    silenced = files = tests = generated = 0
     for path, in_tests in python_files([os.fspath(one) for one in given]):
         files += 1
         try:
             source = _read(path)
             is_test = not select and (in_tests or has_unit_tests(source.tree))
+            is_made = not select and not is_test and is_generated(source.lines)
             tests += is_test
-            found, left, count = check_source(source, _errors(chosen) if is_test else chosen)
+            generated += is_made
+            checks = _errors(chosen) if is_test or is_made else chosen
+            found, left, count = check_source(source, checks)
         except RecursionError:
             refused.append(NotChecked(path, None, *TOO_DEEP))
             continue
@@ -57,11 +61,11 @@ def check(
         unused += left
         silenced += count
     seconds = time.perf_counter() - began
-    return Report(files, findings, refused, unused, silenced, seconds, tests)
+    return Report(files, findings, refused, unused, silenced, seconds, tests, generated)
 
 
 def _errors(checks: Sequence[Check]) -> list[Check]:
-    """Checks of results that are wrong: what a test loses in speed is nobody's concern."""
+    """The checks that find wrong results, for files where nobody cares about speed."""
     return [check for check in checks if check.level == "error"]
 
 

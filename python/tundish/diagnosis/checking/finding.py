@@ -89,6 +89,7 @@ class Report:
     suppressed: int
     seconds: float
     test_files: int = 0  # files of unit tests, in which only errors were looked for
+    generated_files: int = 0  # files that a program wrote, in which only errors were looked for
 
     @property
     def problems(self) -> int:
@@ -113,4 +114,5 @@ class Report:
             "suppressed": self.suppressed,
             "seconds": round(self.seconds, 3),
             "test_files": self.test_files,
+            "generated_files": self.generated_files,
         }

@@ -38,6 +38,9 @@ def summary(report: Report) -> str:
     if report.test_files:
         one = report.test_files == 1
         text += f"; {report.test_files} {'is a unit test' if one else 'are unit tests'}, checked for errors only"
+    if report.generated_files:
+        verb = "is" if report.generated_files == 1 else "are"
+        text += f"; {report.generated_files} {verb} generated, checked for errors only"
     if report.not_checked:
         text += f"; {len(report.not_checked)} not checked"
     return text + "\n"

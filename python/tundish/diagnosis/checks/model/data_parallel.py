@@ -13,7 +13,7 @@ _PROCESSES = ("torch.nn.parallel.DistributedDataParallel", "tundish.replace_data
 
 def find(script: Script) -> Iterator[Found]:
     calls = list(script.calls("torch.nn.DataParallel"))
-    if not calls or _offers_processes(script) or not _trains(script):
+    if not calls or script.source.cells or _offers_processes(script) or not _trains(script):
         return
     for call in calls:
         yield Found(
@@ -48,5 +48,5 @@ CHECK = Check(
     after="model = nn.parallel.DistributedDataParallel(model.cuda(local_rank))  # tundish run train.py",
     find=find,
     silent="scripts that also make a DistributedDataParallel, replace the DataParallel or use Accelerate, and leave the choice to their user; scripts "
-    "that do not train",
+    "that do not train; notebooks, which are one process",
 )
