@@ -34,7 +34,8 @@ void try_example(Bytes record) {
   if (layout.measure(label, bytes, record, &names)) return;
   require(names.class_text.size() <= record.size() && names.file_name.size() <= record.size());
   Sample sample;
-  require(!layout.read(sample, record, kAllFields));
+  std::int64_t read_label = label + 1;
+  require(!layout.read(sample, read_label, record, kAllFields) && read_label == label);
   std::uint64_t sum = 0;
   for (std::size_t f = 0; f < sample.fields.size(); ++f) {
     sum += sample.fields[f].size();

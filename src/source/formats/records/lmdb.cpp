@@ -100,6 +100,7 @@ class Lmdb : public RecordSource {
     if (values_ == Values::images) return;
     LmdbValue parsed;
     if (const auto fault = parse(parsed, value)) throw SampleError(*fault, place(i));
+    if (has_labels(values_)) check_label(i, parsed.label);
     keep_part(value, parsed.data);
   }
 

@@ -4,6 +4,7 @@
 
 #include "core/temporary_folder.h"
 #include "core/testing.h"
+#include "source/formats/records/forged_index.h"
 #include "source/formats/records/lmdb_maker.h"
 #include "source/formats/records/lmdb_tree.h"
 #include "source/formats/records/pickled_pair.h"
@@ -271,6 +272,21 @@ TEST_CASE("lmdb: Caffe Datums with their labels") {
   CHECK_THROWS_WITH_AS(source->read(sample, 1),
                        doctest::Contains("the first one is uint8 (3, 1, 2)"), SampleError);
   CHECK(source->bytes(1) == 0);
+}
+
+TEST_CASE("lmdb: a label that the index changes is no label") {
+  LmdbMaker file(1, 2, 2);
+  file.add(true,
+           {{.key = "a", .value = "\x08\x03\x10\x01\x18\x01" + inner(4, "rgb") + "\x28\x07"}});
+  const TemporaryFolder folder;
+  const std::string path = folder.write("d", file.bytes);
+  open_loose(path);
+  forge_first_label(path, "lmdb");
+  const auto source = open_loose(path);
+  Sample sample;
+  CHECK_THROWS_WITH_AS(source->read(sample, 0),
+                       doctest::Contains("the label of the record is 7, and 8 in the index"),
+                       SampleError);
 }
 
 TEST_CASE("lmdb: any change of a byte gives values inside the file or a fault") {

@@ -45,6 +45,16 @@ void RecordSource::read_stored(std::vector<std::byte>& out, std::uint64_t i,
   }
 }
 
+void RecordSource::check_label(std::uint64_t i, std::int64_t label) const {
+  if (label == index_.labels[i]) return;
+  throw SampleError(
+      ErrorCode::source_changed, place(i),
+      fmt::format(
+          "the label of the record is {}, and {} in the index: remove the hidden .tndx file "
+          "beside the data, or in the folder tundish of the user's cache",
+          label, index_.labels[i]));
+}
+
 void RecordSource::release_if_large(std::vector<std::byte>& buffer) {
   constexpr std::size_t kKept = 4 << 20;
   if (buffer.size() > kKept) buffer = {};

@@ -37,6 +37,9 @@ class RecordSource : public Source, public FileTimes {
   // The stored bytes of record i, and `tail` bytes that follow. Throws SampleError.
   void read_stored(std::vector<std::byte>& out, std::uint64_t i, std::size_t tail = 0) const;
 
+  // Throws SampleError where the index does not have the label of the record itself.
+  void check_label(std::uint64_t i, std::int64_t label) const;
+
   // A thread keeps its buffer between samples, unless a sample was large.
   static void release_if_large(std::vector<std::byte>& buffer);
 

@@ -19,6 +19,8 @@ namespace {
 
 constexpr std::uint64_t kMaxKeysBytes = 1ull << 30;
 
+bool is_whole_label(float label) { return std::floor(label) == label && std::abs(label) < 1e9f; }
+
 // What is before the image.
 enum class Labels : char { none = 'n', whole = 'w', vectors = 'v', ragged = 'r' };
 
@@ -42,8 +44,7 @@ struct RecordIoKind {
   }
   // One label more.
   void add(const IrHeader& header, bool first) {
-    const bool is_whole = header.flag == 0 && std::floor(header.label) == header.label &&
-                          std::abs(header.label) < 1e9f;
+    const bool is_whole = header.flag == 0 && is_whole_label(header.label);
     if (first) {
       *this = {is_whole ? Labels::whole : Labels::vectors, header.flag};
     } else if (labels == Labels::whole && !is_whole) {
@@ -92,9 +93,11 @@ class RecordIo : public RecordSource {
     read_stored(stored, i);
     auto fault = join_recordio(data, stored);
     if (!fault) fault = take(out, data, fields);
+    const std::int64_t label = fault ? -1 : label_of(data);
     release_if_large(stored);
     release_if_large(data);
     if (fault) throw SampleError(*fault, place(i));
+    check_label(i, label);
   }
 
  private:
@@ -179,6 +182,13 @@ class RecordIo : public RecordSource {
     const bool whole = good && kind_.labels == Labels::whole;
     index_.add(record.offset, record.stored, whole ? static_cast<std::int64_t>(header.label) : -1,
                good ? record.size - before : 0);
+  }
+
+  // What the index has of a good record.
+  std::int64_t label_of(Bytes data) const {
+    if (kind_.labels != Labels::whole) return -1;
+    const float label = read_ir_header(data).label;
+    return is_whole_label(label) ? static_cast<std::int64_t>(label) : -1;
   }
 
   // The samples that the .idx file names, in its order.

@@ -4,6 +4,7 @@
 
 #include "core/temporary_folder.h"
 #include "core/testing.h"
+#include "source/formats/records/forged_index.h"
 #include "source/formats/records/recordio_reader.h"
 #include "source/formats/records/tfrecord_maker.h"
 #include "source/open.h"
@@ -92,6 +93,19 @@ TEST_CASE("recordio: images and whole labels") {
     CHECK(field(*source, 1) == image);
     CHECK(source->bytes(1) == image.size());
   }
+}
+
+TEST_CASE("recordio: a label that the index changes is no label") {
+  const TemporaryFolder folder;
+  const std::string path =
+      folder.write("a.rec", record(head(0, 3) + kPng) + record(head(0, 4) + kPng));
+  open_loose(path);
+  forge_first_label(path, "recordio");
+  const auto source = open_loose(path);
+  CHECK_THROWS_WITH_AS(field(*source, 0),
+                       doctest::Contains("the label of the record is 3, and 4 in the index"),
+                       SampleError);
+  CHECK(field(*source, 1) == kPng);
 }
 
 TEST_CASE("recordio: the .idx file says which records, in which order") {

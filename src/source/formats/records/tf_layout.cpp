@@ -323,8 +323,8 @@ std::optional<Fault> TfLayout::measure(std::int64_t& label, std::uint64_t& bytes
   return std::nullopt;
 }
 
-std::optional<Fault> TfLayout::read(Sample& out, Bytes record, FieldSet fields) const {
-  std::int64_t label = 0;
+std::optional<Fault> TfLayout::read(Sample& out, std::int64_t& label, Bytes record,
+                                    FieldSet fields) const {
   std::uint64_t bytes = 0;
   std::vector<TfFeature> features;
   if (auto fault = parse_tf_example(features, record)) return fault;

@@ -76,8 +76,8 @@ class TfLayout {
   std::optional<Fault> measure(std::int64_t& label, std::uint64_t& bytes, Bytes record,
                                TfNames* names = nullptr) const;
 
-  // The fields that are asked for. Faults as measure().
-  std::optional<Fault> read(Sample& out, Bytes record, FieldSet fields) const;
+  // The fields that are asked for, and the label. Faults as measure().
+  std::optional<Fault> read(Sample& out, std::int64_t& label, Bytes record, FieldSet fields) const;
 
  private:
   struct Part {

@@ -106,9 +106,11 @@ class TfRecord : public RecordSource {
     if (!random_access()) throw Error(ErrorCode::no_random_access, {.file = data_path()}, "");
     thread_local std::vector<std::byte> stored;
     read_stored(stored, i, kTfRecordTail);
-    const auto fault = take(out, stored, fields);
+    std::int64_t label = -1;
+    const auto fault = take(out, label, stored, fields);
     release_if_large(stored);
     if (fault) throw SampleError(*fault, place(i));
+    check_label(i, label);
   }
 
   void scan(const SampleSink& sink, const BadSink& bad) const override {
@@ -117,13 +119,14 @@ class TfRecord : public RecordSource {
     RecordStream records(file, compression_);
     std::vector<std::byte> stored;
     Sample sample;
+    std::int64_t label = -1;
     for (std::uint64_t i = 0; i < count(); ++i) {
       if (!records.next()) {
         throw Error(ErrorCode::source_changed, {.file = data_path()},
                     "it has fewer records than when it was opened");
       }
       std::optional<Fault> fault = check_record_size(records.at().length());
-      if (records.read(stored)) fault = take(sample, stored, kAllFields);
+      if (records.read(stored)) fault = take(sample, label, stored, kAllFields);
       if (fault && !bad) throw SampleError(*fault, place(i));
       if (!(fault ? bad(i, SampleError(*fault, place(i))) : sink(i, sample))) return;
     }
@@ -174,10 +177,10 @@ class TfRecord : public RecordSource {
     return index_.names.memory() <= (8 << 20) + most;
   }
 
-  std::optional<Fault> take(Sample& out, const std::vector<std::byte>& stored,
+  std::optional<Fault> take(Sample& out, std::int64_t& label, const std::vector<std::byte>& stored,
                             FieldSet fields) const {
     if (auto fault = check_tfrecord(stored)) return fault;
-    return layout_->read(out, data_of(stored), fields);
+    return layout_->read(out, label, data_of(stored), fields);
   }
 
   Compression compression_ = Compression::none;

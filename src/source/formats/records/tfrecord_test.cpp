@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "core/temporary_folder.h"
+#include "source/formats/records/forged_index.h"
 #include "source/formats/records/tf_class_names.h"
 #include "source/formats/records/tfrecord_maker.h"
 #include "source/open.h"
@@ -119,6 +120,17 @@ TEST_CASE("tfrecord: features become fields, packed or not") {
     CHECK(source->bytes(0) == kPng.size() + 12 + 2 + 2);
     CHECK(std::filesystem::exists(folder / ".a.tndx"));
   }
+}
+
+TEST_CASE("tfrecord: a label that the index changes is no label") {
+  const TemporaryFolder folder;
+  const std::string path = folder.write("a", sample_with(4) + sample_with(7));
+  open_loose(path);
+  forge_first_label(path, "tfrecord");
+  const auto source = open_loose(path);
+  CHECK(source->info(0).label == 5);
+  CHECK(sample_error(*source, 0).starts_with("the label of the record is 4, and 5 in the index"));
+  CHECK(sample_error(*source, 1) == "none");
 }
 
 TEST_CASE("tfrecord: lists that differ in length carry their shape; sequences have a side more") {
