@@ -18,8 +18,9 @@ class Preprocessing {
  public:
   explicit Preprocessing(const PreprocessArguments& arguments);  // throws UsageError
 
-  // Throws Error when a proof was asked for that this source cannot give.
-  void check(const Source& source) const;
+  // Throws Error when a proof was asked for that this source cannot give. Warns of arrays, such as
+  // masks, that would no longer fit their images.
+  void check(const Source& source, const Shell& shell);
 
   // nullptr: images stay as they are.
   const Preprocessor* preprocessor() const { return preprocessor_.get(); }
@@ -29,7 +30,8 @@ class Preprocessing {
              const PackReport& report);
   bool is_disproved() const { return proof_ && !proof_->different.empty(); }
 
-  void add_to(Json& json, const PackReport& report) const;  // the keys preprocess and proof
+  // The keys preprocess and proof, and the warning of check() in warnings.
+  void add_to(Json& json, const PackReport& report) const;
   void print(const PackReport& report, const Shell& shell) const;
 
  private:
@@ -37,6 +39,7 @@ class Preprocessing {
   const std::uint64_t proof_records_;
   const std::optional<PreprocessOptions> options_;
   std::unique_ptr<const Preprocessor> preprocessor_;
+  std::string warning_;
   std::optional<Proof> proof_;
 };
 

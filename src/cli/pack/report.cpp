@@ -120,9 +120,22 @@ std::string describe_source(const Source& source, std::uint64_t bytes) {
   return out;
 }
 
-void warn_of_samples(const PackReport& report, bool skip_bad, const Shell& shell) {
+std::string unnamed_labels_text(const PackReport& report, const Source& source) {
+  const UnnamedLabels& found = report.unnamed_labels;
+  if (found.samples == 0) return "";
+  const std::uint64_t classes = source.schema().classes.size();
+  return fmt::format(
+      "{}: {} of {} samples have a label without a name: label {} of {} is the first, and the {} "
+      "classes have the labels 0 to {}",
+      printable(source.path()), with_commas(found.samples), with_commas(report.samples),
+      found.first, printable(found.key), with_commas(classes), classes - 1);
+}
+
+void warn_of_samples(const PackReport& report, const Source& source, bool skip_bad,
+                     const Shell& shell) {
   name_some("refused", report.refused, !skip_bad, shell);
   name_some("packed, but broken", report.doubtful, false, shell);
+  if (report.unnamed_labels.samples > 0) shell.warn(unnamed_labels_text(report, source));
   if (report.kept_as_they_came == 0) return;
   shell.warn(
       fmt::format("{} of {} images are in a format that cannot be decoded: unpack restores them, a "
@@ -148,6 +161,9 @@ Json report_json(const std::string& target, const Source& source, const PackRepo
   out["doubtful"] = refusals_json(report.doubtful);
   out["warnings"] = Json::array();
   for (const std::string& text : source.warnings()) out["warnings"].push_back(json_text(text));
+  if (report.unnamed_labels.samples > 0) {
+    out["warnings"].push_back(json_text(unnamed_labels_text(report, source)));
+  }
   out["id"] = dry_run || report.id.empty() ? Json() : Json(report.id);
   out["files"] = Json::array();
   for (const std::string& file : report.files) out["files"].push_back(json_text(file));

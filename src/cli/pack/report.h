@@ -12,9 +12,13 @@ namespace tundish::cli {
 // "image folder, 10 classes, 1,234 samples, 140.2 MB"
 std::string describe_source(const Source& source, std::uint64_t bytes);
 
+// What to say of labels without a name; empty where every label has one.
+std::string unnamed_labels_text(const PackReport& report, const Source& source);
+
 // The first refused and broken samples on stderr, and how many there are. With --quiet refused
-// ones only, and only where they are a failure.
-void warn_of_samples(const PackReport& report, bool skip_bad, const Shell& shell);
+// ones only, and only where they are a failure. Also labels without a name.
+void warn_of_samples(const PackReport& report, const Source& source, bool skip_bad,
+                     const Shell& shell);
 
 // An array of {sample, key, code, message}.
 Json refusals_json(const std::vector<Refusal>& samples);

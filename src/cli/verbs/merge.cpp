@@ -109,7 +109,7 @@ int run_merge(const Words& words, Shell& shell) {
   options.copy_records = true;
   const PackReport report = write_pack(target, *merge.source, options, "merging", shell);
   const std::string log = write_log(target, report, force, shell);
-  warn_of_samples(report, skip_bad, shell);
+  warn_of_samples(report, *merge.source, skip_bad, shell);
   if (shell.json) {
     Json out;
     out["output"] = json_text(target);

@@ -95,7 +95,7 @@ int run_pack(const Words& words, Shell& shell) {
   const std::shared_ptr<const Source> source =
       preprocessing.preprocessor() ? as_image_files(chosen.source) : chosen.source;
   check_fields(*source);
-  preprocessing.check(*source);
+  preprocessing.check(*source, shell);
   PackReport report;
   for (std::uint64_t i = 0; source->sizes_known() && i < source->count(); ++i) {
     report.source_bytes += source->bytes(i);
@@ -119,7 +119,7 @@ int run_pack(const Words& words, Shell& shell) {
   progress.wipe();
   const double seconds = progress.seconds();
   const std::string log = write_log(target, report, arguments.force, shell);
-  warn_of_samples(report, arguments.skip_bad, shell);
+  warn_of_samples(report, *source, arguments.skip_bad, shell);
   preprocessing.prove(target, source, report);
   if (shell.json) {
     Json out = report_json(target, *source, report, seconds, log, false);

@@ -196,7 +196,7 @@ std::vector<WrittenPart> write_parts(const std::shared_ptr<const Source>& source
       journal.add(p, part.report);
     }
     part.log = write_log(part.output, part.report, arguments.force, shell);
-    warn_of_samples(part.report, arguments.skip_bad, shell);
+    warn_of_samples(part.report, *view, arguments.skip_bad, shell);
     part.classes = count_classes(*view, part.report);
     written.push_back(std::move(part));
   }

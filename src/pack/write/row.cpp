@@ -128,6 +128,13 @@ void count_lanes(LanesReport& report, const Row& row, const Schema& schema) {
   report.restore_bytes += row.restore;
 }
 
+static void count_label(UnnamedLabels& out, const Row& row, const Schema& schema) {
+  const std::int64_t label = row.info.label;
+  if (schema.classes.empty() || label < 0) return;
+  if (static_cast<std::uint64_t>(label) < schema.classes.size()) return;
+  if (out.samples++ == 0) out = {.samples = 1, .first = label, .key = row.key};
+}
+
 void count_row(PackReport& report, const Row& row, const Schema& schema) {
   if (row.doubt) report.doubtful.push_back(*row.doubt);
   if (row.refusal) {
@@ -136,6 +143,7 @@ void count_row(PackReport& report, const Row& row, const Schema& schema) {
   }
   ++report.samples;
   report.copied += row.copied;
+  count_label(report.unnamed_labels, row, schema);
   count_lanes(report.lanes, row, schema);
   report.source_bytes += std::accumulate(row.lengths.begin(), row.lengths.end(), std::uint64_t{0});
   if (schema.find(FieldType::image) < 0) return;

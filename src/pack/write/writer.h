@@ -81,6 +81,13 @@ struct LanesReport {
   std::uint64_t trained_on = 0;              // images; 0 for built-in tables
 };
 
+// Labels that have no name, of samples that are packed, although the source names its classes.
+struct UnnamedLabels {
+  std::uint64_t samples = 0;
+  std::int64_t first = 0;  // label of the first of them
+  std::string key = {};    // its key
+};
+
 struct PackReport {
   std::uint64_t samples = 0;
   std::uint64_t copied = 0;  // of them, records of other packs as they were there
@@ -89,7 +96,8 @@ struct PackReport {
   std::uint64_t kept_as_they_came = 0;  // codec unknown
   std::uint64_t samples_by_codec[16] = {};
   std::vector<Refusal> refused;
-  std::vector<Refusal> doubtful;   // packed, but known to be broken: loading will fail
+  std::vector<Refusal> doubtful;  // packed, but known to be broken: loading will fail
+  UnnamedLabels unnamed_labels;
   std::string id;                  // hex; empty for several files
   std::uint64_t resumed_at = 0;    // samples that an earlier, interrupted pack had done
   std::vector<std::string> files;  // what was written, in order

@@ -71,6 +71,19 @@ JoinedClasses join_classes(const Sources& sources) {
   return out;
 }
 
+// A label without a name keeps its number, which must not be that of another source's class.
+void check_unnamed(const Source& here, const Source& first, std::uint64_t i,
+                   const std::vector<std::string>& merged) {
+  const std::int64_t label = here.info(i).label;
+  const std::vector<std::string>& own = here.schema().classes;
+  if (merged.empty() || static_cast<std::uint64_t>(label) >= merged.size()) return;
+  refuse(here, first,
+         fmt::format("the label of {} is {}, its {} classes have no name for it, and after merging "
+                     "it would be {}",
+                     printable(here.key(i)), label, own.size(),
+                     printable(merged[static_cast<std::size_t>(label)])));
+}
+
 struct KeyPlace {
   std::uint64_t high = 0, low = 0;  // XXH3-128 of the key
   std::uint64_t part = 0, number = 0;
@@ -188,7 +201,11 @@ Merge merge_sources(const Sources& sources, bool rename) {
     for (std::uint64_t i = 0; i < source.count(); ++i) {
       const std::int64_t label = source.info(i).label;
       const auto place = static_cast<std::size_t>(label);
-      if (label < 0 || place >= classes.numbers[part].size()) continue;
+      if (label < 0) continue;
+      if (place >= classes.numbers[part].size()) {
+        check_unnamed(source, part == 0 ? *sources.back() : *sources.front(), i, classes.names);
+        continue;
+      }
       out.relabelled += classes.numbers[part][place] != label;
     }
     views.push_back(relabel(sources[part], schema, classes.numbers[part], std::move(names[part])));

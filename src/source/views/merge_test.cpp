@@ -61,6 +61,19 @@ TEST_CASE("classes are merged by name, and labels get the new numbers") {
   CHECK(turned.source->fingerprint() != merge.source->fingerprint());
 }
 
+TEST_CASE("a label without a name is not given the name of another source's class") {
+  const auto first = some(4, "a"), second = some(4, "b");
+  const auto classes = static_cast<std::int64_t>(first->schema_.classes.size());
+  first->items[1].label = classes;
+  CHECK(refusal({first, second}).empty());  // no source has a name for it
+  second->schema_.classes = {"emu", "fox", "cat"};
+  for (const auto& sources : {std::vector<std::shared_ptr<const Source>>{first, second},
+                              std::vector<std::shared_ptr<const Source>>{second, first}}) {
+    CHECK(refusal(sources).find("have no name for it, and after merging it would be ") !=
+          std::string::npos);
+  }
+}
+
 TEST_CASE("a key that came before is refused, or gets a name that no other sample has") {
   const auto first = some(3, "a"), second = some(3, "a");
   second->items[0].key = "a/0-2.npy";
