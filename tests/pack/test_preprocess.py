@@ -9,7 +9,7 @@ import tundish
 from PIL import Image
 from tundish import transforms as T
 
-from tests.helpers.files import write
+from tests.helpers.files import tar_of, write
 from tests.helpers.program import PROGRAM, err, needs_program, result_json
 from tests.helpers.program import tundish as program
 
@@ -361,3 +361,31 @@ def test_an_archive_that_is_only_scanned_is_preprocessed_and_cannot_be_proved(ph
     assert result.returncode != 0
     assert "a second time" in err(result)
     assert PROGRAM.exists()
+
+
+def masked(tmp_path, value):
+    """A tar of an image with an array beside it."""
+    file = io.BytesIO()
+    np.save(file, value)
+    members = {
+        "0.png": coded(picture(1, (40, 30)), "PNG"),
+        "0.cls": b"1",
+        "0.mask.npy": file.getvalue(),
+    }
+    return tar_of(tmp_path / "a.tar", members)
+
+
+@needs_program
+@pytest.mark.parametrize("words", [["--resize=shortest=12"], ["--center-crop=8"]])
+def test_arrays_that_would_no_longer_fit_their_images_are_warned_of(tmp_path, words):
+    source = masked(tmp_path, np.zeros((30, 40), np.uint8))
+    result = result_json("pack", source, "-o", tmp_path / "a.tnd", *words)
+    (warning,) = result["warnings"]
+    assert "images get another geometry, and these arrays stay as they are: mask.npy" in warning
+
+
+@needs_program
+def test_arrays_that_still_fit_are_not_warned_of(tmp_path):
+    reencode = ["-o", tmp_path / "a.tnd", "--reencode=png"]
+    source = masked(tmp_path, np.zeros((30, 40), np.uint8))
+    assert result_json("pack", source, *reencode)["warnings"] == []
