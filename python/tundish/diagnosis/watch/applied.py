@@ -7,6 +7,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
+from .hidden_frames import hidden
 from .loader_facts import dataset_name
 from .origin import origin_of
 
@@ -61,6 +62,7 @@ class Applied:
         self._tell(True, f"num_workers={count}")
         return loader
 
+    @hidden
     def _accelerated(self, loader: Any, original: Callable[[Any], Any]) -> Any:
         """The engine's iterator, kept beside the loader for the next epochs."""
         self._busy = True  # what accelerate() iterates itself stays torch's

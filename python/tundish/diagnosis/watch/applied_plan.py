@@ -6,6 +6,8 @@ import functools
 import sys
 from typing import Any
 
+from .hidden_frames import hidden
+
 
 class AppliedPlan:
     """The tricks that need no other training step are set once the loop's model is known, in the second step."""
@@ -57,6 +59,7 @@ def _use_bf16(model: Any) -> None:
     forward = model.forward
     device = next((p.device.type for p in model.parameters()), "cpu")
 
+    @hidden
     @functools.wraps(forward)
     def call(*args: Any, **kwargs: Any) -> Any:
         with torch.autocast(device, torch.bfloat16):

@@ -15,6 +15,7 @@ from typing import Any
 from .applied import Applied
 from .applied_plan import AppliedPlan
 from .blocked_clock import BlockedClock
+from .hidden_frames import hidden
 from .imports import AfterImport
 from .origin import origin_of
 from .settings import Settings
@@ -61,7 +62,7 @@ class Hooks:
     def _replace(self, owner: Any, name: str, make: Callable[[Any], Any]) -> None:
         original = getattr(owner, name)
         own = name in vars(owner)
-        replacement = make(original)
+        replacement = hidden(make(original))
         for one in ("__name__", "__qualname__", "__doc__", "__module__", "__wrapped__"):
             value = original if one == "__wrapped__" else getattr(original, one, None)
             setattr(replacement, one, value)
@@ -144,7 +145,7 @@ class Hooks:
     def _backward(self, original: Any) -> Any:
         """With several ranks on CPUs, the time that backward() is blocked is waiting for the others: the
         gradients are averaged inside it."""
-        plain, watch = self._part("backward")(original), self._watch
+        plain, watch = hidden(self._part("backward")(original)), self._watch
 
         def call(*args: Any, **kwargs: Any) -> Any:
             if watch.is_loop():
@@ -263,6 +264,7 @@ class Hooks:
 
         return make
 
+    @hidden
     def _after_done(self, iterator: Any, original: Any) -> Any:
         watch = self._watch
         if (
