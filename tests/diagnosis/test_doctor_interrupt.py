@@ -60,6 +60,24 @@ def test_a_doctor_that_is_killed_takes_the_script_with_it():
     assert ended
 
 
+def test_the_folder_of_a_doctor_that_was_killed_is_removed_by_the_next_one(tmp_path):
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    text = "print(1, flush=True); input()"
+    words = [sys.executable, "-m", "tundish", "doctor", "--", sys.executable, "-c", text]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "env": environment}
+    with subprocess.Popen(words, **pipes) as alive:
+        assert alive.stdout.readline()
+        (own,) = tmp_path.iterdir()
+        with subprocess.Popen(words, **pipes) as killed:
+            assert killed.stdout.readline()
+            killed.kill()
+        assert len(list(tmp_path.iterdir())) == 2
+        subprocess.run([*words[:-1], "pass"], env=environment, check=False, capture_output=True)
+        assert list(tmp_path.iterdir()) == [own], "the other doctor still uses it"
+        alive.communicate(b"\n")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_command_has_the_signals_that_the_doctor_was_started_with():
     text = "import signal; print(signal.pthread_sigmask(signal.SIG_BLOCK, []), signal.getsignal(2))"
     plain = [sys.executable, "-c", text]

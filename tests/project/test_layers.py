@@ -80,13 +80,15 @@ def test_no_folder_of_the_sources_is_too_large():
 # A part of the package may import itself and what is before it. "" is the package itself, the
 # public names: what comes after it uses the library as a user does.
 PARTS = [
+    "_lazy",
     "_c",
-    "transforms",
     "_cli",
+    "transforms",
     "data.gpu",
     "data",
     "program",
     "child_python",
+    "scratch_folder",
     "progress",
     "samples",
     "packing",
@@ -159,9 +161,9 @@ def test_an_import_that_points_up_would_be_found():
     assert upward("tundish._c", "from . import library", is_package=True) == []
     assert upward("tundish._c.errors", "def f():\n    from .. import Loader") == ["tundish.Loader"]
     assert upward("tundish.demo.train", "import tundish\nfrom tundish import transforms") == []
+    assert upward("tundish._cli.verb", "from ..tuning import cli") == ["tundish.tuning.cli"]
     assert upward("tundish.report.chart", "from ..demo import page") == ["tundish.demo.page"]
     assert upward("tundish.tuning.cli", "from ..report import page") == []
-    assert upward("tundish._cli.verb", "from ..tuning import cli") == ["tundish.tuning.cli"]
     assert upward("tundish.tuning.cli", "from .. import Loader") == ["tundish.Loader"]
 
 

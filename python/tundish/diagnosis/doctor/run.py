@@ -11,10 +11,10 @@ import os
 import shutil
 import signal
 import sys
-import tempfile
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ...scratch_folder import scratch_folder
 from ..timeline.merge import write_timeline
 from ..watch.settings import VARIABLE, Settings, to_variable
 
@@ -41,14 +41,11 @@ def run(
     command: list[str], settings: Settings, stdout_to_stderr: bool = False, timeline: str = ""
 ) -> Ended:
     """Raises OSError if the command cannot be started. `timeline`: the file to be written, if any."""
-    folder = tempfile.mkdtemp(prefix="tundish-doctor-")
-    settings = replace(settings, timeline_folder=folder if timeline else "")
-    try:
+    with scratch_folder("tundish-doctor-") as folder:
+        settings = replace(settings, timeline_folder=folder if timeline else "")
         code, came = _run(command, _environment(folder, settings), stdout_to_stderr)
         written = write_timeline(folder, timeline) if timeline else None
         return Ended(code, _read(folder), written, signal.SIGINT in came or code == INTERRUPTED)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def command_of(words: list[str]) -> list[str]:
