@@ -1,5 +1,6 @@
 """Makes docs/reference.md from the code: .venv/bin/python tools/make_reference.py > docs/reference.md
 
+reference_modules.py has the sections on the modules beside `tundish`, reference_text.py the Markdown.
 tests/docs/test_reference.py compares the page with what this tool makes. Everything that the tool takes from
 the package goes through sources(), so that moving a module changes one function.
 """
@@ -15,6 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import make_pictures
+import reference_modules
+from reference_text import documentation, methods, shown, signature, table
 
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAM = ROOT / ".venv" / "bin" / "tundish"  # with its Python beside it: some verbs need it
@@ -46,7 +49,7 @@ VERBS = (
     "demo",
     "explain",
 )
-ORDERS = ("Subset", "Weighted", "Balanced", "Mixture", "Repeated")
+ORDERS = ("Subset", "Weighted", "Balanced", "Mixture", "Repeated", "Order")
 ERRORS = ("Error", "SampleError", "ArgumentError", "MissingError")
 
 HEAD = """# Reference
@@ -56,13 +59,14 @@ pages of `docs/` show how to use it, task by task.
 
 - [Loader](#loader): [arguments](#arguments), [methods](#methods), [statistics](#statistics)
 - [accelerate](#accelerate)
-- [Dataset](#dataset)
+- [Dataset](#dataset), [DataSource](#datasource)
 - [Orders](#orders)
 - [Transforms](#transforms), and [functions](#functions-of-transforms) on lists of them
 - [Tuning](#tuning)
 - [Launching](#launching)
 - [Checking](#checking)
 - [Diagnosing](#diagnosing)
+- The modules [tundish.optim](#tundishoptim), [tundish.tuning](#tundishtuning), [tundish.diagnosis](#tundishdiagnosis)
 - [Errors](#errors)
 - [The program tundish](#the-program-tundish)
 """
@@ -83,52 +87,6 @@ def sources() -> dict[str, Any]:
     }
 
 
-# --- text -----------------------------------------------------------------------------------------
-
-
-def cell(text: str) -> str:
-    """A cell of a table: one line, and no bar that would end it."""
-    return " ".join(text.split()).replace("|", "\\|")
-
-
-def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
-    lines = [head, tuple("---" for _ in head), *rows]
-    return "\n".join("| " + " | ".join(cell(word) for word in line) + " |" for line in lines)
-
-
-def shown(value: Any) -> str:
-    """A default as a user would write it."""
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    if isinstance(value, list | tuple):
-        inside = ", ".join(shown(one) for one in value)
-        return f"({inside},)" if len(value) == 1 else f"({inside})"
-    return json.dumps(value) if isinstance(value, str) else repr(value)
-
-
-def documentation(thing: Any) -> str:
-    """Its docstring. Indented parts stay as they are, in a block of their own."""
-    text = inspect.cleandoc(thing.__doc__ or "")
-    out, block = [], []
-    for line in [*text.splitlines(), ""]:
-        aligned = re.match(r"\w+ {2,}\S", line) or line.startswith("    ")
-        if aligned or (block and line.startswith(" ")):
-            block.append(line)
-            continue
-        if block:
-            out += ["```text", *block, "```"]
-            block = []
-        out.append(line)
-    return "\n".join(out).strip()
-
-
-def signature(name: str, function: Any) -> str:
-    """Without types: the table and the text say what is meant."""
-    taken = inspect.signature(function).parameters.values()
-    plain = [one.replace(annotation=inspect.Parameter.empty) for one in taken if one.name != "self"]
-    return f"{name}{inspect.Signature(plain)}"
-
-
 # --- the parts ------------------------------------------------------------------------------------
 
 
@@ -140,37 +98,6 @@ def loader_arguments(found: dict[str, Any]) -> str:
     ]
     head = ("argument", "default", "meaning")
     return f"## Loader\n\n`tundish.Loader(path, batch_size=1, ...)`\n\n### Arguments\n\n{table(head, rows)}\n"
-
-
-# How a user writes them.
-SPECIAL = {"__len__": "len({})", "__getitem__": "{}[i]"}
-
-
-def members(owner: Any) -> list[tuple[str, Any]]:
-    """Public methods and properties, in the order of the source."""
-    return [
-        (n, m)
-        for n, m in vars(owner).items()
-        if (n in SPECIAL or not n.startswith("_")) and documented(m)
-    ]
-
-
-def documented(member: Any) -> bool:
-    return bool(getattr(getattr(member, "func", member), "__doc__", None))
-
-
-def methods(owner: Any) -> str:
-    parts = []
-    for name, member in members(owner):
-        if name in SPECIAL:
-            line = SPECIAL[name].format(owner.__name__.lower())
-            parts.append(f"**`{line}`**\n\n{documentation(member)}\n")
-        elif inspect.isfunction(member):
-            parts.append(f"**`{signature(name, member)}`**\n\n{documentation(member)}\n")
-        else:
-            whole = getattr(member, "func", member)  # of a cached property
-            parts.append(f"**`{name}`** (attribute)\n\n{documentation(whole)}\n")
-    return "\n".join(parts)
 
 
 def statistics(found: dict[str, Any]) -> str:
@@ -234,7 +161,8 @@ def transforms(found: dict[str, Any]) -> str:
     owner = found["transforms"]
     line = signature("T.Schedule", owner.Schedule)
     schedule = f"### Schedule\n\n`{line}`\n\n{documentation(owner.Schedule)}\n"
-    parts = [f"## Transforms\n\n{about}\n", *all_of_them, schedule, functions(owner)]
+    base = f"### Transform\n\n`T.Transform`\n\n{documentation(owner.Transform)}\n"
+    parts = [f"## Transforms\n\n{about}\n", *all_of_them, schedule, base, functions(owner)]
     parts.append(plan_operations())
     return "\n".join(parts)
 
@@ -331,12 +259,15 @@ def page() -> str:
         accelerate(package),
         f"## Dataset\n\n`tundish.{signature('Dataset', package.Dataset)}`\n\n"
         f"{documentation(package.Dataset)}\n\n{methods(package.Dataset)}",
+        f"## DataSource\n\n`tundish.{signature('DataSource', package.DataSource)}`\n\n"
+        f"{documentation(package.DataSource)}",
         classes(package, ORDERS, "Orders"),
         transforms(found),
         tuning(package),
         launching(package),
         checking(package),
         diagnosing(package),
+        *reference_modules.sections(),
         classes(package, ERRORS, "Errors"),
         program(),
     ]

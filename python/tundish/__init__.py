@@ -1,20 +1,64 @@
-"""Tundish: packs image data sets into one file and feeds PyTorch from it.
+"""Tundish makes PyTorch training faster and shows what slows it down.
 
-import tundish
-from tundish import transforms as T
+    import tundish
+    from tundish import transforms as T
 
-loader = tundish.Loader("train.tnd", batch_size=256, shuffle=True, seed=0, transforms=[
-    T.RandomResizedCrop(224), T.RandomHorizontalFlip(), T.Normalize()])
-for images, labels in loader:
-    ...
+    with tundish.doctor() as doctor:  # what bounds the step of this loop?
+        train(model, dataloader)
+    print(doctor.verdict)
+
+    dataloader = tundish.accelerate(dataloader)  # one changed line, faster batches
+
+    augment = [T.RandomResizedCrop(224), T.RandomHorizontalFlip(), T.Normalize()]
+    tundish.pack("photos", "train.tnd")
+    loader = tundish.Loader("train.tnd", batch_size=256, shuffle=True, seed=0, transforms=augment)
+
+    plan = tundish.tune("train.py:build")  # which tricks make the step faster?
+    step = plan.apply(model, optimizer, loss_fn)
+    for images, labels in loader:
+        loss = step((images, labels))
+
+Diagnose
+    doctor                  says what bounds the step of a training loop
+    layers                  measures every layer of a model, and what the machine could do
+    check                   finds lines that make a script slow or wrong, without running it
+    tundish.diagnosis       what these return, and the doctor as a callback
+
+Load data
+    accelerate              makes an existing DataLoader of torch faster
+    Loader                  yields batches of a pack, a folder or another data set
+    Dataset                 gives single samples, for torch's DataLoader
+    DataSource              a path, and what the bytes behind it do not say
+    Subset, Weighted, Balanced, Repeated, Mixture    orders of samples, for Loader(order=...)
+    Replayed                a batch of an earlier run, made again by loader.replay()
+    tundish.transforms      augmentations with the names and arguments of torchvision v2
+
+Write data
+    pack                    writes a data set into one file, which loads faster
+    write_manifest          lists the packs that were written by several machines
+    convert                 writes a data set in another format
+
+Train
+    tune                    measures training tricks on a model; gives a Plan of those that pay
+    load_plan, Plan         apply the tricks of such a file
+    seed_everything         makes a run repeatable
+    replace_data_parallel   one process per GPU for a script that uses nn.DataParallel
+    tundish.optim           optimizers that take one pass over memory
+    tundish.tuning          single tricks, memory, batch size and learning rate
+
+Errors
+    Error                   base class: wrong data, a missing file, a machine that cannot do it
+    SampleError, ArgumentError, MissingError
+
+The command `tundish` does most of this without Python code: `tundish --help`.
 """
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
 from . import transforms
 from ._c.errors import ArgumentError, Error, MissingError, SampleError
 from ._c.library import version as _version
+from ._lazy import lazy_names as _lazy_names
 from .converting import convert
 from .data.data_source import DataSource
 from .data.dataset import Dataset
@@ -25,7 +69,7 @@ from .packing import pack, write_manifest
 from .program import tell_library as _tell_library
 
 if TYPE_CHECKING:
-    from . import optim
+    from . import diagnosis, optim, tuning
     from .diagnosis.checking.check import check
     from .diagnosis.doctor.context import doctor
     from .diagnosis.layers.layers import layers
@@ -56,6 +100,7 @@ __all__ = [
     "accelerate",
     "check",
     "convert",
+    "diagnosis",
     "doctor",
     "layers",
     "load_plan",
@@ -65,11 +110,11 @@ __all__ = [
     "seed_everything",
     "transforms",
     "tune",
+    "tuning",
     "write_manifest",
 ]
 
-# What needs torch or is seldom used, imported when it is first used.
-_LATER = {
+_MODULES = {
     "Plan": ".tuning.plan",
     "accelerate": ".dropin.accelerate",
     "check": ".diagnosis.checking.check",
@@ -80,15 +125,17 @@ _LATER = {
     "seed_everything": ".tuning.seeds",
     "tune": ".tuning.tune",
 }
+_import_name, __dir__ = _lazy_names(
+    __name__,
+    _MODULES,
+    subpackages=["diagnosis", "optim", "tuning"],
+    without_torch=["check", "diagnosis", "tuning"],
+)
 
 
 def __getattr__(name: str) -> Any:
-    if name == "optim":
-        return importlib.import_module(".optim", __name__)
-    if name in _LATER:
-        return getattr(importlib.import_module(_LATER[name], __name__), name)
     if name in transforms.__all__:
         raise AttributeError(
-            f"tundish.{name} is now tundish.transforms.{name}: from tundish import transforms as T"
+            f"tundish.{name} is tundish.transforms.{name}: from tundish import transforms as T"
         )
-    raise AttributeError(f"module 'tundish' has no attribute {name!r}")
+    return _import_name(name)

@@ -11,7 +11,8 @@ from dataclasses import asdict, dataclass
 class DataSource:
     """A data set and what cannot be seen from its bytes.
 
-    tundish.Loader(tundish.DataSource("train.h5", image="photos", label="species"), batch_size=64)
+        source = tundish.DataSource("train.h5", image="photos", label="species")
+        loader = tundish.Loader(source, batch_size=64)
 
     format  the format, where the bytes do not say it: tfrecord, hdf5, ...
     image   name of the array, feature or column that is the image

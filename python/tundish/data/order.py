@@ -16,7 +16,7 @@ _MOST_DRAWS = 2**48
 
 
 class Order:
-    """How an epoch is drawn. Without one: every sample once."""
+    """Base class of the orders. Without an order, an epoch has every sample once."""
 
     shuffles = False  # draws at random whatever shuffle says
 

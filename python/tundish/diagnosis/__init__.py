@@ -1,1 +1,33 @@
-"""What slows a training script down: found in its text, without running it."""
+"""What `tundish.doctor`, `tundish.check` and `tundish.layers` return, and the doctor in a Trainer.
+
+    from tundish.diagnosis import DoctorCallback
+
+    callback = DoctorCallback(stop=True)
+    Trainer(callbacks=[callback]).fit(model)
+    print(callback.verdict.cause)
+
+DoctorCallback    `tundish.doctor` as a callback of Lightning (docs/doctor.md)
+Verdict           what bounds the step: `verdict` of `tundish.doctor` and of the callback
+Layers            the table of `tundish.layers` (docs/doctor-layers.md)
+Finding           one line that `tundish.check` found (docs/check.md)
+"""
+
+from typing import TYPE_CHECKING
+
+from .._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from .checking.finding import Finding
+    from .doctor.lightning import DoctorCallback
+    from .doctor.verdict import Verdict
+    from .layers.layers import Layers
+
+__all__ = ["DoctorCallback", "Finding", "Layers", "Verdict"]
+
+_MODULES = {
+    "DoctorCallback": ".doctor.lightning",
+    "Finding": ".checking.finding",
+    "Layers": ".layers.layers",
+    "Verdict": ".doctor.verdict",
+}
+__getattr__, __dir__ = lazy_names(__name__, _MODULES, without_torch=["Finding"])

@@ -13,7 +13,7 @@ from .options import Options
 
 
 class Averaged:
-    """Of an optimiser: what ema_decay is for."""
+    """Mixin that keeps an exponential moving average of the weights."""
 
     _options: Options
     state: Any  # torch's
@@ -21,7 +21,7 @@ class Averaged:
 
     @contextlib.contextmanager
     def averaged(self) -> Iterator[None]:
-        """With ema_decay: the parameters are their averages inside, and what they were after it.
+        """Context manager in which the parameters are their averages. It needs `ema_decay`.
 
         with optimizer.averaged():
             evaluate(model)

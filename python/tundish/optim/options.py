@@ -14,14 +14,13 @@ from .ranges import check_at_least_0, check_betas
 class Options:
     """Keyword arguments that all optimisers share."""
 
-    max_norm: float = (
-        0.0  # limit of the norm of all gradients together; 0: none; infinity: it is only measured
-    )
-    ema_decay: float = 0.0  # of an average of the weights, state[p]["ema"]; 0: none is kept
-    master_weights: bool = False  # parameters of 16 bits get weights in fp32, state[p]["master"]
-    stochastic_rounding: bool = False  # parameters of 16 bits without them are rounded at random
-    clear_gradients: bool = False  # gradients are zeros after the step
-    capturable: bool = False  # accepted from callers of torch's: a CUDA graph can record every step
+    # maximum global gradient norm; 0 disables clipping, inf only records the norm
+    max_norm: float = 0.0
+    ema_decay: float = 0.0  # decay of the averaged weights, state[p]["ema"]; 0 keeps no average
+    master_weights: bool = False  # keep fp32 weights for 16-bit parameters, state[p]["master"]
+    stochastic_rounding: bool = False  # round 16-bit parameters at random; not with master_weights
+    clear_gradients: bool = False  # fill gradients with zeros after the step
+    capturable: bool = False  # no effect: a CUDA graph can record every step
 
 
 _WHOLE = {field.name for field in fields(Options)} - {"capturable"}

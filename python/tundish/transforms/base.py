@@ -16,7 +16,7 @@ from .schedule import Schedule
 
 @dataclass(frozen=True)
 class Transform:
-    """One step on the way from a decoded image to a batch."""
+    """Base class of the transforms: one step on the way from a decoded image to a batch."""
 
     # As the reference's picture and the benchmark show it, where an argument has no default.
     example: ClassVar[str] = ""

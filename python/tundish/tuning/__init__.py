@@ -1,1 +1,144 @@
-"""Tries every known training trick on the user's own model and keeps what pays."""
+"""What `tundish.tune` is made of, to be used one by one: training steps, tricks, memory, batch size.
+
+    from tundish.tuning import Bf16, Step
+
+    step = Step(model, optimizer, loss_fn)
+    Bf16().apply(step)
+    loss = step((inputs, targets))
+
+Job, Step                   what is trained, and one training step that tricks change
+Trick, Grade                base class of a trick of your own, and how exact its numbers must be
+Bf16, Compile, TF32, ...    the tricks that `tundish.tune` tries (docs/tricks.md)
+TunePlan, FrameworkPlan     a plan in Lightning, Accelerate and other frameworks (docs/tune.md)
+find_batch_size, choose_blocks, scale_learning_rate, tune_loader    docs/batch-size.md
+predict_memory, measure_peak, find_long_lived                       docs/memory-of-training.md
+find_nondeterministic, find_difference                              docs/seeds.md
+"""
+
+from typing import TYPE_CHECKING
+
+from .._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from .batch_size import BatchPoint, BatchReport, find_batch_size
+    from .framework import FrameworkPlan
+    from .job import Job
+    from .learning_rate import scale_learning_rate
+    from .lightning import TunePlan
+    from .loader_settings import LoaderReport, LoaderTrial, tune_loader
+    from .long_lived import LongLived, find_long_lived
+    from .memory import MemoryPrediction, measure_peak, predict_memory
+    from .nondeterminism import NondeterministicOperation, find_nondeterministic
+    from .recompute import BlockChoice, choose_blocks
+    from .repeat import Difference, find_difference
+    from .seeds import Seeds
+    from .step import Step
+    from .tricks.accumulate import Accumulate
+    from .tricks.autocast import Bf16, Fp16
+    from .tricks.base import Grade, Trick
+    from .tricks.channels_last import ChannelsLast
+    from .tricks.checkpointing import Checkpointing
+    from .tricks.compile import Compile
+    from .tricks.cuda_graph import CudaGraph
+    from .tricks.cudnn_benchmark import CudnnBenchmark
+    from .tricks.ddp import DdpOptions
+    from .tricks.inplace import InplaceActivations
+    from .tricks.optimizer_kernels import ForeachOptimizer, FusedOptimizer
+    from .tricks.reference_flags import StrictFp32, TorchDefaults
+    from .tricks.set_to_none import SetToNone
+    from .tricks.tf32 import TF32
+    from .tricks.tundish_muon import TundishMuon
+    from .tricks.tundish_optimizer import TundishOptimizer
+
+__all__ = [
+    "TF32",
+    "Accumulate",
+    "BatchPoint",
+    "BatchReport",
+    "Bf16",
+    "BlockChoice",
+    "ChannelsLast",
+    "Checkpointing",
+    "Compile",
+    "CudaGraph",
+    "CudnnBenchmark",
+    "DdpOptions",
+    "Difference",
+    "ForeachOptimizer",
+    "Fp16",
+    "FrameworkPlan",
+    "FusedOptimizer",
+    "Grade",
+    "InplaceActivations",
+    "Job",
+    "LoaderReport",
+    "LoaderTrial",
+    "LongLived",
+    "MemoryPrediction",
+    "NondeterministicOperation",
+    "Seeds",
+    "SetToNone",
+    "Step",
+    "StrictFp32",
+    "TorchDefaults",
+    "Trick",
+    "TundishMuon",
+    "TundishOptimizer",
+    "TunePlan",
+    "choose_blocks",
+    "find_batch_size",
+    "find_difference",
+    "find_long_lived",
+    "find_nondeterministic",
+    "measure_peak",
+    "predict_memory",
+    "scale_learning_rate",
+    "tune_loader",
+]
+
+_MODULES = {
+    "Accumulate": ".tricks.accumulate",
+    "BatchPoint": ".batch_size",
+    "BatchReport": ".batch_size",
+    "Bf16": ".tricks.autocast",
+    "BlockChoice": ".recompute",
+    "ChannelsLast": ".tricks.channels_last",
+    "Checkpointing": ".tricks.checkpointing",
+    "Compile": ".tricks.compile",
+    "CudaGraph": ".tricks.cuda_graph",
+    "CudnnBenchmark": ".tricks.cudnn_benchmark",
+    "DdpOptions": ".tricks.ddp",
+    "Difference": ".repeat",
+    "ForeachOptimizer": ".tricks.optimizer_kernels",
+    "Fp16": ".tricks.autocast",
+    "FrameworkPlan": ".framework",
+    "FusedOptimizer": ".tricks.optimizer_kernels",
+    "Grade": ".tricks.base",
+    "InplaceActivations": ".tricks.inplace",
+    "Job": ".job",
+    "LoaderReport": ".loader_settings",
+    "LoaderTrial": ".loader_settings",
+    "LongLived": ".long_lived",
+    "MemoryPrediction": ".memory",
+    "NondeterministicOperation": ".nondeterminism",
+    "Seeds": ".seeds",
+    "SetToNone": ".tricks.set_to_none",
+    "Step": ".step",
+    "StrictFp32": ".tricks.reference_flags",
+    "TF32": ".tricks.tf32",
+    "TorchDefaults": ".tricks.reference_flags",
+    "Trick": ".tricks.base",
+    "TundishMuon": ".tricks.tundish_muon",
+    "TundishOptimizer": ".tricks.tundish_optimizer",
+    "TunePlan": ".lightning",
+    "choose_blocks": ".recompute",
+    "find_batch_size": ".batch_size",
+    "find_difference": ".repeat",
+    "find_long_lived": ".long_lived",
+    "find_nondeterministic": ".nondeterminism",
+    "measure_peak": ".memory",
+    "predict_memory": ".memory",
+    "scale_learning_rate": ".learning_rate",
+    "tune_loader": ".loader_settings",
+}
+__getattr__, __dir__ = lazy_names(__name__, _MODULES)

@@ -36,28 +36,28 @@ _OUT_OF_MEMORY = ("CUDA error: out of memory", "STATUS_ALLOC_FAILED", "can't all
 
 @dataclass(frozen=True)
 class BatchPoint:
-    """One size of the curve."""
+    """One measured batch size of `BatchReport`."""
 
-    batch: int
-    samples_per_s: float
-    step_ms: float
-    peak_bytes: int
+    batch: int  # samples
+    samples_per_s: float  # rate
+    step_ms: float  # time of a step in milliseconds
+    peak_bytes: int  # peak of the memory that torch's allocator reserved
 
 
 @dataclass(frozen=True)
 class BatchReport:
-    """What find_batch_size() found."""
+    """The result of `find_batch_size`; `print(report)` shows the curve."""
 
-    batch: int  # the knee
-    points: tuple[BatchPoint, ...]  # by size
+    batch: int  # recommended batch size
+    points: tuple[BatchPoint, ...]  # every measured size, smallest first
     stopped: str  # why no larger size was tried
-    wanted: int  # the batch that one update shall have
-    micro_batch: int  # of the wanted batch, what is computed at once
-    accumulate: int  # micro-batches per update: Accumulate(parts) if more than 1
-    noise: float = 0.0  # how far equal measurements were apart, as a share
-    low: int = 0  # the knee if rates are better than measured by the noise ...
-    high: int = 0  # ... or worse
-    device: str = ""
+    wanted: int  # samples per update
+    micro_batch: int  # samples that are computed at once
+    accumulate: int  # micro-batches per update: the argument of Accumulate
+    noise: float = 0.0  # relative difference between equal measurements
+    low: int = 0  # lowest recommendation within the noise
+    high: int = 0  # highest recommendation within the noise
+    device: str = ""  # name of the device
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -93,15 +93,21 @@ def find_batch_size(
     measure: Measure | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> BatchReport:
-    """Trains with growing batches, made by repeating the example batch, in a process of its own.
+    """Returns the smallest batch size whose samples per second are close to the best.
 
-    build             a function that returns model, optimizer, loss_fn, batch; or "train.py:build"; or a Job
-    wanted            samples per update that shall be kept; accumulated if they do not fit. Default: the knee
-    memory_cap_bytes  of the GPU's memory; by default all of it, on a CPU half of what is free
-    within            how far below the best samples/s a smaller batch may be
-    tricks            as the step will have them: precision and compilation move the knee
-    measure           measures one size; default: in a child process
-    progress          called with a text for each size
+    Trains with growing batches in a process of its own; the example batch is repeated to make them.
+
+    build             a function that returns model, optimizer, loss_fn, batch; or "train.py:build";
+                      or a Job
+    wanted            samples per update; accumulated if they do not fit. Default: the found size
+    memory_cap_bytes  limit of GPU memory; default: all of it, on a CPU half of what is free
+    within            share by which a smaller batch may miss the best samples per second
+    multiple          the size is a multiple of this
+    largest           largest size to try
+    tricks            tricks of the step: precision and compilation change the answer
+    seed              seed of the weights and the random numbers
+    measure           function that measures one size; default: in a child process
+    progress          function that is called with a text for each size
     """
     if not 0 <= within < 1:
         raise ArgumentError(f"find_batch_size: within must be from 0 to below 1, not {within}")

@@ -29,12 +29,12 @@ _BY_FRAMEWORK = ("bf16", "fp16", "accumulate", "set_to_none")
 
 
 class FrameworkPlan:
-    """`apply(model, optimizer)` and `undo()`; what the framework is to be told; what is left out.
+    """The part of a plan that works in the training loop of Accelerate or another framework.
 
-    precision   "bf16", "fp16" or "no", as Accelerate calls them
-    accumulate  the micro-batches of one step
-    applied     titles of the tricks that apply() set
-    left_out    "title: reason" of the others
+    precision   argument for the framework: "bf16", "fp16" or "no", as Accelerate calls them
+    accumulate  argument for the framework: micro-batches per update
+    applied     titles of the tricks that `apply` set
+    left_out    "title: reason" for each other trick
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -49,7 +49,10 @@ class FrameworkPlan:
         self._compiled: list[torch.nn.Module] = []
 
     def apply(self, model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> None:
-        """Once the model is on its device. Before or after a checkpoint is loaded."""
+        """Applies flags, layout, compilation and optimizer kernels.
+
+        Call it when the model is on its device, before or after a checkpoint is loaded.
+        """
         step = self._step = Step(model, optimizer, torch.nn.functional.mse_loss)
         try:
             for trick in in_order(self._plan.tricks):
@@ -61,7 +64,7 @@ class FrameworkPlan:
             raise
 
     def undo(self) -> None:
-        """Takes back what apply() changed."""
+        """Reverts `apply`."""
         for module in self._compiled:
             module._compiled_call_impl = None
         while self._done:

@@ -28,15 +28,16 @@ MOST_BATCHES = 8  # of an iterable: enough to see whether shapes vary
 
 @dataclass
 class Job:
-    """Ready to train, in this process."""
+    """Holds what is trained: a model, its optimizer, its loss function and example batches."""
 
-    model: torch.nn.Module
-    optimizer: torch.optim.Optimizer
-    loss_fn: Callable[..., torch.Tensor]
-    batches: list[Any]
+    model: torch.nn.Module  # on the device of the training
+    optimizer: torch.optim.Optimizer  # an optimizer of the model's parameters
+    loss_fn: Callable[..., torch.Tensor]  # called as loss_fn(model(batch[0]), *batch[1:])
+    batches: list[Any]  # batches on the same device, such as tuples of tensors
 
     @property
     def shapes_vary(self) -> bool:
+        """Whether the batches differ in structure, shape or type."""
         return len({signature(batch) for batch in self.batches}) > 1
 
 

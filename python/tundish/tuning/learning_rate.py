@@ -55,11 +55,15 @@ def scale_learning_rate(
     warmup_steps: int | None = None,
     samples_per_epoch: int | None = None,
 ) -> list[str]:
-    """Lines of Python that set the learning rates for batches of `new` samples instead of `old`.
+    """Returns lines of Python that scale the learning rates from batches of `old` samples to `new`.
 
-    They work on `optimizer` as it was when the rates were found; they change nothing by themselves.
-    Batches are samples per update: of all ranks, and all accumulated micro-batches. A larger batch gets a
-    warmup from the old rate to the new one. `rule`: "linear" or "square root", by default the optimiser's.
+    Nothing changes until you run the lines. A larger batch gets a warmup from the old rate to the
+    new one.
+
+    old, new           samples per update, over all ranks and accumulated micro-batches
+    rule               "linear" or "square root"; default: the usual one for the optimizer
+    warmup_steps       length of the warmup; default: 5 epochs, without samples_per_epoch 640,000 samples
+    samples_per_epoch  samples of your data set
     """
     _check(old, new, rule, warmup_steps)
     rule = rule or rule_of(optimizer)

@@ -28,26 +28,25 @@ LEAST_GAIN = 0.05  # a host is noisy
 
 @dataclass(frozen=True)
 class LoaderTrial:
-    """One setting against the default, measured in the same rounds."""
+    """One measured setting of `LoaderReport`, compared with the defaults in the same rounds."""
 
-    settings: Settings
-    samples_per_s: float
-    gain: float  # over the default: 1.10 is 10 % faster
-    threshold: float  # the gain that noise alone can give
+    settings: Settings  # arguments of tundish.Loader
+    samples_per_s: float  # rate
+    gain: float  # ratio to the defaults: 1.10 is 10 % faster
+    threshold: float  # gain that noise alone can give
 
 
 @dataclass(frozen=True)
 class LoaderReport:
-    """What tune_loader() found."""
+    """The result of `tune_loader`; `print(report)` shows every setting."""
 
-    settings: (
-        Settings  # what to give to tundish.Loader besides the rest; empty: the defaults are best
-    )
-    default_samples_per_s: float
-    samples_per_s: float  # with `settings`, in the rounds that confirmed them
-    trials: tuple[LoaderTrial, ...]
+    settings: Settings  # recommended arguments of tundish.Loader; empty if the defaults are best
+    default_samples_per_s: float  # rate with the defaults
+    samples_per_s: float  # rate with `settings`
+    trials: tuple[LoaderTrial, ...]  # every measured setting
 
     def code(self) -> str:
+        """Returns the line that makes a loader with these settings."""
         words = "".join(f", {key}={value!r}" for key, value in self.settings.items())
         return f"loader = tundish.Loader(...{words})" if words else "the defaults are best"
 
@@ -74,10 +73,12 @@ def tune_loader(
 ) -> LoaderReport:
     """Measures a loader with its default settings and with others, in turns.
 
-    data      what tundish.Loader takes, followed by its other arguments; or make(**settings), which
-              returns a loader with these settings
-    seconds   about how long all of it takes
-    step      called with each batch, as the training loop does: more threads than the loop needs can cost it
+    data     what `tundish.Loader` takes, followed by its other arguments; or a function
+             `make(**settings)` that returns a loader
+    seconds  approximate time for all measurements
+    step     function that is called with each batch, as in the training loop
+    clock    function that returns the time in seconds
+    cpus     CPUs that the loader may use; default: all of this process
     """
     if seconds <= 0:
         raise ArgumentError(f"tune_loader: {seconds} seconds are too few")

@@ -23,20 +23,21 @@ _SMALLEST_SHARE = 0.01  # of the peak: what is idle there and smaller is not wor
 
 @dataclass(frozen=True)
 class LongLived:
-    """Tensors made by one line.
+    """Tensors that one line made and that live too long.
 
-    why: "grows": every step leaves more of them behind. "kept": alive after the step that made them,
-    replaced by the next one's. "idle": alive at the peak, although nothing uses them any more.
+    grows  every step leaves more of them behind
+    kept   they outlive their step, and the next step replaces them
+    idle   they are alive at the peak although nothing uses them any more
     """
 
-    why: str
-    file: str
-    line: int
-    text: str  # the source line
-    count: int  # alive after the last step; "idle": at the peak
-    bytes: int
-    bytes_per_step: int = 0  # "grows" only
-    holds_graph: bool = False  # it keeps autograd's graph, and what that saved, alive
+    why: str  # "grows", "kept" or "idle"
+    file: str  # file of the line
+    line: int  # number of the line; 0 in the backward pass
+    text: str  # text of the line
+    count: int  # tensors that are alive after the last step; for "idle" at the peak
+    bytes: int  # their memory
+    bytes_per_step: int = 0  # growth per step; only for "grows"
+    holds_graph: bool = False  # whether a tensor keeps its autograd graph alive
 
     def __str__(self) -> str:
         where = f"{self.file}:{self.line}: {self.text}" if self.line else "(in the backward pass)"
@@ -48,10 +49,13 @@ class LongLived:
 def find_long_lived(
     job: Job | Step | Callable[[Any], Any], batch: Any = None, *, steps: int = 3
 ) -> list[LongLived]:
-    """Trains `steps` steps after a first one, and looks at what each leaves behind; the worst first.
+    """Returns tensors that live longer than a training step needs them, the worst first.
 
-    job: a job, or a function that trains on one batch, as your loop does. It is called with `batch`,
-    and what it returns is dropped: let it append to your lists what your loop appends.
+    Trains `steps` steps after a first one and looks at what each leaves behind.
+
+    job    a Job or a Step; or a function that trains on one batch, as your loop does. Let it append to
+           your lists what your loop appends: what it returns is dropped
+    batch  the argument of the function or the step
     """
     step, batches = _callable(job, batch)
     live = LiveMemory(lines=True, stop=find_long_lived.__code__)

@@ -35,22 +35,22 @@ KINDS = ("parameters", "buffers", "gradients", "optimizer", "batch", "activation
 
 @dataclass(frozen=True)
 class MemoryPrediction:
-    """Bytes. `activations` is what the forward pass keeps for the backward pass; `peak` is the most that
-    is alive at once, in `phase`, and `at_peak` says what it consists of."""
+    """The result of `predict_memory`, in bytes; `print(prediction)` shows the peak."""
 
-    samples: int
-    parameters: int
-    buffers: int
-    gradients: int
-    optimizer: int  # its state
-    batch: int
-    activations: int
-    workspace: int  # of cuBLAS
-    peak: int
-    phase: str  # "forward", "backward" or "optimizer"
-    at_peak: dict[str, int]
+    samples: int  # samples in the batch
+    parameters: int  # parameters of the model
+    buffers: int  # buffers of the model
+    gradients: int  # all gradients, after the backward pass
+    optimizer: int  # state of the optimizer
+    batch: int  # the batch
+    activations: int  # what the forward pass keeps for the backward pass
+    workspace: int  # workspace of cuBLAS
+    peak: int  # the most that is alive at once
+    phase: str  # where the peak is: "forward", "backward" or "optimizer"
+    at_peak: dict[str, int]  # what the peak consists of
     method: str  # "fake tensors" or "small batches"
-    reason: str = ""  # why not by fake tensors
+    reason: str = ""  # why fake tensors were impossible
+    # at_peak for each part of the step
     phases: dict[str, dict[str, int]] = field(default_factory=dict, repr=False)
 
     def __str__(self) -> str:
@@ -62,10 +62,13 @@ class MemoryPrediction:
 def predict_memory(
     job: Job | Step, batch: Any = None, *, samples: int | None = None
 ) -> MemoryPrediction:
-    """The peak of one training step, for `samples` samples (those of the batch unless given).
+    """Predicts the peak memory of one training step without running it.
 
-    The model and the optimiser stay as they are. A compiled or captured step is predicted as if it
-    was neither, and without a gradient scaler, which is small. Kernels' own workspaces are not seen, except for cuBLAS's.
+    The model and the optimizer stay unchanged. The prediction is for a step without `torch.compile`,
+    CUDA graph and gradient scaler. Of the workspaces of kernels it counts only those of cuBLAS.
+
+    job      a Job, or a Step with the batch as second argument
+    samples  samples in the batch; default: as many as the given batch has
     """
     step, batch = step_and_batch(job, batch)
     count = samples_of(batch)
@@ -81,7 +84,7 @@ def predict_memory(
 
 
 def measure_peak(job: Job | Step, batch: Any = None, *, steps: int = 3) -> int:
-    """Trains `steps` steps on the GPU; the most bytes that were allocated at once."""
+    """Trains `steps` steps on the GPU and returns the peak of allocated bytes."""
     step, batch = step_and_batch(job, batch)
     if step.device.type != "cuda":
         raise ArgumentError(

@@ -31,13 +31,13 @@ Gradients = dict[int, torch.Tensor]  # by the number of the node's output
 
 @dataclass(frozen=True)
 class NondeterministicOperation:
-    """`in_backward`: it runs in the backward pass; the line is that of the forward pass."""
+    """An operation without a deterministic algorithm, and the line of the forward pass that calls it."""
 
-    operation: str
-    file: str
-    line: int
-    text: str  # the source line
-    in_backward: bool = False
+    operation: str  # name of the operation
+    file: str  # file of the line
+    line: int  # number of the line; 0 if it is unknown
+    text: str  # text of the line
+    in_backward: bool = False  # whether the operation runs in the backward pass
 
     def __str__(self) -> str:
         where = f"{self.file}:{self.line}: {self.text}" if self.line else "(line not known)"
@@ -45,9 +45,10 @@ class NondeterministicOperation:
 
 
 def find_nondeterministic(job: Job | Step, batch: Any = None) -> list[NondeterministicOperation]:
-    """Runs forward and backward of one batch; each operation once per line, in order of execution.
+    """Returns the operations of a training step that have no deterministic algorithm.
 
-    The model, its gradients and all generators stay as they are.
+    Runs forward and backward pass of one batch. Each operation is listed once per line, in order of
+    execution. The model, its gradients and all random generators stay unchanged.
     """
     step, batch = step_and_batch(job, batch)
     found: dict[NondeterministicOperation, None] = {}

@@ -39,27 +39,28 @@ class Block:
 
 @dataclass(frozen=True)
 class BlockChoice:
-    """What choose_blocks() found."""
+    """The result of `choose_blocks`: names of submodules for `Checkpointing(blocks)`."""
 
-    blocks: tuple[str, ...]  # for Checkpointing(blocks)
-    target_bytes: int
-    plain_bytes: int  # activations at their peak without checkpointing
-    peak_bytes: (
-        int  # predicted with these blocks: what is kept, and the largest block while it runs again
-    )
-    seconds: float  # predicted, more per step
+    blocks: tuple[str, ...]  # names of submodules
+    target_bytes: int  # the target
+    plain_bytes: int  # peak of activations without checkpointing
+    peak_bytes: int  # predicted peak of activations with these blocks
+    seconds: float  # predicted cost per step
 
     @property
     def reached(self) -> bool:
+        """Whether the blocks bring the activations down to `target_bytes`."""
         return self.peak_bytes <= self.target_bytes
 
 
 def choose_blocks(job: Job, target_bytes: int, clock: Clock = time.perf_counter) -> BlockChoice:
-    """Blocks whose recomputation brings the activations of a step down to `target_bytes`.
+    """Returns the cheapest blocks to recompute so that activations fit into `target_bytes`.
 
-    Of the choices that reach the target, the one that costs least time; if none does, the one with the
-    lowest peak. Activations are what autograd keeps for the backward pass; weights, gradients, the
-    optimiser's state and the batch are not counted. The job's model is as it was afterwards.
+    If no choice reaches the target, returns the one with the lowest peak. Activations are what autograd
+    keeps for the backward pass; weights, gradients, optimizer state and the batch are not counted.
+    The model of the job stays unchanged.
+
+    clock  function that returns the time in seconds
     """
     if target_bytes <= 0:
         raise ArgumentError(f"choose_blocks: a target of {target_bytes} bytes is none")

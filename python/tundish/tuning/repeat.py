@@ -17,12 +17,12 @@ from .step import Step
 
 @dataclass(frozen=True)
 class Difference:
-    """The first tensor that differed; `what` is "output", "loss" or "gradient"."""
+    """The first tensor that differed between two runs."""
 
-    what: str
-    name: str  # of the module or the parameter
-    run: int  # the run that differed from run 0
-    largest: float  # absolute difference; nan where a NaN is on one side only or shapes differ
+    what: str  # "output", "loss" or "gradient"
+    name: str  # module or parameter; empty for the loss
+    run: int  # number of the run that differs from run 0
+    largest: float  # largest absolute difference; NaN if shapes differ or one side has a NaN
 
     def __str__(self) -> str:
         name = f" of {self.name}" if self.name else ""
@@ -32,10 +32,11 @@ class Difference:
 def find_difference(
     job: Job | Step, batch: Any = None, *, seed: int = 0, runs: int = 2
 ) -> Difference | None:
-    """Runs forward and backward `runs` times from the same seed. None if all bits are equal.
+    """Runs forward and backward pass `runs` times from one seed and returns the first difference.
 
-    Compared in order of execution: the modules' outputs, the loss, the parameters' gradients from the
-    last layer to the first. The model, its gradients and all generators stay as they are.
+    Returns None if all bits are equal. Compares in order of execution: outputs of modules, the loss,
+    gradients from the last layer to the first. The model, its gradients and all random generators
+    stay unchanged.
     """
     step, batch = step_and_batch(job, batch)
     first: list[tuple[str, str, torch.Tensor]] = []

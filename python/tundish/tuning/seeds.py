@@ -41,18 +41,18 @@ class WorkerSeeds:
 
 @dataclass
 class Seeds:
-    """What `seed_everything` set, what torch's DataLoader needs, and the way back."""
+    """The result of `tundish.seed_everything`: what torch's DataLoader needs, and `undo`."""
 
-    seed: int
-    deterministic: bool | str
-    generator: Any  # torch.Generator for DataLoader(generator=): shuffling and the workers' seeds
-    worker_init_fn: Callable[[int], None]
+    seed: int  # the seed
+    deterministic: bool | str  # True, False or "warn"
+    generator: Any  # argument of DataLoader: seeds shuffling and the workers
+    worker_init_fn: Callable[[int], None]  # argument of DataLoader: seeds each worker
     _before: RandomState = field(repr=False)
     _flags: dict[str, Any] = field(repr=False)
     _environment: dict[str, str | None] = field(repr=False)
 
     def undo(self, generators: bool = False) -> None:
-        """Flags and environment as they were before; with `generators=True` random numbers, too."""
+        """Restores flags and environment, with `generators=True` also the random generators."""
         _set_flags(self._flags)
         for name, value in self._environment.items():
             if value is None:

@@ -43,7 +43,11 @@ def is_mean(loss_fn: LossFunction) -> bool:
 
 
 class Step:
-    """`step(batch)` trains on one batch and returns its loss, detached: a copy that stays as it is."""
+    """One training step: `step(batch)` trains on a batch and returns a detached copy of its loss.
+
+    The loss is `loss_fn(model(batch[0]), *batch[1:])`; if the first argument of `loss_fn` is called
+    `model`, the loss is `loss_fn(model, batch)`. A trick changes the step: `Bf16().apply(step)`.
+    """
 
     def __init__(
         self, model: torch.nn.Module, optimizer: torch.optim.Optimizer, loss_fn: LossFunction
@@ -108,7 +112,7 @@ class Step:
             return self.train_on(batch, self.compiled_loss_of)
 
     def reset(self) -> None:
-        """Forgets what was compiled and captured; after a trick was applied or undone."""
+        """Discards compiled code and the CUDA graph. Call it after you change the step."""
         self.main_signature = self._compiled = None
         if self._graph is not None:
             self._graph.release()

@@ -188,7 +188,7 @@ def remarks(search: Search) -> list[str]:
     out = []
     if not search.gates.deterministic:
         out.append(
-            "your step does not give the same bits twice; tundish.tuning.nondeterminism finds where"
+            "your step does not give the same bits twice; tundish.tuning.find_nondeterministic finds where"
         )
     if layers := fallback_layers(search):
         more = f" and {len(layers) - 5} more" if len(layers) > 5 else ""

@@ -25,22 +25,23 @@ UNEXPLAINED = 0.1  # of the step: what cached batches save beyond the waiting
 
 @dataclass(repr=False)
 class Verdict:
-    """`str(verdict)` is the report for a terminal; `cause` is None where there was no step to judge."""
+    """What bounds the step of a training loop, and what to change.
 
-    sentence: str
-    cause: Cause | None
-    figures: Figures | None = None
-    changes: list[Change] = field(default_factory=list)
-    loading: Loading | None = None
-    facts: dict[str, Any] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    ranks: list[dict[str, Any]] = field(default_factory=list)  # of several: rank, step, waiting
-    findings: list[dict[str, Any]] = field(
-        default_factory=list
-    )  # of checks, static ones by the verb
-    applied: dict[str, Any] | None = None  # the change that --apply tried, and the step it gave
-    table: str = ""  # that is printed: "simple" or "advanced"
-    timeline: dict[str, Any] | None = None  # what is in the file that was written
+    `print(verdict)` is the report for a terminal.
+    """
+
+    sentence: str  # the verdict in one sentence
+    cause: Cause | None  # what bounds the step: `name` and `share`; None without steps to judge
+    figures: Figures | None = None  # times of the step and its parts
+    changes: list[Change] = field(default_factory=list)  # what to change, best first
+    loading: Loading | None = None  # where the time of a batch goes
+    facts: dict[str, Any] = field(default_factory=dict)  # what was measured
+    notes: list[str] = field(default_factory=list)  # what limits the verdict
+    ranks: list[dict[str, Any]] = field(default_factory=list)  # rank, step and waiting of each rank
+    findings: list[dict[str, Any]] = field(default_factory=list)  # what the checks found
+    applied: dict[str, Any] | None = None  # the change that was tried, and the step that it gave
+    table: str = ""  # table to print: "simple" or "advanced"
+    timeline: dict[str, Any] | None = None  # contents of the timeline file
 
     def __str__(self) -> str:
         from .text import verdict_text

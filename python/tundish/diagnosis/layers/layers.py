@@ -25,7 +25,10 @@ Loss = Callable[[Any], Any]
 
 @dataclass(repr=False)
 class Layers:
-    """`print(layers)` is the table and what the checks find. `rows` are dicts, slowest first, as in the doctor's JSON."""
+    """The result of `tundish.layers`; `print(layers)` is the table with the findings below it.
+
+    `rows` are dicts, slowest first, as in the JSON of the doctor.
+    """
 
     values: dict[str, Any]
     findings: list[dict[str, Any]] = field(default_factory=list)

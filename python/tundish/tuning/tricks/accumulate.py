@@ -17,11 +17,10 @@ STATIC_GRAPH = "a DistributedDataParallel with static_graph=True cannot accumula
 
 @dataclass(frozen=True)
 class Accumulate(Trick):
-    """The gradients of the whole batch with the activations of one micro-batch.
+    """Splits each batch into `parts` micro-batches and updates the weights once.
 
-    Equal to the large batch for a loss that is a mean or a sum over samples. Not equal with
-    BatchNorm: it normalises by the statistics of a micro-batch. Then the step equals one that was
-    made of micro-batches from the start.
+    The update equals the one of the whole batch for a loss that is a mean or a sum over samples.
+    BatchNorm is the exception: it normalizes by the statistics of a micro-batch.
     """
 
     parts: int = 2

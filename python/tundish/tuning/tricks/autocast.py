@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Bf16(Trick):
+    """Runs matrix products and convolutions in bfloat16 by autocast; weights stay in fp32."""
+
     name = "bf16"
     title = "bf16 autocast"
     grade = Grade.STATISTICAL
@@ -43,7 +45,10 @@ class Bf16(Trick):
 
 @dataclass(frozen=True)
 class Fp16(Trick):
-    """With a gradient scaler: gradients below 6e-8 would be zero without it."""
+    """Runs matrix products and convolutions in float16 by autocast, with a gradient scaler.
+
+    Without the scaler, gradients below 6e-8 would be zero.
+    """
 
     name = "fp16"
     title = "fp16 autocast, scaler"

@@ -12,37 +12,50 @@ if TYPE_CHECKING:
 
 
 class Grade(Enum):
-    """How close a trick's numbers must stay to the plain step's."""
+    """How close the numbers of a trick must stay to the numbers of the plain step.
 
-    BITWISE = "bitwise"  # the same bits
-    REASSOCIATION = "reassociation"  # the same sums in another order: within fp32 noise
-    STATISTICAL = "statistical"  # lower precision: the loss curve stays in the fp32 band
+    BITWISE        the same bits
+    REASSOCIATION  the same sums in another order: within the noise of fp32
+    STATISTICAL    lower precision: the loss curve stays in the band of fp32
+    """
+
+    BITWISE = "bitwise"
+    REASSOCIATION = "reassociation"
+    STATISTICAL = "statistical"
 
 
 @dataclass(frozen=True)
 class Trick(ABC):
-    """One trick. The fields of a subclass are its options; they are what a plan file keeps."""
+    """Base class of a change of the training step that `tundish.tune` can try.
+
+    A subclass is a frozen dataclass. Its fields are options, which a plan file keeps.
+
+    name      its name in a plan file and for `tundish tune`
+    title     its name in tables
+    grade     what must hold for its numbers
+    replaces  names of tricks that have no effect beside it
+    """
 
     name: ClassVar[str] = ""
-    title: ClassVar[str] = ""  # as tables show it
+    title: ClassVar[str] = ""
     grade: ClassVar[Grade] = Grade.BITWISE
-    replaces: ClassVar[tuple[str, ...]] = ()  # tricks that have nothing to do beside it
+    replaces: ClassVar[tuple[str, ...]] = ()
     own: ClassVar[str] = ""  # FILE:CLASS of a user's own trick
 
     def obstacle(self, step: Step) -> str:
-        """Why this trick cannot be used on this step; empty if it can."""
+        """Returns why this trick cannot be used on this step; an empty string if it can."""
         return ""
 
     @abstractmethod
     def apply(self, step: Step) -> None:
-        """Changes the step, or flags of torch; what undo() needs goes into step.kept."""
+        """Changes the step or flags of torch. Keeps in `step.kept` what `undo` needs."""
 
     @abstractmethod
     def undo(self, step: Step) -> None:
-        """Takes back what apply() did."""
+        """Reverts `apply`."""
 
     def code(self) -> list[str]:
-        """The lines that do the same in a training loop of one's own."""
+        """Returns lines that do the same in your own training loop."""
         return []
 
     def as_json(self) -> dict[str, Any]:

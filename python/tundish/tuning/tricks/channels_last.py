@@ -15,6 +15,8 @@ from .base import Grade, Trick
 
 @dataclass(frozen=True)
 class ChannelsLast(Trick):
+    """Stores images and filters as (N, H, W, C), the layout of tensor cores."""
+
     name = "channels_last"
     title = "channels_last"
     grade = Grade.REASSOCIATION

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Checkpointing(Trick):
-    """`blocks` are names of submodules; choose_blocks() of recompute.py finds them for a memory target.
+    """Recomputes the activations of some blocks in the backward pass instead of keeping them.
 
-    The same operations run on the same inputs with the same random numbers: bitwise equal where these
-    operations are deterministic. cuDNN's are not all, hence the grade.
+    `blocks` are names of submodules; `choose_blocks` finds them for a memory target. The results are
+    bitwise equal where the operations are deterministic: inputs and random numbers are the same.
     """
 
     blocks: tuple[str, ...] = ()

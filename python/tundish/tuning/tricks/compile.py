@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Compile(Trick):
+    """Compiles forward pass, loss and backward pass with `torch.compile(mode=...)`."""
+
     mode: str = "default"
 
     name = "compile"

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CudaGraph(Trick):
+    """Records the whole step as a CUDA graph and replays it with one launch."""
+
     name = "cuda_graph"
     title = "CUDA graph of the step"
     grade = Grade.REASSOCIATION  # the same kernels; but cuDNN's own sums vary from run to run

@@ -24,6 +24,8 @@ _CONVOLUTIONS = (
 
 @dataclass(frozen=True)
 class CudnnBenchmark(Trick):
+    """Lets cuDNN time its algorithms for each shape of convolution and keep the fastest."""
+
     name = "cudnn_benchmark"
     title = "cudnn.benchmark"
     grade = Grade.REASSOCIATION

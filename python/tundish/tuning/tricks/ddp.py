@@ -19,13 +19,14 @@ _PARALLEL = torch.nn.parallel.DistributedDataParallel
 
 @dataclass(frozen=True)
 class DdpOptions(Trick):
-    """gradient_as_bucket_view saves a copy of all gradients; static_graph saves the search for unused
-    parameters in every step.
+    """Sets options of DistributedDataParallel.
 
-    A DistributedDataParallel that lives cannot be changed: apply() makes another one around the same
-    module, with the same arguments otherwise, and the step trains through it. The user's object stays
-    as it was: without a forward pass of its own it does nothing. undo() goes back to it. Making
-    one is a collective operation: every rank must apply the same plan.
+    `gradient_as_bucket_view` saves a copy of all gradients. `static_graph` saves the search for
+    unused parameters in every step.
+
+    An existing DistributedDataParallel cannot be changed. So `apply` wraps the same module in a
+    second one with these options, and the step trains through the second one. `undo` goes back to
+    the first one. Wrapping is a collective operation: every rank must apply the same plan.
     """
 
     gradient_as_bucket_view: bool = True

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class InplaceActivations(Trick):
+    """Lets ReLU and similar activations overwrite their input where autograd does not need it."""
+
     name = "inplace"
     title = "in-place activations"
     grade = Grade.BITWISE

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FusedOptimizer(Trick):
+    """Runs the optimizer's step with torch's fused kernels: one kernel for many tensors."""
+
     name = "fused_optimizer"
     title = "fused optimiser"
     grade = Grade.REASSOCIATION
@@ -35,6 +37,8 @@ class FusedOptimizer(Trick):
 
 @dataclass(frozen=True)
 class ForeachOptimizer(Trick):
+    """Runs the optimizer's step with torch's foreach kernels: one kernel per operation."""
+
     name = "foreach_optimizer"
     title = "foreach optimiser"
     grade = Grade.REASSOCIATION

@@ -2,7 +2,7 @@
 
 # tricks.py
 from dataclasses import dataclass
-from tundish.tuning.tricks import Grade, Trick
+from tundish.tuning import Grade, Trick
 
 @dataclass(frozen=True)
 class NoAuxiliaryHead(Trick):
@@ -41,7 +41,7 @@ def load_own(words: str) -> type[Trick]:
         if not isinstance(kind, type) or not issubclass(kind, Trick) or not kind.name:
             raise ArgumentError(
                 f"{words} is not a trick\n"
-                "  fix: make it a subclass of tundish.tuning.tricks.Trick with a name, as docs/tricks.md shows"
+                "  fix: make it a subclass of tundish.tuning.Trick with a name, as docs/tricks.md shows"
             )
         if inspect.isabstract(kind):
             raise ArgumentError(f"{words} has no apply() or no undo(): a trick needs both")

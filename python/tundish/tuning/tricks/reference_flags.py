@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StrictFp32(Trick):
-    """No TF32 anywhere: what fp32 says."""
+    """Turns TF32 off everywhere. A reference to compare with, not a gain."""
 
     name = "strict_fp32"
     title = "strict fp32"
@@ -41,7 +41,10 @@ class StrictFp32(Trick):
 
 @dataclass(frozen=True)
 class TorchDefaults(Trick):
-    """TF32 in convolutions only, cudnn.benchmark off."""
+    """Sets the flags that torch starts with: TF32 in convolutions only, no cudnn.benchmark.
+
+    A reference to compare with, not a gain.
+    """
 
     name = "torch_defaults"
     title = "torch's default flags"

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SetToNone(Trick):
+    """Drops gradients before a step instead of filling them with zeros."""
+
     name = "set_to_none"
     title = "set_to_none"
     grade = Grade.BITWISE

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TF32(Trick):
+    """Multiplies fp32 numbers in TF32, with 10 bits of mantissa, on tensor cores."""
+
     name = "tf32"
     title = "TF32"
     grade = Grade.STATISTICAL

@@ -14,8 +14,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TundishMuon(TundishOptimizer):
-    """Newton-Schulz iterations in bfloat16 amplify each rounding: two correct programs differ by about 1 % of an
-    update, far more than fp32 noise. So loss curves are compared, not single steps."""
+    """Runs the step of `torch.optim.Muon` with `tundish.optim`.
+
+    Newton-Schulz iterations in bfloat16 amplify each rounding: two correct programs differ by about
+    1 % of an update, far more than fp32 noise. So loss curves are compared, not single steps.
+    """
 
     name = "tundish_muon"
     title = "Tundish's Muon"

@@ -20,6 +20,12 @@ _OTHERS = tuple(twin for twin in TWINS if twin is not MUON)
 
 @dataclass(frozen=True)
 class TundishOptimizer(Trick):
+    """Runs the optimizer's step with `tundish.optim`.
+
+    The optimizer object, its groups and its state stay yours. Supports torch's SGD, Adam and AdamW and
+    timm's Lars, Lamb, Lion and NvNovoGrad.
+    """
+
     name = "tundish_optimizer"
     title = "Tundish's optimiser"
     grade = Grade.REASSOCIATION

@@ -1,0 +1,47 @@
+"""Public names that a package imports when they are first used (PEP 562)."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+
+def lazy_names(
+    package: str,
+    modules: Mapping[str, str],
+    *,
+    subpackages: Collection[str] = (),
+    without_torch: Collection[str] = (),
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Returns `__getattr__` and `__dir__` for `package`.
+
+    modules        the module of each public name, relative to the package
+    subpackages    subpackages that are imported when they are first used
+    without_torch  names that can be imported without PyTorch; `dir()` and `help()` omit the others
+                   where PyTorch is not installed
+    """
+
+    def get(name: str) -> Any:
+        if name in subpackages:
+            return importlib.import_module(f".{name}", package)
+        if name not in modules:
+            raise AttributeError(
+                f"module {package!r} has no attribute {name!r}",
+                name=name,
+                obj=sys.modules[package],
+            )
+        value = getattr(importlib.import_module(modules[name], package), name)
+        setattr(sys.modules[package], name, value)  # the next use does not call get()
+        return value
+
+    def names() -> list[str]:
+        from importlib.util import find_spec
+
+        lazy = {*modules, *subpackages}
+        if find_spec("torch") is None:
+            lazy &= set(without_torch)
+        return sorted(lazy.union(vars(sys.modules[package])))
+
+    return get, names
