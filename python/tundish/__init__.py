@@ -55,26 +55,25 @@ The command `tundish` does most of this without Python code: `tundish --help`.
 
 from typing import TYPE_CHECKING, Any
 
-from . import transforms
 from ._c.errors import ArgumentError, Error, MissingError, SampleError
 from ._c.library import version as _version
 from ._lazy import lazy_names as _lazy_names
-from .converting import convert
 from .data.data_source import DataSource
 from .data.dataset import Dataset
 from .data.loader import Loader
 from .data.order import Balanced, Mixture, Order, Repeated, Subset, Weighted
 from .data.replay import Replayed
-from .packing import pack, write_manifest
 from .program import tell_library as _tell_library
 
 if TYPE_CHECKING:
-    from . import diagnosis, optim, tuning
+    from . import diagnosis, optim, transforms, tuning
+    from .converting import convert
     from .diagnosis.checking.check import check
     from .diagnosis.doctor.context import doctor
     from .diagnosis.layers.layers import layers
     from .dropin.accelerate import accelerate
     from .launch.data_parallel import replace_data_parallel
+    from .packing import pack, write_manifest
     from .tuning.plan import Plan, load_plan
     from .tuning.seeds import seed_everything
     from .tuning.tune import tune
@@ -118,24 +117,38 @@ _MODULES = {
     "Plan": ".tuning.plan",
     "accelerate": ".dropin.accelerate",
     "check": ".diagnosis.checking.check",
+    "convert": ".converting",
     "doctor": ".diagnosis.doctor.context",
     "layers": ".diagnosis.layers.layers",
     "load_plan": ".tuning.plan",
+    "pack": ".packing",
     "replace_data_parallel": ".launch.data_parallel",
     "seed_everything": ".tuning.seeds",
     "tune": ".tuning.tune",
+    "write_manifest": ".packing",
 }
 _import_name, __dir__ = _lazy_names(
     __name__,
     _MODULES,
-    subpackages=["diagnosis", "optim", "tuning"],
-    without_torch=["check", "diagnosis", "tuning"],
+    subpackages=["diagnosis", "optim", "transforms", "tuning"],
+    without_torch=[
+        "check",
+        "convert",
+        "diagnosis",
+        "pack",
+        "transforms",
+        "tuning",
+        "write_manifest",
+    ],
 )
 
 
 def __getattr__(name: str) -> Any:
-    if name in transforms.__all__:
-        raise AttributeError(
-            f"tundish.{name} is tundish.transforms.{name}: from tundish import transforms as T"
-        )
-    return _import_name(name)
+    try:
+        return _import_name(name)
+    except AttributeError:
+        if name.startswith("_") or name not in _import_name("transforms").__all__:
+            raise
+    raise AttributeError(
+        f"tundish.{name} is tundish.transforms.{name}: from tundish import transforms as T"
+    )

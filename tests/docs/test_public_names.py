@@ -120,6 +120,12 @@ def test_importing_the_public_modules_does_not_import_torch():
     assert not {"torch", "lightning", "pytorch_lightning", "tundish.tuning.step"} & set(loaded)
 
 
+def test_importing_tundish_leaves_out_what_is_used_later():
+    loaded = run("import sys, tundish; print(*sys.modules)").split()
+    assert "tundish.data.loader" in loaded
+    assert not {"tundish.transforms", "tundish.packing", "tundish.converting"} & set(loaded)
+
+
 def test_help_works_without_torch_and_omits_what_needs_it():
     code = """
 import sys

@@ -14,7 +14,6 @@ from .._c.errors import last_error, new_error
 from .._c.functions import OK
 from .._c.handles import LoaderHandle
 from .._c.library import lib
-from ..transforms import ToDtype
 from . import pinned, traces
 from .gpu.device import can_pin
 from .options import engine_options
@@ -171,7 +170,8 @@ def _settled(setup: Setup, source: Source, replays: bool) -> Any:
 
 
 def _check_backend(setup: Setup, source: Source) -> None:
-    dtypes = [one._json()["dtype"] for one in setup.options.transforms if isinstance(one, ToDtype)]
+    chosen = [one for one in setup.options.transforms if type(one).__name__ == "ToDtype"]
+    dtypes = [one._json()["dtype"] for one in chosen]
     if "image" not in dict(source.fields).values():
         dtypes += [dtype for dtype, _ in source.arrays.values()]
     if setup.backend == "numpy" and "bfloat16" in dtypes:

@@ -11,15 +11,16 @@ import json
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._c.library import lib
 from .._c.plain import plain
 from .._c.structs import LoaderLists
-from ..transforms.base import Transform, transforms_json, views_json
-from ..transforms.sizes import PadTo
 from . import checks
 from .order import Order, add_order
+
+if TYPE_CHECKING:
+    from ..transforms.base import Transform
 
 _ENGINE = {
     one["name"]: one["about"] for one in json.loads(lib.tundish_reference())["options"]["fields"]
@@ -204,6 +205,9 @@ def engine_options(
     sizes     samples of each path
     settled   what the loader has settled: rank, world_size, threads, memory, pin_memory, ...
     """
+    from ..transforms import PadTo  # here: it is half of the time that `import tundish` would take
+    from ..transforms.base import transforms_json, views_json
+
     out = {name: plain(getattr(options, name)) for name in _AS_THEY_ARE}
     out["transforms"] = transforms_json(options.transforms)
     out["views"] = views_json(options.views)
