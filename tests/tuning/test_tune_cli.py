@@ -233,7 +233,7 @@ def measured(scale, device="NVIDIA H200", gain=4.6):
         (0.5, ["--slower-than", "0"], 0),
     ],
 )
-def test_check_compares_with_the_saved_plan(search, capsys, scale, words, code):
+def test_remeasure_compares_with_the_saved_plan(search, capsys, scale, words, code):
     examples.plan_of(examples.image_model()).save("plan.json")
     search.act = lambda: measured(scale)
     assert tune("remeasure", "plan.json", "train.py:build", *words) == code
@@ -246,7 +246,7 @@ def test_check_compares_with_the_saved_plan(search, capsys, scale, words, code):
     assert len(asked["plan"].tricks) == 4
 
 
-def test_check_on_another_device_compares_gains(search, capsys):
+def test_remeasure_on_another_device_compares_gains(search, capsys):
     examples.plan_of(examples.image_model()).save("plan.json")
     search.act = lambda: measured(9.0, "NVIDIA L4", gain=4.59)
     assert tune("remeasure", "plan.json", "train.py:build") == 0
@@ -255,7 +255,7 @@ def test_check_on_another_device_compares_gains(search, capsys):
     assert "15.0 % slower than the saved plan" in capsys.readouterr().err
 
 
-def test_check_says_when_the_limit_is_below_the_noise(search, capsys):
+def test_remeasure_says_when_the_limit_is_below_the_noise(search, capsys):
     examples.plan_of(examples.image_model()).save("plan.json")
     now = measured(1.04)
     now.twin["spread"] = 0.05
@@ -267,7 +267,7 @@ def test_check_says_when_the_limit_is_below_the_noise(search, capsys):
     assert "identical steps varied by 5.0 % here, more than the limit" in values["text"]
 
 
-def test_check_measures_the_plan_also_when_it_is_not_the_winner_any_more(search, capsys):
+def test_remeasure_measures_a_plan_that_no_longer_wins(search, capsys):
     examples.plan_of(examples.image_model()).save("plan.json")
     now = measured(1.5)
     for row in now.rows:
@@ -279,7 +279,7 @@ def test_check_measures_the_plan_also_when_it_is_not_the_winner_any_more(search,
     assert values["step_ms"] > 49
 
 
-def test_a_plan_without_figures_cannot_be_checked(search, capsys):
+def test_a_plan_without_figures_cannot_be_remeasured(search, capsys):
     report = examples.image_model()
     report.rows = []
     examples.plan_of(report).save("plan.json")
@@ -326,7 +326,7 @@ def test_a_batch_size_as_json_has_what_the_help_names(search, capsys):
     assert list(values["points"][0]) == named[1].partition("{")[2].split(", ")
 
 
-def test_ctrl_c_while_a_batch_size_is_looked_for(search, capsys):
+def test_ctrl_c_before_there_is_a_batch_size(search, capsys):
     search.act = lambda: signal.raise_signal(signal.SIGINT)
     assert tune("batch-size", "a.py:b", "-q") == 130
     assert "interrupted before there was a batch size" in capsys.readouterr().err
