@@ -160,7 +160,7 @@ add_executable(unit_tests
   src/monitor/watchdog_test.cpp
   src/cuda/decode/batch_plan_test.cpp
   src/cuda/decode/pixel_fours_test.cpp
-  src/cli/doctor/environment_report_test.cpp
+  src/cli/env/environment_report_test.cpp
   src/cli/samples/font_test.cpp
   src/cuda/decode/tiles_test.cpp
   src/cli/text_test.cpp
@@ -169,8 +169,8 @@ add_executable(unit_tests
   src/convert/writers_test.cpp
   src/cli/pack/prove_test.cpp
   src/cli/samples/sample_set_test.cpp
-  src/cli/stats/level_sums_test.cpp
-  src/cli/stats/size_histogram_test.cpp
+  src/cli/info/level_sums_test.cpp
+  src/cli/info/size_histogram_test.cpp
   src/cli/view/level_finder_test.cpp
   src/cli/view/step_words_test.cpp
   src/cli/view/html_sheet_test.cpp
@@ -185,7 +185,7 @@ add_test(NAME unit_tests COMMAND unit_tests)
 add_library(fail_nth SHARED tests/faults/fail_nth.c)  # preloaded by tests/pack/test_faults.py
 target_link_libraries(fail_nth PRIVATE ${CMAKE_DL_LIBS})
 
-add_library(fake_nvml SHARED tests/faults/fake_nvml.c)  # src/system/nvml_test.cpp, tests/diagnosis/test_doctor_env.py
+add_library(fake_nvml SHARED tests/faults/fake_nvml.c)  # src/system/nvml_test.cpp, tests/diagnosis/test_env.py
 target_compile_options(fake_nvml PRIVATE -fno-sanitize=all)  # as the real one; its structs have other names
 add_dependencies(unit_tests fake_nvml)
 set_source_files_properties(src/system/nvml_test.cpp PROPERTIES COMPILE_DEFINITIONS FAKE_NVML_LIBRARY="$<TARGET_FILE:fake_nvml>")

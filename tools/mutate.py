@@ -55,7 +55,7 @@ RELEVANT = {
         "replay",
         "resume",
     ],
-    "environment": ["doctor_env"],
+    "environment": ["env"],
     "lanes": ["golden_lanes", "lanes", "cli_pack", "preprocess"],
     "memory": ["memory", "cache", "loader"],
     "monitor": ["monitoring", "report", "bad_samples"],
@@ -67,7 +67,7 @@ RELEVANT = {
     "source": ["sources", "fields", "cli_unpack", "cli_refused"],
     "state": ["arguments", "resume", "replay", "loader"],
     "optim": ["against_torch", "against_timm", "novograd", "precision", "bad_input"],
-    "system": ["doctor_env"],
+    "system": ["env"],
     "top": ["top"],
     "trace": ["monitoring"],
 }

@@ -52,8 +52,12 @@ def program(root: Path, name: str) -> Path:
 
 def load(root: Path, pack: Path, milliseconds: int = 1500, images: int = 6400) -> Speeds:
     """Images per second of one thread: of the program, and of the Python loader without and with Normalize."""
-    words = ["--threads", "1", "--runs", "1", "--milliseconds", str(milliseconds), "--json"]
-    rows = json.loads(printed(root, program(root, "tundish"), "bench", pack, *words, pin=True))
+    tundish = program(root, "tundish")
+    length = ["--seconds", str(milliseconds / 1000)]
+    if "--milliseconds" in printed(root, tundish, "bench", "--help"):  # before 0.2.0
+        length = ["--milliseconds", str(milliseconds)]
+    words = ["--threads", "1", "--runs", "1", *length, "--json"]
+    rows = json.loads(printed(root, tundish, "bench", pack, *words, pin=True))
     child = Path(__file__).with_name("one_loader.py")
     loader = [sys.executable, child, pack, str(images)]
     return {

@@ -1,4 +1,5 @@
-// A plan as JSON: for `tundish replay`, and for whoever wants to do the same with another library.
+// A plan as JSON: for `tundish view --state`, and for whoever wants to do the same with another
+// library.
 #pragma once
 
 #include "augment/plan.h"

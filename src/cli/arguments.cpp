@@ -3,7 +3,11 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <optional>
 
+#include "cli/renamed.h"
 #include "cli/text.h"
 
 namespace tundish::cli {
@@ -14,22 +18,75 @@ struct Arguments::Parser {
     std::string names;
     std::string text;
   };
+  struct Section {
+    std::string mode;  // empty: options of the verb
+    std::vector<Row> rows;
+    std::vector<std::string> long_names;
+  };
   std::vector<Row> words;
-  std::vector<Row> options;
-  std::vector<std::string> long_names;
+  std::vector<Section> sections = {{}};
 
-  void add(const std::string& names, const char* value, const char* text) {
+  void add(const std::string& names, const char* value, const char* text, std::size_t section) {
     // "-o,--output" is shown as "-o, --output FILE"
     std::string shown = names;
     const std::size_t comma = shown.find(',');
     if (comma != std::string::npos) shown.insert(comma + 1, " ");
     if (comma == std::string::npos && shown.starts_with("--")) shown.insert(0, "    ");
     if (*value) shown += fmt::format(" {}", value);
-    options.push_back({shown, text});
+    sections[section].rows.push_back({shown, text});
     const std::size_t dashes = names.find("--");
-    if (dashes != std::string::npos) long_names.push_back(names.substr(dashes));
+    if (dashes != std::string::npos) {
+      sections[section].long_names.push_back(names.substr(dashes));
+    }
+  }
+
+  void add(const std::string& names, const char* value, const char* text) {
+    add(names, value, text, sections.size() - 1);
+  }
+
+  void add_flag(bool& into, const char* names, const char* text, std::size_t section) {
+    add(names, "", text, section);
+    app.add_flag(names, into);
+  }
+
+  bool is_given(const std::string& name) const { return app.count(name) > 0; }
+
+  // The width of the help's first column.
+  std::size_t width_of_names() const {
+    std::size_t out = 22;
+    for (const Section& section : sections) {
+      for (const Row& row : section.rows) out = std::max(out, row.names.size());
+    }
+    return out;
+  }
+
+  std::vector<std::string> long_names() const {
+    std::vector<std::string> out;
+    for (const Section& section : sections) {
+      out.insert(out.end(), section.long_names.begin(), section.long_names.end());
+    }
+    return out;
   }
 };
+
+namespace {
+
+// "--size" of "--size=224"; empty for a word that is no long option.
+std::string long_name_of(const std::string& word) {
+  return word.starts_with("--") && word.size() > 2 ? word.substr(0, word.find('=')) : "";
+}
+
+// Empty unless the whole word is a number that fits.
+template <class T>
+std::optional<T> parsed(const std::string& word) {
+  T out = 0;
+  const char* const end = word.data() + word.size();
+  const auto [at, error] = std::from_chars(word.data(), end, out);
+  if (error != std::errc{} || at != end) return std::nullopt;
+  return out;
+}
+
+}  // namespace
 
 Arguments::Arguments(const VerbHelp& help, Shell& shell)
     : help_(help), shell_(shell), parser_(std::make_unique<Parser>()) {
@@ -66,26 +123,34 @@ void Arguments::option(std::uint64_t& into, const char* names, const char* value
                        std::uint64_t least, std::uint64_t most) {
   parser_->add(names, value, text);
   parser_->app.add_option(names, into)->check([=](const std::string& word) -> std::string {
-    std::uint64_t number = 0;
-    const bool digits = !word.empty() && word.find_first_not_of("0123456789") == std::string::npos;
-    if (digits && CLI::detail::lexical_cast(word, number) && number >= least && number <= most) {
-      return {};
-    }
+    const auto number = parsed<std::uint64_t>(word);
+    if (number && *number >= least && *number <= most) return {};
     return fmt::format("'{}' is not a whole number from {} to {}", printable(word), least, most);
   });
 }
 
-void Arguments::flag(bool& into, const char* names, const char* text) {
-  parser_->add(names, "", text);
-  parser_->app.add_flag(names, into);
+void Arguments::option(double& into, const char* names, const char* value, const char* text,
+                       double least, double most) {
+  parser_->add(names, value, text);
+  parser_->app.add_option(names, into)->check([=](const std::string& word) -> std::string {
+    const auto number = parsed<double>(word);
+    if (number && *number >= least && *number <= most) return {};
+    return fmt::format("'{}' is not a number from {} to {}", printable(word), least, most);
+  });
 }
+
+void Arguments::flag(bool& into, const char* names, const char* text) {
+  parser_->add_flag(into, names, text, parser_->sections.size() - 1);
+}
+
+void Arguments::section(const char* mode) { parser_->sections.push_back({mode, {}, {}}); }
 
 bool Arguments::parse(const Words& words) {
   bool help = false;
-  flag(shell_.json, "--json", "print JSON on stdout, for programs");
-  flag(shell_.quiet, "-q,--quiet", "print errors only");
-  flag(no_color_, "--no-color", "no colours (also: the variable NO_COLOR)");
-  flag(help, "-h,--help", "print this");
+  parser_->add_flag(shell_.json, "--json", "print JSON on stdout, for programs", 0);
+  parser_->add_flag(shell_.quiet, "-q,--quiet", "print errors only", 0);
+  parser_->add_flag(no_color_, "--no-color", "no colors (also: the variable NO_COLOR)", 0);
+  parser_->add_flag(help, "-h,--help", "print this", 0);
   // Seen before parsing, so that help comes and errors are JSON although the rest is wrong.
   for (const std::string& word : words) {
     if (word == "--") break;
@@ -97,24 +162,57 @@ bool Arguments::parse(const Words& words) {
     shell_.print(this->help());
     return false;
   }
+  check_renamed(words);
   try {
     // CLI11 takes the words from the back.
     std::vector<std::string> reversed(words.rbegin(), words.rend());
     parser_->app.parse(std::move(reversed));
   } catch (const CLI::ParseError& error) {
-    std::string hint;
-    for (const std::string& word : words) {
-      const std::string name = word.substr(0, word.find('='));
-      const auto& known = parser_->long_names;
-      if (!name.starts_with("--") || name.size() < 4) continue;
-      if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-      const std::string near = did_you_mean(name, known);
-      if (!near.empty()) hint = fmt::format("; did you mean {}?", near);
-      break;
-    }
-    throw UsageError(fmt::format("{}{}", printable(error.what()), hint));
+    throw UsageError(printable(error.what()) + hint(words));
   }
+  check_modes();
   return true;
+}
+
+bool Arguments::is_given(const char* name) const { return parser_->is_given(name); }
+
+void Arguments::exclude(const char* mode, std::initializer_list<const char*> options) const {
+  for (const char* option : options) {
+    if (!is_given(mode) || !is_given(option)) continue;
+    throw UsageError(fmt::format("{} cannot be used with {}", option, mode));
+  }
+}
+
+void Arguments::check_renamed(const Words& words) const {
+  const std::vector<std::string> known = parser_->long_names();
+  for (const std::string& word : words) {
+    if (word == "--") return;
+    const std::string name = long_name_of(word);
+    if (name.empty() || std::find(known.begin(), known.end(), name) != known.end()) continue;
+    check_option_not_renamed(help_.verb, name);
+  }
+}
+
+void Arguments::check_modes() const {
+  for (const Parser::Section& section : parser_->sections) {
+    if (section.mode.empty() || parser_->is_given(section.mode)) continue;
+    for (const std::string& name : section.long_names) {
+      if (!parser_->is_given(name)) continue;
+      throw UsageError(fmt::format("{} is only for {}", name, section.mode));
+    }
+  }
+}
+
+// "; did you mean --size?" for the first option that does not exist.
+std::string Arguments::hint(const Words& words) const {
+  const std::vector<std::string> known = parser_->long_names();
+  for (const std::string& word : words) {
+    const std::string name = long_name_of(word);
+    if (name.size() < 4 || std::find(known.begin(), known.end(), name) != known.end()) continue;
+    const std::string near = did_you_mean(name, known);
+    return near.empty() ? "" : fmt::format("; did you mean {}?", near);
+  }
+  return {};
 }
 
 std::string Arguments::help() const {
@@ -126,14 +224,18 @@ std::string Arguments::help() const {
     rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
   }
   out += fmt::format("\nusage: tundish {} {}\n\n{}\n\n", help_.verb, help_.usage, help_.text);
-  for (const Parser::Row& row : parser_->words) {
-    out += fmt::format("  {:<22} {}\n", row.names, row.text);
+  const std::size_t width = parser_->width_of_names();
+  const auto add = [&](const std::vector<Parser::Row>& rows) {
+    for (const Parser::Row& row : rows) {
+      out += fmt::format("  {:<{}} {}\n", row.names, width, row.text);
+    }
+  };
+  add(parser_->words);
+  for (const Parser::Section& section : parser_->sections) {
+    if (!section.mode.empty()) out += fmt::format("\nwith {}:\n", section.mode);
+    add(section.rows);
   }
-  for (const Parser::Row& row : parser_->options) {
-    out += fmt::format("  {:<22} {}\n", row.names, row.text);
-  }
-  out += fmt::format("\nwith --json:\n{}\n\n", help_.json);
-  out += "exit codes: 0 done, 1 failed, 2 wrong use, 3 data damaged or refused, 130 interrupted\n";
+  out += fmt::format("\nwith --json:\n{}\n\nexit codes: {}\n", help_.json, help_.exits);
   return out;
 }
 

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "cli/python.h"
+#include "cli/renamed.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
 #include "core/interruption.h"
@@ -18,62 +19,59 @@ namespace tundish::cli {
 namespace {
 
 struct Verb {
+  const char* group;
   const char* name;
   const char* summary;
   int (*run)(const Words& words, Shell& shell);  // null: `python -m tundish` has the verb
 };
 
+// In the order of the help.
 constexpr std::array kVerbs = {
-    Verb{"pack", "a folder, archive, or data set of another format into one .tnd file", run_pack},
-    Verb{"info", "what is in a pack", run_info},
-    Verb{"stats", "mean and standard deviation for Normalize, sizes, bad images", run_stats},
-    Verb{"ls", "the records of a pack, one line each", run_ls},
-    Verb{"cat", "the bytes of one record", run_cat},
-    Verb{"verify", "check every byte of a pack", run_verify},
-    Verb{"unpack", "the image files again, byte for byte", run_unpack},
-    Verb{"convert", "into another format: folder, tar, TFRecord, LMDB, HDF5, npy", run_convert},
-    Verb{"split", "one pack per part, such as train and val, by a hash of the keys", run_split},
-    Verb{"merge", "one pack of several, records copied as they are", run_merge},
-    Verb{"diff", "which samples of two data sets differ", run_diff},
-    Verb{"salvage", "the intact records of a damaged pack, and what is lost", run_salvage},
-    Verb{"replay", "the images that came after a saved state, with what was done to each",
-         run_replay},
-    Verb{"view", "a contact sheet of what the network will see", run_view},
-    Verb{"bench", "how fast this machine loads batches from a pack", run_bench},
-    Verb{"top", "GPUs, host, disks and every running loader, live", run_top},
-    Verb{"tune", "the training tricks that make your own model faster, and only those", nullptr},
-    Verb{"run", "a training script on every GPU of this machine, one process each", nullptr},
-    Verb{"check", "lines of a training script that make it slow or wrong, without running it",
+    Verb{"diagnose", "doctor", "find what bounds the step of a training script", nullptr},
+    Verb{"diagnose", "check", "find slow or wrong lines of a training script without running it",
          nullptr},
-    Verb{"doctor", "what bounds the step of a training script, and what to change", nullptr},
-    Verb{"compare", "two reports of the doctor: is the step slower than it was?", nullptr},
-    Verb{"demo", "everything end to end on a sample set, against torch's DataLoader", run_demo},
-    Verb{"explain", "what an error code means and what to do", run_explain},
+    Verb{"diagnose", "env", "find what makes this machine unfit for training: GPUs, CPUs, disk",
+         run_env},
+    Verb{"diagnose", "top", "watch GPUs, host, disks and every running loader", run_top},
+    Verb{"train", "tune", "find the training tricks that make your own model faster", nullptr},
+    Verb{"train", "run", "run a training script on every GPU of this machine", nullptr},
+    Verb{"data", "pack", "pack a folder, an archive or another data set into one .tnd file",
+         run_pack},
+    Verb{"data", "convert", "write a data set as folder, tar, TFRecord, LMDB, HDF5 or npy",
+         run_convert},
+    Verb{"data", "unpack", "restore the image files byte for byte, or write one record",
+         run_unpack},
+    Verb{"data", "info", "show what a data set holds: summary, list of records, statistics",
+         run_info},
+    Verb{"data", "verify", "check every byte of a pack, or save the intact records", run_verify},
+    Verb{"data", "view", "draw a contact sheet of what the network will see, or saw", run_view},
+    Verb{"data", "split", "write one pack per part, such as train and val", run_split},
+    Verb{"data", "merge", "write one pack of several; records are copied as they are", run_merge},
+    Verb{"data", "diff", "show which samples of two data sets differ", run_diff},
+    Verb{"data", "bench", "measure how fast this machine loads batches from a data set", run_bench},
+    Verb{"more", "demo", "try everything on a sample set, against torch's DataLoader", run_demo},
+    Verb{"more", "explain", "explain an error code and what to do", run_explain},
 };
-
-// tundish doctor --env, tundish help doctor --env: the machine's half of a verb whose other half is
-// Python's.
-bool is_environment_question(const Words& words) {
-  const auto end = std::find(words.begin(), words.end(), "--");
-  const auto verb = words.begin() + (words[0] == "help" ? 1 : 0);
-  return verb != words.end() && *verb == "doctor" && std::find(verb, end, "--env") != end;
-}
 
 std::string overview() {
   std::string out =
       "examples:\n"
+      "  tundish doctor -- python train.py\n"
       "  tundish pack photos/ -o train.tnd\n"
-      "  tundish info train.tnd\n"
       "\n"
       "usage: tundish VERB [...]\n"
       "\n"
-      "Packs image data sets into one file and feeds PyTorch from it.\n"
-      "\n";
-  for (const Verb& verb : kVerbs) out += fmt::format("  {:<9} {}\n", verb.name, verb.summary);
+      "Makes PyTorch training faster and shows what slows it down.\n";
+  std::string_view group;
+  for (const Verb& verb : kVerbs) {
+    if (group != verb.group) out += fmt::format("\n{}:\n", verb.group);
+    group = verb.group;
+    out += fmt::format("  {:<9} {}\n", verb.name, verb.summary);
+  }
   out +=
       "\n"
-      "tundish help VERB shows examples and options; tundish --version the version, with --json\n"
-      "also the version of every library that is linked in.\n";
+      "tundish help VERB   shows examples and options\n"
+      "tundish --version   prints the version; with --json also the linked libraries\n";
   return out;
 }
 
@@ -86,6 +84,7 @@ const Verb* find_verb(const std::string& name) {
 
 const Verb& verb_or_hint(const std::string& name) {
   if (const Verb* verb = find_verb(name)) return *verb;
+  check_verb_not_renamed(name);
   std::vector<std::string> names;
   for (const Verb& verb : kVerbs) names.emplace_back(verb.name);
   const std::string near = did_you_mean(name, names);
@@ -105,20 +104,19 @@ int run(const Words& words, Shell& shell, std::string& verb_name) {
   if (first == kHdf5Verb) {
     return run_read_hdf5_structure(Words(words.begin() + 1, words.end()), shell);
   }
-  if (is_environment_question(words)) {
-    verb_name = "doctor --env";
-    return run_doctor_env(first == "help" ? Words{"--help"} : Words(words.begin() + 1, words.end()),
-                          shell);
-  }
   const bool asks_help = first == "help" || first == "--help" || first == "-h";
   if (asks_help && words.size() == 1) {
     shell.print(overview());
     return kOk;
   }
-  const Verb& verb = verb_or_hint(asks_help ? words[1] : first);
+  const std::string& name = asks_help ? words[1] : first;
+  if (!find_verb(name)) shell.json = std::find(words.begin(), words.end(), "--json") != words.end();
+  const Verb& verb = verb_or_hint(name);
   verb_name = verb.name;
-  if (asks_help) return run_verb(verb, {"--help"}, shell);
-  return run_verb(verb, Words(words.begin() + 1, words.end()), shell);
+  // What follows the verb is its own: tundish help bench load.
+  Words own(words.begin() + (asks_help ? 2 : 1), words.end());
+  if (asks_help) own.emplace_back("--help");
+  return run_verb(verb, own, shell);
 }
 
 int run_and_report(int argc, char** argv) {

@@ -1,4 +1,4 @@
-// One record as `ls` and `cat` show it.
+// One record as `info --list` and `unpack --record` show it.
 #pragma once
 
 #include <string>

@@ -55,7 +55,7 @@ void to_stderr(const std::string& text) {
 }
 
 [[noreturn]] void stdout_failed() {
-  if (errno == EPIPE) {  // `tundish ls FILE | head`: end by SIGPIPE as every program does
+  if (errno == EPIPE) {  // `tundish info FILE --list | head`: end by SIGPIPE as every program does
     ::signal(SIGPIPE, SIG_DFL);
     ::raise(SIGPIPE);
   }

@@ -9,21 +9,16 @@ namespace tundish::cli {
 
 int run_pack(const Words& words, Shell& shell);
 int run_info(const Words& words, Shell& shell);
-int run_stats(const Words& words, Shell& shell);
-int run_ls(const Words& words, Shell& shell);
-int run_cat(const Words& words, Shell& shell);
 int run_verify(const Words& words, Shell& shell);
 int run_unpack(const Words& words, Shell& shell);
 int run_convert(const Words& words, Shell& shell);
 int run_split(const Words& words, Shell& shell);
 int run_merge(const Words& words, Shell& shell);
 int run_diff(const Words& words, Shell& shell);
-int run_salvage(const Words& words, Shell& shell);
-int run_replay(const Words& words, Shell& shell);
 int run_view(const Words& words, Shell& shell);
 int run_bench(const Words& words, Shell& shell);
 int run_bench_load(const Words& words, Shell& shell);  // bench load FILE
-int run_doctor_env(const Words& words, Shell& shell);  // doctor --env
+int run_env(const Words& words, Shell& shell);
 int run_demo(const Words& words, Shell& shell);
 int run_read_hdf5_structure(const Words& words, Shell& shell);  // not in the help
 int run_explain(const Words& words, Shell& shell);

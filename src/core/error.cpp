@@ -19,7 +19,7 @@ constexpr std::array kTable = {
     ErrorEntry{ErrorCode::head_damaged, "has a damaged head",
                "The first 64 bytes fail their checksum: the file changed after it was packed.",
                "copy the file again from where it was made, or pack it again; its intact records: "
-               "tundish salvage {file} -o OUT.tnd"},
+               "tundish verify {file} --salvage OUT.tnd"},
     ErrorEntry{ErrorCode::unknown_feature, "needs a feature this program does not have",
                "An incompatible feature bit is set that this version does not know.",
                "install a newer tundish"},
@@ -27,21 +27,21 @@ constexpr std::array kTable = {
                "The end of the file is missing: a copy or a download stopped early. (A run of "
                "tundish pack that is killed leaves no such file; it works on a temporary one.)",
                "copy the file again from where it was made, or pack it again; its intact records: "
-               "tundish salvage {file} -o OUT.tnd"},
+               "tundish verify {file} --salvage OUT.tnd"},
     ErrorEntry{
         ErrorCode::tail_damaged, "has a damaged tail",
         "The last bytes, which hold the position of every part, fail their checksum or contradict "
         "the file.",
         "copy the file again from where it was made, or pack it again; its intact records: "
-        "tundish salvage {file} -o OUT.tnd"},
+        "tundish verify {file} --salvage OUT.tnd"},
     ErrorEntry{ErrorCode::index_damaged, "has a damaged index",
                "The index fails its checksum, or its lengths do not fill the file exactly.",
                "copy the file again from where it was made, or pack it again; its intact records: "
-               "tundish salvage {file} -o OUT.tnd"},
+               "tundish verify {file} --salvage OUT.tnd"},
     ErrorEntry{ErrorCode::metadata_damaged, "has damaged metadata",
                "The JSON that describes the fields fails its checksum or contradicts itself.",
                "copy the file again from where it was made, or pack it again; its intact records: "
-               "tundish salvage {file} -o OUT.tnd"},
+               "tundish verify {file} --salvage OUT.tnd"},
     ErrorEntry{
         ErrorCode::digest_differs, "differs from its checksum",
         "The checksum of the whole file is not the one that was stored.",
@@ -63,7 +63,7 @@ constexpr std::array kTable = {
         "lost: the tables of re-coded JPEGs, the shape and type of arrays; or a pack was "
         "interrupted before a record was written.",
         "copy the file again from where it was made, or pack it again; a pack with the same tables "
-        "and fields, such as another shard, helps: tundish salvage {file} -o OUT.tnd --like "
+        "and fields, such as another shard, helps: tundish verify {file} --salvage OUT.tnd --like "
         "OTHER.tnd"},
 
     ErrorEntry{ErrorCode::no_such_record, "has no such record",
@@ -84,7 +84,7 @@ constexpr std::array kTable = {
     ErrorEntry{ErrorCode::name_unsafe, "has a name that is unsafe as a file name",
                "The name is empty or absolute, has a piece '..', is too long, or leads through a "
                "file or a link: unpacking it could write outside the folder given.",
-               "tundish cat {file} N > NAME writes a record where you choose"},
+               "tundish unpack {file} --record N -o NAME writes a record where you choose"},
 
     ErrorEntry{ErrorCode::source_missing, "does not exist", "No file or folder has this name.",
                "check the spelling and the folder you are in"},
@@ -170,8 +170,8 @@ constexpr std::array kTable = {
     ErrorEntry{ErrorCode::nothing_chosen, "has no sample that is chosen",
                "The data set has samples, but the filter, the sample or a part of the split takes "
                "none of them.",
-               "change the filter, the sample, the share or --seed; tundish ls {file} lists keys "
-               "and labels"},
+               "change the filter, the sample, the share or --seed; tundish info {file} --list "
+               "shows keys and labels"},
     ErrorEntry{
         ErrorCode::all_refused, "has no sample that can be packed",
         "Every sample was refused, each for a reason of its own; the message has the first "

@@ -64,7 +64,7 @@ void check_replay(const LoaderOptions& options, const Recipe& recipe, std::uint6
   throw Error(ErrorCode::wrong_state, {.file = recipe.source->path()},
               fmt::format("its batch_size is {}: a batch of {} images of {} bytes, and a replay "
                           "takes at most {}, half of the memory that is left; replay fewer images: "
-                          "tundish replay --batch N",
+                          "tundish view --state STATE --batch-size N",
                           with_commas(options.batch_size), with_commas(images), with_commas(each),
                           with_commas(most)));
 }

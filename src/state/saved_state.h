@@ -1,4 +1,4 @@
-// The state of a run as JSON: what Loader.state_dict() gives, and `tundish replay` reads.
+// The state of a run as JSON: what Loader.state_dict() gives, and `tundish view --state` reads.
 //
 // {"format": 2, "version", "order_version", "random_version", "fingerprint", "seed", "epoch",
 //  "position", "order", "run_config"}

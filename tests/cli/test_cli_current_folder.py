@@ -113,7 +113,7 @@ def test_help_of_every_verb_imports_nothing_of_the_folder(verb, hostile):
         (["doctor", "--", sys.executable, "../scripts/train.py", "x"], "helper 7 ['x']"),
         (["run", "--ranks", "1", "../scripts/train.py", "x"], "helper 7 ['x']"),
         (["doctor", "compare", "no.json", "no.json"], ""),
-        (["doctor", "--env", "--json"], '"findings"'),
+        (["env", "--json"], '"findings"'),
     ],
 )
 def test_verbs_at_work_import_nothing_of_the_folder(words, printed, hostile):

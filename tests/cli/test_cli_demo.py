@@ -25,8 +25,8 @@ pytestmark = needs_program
 
 
 def test_bench_times_one_thread_and_all(three_packed):
-    words = ["bench", three_packed, "--runs", "1", "--milliseconds", "20"]
-    words += ["--size", "8", "--batch", "2"]
+    words = ["bench", three_packed, "--runs", "1", "--seconds", "0.02"]
+    words += ["--size", "8", "--batch-size", "2"]
     report = result_json(*words)
     assert set(report) == documented_keys("bench")
     assert report["rows"][0]["threads"] == 1
@@ -36,7 +36,7 @@ def test_bench_times_one_thread_and_all(three_packed):
 
 
 def test_bench_load_shows_a_waterfall_of_the_stages(three_packed):
-    words = ["bench", "load", three_packed, "--milliseconds", "50", "--size", "8", "--batch", "2"]
+    words = ["bench", "load", three_packed, "--seconds", "0.05", "--size", "8", "--batch-size", "2"]
     report = result_json(*words, "--threads", "1")
     text = out(tundish("bench", "load", "--help"))
     assert text.startswith("examples:\n  tundish bench load")
@@ -61,7 +61,7 @@ def test_bench_load_shows_a_waterfall_of_the_stages(three_packed):
 
 
 def test_bench_load_says_how_long_a_trainer_would_wait(three_packed):
-    words = ["bench", "load", three_packed, "--milliseconds", "50", "--size", "8", "--batch", "2"]
+    words = ["bench", "load", three_packed, "--seconds", "0.05", "--size", "8", "--batch-size", "2"]
     report = result_json(*words, "--trainer", "1000000000")
     assert report["trainer_wait_share"] == pytest.approx(1, abs=0.02)
     assert result_json(*words, "--trainer", "1")["trainer_wait_share"] == 0
@@ -69,8 +69,8 @@ def test_bench_load_says_how_long_a_trainer_would_wait(three_packed):
 
 
 def test_bench_load_sweeps_over_numbers_of_threads(three_packed, tmp_path):
-    words = ["bench", "load", three_packed, "--milliseconds", "20", "--size", "8", "--batch", "2"]
-    report = result_json(*words, "--sweep", "--chart", tmp_path / "sweep.svg")
+    words = ["bench", "load", three_packed, "--seconds", "0.02", "--size", "8", "--batch-size", "2"]
+    report = result_json(*words, "--sweep", "-o", tmp_path / "sweep.svg")
     chart = ElementTree.parse(tmp_path / "sweep.svg").getroot()
     lines = chart.findall("{http://www.w3.org/2000/svg}polyline")
     assert [len(one.get("points").split()) for one in lines] == [len(report["rows"])] * 2
@@ -90,7 +90,7 @@ def test_bench_load_sweeps_over_numbers_of_threads(three_packed, tmp_path):
 
 def test_a_file_may_be_called_load(three_packed, tmp_path):
     shutil.copy(three_packed, tmp_path / "load")
-    words = ["bench", "load", "--runs", "1", "--milliseconds", "5", "--size", "8"]
+    words = ["bench", "load", "--runs", "1", "--seconds", "0.005", "--size", "8"]
     result = tundish(*words, cwd=tmp_path)
     assert result.returncode == 0, err(result)
     assert "slowest - fastest" in out(result)
@@ -99,7 +99,7 @@ def test_a_file_may_be_called_load(three_packed, tmp_path):
 def test_the_demo_runs_without_python_beside_it(tmp_path):
     """A copy of the program alone: it says what is missing and ends with what it has."""
     shutil.copy(PROGRAM, tmp_path / "tundish")
-    words = ["./tundish", "demo", "--images", "20", "--milliseconds", "20", "--work", "work"]
+    words = ["./tundish", "demo", "--images", "20", "--seconds", "0.02", "--work", "work"]
     alone = {"PATH": "", "HOME": str(tmp_path)}
     result = subprocess.run(words, capture_output=True, cwd=tmp_path, env=alone)
     assert result.returncode == 0, err(result)

@@ -17,7 +17,7 @@ def test_a_closed_pipe_ends_the_program_without_noise(three_packed):
     reading, writing = os.pipe()
     os.close(reading)
     result = tundish(
-        "ls", three_packed, stdout=writing, stderr=subprocess.PIPE, capture_output=False
+        "info", "--list", three_packed, stdout=writing, stderr=subprocess.PIPE, capture_output=False
     )
     os.close(writing)
     assert result.returncode == -signal.SIGPIPE
@@ -92,12 +92,12 @@ def test_ctrl_c_ends_the_opening_of_a_large_archive(tmp_path, verb):
     assert left_behind(tmp_path, "a.tar.bz2") == []
 
 
-def test_ctrl_c_ends_stats_before_all_images_are_decoded(tmp_path):
+def test_ctrl_c_ends_the_statistics_before_all_images_are_decoded(tmp_path):
     photos = large_jpegs(tmp_path / "photos", count=1)
     for i in range(1, 3000):
         os.link(photos / "c/0.jpg", photos / f"c/{i}.jpg")
     with subprocess.Popen(
-        [PROGRAM, "stats", photos], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [PROGRAM, "info", "--stats", photos], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
         try:
             while not has_open(process, photos / "c/0.jpg"):  # every name is the same file
@@ -111,9 +111,7 @@ def test_ctrl_c_ends_stats_before_all_images_are_decoded(tmp_path):
 
 
 def test_ctrl_c_ends_a_benchmark(three_packed):
-    code, stdout, stderr = interrupt_after_first_line(
-        ["bench", three_packed, "--milliseconds", "600000"]
-    )
+    code, stdout, stderr = interrupt_after_first_line(["bench", three_packed, "--seconds", "600"])
     assert code == 130
     assert stdout == b""
     assert b"TND-507" in stderr

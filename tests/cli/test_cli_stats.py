@@ -1,4 +1,4 @@
-"""`tundish stats` against the same figures from Pillow and NumPy."""
+"""`tundish info --stats` against the same figures from Pillow and NumPy."""
 
 import io
 import re
@@ -88,10 +88,10 @@ def packed(mixed, tmp_path_factory):
 
 def test_the_figures_are_those_of_pillow_and_numpy(mixed, packed):
     expected = slowly(sorted(mixed.rglob("*.*")))
-    found = result_json("stats", mixed)
-    assert set(found) == documented_keys("stats")
+    found = result_json("info", "--stats", mixed)
+    assert set(found) == documented_keys("info", "--stats")
     same(found, expected)
-    same(result_json("stats", packed), expected)
+    same(result_json("info", "--stats", packed), expected)
     assert found["codecs"] == {"jpeg": 10, "png": 3}
     assert found["bad"] == []
     bins = found["shorter_side"]["histogram"]
@@ -110,7 +110,7 @@ def test_the_figures_are_those_of_pillow_and_numpy(mixed, packed):
 def test_of_mode_l_are_the_levels_of_one_channel(mixed, packed):
     images = [np.asarray(Image.open(file).convert("L")) for file in sorted(mixed.rglob("*.*"))]
     levels = np.concatenate([image.ravel() for image in images]).astype(np.uint64)
-    found = result_json("stats", packed, "--mode", "L")
+    found = result_json("info", "--stats", packed, "--mode", "L")
     assert found["mode"] == "L"
     assert (found["pixels"], found["sum"]) == (len(levels), [levels.sum()])
     assert found["squares"] == [(levels**2).sum()]
@@ -121,13 +121,13 @@ def test_of_mode_l_are_the_levels_of_one_channel(mixed, packed):
     )
     transforms = [T.CenterCrop(16), eval(found["normalize"])]
     tundish.Loader(packed, mode="L", transforms=transforms)
-    result = program("stats", packed, "--mode", "CMYK")
+    result = program("info", "--stats", packed, "--mode", "CMYK")
     assert result.returncode == 2
     assert "--mode: CMYK is neither RGB nor L" in err(result)
 
 
 def test_the_number_of_threads_changes_nothing(packed):
-    results = [result_json("stats", packed, "--threads", n) for n in ("1", "2", "7")]
+    results = [result_json("info", "--stats", packed, "--threads", n) for n in ("1", "2", "7")]
     for one in results:
         one.pop("seconds")
     assert results[0] == results[1] == results[2]
@@ -136,26 +136,26 @@ def test_the_number_of_threads_changes_nothing(packed):
 def test_a_compressed_archive_gives_the_same(mixed, tmp_path):
     with tarfile.open(tmp_path / "photos.tar.gz", "w:gz") as archive:
         archive.add(mixed, arcname=".")
-    found = result_json("stats", tmp_path / "photos.tar.gz")
+    found = result_json("info", "--stats", tmp_path / "photos.tar.gz")
     same(found, slowly(sorted(mixed.rglob("*.*"))))
-    some = result_json("stats", tmp_path / "photos.tar.gz", "--samples", "5")
+    some = result_json("info", "--stats", tmp_path / "photos.tar.gz", "--samples", "5")
     assert some["looked_at"] == some["images"] == 5
 
 
 def test_samples_takes_an_evenly_spaced_part(mixed):
     files = sorted(mixed.rglob("*.*"))
-    found = result_json("stats", mixed, "--samples", "4")
+    found = result_json("info", "--stats", mixed, "--samples", "4")
     assert (found["records"], found["looked_at"]) == (13, 4)
     same(found, slowly([files[k * 13 // 4] for k in range(4)]))
-    assert "an evenly spaced part of 13" in out(program("stats", mixed, "--samples", "4"))
-    same(result_json("stats", mixed, "--samples", "1000"), slowly(files))
+    assert "an evenly spaced part of 13" in out(program("info", "--stats", mixed, "--samples", "4"))
+    same(result_json("info", "--stats", mixed, "--samples", "1000"), slowly(files))
 
 
 def test_exif_orientation_turns_the_sizes_and_not_the_levels(tmp_path):
     pixels = np.random.default_rng(1).integers(0, 256, (20, 50, 3), np.uint8)
     write(tmp_path / "set/c/a.jpg", coded(pixels, "JPEG", exif=exif_of(6)))
-    stored = result_json("stats", tmp_path / "set")
-    turned = result_json("stats", tmp_path / "set", "--exif-orientation")
+    stored = result_json("info", "--stats", tmp_path / "set")
+    turned = result_json("info", "--stats", tmp_path / "set", "--exif-orientation")
     assert (stored["largest"]["width"], stored["largest"]["height"]) == (50, 20)
     assert (turned["largest"]["width"], turned["largest"]["height"]) == (20, 50)
     assert stored["sum"] == turned["sum"]
@@ -166,43 +166,43 @@ def test_bad_images_are_named_and_left_out(mixed, tmp_path):
     write(tmp_path / "set/c/a.jpg", jpeg())
     write(tmp_path / "set/c/cut.jpg", whole[: len(whole) // 2])
     write(tmp_path / "set/c/text.jpg", b"this is no image")
-    found = result_json("stats", tmp_path / "set")
+    found = result_json("info", "--stats", tmp_path / "set")
     same(found, slowly([tmp_path / "set/c/a.jpg"]))
     assert found["looked_at"] == 3
     assert [(one["key"], one["code"]) for one in found["bad"]] == [
         ("c/cut.jpg", "TND-406"),
         ("c/text.jpg", "TND-401"),
     ]
-    text = out(program("stats", tmp_path / "set"))
+    text = out(program("info", "--stats", tmp_path / "set"))
     assert "2 of 3, left out" in text
     assert "c/cut.jpg" in text
     nothing = write(tmp_path / "bad/c/text.jpg", b"this is no image").parents[1]
-    found = result_json("stats", nothing, exit_code=3)
+    found = result_json("info", "--stats", nothing, exit_code=3)
     assert (found["mean"], found["normalize"], found["width"], found["smallest"]) == (None,) * 4
-    assert "1 of 1, left out" in out(program("stats", nothing))
+    assert "1 of 1, left out" in out(program("info", "--stats", nothing))
 
 
 def test_the_line_to_paste_is_a_transform(packed):
-    found = result_json("stats", packed)
+    found = result_json("info", "--stats", packed)
     made = eval(found["normalize"], {"T": T})
     np.testing.assert_allclose(made.mean, found["mean"], rtol=1e-5)
     np.testing.assert_allclose(made.std, found["std"], rtol=1e-5)
-    text = out(program("stats", packed))
+    text = out(program("info", "--stats", packed))
     assert re.search(r"^  paste +(.*)$", text, re.M)[1] == found["normalize"]
     assert re.search(r"^ +\d+ to \d+ +\d+  #+$", text, re.M)
-    assert program("stats", packed, "--quiet").stdout == b""
+    assert program("info", "--stats", packed, "--quiet").stdout == b""
 
 
 def test_one_colour_has_no_line_to_paste(tmp_path):
     write(tmp_path / "set/c/a.png", coded(np.full((4, 5, 3), 51, np.uint8), "PNG"))
-    found = result_json("stats", tmp_path / "set")
+    found = result_json("info", "--stats", tmp_path / "set")
     assert found["mean"] == [0.2, 0.2, 0.2]
     assert (found["std"], found["normalize"]) == ([0, 0, 0], None)
-    assert "divide by a std of 0" in out(program("stats", tmp_path / "set"))
+    assert "divide by a std of 0" in out(program("info", "--stats", tmp_path / "set"))
 
 
 def test_wrong_use_says_what_to_do(tmp_path):
-    result = program("stats", tmp_path, "--samples", "0")
+    result = program("info", "--stats", tmp_path, "--samples", "0")
     assert result.returncode == 2
     assert "'0' is not a whole number from 1" in err(result)
-    error_of("stats", tmp_path / "nothing", exit_code=1)
+    error_of("info", "--stats", tmp_path / "nothing", exit_code=1)

@@ -27,9 +27,9 @@ def large(tmp_path):
     return tmp_path / "large.tnd"
 
 
-@pytest.mark.parametrize("verb", ["verify", "stats"])
-def test_progress_is_drawn_on_a_terminal_only(large, verb):
-    words = [verb, large, "--threads", "1", *(["--pixels"] if verb == "verify" else [])]
+@pytest.mark.parametrize("words", [["verify", "--pixels"], ["info", "--stats"]])
+def test_progress_is_drawn_on_a_terminal_only(large, words):
+    words = [*words, large, "--threads", "1"]
     code, drawn = on_terminal(*words)
     assert code == 0
     assert re.search(r"\r  .*decoding.*%.* img/s", drawn)
@@ -50,9 +50,11 @@ def test_colour_follows_the_terminal_and_the_variables(tmp_path):
     assert b"\x1b[" in tundish(*words, env={**os.environ, "FORCE_COLOR": "1"}).stderr
 
 
-def test_cat_does_not_write_an_image_to_a_terminal(three_packed):
+def test_unpack_writes_no_image_to_a_terminal(three_packed):
     screen, end = pty.openpty()
-    result = subprocess.run([PROGRAM, "cat", three_packed, "0"], stdout=end, stderr=subprocess.PIPE)
+    result = subprocess.run(
+        [PROGRAM, "unpack", three_packed, "--record", "0"], stdout=end, stderr=subprocess.PIPE
+    )
     os.close(end)
     os.close(screen)
     assert result.returncode == 2

@@ -116,12 +116,13 @@ def test_names_with_spaces_newlines_and_other_bytes_survive(tmp_path):
         write(os.fsencode(tmp_path) + b"/set of photos/a class\xff/" + name, jpeg((i, 0, 0)))
     source = tmp_path / "set of photos"
     assert tundish("pack", source, "-o", tmp_path / "my pack.tnd").returncode == 0
-    text = out(tundish("ls", tmp_path / "my pack.tnd"))
+    text = out(tundish("info", "--list", tmp_path / "my pack.tnd"))
     assert len(text.splitlines()) == len(names)
     assert r"line\x0abreak.jpg" in text
     assert r"latin-\xe9.jpg" in text
     rows = [
-        json.loads(x) for x in tundish("ls", tmp_path / "my pack.tnd", "--json").stdout.splitlines()
+        json.loads(x)
+        for x in tundish("info", "--list", tmp_path / "my pack.tnd", "--json").stdout.splitlines()
     ]
     keys = {
         bytes.fromhex(row["key_hex"]) if "key_hex" in row else row["key"].encode() for row in rows

@@ -81,7 +81,7 @@ def test_verify_and_the_loader_report_a_fault_in_the_same_words(three_photos, tm
 
 def test_a_file_that_is_not_a_pack_is_an_error(tmp_path):
     write(tmp_path / "a.tnd", b"hello, I am a text file and not a pack at all" * 10)
-    for verb in (["info"], ["ls"], ["unpack", "-o", tmp_path / "out"], ["bench"]):
+    for verb in (["info"], ["info", "--list"], ["unpack", "-o", tmp_path / "out"], ["bench"]):
         assert error_of(verb[0], tmp_path / "a.tnd", *verb[1:], exit_code=3)["code"] == "TND-101"
     report = result_json("verify", tmp_path / "a.tnd", exit_code=3)
     assert [row["code"] for row in report["damage"]] == ["TND-101"]
@@ -130,9 +130,12 @@ def test_damage_is_found_named_and_does_not_hide_the_rest(three_photos, three_pa
     result = tundish("verify", three_packed)
     assert re.search(r"TND-203  record 0 \(cat/a\.jpg\) fails its checksum at byte", out(result))
 
-    error = error_of("cat", three_packed, "0", exit_code=3)
+    error = error_of("unpack", three_packed, "--record", "0", exit_code=3)
     assert error["code"] == "TND-203"
-    assert tundish("cat", three_packed, "2").stdout == (three_photos / "dog/c.jpg").read_bytes()
+    assert (
+        tundish("unpack", three_packed, "--record", "2").stdout
+        == (three_photos / "dog/c.jpg").read_bytes()
+    )
 
     report = result_json("unpack", three_packed, "-o", tmp_path / "back", exit_code=3)
     assert [row["code"] for row in report["damaged"]] == ["TND-203"]

@@ -68,7 +68,7 @@ def test_the_json_has_what_the_help_promises():
 
 
 def test_one_line_per_interval():
-    result = tundish("top", "--json", "--interval", "100", "--count", "3")
+    result = tundish("top", "--json", "--interval", "0.1", "--count", "3")
     lines = out(result).splitlines()
     assert len(lines) == 3
     times = [json.loads(line)["time"] for line in lines]
@@ -102,7 +102,7 @@ def test_on_a_terminal_it_draws_until_q_and_leaves_the_terminal_as_it_was():
 
 
 def test_wrong_words_are_named():
-    assert "--serve" in err(tundish("top", "--port", "80"))
+    assert "--port is only for --serve" in err(tundish("top", "--port", "80"))
     assert tundish("top", "--port", "80").returncode == 2
     assert tundish("top", "--serve", "--count", "2").returncode == 2
 

@@ -41,7 +41,7 @@ def check_same_batches(path, pack):
 
 def refusal(path):
     """Code and message of a file that is not opened, by a program with little memory."""
-    result = program.tundish("ls", path, "--json", preexec_fn=_limit_memory)
+    result = program.tundish("info", "--list", path, "--json", preexec_fn=_limit_memory)
     assert result.returncode in (1, 3), (result.returncode, result.stderr.decode())
     error = json.loads(result.stdout)["error"]
     return error["code"], error["message"]

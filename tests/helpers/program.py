@@ -13,27 +13,22 @@ ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = Path(sys.executable).parent / "tundish"
 UNIT_TESTS = ROOT / "build" / "release" / "unit_tests"
 VERBS = [
-    "pack",
-    "info",
-    "stats",
-    "ls",
-    "cat",
-    "verify",
-    "unpack",
-    "convert",
-    "split",
-    "merge",
-    "diff",
-    "salvage",
-    "replay",
-    "view",
-    "bench",
+    "doctor",
+    "check",
+    "env",
     "top",
     "tune",
     "run",
-    "check",
-    "doctor",
-    "compare",
+    "pack",
+    "convert",
+    "unpack",
+    "info",
+    "verify",
+    "view",
+    "split",
+    "merge",
+    "diff",
+    "bench",
     "demo",
     "explain",
 ]
@@ -73,8 +68,9 @@ def error_of(*words, exit_code):
     return error
 
 
-def documented_keys(verb):
-    """The keys that the help of a verb promises for --json."""
+def documented_keys(verb, mode=None):
+    """The keys that the help of a verb promises for --json, of a mode such as "--stats"."""
     text = out(tundish("help", verb))
-    keys = re.search(r"with --json:\n.*?\{(.*?)\}", text, re.S)[1]
+    words = f"with {mode} --json" if mode else "with --json:\n"
+    keys = re.search(rf"{words}.*?\{{(.*?)\}}", text, re.S)[1]
     return set(re.findall(r"[a-z_0-9]+", keys))

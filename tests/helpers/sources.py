@@ -35,8 +35,8 @@ def tundish(*words, exit_code=0):
 
 
 def rows(path):
-    """What `ls` shows, with keys as bytes."""
-    lines = tundish("ls", path, "--json").stdout.decode().splitlines()
+    """What `tundish info --list` shows, with keys as bytes."""
+    lines = tundish("info", "--list", path, "--json").stdout.decode().splitlines()
     found = [json.loads(line) for line in lines]
     for row in found:
         row["key"] = bytes.fromhex(row["key_hex"]) if "key_hex" in row else row["key"].encode()

@@ -116,7 +116,7 @@ def test_the_program_replays_a_list(folder, tmp_path):
     next(iter(made))
     write(tmp_path / "state.json", json.dumps(made.state_dict()).encode())
     sheet = tmp_path / "sheet.png"
-    given = ("replay", folder, "--state", tmp_path / "state.json", "-o", sheet)
+    given = ("view", folder, "--state", tmp_path / "state.json", "-o", sheet)
     assert result_json(*given)["samples"] == made.replay(made.state_dict()).plans
     with Image.open(sheet) as drawn:
         assert drawn.width > 25

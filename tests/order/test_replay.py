@@ -164,8 +164,8 @@ def test_the_program_replays_from_the_state_alone(photos, tmp_path):
     state = saved(loader, tmp_path / "state.json")
     plans = loader.replay(loader.state_dict()).plans
     sheet = tmp_path / "sheet.png"
-    result = result_json("replay", photos.pack, "--state", state, "-o", sheet)
-    assert set(result) == documented_keys("replay")
+    result = result_json("view", photos.pack, "--state", state, "-o", sheet)
+    assert set(result) == documented_keys("view", "--state")
     assert result["samples"] == plans
     assert result["epoch"] == 0
     assert result["position"] == 6
@@ -188,7 +188,7 @@ def test_the_program_replays_from_the_state_alone(photos, tmp_path):
 def test_the_program_prints_the_plans_in_words(photos, tmp_path):
     loader = opened(photos.pack, order=tundish.Repeated(2, of=tundish.Balanced()))
     state = saved(loader, tmp_path / "state.json")
-    result = program("replay", photos.pack, "--state", state, "--batch", "16")
+    result = program("view", photos.pack, "--state", state, "--batch-size", "16")
     assert result.returncode == 0, err(result)
     lines = out(result).splitlines()
     assert len(lines) == 17
@@ -216,18 +216,18 @@ def test_the_program_treats_bad_samples_as_the_run_did(make, tmp_path, on_error)
         batch = next(iter(opened(folder, rank=1, **options)))
     loader = opened(folder, rank=0, **options)
     state = saved(loader, tmp_path / "state.json")
-    result = result_json("replay", folder, "--state", state, "--rank", "1")
+    result = result_json("view", folder, "--state", state, "--rank", "1")
     assert [one["sample"] for one in result["samples"]] == batch[2].tolist()
     assert result["bad"][0]["sample"] == 9
     replaced = [one["replaces"] for one in result["samples"] if one["replaces"]]
     assert bool(replaced) == (on_error == "substitute")
-    words = out(program("replay", folder, "--state", state, "--rank", "1"))
+    words = out(program("view", folder, "--state", state, "--rank", "1"))
     assert ("for 9" in words) == (on_error == "substitute")
     assert "bad: TND-406" in words or "bad: TND-405" in words
-    assert result_json("replay", folder, "--state", state)["bad"] == []
-    all_ranks = result_json("replay", folder, "--state", state, "--batch", "12")
+    assert result_json("view", folder, "--state", state)["bad"] == []
+    all_ranks = result_json("view", folder, "--state", state, "--batch-size", "12")
     assert all_ranks["bad"][0]["sample"] == 9
-    error = program("replay", folder, "--state", state, "--rank", "2")
+    error = program("view", folder, "--state", state, "--rank", "2")
     assert (error.returncode, "the run had 2 ranks" in err(error)) == (2, True)
 
 
@@ -237,7 +237,7 @@ def test_the_program_replays_batches_of_one_and_large_seeds(make, tmp_path):
         make.write(tmp_path / "set" / "x" / f"{n}.png", make.png(n, 10 + n, 10))
     loader = tundish.Loader(tmp_path / "set", 1, seed=2**64 + 5, backend="numpy", shuffle=True)
     state = saved(loader, tmp_path / "state.json")
-    (sample,) = result_json("replay", tmp_path / "set", "--state", state)["samples"]
+    (sample,) = result_json("view", tmp_path / "set", "--state", state)["samples"]
     assert sample == loader.replay(loader.state_dict()).plans[0]
 
 
@@ -248,7 +248,7 @@ def test_the_program_replays_batches_of_one_and_large_seeds(make, tmp_path):
 def test_the_program_refuses_a_place_that_is_no_whole_number(photos, tmp_path, name, value):
     state = {**opened(photos.pack).state_dict(), name: value}
     (tmp_path / "state.json").write_text(json.dumps(state))
-    error = error_of("replay", photos.pack, "--state", tmp_path / "state.json", exit_code=1)
+    error = error_of("view", photos.pack, "--state", tmp_path / "state.json", exit_code=1)
     assert error["code"] == "TND-603"
     assert f"its {name} must be a whole number, not {json.dumps(value)}" in error["message"]
 
@@ -289,7 +289,7 @@ WRONG = [
 @pytest.mark.parametrize(("config", "message"), WRONG)
 def test_the_program_refuses_numbers_that_no_loader_has(photos, tmp_path, config, message):
     state = changed(opened(photos.pack), tmp_path, config)
-    error = error_of("replay", photos.pack, "--state", state, exit_code=1)
+    error = error_of("view", photos.pack, "--state", state, exit_code=1)
     assert (error["code"], error["file"]) == ("TND-603", str(state))
     assert re.search(message, error["message"])
 
@@ -298,10 +298,10 @@ def test_the_program_refuses_numbers_that_no_loader_has(photos, tmp_path, config
 def test_the_program_refuses_a_place_outside_the_epoch(photos, tmp_path):
     positions = photos.count
     state = changed(opened(photos.pack), tmp_path, position=positions + 1)
-    error = error_of("replay", photos.pack, "--state", state, exit_code=1)
+    error = error_of("view", photos.pack, "--state", state, exit_code=1)
     assert f"its position is {positions + 1}, and an epoch has {positions}" in error["message"]
     state = changed(opened(photos.pack), tmp_path, epoch=2**63)
-    error = error_of("replay", photos.pack, "--state", state, exit_code=1)
+    error = error_of("view", photos.pack, "--state", state, exit_code=1)
     assert "its epoch is larger than any" in error["message"]
 
 
@@ -313,24 +313,24 @@ def huge(photos):
 @needs_program
 def test_the_program_takes_no_memory_for_a_batch_that_cannot_be_held(photos, tmp_path):
     state = changed(huge(photos), tmp_path, {"batch_size": 2**31 - 1})
-    error = error_of("replay", photos.pack, "--state", state, exit_code=1)
+    error = error_of("view", photos.pack, "--state", state, exit_code=1)
     assert (error["code"], error["file"]) == ("TND-603", str(state))
     assert "its batch_size is 2,147,483,647: a batch of 2,147,483,647 images" in error["message"]
-    assert "tundish replay --batch N" in error["message"]
-    words = ("replay", photos.pack, "--state", state, "--batch", "3")
+    assert "tundish view --state STATE --batch-size N" in error["message"]
+    words = ("view", photos.pack, "--state", state, "--batch-size", "3")
     assert len(result_json(*words)["samples"]) == 3
 
 
 @needs_program
 def test_the_program_reads_no_more_of_a_state_than_a_state_has(photos, tmp_path):
     (tmp_path / "long.json").write_bytes(b" " * 2**20 + b"{}")
-    error = error_of("replay", photos.pack, "--state", tmp_path / "long.json", exit_code=1)
+    error = error_of("view", photos.pack, "--state", tmp_path / "long.json", exit_code=1)
     assert "more than 1,048,576 bytes" in error["message"]
     deep = json.dumps(opened(photos.pack).state_dict() | {"epoch": 5}).replace(
         '"epoch": 5', f'"epoch": {"[" * 200_000}{"]" * 200_000}'
     )
     (tmp_path / "deep.json").write_text(deep)
-    error = error_of("replay", photos.pack, "--state", tmp_path / "deep.json", exit_code=1)
+    error = error_of("view", photos.pack, "--state", tmp_path / "deep.json", exit_code=1)
     assert "nested too deep" in error["message"]
 
 
@@ -352,18 +352,18 @@ def test_a_loader_takes_no_memory_for_a_batch_that_cannot_be_held(photos):
 @needs_program
 def test_the_program_refuses_several_packs_and_a_changed_seed_as_such(photos, tiny, tmp_path):
     joined = saved(opened([tiny.pack, tiny.pack]), tmp_path / "joined.json")
-    error = error_of("replay", tiny.pack, "--state", joined, exit_code=1)
+    error = error_of("view", tiny.pack, "--state", joined, exit_code=1)
     assert "packs were given as lists" in error["message"]
     state = {**opened(photos.pack).state_dict(), "seed": 6}
     (tmp_path / "seed.json").write_text(json.dumps(state))
-    error = error_of("replay", photos.pack, "--state", tmp_path / "seed.json", exit_code=1)
+    error = error_of("view", photos.pack, "--state", tmp_path / "seed.json", exit_code=1)
     assert "or its seed was changed" in error["message"]
 
 
 @needs_program
 def test_the_program_asks_for_another_state_at_the_end_of_an_epoch(photos, tmp_path):
     state = changed(opened(photos.pack), tmp_path, position=photos.count)
-    result = program("replay", photos.pack, "--state", state)
+    result = program("view", photos.pack, "--state", state)
     assert result.returncode == 2
     assert "was saved at the end of epoch 0, and no batch of it follows" in err(result)
     assert "give a state that was saved before the batch" in err(result)
@@ -373,17 +373,17 @@ def test_the_program_asks_for_another_state_at_the_end_of_an_epoch(photos, tmp_p
 @needs_program
 def test_the_program_refuses_states_that_do_not_fit(photos, tiny, tmp_path):
     state = saved(opened(photos.pack), tmp_path / "state.json")
-    assert error_of("replay", tiny.pack, "--state", state, exit_code=1)["code"] == "TND-603"
+    assert error_of("view", tiny.pack, "--state", state, exit_code=1)["code"] == "TND-603"
     given = saved(opened(photos.pack, order=tundish.Subset([1, 2])), tmp_path / "given.json")
-    error = error_of("replay", photos.pack, "--state", given, exit_code=1)
+    error = error_of("view", photos.pack, "--state", given, exit_code=1)
     assert "loader.replay(state)" in error["message"]
     (tmp_path / "none.json").write_text("[1")
-    error = error_of("replay", photos.pack, "--state", tmp_path / "none.json", exit_code=1)
+    error = error_of("view", photos.pack, "--state", tmp_path / "none.json", exit_code=1)
     assert "no state of a loader" in error["message"]
-    missing = error_of("replay", photos.pack, "--state", tmp_path / "gone.json", exit_code=1)
+    missing = error_of("view", photos.pack, "--state", tmp_path / "gone.json", exit_code=1)
     assert missing["code"] == "TND-301"
     (tmp_path / "sheet.png").write_bytes(b"mine")
-    words = ("replay", photos.pack, "--state", state, "-o", tmp_path / "sheet.png")
+    words = ("view", photos.pack, "--state", state, "-o", tmp_path / "sheet.png")
     assert error_of(*words, exit_code=1)["code"] == "TND-506"
     assert (tmp_path / "sheet.png").read_bytes() == b"mine"
     assert program(*words, "--force").returncode == 0

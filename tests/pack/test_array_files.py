@@ -156,7 +156,7 @@ def test_a_folder_names_its_test_set_and_what_is_missing(tmp_path):
     (tmp_path / "data_batch_1").rename(tmp_path / "test_batch")
     assert "the test set is the file test_batch /" in warnings_of(tmp_path)
     (tmp_path / "data_batch_2").unlink()
-    code, message = error_of("ls", tmp_path, exit_code=1)
+    code, message = error_of("info", "--list", tmp_path, exit_code=1)
     assert (code, f"its test set is the file {tmp_path}/test_batch" in message) == ("TND-302", True)
 
 
@@ -169,7 +169,7 @@ def write_idx(path, array):
 def test_a_folder_of_idx_files_names_what_it_has(name, tmp_path):
     images = tmp_path / f"{name}-images-idx3-ubyte.gz"
     write_idx(images, IMAGES[..., 0])
-    code, message = error_of("ls", tmp_path, exit_code=1)
+    code, message = error_of("info", "--list", tmp_path, exit_code=1)
     assert (code, f"give one of its files: {images}" in message) == ("TND-302", True)
     write_idx(tmp_path / "train-images-idx3-ubyte.gz", IMAGES[..., 0])
     names_it = "the test set is the file t10k-images-idx3-ubyte.gz" in warnings_of(tmp_path)

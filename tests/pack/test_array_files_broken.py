@@ -21,7 +21,7 @@ IMAGES = np.arange(4 * 6 * 5 * 3, dtype=np.uint8).reshape(4, 6, 5, 3)
 def refused(path, data, code, reason):
     """The program ends with this code, and its message has the reason and the file."""
     path.write_bytes(data)
-    found, message = error_of("ls", path, exit_code=exit_code_of(code))
+    found, message = error_of("info", "--list", path, exit_code=exit_code_of(code))
     assert (found, reason in message) == (code, True), message
     assert path.name in message
 
@@ -262,7 +262,7 @@ def test_labels_alone_are_not_packed(tmp_path):
 def test_labels_of_another_length_than_the_images(tmp_path):
     path = tmp_path / "a.npz"
     np.savez(path, image=np.zeros((7, 9, 8, 3), np.uint8), label=np.arange(6))
-    code, message = error_of("ls", path, exit_code=1)
+    code, message = error_of("info", "--list", path, exit_code=1)
     assert code == "TND-318"
     assert "the image 'image' has 7 samples, the label 'label' 6: write the file" in message
     assert f'tundish.DataSource("{path}", image=..., label=...)' in message
@@ -272,7 +272,7 @@ def test_the_weights_of_a_model_are_no_samples(tmp_path):
     path = tmp_path / "model.npz"
     weights = {f"{i}.{kind}": np.zeros(8, "f4") for i in range(2) for kind in ("weight", "bias")}
     np.savez(path, **weights)
-    code, message = error_of("ls", path, exit_code=1)
+    code, message = error_of("info", "--list", path, exit_code=1)
     assert (code, "these are the weights of a model, not samples" in message) == ("TND-315", True)
 
 

@@ -26,7 +26,10 @@ def photos(tmp_path_factory):
 
 
 def keys(pack):
-    return [json.loads(line)["key"] for line in run("ls", pack, "--json").stdout.splitlines()]
+    return [
+        json.loads(line)["key"]
+        for line in run("info", "--list", pack, "--json").stdout.splitlines()
+    ]
 
 
 def test_a_filter_chooses_and_the_report_says_so(photos, tmp_path):

@@ -46,7 +46,7 @@ def photos(tmp_path_factory):
 def back(path, *words):
     """Keys, labels and image bytes of what was written, opened as a source again."""
     found = rows(path)
-    images = [program("cat", path, str(i), *words).stdout for i in range(len(found))]
+    images = [program("unpack", path, "--record", str(i), *words).stdout for i in range(len(found))]
     return [row["key"].decode() for row in found], [row["label"] for row in found], images
 
 
@@ -335,7 +335,7 @@ def test_no_field_takes_the_name_of_the_image_or_of_the_label(tmp_path):
         "a_b": b"5",
     }
     tundish.pack([sample], tmp_path / "a.tnd")
-    image = program("cat", tmp_path / "a.tnd", "0").stdout
+    image = program("unpack", tmp_path / "a.tnd", "--record", "0").stdout
     for kind in ("tar", "folder"):
         target = tmp_path / kind / "out.tar"
         target.parent.mkdir()

@@ -44,7 +44,7 @@ def test_the_golden_file_stays_readable():
 @needs_program
 def test_the_program_reads_the_golden_file():
     assert tundish("verify", GOLDEN).returncode == 0
-    assert tundish("cat", GOLDEN, "1").stdout == b"GIF89a."
+    assert tundish("unpack", GOLDEN, "--record", "1").stdout == b"GIF89a."
 
 
 @needs_program

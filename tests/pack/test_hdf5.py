@@ -71,13 +71,13 @@ def test_the_description_is_kept_beside_the_file(tmp_path):
 
 
 def test_a_filter_that_is_not_read_is_refused_by_its_number(folder):
-    code, message = error_of("ls", folder / "scaleoffset.h5", exit_code=1)
+    code, message = error_of("info", "--list", folder / "scaleoffset.h5", exit_code=1)
     assert code == "TND-315"
     assert "HDF5: image: filter 6" in message
 
 
 def test_what_is_unclear_names_the_arrays(folder):
-    code, message = error_of("ls", folder / "kinds.h5", exit_code=1)
+    code, message = error_of("info", "--list", folder / "kinds.h5", exit_code=1)
     assert code == "TND-318"
     assert "contiguous" in message
     assert "zstd" in message
@@ -87,7 +87,7 @@ def test_a_file_that_is_cut_off_is_refused(tmp_path):
     unzip("hdf5/hdf5.zip", tmp_path)
     file = tmp_path / "group.h5"
     file.write_bytes(file.read_bytes()[:3000])
-    assert error_of("ls", file, exit_code=3)[0] == "TND-314"
+    assert error_of("info", "--list", file, exit_code=3)[0] == "TND-314"
 
 
 def test_the_death_of_the_reading_process_is_an_error_with_its_signal(folder, tmp_path):

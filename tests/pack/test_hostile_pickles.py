@@ -74,7 +74,7 @@ def named(images, labels=None):
 
 
 def refused(path, code, reason):
-    found, message = error_of("ls", path, exit_code=exit_code_of(code))
+    found, message = error_of("info", "--list", path, exit_code=exit_code_of(code))
     assert (found, reason in message) == (code, True), message
     assert path.name in message
 
@@ -147,7 +147,7 @@ def test_nothing_of_cifar_is_executed(tmp_path, monkeypatch):
 @pytest.mark.parametrize("form", [archive, legacy])
 def test_hostile_pickles(form, data, code, reason, tmp_path):
     path = form(tmp_path / "a.pth", data)
-    found, message = error_of("ls", path, exit_code=exit_code_of(code))
+    found, message = error_of("info", "--list", path, exit_code=exit_code_of(code))
     assert (found[: len(code)], reason in message) == (code, True), message
 
 
@@ -173,7 +173,7 @@ def test_hostile_pickles(form, data, code, reason, tmp_path):
 )
 def test_tensors_that_lie(image, code, reason, tmp_path):
     path = archive(tmp_path / "a.pth", b"\x80\x02" + tensor(**image) + b".")
-    found, message = error_of("ls", path, exit_code=exit_code_of(code))
+    found, message = error_of("info", "--list", path, exit_code=exit_code_of(code))
     assert (found[: len(code)], reason in message) == (code, True), message
 
 
@@ -201,7 +201,7 @@ def test_files_that_are_cut_off(name, tmp_path):
     path = tmp_path / name
     for size in range(1, len(data), len(data) // 12):
         path.write_bytes(data[:size])
-        assert error_of("ls", path, exit_code=3)[0] == "TND-314"
+        assert error_of("info", "--list", path, exit_code=3)[0] == "TND-314"
 
 
 def test_a_legacy_file_whose_storages_lie(tmp_path):

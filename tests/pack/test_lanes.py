@@ -85,7 +85,9 @@ def test_every_file_comes_back_byte_for_byte(folder, pack, tmp_path):
     tundish_json("unpack", pack, "-o", tmp_path / "back")
     for file in sorted((folder / "a").iterdir()):
         assert (tmp_path / "back/a" / file.name).read_bytes() == file.read_bytes(), file.name
-    first = subprocess.run([PROGRAM, "cat", pack, "0"], capture_output=True, check=True).stdout
+    first = subprocess.run(
+        [PROGRAM, "unpack", pack, "--record", "0"], capture_output=True, check=True
+    ).stdout
     assert first == (folder / "a/00.jpg").read_bytes()
 
 
@@ -157,7 +159,7 @@ def test_stripped_packs_have_no_metadata_and_the_same_pixels(folder, tmp_path):
         np.asarray(Image.open(io.BytesIO(d))) for d in (back, (folder / "a" / name).read_bytes())
     ]
     assert np.array_equal(*pixels)
-    assert tundish_json("ls", target, "--from", "7", "--count", "1")["codec"] == "lanes"
+    assert tundish_json("info", "--list", target, "--from", "7", "--count", "1")["codec"] == "lanes"
 
 
 def test_a_jpeg_that_would_grow_stays_as_it_is(folder, tmp_path):
@@ -167,7 +169,9 @@ def test_a_jpeg_that_would_grow_stays_as_it_is(folder, tmp_path):
 
 
 def test_damage_in_a_record_is_found_when_it_is_loaded(pack, tmp_path):
-    rows = [tundish_json("ls", pack, "--from", str(n), "--count", "1") for n in range(3)]
+    rows = [
+        tundish_json("info", "--list", pack, "--from", str(n), "--count", "1") for n in range(3)
+    ]
     assert [row["codec"] for row in rows] == ["lanes"] * 3
     data = bytearray(pack.read_bytes())
     data[64 + rows[0]["bytes"] // 2] ^= 4  # the first record

@@ -61,6 +61,6 @@ def test_a_block_that_lies_is_one_bad_sample(at, value, reason, tmp_path):
 def test_an_array_that_lost_its_attributes_is_named(tmp_path):
     folder = unzip("n5/zarr.zip", tmp_path) / "gzip.n5"
     (folder / "image" / "attributes.json").unlink()
-    code, message = error_of("ls", folder, exit_code=1)
+    code, message = error_of("info", "--list", folder, exit_code=1)
     assert code == "TND-302"
     assert "the folder image is left out: it has chunks of an array, but no attr" in message

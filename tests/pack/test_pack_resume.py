@@ -75,7 +75,7 @@ def interrupted(source, target, journal_bytes=0):
 
 
 def rows(pack):
-    found = [json.loads(line) for line in run("ls", pack, "--json").stdout.splitlines()]
+    found = [json.loads(line) for line in run("info", "--list", pack, "--json").stdout.splitlines()]
     return [{name: row[name] for name in row if name != "record"} for row in found]
 
 
@@ -87,21 +87,21 @@ def test_salvage_takes_the_records_of_an_interrupted_pack(tmp_path):
     interrupted(source, tmp_path / "a.tnd", 1000)
     partial, journal = tmp_path / ".a.tnd.partial", tmp_path / ".a.tnd.journal"
     for torn in (tmp_path / "a.tnd", partial):
-        report = result_json("salvage", torn, "-o", tmp_path / "rest.tnd", "--force")
+        report = result_json("verify", torn, "--salvage", tmp_path / "rest.tnd", "--force")
         count = report["samples"]
         assert (report["method"], report["names_lost"], report["labels_lost"]) == ("journal", 0, 0)
         assert 0 < count == report["copied"] < len(whole)
         assert rows(tmp_path / "rest.tnd") == whole[:count]
     with journal.open("rb") as held:  # as a pack that runs has it
         fcntl.flock(held, fcntl.LOCK_EX)
-        error = error_of("salvage", partial, "-o", tmp_path / "busy.tnd", exit_code=1)
+        error = error_of("verify", partial, "--salvage", tmp_path / "busy.tnd", exit_code=1)
         assert error["code"] == "TND-510"
     data, blocks = bytearray(partial.read_bytes()), journal.read_bytes()
     torn = tmp_path / ".b.tnd.partial"
     data[100] ^= 1
     torn.write_bytes(data)
     (tmp_path / ".b.tnd.journal").write_bytes(blocks)
-    words = ["salvage", tmp_path / "b.tnd", "-o", tmp_path / "rest.tnd", "--force"]
+    words = ["verify", tmp_path / "b.tnd", "--salvage", tmp_path / "rest.tnd", "--force"]
     report = result_json(*words, exit_code=3)
     assert [lost["first"] for lost in report["lost_records"]] == [0]
     assert rows(tmp_path / "rest.tnd") == whole[1:count]
@@ -194,7 +194,7 @@ def test_shards_open_as_one_data_set(source, tmp_path):
     for i in (0, 57, 119):
         assert (shards[i][0] == whole[i][0]).all()
         assert shards[i][1] == whole[i][1]
-    listed = [run("ls", tmp_path / name).stdout for name in ("a.tnds", "whole.tnd")]
+    listed = [run("info", "--list", tmp_path / name).stdout for name in ("a.tnds", "whole.tnd")]
     assert [line.split()[-1] for line in listed[0].splitlines()] == [
         line.split()[-1] for line in listed[1].splitlines()
     ]

@@ -1,4 +1,4 @@
-"""`tundish salvage`: what is left of damaged packs."""
+"""`tundish verify --salvage`: what is left of damaged packs."""
 
 import json
 
@@ -40,19 +40,22 @@ def section(data, entry):
 def salvage(data, tmp_path, *words, exit_code=3):
     torn, rest = tmp_path / "torn.tnd", tmp_path / "rest.tnd"
     torn.write_bytes(data)
-    report = result_json("salvage", torn, "-o", rest, "--force", *words, exit_code=exit_code)
+    report = result_json("verify", torn, "--salvage", rest, "--force", *words, exit_code=exit_code)
     assert count_sound(rest) == report["samples"]
     assert run("verify", rest).returncode == 0
     return report, rest
 
 
 def keys(pack):
-    return [json.loads(line)["key"] for line in run("ls", pack, "--json").stdout.splitlines()]
+    return [
+        json.loads(line)["key"]
+        for line in run("info", "--list", pack, "--json").stdout.splitlines()
+    ]
 
 
 def test_of_an_intact_pack_nothing_is_lost(packed, tmp_path):
     report, rest = salvage(packed[1].read_bytes(), tmp_path, exit_code=0)
-    assert set(report) == documented_keys("salvage")
+    assert set(report) == documented_keys("verify", "--salvage")
     assert report["samples"] == report["copied"] == report["records_before"] == 30
     assert rest.read_bytes() == packed[1].read_bytes()
 
@@ -65,7 +68,7 @@ def test_damaged_records_are_left_out_and_listed(packed, tmp_path):
     assert report["method"] == "index"
     assert [row["count"] for row in report["lost_records"]] == [1]
     assert sorted(set(keys(whole)) - set(keys(rest))) == ["cat/003.png"]
-    text = out(run("salvage", tmp_path / "torn.tnd", "-o", rest, "--force"))
+    text = out(run("verify", tmp_path / "torn.tnd", "--salvage", rest, "--force"))
     assert "lost: record 1" in text
     assert "29 records; 1 lost" in text
 
@@ -77,7 +80,7 @@ def test_without_tail_head_or_index_the_images_come_back_with_names_and_labels(p
     assert (report["method"], report["samples"]) == ("index", 30)
     assert len(report["lost_parts"]) == 2
     assert rest.read_bytes() == data
-    text = out(run("salvage", tmp_path / "torn.tnd", "-o", rest, "--force"))
+    text = out(run("verify", tmp_path / "torn.tnd", "--salvage", rest, "--force"))
     assert "damaged: the tail" in text
     assert "30 records; 0 lost" in text
     report, rest = salvage(data[: section(data, 72)], tmp_path, exit_code=0)
@@ -94,7 +97,7 @@ def test_a_file_that_is_cut_off_gives_the_images_before_the_cut(packed, tmp_path
     assert report["records_before"] is None
     assert report["names_lost"] == report["samples"] == 17
     assert keys(rest)[:2] == ["record-000000", "record-000001"]
-    result = run("cat", rest, "0")
+    result = run("unpack", rest, "--record", "0")
     assert result.stdout == (folder / "cat/001.png").read_bytes()
     report, rest = salvage(data[:cut], tmp_path, "--like", whole)
     assert result_json("info", rest)["classes"] == ["cat", "dog"]
@@ -127,13 +130,13 @@ def test_re_coded_jpegs_need_their_tables(lanes, tmp_path):
     assert report["samples"] == 12
     assert run("diff", folder, rest).returncode == 0
     cut = data[: section(data, 24)]
-    error = error_of("salvage", tmp_path / "torn.tnd", "-o", rest, exit_code=1)
+    error = error_of("verify", tmp_path / "torn.tnd", "--salvage", rest, exit_code=1)
     assert error["code"] == "TND-506"
     report, rest = salvage(cut, tmp_path, "--like", other)
     assert report["samples"] == 12
     assert run("verify", rest, "--pixels").returncode == 0
     (tmp_path / "torn.tnd").write_bytes(cut)
-    none = ["salvage", tmp_path / "torn.tnd", "-o", tmp_path / "none.tnd"]
+    none = ["verify", tmp_path / "torn.tnd", "--salvage", tmp_path / "none.tnd"]
     error = error_of(*none, exit_code=3)
     assert error["code"] == "TND-112"
     assert "record 0: its JPEG is re-coded with tables that are lost" in error["reason"]
@@ -156,16 +159,21 @@ def test_a_cut_pack_of_arrays_needs_their_shape(tmp_path):
     data = (tmp_path / "whole.tnd").read_bytes()
     cut = data[: section(data, 24) - 600]
     (tmp_path / "torn.tnd").write_bytes(cut)
-    error = error_of("salvage", tmp_path / "torn.tnd", "-o", tmp_path / "none.tnd", exit_code=3)
+    error = error_of(
+        "verify", tmp_path / "torn.tnd", "--salvage", tmp_path / "none.tnd", exit_code=3
+    )
     assert error["code"] == "TND-112"
     assert "the shape and type of arrays are not known; --like names a pack" in error["reason"]
     report, rest = salvage(cut, tmp_path, "--like", tmp_path / "whole.tnd")
     assert 50 < report["samples"] < 60
-    assert run("cat", rest, "7").stdout == run("cat", tmp_path / "whole.tnd", "7").stdout
+    assert (
+        run("unpack", rest, "--record", "7").stdout
+        == run("unpack", tmp_path / "whole.tnd", "--record", "7").stdout
+    )
 
 
 def test_what_is_no_pack_is_refused(tmp_path):
     (tmp_path / "a.tnd").write_bytes(b"hello" * 100)
-    error = error_of("salvage", tmp_path / "a.tnd", "-o", tmp_path / "b.tnd", exit_code=3)
+    error = error_of("verify", tmp_path / "a.tnd", "--salvage", tmp_path / "b.tnd", exit_code=3)
     assert error["code"] == "TND-101"
     assert not (tmp_path / "b.tnd").exists()

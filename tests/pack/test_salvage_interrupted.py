@@ -1,4 +1,4 @@
-"""`tundish salvage` of packs that a signal ended: single files and shards, early and late."""
+"""`tundish verify --salvage` of packs that a signal ended: single files and shards, early and late."""
 
 import itertools
 import json
@@ -71,13 +71,13 @@ def interrupt(source, folder, sent, options, is_time):
 
 
 def rows(pack, names=None):
-    found = [json.loads(line) for line in run("ls", pack, "--json").stdout.splitlines()]
+    found = [json.loads(line) for line in run("info", "--list", pack, "--json").stdout.splitlines()]
     names = names or [name for name in found[0] if name != "record"]
     return [[row[name] for name in names] for row in found]
 
 
 def salvage(torn, rest, exit_codes=(0,)):
-    result = run("salvage", torn, "-o", rest, "--force", "--json")
+    result = run("verify", torn, "--salvage", rest, "--force", "--json")
     assert result.returncode in exit_codes, err(result)
     report = json.loads(result.stdout)
     assert result.returncode == (3 if report["names_lost"] else 0)
@@ -159,7 +159,7 @@ def test_a_finished_shard_without_its_name_is_read_by_its_index(torn, whole, tmp
 
 def test_between_two_shards_the_error_says_that_the_others_are_finished(torn, tmp_path):
     partial = torn / ".w.tnds.partial"
-    words = ["salvage", torn / "w.tnd", "-o", tmp_path / "rest.tnd"]
+    words = ["verify", torn / "w.tnd", "--salvage", tmp_path / "rest.tnd"]
     partial.write_bytes(bytes(SHARD_BYTES))
     first = error_of(*words, exit_code=3)
     partial.unlink()
@@ -171,7 +171,7 @@ def test_between_two_shards_the_error_says_that_the_others_are_finished(torn, tm
 
 
 def test_the_result_names_the_finished_shards(in_shard_2, tmp_path):
-    result = run("salvage", in_shard_2 / "w.tnd", "-o", tmp_path / "rest.tnd")
+    result = run("verify", in_shard_2 / "w.tnd", "--salvage", tmp_path / "rest.tnd")
     assert result.returncode == 0
     assert "records; 0 lost" in out(result)
     assert "2 before this one are finished: packs of their own" in out(result)
@@ -181,7 +181,9 @@ def test_a_kill_before_the_first_record(source, tmp_path):
     """With the usual checkpoints so few bytes are written at the end only."""
     for is_time in (lambda journal: journal.exists(), lambda journal: len(blocks(journal)) == 1):
         interrupt(source, tmp_path / "i", signal.SIGKILL, [], is_time)
-        error = error_of("salvage", tmp_path / "i/w.tnd", "-o", tmp_path / "rest.tnd", exit_code=3)
+        error = error_of(
+            "verify", tmp_path / "i/w.tnd", "--salvage", tmp_path / "rest.tnd", exit_code=3
+        )
         assert error["code"] == "TND-112"
         assert error["reason"] == "the pack was interrupted before a record was written"
 
@@ -206,7 +208,7 @@ def test_paths_have_one_slash(in_shard_2, tmp_path):
     data[100] ^= 1
     partial.write_bytes(data)
     for folder, torn in ((tmp_path, "i/w.tnd"), (tmp_path / "i", "w.tnd")):
-        result = run("salvage", torn, "-o", "rest.tnd", "--json", cwd=folder)
+        result = run("verify", torn, "--salvage", "rest.tnd", "--json", cwd=folder)
         assert result.returncode == 3
         (lost,) = json.loads(result.stdout)["lost_records"]
         assert lost["reason"].startswith(f"TND-203 {torn[:-5]}.w.tnds.partial: ")

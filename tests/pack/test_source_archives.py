@@ -168,8 +168,8 @@ def test_a_damaged_archive_is_refused_with_its_place(files, tmp_path):
     assert code == "TND-306"
     assert "at byte" in message
     path.write_bytes(whole[:3] + b"?" + whole[4:])
-    assert error_of("ls", path, exit_code=3)[0] == "TND-306"
+    assert error_of("info", "--list", path, exit_code=3)[0] == "TND-306"
     with tarfile.open(path, "w") as archive:
         for name in [b"a.jpg", b"b.jpg", b"a.jpg"]:
             add(archive, name, image(1))
-    assert error_of("ls", path, exit_code=3)[0] == "TND-307"
+    assert error_of("info", "--list", path, exit_code=3)[0] == "TND-307"

@@ -82,6 +82,6 @@ def test_an_empty_class_keeps_its_number_and_is_named(folder):
 def test_a_folder_that_cannot_be_listed_is_an_error(folder):
     (folder / "a").chmod(0)
     try:
-        assert error_of("ls", folder, exit_code=1)[0] == "TND-504"
+        assert error_of("info", "--list", folder, exit_code=1)[0] == "TND-504"
     finally:
         (folder / "a").chmod(0o755)

@@ -69,6 +69,6 @@ def test_a_row_whose_file_is_missing_is_refused_alone(folder, tmp_path):
 def test_a_list_that_cannot_be_read_is_refused_by_line(text, code, words, tmp_path):
     path = tmp_path / "list.csv"
     path.write_text(text)
-    found, message = error_of("ls", path, exit_code=3)
+    found, message = error_of("info", "--list", path, exit_code=3)
     assert found == code
     assert words in message

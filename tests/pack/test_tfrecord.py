@@ -145,8 +145,8 @@ def test_a_wrong_checksum_of_data_is_one_bad_sample(tmp_path):
 
 def test_a_label_of_another_type_is_refused_with_the_names(copy):
     path = copy("examples.tfrecord")
-    code, message = error_of("ls", path, "--label", "box", exit_code=1)
+    code, message = error_of("info", "--list", path, "--label", "box", exit_code=1)
     assert code == "TND-318"
     assert "'box' cannot be the label: its type is another; there are: image/class/label" in message
-    code, message = error_of("ls", path, "--image", "nothing", exit_code=1)
+    code, message = error_of("info", "--list", path, "--image", "nothing", exit_code=1)
     assert (code, "there are: image/encoded" in message) == ("TND-318", True)

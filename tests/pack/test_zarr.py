@@ -70,7 +70,7 @@ def test_another_axis_counts_the_samples(folders, axis):
 
 
 def test_what_is_not_read_is_refused_by_name(folders, tmp_path):
-    code, message = error_of("ls", folders[2] / "delta", exit_code=1)
+    code, message = error_of("info", "--list", folders[2] / "delta", exit_code=1)
     assert code == "TND-315"
     assert "Zarr 2: filter 'delta'" in message
 
@@ -121,15 +121,15 @@ def test_metadata_that_lie_are_refused(change, code, reason, tmp_path):
     unzip("zarr/zarr2.zip", tmp_path)
     file = tmp_path / "raw" / ".zarray"
     file.write_text(json.dumps(json.loads(file.read_text()) | change))
-    found, message = error_of("ls", tmp_path / "raw", exit_code=exit_code_of(code))
+    found, message = error_of("info", "--list", tmp_path / "raw", exit_code=exit_code_of(code))
     assert (found, reason in message) == (code, True), message
 
 
 def test_which_array_is_the_image_is_asked_when_unclear(folders, tmp_path):
-    code, message = error_of("ls", folders[2] / "group", "--image=photos", exit_code=1)
+    code, message = error_of("info", "--list", folders[2] / "group", "--image=photos", exit_code=1)
     assert code == "TND-318"
     assert "image" in message
-    rows = program("ls", folders[2] / "group", "--json").stdout.decode().splitlines()
+    rows = program("info", "--list", folders[2] / "group", "--json").stdout.decode().splitlines()
     assert len(rows) == 11
 
 

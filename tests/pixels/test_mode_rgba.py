@@ -297,9 +297,9 @@ def test_states_replays_and_the_program(files, tmp_path):
 
     saved = write(tmp_path / "state.json", json.dumps(state).encode())
     for line in (
-        ["replay", folder, "--state", saved, "-o", tmp_path / "replay.png"],
+        ["view", folder, "--state", saved, "-o", tmp_path / "replay.png"],
         ["view", folder, "--transforms", saved, "-o", tmp_path / "view.png"],
-        ["stats", folder],
+        ["info", "--stats", folder],
     ):
         done = program(*line)
         assert done.returncode == 0, done.stderr

@@ -117,7 +117,7 @@ def _problem_of_kind(path: str, about: Any) -> str:
 
 
 def _problem_of_names(path: str, files: Files) -> str:
-    argv = [find_program(), "ls", path, "--json"]
+    argv = [find_program(), "info", path, "--list", "--json"]
     out = subprocess.run(argv, capture_output=True, check=False)
     if out.returncode != 0:
         return f"{path} cannot be read: {out.stderr.decode(errors='replace').strip()}"

@@ -11,7 +11,7 @@
 namespace tundish {
 
 // What an operation takes from its PixelStep is said beside its name; the words are those of
-// `tundish replay`. In the order of PixelKind.
+// `tundish view --state`. In the order of PixelKind.
 enum class PixelOp : std::uint8_t {
   brightness,  // value[0]: factor
   invert,

@@ -38,7 +38,7 @@ struct BenchArguments {
   std::uint64_t size = 224;
   std::uint64_t batch = 64;
   std::uint64_t runs = 3;
-  std::uint64_t milliseconds = 1000;
+  double seconds = 1;
 };
 
 // False when help was asked for.
@@ -48,9 +48,9 @@ bool parse(BenchArguments& out, const Words& words, Shell& shell) {
   add_source_words(arguments, out.about);
   arguments.option(out.threads, "-j,--threads", "N", "only this many threads", 1, 1024);
   arguments.option(out.size, "--size", "N", "side of the crops in pixels (224)", 1, 4096);
-  arguments.option(out.batch, "--batch", "N", "images in a batch (64)", 1, 65536);
+  arguments.option(out.batch, "--batch-size", "N", "images in a batch (64)", 1, 65536);
   arguments.option(out.runs, "--runs", "N", "runs of each, the median is shown (3)", 1, 1000);
-  arguments.option(out.milliseconds, "--milliseconds", "N", "time of one run (1000)", 1, 3'600'000);
+  arguments.option(out.seconds, "--seconds", "S", "time of one run (1)", 0.001, 3600);
   return arguments.parse(words);
 }
 
@@ -98,16 +98,15 @@ int run_bench(const Words& words, Shell& shell) {
     counts = {1, static_cast<int>(usable_cpus())};
     if (counts[0] == counts[1]) counts.pop_back();
   }
-  const double seconds = static_cast<double>(arguments.milliseconds) / 1000;
   shell.message("bench", fmt::format("{}, random_resized_crop {}, batches of {}, {} runs of {}",
                                      printable(arguments.file), arguments.size, arguments.batch,
-                                     arguments.runs, duration_text(seconds)));
+                                     arguments.runs, duration_text(arguments.seconds)));
   const std::vector<Series> all =
       measure_all(source,
                   {.size = static_cast<int>(arguments.size),
                    .batch_size = static_cast<std::uint32_t>(arguments.batch),
                    .threads = 1,
-                   .seconds = seconds},
+                   .seconds = arguments.seconds},
                   counts, static_cast<int>(arguments.runs));
   if (shell.json) {
     print_json(shell, bench_json(arguments, *source, all));

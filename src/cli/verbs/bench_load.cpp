@@ -25,7 +25,7 @@ constexpr VerbHelp kHelp = {
     .usage = "FILE [options]",
     .examples = R"(tundish bench load train.tnd
 tundish bench load train.tnd --threads 4 --trainer 3000
-tundish bench load train.tnd --sweep --chart sweep.svg)",
+tundish bench load train.tnd --sweep -o sweep.svg)",
     .text = R"(Loads shuffled batches of random resized crops with random flips, as fast as it
 goes, and shows where the time of one image went: read, decode, augment, and what
 is left (threads that wait for each other or for a CPU). --trainer says how many
@@ -91,7 +91,8 @@ const char* advice(const std::string& limit) {
 struct LoadArguments {
   SourceWords about;
   std::string file;
-  std::uint64_t threads = 0, size = 224, batch = 64, trainer = 0, milliseconds = 2000;
+  std::uint64_t threads = 0, size = 224, batch = 64, trainer = 0;
+  double seconds = 2;
   std::string chart;  // file
   bool sweep = false, force = false;
 };
@@ -103,13 +104,14 @@ bool parse(LoadArguments& out, const Words& words, Shell& shell) {
   add_source_words(arguments, out.about);
   add_threads(arguments, out.threads);
   arguments.option(out.size, "--size", "N", "side of the crops in pixels (224)", 1, 4096);
-  arguments.option(out.batch, "--batch", "N", "images in a batch (64)", 1, 65536);
+  arguments.option(out.batch, "--batch-size", "N", "images in a batch (64)", 1, 65536);
   arguments.option(out.trainer, "--trainer", "N", "images per second that training could take", 1,
                    1'000'000'000);
-  arguments.option(out.milliseconds, "--milliseconds", "N", "time to load (2000)", 1, 3'600'000);
+  arguments.option(out.seconds, "--seconds", "S", "time to load (2)", 0.001, 3600);
   arguments.flag(out.sweep, "--sweep", "a table of thread counts");
-  arguments.option(out.chart, "--chart", "FILE", "with --sweep: also a chart, as SVG");
-  arguments.flag(out.force, "-f,--force", "replace that file");
+  arguments.section("--sweep");
+  arguments.option(out.chart, "-o,--output", "FILE", "also write a chart, as SVG");
+  arguments.flag(out.force, "-f,--force", "replace FILE if it exists");
   return arguments.parse(words);
 }
 
@@ -195,7 +197,7 @@ MeasureOptions measure_options(const LoadArguments& arguments) {
   return {.size = static_cast<int>(arguments.size),
           .batch_size = static_cast<std::uint32_t>(arguments.batch),
           .threads = static_cast<int>(arguments.threads),
-          .seconds = static_cast<double>(arguments.milliseconds) / 1000};
+          .seconds = arguments.seconds};
 }
 
 void run_sweep(const LoadArguments& arguments, const std::shared_ptr<const Source>& source,

@@ -153,15 +153,14 @@ int run_demo(const Words& words, Shell& shell) {
   Demo demo;
   demo.work = "tundish-demo";
   std::uint64_t images = 1000;
-  std::uint64_t milliseconds = 1000;
-  std::string seconds;
+  double seconds = 0;  // 0: the usual of each half
   std::string steps;
   Arguments arguments(kHelp, shell);
   arguments.option(demo.source, "--data", "SRC", "your own folder, list or archive");
   arguments.option(demo.work, "--work", "DIR", "where to write (tundish-demo)");
   arguments.option(images, "--images", "N", "sample photos to make (1000)", 10, 1'000'000);
-  arguments.option(milliseconds, "--milliseconds", "N", "of each timed run here (1000)", 1, 60'000);
-  arguments.option(seconds, "--seconds", "S", "of each timed run against torch");
+  arguments.option(seconds, "--seconds", "S", "of each timed run (1; against torch 2.5)", 0.001,
+                   3600);
   arguments.option(steps, "--steps", "N", "training steps");
   if (!arguments.parse(words)) return kOk;
 
@@ -173,8 +172,7 @@ int run_demo(const Words& words, Shell& shell) {
     demo.folder = fs::absolute(demo.source).string();
   }
   const std::shared_ptr<const Pack> pack = pack_and_verify(demo, shell);
-  const std::vector<Series> rows =
-      time_loader(demo, shell, pack, static_cast<double>(milliseconds) / 1000);
+  const std::vector<Series> rows = time_loader(demo, shell, pack, seconds > 0 ? seconds : 1);
   write_about(demo);
 
   const std::vector<std::string> python = find_python(shell);
@@ -189,7 +187,7 @@ int run_demo(const Words& words, Shell& shell) {
   std::vector<std::string> more = {"demo-page", "--work", demo.work};
   if (shell.json) more.emplace_back("--json");
   if (shell.quiet) more.emplace_back("--quiet");
-  if (!seconds.empty()) more.insert(more.end(), {"--seconds", seconds});
+  if (seconds > 0) more.insert(more.end(), {"--seconds", fmt::format("{}", seconds)});
   if (!steps.empty()) more.insert(more.end(), {"--steps", steps});
   return run_python(python, more);
 }

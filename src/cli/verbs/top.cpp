@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <string_view>
 
@@ -21,7 +22,7 @@ constexpr VerbHelp kHelp = {
     .verb = "top",
     .usage = "[options]",
     .examples = R"(tundish top
-tundish top --json --interval 1000
+tundish top --json --interval 1
 tundish top --serve)",
     .text = R"(Shows GPUs, CPUs, control group, disks and every loader of Tundish that runs on
 this machine, live: images and bytes per second, how long training waits for batches,
@@ -38,20 +39,23 @@ samples_per_second, batches_per_second, bytes_per_second, shares of the time (wa
 reading, decoding, augmenting, cache_hits), and stats: all of Loader.stats())"};
 
 struct TopArguments {
-  std::uint64_t interval_ms = 0, count = 0, port = 0;
+  double interval = 0;  // seconds; 0: not given
+  std::uint64_t count = 0, port = 0;
   bool serve = false;
-  bool repeats() const { return interval_ms > 0 || count > 0; }
-  int wait_ms() const { return interval_ms > 0 ? static_cast<int>(interval_ms) : 1000; }
+  bool repeats() const { return interval > 0 || count > 0; }
+  int wait_ms() const {
+    return interval > 0 ? static_cast<int>(std::lround(1000 * interval)) : 1000;
+  }
 };
 
 // False when help was asked for.
 bool parse(TopArguments& out, const Words& words, Shell& shell) {
   Arguments arguments(kHelp, shell);
-  arguments.option(out.interval_ms, "--interval", "MS", "milliseconds between two looks (1000)",
-                   100, 3'600'000);
-  arguments.option(out.count, "--count", "N", "end after N looks", 1, 1'000'000'000);
+  arguments.option(out.interval, "--interval", "S", "seconds between two snapshots (1)", 0.1, 3600);
+  arguments.option(out.count, "--count", "N", "end after N snapshots", 1, 1'000'000'000);
   arguments.flag(out.serve, "--serve", "charts in a browser of this machine");
-  arguments.option(out.port, "--port", "N", "of --serve (any free one)", 1, 65535);
+  arguments.section("--serve");
+  arguments.option(out.port, "--port", "N", "the port (any free one)", 1, 65535);
   return arguments.parse(words);
 }
 
@@ -139,7 +143,6 @@ int serve(const TopArguments& arguments, Sampler& sampler, Shell& shell) {
 int run_top(const Words& words, Shell& shell) {
   TopArguments arguments;
   if (!parse(arguments, words, shell)) return kOk;
-  if (arguments.port > 0 && !arguments.serve) throw UsageError("--port belongs to --serve");
   if (arguments.serve && arguments.repeats()) {
     throw UsageError("--serve takes neither --interval nor --count: the page asks");
   }

@@ -5,6 +5,7 @@
 #include "cli/progress.h"
 #include "cli/source_words.h"
 #include "cli/text.h"
+#include "cli/unpack/write_record.h"
 #include "cli/verbs.h"
 #include "cli/warn_of_errors.h"
 #include "convert/convert.h"
@@ -15,8 +16,11 @@ namespace {
 
 constexpr VerbHelp kHelp = {
     .verb = "unpack",
-    .usage = "FILE -o DIR [options]",
-    .examples = R"(tundish unpack train.tnd -o photos/)",
+    .usage = "DATA -o DIR [options]   or   DATA --record N [-o FILE] [options]",
+    .examples = R"(tundish unpack train.tnd -o photos/
+tundish unpack train.tnd --record 0 -o first.jpg
+tundish unpack train.tnd --record 0 > first.jpg
+tundish unpack train.tnd --record 0 --field label)",
     .text = R"(Writes the image files below DIR, byte for byte, under the names they had in the
 data set, and never outside DIR; so are the files that were beside them in an
 archive, but for empty ones. Labels (.cls files too) and columns that do not
@@ -25,10 +29,18 @@ the data set. Files that exist with the same bytes are kept, so an
 interrupted run can be repeated; others are replaced with --force only. Damaged
 and unreadable records are named and left out, and so are records whose names
 cannot be those of files here; records whose names are damaged are written as
-record-N; exit code 3 for all of these.)",
+record-N; exit code 3 for all of these.
+
+--record N writes the bytes of one record, counted from 0: its image, or the field
+named by --field. They go to stdout, or to the file of -o. Bytes that fail their
+checksum are not written. DATA may be any source that can be packed.)",
     .json = R"({output, files, bytes, unchanged, list, damaged, seconds}; list is the name of
 the list or null; damaged is an array of {code, message, title, file, record,
-key, offset, reason})"};
+key, offset, reason}
+
+with --record --json, which writes the bytes only with -o:
+{record, key, label, class, codec, width, height, fields, output}; fields is an array
+of {name, type, bytes}, bytes being their number; output is the file of -o or null)"};
 
 void print_as_json(const ConvertReport& done, const std::string& target, double seconds,
                    const Shell& shell) {
@@ -58,38 +70,65 @@ void print_text(const ConvertReport& done, const std::string& target, double sec
   shell.line("done", text);
 }
 
-}  // namespace
-
-int run_unpack(const Words& words, Shell& shell) {
-  std::string file;
-  std::string target;
-  bool force = false;
+struct UnpackArguments {
   SourceWords about;
-  Arguments arguments(kHelp, shell);
-  arguments.word(file, "FILE", "a pack");
-  add_source_words(arguments, about);
-  arguments.option(target, "-o,--output", "DIR", "where to write; made when missing", true);
-  arguments.flag(force, "-f,--force", "replace files that are there with other bytes");
-  if (!arguments.parse(words)) return kOk;
-  if (target.empty()) throw UsageError("the name after -o is empty");
+  std::string file, target;
+  bool force = false, one_record = false;
+  RecordOptions record;
+};
 
-  const std::shared_ptr<const Source> source = open_source(file, about);
+// False when help was asked for.
+bool parse(UnpackArguments& out, const Words& words, Shell& shell) {
+  Arguments arguments(kHelp, shell);
+  arguments.word(out.file, "DATA", "a pack, or another source");
+  add_source_words(arguments, out.about);
+  arguments.option(out.target, "-o,--output", "DIR", "where to write; made when missing");
+  arguments.flag(out.force, "-f,--force", "replace files that are there with other bytes");
+  arguments.option(out.record.record, "--record", "N", "write this record only; -o names a file", 0,
+                   UINT64_MAX);
+  arguments.section("--record");
+  arguments.option(out.record.field, "--field", "F", "which field (default: the image)");
+  if (!arguments.parse(words)) return false;
+  out.one_record = arguments.is_given("--record");
+  if (out.target.empty() && arguments.is_given("--output")) {
+    throw UsageError("the name after -o is empty");
+  }
+  if (out.target.empty() && !out.one_record) {
+    throw UsageError("--output is required: -o DIR; or --record N");
+  }
+  out.record.target = out.target;
+  out.record.replace = out.force;
+  return true;
+}
+
+int unpack_all(const UnpackArguments& arguments, const Source& source, const Shell& shell) {
   std::uint64_t total = 0;
-  for (std::uint64_t i = 0; i < source->count(); ++i) total += source->bytes(i);
+  for (std::uint64_t i = 0; i < source.count(); ++i) total += source.bytes(i);
   Progress progress(shell, "unpacking", "files");
   const auto show = [&](const ConvertReport& so_far) {
     progress.show({.items = so_far.files,
-                   .items_total = source->count(),
+                   .items_total = source.count(),
                    .bytes = so_far.bytes,
                    .bytes_total = total});
   };
-  const ConvertReport done =
-      convert(target, *find_target_format("folder"), *source, {.replace = force, .progress = show});
+  const ConvertReport done = convert(arguments.target, *find_target_format("folder"), source,
+                                     {.replace = arguments.force, .progress = show});
   progress.wipe();
 
   warn_of_errors(done.refused, true, shell);
-  (shell.json ? print_as_json : print_text)(done, target, progress.seconds(), shell);
+  (shell.json ? print_as_json : print_text)(done, arguments.target, progress.seconds(), shell);
   return done.refused.empty() ? kOk : kDamaged;
+}
+
+}  // namespace
+
+int run_unpack(const Words& words, Shell& shell) {
+  UnpackArguments arguments;
+  if (!parse(arguments, words, shell)) return kOk;
+  const std::shared_ptr<const Source> source = open_source(arguments.file, arguments.about);
+  if (!arguments.one_record) return unpack_all(arguments, *source, shell);
+  write_record(*source, arguments.record, shell);
+  return kOk;
 }
 
 }  // namespace tundish::cli

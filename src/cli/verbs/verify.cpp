@@ -1,14 +1,16 @@
-// tundish verify: every byte of a pack against its checksums; with --pixels every image decoded.
+// tundish verify: every byte of a pack against its checksums; with --pixels every image decoded;
+// with --salvage the intact records.
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "cli/check_pixels.h"
 #include "cli/finding.h"
 #include "cli/json.h"
 #include "cli/progress.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
+#include "cli/verify/check_pixels.h"
+#include "cli/verify/salvage.h"
 #include "core/machine/usable_cpus.h"
 #include "pack/manifest.h"
 #include "pack/open.h"
@@ -19,16 +21,43 @@ namespace {
 
 constexpr VerbHelp kHelp = {
     .verb = "verify",
-    .usage = "FILE [--pixels]",
+    .usage = "FILE [--pixels | --salvage OUT] [options]",
     .examples = R"(tundish verify train.tnd
 tundish verify train.tnd --pixels
-tundish verify train.tnds)",
+tundish verify train.tnds
+tundish verify torn.tnd --salvage rest.tnd
+tundish verify torn.tnd --salvage rest.tnd --like other-shard.tnd)",
     .text = R"(Checks every byte of a pack: each piece, the gaps, the digest over the file.
 Of a manifest (.tnds) every shard is checked, and that it is the one listed.
 With --pixels every image is decoded as well, which finds those that were broken
-before they were packed. All damage is listed; exit code 3 when there is any.)",
+before they were packed. All damage is listed.
+
+--salvage writes every intact record of a damaged or cut-off pack into a new one, and
+lists what is lost. Records are copied as they are; each is checked. FILE is only read.
+If the index is lost, records are found by their checksums. Then labels are lost, except
+the labels of an image folder whose names are left. If the file is cut off before its
+metadata, names, classes and the fields beside the image are lost too. --like gives them
+back from a pack with the same fields and the same tables, such as another shard. A
+file that is cut off has lost its tables: without --like no JPEG comes back that was
+re-coded with tables of its own, as tundish pack does by default.
+
+FILE may also be the -o of an interrupted tundish pack (with --shard I/N the name of
+the part), or its .TARGET.partial. Every record so far is saved, with --shard-size the
+records of the unfinished shard; names and labels come from the journal beside it. Or
+run the pack again: it goes on.)",
     .json = R"({file, ok, records, bytes, images_decoded, not_decodable, seconds, damage};
-damage is an array of {code, message, title, file, record, key, offset, reason})"};
+damage is an array of {code, message, title, file, record, key, offset, reason}
+
+with --salvage --json:
+{output, samples, copied, file_bytes, id, refused, doubtful, method, records_before,
+lost_records, lost_parts, names_lost, labels_lost, finished_shards, seconds}; method:
+index, scan or journal; records_before: null when nothing says it; lost_records is an
+array of {first, count, reason}, first counts the records of FILE; lost_parts: damaged
+parts of the file; finished_shards: of an interrupted pack, packs of their own)",
+    .exits =
+        "0 done, 1 failed, 2 wrong use, 3 data damaged, 130 interrupted;\n"
+        "with --salvage: 0 no record, name, label, class or field is lost, 3 something is lost,\n"
+        "or it is not known"};
 
 constexpr std::size_t kShown = 50;  // lines of damage for people; JSON has all
 
@@ -83,8 +112,8 @@ void print_damage(const PixelCheck& found, const std::string& file, const Shell&
     shell.line(
         "next",
         fmt::format(
-            "copy the file again from where it was made, or pack it again; or: tundish salvage "
-            "{} -o OUT.tnd",
+            "copy the file again from where it was made, or pack it again; or: tundish verify "
+            "{} --salvage OUT.tnd",
             quoted_for_shell(file)));
   }
   if (any([](const Error& error) { return error.where().record.has_value(); })) {
@@ -136,19 +165,36 @@ void check_all(PixelCheck& found, const Packs& packs, bool pixels, std::uint64_t
   }
 }
 
-}  // namespace
-
-int run_verify(const Words& words, Shell& shell) {
+struct VerifyArguments {
   std::string file;
   bool pixels = false;
   std::uint64_t threads = 0;
-  Arguments arguments(kHelp, shell);
-  arguments.word(file, "FILE", "a pack or a manifest");
-  arguments.flag(pixels, "--pixels", "decode every image as well");
-  add_threads(arguments, threads);
-  if (!arguments.parse(words)) return kOk;
-  if (threads == 0) threads = usable_cpus();
+  SalvageArguments salvage;  // its target is empty without --salvage
+};
 
+// False when help was asked for.
+bool parse(VerifyArguments& out, const Words& words, Shell& shell) {
+  Arguments arguments(kHelp, shell);
+  arguments.word(out.file, "FILE", "a pack or a manifest");
+  arguments.flag(out.pixels, "--pixels", "decode every image as well");
+  arguments.option(out.salvage.target, "--salvage", "OUT", "write the intact records to this pack");
+  add_threads(arguments, out.threads);
+  arguments.section("--salvage");
+  arguments.option(out.salvage.like, "--like", "PACK",
+                   "a pack with the same fields, classes and tables");
+  arguments.flag(out.salvage.force, "-f,--force", "replace OUT if it exists");
+  if (!arguments.parse(words)) return false;
+  arguments.exclude("--salvage", {"--pixels"});
+  if (out.salvage.target.empty() && arguments.is_given("--salvage")) {
+    throw UsageError("the name after --salvage is empty");
+  }
+  out.salvage.threads = out.threads;
+  return true;
+}
+
+int verify(const VerifyArguments& arguments, const Shell& shell) {
+  const std::string& file = arguments.file;
+  const std::uint64_t threads = arguments.threads ? arguments.threads : usable_cpus();
   PixelCheck found;  // damage of both checks
   Packs packs;
   try {
@@ -158,15 +204,24 @@ int run_verify(const Words& words, Shell& shell) {
     found.damage.push_back(error);
   }
   Progress progress(shell, "checking", "img");
-  check_all(found, packs, pixels, threads, progress, file, shell);
+  check_all(found, packs, arguments.pixels, threads, progress, file, shell);
   if (shell.json) {
     print_as_json(found, file, packs, progress.seconds(), shell);
   } else if (!found.damage.empty()) {
     (shell.quiet || packs.empty() ? print_errors : print_damage)(found, file, shell);
   } else {
-    print_ok(found, file, packs, pixels, progress.seconds(), shell);
+    print_ok(found, file, packs, arguments.pixels, progress.seconds(), shell);
   }
   return found.damage.empty() ? kOk : kDamaged;
+}
+
+}  // namespace
+
+int run_verify(const Words& words, Shell& shell) {
+  VerifyArguments arguments;
+  if (!parse(arguments, words, shell)) return kOk;
+  const bool salvages = !arguments.salvage.target.empty();
+  return salvages ? salvage(arguments.file, arguments.salvage, shell) : verify(arguments, shell);
 }
 
 }  // namespace tundish::cli

@@ -1,4 +1,4 @@
-// tundish view: a contact sheet of what the network will see.
+// tundish view: a contact sheet of what the network will see, or of a batch that it saw.
 #include <fmt/format.h>
 
 #include "augment/plan_json.h"
@@ -11,58 +11,62 @@
 #include "cli/verbs.h"
 #include "cli/view/html_sheet.h"
 #include "cli/view/recipe_file.h"
+#include "cli/view/replay.h"
 #include "cli/view/step_words.h"
-#include "pack/output_file.h"
+#include "cli/write_file.h"
 
 namespace tundish::cli {
 namespace {
 
 constexpr VerbHelp kHelp = {
     .verb = "view",
-    .usage = "DATA --transforms RECIPE.json -o SHEET.html [options]",
+    .usage = "DATA (--transforms RECIPE | --state STATE) [-o SHEET] [options]",
     .examples = R"(tundish view train.tnd --transforms recipe.json -o sheet.html
 tundish view train.tnd --transforms recipe.json -o sheet.png --samples 4 --draws 6
-tundish view train.tnd --transforms views.json -o second.html --view 1)",
-    .text = R"(Draws a contact sheet: a row per sample, first the original, then what a loader with
-this seed gives in one epoch after the other. Write the recipe in Python:
+tundish view train.tnd --transforms views.json -o second.html --view 1
+tundish view train.tnd --state state.json -o sheet.png
+tundish view train.tnd --state state.json --rank 3 --json)",
+    .text = R"(Draws a contact sheet of what the network will see, or of a batch that it saw.
+
+--transforms draws a row per sample: first the original, then what a loader with this
+seed gives in one epoch after the other. Write the recipe in Python:
 open("recipe.json", "w").write(T.to_json(transforms)); a saved state of a loader will
-do too. Of T.to_json(views), and of a state of a loader with views, --view N shows
-one. The pictures are shown before ToDtype and Normalize, which only change the
-numbers; what comes after these, such as RandomErasing, is shown. MixUp and CutMix,
-which work on batches, are not: tundish replay shows them. An HTML sheet is one file
-with the pictures inside.)",
+do too. If the recipe or the loader has several views, --view N shows one of them.
+The pictures are shown before ToDtype and Normalize, which only change the numbers;
+what comes after these, such as RandomErasing, is shown. MixUp and CutMix, which work
+on batches, are not: --state shows them. An HTML sheet is one file with the pictures
+inside.
+
+--state makes the next batch of a training run again, from the state of its loader:
+json.dump(loader.state_dict(), open("state.json", "w")). It prints the sample, crop and
+flip of each image; -o draws a sheet of the images as they are before Normalize. A
+state does not hold lists (Subset, Weighted, Mixture, labels, several packs): use
+loader.replay(state) in Python for these.)",
     .json = R"({file, transforms, view, seed, epoch, sheet, samples, bad}; samples is an array of
 {sample, key, label, draws}, draws of {epoch, image, size, steps, erasures}; bad of
-{code, message, title, file, record, key, offset, reason})"};
+{code, message, title, file, record, key, offset, reason}
+
+with --state --json:
+{file, epoch, position, rank, order, sheet, samples, bad}; samples is an array of
+{position, sample, repeat, key, label, replaces, image, size, steps} (with several
+images of a sample: views, each with image, size, steps; a mixed one has mix), bad of
+{position, sample, code, message}; rank is null with --batch-size)",
+    .exits =
+        "0 done, 1 failed, 2 wrong use, 3 data damaged or refused\n"
+        "(with --transforms: no sample can be drawn), 130 interrupted"};
 
 constexpr std::uint64_t kNotGiven = UINT64_MAX;
 constexpr std::uint64_t kMaxDraws = 10'000;  // of a sheet: all are in memory at once
 
 struct ViewArguments {
-  SourceWords about;
-  std::string file, recipe, target;
+  std::string recipe;
   std::uint64_t samples = 8, draws = 8, seed = kNotGiven, epoch = 0, view = 0;
-  bool exif_orientation = false, force = false;
-};
+  bool exif_orientation = false;
+  ReplayArguments replay;  // the data set, the sheet, and the options of --state
 
-// False when help was asked for.
-bool parse(ViewArguments& out, const Words& words, Shell& shell) {
-  Arguments arguments(kHelp, shell);
-  arguments.word(out.file, "DATA", "a pack, or another source");
-  add_source_words(arguments, out.about);
-  arguments.option(out.recipe, "--transforms", "FILE", "T.to_json(...), or a saved state", true);
-  arguments.option(out.target, "-o,--output", "FILE", "the sheet: .html or .png", true);
-  arguments.option(out.samples, "--samples", "N", "evenly spaced samples (8)", 1, 1000);
-  arguments.option(out.draws, "--draws", "N", "draws of each: of so many epochs (8)", 1, 1000);
-  arguments.option(out.seed, "--seed", "N", "seed of the loader (0, or that of the state)", 0,
-                   kNotGiven - 1);
-  arguments.option(out.epoch, "--epoch", "N", "the first epoch (0)", 0, UINT32_MAX);
-  arguments.option(out.view, "--view", "N", "of a recipe with several views, which one (0)", 0,
-                   UINT32_MAX);
-  arguments.flag(out.exif_orientation, "--exif-orientation", "turn images as their EXIF says");
-  arguments.flag(out.force, "-f,--force", "replace the sheet if it exists");
-  return arguments.parse(words);
-}
+  const std::string& file() const { return replay.file; }
+  const std::string& target() const { return replay.target; }
+};
 
 bool is_html(const std::string& target) {
   if (target.ends_with(".html") || target.ends_with(".htm")) return true;
@@ -71,11 +75,51 @@ bool is_html(const std::string& target) {
 }
 
 void check_before_work(const ViewArguments& arguments) {
-  (void)is_html(arguments.target);
+  const bool replays = !arguments.replay.state_file.empty();
+  if (arguments.recipe.empty() != replays) {
+    throw UsageError("give either --transforms RECIPE.json or --state STATE.json");
+  }
+  const std::string& target = arguments.target();
+  if (replays) {
+    if (target.empty() || !is_html(target)) return;
+    throw UsageError(fmt::format("-o: the sheet of --state is a .png, not {}", printable(target)));
+  }
+  if (target.empty()) throw UsageError("--output is required: -o SHEET.html or -o SHEET.png");
+  (void)is_html(target);
   if (arguments.samples * arguments.draws > kMaxDraws) {
     throw UsageError(fmt::format("--samples {} times --draws {} is more than the {} of a sheet",
                                  arguments.samples, arguments.draws, with_commas(kMaxDraws)));
   }
+}
+
+// False when help was asked for.
+bool parse(ViewArguments& out, const Words& words, Shell& shell) {
+  ReplayArguments& replay = out.replay;
+  Arguments arguments(kHelp, shell);
+  arguments.word(replay.file, "DATA", "a pack, or another source");
+  add_source_words(arguments, replay.about);
+  arguments.option(out.recipe, "--transforms", "FILE", "T.to_json(...), or a saved state");
+  arguments.option(replay.state_file, "--state", "FILE", "state_dict() of the loader, as JSON");
+  arguments.option(replay.target, "-o,--output", "FILE",
+                   "the sheet: .html or .png; with --state a .png");
+  arguments.flag(replay.force, "-f,--force", "replace the sheet if it exists");
+  arguments.section("--transforms");
+  arguments.option(out.samples, "--samples", "N", "evenly spaced samples (8)", 1, 1000);
+  arguments.option(out.draws, "--draws", "N", "draws of each: of so many epochs (8)", 1, 1000);
+  arguments.option(out.seed, "--seed", "N", "seed of the loader (0, or that of the state)", 0,
+                   kNotGiven - 1);
+  arguments.option(out.epoch, "--epoch", "N", "the first epoch (0)", 0, UINT32_MAX);
+  arguments.option(out.view, "--view", "N", "of a recipe with several views, which one (0)", 0,
+                   UINT32_MAX);
+  arguments.flag(out.exif_orientation, "--exif-orientation", "turn images as their EXIF says");
+  arguments.section("--state");
+  arguments.option(replay.rank, "--rank", "N", "whose batch, of a run with several ranks (0)", 0,
+                   UINT32_MAX);
+  arguments.option(replay.images, "--batch-size", "N",
+                   "instead the next N images of all ranks together", 1, 4096);
+  if (!arguments.parse(words)) return false;
+  check_before_work(out);
+  return true;
 }
 
 const Transforms& view_of(const RecipeFile& recipe, const ViewArguments& arguments) {
@@ -128,24 +172,20 @@ std::vector<std::byte> png_sheet(const std::vector<DrawnSample>& samples, std::u
   return make_sheet(tiles, draws + 1);
 }
 
-void write_file(const std::string& target, bool force, Bytes bytes) {
-  OutputFile file(target, force);
-  file.write_at(bytes, 0);
-  file.commit(bytes.size());
-}
-
 void write_sheet(const Drawn& drawn, const DrawOptions& options, const ViewArguments& arguments) {
-  if (!is_html(arguments.target)) {
-    return write_file(arguments.target, arguments.force, png_sheet(drawn.samples, options.draws));
+  const std::string& target = arguments.target();
+  const bool replace = arguments.replay.force;
+  if (!is_html(target)) {
+    return write_file(target, replace, png_sheet(drawn.samples, options.draws));
   }
   const SheetText text{
-      .title = arguments.file,
+      .title = arguments.file(),
       .about = fmt::format(
           "Seed {}, view {}, epochs {} to {}. First the original, then a draw per epoch.",
           options.seed, options.view, options.epoch, options.epoch + options.draws - 1),
       .recipe = transforms_json(options.transforms).dump(1)};
   const std::string page = html_sheet(drawn.samples, text);
-  write_file(arguments.target, arguments.force, std::as_bytes(std::span(page)));
+  write_file(target, replace, std::as_bytes(std::span(page)));
 }
 
 Json report_json(const Drawn& drawn, const DrawOptions& options, const ViewArguments& arguments) {
@@ -164,22 +204,17 @@ Json report_json(const Drawn& drawn, const DrawOptions& options, const ViewArgum
   }
   Json bad = Json::array();
   for (const Error& error : drawn.bad) bad.push_back(error_json(error));
-  return {{"file", json_text(arguments.file)},
+  return {{"file", json_text(arguments.file())},
           {"transforms", Json(transforms_json(options.transforms))},
           {"view", options.view},
           {"seed", options.seed},
           {"epoch", options.epoch},
-          {"sheet", drawn.samples.empty() ? Json() : Json(json_text(arguments.target))},
+          {"sheet", drawn.samples.empty() ? Json() : Json(json_text(arguments.target()))},
           {"samples", std::move(samples)},
           {"bad", std::move(bad)}};
 }
 
-}  // namespace
-
-int run_view(const Words& words, Shell& shell) {
-  ViewArguments arguments;
-  if (!parse(arguments, words, shell)) return kOk;
-  check_before_work(arguments);
+int draw_sheet(const ViewArguments& arguments, const Shell& shell) {
   const RecipeFile recipe = read_recipe_file(arguments.recipe);
   const DrawOptions options{
       .transforms = view_of(recipe, arguments),
@@ -189,17 +224,31 @@ int run_view(const Words& words, Shell& shell) {
       .draws = arguments.draws,
       .exif_orientation = arguments.exif_orientation || recipe.exif_orientation,
       .mode = recipe.mode};
-  const std::shared_ptr<const Source> source = open_source(arguments.file, arguments.about);
+  const std::shared_ptr<const Source> source =
+      open_source(arguments.file(), arguments.replay.about);
   const Drawn drawn = draw_all(*source, options, arguments.samples, shell);
   if (!drawn.samples.empty()) write_sheet(drawn, options, arguments);
   if (shell.json) {
     print_json(shell, report_json(drawn, options, arguments));
   } else if (!drawn.samples.empty()) {
-    shell.line("wrote", fmt::format("{}: {} samples, {} draws of each", printable(arguments.target),
-                                    drawn.samples.size(), options.draws));
+    shell.line("wrote",
+               fmt::format("{}: {} samples, {} draws of each", printable(arguments.target()),
+                           drawn.samples.size(), options.draws));
   }
   for (const Error& error : drawn.bad) shell.warn(error.what());
   return drawn.samples.empty() ? kDamaged : kOk;
+}
+
+}  // namespace
+
+int run_view(const Words& words, Shell& shell) {
+  ViewArguments arguments;
+  if (!parse(arguments, words, shell)) return kOk;
+  if (arguments.recipe.empty()) {
+    print_replay(arguments.replay, shell);
+    return kOk;
+  }
+  return draw_sheet(arguments, shell);
 }
 
 }  // namespace tundish::cli

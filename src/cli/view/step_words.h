@@ -1,4 +1,4 @@
-// A plan in words, as `replay` and `view` show it under an image.
+// A plan in words, as `tundish view` shows it under an image.
 #pragma once
 
 #include <string>

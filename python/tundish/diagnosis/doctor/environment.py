@@ -1,4 +1,4 @@
-"""What `tundish doctor --env` says of the machine, for the report."""
+"""What `tundish env` says of the machine, for the report."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _KEYS = ("area", "name", "level", "figure", "reason", "fix")
 def environment() -> list[dict[str, Any]]:
     """Its findings; none where the program is missing or fails: a report without them is better than none."""
     try:
-        line = [find_program(), "doctor", "--env", "--json"]
+        line = [find_program(), "env", "--json"]
         done = subprocess.run(line, capture_output=True, text=True, timeout=MOST_S)
         found = json.loads(done.stdout)["findings"]
         return [{key: str(one[key]) for key in _KEYS} for one in found]

@@ -203,7 +203,7 @@ def _environment(findings: list[dict[str, Any]]) -> list[str]:
         (one["level"], f"{one['area']}: {one['name']}", one["figure"], _mend(one))
         for one in sorted(findings, key=lambda one: order.get(one["level"], 2))
     ]
-    out = ["<h2>Environment</h2>", "<p class='soft'>By tundish doctor --env.</p>"]
+    out = ["<h2>Environment</h2>", "<p class='soft'>By tundish env.</p>"]
     return [*out, html.grid(["", "what", "figure", "reason and fix"], rows)]
 
 

@@ -1,1 +1,1 @@
-"""What `tundish doctor --env` asks Python. The rest of it is C++: src/environment."""
+"""What `tundish env` asks Python. The rest of it is C++: src/environment."""

@@ -1,6 +1,6 @@
 """Versions of torch and of NVIDIA's packages, as one line of JSON, without importing any of them.
 
-The program runs this file alone (src/cli/doctor/ask_torch.cpp): importing torch takes seconds, and a
+The program runs this file alone (src/cli/env/ask_torch.cpp): importing torch takes seconds, and a
 torch that does not fit the driver may not be importable at all.
 """
 

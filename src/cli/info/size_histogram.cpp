@@ -1,4 +1,4 @@
-#include "cli/stats/size_histogram.h"
+#include "cli/info/size_histogram.h"
 
 #include <fmt/format.h>
 

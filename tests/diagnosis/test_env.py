@@ -1,9 +1,10 @@
-"""`tundish doctor --env`: the machine's findings, for people, issues and programs."""
+"""`tundish env`: the machine's findings, for people, issues and programs."""
 
 import json
 import os
 import re
 import sys
+import types
 
 import pytest
 from tundish import __main__ as entry
@@ -17,14 +18,14 @@ KEYS = {"area", "name", "level", "figure", "reason", "fix", "values"}
 
 
 def environment(*words, fake=None, folder=None, **variables):
-    """The JSON of doctor --env, with a fake driver when there are settings for one."""
+    """The JSON of `tundish env`, with a fake driver when there are settings for one."""
     variables = {**os.environ, **variables}
     if fake is not None:
         link = folder / "libnvidia-ml.so.1"
         if not link.exists():
             link.symlink_to(FAKE)
         variables |= {"LD_LIBRARY_PATH": str(folder), "FAKE_NVML": fake}
-    result = tundish("doctor", "--env", *words, "--json", env=variables)
+    result = tundish("env", *words, "--json", env=variables)
     found = json.loads(result.stdout)
     assert result.returncode == (1 if found["worst"] == "problem" else 0), err(result)
     return found
@@ -36,10 +37,10 @@ def named(found, area, name):
 
 
 def test_the_json_has_what_the_help_promises():
-    text = out(tundish("doctor", "--env", "--help"))
-    assert text.startswith("examples:\n  tundish doctor --env\n")
+    text = out(tundish("env", "--help"))
+    assert text.startswith("examples:\n  tundish env\n")
     assert max(map(len, text.splitlines())) <= 88
-    assert out(tundish("help", "doctor", "--env")) == text
+    assert out(tundish("help", "env")) == text
     promised = set(re.findall(r"\w+", re.search(r"with --json:\n\{(.*?)\}", text, re.S)[1]))
     found = environment()
     assert set(found) == promised
@@ -95,7 +96,7 @@ def test_small_files_are_read_whole_and_nothing_is_read_without_the_test(photos)
 
 
 def test_a_path_that_is_missing_or_empty_is_named(tmp_path):
-    result = tundish("doctor", "--env", tmp_path / "absent")
+    result = tundish("env", tmp_path / "absent")
     assert result.returncode == 1
     assert "absent" in err(result)
     empty = named(environment(tmp_path), "storage", "file system")
@@ -103,22 +104,32 @@ def test_a_path_that_is_missing_or_empty_is_named(tmp_path):
 
 
 def test_markdown_is_a_table_for_an_issue():
-    text = out(tundish("doctor", "--env", "--markdown"))
+    text = out(tundish("env", "--markdown"))
     rows = [line for line in text.splitlines() if line.startswith("|")]
     assert rows[1] == "|---|---|---|---|---|"
     assert all(len(re.findall(r"(?<!\\)\|", row)) == 6 for row in rows)
     assert len(rows) > 8
-    both = tundish("doctor", "--env", "--markdown", "--json")
+    both = tundish("env", "--markdown", "--json")
     assert both.returncode == 2
 
 
 def test_python_hands_the_question_to_the_program(monkeypatch):
     started = []
     monkeypatch.setattr(os, "execv", lambda program, words: started.append(words[1:]))
-    entry.main(["doctor", "--env", "x"])
-    assert started == [["doctor", "--env", "x"]]
-    assert not entry.is_for_program(["doctor", "--", "python", "train.py", "--env"])
-    assert not entry.is_for_program(["check", "--env"])  # it would come back without end
+    entry.main(["env", "x"])
+    assert started == [["env", "x"]]
+
+
+def test_python_keeps_the_words_of_its_own_verbs(monkeypatch):
+    started = []
+    monkeypatch.setattr(os, "execv", lambda *words: started.append(words))
+    kept = []
+    fake = types.SimpleNamespace(main=lambda words: kept.append(words) or 0)
+    monkeypatch.setattr(entry, "_import_or_exit", lambda module: fake)
+    assert entry.main(["doctor", "--", "python", "train.py", "--env"]) == 0
+    assert entry.main(["check", "--env"]) == 0
+    assert kept == [["--", "python", "train.py", "--env"], ["--env"]]
+    assert started == []
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-#include "cli/doctor/ask_torch.h"
+#include "cli/env/ask_torch.h"
 
 #include "cli/python.h"
 #include "core/machine/helper_process.h"

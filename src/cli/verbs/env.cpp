@@ -1,12 +1,12 @@
-// tundish doctor --env: whether this machine is fit for training.
+// tundish env: whether this machine is fit for training.
 #include <fmt/format.h>
 
 #include <cstdlib>
 
-#include "cli/doctor/ask_torch.h"
-#include "cli/doctor/environment_json.h"
-#include "cli/doctor/environment_report.h"
-#include "cli/doctor/find_data.h"
+#include "cli/env/ask_torch.h"
+#include "cli/env/environment_json.h"
+#include "cli/env/environment_report.h"
+#include "cli/env/find_data.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
 #include "core/clock.h"
@@ -17,36 +17,36 @@ namespace tundish::cli {
 namespace {
 
 constexpr VerbHelp kHelp = {
-    .verb = "doctor --env",
+    .verb = "env",
     .usage = "[DATA] [options]",
-    .examples = R"(tundish doctor --env
-tundish doctor --env train.tnd
-tundish doctor --env photos/ --markdown)",
+    .examples = R"(tundish env
+tundish env train.tnd
+tundish env photos/ --markdown)",
     .text = R"(Looks at the machine that a training run would have: driver, CUDA, cuDNN and
 torch; each GPU's throttling, power limit, clocks, PCIe link, ECC and near CPUs; the
 CPU quota against threads, governor and NUMA; memory limits and /dev/shm. With DATA
 also its file system, the page cache, and how fast it can be read: in order, and
 record by record in random order, 1 to 64 reads at a time (2 seconds).
 
-Each line is ok, a warning or a problem, with the figure and the command that mends
-it. Nothing is changed. Exit code 1 when there is a problem.)",
+Each line is ok, a warning or a problem, with the figure and the command that fixes
+it. Nothing is changed.)",
     .json = R"({version, worst, counts, seconds, findings}; findings is an array of {area, name,
 level, figure, reason, fix, values}; level is ok, warning or problem, values holds the
-figures as numbers with their units in the names)"};
+figures as numbers with their units in the names)",
+    .exits = "0 done, 1 failed or a problem was found, 2 wrong use, 130 interrupted"};
 
 struct EnvArguments {
   std::string data;
   std::uint64_t record_bytes = 0;
-  bool environment = true, markdown = false, no_read_test = false;
+  bool markdown = false, no_read_test = false;
 };
 
 // False when help was asked for.
 bool parse(EnvArguments& out, const Words& words, Shell& shell) {
   Arguments arguments(kHelp, shell);
   arguments.word(out.data, "DATA", "a pack, a folder, or any file that is trained from", false);
-  arguments.flag(out.environment, "--env", "look at the machine");
   arguments.flag(out.markdown, "--markdown", "print a table, to be pasted into an issue");
-  arguments.option(out.record_bytes, "--record", "BYTES",
+  arguments.option(out.record_bytes, "--record-bytes", "BYTES",
                    "bytes of a random read (those of DATA's records)", 1, std::uint64_t{64} << 20);
   arguments.flag(out.no_read_test, "--no-read-test", "do not measure how fast DATA can be read");
   return arguments.parse(words);
@@ -72,7 +72,7 @@ Findings storage_findings(const EnvArguments& arguments, const Shell& shell) {
 
 }  // namespace
 
-int run_doctor_env(const Words& words, Shell& shell) {
+int run_env(const Words& words, Shell& shell) {
   EnvArguments arguments;
   if (!parse(arguments, words, shell)) return kOk;
   if (shell.json && arguments.markdown)
@@ -91,7 +91,7 @@ int run_doctor_env(const Words& words, Shell& shell) {
   } else if (!shell.quiet) {
     shell.print(environment_text(findings, shell.out_color));
     if (arguments.data.empty()) {
-      shell.print("the disk: tundish doctor --env DATA measures how fast your data can be read\n");
+      shell.print("the disk: tundish env DATA measures how fast your data can be read\n");
     }
   }
   return worst_level(findings) == Level::problem ? kFailed : kOk;

@@ -1,4 +1,4 @@
-#include "cli/doctor/find_data.h"
+#include "cli/env/find_data.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -1,4 +1,4 @@
-#include "cli/stats/level_sums.h"
+#include "cli/info/level_sums.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "cli/stats/image_stats.h"
+#include "cli/info/image_stats.h"
 
 #include <fmt/format.h>
 

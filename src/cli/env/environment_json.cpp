@@ -1,6 +1,6 @@
-#include "cli/doctor/environment_json.h"
+#include "cli/env/environment_json.h"
 
-#include "cli/doctor/environment_report.h"
+#include "cli/env/environment_report.h"
 #include "core/version.h"
 
 namespace tundish::cli {

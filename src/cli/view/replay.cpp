@@ -1,5 +1,4 @@
-// tundish replay: the images that came after a saved state, as a sheet with what was done to each.
-#include "engine/replay.h"
+#include "cli/view/replay.h"
 
 #include <fmt/format.h>
 
@@ -7,36 +6,19 @@
 #include <cstring>
 #include <fstream>
 #include <optional>
-#include <string>
 
 #include "augment/mixing.h"
 #include "augment/transform.h"
 #include "cli/json.h"
 #include "cli/samples/sheet.h"
-#include "cli/source_words.h"
-#include "cli/verbs.h"
 #include "cli/view/over_white.h"
 #include "cli/view/step_words.h"
-#include "pack/output_file.h"
+#include "cli/write_file.h"
+#include "engine/replay.h"
 #include "state/saved_state.h"
 
 namespace tundish::cli {
 namespace {
-
-constexpr VerbHelp kHelp = {
-    .verb = "replay",
-    .usage = "FILE --state STATE.json [-o SHEET.png] [options]",
-    .examples = R"(tundish replay train.tnd --state state.json -o sheet.png
-tundish replay train.tnd --state state.json --rank 3 --json)",
-    .text = R"(Makes the next batch of a training run again, from the state that its loader had:
-json.dump(loader.state_dict(), open("state.json", "w")). Prints the sample, crop and
-flip of each image, and draws a sheet of them, as they are before Normalize. What
-was given as a list (Subset, Weighted, Mixture, labels, several packs) is not in a
-state: in Python loader.replay(state) does the same.)",
-    .json = R"({file, epoch, position, rank, order, sheet, samples, bad}; samples is an array of
-{position, sample, repeat, key, label, replaces, image, size, steps} (with several
-images of a sample: views, each with image, size, steps; a mixed one has mix), bad of
-{position, sample, code, message}; rank is null with --batch)"};
 
 SavedState read_state_file(const std::string& file) {
   std::ifstream stream(file, std::ios::binary);
@@ -111,34 +93,6 @@ void make_engine(std::optional<Engine>& out, const std::shared_ptr<const Source>
     if (error.code() != ErrorCode::wrong_state) throw;
     throw Error(error.code(), {.file = state_file}, error.reason());
   }
-}
-
-void write_file(const std::string& target, bool force, const std::vector<std::byte>& bytes) {
-  OutputFile file(target, force);
-  file.write_at(bytes, 0);
-  file.commit(bytes.size());
-}
-
-struct ReplayArguments {
-  SourceWords about;
-  std::string file, state_file, target;
-  std::uint64_t rank = 0, images = 0;
-  bool force = false;
-};
-
-// False when help was asked for.
-bool parse(ReplayArguments& out, const Words& words, Shell& shell) {
-  Arguments arguments(kHelp, shell);
-  arguments.word(out.file, "FILE", "the pack, or another source, that was trained from");
-  add_source_words(arguments, out.about);
-  arguments.option(out.state_file, "--state", "FILE", "state_dict() of the loader, as JSON", true);
-  arguments.option(out.target, "-o,--output", "FILE", "write a sheet of the images, a PNG");
-  arguments.option(out.rank, "--rank", "N", "whose batch, of a run with several ranks (0)", 0,
-                   UINT32_MAX);
-  arguments.option(out.images, "--batch", "N", "instead the next N images of all ranks together", 1,
-                   4096);
-  arguments.flag(out.force, "-f,--force", "replace the sheet if it exists");
-  return arguments.parse(words);
 }
 
 // The options of the run, for one batch of 8 bits per channel.
@@ -255,9 +209,7 @@ Json report_json(const ReplayArguments& arguments, const SavedState& state, cons
 
 }  // namespace
 
-int run_replay(const Words& words, Shell& shell) {
-  ReplayArguments arguments;
-  if (!parse(arguments, words, shell)) return kOk;
+void print_replay(const ReplayArguments& arguments, const Shell& shell) {
   const std::shared_ptr<const Source> source = open_source(arguments.file, arguments.about);
   const SavedState state = read_state_file(arguments.state_file);
   check_state_file(arguments.state_file, source, state);
@@ -272,7 +224,7 @@ int run_replay(const Words& words, Shell& shell) {
   if (!arguments.target.empty()) write_file(arguments.target, arguments.force, make_sheet(tiles));
   if (shell.json) {
     print_json(shell, report_json(arguments, state, engine, samples));
-    return kOk;
+    return;
   }
   shell.line("epoch", fmt::format("{}, from position {}, {}", state.epoch,
                                   with_commas(state.position), engine.identity().order));
@@ -283,7 +235,6 @@ int run_replay(const Words& words, Shell& shell) {
   for (const BadSample& one : engine.bad_samples()) {
     shell.line(fmt::format("{}", one.position), "bad: " + one.text);
   }
-  return kOk;
 }
 
 }  // namespace tundish::cli

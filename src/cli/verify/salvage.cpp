@@ -1,5 +1,4 @@
-// tundish salvage: the intact records of a damaged pack.
-#include "pack/salvage/salvage.h"
+#include "cli/verify/salvage.h"
 
 #include <fmt/format.h>
 
@@ -9,37 +8,13 @@
 #include "cli/pack/write_pack.h"
 #include "cli/progress.h"
 #include "cli/text.h"
-#include "cli/verbs.h"
 #include "core/clock.h"
 #include "pack/reader.h"
 #include "pack/salvage/partial_pack.h"
+#include "pack/salvage/salvage.h"
 
 namespace tundish::cli {
 namespace {
-
-constexpr VerbHelp kHelp = {
-    .verb = "salvage",
-    .usage = "TORN.tnd -o OUT.tnd [options]",
-    .examples = R"(tundish salvage torn.tnd -o rest.tnd
-tundish salvage torn.tnd -o rest.tnd --like other-shard.tnd)",
-    .text = R"(Writes every intact record of a damaged or cut-off pack into a new one, and lists
-what is lost. Records are copied as they are; each is checked. Where the index is
-lost, records are found by their checksums: then labels are lost (but those of an image
-folder whose names are left), and of a file that is cut off before its metadata also
-names, classes and the fields beside the image. --like names a pack made with the same
-fields and the same tables, such as another shard, and gives these back. A file that is
-cut off has lost its tables: without --like no JPEG comes back that was re-coded with
-tables of its own, as tundish pack does by default. TORN is only read. Of an interrupted
-tundish pack, TORN is what its -o was (of --shard I/N the name of the part), or its
-.TARGET.partial: every record so far, of --shard-size those of the unfinished shard,
-with names and labels out of the journal beside it; or run the pack again, it goes on.
-Exit code 0: nothing is lost, neither a record nor a name, label, class or field;
-3: something is, or it is not known.)",
-    .json = R"({output, samples, copied, file_bytes, id, refused, doubtful, method, records_before,
-lost_records, lost_parts, names_lost, labels_lost, finished_shards, seconds}; method:
-index, scan or journal; records_before: null when nothing says it; lost_records is an
-array of {first, count, reason}, first counts the records of TORN; lost_parts: damaged
-parts of the file; finished_shards: of an interrupted pack, packs of their own)"};
 
 constexpr std::size_t kShown = 50;  // lines of losses for people; JSON has all
 
@@ -204,19 +179,9 @@ bool nothing_is_lost(const Found& found, const std::vector<LostRecords>& lost) {
 
 }  // namespace
 
-int run_salvage(const Words& words, Shell& shell) {
-  std::string from, target, like;
-  bool force = false;
-  std::uint64_t threads = 0;
-  Arguments arguments(kHelp, shell);
-  arguments.word(from, "TORN", "the damaged pack, or the -o of an interrupted one");
-  arguments.option(target, "-o,--output", "FILE", "the pack to write", true);
-  arguments.option(like, "--like", "PACK", "a pack with the same fields, classes and tables");
-  arguments.flag(force, "-f,--force", "replace FILE if it exists");
-  add_threads(arguments, threads);
-  if (!arguments.parse(words)) return kOk;
-  check_target(target, force);
-
+int salvage(const std::string& from, const SalvageArguments& arguments, const Shell& shell) {
+  const std::string& target = arguments.target;
+  check_target(target, arguments.force);
   const std::uint64_t start = now_ns();
   const auto interrupted = find_interrupted_pack(from);
   std::shared_ptr<const ByteFile> file;
@@ -225,12 +190,12 @@ int run_salvage(const Words& words, Shell& shell) {
   } else {
     file = std::make_shared<DiskBytes>(File::open(from));
   }
-  const Found found = find(file, interrupted, from, like, shell);
+  const Found found = find(file, interrupted, from, arguments.like, shell);
   check_any_found(found.salvage, from);
   const auto source = salvaged_source(file, found.salvage);
   PackOptions options;
-  options.threads = static_cast<int>(threads);
-  options.replace = force;
+  options.threads = static_cast<int>(arguments.threads);
+  options.replace = arguments.force;
   options.copy_records = true;
   const PackReport report = copy_records(target, *source, from, options, shell);
   const auto lost = all_lost(found.salvage, found.salvage.records, report);

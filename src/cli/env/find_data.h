@@ -1,4 +1,4 @@
-// Which files the storage test of `doctor --env` reads, and how much at a time.
+// Which files the storage test of `tundish env` reads, and how much at a time.
 #pragma once
 
 #include <string>

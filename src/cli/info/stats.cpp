@@ -1,39 +1,16 @@
-// tundish stats: mean and standard deviation of the levels, sizes, codecs and bad images.
+#include "cli/info/stats.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "cli/finding.h"
+#include "cli/info/size_histogram.h"
 #include "cli/json.h"
-#include "cli/source_words.h"
-#include "cli/stats/image_stats.h"
-#include "cli/stats/size_histogram.h"
-#include "cli/verbs.h"
 #include "core/clock.h"
-#include "core/machine/usable_cpus.h"
 
 namespace tundish::cli {
 namespace {
-
-constexpr VerbHelp kHelp = {
-    .verb = "stats",
-    .usage = "DATA [--samples N] [--mode L]",
-    .examples = R"(tundish stats train.tnd
-tundish stats scans.tnd --mode L
-tundish stats photos/ --samples 20000)",
-    .text = R"(Decodes the images and prints the mean and the standard deviation of each channel,
-over all pixels of all images at their stored size, with the line to paste into a
-list of transforms: T.Normalize(mean=..., std=...). --mode L: of the one channel that
-Loader(mode="L") gives. Also the sizes of the images,
-their codecs, and which of them cannot be decoded: these are left out. The sums are
-whole numbers, so that the result does not depend on the number of threads.)",
-    .json = R"({file, mode, records, looked_at, images, pixels, mean, std, normalize, sum, squares,
-codecs, width, height, shorter_side, smallest, largest, seconds, bad}; mean, std, sum
-and squares are arrays with a number for each channel, three or one; sum and squares
-are of the levels 0 to 255, exact; width, height and shorter_side are
-{min, median, max}, the last also {histogram}, an array of {from, to, count};
-smallest and largest are {record, key, width, height}; bad is an array of {code,
-message, title, file, record, key, offset, reason}; null what no image has)"};
 
 constexpr std::size_t kShown = 10;  // bad images for people; JSON has all
 
@@ -211,32 +188,12 @@ void print_text(const Report& report, const Shell& shell) {
 
 }  // namespace
 
-int run_stats(const Words& words, Shell& shell) {
-  std::string file, mode = "RGB";
-  StatsOptions options{.samples = 0, .threads = 0};
-  SourceWords about;
-  Arguments arguments(kHelp, shell);
-  arguments.word(file, "DATA", "a pack, or another source");
-  add_source_words(arguments, about);
-  arguments.option(options.samples, "--samples", "N", "N evenly spaced images only (all)", 1,
-                   UINT32_MAX);
-  arguments.option(mode, "--mode", "MODE", "RGB, or L: greys, as Loader(mode=\"L\") gives (RGB)");
-  arguments.flag(options.exif_orientation, "--exif-orientation",
-                 "sizes as the EXIF orientation turns them");
-  add_threads(arguments, options.threads);
-  if (!arguments.parse(words)) return kOk;
-  if (mode != "RGB" && mode != "L") {
-    throw UsageError(fmt::format("--mode: {} is neither RGB nor L", printable(mode)));
-  }
-  options.grey = mode == "L";
-  if (options.threads == 0) options.threads = usable_cpus();
-
-  const std::uint64_t begin_ns = now_ns();
-  const std::shared_ptr<const Source> source = open_source(file, about);
-  const ImageStats stats = collect_stats(*source, options, shell);
+int print_stats(const Source& source, const std::string& file, const StatsOptions& options,
+                std::uint64_t begin_ns, const Shell& shell) {
+  const ImageStats stats = collect_stats(source, options, shell);
   const double seconds = static_cast<double>(now_ns() - begin_ns) / 1e9;
-  (shell.json ? print_as_json : print_text)({stats, *source, file, options.grey, seconds}, shell);
-  for (const std::string& text : source->warnings()) shell.warn(text);
+  (shell.json ? print_as_json : print_text)({stats, source, file, options.grey, seconds}, shell);
+  for (const std::string& text : source.warnings()) shell.warn(text);
   return stats.images.empty() ? kDamaged : kOk;
 }
 

@@ -1,4 +1,4 @@
-#include "cli/doctor/environment_report.h"
+#include "cli/env/environment_report.h"
 
 #include <doctest/doctest.h>
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/info/level_sums.h"
 #include "cli/shell.h"
-#include "cli/stats/level_sums.h"
 #include "source/source.h"
 
 namespace tundish::cli {

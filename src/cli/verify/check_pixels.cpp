@@ -1,4 +1,4 @@
-#include "cli/check_pixels.h"
+#include "cli/verify/check_pixels.h"
 
 #include <algorithm>
 #include <atomic>

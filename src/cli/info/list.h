@@ -1,0 +1,23 @@
+// `tundish info --list`: the records of a data set, one line each.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "cli/shell.h"
+#include "source/source.h"
+
+namespace tundish::cli {
+
+struct ListOptions {
+  std::uint64_t from = 0;            // the first record
+  std::uint64_t count = UINT64_MAX;  // at most this many
+};
+
+// Prints number, codec, size in pixels, bytes, label and key of each record; with --json an object
+// per line. Reads the index and the keys, not the records. `file` names the data set if Ctrl-C ends
+// the list. Throws Error.
+void print_list(const Source& source, const std::string& file, const ListOptions& options,
+                const Shell& shell);
+
+}  // namespace tundish::cli

@@ -1,0 +1,19 @@
+// `tundish info --stats`: mean and standard deviation of the levels, sizes, codecs and bad images.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "cli/info/image_stats.h"
+#include "cli/shell.h"
+#include "source/source.h"
+
+namespace tundish::cli {
+
+// Decodes the images of `source` and prints the figures. `begin_ns` is when the data set began to
+// be opened (now_ns()), for the reported seconds. Returns kDamaged if no image can be decoded.
+// Throws what collect_stats() throws.
+int print_stats(const Source& source, const std::string& file, const StatsOptions& options,
+                std::uint64_t begin_ns, const Shell& shell);
+
+}  // namespace tundish::cli
