@@ -13,8 +13,7 @@ from types import ModuleType
 
 from ._c.errors import MissingError
 from ._cli.errors import print_error
-from ._cli.exit_codes import FAILED, INTERRUPTED, USAGE
-from ._cli.renamed import RENAMED_VERBS
+from ._cli.exit_codes import FAILED, INTERRUPTED
 from .program import find_program
 
 # The verbs that are written in Python: module and function. src/cli/main.cpp lists them too.
@@ -40,9 +39,6 @@ def _run(argv: list[str]) -> int:
         module, function = _VERBS[argv[0]]
         verb = getattr(_import_or_exit(module), function)
         return int(verb(argv[1:]))
-    if argv and argv[0] in RENAMED_VERBS:
-        text = f"'{argv[0]}' is now '{RENAMED_VERBS[argv[0]]}'"
-        return print_error(text, USAGE, as_json="--json" in argv)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # blocked by the program
     try:
         program = find_program()

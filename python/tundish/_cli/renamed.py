@@ -1,9 +1,6 @@
-"""Verbs and options that have another name now. src/cli has the table of the C++ verbs."""
+"""Options that have another name now. src/cli/renamed.cpp has the verbs, and options in C++."""
 
 from __future__ import annotations
-
-# Old verb, and what to write instead.
-RENAMED_VERBS = {"compare": "tundish doctor compare"}
 
 # Verb, old option, and what to write instead.
 RENAMED_OPTIONS: dict[str, dict[str, str]] = {

@@ -38,7 +38,7 @@ def run_verb(
             return OK
         return run(arguments.parse(argv))
     except UsageError as error:
-        return fail(f"{error}\n  see: {_help_command(arguments.verb)}", USAGE)
+        return fail(f"{error}\n  see: tundish help {arguments.verb}", USAGE)
     except ArgumentError as error:
         return fail(str(error), USAGE)
     except KeyboardInterrupt:
@@ -49,7 +49,3 @@ def run_verb(
         return print_error(f"standard output: {error.__cause__}", FAILED, no_color=no_color)
     except failures as error:
         return fail(str(error) or type(error).__name__, FAILED)
-
-
-def _help_command(verb: str) -> str:
-    return f"tundish {verb} --help" if " " in verb else f"tundish help {verb}"

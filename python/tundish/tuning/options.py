@@ -30,7 +30,7 @@ CUDA graphs, fused optimizers and others. FUNCTION takes no argument and returns
 optimizer, loss_fn, batch. Each trial runs in its own process; your files are not
 changed.
 
-tundish tune remeasure --help and tundish tune batch-size --help have the options of the
+tundish help tune remeasure and tundish help tune batch-size have the options of the
 other two.""",
     json="""\
 {job, model, optimizer, batch, samples, device, baseline, rows, gains, twin, seconds,

@@ -30,8 +30,8 @@ what to change, best first, with the predicted step. When all is measured, the s
 ended, because some of its steps saw cached batches. The verdict is on stderr; the
 script has stdout to itself.
 
-tundish doctor compare --help has the options of the comparison, tundish env looks at
-the machine.""",
+tundish help doctor compare has the options of the comparison. tundish env looks at the
+machine.""",
     json="""\
 {version, sentence, cause, figures, changes, loading, loader, lines, steps, overhead_s,
 phase, torch, gpu, layers, layers_why, notes, ranks, findings, applied, tables, memory,
