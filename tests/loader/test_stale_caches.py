@@ -107,3 +107,36 @@ def test_an_interrupted_split_starts_over_after_the_source_was_rewritten(tmp_pat
     assert again.returncode != 0
     assert "the content of the source's files has changed" in again.stderr
     assert not (tmp_path / "d-val.tnd").exists()
+
+
+def is_written(path: Path, offset: int) -> bool:
+    """The space is reserved when the file is made, and zero until it is written."""
+    if not path.exists():
+        return False
+    with path.open("rb") as file:
+        file.seek(offset)
+        return any(file.read(4096))
+
+
+@pytest.mark.parametrize("verb", ["pack", "merge"])
+def test_an_interrupted_pack_starts_over_after_the_source_was_rewritten(
+    tmp_path: Path, verb: str
+) -> None:
+    """Size and modification time of the source are those of before."""
+    source, target = tmp_path / "x.npy", tmp_path / "d.tnd"
+    np.save(source, np.full((6000, 32, 32, 3), 10, np.uint8))
+    command = [find_program(), verb, str(source), "-o", str(target), "-j", "1"]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    partial = tmp_path / ".d.tnd.partial"
+    while process.poll() is None and not is_written(partial, 2 << 20):
+        time.sleep(0.001)
+    process.send_signal(signal.SIGINT)
+    assert process.wait() == 130, "the pack was finished before it could be interrupted"
+    before = source.stat().st_mtime_ns
+    np.save(source, np.full((6000, 32, 32, 3), 200, np.uint8))
+    os.utime(source, ns=(before, before))
+    again = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert again.returncode == 0
+    assert "starts over: the content of the source's files has changed" in again.stderr
+    packed = [np.asarray(tundish.Dataset(target)[number][0]) for number in (0, 2999, 5999)]
+    assert [np.unique(image).tolist() for image in packed] == [[200]] * 3
