@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
 import signal
 import subprocess
-import tempfile
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -16,6 +16,7 @@ from .._c.errors import Error
 from ..data.source import Source
 from ..data.world import rank_and_world_size
 from ..program import find_program
+from ..scratch_folder import scratch_folder
 from .file_stamps import Stamps, stamps_path
 from .pack_contents import check_pack
 from .parts import Files
@@ -103,7 +104,8 @@ class PackBeside:
             self._before = Stamps.of(self._files.paths)
         except OSError:
             self._before = None  # the program names the file
-        self._folder = folder = tempfile.mkdtemp(prefix="tundish-")
+        scratch = contextlib.ExitStack()
+        self._folder = folder = scratch.enter_context(scratch_folder("tundish-packing-"))
         listed = os.path.join(folder, list_name(self._files))
         write_list(self._files, listed)
         nice = ["nice", "-n", "10"] if shutil.which("nice") else []
@@ -115,7 +117,7 @@ class PackBeside:
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,  # Ctrl-C is for the training; _end_all() ends it
             )
-        self._end = weakref.finalize(self, _end_all, self._process, folder)
+        self._end = weakref.finalize(self, _end_all, self._process, scratch)
         self._report.add_note(f"packing the files in the background into {self.path}")
 
 
@@ -139,7 +141,7 @@ def _compares() -> bool:
     return os.environ.get("LOCAL_RANK", os.environ.get("SLURM_LOCALID")) == "0"
 
 
-def _end_all(process: Any, folder: str) -> None:
+def _end_all(process: Any, scratch: contextlib.ExitStack) -> None:
     """An interrupted pack goes on where it stopped, in the next run."""
     if process.poll() is None:
         process.send_signal(signal.SIGINT)
@@ -148,7 +150,7 @@ def _end_all(process: Any, folder: str) -> None:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-    shutil.rmtree(folder, ignore_errors=True)
+    scratch.close()
 
 
 def _error_of(folder: str) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +11,7 @@ import torch
 
 from .._c.errors import ArgumentError
 from ..report.machine import machine, versions
+from ..scratch_folder import scratch_folder
 from .commands import tune_command
 from .confirm import BASELINE, fallback_layers
 from .fingerprint import Fingerprint
@@ -30,6 +29,7 @@ from .tricks import TRICKS, Trick, load_own
 from .variants import BaselineFailed, Facts
 from .waiting import ask_and_wait
 
+_FOLDERS = "tundish-tune-"
 OVERTIME_S = 10.0  # of the fresh run's turns; then every process is ended
 DESCRIBE_S = 600.0  # where a run has no limit
 FIRST_STEPS = 30  # of every trial: they warm up, and their losses are compared
@@ -64,8 +64,7 @@ def tune(
     """
     limit = limit_of(minutes, quick)
     allowed = name_filter(select, ignore)
-    folder = tempfile.mkdtemp(prefix="tundish-tune-")
-    try:
+    with scratch_folder(_FOLDERS) as folder:
         source = make_source(build, optimizer, loss_fn, batch, folder)
         own = [own] if isinstance(own, str) else own
         asked = Asked(limit, quick, seed, allowed, [load_own(one)() for one in own])
@@ -74,8 +73,6 @@ def tune(
         options |= {"select": select, "ignore": ignore, "memory": memory_gb}
         asked.command = tune_command(source, own, options)
         return run(source, folder, asked, progress or silent, job_name(build))
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def measure_plan(
@@ -87,14 +84,11 @@ def measure_plan(
     progress: Callable[[str], None] | None = None,
 ) -> Report:
     """Times a plan again, beside the baseline, its twin and the human recipe, and checks its numerics."""
-    folder = tempfile.mkdtemp(prefix="tundish-tune-")
-    try:
+    with scratch_folder(_FOLDERS) as folder:
         source = make_source(build, None, None, None, folder)
         asked = Asked(MINUTES, quick, seed, lambda trick: True, only=tuple(plan.tricks))
         asked.made_for = plan.fingerprint
         return run(source, folder, asked, progress or silent, job_name(build)).report
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 @dataclass

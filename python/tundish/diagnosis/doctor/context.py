@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-import shutil
-import tempfile
 import threading
 from typing import Any
 
+from ...scratch_folder import scratch_folder
 from ..timeline.merge import write_timeline
 from ..watch.session import Session
 from ..watch.settings import Settings
@@ -56,6 +56,7 @@ class doctor:  # a verb, as tundish.check and tundish.tune
         if not layers:
             self._settings.layers = 0
         self._session: Session | None = None
+        self._scratch = contextlib.ExitStack()
         self._verdict: Verdict | None = None
 
     @property
@@ -79,7 +80,8 @@ class doctor:  # a verb, as tundish.check and tundish.tune
             raise RuntimeError("another tundish.doctor() is active: one loop at a time")
         self._verdict = None
         if self._timeline:
-            self._settings.timeline_folder = tempfile.mkdtemp(prefix="tundish-timeline-")
+            folder = self._scratch.enter_context(scratch_folder("tundish-timeline-"))
+            self._settings.timeline_folder = folder
         self._session = Session(self._settings, None)
         self._session.begin()
         return self
@@ -92,8 +94,7 @@ class doctor:  # a verb, as tundish.check and tundish.tune
                 folder = self._settings.timeline_folder
                 self._verdict.timeline = write_timeline(folder, self._timeline)
         finally:
-            if self._timeline:
-                shutil.rmtree(self._settings.timeline_folder, ignore_errors=True)
+            self._scratch.close()
             _active.release()
 
     def _judged(self, facts: dict[str, Any], ended: str) -> Verdict:
