@@ -148,7 +148,27 @@ def test_the_python_of_a_page_runs(page, photos, tmp_path):
     (tmp_path / "photos").symlink_to(photos.folder)
     for name in ("train.tnd", "val.tnd"):
         (tmp_path / name).symlink_to(photos.pack)
-    run_warm("-c", PRELUDE + "\n".join(python_blocks(page)), tmp_path)
+    shown = run_warm("-c", PRELUDE + "\n".join(python_blocks(page)), tmp_path).stdout
+    assert steps_beyond_the_end(shown) == []
+
+
+def steps_beyond_the_end(shown):
+    """Lines such as "epoch 0, step 40 of 38"."""
+    steps = re.findall(r"\bstep (\d+) of (\d+)", shown)
+    return [f"step {step} of {count}" for step, count in steps if int(step) > int(count)]
+
+
+def test_a_resumed_epoch_counts_to_its_last_step(photos, tmp_path):
+    """Its page counts the steps of the whole epoch."""
+    (tmp_path / "train.tnd").symlink_to(photos.pack)
+    blocks = python_blocks(ROOT / "docs" / "resume.md")
+    number = next(n for n, block in enumerate(blocks) if "enumerate(loader, start=done)" in block)
+    code = PRELUDE + "\n".join(blocks[: number + 1])
+    lines = re.findall(r"step (\d+) of (\d+)", run_warm("-c", code, tmp_path).stdout)
+    steps, (count, *others) = ([int(one) for one in of] for of in zip(*lines, strict=True))
+    assert steps == list(range(steps[0], count + 1))
+    assert set(others) <= {count}
+    assert steps_beyond_the_end("epoch 0, step 38 of 38, step 40 of 38") == ["step 40 of 38"]
 
 
 @pytest.mark.parametrize("page", sorted(ROOT.glob("docs/**/*.md")), ids=lambda f: f.name)
