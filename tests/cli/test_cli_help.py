@@ -44,7 +44,7 @@ def test_help_of_a_verb_starts_with_its_example(verb):
     assert tundish(verb, "--help").stdout == result.stdout
 
 
-@pytest.mark.parametrize("words", [*([verb] for verb in VERBS), ["bench", "load"]])
+@pytest.mark.parametrize("words", [*([verb] for verb in VERBS), ["bench", "load"]], ids=" ".join)
 def test_the_help_lists_every_option_once(words):
     options = re.findall(r"^  (?:-\w, |    )(--[a-z-]+)", out(tundish("help", *words)), re.M)
     assert "--json" in options

@@ -26,7 +26,9 @@ def test_a_missing_source_is_named(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.parametrize("words", [["verify"], ["info"], ["info", "--list"], ["unpack"]])
+@pytest.mark.parametrize(
+    "words", [["verify"], ["info"], ["info", "--list"], ["unpack"]], ids=" ".join
+)
 def test_a_pipe_is_refused_and_not_waited_for(words, tmp_path):
     os.mkfifo(tmp_path / "pipe.tnd")
     more = ["-o", tmp_path / "out"] if words == ["unpack"] else []

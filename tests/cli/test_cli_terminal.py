@@ -27,7 +27,7 @@ def large(tmp_path):
     return tmp_path / "large.tnd"
 
 
-@pytest.mark.parametrize("words", [["verify", "--pixels"], ["info", "--stats"]])
+@pytest.mark.parametrize("words", [["verify", "--pixels"], ["info", "--stats"]], ids=" ".join)
 def test_progress_is_drawn_on_a_terminal_only(large, words):
     words = [*words, large, "--threads", "1"]
     code, drawn = on_terminal(*words)
