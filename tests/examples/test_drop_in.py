@@ -3,6 +3,7 @@
 Each runs through two epochs, once more and is killed in the second, and goes on with the very batches.
 """
 
+import ast
 import math
 import re
 
@@ -62,3 +63,24 @@ def test_an_example_goes_on_with_the_very_batches_after_a_kill(name, folder, tmp
     assert logs["again"][1] == logs["whole"][1], "the very weights"
     assert all(end["finite"] for end in logs["whole"][1])
     assert all(math.isfinite(float(loss)) for loss in re.findall(r"loss ([^\s,]+)", printed))
+
+
+def fixed_numbers_of_classes(text):
+    """Literal numbers where a model gets its number of classes: keywords, and the end of its last linear layer."""
+    calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
+    names = ("num_classes", "num_labels", "classes")
+    given = [word.value for call in calls for word in call.keywords if word.arg in names]
+    linear = [call for call in calls if ast.unparse(call.func).endswith("Linear")]
+    last = max(linear, key=lambda call: call.lineno, default=None)
+    given += [last.args[-1]] if last else []
+    return [ast.unparse(value) for value in given if isinstance(value, ast.Constant)]
+
+
+@pytest.mark.parametrize("program", sorted((ROOT / "examples").glob("*.py")), ids=lambda f: f.stem)
+def test_an_example_takes_the_number_of_classes_from_the_data(program):
+    assert fixed_numbers_of_classes(program.read_text()) == []
+
+
+def test_a_fixed_number_of_classes_would_be_found():
+    assert fixed_numbers_of_classes("nn.Linear(3, 5)\nnn.Linear(5, 99)") == ["99"]
+    assert fixed_numbers_of_classes("config(num_labels=99)\nnn.Linear(5, len(classes))") == ["99"]
