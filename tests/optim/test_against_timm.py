@@ -162,3 +162,17 @@ def test_corrected_weight_decay_follows_the_square_of_the_learning_rate() -> Non
     parameter.grad = torch.zeros(4)
     optimizer.step()
     assert torch.equal(parameter.detach(), torch.full((4,), 1 - 0.05**2 / 0.1 * 0.5))
+
+
+def test_a_parameter_that_comes_late_counts_its_own_steps() -> None:
+    """timm counts the steps of the group, which docs/optimizers/lamb.md names as the difference."""
+    early, late, alone = (torch.nn.Parameter(torch.ones(4)) for _ in range(3))
+    optimizer = optim.LAMB([early, late], lr=0.1, max_grad_norm=None)
+    for step in range(6):
+        early.grad = torch.ones(4)
+        late.grad = torch.arange(4.0) if step == 5 else None
+        optimizer.step()
+    alone.grad = torch.arange(4.0)
+    optim.LAMB([alone], lr=0.1, max_grad_norm=None).step()
+    assert [int(optimizer.state[one]["step"]) for one in (early, late)] == [6, 1]
+    assert torch.equal(late, alone)
