@@ -144,6 +144,26 @@ def test_damaged_stamps_are_no_stamps(folder, tmp_path, damage):
     assert "9 of 9 files were compared byte for byte" in str(loader.report)
 
 
+def test_stamps_that_another_user_could_have_written_are_no_stamps(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(file_stamps, "_TICK_NS", -(10**9))  # no file is too new
+    pack = tmp_path / "mine.tnd"
+    tundish.pack(folder, pack, progress=False)
+
+    def compared(change):
+        accelerate(folder, pack)
+        change(tmp_path / ".mine.tnd.stamps")
+        _, loader = accelerate(folder, pack)
+        return "9 of 9 files were compared byte for byte" in str(loader.report)
+
+    assert not compared(lambda stamps: None)
+    assert compared(lambda stamps: stamps.chmod(0o666))
+    if os.geteuid() == 0:  # only root can give files away
+        assert compared(lambda stamps: os.chown(stamps, 12345, -1))
+        for path in files_of(folder):
+            os.chown(path, 12345, -1)
+        assert not compared(lambda stamps: os.chown(stamps, 12345, -1)), "the owner of the files"
+
+
 def test_stamps_of_another_pack_do_not_count(folder, tmp_path):
     pack = tmp_path / "mine.tnd"
     tundish.pack(folder, pack, progress=False)

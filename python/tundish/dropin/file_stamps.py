@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import stat
 import tempfile
 import time
 from dataclasses import dataclass
@@ -75,17 +76,27 @@ def save_stamps(pack: str, pack_id: str, stamps: Stamps) -> bool:
     return True
 
 
-def load_stamps(pack: str, pack_id: str) -> Stamps | None:
-    """Returns None where there are none, or those of another pack."""
+def load_stamps(pack: str, pack_id: str, owner: int) -> Stamps | None:
+    """Returns None where there are none, those of another pack, or some that another user may have written.
+
+    owner  the user who owns the files: whoever can change them need not forge stamps
+    """
     import zipfile
 
     import numpy as np
 
     try:
-        with open(stamps_path(pack), "rb") as file, np.load(file, allow_pickle=False) as held:
-            about, values = json.loads(str(held["about"])), held["stamps"]
+        with open(stamps_path(pack), "rb") as file:
+            if not _is_trusted(os.fstat(file.fileno()), owner):
+                return None
+            with np.load(file, allow_pickle=False) as held:
+                about, values = json.loads(str(held["about"])), held["stamps"]
         if about["format"] != _FORMAT or about["pack"] != pack_id or values.dtype != np.int64:
             return None
         return Stamps(values, int(about["taken"]), str(about["paths"]))
     except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile):
         return None
+
+
+def _is_trusted(status: os.stat_result, owner: int) -> bool:
+    return not status.st_mode & stat.S_IWOTH and status.st_uid in (os.geteuid(), owner)

@@ -43,7 +43,9 @@ def check_pack(path: str, files: Files, before: Stamps | None, may_read: bool) -
     except OSError as error:
         return Verdict(f"{error.filename} cannot be read: {error.strerror}")
     pack_id = str(about["id"] or "")  # several files have none
-    known = before or (load_stamps(path, pack_id) if pack_id else None)
+    known = before
+    if known is None and pack_id:
+        known = load_stamps(path, pack_id, os.stat(files.paths[0]).st_uid)
     unsure = list(range(len(files))) if known is None else known.unsure(now).tolist()
     if unsure and not may_read:
         return Verdict(waits=True)
