@@ -1,6 +1,5 @@
 """Runs benchmarks, and checks that their rows carry their origin."""
 
-import json
 import re
 import subprocess
 import sys
@@ -8,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.common.result_files import read_rows
 from tests.helpers.warm_python import run_warm
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,7 +34,7 @@ def bench(name, samples, tmp_path, *words):
         line = [sys.executable, *map(str, line)]
         done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
-    return json.loads(out.read_text()), done.stdout
+    return read_rows(out), done.stdout
 
 
 def check_rows(rows, name):
