@@ -47,7 +47,7 @@ def bench(tmp_path, *words):
     line = ["-m", "bench.optim.run", "--device", "cpu", "--sets", "tiny", "--seconds", "0.001"]
     line += ["--threads", "1", "--rounds", "2", "--out", out, *words]
     done = run_warm(*line, cwd=ROOT)
-    return json.loads(out.read_text()), done.stdout
+    return read_rows(out), done.stdout
 
 
 def test_a_run_gives_rows_of_every_contestant_and_optimiser(tmp_path):
