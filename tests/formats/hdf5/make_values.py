@@ -1,0 +1,95 @@
+"""Writes values.zip: types, fill values and virtual data sets of h5py that were once read wrong; not run in CI.
+
+From the repository's root: python -m tests.formats.hdf5.make_values
+"""
+
+import io
+import tempfile
+import zipfile
+from pathlib import Path
+
+import h5py
+import numpy as np
+
+FOLDER = Path(__file__).parent
+COUNT = 10
+FILLS = {
+    "float32_big": (">f4", 1.5),
+    "int16_big": (">i2", -7),
+    "bool": ("bool", True),
+    "float16": ("<f2", 3.25),
+    "float64": ("<f8", -0.125),
+}
+
+
+def write_enumerations(file):
+    """Values of each field."""
+    kinds, flags = np.array([3, 7] * 5, "i1"), np.array([True, False] * 5)
+    kind = h5py.enum_dtype({"RED": 3, "BLUE": 7}, basetype="i1")
+    pair = h5py.enum_dtype({"CAT": 0, "DOG": 1}, basetype="i1")
+    file.create_dataset("kind", data=np.stack([kinds] * 2, 1), dtype=kind)
+    file.create_dataset("pair", data=np.stack([flags] * 2, 1).astype("i1"), dtype=pair)
+    file.create_dataset("flag", data=np.stack([flags] * 2, 1))  # h5py's bool
+    return {name: file[name][...] for name in ("kind", "pair", "flag")}
+
+
+def write_fills(file):
+    """The first half is written."""
+    for name, (dtype, fill) in FILLS.items():
+        made = file.create_dataset(name, (COUNT, 3), dtype, chunks=(5, 2), fillvalue=fill)
+        made[:5] = 0
+        file.create_dataset(f"never_{name}", (COUNT, 3), dtype, fillvalue=fill)
+    return {name: file[name][...] for name in file}
+
+
+def write_floats(file):
+    """float32 with another bias, and one of 24 bits: no NumPy type is like them."""
+    file["plain"] = np.arange(30, dtype="f4").reshape(COUNT, 3)
+    space = h5py.h5s.create_simple((COUNT, 3))
+    bias, narrow = h5py.h5t.IEEE_F32LE.copy(), h5py.h5t.IEEE_F32LE.copy()
+    bias.set_ebias(100)
+    narrow.set_fields(23, 15, 8, 0, 15)
+    narrow.set_precision(24)
+    for name, kind in {"bias": bias, "narrow": narrow}.items():
+        made = h5py.h5d.create(file.id, name.encode(), kind, space)
+        made.write(h5py.h5s.ALL, h5py.h5s.ALL, file["plain"][...])
+    return {"plain": file["plain"][...]}
+
+
+def write_virtual(file):
+    """`label` is in the file `other`, which a reader could be made to open whatever it is."""
+    file["image"] = np.zeros((4, 3, 3), "u1")
+    layout = h5py.VirtualLayout(shape=(4,), maxshape=(None,), dtype="i8")
+    source = h5py.VirtualSource("other", "d", shape=(4,), maxshape=(None,), dtype="i8")
+    layout[: h5py.h5s.UNLIMITED] = source[: h5py.h5s.UNLIMITED]
+    file.create_virtual_dataset("label", layout)
+    return {"image": np.zeros((4, 3, 3), "u1")}
+
+
+WRITERS = {
+    "enumerations": write_enumerations,
+    "fills": write_fills,
+    "floats": write_floats,
+    "virtual": write_virtual,
+}
+
+
+def main():
+    archive = zipfile.ZipFile(FOLDER / "values.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=9)
+    with tempfile.TemporaryDirectory() as made:
+        for name, write in WRITERS.items():
+            path = Path(made) / f"{name}.h5"
+            with h5py.File(path, "w") as file:
+                values = write(file)
+            expected = io.BytesIO()
+            np.savez_compressed(expected, **values)
+            for member, content in (
+                (path.name, path.read_bytes()),
+                (f"{name}.npz", expected.getvalue()),
+            ):
+                archive.writestr(zipfile.ZipInfo(member), content, zipfile.ZIP_DEFLATED)
+    archive.close()
+
+
+if __name__ == "__main__":
+    main()
