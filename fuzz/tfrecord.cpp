@@ -34,7 +34,7 @@ void try_example(Bytes record) {
   if (layout.measure(label, bytes, record, &names)) return;
   require(names.class_text.size() <= record.size() && names.file_name.size() <= record.size());
   Sample sample;
-  std::int64_t read_label = label + 1;
+  std::int64_t read_label = ~label;
   require(!layout.read(sample, read_label, record, kAllFields) && read_label == label);
   std::uint64_t sum = 0;
   for (std::size_t f = 0; f < sample.fields.size(); ++f) {
