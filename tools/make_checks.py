@@ -5,7 +5,7 @@ tests/docs/test_checks_page.py compares the page with what this tool makes.
 
 from __future__ import annotations
 
-from tundish.diagnosis.checks import CHECKS, TOPICS, Check
+from tundish.diagnosis.rules.static import CHECKS, TOPICS, Check
 
 HEAD = """# The checks
 

@@ -5,7 +5,7 @@ tests/docs/test_doctor_checks_page.py compares the page with what this tool make
 
 from __future__ import annotations
 
-from tundish.diagnosis.running import CHECKS, LAYER_CHECKS
+from tundish.diagnosis.rules.runtime import CHECKS, LAYER_CHECKS
 
 HEAD = """# What only the running script shows
 

@@ -74,7 +74,7 @@ def sources() -> dict[str, Any]:
     import tundish
     from tundish import transforms
     from tundish._c.library import lib
-    from tundish.data.options import LoaderOptions
+    from tundish.data.settings.loader_options import LoaderOptions
 
     return {
         "package": tundish,

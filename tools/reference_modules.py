@@ -56,7 +56,7 @@ def optim() -> str:
 def optimizer_base(module: Any) -> tuple[type, type]:
     """The base class of the optimizers, and the dataclass of the options that they share."""
     base = next(kind for kind in module.SGD.__mro__ if kind.__name__ == "EngineOptimizer")
-    return base, importlib.import_module("tundish.optim.options").Options
+    return base, importlib.import_module("tundish.optim._binding.step_options").Options
 
 
 def tuning() -> str:

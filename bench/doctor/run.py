@@ -13,11 +13,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tundish.diagnosis.doctor.changes import Change
-from tundish.diagnosis.doctor.cli import verdict_of
-from tundish.diagnosis.doctor.run import run
-from tundish.diagnosis.doctor.verdict import Verdict
-from tundish.diagnosis.watch.settings import Settings
+from tundish.diagnosis.cli.doctor_verb import verdict_of
+from tundish.diagnosis.probe.settings import Settings
+from tundish.diagnosis.process.command import run
+from tundish.diagnosis.verdict.changes import Change
+from tundish.diagnosis.verdict.verdict import Verdict
 
 from ..common.images import make_samples
 from ..common.rounds import interval

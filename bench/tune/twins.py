@@ -16,7 +16,7 @@ from typing import Any
 
 from tundish.report.machine import machine, versions
 from tundish.tuning.job import source_of
-from tundish.tuning.stage import Stage
+from tundish.tuning.trials.pool import Stage
 from tundish.tuning.tricks import Trick
 from tundish.tuning.tricks.cuda_graph import CudaGraph
 from tundish.tuning.tricks.optimizer_kernels import FusedOptimizer

@@ -68,9 +68,9 @@ from .program import tell_library as _tell_library
 if TYPE_CHECKING:
     from . import diagnosis, optim, transforms, tuning
     from .converting import convert
-    from .diagnosis.checking.check import check
-    from .diagnosis.doctor.context import doctor
+    from .diagnosis.context import doctor
     from .diagnosis.layers.layers import layers
+    from .diagnosis.lint.check import check
     from .dropin.accelerate import accelerate
     from .launch.data_parallel import replace_data_parallel
     from .packing import pack, write_manifest
@@ -116,9 +116,9 @@ __all__ = [
 _MODULES = {
     "Plan": ".tuning.plan",
     "accelerate": ".dropin.accelerate",
-    "check": ".diagnosis.checking.check",
+    "check": ".diagnosis.lint.check",
     "convert": ".converting",
-    "doctor": ".diagnosis.doctor.context",
+    "doctor": ".diagnosis.context",
     "layers": ".diagnosis.layers.layers",
     "load_plan": ".tuning.plan",
     "pack": ".packing",

@@ -12,17 +12,17 @@ import sys
 from types import ModuleType
 
 from ._c.errors import MissingError
-from ._cli.errors import print_error
+from ._cli.error_output import print_error
 from ._cli.exit_codes import FAILED, INTERRUPTED
 from .program import find_program
 
 # The verbs that are written in Python: module and function. src/cli/main.cpp lists them too.
 _VERBS = {
-    "check": ("tundish.diagnosis.checking.cli", "main"),
+    "check": ("tundish.diagnosis.lint.check_verb", "main"),
     "demo-page": ("tundish.demo", "main"),  # how the program's own demo goes on
-    "doctor": ("tundish.diagnosis.doctor.cli", "main"),
-    "run": ("tundish.launch.cli", "main"),
-    "tune": ("tundish.tuning.cli", "main"),
+    "doctor": ("tundish.diagnosis.cli.doctor_verb", "main"),
+    "run": ("tundish.launch.run_verb", "main"),
+    "tune": ("tundish.tuning.cli.tune_verb", "main"),
 }
 
 

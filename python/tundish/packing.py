@@ -17,7 +17,7 @@ from .program import find_program
 from .progress import Amount, ProgressLine, Show, in_notebook
 
 if TYPE_CHECKING:
-    from .samples.workers import Workers
+    from .samples.worker_pool import Workers
 
 Path = str | os.PathLike[str] | DataSource
 
@@ -94,7 +94,7 @@ def _pack_samples(
 ) -> tuple[dict[str, Any], int]:
     """Of a Python data set; `about` and two of the options are for SampleSet."""
     from .samples.sample_set import SampleSet
-    from .samples.workers import Workers  # both import NumPy, which a path does not need
+    from .samples.worker_pool import Workers  # both import NumPy, which a path does not need
 
     for name in ("image", "label"):
         about[name] = options.pop(name, None) or ""

@@ -1,5 +1,5 @@
 // torch's tensors read from C++ without torch's headers: by functions that torch's libraries
-// export. python/tundish/optim/torch_functions.py fills the table, and tries it before it is used.
+// export. python/tundish/optim/_binding/torch_functions.py fills the table, and tries it before it is used.
 #pragma once
 
 #include <cstddef>

@@ -9,20 +9,21 @@ import sys
 
 import pytest
 from tundish import demo
-from tundish._cli import values
+from tundish._cli import option_values as values
 from tundish._cli.arguments import Arguments, VerbHelp
 from tundish._cli.common_options import add_select_ignore, add_slower_than
-from tundish._cli.errors import UsageError, print_error
+from tundish._cli.error_output import UsageError, print_error
 from tundish._cli.json_output import json_text
 from tundish._cli.renamed import RENAMED_OPTIONS
 from tundish._cli.terminal import paint, printable, use_color
 from tundish._cli.verb import run_verb
-from tundish.diagnosis.checking import options as check
-from tundish.diagnosis.doctor import compare_cli
-from tundish.diagnosis.doctor import options as doctor
-from tundish.launch import options as launch
-from tundish.tuning import batch_size_cli, remeasure_cli
-from tundish.tuning import options as tune
+from tundish.diagnosis.cli import compare_verb as compare_cli
+from tundish.diagnosis.cli import doctor_options as doctor
+from tundish.diagnosis.lint import check_options as check
+from tundish.launch import run_options as launch
+from tundish.tuning.cli import batch_size_verb as batch_size_cli
+from tundish.tuning.cli import remeasure_verb as remeasure_cli
+from tundish.tuning.cli import tune_options as tune
 
 from tests.helpers.program import ROOT, needs_program, out, tundish
 

@@ -120,7 +120,7 @@ def test_of_an_iteration_that_was_left_it_is_counted_and_not_raised(hostile, gpu
 
 
 def test_ctrl_c_between_finding_and_entering_it_loses_nothing(hostile, gpu, monkeypatch):
-    from tundish.data.gpu import pending
+    from tundish.data.gpu import gpu_pending as pending
 
     def pressed(*_):
         raise KeyboardInterrupt

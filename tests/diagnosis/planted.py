@@ -7,8 +7,8 @@ Each script begins with PRELUDE, unless it begins with `import torch`."""
 import re
 from pathlib import Path
 
-from tundish.diagnosis.checking.check import check_source, choose
-from tundish.diagnosis.script.source import read_source
+from tundish.diagnosis.lint.check import check_source, choose
+from tundish.diagnosis.lint.script.source_text import read_source
 
 FOLDER = Path(__file__).parent / "checks"
 PRELUDE = """\

@@ -7,9 +7,9 @@ import sys
 
 import pytest
 import tundish
-from tundish.diagnosis.checking.cli import main
-from tundish.diagnosis.checking.options import ARGUMENTS
-from tundish.diagnosis.checks import CHECKS
+from tundish.diagnosis.lint.check_options import ARGUMENTS
+from tundish.diagnosis.lint.check_verb import main
+from tundish.diagnosis.rules.static import CHECKS
 
 from tests.diagnosis.planted import PRELUDE
 from tests.helpers.program import documented_keys, err, needs_program, out

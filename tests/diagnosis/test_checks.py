@@ -3,7 +3,7 @@
 import ast
 
 import pytest
-from tundish.diagnosis.checks import CHECKS, LEVELS, TOPICS
+from tundish.diagnosis.rules.static import CHECKS, LEVELS, TOPICS
 
 from tests.diagnosis import planted
 

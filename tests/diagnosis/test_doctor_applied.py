@@ -10,14 +10,14 @@ import tundish
 from torch.utils.data import DataLoader
 from torchvision import datasets
 from torchvision.transforms import v2
-from tundish.diagnosis.doctor.cli import main
-from tundish.diagnosis.doctor.plan_change import add_plan
-from tundish.diagnosis.doctor.verdict import judge
-from tundish.diagnosis.watch import applied as applied_module
-from tundish.diagnosis.watch.applied import Applied
-from tundish.diagnosis.watch.engine_rate import engine_rate
-from tundish.diagnosis.watch.loader_facts import facts_of
-from tundish.diagnosis.watch.settings import Settings, from_variable, to_variable
+from tundish.diagnosis.cli.doctor_verb import main
+from tundish.diagnosis.probe.applied import loader_change as applied_module
+from tundish.diagnosis.probe.applied.loader_change import Applied
+from tundish.diagnosis.probe.loaders.engine_rate import engine_rate
+from tundish.diagnosis.probe.loaders.loader_facts import facts_of
+from tundish.diagnosis.probe.settings import Settings, from_variable, to_variable
+from tundish.diagnosis.verdict.plan_prediction import add_plan
+from tundish.diagnosis.verdict.verdict import judge
 
 from tests.diagnosis.test_doctor_verb import WATCHED
 from tests.helpers import plants, torch_sets
@@ -286,7 +286,7 @@ import json, warnings
 warnings.simplefilter("ignore")
 import torch
 from lightning.pytorch import LightningModule, Trainer
-from tundish.diagnosis.doctor.lightning import DoctorCallback
+from tundish.diagnosis.lightning_callback import DoctorCallback
 from tests.helpers.plants import SlowStorage
 
 class Module(LightningModule):

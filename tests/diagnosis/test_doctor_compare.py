@@ -3,9 +3,9 @@
 import json
 
 import pytest
-from tundish.diagnosis.doctor import cli
-from tundish.diagnosis.doctor.compare_cli import ARGUMENTS, main
-from tundish.diagnosis.doctor.verdict import judge
+from tundish.diagnosis.cli import doctor_verb as cli
+from tundish.diagnosis.cli.compare_verb import ARGUMENTS, main
+from tundish.diagnosis.verdict.verdict import judge
 
 from tests.helpers.written_facts import facts, step
 

@@ -5,11 +5,11 @@ import os
 import sys
 
 import pytest
-from tundish.diagnosis.doctor.cli import main
-from tundish.diagnosis.doctor.report_file import report_text
-from tundish.diagnosis.doctor.static import findings_of
-from tundish.diagnosis.doctor.verdict import judge
+from tundish.diagnosis.cli.doctor_verb import main
+from tundish.diagnosis.report.report_file import report_text
 from tundish.diagnosis.timeline.merge import write_timeline
+from tundish.diagnosis.verdict.static_findings import findings_of
+from tundish.diagnosis.verdict.verdict import judge
 
 from tests.helpers.written_facts import facts, step
 

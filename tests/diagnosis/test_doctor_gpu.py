@@ -2,8 +2,8 @@
 
 import pytest
 import torch
-from tundish.diagnosis.doctor.verdict import judge
-from tundish.diagnosis.watch.gpu_profile import GpuProfile, covered, events_of, summed
+from tundish.diagnosis.probe.profiles.gpu_profile import GpuProfile, covered, events_of, summed
+from tundish.diagnosis.verdict.verdict import judge
 
 from tests.helpers.written_facts import facts, line, sampled, step
 

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-import tundish.diagnosis.watch as watch
+import tundish.diagnosis.probe as watch
 
 from tests.helpers.program import PROGRAM
 
@@ -136,10 +136,10 @@ def test_ctrl_c_in_a_class_body_of_an_import_ends_without_a_traceback(tmp_path):
 
 
 def test_ctrl_c_while_the_watch_starts_ends_the_script_as_a_signal_does(tmp_path):
-    start = tmp_path / "watch" / "start"
+    start = tmp_path / "probe" / "start"
     start.mkdir(parents=True)
     shutil.copy(Path(watch.__file__).parent / "start" / "sitecustomize.py", start)
-    (tmp_path / "watch" / "__init__.py").write_text(
+    (tmp_path / "probe" / "__init__.py").write_text(
         "import os, time\nos.kill(os.getpid(), 2)\ntime.sleep(1)\n"
     )
     environment = {**os.environ, "PYTHONPATH": str(start), "TUNDISH_DOCTOR": str(tmp_path)}

@@ -5,13 +5,13 @@ import json
 import sys
 
 import pytest
-from tundish.diagnosis.doctor.changes import Change, sort_changes
-from tundish.diagnosis.doctor.verdict import judge
-from tundish.diagnosis.watch import usable_cpus, users_code
-from tundish.diagnosis.watch.gpu_clock import gpu_seconds
-from tundish.diagnosis.watch.ledger import Ledger
-from tundish.diagnosis.watch.line_samples import LineSampler, _users_place
-from tundish.diagnosis.watch.settings import Settings, from_variable, to_variable
+from tundish.diagnosis.probe import usable_cpus, users_code
+from tundish.diagnosis.probe.clocks.gpu_clock import gpu_seconds
+from tundish.diagnosis.probe.clocks.step_ledger import Ledger
+from tundish.diagnosis.probe.profiles.line_samples import LineSampler, _users_place
+from tundish.diagnosis.probe.settings import Settings, from_variable, to_variable
+from tundish.diagnosis.verdict.changes import Change, sort_changes
+from tundish.diagnosis.verdict.verdict import judge
 
 from tests.helpers.written_facts import COMPUTE, facts, line, sampled, step
 
@@ -277,7 +277,7 @@ def test_the_rows_of_a_data_set_are_its_functions_and_modules_with_all_of_their_
     import time
 
     import torch
-    from tundish.diagnosis.watch.dataset_profile import profile_dataset
+    from tundish.diagnosis.probe.loaders.dataset_profile import profile_dataset
 
     class Flip(torch.nn.Module):
         def forward(self, x):

@@ -4,9 +4,9 @@ import pytest
 import torch
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
-from tundish.diagnosis.doctor.page import report_page
-from tundish.diagnosis.doctor.text import verdict_text
-from tundish.diagnosis.doctor.verdict import judge
+from tundish.diagnosis.report.verdict_page import report_page
+from tundish.diagnosis.report.verdict_text import verdict_text
+from tundish.diagnosis.verdict.verdict import judge
 
 from tests.helpers import plants
 
@@ -115,7 +115,7 @@ def test_an_error_of_ours_is_reported_and_the_script_goes_on(monkeypatch):
     def fails(*words):
         raise RuntimeError("planted")
 
-    monkeypatch.setattr("tundish.diagnosis.watch.layers.modules.Modules.entered", fails)
+    monkeypatch.setattr("tundish.diagnosis.probe.layers.modules.Modules.entered", fails)
     facts, _ = watched(Network())
     assert facts["phase"] == "done"
     assert facts["layers_why"] == "RuntimeError: planted"
@@ -145,7 +145,7 @@ def test_a_transform_of_the_loader_is_no_layer():
 
 def test_of_several_ranks_each_takes_the_same_steps(monkeypatch):
     """Also one whose layers cannot be measured."""
-    monkeypatch.setattr("tundish.diagnosis.watch.watch.rank_and_world", lambda: (0, 2))
+    monkeypatch.setattr("tundish.diagnosis.probe.watch.rank_and_world", lambda: (0, 2))
     model = Network()
     plain = sum(one["phase"] == "layers" for one in watched(model)[0]["steps"])
     model.head.compile(backend="eager")

@@ -7,12 +7,12 @@ import time
 
 import pytest
 import torch
-from tundish.diagnosis.doctor.lines import LEAST_SAMPLES, shown
-from tundish.diagnosis.doctor.verdict import judge
-from tundish.diagnosis.watch.blocked_clock import BlockedClock
-from tundish.diagnosis.watch.dataset_profile import profile_dataset
-from tundish.diagnosis.watch.line_samples import LineSampler, _columns, _users_place
-from tundish.diagnosis.watch.users_code import _OURS
+from tundish.diagnosis.probe.clocks.blocked_clock import BlockedClock
+from tundish.diagnosis.probe.loaders.dataset_profile import profile_dataset
+from tundish.diagnosis.probe.profiles.line_samples import LineSampler, _columns, _users_place
+from tundish.diagnosis.probe.users_code import _OURS
+from tundish.diagnosis.verdict.line_costs import LEAST_SAMPLES, shown
+from tundish.diagnosis.verdict.verdict import judge
 
 from tests.helpers.written_facts import facts, line, sampled, step
 

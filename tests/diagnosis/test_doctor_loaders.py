@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 from torch.utils.data import DataLoader, Dataset, SubsetRandomSampler
-from tundish.diagnosis.doctor.verdict import judge
+from tundish.diagnosis.verdict.verdict import judge
 
 from tests.helpers import plants
 

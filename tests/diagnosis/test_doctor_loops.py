@@ -16,7 +16,7 @@ N = 60  # batches: more than all phases take with steps=5
 @pytest.fixture(autouse=True)
 def one_thread(monkeypatch):
     roof = {"bytes_per_s": 1e10, "flops_per_s": {"fp32": 1e11}, "seconds": 0.0}
-    monkeypatch.setattr("tundish.diagnosis.watch.layers.profile.measure_roof", lambda *words: roof)
+    monkeypatch.setattr("tundish.diagnosis.probe.layers.profile.measure_roof", lambda *words: roof)
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -89,7 +89,7 @@ def test_a_step_is_an_optimizer_step_and_may_have_several_batches():
 
 def test_the_cost_of_measuring_is_looked_at_once_and_not_before_the_measured_steps(monkeypatch):
     """On a GPU it takes as long as some steps."""
-    from tundish.diagnosis.watch import session
+    from tundish.diagnosis.probe import session
 
     asked, found = [], session.overhead_s
     monkeypatch.setattr(

@@ -10,15 +10,20 @@ import pytest
 import torch
 import tundish
 from torch.utils.data import DataLoader, TensorDataset
-from tundish.diagnosis.doctor.page_memory import memory_chart
-from tundish.diagnosis.memory.cuda import CudaTracker, allocated_blocks, blocks_of, name_blocks
+from tundish.diagnosis.memory.allocation_sites import Place, place_of
+from tundish.diagnosis.memory.block_history import KINDS, Recorded
+from tundish.diagnosis.memory.cuda_blocks import (
+    CudaTracker,
+    allocated_blocks,
+    blocks_of,
+    name_blocks,
+)
 from tundish.diagnosis.memory.explain import explain
-from tundish.diagnosis.memory.places import Place, place_of
-from tundish.diagnosis.memory.predict import inner_model
-from tundish.diagnosis.memory.recorded import KINDS, Recorded
-from tundish.tuning.lines import Line
-from tundish.tuning.live_memory import Block
-from tundish.tuning.owned import find_owners, owned_tensors
+from tundish.diagnosis.memory.predicted import inner_model
+from tundish.diagnosis.report.memory_section import memory_chart
+from tundish.tuning.memory.live_memory import Block
+from tundish.tuning.memory.source_lines import Line
+from tundish.tuning.memory.training_tensors import find_owners, owned_tensors
 
 from tests.helpers.written_records import alloc, free, recorded_of_gpu
 

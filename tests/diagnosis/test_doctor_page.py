@@ -9,12 +9,12 @@ from xml.etree import ElementTree
 
 import pytest
 from PIL import Image
-from tundish.diagnosis.doctor.compare import read_report
-from tundish.diagnosis.doctor.environment import environment
-from tundish.diagnosis.doctor.excerpts import excerpt
-from tundish.diagnosis.doctor.page import report_page
-from tundish.diagnosis.doctor.ranks import judge_ranks
-from tundish.diagnosis.doctor.verdict import judge
+from tundish.diagnosis.report.comparison import read_report
+from tundish.diagnosis.report.environment import environment
+from tundish.diagnosis.report.excerpts import excerpt
+from tundish.diagnosis.report.verdict_page import report_page
+from tundish.diagnosis.verdict.straggler import judge_ranks
+from tundish.diagnosis.verdict.verdict import judge
 
 from tests.helpers.chromium import look_at
 from tests.helpers.program import ROOT, needs_program
@@ -169,7 +169,7 @@ def test_the_environment_is_what_the_program_says(monkeypatch):
     found = environment()
     assert {"software", "cpu", "memory"} <= {one["area"] for one in found}
     assert {one["level"] for one in found} <= {"ok", "warning", "problem"}
-    monkeypatch.setattr("tundish.diagnosis.doctor.environment.find_program", lambda: "/bin/false")
+    monkeypatch.setattr("tundish.diagnosis.report.environment.find_program", lambda: "/bin/false")
     assert environment() == []
 
 

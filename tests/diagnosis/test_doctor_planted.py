@@ -6,7 +6,7 @@ import time
 import pytest
 import torch
 from torch.utils.data import DataLoader
-from tundish.diagnosis.doctor.ranks import judge_ranks
+from tundish.diagnosis.verdict.straggler import judge_ranks
 
 from tests.helpers import plants
 from tests.helpers.plants import Samples, Slow, SlowStorage, verdict_on

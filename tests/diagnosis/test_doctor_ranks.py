@@ -1,10 +1,10 @@
 """Several ranks, and changes that --apply tries, on facts that are written down."""
 
 import pytest
-from tundish.diagnosis.doctor.apply import apply_change
-from tundish.diagnosis.doctor.ranks import judge_ranks
-from tundish.diagnosis.doctor.run import Ended
-from tundish.diagnosis.doctor.verdict import judge
+from tundish.diagnosis.process.apply_change import apply_change
+from tundish.diagnosis.process.command import Ended
+from tundish.diagnosis.verdict.straggler import judge_ranks
+from tundish.diagnosis.verdict.verdict import judge
 
 from tests.helpers.written_facts import facts, line, sampled, step
 

@@ -7,9 +7,9 @@ import pytest
 import torch
 import tundish
 from torch.utils.data import DataLoader, TensorDataset
-from tundish.diagnosis.doctor.tables import simple_table
-from tundish.diagnosis.doctor.verdict import judge
-from tundish.diagnosis.watch.function_times import MOST_ROWS, slowest
+from tundish.diagnosis.probe.profiles.function_times import MOST_ROWS, slowest
+from tundish.diagnosis.report.step_tables import simple_table
+from tundish.diagnosis.verdict.verdict import judge
 
 from tests.helpers.written_facts import facts, step
 
@@ -77,7 +77,7 @@ def test_the_advanced_table_names_the_slow_function():
     assert rows["slow_function"]["all_s"] >= 0.003
     assert rows["slow_function"]["own_s"] < rows["built-in method time.sleep"]["own_s"]
     assert rows["slow_function"]["file"] == __file__
-    assert not [one for one in found["rows"] if "diagnosis/watch" in one["file"]]
+    assert not [one for one in found["rows"] if "diagnosis/probe" in one["file"]]
     assert re.search(r" 1\.0 .* built-in method time\.sleep", str(doctor.verdict))
     phases = [one["phase"] for one in doctor.verdict.facts["steps"]]
     assert phases.count("functions") == 5
@@ -95,7 +95,7 @@ def test_a_function_that_only_calls_a_slow_one_is_among_the_rows():
 
 
 def test_the_function_that_waits_for_a_loader_of_tundish_says_so():
-    from tundish.data import run
+    from tundish.data import loader_run as run
 
     row = {"function": "Run._ask", "file": run.__file__, "line": 157, "calls": 1.0}
     functions = {"steps": 5, "rows": [{**row, "own_s": 0.001, "all_s": 0.002}]}

@@ -13,10 +13,10 @@ import tundish
 from torch.utils.data import DataLoader, TensorDataset
 from tundish import transforms as T
 from tundish.data import traces
-from tundish.diagnosis.doctor.cli import main
+from tundish.diagnosis.cli.doctor_verb import main
+from tundish.diagnosis.probe.clocks.step_ledger import Ledger
+from tundish.diagnosis.probe.recorders import Guarded
 from tundish.diagnosis.timeline.loader_trace import read_loader_trace
-from tundish.diagnosis.watch.ledger import Ledger
-from tundish.diagnosis.watch.recorders import Guarded
 
 STEPS = 5
 

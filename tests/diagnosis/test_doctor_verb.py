@@ -12,8 +12,8 @@ import sys
 from types import SimpleNamespace
 
 import pytest
-from tundish.diagnosis.doctor.cli import main
-from tundish.diagnosis.doctor.options import ARGUMENTS
+from tundish.diagnosis.cli.doctor_options import ARGUMENTS
+from tundish.diagnosis.cli.doctor_verb import main
 
 from tests.helpers.warm_python import TORCHVISION, server
 

@@ -6,13 +6,13 @@ import time
 import pytest
 import torch
 import tundish
-from tundish.diagnosis.doctor.lightning import DoctorCallback
-from tundish.diagnosis.doctor.text import verdict_text
-from tundish.diagnosis.doctor.verdict import judge
-from tundish.diagnosis.watch.blocked_clock import BlockedClock
-from tundish.diagnosis.watch.dataset_profile import profile_dataset
-from tundish.diagnosis.watch.session import Session
-from tundish.diagnosis.watch.settings import Settings
+from tundish.diagnosis.lightning_callback import DoctorCallback
+from tundish.diagnosis.probe.clocks.blocked_clock import BlockedClock
+from tundish.diagnosis.probe.loaders.dataset_profile import profile_dataset
+from tundish.diagnosis.probe.session import Session
+from tundish.diagnosis.probe.settings import Settings
+from tundish.diagnosis.report.verdict_text import verdict_text
+from tundish.diagnosis.verdict.verdict import judge
 
 from tests.helpers.written_facts import facts, sampled, step
 

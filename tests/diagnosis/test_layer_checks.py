@@ -7,7 +7,7 @@ machine too: a cost per operation, and the roof of an invented machine. tests/gp
 import pytest
 import torch
 from tundish.diagnosis.layers.layers import layers
-from tundish.diagnosis.running import LAYER_CHECKS, findings_of_layers
+from tundish.diagnosis.rules.runtime import LAYER_CHECKS, findings_of_layers
 
 from tests.helpers.layer_plants import PLANTS
 
@@ -29,7 +29,7 @@ def on_that_machine(facts):
 @pytest.fixture
 def found(monkeypatch):
     """The findings in a model, by id."""
-    monkeypatch.setattr("tundish.diagnosis.watch.layers.profile.measure_roof", lambda *words: ROOF)
+    monkeypatch.setattr("tundish.diagnosis.probe.layers.profile.measure_roof", lambda *words: ROOF)
     monkeypatch.setattr(
         "tundish.diagnosis.layers.layers.findings_of_layers",
         lambda facts: findings_of_layers(on_that_machine(facts)),

@@ -19,7 +19,7 @@ SLEEP_S = 0.02
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
-    monkeypatch.setattr("tundish.diagnosis.watch.layers.profile.measure_roof", lambda *words: ROOF)
+    monkeypatch.setattr("tundish.diagnosis.probe.layers.profile.measure_roof", lambda *words: ROOF)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     yield

@@ -8,10 +8,10 @@ from types import SimpleNamespace
 import pytest
 import torch
 from torch import nn
-from tundish.diagnosis.watch.layers.clocks import GpuClock, WallClock
-from tundish.diagnosis.watch.layers.profile import LayerProfile
-from tundish.diagnosis.watch.layers.roof import measure_roof
-from tundish.diagnosis.watch.layers.trials import add_trials, needs_16_bits, padded_sizes
+from tundish.diagnosis.probe.layers.layer_clocks import GpuClock, WallClock
+from tundish.diagnosis.probe.layers.profile import LayerProfile
+from tundish.diagnosis.probe.layers.roof import measure_roof
+from tundish.diagnosis.probe.layers.trials import add_trials, needs_16_bits, padded_sizes
 
 ROOF = {"bytes_per_s": 1e10, "flops_per_s": {"fp32": 1e11}, "seconds": 0.0}
 
@@ -42,7 +42,7 @@ def test_the_wall_clock_leaves_out_what_hooks_take():
 def test_on_a_gpu_the_host_gets_ahead_in_timed_steps_only(monkeypatch):
     """A GPU whose events are the wall clock's."""
     slept, made = [], []
-    where = "tundish.diagnosis.watch.layers.profile"
+    where = "tundish.diagnosis.probe.layers.profile"
     monkeypatch.setattr(
         f"{where}.gpu_clock", lambda: GpuClock(lambda: Event(time.time() * 1e3), lambda: None)
     )

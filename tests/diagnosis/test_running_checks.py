@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 from torch.utils.data import DataLoader, TensorDataset
-from tundish.diagnosis.doctor.static import with_costs
-from tundish.diagnosis.doctor.verdict import judge
-from tundish.diagnosis.running import CHECKS, findings_of_run
+from tundish.diagnosis.rules.runtime import CHECKS, findings_of_run
+from tundish.diagnosis.verdict.static_findings import with_costs
+from tundish.diagnosis.verdict.verdict import judge
 
 from tests.helpers import plants
 from tests.helpers.written_facts import facts, line, step

@@ -8,12 +8,17 @@ import time
 
 import pytest
 import torch
+from tundish.diagnosis.probe.clocks.timeline_clocks import (
+    ClockPair,
+    error_ns,
+    monotonic_of,
+    read_clocks,
+)
+from tundish.diagnosis.probe.loaders.worker_spans import RECORDS, WorkerRing, read_ring
 from tundish.diagnosis.timeline.chrome_file import ChromeFile
 from tundish.diagnosis.timeline.loader_trace import read_loader_trace
 from tundish.diagnosis.timeline.merge import make_timeline, write_timeline
 from tundish.diagnosis.timeline.torch_trace import read_torch_trace
-from tundish.diagnosis.watch.clocks import ClockPair, error_ns, monotonic_of, read_clocks
-from tundish.diagnosis.watch.worker_spans import RECORDS, WorkerRing, read_ring
 
 FAR = 50_000_000  # ns: far more than the clocks differ, also on a busy machine
 S = 10**9

@@ -2,7 +2,7 @@
 
 import sys
 
-from tundish.diagnosis.checks import CHECKS
+from tundish.diagnosis.rules.static import CHECKS
 
 from tests.helpers.program import ROOT
 

@@ -27,7 +27,7 @@ def test_documents_use_every_public_module():
 
 
 PLANTED = """
-Call `tundish.tuning.memory.predict_memory(job)`, or `tundish.Loader.statistics()`.
+Call `tundish.tuning.memory.prediction.predict_memory(job)`, or `tundish.Loader.statistics()`.
 
 ```python
 from tundish.tuning.step import Step
@@ -47,7 +47,7 @@ FOUND = [
     "tundish.tuning.signature",
     "tundish.data.order",
     "tundish.not_there",
-    "tundish.tuning.memory.predict_memory",
+    "tundish.tuning.memory.prediction.predict_memory",
     "tundish.Loader.statistics",
     "tundish.tuning.step",
     "tundish.data",

@@ -14,7 +14,7 @@ import pytest
 import torch
 import tundish
 from torch.utils.data import DataLoader
-from tundish.dropin import kept
+from tundish.dropin import torch_loader as kept
 from tundish.dropin.device_copies import CopiedAhead, CopiedHere, GpuCopies, map_tensors
 
 from tests.helpers.torch_sets import OwnSet
@@ -193,7 +193,7 @@ import gc, os, sys
 sys.path.insert(0, {os.getcwd()!r})
 from pathlib import Path
 from tests.dropin.test_device_copies import Garbage
-from tundish.dropin.forked import keep_garbage_in_children
+from tundish.dropin.forked_workers import keep_garbage_in_children
 if sys.argv[1] == "kept":
     keep_garbage_in_children()
     keep_garbage_in_children()

@@ -7,7 +7,8 @@ import pytest
 import tundish
 from PIL import Image, ImageOps
 from torch.utils.data import DataLoader
-from tundish.dropin import file_stamps, pack_contents, packs
+from tundish.dropin.changes import file_stamps
+from tundish.dropin.packs import pack_contents, packs
 
 from tests.helpers import torch_sets
 from tests.helpers.torch_sets import accelerated, same_batches

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from tundish.demo.compare import random_crop
+from tundish.demo.torch_comparison import random_crop
 from tundish.demo.train import train, why_not
 from tundish.report.chart import Bar, bar_chart
 

@@ -21,8 +21,8 @@ from typing import Any
 
 import torch
 from torch import nn
-from tundish.tuning.graph import CannotCapture, StepGraph
 from tundish.tuning.step import Step
+from tundish.tuning.step_graph import CannotCapture, StepGraph
 from tundish.tuning.tricks import Trick, in_order
 from tundish.tuning.tricks.autocast import Bf16, Fp16
 from tundish.tuning.tricks.channels_last import ChannelsLast

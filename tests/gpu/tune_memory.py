@@ -21,7 +21,7 @@ import torch
 import torchvision
 from tundish.report.machine import commit, machine, versions
 from tundish.tuning.job import Job
-from tundish.tuning.memory import measure_peak, predict_memory
+from tundish.tuning.memory.prediction import measure_peak, predict_memory
 from tundish.tuning.step import Step
 
 from bench.common.result_files import result_text

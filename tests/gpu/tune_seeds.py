@@ -11,8 +11,8 @@ import sys
 import torch
 from torch import nn
 from tundish.tuning.job import Job
-from tundish.tuning.nondeterminism import find_nondeterministic
-from tundish.tuning.repeat import find_difference
+from tundish.tuning.numerics.nondeterminism import find_nondeterministic
+from tundish.tuning.numerics.repeatability import find_difference
 from tundish.tuning.seeds import seed_everything
 
 

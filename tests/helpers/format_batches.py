@@ -7,8 +7,8 @@ import resource
 import numpy as np
 import tundish
 from tundish import transforms as T
-from tundish.data.source import opened
-from tundish.data.untransformed_fields import array_fields
+from tundish.data.batch.untransformed_fields import array_fields
+from tundish.data.open_source import opened
 
 from tests.helpers import program
 

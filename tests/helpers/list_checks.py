@@ -14,7 +14,7 @@ import torch
 import tundish
 from PIL import Image
 from tundish import transforms as T
-from tundish.transforms.base import transforms_json
+from tundish.transforms.transform import transforms_json
 
 from tests.helpers.files import write
 from tests.helpers.program import PROGRAM

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 from tundish.tuning.job import Job
-from tundish.tuning.tricks.base import Grade, Trick
+from tundish.tuning.tricks.trick import Grade, Trick
 
 
 class Block(nn.Module):

@@ -9,9 +9,9 @@ from unittest import mock
 import torch
 from PIL import Image
 from torch.utils.data import Dataset
-from tundish.diagnosis.doctor.verdict import judge
-from tundish.diagnosis.watch.session import Session
-from tundish.diagnosis.watch.settings import Settings
+from tundish.diagnosis.probe.session import Session
+from tundish.diagnosis.probe.settings import Settings
+from tundish.diagnosis.verdict.verdict import judge
 
 QUICK = {"warm_up": 2, "steps": 5, "profiled": 4, "replayed": 6, "layers": 0, "stop": False}
 MOST = 40  # steps: more than all phases take

@@ -2,7 +2,7 @@
 
 from tundish.tuning.fingerprint import Fingerprint
 from tundish.tuning.plan import Plan
-from tundish.tuning.results import (
+from tundish.tuning.report.results import (
     COMPARED,
     FASTER,
     IMPOSSIBLE,

@@ -106,7 +106,7 @@ class WarmProcess:
 
 
 class WarmPopen(WarmProcess):
-    """What subprocess.Popen is to tundish/tuning/trial.py: a process of a session of its own, which gets descriptors."""
+    """What subprocess.Popen is to tundish/tuning/trials/trial.py: a process of a session of its own, which gets descriptors."""
 
     started: ClassVar[list["WarmPopen"]] = []
 
@@ -133,7 +133,7 @@ class WarmPopen(WarmProcess):
 
 def use_warm_trials(patch):
     """Trials of tundish.tune() start such processes until the patch is taken back."""
-    from tundish.tuning import trial
+    from tundish.tuning.trials import trial
 
     patch.setattr(trial, "subprocess", SimpleNamespace(Popen=WarmPopen, DEVNULL=subprocess.DEVNULL))
 

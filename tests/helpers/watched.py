@@ -14,8 +14,8 @@ import signal
 
 import torch
 import tundish
-from tundish.data.world import rank_and_world_size
-from tundish.dropin.native import OrderedLoader
+from tundish.data.settings.world import rank_and_world_size
+from tundish.dropin.native_loader import OrderedLoader
 
 log, program = os.environ["LOG"], os.environ["PROGRAM"]
 stop_after = int(os.environ.get("STOP_AFTER", "-1"))

@@ -1,6 +1,6 @@
 """Facts of a watched process, written down: for tests of the doctor's judgement."""
 
-from tundish.diagnosis.watch.ledger import PARTS
+from tundish.diagnosis.probe.clocks.step_ledger import PARTS
 
 COMPUTE = {"forward": 0.010, "backward": 0.020, "optimizer": 0.002, "zero_grad": 0.001}
 

@@ -1,9 +1,9 @@
 """What the doctor's recorders leave, written down: a GPU's history of allocations, functions, a timeline."""
 
-from tundish.diagnosis.memory.cuda import blocks_of, name_blocks
+from tundish.diagnosis.memory.allocation_sites import Place
+from tundish.diagnosis.memory.block_history import Mark, Recorded
+from tundish.diagnosis.memory.cuda_blocks import blocks_of, name_blocks
 from tundish.diagnosis.memory.explain import explain
-from tundish.diagnosis.memory.places import Place
-from tundish.diagnosis.memory.recorded import Mark, Recorded
 
 
 def alloc(address, size, line=0):

@@ -5,7 +5,7 @@ import random
 import pytest
 from tundish.launch.cpus import cores_of, format_cpu_list, parse_cpu_list, share_cores
 from tundish.launch.gpus import Gpu, near_cpus, visible_gpus
-from tundish.launch.ranks import Place, plan_ranks
+from tundish.launch.rank_plan import Place, plan_ranks
 
 from tests.helpers.launched import make_sys, write
 

@@ -4,9 +4,9 @@ import socket
 
 import pytest
 from tundish import ArgumentError, Error
-from tundish.data.world import cpus_of_rank
+from tundish.data.settings.world import cpus_of_rank
 from tundish.launch.gpus import Gpu
-from tundish.launch.ranks import (
+from tundish.launch.rank_plan import (
     Place,
     check_port,
     count_ranks,

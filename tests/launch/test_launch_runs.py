@@ -5,8 +5,8 @@ import os
 import re
 import subprocess
 
-from tundish.launch.options import ARGUMENTS
-from tundish.launch.ranks import free_port
+from tundish.launch.rank_plan import free_port
+from tundish.launch.run_options import ARGUMENTS
 
 from tests.helpers.launched import environment, is_alive, launch, line_of, pids
 from tests.helpers.program import PROGRAM, needs_program

@@ -7,9 +7,9 @@ import sys
 
 import pytest
 from tundish import __main__
-from tundish.launch import cli
+from tundish.launch import run_verb as cli
 from tundish.launch.gpus import Gpu
-from tundish.launch.options import ARGUMENTS
+from tundish.launch.run_options import ARGUMENTS
 
 
 @pytest.fixture(autouse=True)

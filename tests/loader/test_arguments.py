@@ -12,7 +12,7 @@ import pytest
 import torch
 import tundish
 from tundish import transforms as T
-from tundish.data import pinned
+from tundish.data.batch import pinned
 
 from tests.helpers.loaders import RANDOM, SQUARE, opened
 

@@ -6,7 +6,7 @@ import threading
 import numpy as np
 import pytest
 import torch
-from tundish.data import batch_transform as module
+from tundish.data.batch import batch_transform as module
 
 from tests.helpers.fake_gpu import FakeGpu
 from tests.helpers.loaders import RANDOM, opened

@@ -8,7 +8,7 @@ import tundish
 from tundish import transforms
 from tundish._c.library import lib
 from tundish._c.plain import plain
-from tundish.data import options
+from tundish.data.settings import loader_options as options
 
 REFERENCE = json.loads(lib.tundish_reference())
 TRANSFORMS = {one["name"]: one for one in REFERENCE["transforms"]}

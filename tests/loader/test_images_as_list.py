@@ -12,7 +12,7 @@ from tundish import transforms as T
 from tundish._c.errors import last_error
 from tundish._c.library import lib
 from tundish._c.structs import LoaderLists
-from tundish.data.source import Source
+from tundish.data.open_source import Source
 
 from tests.helpers.files import write
 from tests.helpers.program import needs_program, result_json

@@ -11,7 +11,7 @@ import tundish
 from tundish import transforms as T
 from tundish._c.library import lib
 from tundish.data import loader as module
-from tundish.data import memory_budget
+from tundish.data.settings import memory_budget
 
 from tests.helpers import memory_runs
 from tests.helpers.memory_runs import MIB, Children, fault_of, make_data, random_run

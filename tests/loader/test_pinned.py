@@ -8,7 +8,7 @@ import pytest
 import torch
 import tundish
 from tundish import transforms as T
-from tundish.data import pinned
+from tundish.data.batch import pinned
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ def test_batches_without_an_image_are_empty_tensors(make, tmp_path, pieces):
 def test_ctrl_c_while_a_batch_is_handed_out_costs_no_piece(photos, pieces, digest, monkeypatch):
     import signal
 
-    from tundish.data import assemble
+    from tundish.data.batch import assemble
 
     loader, plain = opened(photos.pack, pin_memory=True), opened(photos.pack)
     list(loader), list(plain)

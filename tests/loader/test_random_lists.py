@@ -11,7 +11,7 @@ import subprocess
 
 import pytest
 from tundish import transforms as T
-from tundish.transforms.base import transforms_json
+from tundish.transforms.transform import transforms_json
 
 from tests.helpers import list_checks, random_lists
 from tests.helpers.program import UNIT_TESTS, needs_program

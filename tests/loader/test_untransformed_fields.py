@@ -90,7 +90,7 @@ def test_what_leaves_pixels_in_place_and_what_delivers_no_array_is_allowed(tar):
 
 def test_every_transform_was_judged():
     """A new transform counts as one that moves pixels until it is listed."""
-    from tundish.data.untransformed_fields import _IN_PLACE, _LISTS
+    from tundish.data.batch.untransformed_fields import _IN_PLACE, _LISTS
 
     known = {name for name in vars(T) if isinstance(getattr(T, name), type)}
     assert known >= _IN_PLACE | _LISTS

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import nn
 from tundish import optim
-from tundish.optim import torch_functions
+from tundish.optim._binding import torch_functions
 
 from .every import EVERY, make
 from .ulps import ulps
@@ -115,7 +115,7 @@ CHANGES = [
 def test_states_changed_by_others_are_followed_as_in_torch(
     name: str, change: Any, table: Any, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr("tundish.optim.looking.TABLE", table)
+    monkeypatch.setattr("tundish.optim._binding.tensor_probe.TABLE", table)
     ours, theirs = parameters(), parameters()
     optimizers = [
         getattr(module, name)(of, **EVERY[name])
@@ -196,7 +196,7 @@ def new_object(optimizer: Any) -> None:
     ],
 )
 def test_changed_groups_are_followed_as_in_torch(change: Any, table: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr("tundish.optim.looking.TABLE", table)
+    monkeypatch.setattr("tundish.optim._binding.tensor_probe.TABLE", table)
     results = []
     for cls in (optim.SGD, torch.optim.SGD):
         torch.manual_seed(5)

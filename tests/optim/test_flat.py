@@ -3,7 +3,7 @@
 import pytest
 import torch
 import tundish
-from tundish.optim.flat_buffer import ALIGNMENT
+from tundish.optim._flat.flat_buffer import ALIGNMENT
 
 from tests.helpers.flat_models import (
     ADAMW,

@@ -1,4 +1,4 @@
-"""Tensors looked at by the engine (looking.py) and by Python: the same answers and steps, whatever happens to tensors."""
+"""Tensors looked at by the engine (tensor_probe.py) and by Python: the same answers and steps, whatever happens to tensors."""
 
 import random
 import sys
@@ -6,7 +6,8 @@ import sys
 import pytest
 import torch
 from tundish import optim
-from tundish.optim import looking, torch_functions
+from tundish.optim._binding import tensor_probe as looking
+from tundish.optim._binding import torch_functions
 
 KINDS = {
     "sgd": lambda p: optim.SGD(p, 0.1, momentum=0.9),
@@ -64,13 +65,13 @@ def test_both_ways_of_looking_give_the_same_weights(kind, monkeypatch):
     found = []
     real = looking.find_gradients
     monkeypatch.setattr(
-        "tundish.optim._engine.find_gradients",
+        "tundish.optim._binding.engine_calls.find_gradients",
         lambda handle, tensors: found.append(real(handle, tensors)) or found[-1],
     )
     quick = [weights_after(kind, seed) for seed in range(12)]
     assert set(found) == {looking.UNCHANGED, looking.MOVED, looking.DIFFERENT}
     count = len(found)
-    monkeypatch.setattr("tundish.optim.looking.TABLE", None)
+    monkeypatch.setattr("tundish.optim._binding.tensor_probe.TABLE", None)
     slow = [weights_after(kind, seed) for seed in range(12)]
     for one, other in zip(quick, slow):
         assert all(torch.equal(a, b) for a, b in zip(one, other))
@@ -144,7 +145,7 @@ def test_autograd_notices_a_step_between_forward_and_backward():
 
 @pytest.mark.parametrize("table", [torch_functions.TABLE, None])
 def test_autograd_is_told_nothing_of_parameters_without_a_gradient(table, monkeypatch):
-    monkeypatch.setattr("tundish.optim.looking.TABLE", table)
+    monkeypatch.setattr("tundish.optim._binding.tensor_probe.TABLE", table)
     models = [torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Linear(3, 3)) for _ in range(2)]
     optimizer = optim.SGD([p for model in models for p in model.parameters()], 0.1)
     for _ in range(3):
@@ -166,7 +167,7 @@ def through_a_conjugate(parameter):
 @pytest.mark.parametrize("shape", [(), (1,), (4,)])
 @pytest.mark.parametrize("dense", [False, True])
 def test_negated_gradients_have_their_sign(shape, dense, table, monkeypatch):
-    monkeypatch.setattr("tundish.optim.looking.TABLE", table)
+    monkeypatch.setattr("tundish.optim._binding.tensor_probe.TABLE", table)
     parameter = torch.nn.Parameter(torch.ones(shape))
     optimizer = optim.SGD([parameter], 1.0)
     for number in range(4):
@@ -216,7 +217,7 @@ def test_parameters_of_a_class_derived_from_torchs_are_asked_in_python():
 
 @pytest.mark.parametrize("table", [torch_functions.TABLE, None])
 def test_gradients_that_are_others_are_told(table, monkeypatch):
-    monkeypatch.setattr("tundish.optim.looking.TABLE", table)
+    monkeypatch.setattr("tundish.optim._binding.tensor_probe.TABLE", table)
     parameters = [torch.nn.Parameter(torch.ones(n + 1)) for n in range(4)]
     views = [torch.zeros_like(parameter) for parameter in parameters]
     for parameter, view in zip(parameters, views):
@@ -231,7 +232,7 @@ def test_gradients_that_are_others_are_told(table, monkeypatch):
 
 @pytest.mark.parametrize("table", [torch_functions.TABLE, None])
 def test_values_that_are_others_are_told(table, monkeypatch):
-    monkeypatch.setattr("tundish.optim.looking.TABLE", table)
+    monkeypatch.setattr("tundish.optim._binding.tensor_probe.TABLE", table)
     held = {name: {} for name in "abc"}
     values = list(held.values())
     assert looking.values_are(held, values)

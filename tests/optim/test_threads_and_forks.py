@@ -12,7 +12,7 @@ import torch
 from torch import nn
 from tundish import optim
 from tundish._c.structs import OptimizerTensor
-from tundish.optim._engine import Engine
+from tundish.optim._binding.engine_calls import Engine
 
 from .every import EVERY, make
 

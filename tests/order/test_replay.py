@@ -9,7 +9,8 @@ import pytest
 import tundish
 from PIL import Image
 from tundish import transforms as T
-from tundish.data import memory_budget, source
+from tundish.data import open_source as source
+from tundish.data.settings import memory_budget
 
 from tests.helpers.program import documented_keys, err, error_of, needs_program, out, result_json
 from tests.helpers.program import tundish as program

@@ -328,7 +328,7 @@ def test_a_worker_that_dies_is_named_and_the_next_pack_goes_on(tmp_path):
 
 
 def test_a_data_set_that_does_not_pickle_is_read_by_this_process(tmp_path, monkeypatch):
-    monkeypatch.setattr("tundish.samples.workers._WORTH_SECONDS", 0)
+    monkeypatch.setattr("tundish.samples.worker_pool._WORTH_SECONDS", 0)
     report = tundish.pack(Unpicklable(), tmp_path / "a.tnd")
     assert report["processes"] == 0
     assert "cannot be pickled" in report["why_one_process"]
@@ -337,11 +337,11 @@ def test_a_data_set_that_does_not_pickle_is_read_by_this_process(tmp_path, monke
 
 
 SCRIPT = """
-import sys, tundish, tundish.samples.workers
+import sys, tundish, tundish.samples.worker_pool
 class Set(list):
     pass
 data = Set([(bytes([i]), i) for i in range(20)])
-if len(sys.argv) > 2: tundish.samples.workers._WORTH_SECONDS = 0
+if len(sys.argv) > 2: tundish.samples.worker_pool._WORTH_SECONDS = 0
 report = tundish.pack(data, sys.argv[1], processes=None if len(sys.argv) > 2 else 1)
 print(report["why_one_process"])
 """

@@ -93,7 +93,7 @@ CASES = [
 TAKEN = [
     "v1.Compose([v1.RandomCrop(9), v1.ToTensor()])",
     "changed(v2.Resize(9), note='mine')",
-    "from tundish.diagnosis.watch.layers.tracker import Tracker\nfrom types import FunctionType\n"
+    "from tundish.diagnosis.probe.layers.tracker import Tracker\nfrom types import FunctionType\n"
     "own = FunctionType(mine.__code__, vars(sys.modules[Tracker.__module__]))\n"
     "hook = nn.modules.module.register_module_forward_hook(own);v1.Resize(9)",
     "hook.remove();v1.Resize(9)",

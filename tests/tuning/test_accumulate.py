@@ -5,7 +5,7 @@ import functools
 import pytest
 import torch
 from torch.nn import functional
-from tundish.tuning.batches import split_samples
+from tundish.tuning.batch_structure import split_samples
 from tundish.tuning.step import Step
 from tundish.tuning.tricks import trick_from_json
 from tundish.tuning.tricks.accumulate import Accumulate

@@ -5,11 +5,11 @@ import random
 import pytest
 import torch
 from tundish import ArgumentError
-from tundish.tuning import batch_size
-from tundish.tuning.batch_search import DoesNotFit, Measured, Search, split_batch
-from tundish.tuning.batch_size import find_batch_size, resize_batch
-from tundish.tuning.graph import CannotCapture
 from tundish.tuning.job import Job
+from tundish.tuning.search import batch_size
+from tundish.tuning.search.batch_search import DoesNotFit, Measured, Search, split_batch
+from tundish.tuning.search.batch_size import find_batch_size, resize_batch
+from tundish.tuning.step_graph import CannotCapture
 from tundish.tuning.tricks.autocast import Bf16
 from tundish.tuning.tricks.tf32 import TF32
 

@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch import nn
 from tundish import ArgumentError
-from tundish.tuning import recomputed
-from tundish.tuning.recomputed import RecomputedForward
+from tundish.tuning.memory import recomputed_block as recomputed
+from tundish.tuning.memory.recomputed_block import RecomputedForward
 from tundish.tuning.tricks import trick_from_json
 from tundish.tuning.tricks.accumulate import Accumulate
 from tundish.tuning.tricks.autocast import Bf16

@@ -5,7 +5,13 @@ from __future__ import annotations
 import random
 
 import pytest
-from tundish.tuning.compare import Turn, compare, deviation, is_host_bound, t_point
+from tundish.tuning.search.paired_times import (
+    Turn,
+    compare,
+    deviation,
+    is_host_bound,
+    t_point,
+)
 
 
 def turns(

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tundish.tuning.compare import Turn, is_host_bound
-from tundish.tuning.gates import Gates
 from tundish.tuning.job import JobSource
-from tundish.tuning.search import Search
+from tundish.tuning.search.gates import Gates
+from tundish.tuning.search.paired_times import Turn, is_host_bound
+from tundish.tuning.search.search import Search
+from tundish.tuning.search.variants import Facts
 from tundish.tuning.tricks import TRICKS
-from tundish.tuning.variants import Facts
 
 from .test_search import FakeStage
 

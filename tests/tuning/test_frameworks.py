@@ -5,7 +5,7 @@ import json
 import pytest
 import torch
 from tundish.tuning.fingerprint import fingerprint_of
-from tundish.tuning.framework import FrameworkPlan
+from tundish.tuning.framework_plan import FrameworkPlan
 from tundish.tuning.plan import Plan
 from tundish.tuning.tricks import trick_from_json
 
@@ -89,7 +89,7 @@ import json, sys, warnings
 warnings.simplefilter("ignore")
 import torch
 from {package} import LightningModule, Trainer, seed_everything
-from tundish.tuning.lightning import TunePlan
+from tundish.tuning.lightning_callback import TunePlan
 from tests.tuning.test_frameworks import make
 
 class Module(LightningModule):
@@ -172,7 +172,7 @@ class FakeTrainer:
 
 
 def test_a_precision_of_the_trainer_is_kept():
-    from tundish.tuning.lightning import TunePlan
+    from tundish.tuning.lightning_callback import TunePlan
 
     model, optimizer = make()
     callback = TunePlan(plan_of("bf16", "channels_last"))
@@ -189,7 +189,7 @@ def test_a_precision_of_the_trainer_is_kept():
 
 
 def test_several_optimizers_are_left_alone():
-    from tundish.tuning.lightning import TunePlan
+    from tundish.tuning.lightning_callback import TunePlan
 
     model, optimizer = make()
     callback = TunePlan(plan_of("channels_last"))
@@ -201,7 +201,7 @@ def test_several_optimizers_are_left_alone():
 
 
 def test_accumulation_is_the_trainers():
-    from tundish.tuning.lightning import TunePlan
+    from tundish.tuning.lightning_callback import TunePlan
 
     model, optimizer = make()
     callback = TunePlan(plan_of("channels_last"))
@@ -230,8 +230,8 @@ def test_callbacks_say_that_lightning_is_missing(run_python):
     code = """
 import sys
 sys.modules.update(dict.fromkeys(["lightning", "pytorch_lightning"]))  # not installed
-from tundish.diagnosis.doctor.lightning import DoctorCallback
-from tundish.tuning.lightning import TunePlan
+from tundish.diagnosis.lightning_callback import DoctorCallback
+from tundish.tuning.lightning_callback import TunePlan
 for make in (DoctorCallback, lambda: TunePlan("plan.json")):
     try:
         make()

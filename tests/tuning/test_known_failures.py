@@ -4,9 +4,9 @@ import pytest
 import torch
 from torch import nn
 from tundish import ArgumentError
-from tundish.tuning.batch_size import find_batch_size
 from tundish.tuning.job import Job
-from tundish.tuning.known_failures import fix_of
+from tundish.tuning.search.batch_size import find_batch_size
+from tundish.tuning.trials.known_failures import fix_of
 from tundish.tuning.tune import baseline_error
 
 LABELS = torch.arange(10)

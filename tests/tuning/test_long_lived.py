@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import nn
 from tundish.tuning.job import Job
-from tundish.tuning.long_lived import find_long_lived
-from tundish.tuning.owned import find_owners, owned_tensors
+from tundish.tuning.memory.long_lived import find_long_lived
+from tundish.tuning.memory.training_tensors import find_owners, owned_tensors
 
 from tests.tuning.models import image_job
 

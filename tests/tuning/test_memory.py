@@ -12,8 +12,8 @@ import torch
 import tundish
 from torch import nn
 from tundish.tuning.job import Job
-from tundish.tuning.live_memory import LiveMemory
-from tundish.tuning.memory import count_step, measure_peak, predict_memory
+from tundish.tuning.memory.live_memory import LiveMemory
+from tundish.tuning.memory.prediction import count_step, measure_peak, predict_memory
 from tundish.tuning.step import Step
 
 from tests.tuning.models import MODELS, image_job

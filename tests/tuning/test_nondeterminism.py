@@ -9,8 +9,12 @@ import torch
 from torch import nn
 from tundish import ArgumentError
 from tundish.tuning.job import Job
-from tundish.tuning.nondeterminism import backward_nodes, find_nondeterministic, operation_of
-from tundish.tuning.repeat import find_difference, same_bits
+from tundish.tuning.numerics.nondeterminism import (
+    backward_nodes,
+    find_nondeterministic,
+    operation_of,
+)
+from tundish.tuning.numerics.repeatability import find_difference, same_bits
 from tundish.tuning.step import Step
 
 HERE = os.path.abspath(__file__)

@@ -11,8 +11,8 @@ from torch import nn
 from tundish.tuning.job import Job, JobSource
 from tundish.tuning.numerics.floor import ratios, update_errors
 from tundish.tuning.numerics.gate import LIMIT, check_each, check_tricks, gate
-from tundish.tuning.numerics.observe import points_of
-from tundish.tuning.trial import TrialProcess
+from tundish.tuning.numerics.observed_step import points_of
+from tundish.tuning.trials.trial import TrialProcess
 from tundish.tuning.tricks import Grade
 from tundish.tuning.tricks.channels_last import ChannelsLast
 from tundish.tuning.tricks.compile import Compile

@@ -16,7 +16,7 @@ import torch
 from torch import nn
 from tundish.tuning.numerics.gate import gate
 from tundish.tuning.step import Step
-from tundish.tuning.tricks.optimizer_twins import TWINS, twin_of
+from tundish.tuning.tricks.optimizer_equivalents import TWINS, twin_of
 from tundish.tuning.tricks.tundish_muon import TundishMuon
 from tundish.tuning.tricks.tundish_optimizer import TundishOptimizer
 

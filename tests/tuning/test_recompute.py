@@ -6,9 +6,15 @@ import pytest
 import torch
 from torch import nn
 from tundish import ArgumentError
-from tundish.tuning import recompute
 from tundish.tuning.job import Job
-from tundish.tuning.recompute import Block, choose_blocks, measure_blocks, predicted_peak, select
+from tundish.tuning.memory import recompute
+from tundish.tuning.memory.recompute import (
+    Block,
+    choose_blocks,
+    measure_blocks,
+    predicted_peak,
+    select,
+)
 from tundish.tuning.tricks.checkpointing import Checkpointing
 
 from tests.helpers.live_memory import LiveMemory

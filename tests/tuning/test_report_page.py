@@ -5,9 +5,9 @@ import re
 from html import escape
 from xml.etree import ElementTree
 
-from tundish.tuning.reading import path_to_plan, plan_row, trick_set
-from tundish.tuning.report_page import report_page
-from tundish.tuning.waterfall import falls
+from tundish.tuning.report.report_queries import path_to_plan, plan_row, trick_set
+from tundish.tuning.report.tuning_page import report_page
+from tundish.tuning.report.waterfall import falls
 
 from tests.helpers import tuning_reports as examples
 

@@ -4,10 +4,10 @@ import io
 from html import escape
 
 import pytest
-from tundish.tuning.progress import Progress
-from tundish.tuning.report_page import report_page
-from tundish.tuning.report_text import report_text
-from tundish.tuning.results import KEPT
+from tundish.tuning.report.results import KEPT
+from tundish.tuning.report.tuning_page import report_page
+from tundish.tuning.report.tuning_progress import Progress
+from tundish.tuning.report.tuning_text import report_text
 
 from tests.helpers import tuning_reports as examples
 

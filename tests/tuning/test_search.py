@@ -9,19 +9,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from tundish.tuning.compare import Turn
-from tundish.tuning.confirm import BASELINE, HUMAN, TWIN
-from tundish.tuning.gates import Gates
 from tundish.tuning.job import JobSource
-from tundish.tuning.results import IMPOSSIBLE, KEPT, REJECTED
-from tundish.tuning.search import Search
-from tundish.tuning.stage import Outcome
-from tundish.tuning.trial import TrialFailed
+from tundish.tuning.report.results import IMPOSSIBLE, KEPT, REJECTED
+from tundish.tuning.search.confirmation import BASELINE, HUMAN, TWIN
+from tundish.tuning.search.gates import Gates
+from tundish.tuning.search.paired_times import Turn
+from tundish.tuning.search.search import Search
+from tundish.tuning.search.variants import BaselineFailed, Facts
+from tundish.tuning.trials.pool import Outcome
+from tundish.tuning.trials.trial import TrialFailed
 from tundish.tuning.tricks import TRICKS, Trick
 from tundish.tuning.tricks.channels_last import ChannelsLast
 from tundish.tuning.tricks.compile import Compile
 from tundish.tuning.tricks.optimizer_kernels import FusedOptimizer
-from tundish.tuning.variants import BaselineFailed, Facts
 
 Time = Callable[[set[str]], float]
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import nn
 from tundish import ArgumentError
-from tundish.tuning.batches import samples_of, slice_samples, split_samples
+from tundish.tuning.batch_structure import samples_of, slice_samples, split_samples
 from tundish.tuning.step import Step
 from tundish.tuning.tricks import TRICKS, Trick, in_order, trick_from_json
 from tundish.tuning.tricks.autocast import Bf16

@@ -14,8 +14,8 @@ import torch
 import tundish
 from torch import nn
 from tundish.tuning.job import Job, JobSource, as_job, list_batches, pickled_source, source_of
-from tundish.tuning.stage import Stage
-from tundish.tuning.trial import TrialFailed, TrialProcess
+from tundish.tuning.trials.pool import Stage
+from tundish.tuning.trials.trial import TrialFailed, TrialProcess
 from tundish.tuning.tricks import Trick
 from tundish.tuning.tricks.channels_last import ChannelsLast
 from tundish.tuning.tricks.cuda_graph import CudaGraph
@@ -52,7 +52,7 @@ def children() -> list[int]:
                 parent = (entry / "stat").read_text().rsplit(")", 1)[1].split()[1]
             except OSError:
                 continue
-            if int(parent) == os.getpid() and b"tundish.tuning.child" in words:
+            if int(parent) == os.getpid() and b"tundish.tuning.trials.trial_process" in words:
                 found.append(int(entry.name))
     return found
 

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 import torch
 import tundish
-from tundish.tuning import stage
 from tundish.tuning import tune as tuner
-from tundish.tuning.options import ARGUMENTS
-from tundish.tuning.results import KEPT, REJECTED
+from tundish.tuning.cli.tune_options import ARGUMENTS
+from tundish.tuning.report.results import KEPT, REJECTED
+from tundish.tuning.trials import pool as stage
 
 from tests.helpers.warm_python import use_warm_trials
 

@@ -10,11 +10,14 @@ from types import SimpleNamespace
 
 import pytest
 from tundish import ArgumentError, __main__
-from tundish.tuning import batch_size_cli, cli, cli_run, remeasure_cli
-from tundish.tuning.batch_size import BatchPoint, BatchReport
-from tundish.tuning.options import ARGUMENTS
+from tundish.tuning.cli import batch_size_verb as batch_size_cli
+from tundish.tuning.cli import remeasure_verb as remeasure_cli
+from tundish.tuning.cli import tune_verb as cli
+from tundish.tuning.cli import verb_run as cli_run
+from tundish.tuning.cli.tune_options import ARGUMENTS
 from tundish.tuning.plan import load_plan
-from tundish.tuning.results import Report, Row, report_from_json
+from tundish.tuning.report.results import Report, Row, report_from_json
+from tundish.tuning.search.batch_size import BatchPoint, BatchReport
 from tundish.tuning.tricks import TRICKS
 
 from tests.helpers import tuning_reports as examples
@@ -42,7 +45,7 @@ def search(monkeypatch, tmp_path):
     fake.tune, fake.measure_plan = tune, measure_plan
     fake.find_batch_size = find_batch_size
     monkeypatch.setitem(sys.modules, "tundish.tuning.tune", fake)
-    monkeypatch.setitem(sys.modules, "tundish.tuning.batch_size", fake)
+    monkeypatch.setitem(sys.modules, "tundish.tuning.search.batch_size", fake)
     monkeypatch.chdir(tmp_path)
     return fake
 

@@ -10,7 +10,7 @@ import pytest
 import tundish
 from tundish.tuning import tune as tuner
 from tundish.tuning.job import source_of
-from tundish.tuning.stage import Stage
+from tundish.tuning.trials.pool import Stage
 from tundish.tuning.tricks.channels_last import ChannelsLast
 
 from . import jobs

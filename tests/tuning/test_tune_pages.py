@@ -7,11 +7,11 @@ from dataclasses import fields
 
 import pytest
 import torch
-from tundish.tuning.batch_size_cli import ARGUMENTS as BATCH_SIZE
-from tundish.tuning.confirm import HUMAN
-from tundish.tuning.options import ARGUMENTS
-from tundish.tuning.reading import REFERENCES
-from tundish.tuning.remeasure_cli import ARGUMENTS as REMEASURE
+from tundish.tuning.cli.batch_size_verb import ARGUMENTS as BATCH_SIZE
+from tundish.tuning.cli.remeasure_verb import ARGUMENTS as REMEASURE
+from tundish.tuning.cli.tune_options import ARGUMENTS
+from tundish.tuning.report.report_queries import REFERENCES
+from tundish.tuning.search.confirmation import HUMAN
 from tundish.tuning.step import Step
 from tundish.tuning.tricks import TRICKS, in_order, load_own
 from tundish.tuning.tricks.compile import Compile

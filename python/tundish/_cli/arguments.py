@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from .._c.close_name import close_name
-from .errors import UsageError
+from .error_output import UsageError
 from .renamed import RENAMED_OPTIONS
 
 WIDTH = 80  # columns of a help text

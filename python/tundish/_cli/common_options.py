@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .arguments import Arguments
-from .values import name_list, percentage, whole_number
+from .option_values import name_list, percentage, whole_number
 
 LARGEST_SEED = 2**63 - 1
 

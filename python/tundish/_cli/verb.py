@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from .._c.errors import ArgumentError, Error
 from .arguments import Arguments, Options
-from .errors import UsageError, print_error
+from .error_output import UsageError, print_error
 from .exit_codes import FAILED, INTERRUPTED, OK, USAGE
 from .terminal import StdoutError, write_stdout
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from .._c.library import lib
 from .._c.tensor import Tensor
-from . import checks
-from .source import Paths, Source, plain_paths
+from .open_source import Paths, Source, plain_paths
+from .settings import argument_checks as checks
 
 
 class Dataset:

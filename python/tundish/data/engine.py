@@ -14,11 +14,12 @@ from .._c.errors import last_error, new_error
 from .._c.functions import OK
 from .._c.handles import LoaderHandle
 from .._c.library import lib
-from . import pinned, traces
+from . import traces
+from .batch import pinned
 from .gpu.device import can_pin
-from .options import engine_options
+from .open_source import Source
+from .settings.loader_options import engine_options
 from .setup import Setup
-from .source import Source
 
 
 class Engine:

@@ -9,22 +9,24 @@ from collections.abc import Iterator
 from typing import Any
 
 from .._c.library import lib
-from . import checks, memory_budget, monitoring
-from .assemble import Assembler
-from .batch_transform import BatchTransform
+from . import monitoring
+from .batch.assemble import Assembler
+from .batch.batch_transform import BatchTransform
+from .batch.pending_batch import PendingBatch
+from .batch.untransformed_fields import check_fields
 from .dataset import Dataset
-from .disk_cache import cached_on_disk, disk_stats
 from .engine import Engine
 from .gpu.device import pending_on_gpu
 from .iterator import LoaderIterator, Sampler
-from .options import arguments_text, as_given, make_options, signature
-from .pending import PendingBatch
+from .loader_run import Run
+from .open_source import Paths, opened, plain_paths
 from .replay import Replayed, replay
-from .run import Run
+from .settings import argument_checks as checks
+from .settings import memory_budget
+from .settings.disk_cache import cached_on_disk, disk_stats
+from .settings.loader_options import arguments_text, as_given, make_options, signature
 from .setup import settle
-from .source import Paths, opened, plain_paths
 from .tuning import TuningLog
-from .untransformed_fields import check_fields
 
 _WITHOUT_LABELS = "have no labels"  # in every warning of src/source about it
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._c.structs import LoaderLists
-from . import checks
+from .settings import argument_checks as checks
 
 _MOST_DRAWS = 2**48
 

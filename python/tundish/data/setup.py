@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from .._c.library import lib
-from . import checks, memory_budget, pinned
+from .batch import pinned
 from .gpu.device import device_of
-from .options import LoaderOptions
-from .world import cpus_of_rank, rank_and_world_size
+from .settings import argument_checks as checks
+from .settings import memory_budget
+from .settings.loader_options import LoaderOptions
+from .settings.world import cpus_of_rank, rank_and_world_size
 
 
 @dataclass(frozen=True)

@@ -26,17 +26,18 @@ import tundish
 
 from .._c.errors import Error
 from .._cli.arguments import Arguments, Options, VerbHelp
-from .._cli.errors import UsageError
+from .._cli.error_output import UsageError
 from .._cli.exit_codes import OK
 from .._cli.json_output import json_text
+from .._cli.option_values import positive_number, whole_number
 from .._cli.terminal import write_stdout
-from .._cli.values import positive_number, whole_number
 from .._cli.verb import run_verb
 from ..program import find_program
 from ..report.machine import machine, versions
-from . import compare, diagnose, train
-from .compare import OURS, THEIRS, Rates
+from . import diagnose, train
+from . import torch_comparison as compare
 from .diagnose import Diagnosis
+from .torch_comparison import OURS, THEIRS, Rates
 from .train import Training
 
 _ENDINGS = (".jpg", ".jpeg", ".png")
@@ -120,7 +121,7 @@ def _run(options: Options) -> int:
     report.machine |= machine() | {"busy": report.machine["busy"]}  # now with the GPU
     report.versions = versions()
 
-    from . import page  # it knows Report
+    from . import demo_page as page  # it knows Report
 
     target = work / "report.html"
     target.write_text(page.page(report), encoding="utf-8")

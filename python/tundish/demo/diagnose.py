@@ -12,7 +12,7 @@ from typing import Any
 import tundish
 from tundish import transforms as T
 
-from .compare import Crops
+from .torch_comparison import Crops
 from .train import BATCH, SIDE, network
 
 MOST_SECONDS = 15.0  # of each of the two

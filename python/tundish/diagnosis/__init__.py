@@ -17,17 +17,17 @@ from typing import TYPE_CHECKING
 from .._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from .checking.finding import Finding
-    from .doctor.lightning import DoctorCallback
-    from .doctor.verdict import Verdict
     from .layers.layers import Layers
+    from .lightning_callback import DoctorCallback
+    from .lint.finding import Finding
+    from .verdict.verdict import Verdict
 
 __all__ = ["DoctorCallback", "Finding", "Layers", "Verdict"]
 
 _MODULES = {
-    "DoctorCallback": ".doctor.lightning",
-    "Finding": ".checking.finding",
+    "DoctorCallback": ".lightning_callback",
+    "Finding": ".lint.finding",
     "Layers": ".layers.layers",
-    "Verdict": ".doctor.verdict",
+    "Verdict": ".verdict.verdict",
 }
 __getattr__, __dir__ = lazy_names(__name__, _MODULES, without_torch=["Finding"])

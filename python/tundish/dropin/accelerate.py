@@ -10,19 +10,19 @@ from typing import Any
 from .._c.errors import Error
 from ..data.gpu.device import device_of
 from ..data.loader import Loader
-from ..data.source import Source
-from .arguments import check_arguments, seed_of
-from .kept import KeptLoader
-from .known_sets import Known, look_at
-from .native import ListedLoader, NativeLoader, OrderedLoader, Recipe
-from .packs import PackBeside
-from .parts import Files, Pixels, Ranges
+from ..data.open_source import Source
+from .accelerate_report import Report, worker_text
+from .datasets.known_datasets import Known, look_at
+from .datasets.part_sources import open_parts
+from .datasets.parts import Files, Pixels, Ranges
+from .loader_arguments import check_arguments, seed_of
+from .native_loader import ListedLoader, NativeLoader, OrderedLoader, Recipe
+from .packs.packs import PackBeside
 from .proof import allowed_difference, check_one, prove_batches
-from .ranks import notes_about_ranks
+from .rank_notes import notes_about_ranks
 from .reasons import NotTranslated, Reason
-from .report import Report, worker_text
 from .samplers import Epochs, epochs_of
-from .sources import open_parts
+from .torch_loader import KeptLoader
 from .translate import described, is_fixed, translate
 
 # Arguments of tundish.Loader that change how batches are made, not what is in them.

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from .forked import keep_garbage_in_children
+from .forked_workers import keep_garbage_in_children
 
 _AHEAD = 2  # batches on the device besides the loop's
 _SLICE_S = 0.1  # how long a thread may wait before it looks whether it should end

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..data.loader import Loader
-from ..data.source import Source
-from ..transforms.base import Transform
-from .known_sets import Known
-from .native import Recipe, as_list
-from .parts import Names
+from ..data.open_source import Source
+from ..transforms.transform import Transform
+from .datasets.known_datasets import Known
+from .datasets.parts import Names
+from .native_loader import Recipe, as_list
 from .reasons import keep
 from .translate import is_fixed
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..data.order import Listed, Order, Repeated, Subset, Weighted
-from .known_sets import Known
+from .datasets.known_datasets import Known
 from .reasons import keep
 from .where_defined import where_defined
 

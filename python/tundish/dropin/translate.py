@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
-from ..transforms.base import Transform
 from ..transforms.from_timm import from_timm
 from ..transforms.from_torchvision import from_torchvision
-from ..transforms.missing import instead_of
+from ..transforms.replacements import instead_of
+from ..transforms.transform import Transform
 from .reasons import NotTranslated, Reason, keep
 from .where_defined import where_defined
 

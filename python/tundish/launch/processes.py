@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from .output import RankOutput
-from .ranks import Rank
+from .rank_plan import Rank
 
 _START = str(Path(__file__).with_name("start_rank.py"))
 

@@ -19,7 +19,7 @@ from typing import Any
 from .failure import Ending, first_failure, last_lines, oom_kills_so_far, still_running_text
 from .output import RankOutput, Stream, Terminal
 from .processes import RankProcess
-from .ranks import Rank
+from .rank_plan import Rank
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PASSED_ON = (signal.SIGUSR1, signal.SIGUSR2)  # schedulers announce the end of a job by them

@@ -19,9 +19,9 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from .._c.errors import ArgumentError
-from .flat_buffer import FlatBuffer, Segment, build
-from .flat_checks import GRADIENT, Watch, refuse_norms
-from .flat_choice import Choice, choose
+from ._flat.flat_buffer import FlatBuffer, Segment, build
+from ._flat.flat_checks import GRADIENT, Watch, refuse_norms
+from ._flat.flat_choice import Choice, choose
 
 _Optimizer = TypeVar("_Optimizer", bound=torch.optim.Optimizer)
 

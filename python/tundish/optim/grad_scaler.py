@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch.amp.grad_scaler import OptState
 
-from .optimizer import EngineOptimizer
+from ._binding.engine_optimizer import EngineOptimizer
 
 
 class GradScaler(torch.amp.GradScaler):  # type: ignore[misc]  # torch is Any to mypy

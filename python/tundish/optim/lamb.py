@@ -6,10 +6,10 @@ from typing import Any
 
 from .._c.errors import ArgumentError
 from .._c.structs import OptimizerGroup
-from .optimizer import EngineOptimizer
-from .options import refuse_variants
-from .ranges import check_at_least_0, check_betas
-from .rates import rate_of
+from ._binding.engine_optimizer import EngineOptimizer
+from ._binding.learning_rates import rate_of
+from ._binding.ranges import check_at_least_0, check_betas
+from ._binding.step_options import refuse_variants
 
 
 class LAMB(EngineOptimizer):

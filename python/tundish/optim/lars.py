@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from .._c.structs import OptimizerGroup
-from .optimizer import EngineOptimizer
-from .ranges import check_at_least_0
-from .rates import rate_of
+from ._binding.engine_optimizer import EngineOptimizer
+from ._binding.learning_rates import rate_of
+from ._binding.ranges import check_at_least_0
 
 
 class LARS(EngineOptimizer):

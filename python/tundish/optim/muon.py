@@ -9,12 +9,12 @@ from typing import Any
 import torch
 
 from .._c.errors import ArgumentError
-from .checks import check_gradient_place, name_of
-from .muon_stacks import Plan, Stack, facts_of, make_plan, release_stacks
-from .newton_schulz import orthogonalize
-from .ranges import check_at_least_0
-from .rates import is_on_gpu
-from .saved_state import checked_load
+from ._binding.learning_rates import is_on_gpu
+from ._binding.ranges import check_at_least_0
+from ._binding.saved_state import checked_load
+from ._binding.tensor_checks import check_gradient_place, name_of
+from ._muon.matrix_stacks import Plan, Stack, facts_of, make_plan, release_stacks
+from ._muon.newton_schulz import orthogonalize
 
 _ADJUSTMENTS = (None, "original", "match_rms_adamw")
 

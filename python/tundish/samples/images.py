@@ -7,7 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from .values import file_bytes, is_array, is_bytes, is_file, is_pil, npy_bytes, to_array, type_text
+from .sample_values import (
+    file_bytes,
+    is_array,
+    is_bytes,
+    is_file,
+    is_pil,
+    npy_bytes,
+    to_array,
+    type_text,
+)
 
 # (H, W, C), (C, H, W), (H, W); the last is `channels_last` too
 _CHANNELS = (1, 3, 4)

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .fields import LABEL, MAX_SAMPLE_BYTES, Field, encode_value
 from .images import WrongValue
-from .values import is_file
+from .sample_fields import LABEL, MAX_SAMPLE_BYTES, Field, encode_value
+from .sample_values import is_file
 
 
 def shape_of(sample: Any) -> list[str] | int | None:

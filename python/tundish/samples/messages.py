@@ -6,8 +6,8 @@ import socket
 import struct
 from collections.abc import Sequence
 
-from .fields import Field
-from .values import ELEMENT_NUMBER
+from .sample_fields import Field
+from .sample_values import ELEMENT_NUMBER
 
 ASK_DESCRIPTION = 2**64 - 1
 MAX_SAMPLES = 50_000_000

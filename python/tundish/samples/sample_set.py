@@ -11,11 +11,11 @@ from typing import Any
 
 from .._c.errors import ArgumentError, Error, new_error
 from . import messages
-from .describe import describe
-from .fields import IMAGE, LABEL
+from .dataset_schema import describe
 from .hugging_face import class_names, is_hugging_face, without_decoding
 from .images import WrongValue
 from .layout import Layout
+from .sample_fields import IMAGE, LABEL
 from .serve import Answers, answers_by_number, answers_in_order, encoded, exception_text
 
 _PROBES = 16

@@ -16,10 +16,9 @@ from .apply import apply as apply
 from .apply import plan as plan
 from .as_json import from_json as from_json
 from .as_json import to_json as to_json
-from .base import Transform as Transform
 from .from_timm import from_timm as from_timm
 from .from_torchvision import from_torchvision as from_torchvision
-from .missing import meant_or_instead
+from .replacements import meant_or_instead
 from .schedule import Schedule as Schedule
 from .sizes import CenterCrop as CenterCrop
 from .sizes import FiveCrop as FiveCrop
@@ -40,6 +39,7 @@ from .timm import TimmMixup as TimmMixup
 from .timm import TimmRandAugment as TimmRandAugment
 from .timm import TimmRandomErasing as TimmRandomErasing
 from .timm import TrimBorder as TrimBorder
+from .transform import Transform as Transform
 
 Spread = (
     float | Sequence[float] | None

@@ -13,7 +13,7 @@ from typing import Any
 from .._c.errors import last_error
 from .._c.library import lib
 from .._c.structs import Draw
-from .base import Transform, transforms_json
+from .transform import Transform, transforms_json
 
 
 def plan(

@@ -13,8 +13,8 @@ from typing import Any
 
 from .._c.close_name import close_name
 from . import schedule
-from .base import Transform, transforms_json, views_json
-from .missing import meant_or_instead
+from .replacements import meant_or_instead
+from .transform import Transform, transforms_json, views_json
 
 
 def to_json(transforms: Sequence[Transform] | Sequence[Sequence[Transform]]) -> str:

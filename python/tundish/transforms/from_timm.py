@@ -16,7 +16,7 @@ from decimal import Decimal
 from typing import Any
 
 from .. import transforms as T
-from .base import Transform
+from .transform import Transform
 from .unmodified import modification
 
 _FILTERS = ("nearest", "bilinear", "bicubic")

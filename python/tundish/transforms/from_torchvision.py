@@ -15,8 +15,7 @@ from typing import Any
 
 from .._c.plain import plain
 from .apply import plan
-from .base import Transform
-from .missing import instead_of
+from .replacements import instead_of
 from .torchvision_arguments import (
     IMAGE,
     PIL,
@@ -31,6 +30,7 @@ from .torchvision_arguments import (
     three_numbers,
     united,
 )
+from .transform import Transform
 from .unmodified import modification
 
 _LISTS = {"Compose", "Sequential", "ModuleList"}

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .base import Transform
 from .schedule import Schedule
+from .transform import Transform
 
 Size = int | Sequence[int] | Schedule
 

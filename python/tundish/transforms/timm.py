@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .base import Transform
 from .schedule import Schedule
+from .transform import Transform
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from typing import Any, NoReturn
 
 from .._c.plain import plain
-from .base import Transform
+from .transform import Transform
 
 _FILTERS = ("nearest", "bilinear", "bicubic")
 _OF_PILLOW = ("nearest", "lanczos", "bilinear", "bicubic", "box", "hamming")  # Pillow's constants

@@ -20,22 +20,21 @@ from typing import TYPE_CHECKING
 from .._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from .batch_size import BatchPoint, BatchReport, find_batch_size
-    from .framework import FrameworkPlan
+    from .framework_plan import FrameworkPlan
     from .job import Job
     from .learning_rate import scale_learning_rate
-    from .lightning import TunePlan
+    from .lightning_callback import TunePlan
     from .loader_settings import LoaderReport, LoaderTrial, tune_loader
-    from .long_lived import LongLived, find_long_lived
-    from .memory import MemoryPrediction, measure_peak, predict_memory
-    from .nondeterminism import NondeterministicOperation, find_nondeterministic
-    from .recompute import BlockChoice, choose_blocks
-    from .repeat import Difference, find_difference
+    from .memory.long_lived import LongLived, find_long_lived
+    from .memory.prediction import MemoryPrediction, measure_peak, predict_memory
+    from .memory.recompute import BlockChoice, choose_blocks
+    from .numerics.nondeterminism import NondeterministicOperation, find_nondeterministic
+    from .numerics.repeatability import Difference, find_difference
+    from .search.batch_size import BatchPoint, BatchReport, find_batch_size
     from .seeds import Seeds
     from .step import Step
     from .tricks.accumulate import Accumulate
     from .tricks.autocast import Bf16, Fp16
-    from .tricks.base import Grade, Trick
     from .tricks.channels_last import ChannelsLast
     from .tricks.checkpointing import Checkpointing
     from .tricks.compile import Compile
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from .tricks.reference_flags import StrictFp32, TorchDefaults
     from .tricks.set_to_none import SetToNone
     from .tricks.tf32 import TF32
+    from .tricks.trick import Grade, Trick
     from .tricks.tundish_muon import TundishMuon
     from .tricks.tundish_optimizer import TundishOptimizer
 
@@ -98,46 +98,46 @@ __all__ = [
 
 _MODULES = {
     "Accumulate": ".tricks.accumulate",
-    "BatchPoint": ".batch_size",
-    "BatchReport": ".batch_size",
+    "BatchPoint": ".search.batch_size",
+    "BatchReport": ".search.batch_size",
     "Bf16": ".tricks.autocast",
-    "BlockChoice": ".recompute",
+    "BlockChoice": ".memory.recompute",
     "ChannelsLast": ".tricks.channels_last",
     "Checkpointing": ".tricks.checkpointing",
     "Compile": ".tricks.compile",
     "CudaGraph": ".tricks.cuda_graph",
     "CudnnBenchmark": ".tricks.cudnn_benchmark",
     "DdpOptions": ".tricks.ddp",
-    "Difference": ".repeat",
+    "Difference": ".numerics.repeatability",
     "ForeachOptimizer": ".tricks.optimizer_kernels",
     "Fp16": ".tricks.autocast",
-    "FrameworkPlan": ".framework",
+    "FrameworkPlan": ".framework_plan",
     "FusedOptimizer": ".tricks.optimizer_kernels",
-    "Grade": ".tricks.base",
+    "Grade": ".tricks.trick",
     "InplaceActivations": ".tricks.inplace",
     "Job": ".job",
     "LoaderReport": ".loader_settings",
     "LoaderTrial": ".loader_settings",
-    "LongLived": ".long_lived",
-    "MemoryPrediction": ".memory",
-    "NondeterministicOperation": ".nondeterminism",
+    "LongLived": ".memory.long_lived",
+    "MemoryPrediction": ".memory.prediction",
+    "NondeterministicOperation": ".numerics.nondeterminism",
     "Seeds": ".seeds",
     "SetToNone": ".tricks.set_to_none",
     "Step": ".step",
     "StrictFp32": ".tricks.reference_flags",
     "TF32": ".tricks.tf32",
     "TorchDefaults": ".tricks.reference_flags",
-    "Trick": ".tricks.base",
+    "Trick": ".tricks.trick",
     "TundishMuon": ".tricks.tundish_muon",
     "TundishOptimizer": ".tricks.tundish_optimizer",
-    "TunePlan": ".lightning",
-    "choose_blocks": ".recompute",
-    "find_batch_size": ".batch_size",
-    "find_difference": ".repeat",
-    "find_long_lived": ".long_lived",
-    "find_nondeterministic": ".nondeterminism",
-    "measure_peak": ".memory",
-    "predict_memory": ".memory",
+    "TunePlan": ".lightning_callback",
+    "choose_blocks": ".memory.recompute",
+    "find_batch_size": ".search.batch_size",
+    "find_difference": ".numerics.repeatability",
+    "find_long_lived": ".memory.long_lived",
+    "find_nondeterministic": ".numerics.nondeterminism",
+    "measure_peak": ".memory.prediction",
+    "predict_memory": ".memory.prediction",
     "scale_learning_rate": ".learning_rate",
     "tune_loader": ".loader_settings",
 }

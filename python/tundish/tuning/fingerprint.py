@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from .batches import tensors_of
+from .batch_structure import tensors_of
 
 
 @dataclass(frozen=True)

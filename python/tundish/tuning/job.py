@@ -19,7 +19,7 @@ from typing import Any
 import torch
 
 from .._c.errors import ArgumentError
-from .batches import signature, tensors_of
+from .batch_structure import signature, tensors_of
 from .build_function import place_of
 
 Build = Callable[[], Any]

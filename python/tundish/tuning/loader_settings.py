@@ -106,7 +106,7 @@ def stages(options: Settings, cpus: int) -> list[list[Settings]]:
 def _cpus() -> int:
     """The loader's default number of threads."""
     from .._c.library import lib
-    from ..data.world import cpus_of_rank
+    from ..data.settings.world import cpus_of_rank
 
     return cpus_of_rank(int(lib.tundish_usable_cpus()))
 

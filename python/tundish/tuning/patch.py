@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import torch
 
-from .commands import near
+from .report.commands import near
 from .tricks import Trick, in_order
 
 # Their code() goes to the top of the program as it is.

@@ -11,11 +11,11 @@ from typing import Any
 import torch
 
 from .._c.errors import ArgumentError
-from .commands import load_text
 from .fingerprint import Fingerprint, differences
 from .patch import patch_text
 from .plan_file import FORMAT, BadField, check_object, check_report, check_value, part, read_plan
-from .results import Report, report_from_json
+from .report.commands import load_text
+from .report.results import Report, report_from_json
 from .step import LossFunction, Step
 from .tricks import TRICKS, Trick, in_order, trick_from_json
 

@@ -10,7 +10,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from .._c.errors import ArgumentError, MissingError
 from .._c.library import version
-from .results import Report
+from .report.results import Report
 
 FORMAT = 1
 _WORDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from .._c.errors import ArgumentError
-from .preserve import RandomState
+from .numerics.preserved_state import RandomState
 
 LARGEST_SEED = 2**32 - 1  # NumPy's and PYTHONHASHSEED's
 _WORKSPACES = (":4096:8", ":16:8")  # with these cuBLAS gives the same bits in every run

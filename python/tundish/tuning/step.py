@@ -19,7 +19,7 @@ from typing import Any
 import torch
 
 from .._c.errors import ArgumentError
-from .batches import map_tensors, signature, split_samples
+from .batch_structure import map_tensors, signature, split_samples
 
 LossFunction = Callable[..., torch.Tensor]
 
@@ -96,7 +96,7 @@ class Step:
         return self.train_on(batch, self.compiled_loss_of)
 
     def _replay(self, batch: Any) -> torch.Tensor:
-        from .graph import CannotCapture, StepGraph
+        from .step_graph import CannotCapture, StepGraph
 
         if self._graph is None:
             self._graph = StepGraph(self)

@@ -12,22 +12,22 @@ import torch
 from .._c.errors import ArgumentError
 from ..report.machine import machine, versions
 from ..scratch_folder import scratch_folder
-from .commands import tune_command
-from .confirm import BASELINE, fallback_layers
 from .fingerprint import Fingerprint
-from .gates import Gates
 from .job import Build, Job, JobSource, as_job, pickled_source, source_of
-from .known_failures import build_error, fix_of, late_build_error, late_step_error
 from .plan import Plan
-from .results import Report
-from .search import Search
-from .stage import Outcome, Stage
+from .report.commands import tune_command
+from .report.results import Report
+from .search.confirmation import BASELINE, fallback_layers
+from .search.gates import Gates
+from .search.search import Search
+from .search.time_limit import MINUTES, limit_of
+from .search.variants import BaselineFailed, Facts
 from .step import LossFunction
-from .time_limit import MINUTES, limit_of
-from .trial import TrialFailed, TrialProcess
+from .trials.known_failures import build_error, fix_of, late_build_error, late_step_error
+from .trials.polling import ask_and_wait
+from .trials.pool import Outcome, Stage
+from .trials.trial import TrialFailed, TrialProcess
 from .tricks import TRICKS, Trick, load_own
-from .variants import BaselineFailed, Facts
-from .waiting import ask_and_wait
 
 _FOLDERS = "tundish-tune-"
 OVERTIME_S = 10.0  # of the fresh run's turns; then every process is ended
@@ -220,7 +220,7 @@ def describe(source: JobSource, asked: Asked, on_wait: Callable[[], None]) -> di
             process,
             on_wait,
             60 * asked.minutes if asked.has_limit() else DESCRIBE_S,
-            "tundish.tuning.describe:describe_job",
+            "tundish.tuning.trials.job_description:describe_job",
             source=source,
             seed=asked.seed,
             own=[trick.as_json() for trick in asked.own],

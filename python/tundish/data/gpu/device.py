@@ -8,7 +8,7 @@ from typing import Any
 from ..._c.errors import new_error
 from ..._c.handles import LoaderHandle, SourceHandle
 from ..._c.library import lib
-from .pending import PendingGpuBatches
+from .gpu_pending import PendingGpuBatches
 from .resident import make_resident
 
 

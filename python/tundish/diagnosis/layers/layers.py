@@ -13,12 +13,12 @@ from typing import Any
 import torch
 
 from ..._c.errors import ArgumentError
-from ..running import findings_of_layers
-from ..watch.layers.graph import tensors_in
-from ..watch.layers.profile import measure_layers
-from .kept import unchanged
-from .report import layers_json
-from .text import LONG, layers_text
+from ..probe.layers.autograd_nodes import tensors_in
+from ..probe.layers.profile import measure_layers
+from ..rules.runtime import findings_of_layers
+from .layer_json import layers_json
+from .layer_text import LONG, layers_text
+from .preserved_model import unchanged
 
 Loss = Callable[[Any], Any]
 
@@ -46,7 +46,7 @@ class Layers:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """As a page (.html) with the roofline chart, or as JSON (.json)."""
-        from .page import layers_file
+        from .layer_page import layers_file
 
         text = layers_file(os.fspath(path), self.as_json())
         with open(path, "w", encoding="utf-8") as file:

@@ -7,7 +7,7 @@ from html import escape
 from typing import Any
 
 from ...report.chart import INK, OTHERS, OURS, SOFT, line, svg, text
-from .text import big
+from .layer_text import big
 
 MOST_POINTS = 80
 NAMED = 5

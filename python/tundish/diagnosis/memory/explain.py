@@ -6,11 +6,11 @@ from collections import Counter, defaultdict
 from dataclasses import asdict
 from typing import Any
 
-from ...tuning.lines import Line
-from ...tuning.live_memory import Block
-from ...tuning.long_lived import LongLived, left_behind, sorted_worst_first
-from .places import Place
-from .recorded import KINDS, OWNED, Recorded, is_alive, settle_kinds
+from ...tuning.memory.live_memory import Block
+from ...tuning.memory.long_lived import LongLived, left_behind, sorted_worst_first
+from ...tuning.memory.source_lines import Line
+from .allocation_sites import Place
+from .block_history import KINDS, OWNED, Recorded, is_alive, settle_kinds
 
 MOST_ROWS = 30
 MOST_POINTS = 160

@@ -1,4 +1,4 @@
-"""One file of the parts that the processes of a run left (watch/timeline.py)."""
+"""One file of the parts that the processes of a run left (probe/profiles/timeline_steps.py)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import os
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..watch.clocks import ClockPair, error_ns
-from ..watch.worker_spans import read_ring
+from ..probe.clocks.timeline_clocks import ClockPair, error_ns
+from ..probe.loaders.worker_spans import read_ring
 from .chrome_file import MOST_BYTES, ChromeFile
 from .loader_trace import read_loader_trace
 from .torch_trace import read_torch_trace

@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from ..watch.clocks import ClockPair, monotonic_of
+from ..probe.clocks.timeline_clocks import ClockPair, monotonic_of
 
 MOST_BYTES = 1 << 30  # of a file that is read
 # What tells most comes first: a file that is full lacks the end of this list.

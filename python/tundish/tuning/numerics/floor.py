@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import torch
 
-from .observe import Observation
+from .observed_step import Observation
 
 EPS = torch.finfo(torch.float32).eps
 LEAST = 8 * EPS  # a sum of a thousand terms one after the other is off by that much

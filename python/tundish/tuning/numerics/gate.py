@@ -9,14 +9,14 @@ from typing import Any
 
 import torch
 
-from ..child import compiled_graphs
-from ..graph import WARM_UP_STEPS
 from ..job import Job, JobSource
 from ..step import Step
+from ..step_graph import WARM_UP_STEPS
+from ..trials.trial_process import compiled_graphs
 from ..tricks import Grade, Trick, in_order, trick_from_json
 from ..tricks.tf32 import Flags, set_flags
 from .floor import MOST, ratios
-from .observe import Observation, Watch, observe
+from .observed_step import Observation, Watch, observe
 from .randomness import same_dropout
 from .reference import MakeJob, Plain, same_bits, use_a_rate
 

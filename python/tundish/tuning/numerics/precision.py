@@ -15,7 +15,7 @@ from ..step import Step
 from ..tricks import Grade, Trick
 from ..tricks.tf32 import Flags, set_flags
 from .gate import Candidate, GateResult, warm_up_steps
-from .observe import Observation, Point, Start, Watch, observe, points_of, whole_points
+from .observed_step import Observation, Point, Start, Watch, observe, points_of, whole_points
 from .overflow import overflow_of, scale_of
 from .reference import MakeJob, use_a_rate
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import torch
 
-from ..child import nudged
 from ..job import Job
 from ..step import Step
+from ..trials.trial_process import nudged
 from .floor import Errors, errors_of, update_errors
-from .observe import (
+from .observed_step import (
     Observation,
     Point,
     Start,

@@ -8,7 +8,6 @@ from typing import Any
 
 from .accumulate import Accumulate
 from .autocast import Bf16, Fp16
-from .base import Grade, Trick
 from .channels_last import ChannelsLast
 from .checkpointing import Checkpointing
 from .compile import Compile
@@ -17,12 +16,13 @@ from .cudnn_benchmark import CudnnBenchmark
 from .ddp import DdpOptions
 from .inplace import InplaceActivations
 from .optimizer_kernels import ForeachOptimizer, FusedOptimizer
-from .own import load_own
 from .reference_flags import StrictFp32, TorchDefaults
 from .set_to_none import SetToNone
 from .tf32 import TF32
+from .trick import Grade, Trick
 from .tundish_muon import TundishMuon
 from .tundish_optimizer import TundishOptimizer
+from .user_tricks import load_own
 
 # In the order in which they are applied: flags, layout and modules, optimiser, precision, compiler, graph.
 TRICKS: tuple[type[Trick], ...] = (

@@ -7,10 +7,10 @@ from typing import Any
 
 import torch
 
-from ..batches import slice_samples
+from ..batch_structure import slice_samples
 from ..job import JobSource
 from ..step import Step
-from .base import Grade, Trick
+from .trick import Grade, Trick
 
 
 @dataclass(frozen=True)

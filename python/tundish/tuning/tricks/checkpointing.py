@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from ..recomputed import RecomputedForward
-from .base import Grade, Trick
+from ..memory.recomputed_block import RecomputedForward
+from .trick import Grade, Trick
 
 if TYPE_CHECKING:
     from ..step import Step

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from .base import Grade, Trick
+from .trick import Grade, Trick
 
 if TYPE_CHECKING:
     from ..step import Step

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from .base import Grade, Trick
 from .tf32 import Flags, set_flags
+from .trick import Grade, Trick
 
 if TYPE_CHECKING:
     from ..step import Step

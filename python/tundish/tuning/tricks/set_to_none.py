@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .base import Grade, Trick
+from .trick import Grade, Trick
 
 if TYPE_CHECKING:
     from ..step import Step

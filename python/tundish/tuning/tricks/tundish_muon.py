@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .base import Grade
+from .trick import Grade
 from .tundish_optimizer import MUON, TundishOptimizer, unsuitable
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
-from .base import Grade, Trick
-from .optimizer_twins import TWINS, Twin, twin_of
+from .optimizer_equivalents import TWINS, Twin, twin_of
+from .trick import Grade, Trick
 
 if TYPE_CHECKING:
     from ..step import Step

@@ -1,0 +1,1 @@
+"""A batch of the engine on its way to the training loop."""

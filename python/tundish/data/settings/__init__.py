@@ -1,0 +1,1 @@
+"""The arguments of a Loader: their values, checks and defaults."""

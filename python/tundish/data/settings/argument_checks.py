@@ -1,0 +1,120 @@
+"""What a user may give as an argument, and what becomes of it."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable
+from typing import Any, NoReturn
+
+from ..._c.close_name import close_name
+
+# Arguments of torch's DataLoader that have no place here, and why.
+_NOT_NEEDED = {
+    "num_workers": "the engine uses threads, not processes: threads=N",
+    "collate_fn": "batches are assembled by the engine; as_dict=True gives all fields, batch_transform=f changes each batch",
+    "worker_init_fn": "there are no worker processes; randomness is a function of the seed",
+    "sampler": "orders are data: order=tundish.Weighted(...), Subset, Balanced, Repeated, Mixture",
+    "batch_sampler": "the order is a function of seed and epoch: shuffle=True, seed=N",
+    "generator": "randomness is a function of the seed: seed=N",
+    "persistent_workers": "the threads live as long as the loader",
+    "prefetch_factor": "batches ahead of the trainer: prefetch=N",
+    "multiprocessing_context": "there are no worker processes",
+    "stage": "it is now called copy_to",
+}
+
+
+def refuse_unknown(name: str, known: Iterable[str]) -> NoReturn:
+    """`known`: the names that there are."""
+    close = close_name(name, known)
+    why = f"did you mean {close}?" if close else "see help(tundish.Loader)"
+    why = _NOT_NEEDED.get(name, why)
+    raise TypeError(f"Loader has no argument {name!r}: {why}")
+
+
+def whole(value: Any, name: str, least: int | None = None, most: int | None = None) -> int:
+    limits = "" if least is None else f" of at least {least}"
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        number = operator.index(value)
+        if most is not None and number > most:
+            limits = f" of at most {most}"
+        elif least is None or number >= least:
+            return number
+    except TypeError:
+        pass
+    raise ValueError(f"{name} must be a whole number{limits}, not {value!r}")
+
+
+def mode(value: Any) -> str:
+    """Of images; the engine checks that of a Loader."""
+    if value not in ("RGB", "L", "I;16"):
+        raise ValueError(f"mode must be one of RGB, L, I;16, not {value!r}")
+    return str(value)
+
+
+def positive(value: Any, name: str) -> int:
+    return whole(value, name, least=1, most=2**31 - 1)
+
+
+def milliseconds(value: Any, name: str) -> int:
+    """Of a number of seconds; None becomes 0."""
+    if value is None:
+        return 0
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = 0.0
+    if not 0 < number <= 2**22:
+        raise ValueError(f"{name} must be a number of seconds, or None, not {value!r}")
+    return max(1, round(1000 * number))
+
+
+def labels(values: Any, count: int) -> Any:
+    """int64 of shape (count,), or float32 of shape (count, K)."""
+    import numpy as np
+
+    array = np.ascontiguousarray(np.asarray(values))
+    vectors = array.ndim == 2 and array.dtype.kind in "iufb" and array.shape[1] > 0
+    if not vectors and (array.ndim != 1 or array.dtype.kind not in "iu"):
+        raise ValueError(
+            "labels must be a flat sequence of integers, one per sample, or a 2-D array of numbers, "
+            "one row per sample"
+        )
+    if len(array) != count:
+        raise ValueError(f"{len(array)} labels for {count} samples")
+    if not vectors:
+        return array.astype(np.int64)
+    array = array.astype(np.float32)
+    if not np.isfinite(array).all():
+        row, column = np.argwhere(~np.isfinite(array))[0]
+        raise ValueError(f"labels[{row}, {column}] is {array[row, column]}: no finite float32")
+    return array
+
+
+def fitting_classes(names: list[str], labels: Any) -> list[str]:
+    """Names of classes, where they can be those of labels that were given instead of the stored ones."""
+    if labels is None or not names:
+        return names
+    import numpy as np
+
+    array = np.asarray(labels)
+    fits = len(names) == array.shape[1] if array.ndim == 2 else array.max(initial=-1) < len(names)
+    return names if fits else []
+
+
+def backend(name: str) -> tuple[str, Any, Any]:
+    """Its name and two functions: from a Tensor of the library, and from a NumPy array."""
+    if name not in ("auto", "torch", "numpy"):
+        raise ValueError(f"backend must be auto, torch or numpy, not {name!r}")
+    if name != "numpy":
+        try:
+            import torch
+
+            return "torch", torch.from_dlpack, torch.from_numpy
+        except ImportError:
+            if name == "torch":
+                raise
+    import numpy as np
+
+    return "numpy", np.asarray, lambda array: array

@@ -1,0 +1,148 @@
+"""What the demo shows at the end: one screen of text, and one page that needs no other file."""
+
+from __future__ import annotations
+
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..report import html_page as html
+from ..report.chart import Bar, bar_chart, line_chart
+from ..report.machine import describe, note
+from .torch_comparison import BATCH, OURS, SIDE, THEIRS
+
+if TYPE_CHECKING:
+    from . import Report
+    from .diagnose import Diagnosis
+
+CODE = """\
+import tundish
+from tundish import transforms as T
+
+loader = tundish.Loader(
+    "train.tnd", batch_size=256, shuffle=True, seed=0,
+    transforms=[T.RandomResizedCrop(224), T.RandomHorizontalFlip(), T.Normalize()],
+)
+for epoch in range(90):
+    for images, labels in loader:      # float32 tensors, channels_last
+        loss = criterion(model(images.cuda()), labels.cuda())
+        ...
+"""
+
+
+def headline(report: Report) -> str:
+    """The one sentence: how much faster, where."""
+    rates = report.rates
+    if THEIRS not in rates:
+        return f"{rates[OURS][1]:,.0f} images per second from one core"
+    cores = max(rates[OURS])
+    per_core = rates[OURS][1] / rates[THEIRS][1]
+    if cores == 1:
+        return f"{per_core:.1f}x torch's DataLoader on one core"
+    return f"{per_core:.1f}x torch's DataLoader per core, {rates[OURS][cores] / rates[THEIRS][cores]:.1f}x on {cores} cores"
+
+
+def summary(report: Report, page: Path) -> str:
+    """One screen for the terminal."""
+    width, lines = 34, ["", f"  {headline(report)}", ""]
+    most = max(rate for of in report.rates.values() for rate in of.values())
+    for cores in sorted(report.rates[OURS]):
+        for name, of in report.rates.items():
+            bar = "█" * max(1, round(width * of[cores] / most))
+            label = f"{name}, {cores} core{'s' if cores > 1 else ''}"
+            lines.append(f"  {label:<36} {bar:<{width}} {of[cores]:>7,.0f} img/s")
+    lines += [
+        "",
+        f"  work      RandomResizedCrop({SIDE}) + flip, uint8 batches of {BATCH}, {report.images:,} images",
+    ]
+    if report.training is not None:
+        t = report.training
+        lines.append(
+            f"  training  loss {t.losses[0]:.2f} -> {_late(t.losses):.2f} in {t.seconds:.0f} s on {t.device}; "
+            f"{t.accuracy:.0%} of {t.held_out:,} unseen images right (chance {t.chance:.0%})"
+        )
+    lines += [f"  machine   {describe(report.machine)}", f"  versions  {_versions(report)}"]
+    lines += [f"  note      {note(report.machine)}"] if note(report.machine) else []
+    lines.append(f"  page      {page}")
+    for when, one in report.doctor.items():
+        by = "torch's DataLoader" if when == "before" else "tundish.Loader"
+        lines += ["", f"  doctor    {when}, {by}: {_step(one)}", f"            {one.sentence}"]
+    return "\n".join([*lines, ""])
+
+
+def page(report: Report) -> str:
+    groups = [
+        (
+            f"{cores} core{'s' if cores > 1 else ''}",
+            [
+                Bar(name, of[cores], f"{of[cores]:,.0f} images/s", name == OURS)
+                for name, of in report.rates.items()
+            ],
+        )
+        for cores in sorted(report.rates[OURS])
+    ]
+    parts = [
+        f"<h1>{escape(headline(report))}</h1>",
+        f"<p class='soft'>RandomResizedCrop({SIDE}) + RandomHorizontalFlip, uint8 batches of {BATCH}, "
+        f"{report.images:,} images, {report.bytes / 1e6:,.0f} MB; longer is better</p>",
+        html.card(bar_chart(groups, headline(report))),
+    ]
+    if report.training is not None:
+        t = report.training
+        parts += [
+            "<h2>It trains</h2>",
+            f"<p>A small convolutional network learns {t.classes} classes from the pack in {t.seconds:.0f} s on "
+            f"{escape(t.device)}: {t.accuracy:.0%} of {t.held_out:,} images it has not seen are right, chance is "
+            f"{t.chance:.0%}. It waited {t.waited:.1f} s for data.</p>",
+            html.card(
+                line_chart(
+                    t.losses, "training loss by step", f"loss by step, {len(t.losses)} steps"
+                )
+            ),
+        ]
+    parts += _doctor(report)
+    parts += ["<h2>The code</h2>", f"<pre>{escape(CODE)}</pre>"]
+    rows = [*report.steps, ("machine", describe(report.machine)), ("versions", _versions(report))]
+    rows += [("note", note(report.machine))] if note(report.machine) else []
+    if THEIRS in report.rates:
+        rows.append((
+            "measured",
+            "both loaders read the same images from a warm page cache, in turns; the figure is the "
+            "median. One core: one thread, or one worker process, pinned to it together with the main process. "
+            "./dev bench load compares more loaders, and their pixels.",
+        ))  # fmt: skip
+    parts += ["<h2>What was done</h2>", html.table(rows)]
+    return html.page("Tundish demo", parts)
+
+
+def _doctor(report: Report) -> list[str]:
+    """The step before and after the switch, one scale for both."""
+    known = [one for one in report.doctor.values() if one.step_s and one.ceiling_s is not None]
+    if not known:
+        return []
+    longest = max(one.step_s or 0.0 for one in known)
+    rows = []
+    parts = ["<h2>What the doctor says</h2>"]
+    for when, one in report.doctor.items():
+        by = "torch's DataLoader" if when == "before" else "tundish.Loader"
+        parts.append(f"<p>{when}, {by}: {escape(one.sentence)}</p>")
+        if one.step_s and one.ceiling_s is not None:
+            ours = when == "after"
+            rows.append(html.BarRow(f"step {when}", 0, one.step_s / longest, _step(one), ours))
+            free = f"{one.ceiling_s * 1e3:.1f} ms"
+            rows.append(html.BarRow("if data were free", 0, one.ceiling_s / longest, free))
+    return [*parts, html.bars(rows, "milliseconds of a training step")]
+
+
+def _step(one: Diagnosis) -> str:
+    return "no step" if one.step_s is None else f"{one.step_s * 1e3:.1f} ms per step"
+
+
+def _late(losses: list[float]) -> float:
+    """The mean of the last tenth: single steps are noisy."""
+    last = losses[-max(1, len(losses) // 10) :]
+    return sum(last) / len(last)
+
+
+def _versions(report: Report) -> str:
+    return ", ".join(f"{name} {value}" for name, value in report.versions.items())

@@ -1,0 +1,1 @@
+"""The verbs `tundish doctor` and `doctor compare`."""

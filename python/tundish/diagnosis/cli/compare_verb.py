@@ -1,0 +1,58 @@
+"""The verb `tundish doctor compare`: is the step slower than it was?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..._cli.arguments import Arguments, Options, VerbHelp
+from ..._cli.common_options import add_slower_than
+from ..._cli.exit_codes import FAILED, OK
+from ..._cli.json_output import print_json
+from ..._cli.terminal import write_stdout
+from ..._cli.verb import run_verb
+from ..report.comparison import compare, comparison_text, read_report
+
+_HELP = VerbHelp(
+    verb="doctor compare",
+    usage="BEFORE.json AFTER.json [options]",
+    examples="""\
+tundish doctor compare before.json after.json
+tundish doctor compare --slower-than 2 main.json branch.json || echo slower""",
+    text="""\
+Compares two reports that `tundish doctor -o FILE` wrote: the step and its parts. For
+CI: the exit code says whether the step became slower by more than --slower-than.""",
+    json="""\
+{version, before_s, after_s, change, threshold, slower, parts, ceilings, causes,
+sentences, notes}; seconds of a step; change and threshold are relative (0.05: five
+percent slower); parts, ceilings, causes and sentences have the value before and the
+value after.""",
+    exit_codes="0 done, not slower than that; 1 slower; 2 wrong use, or a file that is no report",
+    quiet_about="print errors and the exit code only",
+)
+
+
+def _arguments() -> Arguments:
+    arguments = Arguments(_HELP)
+    for name, target in (("BEFORE.json", "before"), ("AFTER.json", "after")):
+        missing = f"{name} is missing\n  fix: tundish doctor compare before.json after.json"
+        arguments.word(name, target, f"the report {target} the change", missing)
+    add_slower_than(arguments, 5.0)
+    return arguments
+
+
+ARGUMENTS = _arguments()
+
+
+def main(argv: Sequence[str]) -> int:
+    """Runs the verb with the arguments after its name and returns the exit code."""
+    return run_verb(ARGUMENTS, argv, _compare)
+
+
+def _compare(options: Options) -> int:
+    before, after = read_report(options.before), read_report(options.after)
+    found = compare(before, after, options.slower_than / 100)
+    if options.json:
+        print_json(found.as_json())
+    elif not options.quiet:
+        write_stdout(comparison_text(found))
+    return FAILED if found.slower else OK

@@ -1,0 +1,173 @@
+"""The verb `tundish doctor`.
+
+The script's output and exit code come through; the verdict is on stderr, as in `time` and `perf`.
+"""
+
+from __future__ import annotations
+
+import functools
+import shlex
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..._c.errors import ArgumentError
+from ..._cli.arguments import Options
+from ..._cli.error_output import print_error
+from ..._cli.exit_codes import FAILED, OK, USAGE
+from ..._cli.json_output import json_text, print_json
+from ..._cli.terminal import has_unicode, use_color, write_stderr
+from ..._cli.verb import run_verb
+from ..probe.settings import Settings
+from ..process.apply_change import apply_change
+from ..process.command import Ended, command_of, run
+from ..report.report_file import origin
+from ..report.verdict_page import report_page
+from ..report.verdict_text import verdict_text
+from ..verdict.missing_sections import missing_notes
+from ..verdict.plan_prediction import add_plan
+from ..verdict.static_findings import findings_of, with_costs
+from ..verdict.straggler import judge_ranks
+from ..verdict.verdict import Verdict, judge
+from . import compare_verb as compare_cli
+from .doctor_options import ARGUMENTS, files_of
+from .recording_options import recorded_phases, set_recordings
+
+if TYPE_CHECKING:
+    from ...tuning.plan import Plan
+
+NOT_STARTED = 127
+
+
+def main(argv: Sequence[str]) -> int:
+    """Runs the verb with the arguments after its name and returns the exit code."""
+    if argv[:1] == ["compare"]:
+        return compare_cli.main(argv[1:])
+    return run_verb(ARGUMENTS, argv, _diagnose)
+
+
+def _diagnose(options: Options) -> int:
+    plan = _load_plan(options)
+    try:
+        ended = _run(options)
+    except OSError as error:
+        text = f"{options.command[0]}: {error.strerror or error}"
+        return print_error(text, NOT_STARTED, options.json, options.no_color)
+    verdict = verdict_of(ended)
+    if not ended.facts:
+        recordings = {name: getattr(options, name) for name in ("timeline", "table", "memory")}
+        verdict.notes += missing_notes(recorded_phases(**recordings), {}, "the script")
+    verdict.table, verdict.timeline = options.table, ended.timeline
+    of_text = findings_of(options.command, verdict.facts.get("files", []))
+    verdict.findings = with_costs([*of_text, *verdict.findings], verdict)
+    if plan is not None:
+        add_plan(verdict, plan, options.plan)
+    if options.apply and ended.interrupted:
+        verdict.notes.append("--apply: nothing was tried, because Ctrl-C came")
+    elif options.apply:
+        apply_change(verdict, options.apply, functools.partial(_run, options))
+    return _report(verdict, ended, options)
+
+
+def _load_plan(options: Options) -> Plan | None:
+    """Before the script runs. Raises ArgumentError where the file is no plan."""
+    if not options.plan:
+        return None
+    from ...tuning.plan import load_plan  # imports torch
+
+    try:
+        return load_plan(options.plan)
+    except OSError as error:
+        raise ArgumentError(f"--plan {options.plan}: {error.strerror}") from None
+
+
+def _run(options: Options, apply: str = "", apply_to: str = "", apply_at: str = "") -> Ended:
+    settings = Settings(steps=options.steps, stop=not options.to_end)
+    settings.apply, settings.apply_to, settings.apply_at = apply, apply_to, apply_at
+    if options.no_layers or apply:
+        settings.layers = 0
+    if options.no_replay:
+        settings.replayed = 0
+    timeline = "" if apply else options.timeline
+    if not apply:
+        set_recordings(settings, timeline=timeline, table=options.table, memory=options.memory)
+    command = command_of(options.command)
+    return run(command, settings, stdout_to_stderr=options.json, timeline=timeline)
+
+
+def verdict_of(ended: Ended) -> Verdict:
+    """Returns the verdict of the straggling rank, or of the first rank if none straggles."""
+    trained = [one for one in ended.facts if one["steps"]]
+    if not ended.facts:
+        text = "No verdict: no Python process that imports PyTorch was seen."
+        if ended.interrupted:
+            text = "No verdict: Ctrl-C came before PyTorch was imported."
+        return Verdict(text, None, notes=_notes(ended, 0))
+    verdict = judge_ranks(trained) if trained else judge(ended.facts[0])
+    verdict.notes += _notes(ended, 0 if verdict.ranks else len(trained))
+    return verdict
+
+
+def _notes(ended: Ended, trained: int) -> list[str]:
+    out = []
+    if trained > 1:
+        out.append(f"{trained} processes train; these are the figures of the first one")
+    if ended.code > 128:
+        out.append(
+            f"the script was ended by signal {ended.code - 128}; this is what was seen until then"
+        )
+    elif ended.code:
+        out.append(
+            f"the script ended with exit code {ended.code}; this is what was seen until then"
+        )
+    if not ended.facts and ended.code <= 128 and not ended.interrupted:
+        out.append(
+            "python -I, -E and -S keep the doctor out; so does a command that clears PYTHONPATH"
+        )
+    return out
+
+
+def _report(verdict: Verdict, ended: Ended, options: Options) -> int:
+    files = files_of(options)
+    values = _values(verdict, ended, options) if files or options.json else {}
+    written, errors = _write_files(files, values, options.html)
+    if options.json:
+        print_json(values)
+    elif not options.quiet or errors:
+        color = use_color(sys.stderr, options.no_color)
+        text = verdict_text(verdict, color, has_unicode(sys.stderr), options.verbose)
+        if written:
+            text += f"  written: {', '.join(written)}\n"
+        write_stderr(text)
+    for error in errors:
+        print_error(error, FAILED, no_color=options.no_color)
+    if errors:
+        return ended.code or FAILED
+    not_tried = verdict.applied is not None and not verdict.applied["done"]
+    return ended.code or (USAGE if not_tried else OK)
+
+
+def _write_files(
+    files: list[str], values: dict[str, Any], page: str
+) -> tuple[list[str], list[str]]:
+    """Returns the files that were written, and the errors of the others."""
+    written, errors = [], []
+    for name in files:
+        text = report_page(values) if name == page else json_text(values)
+        try:
+            with open(name, "w", encoding="utf-8") as file:
+                file.write(text)
+            written.append(name)
+        except OSError as error:
+            errors.append(f"{name}: {error.strerror or error}")
+    return written, errors
+
+
+def _values(verdict: Verdict, ended: Ended, options: Options) -> dict[str, Any]:
+    return {
+        **verdict.as_json(),
+        "processes": len(ended.facts),
+        "exit": ended.code,
+        "command": shlex.join(options.command),
+        **origin(),
+    }

@@ -1,0 +1,34 @@
+"""Options that record steps of their own: --timeline, --table, --memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..._c.errors import ArgumentError
+from ..probe.settings import Settings
+
+TIMELINE_STEPS, FUNCTION_STEPS, MEMORY_STEPS = 5, 5, 4
+TABLES = ("simple", "advanced")
+
+
+def check_recordings(timeline: str, table: str, option: str = "--{} ") -> None:
+    """Raises ArgumentError. `option`: how the caller writes an argument."""
+    if timeline and not timeline.endswith((".json", ".json.gz")):
+        name = option.format("timeline")
+        raise ArgumentError(
+            f"{name}{timeline}: the timeline is JSON\n  fix: .json or .json.gz at the end"
+        )
+    if table and table not in TABLES:
+        raise ArgumentError(f"{option.format('table')}{table}: it is one of {', '.join(TABLES)}")
+
+
+def recorded_phases(*, timeline: Any, table: str, memory: bool) -> list[str]:
+    """Returns the phases of the watch that these options need."""
+    asked = {"timeline": timeline, "functions": table == "advanced", "memory": memory}
+    return [name for name, wanted in asked.items() if wanted]
+
+
+def set_recordings(settings: Settings, *, timeline: Any, table: str, memory: bool) -> None:
+    settings.timeline = TIMELINE_STEPS if timeline else 0
+    settings.functions = FUNCTION_STEPS if table == "advanced" else 0
+    settings.memory = MEMORY_STEPS if memory else 0

@@ -1,1 +1,0 @@
-"""`tundish doctor` and `tundish.doctor`: runs a training script, and says what bounds its step."""

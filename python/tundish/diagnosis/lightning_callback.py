@@ -1,0 +1,73 @@
+"""The doctor in a Lightning Trainer: `Trainer(callbacks=[DoctorCallback()])`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+from .._c.errors import ArgumentError
+from ..tuning.lightning_callback import callback_base
+from .context import doctor
+from .verdict.verdict import Verdict
+
+
+class DoctorCallback(callback_base()):  # type: ignore[misc]
+    """Callback of Lightning that watches `fit()` and prints the verdict on stderr at its end.
+
+        Trainer(callbacks=[DoctorCallback()]).fit(model)
+
+    steps, replay, layers, timeline, table, memory    as in `tundish.doctor`
+    stop     end the training when all is measured; otherwise it goes on unwatched
+    quiet    print nothing
+    """
+
+    def __init__(
+        self,
+        *,
+        steps: int = 0,
+        replay: bool = True,
+        layers: bool = True,
+        stop: bool = False,
+        quiet: bool = False,
+        timeline: str | os.PathLike[str] | None = None,
+        table: str = "",
+        memory: bool = False,
+    ) -> None:
+        super().__init__()
+        more: dict[str, Any] = {"timeline": timeline, "table": table, "memory": memory}
+        self._doctor = doctor(steps=steps, replay=replay, layers=layers, **more)
+        self._stop, self._quiet = stop, quiet
+        self._watching = False
+        self._verdict: Verdict | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict on the steps so far; after `fit()` the final one."""
+        if self._verdict is None and not self._watching:
+            raise ArgumentError("there is no verdict before fit()\n  fix: trainer.fit(model)")
+        return self._doctor.verdict if self._verdict is None else self._verdict
+
+    def on_fit_start(self, trainer: Any, pl_module: Any) -> None:
+        self._verdict = None
+        self._doctor.__enter__()
+        self._watching = True
+
+    def on_train_batch_end(self, trainer: Any, *ignored: Any) -> None:
+        if self._stop and self._doctor.is_done:
+            trainer.should_stop = True
+
+    def on_fit_end(self, trainer: Any, pl_module: Any) -> None:
+        self._end()
+
+    def on_exception(self, trainer: Any, pl_module: Any, exception: BaseException) -> None:
+        self._end()
+
+    def _end(self) -> None:
+        if not self._watching:
+            return
+        self._watching = False
+        self._doctor.__exit__(None, None, None)
+        self._verdict = self._doctor.verdict
+        if not self._quiet:
+            print(self._verdict, file=sys.stderr, flush=True)

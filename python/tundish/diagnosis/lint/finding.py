@@ -1,0 +1,118 @@
+"""What `tundish check` reports: findings, files that could not be checked, notes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of one file. Lines and columns count from 1, columns in characters; in a notebook
+    `cell` counts code cells from 1 and `line` is the line in the cell."""
+
+    file: str
+    cell: int | None
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    check: str
+    level: str
+    text: str
+    why: str
+    remedy: str
+    page: str
+    excerpt: str
+
+    @property
+    def place(self) -> str:
+        cell = "" if self.cell is None else f"cell {self.cell}:"
+        return f"{self.file}:{cell}{self.line}:{self.column}"
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "check": self.check,
+            "level": self.level,
+            "file": self.file,
+            "cell": self.cell,
+            "line": self.line,
+            "column": self.column,
+            "end_line": self.end_line,
+            "end_column": self.end_column,
+            "text": self.text,
+            "why": self.why,
+            "remedy": self.remedy,
+            "page": self.page,
+            "excerpt": self.excerpt,
+        }
+
+
+@dataclass(frozen=True)
+class NotChecked:
+    """A file that could not be checked, and why."""
+
+    file: str
+    line: int | None
+    reason: str
+    fix: str
+
+    def as_json(self) -> dict[str, Any]:
+        return {"file": self.file, "line": self.line, "reason": self.reason, "fix": self.fix}
+
+    def __str__(self) -> str:
+        line = "" if self.line is None else f":{self.line}"
+        return f"{self.file}{line}: {self.reason}\n  fix: {self.fix}"
+
+
+@dataclass(frozen=True)
+class UnusedSuppression:
+    """A comment that silences nothing."""
+
+    file: str
+    cell: int | None
+    line: int
+    ids: tuple[str, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        return {"file": self.file, "cell": self.cell, "line": self.line, "ids": list(self.ids)}
+
+
+@dataclass(frozen=True)
+class Report:
+    """The result of `tundish.check`. It is true when there is nothing to mend: notes do not count."""
+
+    files: int
+    findings: list[Finding]
+    not_checked: list[NotChecked]
+    unused_suppressions: list[UnusedSuppression]
+    suppressed: int
+    seconds: float
+    test_files: int = 0  # files of unit tests, in which only errors were looked for
+    generated_files: int = 0  # files that a program wrote, in which only errors were looked for
+
+    @property
+    def problems(self) -> int:
+        """Findings other than notes."""
+        return sum(one.level != "note" for one in self.findings)
+
+    def __bool__(self) -> bool:
+        return not self.problems and not self.not_checked
+
+    def __str__(self) -> str:
+        from .finding_text import report_text
+
+        return report_text(self)
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "version": 1,
+            "files": self.files,
+            "findings": [one.as_json() for one in self.findings],
+            "not_checked": [one.as_json() for one in self.not_checked],
+            "unused_suppressions": [one.as_json() for one in self.unused_suppressions],
+            "suppressed": self.suppressed,
+            "seconds": round(self.seconds, 3),
+            "test_files": self.test_files,
+            "generated_files": self.generated_files,
+        }

@@ -1,0 +1,116 @@
+"""The recorder of `--memory` (probe/recorders.py): counts allocations in some steps, then explains the last one's peak."""
+
+from __future__ import annotations
+
+import gc
+import logging
+from typing import Any
+
+import torch
+
+from ...tuning.batch_structure import tensors_of
+from ...tuning.memory.training_tensors import find_owners, owned_tensors
+from .allocation_sites import current_place
+from .cpu_blocks import CpuTracker
+from .cuda_blocks import CudaTracker
+from .explain import explain
+from .predicted import autocast_type, predict, shapes_of
+
+# Parts that say nothing of memory: the doctor's own.
+_NO_MARK = ("own",)
+
+
+class MemoryRecorder:
+    """All functions are called by the loop's thread."""
+
+    def __init__(self, steps: int) -> None:
+        self.steps, self.failed = steps, ""
+        self._tracker: CpuTracker | CudaTracker | None = None
+        self._model: Any = None
+        self._owners: list[Any] = []
+        self._hook: Any = None
+        self._shapes: Any = None  # of what the model is called with
+        self._autocast: torch.dtype | None = None
+        self._seen = 0
+        self._values: dict[str, Any] | None = None
+
+    def start(self, watch: Any) -> None:
+        self._model = watch.observed.largest_root()
+        if self._model is None:
+            raise RuntimeError("the loop calls no module of torch")
+        gc.collect()  # models that nobody needs any more are not to be counted
+        self._owners = find_owners()
+        device = next((p.device for p in self._model.parameters()), torch.device("cpu"))
+        if device.type not in ("cpu", "cuda"):
+            raise RuntimeError(f"memory of {device.type} is not recorded")
+        tracker = CudaTracker(device) if device.type == "cuda" else CpuTracker(device)
+        self._tracker = tracker
+        tracker.begin(owned_tensors(self._owners))
+        self._hook = self._model.register_forward_pre_hook(self._called, with_kwargs=True)
+
+    def _called(self, model: Any, args: Any, kwargs: Any) -> None:
+        if self._tracker is not None and torch.is_grad_enabled():
+            with self._tracker.paused():
+                self._shapes = shapes_of(args, kwargs)
+            self._autocast = autocast_type(_device_type(model))
+
+    def changed(self, ended: str, since: float, now: float, begins: str) -> None:
+        tracker = self._tracker
+        if tracker is None or begins in _NO_MARK:
+            return
+        with tracker.paused():
+            if begins == "optimizer":  # all gradients are there
+                tracker.name_owned(owned_tensors(self._owners))
+        tracker.mark(begins, current_place())
+
+    def step_ended(self, batch: Any) -> None:
+        tracker = self._tracker
+        if tracker is None:
+            return
+        with tracker.paused():
+            gc.collect()  # cycles are freed sooner or later: no leak
+            tracker.name_owned(owned_tensors(self._owners))
+            tracker.step_ended([] if batch is None else list(tensors_of(batch)))
+        self._seen += 1
+
+    def stop(self) -> None:
+        tracker, self._tracker = self._tracker, None
+        if tracker is None:
+            return
+        if self._hook is not None:
+            self._hook.remove()
+        tracker.end()
+        if not self._seen:
+            return
+        self._values = {**explain(tracker.recorded()), "predicted": None, "predicted_failed": ""}
+        if hasattr(self._model, "_orig_mod") and isinstance(tracker, CpuTracker):
+            self._values["notes"].append("what compiled code allocates on a CPU is not seen")
+        try:
+            self._values["predicted"] = self._prediction()
+        except Exception as error:
+            self._values["predicted_failed"] = f"{type(error).__name__}: {error}"
+        finally:
+            self._model, self._shapes = None, None
+            self._owners.clear()
+
+    def _prediction(self) -> dict[str, Any]:
+        optimizers = [one for one in self._owners if isinstance(one, torch.optim.Optimizer)]
+        devices = [torch.cuda.current_device()] if torch.cuda.is_initialized() else []
+        # Where the model cannot run on fake tensors, torch logs an error; here that is a case like any other.
+        silent = logging.getLogger("torch._subclasses.fake_tensor")
+        before, silent.disabled = silent.disabled, True
+        try:
+            return self._predicted(optimizers, devices)
+        finally:
+            silent.disabled = before
+
+    def _predicted(self, optimizers: list[Any], devices: list[int]) -> dict[str, Any]:
+        with torch.random.fork_rng(devices=devices):
+            return predict(self._model, optimizers, self._shapes, self._autocast)
+
+    def as_json(self) -> dict[str, Any] | None:
+        return self._values
+
+
+def _device_type(model: Any) -> str:
+    return next((str(p.device.type) for p in model.parameters()), "cpu")

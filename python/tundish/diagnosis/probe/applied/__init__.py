@@ -1,0 +1,1 @@
+"""Changes that `tundish doctor --apply` makes to a running script."""

@@ -1,0 +1,1 @@
+"""Clocks of the training loop, of a thread and of the GPU."""

@@ -1,0 +1,316 @@
+"""The places of torch and Tundish that report to a watch what the loop does.
+
+Functions are replaced on their classes and put back by uninstall(). Each replacement calls the
+original with the same arguments, in every thread; only the loop's thread is measured.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from .applied.loader_change import Applied
+from .applied.plan_change import AppliedPlan
+from .clocks.blocked_clock import BlockedClock
+from .hidden_frames import hidden
+from .imports import AfterImport
+from .loaders.loader_origin import origin_of
+from .loaders.worker_spans import WorkerSpans
+from .settings import Settings
+from .watch import Watch
+
+# Of torch.distributed: they wait for the other ranks.
+_COLLECTIVES = (
+    *("all_reduce", "all_gather", "all_gather_into_tensor", "all_gather_object", "all_to_all"),
+    *("barrier", "broadcast", "broadcast_object_list", "gather", "monitored_barrier", "reduce"),
+    *("reduce_scatter", "reduce_scatter_tensor", "scatter"),
+)
+
+
+class Ended(SystemExit):
+    """Everything is measured: the script ends as if it had called sys.exit(0)."""
+
+
+class Hooks:
+    """`finish` is called once when all is measured; it may raise Ended."""
+
+    def __init__(self, watch: Watch, finish: Callable[[], None]) -> None:
+        self._watch, self._finish = watch, finish
+        self._undo: list[Callable[[], None]] = []
+        self._depth = threading.local()
+        self._stepping: list[int] = []  # ids of optimizers of the loop that are in their step
+        self.applied, self._plan = _changes_to_try(watch.settings)
+        self._imports = AfterImport(
+            {
+                "torch": self._hook_torch,
+                "torch.utils.data.dataloader": self._hook_dataloader,
+                "tundish.data.iterator": self._hook_tundish,
+            }
+        )
+
+    def install(self) -> None:
+        self._imports.install()
+
+    def uninstall(self) -> None:
+        self._imports.uninstall()
+        while self._undo:
+            self._undo.pop()()
+
+    def _replace(self, owner: Any, name: str, make: Callable[[Any], Any]) -> None:
+        original = getattr(owner, name)
+        own = name in vars(owner)
+        replacement = hidden(make(original))
+        for one in ("__name__", "__qualname__", "__doc__", "__module__", "__wrapped__"):
+            value = original if one == "__wrapped__" else getattr(original, one, None)
+            setattr(replacement, one, value)
+        setattr(owner, name, replacement)
+
+        def undo() -> None:
+            if own:
+                setattr(owner, name, original)
+            else:
+                delattr(owner, name)
+
+        self._undo.append(undo)
+
+    # --- the step ------------------------------------------------------------------------------
+
+    def _hook_torch(self) -> None:
+        torch = sys.modules["torch"]
+        optimizers = sys.modules["torch.optim.optimizer"]
+        before = optimizers.register_optimizer_step_pre_hook(self._optimizer_begins)
+        after = optimizers.register_optimizer_step_post_hook(self._optimizer_ends)
+        self._undo += [before.remove, after.remove]
+        self._replace(torch.optim.Optimizer, "zero_grad", self._part("zero_grad"))
+        self._replace(torch.autograd, "backward", self._backward)
+        for name in _COLLECTIVES:
+            if hasattr(torch.distributed, name):
+                self._replace(torch.distributed, name, self._part("communication"))
+        self._replace(torch.nn.Module, "__call__", self._module_call)
+        if torch.cuda.is_available():
+            for name in ("to", "cuda"):
+                self._replace(torch.Tensor, name, self._copy)
+
+    def _optimizer_begins(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        watch = self._watch
+        if watch.is_loop():
+            if id(optimizer) in self._stepping:
+                self._drop_failed_steps()
+            self._stepping.append(id(optimizer))
+            if watch.observed.looks_at_parameters:
+                watch.ledger.enter("own")
+                watch.observed.before_optimizer(optimizer)
+                watch.ledger.leave()
+            watch.ledger.enter("optimizer")
+
+    def _drop_failed_steps(self) -> None:
+        """Of optimizers whose step() raised: torch does not call the hook after it. The script may go on."""
+        self._stepping.clear()
+        self._watch.ledger.drop("optimizer")
+
+    def _optimizer_ends(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        watch = self._watch
+        if watch.phase == "done":
+            return
+        if watch.is_loop() and self._stepping:
+            self._stepping.pop()
+        if watch.is_loop() and watch.ledger.is_in("optimizer"):
+            watch.ledger.leave()
+        if watch.thread in (None, threading.get_ident()):
+            if self._plan is not None:
+                self._plan.optimizer_ended(watch.observed.largest_root(), optimizer)
+            watch.optimizer_ended(optimizer)
+            self._finish_if_done()
+
+    def _part(self, part: str) -> Callable[[Any], Any]:
+        watch = self._watch
+
+        def make(original: Any) -> Any:
+            def call(*args: Any, **kwargs: Any) -> Any:
+                if not watch.is_loop():
+                    return original(*args, **kwargs)
+                watch.ledger.enter(part)
+                try:
+                    return original(*args, **kwargs)
+                finally:
+                    watch.ledger.leave()
+
+            return call
+
+        return make
+
+    def _backward(self, original: Any) -> Any:
+        """With several ranks on CPUs, the time that backward() is blocked is waiting for the others: the
+        gradients are averaged inside it."""
+        plain, watch = hidden(self._part("backward")(original)), self._watch
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if watch.is_loop():
+                watch.observed.backward_called()
+            if watch.world <= 1 or watch.ledger.make_event is not None or not watch.is_loop():
+                return plain(*args, **kwargs)
+            clock = BlockedClock()
+            before = clock.now()[1]
+            try:
+                return plain(*args, **kwargs)
+            finally:
+                blocked = clock.now()[1] - before
+                clock.close()
+                watch.ledger.move("backward", "communication", max(0.0, blocked))
+
+        return call
+
+    def _module_call(self, original: Any) -> Any:
+        """The outermost call of a model or a loss; the modules inside it cost a look at a counter."""
+        watch, depth, observed = self._watch, self._depth, self._watch.observed
+        is_grad_enabled = sys.modules["torch"].is_grad_enabled
+        depth.inside = False
+
+        def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+            watch.module_calls += 1
+            if observed.looks_at_parameters:
+                observed.called.add(id(self))
+            if getattr(depth, "inside", False) or not watch.is_in_step():
+                return original(self, *args, **kwargs)
+            depth.inside = True
+            observed.root_called(self, is_grad_enabled(), sys._getframe(1))
+            watch.ledger.enter("forward")
+            try:
+                return original(self, *args, **kwargs)
+            finally:
+                watch.ledger.leave()
+                depth.inside = False
+
+        return call
+
+    def _copy(self, original: Any) -> Any:
+        """Copies of the CPU's tensors to a GPU; other uses of to() pass."""
+        watch = self._watch
+
+        def call(tensor: Any, *args: Any, **kwargs: Any) -> Any:
+            if tensor.is_cuda or not watch.is_in_step() or _is_compiling():
+                return original(tensor, *args, **kwargs)
+            watch.ledger.enter("copy")
+            try:
+                return original(tensor, *args, **kwargs)
+            finally:
+                watch.ledger.leave()
+
+        return call
+
+    # --- loaders -------------------------------------------------------------------------------
+
+    def _hook_dataloader(self) -> None:
+        module = sys.modules["torch.utils.data.dataloader"]
+
+        def made(original: Any) -> Any:
+            def init(iterator: Any, loader: Any, *args: Any, **kwargs: Any) -> None:
+                _remember(iterator, loader)
+                original(iterator, loader, *args, **kwargs)
+
+            return init
+
+        def begun_again(original: Any) -> Any:
+            def reset(iterator: Any, *args: Any, **kwargs: Any) -> Any:
+                self._watch.feeding.forget(iterator)
+                return original(iterator, *args, **kwargs)
+
+            return reset
+
+        self._replace(module._BaseDataLoaderIter, "__init__", made)
+        self._replace(module._BaseDataLoaderIter, "_reset", begun_again)  # persistent workers
+        self._replace(module.DataLoader, "__iter__", _with_origin)
+        if isinstance(self.applied, Applied):
+            self._replace(module.DataLoader, "__iter__", self.applied.iterate)
+        self._replace(module._BaseDataLoaderIter, "__next__", self._next(_loader_of))
+        if self._watch.settings.timeline:
+            WorkerSpans(self._watch.settings.timeline_folder).hook(self._replace)
+
+    def _hook_tundish(self) -> None:
+        kind = sys.modules["tundish.data.iterator"].LoaderIterator
+        self._replace(kind, "__next__", self._next(lambda iterator: iterator._loader))
+
+    def _next(self, loader_of: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        watch = self._watch
+
+        def make(original: Any) -> Any:
+            def call(iterator: Any) -> Any:
+                if not watch.is_loop() or watch.ledger.is_in("data"):
+                    return self._after_done(iterator, original)
+                if self._stepping:
+                    self._drop_failed_steps()
+                loader = loader_of(iterator)
+                watch.next_begins(iterator, loader)
+                self._finish_if_done()
+                if watch.phase == "done":
+                    return self._after_done(iterator, original)
+                if watch.replays(iterator, loader):
+                    return watch.cached_batch(iterator, loader)
+                watch.ledger.enter("data")
+                try:
+                    batch = original(iterator)
+                except StopIteration:
+                    watch.iteration_ended(iterator)
+                    raise
+                finally:
+                    watch.ledger.leave()
+                watch.next_ended(iterator, loader, batch)
+                return batch
+
+            return call
+
+        return make
+
+    @hidden
+    def _after_done(self, iterator: Any, original: Any) -> Any:
+        watch = self._watch
+        if (
+            watch.phase == "done"
+        ):  # batches that cached ones replaced go, so that epochs keep their length
+            for _ in range(watch.feeding.take_unserved(iterator)):
+                original(iterator)
+        return original(iterator)
+
+    def _finish_if_done(self) -> None:
+        if self._watch.phase == "done":
+            self._finish()
+
+
+def _changes_to_try(settings: Settings) -> tuple[Applied | AppliedPlan | None, AppliedPlan | None]:
+    """What --apply asks for; and the same again where it is a plan."""
+    name, _, value = settings.apply.partition("=")
+    if name == "plan":
+        plan = AppliedPlan(value)
+        return plan, plan
+    if not name:
+        return None, None
+    return Applied(settings.apply, settings.apply_to, settings.apply_at), None
+
+
+def _with_origin(original: Any) -> Any:
+    """In place of DataLoader.__iter__. An iterator that a loader keeps has the origin of its last epoch."""
+
+    def iterate(loader: Any) -> Any:
+        iterator = original(loader)
+        iterator._tundish_origin = origin_of(loader, sys._getframe(1))
+        return iterator
+
+    return iterate
+
+
+def _remember(iterator: Any, loader: Any) -> None:
+    """On the iterator itself. A loader that keeps its iterator must not be kept by it."""
+    keeps = getattr(loader, "persistent_workers", False)
+    iterator._tundish_loader = weakref.ref(loader) if keeps else lambda: loader
+
+
+def _loader_of(iterator: Any) -> Any:
+    found = getattr(iterator, "_tundish_loader", None)
+    return None if found is None else found()
+
+
+def _is_compiling() -> bool:
+    return bool(sys.modules["torch"].compiler.is_compiling())

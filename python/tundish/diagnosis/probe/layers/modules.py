@@ -1,0 +1,125 @@
+"""The modules of the user's model by number: names, and what was seen of their calls."""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from dataclasses import dataclass, field
+from typing import Any
+
+from .autograd_nodes import tensors_in
+
+# Modules that only wrap the user's one; their word is left out of names.
+WRAPPERS = ("DistributedDataParallel", "DataParallel", "FullyShardedDataParallel")
+_WRAPPED_WORDS = ("_fsdp_wrapped_module", "_checkpoint_wrapped_module")
+MOST_BRANCHES = 16
+
+
+@dataclass
+class Module:
+    """`own` numbers are of one step, without the children."""
+
+    name: str
+    type: str
+    parameters: int
+    conv: dict[str, Any] | None
+    order: int = -1  # of its first call among all; -1: never called
+    calls: int = 0
+    shape_in: list[int] = field(default_factory=list)
+    shape_out: list[int] = field(default_factory=list)
+    layout_in: str = ""
+    layout_out: str = ""
+    branches: list[str] = field(default_factory=list)  # modules that it calls with one same input
+    inputs: dict[int, tuple[Any, list[str]]] = field(default_factory=dict)  # of the present call
+
+
+class Modules:
+    def __init__(self) -> None:
+        self.all: list[Module] = []
+        self._numbers: dict[int, int] = {}  # by id()
+        self._kept: list[Any] = []  # so that no id is used twice
+        self._calls = 0
+        self._callers: list[int] = []
+
+    def add_root(self, root: Any) -> None:
+        """All modules of a model; those that are known keep their number and first name."""
+        if id(root) in self._numbers:
+            return
+        self._kept.append(root)
+        prefix = f"({type(root).__name__})" if self.all else ""
+        while type(root).__name__ in WRAPPERS and hasattr(root, "module"):
+            self._add(root, f"({type(root).__name__})")
+            root = root.module
+        for name, module in root.named_modules():
+            words = [word for word in name.split(".") if word and word not in _WRAPPED_WORDS]
+            self._add(module, ".".join([prefix, *words] if prefix else words))
+
+    def _add(self, module: Any, name: str) -> None:
+        if id(module) in self._numbers:
+            return
+        self._numbers[id(module)] = len(self.all)
+        count = sum(p.numel() for p in module.parameters(recurse=False))
+        self.all.append(Module(name, type(module).__name__, count, _conv(module)))
+
+    def number_of(self, module: Any) -> int | None:
+        return self._numbers.get(id(module))
+
+    def entered(self, number: int, args: Any) -> None:
+        """In the step in which operations are counted."""
+        one = self.all[number]
+        if one.order < 0:
+            one.order = self._calls
+        self._calls += 1
+        one.calls += 1
+        first = next(tensors_in(args), None)
+        if first is not None:
+            one.shape_in, one.layout_in = list(first.shape), layout(first)
+            if self._callers:
+                self._note_branch(self.all[self._callers[-1]], one.name, first)
+        one.inputs = {}
+        self._callers.append(number)
+
+    def _note_branch(self, caller: Module, name: str, tensor: Any) -> None:
+        known, names = caller.inputs.get(id(tensor), (lambda: None, []))
+        if known() is not tensor:
+            names = []
+        if name not in names and len(names) < MOST_BRANCHES:
+            names.append(name)
+        caller.inputs[id(tensor)] = (weakref.ref(tensor), names)
+        if len(names) > len(caller.branches):
+            caller.branches = names
+
+    def left(self, number: int, output: Any) -> None:
+        one = self.all[number]
+        if number in self._callers:
+            del self._callers[self._callers.index(number) :]
+        one.inputs = {}
+        first = next(tensors_in(output), None)
+        if first is not None:
+            one.shape_out, one.layout_out = list(first.shape), layout(first)
+
+
+def layout(tensor: Any) -> str:
+    """Of images: NCHW, NHWC, "both" where the two are the same, "other"; empty for other tensors."""
+    torch = sys.modules["torch"]
+    if tensor.dim() != 4 or tensor.layout != torch.strided:
+        return ""
+    plain = tensor.is_contiguous()
+    last = tensor.is_contiguous(memory_format=torch.channels_last)
+    if plain and last:
+        return "both"
+    return "NCHW" if plain else "NHWC" if last else "other"
+
+
+def _conv(module: Any) -> dict[str, Any] | None:
+    names = ("in_channels", "out_channels", "groups", "kernel_size", "stride")
+    if not all(hasattr(module, name) for name in names):
+        return None
+    values = {name: getattr(module, name) for name in names}
+    if not all(isinstance(values[name], int) for name in names[:3]):
+        return None
+    for name in names[3:]:
+        one = values[name]
+        values[name] = [int(n) for n in one] if isinstance(one, list | tuple) else [int(one)]
+    weight = getattr(module, "weight", None)
+    return {**values, "weight_layout": "" if weight is None else layout(weight)}

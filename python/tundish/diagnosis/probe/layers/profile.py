@@ -1,0 +1,197 @@
+"""Some steps in which every layer is measured: one in which operations are counted, then some that are timed.
+
+Counting slows every operation down, and events are cheap: so the two never meet in one step.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from statistics import median
+from typing import Any
+
+from .layer_clocks import NoClock, Seconds, WallClock, gpu_clock
+from .modules import Modules
+from .refusal import why_not
+from .roof import measure_roof
+from .tracker import OUTSIDE, Tracker
+from .trials import add_trials
+
+MOST_SLEEP_S = 0.2
+_CYCLES_PER_S = 1.8e9  # of a GPU, about
+_HOOKS_S = 40e-6  # that the host takes for a module, about
+
+
+class LayerProfile:
+    """start(), then step_ended() after each step, then stop(). Never raises: `why` says what went wrong."""
+
+    def __init__(self) -> None:
+        self.result: dict[str, Any] | None = None
+        self.why = ""
+        self._tracker: Tracker | None = None
+        self._counter: Any = None
+        self._steps: list[Seconds] = []
+        self._counting = False
+        self._device: Any = None
+        self._sleep_s = 0.0
+        self._slept = False
+
+    def start(
+        self,
+        model: Any,
+        thread: int,
+        host_s: float,
+        is_in_step: Callable[[], bool] = lambda: True,
+    ) -> bool:
+        """`host_s`: what forward and backward take the host in a plain step. `is_in_step`: whether a call of a module
+        belongs to the training step. False where there is nothing to measure."""
+        try:
+            self.why = why_not(model)
+            if not self.why:
+                self._start(model, thread, host_s, is_in_step)
+        except Exception as error:
+            self._fail(error)
+        return not self.why
+
+    def _start(
+        self, model: Any, thread: int, host_s: float, is_in_step: Callable[[], bool]
+    ) -> None:
+        from .operations import OperationCounter
+
+        torch = sys.modules["torch"]
+        first = next(model.parameters(), None)
+        device = first.device if first is not None else torch.device("cpu")
+        if device.type not in ("cpu", "cuda"):
+            self.why = f"the model is on {device.type}: layers are measured on CPUs and NVIDIA GPUs"
+            return
+        self._device = device
+        modules = Modules()
+        modules.add_root(model)
+        self._sleep_s = min(MOST_SLEEP_S, 1.5 * host_s + _HOOKS_S * len(modules.all))
+        self._tracker = tracker = Tracker(modules)
+        self._counter = OperationCounter(lambda: tracker.current)
+        self._counting = tracker.observes = True
+        tracker.around = self._around
+        tracker.before_root = self._before_root
+        tracker.is_in_step = is_in_step
+        tracker.start(thread)
+
+    def _around(self) -> AbstractContextManager[Any]:
+        return self._counter if self._counting else nullcontext()
+
+    def _before_root(self) -> None:
+        """The GPU gets something to wait for, so that the host is ahead of it: then events show how long the GPU
+        works, and not how long it waits for the host to launch."""
+        if not self._counting and not self._slept and self._device.type == "cuda":
+            self._slept = True
+            sys.modules["torch"].cuda._sleep(int(self._sleep_s * _CYCLES_PER_S))
+
+    def step_ended(self) -> None:
+        tracker = self._tracker
+        if tracker is None:
+            return
+        try:
+            if self._counting:
+                self._counting = tracker.observes = False
+                tracker.clock = gpu_clock() if self._device.type == "cuda" else WallClock()
+            else:
+                self._steps.append(tracker.clock.step_ended())
+            self._slept = False
+        except Exception as error:
+            self._fail(error)
+
+    def stop(self, complete: bool = True) -> None:
+        """`complete`: all steps were made; otherwise there is no result."""
+        tracker, self._tracker = self._tracker, None
+        if tracker is None:
+            return
+        try:
+            tracker.stop()
+            self.why = self.why or tracker.failed
+            steps = [one for one in self._steps if any(owner >= 0 for owner, _ in one)]
+            if not complete and not self.why:
+                self.why = "the script ended before its layers were measured"
+            elif not steps and not self.why:
+                self.why = "no forward and backward pass of the model was seen in these steps"
+            if not self.why:
+                torch = sys.modules["torch"]
+                on_gpu = self._device.type == "cuda"
+                with torch.cuda.device(self._device) if on_gpu else nullcontext():
+                    self.result = self._result(tracker, steps)
+        except Exception as error:
+            self._fail(error)
+        self._counter, self._steps = None, []
+
+    def abandon(self) -> None:
+        """In a forked child: the hooks go, nothing else happens."""
+        tracker, self._tracker = self._tracker, None
+        if tracker is not None:
+            tracker.clock = NoClock()
+            tracker.stop()
+
+    def _fail(self, error: Exception) -> None:
+        self.why = f"{type(error).__name__}: {error}"
+        self.abandon()
+
+    def _result(self, tracker: Tracker, steps: list[Seconds]) -> dict[str, Any]:
+        rows = [
+            _row(number, one, self._counter.of.get(number), steps)
+            for number, one in enumerate(tracker.modules.all)
+            if one.calls or any((number, back) in step for step in steps for back in (False, True))
+        ]
+        needed = {name for row in rows for name in row["types"]}
+        if self._device.type == "cuda":
+            needed.add("bf16")  # what Tensor Cores could do
+            add_trials(rows, self._device)
+        return {
+            "device": self._device.type,
+            "steps": len(steps),
+            "outside_s": _of(steps, OUTSIDE, True),
+            "total_s": median(sum(one.values()) for one in steps),
+            "counting_failed": self._counter.failed,
+            "roof": measure_roof(self._device, needed),
+            "rows": rows,
+        }
+
+
+def _of(steps: list[Seconds], number: int, backward: bool) -> float:
+    return median(one.get((number, backward), 0.0) for one in steps)
+
+
+def _row(number: int, module: Any, counted: Any, steps: list[Seconds]) -> dict[str, Any]:
+    names = ("name", "type", "order", "calls", "parameters", "conv", "shape_in", "shape_out")
+    row = {name: getattr(module, name) for name in (*names, "layout_in", "layout_out", "branches")}
+    row |= {"forward_s": _of(steps, number, False), "backward_s": _of(steps, number, True)}
+    return row | {
+        "flops": counted.flops if counted else 0,
+        "bytes": counted.bytes if counted else 0,
+        "operations": counted.operations if counted else 0,
+        "by_kind": dict(counted.by_kind) if counted else {},
+        "types": dict(counted.types) if counted else {},
+        "products": sorted(counted.products) if counted else [],
+        "tokens": counted.tokens if counted else 0,
+        "layout_bytes": counted.layout_bytes if counted else 0,
+        "unknown": counted.unknown if counted else False,
+    }
+
+
+Measure = Callable[[], None]
+
+
+def measure_layers(
+    model: Any, step: Measure, thread: int, steps: int, host_s: float
+) -> LayerProfile:
+    """Of a function that makes one forward and one backward pass."""
+    profile = LayerProfile()
+    if not profile.start(model, thread, host_s):
+        return profile
+    made = 0
+    try:
+        while made < 1 + steps:
+            step()
+            made += 1
+            profile.step_ended()
+    finally:
+        profile.stop(complete=made == 1 + steps)
+    return profile

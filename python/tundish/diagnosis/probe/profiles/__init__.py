@@ -1,0 +1,1 @@
+"""Recordings of some steps: lines, functions, kernels, and a timeline."""

@@ -1,0 +1,107 @@
+"""Some steps on one clock: torch's profiler, the parts of the step, loaders' threads and worker processes.
+
+Each process leaves parts in a folder, and the doctor makes one file of them (timeline/merge.py):
+
+    PID.timeline        steps and parts of steps, and two readings of the clocks
+    PID.torch           what torch's profiler recorded
+    loader-PID-N.trace  spans of a tundish.Loader's threads
+    PPID-PID.worker     batches of a worker process of torch's DataLoader (worker_spans.py)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+from typing import Any
+
+from ..clocks.gpu_clock import synchronize
+from ..clocks.timeline_clocks import ClockPair, read_clocks
+
+MOST_SPANS = 100_000
+
+
+class TimelineRecorder:
+    """A recorder (recorders.py)."""
+
+    def __init__(self, folder: str, steps: int) -> None:
+        self.steps, self.failed = steps, ""
+        self._folder = folder
+        self._profiler: Any = None
+        self._begin: ClockPair | None = None
+        self._steps: list[tuple[int, float, float]] = []  # number, begin, end
+        self._spans: list[tuple[str, float, float]] = []  # part, begin, end
+        self._dropped = 0
+        self._since = 0.0
+        self._watch: Any = None
+        self._done: dict[str, Any] | None = None
+
+    def start(self, watch: Any) -> None:
+        torch = sys.modules["torch"]
+        self._watch = watch
+        kinds = torch.profiler.ProfilerActivity
+        wanted = [kinds.CPU]
+        if torch.cuda.is_available() and torch.cuda.is_initialized():
+            wanted.append(kinds.CUDA)
+        synchronize()  # kernels of the step before belong to no recorded step
+        self._begin = read_clocks()
+        profiler = torch.profiler.profile(activities=wanted)
+        profiler.start()
+        self._profiler = profiler
+        if (traces := sys.modules.get("tundish.data.traces")) is not None:
+            traces.start(self._folder)
+        self._since = read_clocks().monotonic_ns / 1e9
+
+    def changed(self, ended: str, since: float, now: float, begins: str) -> None:
+        if len(self._spans) < MOST_SPANS:
+            self._spans.append((ended, since, now))
+        else:
+            self._dropped += 1
+
+    def step_ended(self, batch: Any) -> None:
+        now = read_clocks().monotonic_ns / 1e9
+        self._steps.append((len(self._watch.steps), self._since, now))
+        self._since = now
+
+    def stop(self) -> None:
+        profiler, self._profiler = self._profiler, None
+        if profiler is None:
+            return
+        try:
+            synchronize()  # so that kernels of the last step are in the record
+            profiler.stop()
+            end = read_clocks()
+        finally:
+            traces = self._loader_traces()
+        name = os.path.join(self._folder, f"{os.getpid()}.torch")
+        profiler.export_chrome_trace(name)
+        self._save(end, traces)
+
+    def _loader_traces(self) -> list[str]:
+        """Of every tundish.Loader that lives: what its threads did in these steps."""
+        traces = sys.modules.get("tundish.data.traces")
+        return [] if traces is None else list(traces.stop())
+
+    def _save(self, end: ClockPair, traces: list[str]) -> None:
+        assert self._begin is not None
+        self._done = {"steps": len(self._steps)}
+        watch = self._watch
+        values = {
+            "pid": os.getpid(),
+            "rank": watch.rank,
+            "world": watch.world,
+            "clocks": [self._begin.as_json(), end.as_json()],
+            "steps": self._steps,
+            "parts": self._spans,
+            "dropped": self._dropped,
+            "loaders": traces,
+        }
+        path = os.path.join(self._folder, f"{os.getpid()}.timeline")
+        with contextlib.suppress(OSError):  # the folder is gone: the doctor was killed
+            with open(path + ".new", "w", encoding="utf-8") as file:
+                json.dump(values, file)
+            os.replace(path + ".new", path)
+
+    def as_json(self) -> dict[str, Any] | None:
+        return self._done

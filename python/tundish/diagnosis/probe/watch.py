@@ -1,0 +1,311 @@
+"""Finds the steps of a training loop and takes it through its phases.
+
+A step begins where the loop asks its loader for a batch after an optimizer step; in loops whose
+loader is not known, where the optimizer step ends. Phases: warm-up, measure, profile (lines are
+sampled), replay (cached batches), layers (every module is measured), done. Everything here runs in the thread of the loop.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any
+
+from .clocks.gpu_clock import event_maker, gpu_seconds, synchronize
+from .clocks.step_ledger import Ledger, Mark
+from .layers.profile import LayerProfile
+from .loaders.cached_batches import KeptBatches, structure_of
+from .loaders.feeding import Feeding, source_of
+from .loaders.loader_facts import length_of, prefetched, wait_until_filled
+from .observations import Observations
+from .profiles.gpu_profile import GpuProfile
+from .profiles.line_samples import LineSampler
+from .ranks import rank_and_world
+from .recorders import make_recorders
+from .settings import Settings
+from .users_code import users_files, users_line
+
+RECORDED = ("timeline", "functions", "memory")  # only where they are asked for: recorders.py
+PHASES = ("warm-up", "measure", "profile", *RECORDED, "replay", "layers", "done")
+
+
+@dataclass
+class Step:
+    phase: str
+    seconds: dict[str, float]
+    batches: int
+    optimizer_steps: int
+    boundary: bool  # not for the figures: an epoch began or ended in it, or a replayed step had no cached batch
+    cpu_s: float  # of all threads of this process
+    marks: list[Mark] = field(default_factory=list)
+    gpu: dict[str, float] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)  # how often each part was entered
+
+    @property
+    def wall(self) -> float:
+        return sum(self.seconds.values())
+
+
+class Watch:
+    """One per process. `on_phase` is called when another phase begins."""
+
+    def __init__(self, settings: Settings, on_phase: Callable[[Watch], None]) -> None:
+        self.settings, self._on_phase = settings, on_phase
+        self.ledger = Ledger()
+        self.thread: int | None = None  # of the loop, once it is known
+        self.optimizer_steps = 0  # of the loop's optimizer, until all was measured
+        self.files: list[str] = []  # of the user's code that the loop is in, the innermost first
+        self.phase = "warm-up"
+        self.steps: list[Step] = []
+        self.batches_kept = KeptBatches()
+        self.lines = LineSampler()
+        self.observed = Observations()
+        self.gpu_profile = GpuProfile()
+        self.recorders = make_recorders(settings)
+        self._batch: Any = None  # the last one of this step, in phases with a recorder
+        self.layers = LayerProfile()
+        self.feeding = Feeding()
+        self.module_calls = 0
+        self.rank, self.world = rank_and_world()
+        self.began = time.perf_counter()
+        self.warm_up = settings.warm_up
+        self._phase_began = self.began
+        self._in_phase = 0  # steps that count
+        self._all_in_phase = 0  # also those in which an epoch begins or ends
+        self._only_boundaries = False  # every step of this loop is one of those: then they count
+        self._nexts = self._nexts_since_step = self._optimizer_steps = 0
+        self._boundary = True  # the first step has what came before it
+        self._optimizer: Any = None
+        self._cpu_since = time.process_time()
+        self._structure: Any = None  # of the loader's last batch, once some are kept
+        self._replayed = False  # a cached batch was given in this step
+
+    def is_loop(self) -> bool:
+        return self.thread == threading.get_ident() and self.phase != "done"
+
+    def is_in_step(self) -> bool:
+        """In the loop, and not while it waits for data: transforms of the loader may be modules, too."""
+        return self.is_loop() and not self.ledger.is_in("data")
+
+    @property
+    def loader(self) -> Any:
+        """The one that feeds the training."""
+        return self.feeding.loader
+
+    # --- what hooks report ---------------------------------------------------------------------
+
+    def optimizer_ended(self, optimizer: Any) -> None:
+        if self.thread is None:
+            self.thread = threading.get_ident()
+            self._optimizer = id(optimizer)
+            self.optimizer_steps = 1
+            self.files = users_files(sys._getframe(1))
+            self.rank, self.world = rank_and_world()
+            self.settings = self.settings.for_ranks(self.world)
+            self.ledger = Ledger(make_event=event_maker())
+            return
+        self._optimizer_steps += 1
+        before = self.feeding.fed_by()
+        if self.feeding.stepped() and self.batches_kept.of() is before:
+            self.batches_kept.take_over(self.feeding.fed_by, self._structure)
+        if id(optimizer) != self._optimizer:
+            return
+        self.optimizer_steps += 1
+        if not self._nexts_since_step:  # no loader that we know feeds this loop
+            self.lines.note_loop(sys._getframe(1))
+            self._close_step()
+        self._nexts_since_step = 0
+
+    def next_begins(self, iterator: Any, loader: Any) -> None:
+        self.observed.batch_asked()
+        if self._optimizer_steps:
+            self._close_step()
+        frame = sys._getframe(1)
+        if self.feeding.begin(iterator, lambda: users_line(frame)):
+            self._boundary = True
+            self.warm_up = max(self.warm_up, self.settings.warm_up + min(40, prefetched(loader)))
+
+    def next_ended(self, iterator: Any, loader: Any, batch: Any) -> None:
+        self._count_batch(iterator, loader)
+        self.feeding.of(iterator).taken += 1
+        if self.phase in self.recorders:
+            self._batch = batch
+        if self.phase in ("warm-up", "measure"):
+            self.observed.batch(batch)
+        if len(self.batches_kept):
+            self._structure = structure_of(batch)
+        if self.phase == "measure" and self.settings.replayed:
+            self._keep(iterator, loader, batch)
+
+    def _keep(self, iterator: Any, loader: Any, batch: Any) -> None:
+        if self.feeding.feeds(iterator, loader):
+            self.ledger.enter("own")
+            self.batches_kept.keep(batch, self.feeding.fed_by)
+            self.ledger.leave()
+
+    def iteration_ended(self, iterator: Any) -> None:
+        self._boundary = True
+        self.feeding.forget(iterator)
+
+    def replays(self, iterator: Any, loader: Any) -> bool:
+        """Whether this loader's batches are cached: other loaders give their own."""
+        if self.phase not in ("replay", "layers") or not len(self.batches_kept):
+            return False
+        return self.batches_kept.of() is source_of(iterator, loader)
+
+    def cached_batch(self, iterator: Any, loader: Any) -> Any:
+        """In place of the loader's. StopIteration where the loader's epoch would end."""
+        length, iteration = length_of(iterator, loader), self.feeding.of(iterator)
+        if length is not None and iteration.taken + iteration.served >= length:
+            self.iteration_ended(iterator)
+            raise StopIteration
+        self.ledger.enter("own")
+        batch = self.batches_kept.take()
+        self.ledger.leave()
+        iteration.served += 1
+        self._replayed = True
+        self._count_batch(iterator, loader)
+        return batch
+
+    def _count_batch(self, iterator: Any, loader: Any) -> None:
+        self._nexts += 1
+        self._nexts_since_step += 1
+        self.feeding.gave_a_batch(iterator, loader)
+
+    # --- phases --------------------------------------------------------------------------------
+
+    def _close_step(self) -> None:
+        if self.ledger.make_event is None and len(self.steps) < 3:
+            self.ledger.make_event = event_maker()
+        counts_by_part = self.ledger.counts
+        seconds, marks = self.ledger.close_step()
+        boundary = self._boundary and not self._only_boundaries
+        unfed = self.phase == "replay" and not self._replayed
+        cpu = time.process_time()
+        counts = (self._nexts, self._optimizer_steps)
+        step = Step(self.phase, seconds, *counts, boundary or unfed, cpu - self._cpu_since, marks)
+        step.counts = counts_by_part
+        self._cpu_since = cpu
+        self.steps.append(step)
+        self._boundary = self._replayed = False
+        self._nexts = self._optimizer_steps = 0
+        if not boundary or self.phase in ("warm-up", "layers"):
+            self._in_phase += 1
+        self._all_in_phase += 1
+        if self.phase == "profile":
+            self.lines.step_ended(boundary, step.wall)
+        if self.phase in self.recorders:
+            self.ledger.enter("own")
+            batch, self._batch = self._batch, None
+            self.recorders[self.phase].step_ended(batch)
+            self.ledger.leave()
+        if self.phase == "layers":
+            self.ledger.enter("own")
+            self.layers.step_ended()
+            self.ledger.leave()
+        if self._phase_is_over():
+            self.ledger.enter("own")
+            self._next_phase()
+            self.ledger.leave()
+
+    def _phase_is_over(self) -> bool:
+        passed = time.perf_counter() - self._phase_began
+        if self.phase == "warm-up":
+            return self._in_phase >= self.warm_up
+        if self.phase != "layers" and self.settings.is_too_long(self._all_in_phase, passed):
+            return True
+        if self.phase == "measure":
+            return self.settings.is_enough(self._in_phase, passed)
+        if self.phase == "profile":
+            return self._in_phase >= self.settings.profiled or (
+                passed >= self.settings.most_profiled_s
+            )
+        if self.phase in self.recorders:
+            recorder = self.recorders[self.phase]
+            late = passed >= self.settings.most_profiled_s or (recorder.failed and self.world == 1)
+            return self._in_phase >= recorder.steps or bool(late)
+        if self.phase == "replay":
+            return self._in_phase >= self.settings.replayed
+        if self.phase == "layers":
+            failed = bool(self.layers.why) and self.world <= 1
+            return failed or self._in_phase > self.settings.layers
+        return False
+
+    def _next_phase(self) -> None:
+        self._resolve_gpu()
+        self._stop_profile()
+        self._stop_recorder()
+        self.layers.stop()
+        if self.phase == "warm-up":
+            seen = [step.boundary for step in self.steps[1:]]  # the first one always is
+            self._only_boundaries = len(seen) > 1 and all(seen)
+        self.phase = self._following_phase()
+        self.observed.looks_at_parameters = self.phase == "profile"
+        if self.phase == "profile":
+            assert self.thread is not None
+            self.lines.start(self.thread, lambda: self.ledger.part)
+            self.gpu_profile.start()
+        elif self.phase == "replay":
+            if not len(self.batches_kept):
+                self.phase = "layers"
+            else:
+                wait_until_filled(self.feeding.iterator())
+        if self.phase == "layers" and not self._start_layers():
+            self.phase = "done"
+        if self.phase == "done":
+            self.batches_kept.clear()
+        self._in_phase = self._all_in_phase = 0
+        self._phase_began = time.perf_counter()
+        self._on_phase(self)
+        if self.phase in self.recorders:  # last: it records what comes from here on
+            self.recorders[self.phase].start(self)
+
+    def _following_phase(self) -> str:
+        later = PHASES[PHASES.index(self.phase) + 1 :]
+        return next(one for one in later if one not in RECORDED or one in self.recorders)
+
+    def _stop_recorder(self) -> None:
+        self._batch = None
+        if self.phase in self.recorders:
+            self.recorders[self.phase].stop(self.ledger)
+
+    def _start_layers(self) -> bool:
+        if not self.settings.layers:
+            return False
+        assert self.thread is not None
+        measured = [step for step in self.steps if step.phase == "measure"] or self.steps[-1:]
+        host_s = [step.seconds["forward"] + step.seconds["backward"] for step in measured]
+        usual_s = median(host_s) if host_s else 0.0
+        model = self.observed.largest_root()
+        started = self.layers.start(model, self.thread, usual_s, self.is_in_step)
+        return (
+            started or self.world > 1
+        )  # ranks end after the same step, whatever one of them meets
+
+    def _stop_profile(self) -> None:
+        self.lines.stop()
+        profiled = [step for step in self.steps if step.phase == "profile"]
+        own = sum(step.seconds["own"] for step in profiled)
+        self.gpu_profile.stop(len(profiled), sum(step.wall for step in profiled) - own)
+
+    def _resolve_gpu(self) -> None:
+        if self.ledger.make_event is None:
+            return
+        synchronize()
+        for step in self.steps:
+            if len(step.marks) > 1:
+                step.gpu = gpu_seconds(step.marks)
+            step.marks = []
+
+    def end(self) -> None:
+        """The script ends, or the part that was to be watched."""
+        self._stop_profile()
+        self._stop_recorder()
+        self.layers.stop(complete=False)
+        if self.phase != "done":
+            self._resolve_gpu()
+        self.batches_kept.clear()

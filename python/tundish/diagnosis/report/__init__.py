@@ -1,0 +1,1 @@
+"""The verdict as terminal text, HTML page and JSON."""

@@ -1,0 +1,169 @@
+"""The verdict for a terminal."""
+
+from __future__ import annotations
+
+import shlex
+
+from ..._cli.terminal import BOLD, paint
+from ..layers.layer_json import layers_json
+from ..layers.layer_text import LONG, SHORT, layers_text
+from ..process.apply_change import applied_name
+from ..verdict.figures import PARTS, Figures
+from ..verdict.phrases import count_text
+from ..verdict.verdict import Verdict
+from .section_text import extra_lines
+
+BAR = 40
+MOST_FINDINGS = 3
+MODEL_SHARE = 0.5  # of the step, for the layers to be shown unasked
+NAMES = {
+    "data": "waiting for data",
+    "copy": "copies to the GPU",
+    "communication": "waiting for ranks",
+    "zero_grad": "clearing gradients",
+    "other": "other host code",
+}
+
+
+def verdict_text(
+    verdict: Verdict, color: bool = False, blocks: bool = True, all_layers: bool = False
+) -> str:
+    """`all_layers`: the long table of layers, and notes of their checks."""
+    lines = ["", "  " + paint(verdict.sentence, BOLD, color)]
+    found = verdict.figures
+    if found is not None:
+        full = "█" if blocks else "#"
+        lines += ["", _bar("step now", found.step_s, found.step_s, full)]
+        word = "if data were free" + ("" if found.ceiling_from == "replay" else " *")
+        lines += [_bar(word, found.ceiling_s, found.step_s, full)]
+        if found.ceiling_from != "replay":
+            lines += ["    * computed: the step without its waiting"]
+        lines += [""]
+        lines += _parts(found)
+        lines += _ranks(verdict)
+        lines += _stages(verdict)
+        lines += _layers(verdict, found, all_layers)
+        lines += _changes(verdict, found)
+        lines += extra_lines(verdict)
+        lines += ["", "  " + _measured(verdict, found)]
+    lines += _applied(verdict)
+    lines += _findings(verdict, all_layers)
+    lines += [f"  note: {note}" for note in verdict.notes]
+    return "\n".join(lines) + "\n"
+
+
+def ms(seconds: float) -> str:
+    value = seconds * 1e3
+    return (
+        f"{value:,.0f} ms"
+        if value >= 100
+        else f"{value:.1f} ms"
+        if value >= 1
+        else f"{value:.2f} ms"
+    )
+
+
+def _bar(name: str, seconds: float, whole: float, full: str) -> str:
+    return f"    {name:<20}{ms(seconds):>10}   {full * max(1, round(BAR * seconds / whole))}"
+
+
+def _parts(found: Figures) -> list[str]:
+    lines = ["  Where the time goes" + (", on the GPU's clock" if found.clock == "gpu" else "")]
+    for part in PARTS:
+        if found.share(part) >= 0.005:
+            name = NAMES.get(part, part)
+            lines.append(f"    {name:<20}{ms(found.parts[part]):>10}   {found.share(part):>4.0%}")
+    return lines
+
+
+def _ranks(verdict: Verdict) -> list[str]:
+    if not verdict.ranks:
+        return []
+    lines = ["", "  Ranks: waiting for the others, per step"]
+    lines += [f"    rank {one['rank']:<15}{ms(one['waits_s']):>10}" for one in verdict.ranks[:16]]
+    return lines
+
+
+def _stages(verdict: Verdict) -> list[str]:
+    inside = verdict.loading
+    if inside is None or inside.batch_s == 0:
+        return []
+    lines = ["", f"  A batch in one loading process: {ms(inside.batch_s)}"]
+    for stage, seconds in inside.stages.items():
+        if seconds >= 0.005 * inside.batch_s:
+            rows = [row["name"] for row in inside.rows if row["stage"] == stage][:2]
+            lines.append(f"    {stage:<20}{ms(seconds):>10}   {', '.join(rows)}".rstrip())
+    return lines
+
+
+def _changes(verdict: Verdict, found: Figures) -> list[str]:
+    if not verdict.changes:
+        return []
+    lines = ["", "  What to change, best first (predicted step)"]
+    for number, one in enumerate(verdict.changes, 1):
+        if one.predicted_s is None:
+            figure = "to be measured"
+        else:
+            words = "at best " if one.at_best else ""
+            gain = found.step_s / one.predicted_s if one.predicted_s else float("inf")
+            figure = f"{words}{ms(one.predicted_s)}, {gain:.1f}x"
+        lines += [f"    {number}  {one.what}: {figure}", f"       {one.how}"]
+        if one.apply:
+            lines.append(f"       try it: --apply {shlex.quote(one.apply)}")
+    return lines
+
+
+def _applied(verdict: Verdict) -> list[str]:
+    one = verdict.applied
+    if one is None:
+        return []
+    if one["measured_s"] is None:
+        return ["", f"  Change {applied_name(one)} was not tried: {one['text']}"]
+    words = "at best " if one["at_best"] else ""
+    predicted = ""
+    if one["predicted_s"] is not None:
+        predicted = f"; predicted {words}{ms(one['predicted_s'])} ({one['difference']:+.0%})"
+    return [
+        "",
+        f"  Change {applied_name(one)}, tried: {ms(one['measured_s'])} measured{predicted}",
+        *(f"    {line}" for line in one["text"].splitlines()),
+        f"    Then: {one['sentence']}",
+    ]
+
+
+def _layers(verdict: Verdict, found: Figures, all_layers: bool) -> list[str]:
+    """A few lines where the model takes a good part of the step; all of them where they are asked for."""
+    why = verdict.facts.get("layers_why")
+    if why and all_layers:
+        return ["", f"  No table of layers: {why}"]
+    measured = layers_json(verdict.facts.get("layers"))
+    if measured is None or not (all_layers or found.share("forward", "backward") >= MODEL_SHARE):
+        return []
+    return ["", *(f"  {one}" for one in layers_text(measured, LONG if all_layers else SHORT))]
+
+
+def _findings(verdict: Verdict, notes: bool) -> list[str]:
+    """The first few; `tundish check` shows all of them."""
+    found = [one for one in verdict.findings if notes or one.get("level") != "note"]
+    if not found:
+        return []
+    lines = ["", "  Checks (tundish check shows more of the script's text)"]
+    most = len(found) if notes else MOST_FINDINGS
+    for one in found[:most]:
+        place = f"{one['file'].rpartition('/')[2]}:{one['line']}  " if one["file"] else ""
+        cost = f" ({ms(one['seconds'])} of every step)" if one.get("seconds") else ""
+        lines += [f"    {place}{one['text']}{cost}", f"       {one['remedy']}"]
+    if len(found) > most:
+        lines.append(f"    and {len(found) - most} more")
+    return lines
+
+
+def _measured(verdict: Verdict, found: Figures) -> str:
+    cost = verdict.facts.get("overhead_s")  # None: the script was killed before it was known
+    replay = f", {found.replayed} with cached batches" if found.replayed else ""
+    steps = count_text(found.steps, "step")
+    if found.rare_steps:
+        steps = f"{found.steps} of {found.steps + found.rare_steps} steps"
+    share = cost / found.step_s if cost and found.step_s else 0.0
+    adds = "" if cost is None else f"; measuring adds {ms(cost)} per step ({share:.1%})"
+    return f"measured: {steps}{replay}{adds}"

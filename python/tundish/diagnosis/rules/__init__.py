@@ -1,0 +1,1 @@
+"""The rules of `tundish check` and `tundish doctor`, one file each."""

@@ -1,0 +1,32 @@
+"""The checks, one file each, in folders by topic. A new check is a new file, and nothing else.
+
+`CHECKS` has them by id, `TOPICS` the ids of each folder."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+from .static_rule import LEVELS, Check, Found
+
+__all__ = ["CHECKS", "LEVELS", "TOPICS", "Check", "Found"]
+
+_FOLDERS = ("every_step", "data", "model", "training", "old")
+
+
+def _load(folder: str) -> dict[str, Check]:
+    """Every CHECK of the modules of a folder, sorted by id."""
+    package = importlib.import_module(f"{__name__}.{folder}")
+    names = [module.name for module in pkgutil.iter_modules(package.__path__)]
+    modules = [importlib.import_module(f"{package.__name__}.{name}") for name in names]
+    return {check.id: check for check in sorted((m.CHECK for m in modules), key=lambda c: c.id)}
+
+
+_BY_FOLDER = {folder: _load(folder) for folder in _FOLDERS}
+TOPICS = {
+    (importlib.import_module(f"{__name__}.{folder}").__doc__ or "").strip(): list(checks)
+    for folder, checks in _BY_FOLDER.items()
+}
+CHECKS: dict[str, Check] = {
+    name: check for checks in _BY_FOLDER.values() for name, check in checks.items()
+}

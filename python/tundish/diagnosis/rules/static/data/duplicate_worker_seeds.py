@@ -1,0 +1,91 @@
+"""Workers that draw the same random numbers."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ....lint.script import Script
+from ....lint.script.call_arguments import argument
+from ....lint.script.loaders import dataset_class, loader_calls, method
+from ....lint.script.names import written
+from ..static_rule import Check, Found
+
+_GENERATORS = (
+    "numpy.random.default_rng",
+    "numpy.random.RandomState",
+    "random.Random",
+    "torch.Generator",
+)
+_SEEDS = ("numpy.random.seed", "random.seed", "torch.manual_seed")
+
+
+def find(script: Script) -> Iterator[Found]:
+    for loader in loader_calls(script):
+        workers = argument(loader, "num_workers", 5)
+        if workers is None or script.constant(workers) == 0:
+            continue
+        start = argument(loader, "worker_init_fn")
+        if start is not None:
+            yield from _same_seed(script, start)
+        elif "get_worker_info" not in "\n".join(script.source.lines):
+            made_by = dataset_class(script, loader)
+            if made_by is not None:
+                yield from _copied_generators(script, made_by)
+
+
+def _copied_generators(script: Script, made_by: ast.ClassDef) -> Iterator[Found]:
+    """Generators made in the parent and used in __getitem__: each worker has a copy in one state."""
+    getter = method(made_by, "__getitem__") or method(made_by, "__iter__")
+    if getter is None:
+        return
+    for call in script.inside(getter, ast.Call):
+        owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+        if not isinstance(owner, ast.Name | ast.Attribute):
+            continue
+        for binding in script.bindings(owner):
+            value = binding.value
+            if not isinstance(value, ast.Call) or script.name(value.func) not in _GENERATORS:
+                continue
+            if getattr(script.function(value), "name", "__init__") == "__init__":
+                yield Found(
+                    call,
+                    f"every worker draws the same numbers from its own copy of {written(owner)}",
+                    "seed it per worker: worker_init_fn=... with torch.initial_seed(), or draw by torch.rand",
+                )
+                return
+
+
+def _same_seed(script: Script, start: ast.expr) -> Iterator[Found]:
+    """worker_init_fn that sets a seed without the number of the worker."""
+    function: ast.AST | None = start if isinstance(start, ast.Lambda) else script.definition(start)
+    if not isinstance(function, ast.Lambda | ast.FunctionDef) or not function.args.args:
+        return
+    for call in script.inside(function, ast.Call):
+        if script.name(call.func) not in _SEEDS or not call.args:
+            continue
+        if isinstance(script.constant(call.args[0]), int):
+            yield Found(
+                call,
+                "every worker gets the same seed, so all draw the same random numbers",
+                "use the worker's own: torch.initial_seed() % 2**32",
+            )
+
+
+CHECK = Check(
+    id="duplicate-worker-seeds",
+    title="all workers draw the same random numbers",
+    level="error",
+    why="A generator that is made before the workers start is copied into each of them in the same state: several "
+    "samples of a batch get the same augmentation, and with new workers every epoch repeats the one before. "
+    "(torch 1.9 and later seeds np.random, random and torch by itself per worker, but no generator of yours.)",
+    remedy="Make or seed the generator in worker_init_fn from torch.initial_seed(), or draw from torch.rand. "
+    "tundish.Loader draws by seed, epoch and position.",
+    before="self.rng = np.random.default_rng(0)  # in __init__\nself.rng.random()  # in __getitem__",
+    after="def seed_worker(worker):\n"
+    "    data = torch.utils.data.get_worker_info().dataset\n"
+    "    data.rng = np.random.default_rng(torch.initial_seed())\n\n\n"
+    "loader = DataLoader(dataset, num_workers=8, worker_init_fn=seed_worker)",
+    find=find,
+    silent="np.random.rand() and random.random(), which torch seeds per worker since 1.9",
+)

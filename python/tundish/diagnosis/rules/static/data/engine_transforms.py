@@ -1,0 +1,65 @@
+"""Transforms that the engine of Tundish does on threads."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ..... import transforms
+from ....lint.script import Script
+from ....lint.script.call_arguments import argument
+from ....lint.script.loaders import dataset_name, loader_calls, loops_over, origins
+from ..static_rule import Check, Found
+
+_LISTS = ("torchvision.transforms.Compose", "torchvision.transforms.v2.Compose")
+_DONE_BY_LOADING = {"ToTensor", "PILToTensor", "ToImage", "ToDtype", "ConvertImageDtype"}
+
+
+def find(script: Script) -> Iterator[Found]:
+    for loader in loader_calls(script):
+        if not dataset_name(script, loader).startswith("torchvision.datasets.ImageFolder"):
+            continue
+        if not any(loop in script.loops.training for loop in loops_over(script, loader)):
+            continue
+        for made in origins(script, argument(loader, "dataset", 0)):
+            for compose in origins(script, argument(made, "transform", 1)):
+                names = _transforms(script, compose)
+                if names and all(
+                    hasattr(transforms, one) or one in _DONE_BY_LOADING for one in names
+                ):
+                    yield Found(
+                        compose,
+                        f"Tundish has all {len(names)} of these transforms, in C++ with the same pixels",
+                        "tundish pack FOLDER -o train.tnd, then tundish.Loader (docs/migrate-from-dataloader.md)",
+                    )
+
+
+def _transforms(script: Script, compose: ast.Call) -> list[str]:
+    """Their names; empty if one of them is not torchvision's."""
+    if script.name(compose.func) not in _LISTS or not compose.args:
+        return []
+    steps: ast.expr | None = compose.args[0]
+    bindings = script.bindings(compose.args[0])
+    if len(bindings) == 1 and bindings[0].how == "assign":
+        steps = bindings[0].value
+    if not isinstance(steps, ast.List):
+        return []
+    names = [script.name(one.func) if isinstance(one, ast.Call) else "" for one in steps.elts]
+    if not all(name.startswith("torchvision.transforms.") for name in names):
+        return []
+    return [name.rpartition(".")[2] for name in names]
+
+
+CHECK = Check(
+    id="engine-transforms",
+    title="transforms that Tundish does in C++",
+    level="note",
+    why="torchvision's transforms of Pillow images run in Python, in worker processes. Tundish decodes and transforms "
+    "on C++ threads, with Pillow's pixels.",
+    remedy="Pack the folder once and train from the pack: docs/migrate-from-dataloader.md.",
+    before="augment = transforms.Compose([transforms.RandomResizedCrop(224), transforms.ToTensor()])\n"
+    'data = ImageFolder("photos", augment)',
+    after='tundish.Loader("train.tnd", batch_size=64, transforms=[T.RandomResizedCrop(224), T.Normalize()])',
+    find=find,
+    silent="data sets other than ImageFolder, lists with a transform of your own",
+)

@@ -1,0 +1,72 @@
+"""`torch.tensor(array)` copies; `torch.from_numpy(array)` does not."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ....lint.script import Script
+from ....lint.script.call_arguments import argument, has_unknown_arguments
+from ....lint.script.rewrite import rewritten
+from ..static_rule import Check, Found
+
+
+def find(script: Script) -> Iterator[Found]:
+    for call in script.calls("torch.tensor", "torch.Tensor", "torch.FloatTensor"):
+        if len(call.args) != 1 or not _often(script, call) or has_unknown_arguments(call):
+            continue
+        if argument(call, "requires_grad") is not None:
+            continue
+        if script.values.of(call.args[0]).kind == "array" and not _is_small(script, call.args[0]):
+            yield Found(
+                call,
+                f"{script.text(call.func)} copies the array {script.text(call.args[0], 24)} for every sample",
+                _shared(script, call),
+            )
+
+
+def _shared(script: Script, call: ast.Call) -> str:
+    """The call without the copy. It names float32, to which torch.Tensor() converts any array."""
+    if script.name(call.func) == "torch.tensor":
+        shared = rewritten(call, "torch.as_tensor")
+        return f"{shared} shares its memory: nothing may write into the array later"
+    shared = rewritten(call, "torch.as_tensor", changed={"dtype": "torch.float32"})
+    return f"{shared} shares the memory of a float32 array: nothing may write into it later"
+
+
+def _often(script: Script, call: ast.Call) -> bool:
+    """Once per sample or step: __getitem__, a collate function, a training loop."""
+    function = getattr(script.function(call), "name", "")
+    if function == "__getitem__" or "collate" in function:
+        return True
+    return script.loops.each_step(call) is not None
+
+
+def _is_small(script: Script, array: ast.expr) -> bool:
+    """np.array of a literal, np.float32(...), a random number: there is nothing to copy."""
+    bindings = script.bindings(array)
+    value = bindings[0].value if len(bindings) == 1 else array
+    if not isinstance(value, ast.Call):
+        return False
+    name = script.name(value.func)
+    if name.startswith("numpy.random.") or name in ("numpy.array", "numpy.asarray"):
+        first = value.args[0] if value.args else None
+        return name.startswith("numpy.random.") or isinstance(
+            first, ast.List | ast.Constant | ast.Tuple
+        )
+    whole = ("numpy.load", "numpy.asarray", "numpy.array", "numpy.fromfile", "numpy.frombuffer")
+    return name.startswith("numpy.") and name not in (*whole, "numpy.transpose", "numpy.stack")
+
+
+CHECK = Check(
+    id="numpy-copied",
+    title="an array is copied where its memory could be shared",
+    level="warning",
+    why="torch.tensor() always copies. For an image or a spectrogram in __getitem__ that is one more pass over "
+    "memory per sample.",
+    remedy="torch.from_numpy(array) or torch.as_tensor(array), which share the memory.",
+    before="return torch.tensor(np.load(path)), label",
+    after="return torch.from_numpy(np.load(path)), label",
+    find=find,
+    silent="arrays of a few numbers, outside __getitem__, collate functions and the training loop",
+)

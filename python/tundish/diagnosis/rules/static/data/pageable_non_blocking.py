@@ -1,0 +1,42 @@
+"""non_blocking=True from memory that is not pinned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ....lint.script import Script
+from ....lint.script.call_arguments import argument, is_literal
+from ....lint.script.loaders import copies_to_gpu, loader_calls
+from ..static_rule import Check, Found
+
+
+def find(script: Script) -> Iterator[Found]:
+    if script.methods("pin_memory"):
+        return
+    for loader in loader_calls(script):
+        pinned = argument(loader, "pin_memory")
+        if pinned is not None and not is_literal(pinned, False):
+            continue
+        for copy in copies_to_gpu(script, loader):
+            if is_literal(argument(copy, "non_blocking"), True):
+                yield Found(
+                    copy,
+                    f"non_blocking=True has no effect: the loader of {script.line_text(loader)} does not pin its memory",
+                    "DataLoader(..., pin_memory=True)",
+                )
+
+
+CHECK = Check(
+    id="pageable-non-blocking",
+    title="non_blocking=True without pin_memory=True",
+    level="warning",
+    why="Only copies from pinned memory run beside other work. From ordinary memory the CPU first copies into a "
+    "pinned buffer of the driver, and waits.",
+    remedy="Add pin_memory=True to the DataLoader.",
+    before="loader = DataLoader(dataset, batch_size=64)\n"
+    "for x, y in loader:\n    x = x.to(device, non_blocking=True)",
+    after="loader = DataLoader(dataset, batch_size=64, pin_memory=True)",
+    find=find,
+    only_gpu=True,
+    silent="loaders that are made in another file or with **options",
+)

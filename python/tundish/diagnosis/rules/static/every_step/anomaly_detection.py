@@ -1,0 +1,39 @@
+"""Anomaly detection left on."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ....lint.script import Script
+from ....lint.script.call_arguments import is_literal
+from ..static_rule import Check, Found
+
+_NAMES = ("torch.autograd.set_detect_anomaly", "torch.autograd.detect_anomaly")
+
+
+def find(script: Script) -> Iterator[Found]:
+    for call in script.calls(*_NAMES):
+        name = script.name(call.func)
+        on = is_literal(call.args[0], True) if call.args else name.endswith("detect_anomaly")
+        guarded = any(isinstance(one, ast.If) for one in script.ancestors(call))
+        if on and not guarded and script.loops.backward_calls:
+            yield Found(
+                call,
+                "every operation records a traceback and every gradient is searched for NaN",
+                "remove it when the NaN is found, or put it behind an option --debug",
+            )
+
+
+CHECK = Check(
+    id="anomaly-detection",
+    title="anomaly detection is on",
+    level="warning",
+    why="It records a Python traceback for every operation and tests every gradient for NaN, with a wait for the GPU "
+    "each. Training takes several times as long.",
+    remedy="Remove it, or turn it on by an option.",
+    before="torch.autograd.set_detect_anomaly(True)",
+    after="torch.autograd.set_detect_anomaly(options.debug)",
+    find=find,
+    silent="behind an if, with a variable as its argument",
+)

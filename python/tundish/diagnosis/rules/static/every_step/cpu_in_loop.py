@@ -1,0 +1,52 @@
+"""`.cpu()` and `.numpy()` of GPU tensors in every step."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ....lint.script import Script
+from ....lint.script.libraries import device_of, uses_rpc
+from ....lint.script.timing import timed_step_note
+from ..static_rule import Check, Found
+
+
+def find(script: Script) -> Iterator[Found]:
+    for call in script.methods("cpu", "to"):
+        owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+        if device_of(script, call) != "cpu" or _is_read_by_numpy(script, call):
+            continue
+        waits = script.values.is_gpu_tensor(owner) and script.loops.waits_each_step(call)
+        if waits and not uses_rpc(script):
+            yield Found(
+                call,
+                f"{script.text(call)} copies to the CPU and waits for the GPU in every step",
+                "keep it on the GPU with .detach(), and copy once after the loop"
+                + timed_step_note(script, call),
+            )
+
+
+def _is_read_by_numpy(script: Script, node: ast.AST) -> bool:
+    """np.mean(x.cpu().numpy()) is the finding of numpy-in-loop."""
+    for one in script.ancestors(node):
+        if isinstance(one, ast.stmt):
+            return False
+        if isinstance(one, ast.Call) and script.name(one.func).startswith("numpy."):
+            return True
+    return False
+
+
+CHECK = Check(
+    id="cpu-in-loop",
+    title="a tensor is copied to the CPU in every step",
+    level="warning",
+    why="A copy to the CPU waits until the GPU has computed the tensor, and the GPU is idle until the CPU has "
+    "queued new work.",
+    remedy="Keep results on the GPU with .detach() and copy them once, after the loop.",
+    before="predictions.append(logits.cpu())",
+    after="predictions.append(logits.detach())  # torch.cat(predictions).cpu() after the loop",
+    find=find,
+    only_gpu=True,
+    silent="behind an if, in validation loops, in scripts that name no GPU, in scripts that send tensors by torch.distributed.rpc, "
+    "which takes them from the CPU",
+)

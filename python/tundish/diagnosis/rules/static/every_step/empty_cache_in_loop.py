@@ -1,0 +1,33 @@
+"""torch.cuda.empty_cache() in every step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ....lint.script import Script
+from ..static_rule import Check, Found
+
+
+def find(script: Script) -> Iterator[Found]:
+    for call in script.calls("torch.cuda.empty_cache", "torch.cuda.memory.empty_cache"):
+        if script.loops.each_step(call):
+            yield Found(
+                call,
+                "memory is given back to the driver in every step, and asked for again in the next",
+                "remove it: torch reuses the memory that it caches",
+            )
+
+
+CHECK = Check(
+    id="empty-cache-in-loop",
+    title="empty_cache() in every step",
+    level="warning",
+    why="torch keeps freed memory and reuses it at no cost. empty_cache() gives it back by cudaFree, which waits for "
+    "the GPU, and the next step pays for cudaMalloc. It makes no memory available to torch.",
+    remedy="Remove it. If memory runs out, use a smaller batch or activation checkpointing.",
+    before="optimizer.step()\ntorch.cuda.empty_cache()",
+    after="optimizer.step()",
+    find=find,
+    only_gpu=True,
+    silent="once per epoch, in an except (after running out of memory), behind an if",
+)

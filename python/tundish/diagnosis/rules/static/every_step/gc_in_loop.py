@@ -1,0 +1,32 @@
+"""gc.collect() in every step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ....lint.script import Script
+from ..static_rule import Check, Found
+
+
+def find(script: Script) -> Iterator[Found]:
+    for call in script.calls("gc.collect"):
+        if script.loops.each_step(call):
+            yield Found(
+                call,
+                "Python's whole heap is searched in every step",
+                "remove it, or call it once per epoch",
+            )
+
+
+CHECK = Check(
+    id="gc-in-loop",
+    title="gc.collect() in every step",
+    level="warning",
+    why="A full collection visits every Python object, tens to hundreds of milliseconds in a process that has "
+    "imported torch. Tensors are freed by their reference count without it.",
+    remedy="Remove it, or call it once per epoch.",
+    before="loss.backward()\ngc.collect()",
+    after="loss.backward()",
+    find=find,
+    silent="once per epoch, behind an if",
+)

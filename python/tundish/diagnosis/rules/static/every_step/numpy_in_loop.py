@@ -1,0 +1,86 @@
+"""NumPy functions of GPU tensors in every step."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ....lint.script import Script
+from ....lint.script.timing import timed_step_note
+from ..static_rule import Check, Found
+
+# Functions that torch has with the same meaning, by its name for them. Not std and var: torch divides by n - 1.
+_SAME: tuple[str, ...] = (
+    "abs",
+    "argmax",
+    "argmin",
+    "argsort",
+    "clip",
+    "cos",
+    "cumsum",
+    "dot",
+    "exp",
+    "isfinite",
+)
+_SAME += ("isnan", "log", "matmul", "maximum", "mean", "minimum", "prod", "sign", "sin", "sqrt")
+_SAME += ("square", "stack", "sum", "tanh")
+_IN_TORCH = {name: name for name in _SAME} | {"max": "amax", "min": "amin", "concatenate": "cat"}
+
+
+def find(script: Script) -> Iterator[Found]:
+    for call in script.calls("numpy."):
+        tensor = next((one for one in call.args if _comes_from_gpu(script, one)), None)
+        if tensor is None or not script.loops.waits_each_step(call):
+            continue
+        if _inside_numpy(script, call):
+            continue
+        name = script.name(call.func).removeprefix("numpy.")
+        yield Found(
+            call,
+            f"np.{name} works on the CPU: the tensor is copied and the GPU waits in every step",
+            _remedy(name) + timed_step_note(script, call),
+        )
+
+
+def _remedy(name: str) -> str:
+    """torch has many functions of the same name, but not all: there is no torch.array."""
+    if name in _IN_TORCH:
+        return f"use torch on the GPU: torch.{_IN_TORCH[name]}(...) or the tensor's own method"
+    return "keep the tensor on the GPU with .detach(), and convert once after the loop"
+
+
+def _comes_from_gpu(script: Script, expression: ast.expr) -> bool:
+    """x, x.cpu().numpy(), x.detach().cpu(): a chain of methods that begins with a GPU tensor."""
+    if isinstance(expression, ast.Compare | ast.BinOp):
+        expression = expression.left
+    for _ in range(8):
+        if script.values.is_gpu_tensor(expression):
+            return True
+        if isinstance(expression, ast.Call) and isinstance(expression.func, ast.Attribute):
+            expression = expression.func.value
+        elif isinstance(expression, ast.Subscript):
+            expression = expression.value
+        else:
+            return False
+    return False
+
+
+def _inside_numpy(script: Script, call: ast.Call) -> bool:
+    return any(
+        isinstance(one, ast.Call) and script.name(one.func).startswith("numpy.")
+        for one in script.ancestors(call)
+    )
+
+
+CHECK = Check(
+    id="numpy-in-loop",
+    title="NumPy computes what the GPU could compute",
+    level="warning",
+    why="Each call copies the tensor to the CPU, waits for the GPU, and leaves the GPU idle.",
+    remedy="Use the function of the same name in torch, on the GPU.",
+    before="top = np.argmax(logits.detach().cpu().numpy(), axis=1)",
+    after="top = logits.argmax(dim=1)",
+    find=find,
+    only_gpu=True,
+    silent="behind an if, in validation loops, on data that never was on the GPU",
+)

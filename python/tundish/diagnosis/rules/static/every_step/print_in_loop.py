@@ -1,0 +1,63 @@
+"""Tensors printed in every step."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ....lint.script import Script
+from ..static_rule import Check, Found
+
+_BARS = ("set_postfix", "set_description", "set_postfix_str")
+_LOGS = ("info", "debug", "warning")
+
+
+def find(script: Script) -> Iterator[Found]:
+    for call in _prints(script):
+        tensor = next((one for one in _shown(call) if script.values.is_gpu_tensor(one)), None)
+        if tensor is not None and script.loops.waits_each_step(call):
+            yield Found(
+                call,
+                f"to print {script.text(tensor, 30)} the CPU waits for the GPU in every step",
+                "print every 50 steps: if step % 50 == 0: ...",
+            )
+
+
+def _prints(script: Script) -> Iterator[ast.Call]:
+    yield from script.calls("print")
+    yield from script.methods(*_BARS)
+    for call in script.methods(*_LOGS):
+        owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+        if isinstance(owner, ast.Name) and owner.id in ("logger", "logging", "log"):
+            yield call
+
+
+def _shown(call: ast.Call) -> Iterator[ast.expr]:
+    for one in [*call.args, *(keyword.value for keyword in call.keywords)]:
+        if isinstance(one, ast.JoinedStr):
+            for part in one.values:
+                if isinstance(part, ast.FormattedValue):
+                    yield part.value
+        elif isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute):
+            if one.func.attr == "format":
+                yield from one.args
+        elif isinstance(one, ast.BinOp) and isinstance(one.op, ast.Mod):
+            right = one.right
+            yield from right.elts if isinstance(right, ast.Tuple) else [right]
+        else:
+            yield one
+
+
+CHECK = Check(
+    id="print-in-loop",
+    title="a tensor is printed in every step",
+    level="warning",
+    why="The digits of a tensor are known when the GPU has computed it. Printing in every step makes the CPU wait "
+    "in every step.",
+    remedy="Print every 50 steps.",
+    before='print("loss", loss)',
+    after='if step % 50 == 0:\n    print("loss", loss.item())',
+    find=find,
+    only_gpu=True,
+    silent="behind an if, in scripts that name no GPU",
+)

@@ -1,0 +1,59 @@
+"""The same array converted and copied in every step."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ....lint.script import Script
+from ....lint.script.bindings import end_of, start_of
+from ....lint.script.libraries import device_of
+from ..static_rule import Check, Found
+
+_CONVERTS = ("torch.from_numpy", "torch.tensor", "torch.as_tensor")
+
+
+def find(script: Script) -> Iterator[Found]:
+    for call in script.calls(*_CONVERTS):
+        region = script.loops.each_step(call)
+        if region is None or len(call.args) != 1 or not _is_moved(script, call):
+            continue
+        if _is_constant(script, call.args[0], region):
+            yield Found(
+                call,
+                f"{script.text(call.args[0], 30)} is the same in every step, and is converted and copied "
+                "to the GPU in every step",
+                "convert it once before the loop; in a module, self.register_buffer(...)",
+            )
+
+
+def _is_moved(script: Script, call: ast.Call) -> bool:
+    parent = script.parents.get(call)
+    outer = script.parents.get(parent) if isinstance(parent, ast.Attribute) else None
+    moved = isinstance(outer, ast.Call) and device_of(script, outer) == "gpu"
+    return moved or any(keyword.arg == "device" for keyword in call.keywords)
+
+
+def _is_constant(script: Script, value: ast.expr, region: ast.AST) -> bool:
+    """A literal list of numbers, or an array that is bound once, outside the region."""
+    if isinstance(value, ast.List):
+        return len(value.elts) > 1 and all(isinstance(one, ast.Constant) for one in value.elts)
+    bindings = script.bindings(value)
+    if len(bindings) != 1 or bindings[0].how != "assign":
+        return False
+    place = start_of(bindings[0].statement)
+    outside = not start_of(region) <= place <= end_of(region)
+    return outside and script.values.of(value).kind == "array"
+
+
+CHECK = Check(
+    id="repeated-from-numpy",
+    title="the same array is converted in every step",
+    level="warning",
+    why="Each conversion allocates, copies from memory that is not pinned, and makes the CPU wait for the copy.",
+    remedy="Convert it once, before the loop; in a module, as a buffer.",
+    before="images = images - torch.from_numpy(mean).to(device)",
+    after="mean = torch.from_numpy(mean).to(device)  # before the loop\nimages = images - mean",
+    find=find,
+    silent="arrays that change from step to step",
+)

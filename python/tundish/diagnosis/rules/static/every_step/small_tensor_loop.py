@@ -1,0 +1,75 @@
+"""A Python loop over the batch, a kernel for every row."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ....lint.script import Script
+from ....lint.script.names import written
+from ..static_rule import Check, Found
+
+
+def find(script: Script) -> Iterator[Found]:
+    for call in script.calls("torch.stack", "torch.cat"):
+        rows = call.args[0] if call.args else None
+        if isinstance(rows, ast.ListComp | ast.GeneratorExp) and len(rows.generators) == 1:
+            tensor = _looped(script, rows.generators[0])
+            if tensor and _is_torch_work(script, rows.elt) and script.loops.each_step(call):
+                yield Found(
+                    call,
+                    f"a Python loop runs a few kernels for each row of {tensor}",
+                    "one operation on the whole batch: most take a dim=, else torch.vmap",
+                )
+
+
+def _looped(script: Script, loop: ast.comprehension) -> str:
+    """The tensor whose rows are visited: `for row in x`, `for i in range(len(x))`, `x.shape[0]`."""
+    if loop.ifs or not isinstance(loop.target, ast.Name):
+        return ""
+    counted = loop.iter
+    if (
+        isinstance(counted, ast.Call)
+        and script.name(counted.func) == "range"
+        and len(counted.args) == 1
+    ):
+        size = counted.args[0]
+        tensor: ast.expr | None = None
+        if isinstance(size, ast.Call) and script.name(size.func) == "len" and size.args:
+            tensor = size.args[0]
+        elif isinstance(size, ast.Call) and isinstance(size.func, ast.Attribute):
+            tensor = size.func.value if size.func.attr == "size" and _is_zero(size.args) else None
+        elif isinstance(size, ast.Subscript) and isinstance(size.value, ast.Attribute):
+            tensor = (
+                size.value.value if size.value.attr == "shape" and _is_zero([size.slice]) else None
+            )
+        counted = tensor if tensor is not None else counted
+    name = written(counted)
+    return name if name and script.values.of(counted).kind == "tensor" else ""
+
+
+def _is_zero(arguments: list[ast.expr]) -> bool:
+    first = arguments[0] if len(arguments) == 1 else None
+    return isinstance(first, ast.Constant) and first.value == 0
+
+
+def _is_torch_work(script: Script, element: ast.expr) -> bool:
+    """Calls of torch or of methods; not a lookup alone, and no call of a model."""
+    calls = [node for node in ast.walk(element) if isinstance(node, ast.Call)]
+    if any(script.values.of(call.func).kind == "model" for call in calls):
+        return False
+    return any(script.name(call.func).startswith("torch.") for call in calls)
+
+
+CHECK = Check(
+    id="small-tensor-loop",
+    title="a Python loop over the rows of a batch",
+    level="warning",
+    why="A loop over 256 rows launches 256 times as many kernels, each with work for a small part of the GPU. "
+    "Launching one costs microseconds of CPU time, however small the tensor.",
+    remedy="Write the operation for the whole batch (dim=, broadcasting, einsum), or use torch.vmap.",
+    before="y = torch.stack([torch.softmax(x[i], 0) for i in range(len(x))])",
+    after="y = torch.softmax(x, 1)",
+    find=find,
+    silent="loops that carry a state from row to row, loops over modules, loops with a condition",
+)

@@ -1,0 +1,46 @@
+"""`if loss > 3:` in every step: the CPU waits to know the branch."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ....lint.script import Script
+from ..static_rule import Check, Found
+
+
+def find(script: Script) -> Iterator[Found]:
+    tests: list[ast.If | ast.While] = [*script.nodes(ast.If), *script.nodes(ast.While)]
+    for statement in tests:
+        test: ast.expr = statement.test
+        while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            test = test.operand
+        parts = test.values[:1] if isinstance(test, ast.BoolOp) else [test]
+        for part in parts:
+            if _is_tensor(script, part) and script.loops.waits_each_step(part):
+                yield Found(
+                    part,
+                    "the CPU waits for the GPU in every step to know which branch to take",
+                    "use torch.where or a mask, or test every 50 steps",
+                )
+
+
+def _is_tensor(script: Script, test: ast.expr) -> bool:
+    """A comparison or a call, not a bare name: `if mask:` usually asks whether there is one."""
+    return isinstance(test, ast.Compare | ast.Call) and script.values.is_gpu_tensor(test)
+
+
+CHECK = Check(
+    id="tensor-in-condition",
+    title="an if depends on a tensor in every step",
+    level="warning",
+    why="Python needs the value to choose the branch, so the CPU waits for the GPU as with .item(). torch.compile "
+    "also breaks its graph there.",
+    remedy="Use torch.where or a mask on the GPU, or test the value every 50 steps. GradScaler skips steps with "
+    "inf or NaN without such a test.",
+    before="if torch.isnan(loss):\n    continue",
+    after="if step % 50 == 0 and torch.isnan(loss):\n    raise RuntimeError(step)",
+    find=find,
+    only_gpu=True,
+    silent="behind another test such as step % 50 == 0, in asserts, in scripts that name no GPU",
+)

@@ -1,0 +1,65 @@
+"""cudnn.benchmark with inputs whose size is drawn."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ....lint.script import Script
+from ....lint.script.call_arguments import argument, is_literal
+from ....lint.script.names import written
+from ..static_rule import Check, Found
+
+_RESIZES = ("torch.nn.functional.interpolate", "torchvision.transforms.functional.resize")
+_DRAWS = ("random.", "numpy.random.")
+
+
+def find(script: Script) -> Iterator[Found]:
+    resize = next((call for call in script.calls(*_RESIZES) if _is_drawn(script, call)), None)
+    if resize is None:
+        return
+    for statement in script.nodes(ast.Assign):
+        target = statement.targets[0]
+        name = script.name(target) or written(target)
+        if name == "torch.backends.cudnn.benchmark" and is_literal(statement.value, True):
+            yield Found(
+                statement,
+                f"{script.line_text(resize)} draws the size of the input, and each new size is benchmarked again",
+                "torch.backends.cudnn.benchmark = False, or draw from a few sizes only",
+            )
+
+
+def _is_drawn(script: Script, call: ast.Call) -> bool:
+    """In the training loop, to a size that random made there: randint or uniform, not choice."""
+    if not script.loops.step_region(call):
+        return False
+    size = argument(call, "size", 1) or argument(call, "scale_factor", 2)
+    parts = size.elts if isinstance(size, ast.Tuple | ast.List) else [size]
+    for part in parts:
+        value: ast.expr | None = part
+        if isinstance(part, ast.Name):
+            bindings = script.reaching(part)
+            value = bindings[0].value if len(bindings) == 1 else None
+        for node in ast.walk(value) if value is not None else ():
+            if isinstance(node, ast.Call):
+                name = script.name(node.func)
+                if name.startswith(_DRAWS) and name.endswith(
+                    ("randint", "randrange", "uniform", "random")
+                ):
+                    return True
+    return False
+
+
+CHECK = Check(
+    id="benchmark-changing-shapes",
+    title="cudnn.benchmark with changing sizes",
+    level="warning",
+    why="cudnn.benchmark times all algorithms at the first batch of each size; with a new size in each step it never "
+    "stops. Users measured seconds instead of milliseconds per step.",
+    remedy="Turn it off, or draw from a few sizes, each of which is benchmarked once.",
+    before="torch.backends.cudnn.benchmark = True\n...\nx = F.interpolate(x, size=random.randint(320, 640))",
+    after="torch.backends.cudnn.benchmark = True\n...\nx = F.interpolate(x, size=random.choice([320, 480, 640]))",
+    find=find,
+    only_gpu=True,
+    silent="sizes from a short list (random.choice), sizes that the script does not draw itself",
+)

@@ -1,0 +1,128 @@
+"""A bias that batch norm takes away again."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from itertools import pairwise
+
+from ....lint.script import Script
+from ....lint.script.call_arguments import argument, has_unknown_arguments, is_literal
+from ....lint.script.names import written
+from ....lint.script.published import loads_published_weights
+from ....lint.script.rewrite import rewritten
+from ..static_rule import Check, Found
+
+_NORMS = {f"torch.nn.BatchNorm{n}d" for n in (1, 2, 3)} | {"torch.nn.SyncBatchNorm"}
+_POSITION = {"torch.nn.Linear": 2}  # of the argument bias
+_POSITION |= {f"torch.nn.Conv{n}d": 7 for n in (1, 2, 3)}
+_POSITION |= {f"torch.nn.ConvTranspose{n}d": 7 for n in (1, 2, 3)}
+
+
+def find(script: Script) -> Iterator[Found]:
+    layers = [*_followed_in_lists(script), *_followed_in_forward(script)]
+    if layers and not loads_published_weights(script):
+        yield from (_found(script, layer) for layer in layers)
+
+
+def _found(script: Script, layer: ast.Call) -> Found:
+    return Found(
+        layer,
+        f"the bias of {script.text(layer.func)} is taken away by the batch norm after it",
+        _without_bias(script, layer),
+    )
+
+
+def _without_bias(script: Script, layer: ast.Call) -> str:
+    """The layer with all its other arguments."""
+    position = _POSITION[script.name(layer.func)]
+    if len(layer.args) <= position:
+        return rewritten(layer, changed={"bias": "False"})
+    before, after = layer.args[:position], layer.args[position + 1 :]
+    return rewritten(ast.Call(layer.func, [*before, ast.Constant(False), *after], layer.keywords))
+
+
+def _has_bias(script: Script, layer: ast.AST) -> bool:
+    if not isinstance(layer, ast.Call) or has_unknown_arguments(layer):
+        return False
+    position = _POSITION.get(script.name(layer.func))
+    if position is None:
+        return False
+    bias = argument(layer, "bias", position)
+    return bias is None or is_literal(bias, True)
+
+
+def _followed_in_lists(script: Script) -> Iterator[ast.Call]:
+    """Neighbours in nn.Sequential(...) or in a list of layers."""
+    rows: list[list[ast.expr]] = [call.args for call in script.calls("torch.nn.Sequential")]
+    rows += [node.elts for node in script.nodes(ast.List)]
+    for row in rows:
+        for layer, norm in pairwise(row):
+            is_norm = isinstance(norm, ast.Call) and script.name(norm.func) in _NORMS
+            if is_norm and isinstance(layer, ast.Call) and _has_bias(script, layer):
+                yield layer
+
+
+def _followed_in_forward(script: Script) -> Iterator[ast.Call]:
+    """self.norm(self.layer(x)), where the layer is used once and both are made once."""
+    for outer in script.nodes(ast.Call):
+        norm = _only_value(script, outer.func)
+        if norm is None or script.name(norm.func) not in _NORMS or len(outer.args) != 1:
+            continue
+        inner = outer.args[0]
+        if isinstance(inner, ast.Name):
+            bindings = script.reaching(inner)
+            before = (
+                bindings[0].value if len(bindings) == 1 and bindings[0].how == "assign" else None
+            )
+            if before is None or not _used_once(script, inner, outer):
+                continue
+            inner = before
+        if not isinstance(inner, ast.Call):
+            continue
+        layer = _only_value(script, inner.func)
+        if layer is not None and _has_bias(script, layer) and _uses(script, inner.func) == 1:
+            yield layer
+
+
+def _only_value(script: Script, attribute: ast.expr) -> ast.Call | None:
+    """The call that made self.conv, if there is only one."""
+    if not isinstance(attribute, ast.Attribute) or not written(attribute).startswith("self."):
+        return None
+    bindings = script.attribute_bindings(attribute)
+    value = bindings[0].value if len(bindings) == 1 else None
+    return value if isinstance(value, ast.Call) else None
+
+
+def _uses(script: Script, attribute: ast.expr) -> int:
+    name, owner = written(attribute), script.class_of(attribute)
+    return sum(
+        isinstance(node.ctx, ast.Load) and written(node) == name and script.class_of(node) is owner
+        for node in script.nodes(ast.Attribute)
+    )
+
+
+def _used_once(script: Script, name: ast.Name, norm: ast.Call) -> bool:
+    """Nothing else reads the variable between the layer and the norm: `x = conv(x); x = norm(x)`."""
+    layer = script.reaching(name)[0].statement
+    return not any(
+        node.id == name.id and node is not name and layer.end_lineno < node.lineno <= norm.lineno  # type: ignore[attr-defined]
+        for node in script.inside(script.function(norm), ast.Name)
+        if isinstance(node.ctx, ast.Load)
+    )
+
+
+CHECK = Check(
+    id="bias-before-norm",
+    title="a bias before batch norm",
+    level="warning",
+    why="Batch norm subtracts the mean of each channel, and with it any bias of the layer before. The bias costs a "
+    "gradient, optimizer state and memory traffic in each step, and changes nothing.",
+    remedy="bias=False in the layer before the norm. In an old checkpoint, subtract the bias from the norm's running_mean and "
+    "remove the key.",
+    before="nn.Conv2d(64, 128, 3), nn.BatchNorm2d(128)",
+    after="nn.Conv2d(64, 128, 3, bias=False), nn.BatchNorm2d(128)",
+    find=find,
+    silent="layers that are used elsewhere, too; a bias from a variable; other norms; models that load published weights, which "
+    "hold the bias",
+)

@@ -1,0 +1,52 @@
+"""nn.DataParallel."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ....lint.script import Script
+from ..static_rule import Check, Found
+
+_PROCESSES = ("torch.nn.parallel.DistributedDataParallel", "tundish.replace_data_parallel")
+
+
+def find(script: Script) -> Iterator[Found]:
+    calls = list(script.calls("torch.nn.DataParallel"))
+    if not calls or script.source.cells or _offers_processes(script) or not _trains(script):
+        return
+    for call in calls:
+        yield Found(
+            call,
+            "DataParallel copies the model to every GPU in each step, driven by one Python process",
+            "tundish.replace_data_parallel(model) and tundish run train.py (docs/launch.md)",
+        )
+
+
+def _offers_processes(script: Script) -> bool:
+    """Whether the script can also run one process per GPU, so that DataParallel is the choice of its user."""
+    if any(True for _ in script.calls(*_PROCESSES)):
+        return True
+    return any(name.split(".")[0] == "accelerate" for _, name in script.imported)
+
+
+def _trains(script: Script) -> bool:
+    """Evaluation has no gradients that DistributedDataParallel could reduce."""
+    if script.loops.backward_calls or script.loops.step_calls:
+        return True
+    return any(script.values.of(call).kind == "optimizer" for call in script.nodes(ast.Call))
+
+
+CHECK = Check(
+    id="data-parallel",
+    title="nn.DataParallel instead of DistributedDataParallel",
+    level="warning",
+    why="In each step one process copies the model to all GPUs, splits the batch, and collects outputs and gradients "
+    "on the first GPU. DistributedDataParallel has a process per GPU and overlaps one all-reduce with the backward pass.",
+    remedy="DistributedDataParallel, one process per GPU: docs/launch.md. torch advises it also on one machine.",
+    before="model = nn.DataParallel(model).cuda()",
+    after="model = nn.parallel.DistributedDataParallel(model.cuda(local_rank))  # tundish run train.py",
+    find=find,
+    silent="scripts that also make a DistributedDataParallel, replace the DataParallel or use Accelerate, and leave the choice to their user; scripts "
+    "that do not train; notebooks, which are one process",
+)

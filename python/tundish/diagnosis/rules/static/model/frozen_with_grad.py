@@ -1,0 +1,68 @@
+"""Gradients of parameters that no optimizer has."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ....lint.script import Script
+from ....lint.script.names import written
+from ..static_rule import Check, Found
+
+
+def find(script: Script) -> Iterator[Found]:
+    if _turns_off_some(script):
+        return
+    optimizers = [
+        call for call in script.calls("torch.optim.") if script.values.of(call).kind == "optimizer"
+    ]
+    if len(optimizers) != 1 or not optimizers[0].args or not script.loops.backward_calls:
+        return
+    optimizer = optimizers[0]
+    owner = _parameters_of(optimizer.args[0])
+    if not isinstance(owner, ast.Attribute) or owner.attr == "module":
+        return
+    whole = written(owner.value)
+    if whole in ("", "self") or script.values.of(owner.value).kind != "model":
+        return
+    if _is_called(script, whole):
+        yield Found(
+            optimizer,
+            f"only {written(owner)} is trained, yet backward computes gradients of all of {whole}",
+            f"{whole}.requires_grad_(False); {written(owner)}.requires_grad_(True)",
+        )
+
+
+def _turns_off_some(script: Script) -> bool:
+    attributes = {node.attr for node in script.nodes(ast.Attribute)}
+    names = attributes | set(script.imports)
+    return bool(names & {"requires_grad", "requires_grad_", "detach", "add_param_group", "no_grad"})
+
+
+def _parameters_of(given: ast.expr) -> ast.expr | None:
+    """x of `x.parameters()`."""
+    if isinstance(given, ast.Call) and isinstance(given.func, ast.Attribute):
+        return given.func.value if given.func.attr == "parameters" else None
+    return None
+
+
+def _is_called(script: Script, model: str) -> bool:
+    return any(
+        written(call.func) == model and script.loops.step_region(call) is not None
+        for call in script.nodes(ast.Call)
+    )
+
+
+CHECK = Check(
+    id="frozen-with-grad",
+    title="gradients of frozen layers are computed",
+    level="warning",
+    why="Parameters that are not given to the optimizer stay as they are, but the backward pass computes their "
+    "gradients, keeps their activations, and adds the gradients up from step to step.",
+    remedy="requires_grad_(False) on the frozen part, before the optimizer is made.",
+    before="optimizer = SGD(model.fc.parameters(), lr=0.1)",
+    after="model.requires_grad_(False)\nmodel.fc.requires_grad_(True)\n"
+    "optimizer = SGD(model.fc.parameters(), lr=0.1)",
+    find=find,
+    silent="scripts with several optimizers, with requires_grad, detach() or no_grad() anywhere",
+)

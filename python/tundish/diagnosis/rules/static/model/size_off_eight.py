@@ -1,0 +1,59 @@
+"""Sizes that Tensor Cores cannot divide, in scripts that train in 16 bits."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ....lint.script import Script
+from ....lint.script.call_arguments import argument
+from ....lint.script.published import loads_published_weights
+from ..static_rule import Check, Found
+
+_LEAST = 128  # smaller layers cost little either way
+_SIZES = {"torch.nn.Linear": (("in_features", 0), ("out_features", 1))}
+_SIZES |= {f"torch.nn.Conv{n}d": (("in_channels", 0), ("out_channels", 1)) for n in (1, 2, 3)}
+_SIXTEEN = ("torch.autocast", "torch.amp.autocast", "torch.cuda.amp.autocast")
+
+
+def find(script: Script) -> Iterator[Found]:
+    if not _trains_in_sixteen_bits(script) or loads_published_weights(script):
+        return
+    for call in script.calls(*_SIZES):
+        for name, position in _SIZES[script.name(call.func)]:
+            given = argument(call, name, position)
+            size = script.constant(given)
+            if isinstance(size, int) and not isinstance(size, bool) and size >= _LEAST and size % 8:
+                better = (size + 7) // 8 * 8
+                yield Found(
+                    call,
+                    f"{name}={size} is no multiple of 8, which Tensor Cores need in 16 bits",
+                    f"{name}={better}",
+                )
+                break
+
+
+def _trains_in_sixteen_bits(script: Script) -> bool:
+    if any(True for _ in script.calls(*_SIXTEEN)):
+        return True
+    return any(
+        keyword.arg in ("precision", "mixed_precision")
+        and isinstance(keyword.value, ast.Constant)
+        and "16" in str(keyword.value.value)
+        for keyword in script.nodes(ast.keyword)
+    )
+
+
+CHECK = Check(
+    id="size-off-eight",
+    title="a layer's size is no multiple of 8",
+    level="warning",
+    why="In 16 bits Tensor Cores work on blocks of 8 values. Another size makes the library pad the matrix or take a "
+    "slower kernel; a vocabulary of 50,257 instead of 50,304 is the known example.",
+    remedy="Round the size up to a multiple of 8, better of 64.",
+    before="self.head = nn.Linear(768, 50257)",
+    after="self.head = nn.Linear(768, 50304)  # the last 47 classes never occur",
+    find=find,
+    silent="sizes below 128, scripts without autocast or precision=16, sizes that are not written as "
+    "numbers, models that load published weights, which have that size",
+)

@@ -1,0 +1,97 @@
+"""Layers that are made and never used."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ....lint.script import Script
+from ....lint.script.libraries import MODULES
+from ....lint.script.loaders import method
+from ....lint.script.names import written
+from ....lint.script.published import loads_published_weights
+from ..static_rule import Check, Found
+
+_LAYERS = {
+    "Linear",
+    "Embedding",
+    "LSTM",
+    "GRU",
+    "RNN",
+    "MultiheadAttention",
+    "LayerNorm",
+    "Bilinear",
+}
+_LAYERS |= {f"Conv{n}d" for n in (1, 2, 3)} | {f"ConvTranspose{n}d" for n in (1, 2, 3)}
+_LAYERS |= {f"BatchNorm{n}d" for n in (1, 2, 3)} | {
+    "GroupNorm",
+    "Transformer",
+    "LSTMCell",
+    "GRUCell",
+}
+_BY_NAME = {"getattr", "vars", "hasattr"}
+_ALL = {
+    "children",
+    "modules",
+    "named_children",
+    "named_modules",
+    "_modules",
+    "__dict__",
+    "get_submodule",
+}
+
+
+def find(script: Script) -> Iterator[Found]:
+    if any(script.name(call.func) in _BY_NAME for call in script.nodes(ast.Call)):
+        return
+    if any(node.attr in _ALL for node in script.nodes(ast.Attribute)):
+        return
+    if loads_published_weights(script):
+        return
+    read = {node.attr for node in script.nodes(ast.Attribute) if isinstance(node.ctx, ast.Load)}
+    words = {node.value for node in script.nodes(ast.Constant) if isinstance(node.value, str)}
+    for (owner, name), bindings in script.attributes.items():
+        short = name.removeprefix("self.")
+        if owner is None or short in read or not _is_complete(script, owner):
+            continue
+        if any(short in word for word in words):
+            continue
+        for binding in bindings:
+            value = binding.value
+            if isinstance(value, ast.Call) and _is_layer(script, value) and binding.how == "assign":
+                yield Found(
+                    value,
+                    f"{name} is made and never used: its parameters take memory, also in the optimizer",
+                    f"remove {name}; DistributedDataParallel fails on parameters without gradients",
+                )
+
+
+def _is_layer(script: Script, value: ast.Call) -> bool:
+    name = script.name(value.func)
+    return name.startswith("torch.nn.") and name.removeprefix("torch.nn.") in _LAYERS
+
+
+def _is_complete(script: Script, owner: ast.ClassDef) -> bool:
+    """The whole class is here: derived from nn.Module alone, not a base of others, with forward, and
+    an object is made of it. A file of models alone is used by others, which may use any layer."""
+    if [script.name(base) in MODULES for base in owner.bases] != [True]:
+        return False
+    if method(owner, "forward") is None or not script.calls_named(owner.name):
+        return False
+    bases = {written(base) for other in script.nodes(ast.ClassDef) for base in other.bases}
+    return owner.name not in bases
+
+
+CHECK = Check(
+    id="unused-module",
+    title="a layer is made and never used",
+    level="warning",
+    why="The layer is initialised, moved to the GPU, saved in every checkpoint and kept by the optimizer. "
+    "DistributedDataParallel stops with an error about parameters that got no gradient.",
+    remedy="Remove it, or use it in forward().",
+    before="self.extra = nn.Linear(512, 512)  # forward() never reads self.extra",
+    after="",
+    find=find,
+    silent="files that make no object of the class, classes that others derive from, scripts that "
+    "reach attributes by name (getattr, children()), models that load published weights, which hold the layer",
+)

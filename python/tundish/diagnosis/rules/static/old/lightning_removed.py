@@ -1,0 +1,70 @@
+"""Arguments that Lightning's Trainer no longer takes."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ....lint.script import Script
+from ....lint.script.call_arguments import argument, is_literal
+from ..static_rule import Check, Found
+
+# {} is what the script gave.
+_GONE = {
+    "gpus": 'accelerator="gpu", devices={}',
+    "tpu_cores": 'accelerator="tpu", devices={}',
+    "num_processes": 'accelerator="cpu", devices={}',
+    "distributed_backend": "strategy={}",
+    "profile": "profiler={}",
+    "auto_lr_find": "Tuner(trainer).lr_find(model)",
+    "auto_scale_batch_size": "Tuner(trainer).scale_batch_size(model), or tundish tune batch-size",
+    "amp_level": "precision=...",
+    "amp_backend": "precision=...",
+    "checkpoint_callback": "enable_checkpointing={}; a callback goes to callbacks=[...]",
+    "progress_bar_refresh_rate": "callbacks=[TQDMProgressBar(refresh_rate={})]",
+    "weights_summary": "callbacks=[ModelSummary()]",
+    "resume_from_checkpoint": "trainer.fit(..., ckpt_path={})",
+}
+_NONE = {
+    ("gpus", 0): 'accelerator="cpu"',
+    ("gpus", None): "remove it: None was the default",
+    ("distributed_backend", None): "remove it: None was the default",
+    ("progress_bar_refresh_rate", 0): "enable_progress_bar=False",
+    ("weights_summary", None): "enable_model_summary=False",
+    ("auto_lr_find", False): "remove it: False was the default",
+    ("auto_scale_batch_size", False): "remove it: False was the default",
+}
+
+
+def find(script: Script) -> Iterator[Found]:
+    for call in script.calls("lightning.pytorch.Trainer"):
+        for keyword in call.keywords:
+            if keyword.arg in _GONE:
+                yield Found(
+                    keyword,
+                    f"the Trainer of Lightning 2 has no argument {keyword.arg}",
+                    _remedy(script, keyword.arg, keyword.value),
+                )
+        if is_literal(argument(call, "strategy"), "dp"):
+            yield Found(call, 'the Trainer of Lightning 2 has no strategy "dp"', 'strategy="ddp"')
+
+
+def _remedy(script: Script, name: str, given: ast.expr) -> str:
+    """What to write instead, with the value that was given; some values mean that nothing is wanted."""
+    if isinstance(given, ast.Constant):
+        for (argument_name, value), words in _NONE.items():
+            if argument_name == name and is_literal(given, value):
+                return words
+    return _GONE[name].format(script.text(given, 40))
+
+
+CHECK = Check(
+    id="lightning-removed",
+    title="an argument that Lightning's Trainer lost",
+    level="error",
+    why="Tutorials of Lightning 1 still show these; Lightning 2 stops with a TypeError.",
+    remedy="The argument that took its place.",
+    before='Trainer(gpus=8, distributed_backend="ddp")',
+    after='Trainer(accelerator="gpu", devices=8, strategy="ddp")',
+    find=find,
+)

@@ -1,0 +1,78 @@
+"""`.data` of a tensor that autograd knows."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ....lint.script import Script
+from ....lint.script.call_arguments import is_literal
+from ....lint.script.names import written
+from ....lint.script.values import loss_names
+from ..static_rule import Check, Found
+
+
+def find(script: Script) -> Iterator[Found]:
+    for node in script.nodes(ast.Attribute):
+        if node.attr != "data" or not isinstance(node.ctx, ast.Load):
+            continue
+        owner = script.values.of(node.value)
+        parent = script.parents.get(node)
+        if owner.kind != "tensor" or _is_parameter(node.value):
+            continue
+        name = script.text(node.value, 100)
+        if _is_first(parent) and _is_scalar(script, node.value):
+            yield Found(
+                node,
+                "[0] of a tensor without dimensions is an error since torch 0.5",
+                f"{name}.item()",
+            )
+        elif not _is_without_grad(script, node):
+            yield Found(
+                node,
+                ".data hides changes from autograd: one in place would give wrong gradients",
+                f"{name}.detach()",
+            )
+
+
+def _is_first(parent: ast.AST | None) -> bool:
+    """`x.data[0]`"""
+    return isinstance(parent, ast.Subscript) and is_literal(parent.slice, 0)
+
+
+def _is_scalar(script: Script, owner: ast.expr) -> bool:
+    """A loss: what a criterion gives, or what backward() is called on."""
+    if (script.function(owner), written(owner)) in loss_names(script):
+        return True
+    if any(is_literal(keyword.value, "none") for keyword in script.nodes(ast.keyword)):
+        return False  # reduction="none": a loss for each sample
+    made = owner
+    bindings = script.bindings(owner)
+    if len(bindings) == 1 and bindings[0].how == "assign" and bindings[0].value is not None:
+        made = bindings[0].value
+    return isinstance(made, ast.Call) and script.values.of(made.func).kind == "criterion"
+
+
+def _is_without_grad(script: Script, node: ast.AST) -> bool:
+    """Whether no graph is recorded here, so that `.data` hides nothing."""
+    loops = script.loops
+    return loops.without_grad(node) or loops.called_without_grad(script.function(node))
+
+
+def _is_parameter(owner: ast.expr) -> bool:
+    """Weights in place, as initialisation and averaging change them: no finding."""
+    return isinstance(owner, ast.Attribute) and owner.attr in ("weight", "bias", "grad")
+
+
+CHECK = Check(
+    id="tensor-data",
+    title=".data instead of .detach()",
+    level="warning",
+    why=".data is the tensor of torch 0.3. Unlike .detach() it does not tell autograd when values change in place.",
+    remedy=".detach(), or with torch.no_grad():",
+    before="prediction = output.data.max(1)[1]",
+    after="prediction = output.detach().argmax(1)",
+    find=find,
+    silent="parameters (weight.data, p.data), attributes of other objects, code under "
+    "torch.no_grad() or torch.inference_mode()",
+)

@@ -1,0 +1,37 @@
+"""volatile=True, which torch ignores."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ....lint.script import Script
+from ....lint.script.names import written
+from ..static_rule import Check, Found
+
+
+def find(script: Script) -> Iterator[Found]:
+    for call in script.nodes(ast.Call):
+        last = written(call.func).rpartition(".")[2]
+        for keyword in call.keywords:
+            if keyword.arg == "volatile" and (
+                last == "Variable" or script.values.of(call).kind == "tensor"
+            ):
+                yield Found(
+                    keyword,
+                    "volatile=True has no effect since torch 0.4: the graph is recorded",
+                    "with torch.no_grad(): around the evaluation",
+                )
+
+
+CHECK = Check(
+    id="volatile",
+    title="volatile=True, which torch ignores",
+    level="error",
+    why="volatile once turned the recording of gradients off. Since torch 0.4 it is ignored, so that evaluation takes "
+    "the memory of training.",
+    remedy="with torch.no_grad():",
+    before="x = Variable(x, volatile=True)",
+    after="with torch.no_grad():\n    y = model(x)",
+    find=find,
+)

@@ -1,0 +1,40 @@
+"""DistributedDataParallel reduces gradients in every step of an accumulation."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ....lint.script import Script
+from ....lint.script.accumulation import accumulations
+from ..static_rule import Check, Found
+
+
+def find(script: Script) -> Iterator[Found]:
+    if not any(True for _ in script.calls("torch.nn.parallel.DistributedDataParallel")):
+        return
+    names = {node.attr for node in script.nodes(ast.Attribute)}
+    if names & {"no_sync", "require_backward_grad_sync", "accumulate"}:
+        return
+    for found in accumulations(script):
+        steps = script.text(found.steps, 30)
+        yield Found(
+            found.backward,
+            f"gradients are sent to all ranks in every step, and used in every {steps}th",
+            "with model.no_sync(): around forward and backward of the steps in between",
+        )
+
+
+CHECK = Check(
+    id="accumulation-without-no-sync",
+    title="accumulation without no_sync()",
+    level="warning",
+    why="DistributedDataParallel averages gradients over all ranks in every backward pass. With accumulation only the "
+    "last of k is needed.",
+    remedy="with model.no_sync(): around forward and backward of all but the last batch.",
+    before="loss.backward()\nif (i + 1) % k == 0:\n    optimizer.step()",
+    after="last = (i + 1) % k == 0\nwith nullcontext() if last else model.no_sync():\n"
+    "    (loss_fn(model(x), y) / k).backward()\nif last:\n    optimizer.step()",
+    find=find,
+    silent="scripts that do not wrap a model in DistributedDataParallel themselves",
+)

@@ -1,0 +1,80 @@
+"""A time that ends before the GPU has finished."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ....lint.script import Script
+from ....lint.script.names import written
+from ....lint.script.timing import spans
+from ..static_rule import Check, Found
+
+_WAITS: tuple[str, ...] = (
+    "item",
+    "tolist",
+    "cpu",
+    "numpy",
+    "synchronize",
+    "elapsed_time",
+    "wait",
+    "wait_for_everyone",
+)
+_WAITS += ("barrier", "sync", "block_until_ready")
+
+
+def find(script: Script) -> Iterator[Found]:
+    if not script.values.uses_gpu:
+        return
+    for span in spans(script):
+        if any(_waits(script, call) for call in span.calls):
+            continue
+        work = next((call for call in span.calls if _is_gpu_work(script, call, span.end)), None)
+        if work is not None:
+            yield Found(
+                span.end,
+                f"the time ends when {script.text(work.func)} is queued, not when the GPU has computed it",
+                "torch.cuda.synchronize() before each reading of the clock, or torch.cuda.Event",
+            )
+
+
+def _waits(script: Script, call: ast.Call) -> bool:
+    last = call.func.attr if isinstance(call.func, ast.Attribute) else written(call.func)
+    if any(word in last.lower() for word in _WAITS):
+        return True
+    name = script.name(call.func)
+    if name in ("float", "int", "print"):
+        return True
+    # A function of the script may wait, and one that gets the loss or a meter often does.
+    return isinstance(script.definition(call.func), ast.FunctionDef | ast.AsyncFunctionDef)
+
+
+def _is_gpu_work(script: Script, call: ast.Call, end: ast.AST) -> bool:
+    """A model's call or a backward pass, in the same loop as the clock: over an epoch the few
+    steps in the queue do not count."""
+    last = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    if last != "backward" and not (
+        isinstance(call.func, ast.Name | ast.Attribute)
+        and script.values.of(call.func).kind == "model"
+    ):
+        return False
+    around = script.loops_around(call)
+    own = script.loops_around(end)
+    extra = [loop for loop in around if not any(loop is one for one in own)]
+    return not any(script.loops.over_loader(loop) for loop in extra)
+
+
+CHECK = Check(
+    id="timing-without-sync",
+    title="GPU work is timed without synchronising",
+    level="error",
+    why="Calls return when their kernels are queued, so the clock shows the time of launching them. The rest of the "
+    "time is charged to whatever waits for the GPU next.",
+    remedy="torch.cuda.synchronize() before each reading of the clock, or torch.cuda.Event(enable_timing=True).",
+    before="start = time.time()\ny = model(x)\nprint(time.time() - start)",
+    after="torch.cuda.synchronize()\nstart = time.time()\ny = model(x)\ntorch.cuda.synchronize()\n"
+    "print(time.time() - start)",
+    find=find,
+    only_gpu=True,
+    silent="whole epochs, spans that contain .item() or another wait, scripts that name no GPU",
+)

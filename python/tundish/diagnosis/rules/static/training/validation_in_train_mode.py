@@ -1,0 +1,48 @@
+"""Evaluation with dropout and batch norm as in training."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ....lint.script import Script
+from ....lint.script.call_arguments import is_literal
+from ....lint.script.modes import depends_on_mode
+from ....lint.script.names import written
+from ....lint.script.validation import validations
+from ..static_rule import Check, Found
+
+
+def find(script: Script) -> Iterator[Found]:
+    if _sets_mode(script):
+        return
+    for _, call in validations(script):
+        if not depends_on_mode(script, call.func):
+            continue
+        model = written(call.func)
+        yield Found(
+            call,
+            f"{model} is evaluated in training mode: nothing in this script calls eval()",
+            f"{model}.eval() before the loop and {model}.train() after it",
+        )
+
+
+def _sets_mode(script: Script) -> bool:
+    if script.methods("eval"):
+        return True
+    return any(call.args and is_literal(call.args[0], False) for call in script.methods("train"))
+
+
+CHECK = Check(
+    id="validation-in-train-mode",
+    title="evaluation in training mode",
+    level="error",
+    why="In training mode dropout drops activations and batch norm uses, and learns from, the statistics of the "
+    "validation batch: the accuracy is wrong and the model changes.",
+    remedy="model.eval() before the evaluation, model.train() after it.",
+    before="with torch.no_grad():\n    for x, y in val_loader:\n        correct += (model(x).argmax(1) == y).sum()",
+    after="model.eval()\nwith torch.no_grad():\n    for x, y in val_loader:\n"
+    "        correct += (model(x).argmax(1) == y).sum()\nmodel.train()",
+    find=find,
+    silent="scripts that do not train or call eval() anywhere, loops over a loader that is trained on; models that the script does "
+    "not show: without dropout and batch norm both modes are the same",
+)

@@ -1,0 +1,92 @@
+"""Evaluation that records a graph for a backward pass that never comes."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ....lint.script import Script
+from ....lint.script.bindings import start_of
+from ....lint.script.names import written
+from ....lint.script.validation import validations
+from ..static_rule import Check, Found
+
+
+def find(script: Script) -> Iterator[Found]:
+    if any(call.args for call in script.calls("torch.set_grad_enabled")):
+        return
+    for loop in script.nodes(ast.For):
+        model = _evaluated(script, loop)
+        if model is not None and not _needs_grad(script, loop):
+            yield Found(
+                model,
+                f"{script.text(model.func)} is in eval mode here, yet every batch records a graph",
+                "put `with torch.no_grad():` around the loop; eval() alone does not do that",
+            )
+    for loop, model in validations(script):
+        if not script.loops.without_grad(model) and not _needs_grad(script, loop):
+            yield Found(
+                model,
+                f"this loop only evaluates {script.text(model.func)}, yet every batch records a graph",
+                "put `with torch.no_grad():` around the loop",
+            )
+
+
+def _evaluated(script: Script, loop: ast.For) -> ast.Call | None:
+    """The first call, in a loop over a loader, of a model that eval() was called on before."""
+    if not script.loops.over_loader(loop):
+        return None
+    evals = {
+        written(call.func.value): start_of(call)
+        for call in script.methods("eval")
+        if isinstance(call.func, ast.Attribute) and script.function(call) is script.function(loop)
+    }
+    for call in script.inside(loop, ast.Call):
+        name = written(call.func)
+        if name not in evals or evals[name] > start_of(call) or script.loops.without_grad(call):
+            continue
+        if script.values.of(call.func).kind == "model" and not _trained_again(
+            script, name, loop, evals[name]
+        ):
+            return call
+    return None
+
+
+def _trained_again(script: Script, name: str, loop: ast.AST, since: tuple[int, int]) -> bool:
+    return any(
+        isinstance(call.func, ast.Attribute)
+        and written(call.func.value) == name
+        and since < start_of(call) < start_of(loop)
+        for call in script.methods("train")
+    )
+
+
+def _needs_grad(script: Script, loop: ast.AST) -> bool:
+    """Saliency, attacks, training in eval mode; or the function is only called without gradients."""
+    function = script.function(loop)
+    for call in script.inside(loop, ast.Call):
+        last = written(call.func).rpartition(".")[2] or getattr(call.func, "attr", "")
+        if last in ("backward", "grad", "requires_grad_", "manual_backward", "step"):
+            return True
+        if "no_grad" in last or "inference" in last:
+            return True
+    if any(keyword.arg == "requires_grad" for keyword in script.inside(function, ast.keyword)):
+        return True
+    if script.loops.called_without_grad(function):
+        return True
+    return any(node.attr == "requires_grad" for node in script.inside(function, ast.Attribute))
+
+
+CHECK = Check(
+    id="validation-with-grad",
+    title="evaluation without torch.no_grad()",
+    level="warning",
+    why="eval() changes dropout and batch norm only. Without no_grad() every activation is kept for a backward pass "
+    "that never comes: more memory, and slower.",
+    remedy="with torch.no_grad(): around the evaluation, or @torch.no_grad() on its function; inference_mode() too.",
+    before="model.eval()\nfor x, y in val_loader:\n    correct += (model(x).argmax(1) == y).sum()",
+    after="model.eval()\nwith torch.no_grad():\n    for x, y in val_loader:\n"
+    "        correct += (model(x).argmax(1) == y).sum()",
+    find=find,
+    silent="where gradients of inputs are used, where all callers turn gradients off; without eval(): loops over a loader that is trained on",
+)

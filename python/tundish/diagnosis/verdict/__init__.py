@@ -1,0 +1,1 @@
+"""Turns the recorded facts of a run into a verdict: cause, figures and changes."""

@@ -1,0 +1,204 @@
+"""The verdict on the facts of one process: the cause, one sentence, the figures, the changes."""
+
+from __future__ import annotations
+
+import html
+import os
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from ..layers.layer_json import layers_json
+from ..report.excerpts import add_excerpts
+from ..report.step_tables import tables
+from ..rules.runtime import findings_of_layers, findings_of_run
+from .cause import CAUSES, Cause, find_cause
+from .changes import Change, find_changes, sort_changes
+from .figures import COMPUTE, Figures, figures
+from .gpu_cause import cause_on_gpu, changes_on_gpu
+from .loading import Loading, loading
+from .missing_sections import missing_notes
+from .phrases import count_text
+
+VERSION = 1
+UNEXPLAINED = 0.1  # of the step: what cached batches save beyond the waiting
+
+
+@dataclass(repr=False)
+class Verdict:
+    """What bounds the step of a training loop, and what to change.
+
+    `print(verdict)` is the report for a terminal.
+    """
+
+    sentence: str  # the verdict in one sentence
+    cause: Cause | None  # what bounds the step: `name` and `share`; None without steps to judge
+    figures: Figures | None = None  # times of the step and its parts
+    changes: list[Change] = field(default_factory=list)  # what to change, best first
+    loading: Loading | None = None  # where the time of a batch goes
+    facts: dict[str, Any] = field(default_factory=dict)  # what was measured
+    notes: list[str] = field(default_factory=list)  # what limits the verdict
+    ranks: list[dict[str, Any]] = field(default_factory=list)  # rank, step and waiting of each rank
+    findings: list[dict[str, Any]] = field(default_factory=list)  # what the checks found
+    applied: dict[str, Any] | None = None  # the change that was tried, and the step that it gave
+    table: str = ""  # table to print: "simple" or "advanced"
+    timeline: dict[str, Any] | None = None  # contents of the timeline file
+
+    def __str__(self) -> str:
+        from ..report.verdict_text import verdict_text
+
+        return verdict_text(self)
+
+    def __repr__(self) -> str:
+        return f"<Verdict: {self.sentence}>"
+
+    def _repr_html_(self) -> str:
+        """In a notebook, a cell that ends with the verdict shows its text."""
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """The report as a page (.html), or its JSON (.json), which `tundish doctor compare` reads."""
+        from ..report.report_file import report_text
+
+        text = report_text(os.fspath(path), self.as_json())
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def as_json(self) -> dict[str, Any]:
+        step = self.figures.step_s if self.figures else 0.0
+        inside = None
+        if self.loading is not None:
+            inside = {**asdict(self.loading), "batch_s": self.loading.batch_s}
+        return {
+            "version": VERSION,
+            "sentence": self.sentence,
+            "cause": None if self.cause is None else asdict(self.cause),
+            "figures": None if self.figures is None else asdict(self.figures),
+            "changes": [one.as_json(step) for one in self.changes],
+            "loading": inside,
+            "loader": self.facts.get("loader"),
+            "lines": add_excerpts(self.facts.get("lines", [])),
+            "steps": [_step_json(one) for one in self.facts.get("steps", [])],
+            "overhead_s": self.facts.get("overhead_s"),
+            "phase": self.facts.get("phase"),
+            "torch": self.facts.get("torch"),
+            "gpu": self.facts.get("gpu_profile"),
+            "layers": layers_json(self.facts.get("layers")),
+            "layers_why": self.facts.get("layers_why", ""),
+            "notes": self.notes,
+            "ranks": self.ranks,
+            "findings": [{"seconds": None, **one} for one in add_excerpts(self.findings)],
+            "applied": self.applied,
+            "tables": tables(self.facts),
+            "memory": (self.facts.get("recorded") or {}).get("memory"),
+            "timeline": self.timeline,
+        }
+
+
+def _step_json(step: dict[str, Any]) -> dict[str, Any]:
+    """Without what the doctor did itself. By the GPU's clock where it is known."""
+    parts = step["gpu_seconds"] or step["seconds"]
+    whole = sum(s for part, s in parts.items() if part != "own")
+    return {"phase": step["phase"], "s": whole, "data_s": parts.get("data", 0.0)}
+
+
+def judge(facts: dict[str, Any], ended: str = "the script") -> Verdict:
+    """`ended`: what ended, in words; empty where it goes on."""
+    found = figures(facts)
+    missing = missing_notes(facts.get("recorded") or {} if ended else (), facts, ended)
+    if found is None:
+        return Verdict(_nothing(facts, ended), None, facts=facts, notes=missing)
+    inside = loading(facts, found)
+    cause = cause_on_gpu(facts, found, find_cause(facts, found, inside))
+    changes = [*find_changes(facts, found, inside, cause), *changes_on_gpu(facts, found, cause)]
+    return Verdict(
+        _sentence(facts, found, cause),
+        cause,
+        found,
+        sort_changes(changes),
+        inside,
+        facts,
+        [*_notes(facts, found), *missing],
+        findings=[*findings_of_run(facts), *findings_of_layers(facts.get("layers"))],
+    )
+
+
+def percent_text(share: float) -> str:
+    return f"{share:.0%}".replace("%", " %")
+
+
+def _nothing(facts: dict[str, Any], ended: str) -> str:
+    if facts.get("torch") is None:
+        return "No verdict: the script did not import PyTorch."
+    steps = facts.get("optimizer_steps", len(facts["steps"]))
+    if not facts["steps"] and steps < 2:
+        return "No verdict: no two optimizer steps of torch were seen."
+    seen = count_text(steps, "optimizer step")
+    return f"No verdict: {ended} ended after {seen}." if ended else f"No verdict yet, after {seen}."
+
+
+def _sentence(facts: dict[str, Any], found: Figures, cause: Cause) -> str:
+    percent = percent_text(cause.share)
+    if cause.name == "compute":
+        waits = percent_text(found.share("data"))
+        parts = sorted(COMPUTE, key=lambda part: -found.parts[part])[:2]
+        shares = ", ".join(f"{part} {percent_text(found.share(part))}" for part in parts)
+        return f"The model bounds the step ({shares}); waiting for data takes {waits} of it."
+    if cause.name == "host":
+        where = f": {cause.detail}" if cause.detail else ""
+        return f"Host code outside the model takes {percent} of every step{where}."
+    if cause.name == "copy":
+        of = f" {cause.detail}" if cause.detail else ""
+        return f"Copies to the GPU{of} take {percent} of every step."
+    if cause.name == "sync":
+        where = f": {cause.detail}" if cause.detail else ""
+        return f"The GPU is idle {percent} of every step, because the host waits for it{where}."
+    if cause.name == "launch":
+        return f"The GPU is idle {percent} of every step between {cause.detail}: the host launches too slowly."
+    if cause.name == "communication":
+        return f"Communication between the ranks takes {percent} of every step."
+    who = "The GPU waits" if found.clock == "gpu" else "Training waits"
+    return f"{who} for data {percent} of every step: {loading_words(facts, cause)}."
+
+
+def loading_words(facts: dict[str, Any], cause: Cause) -> str:
+    """Why data come late: "decoding the samples (Image.convert), with num_workers=1"."""
+    if cause.name == "workers":
+        count = int(cause.detail)
+        if count == 0:
+            return "the loop's own process loads them (num_workers=0)"
+        return f"{count} worker process{'es are' if count > 1 else ' is'} too few"
+    workers = (facts["loader"] or {}).get("num_workers")
+    by = "" if workers is None else f", with num_workers={workers}"
+    detail = f" ({cause.detail})" if cause.detail else ""
+    return f"{CAUSES[cause.name]}{detail}{by}"
+
+
+def _notes(facts: dict[str, Any], found: Figures) -> list[str]:
+    out = []
+    if found.few:
+        one = found.steps == 1
+        seen = f"{'step was' if one else 'steps were'} seen, at the beginning"
+        if found.rare_steps:
+            seen = f"{'step is' if one else 'steps are'} left"
+        out.append(f"only {found.steps} {seen}: the figures are unsteady")
+    if found.rare_steps:
+        out.append(
+            f"{count_text(found.rare_steps, 'unusually long step')} left out (validation, checkpoints)"
+        )
+    faster = 1 - (found.ceiling_s + found.parts["data"]) / found.step_s
+    if found.ceiling_from == "replay" and faster > UNEXPLAINED and not found.few:
+        out.append(
+            f"with cached batches the rest of the step takes {percent_text(faster)} of the step less: loading, or "
+            "other programs, use the CPUs that the training process needs"
+        )
+    if found.ceiling_from == "computed" and facts["phase"] == "done":
+        out.append(
+            "the step if data were free is computed, not measured: no step had cached batches"
+        )
+    if facts.get("gpu_profile_failed"):
+        out.append(f"the GPU could not be profiled: {facts['gpu_profile_failed']}")
+    if facts["loader_failed"]:
+        out.append(f"the loader could not be looked into: {facts['loader_failed']}")
+    if facts["loader"] is None:
+        out.append("no loader of a known kind feeds the loop; waiting is estimated from samples")
+    return out

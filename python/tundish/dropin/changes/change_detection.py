@@ -1,0 +1,74 @@
+"""A data set or sampler that was changed after accelerate() looked at it: torch would see that, the engine would not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..datasets.known_datasets import Known, add_facts
+from ..loader_arguments import check_arguments
+from ..reasons import NotTranslated
+from ..translate import translate
+from .dataset_facts import Identity, contents, is_equal
+
+# Attributes of a sampler besides its settings.
+_NOT_COMPARED = ("generator", "epoch")
+_OBJECTS = ("data_source", "dataset", "sampler")
+
+
+class Snapshot:
+    """What batches depend on, by value."""
+
+    def __init__(self, theirs: Any, known: Known, listed: bool) -> None:
+        self._theirs, self._known, self._listed = theirs, known, listed
+        self._transforms = translate(known.transforms)
+        self._facts: dict[str, Any] = {}
+        self._add_facts(self._facts)
+
+    def check(self) -> None:
+        """Raises RuntimeError if something is not as it was."""
+        now: dict[str, Any] = {}
+        try:
+            check_arguments(self._theirs)
+            self._add_facts(now)
+        except NotTranslated as kept:
+            raise _changed(f"the DataLoader ({kept.reasons[0].what})") from None
+        except (AttributeError, TypeError, ValueError) as error:
+            self._compare(now)  # names what was replaced by something unknown
+            raise _changed(f"the data set ({error})") from error
+        self._compare(now)
+        if len(now) != len(self._facts):
+            raise _changed("the data set")
+        try:
+            transforms = translate(self._known.transforms)
+        except NotTranslated:
+            raise _changed("the transforms of the data set") from None
+        if transforms != self._transforms:
+            raise _changed("the transforms of the data set")
+
+    def _compare(self, now: dict[str, Any]) -> None:
+        for name, fact in now.items():
+            if name not in self._facts or not is_equal(fact, self._facts[name]):
+                raise _changed(name)
+
+    def _add_facts(self, out: dict[str, Any]) -> None:
+        add_facts(out, self._theirs.dataset)
+        batches = self._theirs.batch_sampler
+        _add_settings(out, batches, "batch_sampler")
+        if not self._listed:  # otherwise the sampler is asked anew
+            _add_settings(out, batches.sampler, "sampler")
+
+
+def _add_settings(out: dict[str, Any], sampler: Any, name: str) -> None:
+    for key, value in vars(sampler).items():
+        if key in _OBJECTS:
+            out[f"{name}.{key}"] = Identity(value)
+            has_length = hasattr(value, "__len__") and key != "sampler"
+            out[f"len({name}.{key})"] = len(value) if has_length else 0
+        elif key not in _NOT_COMPARED:
+            out[f"{name}.{key}"] = contents(value)
+
+
+def _changed(name: str) -> RuntimeError:
+    return RuntimeError(
+        f"{name} changed after tundish.accelerate() looked at it: call tundish.accelerate() again"
+    )

@@ -1,0 +1,150 @@
+"""Data sets whose samples the engine can read itself, and torch's wrappers around them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..changes.dataset_facts import Identity, contents
+from ..reasons import keep
+from ..where_defined import where_defined
+from . import (
+    hugging_face_datasets as hugging_face_sets,
+)
+from . import (
+    timm_datasets as timm_sets,
+)
+from . import (
+    torchvision_datasets as torchvision_sets,
+)
+from .parts import Part, Pixels
+
+
+@dataclass(frozen=True)
+class Known:
+    """A data set as parts, concatenated, and which of their samples it has."""
+
+    parts: list[Part]
+    numbers: Any  # int64: of each index, the number in the parts; may repeat
+    bases: list[Any]  # the data set of each part
+
+    @property
+    def transforms(self) -> list[Any]:
+        return [
+            hugging_face_sets.transform_of(base)
+            if hugging_face_sets.is_known(base)
+            else base.transform
+            for base in self.bases
+        ]
+
+    @property
+    def total(self) -> int:
+        return sum(map(len, self.parts))
+
+    @property
+    def is_whole(self) -> bool:
+        """Every sample of the parts once, in order."""
+        import numpy as np
+
+        return len(self.numbers) == self.total and bool(
+            (self.numbers == np.arange(self.total)).all()
+        )
+
+
+def look_at(dataset: Any) -> Known:
+    """Raises NotTranslated for any other data set."""
+    bases: list[tuple[Any, Part]] = []
+    numbers = _numbers(dataset, bases)
+    if len(numbers) == 0:
+        raise keep("the data set has no samples", "fill it")
+    parts = [part for _, part in bases]
+    if (
+        len({isinstance(part, Pixels) for part in parts}) > 1
+        or len({part.mode for part in parts}) > 1
+    ):
+        raise keep(
+            "ConcatDataset of files and arrays, or of colours and greys", "one loader for each kind"
+        )
+    if len({(part.names, part.upright) for part in parts}) > 1:
+        raise keep("the parts of ConcatDataset give different samples", "one loader for each kind")
+    return Known(parts, numbers, [base for base, _ in bases])
+
+
+def _numbers(dataset: Any, bases: list[tuple[Any, Part]]) -> Any:
+    """Samples of `dataset` by their number in the bases, which it finds."""
+    import numpy as np
+    from torch.utils.data import ConcatDataset, Subset
+
+    if type(dataset) in (Subset, ConcatDataset) and "__getitems__" in vars(dataset):
+        raise keep(
+            f"{type(dataset).__name__} has a __getitems__ of its own",
+            "leave it out",
+            where_defined(vars(dataset)["__getitems__"]),
+        )
+    if type(dataset) is Subset:
+        inner = _numbers(dataset.dataset, bases)
+        chosen = np.asarray(dataset.indices)
+        if chosen.ndim != 1 or (chosen.size and chosen.dtype.kind not in "iu"):
+            raise keep("the indices of Subset are not whole numbers", "give a flat list of them")
+        return inner[chosen.astype(np.int64)]
+    if type(dataset) is ConcatDataset:
+        inner = [_numbers(part, bases) for part in dataset.datasets]
+        if list(dataset.cumulative_sizes) != np.cumsum([len(part) for part in inner]).tolist():
+            raise keep(
+                "the data sets of ConcatDataset were changed after it was made",
+                "make the ConcatDataset again",
+            )
+        return np.concatenate(inner)
+    begin = 0
+    for base, part in bases:
+        if base is dataset:
+            return begin + np.arange(len(part))
+        begin += len(part)
+    part = _part_of(dataset)
+    bases.append((dataset, part))
+    return begin + np.arange(len(part))
+
+
+def add_facts(out: dict[str, Any], dataset: Any) -> None:
+    """Adds what the samples of a known data set depend on, besides its transforms: by the name of each attribute."""
+    _add_facts(out, dataset, "dataset", set())
+
+
+def _add_facts(out: dict[str, Any], dataset: Any, name: str, seen: set[int]) -> None:
+    """`seen`: ids of data sets whose facts were added under another name."""
+    from torch.utils.data import ConcatDataset, Subset
+
+    out[name] = Identity(dataset)
+    if id(dataset) in seen:
+        return
+    seen.add(id(dataset))
+    out[f"{name}.__getitems__"] = vars(dataset).get("__getitems__")
+    if type(dataset) is Subset:
+        out[f"{name}.indices"] = contents(dataset.indices)
+        _add_facts(out, dataset.dataset, f"{name}.dataset", seen)
+    elif type(dataset) is ConcatDataset:
+        out[f"{name}.cumulative_sizes"] = list(dataset.cumulative_sizes)
+        out[f"len({name}.datasets)"] = len(dataset.datasets)
+        for number, part in enumerate(dataset.datasets):
+            _add_facts(out, part, f"{name}.datasets[{number}]", seen)
+    elif hugging_face_sets.is_known(dataset):
+        out[f"{name}.format"] = hugging_face_sets.settings_of(dataset)
+    else:
+        found = timm_sets.facts_of(dataset) or torchvision_sets.facts_of(dataset)
+        out |= {f"{name}.{key}": value for key, value in found.items()}
+        out[f"{name}.target_transform"] = Identity(dataset.target_transform)
+        out[f"{name}.__getitem__"] = type(dataset).__getitem__
+
+
+def _part_of(dataset: Any) -> Part:
+    if hugging_face_sets.is_known(dataset):
+        return hugging_face_sets.part_of(dataset)
+    part = torchvision_sets.part_of(dataset) or timm_sets.part_of(dataset)
+    if part is None:
+        raise keep(
+            f"{type(dataset).__name__} is a data set of its own",
+            "tundish.pack(dataset, 'train.tnd') and tundish.Loader, if it gives images and labels "
+            "(docs/formats/python.md)",
+            where_defined(dataset),
+        )
+    return part

@@ -1,0 +1,164 @@
+"""A pack beside the files of a data set: found, or made in the background."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from ..._c.errors import Error
+from ...data.open_source import Source
+from ...data.settings.world import rank_and_world_size
+from ...program import find_program
+from ...scratch_folder import scratch_folder
+from ..accelerate_report import Report
+from ..changes.file_stamps import Stamps, stamps_path
+from ..datasets.part_sources import list_name, write_list
+from ..datasets.parts import Files
+from ..reasons import NotTranslated
+from .pack_contents import check_pack
+
+_END_S = 10.0  # that a program may take to tidy up
+
+
+def path_of(files: Files, pack: str) -> str:
+    return f"{files.root.rstrip('/')}.auto.tnd" if pack == "auto" else os.path.abspath(pack)
+
+
+class PackBeside:
+    """Ready at once when the pack exists and fits; otherwise made by a process, and ready later.
+
+    Of several ranks the first one makes it, and the first one of each machine compares it with the files. A pack whose path was given is
+    never overwritten. `accept` is called with the opened pack and raises Error, ValueError or NotTranslated where it gives other batches.
+    """
+
+    def __init__(
+        self, files: Files, pack: str, report: Report, accept: Callable[[Source], None]
+    ) -> None:
+        self.path = path_of(files, pack)
+        self.about = ""  # how it is known that the pack has these files
+        self._files, self._report, self._accept = files, report, accept
+        self._looked_at: Any = None  # the pack and its stamps that were found unfit
+        self._before: Stamps | None = None  # of the files, before they were packed
+        self._process: Any = None
+        self._folder = ""  # of what the process reads and answers
+        self._end: Any = None
+
+    def start(self, pack: str) -> Source | None:
+        """The pack, or None while it is made."""
+        source = self._open()
+        stale = self._looked_at is not None
+        if (
+            source is None
+            and (pack == "auto" or not stale)
+            and rank_and_world_size(None, None)[0] == 0
+        ):
+            self._make(["--force"] if stale else [])
+        return source
+
+    def poll(self) -> Source | None:
+        if self._process is not None:
+            if self._process.poll() is None:
+                return None
+            code, self._process = self._process.returncode, None
+            if code != 0:
+                self._report.add_note(f"{self.path} was not made: {_error_of(self._folder)}")
+                self._before = None
+            self._end()
+        return self._open()
+
+    def _open(self) -> Source | None:
+        """The pack is checked now: a file may have been changed since it was packed."""
+        identity = _identity(self.path)
+        if identity is None or identity == self._looked_at:
+            return None
+        verdict = check_pack(self.path, self._files, self._before, _compares())
+        problem = verdict.problem
+        if verdict.waits:
+            self._looked_at = identity
+            return None
+        if not problem:
+            try:
+                source = Source(self.path)
+                again = _identity(self.path)
+                if again is None or again[0] != identity[0]:
+                    return None  # replaced meanwhile: the next epoch looks again
+                self._accept(source)
+            except (Error, ValueError, NotTranslated) as error:
+                problem = str(error)
+            else:
+                self.about = verdict.about
+                return source
+        self._looked_at, self._before = identity, None
+        self._report.add_note(f"the pack is not used: {problem}")
+        return None
+
+    def _make(self, words: list[str]) -> None:
+        try:
+            self._before = Stamps.of(self._files.paths)
+        except OSError:
+            self._before = None  # the program names the file
+        scratch = contextlib.ExitStack()
+        self._folder = folder = scratch.enter_context(scratch_folder("tundish-packing-"))
+        listed = os.path.join(folder, list_name(self._files))
+        write_list(self._files, listed)
+        nice = ["nice", "-n", "10"] if shutil.which("nice") else []
+        words = [*nice, find_program(), "pack", "--json", "--progress=never", *words]
+        with open(os.path.join(folder, "answer"), "wb") as answer:
+            self._process = subprocess.Popen(
+                [*words, "--output", self.path, "--", listed],
+                stdout=answer,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,  # Ctrl-C is for the training; _end_all() ends it
+            )
+        self._end = weakref.finalize(self, _end_all, self._process, scratch)
+        self._report.add_note(f"packing the files in the background into {self.path}")
+
+
+def _identity(path: str) -> tuple[Any, int] | None:
+    """Returns which pack is there, and when its stamps were saved; None: there is no pack."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    try:
+        stamps = os.stat(stamps_path(path)).st_mtime_ns
+    except OSError:
+        stamps = 0
+    return (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns), stamps
+
+
+def _compares() -> bool:
+    """Whether this process reads the files to compare them: one of each machine does."""
+    if rank_and_world_size(None, None)[0] == 0:
+        return True
+    return os.environ.get("LOCAL_RANK", os.environ.get("SLURM_LOCALID")) == "0"
+
+
+def _end_all(process: Any, scratch: contextlib.ExitStack) -> None:
+    """An interrupted pack goes on where it stopped, in the next run."""
+    if process.poll() is None:
+        process.send_signal(signal.SIGINT)
+        try:
+            process.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+    scratch.close()
+
+
+def _error_of(folder: str) -> str:
+    try:
+        with open(os.path.join(folder, "answer"), encoding="utf-8", errors="replace") as file:
+            result = json.load(file)
+    except (OSError, ValueError):
+        return "the program ended early"
+    if "error" in result:
+        return str(result["error"]["message"])
+    return f"{len(result['refused']):,} files were refused, the first: {result['refused'][0]['message']}"

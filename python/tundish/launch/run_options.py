@@ -1,0 +1,120 @@
+"""The options of `tundish run`, and whether the script can be started."""
+
+from __future__ import annotations
+
+import os
+
+from .._c.close_name import close_name
+from .._cli.arguments import Arguments, Options, VerbHelp
+from .._cli.error_output import UsageError
+from .._cli.option_values import seconds, whole_number
+
+MOST = 99_999  # ranks or machines
+_HELP = VerbHelp(
+    verb="run",
+    usage="[options] SCRIPT [arguments of the script]",
+    examples="""\
+tundish run train.py
+tundish run --ranks 2 --logs logs/ train.py --lr 0.1
+tundish run --nodes 2 --node 0 --address host0:29500 train.py
+tundish run --dry-run train.py""",
+    text="""\
+Runs a training script once per GPU, as torchrun does, with good defaults: one rank
+per visible GPU (one without a GPU), CPUs and threads shared out so that each rank is
+close to its GPU, a free port. The first rank prints to the terminal as if it were
+alone; lines of the others begin with "[rank 1] ". When a rank fails, the message
+names the one that failed first and ends the others. Nothing stays behind.""",
+    after="""\
+Variables of each rank: RANK, LOCAL_RANK, WORLD_SIZE, LOCAL_WORLD_SIZE, GROUP_RANK,
+MASTER_ADDR, MASTER_PORT and the others of torchrun; OMP_NUM_THREADS, PYTHONUNBUFFERED,
+PYTHONFAULTHANDLER unless they are set.""",
+    json="""\
+{command, nodes, node, world_size, ranks, exit, seconds, signal, failure}; ranks is an
+array of {rank, local_rank, gpu, cpus, threads, environment, exit, signal, seconds,
+ended_by_launcher, log}; failure is null or {rank, exit, message, stderr}. With
+--dry-run nothing has ended: exit, seconds, signal, ended_by_launcher, log and failure
+are left out""",
+    exit_codes="""\
+0 done, 2 wrong use, 130 interrupted (128 + signal), 1 ended by --exit-timeout or failed
+to start; else the code of the rank that failed first, 128 + N when signal N killed it""",
+    json_about="print JSON on stdout, for programs; the ranks print on stderr",
+    quiet_about="no notes, only errors",
+)
+
+
+def _arguments() -> Arguments:
+    arguments = Arguments(_HELP, ends_at_first_word=True, check=_check_options)
+    arguments.row("SCRIPT", "a Python file; every argument after it is the script's")
+    arguments.flag("-m", "SCRIPT is a module, as in python -m")
+    about = "processes on this machine (one per GPU)"
+    arguments.option("--ranks", "N", about, whole_number(1, MOST))
+    about = "machines of the run (1), each with the same number of ranks"
+    arguments.option("--nodes", "N", about, whole_number(1, MOST))
+    about = "which of them this is, from 0"
+    arguments.option("--node", "I", about, whole_number(0, MOST))
+    about = "where machine 0 can be reached; the same on all machines"
+    arguments.option("--address", "HOST[:P]", about)
+    about = "DIR/rank0.log, ...; the other ranks then print only there"
+    arguments.option("--logs", "DIR", about)
+    arguments.flag("--no-affinity", "do not bind ranks to CPUs")
+    about = "seconds to end in, before a rank is killed (10)"
+    arguments.option("--grace", "S", about, seconds(), 10.0)
+    about = "end ranks that run S seconds after another one ended well"
+    arguments.option("--exit-timeout", "S", about, seconds())
+    arguments.flag("--dry-run", "print what each rank would get, and start nothing")
+    return arguments
+
+
+def _check_options(options: Options) -> None:
+    command = options.command
+    options.script, options.arguments = (command[0], command[1:]) if command else ("", [])
+    _check_script(options)
+    _check_nodes(options)
+
+
+def _check_script(options: Options) -> None:
+    script = options.script
+    if not script:
+        raise UsageError("SCRIPT is missing\n  fix: tundish run train.py")
+    if options.m:
+        return
+    if os.path.isdir(script) and not os.path.exists(os.path.join(script, "__main__.py")):
+        raise UsageError(f"{script} is a folder\n  fix: name the script in it")
+    if not os.path.exists(script):
+        raise UsageError(_missing_script(script))
+
+
+def _missing_script(script: str) -> str:
+    folder = os.path.dirname(script)
+    seen_from = f"name the script as seen from {os.getcwd()}"
+    try:
+        names = [name for name in os.listdir(folder or ".") if name.endswith(".py")]
+    except OSError:
+        return f"{script}: there is no folder {folder}\n  fix: {seen_from}"
+    near = close_name(os.path.basename(script), names)
+    fix = f"did you mean {os.path.join(folder, near)}?" if near else seen_from
+    return f"{script}: no such script\n  fix: {fix}"
+
+
+def _check_nodes(options: Options) -> None:
+    if options.nodes is None:
+        if options.node is not None:
+            raise UsageError("--node is for --nodes N")
+        options.nodes, options.node = 1, 0
+    if options.nodes > 1 and (options.node is None or not options.address):
+        missing = "--node I" if options.node is None else "--address HOST"
+        line = f"tundish run --nodes {options.nodes} --node 0 --address HOST:29500 {options.script}"
+        raise UsageError(
+            f"{options.nodes} machines need {missing}\n"
+            f"  fix: {line}\n"
+            "       on the first machine, HOST, and with --node 1, ... on the others"
+        )
+    options.node = options.node or 0
+    if options.node >= options.nodes:
+        raise UsageError(
+            f"--node {options.node} of --nodes {options.nodes}\n"
+            f"  fix: machines are counted from 0: use 0 to {options.nodes - 1}"
+        )
+
+
+ARGUMENTS = _arguments()

@@ -1,0 +1,1 @@
+"""Binds PyTorch's parameters, gradients and states to the engine's optimizers."""

@@ -1,0 +1,388 @@
+"""What all optimisers of the engine share: torch's interface around one call per step."""
+
+from __future__ import annotations
+
+from itertools import chain, compress
+from operator import attrgetter, is_, itemgetter
+from threading import Lock
+from typing import Any
+
+import torch
+
+from ..._c.errors import ArgumentError
+from ..._c.structs import OptimizerGroup
+from .averaged_weights import Averaged
+from .bound_states import BoundStates
+from .engine_calls import Engine
+from .foreign_states import add_group_steps, read_group_states
+from .learning_rates import is_on_gpu, rate_address
+from .saved_state import checked_load, removed_after
+from .step_hooks import Stepping
+from .step_options import WithOptions, check_group, read_options
+from .tensor_checks import check_whole, name_of
+from .tensor_probe import DIFFERENT, MOVED
+from .tensor_table import (
+    Bucket,
+    Table,
+    check_rows,
+    extra_states,
+    fp32_like,
+    layout_of,
+    put_in_order,
+    refresh_masters,
+    rows_of,
+    shape_of,
+    tensor_of,
+)
+
+# Functions written in C, for map(): no line of Python runs per tensor.
+_gradient = attrgetter("grad")
+_PARAMETERS = itemgetter("params")
+_address = torch.Tensor.data_ptr
+# As a number: torch.cuda.current_stream() takes ten times as long.
+_stream_of = getattr(torch._C, "_cuda_getCurrentRawStream", lambda device: 0)
+
+
+def _addresses(gradients: list[Any]) -> list[int]:
+    try:
+        return list(map(_address, gradients))
+    except TypeError:  # one is None
+        return [0 if one is None else one.data_ptr() for one in gradients]
+
+
+class EngineOptimizer(WithOptions, Averaged, Stepping):
+    """Base of the optimisers. The extra keyword arguments are those of `Options`: max_norm, ema_decay,
+    master_weights, stochastic_rounding, clear_gradients. state[p]["ema"] is the average of the weights.
+    """
+
+    _step_supports_amp_scaling = True  # a GradScaler leaves dividing by the scale to step()
+    _kind = ""
+    _counts_steps = True  # state["step"]
+    _uses_tensor_norms = False  # refuses flat parameters: many tensors in one have one norm
+    _looks_for_inf = False  # found_inf is to be set by the step (tundish.optim.GradScaler)
+
+    _engine: Engine | None
+    _table: Table | None  # None: bound again by the next step
+    _device: Any
+    _norm: Any  # of the last step; the engine writes it
+
+    def __init__(self, params: Any, defaults: dict[str, Any], more: dict[str, Any]) -> None:
+        self._options = read_options(type(self).__name__, more)
+        self._seed = torch.initial_seed() % (1 << 64)
+        self._forget()
+        super().__init__(params, defaults)
+
+    # --- what an optimiser adds ---------------------------------------------------------------
+
+    def _state_names(self, group: dict[str, Any]) -> tuple[str, ...]:
+        """States with one number per element, at most two."""
+        raise NotImplementedError
+
+    def _fill(self, out: OptimizerGroup, group: dict[str, Any]) -> None:
+        """The hyper-parameters of this step."""
+        raise NotImplementedError
+
+    def _saved_names(self, group: dict[str, Any]) -> set[str]:
+        """What a saved state of a parameter holds beside the step and the extra states."""
+        return set(self._state_names(group))
+
+    def _tensor_state(self, parameter: Any, state: dict[str, Any]) -> Any:
+        """A state of one number for the whole tensor, where the optimiser has one."""
+        return None
+
+    def _corrected_decay(self, group: dict[str, Any]) -> float:
+        """timm's corrected_weight_decay: it shrinks with the square of the learning rate."""
+        decay = float(group["weight_decay"])
+        first = float(self.defaults["lr"])
+        if not group["corrected_weight_decay"]:
+            return decay
+        if is_on_gpu(group["lr"]):
+            raise ArgumentError(
+                f"{type(self).__name__}: corrected_weight_decay needs a learning rate that the host knows\n"
+                "  fix: lr as a number, or corrected_weight_decay=False"
+            )
+        return decay * float(group["lr"]) / first
+
+    # --- torch's interface --------------------------------------------------------------------
+
+    @property
+    def grad_norm(self) -> Any:
+        """With max_norm: the norm of all gradients in the last step, before they were clipped; a new
+        tensor of one number. None before the first step, and without max_norm."""
+        return None if self._norm is None else self._norm.clone()
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        if isinstance(param_group, dict):  # torch refuses others
+            check_group(type(self).__name__, param_group)
+        super().add_param_group(param_group)
+        self._table = None
+
+    def state_dict(self) -> dict[str, Any]:
+        """torch's: each parameter gets a step count of its own. timm and Apex find one in the groups."""
+        first = self.register_state_dict_post_hook(type(self)._complete, prepend=True)
+        with removed_after(first):
+            out: dict[str, Any] = super().state_dict()
+        return out
+
+    def _complete(self, saved: dict[str, Any]) -> None:
+        """Before the user's hooks, which may make anything of it."""
+        for key, state in saved["state"].items():
+            if isinstance(state, dict) and isinstance(state.get("step"), torch.Tensor):
+                saved["state"][key] = {**state, "step": state["step"].clone()}
+        if self._counts_steps:
+            add_group_steps(saved)
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """A state of this optimiser, or of torch's, timm's or Apex's of the same name."""
+        prepare = read_group_states if self._counts_steps else None
+        with checked_load(self, state_dict, prepare):
+            super().load_state_dict(state_dict)
+        self._table = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_options": self._options, "_seed": self._seed}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:
+            for name, value in self.defaults.items():
+                group.setdefault(name, value)
+        self._forget()
+
+    # --- the step -----------------------------------------------------------------------------
+
+    def _forget(self) -> None:
+        self._engine = self._table = None
+        self._calls = 0
+        self._device = self._norm = None
+        self._lock = Lock()  # the engine makes one step at a time
+
+    @torch._disable_dynamo  # type: ignore[untyped-decorator]  # a compiled function calls it as it is
+    def _update_alone(self) -> None:
+        if self._is_averaged:
+            self._refuse_step()
+        with self._lock:
+            self._update()
+
+    def _update(self) -> None:
+        groups = self.param_groups
+        if len(groups) == 1:
+            parameters = groups[0]["params"]
+        else:
+            parameters = [*chain.from_iterable(map(_PARAMETERS, groups))]
+        table: Table | None = self._table
+        copies: list[Any] = []
+        is_bound = self._is_bound(table, parameters)
+        if not is_bound:
+            with torch.no_grad():
+                table, copies = self._bound_anew(parameters)
+        engine = self._engine
+        if table is None or engine is None:
+            return  # no parameter has a gradient
+        if table.masters:
+            refresh_masters(table)
+        for out, bucket in zip(engine.groups, table.buckets):
+            self._fill(out, bucket.group)
+            if table.on_gpu:  # it counts the steps itself: whether one is skipped is known there
+                out.lr_at = rate_address(bucket.group)
+                out.step_at = bucket.count.data_ptr() if bucket.active else None
+            out.step = bucket.step + 1
+        if self._call(engine):
+            for bucket in () if table.on_gpu else table.buckets:
+                if bucket.active:
+                    bucket.step += 1
+                    if bucket.count is not None:
+                        bucket.count += 1
+            if is_bound:
+                engine.bump_versions()
+            else:
+                torch.autograd.graph.increment_version([*compress(parameters, table.present)])
+            table.versions = [parameter._version for parameter, _ in table.masters]
+        if self._options.clear_gradients:
+            for gradient in copies:
+                gradient.detach().zero_()
+
+    def _call(self, engine: Engine) -> bool:
+        """False: gradients were not finite, and a GradScaler wants such a step skipped."""
+        options = self._options
+        if self._device.type == "cuda":
+            engine.options.stream = _stream_of(self._device.index)
+        engine.options.check_finite = self._looks_for_inf
+        engine.options.max_norm = options.max_norm
+        engine.options.ema_decay = options.ema_decay
+        engine.options.clear_gradients = options.clear_gradients
+        engine.options.stochastic_rounding = options.stochastic_rounding
+        self._calls += 1  # random numbers of its own for each step, also where no step is counted
+        engine.options.seed = (self._seed + self._calls) % (1 << 64)
+        scale, found_inf = (
+            None if one is None else one.to(self._device, torch.float32)
+            for one in (getattr(self, "grad_scale", None), getattr(self, "found_inf", None))
+        )
+        if options.max_norm > 0 and self._norm is None:
+            self._norm = torch.zeros((), device=self._device)
+        return engine.step(scale, found_inf, self._norm)
+
+    def _is_bound(self, table: Table | None, parameters: list[Any]) -> bool:
+        """Whether the engine knows where all tensors are; gradients that moved, it has found."""
+        if table is None or self._engine is None or not self._states_are_bound(table):
+            return False
+        if shape_of(self.param_groups) != table.groups:
+            return False
+        found = self._engine.find_gradients(parameters)
+        if found == MOVED:
+            table.gradients = []  # not known here
+        return found != DIFFERENT
+
+    def _states_are_bound(self, table: Table) -> bool:
+        return (
+            table.states is not None
+            and table.states.are_current(self.state)
+            and all(
+                bucket.is_counted_right(table.on_gpu)
+                and (not bucket.active or bucket.names == self._state_names(bucket.group))
+                for bucket in table.buckets
+            )
+        )
+
+    def _are_in_place(self, table: Table, parameters: list[Any]) -> bool:
+        return (
+            shape_of(self.param_groups) == table.groups
+            and all(map(is_, parameters, table.parameters))
+            and list(map(layout_of, parameters)) == table.layouts
+            and self._states_are_bound(table)
+        )
+
+    def _bound_anew(self, parameters: list[Any]) -> tuple[Table | None, list[Any]]:
+        """The table for tensors that may have moved; the gradients of which the engine reads a copy."""
+        gradients = list(map(_gradient, parameters))
+        try:
+            addresses = _addresses(gradients)
+            table = self._table_for(parameters, gradients, addresses)
+            copies = put_in_order(parameters, gradients, addresses, table)
+        except (RuntimeError, NotImplementedError, TypeError):
+            check_rows(self.param_groups)  # names the parameter, where one is the reason
+            raise
+        if table is not None and self._engine is not None and addresses != table.gradients:
+            self._engine.set_gradients(addresses)
+            table.gradients = addresses
+        return table, copies
+
+    def _table_for(
+        self, parameters: list[Any], gradients: list[Any], addresses: list[int]
+    ) -> Table | None:
+        """The table as it is, or bound again where something moved."""
+        table = self._table
+        if table is not None and self._are_in_place(table, parameters):
+            # Not by addresses: an empty gradient has the address 0, as an absent one.
+            present = [one is not None for one in gradients]
+            dtypes = [None if one is None else one.dtype for one in gradients]
+            if present == table.present and dtypes == table.dtypes:
+                return table
+        self._table = self._bind() if any(one is not None for one in gradients) else None
+        return self._table
+
+    # --- binding ------------------------------------------------------------------------------
+
+    def _bind(self) -> Table:
+        check_rows(self.param_groups)
+        self._check_whole()
+        rows = list(rows_of(self.param_groups))
+        self._refuse_capture(rows[0][2])
+        self._start_engine(rows[0][2].device)
+        table = Table(
+            groups=shape_of(self.param_groups),
+            parameters=[p for _, _, p in rows],
+            layouts=[layout_of(p) for _, _, p in rows],
+            gradients=[0 if p.grad is None else p.grad.data_ptr() for _, _, p in rows],
+            present=[p.grad is not None for _, _, p in rows],
+            dtypes=[None if p.grad is None else p.grad.dtype for _, _, p in rows],
+            complete=all(p.grad is not None for _, _, p in rows),
+            contiguous=all(p.is_contiguous() for _, _, p in rows),
+            on_gpu=self._device.type == "cuda",
+        )
+        known: dict[int, int] = {}
+        buckets: dict[Any, int] = {}
+        tensors = []
+        for number, place, parameter in rows:
+            name = name_of(self.param_groups, number, place)
+            group = self.param_groups[number]
+            active = parameter.grad is not None
+            needed = active or self._options.ema_decay > 0
+            state = self.state[parameter] if needed else self.state.get(parameter, {})
+            done = self._steps_made(state, group, known)
+            states = self._own_states(parameter, state, group, name) if active else []
+            key = (number, done, active)
+            if key not in buckets:
+                buckets[key] = len(table.buckets)
+                counted = self._counts_steps or table.on_gpu
+                count = torch.tensor(float(done), device=self._device) if counted else None
+                names = self._state_names(group)
+                table.buckets.append(Bucket(group, done, active, names, count, state))
+            bucket = table.buckets[buckets[key]]
+            if self._counts_steps and active:
+                state["step"] = bucket.count
+            extra = extra_states(parameter, state, self._options, name) if needed else {}
+            if "master" in extra:
+                table.masters.append((parameter, extra["master"]))
+            if active and (one := self._tensor_state(parameter, state)) is not None:
+                extra["tensor_state"] = one
+            tensors.append(tensor_of(parameter, states, extra, buckets[key]))
+        assert self._engine is not None
+        self._engine.bind(tensors, len(table.buckets))
+        self._engine.know(table.parameters)
+        table.states = BoundStates(self.state)
+        return table
+
+    def _check_whole(self) -> None:
+        groups, owner = self.param_groups, type(self).__name__
+        if self._uses_tensor_norms:
+            fix = "SGD, Adam, AdamW or Lion, or DistributedDataParallel"
+            check_whole(groups, f"{owner} needs the norm of each tensor", fix)
+        if self._options.max_norm > 0:
+            check_whole(groups, "max_norm needs all gradients", "model.clip_grad_norm_()")
+        if self._looks_for_inf:
+            check_whole(groups, "tundish.optim.GradScaler needs all gradients", "ShardedGradScaler")
+
+    def _refuse_capture(self, parameter: Any) -> None:
+        if parameter.is_cuda and torch.cuda.is_current_stream_capturing():
+            raise ArgumentError(
+                f"{type(self).__name__}: a CUDA graph is being captured before the states exist, or after "
+                "tensors moved; each replay would begin anew\n"
+                "  fix: run one step before the capture, with the same gradients present"
+            )
+
+    def _steps_made(
+        self, state: dict[str, Any], group: dict[str, Any], known: dict[int, int]
+    ) -> int:
+        """By a parameter, before this step. Without a count: whether it has made any. `known`: of
+        tensors that were read before; each waits for the GPU."""
+        if self._counts_steps:
+            step = state.get("step", 0)
+            if id(step) not in known:
+                known[id(step)] = int(step)
+            return known[id(step)]
+        return int(any(state.get(name) is not None for name in self._state_names(group)))
+
+    def _own_states(
+        self, parameter: Any, state: dict[str, Any], group: dict[str, Any], name: str
+    ) -> list[Any]:
+        out = []
+        for key in self._state_names(group):
+            value = state.get(key)
+            if value is None:
+                value = torch.zeros_like(parameter, dtype=torch.float32)
+            state[key] = fp32_like(parameter, value, name)
+            out.append(state[key])
+        return out
+
+    def _start_engine(self, device: Any) -> None:
+        if self._engine is not None and device == self._device:
+            return
+        number = -1 if device.type == "cpu" else device.index
+        if device.type not in ("cpu", "cuda"):
+            raise ArgumentError(
+                f"{type(self).__name__} runs on CPUs and CUDA GPUs, not on {device}"
+            )
+        self._engine = Engine(self._kind, number, torch.get_num_threads())
+        self._device = device
+        self._norm = None

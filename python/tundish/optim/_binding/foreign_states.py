@@ -1,0 +1,91 @@
+"""What timm and Apex save in a group, and torch and Tundish in the state of each parameter.
+
+timm's Lamb, Apex's FusedAdam, FusedLAMB and FusedNovoGrad count the steps of a group. FusedNovoGrad also
+keeps the norms there: two tensors, the norms of the parameters in float16 and those in float32.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from ..._c.errors import ArgumentError
+
+
+def read_group_states(owner: str, saved: dict[str, Any]) -> dict[str, Any]:
+    """Returns a saved state with everything in the states of the parameters."""
+    states = dict(saved["state"])
+    groups = []
+    for number, group in enumerate(saved["param_groups"]):
+        group = dict(group)
+        step, norms = group.pop("step", None), group.pop("exp_avg_sq", None)
+        keys = [key for key in group["params"] if states.get(key)]
+        if step is not None:
+            states.update(with_steps(keys, states, float(step)))
+        if norms is not None and owner != "NovoGrad":
+            raise ArgumentError(
+                f"{owner}: the saved state has norms in group {number}: it is the state of NovoGrad"
+            )
+        if norms is not None:
+            bare = [k for k in keys if "exp_avg" in states[k] and "exp_avg_sq" not in states[k]]
+            states.update(with_norms(owner, number, bare, states, norms))
+        groups.append(group)
+    return {**saved, "state": states, "param_groups": groups}
+
+
+def with_steps(keys: list[Any], states: dict[Any, Any], step: float) -> dict[Any, Any]:
+    """Returns states that hold their own step counts. `step` is the count of their group.
+
+    timm and Apex leave the parameters' counts of a loaded state as they are, and go on counting in the group.
+    A group that is ahead of all its parameters was trained there: each parameter made the missing steps.
+    """
+    counts = [float(states[key]["step"]) for key in keys if "step" in states[key]]
+    missing = max(0.0, step - max(counts, default=step))
+    out = {}
+    for key in keys:
+        own = states[key].get("step")
+        if own is None:
+            out[key] = {**states[key], "step": torch.tensor(step)}
+        elif missing:
+            out[key] = {**states[key], "step": torch.tensor(float(own) + missing)}
+    return out
+
+
+def with_norms(
+    owner: str, number: int, keys: list[Any], states: dict[Any, Any], norms: Any
+) -> dict[Any, Any]:
+    """Apex's momentum has the type of its parameter, and so tells which of the two tensors has the norm."""
+    halves = [key for key in keys if states[key]["exp_avg"].dtype == torch.float16]
+    floats = [key for key in keys if states[key]["exp_avg"].dtype != torch.float16]
+    out = {}
+    for own, given in zip((halves, floats), norms):
+        if len(own) != (count := 0 if given is None else given.numel()) and keys:
+            raise ArgumentError(
+                f"{owner}: the saved state of group {number} has {count} norms for {len(own)} "
+                "parameters: it is the state of another model"
+            )
+        for place, key in enumerate(own):
+            out[key] = {**states[key], "exp_avg_sq": given.flatten()[place].clone()}
+    return out
+
+
+def add_group_steps(saved: dict[str, Any]) -> None:
+    """The count of each group's steps, as timm and Apex read it."""
+    for group in saved["param_groups"]:
+        states = [saved["state"].get(key, {}) for key in group["params"]]
+        group["step"] = max((int(state["step"]) for state in states if "step" in state), default=0)
+
+
+def add_group_norms(saved: dict[str, Any], groups: list[dict[str, Any]]) -> None:
+    """The norms of each group, as Apex reads them. `groups`: of the optimiser, with its parameters."""
+    for group, own in zip(saved["param_groups"], groups):
+        norms: tuple[list[Any], list[Any]] = [], []
+        for key, parameter in zip(group["params"], own["params"]):
+            if (value := saved["state"].get(key, {}).get("exp_avg_sq")) is not None:
+                norms[parameter.dtype != torch.float16].append(value.reshape(1))
+        if norms[0] or norms[1]:
+            device = (norms[0] or norms[1])[0].device
+            group["exp_avg_sq"] = [
+                torch.cat(one) if one else torch.empty(0, device=device) for one in norms
+            ]

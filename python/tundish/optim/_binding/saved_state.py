@@ -1,0 +1,146 @@
+"""States of optimisers as they are saved: whose they are, and in which precision they come back."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from itertools import chain
+from typing import Any
+
+import torch
+
+from ..._c.errors import ArgumentError
+from .step_options import refuse_variants_of
+from .tensor_checks import name_of
+
+_SHARED = {"step", "master", "ema"}
+
+# What the groups of an optimiser have, whoever saved them: torch, timm, Apex or Tundish.
+_ALWAYS = {
+    "sgd": ("momentum", "dampening"),
+    "adam": ("betas", "eps"),
+    "adamw": ("betas", "eps"),
+    "lion": ("betas",),
+    "lars": ("momentum", "trust_coeff"),
+    "lamb": ("betas", "grad_averaging"),
+    "novograd": ("betas", "grad_averaging"),
+    "muon": ("momentum", "ns_steps"),
+}
+# What tells an optimiser from others. Other names in a group may be the user's or a scheduler's.
+_TELLING = (
+    *(
+        "eps",
+        "dampening",
+        "trust_coeff",
+        "trust_clip",
+        "grad_averaging",
+        "ns_steps",
+        "reg_inside_moment",
+    ),
+    *("momentum_decay", "alpha", "rho", "lr_decay", "lambd", "etas", "final_lr"),
+)
+
+
+@contextlib.contextmanager
+def removed_after(*hooks: Any) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+@contextlib.contextmanager
+def checked_load(
+    optimizer: Any,
+    given: Any,
+    prepare: Callable[[str, dict[str, Any]], dict[str, Any]] | None = None,
+) -> Iterator[None]:
+    """Around torch's load_state_dict(given): what the user's pre-hooks made of it is prepared and checked, and
+    states are fp32 before the user's post-hooks see them."""
+    owner = type(optimizer).__name__
+    if not isinstance(given, dict):
+        check_form(owner, given)
+    loaded: list[dict[str, Any]] = []
+
+    def check(_: Any, saved: Any) -> dict[str, Any]:
+        check_form(owner, saved)
+        loaded.append(saved if prepare is None else prepare(owner, saved))
+        check_state(optimizer, loaded[0])
+        return loaded[0]
+
+    def restore(_: Any) -> None:
+        if getattr(optimizer, "_kind", ""):  # Muon's states have the type of the parameter
+            restore_fp32(optimizer, loaded[0])
+
+    last = optimizer.register_load_state_dict_pre_hook(check)
+    first = optimizer.register_load_state_dict_post_hook(restore, prepend=True)
+    with removed_after(last, first):
+        yield
+
+
+def check_state(optimizer: Any, saved: dict[str, Any]) -> None:
+    """Refuses the state of another optimiser, which torch would only notice in the next step, or
+    never."""
+    owner, groups = type(optimizer).__name__, optimizer.param_groups
+    for number, group in enumerate(saved["param_groups"]):
+        _check_group(optimizer, group, number)
+        refuse_variants_of(f"{owner}: the saved state", group)
+        if "bias_correction" not in optimizer.defaults and group.get("bias_correction") is False:
+            raise ArgumentError(
+                f"{owner}: the state is one of bias_correction=False, which is not supported"
+            )
+        wanted = optimizer._saved_names({**optimizer.defaults, **group})
+        for place, key in enumerate(group["params"]):
+            state = saved["state"].get(key) or {}
+            found = {name for name, value in state.items() if value is not None} - _SHARED
+            # A buffer of momentum that is not used any more is kept, as torch does.
+            if not found or found == wanted or (not wanted and found == {"momentum_buffer"}):
+                continue
+            raise ArgumentError(
+                f"{owner}: the saved state of {name_of(groups, number, place)} has "
+                f"{', '.join(sorted(found))}, and should have {', '.join(sorted(wanted)) or 'no entries'}: "
+                "it is the state of another optimiser"
+            )
+
+
+def check_form(owner: str, saved: Any) -> None:
+    if not (isinstance(saved, dict) and {"state", "param_groups"} <= saved.keys()):
+        raise ArgumentError(
+            f"{owner}: what is to be loaded is not the state of an optimiser: it has no 'state' and 'param_groups'\n"
+            "  fix: the entry of the checkpoint that optimizer.state_dict() was saved as"
+        )
+
+
+def _check_group(optimizer: Any, group: dict[str, Any], number: int) -> None:
+    """By its names, which also tell where no state was made yet."""
+    owner, kind = type(optimizer).__name__, getattr(optimizer, "_kind", "muon")
+    missing = [name for name in _ALWAYS[kind] if name not in group]
+    if kind in ("adam", "adamw") and not {"amsgrad", "bias_correction"} & group.keys():
+        missing.append("amsgrad")  # RAdam, for instance
+    foreign = [name for name in _TELLING if name in group and name not in optimizer.defaults]
+    reason = ""
+    if missing or foreign:
+        reason = f"has no {missing[0]}" if missing else f"has {foreign[0]}"
+    elif kind == "adamw" and group.get("decoupled_weight_decay") is False:
+        reason = "is one of Adam: decoupled_weight_decay is False"
+    elif getattr(optimizer, "_always_adapts", False) and group.get("always_adapt") is False:
+        reason = "is one of LAMB: always_adapt is False"
+    if reason:
+        raise ArgumentError(
+            f"{owner}: group {number} of the saved state {reason}: it is the state of another optimiser\n"
+            "  fix: load it into that optimiser, or begin with fresh states"
+        )
+
+
+def restore_fp32(optimizer: Any, saved: dict[str, Any]) -> None:
+    """torch casts loaded states to the type of the parameter; these are fp32 always."""
+    keys = chain.from_iterable(group["params"] for group in saved["param_groups"])
+    parameters = chain.from_iterable(group["params"] for group in optimizer.param_groups)
+    for key, parameter in zip(keys, parameters):
+        if parameter.dtype == torch.float32:
+            continue
+        for name, value in saved["state"].get(key, {}).items():
+            if isinstance(value, torch.Tensor) and name != "step":
+                fp32 = value.to(device=parameter.device, dtype=torch.float32)
+                optimizer.state[parameter][name] = fp32

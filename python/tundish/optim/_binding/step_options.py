@@ -1,0 +1,100 @@
+"""What every optimiser of the engine can do in the same pass over memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from typing import Any, SupportsFloat
+
+from ..._c.errors import ArgumentError
+from .ranges import check_at_least_0, check_betas
+
+
+@dataclass(frozen=True)
+class Options:
+    """Keyword arguments that all optimisers share."""
+
+    # maximum global gradient norm; 0 disables clipping, inf only records the norm
+    max_norm: float = 0.0
+    ema_decay: float = 0.0  # decay of the averaged weights, state[p]["ema"]; 0 keeps no average
+    master_weights: bool = False  # keep fp32 weights for 16-bit parameters, state[p]["master"]
+    stochastic_rounding: bool = False  # round 16-bit parameters at random; not with master_weights
+    clear_gradients: bool = False  # fill gradients with zeros after the step
+    capturable: bool = False  # no effect: a CUDA graph can record every step
+
+
+_WHOLE = {field.name for field in fields(Options)} - {"capturable"}
+
+
+def read_options(owner: str, given: dict[str, Any]) -> Options:
+    known = {field.name for field in fields(Options)}
+    for name in given:
+        if name not in known:
+            raise TypeError(f"{owner}.__init__() got an unexpected keyword argument {name!r}")
+    options = Options(**{name: _value_of(owner, name, value) for name, value in given.items()})
+    if not options.max_norm >= 0:
+        raise ArgumentError(f"{owner}: max_norm must be 0 or more, not {options.max_norm}")
+    if not 0 <= options.ema_decay < 1:
+        raise ArgumentError(
+            f"{owner}: ema_decay must be from 0 to below 1, not {options.ema_decay}"
+        )
+    if options.master_weights and options.stochastic_rounding:
+        raise ArgumentError(
+            f"{owner}: master_weights and stochastic_rounding exclude each other\n"
+            "  fix: weights in fp32 lose nothing; leave stochastic_rounding out"
+        )
+    return options
+
+
+def _value_of(owner: str, name: str, value: Any) -> Any:
+    """None is off, as configurations write it."""
+    if name not in ("max_norm", "ema_decay"):
+        return bool(value)
+    if isinstance(value, str) or not isinstance(value or 0.0, SupportsFloat):
+        raise TypeError(f"{owner}: {name} must be a number, not {value!r}")
+    return float(value or 0.0)
+
+
+def refuse_in_group(owner: str, group: Iterable[str]) -> None:
+    """What one step does to all parameters cannot differ between groups."""
+    for name in group:
+        if name in _WHOLE:
+            raise ArgumentError(
+                f"{owner}: a group has {name}, which is of the whole optimiser\n"
+                f"  fix: {owner}(..., {name}=...), or an optimiser for each group"
+            )
+
+
+class WithOptions:
+    """The options of an optimiser, to be read; they are given when it is made."""
+
+    _options: Options
+
+    max_norm = property(lambda self: self._options.max_norm)
+    ema_decay = property(lambda self: self._options.ema_decay)
+    master_weights = property(lambda self: self._options.master_weights)
+    stochastic_rounding = property(lambda self: self._options.stochastic_rounding)
+    clear_gradients = property(lambda self: self._options.clear_gradients)
+
+
+def refuse_variants(owner: str, **given: bool) -> None:
+    """Variants of torch's and timm's optimisers that the engine does not have."""
+    for name, wanted in given.items():
+        if wanted:
+            raise ArgumentError(f"{owner}: {name}=True is not supported")
+
+
+def refuse_variants_of(owner: str, group: dict[str, Any]) -> None:
+    """In a group that is added or loaded."""
+    names = ("amsgrad", "differentiable", "caution")
+    refuse_variants(owner, **{name: bool(group.get(name)) for name in names})
+
+
+def check_group(owner: str, group: dict[str, Any]) -> None:
+    """What a group has beside the defaults, as the constructor checks those."""
+    refuse_in_group(owner, group)
+    refuse_variants_of(owner, group)
+    names = {"lr", "eps", "momentum", "weight_decay"} & group.keys()
+    check_at_least_0(owner, **{name: group[name] for name in sorted(names)})
+    if "betas" in group:
+        check_betas(owner, group["betas"])

@@ -1,0 +1,1 @@
+"""Buffers that hold many parameters for `tundish.optim.flatten`."""

@@ -1,0 +1,133 @@
+"""Whether the model's parameters are still those in the buffers: quickly after every backward pass, by name on doubt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from operator import attrgetter, is_
+from typing import Any
+
+import torch
+
+from ..._c.errors import ArgumentError
+from .flat_buffer import Segment
+from .flat_choice import Choice
+
+# Functions written in C, for map(): no line of Python runs per tensor.
+POINTER: Any = torch.Tensor.data_ptr
+GRADIENT = attrgetter("grad")
+TRAINABLE = attrgetter("requires_grad")
+
+# Of torch, timm, Apex and Tundish.
+_WHOLE_TENSORS = {
+    *("LARS", "LAMB", "NVLAMB", "NovoGrad", "Lars", "Lamb", "NvNovoGrad", "FusedLAMB"),
+    *("FusedNovoGrad", "Adafactor", "AdafactorBigVision", "Muon", "Shampoo", "SOAP", "Kron"),
+}
+AGAIN = "flat.unflatten(), then flatten() again and make a new optimiser"
+
+
+class Watch:
+    """Remembers the modules' tables of parameters and the addresses; does not keep the answer."""
+
+    def __init__(self, model: torch.nn.Module, choice: Choice, segments: list[Segment]) -> None:
+        self.model, self.choice = model, choice
+        self.flat = [parameter for segment in segments for parameter in segment.parameters]
+        self.flat_ids = set(map(id, self.flat))
+        self.views = [view for segment in segments for view in segment.views]
+        self.frozen = [parameter for _, parameter in choice.frozen]
+        self.remember()
+
+    def remember(self) -> None:
+        modules = list(self.model.modules())
+        self.tables = [module._parameters for module in modules]
+        self.children = [module._modules for module in modules]
+        self.counts = self._count()
+        edges = [(table, key, child) for table in self.children for key, child in table.items()]
+        self.edge_tables, self.edge_keys, self.edge_ends = _columns(edges)
+        slots = [
+            (table, key, parameter.data_ptr())
+            for table in self.tables
+            for key, parameter in table.items()
+            if id(parameter) in self.flat_ids
+        ]
+        self.slot_tables, self.slot_keys, self.addresses = _columns(slots)
+        self.view_addresses = list(map(POINTER, self.views))
+
+    def _count(self) -> tuple[int, int]:
+        return sum(map(len, self.tables)), sum(map(len, self.children))
+
+    def looks_right(self) -> bool:
+        """False: something may be wrong, explain() says what. Costs about 0.3 us of host time per tensor."""
+        try:
+            addresses = list(map(POINTER, map(dict.get, self.slot_tables, self.slot_keys)))
+        except (TypeError, RuntimeError):  # a parameter is gone, or has no memory
+            return False
+        return (
+            addresses == self.addresses
+            and list(map(POINTER, self.views)) == self.view_addresses
+            and self._count() == self.counts
+            and all(map(is_, map(dict.get, self.edge_tables, self.edge_keys), self.edge_ends))
+            and all(map(TRAINABLE, self.flat))
+            and not any(map(TRAINABLE, self.frozen))
+        )
+
+    def explain(self, segments: Iterable[Segment], may_be_frozen: bool = False) -> None:
+        """Raises ArgumentError that names the first parameter that is not as flatten() left it.
+
+        may_be_frozen: only an optimiser's step minds; a GAN's discriminator is frozen in between.
+        What changed without harm, such as a new frozen part, is remembered.
+        """
+        now = {id(parameter): name for name, parameter in self.model.named_parameters()}
+        for segment in segments:
+            home = segment.gradient.untyped_storage().data_ptr()
+            for name, parameter, weight, view in zip(
+                segment.names, segment.parameters, segment.weights, segment.views, strict=True
+            ):
+                reason = _what_changed(id(parameter) in now, parameter, weight)
+                if not reason and view.untyped_storage().data_ptr() != home:
+                    reason = "has a gradient with other memory: p.grad.data was replaced"
+                if not (reason or may_be_frozen or parameter.requires_grad):
+                    reason = "was frozen (requires_grad=False) after flatten()"
+                if reason:
+                    raise ArgumentError(f"parameter {name!r} {reason}\n  fix: {AGAIN}")
+        frozen = set(map(id, self.frozen))
+        for name, parameter in self.model.named_parameters():
+            if not parameter.requires_grad or id(parameter) in self.flat_ids:
+                continue
+            if id(parameter) in frozen:
+                reason = "was frozen when the model was flattened and requires a gradient now"
+            elif self.choice.all_trainable:
+                reason = "came into the model after flatten()"
+            else:
+                continue  # in no group: torch's optimiser would not train it either
+            raise ArgumentError(f"parameter {name!r} {reason}\n  fix: {AGAIN}")
+        self.remember()
+
+
+def refuse_norms(name: str, optimizer: Any) -> None:
+    """Of an optimiser or its class: one that treats each tensor as a whole. Others of that kind are not known here."""
+    if name in _WHOLE_TENSORS or getattr(optimizer, "_uses_tensor_norms", False):
+        raise ArgumentError(
+            f"{name} needs each tensor, its norm or its shape, and a flat parameter is many tensors\n"
+            "  fix: make it from model.parameters(); their gradients are in the buffer too"
+        )
+
+
+def _columns(rows: list[tuple[Any, ...]]) -> list[list[Any]]:
+    return [list(column) for column in zip(*rows, strict=True)] or [[], [], []]
+
+
+def _what_changed(is_there: bool, parameter: torch.nn.Parameter, weight: torch.Tensor) -> str:
+    if not is_there:
+        return (
+            'was replaced or removed after flatten(): load_state_dict(assign=True), to("meta") and'
+            " assigning a new Parameter do that; load_state_dict() without assign copies in place"
+        )
+    was, now = (weight.dtype, weight.device), (parameter.dtype, parameter.device)
+    if was != now:
+        return f"is {now[0]} on {now[1]}; flatten() left it as {was[0]} on {was[1]}"
+    same_place = parameter.data_ptr() == weight.data_ptr()
+    if not same_place or parameter.shape != weight.shape or parameter.stride() != weight.stride():
+        return (
+            "no longer has its memory in the flat buffer: .data was replaced or the model was moved"
+        )
+    return ""

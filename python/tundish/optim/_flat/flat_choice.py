@@ -1,0 +1,121 @@
+"""Which parameters of a model go into flat buffers, by optimiser group; the others are refused by name or left alone."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from ..._c.errors import ArgumentError
+
+Named = list[tuple[str, torch.nn.Parameter]]
+
+
+@dataclass
+class Choice:
+    """Parameters that are moved, by group, and those that stay where they are."""
+
+    groups: list[Named] = field(default_factory=list)
+    options: list[dict[str, Any]] = field(
+        default_factory=list
+    )  # of each group, as the user gave it
+    frozen: Named = field(default_factory=list)
+    all_trainable: bool = True  # no groups were given: every trainable parameter is meant
+
+
+def choose(model: torch.nn.Module, groups: Iterable[Any] | None) -> Choice:
+    """Groups are what torch's optimisers take: parameters, or dictionaries with "params"."""
+    if not isinstance(model, torch.nn.Module):
+        raise ArgumentError(f"flatten() takes a torch.nn.Module, not {type(model).__name__}")
+    names = {id(parameter): name for name, parameter in model.named_parameters()}
+    choice = Choice(all_trainable=groups is None)
+    seen: dict[int, int] = {}
+    for place, group in enumerate(_dictionaries(model.parameters() if groups is None else groups)):
+        chosen: Named = []
+        for number, parameter in enumerate(_tensors_of(group["params"])):
+            if id(parameter) not in names:
+                raise ArgumentError(
+                    f"group {place}, tensor {number}, shape {tuple(parameter.shape)}: no parameter of the model\n"
+                    "  fix: take the groups from model.named_parameters()"
+                )
+            name = names[id(parameter)]
+            if id(parameter) in seen:
+                where = f"groups {seen[id(parameter)]} and {place}"
+                raise ArgumentError(f"parameter {name!r} is in {where}\n  fix: name it once")
+            seen[id(parameter)] = place
+            (chosen if parameter.requires_grad else choice.frozen).append((name, parameter))
+        choice.groups.append(chosen)
+        choice.options.append({key: value for key, value in group.items() if key != "params"})
+    moved = [pair for chosen in choice.groups for pair in chosen]
+    if not moved:
+        raise ArgumentError("the model has no parameter that requires a gradient")
+    for name, parameter in moved:
+        refuse_bad_parameter(name, parameter)
+    refuse_shared_memory(moved)
+    return choice
+
+
+def _dictionaries(groups: Iterable[Any]) -> list[dict[str, Any]]:
+    """torch takes tensors, (name, tensor) pairs, or dictionaries; the first two are one group."""
+    given = list(groups)
+    if given and not isinstance(given[0], dict):
+        return [{"params": given}]
+    return [dict(group) for group in given]
+
+
+def _tensors_of(parameters: Any) -> list[torch.nn.Parameter]:
+    given = [parameters] if isinstance(parameters, torch.Tensor) else list(parameters)
+    return [one[1] if isinstance(one, tuple) else one for one in given]
+
+
+def refuse_bad_parameter(name: str, parameter: torch.nn.Parameter) -> None:
+    """Only dense, plain parameters have a place in a buffer."""
+    reason, fix = "", ""
+    if isinstance(parameter, torch.nn.parameter.UninitializedTensorMixin):
+        reason, fix = "has no shape yet", "run one batch through the model first"
+    elif type(parameter) is not torch.nn.Parameter or type(parameter.data) is not torch.Tensor:
+        kind = type(parameter if type(parameter) is not torch.nn.Parameter else parameter.data)
+        reason, fix = f"is a {kind.__name__}", "leave it out of the groups"
+    elif parameter.layout != torch.strided:
+        reason, fix = f"has the layout {parameter.layout}", "leave it out of the groups"
+    elif parameter.device.type == "meta":
+        reason, fix = (
+            "is on the meta device and has no values",
+            "load or initialise the model first",
+        )
+    elif not is_dense(parameter):
+        reason = f"has gaps or overlaps in memory (strides {parameter.stride()})"
+        fix = f"make it dense first: model.{name}.data = model.{name}.data.contiguous()"
+    if reason:
+        raise ArgumentError(f"parameter {name!r} {reason} and cannot be flattened\n  fix: {fix}")
+
+
+def is_dense(tensor: torch.Tensor) -> bool:
+    """Whether the elements fill one range of memory, each once, in any order of dimensions."""
+    expected = 1
+    for stride, size in sorted(zip(tensor.stride(), tensor.shape, strict=True)):
+        if size == 0:
+            return True
+        if size > 1:
+            if stride != expected:
+                return False
+            expected *= size
+    return True
+
+
+def refuse_shared_memory(moved: Named) -> None:
+    """Two Parameter objects over the same memory would be two places in the buffer, and drift apart."""
+    extents = sorted(
+        (parameter.data_ptr(), parameter.numel() * parameter.element_size(), name)
+        for name, parameter in moved
+        if parameter.numel()
+    )
+    for (begin, size, name), (next_begin, _, next_name) in itertools.pairwise(extents):
+        if begin + size > next_begin:
+            raise ArgumentError(
+                f"parameters {name!r} and {next_name!r} share memory but are two Parameter objects\n"
+                "  fix: tie them by assigning the same Parameter to both modules"
+            )

@@ -1,0 +1,1 @@
+"""Matrix stacks and Newton-Schulz iterations of Muon."""

@@ -1,0 +1,101 @@
+"""Matrices that Muon treats together: one tensor holds the momentum of all matrices of one shape."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from ..._c.errors import ArgumentError
+
+# Elements in one batch. A GPU is busy with far fewer; work memory is 4 bytes per element of a batch.
+LARGEST_BATCH = 1 << 27
+
+
+@dataclass
+class Stack:
+    """Matrices of one shape, type and device, in one group of parameters."""
+
+    parameters: list[Any]
+    momentum: Any  # [count, rows, columns]; its slices are state[p]["momentum_buffer"]
+
+    def gradients(self) -> Any:
+        """A copy of all gradients in one tensor."""
+        stacked = torch.stack([p.grad for p in self.parameters])
+        return stacked.to(self.momentum.dtype)
+
+
+@dataclass
+class Plan:
+    """Of one group. Valid while `facts` are what facts_of() returns."""
+
+    facts: list[Any]
+    batches: list[list[Stack]]  # stacks with the same shorter side, orthogonalised together
+    buffers: list[Any]  # kept, so that no other tensor gets their ids
+
+
+def facts_of(parameters: list[Any], state: dict[Any, Any]) -> list[Any]:
+    """What a plan depends on."""
+    return [
+        (id(p), p.shape, p.dtype, p.device, p.grad.layout, id(state[p].get("momentum_buffer")))
+        for p in parameters
+    ]
+
+
+def make_plan(parameters: list[Any], state: dict[Any, Any]) -> Plan:
+    """Moves the momentum of these parameters into stacks. parameters: those with a gradient."""
+    if any(p.is_cuda for p in parameters) and torch.cuda.is_current_stream_capturing():
+        raise ArgumentError(
+            "Muon: a CUDA graph is being captured before the momentum exists; each replay would clear it\n"
+            "  fix: run one step before the capture, with the same gradients present"
+        )
+    batches = []
+    for batch in _split_into_batches(parameters):
+        batches.append([_make_stack(one, state) for one in batch])
+    buffers = [state[p]["momentum_buffer"] for p in parameters]
+    return Plan(facts_of(parameters, state), batches, buffers)
+
+
+def release_stacks(parameters: list[Any], state: dict[Any, Any]) -> None:
+    """Gives parameters that take no part in a plan momentum of their own: a slice would keep the
+    whole stack in memory."""
+    for p in parameters:
+        buffer = state[p].get("momentum_buffer") if p in state else None
+        if buffer is not None and buffer.untyped_storage().nbytes() > buffer.nbytes:
+            state[p]["momentum_buffer"] = buffer.clone()
+
+
+def _split_into_batches(parameters: list[Any]) -> list[list[list[Any]]]:
+    """Batches of lists of matrices of the same shape."""
+    kinds: dict[Any, dict[Any, list[Any]]] = {}
+    for p in parameters:
+        stacks = kinds.setdefault((min(p.shape), p.device), {})
+        stacks.setdefault((p.shape, p.dtype), []).append(p)
+    out = []
+    for stacks in kinds.values():
+        batch: list[list[Any]] = []
+        room = LARGEST_BATCH
+        for matrices in stacks.values():
+            size = matrices[0].numel()
+            while matrices:
+                if batch and room < size:
+                    out.append(batch)
+                    batch, room = [], LARGEST_BATCH
+                count = max(1, room // size)
+                batch.append(matrices[:count])
+                room -= size * len(batch[-1])
+                matrices = matrices[count:]
+        out.append(batch)
+    return out
+
+
+def _make_stack(parameters: list[Any], state: dict[Any, Any]) -> Stack:
+    first = parameters[0]
+    momentum = torch.zeros((len(parameters), *first.shape), dtype=first.dtype, device=first.device)
+    for p, part in zip(parameters, momentum.unbind(0)):
+        saved = state[p].get("momentum_buffer")
+        if saved is not None:
+            part.copy_(saved)
+        state[p]["momentum_buffer"] = part
+    return Stack(parameters, momentum)

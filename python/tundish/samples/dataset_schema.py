@@ -1,0 +1,232 @@
+"""Which fields a data set has: from some of its samples, of which the first decides."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from .._c.errors import ArgumentError
+from .images import image_axes
+from .layout import Layout, shape_of, values_of
+from .sample_fields import (
+    ARRAY,
+    BYTES,
+    IMAGE,
+    LABEL,
+    NUMBER,
+    TEXT,
+    Field,
+    array_of,
+    float_of,
+    integer_of,
+)
+from .sample_values import is_array, is_bytes, is_file, is_pil, looks_like_image, type_text
+
+# As src/source/field_names.cpp: most telling first.
+_IMAGE_NAMES = [
+    "image",
+    "images",
+    "image/encoded",
+    "img",
+    "imgs",
+    "jpg",
+    "jpeg",
+    "png",
+    "webp",
+    "pixels",
+    "image_raw",
+    "encoded",
+    "x",
+    "features",
+    "input",
+    "inputs",
+    "data",
+]
+_LABEL_NAMES = [
+    "label",
+    "labels",
+    "image/class/label",
+    "y",
+    "target",
+    "targets",
+    "class",
+    "cls",
+    "fine_labels",
+]
+
+
+def describe(
+    samples: Sequence[Any],
+    *,
+    image: str = "",
+    label: str = "",
+    classes: Sequence[str] = (),
+    same_shape: bool | None = None,
+) -> tuple[Layout, list[str]]:
+    """The layout of all samples, and the names of the classes that go with it.
+
+    same_shape  of arrays that are no images: True: all have the shape of the first; False: each has
+                its own; None: True when the given samples say so
+    """
+    shape = shape_of(samples[0])
+    values = values_of(samples[0])
+    names = shape if isinstance(shape, list) else None
+    if not values:
+        raise ArgumentError(f"a sample has no values: {samples[0]!r}")
+    the_image = _image_of(values, names, image)
+    the_label = _label_of(values, names, label, bool(classes))
+    fields = []
+    for i, value in enumerate(values):
+        name = names[i] if names else f"field{i}" if shape is not None else "value"
+        if i == the_image:
+            axes = image_axes(value) if is_array(value) else ""
+            fields.append(Field(name if names else "image", IMAGE, axes=axes))
+        elif i == the_label and integer_of(value) is not None:
+            fields.append(Field(name if names else "label", LABEL))
+        elif i == the_label and _vector_length(value) == len(classes):
+            fields.append(Field("label", ARRAY, element="float32", label_vector=len(classes)))
+        else:
+            fields.append(_other(name, value))
+    layout = Layout(tuple(fields), tuple(names) if names else None, shape is None)
+    layout = _with_shapes(layout, samples, same_shape)
+    _check(layout)
+    if the_image < 0:
+        _warn_of_float_pictures(fields, values)
+    has_labels = any(field.type == LABEL or field.label_vector for field in fields)
+    return layout, list(classes) if has_labels else []
+
+
+def _warn_of_float_pictures(fields: Sequence[Field], values: Sequence[Any]) -> None:
+    for field, value in zip(fields, values, strict=True):
+        if field.type != ARRAY or not is_array(value) or len(value.shape) != 3:
+            continue
+        sides = tuple(value.shape)
+        pixels = sides[1:] if sides[0] in (1, 3, 4) else sides[:2] if sides[2] in (1, 3, 4) else ()
+        if "float" in str(value.dtype) and pixels and min(pixels) >= 8:
+            warnings.warn(
+                f"'{field.name}' is packed as a plain array ({type_text(value)}), not as a picture: it is neither "
+                "resized nor augmented. Pictures are uint8: leave ToTensor() and Normalize() out of the data set",
+                stacklevel=5,
+            )
+
+
+def _check(layout: Layout) -> None:
+    names = [field.name for field in layout.fields]
+    if len(names) > 64:
+        raise ArgumentError(f"a sample has {len(names)} fields, at most 64 are allowed")
+    if len(set(names)) < len(names) or "" in names:
+        raise ArgumentError(f"every field needs a name of its own: {', '.join(names)}")
+    if all(field.type == LABEL for field in layout.fields):
+        raise ArgumentError("a sample needs a field beside its label")
+
+
+def _may_be_image(value: Any) -> bool:
+    if is_bytes(value):
+        return looks_like_image(value)
+    return is_pil(value) or is_file(value) or (is_array(value) and image_axes(value) != "")
+
+
+def _named(wanted: str, role: str, names: list[str] | None, values: list[Any]) -> int:
+    known = names or [f"field{i}" for i in range(len(values))]
+    if wanted not in known:
+        raise _unclear(f"no field is called '{wanted}', which is to be the {role}", known)
+    return known.index(wanted)
+
+
+def _image_of(values: list[Any], names: list[str] | None, wanted: str) -> int:
+    """-1: there is none."""
+    if wanted:
+        found = _named(wanted, "image", names, values)
+        if _may_be_image(values[found]) or is_bytes(values[found]):
+            return found
+        raise _unclear(f"'{wanted}' cannot be an image: {type_text(values[found])}", names or [])
+    fit = [i for i, value in enumerate(values) if _may_be_image(value)]
+    if names is None or len(fit) < 2:
+        return fit[0] if fit else -1
+    found = _usual(fit, names, _IMAGE_NAMES)
+    if found < 0:
+        raise _unclear("several fields could be the image", [names[i] for i in fit])
+    return found
+
+
+def _label_of(values: list[Any], names: list[str] | None, wanted: str, classes: bool) -> int:
+    """-1: there is none. A vector counts only where classes are known."""
+    fit = [
+        i
+        for i, value in enumerate(values)
+        if integer_of(value) is not None or (classes and _vector_length(value))
+    ]
+    if wanted:
+        found = _named(wanted, "label", names, values)
+        if found in fit:
+            return found
+        raise _unclear(f"'{wanted}' cannot be a label: {type_text(values[found])}", names or [])
+    if names is not None:
+        return _usual(fit, names, _LABEL_NAMES)
+    whole = [i for i in fit if integer_of(values[i]) is not None]
+    return -1 if len(values) == 1 else (whole or fit or [-1])[0]
+
+
+def _usual(fit: list[int], names: list[str], usual: list[str]) -> int:
+    """The whole name counts before the part after the last slash, as in the engine."""
+    whole = [names[i].lower() for i in fit]
+    for found in (whole, [name.rpartition("/")[2] for name in whole]):
+        for word in usual:
+            if word in found:
+                return fit[found.index(word)]
+    return -1
+
+
+def _vector_length(value: Any) -> int:
+    array = None if integer_of(value) is not None or is_file(value) else array_of(value)
+    return len(array.data) if array is not None and array.data.ndim == 1 else 0
+
+
+def _other(name: str, value: Any) -> Field:
+    """Of a value that is neither the image nor the label."""
+    if isinstance(value, str):
+        return Field(name, TEXT)
+    if is_bytes(value) or is_file(value):
+        return Field(name, BYTES)
+    if float_of(value) is not None and not is_array(value):
+        return Field(name, NUMBER)
+    array = array_of(value)
+    if array is None:
+        raise ArgumentError(
+            f"field '{name}' is {type_text(value)}, which a pack cannot hold: a field is an image, "
+            "a number, str, bytes, an array, a tensor or a list of numbers of one length\n"
+            "  fix: leave it out, or turn it into one of these (json.dumps for lists of dicts)"
+        )
+    return Field(name, ARRAY, element=array.element, shape=tuple(array.data.shape))
+
+
+def _with_shapes(layout: Layout, samples: Sequence[Any], same_shape: bool | None) -> Layout:
+    """Arrays whose shapes differ between the samples, or are said to, have no shape."""
+    fields = list(layout.fields)
+    for i, field in enumerate(fields):
+        if field.type != ARRAY or same_shape or not field.shape:
+            continue
+        shapes = {_shape_in(sample, layout, i) for sample in samples} - {None}
+        if same_shape is False or len(shapes) > 1:
+            fields[i] = Field(field.name, ARRAY, element=field.element)
+    return Layout(tuple(fields), layout.names, layout.single)
+
+
+def _shape_in(sample: Any, layout: Layout, i: int) -> tuple[int, ...] | None:
+    values = [sample] if layout.single else values_of(sample)
+    names = shape_of(sample)
+    if layout.names is not None:
+        by_name = dict(zip(names, values, strict=True)) if isinstance(names, list) else {}
+        values = [by_name.get(name) for name in layout.names]
+    array = array_of(values[i]) if i < len(values) else None
+    return None if array is None else tuple(array.data.shape)
+
+
+def _unclear(reason: str, names: Sequence[str]) -> ArgumentError:
+    found = ", ".join(names) if names else "none"
+    error = ArgumentError(
+        f"TND-318 {reason}; there are: {found}\n  fix: tundish.pack(..., image=..., label=...)"
+    )
+    error.code = "TND-318"
+    return error

@@ -1,0 +1,196 @@
+"""Who serves the samples: processes, or a thread of this one."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from typing import IO, Any
+
+from .._c.errors import ArgumentError
+from ..child_python import child_command
+from . import worker_process as worker
+from .sample_set import SampleSet
+from .serve import serve
+
+# Read by src/cli/pack/sockets_to_python.cpp.
+_VARIABLE = "TUNDISH_SAMPLE_SOCKETS"
+_START = "from tundish.samples.worker_process import main; main()"
+# What takes less in one process is not worth starting others, each of which imports torch.
+_WORTH_SECONDS = 10.0
+# How long all processes together, and the thread, may take to end.
+_END_SECONDS = 10.0
+_THREAD_END_SECONDS = 1.0
+
+
+class Workers:
+    """Serves from its making on. `sockets` are the program's ends; stop() ends what serves."""
+
+    def __init__(self, samples: SampleSet, processes: int | None) -> None:
+        if worker.is_worker:
+            raise ArgumentError(
+                "this process was started by tundish.pack() and imports the script once more\n"
+                "  fix: call tundish.pack() below `if __name__ == '__main__':`, or with processes=0"
+            )
+        self.sockets: list[socket.socket] = []
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self._thread: threading.Thread | None = None
+        self._lifeline: int | None = None
+        self.count, self.why_one_process, pickled = _plan(samples, processes)
+        try:
+            if pickled is None:
+                self._serve_here(samples)
+            else:
+                with pickled:
+                    self._start(self.count, pickled)
+        except BaseException:
+            self.stop()
+            raise
+
+    def popen_options(self) -> dict[str, Any]:
+        """For the program that asks for the samples."""
+        numbers = [connection.fileno() for connection in self.sockets]
+        return {"pass_fds": numbers, "env": os.environ | {_VARIABLE: ",".join(map(str, numbers))}}
+
+    def stop(self) -> None:
+        """Ends what serves, after the program has ended.
+
+        Returns also if the data set still makes a sample in a thread: Ctrl-C must not wait for it. That thread ends with its sample.
+        """
+        for connection in self.sockets:
+            connection.close()
+        if self._lifeline is not None:
+            os.close(self._lifeline)
+            self._lifeline = None
+        deadline = time.monotonic() + _END_SECONDS
+        for process in self._processes:
+            try:
+                process.wait(max(0.0, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:  # code of a library that does not let go of the GIL
+                process.kill()
+                process.wait()
+        if self._thread is not None:
+            self._thread.join(_THREAD_END_SECONDS)
+
+    def deaths(self) -> str:
+        """How processes ended that should not have; call it when one did, before stop()."""
+        deadline = time.monotonic() + 2  # its sockets are closed before it has ended
+        while not any(codes := [process.poll() for process in self._processes]):
+            if not codes or time.monotonic() > deadline:
+                return ""
+            time.sleep(0.01)
+        found = [f"process {n + 1} {_ending(code)}" for n, code in enumerate(codes) if code]
+        return "; ".join(found)
+
+    def _serve_here(self, samples: SampleSet) -> None:
+        ours, theirs = socket.socketpair()
+        self.sockets.append(theirs)
+        self._thread = threading.Thread(
+            target=serve,
+            args=[ours, samples.description, samples.answers()],
+            name="tundish samples",
+            daemon=True,
+        )
+        self._thread.start()
+
+    def _start(self, count: int, pickled: _Pickled) -> None:
+        read_end, self._lifeline = os.pipe()
+        try:
+            for _ in range(count):
+                ours, theirs = socket.socketpair()
+                self.sockets.append(theirs)
+                with ours:
+                    self._processes.append(_start_one(ours, read_end, pickled))
+        finally:
+            os.close(read_end)
+
+
+class _Pickled:
+    """A data set as a pickle in a file without a name, and the script that has its classes."""
+
+    def __init__(self, data: bytes, script: str) -> None:
+        self.file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115, closed by __exit__
+        self.file.write(data)
+        self.file.flush()
+        self.script = script
+
+    def __enter__(self) -> _Pickled:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.file.close()
+
+
+def _start_one(
+    connection: socket.socket, lifeline: int, pickled: _Pickled
+) -> subprocess.Popen[bytes]:
+    descriptors = [connection.fileno(), lifeline, pickled.file.fileno()]
+    words = child_command(_START)
+    words += [*map(str, descriptors), pickled.script]
+    # One thread each, as torch's DataLoader has it; a session of its own, so that Ctrl-C reaches
+    # the calling process alone.
+    env = {"OMP_NUM_THREADS": "1"} | os.environ
+    return subprocess.Popen(
+        words, pass_fds=descriptors, env=env, stdin=subprocess.DEVNULL, start_new_session=True
+    )
+
+
+def _plan(samples: SampleSet, processes: int | None) -> tuple[int, str, _Pickled | None]:
+    """How many processes; why there are none; what they are given."""
+    if processes is not None and processes < 0:
+        raise ArgumentError(f"processes={processes}: a number from 0 on is wanted")
+    if samples.count is None:
+        if processes:
+            raise ArgumentError(
+                f"processes={processes}: {samples.name} can only be iterated, by one process; "
+                "processes need __len__ and __getitem__"
+            )
+        return 0, "it can only be iterated", None
+    if processes == 0:
+        return 0, "processes=0", None
+    if processes is None:
+        if samples.count * samples.seconds_each < _WORTH_SECONDS:
+            return 0, "its samples are read quickly", None
+        processes = len(os.sched_getaffinity(0))
+        chosen = False
+    else:
+        chosen = True
+    try:
+        data = pickle.dumps((samples.dataset, samples.layout, samples.description), protocol=5)
+    except Exception as error:
+        if chosen:
+            raise ArgumentError(
+                f"processes={processes}: the data set cannot be pickled: {error}\n  fix: processes=0"
+            ) from error
+        return 0, f"it cannot be pickled: {error}", None
+    script = ""
+    if b"__main__" in data:
+        # Importing the script once more would do again what it does.
+        script = getattr(sys.modules.get("__main__"), "__file__", None) or ""
+        if not chosen:
+            return (
+                0,
+                "its class is defined in the script that runs; a module allows processes",
+                None,
+            )
+        if not script:
+            raise ArgumentError(
+                f"processes={processes}: the class of the data set is defined in this session, where "
+                "no other process finds it\n  fix: move it to a module, or processes=0"
+            )
+    return min(processes, samples.count), "", _Pickled(data, script)
+
+
+def _ending(code: int) -> str:
+    if code > 0:
+        return f"ended with code {code}"
+    try:
+        return f"was killed by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"was killed by signal {-code}"

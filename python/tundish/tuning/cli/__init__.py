@@ -1,0 +1,1 @@
+"""The verbs `tundish tune`, `tune remeasure` and `tune batch-size`."""

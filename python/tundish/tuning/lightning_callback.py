@@ -1,0 +1,117 @@
+"""A plan in a Lightning Trainer: `Trainer(callbacks=[TunePlan("plan.json")])`."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import warnings
+from typing import Any
+
+from .._c.errors import ArgumentError
+from .framework_plan import FrameworkPlan
+from .plan import Plan, load_plan
+
+_PACKAGES = ("lightning.pytorch", "pytorch_lightning")  # the same code under two names
+_PRECISIONS = {"bf16": "bf16-mixed", "fp16": "16-mixed"}
+
+
+class _WithoutLightning:
+    """Base of the callbacks where Lightning is not installed: it only explains what is missing."""
+
+    def __init__(self) -> None:
+        name = type(self).__name__
+        raise ArgumentError(f"{name} is a callback of Lightning\n  fix: pip install lightning")
+
+
+def callback_base() -> Any:
+    """Returns `Callback` of the Lightning package in use, of the newer one if none is in use."""
+    for package in sorted(_PACKAGES, key=lambda one: one not in sys.modules):
+        try:
+            return importlib.import_module(package).Callback
+        except ModuleNotFoundError:
+            continue
+    return _WithoutLightning
+
+
+class TunePlan(callback_base()):  # type: ignore[misc]
+    """Callback of Lightning that applies a plan: `Trainer(callbacks=[TunePlan("plan.json")])`.
+
+    Sets flags, layout, precision, compilation and optimizer kernels while `fit` runs. `applied` and
+    `left_out` list the tricks; a warning names the tricks that are left out.
+
+    The CUDA graph of the whole step is left out: it needs `step = plan.apply(...)`. Accumulation is an
+    argument of the Trainer: `Trainer(accumulate_grad_batches=N)` with batches of 1/N of the size.
+    """
+
+    def __init__(self, plan: Plan | str | os.PathLike[str]) -> None:
+        super().__init__()
+        self.plan = plan if isinstance(plan, Plan) else load_plan(plan)
+        self._settings = FrameworkPlan(self.plan)
+        self._more_left_out: list[str] = []
+        self._more_applied: list[str] = []
+        self._precision_before: Any = None
+
+    @property
+    def applied(self) -> list[str]:
+        return self._settings.applied + self._more_applied
+
+    @property
+    def left_out(self) -> list[str]:
+        return self._settings.left_out + self._more_left_out
+
+    def setup(self, trainer: Any, pl_module: Any, stage: str) -> None:
+        """Before the Trainer's strategy is set up: the precision."""
+        if stage != "fit":
+            return
+        self._more_applied, self._more_left_out = [], []
+        wanted = _PRECISIONS.get(self._settings.precision)
+        if wanted is not None:
+            self._set_precision(trainer, wanted)
+        parts = self._settings.accumulate
+        if parts > 1 and trainer.accumulate_grad_batches != parts:
+            self._more_left_out.append(
+                f"gradient accumulation: use Trainer(accumulate_grad_batches={parts}) with batches of "
+                f"1/{parts} of the size"
+            )
+
+    def _set_precision(self, trainer: Any, wanted: str) -> None:
+        strategy = trainer.strategy
+        now = str(strategy.precision_plugin.precision)
+        if now == wanted:
+            return
+        if now != "32-true":
+            self._more_left_out.append(f"{wanted}: the Trainer was made with precision={now!r}")
+            return
+        package = type(trainer).__module__.partition(".trainer")[0]
+        plugins = importlib.import_module(f"{package}.plugins.precision")
+        self._precision_before = strategy.precision_plugin
+        device = strategy.root_device.type
+        strategy.precision_plugin = plugins.MixedPrecision(wanted, device)
+        self._more_applied.append(wanted)
+
+    def on_train_start(self, trainer: Any, pl_module: Any) -> None:
+        """The model is on its device, the checkpoint is loaded."""
+        if len(trainer.optimizers) == 1:
+            self._settings.apply(pl_module, trainer.optimizers[0])
+        else:
+            count = len(trainer.optimizers)
+            self._more_left_out.append(f"everything else: the module has {count} optimizers")
+        if self.left_out:
+            warnings.warn(
+                f"TunePlan leaves out {'; '.join(self.left_out)}", RuntimeWarning, stacklevel=2
+            )
+
+    def on_fit_end(self, trainer: Any, pl_module: Any) -> None:
+        self._take_back(trainer)
+
+    def on_exception(self, trainer: Any, pl_module: Any, exception: BaseException) -> None:
+        self._take_back(trainer)
+
+    def _take_back(self, trainer: Any) -> None:
+        applied, left_out = self.applied, self.left_out
+        self._settings.undo()
+        if self._precision_before is not None:
+            trainer.strategy.precision_plugin = self._precision_before
+            self._precision_before = None
+        self._more_applied, self._more_left_out = applied, left_out  # to be read after the run

@@ -1,0 +1,155 @@
+"""Tensors that live too long, with the line that made each."""
+
+from __future__ import annotations
+
+import gc
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import torch
+
+from ..batch_structure import tensors_of
+from ..job import Job
+from ..step import Step
+from .live_memory import Block, LiveMemory
+from .source_lines import Line
+from .training_tensors import find_owners, owned_tensors
+
+_SMALLEST_SHARE = 0.01  # of the peak: what is idle there and smaller is not worth a line
+
+
+@dataclass(frozen=True)
+class LongLived:
+    """Tensors that one line made and that live too long.
+
+    grows  every step leaves more of them behind
+    kept   they outlive their step, and the next step replaces them
+    idle   they are alive at the peak although nothing uses them any more
+    """
+
+    why: str  # "grows", "kept" or "idle"
+    file: str  # file of the line
+    line: int  # number of the line; 0 in the backward pass
+    text: str  # text of the line
+    count: int  # tensors that are alive after the last step; for "idle" at the peak
+    bytes: int  # their memory
+    bytes_per_step: int = 0  # growth per step; only for "grows"
+    holds_graph: bool = False  # whether a tensor keeps its autograd graph alive
+
+    def __str__(self) -> str:
+        where = f"{self.file}:{self.line}: {self.text}" if self.line else "(in the backward pass)"
+        more = f", {self.bytes_per_step:,} bytes more each step" if self.why == "grows" else ""
+        graph = "; holds its graph: keep .detach() of it" if self.holds_graph else ""
+        return f"{self.why}: {self.count} tensors, {self.bytes:,} bytes{more}: {where}{graph}"
+
+
+def find_long_lived(
+    job: Job | Step | Callable[[Any], Any], batch: Any = None, *, steps: int = 3
+) -> list[LongLived]:
+    """Returns tensors that live longer than a training step needs them, the worst first.
+
+    Trains `steps` steps after a first one and looks at what each leaves behind.
+
+    job    a Job or a Step; or a function that trains on one batch, as your loop does. Let it append to
+           your lists what your loop appends: what it returns is dropped
+    batch  the argument of the function or the step
+    """
+    step, batches = _callable(job, batch)
+    live = LiveMemory(lines=True, stop=find_long_lived.__code__)
+    live.name((tensor for batch in batches for tensor in tensors_of(batch)), "other")
+    left: list[dict[Line, list[Block]]] = []
+    last_began = 0
+    owners = find_owners()
+    with live:
+        for number in range(steps + 1):
+            live.peaks.clear()
+            live.made, last_began = [], live.operations
+            step(batches[number % len(batches)])
+            with _paused():
+                gc.collect()  # cycles are freed sooner or later: no leak
+                _name_owned(live, owners)
+            left.append(_by_line(live.live.values()))
+    return sorted_worst_first([*left_behind(left, last_began), *_idle(live)])
+
+
+def left_behind(left: list[dict[Line, list[Block]]], last_began: int) -> list[LongLived]:
+    """`left`: what each step left, by line. `last_began`: the number of the last step's first operation."""
+    return [
+        _kept(line, left)
+        for line, blocks in left[-1].items()
+        if any(block.made > last_began for block in blocks)  # not what was made once and for all
+    ]
+
+
+def sorted_worst_first(found: list[LongLived]) -> list[LongLived]:
+    order = {"grows": 0, "kept": 1, "idle": 2}
+    return sorted(found, key=lambda one: (order[one.why], -one.bytes))
+
+
+def _callable(job: Any, batch: Any) -> tuple[Callable[[Any], Any], list[Any]]:
+    if isinstance(job, Job):
+        step = Step(job.model, job.optimizer, job.loss_fn)
+        return step, job.batches if batch is None else [batch]
+    return job, [batch]
+
+
+def _paused() -> Any:
+    return torch.utils._python_dispatch._disable_current_modes()
+
+
+def _name_owned(live: LiveMemory, owners: list[Any]) -> None:
+    """What a training step leaves behind rightly."""
+    for _, tensors in owned_tensors(owners):
+        live.name(tensors, "owned")
+
+
+def _by_line(blocks: Any) -> dict[Line, list[Block]]:
+    found: defaultdict[Line, list[Block]] = defaultdict(list)
+    for block in blocks:
+        if block.kind == "temporary":
+            found[block.line].append(block)
+    return found
+
+
+def _kept(line: Line, left: list[dict[Line, list[Block]]]) -> LongLived:
+    counts = [len(blocks.get(line, ())) for blocks in left]
+    sizes = [sum(block.bytes for block in blocks.get(line, ())) for blocks in left]
+    grows = _rises(counts) or _rises(sizes)
+    tensors = [block.tensor() for block in left[-1][line] if block.tensor is not None]
+    return LongLived(
+        why="grows" if grows else "kept",
+        file=line.file,
+        line=line.number,
+        text=line.text,
+        count=counts[-1],
+        bytes=sizes[-1],
+        bytes_per_step=sizes[-1] - sizes[-2] if grows else 0,
+        holds_graph=any(tensor is not None and tensor.grad_fn is not None for tensor in tensors),
+    )
+
+
+def _rises(numbers: list[int]) -> bool:
+    return len(numbers) > 1 and all(a < b for a, b in pairwise(numbers))
+
+
+def _idle(live: LiveMemory) -> list[LongLived]:
+    """Blocks of the last step that were alive at its peak and used before it for the last time."""
+    peak = max(live.peaks.values(), key=lambda peak: peak.bytes, default=None)
+    if peak is None or live.made is None:
+        return []
+    counts: Counter[Line] = Counter()
+    sizes: Counter[Line] = Counter()
+    for block in live.made:
+        if block.freed is None:  # kept: reported already
+            continue
+        if block.kind == "temporary" and block.used < peak.operation < block.freed:
+            counts[block.line] += 1
+            sizes[block.line] += block.bytes
+    return [
+        LongLived("idle", line.file, line.number, line.text, counts[line], size)
+        for line, size in sizes.items()
+        if size >= _SMALLEST_SHARE * peak.bytes
+    ]

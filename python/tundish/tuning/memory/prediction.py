@@ -1,0 +1,306 @@
+"""How much memory a training step will need, before it runs.
+
+The step runs twice on fake tensors: they have shapes and types but no memory, so that a batch of any
+size can be asked for. `LiveMemory` counts what would be alive. Where a model cannot run on fake
+tensors (it reads values, or calls operations of its own), two small batches run for real on a copy,
+and a straight line through the two gives the answer.
+"""
+
+from __future__ import annotations
+
+import copy
+import gc
+import os
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import torch
+from torch._subclasses.fake_tensor import FakeCopyMode, FakeTensorMode
+
+from ..._c.errors import ArgumentError
+from ..batch_structure import map_tensors, samples_of, tensors_of
+from ..job import Job
+from ..numerics.nondeterminism import step_and_batch
+from ..numerics.preserved_state import unchanged
+from ..step import Step
+from .live_memory import LiveMemory
+
+_MIB = 1 << 20
+KINDS = ("parameters", "buffers", "gradients", "optimizer", "batch", "activations", "temporary")
+
+
+@dataclass(frozen=True)
+class MemoryPrediction:
+    """The result of `predict_memory`, in bytes; `print(prediction)` shows the peak."""
+
+    samples: int  # samples in the batch
+    parameters: int  # parameters of the model
+    buffers: int  # buffers of the model
+    gradients: int  # all gradients, after the backward pass
+    optimizer: int  # state of the optimizer
+    batch: int  # the batch
+    activations: int  # what the forward pass keeps for the backward pass
+    workspace: int  # workspace of cuBLAS
+    peak: int  # the most that is alive at once
+    phase: str  # where the peak is: "forward", "backward" or "optimizer"
+    at_peak: dict[str, int]  # what the peak consists of
+    method: str  # "fake tensors" or "small batches"
+    reason: str = ""  # why fake tensors were impossible
+    # at_peak for each part of the step
+    phases: dict[str, dict[str, int]] = field(default_factory=dict, repr=False)
+
+    def __str__(self) -> str:
+        rows = [f"{'peak':<14}{_mib(self.peak)}   in the {self.phase} of {self.samples} samples"]
+        rows += [f"  {kind:<12}{_mib(size)}" for kind, size in self.at_peak.items() if size]
+        return "\n".join(rows)
+
+
+def predict_memory(
+    job: Job | Step, batch: Any = None, *, samples: int | None = None
+) -> MemoryPrediction:
+    """Predicts the peak memory of one training step without running it.
+
+    The model and the optimizer stay unchanged. The prediction is for a step without `torch.compile`,
+    CUDA graph and gradient scaler. Of the workspaces of kernels it counts only those of cuBLAS.
+
+    job      a Job, or a Step with the batch as second argument
+    samples  samples in the batch; default: as many as the given batch has
+    """
+    step, batch = step_and_batch(job, batch)
+    count = samples_of(batch)
+    samples = count if samples is None else samples
+    if samples < 1 or count < 1:
+        raise ArgumentError(f"predict_memory: a batch of {min(samples, count)} samples")
+    with unchanged(step.model):
+        try:
+            return _by_fake_tensors(step, batch, samples)
+        except Exception as error:
+            reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        return _by_small_batches(step, batch, samples, reason)
+
+
+def measure_peak(job: Job | Step, batch: Any = None, *, steps: int = 3) -> int:
+    """Trains `steps` steps on the GPU and returns the peak of allocated bytes."""
+    step, batch = step_and_batch(job, batch)
+    if step.device.type != "cuda":
+        raise ArgumentError(
+            f"measure_peak: the model is on {step.device}\n  fix: move it to a GPU; "
+            "torch counts no memory elsewhere"
+        )
+    torch.cuda.synchronize(step.device)
+    torch.cuda.reset_peak_memory_stats(step.device)
+    for _ in range(steps):
+        step(batch)
+    torch.cuda.synchronize(step.device)
+    return int(torch.cuda.max_memory_allocated(step.device))
+
+
+def count_step(step: Step, batch: Any, live: LiveMemory | None = None) -> MemoryPrediction:
+    """Trains two steps and counts: the first one makes the optimiser's state."""
+    live = LiveMemory(step.device) if live is None else live
+    live.name(step.model.parameters(), "parameters")
+    live.name(step.model.buffers(), "buffers")
+    live.name(tensors_of(batch), "batch")
+    live.name(_state(step.optimizer), "optimizer")
+    live.name((p.grad for p in step.model.parameters()), "gradients")
+    kept: Counter[str] = Counter()
+
+    def loss_of(batch: Any) -> torch.Tensor:
+        live.phase = "forward"
+        loss = step.loss_of(batch)
+        live.rename("temporary", "activations")
+        kept["activations"] = max(kept["activations"], live.by_kind["activations"])
+        live.phase = "backward"
+        return loss
+
+    handles = [
+        p.register_post_accumulate_grad_hook(lambda p: live.name([p.grad], "gradients"))
+        for p in step.model.parameters()
+        if p.requires_grad
+    ]
+    try:
+        with live:
+            for _ in range(2):
+                step.optimizer.zero_grad(set_to_none=step.set_to_none)
+                step.add_gradients(batch, loss_of)
+                live.phase = "optimizer"
+                step.update()
+                live.name(_state(step.optimizer), "optimizer")
+    finally:
+        for handle in handles:
+            handle.remove()
+    return _summary(live, step.device, samples_of(batch), kept["activations"])
+
+
+def _summary(
+    live: LiveMemory, device: torch.device, samples: int, activations: int
+) -> MemoryPrediction:
+    phases = {}
+    for phase, peak in live.peaks.items():
+        sizes = {kind: peak.by_kind[kind] for kind in (*KINDS, "other")}
+        if phase == "forward":  # nobody knows yet what backward will need
+            sizes["activations"] += sizes["temporary"]
+            sizes["temporary"] = 0
+        phases[phase] = sizes
+    workspace = _cublas_bytes(device) * len({"forward", "backward"} & live.products)
+    return _prediction(phases, live.by_kind, activations, workspace, samples)
+
+
+def _prediction(
+    phases: dict[str, dict[str, int]],
+    totals: Any,
+    activations: int,
+    workspace: int,
+    samples: int,
+    method: str = "",
+    reason: str = "",
+) -> MemoryPrediction:
+    phase = max(phases, key=lambda name: sum(phases[name].values()))
+    at_peak = {**phases[phase], "workspace": workspace}
+    return MemoryPrediction(
+        samples=samples,
+        parameters=totals["parameters"],
+        buffers=totals["buffers"],
+        gradients=totals["gradients"],
+        optimizer=totals["optimizer"],
+        batch=totals["batch"],
+        activations=activations,
+        workspace=workspace,
+        peak=sum(at_peak.values()),
+        phase=phase,
+        at_peak=at_peak,
+        method=method,
+        reason=reason,
+        phases=phases,
+    )
+
+
+def _by_fake_tensors(step: Step, batch: Any, samples: int) -> MemoryPrediction:
+    mode = FakeTensorMode(allow_fallback_kernels=False, allow_non_fake_inputs=True)
+    with FakeCopyMode(mode):
+        fake_step = _copied(step)
+    _keep_kernels(step.optimizer, fake_step.optimizer)
+    with mode:
+        fake_batch = _resized(map_tensors(mode.from_tensor, batch), samples_of(batch), samples)
+        counted = count_step(fake_step, fake_batch, _FakeMemory(step.device))
+    return replace(counted, method="fake tensors")
+
+
+def _keep_kernels(real: torch.optim.Optimizer, fake: torch.optim.Optimizer) -> None:
+    """torch chooses foreach by the type of the parameters, and fake ones are of no type that it knows."""
+    choose = getattr(sys.modules["torch.optim.optimizer"], "_default_to_fused_or_foreach", None)
+    for group, copied in zip(real.param_groups, fake.param_groups):
+        if choose is None or group.get("foreach", False) is not None or group.get("fused"):
+            continue
+        foreach = choose(group["params"], bool(group.get("differentiable")))[1]
+        rate_is_read = (
+            isinstance(group.get("lr"), torch.Tensor) and group.get("capturable") is False
+        )
+        copied["foreach"] = foreach and not rate_is_read
+
+
+class _FakeMemory(LiveMemory):
+    """The optimiser may read its counts of steps, which a fake tensor does not have."""
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        name = func.overloadpacket.__name__
+        if self.phase == "optimizer" and name == "_local_scalar_dense":
+            return 1.0 if args[0].is_floating_point() else 1
+        if name.startswith("_fused_") and name.endswith("_"):  # in place, without a temporary
+            return None
+        return super().__torch_dispatch__(func, types, args, kwargs)
+
+
+def _by_small_batches(step: Step, batch: Any, samples: int, reason: str) -> MemoryPrediction:
+    """Bytes of every kind are a + b * samples: from two batches that really run."""
+    small, large = 2, 4
+    counted = {n: count_step(_real_copy(step), _repeated(batch, n)) for n in (small, large)}
+    gc.collect()  # the copies: an optimiser refers to itself
+    a, b = counted[small], counted[large]
+
+    def line(low: int, high: int) -> int:
+        return round(low + (high - low) * (samples - small) / (large - small))
+
+    phases = {
+        phase: {kind: line(a.phases[phase][kind], size) for kind, size in sizes.items()}
+        for phase, sizes in b.phases.items()
+    }
+    totals = {kind: line(getattr(a, kind), getattr(b, kind)) for kind in KINDS[:5]}
+    return _prediction(
+        phases,
+        totals,
+        line(a.activations, b.activations),
+        b.workspace,
+        samples,
+        "small batches",
+        reason,
+    )
+
+
+def _real_copy(step: Step) -> Step:
+    try:
+        return _copied(step)
+    except Exception as error:
+        raise ArgumentError(
+            f"predict_memory: the model, optimizer and loss_fn cannot be copied: {error}\n"
+            "  fix: remove what cannot be copied (a lock, a file, a generator) from the model"
+        ) from error
+
+
+def _repeated(batch: Any, samples: int) -> Any:
+    """A batch of `samples` samples, the first ones again where there are fewer."""
+    count = samples_of(batch)
+
+    def repeat(tensor: torch.Tensor) -> torch.Tensor:
+        if tensor.dim() == 0 or tensor.shape[0] != count:
+            return tensor
+        return tensor[torch.arange(samples, device=tensor.device) % count]
+
+    return map_tensors(repeat, batch)
+
+
+def _copied(step: Step) -> Step:
+    """Model, optimiser and loss are copied as one, so that they stay connected."""
+    model = getattr(step.model, "_orig_mod", step.model)  # what torch.compile wrapped
+    new = Step(*copy.deepcopy((model, step.optimizer, step.loss_fn)))
+    for name in ("autocast", "channels_last", "accumulate", "clip_norm", "set_to_none"):
+        setattr(new, name, getattr(step, name))
+    return new
+
+
+def _resized(batch: Any, count: int, samples: int) -> Any:
+    def resize(tensor: torch.Tensor) -> torch.Tensor:
+        if samples == count or tensor.dim() == 0 or tensor.shape[0] != count:
+            return tensor
+        shape = (samples, *tensor.shape[1:])
+        nhwc = tensor.dim() == 4 and tensor.is_contiguous(memory_format=torch.channels_last)
+        layout = torch.channels_last if nhwc else torch.contiguous_format
+        return torch.empty(shape, dtype=tensor.dtype, device=tensor.device, memory_format=layout)
+
+    return map_tensors(resize, batch)
+
+
+def _state(optimizer: torch.optim.Optimizer) -> Iterator[Any]:
+    for state in optimizer.state.values():
+        yield from state.values() if isinstance(state, dict) else ()
+
+
+def _cublas_bytes(device: torch.device) -> int:
+    """One workspace of cuBLAS: each thread that multiplies has one, training's and autograd's."""
+    if device.type != "cuda":
+        return 0
+    pairs = re.findall(r":(\d+):(\d+)", os.environ.get("CUBLAS_WORKSPACE_CONFIG", ""))
+    if pairs:
+        return sum(1024 * int(size) * int(number) for size, number in pairs)
+    hopper = torch.cuda.get_device_capability(device) >= (9, 0)
+    return 32 * _MIB if hopper else 8 * _MIB + 128 * 1024
+
+
+def _mib(size: int) -> str:
+    return f"{size / _MIB:10,.1f} MiB"

@@ -1,0 +1,287 @@
+"""Which blocks to recompute for a memory target: the cheapest first.
+
+One forward pass is watched: what autograd keeps, and inside which modules. A block that is
+checkpointed keeps its inputs instead. Its price is its forward time, paid once more per step; its
+worth is the bytes that it frees.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from ..._c.errors import ArgumentError
+from ..batch_structure import tensors_of
+from ..job import Job, JobSource
+from ..step import Step
+from .recomputed_block import changing_buffers
+
+Clock = Callable[[], float]
+TIMED_PASSES = 3
+MOST_LIMITS = 16
+
+
+@dataclass(frozen=True)
+class Block:
+    """A submodule that can be recomputed."""
+
+    name: str
+    freed_bytes: (
+        int  # kept without checkpointing, not kept with it; inputs that are kept instead taken off
+    )
+    seconds: float  # of its forward pass
+    before_bytes: int = 0  # kept when it begins, without checkpointing
+
+
+@dataclass(frozen=True)
+class BlockChoice:
+    """The result of `choose_blocks`: names of submodules for `Checkpointing(blocks)`."""
+
+    blocks: tuple[str, ...]  # names of submodules
+    target_bytes: int  # the target
+    plain_bytes: int  # peak of activations without checkpointing
+    peak_bytes: int  # predicted peak of activations with these blocks
+    seconds: float  # predicted cost per step
+
+    @property
+    def reached(self) -> bool:
+        """Whether the blocks bring the activations down to `target_bytes`."""
+        return self.peak_bytes <= self.target_bytes
+
+
+def choose_blocks(job: Job, target_bytes: int, clock: Clock = time.perf_counter) -> BlockChoice:
+    """Returns the cheapest blocks to recompute so that activations fit into `target_bytes`.
+
+    If no choice reaches the target, returns the one with the lowest peak. Activations are what autograd
+    keeps for the backward pass; weights, gradients, optimizer state and the batch are not counted.
+    The model of the job stays unchanged.
+
+    clock  function that returns the time in seconds
+    """
+    if target_bytes <= 0:
+        raise ArgumentError(f"choose_blocks: a target of {target_bytes} bytes is none")
+    plain, blocks = measure_blocks(job, clock)
+    chosen = select(blocks, plain, target_bytes)
+    return BlockChoice(
+        blocks=tuple(block.name for block in chosen),
+        target_bytes=target_bytes,
+        plain_bytes=plain,
+        peak_bytes=predicted_peak(chosen, plain),
+        seconds=sum(block.seconds for block in chosen),
+    )
+
+
+def choose_for_peak(
+    source: JobSource, seed: int, peak_bytes: int, target_bytes: int
+) -> tuple[str, ...]:
+    """For a child: blocks that bring a step of `peak_bytes` down to about `target_bytes`.
+
+    Activations are measured in the plain step; with other number types they are smaller by the same
+    share. Weights, gradients and the optimiser's state stay.
+    """
+    job = source.make(seed)
+    plain, blocks = measure_blocks(job)
+    fixed = sum(p.numel() * p.element_size() for p in job.model.parameters())
+    held = max(1, peak_bytes - 2 * fixed)
+    share = max(0.02, 1 - (peak_bytes - target_bytes) / held)
+    return tuple(block.name for block in select(blocks, plain, int(share * plain)))
+
+
+def predicted_peak(chosen: list[Block], plain_bytes: int) -> int:
+    """At the end of the forward pass, or while a block runs again: what comes after it is gone then."""
+    freed = peak = 0
+    for block in sorted(chosen, key=lambda block: block.before_bytes):
+        peak = max(peak, block.before_bytes - freed + block.freed_bytes)
+        freed += block.freed_bytes
+    return max(peak, plain_bytes - freed)
+
+
+def select(blocks: list[Block], plain_bytes: int, target_bytes: int) -> list[Block]:
+    """Most bytes per second first, once for each of some limits to the size of a block: a large block
+    frees much, but all of it lives again while it is recomputed."""
+    if plain_bytes <= target_bytes:
+        return []
+    sizes = sorted({block.freed_bytes for block in blocks})
+    limits = sizes[:: -max(1, len(sizes) // MOST_LIMITS)]
+    choices = [
+        select_greedily(
+            [block for block in blocks if block.freed_bytes <= limit], plain_bytes, target_bytes
+        )
+        for limit in limits
+    ]
+
+    def rank(chosen: list[Block]) -> tuple[int, float, int]:
+        peak = predicted_peak(chosen, plain_bytes)
+        return max(peak, target_bytes), sum(block.seconds for block in chosen), len(chosen)
+
+    return min(choices, key=rank, default=[])
+
+
+def select_greedily(blocks: list[Block], plain_bytes: int, target_bytes: int) -> list[Block]:
+    """Adds the block that frees most per second more, until the target is reached. A block takes the
+    place of chosen blocks inside it; only the difference counts."""
+    left = {block.name: block for block in blocks}
+    chosen: dict[str, Block] = {}
+    inside: dict[str, list[str]] = {block.name: [] for block in blocks}  # chosen ones, by block
+
+    def worth(block: Block) -> float:
+        parts = [chosen[name] for name in inside[block.name]]
+        freed = block.freed_bytes - sum(part.freed_bytes for part in parts)
+        seconds = block.seconds - sum(part.seconds for part in parts)
+        return freed / max(seconds, 1e-9)
+
+    while left and predicted_peak(list(chosen.values()), plain_bytes) > target_bytes:
+        best = max(left.values(), key=lambda block: (worth(block), block.name))
+        if worth(best) <= 0:
+            break
+        parts = inside[best.name]
+        for name in parts:
+            del chosen[name]
+        chosen[best.name] = best
+        for outer in enclosing(best.name):
+            if outer in inside:
+                inside[outer] = [n for n in inside[outer] if n not in parts] + [best.name]
+        left = {
+            name: block
+            for name, block in left.items()
+            if name != best.name and best.name not in enclosing(name)
+        }
+    return without_needless(list(chosen.values()), plain_bytes, target_bytes)
+
+
+def without_needless(chosen: list[Block], plain_bytes: int, target_bytes: int) -> list[Block]:
+    """What was chosen early may not be needed after what came later; the dearest is left out first."""
+    goal = max(target_bytes, predicted_peak(chosen, plain_bytes))
+    for block in sorted(chosen, key=lambda block: -block.seconds):
+        others = [other for other in chosen if other is not block]
+        if predicted_peak(others, plain_bytes) <= goal:
+            chosen = others
+    return chosen
+
+
+def enclosing(name: str) -> list[str]:
+    """Names of the modules around a module: "a", "a.b" for "a.b.c"."""
+    parts = name.split(".")
+    return [".".join(parts[:i]) for i in range(1, len(parts))]
+
+
+def measure_blocks(job: Job, clock: Clock = time.perf_counter) -> tuple[int, list[Block]]:
+    """Bytes that autograd keeps in a step, and every block that would free some of them."""
+    step = Step(job.model, job.optimizer, job.loss_fn)
+    batch = job.batches[0]
+    state = _random_state(step.device)
+    buffers = [(buffer, buffer.clone()) for buffer in job.model.buffers()]
+    try:
+        times = [_watch(step, batch, clock).seconds for _ in range(TIMED_PASSES)]
+        watched = _watch(step, batch, clock)
+    finally:
+        for buffer, before in buffers:
+            buffer.copy_(before)
+        _set_random_state(step.device, state)
+    blocks = []
+    for name in watched.inputs:
+        seconds = min(one.get(name, 0.0) for one in [*times, watched.seconds])
+        freed = watched.freed_by(name)
+        if freed > 0 and name not in watched.refused:
+            blocks.append(Block(name, freed, seconds, watched.before[name]))
+    return watched.total(), blocks
+
+
+class _Watch:
+    """What one forward pass keeps, by module. Tensors live as long as it does: no address is used twice."""
+
+    def __init__(self, device: torch.device, clock: Clock, ignored: set[int]) -> None:
+        self._device, self._clock, self._ignored = device, clock, ignored
+        self.seconds: dict[str, float] = {}
+        self.inputs: dict[str, dict[int, int]] = {}  # storages given to a module, with their bytes
+        self.before: dict[str, int] = {}
+        self.refused: set[str] = set()
+        self._saved: dict[int, int] = {}
+        self._saved_in: dict[int, list[tuple[str, ...]]] = {}  # the modules that were running
+        self._running: list[str] = []
+        self._begun: list[tuple[float, list[Any], list[Any]]] = []
+        self._alive: list[Any] = []
+
+    def enter(self, name: str, module: torch.nn.Module, given: Any) -> None:
+        tensors = list(tensors_of(given))
+        self._alive.append(tensors)
+        self.inputs.setdefault(name, {}).update(self._storages(tensors))
+        self.before.setdefault(name, self.total())
+        self._running.append(name)
+        versions = [(t, t._version) for t in tensors if not t.is_inference()]
+        self._begun.append((self._now(), versions, changing_buffers(module)))
+
+    def leave(self) -> None:
+        end, name = self._now(), self._running.pop()
+        begin, versions, buffers = self._begun.pop()
+        self.seconds[name] = self.seconds.get(name, 0.0) + end - begin
+        if any(tensor._version != version for tensor, version in versions) or any(
+            buffer._version != version for _, buffer, version in buffers
+        ):
+            self.refused.add(name)  # its second pass would differ: see recomputed.py
+
+    def save(self, tensor: torch.Tensor) -> torch.Tensor:
+        for key, size in self._storages([tensor]).items():
+            self._saved[key] = size
+            self._saved_in.setdefault(key, []).append(tuple(self._running))
+        return tensor
+
+    def total(self) -> int:
+        return sum(self._saved.values())
+
+    def freed_by(self, name: str) -> int:
+        inside = {
+            key for key, places in self._saved_in.items() if all(name in place for place in places)
+        }
+        outside = self._saved.keys() - inside
+        kept = sum(size for key, size in self.inputs[name].items() if key not in outside)
+        return sum(self._saved[key] for key in inside) - kept
+
+    def _storages(self, tensors: list[torch.Tensor]) -> dict[int, int]:
+        storages = [tensor.untyped_storage() for tensor in tensors if not tensor.is_sparse]
+        return {s.data_ptr(): s.nbytes() for s in storages if s.data_ptr() not in self._ignored}
+
+    def _now(self) -> float:
+        if self._device.type == "cuda":
+            torch.cuda.synchronize(self._device)
+        return self._clock()
+
+
+def _watch(step: Step, batch: Any, clock: Clock) -> _Watch:
+    model = step.model
+    own = [*model.parameters(), *model.buffers(), *tensors_of(batch)]
+    watch = _Watch(step.device, clock, {t.untyped_storage().data_ptr() for t in own})
+    hooks = []
+    for name, module in model.named_modules():
+        if name:
+            hooks += [
+                module.register_forward_pre_hook(
+                    lambda module, given, words, name=name: watch.enter(
+                        name, module, (given, words)
+                    ),
+                    with_kwargs=True,
+                ),
+                module.register_forward_hook(lambda *_: watch.leave(), always_call=True),
+            ]
+    try:
+        with torch.autograd.graph.saved_tensors_hooks(watch.save, lambda tensor: tensor):
+            watch._alive.append(step.loss_of(batch))
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return watch
+
+
+def _random_state(device: torch.device) -> Any:
+    on_gpu = torch.cuda.get_rng_state(device) if device.type == "cuda" else None
+    return torch.get_rng_state(), on_gpu
+
+
+def _set_random_state(device: torch.device, state: Any) -> None:
+    torch.set_rng_state(state[0])
+    if state[1] is not None:
+        torch.cuda.set_rng_state(state[1], device)

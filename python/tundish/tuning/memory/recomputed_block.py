@@ -1,0 +1,130 @@
+"""A forward pass that keeps its inputs only and runs again when the backward pass needs the rest.
+
+torch.utils.checkpoint does the work. Around it: running statistics are updated once, not twice; the
+states of Python's and NumPy's generators are kept besides torch's; what would silently give other
+gradients (a block that overwrites its input or changes a buffer) is refused.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import random
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch.utils.checkpoint import checkpoint
+
+from ..._c.errors import ArgumentError
+from ..batch_structure import tensors_of
+
+_STATISTICS = ("running_mean", "running_var", "num_batches_tracked")
+
+
+class RecomputedForward:
+    """Stands in for `module.forward`. An object, not a closure, so that the model can be copied."""
+
+    def __init__(self, name: str, module: torch.nn.Module) -> None:
+        self.name, self.module, self.forward = name, module, module.forward
+        self._checked = False
+        self._draws = False  # it drew random numbers on the GPU
+
+    def __call__(self, *inputs: Any, **words: Any) -> Any:
+        if not torch.is_grad_enabled():
+            return self.forward(*inputs, **words)
+        run = functools.partial(self.forward, **words)
+        if torch.compiler.is_compiling():
+            # The compiler recomputes values only: statistics are written once, in the forward part.
+            return checkpoint(run, *inputs, use_reentrant=False)
+        versions = [(t, t._version) for t in tensors_of((inputs, words)) if not t.is_inference()]
+        buffers = [] if self._checked else changing_buffers(self.module)
+        capturing = torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing()
+        if capturing and self._draws:
+            raise RuntimeError(
+                f"{self.name} draws random numbers: under checkpointing a CUDA graph cannot repeat them"
+            )
+        state = None if capturing or self._draws else self._generator()
+        out = checkpoint(
+            run,
+            *inputs,
+            use_reentrant=False,
+            preserve_rng_state=not capturing,  # a capture may not read the generator
+            context_fn=self._contexts,
+        )
+        if state is not None:
+            self._draws = not torch.equal(state, self._generator())
+        self._refuse_changes(versions, buffers)
+        return out
+
+    def _generator(self) -> Any:
+        """The state of the GPU's generator; None for a module on the CPU."""
+        for parameter in self.module.parameters():
+            return torch.cuda.get_rng_state(parameter.device) if parameter.is_cuda else None
+        return torch.cuda.get_rng_state() if torch.cuda.is_initialized() else None
+
+    def _contexts(self) -> tuple[Any, Any]:
+        """Of the forward pass and of the pass that repeats it."""
+        return contextlib.nullcontext(), _repeating(self.module, _python_generators())
+
+    def _refuse_changes(self, versions: list[Any], buffers: list[Any]) -> None:
+        if any(tensor._version != version for tensor, version in versions):
+            raise ArgumentError(
+                f"{self.name} overwrites its input, which checkpointing needs a second time\n"
+                "  fix: leave this block out, or make its first operation not in-place"
+            )
+        for name, tensor, version in buffers:
+            if tensor._version != version:
+                raise ArgumentError(
+                    f"{self.name} changes its buffer {name} in every forward pass, under checkpointing twice\n"
+                    "  fix: leave this block out"
+                )
+        self._checked = True
+
+
+def norms_of(module: torch.nn.Module) -> list[torch.nn.Module]:
+    """Modules with running statistics, which RecomputedForward keeps from a second update."""
+    return [m for m in module.modules() if isinstance(m, torch.nn.modules.batchnorm._NormBase)]
+
+
+def changing_buffers(module: torch.nn.Module) -> list[tuple[str, torch.Tensor, int]]:
+    """Buffers, with their versions, that must not change in a forward pass that is repeated."""
+    handled = {id(m._buffers[key]) for m in norms_of(module) for key in m._buffers}
+    return [
+        (name, buffer, buffer._version)
+        for name, buffer in module.named_buffers()
+        if id(buffer) not in handled
+    ]
+
+
+@contextlib.contextmanager
+def _repeating(module: torch.nn.Module, generators: Any) -> Iterator[None]:
+    """The second pass: it writes its running statistics to copies and draws the first pass's numbers."""
+    kept = [
+        (norm, key, norm._buffers[key])
+        for norm in norms_of(module)
+        for key in _STATISTICS
+        if norm.training and norm._buffers.get(key) is not None
+    ]
+    now = _python_generators()
+    for norm, key, buffer in kept:
+        norm._buffers[key] = buffer.clone()
+    _set_python_generators(generators)
+    try:
+        yield
+    finally:
+        _set_python_generators(now)
+        for norm, key, buffer in kept:
+            norm._buffers[key] = buffer
+
+
+def _python_generators() -> Any:
+    numpy = sys.modules.get("numpy")
+    return random.getstate(), numpy.random.get_state() if numpy is not None else None
+
+
+def _set_python_generators(states: Any) -> None:
+    random.setstate(states[0])
+    if states[1] is not None:
+        sys.modules["numpy"].random.set_state(states[1])

@@ -1,0 +1,179 @@
+"""Operations of a training step that differ from run to run, with the lines that call them.
+
+torch warns of each such operation. A warning of the forward pass is raised while the user's line is
+on the stack. Autograd holds the backward pass's warnings back until its end, so the backward pass is
+run node by node here: a node's warnings belong to the line that made the node in the forward pass.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from ..._c.errors import ArgumentError
+from ..job import Job
+from ..memory.source_lines import Line, current_line, line_of_traceback
+from ..step import Step
+from .preserved_state import unchanged
+
+_OPERATION = re.compile(r"^(.+?) (?:does not have a|defaults to a non-?)\s?deterministic")
+
+
+Gradients = dict[int, torch.Tensor]  # by the number of the node's output
+
+
+@dataclass(frozen=True)
+class NondeterministicOperation:
+    """An operation without a deterministic algorithm, and the line of the forward pass that calls it."""
+
+    operation: str  # name of the operation
+    file: str  # file of the line
+    line: int  # number of the line; 0 if it is unknown
+    text: str  # text of the line
+    in_backward: bool = False  # whether the operation runs in the backward pass
+
+    def __str__(self) -> str:
+        where = f"{self.file}:{self.line}: {self.text}" if self.line else "(line not known)"
+        return f"{self.operation}: {where}"
+
+
+def find_nondeterministic(job: Job | Step, batch: Any = None) -> list[NondeterministicOperation]:
+    """Returns the operations of a training step that have no deterministic algorithm.
+
+    Runs forward and backward pass of one batch. Each operation is listed once per line, in order of
+    execution. The model, its gradients and all random generators stay unchanged.
+    """
+    step, batch = step_and_batch(job, batch)
+    found: dict[NondeterministicOperation, None] = {}
+
+    def add(text: str, line: Line, in_backward: bool) -> None:
+        one = NondeterministicOperation(
+            operation_of(text), line.file, line.number, line.text, in_backward
+        )
+        found.setdefault(one)
+
+    with (
+        unchanged(step.model),
+        _warn_of_nondeterminism(),
+        torch.autograd.set_detect_anomaly(True, check_nan=False),  # nodes keep their lines
+    ):
+        with _hear(lambda text: add(text, current_line(), False)):
+            loss = step.loss_of(step.as_channels_last(batch))
+        for node, run in backward_nodes(loss):
+            line = line_of_traceback(node.metadata.get("traceback_", []))
+            with _hear(lambda text, line=line: add(text, line, True)):  # type: ignore[misc]
+                run()
+    return list(found)
+
+
+def step_and_batch(job: Job | Step, batch: Any) -> tuple[Step, Any]:
+    """A job brings its own batches; a step needs one."""
+    if isinstance(job, Job):
+        step = Step(job.model, job.optimizer, job.loss_fn)
+        return step, job.batches[0] if batch is None else batch
+    if batch is None:
+        raise ArgumentError("a step alone has no batch\n  fix: pass the batch as second argument")
+    return job, batch
+
+
+def operation_of(text: str) -> str:
+    """The operation that one of torch's warnings names."""
+    found = _OPERATION.match(text)
+    if found:
+        return found[1]
+    return "matrix product (cuBLAS)" if "CuBLAS" in text else text.split(".")[0]
+
+
+def backward_nodes(
+    loss: torch.Tensor, leaves: dict[Any, Gradients] | None = None
+) -> Iterator[tuple[Any, Callable[[], None]]]:
+    """The nodes of the backward pass in an order of execution. Call `run` before going on.
+
+    Each node is called by itself: torch.autograd.grad would run what lies between two of its inputs.
+    No hook runs, and gradients reach no parameter's .grad; `leaves` receives them.
+    """
+    root = loss.grad_fn
+    if root is None:
+        return
+    waits: Counter[Any] = Counter()
+    seen, ahead = {root}, [root]
+    while ahead:
+        for following, _ in ahead.pop().next_functions:
+            if following is not None:
+                waits[following] += 1
+                if following not in seen:
+                    seen.add(following)
+                    ahead.append(following)
+    received: dict[Any, Gradients] = {root: {0: torch.ones_like(loss)}}
+    ready = [root]
+    while ready:
+        node = ready.pop()
+        gradients = received.pop(node, {})
+        if not node.next_functions and leaves is not None:
+            leaves[node] = gradients
+        if gradients and node.next_functions:
+            yield node, lambda node=node, gradients=gradients: _run(node, gradients, received)  # type: ignore[misc]
+        for following, _ in node.next_functions:
+            if following is not None:
+                waits[following] -= 1
+                if waits[following] == 0:
+                    ready.append(following)
+
+
+def _run(node: Any, gradients: Gradients, received: dict[Any, Gradients]) -> None:
+    """One node; its results are added up at the nodes that follow."""
+    count = len(node._input_metadata)
+    call = node.apply if isinstance(node, torch.autograd.function.BackwardCFunction) else node
+    with torch.no_grad():
+        results = call(*(gradients.get(number) for number in range(count)))
+        results = results if isinstance(results, (tuple, list)) else (results,)
+        for (following, number), result in zip(node.next_functions, results):
+            if following is None or result is None:
+                continue
+            result = _fitted(result, following, number)
+            sums = received.setdefault(following, {})
+            sums[number] = sums[number] + result if number in sums else result
+
+
+def _fitted(gradient: torch.Tensor, node: Any, number: int) -> torch.Tensor:
+    """What autograd's engine does between nodes: broadcasting undone, the type of the input."""
+    if gradient.is_sparse or node.name() == "torch::autograd::AccumulateGrad":
+        return gradient
+    wanted = node._input_metadata[number]
+    if gradient.shape != wanted.shape:
+        gradient = gradient.sum_to_size(wanted.shape)
+    return gradient.to(wanted.dtype)
+
+
+@contextlib.contextmanager
+def _warn_of_nondeterminism() -> Iterator[None]:
+    before = (
+        torch.are_deterministic_algorithms_enabled(),
+        torch.is_deterministic_algorithms_warn_only_enabled(),
+    )
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(before[0], warn_only=before[1])
+
+
+@contextlib.contextmanager
+def _hear(note: Callable[[str], None]) -> Iterator[None]:
+    """Calls `note` with each warning of nondeterminism, on the stack that it is raised from."""
+
+    def show(message: Any, *_: Any, **__: Any) -> None:
+        if "deterministic" in str(message):
+            note(str(message))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = show
+        yield

@@ -1,0 +1,144 @@
+"""What one training step computed: loss, outputs, gradients, buffers and weights, by name.
+
+Every observed step begins at the same weights and buffers, whatever the steps before it did. So the
+errors of two steps do not multiply, and a step that is only a CUDA graph from its fourth call on is
+compared when it is one. The optimiser's state goes on from step to step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from ..batch_structure import map_tensors, samples_of, signature, slice_samples, tensors_of
+from ..job import Job, set_seeds
+from ..step import Step
+
+Observation = dict[str, torch.Tensor]
+
+
+@dataclass(frozen=True)
+class Point:
+    """Where steps are compared: a batch and the seed of the numbers drawn in the step."""
+
+    batch: Any
+    seed: int
+
+
+@dataclass(frozen=True)
+class Start:
+    """Weights and buffers that a step begins with, by name."""
+
+    parameters: dict[str, torch.Tensor]
+    buffers: dict[str, torch.Tensor]
+
+    @staticmethod
+    def of(model: torch.nn.Module) -> Start:
+        return Start(
+            {name: p.detach().clone() for name, p in model.named_parameters()},
+            {name: b.detach().clone() for name, b in model.named_buffers()},
+        )
+
+    def restore(self, model: torch.nn.Module) -> None:
+        """In place: a graph goes on reading the same memory. Keeps the model's number type and layout."""
+        with torch.no_grad():
+            for name, parameter in model.named_parameters():
+                parameter.copy_(self.parameters[name])
+            for name, buffer in model.named_buffers():
+                if name in self.buffers:
+                    buffer.copy_(self.buffers[name])
+
+
+def points_of(job: Job, seed: int, samples: int) -> list[Point]:
+    """Two points of one shape with other samples and other random numbers, so that a step that keeps
+    something from the one before it is seen."""
+    first = job.batches[0]
+    count = samples_of(first)
+    if count >= 4:
+        size = min(samples, count // 2)
+        pair = [slice_samples(first, 0, size), slice_samples(first, size, 2 * size)]
+    else:
+        pair = [first, first]
+    return [Point(batch, seed + i) for i, batch in enumerate(pair)]
+
+
+def whole_points(job: Job, seed: int) -> list[Point]:
+    """For batches that cannot be cut: the batches as they are."""
+    first = job.batches[0]
+    others = [b for b in job.batches[1:] if signature(b) == signature(first)]
+    return [Point(first, seed), Point(others[0] if others else first, seed + 1)]
+
+
+class Watch:
+    """Keeps the outputs of the model's last forward pass."""
+
+    def __init__(self, model: torch.nn.Module) -> None:
+        self._seen: dict[str, Any] = {}
+        self._last: list[torch.Tensor] = []
+        seen = self._seen
+
+        def keep(module: Any, inputs: Any, output: Any) -> None:
+            seen["output"] = output
+
+        # Under a graph this runs once, while it is captured; the tensor is what each replay writes.
+        self._handle = model.register_forward_hook(keep)
+
+    def outputs(self) -> Iterator[tuple[str, torch.Tensor]]:
+        # Taken out: with anything in it, the next call of a compiled step would be compiled again.
+        if "output" in self._seen:
+            self._last = [tensor.detach() for tensor in tensors_of(self._seen.pop("output"))]
+        for i, tensor in enumerate(self._last):
+            yield ("output" if i == 0 else f"output {i}"), tensor
+
+    def end(self) -> None:
+        self._handle.remove()
+        self._last = []
+
+
+def observe(step: Step, watch: Watch, start: Start, point: Point) -> Observation:
+    """One whole step at a point."""
+    start.restore(step.model)
+    set_seeds(point.seed)
+    loss = step(point.batch)
+    seen = gradients_seen(step, watch, loss)
+    for name, parameter in step.model.named_parameters():
+        seen[f"weight {name}"] = parameter.detach().clone()
+    return seen
+
+
+def gradients_seen(step: Step, watch: Watch, loss: torch.Tensor) -> Observation:
+    """Everything but the weights."""
+    seen = {"loss": loss.detach().clone()}
+    seen.update((name, tensor.clone()) for name, tensor in watch.outputs())
+    trained = {id(p) for group in step.optimizer.param_groups for p in group["params"]}
+    for name, parameter in step.model.named_parameters():
+        if parameter.grad is not None and id(parameter) in trained:  # others are never zeroed
+            seen[f"gradient of {name}"] = parameter.grad.detach().clone()
+    for name, buffer in step.model.named_buffers():
+        seen[f"buffer {name}"] = buffer.detach().clone()
+    return seen
+
+
+def observe_in_fp64(job: Job, start: Start, point: Point, accumulate: int) -> Observation:
+    """Forward and backward in fp64: what the step would compute without rounding."""
+    from .randomness import Fp32Draws
+
+    step = Step(job.model, job.optimizer, job.loss_fn)
+    step.accumulate = accumulate
+    watch = Watch(job.model)
+    start.restore(job.model)
+    set_seeds(point.seed)
+    job.optimizer.zero_grad(set_to_none=True)
+    try:
+        with Fp32Draws():
+            loss = step.add_gradients(to_fp64(point.batch), step.loss_of)
+        return gradients_seen(step, watch, loss)
+    finally:
+        watch.end()
+
+
+def to_fp64(batch: Any) -> Any:
+    return map_tensors(lambda t: t.double() if t.is_floating_point() else t, batch)

@@ -1,0 +1,104 @@
+"""Does a training step give the same bits twice? Two runs from one seed, compared tensor by tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from ..batch_structure import tensors_of
+from ..job import Job, set_seeds
+from ..step import Step
+from .nondeterminism import step_and_batch
+from .preserved_state import unchanged
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first tensor that differed between two runs."""
+
+    what: str  # "output", "loss" or "gradient"
+    name: str  # module or parameter; empty for the loss
+    run: int  # number of the run that differs from run 0
+    largest: float  # largest absolute difference; NaN if shapes differ or one side has a NaN
+
+    def __str__(self) -> str:
+        name = f" of {self.name}" if self.name else ""
+        return f"{self.what}{name} differs in run {self.run} by {self.largest:.3g}"
+
+
+def find_difference(
+    job: Job | Step, batch: Any = None, *, seed: int = 0, runs: int = 2
+) -> Difference | None:
+    """Runs forward and backward pass `runs` times from one seed and returns the first difference.
+
+    Returns None if all bits are equal. Compares in order of execution: outputs of modules, the loss,
+    gradients from the last layer to the first. The model, its gradients and all random generators
+    stay unchanged.
+    """
+    step, batch = step_and_batch(job, batch)
+    first: list[tuple[str, str, torch.Tensor]] = []
+    for run in range(runs):
+        with unchanged(step.model):
+            set_seeds(seed)
+            for number, (what, name, tensor) in enumerate(_tensors_of_run(step, batch)):
+                if run == 0:
+                    first.append((what, name, tensor))
+                elif number >= len(first) or first[number][:2] != (what, name):
+                    return Difference(what, name, run, float("nan"))
+                elif not same_bits(first[number][2], tensor):
+                    return Difference(what, name, run, _largest(first[number][2], tensor))
+    return None
+
+
+def same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
+    """NaNs of equal bits are equal; 0.0 and -0.0 are not."""
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return False
+    return bool(torch.equal(_bits(a), _bits(b)))
+
+
+def _bits(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.contiguous().flatten().view(torch.uint8)
+
+
+def _largest(a: torch.Tensor, b: torch.Tensor) -> float:
+    if a.shape != b.shape or a.numel() == 0:
+        return float("nan")
+    wide = torch.complex128 if a.is_complex() else torch.float64
+    return float((a.to(wide) - b.to(wide)).abs().max())
+
+
+def _tensors_of_run(step: Step, batch: Any) -> Iterator[tuple[str, str, torch.Tensor]]:
+    """Copies on the CPU, so that the GPU holds no more than a step does."""
+    outputs: list[tuple[str, str, torch.Tensor]] = []
+    handles = [
+        module.register_forward_hook(_recorder(outputs, name))
+        for name, module in step.model.named_modules()
+    ]
+    try:
+        loss = step.loss_of(step.as_channels_last(batch))
+    finally:
+        for handle in handles:
+            handle.remove()
+    loss.backward()
+    yield from outputs
+    yield "loss", "", _copy(loss)
+    for name, parameter in reversed(list(step.model.named_parameters())):
+        if parameter.grad is not None:
+            yield "gradient", name, _copy(parameter.grad)
+
+
+def _recorder(outputs: list[tuple[str, str, torch.Tensor]], name: str) -> Callable[..., None]:
+    def record(_: Any, __: Any, output: Any) -> None:
+        outputs.extend(("output", name, _copy(tensor)) for tensor in tensors_of(output))
+
+    return record
+
+
+def _copy(tensor: torch.Tensor) -> torch.Tensor:
+    tensor = tensor.detach()
+    tensor = tensor.to_dense() if tensor.is_sparse else tensor
+    return tensor.to("cpu", copy=True)

@@ -1,0 +1,1 @@
+"""Results of a tuning run as rows, terminal text and HTML page."""

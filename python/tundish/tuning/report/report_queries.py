@@ -1,0 +1,204 @@
+"""What readers of a report look for: the baseline's row, the plan's row, memory compared, gains by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from .results import COMPARED, FASTER, IMPOSSIBLE, KEPT, REJECTED, Report, Row
+
+# The references of Report.gains, in the order in which they are shown, and how they are called.
+REFERENCES = {
+    "baseline": "your step",
+    "torch defaults": "torch's default flags",
+    "strict fp32": "strict fp32, no TF32",
+    "human recipe": "the human recipe",
+}
+HUMAN_RECIPE = "bf16 autocast + channels_last + torch.compile + fused optimiser"
+_SAME_MEMORY = 0.02  # of the baseline's peak
+
+
+def baseline_row(report: Report) -> Row | None:
+    """The user's own step. The confirming run measures it again: the first measurement is the table's."""
+    for row in report.rows:
+        if row.verdict == COMPARED and row.label.startswith("baseline"):
+            return row
+    return None
+
+
+def plan_row(report: Report) -> Row | None:
+    """The winner as the confirming run measured it; None if nothing pays.
+
+    Of a run that was ended before: what was kept last, or the fastest variant that passed.
+    """
+    kept = [row for row in report.rows if row.verdict == KEPT and row.tricks]
+    confirmed = [row for row in kept if row.phase == "confirm"]
+    if confirmed or kept:
+        return (confirmed or kept)[-1]
+    if report.finished:
+        return None
+    passed = [row for row in report.rows if row.verdict == FASTER and row.step_ms]
+    return min(passed, key=lambda row: row.step_ms or 0.0, default=None)
+
+
+def path_to_plan(report: Report) -> list[Row]:
+    """Measured rows, each with more of the plan's tricks than the one before: how the plan came about.
+
+    The longest such path, and of equal ones that with the faster rows. The last one has all tricks.
+    """
+    plan = plan_row(report)
+    if plan is None:
+        return []
+    goal = trick_set(plan)
+    usable = {
+        trick_set(row): row
+        for row in report.rows
+        if row.phase not in ("reference", "confirm")
+        and row.verdict not in (REJECTED, IMPOSSIBLE, COMPARED)
+        and row.step_ms
+        and trick_set(row)
+        and trick_set(row) <= goal
+    }
+    best: dict[frozenset[str], list[Row]] = {}
+    for one in sorted(usable, key=len):
+        before = [best[other] for other in best if other < one]
+        best[one] = [*max(before, key=_length_and_speed, default=[]), usable[one]]
+    ends = [path for one, path in best.items() if one == goal] or list(best.values())
+    return max(ends, key=_length_and_speed, default=[])
+
+
+def _length_and_speed(path: list[Row]) -> tuple[int, float]:
+    return len(path), -sum(row.step_ms or 0.0 for row in path)
+
+
+def trick_set(row: Row) -> frozenset[str]:
+    return frozenset(trick_title(values) for values in row.tricks)
+
+
+def trick_title(values: dict[str, Any]) -> str:
+    """As tables show a trick of a row."""
+    from ..tricks import TRICKS
+
+    title = next((kind.title for kind in TRICKS if kind.name == values["name"]), values["name"])
+    mode = values.get("mode", "default")
+    return str(title if mode == "default" else f"{title} ({mode})")
+
+
+def row_of(report: Report, tricks: list[dict[str, Any]]) -> Row | None:
+    """A variant as the confirming run measured it, whatever became of it."""
+    again = [row for row in report.rows if row.phase == "confirm" and same(row.tricks, tricks)]
+    kept = [row for row in again if row.verdict == KEPT]
+    return next(iter(kept or again), None)
+
+
+def same(tricks: list[dict[str, Any]], others: list[dict[str, Any]]) -> bool:
+    """The same tricks with the same options, in any order."""
+    return sorted(map(str, map(sorted, map(dict.items, tricks)))) == sorted(
+        map(str, map(sorted, map(dict.items, others)))
+    )
+
+
+def step_ms_text(report: Report, row: Row) -> str:
+    """With a star where the GPU waits for the host; on a CPU there is nobody to wait."""
+    if row.step_ms is None:
+        return ""
+    return ms_text(row.step_ms) + ("*" if waits_for_host(report, row) else "")
+
+
+def waits_for_host(report: Report, row: Row) -> bool:
+    return row.host_bound and report.device != "cpu"
+
+
+def human_recipe(report: Report) -> str:
+    """The tricks of the human recipe, as far as they could be used here."""
+    for row in report.rows:
+        if row.label == "human recipe" and row.tricks:
+            return " + ".join(trick_title(values) for values in row.tricks)
+    return HUMAN_RECIPE
+
+
+def memory_text(row: Row, baseline: Row | None) -> str:
+    """As in "31.2 GB" of the baseline; "=", "-38 %" or "+4 %" of the others."""
+    if row.peak_bytes is None:
+        return ""
+    if baseline is None or row is baseline or not baseline.peak_bytes:
+        return bytes_text(row.peak_bytes)
+    change = row.peak_bytes / baseline.peak_bytes - 1
+    return "=" if abs(change) < _SAME_MEMORY else f"{100 * change:+.0f} %"
+
+
+def gain_text(row: Row) -> str:
+    """As in "1.55x (1.53-1.56)"; "more" when it is compared with another row than the baseline."""
+    if row.gain is None:
+        return ""
+    more = "" if row.compared_with == "baseline" else " more"
+    text = times_text(row.gain) + more
+    if row.low is not None and row.high is not None:
+        text += f" ({interval_text(row.low, row.high)})"
+    return text
+
+
+def verdict_text(row: Row) -> str:
+    """As in "keep (pays after 5,000 steps)"."""
+    if row.verdict == COMPARED:
+        return ""
+    if row.verdict == KEPT and row.break_even_steps:
+        return f"{row.verdict} (pays after {row.break_even_steps:,} steps)"
+    return row.verdict
+
+
+def gains(report: Report) -> Iterator[tuple[str, str]]:
+    """What the plan is compared with, and how much faster it is."""
+    known = [name for name in REFERENCES if name in report.gains]
+    for name in known + [name for name in report.gains if name not in REFERENCES]:
+        values = report.gains[name]
+        text = times_text(values["gain"])
+        if "low" in values and "high" in values:
+            text += f" ({interval_text(values['low'], values['high'])})"
+        yield REFERENCES.get(name, name), text
+
+
+def headline(report: Report) -> str:
+    """The one sentence."""
+    gain = report.gains.get("baseline", {}).get("gain")
+    row, baseline = plan_row(report), baseline_row(report)
+    before = baseline.step_ms if baseline is not None else None
+    after = row.step_ms if row is not None else None
+    if gain is None and before and after:
+        gain = before / after
+    if row is None or gain is None:
+        return "Nothing that was tried pays: your step stays as it is"
+    times = f": {ms_text(before)} -> {ms_text(after)} ms" if before and after else ""
+    return f"{times_text(gain)} faster than your step{times}"
+
+
+def times_text(value: float) -> str:
+    return f"{value:.2f}x" if value < 9.995 else f"{value:.1f}x"
+
+
+def interval_text(low: float, high: float) -> str:
+    digits = 2 if high < 9.995 else 1
+    return f"{low:.{digits}f}-{high:.{digits}f}"
+
+
+def ms_text(ms: float) -> str:
+    return f"{ms:.1f}" if ms >= 9.995 else f"{ms:.2f}" if ms >= 0.9995 else f"{ms:.3f}"
+
+
+def bytes_text(count: float) -> str:
+    for unit in ("bytes", "KB", "MB"):
+        if count < 999.95:
+            return f"{count:.0f} bytes" if unit == "bytes" else f"{count:.1f} {unit}"
+        count /= 1000
+    return f"{count:.1f} GB"
+
+
+def duration_text(seconds: float) -> str:
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60}:{whole % 60:02}"
+    return f"{whole // 3600}:{whole // 60 % 60:02}:{whole % 60:02}"

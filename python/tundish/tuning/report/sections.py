@@ -1,0 +1,48 @@
+"""The rows of a report by phase, with labels that say only what differs within the phase."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .report_queries import trick_set, trick_title
+from .results import Report, Row
+
+
+@dataclass(frozen=True)
+class Section:
+    head: str  # the phase, and the tricks that all of its rows have; empty for references
+    rows: list[tuple[str, Row]]  # label and row
+
+
+def sections(report: Report) -> list[Section]:
+    """Without the confirming run: the gains have it."""
+    by_phase: dict[str, list[Row]] = {}
+    for row in report.rows:
+        if row.phase != "confirm":
+            by_phase.setdefault(row.phase, []).append(row)
+    return [_section(phase, rows) for phase, rows in by_phase.items()]
+
+
+def _section(phase: str, rows: list[Row]) -> Section:
+    if phase == "reference":
+        return Section("", [(row.label, row) for row in rows])
+    sets = [trick_set(row) for row in rows]
+    union = frozenset().union(*sets)
+    if phase == "removal":
+        named = [(_without(union - one), row) for one, row in zip(sets, rows)]
+        return Section("removal: is every trick needed?", named)
+    common = sets[0].intersection(*sets) if len(sets) > 1 else frozenset()
+    if not common:
+        return Section(phase, [(row.label, row) for row in rows])
+    titles = [trick_title(values) for values in rows[0].tricks]
+    head = f"{phase}, each with " + " + ".join(title for title in titles if title in common)
+    return Section(head, [(_rest(row, common), row) for row in rows])
+
+
+def _rest(row: Row, common: frozenset[str]) -> str:
+    titles = [trick_title(values) for values in row.tricks]
+    return " + ".join(title for title in titles if title not in common) or "only these"
+
+
+def _without(missing: frozenset[str]) -> str:
+    return "without " + ", ".join(sorted(missing)) if missing else "all"

@@ -1,0 +1,199 @@
+"""The table of `tundish tune` for a terminal or a log."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ..._cli.terminal import BOLD, RED, paint
+from .commands import load_text, own_of
+from .report_queries import (
+    REFERENCES,
+    baseline_row,
+    duration_text,
+    gain_text,
+    gains,
+    headline,
+    human_recipe,
+    memory_text,
+    plan_row,
+    step_ms_text,
+    trick_title,
+    verdict_text,
+    waits_for_host,
+)
+from .results import COMPARED, IMPOSSIBLE, KEPT, REJECTED, Report, Row
+from .sections import sections
+
+_HEADS = ("trick", "step ms", "gain (95 % interval)", "memory", "numerics", "verdict")
+_TO_THE_RIGHT = ("step ms", "memory")
+_NUMERICS = _HEADS.index("numerics")
+_LEAST_NUMERICS = 16  # columns; in less space the numerics are left out
+_LONGEST_NUMERICS = 48
+_LONGEST_LABELS = (40, 28, 24)
+_GAP = 2  # between columns
+
+
+def report_text(report: Report, width: int = 100, color: bool = False, plan: str = "") -> str:
+    """Everything that was tried, and what came of it. `plan`: the file that holds the plan."""
+    width = max(70, width)
+    parts = [_head(report, width), _table(report, width, color), _summary(report, width, color)]
+    if report.notes:
+        parts.append([line for note in report.notes for line in _said("note", note, width)])
+    parts.append(_usage(report, plan, width))
+    return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
+
+
+def _head(report: Report, width: int) -> list[str]:
+    lines = _said("job", f"{report.job}: {report.model}, {report.optimizer}", width)
+    lines += _said("batch", report.batch, width)
+    torch = report.versions.get("torch", "")
+    lines += _said("device", report.device + (f", torch {torch}" if torch else ""), width)
+    return lines + _said("baseline", report.baseline, width)
+
+
+def _table(report: Report, width: int, color: bool) -> list[str]:
+    parts = sections(report)
+    shown = [(label, row) for part in parts for label, row in part.rows]
+    winner = plan_row(report)
+    for short in (0, 1, 2):  # less in each row until it fits
+        heads = [*_HEADS]
+        heads[2] = heads[2] if short < 2 else "gain"
+        cells = [heads, *(_cells(report, label, row, short) for label, row in shown)]
+        last = [] if winner is None else _cells(report, "plan", winner, short)
+        widths = _widths([*cells, *([last] if last else [])], width)
+        if _total(widths) <= width:
+            break
+    lines = [paint(_line(heads, widths), BOLD, color)]
+    for part in parts:
+        if part.head:
+            lines += textwrap.wrap(part.head, width, initial_indent="  ", subsequent_indent="    ")
+        for label, row in part.rows:
+            texts = _cells(report, label, row, short)
+            if part.head:
+                texts[0] = "  " + texts[0]
+            lines += _row_lines(row, texts, widths, short, width, color)
+    lines.append("  " + "-" * (min(width, _total(widths)) - 2))
+    if winner is not None:
+        kept = replace(winner, verdict=KEPT)  # also of a run that was ended early
+        lines += _row_lines(kept, [*last[:-1], ""], widths, short, width, color)
+    return lines
+
+
+def _row_lines(
+    row: Row, texts: list[str], widths: list[int], short: int, width: int, color: bool
+) -> list[str]:
+    below = _below(row, widths[_NUMERICS], short)
+    if row.numerics in below:
+        texts[_NUMERICS] = ""
+    code = {KEPT: BOLD, REJECTED: RED}.get(row.verdict, "")
+    lines = [paint(_line(texts, widths), code, color)]
+    for text in below:
+        indent = " " * 6
+        lines += textwrap.wrap(text, width, initial_indent=indent, subsequent_indent=indent)
+    return lines
+
+
+def _cells(report: Report, label: str, row: Row, short: int) -> list[str]:
+    """`short`: 1 leaves out what is paid once, 2 also the intervals."""
+    gain, verdict = gain_text(row), verdict_text(row)
+    if short == 0 and _once(row):
+        gain += f"{', ' if gain else ''}{_once(row)}"
+    return [
+        _cut(label, _LONGEST_LABELS[short]),
+        step_ms_text(report, row),
+        gain if short < 2 else gain.partition(" (")[0],
+        memory_text(row, baseline_row(report)),
+        row.numerics,
+        verdict if short == 0 else verdict.partition(" (")[0],
+    ]
+
+
+def _once(row: Row) -> str:
+    """What compilation, capture and cuDNN's trials cost at the start."""
+    if row.one_off_s is None or row.one_off_s < 1 or row.verdict == COMPARED:
+        return ""
+    return f"{row.one_off_s:.0f} s once"
+
+
+def _below(row: Row, numerics: int, short: int) -> list[str]:
+    """Lines of their own for what does not fit into the columns: the numerics of what is kept, and a
+    reason, are never cut."""
+    out = []
+    if row.verdict in (KEPT, REJECTED, IMPOSSIBLE) and len(row.numerics) > numerics:
+        out.append(row.numerics)
+    if short and _once(row) and row.verdict == KEPT:
+        pays = f", pays after {row.break_even_steps:,} steps" if row.break_even_steps else ""
+        out.append(_once(row) + pays)
+    return out
+
+
+def _widths(cells: Sequence[Sequence[str]], width: int) -> list[int]:
+    """Of each column; the numerics get what the others leave, 0 if that is too little."""
+    widths = [max(len(row[i]) for row in cells) for i in range(len(_HEADS))]
+    widths[0] += 2  # rows of a phase are indented
+    natural, widths[_NUMERICS] = widths[_NUMERICS], 0
+    left = width - _total(widths) - _GAP
+    widths[_NUMERICS] = min(natural, _LONGEST_NUMERICS, left)
+    if widths[_NUMERICS] < _LEAST_NUMERICS:
+        widths[_NUMERICS] = 0
+    return widths
+
+
+def _total(widths: Sequence[int]) -> int:
+    shown = [columns for columns in widths if columns]
+    return 2 + sum(shown) + _GAP * (len(shown) - 1)
+
+
+def _line(texts: Sequence[str], widths: Sequence[int]) -> str:
+    out = []
+    for head, text, columns in zip(_HEADS, texts, widths):
+        if columns:
+            text = _cut(text, columns)
+            out.append(text.rjust(columns) if head in _TO_THE_RIGHT else text.ljust(columns))
+    return ("  " + (" " * _GAP).join(out)).rstrip()
+
+
+def _summary(report: Report, width: int, color: bool) -> list[str]:
+    sentence = headline(report)
+    if not report.finished:
+        sentence += " (the run was ended early: the best plan so far)"
+    lines = [paint("  " + line, BOLD, color) for line in textwrap.wrap(sentence, width - 2)]
+    winner = plan_row(report)
+    if winner is not None:
+        titles = " + ".join(trick_title(values) for values in winner.tricks)
+        lines += textwrap.wrap(titles, width, initial_indent="    ", subsequent_indent="    ")
+    found = list(gains(report))
+    columns = max((len(name) for name, _ in found), default=0)
+    for name, text in found:
+        recipe = f"   {human_recipe(report)}" if name == REFERENCES["human recipe"] else ""
+        line = f"    {text:<20} {'than ' + name:<{columns + 5}}{recipe}".rstrip()
+        lines.append(line if len(line) <= width else line[: -len(recipe)].rstrip())
+    if any(waits_for_host(report, row) for row in report.rows):
+        lines += _said("*", "the GPU waits for the host in this step", width)
+    spread = report.twin.get("spread")
+    if spread is not None:
+        text = f"an identical twin of the baseline varied by {100 * spread:.1f} %"
+        if "threshold" in report.twin:
+            text += f"; a gain must be above {100 * report.twin['threshold']:.1f} %"
+        lines += _said("noise", text, width)
+    return lines + _said("time", duration_text(report.seconds), width)
+
+
+def _usage(report: Report, plan: str, width: int) -> list[str]:
+    """One line at the end: how to use the plan. Never broken, so that it can be copied."""
+    winner = plan_row(report)
+    if winner is None:
+        return []
+    load = load_text(plan, own_of(winner)) if plan else "plan"
+    return [f"  {'next':<9} step = {load}.apply(model, optimizer, loss_fn); loss = step(batch)"]
+
+
+def _said(word: str, text: str, width: int) -> list[str]:
+    lines = textwrap.wrap(text, width, initial_indent=f"  {word:<9} ", subsequent_indent=" " * 12)
+    return lines if text else []
+
+
+def _cut(text: str, columns: int) -> str:
+    return text if len(text) <= columns else text[: columns - 3] + "..."

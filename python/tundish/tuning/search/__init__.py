@@ -1,0 +1,1 @@
+"""The search: which variants to try, paired times, gates, confirmation."""

@@ -1,0 +1,360 @@
+"""find_batch_size: the batch size at which the GPU is busy, under a memory cap.
+
+Not the largest that fits: from some size on a larger batch brings no more samples per second, only
+fewer updates per epoch. The answer is the smallest size within 3 % of the best rate.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+
+from ..._c.errors import ArgumentError
+from ..batch_structure import map_tensors, samples_of
+from ..job import Build, Job, JobSource, pickled_source, source_of
+from ..step import Step
+from ..trials.known_failures import build_error, fix_of
+from ..trials.polling import ask_and_wait
+from ..trials.trial import TrialFailed, TrialProcess
+from ..trials.trial_process import describe_device
+from ..tricks import Trick, in_order, trick_from_json
+from .batch_search import DoesNotFit, Measure, Measured, Search, split_batch
+
+SLOWEST_SIZE_S = 300.0
+TURN_S = 0.5
+# Of cuBLAS and cuDNN, and of the CPU's allocator, which raise RuntimeError.
+_OUT_OF_MEMORY = ("CUDA error: out of memory", "STATUS_ALLOC_FAILED", "can't allocate memory")
+
+
+@dataclass(frozen=True)
+class BatchPoint:
+    """One measured batch size of `BatchReport`."""
+
+    batch: int  # samples
+    samples_per_s: float  # rate
+    step_ms: float  # time of a step in milliseconds
+    peak_bytes: int  # peak of the memory that torch's allocator reserved
+
+
+@dataclass(frozen=True)
+class BatchReport:
+    """The result of `find_batch_size`; `print(report)` shows the curve."""
+
+    batch: int  # recommended batch size
+    points: tuple[BatchPoint, ...]  # every measured size, smallest first
+    stopped: str  # why no larger size was tried
+    wanted: int  # samples per update
+    micro_batch: int  # samples that are computed at once
+    accumulate: int  # micro-batches per update: the argument of Accumulate
+    noise: float = 0.0  # relative difference between equal measurements
+    low: int = 0  # lowest recommendation within the noise
+    high: int = 0  # highest recommendation within the noise
+    device: str = ""  # name of the device
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def __str__(self) -> str:
+        lines = ["  batch   samples/s    step ms    peak GiB"]
+        for point in self.points:
+            mark = "  <- use this" if point.batch == self.batch else ""
+            lines.append(
+                f"{point.batch:>7}{point.samples_per_s:>12,.0f}{point.step_ms:>11.2f}"
+                f"{point.peak_bytes / 2**30:>12.2f}{mark}"
+            )
+        lines.append(f"larger sizes: {self.stopped}")
+        range_ = "" if self.low == self.high else f": the answer may be {self.low} to {self.high}"
+        lines.append(f"noise: equal measurements differed by {100 * self.noise:.1f} %{range_}")
+        if self.accumulate > 1:
+            lines.append(
+                f"for {self.wanted} samples per update: {self.accumulate} micro-batches of {self.micro_batch}"
+            )
+        return "\n".join(lines)
+
+
+def find_batch_size(
+    build: Build | str | JobSource | Job,
+    *,
+    wanted: int | None = None,
+    memory_cap_bytes: int | None = None,
+    within: float = 0.03,
+    multiple: int = 8,
+    largest: int = 65536,
+    tricks: Sequence[Trick] = (),
+    seed: int = 0,
+    measure: Measure | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> BatchReport:
+    """Returns the smallest batch size whose samples per second are close to the best.
+
+    Trains with growing batches in a process of its own; the example batch is repeated to make them.
+
+    build             a function that returns model, optimizer, loss_fn, batch; or "train.py:build";
+                      or a Job
+    wanted            samples per update; accumulated if they do not fit. Default: the found size
+    memory_cap_bytes  limit of GPU memory; default: all of it, on a CPU half of what is free
+    within            share by which a smaller batch may miss the best samples per second
+    multiple          the size is a multiple of this
+    largest           largest size to try
+    tricks            tricks of the step: precision and compilation change the answer
+    seed              seed of the weights and the random numbers
+    measure           function that measures one size; default: in a child process
+    progress          function that is called with a text for each size
+    """
+    if not 0 <= within < 1:
+        raise ArgumentError(f"find_batch_size: within must be from 0 to below 1, not {within}")
+    if wanted is not None and wanted < 1:
+        raise ArgumentError(f"find_batch_size: wanted must be at least 1, not {wanted}")
+    if multiple < 1 or largest < multiple:
+        raise ArgumentError(
+            f"find_batch_size: no multiple of {multiple} is at most largest={largest}"
+        )
+    with tempfile.TemporaryDirectory() as folder:
+        child = None if measure else InChild(_source(build, folder), tricks, seed, progress)
+        used = measure or child
+        assert used is not None
+        try:
+            search = Search(
+                measure=used,
+                memory_cap_bytes=memory_cap_bytes,
+                within=within,
+                multiple=multiple,
+                largest=largest,
+            )
+            if child is not None:
+                child.make()
+                if memory_cap_bytes is None:
+                    search.memory_cap_bytes = child.memory_limit
+            knee = search.run()
+        finally:
+            if child is not None:
+                child.end()
+    return report_of(search, knee, wanted, child.device if child is not None else "")
+
+
+def report_of(search: Search, knee: int, wanted: int | None, device: str = "") -> BatchReport:
+    points = tuple(
+        BatchPoint(batch, result.rate, 1e3 * batch / result.rate, result.peak_bytes)
+        for batch, result in sorted(search.results.items())
+    )
+    wanted = knee if wanted is None else wanted
+    fits = search.largest_fit()
+    micro, parts = (wanted, 1) if wanted <= fits else split_batch(wanted, knee, search.multiple)
+    noise = search.noise()
+    low, high = search.knee(noise), search.knee(-noise)
+    return BatchReport(knee, points, search.stopped, wanted, micro, parts, noise, low, high, device)
+
+
+def _source(build: Build | str | JobSource | Job, folder: str) -> JobSource:
+    if isinstance(build, JobSource):
+        return build
+    if isinstance(build, Job):
+        return pickled_source(build, os.path.join(folder, "job.pt"))
+    return source_of(build)
+
+
+class InChild:
+    """Measures sizes in a child process; starts another one when that one died."""
+
+    def __init__(
+        self,
+        source: JobSource,
+        tricks: Sequence[Trick],
+        seed: int,
+        progress: Callable[[str], None] | None = None,
+    ) -> None:
+        self._progress = (lambda text: None) if progress is None else progress
+        self._tick = getattr(progress, "tick", lambda: None)
+        self.memory_limit: int | None = None  # where the user names none
+        self.device = ""
+        self._words: dict[str, Any] = {
+            "source": source,
+            "tricks": [trick.as_json() for trick in in_order(tricks)],
+            "seed": seed,
+        }
+        self._process: TrialProcess | None = None
+        self._worked = False
+
+    def __call__(self, batch: int) -> Measured:
+        self._progress(f"{batch} samples")
+        try:
+            reply = self._ask("measure_size", batch=batch)
+        except TrialFailed as error:
+            if error.kind in ("died", "hang"):
+                self.end()
+            killed = error.kind == "died" and self._worked  # a CPU's memory ends by SIGKILL
+            if error.kind == "out of memory" or killed:
+                raise DoesNotFit(str(error)) from None
+            known = fix_of(str(error))
+            fix = "make the model and the loss work with any number of samples"
+            fix = f"{known}; and {fix}" if known else fix
+            raise ArgumentError(
+                f"the step fails with a batch of {batch} samples: {error}\n  fix: {fix}"
+            ) from error
+        if "does_not_fit" in reply:
+            raise DoesNotFit(reply["does_not_fit"])
+        self._worked = True
+        return Measured(reply["step_s"], reply["peak"])
+
+    def make(self) -> None:
+        """Makes the job, before any size is tried."""
+        self._progress("the job")
+        try:
+            found = self._ask("describe_step")
+        except TrialFailed as error:
+            function = self._words["source"].function
+            raise build_error(function, str(error), error.details) from None
+        self.memory_limit, self.device = found["bytes"], found["device"]
+
+    def end(self) -> None:
+        if self._process is not None:
+            self._process.end()
+            self._process = None
+
+    def _ask(self, function: str, **words: Any) -> Any:
+        if self._process is None:
+            self._process = TrialProcess()
+        name = f"{__name__}:{function}"
+        return ask_and_wait(self._process, self._tick, SLOWEST_SIZE_S, name, **self._words, **words)
+
+
+# --- in the child ---------------------------------------------------------------------------------
+
+_made: dict[str, Any] = {}  # the step and the example batch of this process
+
+
+def make_step(source: JobSource, tricks: list[dict[str, Any]], seed: int) -> tuple[Step, Any]:
+    if "step" not in _made:
+        job = source.make(seed)
+        if samples_of(job.batches[0]) == 0:
+            raise ArgumentError("find_batch_size: the batch has no samples to repeat")
+        step = Step(job.model, job.optimizer, job.loss_fn)
+        for trick in in_order(trick_from_json(values) for values in tricks):
+            obstacle = trick.obstacle(step)
+            if obstacle:
+                raise ArgumentError(f"find_batch_size: {trick.title}: {obstacle}")
+            trick.apply(step)
+        _made["step"], _made["batch"] = step, job.batches[0]
+    return _made["step"], _made["batch"]
+
+
+def describe_step(source: JobSource, tricks: list[dict[str, Any]], seed: int) -> dict[str, Any]:
+    """The device and the limit of memory. On a CPU half of what is free: a machine without memory ends
+    other programs. On a GPU none."""
+    step, _ = make_step(source, tricks, seed)
+    device = describe_device(step.device)
+    if step.device.type == "cuda":
+        return {"bytes": None, "device": device}
+    from ...data.settings.memory_budget import default_budget
+
+    return {"bytes": resident_bytes() + default_budget(), "device": device}
+
+
+def measure_size(
+    source: JobSource, tricks: list[dict[str, Any]], seed: int, batch: int
+) -> dict[str, Any]:
+    """One turn: a few steps to warm up, then about half a second of them."""
+    step, example = make_step(source, tricks, seed)
+    release(step)
+    try:
+        inputs = resize_batch(example, batch)
+        return time_step(lambda: step(inputs), step.device)
+    except Exception as error:
+        text = out_of_memory(error)
+        if not text:
+            raise
+        return {"does_not_fit": text}
+    finally:
+        release(step)
+
+
+def out_of_memory(error: BaseException | None) -> str:
+    """The first line of the error that says so: itself, or what it came from (a capture, a compilation)."""
+    while error is not None:
+        text = str(error)
+        if isinstance(error, (torch.OutOfMemoryError, MemoryError)) or any(
+            words in text for words in _OUT_OF_MEMORY
+        ):
+            return (text.strip().splitlines() or ["out of memory"])[0]
+        error = error.__cause__ or error.__context__
+    return ""
+
+
+def time_step(run: Callable[[], Any], device: torch.device) -> dict[str, Any]:
+    for _ in range(5):  # a graph is captured with the fourth step
+        run()
+    # In groups of steps: on a busy machine the first guess says little about how long a turn takes.
+    group = max(1, round(0.1 * TURN_S / max(1e-6, _seconds(run, 3, device))))
+    steps, total = 0, 0.0
+    while steps < 3 or total < TURN_S:
+        total += group * _seconds(run, group, device)
+        steps += group
+    peak = torch.cuda.max_memory_reserved(device) if device.type == "cuda" else resident_bytes()
+    return {"step_s": total / steps, "peak": int(peak)}
+
+
+def _seconds(run: Callable[[], Any], steps: int, device: torch.device) -> float:
+    """Per step."""
+    _wait(device)
+    begin = time.perf_counter()
+    for _ in range(steps):
+        run()
+    _wait(device)
+    return (time.perf_counter() - begin) / steps
+
+
+def release(step: Step) -> None:
+    """What the last size left behind: its graph, its gradients, the allocator's free blocks."""
+    step.reset()
+    if step.compile_options is not None:
+        torch.compiler.reset()  # after eight shapes of one function it would run eagerly
+    step.optimizer.zero_grad(set_to_none=True)
+    gc.collect()
+    if step.device.type == "cuda":
+        torch.cuda.synchronize(step.device)
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats(step.device)
+    else:
+        with contextlib.suppress(OSError), open("/proc/self/clear_refs", "w") as file:
+            file.write("5")  # the peak of the resident memory begins anew
+
+
+def resident_bytes() -> int:
+    """The highest resident memory of this process since release()."""
+    try:
+        with open("/proc/self/status") as file:
+            for line in file:
+                if line.startswith("VmHWM:"):
+                    return 1024 * int(line.split()[1])
+    except OSError:
+        pass
+    return 0
+
+
+def resize_batch(batch: Any, samples: int) -> Any:
+    """A batch of this many samples: the example's, repeated or cut. Layout in memory as it was."""
+    count = samples_of(batch)
+
+    def resize(tensor: torch.Tensor) -> torch.Tensor:
+        if tensor.dim() == 0 or tensor.shape[0] != count:
+            return tensor  # for all samples
+        rows = torch.arange(samples, device=tensor.device) % count
+        out = tensor.index_select(0, rows)
+        if tensor.dim() == 4 and tensor.is_contiguous(memory_format=torch.channels_last):
+            return out.contiguous(memory_format=torch.channels_last)
+        return out
+
+    return map_tensors(resize, batch)
+
+
+def _wait(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)

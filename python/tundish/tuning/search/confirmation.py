@@ -1,0 +1,194 @@
+"""The fresh run: the best of many measurements looks better than it is, so the winner is timed again.
+
+In turns: baseline, its twin, the winner, the human recipe; on a GPU also strict fp32 and torch's
+default flags, so that a report can name every baseline. The winner gets a fresh process, since one
+process may be lucky; with --quick fresh turns must do. The others prepare while the search goes on.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from ..report.results import COMPARED, KEPT, Row
+from ..trials.pool import TURN_S
+from ..trials.trial import TrialFailed
+from ..tricks.reference_flags import StrictFp32, TorchDefaults
+from .gates import Verdict
+from .paired_times import Turn, compare, middle_ms
+from .rows import Variant, fill_row, label, variant_row
+from .variants import pair_noise
+
+if TYPE_CHECKING:
+    from .search import Search
+
+BASELINE, TWIN, HUMAN = "baseline", "twin", "human recipe"
+STRICT, DEFAULTS, WINNER = "strict fp32", "torch defaults", "winner"
+FALLBACK_LAYERS = "layers that lose channels_last"
+ROUNDS, QUICK_ROUNDS, FEWEST_ROUNDS = 10, 6, 4
+FRESH_S = 25.0  # a process starts, and what was compiled before is loaded
+END_S = 2.0  # rows, and the end of all processes
+REFERENCE_STEPS = 12  # of trials whose losses nobody looks at
+USELESS = 0.5  # a threshold above this: only a gain of half could be seen
+
+
+def confirm(search: Search) -> None:
+    """Sets the winner for good, the gains against every baseline, and the rows of the fresh run."""
+    search.progress("a fresh run of the winner")
+    variants = chosen(search)
+    trials = {name: trial_name(search, name, variant) for name, variant in variants.items()}
+    search.stage.end(*[n for n in search.stage.alive() if n not in trials.values()])
+    for name, variant in variants.items():
+        start_trial(search, trials[name], name, variant)
+    for name in (HUMAN, STRICT, DEFAULTS):
+        limit = search.deadline - FEWEST_ROUNDS * round_s(search) - END_S
+        if name in trials and not search.stage.is_ready_by(trials[name], limit):
+            search.stage.end(trials.pop(name))
+            search.notes.append(f"no time was left to compare with {name}; --minutes gives more")
+    found = search.stage.measure(list(trials.values()), rounds=rounds_of(search))
+    turns = {name: found[trial] for name, trial in trials.items() if trial in found}
+    if BASELINE not in turns or TWIN not in turns:
+        late = time.monotonic() >= search.deadline
+        why = "no time was left for the fresh run" if late else "the fresh run failed"
+        more = "; --minutes gives more" if late else ""
+        search.notes.append(f"{why}: nothing was confirmed, the plan is empty{more}")
+        search.winner = ()
+        return
+    base, twin = turns[BASELINE], turns[TWIN]
+    noise = compare(base, twin, twin)
+    search.twin_noise = {"spread": abs(noise.gain - 1), "threshold": noise.threshold - 1}
+    won = settle(search, variants, trials, turns)
+    for name, other in turns.items():
+        if name not in (TWIN, WINNER):
+            search.gains[name] = compare(other, won, pair_noise(other, base, twin))
+    if search.winner and not search.gains[BASELINE].faster and not search.target_bytes:
+        search.notes.append("in a fresh run the best variant was not faster: the plan is empty")
+        search.winner = ()
+    if not search.winner:
+        search.gains = {}
+    if search.twin_noise["threshold"] > USELESS:
+        search.notes.append(
+            f"this machine is too busy to measure: identical steps differ by "
+            f"{search.twin_noise['spread']:.0%}; run again when it is idle"
+        )
+    for name in turns:
+        search.rows.append(confirmed_row(search, name, trials[name], variants[name], turns))
+
+
+def start_human(search: Search) -> None:
+    """Once the winner is compiled: the human recipe has the same kernels."""
+    if human := search.human_recipe():
+        start_trial(search, search.name(human), HUMAN, human)
+
+
+def start_references(search: Search) -> None:
+    """What the fresh run will be compared with prepares while the search goes on."""
+    for name, variant in flags_of(search).items():
+        start_trial(search, trial_name(search, name, variant), name, variant)
+    if any(trick.name == "channels_last" for trick in search.winner):
+        start_fallback_layers(search)
+
+
+def start_fallback_layers(search: Search) -> None:
+    search.stage.start_call(
+        FALLBACK_LAYERS,
+        "tundish.tuning.tricks.channels_last:find_fallback_layers",
+        need_bytes=search.gates.need_bytes,
+        source=search.gates.source,
+        seed=search.gates.seed,
+    )
+
+
+def fallback_layers(search: Search) -> list[str]:
+    """The layers of the winner that lose channels_last, each at the cost of a copy."""
+    if not any(trick.name == "channels_last" for trick in search.winner):
+        return []
+    start_fallback_layers(search)
+    if not search.stage.is_ready_by(FALLBACK_LAYERS, search.deadline):
+        return []
+    try:
+        return list(search.stage.result(FALLBACK_LAYERS) or [])
+    except TrialFailed:
+        return []
+
+
+def start_trial(search: Search, trial: str, name: str, variant: Variant) -> None:
+    steps = REFERENCE_STEPS if name in (STRICT, DEFAULTS) else 0
+    search.stage.start(trial, variant, need_bytes=search.need(variant), steps=steps)
+
+
+def trial_name(search: Search, name: str, variant: Variant) -> str:
+    """A process of the search where it will do; else one of its own."""
+    if name in (BASELINE, TWIN):
+        return name
+    if name == HUMAN and variant != search.winner:
+        return search.name(variant)
+    if name == WINNER and search.quick:
+        return search.name(variant)
+    return f"fresh {name}"
+
+
+def rounds_of(search: Search) -> int:
+    """As many as there is time for."""
+    usual = QUICK_ROUNDS if search.quick else ROUNDS
+    left = search.deadline - time.monotonic() - END_S
+    return min(usual, max(FEWEST_ROUNDS, int(left / round_s(search))))
+
+
+def round_s(search: Search) -> float:
+    """About how long a round of the fresh run takes."""
+    step_s = 1e-3 * search.stage.outcome(BASELINE).step_ms
+    return len(chosen(search)) * (0.1 + 1.2 * max(TURN_S, 2 * step_s))
+
+
+def confirm_s(search: Search) -> float:
+    """About how long the fresh run takes at least."""
+    turns_s = (FEWEST_ROUNDS if search.quick else ROUNDS) * round_s(search)
+    return turns_s + END_S + (0.0 if search.quick else FRESH_S)
+
+
+def flags_of(search: Search) -> dict[str, Variant]:
+    return {STRICT: (StrictFp32(),), DEFAULTS: (TorchDefaults(),)} if search.facts.cuda else {}
+
+
+def chosen(search: Search) -> dict[str, Variant]:
+    variants: dict[str, Variant] = {BASELINE: (), TWIN: ()}
+    if search.winner:
+        variants[WINNER] = search.winner
+    if human := search.human_recipe():
+        variants[HUMAN] = human
+    return variants | flags_of(search)
+
+
+def settle(
+    search: Search,
+    variants: dict[str, Variant],
+    trials: dict[str, str],
+    turns: dict[str, list[Turn]],
+) -> list[Turn]:
+    """The turns of the plan: the winner's; the human recipe's where that is faster, sound, and fits."""
+    won = turns.get(WINNER, turns[BASELINE])
+    theirs = turns.get(HUMAN)
+    if theirs is None or middle_ms(theirs) >= 0.99 * middle_ms(won):
+        return won
+    gate = search.gates.judge(search.stage, variants[HUMAN], trials[HUMAN])
+    peak = search.stage.memory(trials[HUMAN]) or 0
+    gain = compare(turns[BASELINE], theirs, turns[TWIN])
+    if gate.broken or not gain.faster or (search.target_bytes and peak > search.target_bytes):
+        return won
+    search.notes.append("the human recipe was faster in the fresh run: it is the plan")
+    search.winner = variants[HUMAN]
+    return theirs
+
+
+def confirmed_row(
+    search: Search, name: str, trial: str, variant: Variant, turns: dict[str, list[Turn]]
+) -> Row:
+    checked = variant and name in (WINNER, HUMAN)
+    gate = search.gates.judge(search.stage, variant, trial) if checked else Verdict(False, "", "")
+    gain = compare(turns[BASELINE], turns[name], turns[TWIN])
+    shown = label(variant) if name == WINNER else name
+    row = variant_row(shown, "confirm", variant, search.stage.outcome(trial))
+    fill_row(row, turns[name], turns[BASELINE], gain, search.stage.memory(trial), gate)
+    row.verdict = KEPT if checked and variant == search.winner else COMPARED
+    return row

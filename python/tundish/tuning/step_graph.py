@@ -1,0 +1,169 @@
+"""A whole training step as one CUDA graph: replayed by one launch, so that the host's time is gone.
+
+The first steps run as they are, on the stream that will be captured: they are real training steps
+and warm up what a capture may not do (handles, workspaces, the optimiser's state). Then the step is
+captured, which runs nothing, and replayed from there on.
+
+The learning rate is read from a tensor, filled when a scheduler changes it; any other option of the
+optimiser is part of the graph, so that a change of it captures again. An optimiser that cannot be
+captured runs outside: the graph holds forward and backward then.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import traceback
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from .batch_structure import map_tensors, tensors_of
+
+if TYPE_CHECKING:
+    from .step import Step
+
+WARM_UP_STEPS = 3
+_HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+class CannotCapture(RuntimeError):
+    """The step holds an operation that a CUDA graph cannot hold; the text names it and its line."""
+
+
+class StepGraph:
+    """`graph(batch)` is `step(batch)` for batches of one shape. One thread; owns its graph's memory."""
+
+    def __init__(self, step: Step) -> None:
+        self._step = step
+        self._stream = torch.cuda.Stream(step.device)
+        self._warm = 0
+        self._graph: Any = None
+        self._batch: Any = None  # what the graph reads
+        self._loss: Any = None  # what it writes
+        self._gradients: list[tuple[Any, Any]] = []
+        self._options: Any = None
+        self._rates: list[torch.Tensor] = []
+        self._rates_filled: list[float] = []
+        self.with_optimizer = can_capture(step)
+
+    def __call__(self, batch: Any) -> torch.Tensor:
+        if self._graph is not None and self._options != options_of(self._step.optimizer):
+            self.release()
+        if self._graph is None:
+            if self._warm < WARM_UP_STEPS:
+                self._warm += 1
+                return self._run_on_stream(batch)
+            self._capture(batch)
+        self._fill_rates()
+        for to, tensor in zip(tensors_of(self._batch), tensors_of(batch)):
+            to.copy_(tensor, non_blocking=True)
+        for parameter, gradient in self._gradients:
+            if parameter.grad is not gradient:  # an ungraphed step in between made its own
+                parameter.grad = gradient
+        self._graph.replay()
+        if not self.with_optimizer:
+            self._step.update()
+        return self._loss.clone()
+
+    def release(self) -> None:
+        if self._graph is not None:
+            torch.cuda.synchronize(self._step.device)
+            self._graph.reset()
+        for parameter, gradient in self._gradients:
+            if parameter.grad is gradient:
+                parameter.grad = None
+        self._graph = self._batch = self._loss = None
+        self._gradients = []
+
+    def _run_on_stream(self, batch: Any) -> torch.Tensor:
+        current = torch.cuda.current_stream(self._step.device)
+        self._stream.wait_stream(current)
+        with torch.cuda.stream(self._stream):
+            loss = self._step.train_on(batch, self._step.compiled_loss_of)
+        current.wait_stream(self._stream)
+        loss.record_stream(current)
+        return loss
+
+    def _capture(self, batch: Any) -> None:
+        step = self._step
+        self._batch = map_tensors(torch.clone, batch)
+        step.optimizer.zero_grad(
+            set_to_none=True
+        )  # backward allocates gradients in the graph's memory
+        graph = torch.cuda.CUDAGraph()
+        torch.cuda.synchronize(step.device)
+        try:
+            with (
+                self._rates_as_tensors(),
+                torch.cuda.graph(graph, stream=self._stream, capture_error_mode="thread_local"),
+            ):
+                self._loss = step.add_gradients(self._batch, step.compiled_loss_of)
+                if self.with_optimizer:
+                    step.update()
+        except Exception as error:
+            step.optimizer.zero_grad(set_to_none=True)
+            self._batch = self._loss = None
+            raise CannotCapture(name_cause(error)) from error
+        self._graph = graph
+        self._gradients = [(p, p.grad) for p in step.model.parameters() if p.grad is not None]
+        self._options = options_of(step.optimizer)
+
+    @contextlib.contextmanager
+    def _rates_as_tensors(self) -> Iterator[None]:
+        groups = self._step.optimizer.param_groups
+        kept = [(group["lr"], group.get("capturable")) for group in groups]
+        self._rates_filled = [float(rate) for rate, _ in kept]
+        self._rates = [
+            torch.full((), rate, dtype=torch.float32, device=self._step.device)
+            for rate in self._rates_filled
+        ]
+        if self.with_optimizer:
+            for group, rate in zip(groups, self._rates):
+                group["lr"] = rate
+                if "capturable" in group:
+                    group["capturable"] = True
+        try:
+            yield
+        finally:
+            for group, (rate, capturable) in zip(groups, kept):
+                group["lr"] = rate
+                if "capturable" in group:
+                    group["capturable"] = capturable
+
+    def _fill_rates(self) -> None:
+        for i, group in enumerate(self._step.optimizer.param_groups):
+            rate = float(group["lr"])
+            if rate != self._rates_filled[i]:
+                self._rates[i].fill_(rate)
+                self._rates_filled[i] = rate
+
+
+def can_capture(step: Step) -> bool:
+    """The optimiser's step can be part of the graph: torch's fused kernels, and ours, read the rate on the GPU."""
+    fused = all(group.get("fused") for group in step.optimizer.param_groups)
+    return fused or step.updater is not None
+
+
+def options_of(optimizer: torch.optim.Optimizer) -> Any:
+    """The optimiser's options that a graph holds; the learning rate is not one of them."""
+    return [
+        [(key, value) for key, value in group.items() if key not in ("params", "lr", "initial_lr")]
+        + [len(group["params"])]
+        for group in optimizer.param_groups
+    ]
+
+
+def name_cause(error: BaseException) -> str:
+    """The operation that forbids the capture, with the line of the user's code that called it."""
+    first = error
+    while first.__context__ is not None and not isinstance(first.__context__, StopIteration):
+        first = first.__context__
+    frames = traceback.extract_tb(first.__traceback__)
+    torch_folder = os.path.dirname(torch.__file__)
+    own = [f for f in frames if not f.filename.startswith((_HERE, torch_folder, "<"))]
+    text = str(first).strip().splitlines() or [type(first).__name__]
+    if not own:
+        return text[0]
+    return f"{own[-1].filename}:{own[-1].lineno}: {own[-1].line}: {text[0]}"

@@ -1,0 +1,1 @@
+"""Trials: each variant of the step runs in a process of its own."""

@@ -1,0 +1,207 @@
+"""The process of one trial, which trial.py starts with the number of a descriptor.
+
+It makes the job, applies the tricks, runs the first steps, then times turns when the parent asks:
+
+    {"do": "prepare", ...}  -> losses of the first steps, what it cost once
+    {"do": "turn", "steps"} -> ms per step, host ms per step
+    {"do": "memory"}        -> peak bytes
+    {"do": "call", "function": "module:name", ...}  -> what that function returns (numerics, memory)
+
+Between two requests it does nothing, so that only one trial runs at a time.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import os
+import signal
+import sys
+import time
+import traceback
+from multiprocessing.connection import Connection
+from typing import Any
+
+import torch
+
+from ..._c.errors import ArgumentError
+from ..batch_structure import map_tensors
+from ..job import Job, JobSource, set_seeds
+from ..step import Step
+from ..step_graph import CannotCapture
+from ..tricks import in_order, trick_from_json
+
+_DIE_WITH_PARENT = 1  # prctl(PR_SET_PDEATHSIG, ...)
+
+
+class Trial:
+    """The job with its tricks, ready to be timed."""
+
+    def __init__(self) -> None:
+        self.job: Job | None = None
+        self.step: Step | None = None
+        self._next = 0
+
+    def prepare(
+        self, source: JobSource, tricks: list[dict[str, Any]], seed: int, steps: int, nudge: int = 0
+    ) -> dict[str, Any]:
+        """`nudge` > 0: inputs moved by half a unit in the last place, and other random numbers while
+        training: the noise that equal runs may have."""
+        begin = time.perf_counter()
+        self.job = job = source.make(seed)
+        step = self.step = Step(job.model, job.optimizer, job.loss_fn)
+        step.shapes_vary = job.shapes_vary
+        step.must_capture = True
+        if nudge:
+            job.batches = [nudged(batch, nudge) for batch in job.batches]
+        made_at = time.perf_counter()
+        for trick in in_order(trick_from_json(values) for values in tricks):
+            obstacle = trick.obstacle(step)
+            if obstacle:
+                return {"obstacle": f"{trick.title}: {obstacle}"}
+            trick.apply(step)
+        set_seeds(seed + nudge)
+        scales = [] if step.scaler is None else [step.scaler.get_scale()]
+        losses: list[torch.Tensor] = []
+        ends: list[float] = []
+        for _ in range(steps):
+            losses.append(self._one())
+            if step.scaler is not None:
+                scales.append(step.scaler.get_scale())
+            if len(ends) < 8:  # the first steps hold what is done once; wait for each
+                self._wait()
+                ends.append(time.perf_counter())
+        self._wait()
+        done_at = time.perf_counter()
+        later = max(1, steps - len(ends))
+        usual_s = (done_at - ends[-1]) / later if steps > len(ends) else 0.0
+        return {
+            "losses": [float(loss) for loss in losses],
+            "build_s": made_at - begin,
+            "one_off_s": max(0.0, ends[-1] - made_at - len(ends) * usual_s) if ends else 0.0,
+            "step_ms": 1e3 * usual_s,
+            "device": describe_device(step.device),
+            "memory_total": total_memory(step.device),
+            "scales": scales,
+            "graphs": compiled_graphs(),
+        }
+
+    def turn(self, steps: int) -> dict[str, Any]:
+        """Times `steps` steps: by events on a GPU, by the clock on a CPU."""
+        assert self.step is not None
+        cuda = self.step.device.type == "cuda"
+        for _ in range(1 + steps // 20):  # the others' turn has cooled caches and clocks
+            self._one()
+        self._wait()
+        if cuda:
+            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            begin.record()
+        began = time.perf_counter()
+        for _ in range(steps):
+            self._one()
+        issued = time.perf_counter()
+        if cuda:
+            end.record()
+            end.synchronize()
+            ms = begin.elapsed_time(end)
+        else:
+            ms = 1e3 * (issued - began)
+        return {"ms": ms / steps, "host_ms": 1e3 * (issued - began) / steps}
+
+    def memory(self) -> dict[str, Any]:
+        if self.step is None or self.step.device.type != "cuda":
+            import resource
+
+            return {"peak": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss}
+        return {"peak": torch.cuda.max_memory_reserved(self.step.device)}
+
+    def _one(self) -> torch.Tensor:
+        assert self.job is not None
+        assert self.step is not None
+        batch = self.job.batches[self._next % len(self.job.batches)]
+        self._next += 1
+        return self.step(batch)
+
+    def _wait(self) -> None:
+        """Sleeps until the GPU is done. torch's own wait would keep a core busy that others compile on."""
+        if self.step is not None and self.step.device.type == "cuda":
+            done = torch.cuda.Event(blocking=True)
+            done.record(torch.cuda.current_stream(self.step.device))
+            done.synchronize()
+
+
+def nudged(batch: Any, seed: int) -> Any:
+    """Every floating-point number moved by half a unit in the last place, up or down by chance."""
+    generator = torch.Generator().manual_seed(seed)
+
+    def nudge(tensor: torch.Tensor) -> torch.Tensor:
+        if not tensor.is_floating_point():
+            return tensor
+        up = torch.rand(tensor.shape, generator=generator).to(tensor.device) < 0.5
+        half = torch.finfo(tensor.dtype).eps / 2
+        return torch.where(up, tensor * (1 + half), tensor * (1 - half))
+
+    return map_tensors(nudge, batch)
+
+
+def describe_device(device: torch.device) -> str:
+    return str(torch.cuda.get_device_name(device) if device.type == "cuda" else device.type)
+
+
+def total_memory(device: torch.device) -> int:
+    return int(torch.cuda.mem_get_info(device)[1]) if device.type == "cuda" else 0
+
+
+def compiled_graphs() -> int:
+    """How many graphs torch.compile made in this process: 0 means that it ran eagerly."""
+    dynamo = sys.modules.get("torch._dynamo.utils")
+    return int(dynamo.counters["stats"]["unique_graphs"]) if dynamo is not None else 0
+
+
+def answer(trial: Trial, request: dict[str, Any]) -> Any:
+    words = dict(request)
+    do = words.pop("do")
+    os.environ.update(words.pop("environment", {}))  # the compiler is not imported yet
+    if do == "call":
+        module, _, name = words.pop("function").partition(":")
+        return getattr(importlib.import_module(module), name)(**words)
+    return getattr(trial, do)(**words)
+
+
+def failure(error: BaseException) -> dict[str, Any]:
+    """What the parent raises or reports."""
+    kind = "error"
+    if isinstance(error, torch.OutOfMemoryError):
+        kind = "out of memory"
+    elif isinstance(error, ArgumentError):
+        kind = "argument"
+    elif isinstance(error, CannotCapture):
+        kind = "capture"
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    text = str(error) if kind == "argument" else lines[0]
+    return {
+        "failed": text,
+        "kind": kind,
+        "type": type(error).__name__,
+        "traceback": "".join(traceback.format_exception(error)),
+    }
+
+
+def main(fd: int) -> None:
+    ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's
+    connection, trial = Connection(fd), Trial()
+    while True:
+        try:
+            request = connection.recv()
+        except EOFError:
+            return
+        try:
+            reply = answer(trial, request)
+        except BaseException as error:
+            reply = failure(error)
+        connection.send(reply)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))
