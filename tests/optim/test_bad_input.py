@@ -224,11 +224,14 @@ OTHERS = {
     "Lion": lambda p: timm.optim.Lion(p),
     "Muon": lambda p: torch.optim.Muon(p),
     "NovoGrad": lambda p: optim.NovoGrad(p),
+    "NvNovoGrad": lambda p: timm.optim.NvNovoGrad(p),
+    "SGDW": lambda p: timm.optim.SGDW(p, 0.5, momentum=0.9),
+    "AdamWLegacy": lambda p: timm.optim.AdamWLegacy(p),
 }
 OWN = {
     "SGD": ("SGD", "momentum"),
     "Adam": ("Adam", "AdamW"),
-    "AdamW": ("AdamW",),
+    "AdamW": ("AdamW", "AdamWLegacy"),
     "LARS": ("Lars",),
     "LAMB": ("Lamb",),
     "NVLAMB": (),
@@ -256,6 +259,22 @@ def test_states_of_all_others_are_refused_and_of_the_same_name_taken(ours: str, 
         with pytest.raises(tundish.ArgumentError, match=r"state of (another optimiser|NovoGrad)"):
             optimizer.load_state_dict(other.state_dict())
         assert optimizer.param_groups[0]["lr"] == before, name
+
+
+def test_the_squared_norms_of_timms_nvnovograd_are_named() -> None:
+    parameter = with_gradient(torch.ones(MATRIX))
+    theirs = timm.optim.NvNovoGrad([parameter])
+    theirs.step()
+    for ours in (optim.NovoGrad, optim.LAMB, optim.NVLAMB):
+        with pytest.raises(tundish.ArgumentError, match="NvNovoGrad, whose exp_avg_sq is the sq"):
+            ours([parameter]).load_state_dict(theirs.state_dict())
+
+
+def test_a_state_of_corrected_weight_decay_is_refused_by_adamw() -> None:
+    parameter = with_gradient(torch.ones(MATRIX))
+    theirs = timm.optim.AdamWLegacy([parameter], corrected_weight_decay=True)
+    with pytest.raises(tundish.ArgumentError, match="corrected_weight_decay=True"):
+        optim.AdamW([parameter]).load_state_dict(theirs.state_dict())
 
 
 @pytest.mark.parametrize("what", [{"model": {}}, {"weight": torch.ones(1)}, None])

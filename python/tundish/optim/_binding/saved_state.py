@@ -22,8 +22,8 @@ _ALWAYS = {
     "adamw": ("betas", "eps"),
     "lion": ("betas",),
     "lars": ("momentum", "trust_coeff"),
-    "lamb": ("betas", "grad_averaging"),
-    "novograd": ("betas", "grad_averaging"),
+    "lamb": ("betas", "grad_averaging", "bias_correction"),
+    "novograd": ("betas", "grad_averaging", "norm_type"),
     "muon": ("momentum", "ns_steps"),
 }
 # What tells an optimiser from others. Other names in a group may be the user's or a scheduler's.
@@ -35,6 +35,7 @@ _TELLING = (
         "trust_clip",
         "grad_averaging",
         "ns_steps",
+        "norm_type",
         "reg_inside_moment",
     ),
     *("momentum_decay", "alpha", "rho", "lr_decay", "lambd", "etas", "final_lr"),
@@ -120,7 +121,9 @@ def _check_group(optimizer: Any, group: dict[str, Any], number: int) -> None:
         missing.append("amsgrad")  # RAdam, for instance
     foreign = [name for name in _TELLING if name in group and name not in optimizer.defaults]
     reason = ""
-    if missing or foreign:
+    if timms := _timms_variant(kind, group):
+        reason = timms
+    elif missing or foreign:
         reason = f"has no {missing[0]}" if missing else f"has {foreign[0]}"
     elif kind == "adamw" and group.get("decoupled_weight_decay") is False:
         reason = "is one of Adam: decoupled_weight_decay is False"
@@ -131,6 +134,17 @@ def _check_group(optimizer: Any, group: dict[str, Any], number: int) -> None:
             f"{owner}: group {number} of the saved state {reason}: it is the state of another optimiser\n"
             "  fix: load it into that optimiser, or begin with fresh states"
         )
+
+
+def _timms_variant(kind: str, group: dict[str, Any]) -> str:
+    """Names an optimizer of timm whose states have the same names and another meaning."""
+    if {"grad_averaging", "amsgrad"} <= group.keys() and "norm_type" not in group:
+        return "is one of timm's NvNovoGrad, whose exp_avg_sq is the square of a norm"
+    if kind in ("sgd", "adam") and {"caution", "corrected_weight_decay"} & group.keys():
+        return "is one of timm's SGDW or AdamWLegacy, which decouple the weight decay"
+    if kind == "adamw" and group.get("corrected_weight_decay"):
+        return "is one of corrected_weight_decay=True, which AdamW does not have"
+    return ""
 
 
 def restore_fp32(optimizer: Any, saved: dict[str, Any]) -> None:
