@@ -102,4 +102,4 @@ def test_the_function_that_waits_for_a_loader_of_tundish_says_so():
     assert hasattr(run.Run, "_ask")
     verdict = judge(facts([step()] * 20, recorded={"functions": functions}))
     verdict.table = "advanced"
-    assert "Run._ask  run.py:157  (tundish.Loader: waiting for a batch)" in str(verdict)
+    assert "Run._ask  loader_run.py:157  (tundish.Loader: waiting for a batch)" in str(verdict)

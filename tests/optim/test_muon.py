@@ -13,6 +13,7 @@ import pytest
 import torch
 from torch import nn
 from tundish import optim
+from tundish.optim._muon import matrix_stacks, newton_schulz
 
 from .muon_formula import COEFFICIENTS, matrices, orthogonalize_by_formula, step_by_formula
 from .muon_measures import all_equal, distance, momentum_of
@@ -54,7 +55,7 @@ def test_200_steps_are_torchs_and_the_formula(case: dict[str, Any]) -> None:
 def test_one_orthogonalisation_is_the_formula(shape: tuple[int, ...]) -> None:
     stack = torch.randn(shape, generator=torch.Generator().manual_seed(3)).bfloat16()
     exact = torch.stack([orthogonalize_by_formula(one) for one in stack])
-    (ours,) = optim.newton_schulz.orthogonalize([stack], COEFFICIENTS, 5, 1e-7)
+    (ours,) = newton_schulz.orthogonalize([stack], COEFFICIENTS, 5, 1e-7)
     assert float((ours.double() - exact).norm() / exact.norm()) < 0.03
     singular = torch.linalg.svdvals(ours.double())
     assert singular.max() < 1.3
@@ -115,7 +116,7 @@ def test_a_batch_over_the_limit_is_split(monkeypatch: pytest.MonkeyPatch) -> Non
     whole, split = matrices(), matrices()
     starts = [p.detach().double().clone() for p in whole]
     for parameters, limit in ((whole, 1 << 27), (split, 300)):
-        monkeypatch.setattr(optim.muon_stacks, "LARGEST_BATCH", limit)
+        monkeypatch.setattr(matrix_stacks, "LARGEST_BATCH", limit)
         optimizer = optim.Muon(parameters, lr=0.02)
         for step in range(3):
             draw_gradients(parameters, step=step)
