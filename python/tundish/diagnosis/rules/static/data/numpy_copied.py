@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from ....lint.script import Script
+from ....lint.script.arrays import is_fresh
 from ....lint.script.call_arguments import argument, has_unknown_arguments
 from ....lint.script.rewrite import rewritten
 from ..static_rule import Check, Found
@@ -17,10 +18,13 @@ def find(script: Script) -> Iterator[Found]:
             continue
         if argument(call, "requires_grad") is not None:
             continue
-        if script.values.of(call.args[0]).kind == "array" and not _is_small(script, call.args[0]):
+        array = call.args[0]
+        if script.values.of(array).kind != "array" or _is_small(script, array):
+            continue
+        if is_fresh(script, array, call):
             yield Found(
                 call,
-                f"{script.text(call.func)} copies the array {script.text(call.args[0], 24)} for every sample",
+                f"{script.text(call.func)} copies the array {script.text(array, 24)} for every sample",
                 _shared(script, call),
             )
 
@@ -68,5 +72,6 @@ CHECK = Check(
     before="return torch.tensor(np.load(path)), label",
     after="return torch.from_numpy(np.load(path)), label",
     find=find,
-    silent="arrays of a few numbers, outside __getitem__, collate functions and the training loop",
+    silent="arrays that outlive the sample (self.images[i], a memory map), where a write into the tensor would change the data; "
+    "arrays of a few numbers; outside __getitem__, collate functions and the training loop",
 )

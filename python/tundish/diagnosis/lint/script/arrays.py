@@ -1,0 +1,95 @@
+"""NumPy arrays that nothing else can see, so that a tensor may share their memory."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from .bindings import start_of
+from .call_arguments import argument, has_unknown_arguments, is_literal
+
+if TYPE_CHECKING:
+    from .script import Script
+
+_TENSORS = ("torch.tensor", "torch.Tensor", "torch.FloatTensor")
+_FUNCTIONS = ("numpy.load", "numpy.stack", "numpy.concatenate", "numpy.array", "numpy.fromfile")
+_VIEWS = ("reshape", "transpose", "squeeze")
+_PLAIN = ("shape", "size", "ndim", "dtype")
+
+
+def is_fresh(script: Script, array: ast.expr, reader: ast.AST, depth: int = 0) -> bool:
+    """Whether the array was made for this sample and is read by `reader` alone.
+
+    Not so: an attribute (the data set keeps it), an index (may be a plain number), a slice (its steps may be negative),
+    an array on disk or in memory of someone else (may not be written to)."""
+    if depth > 6:
+        return False
+    if isinstance(array, ast.Call):
+        return _is_made(script, array, reader, depth)
+    if not isinstance(array, ast.Name):
+        return False
+    bindings = script.reaching(array)
+    if not bindings or any(one.how not in ("assign", "augment") for one in bindings):
+        return False
+    loops = script.loops_around(reader)[:1]
+    for one in bindings:
+        home = script.function(one.statement) is script.function(reader)
+        if not home or script.loops_around(one.statement)[:1] != loops:
+            return False
+        changed = one.how == "augment"  # in place, or to a new array
+        if not changed and (
+            one.value is None or not is_fresh(script, one.value, reader, depth + 1)
+        ):
+            return False
+    return _read_only_by(script, array, reader)
+
+
+def _is_made(script: Script, call: ast.Call, reader: ast.AST, depth: int) -> bool:
+    name = script.name(call.func)
+    if has_unknown_arguments(call):
+        return False
+    if name == "numpy.transpose" and call.args:
+        return is_fresh(script, call.args[0], reader, depth + 1)
+    if name:
+        mapped = argument(call, "mmap_mode", 1) if name == "numpy.load" else None
+        return name in _FUNCTIONS and mapped is None and argument(call, "copy") is None
+    if not isinstance(call.func, ast.Attribute):
+        return False
+    if call.func.attr in ("copy", "astype"):
+        is_array = script.values.of(call.func.value).kind == "array"
+        return is_array and not is_literal(argument(call, "copy", 4), False)
+    return call.func.attr in _VIEWS and is_fresh(script, call.func.value, reader, depth + 1)
+
+
+def _read_only_by(script: Script, array: ast.Name, reader: ast.AST) -> bool:
+    """No other line keeps the array, or sees what is written into the tensor."""
+    for node in script.inside(script.function(reader), ast.Name):
+        if node.id != array.id or script.is_inside(node, reader):
+            continue
+        parent = script.parents.get(node)
+        if not isinstance(node.ctx, ast.Load):
+            if isinstance(parent, ast.AugAssign) and start_of(node) > start_of(reader):
+                return False
+            continue
+        if isinstance(parent, ast.Attribute) and parent.attr in _PLAIN:
+            continue
+        if isinstance(parent, ast.Call) and script.name(parent.func) == "len":
+            continue
+        copies = isinstance(parent, ast.Call) and script.name(parent.func) in _TENSORS
+        if not copies or not _is_returned(script, parent) or not _is_returned(script, reader):
+            return False
+    return True
+
+
+def _is_returned(script: Script, tensor: ast.AST | None) -> bool:
+    """`return tensor, label`, also through a variable that nothing else reads: it is not written to."""
+    parent = script.parents.get(tensor) if tensor is not None else None
+    while isinstance(parent, ast.Tuple | ast.List | ast.Dict):
+        parent = script.parents.get(parent)
+    if isinstance(parent, ast.Return):
+        return True
+    if not isinstance(parent, ast.Assign) or not isinstance(parent.targets[0], ast.Name):
+        return False
+    name = parent.targets[0].id
+    uses = [one for one in script.inside(script.function(parent), ast.Name) if one.id == name]
+    return all(one is parent.targets[0] or _is_returned(script, one) for one in uses)
