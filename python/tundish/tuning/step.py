@@ -127,6 +127,13 @@ class Step:
                 return self.loss_fn(self.model(batch[0]), *batch[1:])
             return self.loss_fn(self.model(batch))
 
+    def forward(self, batch: Any) -> None:
+        """Runs the model on a batch, without the loss where the loss does not call the model."""
+        if self._loss_takes_model:
+            self.loss_fn(self.model, batch)
+        else:
+            self.model(batch[0] if isinstance(batch, (tuple, list)) else batch)
+
     def compiled_loss_of(self, batch: Any) -> torch.Tensor:
         if self.compile_options is None:
             return self.loss_of(batch)

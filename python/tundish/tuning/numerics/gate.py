@@ -19,6 +19,7 @@ from .floor import MOST, ratios
 from .observed_step import Observation, Watch, observe
 from .randomness import same_dropout
 from .reference import MakeJob, Plain, same_bits, use_a_rate
+from .side_effects import CHANGED_BATCH, KeptBatches, fault_in_eval_mode
 
 LIMIT = 10.0  # errors of correct tricks were up to 4.4 x the floor, of faults 133 x and more
 SHOWN = 10
@@ -157,7 +158,12 @@ def _gate_fp32(
         else:
             plain = Plain(make, seed, samples, accumulate)
         plain.notes += [note] if note else []
+        batches = KeptBatches(plain.points)
         result = judge(candidate, plain, grade)
+        if batches.restore() and not plain.changes_batch and result.passed:
+            result.passed, result.sentence = False, CHANGED_BATCH
+        if result.passed and grade is Grade.BITWISE:
+            _demand_eval_mode(result, candidate, plain)
         result.graphs = candidate.graphs()
         if result.passed and candidate.not_compiled():
             result.passed = False
@@ -248,6 +254,15 @@ def _demand_bits(result: GateResult, run: list[Observation], plain: Plain) -> No
     elif result.passed:
         result.passed, result.worst, result.ratio = False, name, 0.0
         result.sentence = f"{name} does not have the same bits"
+
+
+def _demand_eval_mode(result: GateResult, candidate: Candidate, plain: Plain) -> None:
+    """A validation runs the model too, and may take another way through the model."""
+    fault, note = fault_in_eval_mode(candidate.step, plain)
+    if fault:
+        result.passed, result.worst, result.sentence = False, "", fault
+    if note:
+        result.notes.append(note)
 
 
 def _sentence(worst: str, ratio: float, run: list[Observation], eager: list[Observation]) -> str:

@@ -18,6 +18,7 @@ from .gate import Candidate, GateResult, warm_up_steps
 from .observed_step import Observation, Point, Start, Watch, observe, points_of, whole_points
 from .overflow import overflow_of, scale_of
 from .reference import MakeJob, use_a_rate
+from .side_effects import CHANGED_BATCH, KeptBatches
 
 # Norm of all gradients against fp32. bf16 gave 0.994 to 1.004, a loss divided twice 0.5.
 SMALLEST_NORM, LARGEST_NORM = 0.8, 1.25
@@ -34,11 +35,15 @@ def gate_precision(make: MakeJob, tricks: list[Trick], seed: int, samples: int) 
         if obstacle:
             return GateResult(False, grade, obstacle, obstacle=obstacle)
         plain, point = plain_step(make, start, candidate.step, seed, samples)
+        batches = KeptBatches([point])
         seen, scales = run_until_kept(candidate.step, start, point)
+        changed = batches.restore()
         result = GateResult(True, grade, "", reference="fp32", graphs=candidate.graphs())
         if scales:
             result.overflow = overflow_of(scales).as_json()
         result.sentence, result.worst = first_fault(candidate, seen, plain, scales)
+        if changed and not result.sentence:
+            result.sentence = CHANGED_BATCH
         result.passed = not result.sentence
         if result.passed:
             result.sentence = "values are finite, number types and gradient norm as expected"

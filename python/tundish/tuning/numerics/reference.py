@@ -22,6 +22,7 @@ from .observed_step import (
     points_of,
     whole_points,
 )
+from .side_effects import KeptBatches
 
 MakeJob = Callable[[], Job]
 USABLE_BELOW = 1e-3  # error of the plain fp32 outputs: above it, fp64 ran another computation
@@ -42,6 +43,7 @@ class Plain:
         self.optimizer_state = copy.deepcopy(self._job.optimizer.state_dict())
         self._optimizer = ExactOptimizer(self._exact, self.optimizer_state)
         self.points = points_of(self._job, seed, samples)
+        self.changes_batch = False
         self.eager = self._first_run(seed)
         self.reference = self._make_reference()
         self.floor, self.deterministic = self._make_floor()
@@ -110,13 +112,18 @@ class Plain:
 
     def _run(self, points: list[Point], start: Start) -> list[Observation]:
         self._job.optimizer.load_state_dict(copy.deepcopy(self.optimizer_state))
-        step = Step(self._job.model, self._job.optimizer, self._job.loss_fn)
+        step = self.step()
         step.accumulate = self.accumulate
+        batches = KeptBatches(points)
         watch = Watch(step.model)
         try:
             return [observe(step, watch, start, point) for point in points]
         finally:
             watch.end()
+            self.changes_batch |= batches.restore()
+
+    def step(self) -> Step:
+        return Step(self._job.model, self._job.optimizer, self._job.loss_fn)
 
 
 class ExactOptimizer:
