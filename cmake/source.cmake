@@ -101,6 +101,7 @@ set(source_files
   src/source/views/filter_text.cpp
   src/source/views/merge.cpp
   src/source/views/read_samples.cpp
+  src/source/views/opened_with.cpp
   src/source/views/relabelled.cpp
   src/source/views/selected.cpp
   src/source/views/split.cpp

@@ -10,6 +10,7 @@
 #include "core/file.h"
 #include "source/format.h"
 #include "source/names.h"
+#include "source/views/opened_with.h"
 #include "source/views/pattern.h"
 
 namespace tundish {
@@ -97,13 +98,28 @@ std::shared_ptr<const Source> open_pattern(const std::string& path, const Source
               {.file = path});
 }
 
+// The format that was asked for; empty when the first bytes say the same.
+std::string format_beyond_bytes(const std::string& path, const std::string& asked) {
+  struct stat status;
+  if (asked.empty() || ::stat(path.c_str(), &status) != 0) return asked;
+  try {
+    return format_of(path, status).name == asked ? "" : asked;
+  } catch (const Error&) {  // no format is seen: that is why it was asked for
+    return asked;
+  }
+}
+
 }  // namespace
 
 std::shared_ptr<const Source> open_loose(const std::string& path, const SourceOptions& options) {
   struct stat status;
   const bool exists = ::stat(path.c_str(), &status) == 0;
-  if (!exists && errno == ENOENT && is_pattern(path)) return open_pattern(path, options);
-  return format_for(path, options).open(path, options);
+  if (!exists && errno == ENOENT && is_pattern(path)) {
+    return opened_with(open_pattern(path, options), options,
+                       format_beyond_bytes(expand_pattern(path).front(), options.format));
+  }
+  return opened_with(format_for(path, options).open(path, options), options,
+                     format_beyond_bytes(path, options.format));
 }
 
 }  // namespace tundish

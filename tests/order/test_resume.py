@@ -283,6 +283,27 @@ def test_a_state_of_other_data_is_refused(tiny, photos):
         opened(photos.pack).load_state_dict(state)
 
 
+def test_a_state_of_the_same_file_opened_with_other_options_is_refused(tmp_path):
+    arrays = {name: np.full((6, 6, 4, 3), n, np.uint8) for n, name in enumerate(["image", "mask"])}
+    labels = {name: np.full(6, n) for n, name in enumerate(["label", "coarse"])}
+    np.savez(tmp_path / "a.npz", **arrays, **labels)
+
+    def loader(**options):
+        source = tundish.DataSource(str(tmp_path / "a.npz"), **options)
+        return tundish.Loader(source, 3, seed=1, shuffle=True, backend="numpy")
+
+    state = loader().state_dict()
+    for same in ({"image": "image"}, {"label": "label"}, {"axis": 0}, {"format": "npz"}):
+        loader(**same).load_state_dict(state)
+    other = loader(label="coarse").state_dict()
+    for options in ({"label": "coarse"}, {"image": "mask"}, {"label": "coarse", "image": "mask"}):
+        with pytest.raises(tundish.Error, match=r"TND-603.*\n.*it was saved with other data\n"):
+            loader(**options).load_state_dict(state)
+    loader(label="coarse").load_state_dict(other)
+    with pytest.raises(tundish.Error, match="TND-603"):
+        loader().load_state_dict(other)
+
+
 def test_a_state_of_another_version_is_refused_and_its_writer_named(tiny):
     loader = opened(tiny.pack)
     state = loader.state_dict()
