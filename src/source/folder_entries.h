@@ -11,6 +11,7 @@
 #include <memory>
 #include <string>
 
+#include "core/file.h"
 #include "core/interruption.h"
 
 namespace tundish {
@@ -43,9 +44,11 @@ inline std::uint64_t content_stamp(const struct stat& status) {
                                  static_cast<std::uint64_t>(status.st_ctim.tv_nsec)};
   return XXH3_64bits(words, sizeof words);
 }
-inline std::uint64_t content_stamp(const std::string& path) {  // 0 when the file is missing
+// Throws Error when the file is missing: no stamp says that what is missing has not changed.
+inline std::uint64_t content_stamp(const std::string& path) {
   struct stat status;
-  return ::stat(path.c_str(), &status) == 0 ? content_stamp(status) : 0;
+  if (::stat(path.c_str(), &status) != 0) throw_errno(path, "stat", false);
+  return content_stamp(status);
 }
 
 // Calls visit(entry) in the system's order until it gives false. Gives the errno of a folder that

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tundish
+from PIL import Image
 from tundish.program import find_program
 
 SAMPLES = 4
@@ -75,6 +76,21 @@ def test_a_file_with_its_old_time_stamp_is_read_again(tmp_path: Path) -> None:
     np.save(source, np.full((SAMPLES, 4, 4, 3), 200, np.uint8))
     os.utime(source, ns=(before, before))
     assert levels(source, cache) == [200] * SAMPLES
+
+
+def test_a_file_that_was_missing_when_the_list_was_opened_is_not_cached(tmp_path: Path) -> None:
+    """No time stamp says which file was read: the list was described before there was one."""
+    listed, late, cache = tmp_path / "list.csv", tmp_path / "1.png", tmp_path / "cache"
+    Image.new("L", (4, 4), 7).save(tmp_path / "0.png")
+    listed.write_text("path,label\n0.png,0\n1.png,1\n")
+    found = []
+    for level in (10, 200):
+        late.unlink(missing_ok=True)
+        with tundish.Loader(str(listed), 2, shuffle=False, cache_dir=str(cache)) as loader:
+            Image.new("L", (4, 4), level).save(late)
+            images = np.asarray(next(iter(loader))[0])
+        found.append([int(image.max()) for image in images])
+    assert found == [[7, 10], [7, 200]]
 
 
 def test_an_interrupted_split_starts_over_after_the_source_was_rewritten(tmp_path: Path) -> None:

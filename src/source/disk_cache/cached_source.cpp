@@ -28,7 +28,7 @@ CachedSource::CachedSource(std::shared_ptr<const Source> source, const std::stri
 void CachedSource::read(Sample& out, std::uint64_t i, FieldSet fields) const {
   if (cache_->find(out, i, fields)) return;
   source_->read(out, i, fields);
-  cache_->keep(i, fields, out);
+  if (!tundish::was_missing(*source_, i)) cache_->keep(i, fields, out);
 }
 
 }  // namespace tundish

@@ -109,6 +109,7 @@ class FileList : public Source, public FileTimes {
   }
 
   std::string file_times() const override { return fmt::format("{:016x}", times_); }
+  bool was_missing(std::uint64_t i) const override { return missing_[i]; }
 
   std::string fingerprint() const override {
     const std::string text = Source::fingerprint() + fmt::format("{:016x}", text_digest_);
@@ -130,12 +131,17 @@ class FileList : public Source, public FileTimes {
     const bool parts = !list_.sizes.empty();
     sizes_ = std::move(list_.sizes);
     sizes_.resize(keys_.size());
+    missing_.resize(keys_.size());
     for (std::uint64_t i = 0; i < sizes_.size(); ++i) {
       check_stop(path_);
-      if (parts && i > 0 && list_.paths[i] == list_.paths[i - 1]) continue;
+      if (parts && i > 0 && list_.paths[i] == list_.paths[i - 1]) {
+        missing_[i] = missing_[i - 1];
+        continue;
+      }
       struct stat status;
       const bool known = ::stat(file(i).c_str(), &status) == 0 && S_ISREG(status.st_mode);
       if (!parts) sizes_[i] = known ? static_cast<std::uint64_t>(status.st_size) : 0;
+      missing_[i] = !known;
       const std::uint64_t changed = known ? content_stamp(status) : 0;
       times_ = XXH3_64bits_withSeed(&changed, sizeof changed, times_);
     }
@@ -171,6 +177,7 @@ class FileList : public Source, public FileTimes {
   int vector_field_ = -1;  // of labels that are vectors
   StringTable keys_;
   std::vector<std::uint64_t> sizes_;  // of the images; 0: empty, or not known
+  std::vector<bool> missing_;         // files that were not there when the list was opened
   std::vector<std::string> warnings_;
   std::uint64_t text_digest_ = 0;
   std::uint64_t times_ = 0;  // a digest of the times of all files, in order

@@ -214,6 +214,7 @@ class ImageFolder : public Source, public FileTimes {
   }
 
   std::string file_times() const override { return fmt::format("{:016x}", times_); }
+  bool was_missing(std::uint64_t i) const override { return entries_[i].size == 0; }
 
   void read(Sample& out, std::uint64_t i, FieldSet fields) const override {
     out.fields.resize(schema_.fields.size());
