@@ -52,12 +52,35 @@ std::optional<LabelFault> make_labels(Labels& out, const StringTable& texts, Mix
     return {};
   }
   for (std::size_t i = 0; i < texts.size(); ++i) {
-    const std::optional<std::int64_t> label = parse_whole(texts[i]);
-    if (!label || *label < -1) {
+    const std::optional<std::int64_t> label = parse_label(texts[i]);
+    if (!label) {
       return LabelFault{i, fmt::format("the label '{}' is no whole number from 0 on (-1 for none)",
                                        printable(std::string(texts[i])))};
     }
     out.values.push_back(*label);
+  }
+  return {};
+}
+
+std::optional<std::int64_t> parse_label(std::string_view text) {
+  const std::optional<std::int64_t> label = parse_whole(text);
+  return label && *label >= -1 ? label : std::nullopt;
+}
+
+std::string NumberedClasses::add(std::int64_t number, std::string_view name) {
+  const auto shown = [](std::string_view text) { return printable(std::string(text.substr(0, 60))); };
+  if (number < 0) return fmt::format("'{}' is the class of no label", shown(name));
+  const auto [found, is_new] = names_.emplace(number, name);
+  if (is_new || found->second == name) return {};
+  return fmt::format("class {} is '{}' and '{}'", number, shown(found->second), shown(name));
+}
+
+std::string NumberedClasses::take(std::vector<std::string>& out) {
+  for (auto& [number, name] : names_) {
+    if (number != static_cast<std::int64_t>(out.size())) {
+      return fmt::format("class {} has no name, but class {} has", out.size(), number);
+    }
+    out.push_back(std::move(name));
   }
   return {};
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -32,6 +33,22 @@ enum class MixedLabels { names, refused };
 // Otherwise all are names: sorted as Python sorts them, numbered from 0. None may be empty.
 std::optional<LabelFault> make_labels(Labels& out, const StringTable& texts,
                                       MixedLabels mixed = MixedLabels::names);
+
+// A label as a number: "7", "7.0", "-1" for none. Empty when it is none of these.
+std::optional<std::int64_t> parse_label(std::string_view text);
+
+// Names of classes that come with their numbers.
+class NumberedClasses {
+ public:
+  // Why it cannot be so; empty when it can.
+  std::string add(std::int64_t number, std::string_view name);
+
+  // Class 0, 1, ...; nothing when none was added. Why there is a gap; empty when there is none.
+  std::string take(std::vector<std::string>& out);
+
+ private:
+  std::map<std::int64_t, std::string> names_;
+};
 
 // Sorted distinct names and the place of each text among them.
 void number_names(Labels& out, const StringTable& texts);

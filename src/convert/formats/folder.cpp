@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <set>
 
 #include "convert/list_csv.h"
@@ -25,18 +26,19 @@ class FolderWriter : public TargetWriter {
         schema_(conversion.source.schema()),
         folder_(conversion.target, conversion.replace),
         files_(schema_, FileNames::of_source) {
-    if (needs_list(schema_)) list_ = list_head(schema_);
+    if (needs_list(schema_) || schema_.find(FieldType::label) >= 0) list_.emplace(schema_);
   }
 
   void add(const ConvertSample& sample) override {
     for (const SampleFile& file : files_.of(sample)) write(file);
-    if (!list_.empty()) list_ += list_row(schema_, sample, files_.main_name());
+    if (list_) list_->add(sample, files_.main_name());
   }
 
   void finish() override {
-    if (!list_.empty()) {
+    if (list_ && (needs_list(schema_) || !list_->follows_from_folders())) {
       report_.list = free_list_name(like_lists_);
-      folder_.write(report_.list, std::as_bytes(std::span(list_)));
+      const std::string text = list_->text();
+      folder_.write(report_.list, std::as_bytes(std::span(text)));
     }
     folder_.sync();
   }
@@ -54,7 +56,7 @@ class FolderWriter : public TargetWriter {
   const Schema& schema_;
   OutputFolder folder_;
   SampleFiles files_;
-  std::string list_;                  // empty when none is needed
+  std::optional<ListText> list_;      // empty when none can be needed
   std::set<std::string> like_lists_;  // names that the list may not have
 };
 

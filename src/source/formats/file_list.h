@@ -3,6 +3,9 @@
 //          the list's folder or absolute; it may lead out of that folder
 //   path:offset, path:bytes  optional, both: the image is that part of the file
 //   label  (or class) optional; all numbers are taken as they are, otherwise names are sorted
+//   label:number  beside label: its whole numbers are the labels (-1 for none) and `label` names
+//          their classes, taken as it is; an empty name says nothing. A row without a path names a
+//          class that no file has. All of the classes 0, 1, ... up to the last have a name
 //   label:NAME  instead: a label is a vector, and this is the number of class NAME; the classes are
 //          numbered in the order of their columns (source/label_vector.h)
 //   any other column becomes a field: number when every value is one that a double holds exactly
@@ -24,6 +27,8 @@
 namespace tundish {
 
 constexpr std::uint64_t kMaxFileOffset = std::uint64_t{1} << 62;  // and bytes: their sum fits
+
+constexpr const char* kNumberColumn = "label:number";
 
 // A list as it is written, before any file is examined.
 struct List {

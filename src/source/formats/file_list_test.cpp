@@ -54,6 +54,28 @@ TEST_CASE("a list gives paths, labels and fields") {
   CHECK(list.columns[1][0] == "one, two");
 }
 
+TEST_CASE("labels with their numbers in label:number, and classes without files") {
+  const List list = list_of(
+      "path,label,label:number,weight\n"
+      "a.jpg,10, 1 ,0.5\n"
+      "b.jpg,,-1,2\n"
+      "c.jpg,,0,3\n"
+      "\"\",\" \"\"dog\n\xff\",0,\n"
+      ",,2,\n");
+  CHECK(list.schema.classes == Texts{" \"dog\n\xff", "10", ""});
+  CHECK(list.labels == std::vector<std::int64_t>{1, -1, 0});
+  CHECK(list.paths.size() == 3);
+  CHECK(list.schema.fields == std::vector<Field>{{"image", FieldType::image},
+                                                 {"label", FieldType::label},
+                                                 {"weight", FieldType::number}});
+  const List plain = list_of("image,Label:Number,class\na.jpg,7,\n");  // no class has a name
+  CHECK(plain.labels == std::vector<std::int64_t>{7});
+  CHECK(plain.schema.classes.empty());
+  const List vectors = list_of("path,label:number\na.jpg,1\n");  // without a column `label`
+  CHECK(vectors.schema.classes == Texts{"number"});
+  CHECK(vectors.label_vectors == std::vector<float>{1});
+}
+
 TEST_CASE("a list of parts of files") {
   const List list = list_of("path,Path:Offset,path:bytes,label\na.bin, 3 ,2,1\na.bin,0,3,0\n");
   CHECK(list.offsets == std::vector<std::uint64_t>{3, 0});
@@ -121,7 +143,7 @@ TEST_CASE("columns are found by any of their names") {
 }
 
 TEST_CASE("a list that cannot be read is refused by line and column") {
-  const auto says = [](const char* text, ErrorCode code, const char* reason) {
+  const auto says = [](std::string_view text, ErrorCode code, std::string_view reason) {
     const Fault fault = fault_of(text);
     CHECK(fault.code == code);
     CHECK(fault.reason == reason);
@@ -139,6 +161,18 @@ TEST_CASE("a list that cannot be read is refused by line and column") {
        "line 3, column 'label:a': it is empty; a label needs a number for every class");
   says("path,label:a\nx,inf\n", ErrorCode::label_unreadable,
        "line 2, column 'label:a': 'inf' is no finite number");
+  const std::string head = "path,label,label:number\n";
+  const std::string no_number = "is no whole number from 0 on (-1 for none)";
+  for (const std::string text : {"", "-2", "0.5", "x"}) {
+    says(head + "x,a," + text + "\n", ErrorCode::label_unreadable,
+         "line 2, column 'label:number': the label '" + text + "' " + no_number);
+  }
+  says(head + "x,a,0\ny,b,0\n", ErrorCode::label_unreadable,
+       "line 3, column 'label:number': class 0 is 'a' and 'b'");
+  says(head + "x,a,-1\n", ErrorCode::label_unreadable,
+       "line 2, column 'label:number': 'a' is the class of no label");
+  says(head + "x,a,0\ny,b,9000000000\n", ErrorCode::label_unreadable,
+       "class 1 has no name, but class 9000000000 has");
   says("path,label:a,label\nx,1,1\n", ErrorCode::csv_damaged,
        "line 1, column 'label:a': column 'label' already is the label");
   says("path,image\nx,1\n", ErrorCode::csv_damaged,

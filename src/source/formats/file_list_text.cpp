@@ -35,6 +35,7 @@ struct Head {
   std::vector<std::string> names;
   std::size_t path = kNone;
   std::size_t label = kNone;
+  std::size_t number = kNone;                 // of the label, whose column has its name
   std::size_t offset = kNone, bytes = kNone;  // both or none
   std::vector<std::size_t> vector = {};       // columns of a label that is a vector
   std::vector<std::string> classes = {};      // their names
@@ -56,7 +57,9 @@ std::optional<Fault> find_vector(Head& out, const CsvRow& row) {
   out.classes.reserve(out.names.size());  // `seen` keeps views of them
   for (std::size_t c = 0; c < out.names.size(); ++c) {
     const std::string& name = out.names[c];
-    if (c == out.path || c == out.label || c == out.offset || c == out.bytes) continue;
+    if (c == out.path || c == out.label || c == out.number || c == out.offset || c == out.bytes) {
+      continue;
+    }
     if (!lower(name).starts_with(kVectorColumn)) {
       out.others.push_back(c);
       continue;
@@ -112,6 +115,7 @@ std::optional<Fault> parse_head(Head& out, const CsvRow& row) {
   if (out.path == kNone) {
     return Fault{ErrorCode::csv_damaged, describe_no_path(out, row), row.offset};
   }
+  if (out.label != kNone) out.number = find_column(out, {kNumberColumn});
   out.offset = find_column(out, {kOffsetColumn});
   out.bytes = find_column(out, {kBytesColumn});
   if ((out.offset == kNone) != (out.bytes == kNone)) {
@@ -202,12 +206,38 @@ FieldType column_type(const StringTable& column) {
   return numbers ? FieldType::number : text ? FieldType::text : FieldType::bytes;
 }
 
+// A label that has its number in a column and its name in another.
+std::optional<Fault> add_numbered(List& out, NumberedClasses& classes, const CsvRow& row,
+                                  const Head& head, bool is_sample) {
+  const std::string_view cell = trim(row.cells[head.number], kBlanks);
+  const std::string& name = row.cells[head.label];
+  const std::optional<std::int64_t> number = parse_label(cell);
+  std::string reason;
+  if (!number) {
+    reason = fmt::format("the label '{}' is no whole number from 0 on (-1 for none)",
+                         printable(std::string(cell.substr(0, 60))));
+  } else if (!is_sample || !name.empty()) {
+    reason = classes.add(*number, name);
+  }
+  if (!reason.empty()) {
+    Fault fault = row_fault(row, head.names[head.number], reason);
+    fault.code = ErrorCode::label_unreadable;
+    return fault;
+  }
+  if (is_sample) out.labels.push_back(*number);
+  return {};
+}
+
 using Places = std::vector<std::pair<std::uint64_t, std::uint64_t>>;  // line and offset, for faults
 
 // The classes and numbers of the column with labels, where there is one.
 std::optional<Fault> take_labels(List& out, const Head& head, const StringTable& labels,
                                  const Places& places) {
   if (head.label == kNone) return std::nullopt;
+  if (head.number != kNone) {
+    out.schema.fields.push_back({"label", FieldType::label});
+    return std::nullopt;
+  }
   Labels made;
   if (const auto fault = make_labels(made, labels)) {
     const auto [line, offset] = places[fault->sample];
@@ -239,6 +269,7 @@ std::optional<Fault> parse_list(List& out, std::string_view text, char separator
   out.columns.resize(head.others.size());
 
   StringTable labels;
+  NumberedClasses classes;
   Places places;
   while (reader.next(row)) {
     if (stop_requested()) return Fault{ErrorCode::interrupted, "", row.offset};
@@ -248,8 +279,13 @@ std::optional<Fault> parse_list(List& out, std::string_view text, char separator
                                row.cells.size(), head.names.size()),
                    row.offset};
     }
+    const bool is_sample = head.number == kNone || !row.cells[head.path].empty();
+    if (head.number != kNone) {
+      if (auto fault = add_numbered(out, classes, row, head, is_sample)) return fault;
+      if (!is_sample) continue;
+    }
     if (auto fault = add_place(out, row, head)) return fault;
-    if (head.label != kNone) {
+    if (head.label != kNone && head.number == kNone) {
       labels.add(trim(row.cells[head.label], kBlanks));
       places.emplace_back(row.line, row.offset);
     }
@@ -259,6 +295,9 @@ std::optional<Fault> parse_list(List& out, std::string_view text, char separator
     }
   }
   if (reader.fault()) return reader.fault();
+  if (const std::string reason = classes.take(out.schema.classes); !reason.empty()) {
+    return Fault{ErrorCode::label_unreadable, reason, text.size()};
+  }
 
   out.schema.fields.push_back({"image", FieldType::image});
   if (auto fault = take_labels(out, head, labels, places)) return fault;

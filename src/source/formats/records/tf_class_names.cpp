@@ -26,7 +26,6 @@ void TfClassNames::add(std::int64_t label, std::string_view name) {
   }
   bytes_ += name.size();
   if (label >= kMaxNames || bytes_ > kMaxTextBytes) return refuse("there are too many");
-  if (!is_utf8(name)) return refuse(fmt::format("the one of label {} is not UTF-8", label));
   names_.emplace(label, name);
 }
 

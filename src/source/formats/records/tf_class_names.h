@@ -16,7 +16,7 @@ inline constexpr std::string_view kTfClassText = "image/class/text";
 
 class TfClassNames {
  public:
-  // What one record says: a label from 0 on and its name. Bounded: over kMaxNames labels, or over
+  // What one record says: a label from 0 on and its name, any bytes. Bounded: over kMaxNames labels, or over
   // kMaxTextBytes of names, none are kept.
   void add(std::int64_t label, std::string_view name);
   void add(const TfClassNames& others);
