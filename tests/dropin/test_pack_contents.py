@@ -1,7 +1,10 @@
 """accelerate(pack=...) uses a pack only if it has the bytes of the files, whatever their names and times are."""
 
+import json
 import os
 import shutil
+import subprocess
+import sys
 
 import pytest
 import tundish
@@ -135,7 +138,7 @@ def test_a_file_as_new_as_its_stamp_is_compared(folder, tmp_path, monkeypatch):
     assert "9 of 9 files were compared byte for byte" in str(loader.report)
 
 
-@pytest.mark.parametrize("damage", [b"", b"PK\x03\x04 nothing"], ids=["empty", "cut"])
+@pytest.mark.parametrize("damage", [b"", b"PK\x03\x04 nothing", b"[" * 99_999], ids=len)
 def test_damaged_stamps_are_no_stamps(folder, tmp_path, damage):
     pack = tmp_path / "mine.tnd"
     tundish.pack(folder, pack, progress=False)
@@ -143,6 +146,42 @@ def test_damaged_stamps_are_no_stamps(folder, tmp_path, damage):
     (tmp_path / ".mine.tnd.stamps").write_bytes(damage)
     _, loader = accelerate(folder, pack)
     assert "9 of 9 files were compared byte for byte" in str(loader.report)
+
+
+def test_stamps_that_are_no_file_of_a_fitting_size_are_not_read(folder, tmp_path, monkeypatch):
+    """A pipe would wait for ever, a file that was planted could take all memory."""
+    monkeypatch.setattr(file_stamps, "_TICK_NS", -(10**9))  # no file is too new
+    pack, stamps = tmp_path / "mine.tnd", tmp_path / ".mine.tnd.stamps"
+    tundish.pack(folder, pack, progress=False)
+    accelerate(folder, pack)
+    whole = stamps.read_bytes()
+
+    def load(files=9):
+        pack_id = json.loads(whole.splitlines()[0])["pack"]
+        return file_stamps.load_stamps(str(pack), pack_id, os.geteuid(), files)
+
+    assert load() is not None
+    assert load(8) is None
+    assert load(10) is None
+    stamps.write_bytes(whole + b"\0" * 8)
+    assert load() is None
+    with stamps.open("r+b") as file:
+        file.truncate(1 << 40)
+    assert load() is None
+    stamps.unlink()
+    os.mkfifo(stamps)
+    done = subprocess.run([sys.executable, "-c", OPEN_PIPE, str(pack)], timeout=60, check=False)
+    assert done.returncode == 0
+    _, loader = accelerate(folder, pack)
+    assert "9 of 9 files were compared byte for byte" in str(loader.report)
+
+
+# In a process of its own, which can be ended.
+OPEN_PIPE = """
+import os, sys
+from tundish.dropin.changes.file_stamps import load_stamps
+assert load_stamps(sys.argv[1], "", os.geteuid(), 9) is None
+"""
 
 
 def test_stamps_that_another_user_could_have_written_are_no_stamps(folder, tmp_path, monkeypatch):

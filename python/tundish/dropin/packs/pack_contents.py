@@ -45,7 +45,7 @@ def check_pack(path: str, files: Files, before: Stamps | None, may_read: bool) -
     pack_id = str(about["id"] or "")  # several files have none
     known = before
     if known is None and pack_id:
-        known = load_stamps(path, pack_id, os.stat(files.paths[0]).st_uid)
+        known = load_stamps(path, pack_id, os.stat(files.paths[0]).st_uid, len(files))
     unsure = list(range(len(files))) if known is None else known.unsure(now).tolist()
     if unsure and not may_read:
         return Verdict(waits=True)
