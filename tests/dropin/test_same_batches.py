@@ -41,6 +41,14 @@ def test_known_sets_give_torchs_batches(folder, name, drop_last):
     assert "equal values" in ours.report.proof
 
 
+def test_arrays_in_memory_take_no_disk_cache(folder, tmp_path):
+    theirs = DataLoader(known_sets(folder)["CIFAR10"], 4)
+    ours = accelerated(theirs, cache_dir=str(tmp_path / "cache"), cache_dir_limit="1GiB")
+    assert same_batches(ours, theirs)
+    assert "no cache_dir: arrays in memory need none" in str(ours.report)
+    assert not (tmp_path / "cache").exists()
+
+
 @pytest.mark.parametrize("name", ["ImageFolder", "CIFAR10", "MNIST"])
 def test_wrappers_give_torchs_batches(folder, name):
     whole = known_sets(folder)[name]
