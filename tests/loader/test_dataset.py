@@ -1,6 +1,7 @@
 """Samples by number: `tundish.Dataset(path)[i]`."""
 
 import pickle
+import shutil
 
 import numpy as np
 import pytest
@@ -111,6 +112,18 @@ def test_a_data_set_pickles_without_its_data(photos):
     assert copy.exif_orientation
     np.testing.assert_array_equal(copy[3][0], data[3][0])
     assert repr(copy) == f"tundish.Dataset({str(photos.pack)!r}): 23 samples, 3 classes"
+
+
+def test_a_pickled_data_set_refuses_other_data(make, photos, tmp_path):
+    pack = tmp_path / "a.tnd"
+    shutil.copy(photos.pack, pack)
+    text = pickle.dumps(tundish.Dataset(pack))
+    assert len(pickle.loads(text)) == photos.count
+    make.write(tmp_path / "in/x/0.png", make.png(0, 9, 9))
+    tundish.pack(tmp_path / "in", pack, force=True, progress=False)
+    with pytest.raises(tundish.Error, match=r"TND-603.*is not the data set that was pickled") as caught:
+        pickle.loads(text)
+    assert "make the tundish.Dataset again" in str(caught.value)
 
 
 def test_a_bad_sample_raises_and_the_others_do_not(make, tmp_path):

@@ -6,6 +6,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from .._c.errors import new_error
 from .._c.library import lib
 from .._c.tensor import Tensor
 from .open_source import Paths, Source, plain_paths
@@ -15,8 +16,8 @@ from .settings import argument_checks as checks
 class Dataset:
     """`Dataset("train.tnd")[i]` gives (uint8 array of shape (H, W, 3), label).
 
-    Map-style: works with torch.utils.data.DataLoader, pickles (the path travels, not the data)
-    and survives fork and spawn. `transform` is applied to the array, `target_transform` to the label.
+    Map-style: works with torch.utils.data.DataLoader, pickles (the path travels, not the data; other data
+    there are refused, TND-603) and survives fork and spawn. `transform` is applied to the array, `target_transform` to the label.
     `mode` as of the Loader: with "L" an array is (H, W) of uint8, with "I;16" (H, W) of uint16.
     """
 
@@ -79,9 +80,21 @@ class Dataset:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        return {k: v for k, v in self.__dict__.items() if k not in ("_source", "_labels")}
+        held = {k: v for k, v in self.__dict__.items() if k not in ("_source", "_labels")}
+        return {**held, "_fingerprint": self._source.fingerprint}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+        was = self.__dict__.pop("_fingerprint", None)  # none: of an older version
         self._source = Source(self.path)
+        if was is not None and was != self._source.fingerprint:
+            raise new_error(603, _changed_text(self.path))
         self._labels = self._source.labels()
+
+
+def _changed_text(path: Any) -> str:
+    return (
+        f"TND-603 cannot continue from this state: {path} is not the data set that was pickled: "
+        "it was replaced, or the path is of another folder\n"
+        "  fix: make the tundish.Dataset again"
+    )

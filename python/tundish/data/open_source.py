@@ -93,6 +93,7 @@ class Source:
         self.on_disk = False  # it has a disk cache
         about = json.loads(lib.tundish_source_describe(handle))
         self.count: int = about["count"]
+        self.fingerprint: str = about["fingerprint"]  # a pack's is its id
         self.sizes = self.sizes or [self.count]  # samples of each path
         self.fields: list[tuple[str, str]] = [(f["name"], f["type"]) for f in about["fields"]]
         # Of fields whose arrays all have one type and shape.
