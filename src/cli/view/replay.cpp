@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <fstream>
 #include <optional>
+#include <span>
 
 #include "augment/mixing.h"
 #include "augment/transform.h"
@@ -14,6 +14,7 @@
 #include "cli/view/over_white.h"
 #include "cli/view/step_words.h"
 #include "cli/write_file.h"
+#include "core/file.h"
 #include "engine/replay.h"
 #include "state/saved_state.h"
 
@@ -21,11 +22,8 @@ namespace tundish::cli {
 namespace {
 
 SavedState read_state_file(const std::string& file) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) throw Error(ErrorCode::source_missing, {.file = file}, "it cannot be opened");
   std::string text(kMaxStateBytes + 1, '\0');  // one more: read_state() refuses what is longer
-  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(stream.gcount()));
+  text.resize(File::open(file).read_at(std::as_writable_bytes(std::span(text)), 0));
   try {
     return read_state(text);
   } catch (const Error& error) {
