@@ -69,7 +69,7 @@ class TundishOptimizer(Trick):
 
     def code(self) -> list[str]:
         return [
-            "optimizer = tundish.optim.AdamW(model.parameters(), ...)  # or another one: same arguments, state"
+            "optimizer = tundish.optim.AdamW(model.parameters(), ...)  # or your optimizer's name: same arguments and state (NovoGrad differs)"
         ]
 
 
