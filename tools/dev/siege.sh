@@ -31,6 +31,7 @@ do_siege() {
     memory) do_build; .venv/bin/python -m tests.siege.memory "$@" ;;
     augment) do_build; .venv/bin/python -m tests.siege.augment "$@" ;;
     recipes) do_build; .venv/bin/python -m tests.siege.recipes "$@" ;;
+    tiny) do_build; need_originals; build/siege-venv/bin/python -m tests.siege.tiny "$@" ;;
     formats) do_build; need_originals; build/siege-venv/bin/python -m tests.siege.formats "$@" ;;
     *)
       cat >&2 <<'END'
@@ -52,6 +53,8 @@ usage: ./dev siege NAME
            --lists N, --seed FIRST
   recipes  20,000 random lists of torchvision's transforms: the pixels of the translation;
            --lists N, --seed FIRST
+  tiny     small files of every format that claim huge contents: CPU time and memory of opening each;
+           --files N, --seed FIRST, --only FORMAT ..., --json FILE
   formats  2,000 random files of each format against its original library;
            --files N, --seed FIRST, --only FORMAT ..., --json FILE, --keep DIR
 END
