@@ -141,11 +141,11 @@ def test_a_state_of_adam_is_refused_by_lion_and_the_other_way_round() -> None:
         optimizer = getattr(optim, name)(parameters)
         run(optimizer, parameters, range(1))
         states[name] = optimizer.state_dict()
-    with pytest.raises(ValueError, match="state of another optimiser"):
+    with pytest.raises(ValueError, match="state of another optimizer"):
         optim.Lion(parameters).load_state_dict(states["AdamW"])
-    with pytest.raises(ValueError, match="state of another optimiser"):
+    with pytest.raises(ValueError, match="state of another optimizer"):
         optim.AdamW(parameters).load_state_dict(states["Lion"])
-    with pytest.raises(ValueError, match="state of another optimiser"):  # states of the same names
+    with pytest.raises(ValueError, match="state of another optimizer"):  # states of the same names
         optim.NovoGrad(parameters).load_state_dict(states["AdamW"])
 
 

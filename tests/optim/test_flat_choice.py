@@ -70,7 +70,7 @@ def test_groups_that_make_no_sense_are_refused_by_name():
 
 def test_a_model_is_flattened_once():
     model, _, _ = flattened()
-    with pytest.raises(ArgumentError, match="'weight' is in a flat buffer already"):
+    with pytest.raises(ArgumentError, match="'weight' is already in a flat buffer"):
         tundish.optim.flatten(model[0])
 
 

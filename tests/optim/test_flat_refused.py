@@ -85,9 +85,9 @@ def test_a_change_is_refused_by_name(fault):
     change, *words = FAULTS[fault]
     model, flat, optimizer = flattened()
     train(model, optimizer, steps=2)
-    assert flat._watch.looks_right()
+    assert flat._check.is_unchanged()
     change(model)
-    assert not flat._watch.looks_right()
+    assert not flat._check.is_unchanged()
     with pytest.raises(ArgumentError) as error:
         flat.check()
     for word in (*words, "fix: "):

@@ -75,11 +75,11 @@ def test_a_deep_copy_goes_on_alone() -> None:
     assert all_equal(parameters, copies)
 
 
-def test_a_state_of_another_optimiser_is_refused() -> None:
+def test_a_state_of_another_optimizer_is_refused() -> None:
     parameters = matrices()
     other = torch.optim.AdamW(parameters)
     steps(other, parameters, 0)
-    with pytest.raises(tundish.ArgumentError, match="state of another optimiser"):
+    with pytest.raises(tundish.ArgumentError, match="state of another optimizer"):
         optim.Muon(parameters).load_state_dict(other.state_dict())
 
 

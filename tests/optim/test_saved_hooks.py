@@ -53,7 +53,7 @@ def test_what_a_pre_hook_made_is_loaded_and_checked() -> None:
     optimizer.load_state_dict(saved)
     assert not optimizer.state[parameter]["exp_avg"].any()
     optimizer.register_load_state_dict_pre_hook(lambda *_: {"state": {}})
-    with pytest.raises(ValueError, match="not the state of an optimiser"):
+    with pytest.raises(ValueError, match="not the state of an optimizer"):
         optimizer.load_state_dict(saved)
 
 
@@ -75,9 +75,9 @@ def test_what_a_post_hook_writes_stays() -> None:
 def test_no_hook_is_left_behind(name: str) -> None:
     _, optimizer = stepped(name)
     optimizer.load_state_dict(copy.deepcopy(optimizer.state_dict()))
-    with pytest.raises(ValueError, match="not the state of an optimiser"):
+    with pytest.raises(ValueError, match="not the state of an optimizer"):
         optimizer.load_state_dict({})
-    with pytest.raises(ValueError, match="not the state of an optimiser"):
+    with pytest.raises(ValueError, match="not the state of an optimizer"):
         optimizer.load_state_dict(None)
     assert not optimizer._optimizer_state_dict_post_hooks
     assert not optimizer._optimizer_load_state_dict_pre_hooks

@@ -1,4 +1,4 @@
-"""Optimisers of the engine, with the names, arguments and states of torch's and timm's.
+"""Optimizers of the engine, with the names, arguments and states of torch's and timm's optimizers.
 
 from tundish import optim
 

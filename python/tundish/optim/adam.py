@@ -1,4 +1,4 @@
-"""Adam: torch.optim.Adam in one pass over memory."""
+"""Adam: torch.optim.Adam in a single pass over memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ._binding.step_options import refuse_variants
 
 
 class Adam(EngineOptimizer):
-    """torch.optim.Adam: the same arguments, numbers and state_dict. More keywords: `Options`."""
+    """torch.optim.Adam with the same arguments, numbers and state_dict. More keywords: `Options`."""
 
     _kind = "adam"
 

@@ -1,4 +1,4 @@
-"""AdamW: torch.optim.AdamW in one pass over memory."""
+"""AdamW: torch.optim.AdamW in a single pass over memory."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .adam import Adam
 
 
 class AdamW(Adam):
-    """torch.optim.AdamW: the same arguments, numbers and state_dict. More keywords: `Options`."""
+    """torch.optim.AdamW with the same arguments, numbers and state_dict. More keywords: `Options`."""
 
     _kind = "adamw"
 

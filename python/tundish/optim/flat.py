@@ -1,10 +1,10 @@
-"""tundish.optim.flatten: parameters and gradients of one dtype in one buffer each, for any optimiser.
+"""tundish.optim.flatten: one buffer for parameters and one for gradients per dtype, for any optimizer.
 
-How gradients come into the buffer. Where p.grad is None, autograd keeps the tensor that the backward
-operation made, without an addition. When the backward pass has ended, one multi-tensor copy gathers those
-tensors in the buffer and p.grad becomes a view of it. Where p.grad is such a view already
-(zero_grad(set_to_none=False), the second micro-batch), autograd adds in place and nothing is gathered.
-The gathering costs 8 bytes per float32 and few launches; zeroing and adding in place costs 16 and a launch per tensor.
+How gradients get into the buffer. If p.grad is None, autograd keeps the tensor made by the backward operation,
+without an addition. After the backward pass, one multi-tensor copy gathers these tensors in the buffer, and
+p.grad becomes a view of the buffer. If p.grad already is such a view (zero_grad(set_to_none=False), or the
+second micro-batch), autograd adds in place and nothing is gathered. Gathering costs 8 bytes per float32 and a
+few launches; zeroing and adding in place costs 16 bytes and one launch per tensor.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from .._c.errors import ArgumentError
 from ._flat.flat_buffer import FlatBuffer, Segment, build
-from ._flat.flat_checks import GRADIENT, Watch, refuse_norms
+from ._flat.flat_checks import GRADIENT, BufferCheck, refuse_norms
 from ._flat.flat_choice import Choice, choose
 
 _Optimizer = TypeVar("_Optimizer", bound=torch.optim.Optimizer)
 
-# The end of a backward pass is noticed by a hook on every so many parameters: a hook costs
-# about 1 us of host time per pass, and one that fires is enough.
+# A hook on every 16th parameter detects the end of a backward pass. A hook costs about 1 us of host time
+# per pass, and one hook that fires is enough.
 _HOOK_EVERY = 16
 
-# By id() of a model's parameter, and of a flat one; the value keeps both alive.
+# By id() of a model's parameter, and of a flat parameter. The value keeps both alive.
 _OWNERS: weakref.WeakValueDictionary[int, FlatParameters] = weakref.WeakValueDictionary()
 _FLAT: weakref.WeakValueDictionary[int, FlatParameters] = weakref.WeakValueDictionary()
 _SEEN: weakref.WeakSet[torch.optim.Optimizer] = weakref.WeakSet()
@@ -40,16 +40,16 @@ _queue_callback: Any = torch.autograd.Variable._execution_engine.queue_callback
 def flatten(model: torch.nn.Module, groups: Iterable[Any] | None = None) -> FlatParameters:
     """Moves the trainable parameters of a model into one buffer per dtype and device.
 
-    The model keeps its Parameter objects, names, shapes and strides. groups is what torch's optimisers take
-    (parameters, or dictionaries with "params" and options); without it all trainable parameters are
-    one group. Frozen parameters, and those in no group, stay where they are.
+    The model keeps its Parameter objects, names, shapes and strides. `groups` is the argument of torch's
+    optimizers (parameters, or dictionaries with "params" and options); by default all trainable parameters form
+    one group. Frozen parameters, and parameters in no group, are not moved.
     """
     choice = choose(model, groups)
     for chosen in choice.groups:
         for name, parameter in chosen:
             if id(parameter) in _OWNERS:
                 raise ArgumentError(
-                    f"parameter {name!r} is in a flat buffer already\n  fix: call unflatten() of that one first"
+                    f"parameter {name!r} is already in a flat buffer\n  fix: call unflatten() on its FlatParameters first"
                 )
     _watch_new_optimizers()
     with torch.no_grad():
@@ -58,7 +58,7 @@ def flatten(model: torch.nn.Module, groups: Iterable[Any] | None = None) -> Flat
 
 @functools.cache
 def _watch_new_optimizers() -> None:
-    """An optimiser over flat.groups() that nobody gave to watch() is found at its first step."""
+    """Watches optimizers over flat.groups() from their first step, if watch() was not called."""
 
     def before_step(optimizer: torch.optim.Optimizer, *_: Any) -> None:
         if optimizer in _SEEN:
@@ -72,10 +72,10 @@ def _watch_new_optimizers() -> None:
 
 
 class FlatParameters:
-    """What flatten() returns. Its optimiser's parameters are slices of the buffers, one per dtype and group.
+    """The result of flatten(). Optimizers get slices of the buffers, one per dtype and group.
 
-    Optimisers that use the norm of each tensor (LARS, LAMB) need the tensors: give them
-    model.parameters(); p.grad is in the buffer for them too.
+    Optimizers that use the norm of each tensor (LARS, LAMB) need the tensors: pass them
+    model.parameters(). Their p.grad is in the buffer too.
     """
 
     def __init__(self, model: torch.nn.Module, choice: Choice) -> None:
@@ -83,50 +83,53 @@ class FlatParameters:
         self.buffers: list[FlatBuffer]
         self._choice = choice
         self.buffers, self._segments = build(choice)
-        self._watch = Watch(model, choice, self._segments)
-        self._verified = False  # nothing was wrong when the last backward pass ended
+        self._check = BufferCheck(model, choice, self._segments)
+        self._verified = (
+            False  # whether the check at the end of the last backward pass found no fault
+        )
         self._watched: weakref.WeakSet[torch.optim.Optimizer] = weakref.WeakSet()
-        self._task = -1  # of the autograd engine, whose end is awaited
+        self._task = -1  # id of the autograd task whose end is awaited
         self._released = False
-        _OWNERS.update({id(parameter): self for parameter in self._watch.flat})
+        _OWNERS.update({id(parameter): self for parameter in self._check.flat})
         _FLAT.update({id(segment.flat): self for segment in self._segments})
         self._hooks = self._add_hooks()
         self.gather()
 
     def parameters(self, dtype: torch.dtype | None = None) -> list[torch.nn.Parameter]:
-        """The flat parameters, of one dtype or all: for an optimiser, clip_grad_norm_, an average."""
+        """Returns the flat parameters, for an optimizer, clip_grad_norm_ or an average. `dtype`: only this one."""
         flat = [segment.flat for segment in self._segments]
-        return [one for one in flat if dtype is None or one.dtype == dtype]
+        return [parameter for parameter in flat if dtype is None or parameter.dtype == dtype]
 
     def groups(self) -> list[dict[str, Any]]:
-        """The groups of flatten() with their options and flat parameters, for torch.optim.*."""
+        """Returns the groups of flatten() with their options and flat parameters, for torch.optim.*."""
         return [
             {**options, "params": [part.flat for part in self._segments if part.group == place]}
             for place, options in enumerate(self._choice.options)
         ]
 
     def optimizer(self, kind: Callable[..., _Optimizer], **options: Any) -> _Optimizer:
-        """kind(flat.groups(), **options), watched: flat.optimizer(torch.optim.AdamW, lr=1e-3)."""
+        """Returns a watched kind(flat.groups(), **options): flat.optimizer(torch.optim.AdamW, lr=1e-3)."""
         refuse_norms(getattr(kind, "__name__", ""), kind)
         return self.watch(kind(self.groups(), **options))
 
     def watch(self, optimizer: _Optimizer) -> _Optimizer:
-        """Makes zero_grad() of an optimiser over flat.groups() also clear the model's gradients, and
-        checks the parameters before each step. flat.optimizer() and an optimiser's first step do this
-        by themselves."""
+        """Extends zero_grad() of an optimizer to the model's gradients, and checks parameters before each step.
+
+        flat.optimizer() and the first step of an optimizer over flat.groups() call this automatically.
+        """
         if optimizer in self._watched:
             return optimizer
         held = {id(p) for group in optimizer.param_groups for p in group["params"]}
         for name, parameter in self._named():
             if id(parameter) in held:
                 raise ArgumentError(
-                    f"the optimiser has the parameter {name!r} itself, not the flat one\n"
-                    "  fix: make it from flat.groups(); an optimiser over model.parameters() needs no watch()"
+                    f"the optimizer has the parameter {name!r} itself instead of the flat parameter\n"
+                    "  fix: create it with flat.groups(); an optimizer over model.parameters() needs no watch()"
                 )
         own = [segment for segment in self._segments if id(segment.flat) in held]
         if not own:
             raise ArgumentError(
-                "the optimiser has none of the flat parameters\n  fix: make it from flat.groups()"
+                "the optimizer has none of the flat parameters\n  fix: create it with flat.groups()"
             )
         refuse_norms(type(optimizer).__name__, optimizer)
         clear_all = optimizer.zero_grad
@@ -146,11 +149,11 @@ class FlatParameters:
         return optimizer
 
     def zero_grad(self, set_to_none: bool = False) -> None:
-        """One memset per buffer, p.grad stays; or, as torch does by default, p.grad becomes None."""
+        """Clears gradients: one memset per buffer, or with set_to_none=True p.grad becomes None as in torch."""
         self._clear(self._segments, set_to_none)
 
     def gradient_norm(self) -> torch.Tensor:
-        """The 2-norm of all gradients, a tensor on the first buffer's device; nothing waits for it."""
+        """Returns the 2-norm of all gradients as a tensor on the first buffer's device, without waiting."""
         parts = [segment.flat.grad for segment in self._segments if segment.flat.grad is not None]
         device = self.buffers[0].device
         norms = [_norm(part).to(device) for part in parts]
@@ -159,23 +162,23 @@ class FlatParameters:
         return torch.linalg.vector_norm(torch.stack(norms))
 
     def check(self) -> None:
-        """Raises ArgumentError that names a parameter that is no longer in the buffers, or should be."""
+        """Raises ArgumentError for a parameter that is missing from the buffers."""
         self._refuse_released()
-        self._watch.explain(self._segments)
+        self._check.explain(self._segments)
 
     @torch.no_grad()  # type: ignore[untyped-decorator]
     def gather(self) -> None:
-        """Copies gradients that are elsewhere into the buffers. The end of a backward pass does this by itself."""
+        """Copies gradients that are elsewhere into the buffers. Called automatically after a backward pass."""
         self._refuse_released()
-        self._verified = self._watch.looks_right()
-        if not self._verified:  # before gradients meet parameters of another type
-            self._watch.explain(self._segments, may_be_frozen=True)
+        self._verified = self._check.is_unchanged()
+        if not self._verified:  # before gradients are copied to parameters of another type
+            self._check.explain(self._segments, may_be_frozen=True)
         for segment in self._segments:
             _gather(segment)
 
     @torch.no_grad()  # type: ignore[untyped-decorator]
     def unflatten(self) -> None:
-        """Gives every parameter and gradient memory of its own again; the flat parameters are dead."""
+        """Gives every parameter and gradient separate memory again. The flat parameters become unusable."""
         if self._released:
             return
         for segment in self._segments:
@@ -184,7 +187,7 @@ class FlatParameters:
                     parameter.data = weight.clone(memory_format=torch.preserve_format)
                 if parameter.grad is not None:
                     parameter.grad = parameter.grad.clone(memory_format=torch.preserve_format)
-        for parameter in self._watch.flat:
+        for parameter in self._check.flat:
             _OWNERS.pop(id(parameter), None)
         for hook in self._hooks:
             hook.remove()
@@ -200,7 +203,7 @@ class FlatParameters:
             "FlatParameters cannot be pickled\n  fix: save the model and flatten it after loading"
         )
 
-    # --- what follows a training step ---------------------------------------------------------
+    # --- called by a training step ------------------------------------------------------------
 
     def _named(self) -> Iterable[tuple[str, torch.nn.Parameter]]:
         for segment in self._segments:
@@ -209,11 +212,11 @@ class FlatParameters:
     def _refuse_released(self) -> None:
         if self._released:
             raise ArgumentError(
-                "the model was unflattened\n  fix: flatten() it again, and make a new optimiser"
+                "the model was unflattened\n  fix: call flatten() again and create a new optimizer"
             )
 
     def _add_hooks(self) -> list[Any]:
-        """Weakly: a model does not keep the buffers' owner alive."""
+        """Registers hooks with a weak reference: a model does not keep its FlatParameters alive."""
         weak = weakref.ref(self)
 
         def on_gradient(_: torch.Tensor) -> None:
@@ -232,8 +235,8 @@ class FlatParameters:
         task = torch._C._current_graph_task_id()
         if task not in (self._task, -1):
             self._task = task
-            # Queued from within a callback, so that it comes after the callback in which
-            # DistributedDataParallel writes the reduced gradients.
+            # Queued from within a callback, so that it runs after the callback in which DistributedDataParallel
+            # writes the reduced gradients.
             _queue_callback(lambda: _queue_callback(self._after_backward))
 
     def _after_backward(self) -> None:
@@ -245,8 +248,8 @@ class FlatParameters:
         was_verified, self._verified = self._verified, False
         if was_verified and all(map(_is_ready, own)):
             return
-        if not self._watch.looks_right():
-            self._watch.explain(own)
+        if not self._check.is_unchanged():
+            self._check.explain(own)
         with torch.no_grad():
             for segment in own:
                 _refuse_late(segment)
@@ -261,8 +264,8 @@ class FlatParameters:
                 for parameter in segment.parameters:
                     parameter.grad = None
             elif not segment.is_attached():
-                if not self._watch.looks_right():
-                    self._watch.explain(segments, may_be_frozen=True)
+                if not self._check.is_unchanged():
+                    self._check.explain(segments, may_be_frozen=True)
                 _attach(segment)
         if not set_to_none:
             for part in self.buffers if len(segments) == len(self._segments) else segments:
@@ -275,7 +278,7 @@ def _norm(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _is_ready(segment: Segment) -> bool:
-    """Whether flat.grad has all gradients."""
+    """Returns whether flat.grad has all gradients."""
     return segment.flat.grad is not None and segment.is_attached()
 
 
@@ -285,33 +288,40 @@ def _attach(segment: Segment) -> None:
 
 
 def _gather(segment: Segment) -> None:
-    """Afterwards flat.grad is None and no parameter has a gradient, or all gradients are in the buffer."""
+    """Gathers all gradients in the buffer. If no parameter has a gradient, flat.grad becomes None."""
     if _is_ready(segment):
         return
     gradients = list(map(GRADIENT, segment.parameters))
     if segment.flat.grad is None and any(map(is_, gradients, segment.views)):
         raise ArgumentError(
             f"the gradient of the flat parameter that begins with {segment.names[0]!r} was set to None,"
-            " those of the model's parameters were not: they hold the last step's sum\n"
-            "  fix: make the optimiser with flat.optimizer(), or call flat.watch(optimizer) after making it"
+            " but the gradients of the model's parameters were not: they hold the sum of the last step\n"
+            "  fix: create the optimizer with flat.optimizer(), or call flat.watch(optimizer) after creating it"
         )
     if all(gradient is None for gradient in gradients):
-        segment.flat.grad = None  # an optimiser skips it
+        segment.flat.grad = None  # optimizers skip it
         return
     pairs = list(zip(segment.views, gradients, strict=True))
     missing = [view for view, gradient in pairs if gradient is None]
-    moved = [(view, one) for view, one in pairs if one is not None and one is not view]
+    moved = [
+        (view, gradient)
+        for view, gradient in pairs
+        if gradient is not None and gradient is not view
+    ]
     if missing:
         torch._foreach_zero_(missing)
     if moved:
         views, found = zip(*moved, strict=True)
-        torch._foreach_copy_(views, [one.to_dense() if one.is_sparse else one for one in found])
+        torch._foreach_copy_(
+            views,
+            [gradient.to_dense() if gradient.is_sparse else gradient for gradient in found],
+        )
     _attach(segment)
     segment.flat.grad = segment.gradient
 
 
 def _refuse_late(segment: Segment) -> None:
-    """Gathered this late, gradients would overwrite what a GradScaler or clipping did to the flat ones."""
+    """Refuses gradients that would overwrite the effect of a GradScaler or clipping on the flat gradient."""
     if segment.flat.grad is None or segment.is_attached():
         return
     for name, parameter, view in zip(segment.names, segment.parameters, segment.views, strict=True):
@@ -319,7 +329,7 @@ def _refuse_late(segment: Segment) -> None:
             raise ArgumentError(
                 f"the gradient of parameter {name!r} is not in the flat buffer: it was replaced after the backward"
                 " pass, or the backward pass reached only a few parameters after model.zero_grad()\n"
-                "  fix: use zero_grad() of the optimiser, or call flat.gather() after the backward pass"
+                "  fix: use the optimizer's zero_grad(), or call flat.gather() after the backward pass"
             )
 
 
@@ -328,6 +338,6 @@ def _check_state(own: list[Segment], optimizer: torch.optim.Optimizer) -> None:
         for key, value in optimizer.state.get(segment.flat, {}).items():
             if isinstance(value, torch.Tensor) and value.numel() not in (1, segment.flat.numel()):
                 raise ArgumentError(
-                    f"the optimiser's state {key!r} has {value.numel()} elements, the flat parameter that begins with"
+                    f"the optimizer's state {key!r} has {value.numel()} elements, the flat parameter that begins with"
                     f" {segment.names[0]!r} has {segment.flat.numel()}: it was saved for other tensors or groups"
                 )

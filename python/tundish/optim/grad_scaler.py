@@ -1,4 +1,4 @@
-"""A GradScaler whose optimisers look for infinite gradients in the pass that they make anyway."""
+"""A GradScaler for optimizers that check gradients for infinity during their step."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from ._binding.engine_optimizer import EngineOptimizer
 
 
 class GradScaler(torch.amp.GradScaler):  # type: ignore[misc]  # torch is Any to mypy
-    """torch.amp.GradScaler: the same arguments, numbers and state_dict.
+    """torch.amp.GradScaler with the same arguments, numbers and state_dict.
 
-    torch's reads and writes every gradient before the optimiser's step to see whether it is finite. The
-    optimisers of tundish.optim do that in their step. With any other optimiser, and after unscale_(),
-    this is torch's own.
+    torch's GradScaler reads and writes every gradient before the optimizer's step to check that it is finite. The
+    optimizers of tundish.optim check during their step. With any other optimizer, and after unscale_(), this class
+    behaves like torch's.
     """
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-        ours = isinstance(optimizer, EngineOptimizer) and not args and not kwargs
-        device = _device_of_gradients(optimizer) if self._enabled and ours else None
+        is_engine_optimizer = isinstance(optimizer, EngineOptimizer) and not args and not kwargs
+        device = _device_of_gradients(optimizer) if self._enabled and is_engine_optimizer else None
         if device is None:
             return super().step(optimizer, *args, **kwargs)
         state = self._per_optimizer_states[id(optimizer)]
@@ -31,11 +31,11 @@ class GradScaler(torch.amp.GradScaler):  # type: ignore[misc]  # torch is Any to
         # The product of the scales, as in torch, if the caller has set one.
         optimizer.grad_scale = self._get_scale_async() * getattr(optimizer, "grad_scale", 1)
         optimizer.found_inf = found_inf
-        optimizer._looks_for_inf = True
+        optimizer._checks_for_inf = True
         try:
             result = optimizer.step()
         finally:
-            optimizer._looks_for_inf = False
+            optimizer._checks_for_inf = False
             del optimizer.grad_scale, optimizer.found_inf
         state["found_inf_per_device"] = {device: found_inf}
         state["stage"] = OptState.STEPPED

@@ -1,4 +1,4 @@
-"""LAMB and NVLAMB: timm's Lamb in two passes over memory, moments with norms and update."""
+"""LAMB and NVLAMB: timm's Lamb in two passes over memory: moments with norms, then the update."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from ._binding.step_options import refuse_variants
 
 
 class LAMB(EngineOptimizer):
-    """timm.optim.Lamb: the same arguments, numbers and state_dict. More keywords: `Options`.
+    """timm.optim.Lamb with the same arguments, numbers and state_dict. More keywords: `Options`.
 
-    Adam whose step each tensor scales by the ratio of its weights' norm to its update's (You et al.
-    2019), for large batches. Steps are counted per parameter; timm counts them per group, so the bias
-    correction of a parameter whose gradient was None in some steps differs. `max_grad_norm` is timm's name of `max_norm` and has timm's default.
+    Adam whose step is scaled for each tensor by the ratio of the norms of weights and update (You et al. 2019),
+    for large batches. Steps are counted per parameter, while timm counts them per group. So the bias correction
+    differs for a parameter whose gradient was None in some steps. `max_grad_norm` is timm's name for `max_norm` and
+    has timm's default.
     """
 
     _kind = "lamb"
@@ -48,8 +49,8 @@ class LAMB(EngineOptimizer):
         check_betas(owner, betas)
         if "max_norm" in more and max_grad_norm not in (1.0, None, more["max_norm"]):
             raise ArgumentError(
-                f"{owner}: max_norm={more['max_norm']} and max_grad_norm={max_grad_norm} are two names of one limit\n"
-                "  fix: give one of them"
+                f"{owner}: max_norm={more['max_norm']} and max_grad_norm={max_grad_norm} set the same limit\n"
+                "  fix: pass only one of them"
             )
         more.setdefault("max_norm", max_grad_norm)
         defaults = {
@@ -87,8 +88,10 @@ class LAMB(EngineOptimizer):
 
 
 class NVLAMB(LAMB):
-    """LAMB with a trust ratio for every tensor, also for those without weight decay: FusedLAMB of Apex
-    with use_nvlamb=True."""
+    """LAMB with a trust ratio for every tensor, even without weight decay.
+
+    Equals Apex's FusedLAMB with use_nvlamb=True.
+    """
 
     _always_adapts = True  # a saved state must not turn it into LAMB
 

@@ -1,4 +1,4 @@
-"""LARS: timm's Lars in two passes over memory, norms and update."""
+"""LARS: timm's Lars in two passes over memory: norms, then the update."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ._binding.ranges import check_at_least_0
 
 
 class LARS(EngineOptimizer):
-    """timm.optim.Lars: the same arguments, numbers and state_dict. More keywords: `Options`.
+    """timm.optim.Lars with the same arguments, numbers and state_dict. More keywords: `Options`.
 
-    SGD whose learning rate each tensor scales by the ratio of its weights' norm to its gradients'
+    SGD whose learning rate is scaled for each tensor by the ratio of the norms of weights and gradients
     (You et al. 2017), for batches of many thousand images. trust_clip=True is LARC.
     """
 

@@ -1,4 +1,4 @@
-"""Lion: timm's Lion in one pass over memory."""
+"""Lion: timm's Lion in a single pass over memory."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ._binding.step_options import refuse_variants
 
 
 class Lion(EngineOptimizer):
-    """timm.optim.Lion: the same arguments, numbers and state_dict. More keywords: `Options`.
+    """timm.optim.Lion with the same arguments, numbers and state_dict. More keywords: `Options`.
 
-    The update is the sign of an average of gradients (Chen et al. 2023): one state per weight, a
-    learning rate 3 to 10 times smaller and a weight decay as many times larger than AdamW's.
+    The update is the sign of an average of gradients (Chen et al. 2023). Lion keeps one state per weight. It
+    needs a learning rate 3 to 10 times smaller and a weight decay 3 to 10 times larger than AdamW.
     """
 
     _kind = "lion"

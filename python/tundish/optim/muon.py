@@ -1,4 +1,4 @@
-"""Muon: torch.optim.Muon with matrices of one shape treated together."""
+"""Muon: torch.optim.Muon, with matrices of the same shape processed together."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _ADJUSTMENTS = (None, "original", "match_rms_adamw")
 
 
 class Muon(torch.optim.Optimizer):  # type: ignore[misc]  # torch is Any to mypy
-    """torch.optim.Muon: the same arguments and state_dict, and `maximize`.
+    """torch.optim.Muon with the same arguments and state_dict, and `maximize`.
 
-    For the matrices of hidden layers. Embeddings, the last layer, biases, norms and convolutions belong
-    to another optimiser, such as tundish.optim.AdamW.
+    Use it for the matrices of hidden layers. Use another optimizer, such as tundish.optim.AdamW, for
+    embeddings, the last layer, biases, norms and convolutions.
     """
 
-    _step_supports_amp_scaling = True  # a GradScaler leaves dividing by the scale to step()
+    _step_supports_amp_scaling = True  # a GradScaler leaves the division by the scale to step()
 
-    _plans: list[Plan | None]  # by group; None: made by the next step
+    _plans: list[Plan | None]  # by group; None: the next step makes the plan
 
     def __init__(
         self,
@@ -67,8 +67,8 @@ class Muon(torch.optim.Optimizer):  # type: ignore[misc]  # torch is Any to mypy
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
-        if len(self._plans) != len(self.param_groups):  # somebody else added groups to the list
-            self._forget()
+        if len(self._plans) != len(self.param_groups):  # a group was added to the list directly
+            self._reset_binding()
         for number in range(len(self.param_groups)):
             self._update(number)
         return loss
@@ -86,7 +86,7 @@ class Muon(torch.optim.Optimizer):  # type: ignore[misc]  # torch is Any to mypy
         self._plans.append(None)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """A state of this optimiser or of torch.optim.Muon."""
+        """Loads a state of this optimizer or of torch.optim.Muon."""
         with checked_load(self, state_dict):
             super().load_state_dict(state_dict)
 
@@ -95,9 +95,9 @@ class Muon(torch.optim.Optimizer):  # type: ignore[misc]  # torch is Any to mypy
         for group in self.param_groups:
             for name, value in self.defaults.items():
                 group.setdefault(name, value)
-        self._forget()
+        self._reset_binding()
 
-    def _forget(self) -> None:
+    def _reset_binding(self) -> None:
         self._plans = [None] * len(self.param_groups)
 
     def _saved_names(self, group: dict[str, Any]) -> set[str]:
@@ -105,7 +105,7 @@ class Muon(torch.optim.Optimizer):  # type: ignore[misc]  # torch is Any to mypy
 
     # --- the step -----------------------------------------------------------------------------
 
-    @torch._disable_dynamo  # type: ignore[untyped-decorator]  # a compiled function calls it as it is
+    @torch._disable_dynamo  # type: ignore[untyped-decorator]  # compiled functions call it uncompiled
     def _update(self, number: int) -> None:
         group = self.param_groups[number]
         if getattr(self, "grad_scale", None) is not None:
@@ -115,7 +115,9 @@ class Muon(torch.optim.Optimizer):  # type: ignore[misc]  # torch is Any to mypy
             for batch in plan.batches if plan is not None else ():
                 self._update_batch(batch, group)
         except (RuntimeError, NotImplementedError, TypeError):
-            self._check_gradients(number)  # names the parameter, where one is the reason
+            self._check_gradients(
+                number
+            )  # raises an error that names the parameter, if a parameter is the cause
             raise
 
     def _plan_for(self, number: int) -> Plan | None:
@@ -130,17 +132,17 @@ class Muon(torch.optim.Optimizer):  # type: ignore[misc]  # torch is Any to mypy
         self._check_gradients(number)
         _check_arguments(group)
         plan = make_plan(active, self.state)
-        taking_part = {id(p) for p in active}
-        release_stacks([p for p in group["params"] if id(p) not in taking_part], self.state)
+        active_ids = {id(p) for p in active}
+        release_stacks([p for p in group["params"] if id(p) not in active_ids], self.state)
         self._plans[number] = plan
         return plan
 
     def _update_batch(self, batch: list[Stack], group: dict[str, Any]) -> None:
         device = batch[0].momentum.device
-        # Both are absent unless a GradScaler calls step(). They stay on the device.
+        # Both are None unless a GradScaler calls step(). They stay on the device.
         scale, found_inf = (
-            None if one is None else one.to(device, torch.float32).reshape(())
-            for one in (getattr(self, "grad_scale", None), getattr(self, "found_inf", None))
+            None if value is None else value.to(device, torch.float32).reshape(())
+            for value in (getattr(self, "grad_scale", None), getattr(self, "found_inf", None))
         )
         skip = None if found_inf is None else found_inf != 0
         rate = _rate_on(device, group["lr"], skip)
@@ -165,25 +167,25 @@ class Muon(torch.optim.Optimizer):  # type: ignore[misc]  # torch is Any to mypy
                 )
 
     def _refuse_float16(self, number: int) -> None:
-        """As torch's GradScaler does for optimisers that leave the scale to it."""
+        """Refuses float16 parameters, as torch's GradScaler does for such optimizers."""
         for place, p in enumerate(self.param_groups[number]["params"]):
             if p.dtype == torch.float16:
                 raise ArgumentError(
                     f"{name_of(self.param_groups, number, place)} is float16: "
                     "its gradient divided by the GradScaler's scale may be 0\n"
-                    "  fix: parameters in float32 with torch.autocast, or bfloat16 without a GradScaler"
+                    "  fix: use float32 parameters with torch.autocast, or bfloat16 without a GradScaler"
                 )
 
 
 def _advance_momentum(stack: Stack, group: dict[str, Any], scale: Any, skip: Any) -> Any:
-    """The directions of the update, bfloat16, before they are orthogonalised."""
+    """Updates the momentum. Returns the directions in bfloat16, before they are orthogonalized."""
     gradients = stack.gradients()
     momentum = stack.momentum
     if scale is not None:
         gradients.mul_(scale.reciprocal().reshape(1))
-    if group.get("maximize"):  # torch.optim.Muon's groups have no such option
+    if group.get("maximize"):  # the groups of torch.optim.Muon have no such option
         gradients.neg_()
-    if skip is not None:  # a momentum that is averaged with itself does not change
+    if skip is not None:  # averaging the momentum with itself leaves it unchanged
         gradients = torch.where(skip, momentum, gradients)
     share = float(group["momentum"])
     momentum.lerp_(gradients, 1 - share)
@@ -194,20 +196,20 @@ def _advance_momentum(stack: Stack, group: dict[str, Any], scale: Any, skip: Any
 
 
 def _apply(parameters: list[Any], update: Any, rate: Any, group: dict[str, Any]) -> None:
-    """p <- p - rate * weight_decay * p - rate * ratio * update"""
+    """Computes p <- p - rate * weight_decay * p - rate * ratio * update."""
     ratio = _rate_ratio(group["adjust_lr_fn"], parameters[0].shape)
     if group["weight_decay"]:
         _multiply(parameters, 1 - rate * float(group["weight_decay"]))
     if isinstance(rate, float):
         torch._foreach_add_(parameters, list(update.unbind(0)), alpha=-rate * ratio)
         return
-    # A tensor of one dimension makes the product fp32, one of none would round it to bfloat16.
+    # A one-dimensional tensor makes the product fp32; a scalar tensor would round it to bfloat16.
     scaled = update * (-rate * ratio).reshape(1)
     torch._foreach_add_(parameters, list(scaled.unbind(0)))
 
 
 def _multiply(parameters: list[Any], factor: Any) -> None:
-    """factor: near 1; rounded to 16 bits it would double a weight decay, or drop it."""
+    """Multiplies by a factor near 1. Rounding it to 16 bits would double a weight decay, or drop it."""
     if parameters[0].dtype == torch.float32:
         torch._foreach_mul_(parameters, factor)
         return
@@ -217,7 +219,7 @@ def _multiply(parameters: list[Any], factor: Any) -> None:
 
 
 def _rate_on(device: Any, rate: Any, skip: Any) -> Any:
-    """A number, or a tensor where the host must not wait for it; 0 where the step is to be skipped."""
+    """Returns the rate as a number, or as a tensor if the host must not wait; 0 for a skipped step."""
     if not is_on_gpu(rate) and skip is None:
         return float(rate)
     if not isinstance(rate, torch.Tensor):
@@ -237,7 +239,7 @@ def _check_matrix(parameter: Any, name: str) -> None:
     if parameter.ndim != 2:
         raise ArgumentError(
             f"Muon is for matrices; {name} has the shape {tuple(parameter.shape)}\n"
-            "  fix: tundish.optim.AdamW for parameters that do not have two dimensions"
+            "  fix: use tundish.optim.AdamW for parameters that do not have two dimensions"
         )
     if not parameter.is_floating_point():
         raise ArgumentError(
@@ -248,9 +250,11 @@ def _check_matrix(parameter: Any, name: str) -> None:
 
 def _check_arguments(group: dict[str, Any]) -> None:
     if isinstance(group["lr"], torch.Tensor) and group["lr"].numel() != 1:
-        raise ValueError(f"Muon: lr is a tensor of {group['lr'].numel()} elements, not of one")
+        raise ValueError(f"Muon: lr is a tensor with {group['lr'].numel()} elements instead of one")
     names = ("momentum", "weight_decay", "eps")
-    rate = {} if is_on_gpu(group["lr"]) else {"lr": group["lr"]}  # the host would wait
+    rate = (
+        {} if is_on_gpu(group["lr"]) else {"lr": group["lr"]}
+    )  # reading it would make the host wait
     check_at_least_0("Muon", **rate, **{name: group[name] for name in names})
     if group["adjust_lr_fn"] not in _ADJUSTMENTS:
         raise ValueError(

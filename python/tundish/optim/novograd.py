@@ -1,4 +1,4 @@
-"""NovoGrad: the formulas of Apex's FusedNovoGrad in two passes over memory, norms and update."""
+"""NovoGrad: Apex's FusedNovoGrad in two passes over memory: norms, then the update."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ._binding.step_options import refuse_variants
 
 
 class NovoGrad(EngineOptimizer):
-    """apex.optimizers.FusedNovoGrad: the same arguments and formulas. More keywords: `Options`.
+    """apex.optimizers.FusedNovoGrad with the same arguments and formulas. More keywords: `Options`.
 
-    Adam with one second moment per tensor, an average of its gradients' norm (Ginsburg et al. 2019):
-    one state per weight. state[p]["exp_avg_sq"] is that average, a norm and not its square, as in
-    Apex. Apex keeps the norms in its groups; state_dict() writes them there too.
+    Adam with one second moment per tensor, an average of the norms of its gradients (Ginsburg et al. 2019). It
+    keeps one state per weight. state[p]["exp_avg_sq"] is that average of norms, not of squares, as in Apex. Apex
+    keeps the norms in its groups; state_dict() writes them there too.
     """
 
     _kind = "novograd"
@@ -78,8 +78,8 @@ class NovoGrad(EngineOptimizer):
             value = torch.zeros((), device=parameter.device)
         if value.numel() != 1:
             raise ArgumentError(
-                f"NovoGrad: exp_avg_sq of the state has {value.numel()} numbers for a tensor, not 1: "
-                "it is the state of another optimiser"
+                f"NovoGrad: exp_avg_sq of the state has {value.numel()} numbers per tensor instead of 1: "
+                "it is the state of another optimizer"
             )
         state["exp_avg_sq"] = value.to(parameter.device, torch.float32)
         return state["exp_avg_sq"]

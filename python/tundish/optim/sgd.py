@@ -1,4 +1,4 @@
-"""SGD: torch.optim.SGD in one pass over memory."""
+"""SGD: torch.optim.SGD in a single pass over memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ._binding.step_options import refuse_variants
 
 
 class SGD(EngineOptimizer):
-    """torch.optim.SGD: the same arguments, numbers and state_dict. More keywords: `Options`."""
+    """torch.optim.SGD with the same arguments, numbers and state_dict. More keywords: `Options`."""
 
     _kind = "sgd"
     _counts_steps = False

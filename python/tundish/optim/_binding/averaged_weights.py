@@ -1,4 +1,4 @@
-"""The average of the weights in the place of the weights, for an evaluation."""
+"""Temporarily replaces parameters by their moving averages for evaluation."""
 
 from __future__ import annotations
 
@@ -12,40 +12,40 @@ from ..._c.errors import ArgumentError
 from .step_options import Options
 
 
-class Averaged:
-    """Mixin that keeps an exponential moving average of the weights."""
+class AveragedWeights:
+    """Optimizer mixin: `averaged()` swaps in the exponential moving averages kept by `ema_decay`."""
 
     _options: Options
-    state: Any  # torch's
-    _is_averaged = False  # in averaged()
+    state: Any  # torch.optim.Optimizer.state
+    _averages_active = False
 
     @contextlib.contextmanager
     def averaged(self) -> Iterator[None]:
-        """Context manager in which the parameters are their averages. It needs `ema_decay`.
+        """Evaluates with averaged weights and restores the trained weights on exit.
 
         with optimizer.averaged():
             evaluate(model)
         """
         if self._options.ema_decay == 0:
             raise ArgumentError(
-                f"{type(self).__name__}.averaged() needs averages\n  fix: ema_decay=0.999, say"
+                f"{type(self).__name__}.averaged() needs ema_decay\n  fix: pass ema_decay=0.999 to the optimizer"
             )
-        averages = [(p, state["ema"]) for p, state in self.state.items() if "ema" in state]
-        kept = [parameter.detach().clone() for parameter, _ in averages]
+        averages = [(param, state["ema"]) for param, state in self.state.items() if "ema" in state]
+        trained = [param.detach().clone() for param, _ in averages]
         try:
             with torch.no_grad():
-                for parameter, average in averages:
-                    parameter.copy_(average)
-            self._is_averaged = True
+                for param, average in averages:
+                    param.copy_(average)
+            self._averages_active = True
             yield
         finally:
-            self._is_averaged = False
+            self._averages_active = False
             with torch.no_grad():
-                for (parameter, _), before in zip(averages, kept):
-                    parameter.copy_(before)
+                for (param, _), weights in zip(averages, trained):
+                    param.copy_(weights)
 
-    def _refuse_step(self) -> NoReturn:
+    def _reject_step(self) -> NoReturn:
         raise ArgumentError(
-            f"{type(self).__name__}: step() inside averaged(): its update would be lost\n"
-            "  fix: leave `with optimizer.averaged():` first"
+            f"{type(self).__name__}.step() was called inside averaged(); the update would be lost\n"
+            "  fix: call step() after the `with optimizer.averaged():` block"
         )

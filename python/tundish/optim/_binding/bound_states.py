@@ -1,4 +1,4 @@
-"""Whether the tensors in optimizer.state are still those that the engine was given."""
+"""Detects changes to the tensors in optimizer.state after they were bound to the engine."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from .tensor_probe import Entries, values_are
 
 
 class BoundStates:
-    """Users clear states, replace them, move them to another device and back. Then the engine's addresses
-    are those of freed or foreign memory, and the step must bind again.
+    """A snapshot of the bound states.
 
-    The engine compares every entry. A tensor that dies reports itself: another one may get its number. No
-    tensor is kept alive: its memory is the user's to free.
+    Users clear states, replace them, or move them to another device and back. Then the engine's addresses point to
+    freed or foreign memory, and the step must rebind.
+
+    The engine compares every entry. Weak references report tensors that died, because a new tensor may reuse their
+    ids. No tensor is kept alive: users can free its memory.
     """
 
     def __init__(self, state: dict[Any, dict[str, Any]]) -> None:
@@ -23,15 +25,13 @@ class BoundStates:
         self._died: list[Any] = []
         self._references = [
             weakref.ref(value, self._died.append)
-            for one in self._dicts
-            for value in one.values()
+            for state_entries in self._dicts
+            for value in state_entries.values()
             if isinstance(value, torch.Tensor)
         ]
         self._entries = Entries(self._dicts)
 
     def are_current(self, state: dict[Any, dict[str, Any]]) -> bool:
         return (
-            not self._died
-            and values_are(state, self._dicts)
-            and self._entries.are_those_of(self._dicts)
+            not self._died and values_are(state, self._dicts) and self._entries.matches(self._dicts)
         )

@@ -1,4 +1,4 @@
-"""The one place that talks to the C interface of optimisers."""
+"""Calls the C interface of optimizers. All other modules use this one."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from ..._c.errors import last_error
 from ..._c.functions import OK
 from ..._c.library import lib
 from ..._c.structs import OptimizerGroup, OptimizerStepOptions, OptimizerTensor
-from .tensor_probe import DIFFERENT, bump_versions, find_gradients, know
+from .tensor_probe import DIFFERENT, bump_versions, find_gradients, register_parameters
 
-# By the numbers of tundish_optimizer_new().
+# Indexed by the first argument of tundish_optimizer_new().
 KINDS = ("sgd", "adam", "adamw", "lion", "lars", "lamb", "novograd")
 _FLOATS = ctypes.POINTER(ctypes.c_float)
 
@@ -21,20 +21,20 @@ def _float_at(tensor: Any) -> Any:
 
 
 class Engine:
-    """An optimiser of the engine, and the structs that its calls need, kept between steps."""
+    """An optimizer of the engine and the structs for its calls, kept between steps."""
 
     def __init__(self, kind: str, device: int, threads: int) -> None:
         self._handle = lib.tundish_optimizer_new(KINDS.index(kind), device, threads)
         if not self._handle:
             raise last_error()
         self._addresses: Any = None
-        self._known: list[Any] | None = None  # parameters that the engine looks at itself
+        self._registered: list[Any] | None = None  # parameters that the engine reads itself
         self.groups: Any = None
         self.options = OptimizerStepOptions()
 
     def bind(self, tensors: list[OptimizerTensor], groups: int) -> None:
-        """Of the next steps; the structs are copied. `self.groups` is for `groups` of them."""
-        self._known = None
+        """Binds tensors for the following steps. Copies the structs and allocates `self.groups`."""
+        self._registered = None
         array = (OptimizerTensor * len(tensors))(*tensors)
         if lib.tundish_optimizer_bind(self._handle, array, len(tensors)) != OK:
             raise last_error()
@@ -43,26 +43,26 @@ class Engine:
         self.options.groups = self.groups
         self.options.group_count = groups
 
-    def know(self, parameters: list[Any]) -> None:
-        """The objects that were bound, in that order, for find_gradients(). They are kept alive."""
-        self._known = parameters if know(self._handle, parameters) else None
+    def register_parameters(self, parameters: list[Any]) -> None:
+        """Registers the bound objects, in bound order, for find_gradients(). Keeps them alive."""
+        self._registered = parameters if register_parameters(self._handle, parameters) else None
 
     def find_gradients(self, parameters: list[Any]) -> int:
-        """UNCHANGED, MOVED or DIFFERENT of tensor_probe.py."""
-        return DIFFERENT if self._known is None else find_gradients(self._handle, parameters)
+        """Returns UNCHANGED, MOVED or DIFFERENT of tensor_probe.py."""
+        return DIFFERENT if self._registered is None else find_gradients(self._handle, parameters)
 
     def bump_versions(self) -> None:
-        """Tells autograd that the parameters with a gradient were written, after find_gradients() found them."""
+        """Increments autograd's version of parameters with a gradient. Call it after find_gradients()."""
         bump_versions(self._handle)
 
     def set_gradients(self, addresses: list[int]) -> None:
-        """0: the tensor is left out."""
+        """Sets the gradient addresses. 0 leaves a tensor out."""
         self._addresses[:] = addresses
         if lib.tundish_optimizer_gradients(self._handle, self._addresses, len(addresses)) != OK:
             raise last_error()
 
     def step(self, scale: Any, found_inf: Any, norm_out: Any) -> bool:
-        """With `self.groups` and `self.options`. False: the update was skipped."""
+        """Runs a step with `self.groups` and `self.options`. Returns False if the update was skipped."""
         options = self.options
         options.scale = _float_at(scale)
         options.found_inf = _float_at(found_inf)

@@ -1,4 +1,4 @@
-"""What all optimisers of the engine share: torch's interface around one call per step."""
+"""The base class of the engine's optimizers: torch's interface around one call per step."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import torch
 
 from ..._c.errors import ArgumentError
 from ..._c.structs import OptimizerGroup
-from .averaged_weights import Averaged
+from .averaged_weights import AveragedWeights
 from .bound_states import BoundStates
 from .engine_calls import Engine
 from .foreign_states import add_group_steps, read_group_states
@@ -25,81 +25,83 @@ from .tensor_table import (
     Bucket,
     Table,
     check_rows,
+    copy_reordered,
     extra_states,
     fp32_like,
     layout_of,
-    put_in_order,
     refresh_masters,
     rows_of,
     shape_of,
     tensor_of,
 )
 
-# Functions written in C, for map(): no line of Python runs per tensor.
+# Functions written in C, for map(), so that no line of Python runs per tensor.
 _gradient = attrgetter("grad")
 _PARAMETERS = itemgetter("params")
 _address = torch.Tensor.data_ptr
-# As a number: torch.cuda.current_stream() takes ten times as long.
+# Returns the stream as a number; torch.cuda.current_stream() takes ten times as long.
 _stream_of = getattr(torch._C, "_cuda_getCurrentRawStream", lambda device: 0)
 
 
 def _addresses(gradients: list[Any]) -> list[int]:
     try:
         return list(map(_address, gradients))
-    except TypeError:  # one is None
-        return [0 if one is None else one.data_ptr() for one in gradients]
+    except TypeError:  # a gradient is None
+        return [0 if gradient is None else gradient.data_ptr() for gradient in gradients]
 
 
-class EngineOptimizer(WithOptions, Averaged, Stepping):
-    """Base of the optimisers. The extra keyword arguments are those of `Options`: max_norm, ema_decay,
-    master_weights, stochastic_rounding, clear_gradients. state[p]["ema"] is the average of the weights.
+class EngineOptimizer(WithOptions, AveragedWeights, Stepping):
+    """Base class of the optimizers.
+
+    The extra keyword arguments come from `Options`: max_norm, ema_decay, master_weights, stochastic_rounding,
+    clear_gradients. state[p]["ema"] is the average of the weights.
     """
 
-    _step_supports_amp_scaling = True  # a GradScaler leaves dividing by the scale to step()
+    _step_supports_amp_scaling = True  # a GradScaler leaves the division by the scale to step()
     _kind = ""
-    _counts_steps = True  # state["step"]
-    _uses_tensor_norms = False  # refuses flat parameters: many tensors in one have one norm
-    _looks_for_inf = False  # found_inf is to be set by the step (tundish.optim.GradScaler)
+    _counts_steps = True  # whether it has state["step"]
+    _uses_tensor_norms = False  # refuses flat parameters, which combine many tensors into one norm
+    _checks_for_inf = False  # whether the step sets found_inf (tundish.optim.GradScaler)
 
     _engine: Engine | None
-    _table: Table | None  # None: bound again by the next step
+    _table: Table | None  # None: the next step rebinds
     _device: Any
-    _norm: Any  # of the last step; the engine writes it
+    _norm: Any  # of the last step; written by the engine
 
     def __init__(self, params: Any, defaults: dict[str, Any], more: dict[str, Any]) -> None:
         self._options = read_options(type(self).__name__, more)
         self._seed = torch.initial_seed() % (1 << 64)
-        self._forget()
+        self._reset_binding()
         super().__init__(params, defaults)
 
-    # --- what an optimiser adds ---------------------------------------------------------------
+    # --- defined by each optimizer ------------------------------------------------------------
 
     def _state_names(self, group: dict[str, Any]) -> tuple[str, ...]:
-        """States with one number per element, at most two."""
+        """Returns the names of states with one number per element, at most two."""
         raise NotImplementedError
 
     def _fill(self, out: OptimizerGroup, group: dict[str, Any]) -> None:
-        """The hyper-parameters of this step."""
+        """Writes the hyperparameters of this step."""
         raise NotImplementedError
 
     def _saved_names(self, group: dict[str, Any]) -> set[str]:
-        """What a saved state of a parameter holds beside the step and the extra states."""
+        """Returns the names in a saved state, except the step and the extra states."""
         return set(self._state_names(group))
 
     def _tensor_state(self, parameter: Any, state: dict[str, Any]) -> Any:
-        """A state of one number for the whole tensor, where the optimiser has one."""
+        """Returns the state with one number per tensor, or None."""
         return None
 
     def _corrected_decay(self, group: dict[str, Any]) -> float:
-        """timm's corrected_weight_decay: it shrinks with the square of the learning rate."""
+        """Returns timm's corrected_weight_decay, which shrinks with the square of the learning rate."""
         decay = float(group["weight_decay"])
         first = float(self.defaults["lr"])
         if not group["corrected_weight_decay"]:
             return decay
         if is_on_gpu(group["lr"]):
             raise ArgumentError(
-                f"{type(self).__name__}: corrected_weight_decay needs a learning rate that the host knows\n"
-                "  fix: lr as a number, or corrected_weight_decay=False"
+                f"{type(self).__name__}: corrected_weight_decay needs a learning rate on the host\n"
+                "  fix: pass lr as a number, or corrected_weight_decay=False"
             )
         return decay * float(group["lr"]) / first
 
@@ -107,25 +109,27 @@ class EngineOptimizer(WithOptions, Averaged, Stepping):
 
     @property
     def grad_norm(self) -> Any:
-        """With max_norm: the norm of all gradients in the last step, before they were clipped; a new
-        tensor of one number. None before the first step, and without max_norm."""
+        """Norm of all gradients in the last step before clipping, as a new tensor with one number.
+
+        None before the first step and without max_norm.
+        """
         return None if self._norm is None else self._norm.clone()
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        if isinstance(param_group, dict):  # torch refuses others
+        if isinstance(param_group, dict):  # torch refuses other types
             check_group(type(self).__name__, param_group)
         super().add_param_group(param_group)
         self._table = None
 
     def state_dict(self) -> dict[str, Any]:
-        """torch's: each parameter gets a step count of its own. timm and Apex find one in the groups."""
+        """Returns torch's state_dict with a separate step count per parameter, and counts in the groups for timm and Apex."""
         first = self.register_state_dict_post_hook(type(self)._complete, prepend=True)
         with removed_after(first):
             out: dict[str, Any] = super().state_dict()
         return out
 
     def _complete(self, saved: dict[str, Any]) -> None:
-        """Before the user's hooks, which may make anything of it."""
+        """Completes a saved state before the user's hooks, which may change it."""
         for key, state in saved["state"].items():
             if isinstance(state, dict) and isinstance(state.get("step"), torch.Tensor):
                 saved["state"][key] = {**state, "step": state["step"].clone()}
@@ -133,7 +137,7 @@ class EngineOptimizer(WithOptions, Averaged, Stepping):
             add_group_steps(saved)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """A state of this optimiser, or of torch's, timm's or Apex's of the same name."""
+        """Loads a state of this optimizer, or of the optimizer with the same name in torch, timm or Apex."""
         prepare = read_group_states if self._counts_steps else None
         with checked_load(self, state_dict, prepare):
             super().load_state_dict(state_dict)
@@ -147,20 +151,20 @@ class EngineOptimizer(WithOptions, Averaged, Stepping):
         for group in self.param_groups:
             for name, value in self.defaults.items():
                 group.setdefault(name, value)
-        self._forget()
+        self._reset_binding()
 
     # --- the step -----------------------------------------------------------------------------
 
-    def _forget(self) -> None:
+    def _reset_binding(self) -> None:
         self._engine = self._table = None
         self._calls = 0
         self._device = self._norm = None
         self._lock = Lock()  # the engine makes one step at a time
 
-    @torch._disable_dynamo  # type: ignore[untyped-decorator]  # a compiled function calls it as it is
-    def _update_alone(self) -> None:
-        if self._is_averaged:
-            self._refuse_step()
+    @torch._disable_dynamo  # type: ignore[untyped-decorator]  # compiled functions call it uncompiled
+    def _locked_update(self) -> None:
+        if self._averages_active:
+            self._reject_step()
         with self._lock:
             self._update()
 
@@ -175,7 +179,7 @@ class EngineOptimizer(WithOptions, Averaged, Stepping):
         is_bound = self._is_bound(table, parameters)
         if not is_bound:
             with torch.no_grad():
-                table, copies = self._bound_anew(parameters)
+                table, copies = self._rebind(parameters)
         engine = self._engine
         if table is None or engine is None:
             return  # no parameter has a gradient
@@ -183,7 +187,7 @@ class EngineOptimizer(WithOptions, Averaged, Stepping):
             refresh_masters(table)
         for out, bucket in zip(engine.groups, table.buckets):
             self._fill(out, bucket.group)
-            if table.on_gpu:  # it counts the steps itself: whether one is skipped is known there
+            if table.on_gpu:  # the GPU counts steps, because only it knows whether one is skipped
                 out.lr_at = rate_address(bucket.group)
                 out.step_at = bucket.count.data_ptr() if bucket.active else None
             out.step = bucket.step + 1
@@ -203,34 +207,34 @@ class EngineOptimizer(WithOptions, Averaged, Stepping):
                 gradient.detach().zero_()
 
     def _call(self, engine: Engine) -> bool:
-        """False: gradients were not finite, and a GradScaler wants such a step skipped."""
+        """Runs the step. Returns False if a GradScaler skips it because gradients are not finite."""
         options = self._options
         if self._device.type == "cuda":
             engine.options.stream = _stream_of(self._device.index)
-        engine.options.check_finite = self._looks_for_inf
+        engine.options.check_finite = self._checks_for_inf
         engine.options.max_norm = options.max_norm
         engine.options.ema_decay = options.ema_decay
         engine.options.clear_gradients = options.clear_gradients
         engine.options.stochastic_rounding = options.stochastic_rounding
-        self._calls += 1  # random numbers of its own for each step, also where no step is counted
+        self._calls += 1  # gives each step its own random numbers, even if no steps are counted
         engine.options.seed = (self._seed + self._calls) % (1 << 64)
         scale, found_inf = (
-            None if one is None else one.to(self._device, torch.float32)
-            for one in (getattr(self, "grad_scale", None), getattr(self, "found_inf", None))
+            None if value is None else value.to(self._device, torch.float32)
+            for value in (getattr(self, "grad_scale", None), getattr(self, "found_inf", None))
         )
         if options.max_norm > 0 and self._norm is None:
             self._norm = torch.zeros((), device=self._device)
         return engine.step(scale, found_inf, self._norm)
 
     def _is_bound(self, table: Table | None, parameters: list[Any]) -> bool:
-        """Whether the engine knows where all tensors are; gradients that moved, it has found."""
+        """Returns whether the engine has the addresses of all tensors, after finding moved gradients."""
         if table is None or self._engine is None or not self._states_are_bound(table):
             return False
         if shape_of(self.param_groups) != table.groups:
             return False
         found = self._engine.find_gradients(parameters)
         if found == MOVED:
-            table.gradients = []  # not known here
+            table.gradients = []  # addresses unknown in Python
         return found != DIFFERENT
 
     def _states_are_bound(self, table: Table) -> bool:
@@ -238,7 +242,7 @@ class EngineOptimizer(WithOptions, Averaged, Stepping):
             table.states is not None
             and table.states.are_current(self.state)
             and all(
-                bucket.is_counted_right(table.on_gpu)
+                bucket.has_current_count(table.on_gpu)
                 and (not bucket.active or bucket.names == self._state_names(bucket.group))
                 for bucket in table.buckets
             )
@@ -252,15 +256,17 @@ class EngineOptimizer(WithOptions, Averaged, Stepping):
             and self._states_are_bound(table)
         )
 
-    def _bound_anew(self, parameters: list[Any]) -> tuple[Table | None, list[Any]]:
-        """The table for tensors that may have moved; the gradients of which the engine reads a copy."""
+    def _rebind(self, parameters: list[Any]) -> tuple[Table | None, list[Any]]:
+        """Rebinds tensors that may have moved. Returns the table and the gradients that were copied."""
         gradients = list(map(_gradient, parameters))
         try:
             addresses = _addresses(gradients)
             table = self._table_for(parameters, gradients, addresses)
-            copies = put_in_order(parameters, gradients, addresses, table)
+            copies = copy_reordered(parameters, gradients, addresses, table)
         except (RuntimeError, NotImplementedError, TypeError):
-            check_rows(self.param_groups)  # names the parameter, where one is the reason
+            check_rows(
+                self.param_groups
+            )  # raises an error that names the parameter, if a parameter is the cause
             raise
         if table is not None and self._engine is not None and addresses != table.gradients:
             self._engine.set_gradients(addresses)
@@ -270,15 +276,16 @@ class EngineOptimizer(WithOptions, Averaged, Stepping):
     def _table_for(
         self, parameters: list[Any], gradients: list[Any], addresses: list[int]
     ) -> Table | None:
-        """The table as it is, or bound again where something moved."""
+        """Returns the current table, or a new one if something moved."""
         table = self._table
         if table is not None and self._are_in_place(table, parameters):
-            # Not by addresses: an empty gradient has the address 0, as an absent one.
-            present = [one is not None for one in gradients]
-            dtypes = [None if one is None else one.dtype for one in gradients]
+            # Compare objects, not addresses: an empty gradient has the address 0, like a missing one.
+            present = [gradient is not None for gradient in gradients]
+            dtypes = [None if gradient is None else gradient.dtype for gradient in gradients]
             if present == table.present and dtypes == table.dtypes:
                 return table
-        self._table = self._bind() if any(one is not None for one in gradients) else None
+        has_gradients = any(gradient is not None for gradient in gradients)
+        self._table = self._bind() if has_gradients else None
         return self._table
 
     # --- binding ------------------------------------------------------------------------------
@@ -324,38 +331,43 @@ class EngineOptimizer(WithOptions, Averaged, Stepping):
             extra = extra_states(parameter, state, self._options, name) if needed else {}
             if "master" in extra:
                 table.masters.append((parameter, extra["master"]))
-            if active and (one := self._tensor_state(parameter, state)) is not None:
-                extra["tensor_state"] = one
+            if active and (tensor_state := self._tensor_state(parameter, state)) is not None:
+                extra["tensor_state"] = tensor_state
             tensors.append(tensor_of(parameter, states, extra, buckets[key]))
         assert self._engine is not None
         self._engine.bind(tensors, len(table.buckets))
-        self._engine.know(table.parameters)
+        self._engine.register_parameters(table.parameters)
         table.states = BoundStates(self.state)
         return table
 
     def _check_whole(self) -> None:
         groups, owner = self.param_groups, type(self).__name__
         if self._uses_tensor_norms:
-            fix = "SGD, Adam, AdamW or Lion, or DistributedDataParallel"
+            fix = "use SGD, Adam, AdamW or Lion, or DistributedDataParallel"
             check_whole(groups, f"{owner} needs the norm of each tensor", fix)
         if self._options.max_norm > 0:
-            check_whole(groups, "max_norm needs all gradients", "model.clip_grad_norm_()")
-        if self._looks_for_inf:
-            check_whole(groups, "tundish.optim.GradScaler needs all gradients", "ShardedGradScaler")
+            check_whole(groups, "max_norm needs all gradients", "use model.clip_grad_norm_()")
+        if self._checks_for_inf:
+            check_whole(
+                groups, "tundish.optim.GradScaler needs all gradients", "use ShardedGradScaler"
+            )
 
     def _refuse_capture(self, parameter: Any) -> None:
         if parameter.is_cuda and torch.cuda.is_current_stream_capturing():
             raise ArgumentError(
                 f"{type(self).__name__}: a CUDA graph is being captured before the states exist, or after "
-                "tensors moved; each replay would begin anew\n"
+                "tensors moved; each replay would start from scratch\n"
                 "  fix: run one step before the capture, with the same gradients present"
             )
 
     def _steps_made(
         self, state: dict[str, Any], group: dict[str, Any], known: dict[int, int]
     ) -> int:
-        """By a parameter, before this step. Without a count: whether it has made any. `known`: of
-        tensors that were read before; each waits for the GPU."""
+        """Returns the number of steps of a parameter before this step.
+
+        Without a count, returns whether the parameter has made any step. `known` caches counts by tensor id, because
+        reading one waits for the GPU.
+        """
         if self._counts_steps:
             step = state.get("step", 0)
             if id(step) not in known:

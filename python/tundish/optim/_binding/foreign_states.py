@@ -1,7 +1,7 @@
-"""What timm and Apex save in a group, and torch and Tundish in the state of each parameter.
+"""Converts states of timm and Apex, which keep step counts and norms per group.
 
-timm's Lamb, Apex's FusedAdam, FusedLAMB and FusedNovoGrad count the steps of a group. FusedNovoGrad also
-keeps the norms there: two tensors, the norms of the parameters in float16 and those in float32.
+timm's Lamb and Apex's FusedAdam, FusedLAMB and FusedNovoGrad count steps per group; torch and Tundish count
+per parameter. FusedNovoGrad also keeps norms per group: one tensor for float16 parameters, one for float32.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ..._c.errors import ArgumentError
 
 
 def read_group_states(owner: str, saved: dict[str, Any]) -> dict[str, Any]:
-    """Returns a saved state with everything in the states of the parameters."""
+    """Returns a saved state with all values in the states of the parameters."""
     states = dict(saved["state"])
     groups = []
     for number, group in enumerate(saved["param_groups"]):
@@ -35,10 +35,10 @@ def read_group_states(owner: str, saved: dict[str, Any]) -> dict[str, Any]:
 
 
 def with_steps(keys: list[Any], states: dict[Any, Any], step: float) -> dict[Any, Any]:
-    """Returns states that hold their own step counts. `step` is the count of their group.
+    """Returns states with their own step counts. `step` is the count of their group.
 
-    timm and Apex leave the parameters' counts of a loaded state as they are, and go on counting in the group.
-    A group that is ahead of all its parameters was trained there: each parameter made the missing steps.
+    timm and Apex leave the counts of a loaded state unchanged and continue counting in the group. If the group's
+    count is ahead of all its parameters, each parameter made the missing steps.
     """
     counts = [float(states[key]["step"]) for key in keys if "step" in states[key]]
     missing = max(0.0, step - max(counts, default=step))
@@ -55,7 +55,7 @@ def with_steps(keys: list[Any], states: dict[Any, Any], step: float) -> dict[Any
 def with_norms(
     owner: str, number: int, keys: list[Any], states: dict[Any, Any], norms: Any
 ) -> dict[Any, Any]:
-    """Apex's momentum has the type of its parameter, and so tells which of the two tensors has the norm."""
+    """Returns states with their norms. The type of Apex's momentum shows which tensor has the norm."""
     halves = [key for key in keys if states[key]["exp_avg"].dtype == torch.float16]
     floats = [key for key in keys if states[key]["exp_avg"].dtype != torch.float16]
     out = {}
@@ -71,14 +71,14 @@ def with_norms(
 
 
 def add_group_steps(saved: dict[str, Any]) -> None:
-    """The count of each group's steps, as timm and Apex read it."""
+    """Adds each group's step count, as timm and Apex read it."""
     for group in saved["param_groups"]:
         states = [saved["state"].get(key, {}) for key in group["params"]]
         group["step"] = max((int(state["step"]) for state in states if "step" in state), default=0)
 
 
 def add_group_norms(saved: dict[str, Any], groups: list[dict[str, Any]]) -> None:
-    """The norms of each group, as Apex reads them. `groups`: of the optimiser, with its parameters."""
+    """Adds the norms of each group, as Apex reads them. `groups`: the optimizer's groups, with parameters."""
     for group, own in zip(saved["param_groups"], groups):
         norms: tuple[list[Any], list[Any]] = [], []
         for key, parameter in zip(group["params"], own["params"]):
@@ -87,5 +87,5 @@ def add_group_norms(saved: dict[str, Any], groups: list[dict[str, Any]]) -> None
         if norms[0] or norms[1]:
             device = (norms[0] or norms[1])[0].device
             group["exp_avg_sq"] = [
-                torch.cat(one) if one else torch.empty(0, device=device) for one in norms
+                torch.cat(parts) if parts else torch.empty(0, device=device) for parts in norms
             ]

@@ -1,4 +1,4 @@
-"""Learning rates: numbers, or tensors that a scheduler or a CUDA graph reads and writes."""
+"""Learning rates: numbers, or tensors that schedulers and CUDA graphs read and write."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ def is_on_gpu(rate: Any) -> bool:
 
 
 def rate_of(group: dict[str, Any]) -> float:
-    """The learning rate; of a tensor on a GPU nothing that the host may wait for: the GPU reads it."""
+    """Returns the learning rate, or 0 for a tensor on a GPU, which the GPU reads itself."""
     rate = group["lr"]
     return 0.0 if is_on_gpu(rate) else float(rate)
 
 
 def rate_address(group: dict[str, Any]) -> int | None:
-    """Of a learning rate that the GPU reads, when the step runs there."""
+    """Returns the address of a learning rate that the GPU reads, or None."""
     rate = group["lr"]
     if not is_on_gpu(rate):
         return None
     if rate.dtype != torch.float32 or rate.numel() != 1:
         raise ArgumentError(
             f"the learning rate is a tensor of {rate.numel()} {str(rate.dtype).removeprefix('torch.')}\n"
-            "  fix: torch.tensor(0.1, device=...), one float32"
+            "  fix: use one float32: torch.tensor(0.1, device=...)"
         )
     return int(rate.data_ptr())

@@ -1,4 +1,4 @@
-"""Ranges of hyper-parameters. The exceptions are torch's: ValueError."""
+"""Checks ranges of hyperparameters. Raises ValueError, as torch does."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def check_at_least_0(owner: str, **values: Any) -> None:
 
 
 def number_of(owner: str, name: str, value: Any) -> float:
-    """Not of a text: torch's optimisers take none either."""
+    """Returns the value as a float. Refuses text, as torch's optimizers do."""
     if isinstance(value, str) or not isinstance(value, SupportsFloat):
         raise TypeError(f"{owner}: {name} must be a number, not {value!r}")
     return float(value)

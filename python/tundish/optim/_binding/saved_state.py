@@ -1,4 +1,4 @@
-"""States of optimisers as they are saved: whose they are, and in which precision they come back."""
+"""Checks whether a saved state belongs to an optimizer, and restores its precision."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .tensor_checks import name_of
 
 _SHARED = {"step", "master", "ema"}
 
-# What the groups of an optimiser have, whoever saved them: torch, timm, Apex or Tundish.
+# Names in every group of an optimizer saved by torch, timm, Apex or Tundish.
 _ALWAYS = {
     "sgd": ("momentum", "dampening"),
     "adam": ("betas", "eps"),
@@ -26,8 +26,8 @@ _ALWAYS = {
     "novograd": ("betas", "grad_averaging", "norm_type"),
     "muon": ("momentum", "ns_steps"),
 }
-# What tells an optimiser from others. Other names in a group may be the user's or a scheduler's.
-_TELLING = (
+# Names that identify other optimizers. Unlisted names in a group may come from the user or a scheduler.
+_IDENTIFYING = (
     *(
         "eps",
         "dampening",
@@ -57,8 +57,10 @@ def checked_load(
     given: Any,
     prepare: Callable[[str, dict[str, Any]], dict[str, Any]] | None = None,
 ) -> Iterator[None]:
-    """Around torch's load_state_dict(given): what the user's pre-hooks made of it is prepared and checked, and
-    states are fp32 before the user's post-hooks see them."""
+    """Context of torch's load_state_dict(given).
+
+    Prepares and checks the state after the user's pre-hooks, and restores fp32 before the user's post-hooks.
+    """
     owner = type(optimizer).__name__
     if not isinstance(given, dict):
         check_form(owner, given)
@@ -71,7 +73,7 @@ def checked_load(
         return loaded[0]
 
     def restore(_: Any) -> None:
-        if getattr(optimizer, "_kind", ""):  # Muon's states have the type of the parameter
+        if getattr(optimizer, "_kind", ""):  # Muon's states have the parameter's type
             restore_fp32(optimizer, loaded[0])
 
     last = optimizer.register_load_state_dict_pre_hook(check)
@@ -81,74 +83,73 @@ def checked_load(
 
 
 def check_state(optimizer: Any, saved: dict[str, Any]) -> None:
-    """Refuses the state of another optimiser, which torch would only notice in the next step, or
-    never."""
+    """Refuses the state of another optimizer, which torch would detect only in the next step, or never."""
     owner, groups = type(optimizer).__name__, optimizer.param_groups
     for number, group in enumerate(saved["param_groups"]):
         _check_group(optimizer, group, number)
         refuse_variants_of(f"{owner}: the saved state", group)
         if "bias_correction" not in optimizer.defaults and group.get("bias_correction") is False:
             raise ArgumentError(
-                f"{owner}: the state is one of bias_correction=False, which is not supported"
+                f"{owner}: the state was saved with bias_correction=False, which is not supported"
             )
-        wanted = optimizer._saved_names({**optimizer.defaults, **group})
+        expected = optimizer._saved_names({**optimizer.defaults, **group})
         for place, key in enumerate(group["params"]):
             state = saved["state"].get(key) or {}
             found = {name for name, value in state.items() if value is not None} - _SHARED
-            # A buffer of momentum that is not used any more is kept, as torch does.
-            if not found or found == wanted or (not wanted and found == {"momentum_buffer"}):
+            # An unused momentum buffer is kept, as in torch.
+            if not found or found == expected or (not expected and found == {"momentum_buffer"}):
                 continue
             raise ArgumentError(
                 f"{owner}: the saved state of {name_of(groups, number, place)} has "
-                f"{', '.join(sorted(found))}, and should have {', '.join(sorted(wanted)) or 'no entries'}: "
-                "it is the state of another optimiser"
+                f"{', '.join(sorted(found))} instead of {', '.join(sorted(expected)) or 'no entries'}: "
+                "it is the state of another optimizer"
             )
 
 
 def check_form(owner: str, saved: Any) -> None:
     if not (isinstance(saved, dict) and {"state", "param_groups"} <= saved.keys()):
         raise ArgumentError(
-            f"{owner}: what is to be loaded is not the state of an optimiser: it has no 'state' and 'param_groups'\n"
-            "  fix: the entry of the checkpoint that optimizer.state_dict() was saved as"
+            f"{owner}: this is not the state of an optimizer: it has no 'state' and 'param_groups'\n"
+            "  fix: pass the entry of the checkpoint in which optimizer.state_dict() was saved"
         )
 
 
 def _check_group(optimizer: Any, group: dict[str, Any], number: int) -> None:
-    """By its names, which also tell where no state was made yet."""
+    """Checks a group by its names, which identify the optimizer even without states."""
     owner, kind = type(optimizer).__name__, getattr(optimizer, "_kind", "muon")
     missing = [name for name in _ALWAYS[kind] if name not in group]
     if kind in ("adam", "adamw") and not {"amsgrad", "bias_correction"} & group.keys():
-        missing.append("amsgrad")  # RAdam, for instance
-    foreign = [name for name in _TELLING if name in group and name not in optimizer.defaults]
+        missing.append("amsgrad")  # RAdam, for example
+    foreign = [name for name in _IDENTIFYING if name in group and name not in optimizer.defaults]
     reason = ""
     if timms := _timms_variant(kind, group):
         reason = timms
     elif missing or foreign:
         reason = f"has no {missing[0]}" if missing else f"has {foreign[0]}"
     elif kind == "adamw" and group.get("decoupled_weight_decay") is False:
-        reason = "is one of Adam: decoupled_weight_decay is False"
+        reason = "belongs to Adam: decoupled_weight_decay is False"
     elif getattr(optimizer, "_always_adapts", False) and group.get("always_adapt") is False:
-        reason = "is one of LAMB: always_adapt is False"
+        reason = "belongs to LAMB: always_adapt is False"
     if reason:
         raise ArgumentError(
-            f"{owner}: group {number} of the saved state {reason}: it is the state of another optimiser\n"
-            "  fix: load it into that optimiser, or begin with fresh states"
+            f"{owner}: group {number} of the saved state {reason}: it is the state of another optimizer\n"
+            "  fix: load it into that optimizer, or start with fresh states"
         )
 
 
 def _timms_variant(kind: str, group: dict[str, Any]) -> str:
-    """Names an optimizer of timm whose states have the same names and another meaning."""
+    """Identifies a timm optimizer whose states have the same names and another meaning."""
     if {"grad_averaging", "amsgrad"} <= group.keys() and "norm_type" not in group:
-        return "is one of timm's NvNovoGrad, whose exp_avg_sq is the square of a norm"
+        return "belongs to timm's NvNovoGrad, whose exp_avg_sq is the square of a norm"
     if kind in ("sgd", "adam") and {"caution", "corrected_weight_decay"} & group.keys():
-        return "is one of timm's SGDW or AdamWLegacy, which decouple the weight decay"
+        return "belongs to timm's SGDW or AdamWLegacy, which decouple the weight decay"
     if kind == "adamw" and group.get("corrected_weight_decay"):
-        return "is one of corrected_weight_decay=True, which AdamW does not have"
+        return "was saved with corrected_weight_decay=True, which AdamW does not have"
     return ""
 
 
 def restore_fp32(optimizer: Any, saved: dict[str, Any]) -> None:
-    """torch casts loaded states to the type of the parameter; these are fp32 always."""
+    """Restores fp32 states, which torch casts to the type of the parameter on loading."""
     keys = chain.from_iterable(group["params"] for group in saved["param_groups"])
     parameters = chain.from_iterable(group["params"] for group in optimizer.param_groups)
     for key, parameter in zip(keys, parameters):

@@ -1,6 +1,6 @@
-"""step() around an update: torch's hooks, closures and profiler, at the cost of those that are in use.
+"""step() with torch's hooks, closures and profiler, at the cost of only those in use.
 
-torch wraps every step() into a profiler's record, which takes 17 us of host time also when nobody profiles.
+torch wraps every step() in a profiler record, which takes 17 us of host time even without a profiler.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ _is_profiled: Callable[[], bool] = torch._C._autograd._profiler_enabled
 
 
 class Stepping(torch.optim.Optimizer):  # type: ignore[misc]  # torch is Any to mypy
-    """An optimiser whose step() is `_update_alone()`."""
+    """An optimizer whose step() is `_locked_update()`."""
 
-    def _update_alone(self) -> None:
+    def _locked_update(self) -> None:
         raise NotImplementedError
 
     def _plain_step(self, closure: Callable[[], Any] | None = None) -> Any:
@@ -27,7 +27,7 @@ class Stepping(torch.optim.Optimizer):  # type: ignore[misc]  # torch is Any to 
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
-        self._update_alone()
+        self._locked_update()
         return loss
 
     _recorded_step = torch.optim.Optimizer.profile_hook_step(_plain_step)
@@ -38,21 +38,21 @@ class Stepping(torch.optim.Optimizer):  # type: ignore[misc]  # torch is Any to 
         if not (_all_before or _all_after or self._has_hooks()):
             return self._plain_step(closure)
         args: tuple[Any, ...] = (self,) if closure is None else (self, closure)
-        words: dict[str, Any] = {}
+        keywords: dict[str, Any] = {}
         for hook in chain(_all_before.values(), self._optimizer_step_pre_hooks.values()):
-            if (changed := hook(self, args, words)) is None:
+            if (changed := hook(self, args, keywords)) is None:
                 continue
             if not (isinstance(changed, tuple) and len(changed) == 2):
                 raise RuntimeError(
                     f"{hook} must return None or a tuple of (new_args, new_kwargs), but got {changed}."
                 )
-            args, words = changed
-        out = self._plain_step(*args[1:], **words)
+            args, keywords = changed
+        out = self._plain_step(*args[1:], **keywords)
         for hook in chain(self._optimizer_step_post_hooks.values(), _all_after.values()):
-            hook(self, args, words)
+            hook(self, args, keywords)
         return out
 
-    step.hooked = True  # type: ignore[attr-defined]  # torch does not wrap it again
+    step.hooked = True  # type: ignore[attr-defined]  # prevents torch from wrapping it again
 
     def _has_hooks(self) -> bool:
         return bool(self._optimizer_step_pre_hooks or self._optimizer_step_post_hooks)

@@ -1,4 +1,4 @@
-"""What every optimiser of the engine can do in the same pass over memory."""
+"""Options that every optimizer of the engine applies in the same pass over memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .ranges import check_at_least_0, check_betas
 
 @dataclass(frozen=True)
 class Options:
-    """Keyword arguments that all optimisers share."""
+    """Keyword arguments that all optimizers share."""
 
     # maximum global gradient norm; 0 disables clipping, inf only records the norm
     max_norm: float = 0.0
@@ -40,14 +40,14 @@ def read_options(owner: str, given: dict[str, Any]) -> Options:
         )
     if options.master_weights and options.stochastic_rounding:
         raise ArgumentError(
-            f"{owner}: master_weights and stochastic_rounding exclude each other\n"
-            "  fix: weights in fp32 lose nothing; leave stochastic_rounding out"
+            f"{owner}: master_weights and stochastic_rounding cannot be combined\n"
+            "  fix: leave out stochastic_rounding; fp32 weights lose no precision"
         )
     return options
 
 
 def _value_of(owner: str, name: str, value: Any) -> Any:
-    """None is off, as configurations write it."""
+    """Converts an option. None turns it off, as in configuration files."""
     if name not in ("max_norm", "ema_decay"):
         return bool(value)
     if isinstance(value, str) or not isinstance(value or 0.0, SupportsFloat):
@@ -56,17 +56,17 @@ def _value_of(owner: str, name: str, value: Any) -> Any:
 
 
 def refuse_in_group(owner: str, group: Iterable[str]) -> None:
-    """What one step does to all parameters cannot differ between groups."""
+    """Refuses options in a group that one step applies to all parameters."""
     for name in group:
         if name in _WHOLE:
             raise ArgumentError(
-                f"{owner}: a group has {name}, which is of the whole optimiser\n"
-                f"  fix: {owner}(..., {name}=...), or an optimiser for each group"
+                f"{owner}: a group has {name}, which applies to the whole optimizer\n"
+                f"  fix: pass {owner}(..., {name}=...), or use one optimizer per group"
             )
 
 
 class WithOptions:
-    """The options of an optimiser, to be read; they are given when it is made."""
+    """Read-only properties for the options passed to the constructor."""
 
     _options: Options
 
@@ -78,20 +78,20 @@ class WithOptions:
 
 
 def refuse_variants(owner: str, **given: bool) -> None:
-    """Variants of torch's and timm's optimisers that the engine does not have."""
-    for name, wanted in given.items():
-        if wanted:
+    """Refuses variants of torch's and timm's optimizers that the engine does not have."""
+    for name, requested in given.items():
+        if requested:
             raise ArgumentError(f"{owner}: {name}=True is not supported")
 
 
 def refuse_variants_of(owner: str, group: dict[str, Any]) -> None:
-    """In a group that is added or loaded."""
+    """Refuses variants in an added or loaded group."""
     names = ("amsgrad", "differentiable", "caution")
     refuse_variants(owner, **{name: bool(group.get(name)) for name in names})
 
 
 def check_group(owner: str, group: dict[str, Any]) -> None:
-    """What a group has beside the defaults, as the constructor checks those."""
+    """Checks the options of a group as the constructor checks the defaults."""
     refuse_in_group(owner, group)
     refuse_variants_of(owner, group)
     names = {"lr", "eps", "momentum", "weight_decay"} & group.keys()

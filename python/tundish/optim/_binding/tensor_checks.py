@@ -1,4 +1,4 @@
-"""What a parameter or a gradient may look like, and errors that name it."""
+"""Checks parameters and gradients. Errors name the tensor."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from ..._c.errors import ArgumentError
 
-# By the numbers of tundish_optimizer_tensor.parameter_type.
+# Values of tundish_optimizer_tensor.parameter_type.
 TYPES = {torch.float32: 0, torch.bfloat16: 1, torch.float16: 2}
 
 
 def name_of(groups: list[dict[str, Any]], group: int, place: int) -> str:
-    """ "parameter 3 of group 0 (layer.weight)" """
+    """Returns a name such as "parameter 3 of group 0 (layer.weight)"."""
     names = groups[group].get("param_names") if group < len(groups) else None
     name = f" ({names[place]})" if names and place < len(names) else ""
     return f"parameter {place} of group {group}{name}"
 
 
 def is_fsdp_part(parameter: Any) -> bool:
-    """Whether FullyShardedDataParallel has put it into its buffer: this process may have a part of it."""
+    """Returns whether FullyShardedDataParallel owns the parameter, so that this process may hold only a part."""
     return bool(
         getattr(parameter, "_fsdp_flattened", False) or getattr(parameter, "_is_flat_param", False)
     )
 
 
 def check_whole(groups: list[dict[str, Any]], what: str, fix: str) -> None:
-    """For what needs whole tensors, or all of them, in every process."""
+    """Refuses sharded parameters, for features that need whole tensors in every process."""
     for number, group in enumerate(groups):
         for place, parameter in enumerate(group["params"]):
             if is_fsdp_part(parameter):
@@ -41,8 +41,8 @@ def check_whole(groups: list[dict[str, Any]], what: str, fix: str) -> None:
 def check_parameter(parameter: Any, device: Any, name: str) -> None:
     if is_traceable_wrapper_subclass(parameter):
         raise ArgumentError(
-            f"{name} is a {type(parameter).__name__}, which has no memory of its own\n"
-            "  fix: torch.optim's optimisers for models under fully_shard() and other wrapped tensors"
+            f"{name} is a {type(parameter).__name__}, which has no memory\n"
+            "  fix: use torch.optim for models under fully_shard() and other wrapped tensors"
         )
     if parameter.dtype not in TYPES:
         raise ArgumentError(
@@ -52,17 +52,17 @@ def check_parameter(parameter: Any, device: Any, name: str) -> None:
     if parameter.device != device:
         raise ArgumentError(
             f"{name} is on {parameter.device}, other parameters are on {device}\n"
-            "  fix: an optimiser for each device"
+            "  fix: use one optimizer per device"
         )
     if parameter.is_neg():
         raise ArgumentError(
             f"{name} is a negated view of other numbers, such as the imaginary part of a conjugate\n"
-            "  fix: parameter.data = parameter.data.resolve_neg()"
+            "  fix: set parameter.data = parameter.data.resolve_neg()"
         )
     if not torch.ops.aten.is_non_overlapping_and_dense.default(parameter):
         raise ArgumentError(
             f"{name} has gaps in memory or elements that share it\n"
-            "  fix: parameter.data = parameter.data.contiguous()"
+            "  fix: set parameter.data = parameter.data.contiguous()"
         )
 
 
@@ -76,12 +76,12 @@ def check_gradient(gradient: Any, parameter: Any, name: str) -> None:
 
 
 def check_gradient_place(gradient: Any, parameter: Any, name: str) -> None:
-    """Dense, and of the parameter's device and shape."""
+    """Checks that a gradient is dense and has the parameter's device and shape."""
     if gradient.layout != torch.strided:
         layout = str(gradient.layout).removeprefix("torch.")
         raise ArgumentError(
             f"the gradient of {name} is sparse ({layout})\n"
-            "  fix: Embedding(..., sparse=False), or torch.optim.SparseAdam for this parameter"
+            "  fix: use Embedding(..., sparse=False), or torch.optim.SparseAdam for this parameter"
         )
     if gradient.device != parameter.device:
         raise ArgumentError(
@@ -95,8 +95,11 @@ def check_gradient_place(gradient: Any, parameter: Any, name: str) -> None:
 
 
 def same_order(gradient: Any, parameter: Any) -> bool:
-    """Elements lie in memory, and in the same order: strides agree wherever a size is not 1. Where torch
-    notes that a tensor is negated (views of conjugated numbers), memory has the negatives of its elements."""
+    """Returns whether the elements lie in memory in the same order.
+
+    Strides must agree wherever a size is not 1. If torch marks a tensor as negated (views of conjugated numbers),
+    memory holds the negated elements.
+    """
     return not gradient.is_neg() and all(
         size == 1 or a == b
         for size, a, b in zip(parameter.shape, gradient.stride(), parameter.stride())

@@ -1,4 +1,4 @@
-"""The tensors of an optimiser as they were bound, and parameters that are updated alike."""
+"""The bound tensors of an optimizer, in buckets of parameters that are updated alike."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from .tensor_checks import TYPES, check_gradient, check_parameter, name_of, same
 
 @dataclass
 class Bucket:
-    """Parameters of one group that made the same number of steps and all have a gradient, or none.
+    """Parameters of one group with equal step counts, all with a gradient or all without.
 
-    They share one tensor as state["step"]: counting 500 tensors would take longer than the step.
+    They share one tensor as state["step"]: incrementing 500 tensors would take longer than the step.
     """
 
     group: dict[str, Any]
     step: int
     active: bool
-    names: tuple[str, ...] = ()  # of the states that were bound
-    count: Any = None  # the tensor, where the optimiser has one
-    first: dict[str, Any] = field(default_factory=dict)  # state of one of the parameters
+    names: tuple[str, ...] = ()  # of the bound states
+    count: Any = None  # the step tensor, if the optimizer has one
+    first: dict[str, Any] = field(default_factory=dict)  # state of one parameter
 
-    def is_counted_right(self, on_gpu: bool) -> bool:
-        """False: somebody else wrote the step count. A GPU reads the tensor itself."""
+    def has_current_count(self, on_gpu: bool) -> bool:
+        """Returns whether the step count is unchanged since the last step. A GPU reads the tensor itself."""
         if not self.active or "step" not in self.first:
             return True
         return self.first["step"] is self.count and (on_gpu or self.count.item() == self.step)
@@ -38,26 +38,30 @@ class Bucket:
 
 @dataclass
 class Table:
-    """What must stay as it is for the bound addresses to be right."""
+    """The facts under which the bound addresses are valid."""
 
-    groups: list[tuple[int, int]]  # shape_of() the groups
+    groups: list[tuple[int, int]]  # shape_of() of the groups
     parameters: list[Any]
-    layouts: list[Any]  # layout_of() the parameters
-    gradients: list[int]  # addresses, 0 for none
-    present: list[bool]  # has a gradient
+    layouts: list[Any]  # layout_of() of the parameters
+    gradients: list[int]  # addresses; 0 for none
+    present: list[bool]  # whether each has a gradient
     dtypes: list[Any]  # of the gradients
-    complete: bool  # all have a gradient
-    contiguous: bool  # all parameters
+    complete: bool  # whether all have a gradient
+    contiguous: bool  # whether all parameters are contiguous
     on_gpu: bool = False
     buckets: list[Bucket] = field(default_factory=list)
-    masters: list[tuple[Any, Any]] = field(default_factory=list)  # (parameter, its weights in fp32)
-    versions: list[int] = field(default_factory=list)  # of such parameters, after the last step
-    copies: list[Any] = field(default_factory=list)  # of gradients in another order
+    masters: list[tuple[Any, Any]] = field(default_factory=list)  # (parameter, its fp32 weights)
+    versions: list[int] = field(
+        default_factory=list
+    )  # of parameters in `masters`, after the last step
+    copies: list[Any] = field(
+        default_factory=list
+    )  # copies of gradients whose memory order differs
     states: BoundStates | None = None
 
 
 def shape_of(groups: list[dict[str, Any]]) -> list[tuple[int, int]]:
-    """Which groups there are, and how many parameters each has. The buckets keep these groups alive."""
+    """Returns id and length of each group. The buckets keep the groups alive, so that ids are not reused."""
     return [(id(group), len(group["params"])) for group in groups]
 
 
@@ -66,14 +70,14 @@ def layout_of(parameter: Any) -> tuple[Any, ...]:
 
 
 def rows_of(groups: list[dict[str, Any]]) -> Iterator[tuple[int, int, Any]]:
-    """(number of the group, place in it, parameter)"""
+    """Yields (number of the group, position in the group, parameter)."""
     for number, group in enumerate(groups):
         for place, parameter in enumerate(group["params"]):
             yield number, place, parameter
 
 
 def fp32_like(parameter: Any, value: Any, name: str) -> Any:
-    """A state as the engine needs it: fp32, in the order of the parameter's memory."""
+    """Returns a state as the engine needs it: fp32, in the parameter's memory order."""
     if value.shape != parameter.shape:
         raise ArgumentError(
             f"the state of {name} has the shape {tuple(value.shape)}, the parameter "
@@ -98,7 +102,7 @@ def check_rows(groups: list[dict[str, Any]]) -> None:
 def extra_states(
     parameter: Any, state: dict[str, Any], options: Options, name: str
 ) -> dict[str, Any]:
-    """Master weights and the average, which begin as the weights are; by their names in the struct."""
+    """Returns master weights and average by struct member. Missing ones start as the weights."""
     out: dict[str, Any] = {}
     if options.master_weights and parameter.dtype != torch.float32:
         out["master"] = "master"
@@ -116,7 +120,7 @@ def extra_states(
 def tensor_of(
     parameter: Any, states: list[Any], extra: dict[str, Any], group: int
 ) -> OptimizerTensor:
-    """The struct of one parameter. `states`: tensors of the optimiser's own, at most two."""
+    """Returns the struct of one parameter. `states`: the optimizer's own states, at most two."""
     gradient = parameter.grad
     out = OptimizerTensor(
         parameter=parameter.data_ptr(),
@@ -127,21 +131,23 @@ def tensor_of(
         copy_type=1,
         group=group,
     )
-    for i, one in enumerate(states):
-        out.state[i] = one.data_ptr()
+    for i, state in enumerate(states):
+        out.state[i] = state.data_ptr()
     for member, tensor in extra.items():
         setattr(out, member, tensor.data_ptr())
     return out
 
 
-def put_in_order(
+def copy_reordered(
     parameters: list[Any], gradients: list[Any], addresses: list[int], table: Table | None
 ) -> list[Any]:
-    """Replaces the addresses of gradients whose elements lie in another order than the
-    parameter's by those of copies. Returns such gradients; `table` keeps the copies."""
+    """Copies gradients whose memory order differs from the parameter's, and replaces their addresses.
+
+    Returns those gradients. `table` keeps the copies.
+    """
     if table is None:
         return []
-    given = gradients if table.complete else [one for one in gradients if one is not None]
+    given = gradients if table.complete else [grad for grad in gradients if grad is not None]
     negated = any(map(torch.Tensor.is_neg, given))
     if table.contiguous and not negated and all(map(torch.Tensor.is_contiguous, given)):
         return []
@@ -158,8 +164,7 @@ def put_in_order(
 
 
 def refresh_masters(table: Table) -> None:
-    """Where somebody else wrote a parameter since the last step (a checkpoint of the model was loaded,
-    say), its weights in fp32 follow."""
+    """Updates fp32 weights of parameters written since the last step, such as by a loaded checkpoint."""
     if [parameter._version for parameter, _ in table.masters] == table.versions:
         return
     with torch.no_grad():

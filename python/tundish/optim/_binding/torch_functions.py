@@ -1,9 +1,9 @@
-"""Functions that torch's libraries export, for C++ that looks at tensors: `TABLE`, or None.
+"""Finds functions exported by torch's libraries, with which C++ reads tensors: `TABLE`, or None.
 
 Reading p.grad and data_ptr() of 500 parameters takes 100 us in Python and 15 us in C++. Tundish is built without
-torch's headers, so that one library serves every torch. Most functions are of torch's C interface, which is stable.
-Three have only C++ names. A torch without one of them, or one whose answers about known tensors are wrong, has no table:
-then Python looks at every tensor itself.
+torch's headers, so that one library works with every torch. Most functions belong to torch's stable C interface;
+three have only C++ names. A torch version that lacks a function, or has wrong results for known tensors, has no table. Then
+Python reads every tensor itself.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Any
 
 import torch
 
-# In the order of TorchFunctions (src/capi/torch_tensors.h).
-_OF_PYTHON = ("PyList_Size", "PyList_GetItem", "PyDict_Next")
-_OF_TORCH = (
+# In the order of TorchFunctions in src/capi/torch_tensors.h.
+_PYTHON_FUNCTIONS = ("PyList_Size", "PyList_GetItem", "PyDict_Next")
+_TORCH_FUNCTIONS = (
     "_ZNK3c1010TensorImpl4gradEv",  # const at::Tensor& c10::TensorImpl::grad() const
     "_ZN5torch8autograd4impl12bump_versionERKN2at6TensorE",
     "_ZN2at6native6is_negERKNS_6TensorE",
@@ -39,21 +39,21 @@ def _zeros() -> Any:
 
 
 def _place_in_object() -> int:
-    """Of the pointer to a tensor in its Python object, in bytes."""
+    """Returns the offset in bytes of the tensor pointer in a Python tensor object."""
     samples = [_zeros(), torch.nn.Parameter(_zeros())]
     for place in range(object.__basicsize__, torch.Tensor.__basicsize__, ctypes.sizeof(c_void_p)):
-        found = [c_void_p.from_address(id(one) + place).value for one in samples]
-        if found == [one._cdata for one in samples]:
+        found = [c_void_p.from_address(id(tensor) + place).value for tensor in samples]
+        if found == [tensor._cdata for tensor in samples]:
             return place
-    raise AttributeError("the place of a tensor in its Python object")
+    raise AttributeError("the tensor pointer in a Python tensor object")
 
 
 class _Torch:
-    """The functions as Python calls them, to try them."""
+    """The functions as Python callables, for testing them."""
 
     def __init__(self) -> None:
-        library = ctypes.CDLL(torch._C.__file__)  # with all libraries that it needs
-        self.functions = [getattr(library, name) for name in _OF_TORCH]
+        library = ctypes.CDLL(torch._C.__file__)  # including its dependencies
+        self.functions = [getattr(library, name) for name in _TORCH_FUNCTIONS]
         self.place = _place_in_object()
         self.strided = library.aoti_torch_layout_strided()
         self.dtypes = [getattr(library, f"aoti_torch_dtype_{name}")() for name in _DTYPES]
@@ -66,7 +66,7 @@ class _Torch:
         self.undefined = self.grad(_zeros())
 
     def grad(self, tensor: Any) -> int | None:
-        """The _cdata of its gradient."""
+        """Returns the _cdata of the gradient."""
         return c_void_p.from_address(self.functions[0](tensor._cdata)).value
 
     def bump_version(self, tensor: Any) -> None:
@@ -77,7 +77,7 @@ class _Torch:
 
     def get(self, what: str, tensor: Any, kind: Any) -> Any:
         out = kind()
-        function = self.functions[_OF_TORCH.index(f"aoti_torch_get_{what}")]
+        function = self.functions[_TORCH_FUNCTIONS.index(f"aoti_torch_get_{what}")]
         if function(id(tensor) + self.place, addressof(out)) != 0:
             raise ValueError(what)
         return out.value
@@ -101,7 +101,7 @@ class _Torch:
         )
 
     def works(self) -> bool:
-        """Asked about tensors whose properties are known."""
+        """Returns whether the functions are right about tensors with known properties."""
         for name, dtype in zip(_DTYPES, self.dtypes, strict=True):
             for shape in ((), (3,), (2, 5, 4)):
                 data = torch.ones(shape, dtype=getattr(torch, name), device="cpu")
@@ -131,11 +131,11 @@ def _make_table() -> Any:
                 return None
     except (AttributeError, ValueError, OSError, RuntimeError):
         return None
-    python = [getattr(ctypes.pythonapi, name) for name in _OF_PYTHON]
-    places = [ctypes.cast(one, c_void_p).value for one in (*python, *found.functions)]
+    python = [getattr(ctypes.pythonapi, name) for name in _PYTHON_FUNCTIONS]
+    places = [ctypes.cast(function, c_void_p).value for function in (*python, *found.functions)]
     values = [*places, found.undefined, found.place, found.strided, *found.dtypes]
     return (c_void_p * len(values))(*values)
 
 
-_KEPT = _make_table()
-TABLE: int | None = None if _KEPT is None else addressof(_KEPT)
+_TABLE_MEMORY = _make_table()
+TABLE: int | None = None if _TABLE_MEMORY is None else addressof(_TABLE_MEMORY)

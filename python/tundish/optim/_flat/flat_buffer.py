@@ -1,4 +1,4 @@
-"""Buffers that hold many parameters, and the segments of them that an optimiser gets."""
+"""Buffers that hold many parameters, and their segments for optimizers."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from ..._c.errors import ArgumentError
 from .._binding.tensor_probe import are_plain, gradients_are
 from .flat_choice import Choice
 
-# Elements between the beginnings of two tensors are a multiple of this. 64 elements are 256 bytes of
-# float32 and 128 bytes of a 16-bit type: a whole cache line of a GPU, so no two tensors share one, and
-# the 16-byte loads of vector code and of cuBLAS stay aligned for every tensor as for its own allocation.
+# Tensors start at multiples of this many elements: 256 bytes of float32, 128 bytes of a 16-bit type. This is a
+# whole cache line of a GPU, so no two tensors share one, and the 16-byte loads of vector code and cuBLAS stay
+# aligned as in a separate allocation.
 ALIGNMENT = 64
 
 
 @dataclass(eq=False)
 class FlatBuffer:
-    """The parameters of one dtype and device. The gaps between tensors are zero and stay zero."""
+    """The parameters of one dtype and device. The gaps between tensors are always zero."""
 
     parameter: torch.Tensor
     gradient: torch.Tensor  # up to date after a backward pass
@@ -37,21 +37,19 @@ class FlatBuffer:
 
 @dataclass(eq=False)
 class Segment:
-    """The part of a buffer that belongs to one optimiser group; `flat` is the optimiser's parameter."""
+    """The part of a buffer that belongs to one optimizer group. `flat` is the optimizer's parameter."""
 
     group: int
     flat: torch.nn.Parameter
-    gradient: (
-        torch.Tensor
-    )  # as long as flat; flat.grad is this, or None while there are no gradients
+    gradient: torch.Tensor  # value of flat.grad while there are gradients; same length as flat
     names: list[str]
     parameters: list[torch.nn.Parameter]
-    weights: list[torch.Tensor]  # where each parameter's values must be
-    views: list[torch.Tensor]  # where each parameter's gradient must be
-    plain: bool  # of no classes derived from torch's
+    weights: list[torch.Tensor]  # memory of each parameter in the buffer
+    views: list[torch.Tensor]  # memory of each gradient in the buffer
+    plain: bool  # whether no parameter is of a subclass
 
     def is_attached(self) -> bool:
-        """Whether the gradient of every parameter is its view. Runs in every step."""
+        """Returns whether the gradient of every parameter is its view. Runs in every step."""
         return gradients_are(self.parameters, self.views, self.plain)
 
 
@@ -60,7 +58,7 @@ def round_up(count: int) -> int:
 
 
 def build(choice: Choice) -> tuple[list[FlatBuffer], list[Segment]]:
-    """Copies every chosen parameter into its buffer and makes it a view of the buffer."""
+    """Copies the chosen parameters into buffers and makes them views of the buffers."""
     kinds: dict[tuple[Any, Any], list[tuple[int, str, torch.nn.Parameter]]] = {}
     for group, chosen in enumerate(choice.groups):
         for name, parameter in chosen:
@@ -83,8 +81,8 @@ def build(choice: Choice) -> tuple[list[FlatBuffer], list[Segment]]:
 
 def refuse_copy(memo: Any) -> NoReturn:
     raise ArgumentError(
-        "an optimiser of flat parameters cannot be copied\n"
-        "  fix: copy the model, flatten the copy, and load the optimiser's state_dict()"
+        "an optimizer of flat parameters cannot be copied\n"
+        "  fix: copy the model, flatten the copy, and load the optimizer's state_dict()"
     )
 
 
@@ -104,7 +102,7 @@ def _segment(
         at += round_up(parameter.numel())
     flat = torch.nn.Parameter(buffer.parameter[begin:at])
     flat.__deepcopy__ = (
-        refuse_copy  # copy.deepcopy((model, optimizer)): the copy would train nothing
+        refuse_copy  # copying (model, optimizer) would give an optimizer that trains nothing
     )
     return Segment(
         group,

@@ -1,4 +1,4 @@
-"""Whether the model's parameters are still those in the buffers: quickly after every backward pass, by name on doubt."""
+"""Checks that the model's parameters are still in the buffers: a fast check per backward pass, names on failure."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from ..._c.errors import ArgumentError
 from .flat_buffer import Segment
 from .flat_choice import Choice
 
-# Functions written in C, for map(): no line of Python runs per tensor.
+# Functions written in C, for map(), so that no line of Python runs per tensor.
 POINTER: Any = torch.Tensor.data_ptr
 GRADIENT = attrgetter("grad")
 TRAINABLE = attrgetter("requires_grad")
 
-# Of torch, timm, Apex and Tundish.
+# Optimizers of torch, timm, Apex and Tundish that treat each tensor as a whole.
 _WHOLE_TENSORS = {
     *("LARS", "LAMB", "NVLAMB", "NovoGrad", "Lars", "Lamb", "NvNovoGrad", "FusedLAMB"),
     *("FusedNovoGrad", "Adafactor", "AdafactorBigVision", "Muon", "Shampoo", "SOAP", "Kron"),
 }
-AGAIN = "flat.unflatten(), then flatten() again and make a new optimiser"
+AGAIN = "flat.unflatten(), then flatten() again and create a new optimizer"
 
 
-class Watch:
-    """Remembers the modules' tables of parameters and the addresses; does not keep the answer."""
+class BufferCheck:
+    """Records the modules' parameter tables and the addresses of the parameters."""
 
     def __init__(self, model: torch.nn.Module, choice: Choice, segments: list[Segment]) -> None:
         self.model, self.choice = model, choice
@@ -34,9 +34,9 @@ class Watch:
         self.flat_ids = set(map(id, self.flat))
         self.views = [view for segment in segments for view in segment.views]
         self.frozen = [parameter for _, parameter in choice.frozen]
-        self.remember()
+        self.record()
 
-    def remember(self) -> None:
+    def record(self) -> None:
         modules = list(self.model.modules())
         self.tables = [module._parameters for module in modules]
         self.children = [module._modules for module in modules]
@@ -55,8 +55,8 @@ class Watch:
     def _count(self) -> tuple[int, int]:
         return sum(map(len, self.tables)), sum(map(len, self.children))
 
-    def looks_right(self) -> bool:
-        """False: something may be wrong, explain() says what. Costs about 0.3 us of host time per tensor."""
+    def is_unchanged(self) -> bool:
+        """Returns False if something may be wrong; explain() finds it. Takes about 0.3 us of host time per tensor."""
         try:
             addresses = list(map(POINTER, map(dict.get, self.slot_tables, self.slot_keys)))
         except (TypeError, RuntimeError):  # a parameter is gone, or has no memory
@@ -71,10 +71,11 @@ class Watch:
         )
 
     def explain(self, segments: Iterable[Segment], may_be_frozen: bool = False) -> None:
-        """Raises ArgumentError that names the first parameter that is not as flatten() left it.
+        """Raises ArgumentError for the first parameter that changed since flatten().
 
-        may_be_frozen: only an optimiser's step minds; a GAN's discriminator is frozen in between.
-        What changed without harm, such as a new frozen part, is remembered.
+        may_be_frozen  accept frozen parameters, such as a GAN's discriminator between its optimizer's steps
+
+        Harmless changes, such as a new frozen part, are recorded.
         """
         now = {id(parameter): name for name, parameter in self.model.named_parameters()}
         for segment in segments:
@@ -94,21 +95,21 @@ class Watch:
             if not parameter.requires_grad or id(parameter) in self.flat_ids:
                 continue
             if id(parameter) in frozen:
-                reason = "was frozen when the model was flattened and requires a gradient now"
+                reason = "was frozen when the model was flattened and now requires a gradient"
             elif self.choice.all_trainable:
-                reason = "came into the model after flatten()"
+                reason = "was added to the model after flatten()"
             else:
-                continue  # in no group: torch's optimiser would not train it either
+                continue  # in no group: torch's optimizer would not train it either
             raise ArgumentError(f"parameter {name!r} {reason}\n  fix: {AGAIN}")
-        self.remember()
+        self.record()
 
 
 def refuse_norms(name: str, optimizer: Any) -> None:
-    """Of an optimiser or its class: one that treats each tensor as a whole. Others of that kind are not known here."""
+    """Refuses an optimizer, or its class, that treats each tensor as a whole. Only known ones are detected."""
     if name in _WHOLE_TENSORS or getattr(optimizer, "_uses_tensor_norms", False):
         raise ArgumentError(
-            f"{name} needs each tensor, its norm or its shape, and a flat parameter is many tensors\n"
-            "  fix: make it from model.parameters(); their gradients are in the buffer too"
+            f"{name} needs the norm or shape of each tensor, and a flat parameter combines many tensors\n"
+            "  fix: create it with model.parameters(); their gradients are in the buffer too"
         )
 
 

@@ -1,4 +1,4 @@
-"""Which parameters of a model go into flat buffers, by optimiser group; the others are refused by name or left alone."""
+"""Chooses the parameters of a model that go into flat buffers. Refuses unsuitable ones by name."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ Named = list[tuple[str, torch.nn.Parameter]]
 
 @dataclass
 class Choice:
-    """Parameters that are moved, by group, and those that stay where they are."""
+    """Parameters to move, by group, and parameters that are left alone."""
 
     groups: list[Named] = field(default_factory=list)
     options: list[dict[str, Any]] = field(
         default_factory=list
-    )  # of each group, as the user gave it
+    )  # options of each group, as given by the user
     frozen: Named = field(default_factory=list)
-    all_trainable: bool = True  # no groups were given: every trainable parameter is meant
+    all_trainable: bool = True  # True without groups: every trainable parameter is chosen
 
 
 def choose(model: torch.nn.Module, groups: Iterable[Any] | None) -> Choice:
-    """Groups are what torch's optimisers take: parameters, or dictionaries with "params"."""
+    """Chooses parameters. `groups`: parameters, or dictionaries with "params", as for torch's optimizers."""
     if not isinstance(model, torch.nn.Module):
         raise ArgumentError(f"flatten() takes a torch.nn.Module, not {type(model).__name__}")
     names = {id(parameter): name for name, parameter in model.named_parameters()}
@@ -38,13 +38,15 @@ def choose(model: torch.nn.Module, groups: Iterable[Any] | None) -> Choice:
         for number, parameter in enumerate(_tensors_of(group["params"])):
             if id(parameter) not in names:
                 raise ArgumentError(
-                    f"group {place}, tensor {number}, shape {tuple(parameter.shape)}: no parameter of the model\n"
-                    "  fix: take the groups from model.named_parameters()"
+                    f"group {place}, tensor {number}, shape {tuple(parameter.shape)}: not a parameter of the model\n"
+                    "  fix: create the groups from model.named_parameters()"
                 )
             name = names[id(parameter)]
             if id(parameter) in seen:
                 where = f"groups {seen[id(parameter)]} and {place}"
-                raise ArgumentError(f"parameter {name!r} is in {where}\n  fix: name it once")
+                raise ArgumentError(
+                    f"parameter {name!r} is in {where}\n  fix: put it into one group"
+                )
             seen[id(parameter)] = place
             (chosen if parameter.requires_grad else choice.frozen).append((name, parameter))
         choice.groups.append(chosen)
@@ -59,7 +61,7 @@ def choose(model: torch.nn.Module, groups: Iterable[Any] | None) -> Choice:
 
 
 def _dictionaries(groups: Iterable[Any]) -> list[dict[str, Any]]:
-    """torch takes tensors, (name, tensor) pairs, or dictionaries; the first two are one group."""
+    """Returns groups as dictionaries. Tensors and (name, tensor) pairs form one group, as in torch."""
     given = list(groups)
     if given and not isinstance(given[0], dict):
         return [{"params": given}]
@@ -68,11 +70,11 @@ def _dictionaries(groups: Iterable[Any]) -> list[dict[str, Any]]:
 
 def _tensors_of(parameters: Any) -> list[torch.nn.Parameter]:
     given = [parameters] if isinstance(parameters, torch.Tensor) else list(parameters)
-    return [one[1] if isinstance(one, tuple) else one for one in given]
+    return [item[1] if isinstance(item, tuple) else item for item in given]
 
 
 def refuse_bad_parameter(name: str, parameter: torch.nn.Parameter) -> None:
-    """Only dense, plain parameters have a place in a buffer."""
+    """Refuses parameters that are not dense and plain."""
     reason, fix = "", ""
     if isinstance(parameter, torch.nn.parameter.UninitializedTensorMixin):
         reason, fix = "has no shape yet", "run one batch through the model first"
@@ -84,7 +86,7 @@ def refuse_bad_parameter(name: str, parameter: torch.nn.Parameter) -> None:
     elif parameter.device.type == "meta":
         reason, fix = (
             "is on the meta device and has no values",
-            "load or initialise the model first",
+            "load or initialize the model first",
         )
     elif not is_dense(parameter):
         reason = f"has gaps or overlaps in memory (strides {parameter.stride()})"
@@ -94,7 +96,7 @@ def refuse_bad_parameter(name: str, parameter: torch.nn.Parameter) -> None:
 
 
 def is_dense(tensor: torch.Tensor) -> bool:
-    """Whether the elements fill one range of memory, each once, in any order of dimensions."""
+    """Returns whether the elements fill one range of memory, each once, in any order of dimensions."""
     expected = 1
     for stride, size in sorted(zip(tensor.stride(), tensor.shape, strict=True)):
         if size == 0:
@@ -107,7 +109,7 @@ def is_dense(tensor: torch.Tensor) -> bool:
 
 
 def refuse_shared_memory(moved: Named) -> None:
-    """Two Parameter objects over the same memory would be two places in the buffer, and drift apart."""
+    """Refuses two Parameter objects over the same memory, which would drift apart in the buffer."""
     extents = sorted(
         (parameter.data_ptr(), parameter.numel() * parameter.element_size(), name)
         for name, parameter in moved

@@ -1,4 +1,4 @@
-"""Matrices that Muon treats together: one tensor holds the momentum of all matrices of one shape."""
+"""Stacks of matrices for Muon: one tensor holds the momentum of all matrices of one shape."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ import torch
 
 from ..._c.errors import ArgumentError
 
-# Elements in one batch. A GPU is busy with far fewer; work memory is 4 bytes per element of a batch.
+# Maximum elements in one batch. Far fewer keep a GPU busy; a batch needs 4 bytes of work memory per element.
 LARGEST_BATCH = 1 << 27
 
 
 @dataclass
 class Stack:
-    """Matrices of one shape, type and device, in one group of parameters."""
+    """Matrices of the same shape, type and device in one parameter group."""
 
     parameters: list[Any]
     momentum: Any  # [count, rows, columns]; its slices are state[p]["momentum_buffer"]
 
     def gradients(self) -> Any:
-        """A copy of all gradients in one tensor."""
+        """Returns a copy of all gradients in one tensor."""
         stacked = torch.stack([p.grad for p in self.parameters])
         return stacked.to(self.momentum.dtype)
 
 
 @dataclass
 class Plan:
-    """Of one group. Valid while `facts` are what facts_of() returns."""
+    """The stacks of one group. Valid while facts_of() returns `facts`."""
 
     facts: list[Any]
-    batches: list[list[Stack]]  # stacks with the same shorter side, orthogonalised together
-    buffers: list[Any]  # kept, so that no other tensor gets their ids
+    batches: list[list[Stack]]  # stacks with the same shorter side, orthogonalized together
+    buffers: list[Any]  # kept alive, so that their ids are not reused
 
 
 def facts_of(parameters: list[Any], state: dict[Any, Any]) -> list[Any]:
-    """What a plan depends on."""
+    """Returns everything that a plan depends on."""
     return [
         (id(p), p.shape, p.dtype, p.device, p.grad.layout, id(state[p].get("momentum_buffer")))
         for p in parameters
@@ -44,7 +44,7 @@ def facts_of(parameters: list[Any], state: dict[Any, Any]) -> list[Any]:
 
 
 def make_plan(parameters: list[Any], state: dict[Any, Any]) -> Plan:
-    """Moves the momentum of these parameters into stacks. parameters: those with a gradient."""
+    """Moves the momentum of these parameters, which have gradients, into stacks."""
     if any(p.is_cuda for p in parameters) and torch.cuda.is_current_stream_capturing():
         raise ArgumentError(
             "Muon: a CUDA graph is being captured before the momentum exists; each replay would clear it\n"
@@ -52,14 +52,13 @@ def make_plan(parameters: list[Any], state: dict[Any, Any]) -> Plan:
         )
     batches = []
     for batch in _split_into_batches(parameters):
-        batches.append([_make_stack(one, state) for one in batch])
+        batches.append([_make_stack(matrices, state) for matrices in batch])
     buffers = [state[p]["momentum_buffer"] for p in parameters]
     return Plan(facts_of(parameters, state), batches, buffers)
 
 
 def release_stacks(parameters: list[Any], state: dict[Any, Any]) -> None:
-    """Gives parameters that take no part in a plan momentum of their own: a slice would keep the
-    whole stack in memory."""
+    """Copies the momentum of parameters without gradients, because a slice would keep the stack in memory."""
     for p in parameters:
         buffer = state[p].get("momentum_buffer") if p in state else None
         if buffer is not None and buffer.untyped_storage().nbytes() > buffer.nbytes:
@@ -67,7 +66,7 @@ def release_stacks(parameters: list[Any], state: dict[Any, Any]) -> None:
 
 
 def _split_into_batches(parameters: list[Any]) -> list[list[list[Any]]]:
-    """Batches of lists of matrices of the same shape."""
+    """Returns batches, each a list of lists of matrices of the same shape."""
     kinds: dict[Any, dict[Any, list[Any]]] = {}
     for p in parameters:
         stacks = kinds.setdefault((min(p.shape), p.device), {})

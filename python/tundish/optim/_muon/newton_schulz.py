@@ -1,5 +1,4 @@
-"""Newton-Schulz iterations on stacks of matrices, as few launches and as little memory traffic as
-torch's batched products allow."""
+"""Newton-Schulz iterations on stacks of matrices, with few launches and little memory traffic."""
 
 from __future__ import annotations
 
@@ -11,10 +10,11 @@ import torch
 def orthogonalize(
     stacks: list[Any], coefficients: tuple[float, float, float], steps: int, eps: float
 ) -> list[Any]:
-    """Singular values of every matrix move towards 1; the singular vectors stay.
+    """Moves the singular values of every matrix towards 1. Keeps the singular vectors.
 
-    stacks: bfloat16, contiguous, [count, rows, columns], with one min(rows, columns) in all of them.
-    They are overwritten. The result has their shapes.
+    stacks  bfloat16, contiguous, [count, rows, columns], all with the same min(rows, columns); overwritten
+
+    Returns stacks of the same shapes.
 
     One step is X <- (a + b G + c G^2) X with G = X X^T, or X^T X where a matrix has more rows than
     columns. All stacks share one batch for G^2, and no matrix is transposed in memory.
@@ -37,7 +37,7 @@ def orthogonalize(
                 gram.baddbmm_(stack, stack.mT, beta=0)
         scale = _fill_factors(factors, grams, coefficients)
         for factor, stack, out in zip(factors.split(counts), now, later):
-            # beta=0: X is not read a second time, nor copied to the result before the product.
+            # beta=0: X is neither read again nor copied to the result before the product.
             if is_tall(stack):
                 out.baddbmm_(stack, factor.mT, beta=0, alpha=scale)
             else:
@@ -51,10 +51,9 @@ def is_tall(stack: Any) -> bool:
 
 
 def _fill_factors(out: Any, grams: Any, coefficients: tuple[float, float, float]) -> float:
-    """out: (1 + b/a G + c/a G^2); returns a, by which it is to be multiplied.
+    """Writes 1 + b/a G + c/a G^2 to `out` and returns a, the factor to multiply it by.
 
-    The diagonal is near 1, which bfloat16 holds exactly. With a on the diagonal the error of the
-    result doubles.
+    The diagonal is near 1, which bfloat16 holds exactly. With a on the diagonal, the error of the result doubles.
     """
     a, b, c = coefficients
     scale = a or 1.0

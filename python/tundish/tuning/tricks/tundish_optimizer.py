@@ -1,4 +1,4 @@
-"""The optimiser's step by tundish.optim: the user's own optimiser object, its groups and its state."""
+"""Runs the optimizer's step with tundish.optim, on the user's optimizer object, groups and state."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
-from .optimizer_equivalents import TWINS, Twin, twin_of
+from .optimizer_equivalents import TWINS, OptimizerTwin, twin_of
 from .trick import Grade, Trick
 
 if TYPE_CHECKING:
@@ -27,30 +27,30 @@ class TundishOptimizer(Trick):
     """
 
     name = "tundish_optimizer"
-    title = "Tundish's optimiser"
+    title = "Tundish's optimizer"
     grade = Grade.REASSOCIATION
     replaces: ClassVar[tuple[str, ...]] = ("fused_optimizer", "foreach_optimizer")
 
     def obstacle(self, step: Step) -> str:
-        return unsuitable(step.optimizer, _OTHERS)
+        return find_obstacle(step.optimizer, _OTHERS)
 
     def apply(self, step: Step) -> None:
         optimizer: Any = step.optimizer
         twin = twin_of(optimizer)
-        assert twin is not None  # obstacle() says so
+        assert twin is not None  # checked by obstacle()
         more = {name: optimizer.defaults[name] for name in twin.arguments}
         ours = twin.make()([torch.nn.Parameter(torch.zeros(0, 0))], lr=1.0, **more)
 
         def share() -> None:
-            """Both have the same groups and states: schedulers and checkpoints go on with the user's."""
+            """Shares groups and states, so that schedulers and checkpoints use the user's optimizer."""
             twin.to_ours(optimizer.param_groups, optimizer.state)
             ours.param_groups, ours.state = optimizer.param_groups, optimizer.state
             ours.defaults = optimizer.defaults
-            ours._forget()
+            ours._reset_binding()
 
         share()
         hooks = [
-            optimizer.register_state_dict_post_hook(lambda _, saved: ordinary(twin, saved)),
+            optimizer.register_state_dict_post_hook(lambda _, saved: users_checkpoint(twin, saved)),
             optimizer.register_load_state_dict_post_hook(lambda _: share()),
         ]
         step.kept[self.name] = twin, hooks
@@ -64,7 +64,7 @@ class TundishOptimizer(Trick):
         step.updater = None
         optimizer: Any = step.optimizer
         twin.to_theirs(optimizer.param_groups, optimizer.state)
-        give_own_types(optimizer)
+        restore_state_types(optimizer)
         step.reset()
 
     def code(self) -> list[str]:
@@ -73,14 +73,14 @@ class TundishOptimizer(Trick):
         ]
 
 
-def unsuitable(optimizer: Any, twins: tuple[Twin, ...]) -> str:
+def find_obstacle(optimizer: Any, twins: tuple[OptimizerTwin, ...]) -> str:
     name = type(optimizer).__name__
     twin = twin_of(optimizer)
     if twin is None or twin not in twins:
-        names = ", ".join(one.name for one in twins)
+        names = ", ".join(other.name for other in twins)
         return f"{name} is not torch's or timm's {names}"
     if optimizer._optimizer_step_pre_hooks or optimizer._optimizer_step_post_hooks:
-        return f"{name} has hooks that its own step() calls"
+        return f"{name} has step hooks"
     for group in optimizer.param_groups:
         for option in twin.refused:
             if group.get(option):
@@ -93,16 +93,19 @@ def unsuitable(optimizer: Any, twins: tuple[Twin, ...]) -> str:
     return twin.obstacle(optimizer)
 
 
-def ordinary(twin: Twin, saved: dict[str, Any]) -> dict[str, Any]:
-    """A checkpoint as the user's optimiser writes it."""
+def users_checkpoint(twin: OptimizerTwin, saved: dict[str, Any]) -> dict[str, Any]:
+    """Returns a checkpoint in the format of the user's optimizer."""
     states = {key: dict(state) for key, state in saved["state"].items()}
     groups = [dict(group) for group in saved["param_groups"]]
     twin.to_theirs(groups, states)
     return {**saved, "state": states, "param_groups": groups}
 
 
-def give_own_types(optimizer: Any) -> None:
-    """Ours keeps states of parameters of 16 bits in fp32; torch and timm, in the parameter's type."""
+def restore_state_types(optimizer: Any) -> None:
+    """Converts states to the type of their parameters, as torch and timm keep them.
+
+    tundish.optim keeps the states of 16-bit parameters in fp32.
+    """
     for parameter, state in optimizer.state.items():
         for key, value in state.items():
             same = isinstance(value, torch.Tensor) and value.shape == parameter.shape
@@ -111,10 +114,10 @@ def give_own_types(optimizer: Any) -> None:
 
 
 class Updater:
-    """What the step calls instead of the user's optimiser."""
+    """Replaces the user's optimizer in the step."""
 
     def __init__(self, ours: Any, optimizer: Any) -> None:
         self.ours, self._optimizer = ours, optimizer
 
     def done(self) -> None:
-        self._optimizer._opt_called = True  # a learning-rate scheduler asks for it
+        self._optimizer._opt_called = True  # checked by learning-rate schedulers

@@ -253,7 +253,7 @@ def test_a_torch_with_other_answers_has_no_table(monkeypatch):
     )
     assert torch_functions._make_table() is None
     monkeypatch.undo()
-    monkeypatch.setattr(torch_functions, "_OF_TORCH", ("no_such_function",))
+    monkeypatch.setattr(torch_functions, "_TORCH_FUNCTIONS", ("no_such_function",))
     assert torch_functions._make_table() is None
 
 
